@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A pattern names folders of the module or import paths: `x` is that one, `x/...` is x and all below.
+func matches(pattern, name string) bool {
+	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return name == tree || strings.HasPrefix(name, tree+"/")
+	}
+	return name == pattern
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
+}
+
+// layer says what the folders of one pattern may import in production code.
+type layer struct {
+	folders string
+	// project are the folders of the module.
+	project []string
+	// external are the libraries; anyLibrary leaves them to the restrictions below.
+	external []string
+	// pure forbids what would let a clock, chance or the outside in; see pureImports and pureCalls.
+	pure bool
+}
+
+var (
+	anyLibrary = []string{"..."}
+	anyFolder  = []string{"..."}
+)
+
+// layers are tried in order, the first that fits a folder holds for it. No arrow points up: the
+// log knows nothing, the fold knows the log, decisions know the fold, the engine performs them.
+var layers = []layer{
+	{folders: "eventlog", external: []string{"github.com/vmihailenco/msgpack/v5/...", "github.com/oklog/ulid/v2", "github.com/cespare/xxhash/v2"}, pure: true},
+	{folders: "eventlog/memlog", project: []string{"eventlog"}},
+	{folders: "eventlog/...", project: []string{"eventlog/..."}, external: anyLibrary},
+	{folders: "projections", project: []string{"eventlog"}, external: []string{"github.com/tidwall/btree"}, pure: true},
+	{folders: "projections/...", project: []string{"eventlog", "projections/..."}, external: anyLibrary},
+	{folders: "sandbox/...", project: []string{"sandbox/..."}, external: anyLibrary},
+	{folders: "engine/schedule", project: []string{"eventlog"}, external: []string{"github.com/netresearch/go-cron"}, pure: true},
+	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule"}, pure: true},
+	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/decide", "engine/connector", "sandbox"}, pure: true},
+	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/..."}, external: anyLibrary},
+	// The engine sees the Log interface; which log it gets, JetStream or memory, is wired in cmd.
+	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...", "engine/..."}, external: anyLibrary},
+	{folders: "embeddednats/...", project: []string{"embeddednats/..."}, external: anyLibrary},
+	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."}, external: anyLibrary},
+	{folders: "cmd/...", project: anyFolder, external: anyLibrary},
+}
+
+// restrictions keep a library in the folders that are there to hide it. Tests are free.
+var restrictions = []struct {
+	library string
+	folders []string
+}{
+	{"github.com/nats-io/nats.go/...", []string{"eventlog/jslog/...", "embeddednats/...", "ops/...", "engine/connector/natsservice/...", "engine/runlog/...", "cmd/..."}},
+	{"github.com/nats-io/nats-server/v2/...", []string{"embeddednats/...", "cmd/..."}},
+	{"github.com/dop251/goja/...", []string{"sandbox/..."}},
+	{"github.com/evanw/esbuild/...", []string{"sandbox/..."}},
+	{"github.com/cockroachdb/pebble/v2/...", []string{"projections/store/..."}},
+}
+
+// testLibraries belong into tests and into folders whose name ends in "test".
+var testLibraries = []string{
+	"testing/...", "net/http/httptest", "github.com/google/go-cmp/...", "github.com/rogpeppe/go-internal/...",
+	"pgregory.net/rapid/...", "go.uber.org/goleak", "github.com/cockroachdb/datadriven", "github.com/anishathalye/porcupine",
+}
+
+// pureImports are what no pure folder imports from the standard library. The eventlog alone may
+// name context: the Log interface needs it.
+var pureImports = []string{"context", "crypto/rand", "log/...", "math/rand/...", "net/...", "os/...", "syscall", "time/tzdata"}
+
+var pureExceptions = map[string][]string{
+	"eventlog":        {"context"},
+	"engine/schedule": {"time/tzdata"}, // zones are its subject
+}
+
+// imports checks what every file imports, and what pure folders call.
+func (t *tree) imports() []string {
+	var found []string
+	for _, f := range t.files {
+		if f.syntax == nil {
+			continue
+		}
+		rules, ok := layerOf(f.folder)
+		if !ok {
+			found = append(found, fmt.Sprintf("%s: folder %s has no place in the layers; add it to the table in cmd/check/imports.go", f.path, f.folder))
+			continue
+		}
+		for _, spec := range f.syntax.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				continue // the file would not have parsed
+			}
+			if why := t.forbidden(f, rules, name); why != "" {
+				found = append(found, fmt.Sprintf("%s: %s imports %s: %s", t.at(spec.Pos()), f.folder, name, why))
+			}
+		}
+		if rules.pure && !f.test {
+			found = append(found, t.impureCalls(f)...)
+		}
+	}
+	return found
+}
+
+func layerOf(folder string) (layer, bool) {
+	i := slices.IndexFunc(layers, func(l layer) bool { return matches(l.folders, folder) })
+	if i < 0 {
+		return layer{}, false
+	}
+	return layers[i], true
+}
+
+// forbidden says why a file may not import something; empty means it may.
+func (t *tree) forbidden(f *sourceFile, rules layer, name string) string {
+	folder, ours := strings.CutPrefix(name, t.module+"/")
+	if ours && matches("cmd/...", folder) {
+		return "nobody imports cmd"
+	}
+	if f.test {
+		return ""
+	}
+	if !isTestFolder(f.folder) && (matchesAny(testLibraries, name) || ours && isTestFolder(folder)) {
+		return "it is for tests"
+	}
+	first, _, _ := strings.Cut(name, "/")
+	switch {
+	case ours:
+		if folder != f.folder && !allows(rules.project, folder) {
+			return "its layer may import of the project only " + orNothing(rules.project)
+		}
+	case !strings.Contains(first, "."): // the standard library
+		if rules.pure && matchesAny(pureImports, name) && !slices.Contains(pureExceptions[f.folder], name) {
+			return "the folder is pure: no clock, chance or outside world"
+		}
+	default:
+		for _, r := range restrictions {
+			if matches(r.library, name) && !matchesAny(r.folders, f.folder) {
+				return "the library belongs in " + strings.Join(r.folders, ", ")
+			}
+		}
+		if !allows(rules.external, name) {
+			return "its layer may use of libraries only " + orNothing(rules.external)
+		}
+	}
+	return ""
+}
+
+func allows(patterns []string, name string) bool {
+	return slices.Contains(patterns, "...") || matchesAny(patterns, name)
+}
+
+func orNothing(patterns []string) string {
+	if len(patterns) == 0 {
+		return "none"
+	}
+	return strings.Join(patterns, ", ")
+}
+
+func isTestFolder(folder string) bool { return strings.HasSuffix(path.Base(folder), "test") }
+
+// clockCalls are the functions of package time that read or wait for the real clock.
+var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+func (t *tree) impureCalls(f *sourceFile) []string {
+	var found []string
+	for _, use := range uses(f.syntax, "time", clockCalls) {
+		found = append(found, fmt.Sprintf("%s: %s uses time.%s: the folder is pure, take the time as an argument", t.at(use.Pos()), f.folder, use.Sel.Name))
+	}
+	return found
+}
+
+// uses finds where a file names one of a package's members.
+func uses(file *ast.File, pkg string, names []string) []*ast.SelectorExpr {
+	local := localName(file, pkg)
+	if local == "" {
+		return nil
+	}
+	var found []*ast.SelectorExpr
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(names, s.Sel.Name) {
+			if x, ok := s.X.(*ast.Ident); ok && x.Name == local {
+				found = append(found, s)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// localName is what a file calls an imported package; empty if it does not import it.
+func localName(file *ast.File, pkg string) string {
+	for _, spec := range file.Imports {
+		if spec.Path.Value != strconv.Quote(pkg) {
+			continue
+		}
+		if spec.Name != nil {
+			return spec.Name.Name
+		}
+		return path.Base(pkg)
+	}
+	return ""
+}

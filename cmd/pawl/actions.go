@@ -1,0 +1,250 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// workflowAction is an operator's action on a workflow.
+type workflowAction struct {
+	clientFlags
+	Name string `arg:"" name:"workflow" help:"The workflow."`
+}
+
+type (
+	pauseCmd   struct{ workflowAction }
+	resumeCmd  struct{ workflowAction }
+	archiveCmd struct{ workflowAction }
+	runNowCmd  struct{ workflowAction }
+)
+
+func (c *pauseCmd) Run(a *app) error   { return c.act(a, "pauseWorkflow") }
+func (c *resumeCmd) Run(a *app) error  { return c.act(a, "resumeWorkflow") }
+func (c *archiveCmd) Run(a *app) error { return c.act(a, "archiveWorkflow") }
+
+// Run queues the producers; what they do shows in the log.
+func (c *runNowCmd) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, "runWorkflow", map[string]any{"workflow": c.Name}, func(json.RawMessage) error {
+		fmt.Fprintf(a.stdout, "the producers of %s are queued\n", c.Name)
+		return nil
+	})
+}
+
+func (c *workflowAction) act(a *app, operation string) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, operation, map[string]any{"workflow": c.Name}, func(w struct {
+		Name, Status string
+		UserPaused   bool
+		Blocked      *struct{ Reason, Message string }
+	}) error {
+		held := ""
+		if w.Blocked != nil {
+			held = fmt.Sprintf(", held (%s): %s", w.Blocked.Reason, oneLine(w.Blocked.Message, 300))
+		}
+		fmt.Fprintf(a.stdout, "%s is %s%s\n", w.Name, w.Status, held)
+		return nil
+	})
+}
+
+// mutationAction is an operator's action on a mutation.
+type mutationAction struct {
+	clientFlags
+	Mutation string `arg:"" help:"The mutation, as pawl mutations list shows it."`
+}
+
+type (
+	approveCmd struct {
+		mutationAction
+		Hash string `name:"params-hash" placeholder:"SHA256" help:"Refuse if other parameters are recorded than those you looked at."`
+	}
+	rejectCmd  struct{ mutationAction }
+	resolveCmd struct {
+		mutationAction
+		DidNotHappen bool `xor:"resolution" required:"" help:"It did not happen: it is done afresh."`
+		Skip         bool `xor:"resolution" required:"" help:"Go on without it: its events count as skipped."`
+		TryAgain     bool `xor:"resolution" required:"" help:"Ask the connector again what became of it."`
+	}
+)
+
+func (c *approveCmd) Run(a *app) error {
+	params := map[string]any{}
+	if c.Hash != "" {
+		params["paramsHash"] = c.Hash
+	}
+	return c.act(a, "approveMutation", params)
+}
+
+func (c *rejectCmd) Run(a *app) error { return c.act(a, "rejectMutation", map[string]any{}) }
+
+func (c *resolveCmd) Run(a *app) error {
+	resolution := "try_again"
+	switch {
+	case c.DidNotHappen:
+		resolution = "did_not_happen"
+	case c.Skip:
+		resolution = "skip"
+	}
+	return c.act(a, "resolveMutation", map[string]any{"resolution": resolution})
+}
+
+func (c *mutationAction) act(a *app, operation string, params map[string]any) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	params["mutation"] = c.Mutation
+	return answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation, Status string }) error {
+		fmt.Fprintf(a.stdout, "%s (%s.%s of %s) is %s\n", m.ID, m.Connector, m.Operation, m.Workflow, m.Status)
+		return nil
+	})
+}
+
+// grantsCmd shows or changes grants. Named capabilities are changed, the others stay.
+type grantsCmd struct {
+	clientFlags
+	Name   string   `arg:"" name:"workflow" help:"The workflow."`
+	Change []string `arg:"" optional:"" name:"capability=grant" help:"Changes, e.g. csv.appendRow=allow, http.*=ask, *=deny; CAPABILITY= takes one out."`
+}
+
+// Run shows the grants, after changing those that are named.
+func (c *grantsCmd) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	show := func(g grants) error { a.printGrants(g); return nil }
+	if len(c.Change) == 0 {
+		return answer(connected, "getGrants", map[string]any{"workflow": c.Name}, show)
+	}
+	var now grants
+	if err := connected.do("getGrants", map[string]any{"workflow": c.Name}, &now); err != nil {
+		return err
+	}
+	changed := maps.Clone(now.Grants)
+	if changed == nil {
+		changed = map[string]eventlog.Grant{}
+	}
+	for _, change := range c.Change {
+		capability, grant, ok := strings.Cut(change, "=")
+		if !ok || capability == "" {
+			return misconfigured("write e.g. csv.appendRow=allow", "%q is no change of a grant", change)
+		}
+		if grant == "" {
+			delete(changed, capability)
+			continue
+		}
+		changed[capability] = eventlog.Grant(grant)
+	}
+	return answer(connected, "setGrants", map[string]any{"workflow": c.Name, "grants": changed}, show)
+}
+
+type grants struct {
+	Grants     map[string]eventlog.Grant
+	Operations []struct {
+		Capability, Kind string
+		Grant            eventlog.Grant
+	}
+}
+
+func (a *app) printGrants(g grants) {
+	p := page{}
+	for i := len(g.Operations) - 1; i >= 0; i-- {
+		o := g.Operations[i]
+		p.Items = append(p.Items, map[string]any{"capability": o.Capability, "kind": o.Kind, "grant": string(o.Grant)})
+	}
+	a.printTable(p, []column{{title: "operation", field: "capability"}, {title: "kind", field: "kind"}, {title: "grant", field: "grant"}},
+		"the script uses no connector")
+}
+
+type (
+	connectorsCmd struct {
+		List  listConnectors `cmd:"" default:"withargs" help:"List connectors and their operations."`
+		Show  showConnector  `cmd:"" help:"Show a connector's operations with the schemas of their parameters."`
+		Call  callConnector  `cmd:"" help:"Call one operation, outside of any workflow."`
+		Check checkConnector `cmd:"" help:"Try whether a tool on NATS keeps what safe mutations rest on."`
+	}
+	listConnectors struct{ clientFlags }
+	showConnector  struct {
+		clientFlags
+		Name string `arg:"" help:"The connector."`
+	}
+	offered struct {
+		Name       string
+		Operations []struct {
+			Name, Kind, Summary string
+			Reconciles          bool
+			TimeoutMS           int64
+			Schema              json.RawMessage
+		}
+	}
+)
+
+// Run lists one operation per line.
+func (c *listConnectors) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, "listConnectors", nil, func(list struct{ Items []offered }) error {
+		p := page{}
+		for _, connector := range list.Items {
+			for _, op := range connector.Operations {
+				p.Items = append([]map[string]any{{"name": connector.Name + "." + op.Name, "kind": op.Kind, "summary": op.Summary}}, p.Items...)
+			}
+		}
+		a.printTable(p, []column{{title: "operation", field: "name"}, {title: "kind", field: "kind"}, {title: "what it does", field: "summary", width: 110}},
+			"no connector is configured; the README says how")
+		a.printRefused(c.clientFlags, list.Items, "")
+		return nil
+	})
+}
+
+// Run shows one connector.
+func (c *showConnector) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	var list struct{ Items []json.RawMessage }
+	if err := connected.do("listConnectors", nil, &list); err != nil {
+		return err
+	}
+	var offers []offered
+	for _, raw := range list.Items {
+		var connector offered
+		if err := json.Unmarshal(raw, &connector); err != nil {
+			return fmt.Errorf("read the engine's answer: %w", err)
+		}
+		offers = append(offers, connector)
+	}
+	a.printRefused(c.clientFlags, offers, c.Name)
+	for i, raw := range list.Items {
+		connector := offers[i]
+		if connector.Name != c.Name {
+			continue
+		}
+		if c.JSON {
+			return a.printJSON(raw)
+		}
+		for _, op := range connector.Operations {
+			fmt.Fprintf(a.stdout, "%s.%s  %s\n  %s\n  parameters: %s\n", connector.Name, op.Name, op.Kind, op.Summary, oneLine(string(op.Schema), 4000))
+		}
+		return nil
+	}
+	hint := "pawl connectors list shows those there are"
+	if advice, ok := compiledIn[c.Name]; ok {
+		hint = advice + ", and start the engine again"
+	}
+	return failed(hint, fmt.Errorf("there is no connector %q now", c.Name))
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every command that an explanation or the README's table of failures offers is one: it parses.
+func TestAdviceIsCommands(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "FILE")
+	if err := os.WriteFile(script, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commands := map[string]bool{}
+	quoted := regexp.MustCompile(`"(pawl [^"]+)"`)
+	for _, path := range []string{"../../ops/why.go", "../../ops/why_wait.go"} {
+		for _, found := range quoted.FindAllStringSubmatch(read(t, path), -1) {
+			commands[found[1]] = true
+		}
+	}
+	_, table, _ := strings.Cut(read(t, "../../README.md"), "## When something fails")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, found := range regexp.MustCompile("`(pawl [^`]+)`").FindAllStringSubmatch(table, -1) {
+		commands[strings.TrimSuffix(strings.ReplaceAll(found[1], "ID…", "ID"), "…")+" "] = true
+	}
+	if len(commands) < 25 {
+		t.Fatalf("only %d commands were found", len(commands))
+	}
+	for command := range commands {
+		line := strings.NewReplacer("%s", "x", "FILE", script).Replace(strings.TrimSpace(command))
+		args := strings.Fields(line)[1:]
+		if args[0] == "why" || args[0] == "skip" && len(args) == 1 {
+			continue // a name in running text
+		}
+		grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := grammar.Parse(args); err != nil {
+			t.Errorf("%q is no command: %v", command, err)
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// worldStage is what the other process saw of one stage.
+type worldStage struct {
+	Items    int           `json:"items"`
+	Elapsed  time.Duration `json:"elapsed"`
+	P50, P99 time.Duration
+	Effects  int `json:"effects"` // idempotency keys received in the stage
+	Twice    int `json:"twice"`   // keys received more than once, ever
+}
+
+// benchWorld is the other process: it receives what workflows send and pushes items in. Lines go
+// to it on its standard input and come back on its standard output.
+type benchWorld struct {
+	cmd   *exec.Cmd
+	sink  string
+	in    io.WriteCloser
+	out   *bufio.Reader
+	lines chan string
+	done  chan struct{}
+}
+
+func startWorld(ctx context.Context) (*benchWorld, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	w := &benchWorld{cmd: exec.CommandContext(ctx, self, "bench-world"), lines: make(chan string, 4096), done: make(chan struct{})}
+	w.cmd.Stderr = os.Stderr
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("connect to the other process: %w", err)
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("connect to the other process: %w", err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the other process: %w", err)
+	}
+	w.out = bufio.NewReader(out)
+	go w.write()
+	if w.sink, err = w.answer(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// write sends lines, as many as are waiting with one write.
+func (w *benchWorld) write() {
+	defer close(w.done)
+	out := bufio.NewWriter(w.in)
+	for line := range w.lines {
+		_, _ = out.WriteString(line)
+		for more := true; more; {
+			select {
+			case line, open := <-w.lines:
+				_, _ = out.WriteString(line)
+				more = open
+			default:
+				more = false
+			}
+		}
+		if out.Flush() != nil {
+			return
+		}
+	}
+}
+
+func (w *benchWorld) answer() (string, error) {
+	line, err := w.out.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("hear from the other process: %w", err)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// observe tells the other process that an item is finished.
+func (w *benchWorld) observe(r eventlog.Record) {
+	if r.Kind != "run.committed" {
+		return
+	}
+	for _, f := range r.Facts {
+		if _, ok := f.(*eventlog.EventConsumed); ok {
+			select {
+			case w.lines <- "done " + strings.TrimPrefix(string(r.Workflow), "bench-") + "\n":
+			case <-w.done:
+			}
+			return
+		}
+	}
+}
+
+// run makes the other process push items for a while, inFlight at a time.
+func (w *benchWorld) run(ctx context.Context, url string, inFlight int, d time.Duration) (worldStage, error) {
+	select {
+	case w.lines <- fmt.Sprintf("run %s %d %d\n", url, inFlight, d.Milliseconds()):
+	case <-ctx.Done():
+		return worldStage{}, ctx.Err()
+	}
+	line, err := w.answer()
+	if err != nil {
+		return worldStage{}, err
+	}
+	var stage worldStage
+	if err := json.Unmarshal([]byte(line), &stage); err != nil {
+		return worldStage{}, fmt.Errorf("the other process says %q", line)
+	}
+	return stage, nil
+}
+
+// pid is the other process: it is not part of what is measured.
+func (w *benchWorld) pid() int { return w.cmd.Process.Pid }
+
+func (w *benchWorld) stop() {
+	close(w.lines)
+	<-w.done
+	_ = w.in.Close()
+	_ = w.cmd.Wait()
+}
+
+// benchWorldCmd is the other process of a measurement.
+type benchWorldCmd struct{}
+
+func (*benchWorldCmd) Run(a *app) error {
+	sink := &benchSink{keys: map[string]int{}}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return failed("", fmt.Errorf("listen for what workflows send: %w", err))
+	}
+	server := &http.Server{Handler: sink, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	defer func() { _ = server.Close() }()
+	fmt.Fprintln(a.stdout, listener.Addr())
+	pushers := &benchPushers{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}}, stdout: a.stdout, sink: sink}
+	lines := bufio.NewScanner(a.stdin)
+	for lines.Scan() {
+		word, rest, _ := strings.Cut(lines.Text(), " ")
+		switch word {
+		case "done":
+			i, err := strconv.Atoi(rest)
+			if err == nil && i < len(pushers.finished) {
+				pushers.finished[i] <- struct{}{}
+			}
+		case "run":
+			var url string
+			var n, ms int
+			if _, err := fmt.Sscanf(rest, "%s %d %d", &url, &n, &ms); err != nil {
+				return failed("", fmt.Errorf("read %q: %w", rest, err))
+			}
+			pushers.start(a.ctx, url, n, time.Duration(ms)*time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// benchSink counts what arrives by idempotency key.
+type benchSink struct {
+	mu      sync.Mutex
+	keys    map[string]int
+	effects int
+	twice   int
+}
+
+func (s *benchSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	key := r.Header.Get("Idempotency-Key")
+	s.mu.Lock()
+	s.keys[key]++
+	s.effects++
+	if key == "" || s.keys[key] > 1 {
+		s.twice++
+	}
+	n := len(s.keys)
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"receipt":"r-%d"}`, n)
+}
+
+func (s *benchSink) counts() (effects, twice int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.effects, s.twice
+}
+
+// benchPushers push one item per workflow at a time.
+type benchPushers struct {
+	client   *http.Client
+	stdout   io.Writer
+	sink     *benchSink
+	finished []chan struct{}
+	round    int
+}
+
+func (p *benchPushers) start(ctx context.Context, url string, n int, d time.Duration) {
+	p.round++
+	p.finished = make([]chan struct{}, n)
+	for i := range p.finished {
+		p.finished[i] = make(chan struct{}, 4)
+	}
+	go p.run(ctx, url, d, p.finished, p.round)
+}
+
+func (p *benchPushers) run(ctx context.Context, url string, d time.Duration, finished []chan struct{}, round int) {
+	before, _ := p.sink.counts()
+	began := time.Now()
+	var mu sync.Mutex
+	var took []time.Duration
+	var failure error
+	var wg sync.WaitGroup
+	for i := range finished {
+		wg.Go(func() {
+			var own []time.Duration
+			var err error
+			for n := 0; err == nil && time.Since(began) < d; n++ {
+				start := time.Now()
+				if err = p.push(ctx, url, i, fmt.Sprintf("%d-%d-%d", round, i, n)); err == nil {
+					<-finished[i]
+					own = append(own, time.Since(start))
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, own...)
+			failure = errors.Join(failure, err)
+		})
+	}
+	wg.Wait()
+	stage := worldStage{Items: len(took), Elapsed: time.Since(began)}
+	after, twice := p.sink.counts()
+	stage.Effects, stage.Twice = after-before, twice
+	slices.Sort(took)
+	if len(took) > 0 {
+		stage.P50, stage.P99 = took[len(took)/2], took[len(took)*99/100]
+	}
+	if failure != nil {
+		fmt.Fprintln(p.stdout, strings.ReplaceAll(failure.Error(), "\n", "; "))
+		return
+	}
+	_ = json.NewEncoder(p.stdout).Encode(stage)
+}
+
+// push sends an order of about 470 bytes.
+func (p *benchPushers) push(ctx context.Context, url string, i int, id string) error {
+	var body bytes.Buffer
+	fmt.Fprintf(&body, `{"messageId":"%s","title":"Order %s of customer %d","payload":{"id":"%s","placedAt":"2026-03-01T12:00:00Z",`+
+		`"customer":{"name":"Customer Number %d","email":"customer%d@example.com","street":"Long Street 12","city":"Exampletown","country":"DE"},`+
+		`"items":[{"sku":"A-1001","name":"Notebook, ruled","quantity":2,"price":4.5},{"sku":"B-2002","name":"Fountain pen, blue","quantity":1,"price":29.9},`+
+		`{"sku":"C-3003","name":"Ink cartridges","quantity":3,"price":3.2}],"comment":"please leave at the door"}}`, id, id, i, id, i, i)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/workflows/"+benchName(i)+"/topics/order/events", &body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("push was answered %d: %s", resp.StatusCode, answer)
+	}
+	return nil
+}

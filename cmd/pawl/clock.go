@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// The clocks that an engine can follow.
+const (
+	clockSystem = "system"
+	clockManual = "manual"
+)
+
+// clockSettings say which clock schedules, wakeAt, backoffs, reconcile waits and recorded deadlines
+// follow. The zero value is the machine's.
+type clockSettings struct {
+	Manual bool
+	// Start is where a manual clock starts on empty data; zero means the machine's time.
+	Start time.Time
+}
+
+func parseClock(kind, start string) (clockSettings, error) {
+	c := clockSettings{Manual: kind == clockManual}
+	switch {
+	case kind != clockSystem && kind != clockManual:
+		return c, misconfigured("write system or manual", "clock: %q is neither system nor manual", kind)
+	case start == "":
+		return c, nil
+	case !c.Manual:
+		return c, misconfigured("add --clock=manual, or leave it out", "clock-start: the machine's clock cannot be set")
+	}
+	var err error
+	if c.Start, err = time.Parse(time.RFC3339, start); err != nil || c.Start.Year() < 1970 {
+		return c, misconfigured("write e.g. 2026-03-01T08:00:00Z", "clock-start: %q is no time in RFC 3339, or one before 1970", start)
+	}
+	return c, nil
+}
+
+// clock makes the engine's clock. A manual one goes on at the time of the last transition, so that
+// the log's time never runs back; where it starts counts only while the log is empty.
+func (in *installation) clock(ctx context.Context) (engine.Clock, error) {
+	if !in.settings.Clock.Manual {
+		return engine.SystemClock{}, nil
+	}
+	newest, empty, err := newestTime(ctx, in.log)
+	if err != nil {
+		return nil, fmt.Errorf("read where the manual clock stopped: %w", err)
+	}
+	start := newest
+	if empty {
+		if start = in.settings.Clock.Start; start.IsZero() {
+			start = time.Now()
+		}
+	}
+	return engine.NewManualClock(start), nil
+}
+
+// newestTime is the time of the newest transition that can be read.
+func newestTime(ctx context.Context, log eventlog.Log) (newest time.Time, empty bool, err error) {
+	empty = true
+	for p := range log.Partitions() {
+		last, err := log.Last(ctx, p)
+		if err != nil {
+			return newest, empty, err
+		}
+		empty = empty && last == 0
+		at, err := timeBefore(ctx, log, p, last)
+		if err != nil {
+			return newest, empty, err
+		}
+		if at.After(newest) {
+			newest = at
+		}
+	}
+	if newest.IsZero() {
+		newest = time.UnixMilli(1) // before anything that could still be read
+	}
+	return newest, empty, nil
+}
+
+// timeBefore is the time of the transition at seq, or of the one before it that can be read.
+func timeBefore(ctx context.Context, log eventlog.Log, partition int, seq uint64) (time.Time, error) {
+	for ; seq > 0; seq-- {
+		for r, err := range log.Read(ctx, partition, seq) {
+			switch {
+			case errors.Is(err, eventlog.ErrUnreadable), errors.Is(err, eventlog.ErrDamaged):
+				continue // its workflow stops, or the engine does; neither is the clock's affair
+			case err != nil:
+				return time.Time{}, err
+			}
+			return r.At.Time(), nil
+		}
+	}
+	return time.Time{}, nil
+}
+
+type (
+	clockCmd struct {
+		Advance advanceClock `cmd:"" help:"Move a manual clock, stopping at each moment at which something is due."`
+	}
+	advanceClock struct {
+		clientFlags
+		By string `arg:"" name:"duration" help:"How far, e.g. 90s, 5m, 24h; 0s waits until everything has come to rest."`
+	}
+)
+
+// Run answers once everything that became due has come to rest.
+func (c *advanceClock) Run(a *app) error {
+	if _, err := time.ParseDuration(c.By); err != nil {
+		return misconfigured("write e.g. 5m", "%q is no duration", c.By)
+	}
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, "advanceClock", map[string]any{"by": c.By}, func(moved struct{ Now json.RawMessage }) error {
+		var now time.Time
+		if err := json.Unmarshal(moved.Now, &now); err != nil {
+			return fmt.Errorf("read the engine's answer: %w", err)
+		}
+		// Scripts and logs of such an engine say the same in UTC.
+		fmt.Fprintf(a.stdout, "it is now %s\n", now.UTC().Format(time.RFC3339))
+		return nil
+	})
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// completionCmd prints a script that makes a shell ask pawl itself for completions, so that it need
+// not be installed again when commands change.
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+// completionWord is the hidden first argument with which shells ask.
+const completionWord = "__complete"
+
+var completionScripts = map[string]string{
+	"bash": `# pawl completion bash > /etc/bash_completion.d/pawl, or: source <(pawl completion bash)
+_pawl() {
+	local IFS=$'\n'
+	COMPREPLY=($(pawl __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _pawl pawl
+`,
+	"zsh": `#compdef pawl
+# pawl completion zsh > "${fpath[1]}/_pawl", or: source <(pawl completion zsh)
+_pawl() {
+	local -a found
+	found=("${(@f)$(pawl __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+	if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+}
+compdef _pawl pawl
+`,
+	"fish": `# pawl completion fish > ~/.config/fish/completions/pawl.fish
+complete -c pawl -a '(pawl __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+`,
+}
+
+// Run prints the script.
+func (c *completionCmd) Run(a *app) error {
+	_, err := fmt.Fprint(a.stdout, completionScripts[c.Shell])
+	return err
+}
+
+// completionRequest says whether a shell asks for completions, and after which words. The last word
+// is the one being written, empty when nothing of it is there yet.
+func completionRequest(args []string) ([]string, bool) {
+	if len(args) == 0 || args[0] != completionWord {
+		return nil, false
+	}
+	return args[1:], true
+}
+
+// complete prints what may stand at the end of the words: commands, or flags once a dash is written.
+func (a *app) complete(words []string) error {
+	grammar, err := newGrammar(&commandLine{}, a)
+	if err != nil {
+		return err
+	}
+	partial := ""
+	if len(words) > 0 {
+		partial, words = words[len(words)-1], words[:len(words)-1]
+	}
+	node := grammar.Model.Node
+	for _, word := range words {
+		if child := childOf(node, word); child != nil {
+			node = child
+		}
+	}
+	for _, candidate := range candidates(node, strings.HasPrefix(partial, "-")) {
+		if strings.HasPrefix(candidate, partial) {
+			fmt.Fprintln(a.stdout, candidate)
+		}
+	}
+	return nil
+}
+
+func childOf(node *kong.Node, name string) *kong.Node {
+	for _, child := range node.Children {
+		if child.Name == name && !child.Hidden {
+			return child
+		}
+	}
+	return nil
+}
+
+func candidates(node *kong.Node, flags bool) []string {
+	var names []string
+	if flags {
+		for _, group := range node.AllFlags(true) {
+			for _, flag := range group {
+				names = append(names, "--"+flag.Name)
+			}
+		}
+	} else {
+		for _, child := range node.Children {
+			if !child.Hidden {
+				names = append(names, child.Name)
+			}
+		}
+		for _, argument := range node.Positional {
+			names = append(names, argument.EnumSlice()...)
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	slices.Sort(names)
+	return slices.Compact(names)
+}

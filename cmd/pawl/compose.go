@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/runlog"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/projections/store"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// installation is a data directory with everything that works on it. What is nil was not opened.
+type installation struct {
+	settings settings
+	logger   *slog.Logger
+
+	limit    int64 // what the broker may store in all; 0 leaves it to the broker
+	server   *embeddednats.Server
+	nc       *nats.Conn
+	log      *jslog.Log
+	runs     *runlog.Stream
+	kept     ops.RunLog // runs, or nil
+	store    *store.Store
+	scripts  *sandbox.Pool
+	registry *connector.Registry
+	services *services
+	room     *room
+	engine   *engine.Engine
+	api      *ops.Server
+	listener net.Listener
+
+	// closers undo what was opened, the last first.
+	closers []func() error
+}
+
+// markFile, in the data directory, says up to where the log was acknowledged.
+const markFile = "log.mark"
+
+// Seams for tests that kill the process at a chosen transition or inside a connector's call.
+var (
+	observing func(func(eventlog.Record)) func(eventlog.Record)
+	reaching  = func(c engine.Connectors) engine.Connectors { return c }
+)
+
+// openData opens what lies in the data directory: broker, log and store. Only one process can.
+func openData(ctx context.Context, s settings, logger *slog.Logger) (*installation, error) {
+	in := &installation{settings: s, logger: logger}
+	if err := in.open(ctx); err != nil {
+		return nil, errors.Join(err, in.close())
+	}
+	return in, nil
+}
+
+func (in *installation) open(ctx context.Context) (err error) {
+	if err := in.openBroker(ctx); err != nil {
+		return err
+	}
+	if err := in.openLog(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Stat(in.lossFile()); err == nil {
+		return failed("finish it: pawl verify --accept-loss", errors.New("accepting a loss was interrupted: it is not written down yet which workflows must be held"))
+	}
+	return nil
+}
+
+// openBroker starts the broker and connects to it.
+func (in *installation) openBroker(ctx context.Context) (err error) {
+	data := in.settings.Data
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
+	}
+	in.limit = storeLimit(data, diskSpace)
+	// The server's lock on the directory is the lock on the whole data directory.
+	broker := embeddednats.Config{
+		StoreDir: data, SyncInterval: in.settings.SyncInterval, JetStreamMaxStore: in.limit, Logger: in.logger,
+	}
+	if err := in.openToNATS(&broker); err != nil {
+		return err
+	}
+	in.server, err = embeddednats.Start(ctx, broker)
+	if err != nil {
+		return failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
+	}
+	in.onClose(func() error { in.server.Shutdown(); return nil })
+	if err := in.writeNATSURLs(); err != nil {
+		return err
+	}
+	in.nc, err = in.server.Connect(nats.Name("pawl"))
+	if err != nil {
+		return failed("", err)
+	}
+	in.onClose(func() error { in.nc.Close(); return nil })
+	return nil
+}
+
+// openLog opens the log, which must be whole, and the local store.
+func (in *installation) openLog(ctx context.Context) (err error) {
+	data := in.settings.Data
+	in.log, err = jslog.Open(ctx, in.nc, in.logConfig())
+	if err != nil {
+		return explainLog(data, err)
+	}
+	in.onClose(in.log.Close)
+	if err := in.openRunLog(ctx); err != nil {
+		return failed("", err)
+	}
+	in.store, err = store.Open(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger})
+	if err != nil {
+		return failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
+	}
+	in.onClose(in.store.Close)
+	for _, warning := range in.store.Warnings() {
+		in.logger.Warn(warning)
+	}
+	return nil
+}
+
+// openRunLog opens what keeps the lines that scripts write. They are no facts: a disk too full for
+// them does not keep an engine from finishing what is under way.
+func (in *installation) openRunLog(ctx context.Context) error {
+	runs, err := runlog.Open(ctx, in.nc, runlog.Config{MaxBytes: runLogLimit(in.limit)})
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == codeStorageResources {
+		in.logger.Warn("what scripts log is not kept before the next start: there is too little free space", "data", in.settings.Data)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	in.runs, in.kept = runs, runs
+	return nil
+}
+
+// codeStorageResources is JetStream's answer when it cannot set aside what a stream may take.
+const codeStorageResources jetstream.ErrorCode = 10047
+
+// logConfig configures the log. The mark stands only where every write is synced: otherwise what
+// the broker loses with the power would look like damage.
+func (in *installation) logConfig() jslog.Config {
+	c := jslog.Config{Healthy: in.server.Healthy, Logger: in.logger}
+	if in.settings.SyncInterval == 0 {
+		c.Mark, c.EmbeddedSync = filepath.Join(in.settings.Data, markFile), true
+	}
+	return c
+}
+
+// explainLog says what can be done about a log that cannot be used.
+func explainLog(data string, err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, eventlog.ErrDamaged):
+		hint = "nothing was changed; copy " + data + " aside, restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: pawl verify --accept-loss"
+	case errors.Is(err, eventlog.ErrNewerFormat):
+		hint = "use the newer pawl that wrote it; an older one would misread it"
+	case errors.Is(err, eventlog.ErrFull), errors.Is(err, syscall.ENOSPC):
+		hint = "free space on the disk of " + data + " and start again; nothing that was acknowledged is lost"
+	}
+	return failed(hint, err)
+}
+
+// compose makes an engine on an opened data directory, and the interface to it.
+func (in *installation) compose(ctx context.Context, observe func(eventlog.Record), version string) error {
+	var err error
+	if in.registry, err = in.connectors(); err != nil {
+		return misconfigured("", "%v", err)
+	}
+	if in.scripts, err = newWorkers(in.settings, 0, in.logger); err != nil {
+		return err
+	}
+	in.onClose(in.scripts.Close)
+	in.room = newRoom(in.settings.Data, in.logger)
+	if err := in.watchServices(); err != nil {
+		return err
+	}
+	known := newCatalog(in.registry)
+	known.services = in.services
+	if observing != nil {
+		observe = observing(observe)
+	}
+	clock, err := in.clock(ctx)
+	if err != nil {
+		return explainLog(in.settings.Data, err)
+	}
+	in.engine, err = engine.New(engine.Config{
+		Clock: clock, Log: in.log, Store: in.store, Scripts: in.scripts, Connectors: reaching(known),
+		Policies: in.settings.Policies, Logger: in.logger, Observe: observe, Room: in.room.check, RunLog: in.runLog,
+	})
+	if err != nil {
+		return failed("", err)
+	}
+	certificate, err := in.settings.tls()
+	if err != nil {
+		return err
+	}
+	in.api, err = ops.New(ops.Config{
+		Engine: in.engine, Reader: &readmodel.Reader{Store: in.store, Flush: in.engine.Flush}, Log: in.log, Connectors: known, Calls: in.registry, RunLog: in.kept,
+		Workers: in.scripts.Report, Version: version, Installation: in.log.Installation(), Token: in.settings.Token, TLS: certificate, Logger: in.logger,
+		Now: clock.Now,
+	})
+	if err != nil {
+		return failed("", err)
+	}
+	in.onClose(func() error { in.api.Close(); return nil })
+	service, err := in.api.StartNATS(ops.NATSConfig{Conn: in.nc})
+	if err != nil {
+		return failed("", err)
+	}
+	in.onClose(service.Stop)
+	return in.listen(ctx, certificate != nil)
+}
+
+// runLog keeps what scripts write with their runs, and shows it on standard error with everything
+// else that is not a result.
+func (in *installation) runLog(w eventlog.WorkflowName, run eventlog.RunID, lines []sandbox.LogLine) {
+	kept := make([]runlog.Line, len(lines))
+	for i, line := range lines {
+		kept[i] = runlog.Line{At: line.At, Level: line.Level, Text: line.Text}
+		level := slog.LevelInfo
+		switch line.Level {
+		case engine.LevelInputs, engine.LevelCall:
+			continue // what was read from outside is kept with the run; it may be anybody's mail
+		case "warn":
+			level = slog.LevelWarn
+		case "error":
+			level = slog.LevelError
+		case "debug":
+			level = slog.LevelDebug
+		}
+		in.logger.Log(context.Background(), level, line.Text, "workflow", string(w), "run", string(run), "from", "script")
+	}
+	if in.runs != nil {
+		in.runs.Write(w, run, kept)
+	}
+}
+
+func (in *installation) onClose(f func() error) { in.closers = append(in.closers, f) }
+
+// close undoes everything that was opened, in reverse, and frees the data directory.
+func (in *installation) close() error {
+	var errs []error
+	for i := len(in.closers) - 1; i >= 0; i-- {
+		errs = append(errs, in.closers[i]())
+	}
+	in.closers = nil
+	return errors.Join(errs...)
+}

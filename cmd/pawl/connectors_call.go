@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// callConnector calls one operation outside of any workflow.
+type callConnector struct {
+	clientFlags
+	Capability string `arg:"" name:"connector.operation" help:"The operation, e.g. files.list."`
+	Params     string `arg:"" optional:"" help:"Its parameters, a JSON object."`
+	Yes        bool   `short:"y" help:"Allow the call of a mutation: it changes the outside, and no workflow's log knows of it."`
+}
+
+// Run prints the result as JSON.
+func (c *callConnector) Run(a *app) error {
+	name, operation, ok := strings.Cut(c.Capability, ".")
+	if !ok || name == "" || operation == "" {
+		return misconfigured("write e.g. files.list", "%q is no connector.operation", c.Capability)
+	}
+	params := map[string]any{"connector": name, "operation": operation, "mutate": c.Yes}
+	if c.Params != "" {
+		if !json.Valid([]byte(c.Params)) {
+			return misconfigured(`quote it for your shell: '{"path": "a.txt"}'`, "the parameters are no JSON")
+		}
+		params["params"] = json.RawMessage(c.Params)
+	}
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := connected.do("callConnector", params, &raw); err != nil {
+		return err
+	}
+	var done struct {
+		Outcome string
+		Result  json.RawMessage
+		Error   *struct{ Class, Code, Message string }
+		Key     string `json:"idempotencyKey"`
+	}
+	if err := json.Unmarshal(raw, &done); err != nil {
+		return fmt.Errorf("read the engine's answer: %w", err)
+	}
+	if c.JSON {
+		if err := a.printJSON(raw); err != nil {
+			return err
+		}
+	} else if done.Outcome == "applied" {
+		return a.printJSON(done.Result)
+	}
+	if done.Outcome == "applied" {
+		return nil
+	}
+	if c.JSON {
+		return silent(exitFailed)
+	}
+	hint, why := "", done.Outcome
+	if done.Error != nil {
+		why = fmt.Sprintf("%s: %s (%s, %s)", done.Outcome, done.Error.Message, done.Error.Class, done.Error.Code)
+	}
+	if done.Outcome == "uncertain" {
+		hint = "it may or may not have happened; look at the other side before you call again (idempotency key " + done.Key + ")"
+	}
+	return failed(hint, fmt.Errorf("call %s: %w", c.Capability, errors.New(why)))
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// titleOf names a call: as the script does, or by its operation.
+func titleOf(call eventlog.MutationCall) string {
+	return first(oneLine(call.UITitle, mostTitle), call.Connector+"."+call.Operation)
+}
+
+// effect says what an applied mutation did, and where that can be seen.
+func (r *running) effect(f *eventlog.MutationApplied) string {
+	if r.call.Connector == "" {
+		// Its start was recorded by a process before this one.
+		return fmt.Sprintf("mutation %s was applied", f.Mutation)
+	}
+	line := titleOf(r.call)
+	if where := whereabouts(r.call, f.Result); where != "" {
+		line += " → " + where
+	} else if r.call.UITitle != "" {
+		line += " (" + r.call.Connector + "." + r.call.Operation + ")"
+	}
+	if f.ResolvedBy != "" {
+		line += ", as its connector says"
+	}
+	return line
+}
+
+// whereabouts names the place that a call of a compiled-in connector has changed; empty where
+// nothing short can be said.
+func whereabouts(call eventlog.MutationCall, result json.RawMessage) string {
+	var params struct {
+		File, Path, URL string
+	}
+	var answer struct {
+		Row    int64
+		Status int
+	}
+	// Whatever cannot be read is left out: this is only a line for people.
+	_ = json.Unmarshal(call.Params, &params)
+	_ = json.Unmarshal(result, &answer)
+	switch {
+	case call.Connector == "csv" && params.File != "":
+		return fmt.Sprintf("%s row %d", oneLine(params.File, mostTitle), answer.Row)
+	case call.Connector == "files" && params.Path != "":
+		return oneLine(params.Path, mostTitle)
+	case call.Connector == "http":
+		if u, err := url.Parse(params.URL); err == nil && u.Host != "" {
+			return fmt.Sprintf("%s answered %d", oneLine(u.Host, mostTitle), answer.Status)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// environment gives every flag its PAWL_ variable: --until-idle is PAWL_UNTIL_IDLE. An empty
+// variable counts as not set.
+type environment struct {
+	lookup func(string) (string, bool)
+}
+
+// noVariable are flags that make no sense as a lasting setting.
+var noVariable = map[string]bool{"help": true, "json": true, "yes": true}
+
+func (environment) Validate(*kong.Application) error { return nil }
+
+func (e environment) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if !fromEnvironment(flag.Value) {
+		return nil, nil
+	}
+	if value, ok := e.lookup(variable(flag.Name)); ok && value != "" {
+		return value, nil
+	}
+	return nil, nil
+}
+
+// fromEnvironment says whether the value is a flag that a variable can set: those marked
+// `setting`, which are also keys of the configuration file.
+func fromEnvironment(v *kong.Value) bool {
+	return v.Flag != nil && v.Tag.Has("setting") && !noVariable[v.Name]
+}
+
+func variable(flag string) string {
+	return "PAWL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// describeFlag adds the variable to a flag's help.
+func describeFlag(v *kong.Value) string {
+	if !fromEnvironment(v) {
+		return v.Help
+	}
+	return strings.TrimSuffix(v.Help, ".") + " ($" + variable(v.Name) + ")."
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/ops"
+)
+
+// The exit codes. They are part of the interface.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // refused or failed
+	exitUsage       = 2 // the command line or the configuration is wrong
+	exitNeedsPerson = 3 // finished, and a workflow waits for a person
+	exitUnreachable = 4 // no engine answers
+)
+
+// failure is an error with its exit code and the next thing to do.
+type failure struct {
+	code int
+	what string
+	hint string
+	err  error
+}
+
+func (f *failure) Error() string {
+	switch {
+	case f.what == "":
+		return f.err.Error()
+	case f.err == nil:
+		return f.what
+	}
+	return f.what + ": " + f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// failed, misconfigured and unreachable make the usual failures.
+func failed(hint string, err error) error { return &failure{code: exitFailed, hint: hint, err: err} }
+
+func misconfigured(hint, format string, args ...any) error {
+	return &failure{code: exitUsage, hint: hint, what: fmt.Sprintf(format, args...)}
+}
+
+// silent ends the command with a code after everything has been said.
+type silent int
+
+func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
+
+// complain prints the error for a person and returns the exit code.
+func (a *app) complain(err error) int {
+	var quiet silent
+	if errors.As(err, &quiet) {
+		return int(quiet)
+	}
+	code, hint := exitFailed, ""
+	var own *failure
+	var problem *ops.Problem
+	switch {
+	case errors.As(err, &own):
+		code, hint = own.code, own.hint
+	case errors.As(err, &problem):
+		hint = problem.Hint
+		for _, p := range problem.Problems {
+			fmt.Fprintln(a.stderr, formatProblem("", p))
+		}
+	case errors.Is(err, ops.ErrUnreachable):
+		code, hint = exitUnreachable, "start one with: pawl up; or say where it is: --url URL or PAWL_URL"
+	case a.ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.stderr, "pawl: interrupted")
+		return exitFailed
+	}
+	fmt.Fprintf(a.stderr, "pawl: %s\n", strings.TrimSpace(err.Error()))
+	if hint != "" {
+		fmt.Fprintf(a.stderr, "  %s\n", hint)
+	}
+	return code
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/ops"
+)
+
+type (
+	whyCmd struct {
+		clientFlags
+		Name string `arg:"" optional:"" name:"workflow" help:"The workflow; else all."`
+	}
+	logCmd struct {
+		clientFlags
+		Follow   bool   `short:"f" help:"Go on with what is recorded from now on."`
+		Workflow string `short:"w" placeholder:"NAME" help:"Only this workflow's."`
+		From     string `placeholder:"POSITION" help:"Begin at this position; else at the beginning."`
+	}
+	stateCmd struct {
+		clientFlags
+		Name string  `arg:"" name:"workflow" help:"The workflow."`
+		At   *uint64 `placeholder:"REVISION" help:"As it was at this revision; else now."`
+	}
+)
+
+// Run explains one workflow, or all.
+func (c *whyCmd) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	if c.Name != "" {
+		return answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name}, func(w ops.Why) error { a.printWhy(w); return nil })
+	}
+	return answer(connected, "explainAll", nil, func(p struct{ Items []ops.Why }) error {
+		for i, w := range p.Items {
+			if i > 0 {
+				fmt.Fprintln(a.stdout)
+			}
+			a.printWhy(w)
+		}
+		if len(p.Items) == 0 {
+			fmt.Fprintln(a.stdout, "there are no workflows; deploy one: pawl deploy FILE")
+		}
+		return nil
+	})
+}
+
+func (a *app) printWhy(w ops.Why) {
+	reason := "moving"
+	if w.Reason != nil {
+		reason = string(*w.Reason)
+	}
+	fmt.Fprintf(a.stdout, "%s: %s\n%s\n", a.styleOf(a.stdout).bold(string(w.Workflow)), reason, oneLine(w.Message, 2000))
+	for _, command := range w.Commands {
+		fmt.Fprintf(a.stdout, "  %s\n", oneLine(command, 300))
+	}
+}
+
+// Run prints one transition per line.
+func (c *logCmd) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	last := ""
+	for raw, err := range connected.Client.Log(a.ctx, c.From, c.Workflow, c.Follow) {
+		switch {
+		case err != nil && a.ctx.Err() != nil:
+			return nil // interrupted: that is how following ends
+		case errors.Is(err, ops.ErrUnreachable) && last != "":
+			return &failure{code: exitUnreachable, what: "the engine has stopped", hint: "to go on once it runs again: pawl log --follow --from " + last}
+		case err != nil:
+			return connected.explain(err)
+		}
+		if last, err = positionAfter(raw); err != nil {
+			return err
+		}
+		if c.JSON {
+			var line bytes.Buffer
+			if err := indent(&line, raw, false); err != nil {
+				return fmt.Errorf("read the log: %w", err)
+			}
+			if _, err := line.WriteTo(a.stdout); err != nil {
+				return err
+			}
+			continue
+		}
+		line, err := logLine(raw)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(a.stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// positionAfter is where to go on after a transition.
+func positionAfter(raw json.RawMessage) (string, error) {
+	var t struct{ Partition, Seq uint64 }
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return "", fmt.Errorf("read the log: %w", err)
+	}
+	return fmt.Sprintf("%d:%d", t.Partition, t.Seq+1), nil
+}
+
+// logLine renders a transition for people: where, when, who, and its facts by name. Payloads are
+// for --json.
+func logLine(raw json.RawMessage) (string, error) {
+	var t struct {
+		Partition, Seq, Revision uint64
+		Workflow, Kind, At       string
+		Actor                    struct{ Kind, Name string }
+		Events                   []struct{ Type string }
+	}
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return "", fmt.Errorf("read the log: %w", err)
+	}
+	counted := map[string]int{}
+	var order []string
+	for _, e := range t.Events {
+		if counted[e.Type]++; counted[e.Type] == 1 {
+			order = append(order, e.Type)
+		}
+	}
+	for i, name := range order {
+		if n := counted[name]; n > 1 {
+			order[i] = fmt.Sprintf("%s×%d", name, n)
+		}
+	}
+	return fmt.Sprintf("%d:%d\t%s\t%s %d\t%s\t%s", t.Partition, t.Seq, moment(t.At), t.Workflow, t.Revision,
+		oneLine(t.Actor.Name, 40), strings.Join(order, " ")), nil
+}
+
+// Run prints the state as JSON: it is a document, with or without --json.
+func (c *stateCmd) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	params := map[string]any{"workflow": c.Name}
+	if c.At != nil {
+		params["at"] = *c.At
+	}
+	var raw json.RawMessage
+	if err := connected.do("getState", params, &raw); err != nil {
+		return err
+	}
+	return a.printJSON(raw)
+}

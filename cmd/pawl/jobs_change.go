@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// jobsAction changes what becomes of events: those named, or those that a filter chooses.
+type jobsAction struct {
+	clientFlags
+	Name      string   `arg:"" name:"workflow" help:"The workflow."`
+	Topic     string   `arg:"" optional:"" help:"The topic; left out with --where."`
+	MessageID []string `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
+	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, q=, limit=."`
+	Reason    string   `placeholder:"TEXT" help:"Why, for the record."`
+	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
+	DryRun    bool     `help:"Only say how many would be changed."`
+}
+
+type (
+	skipCmd    struct{ jobsAction }
+	cancelCmd  struct{ jobsAction }
+	redriveCmd struct{ jobsAction }
+)
+
+func (c *skipCmd) Run(a *app) error    { return c.change(a, "skipEvents", "skip", "skipped") }
+func (c *cancelCmd) Run(a *app) error  { return c.change(a, "cancelEvents", "cancel", "cancelled") }
+func (c *redriveCmd) Run(a *app) error { return c.change(a, "redriveEvents", "redrive", "redriven") }
+
+// changedJobs is the answer of a bulk operation.
+type changedJobs struct {
+	Matched int       `json:"matched"`
+	More    bool      `json:"more"`
+	Updated int       `json:"updated"`
+	Noop    []leftJob `json:"noop"`
+}
+
+type leftJob struct {
+	Topic     string `json:"topic"`
+	MessageID string `json:"messageId"`
+	Reason    string `json:"reason"`
+}
+
+func (c *jobsAction) change(a *app, operation, verb, done string) error {
+	params, err := c.params(verb)
+	if err != nil {
+		return err
+	}
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	if c.DryRun || c.Where != "" && !c.Yes {
+		matched, err := c.count(connected, operation, params)
+		if err != nil || c.DryRun || matched.Matched == 0 {
+			return err
+		}
+		if err := a.confirm(fmt.Sprintf("%s %s of %s?", verb, matched, c.Name)); err != nil {
+			return err
+		}
+	}
+	sum := changedJobs{Noop: []leftJob{}}
+	for {
+		var part changedJobs
+		if err := connected.do(operation, params, &part); err != nil {
+			if sum.Updated > 0 {
+				fmt.Fprintf(a.stderr, "%s: %s so far\n", done, plural(sum.Updated, "event"))
+			}
+			return err
+		}
+		sum.Matched += part.Matched
+		sum.Updated += part.Updated
+		sum.Noop = append(sum.Noop, part.Noop...)
+		_, limited := params["limit"]
+		if sum.More = part.More; !part.More || part.Updated == 0 || limited {
+			break
+		}
+	}
+	return a.told(connected, sum, done)
+}
+
+// told prints what was changed and what was not; partial success is no error (J4).
+func (a *app) told(c *connection, sum changedJobs, done string) error {
+	if c.json {
+		if err := a.printValue(sum); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.stdout, "%s: %d of %s\n", done, sum.Updated, plural(sum.Matched, "event"))
+		const most = 20
+		for i, left := range sum.Noop {
+			if i == most {
+				fmt.Fprintf(a.stderr, "  … and %d more; --json lists all\n", len(sum.Noop)-most)
+				break
+			}
+			fmt.Fprintf(a.stderr, "  not %s/%s: %s\n", left.Topic, oneLine(left.MessageID, 80), oneLine(left.Reason, 300))
+		}
+	}
+	if sum.Updated == 0 && len(sum.Noop) > 0 {
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// count says how many events would be changed, and changes none.
+func (c *jobsAction) count(connected *connection, operation string, params map[string]any) (changedJobs, error) {
+	params["dryRun"] = true
+	defer delete(params, "dryRun")
+	var matched changedJobs
+	if err := connected.do(operation, params, &matched); err != nil {
+		return matched, err
+	}
+	a := connected.app
+	switch {
+	case c.DryRun && c.JSON:
+		return matched, a.printValue(matched)
+	case c.DryRun:
+		fmt.Fprintf(a.stdout, "%s; nothing was changed\n", matched)
+	case matched.Matched == 0:
+		fmt.Fprintln(a.stdout, "no event fits")
+	}
+	return matched, nil
+}
+
+// String counts what a filter has chosen.
+func (j changedJobs) String() string {
+	if j.More {
+		return "more than " + plural(j.Matched, "event")
+	}
+	return plural(j.Matched, "event")
+}
+
+// params are those of the request: items, or a filter.
+func (c *jobsAction) params(verb string) (map[string]any, error) {
+	params := map[string]any{"workflow": c.Name}
+	if c.Reason != "" {
+		params["reason"] = c.Reason
+	}
+	usage := fmt.Sprintf("pawl %s WORKFLOW TOPIC MESSAGE-ID…, or pawl %s WORKFLOW --where state=STATE,q=TEXT", verb, verb)
+	switch {
+	case c.Where != "" && c.Topic != "":
+		return nil, misconfigured(usage, "name the events or say --where, not both")
+	case c.Where == "" && len(c.MessageID) == 0:
+		return nil, misconfigured(usage, "nothing says which events are meant")
+	case c.Where == "":
+		items := make([]map[string]any, len(c.MessageID))
+		for i, id := range c.MessageID {
+			items[i] = map[string]any{"topic": c.Topic, "messageId": id}
+		}
+		params["items"] = items
+		return params, nil
+	}
+	last := ""
+	for part := range strings.SplitSeq(c.Where, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		switch {
+		case ok && (key == "topic" || key == "state" || key == "status" || key == "q"):
+			params[key], last = value, key
+		case ok && key == "limit":
+			limit, err := strconv.Atoi(value)
+			if err != nil || limit < 1 {
+				return nil, misconfigured(usage, "--where: limit is %q; it must be a number of 1 or more", value)
+			}
+			params[key], last = limit, ""
+		case last == "q":
+			params["q"] = params["q"].(string) + "," + part // a text may hold commas
+		default:
+			return nil, misconfigured(usage, "--where: %q is none of topic=, state=, status=, q=, limit=", part)
+		}
+	}
+	return params, nil
+}
+
+// confirm asks on standard error and wants a yes from standard input.
+func (a *app) confirm(question string) error {
+	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
+	line, err := bufio.NewReader(io.LimitReader(a.stdin, 1<<10)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return failed("", fmt.Errorf("read your answer: %w", err))
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	case "":
+		fmt.Fprintln(a.stderr)
+	}
+	return failed("to go ahead without being asked: --yes", errors.New("nothing was changed"))
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/pawl-run/pawl/ops"
+)
+
+// urlFile, in the data directory, holds the address while an engine runs there.
+const urlFile = "http.url"
+
+// tls reads the certificate, or returns nil when none is configured.
+func (s settings) tls() (*tls.Config, error) {
+	if s.TLSCert == "" && s.TLSKey == "" {
+		return nil, nil
+	}
+	if s.TLSCert == "" || s.TLSKey == "" {
+		return nil, misconfigured("give both --tls-cert and --tls-key", "a certificate and its key belong together")
+	}
+	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
+	if err != nil {
+		return nil, misconfigured("", "read TLS certificate: %v", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// address is where to listen. An address without a host means this machine only: opening an engine
+// to the network has to be written out.
+func (s settings) address() string {
+	if host, port, err := net.SplitHostPort(s.HTTP); err == nil && host == "" {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return s.HTTP
+}
+
+// listen takes the address and writes it down for the other commands.
+func (in *installation) listen(ctx context.Context, encrypted bool) error {
+	addr := in.settings.address()
+	if err := ops.CheckListen(addr, encrypted, in.settings.Token, in.settings.Insecure); err != nil {
+		return misconfigured("", "%v", err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return failed("another program listens there, maybe another pawl; take another address: --http 127.0.0.1:0 takes a free port",
+			fmt.Errorf("the address %s is taken", addr))
+	case err != nil:
+		return failed("correct --http", fmt.Errorf("listen on %s: %w", addr, err))
+	}
+	in.listener = listener
+	in.onClose(func() error {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	path := filepath.Join(in.settings.Data, urlFile)
+	if err := writeFile(path, []byte(in.url(encrypted)+"\n")); err != nil {
+		return failed("", fmt.Errorf("write down the address: %w", err))
+	}
+	in.onClose(func() error {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	return nil
+}
+
+// url is the address that other programs on this machine can use.
+func (in *installation) url(encrypted bool) string {
+	scheme := "http"
+	if encrypted {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(in.listener.Addr().String())
+	if err != nil {
+		return scheme + "://" + in.listener.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// writeFile replaces a file so that a reader, or a crash, sees the old or the new content.
+func writeFile(path string, content []byte) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temporary.Name()))
+		}
+	}()
+	if _, err := temporary.Write(content); err != nil {
+		return errors.Join(err, temporary.Close())
+	}
+	if err := errors.Join(temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// listFlags are the flags of every list. Lists show the newest, the newest at the bottom.
+type listFlags struct {
+	clientFlags
+	Limit int    `default:"50" help:"How many of the newest to show, at most 1000."`
+	Q     string `name:"q" placeholder:"TEXT" help:"Only those with this text in a title, id or error."`
+}
+
+// ofWorkflow narrows a list to one workflow.
+type ofWorkflow struct {
+	Workflow string `short:"w" placeholder:"NAME" help:"Only those of this workflow."`
+}
+
+// list asks for the newest and prints them.
+func (a *app) list(f listFlags, what, workflow string, filters map[string]string, columns []column) error {
+	c, err := a.connect(f.clientFlags)
+	if err != nil {
+		return err
+	}
+	operation := "list" + what
+	params := map[string]any{"order": "desc", "limit": f.Limit}
+	if f.Q != "" {
+		params["q"] = f.Q
+	}
+	if workflow != "" {
+		operation = "listWorkflow" + what
+		params["workflow"] = workflow
+	}
+	for name, value := range filters {
+		if value != "" {
+			params[name] = value
+		}
+	}
+	if workflow == "" && columns[0].field != "name" && columns[1].field != "workflow" {
+		columns = append([]column{{title: "workflow", field: "workflow"}}, columns...)
+	}
+	return answer(c, operation, params, func(p page) error {
+		a.printTable(p, columns, "none")
+		return nil
+	})
+}
+
+// show asks for one thing and prints its fields.
+func (a *app) show(f clientFlags, operation string, params map[string]any) error {
+	c, err := a.connect(f)
+	if err != nil {
+		return err
+	}
+	return answer(c, operation, params, func(document json.RawMessage) error { return a.printFields(document) })
+}
+
+type (
+	workflowsCmd struct {
+		List   listWorkflows `cmd:"" default:"withargs" help:"List workflows."`
+		Show   showWorkflow  `cmd:"" help:"Show a workflow and its handlers."`
+		Source showSource    `cmd:"" help:"Print a workflow's script."`
+	}
+	listWorkflows struct {
+		listFlags
+		Status string `help:"Only those of this status: active, paused, error, archived."`
+	}
+	showWorkflow struct {
+		clientFlags
+		Name string `arg:"" help:"The workflow."`
+	}
+	showSource struct {
+		clientFlags
+		Name    string `arg:"" help:"The workflow."`
+		Version string `placeholder:"MAJOR.MINOR" help:"A former version; else the current one."`
+	}
+	runsCmd struct {
+		List listRuns `cmd:"" default:"withargs" help:"List runs."`
+		Show showRun  `cmd:"" help:"Show a run, its log or the evidence for a repair."`
+	}
+	listRuns struct {
+		listFlags
+		ofWorkflow
+		Status  string `help:"Only those of this status, e.g. failed:logic."`
+		Phase   string `help:"Only those in this phase."`
+		Handler string `help:"Only those of this handler."`
+	}
+	eventsCmd struct {
+		List listEvents `cmd:"" default:"withargs" help:"List events."`
+		Show showEvent  `cmd:"" help:"Show an event."`
+	}
+	listEvents struct {
+		listFlags
+		ofWorkflow
+		Topic  string `help:"Only those of this topic."`
+		Status string `help:"Only those of this status: pending, reserved, consumed, skipped, discarded."`
+	}
+	showEvent struct {
+		clientFlags
+		Name      string `arg:"" name:"workflow" help:"The workflow."`
+		Topic     string `arg:"" help:"The topic."`
+		MessageID string `arg:"" help:"The event's message id."`
+	}
+	jobsCmd struct {
+		List listJobs `cmd:"" default:"withargs" help:"List jobs."`
+		Show showJob  `cmd:"" help:"Show a job with its attempts."`
+	}
+	listJobs struct {
+		listFlags
+		ofWorkflow
+		Topic string `help:"Only those of this topic."`
+		State string `help:"Only those in this state: available, running, retryable, completed, cancelled, discarded."`
+	}
+	showJob      struct{ showEvent }
+	mutationsCmd struct {
+		List listMutations `cmd:"" default:"withargs" help:"List mutations."`
+		Show showMutation  `cmd:"" help:"Show a mutation with its parameters and its result."`
+	}
+	listMutations struct {
+		listFlags
+		ofWorkflow
+		Status string `help:"Only those of this status, e.g. awaiting_approval or indeterminate."`
+	}
+	showMutation struct {
+		clientFlags
+		Mutation string `arg:"" help:"The mutation."`
+	}
+	inputsCmd struct {
+		List listInputs `cmd:"" default:"withargs" help:"List inputs."`
+	}
+	listInputs struct {
+		listFlags
+		ofWorkflow
+		Status string `help:"Only those of this status: pending, done, skipped."`
+	}
+	sessionsCmd struct {
+		List listSessions `cmd:"" default:"withargs" help:"List sessions."`
+	}
+	listSessions struct {
+		listFlags
+		ofWorkflow
+		Status string `name:"result" help:"Only those with this result: completed, failed."`
+	}
+)
+
+func (c *listWorkflows) Run(a *app) error {
+	return a.list(c.listFlags, "Workflows", "", map[string]string{"status": c.Status}, []column{
+		{title: "workflow", field: "name"}, {title: "version", field: "version"}, {title: "status", field: "status"},
+		{title: "revision", field: "revision"}, {title: "held", field: "blocked.reason"}, {title: "because", field: "blocked.message", width: 70},
+	})
+}
+
+func (c *showWorkflow) Run(a *app) error {
+	if err := a.show(c.clientFlags, "getWorkflow", map[string]any{"workflow": c.Name}); err != nil || c.JSON {
+		return err
+	}
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, "listWorkflowHandlers", map[string]any{"workflow": c.Name}, func(p page) error {
+		fmt.Fprintln(a.stdout)
+		a.printTable(p, []column{
+			{title: "handler", field: "name"}, {title: "type", field: "type"},
+			{title: "next run", field: "nextRunAt", show: moment}, {title: "wakes", field: "wakeAt", show: moment},
+		}, "no handlers")
+		return nil
+	})
+}
+
+func (c *showSource) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	params := map[string]any{"workflow": c.Name}
+	if c.Version != "" {
+		params["version"] = c.Version
+	}
+	return answer(connected, "getSource", params, func(script struct{ Source string }) error {
+		_, err := io.WriteString(a.stdout, script.Source)
+		return err
+	})
+}
+
+func (c *listRuns) Run(a *app) error {
+	return a.list(c.listFlags, "Runs", c.Workflow, map[string]string{"status": c.Status, "phase": c.Phase, "handler": c.Handler}, []column{
+		{title: "run", field: "id"}, {title: "workflow", field: "workflow"}, {title: "handler", field: "handler"},
+		{title: "status", field: "status"}, {title: "phase", field: "phase"}, {title: "started", field: "startedAt", show: moment},
+		{title: "error", field: "error.message", width: 60},
+	})
+}
+
+func (c *listEvents) Run(a *app) error {
+	return a.list(c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status}, []column{
+		{title: "topic", field: "topic"}, {title: "status", field: "status"},
+		{title: "message id", field: "messageId", width: 40}, {title: "title", field: "title", width: 70},
+	})
+}
+
+func (c *showEvent) params() map[string]any {
+	return map[string]any{"workflow": c.Name, "topic": c.Topic, "messageId": c.MessageID}
+}
+
+func (c *showEvent) Run(a *app) error { return a.show(c.clientFlags, "getEvent", c.params()) }
+
+func (c *listJobs) Run(a *app) error {
+	return a.list(c.listFlags, "Jobs", c.Workflow, map[string]string{"topic": c.Topic, "state": c.State}, []column{
+		{title: "topic", field: "topic"}, {title: "state", field: "state"}, {title: "attempts", field: "attempts", show: length},
+		{title: "due", field: "scheduledAt", show: moment}, {title: "message id", field: "messageId", width: 40},
+	})
+}
+
+func (c *showJob) Run(a *app) error { return a.show(c.clientFlags, "getJob", c.params()) }
+
+func (c *listMutations) Run(a *app) error {
+	return a.list(c.listFlags, "Mutations", c.Workflow, map[string]string{"status": c.Status}, []column{
+		{title: "mutation", field: "id"}, {title: "workflow", field: "workflow"}, {title: "connector", field: "connector"},
+		{title: "operation", field: "operation"}, {title: "status", field: "status"}, {title: "title", field: "uiTitle", width: 50},
+		{title: "result", field: "result", width: 30}, {title: "started", field: "startedAt", show: moment},
+	})
+}
+
+func (c *showMutation) Run(a *app) error {
+	return a.show(c.clientFlags, "getMutation", map[string]any{"mutation": c.Mutation})
+}
+
+func (c *listInputs) Run(a *app) error {
+	return a.list(c.listFlags, "Inputs", c.Workflow, map[string]string{"status": c.Status}, []column{
+		{title: "source", field: "source"}, {title: "type", field: "type"}, {title: "status", field: "status"},
+		{title: "outputs", field: "outputs", show: length}, {title: "title", field: "title", width: 70},
+	})
+}
+
+func (c *listSessions) Run(a *app) error {
+	return a.list(c.listFlags, "Sessions", c.Workflow, map[string]string{"status": c.Status}, []column{
+		{title: "session", field: "id"}, {title: "result", field: "result"}, {title: "runs", field: "runs"},
+		{title: "started", field: "startedAt", show: moment}, {title: "ended", field: "endedAt", show: moment},
+	})
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// What is composed answers on its NATS connection as it does over HTTP: the operations under
+// pawl.api, events under pawl.in.
+func TestNATSInterface(t *testing.T) {
+	t.Parallel()
+	in, err := openData(t.Context(), settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", Policies: schedule.Default()}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.compose(t.Context(), nil, "1.2.3"); err != nil {
+		t.Fatal(err)
+	}
+	err = in.run(t.Context(), func(ctx context.Context) error {
+		source := strings.ReplaceAll(smallScript, "NAME", "small")
+		if _, err := in.engine.Deploy(ctx, actorNamed("ann"), engine.DeployRequest{Source: source, Filename: "small.ts"}); err != nil {
+			return err
+		}
+		ask := func(subject, request string, into any) {
+			t.Helper()
+			answer, err := in.nc.Request(subject, []byte(request), 10*time.Second)
+			if err != nil {
+				t.Fatalf("%s: %v", subject, err)
+			}
+			if err := json.Unmarshal(answer.Data, into); err != nil {
+				t.Errorf("%s: %v: %s", subject, err, answer.Data)
+			}
+		}
+		var pushed struct{ Result string }
+		if ask("pawl.in.small.t", `{"messageId":"1","title":"One"}`, &pushed); pushed.Result != "created" {
+			t.Errorf("pushed: %+v", pushed)
+		}
+		var events readmodel.Page[readmodel.Event]
+		if ask("pawl.api.listEvents", `{"topic":"t"}`, &events); len(events.Items) != 1 || events.Items[0].MessageID != "1" {
+			t.Errorf("events: %+v", events)
+		}
+		var p ops.Problem
+		if ask("pawl.api.advanceClock", `{"by":"5m"}`, &p); p.Status != 409 || p.Code != "clock.system" {
+			t.Errorf("refusal: %+v", p)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := in.close(); err != nil {
+		t.Error(err)
+	}
+}

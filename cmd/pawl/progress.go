@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// mostTitle is how much of a title that a script chose is shown.
+const mostTitle = 100
+
+// progress tells a person what the engine does: one line per thing that matters, never a payload.
+type progress struct {
+	print func(...string)
+	style style
+
+	mu     sync.Mutex
+	active map[eventlog.WorkflowName]*running
+	counts counts
+}
+
+// counts is what this process has seen happen.
+type counts struct{ applied, failed int }
+
+// running is what is known of a workflow's present run.
+type running struct {
+	handler eventlog.Handler
+	title   string
+	call    eventlog.MutationCall
+	mutated bool
+}
+
+func newProgress(print func(...string), s style) *progress {
+	return &progress{print: print, style: s, active: map[eventlog.WorkflowName]*running{}}
+}
+
+// observe is the engine's hook: called for each transition, in order per workflow. It must not block.
+func (p *progress) observe(r eventlog.Record) {
+	p.mu.Lock()
+	lines := p.lines(r)
+	p.mu.Unlock()
+	if len(lines) == 0 {
+		return
+	}
+	name := p.style.dim(string(r.Workflow))
+	for i := range lines {
+		lines[i] = name + "  " + lines[i]
+	}
+	p.print(lines...)
+}
+
+func (p *progress) count() counts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.counts
+}
+
+// lines renders a transition, fact by fact.
+func (p *progress) lines(r eventlog.Record) []string {
+	run := p.active[r.Workflow]
+	if run == nil {
+		run = &running{}
+		p.active[r.Workflow] = run
+	}
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, fact := range r.Facts {
+		switch f := fact.(type) {
+		case *eventlog.RunStarted:
+			*run = running{handler: f.Handler}
+		case *eventlog.RunPrepared:
+			run.title = f.UITitle
+		case *eventlog.RunCommitted:
+			if line := p.committed(r, run); line != "" {
+				out = append(out, line)
+			}
+		case *eventlog.RunFailed:
+			p.counts.failed++
+			say("%s %s failed: %s%s", p.style.red("✗"), run.handler, oneLine(f.Failure.Message, 300), atLine(f.Failure.Line))
+		case *eventlog.RunCrashed:
+			say("%s a run was interrupted by the end of the process that ran it; going on", p.style.yellow("!"))
+		case *eventlog.MutationStarted:
+			run.call, run.mutated = f.Call, true
+		case *eventlog.MutationApplied:
+			p.counts.applied++
+			run.mutated = true
+			say("%s %s", p.style.green("✓"), run.effect(f))
+		case *eventlog.MutationFailed:
+			if f.ResolvedBy != "" {
+				say("%s %s: found not to have happened (%s)", p.style.yellow("!"), f.Mutation, strings.ReplaceAll(f.ResolvedBy, "_", " "))
+			}
+		case *eventlog.MutationReconcileScheduled:
+			say("%s %s.%s: no certain answer; asking again %s what became of it", p.style.yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
+		case *eventlog.MutationLeftIndeterminate:
+			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s --did-not-happen or --skip", p.style.red("✗"), f.Mutation, f.Mutation)
+		case *eventlog.MutationApprovalRequested:
+			say("%s %s waits for approval: pawl mutations show %s, then pawl approve %s", p.style.yellow("?"), titleOf(f.Call), f.Mutation, f.Mutation)
+		case *eventlog.BackoffStarted:
+			say("%s trying again %s", p.style.yellow("↻"), in(f.Until, r.At))
+		case *eventlog.EventDiscarded:
+			say("%s event %s of %s is put aside: its attempts are used up", p.style.red("✗"), oneLine(string(f.MessageID), mostTitle), f.Topic)
+		case *eventlog.WorkflowBlocked:
+			switch f.Reason {
+			case eventlog.BlockApproval, eventlog.BlockReconcile, eventlog.BlockIndeterminate: // the mutation's own line says it
+			default:
+				say("%s held (%s): %s; more: pawl why %s", p.style.red("■"), f.Reason, oneLine(f.Message, 300), r.Workflow)
+			}
+		case *eventlog.MaintenanceEntered:
+			say("%s held until its script is repaired: pawl why %s", p.style.red("■"), r.Workflow)
+		case *eventlog.WorkflowPaused:
+			say("%s paused by %s", p.style.yellow("■"), oneLine(r.Actor.Name, mostTitle))
+		case *eventlog.WorkflowResumed:
+			say("%s resumed by %s", p.style.green("▶"), oneLine(r.Actor.Name, mostTitle))
+		case *eventlog.WorkflowArchived:
+			say("%s archived by %s", p.style.yellow("■"), oneLine(r.Actor.Name, mostTitle))
+			delete(p.active, r.Workflow)
+		}
+	}
+	return out
+}
+
+// committed renders a commit, unless its mutation has had a line already or nothing came of it.
+func (p *progress) committed(r eventlog.Record, run *running) string {
+	consumed := 0
+	published := map[eventlog.Topic]int{}
+	var topics []eventlog.Topic
+	for _, fact := range r.Facts {
+		switch f := fact.(type) {
+		case *eventlog.EventConsumed:
+			consumed++
+		case *eventlog.EventPublished:
+			if published[f.Topic]++; published[f.Topic] == 1 {
+				topics = append(topics, f.Topic)
+			}
+		}
+	}
+	if run.mutated {
+		return ""
+	}
+	var news []string
+	for _, topic := range topics {
+		news = append(news, fmt.Sprintf("%d new in %s", published[topic], topic))
+	}
+	switch {
+	case consumed > 0:
+		line := fmt.Sprintf("%s %s (%d consumed)", p.style.green("✓"), first(oneLine(run.title, mostTitle), string(run.handler)), consumed)
+		return strings.Join(append([]string{line}, news...), ", ")
+	case len(news) > 0:
+		return fmt.Sprintf("%s %s: %s", p.style.green("•"), run.handler, strings.Join(news, ", "))
+	}
+	return ""
+}
+
+func atLine(line int) string {
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (line %d)", line)
+}
+
+// in says how far a time is from now.
+func in(then, now eventlog.Instant) string {
+	d := then.Time().Sub(now.Time()).Round(100 * time.Millisecond)
+	if d <= 0 {
+		return "now"
+	}
+	return "in " + d.String()
+}

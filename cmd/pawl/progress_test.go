@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+var began = eventlog.At(time.Date(2026, 10, 26, 8, 0, 0, 0, time.UTC))
+
+// told feeds transitions of one workflow to a progress and returns its lines without the name.
+func told(t *testing.T, transitions ...[]eventlog.Fact) []string {
+	t.Helper()
+	var lines []string
+	p := newProgress(func(l ...string) { lines = append(lines, l...) }, false)
+	for i, facts := range transitions {
+		p.observe(eventlog.Record{Transition: eventlog.Transition{
+			Workflow: "orders", Revision: uint64(i + 1), At: began, Facts: facts, Actor: eventlog.Actor{Name: "ann"},
+		}})
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(line, "orders  ")
+	}
+	return lines
+}
+
+func started(handler eventlog.Handler) eventlog.Fact { return &eventlog.RunStarted{Handler: handler} }
+
+func call(connector, operation, params, title string) *eventlog.MutationStarted {
+	return &eventlog.MutationStarted{Mutation: "M", Call: eventlog.MutationCall{
+		Connector: connector, Operation: operation, Params: json.RawMessage(params), UITitle: title,
+	}}
+}
+
+func applied(result string) *eventlog.MutationApplied {
+	return &eventlog.MutationApplied{Mutation: "M", Result: json.RawMessage(result)}
+}
+
+func TestProgress(t *testing.T) {
+	type transition = []eventlog.Fact
+	tests := []struct {
+		name        string
+		transitions []transition
+		want        []string
+	}{
+		{"a row, named by the script and by its place",
+			[]transition{{started("record")}, {call("csv", "appendRow", `{"file":"a.csv","values":{"secret":"x"}}`, "Add row")}, {applied(`{"row":3}`)}, {&eventlog.EventConsumed{}, &eventlog.RunCommitted{}}},
+			[]string{"✓ Add row → a.csv row 3"}},
+		{"a call of a connector that is not built in",
+			[]transition{{started("pay"), call("bank", "pay", `{"iban":"x"}`, "Pay bill 7")}, {applied(`{"id":1}`)}},
+			[]string{"✓ Pay bill 7 (bank.pay)"}},
+		{"a call without a title",
+			[]transition{{started("pay"), call("http", "post", `{"url":"https://api.example.com/a?token=x"}`, "")}, {applied(`{"status":201}`)}},
+			[]string{"✓ http.post → api.example.com answered 201"}},
+		{"a file", []transition{{call("files", "write", `{"path":"out/b.txt"}`, "")}, {applied(`{}`)}}, []string{"✓ files.write → out/b.txt"}},
+		{"a mutation whose start an earlier process recorded", []transition{{applied(`{}`)}}, []string{"✓ mutation M was applied"}},
+		{"a producer that found something",
+			[]transition{{started("poll")}, {&eventlog.EventPublished{Topic: "a"}, &eventlog.EventPublished{Topic: "b"}, &eventlog.EventPublished{Topic: "a"}, &eventlog.RunCommitted{}}},
+			[]string{"• poll: 2 new in a, 1 new in b"}},
+		{"a producer that found nothing", []transition{{started("poll")}, {&eventlog.RunCommitted{}}}, nil},
+		{"a consumer without a call",
+			[]transition{{started("sort"), &eventlog.RunPrepared{UITitle: "Sort 2"}}, {&eventlog.EventConsumed{}, &eventlog.EventConsumed{}, &eventlog.RunCommitted{}}},
+			[]string{"✓ Sort 2 (2 consumed)"}},
+		{"a failure with its line",
+			[]transition{{started("sort")}, {&eventlog.RunFailed{Failure: eventlog.Failure{Message: "boom", Line: 7}}, &eventlog.MaintenanceEntered{}}},
+			[]string{"✗ sort failed: boom (line 7)", "■ held until its script is repaired: pawl why orders"}},
+		{"a backoff", []transition{{&eventlog.BackoffStarted{Attempt: 1, Until: began.Add(2 * time.Second)}}}, []string{"↻ trying again in 2s"}},
+		{"an approval",
+			[]transition{{&eventlog.MutationApprovalRequested{Mutation: "M", Call: eventlog.MutationCall{Connector: "bank", Operation: "pay"}}, &eventlog.WorkflowBlocked{Reason: eventlog.BlockApproval}}},
+			[]string{"? bank.pay waits for approval: pawl mutations show M, then pawl approve M"}},
+		{"an outcome that nobody knows",
+			[]transition{{&eventlog.MutationLeftIndeterminate{Mutation: "M"}, &eventlog.WorkflowBlocked{Reason: eventlog.BlockIndeterminate}}},
+			[]string{"✗ nobody can tell whether mutation M happened; look, then: pawl resolve M --did-not-happen or --skip"}},
+		{"a hold", []transition{{&eventlog.WorkflowBlocked{Reason: eventlog.BlockAuth, Message: "wrong password"}}}, []string{"■ held (auth): wrong password; more: pawl why orders"}},
+		{"people", []transition{{&eventlog.WorkflowPaused{}}, {&eventlog.WorkflowResumed{}}, {&eventlog.WorkflowArchived{}}},
+			[]string{"■ paused by ann", "▶ resumed by ann", "■ archived by ann"}},
+		{"text from outside cannot steer the terminal",
+			[]transition{{started("r"), call("csv", "appendRow", `{"file":"a.csv"}`, "x\x1b[2J\r\n\u202eevil\u009b31m")}, {applied(`{"row":1}`)}},
+			[]string{"✓ x[2J evil31m → a.csv row 1"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := told(t, test.transitions...)
+			if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestProgressCounts(t *testing.T) {
+	p := newProgress(func(...string) {}, false)
+	for _, facts := range [][]eventlog.Fact{{applied(`{}`)}, {&eventlog.RunFailed{}}, {applied(`{}`)}} {
+		p.observe(eventlog.Record{Transition: eventlog.Transition{Workflow: "w", Facts: facts}})
+	}
+	if got, want := p.count().String(), "2 changes made, 1 run failed"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := (counts{}).String(), "nothing new had to be done"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

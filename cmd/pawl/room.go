@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+)
+
+const (
+	// reserve is the free space below which nothing new starts, so that settlements of calls that
+	// have left can still be written.
+	reserve = 64 * schedule.MiB
+	// lastRoom is what the broker's own limit leaves of the disk: it is reached only by settlements,
+	// and answers in words where a full disk would make the broker fall silent.
+	lastRoom = 16 * schedule.MiB
+	// roomFor is how long one look at the disk holds.
+	roomFor = 250 * time.Millisecond
+)
+
+// diskSpace is a seam for tests that need a disk to be full.
+var diskSpace = freeSpace
+
+// room watches the free space of the data directory's disk. Safe for concurrent use.
+type room struct {
+	dir    string
+	logger *slog.Logger
+	free   func(dir string) (schedule.Size, error)
+	now    func() time.Time
+
+	mu      sync.Mutex
+	looked  time.Time
+	verdict error
+}
+
+func newRoom(dir string, logger *slog.Logger) *room {
+	return &room{dir: dir, logger: logger, free: diskSpace, now: time.Now}
+}
+
+// check reports why no new work may start, nil when there is room.
+func (r *room) check() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if !r.looked.IsZero() && now.Sub(r.looked) < roomFor {
+		return r.verdict
+	}
+	before := r.verdict
+	r.looked, r.verdict = now, nil
+	free, err := r.free(r.dir)
+	switch {
+	case err != nil:
+		r.verdict = fmt.Errorf("find out the free space of %s: %w", r.dir, err)
+	case free < reserve:
+		r.verdict = fmt.Errorf("only %d MiB are free on the disk of %s, pawl keeps %s for what is under way: free some space", free/schedule.MiB, r.dir, reserve)
+	}
+	switch {
+	case r.verdict != nil && before == nil:
+		r.logger.Error("nothing new starts", "reason", r.verdict)
+	case r.verdict == nil && before != nil:
+		r.logger.Info("there is room again; work goes on", "free", free.String())
+	}
+	return r.verdict
+}
+
+// errNoRoom says that work waits for room on the disk and got none in time.
+var errNoRoom = errors.New("no room for new work")
+
+// lacking blocks until there has been no room for so long without interruption, or until ctx ends.
+func (r *room) lacking(ctx context.Context, most time.Duration) error {
+	ticker := time.NewTicker(roomFor)
+	defer ticker.Stop()
+	var since time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case now := <-ticker.C:
+			verdict := r.check()
+			switch {
+			case verdict == nil:
+				since = time.Time{}
+			case since.IsZero():
+				since = now
+			case now.Sub(since) >= most:
+				return fmt.Errorf("%w: %w", errNoRoom, verdict)
+			}
+		}
+	}
+}
+
+// storeLimit is how much the broker may store in all: what it has and what is free, but for the
+// last room. 0, the broker's own default, where the disk cannot be asked.
+func storeLimit(dir string, freeSpace func(string) (schedule.Size, error)) int64 {
+	free, err := freeSpace(dir)
+	if err != nil {
+		return 0
+	}
+	used := schedule.Size(0)
+	err = filepath.WalkDir(filepath.Join(dir, "jetstream"), func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			used += schedule.Size(info.Size())
+		}
+		return nil // a file that is just gone counts as nothing
+	})
+	if err != nil {
+		used = 0 // no store yet
+	}
+	return int64(max(used+free-lastRoom, schedule.MiB))
+}
+
+// runLogLimit is how much of the broker's room what scripts write may take. The broker sets it
+// aside whole, so on a small disk the usual amount would leave nothing to start with.
+func runLogLimit(limit int64) int64 {
+	const usual = int64(256 * schedule.MiB)
+	if limit == 0 {
+		return usual
+	}
+	return min(usual, limit/8)
+}

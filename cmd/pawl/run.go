@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// app is what every command gets: where it runs, and what of its environment it may use.
+type app struct {
+	ctx            context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            func(string) (string, bool)
+	grammar        *kong.Kong
+	common         common
+	// data is where data is kept when nobody says where; empty means defaultData.
+	data string
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
+	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	err := a.execute(args)
+	if err == nil {
+		return exitDone
+	}
+	return a.complain(err)
+}
+
+// helped ends a command line that asked for help only.
+type helped struct{}
+
+func (a *app) execute(args []string) (err error) {
+	if words, ok := completionRequest(args); ok {
+		return a.complete(words)
+	}
+	var line commandLine
+	a.grammar, err = newGrammar(&line, a)
+	if err != nil {
+		return err
+	}
+	// Kong prints help while it parses and expects Exit to end the program.
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case helped:
+			err = nil
+		default:
+			panic(p)
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := a.grammar.Parse(args)
+	if err != nil {
+		return usage(err)
+	}
+	a.common = line.common
+	return parsed.Run(a)
+}
+
+func newGrammar(line *commandLine, a *app) (*kong.Kong, error) {
+	return kong.New(line,
+		kong.Name("pawl"),
+		kong.Description("Durable automations: each unit of work is prepare, mutate, next; a side effect is sent at most once.\n\n"+
+			"Start with `pawl up`: it runs a bundled example in this folder."),
+		kong.Writers(a.stdout, a.stderr),
+		kong.Exit(func(int) { panic(helped{}) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ValueFormatter(describeFlag),
+		kong.Resolvers(environment{a.env}),
+		kong.Bind(a),
+		kong.ExplicitGroups(groups),
+	)
+}
+
+// usage turns a mistake on the command line into an error that says how the command goes.
+func usage(err error) error {
+	var parse *kong.ParseError
+	hint := "pawl --help lists the commands"
+	if errors.As(err, &parse) && parse.Context != nil {
+		if cmd := parse.Context.Selected(); cmd != nil {
+			hint = "usage: pawl " + cmd.Summary() + "; more: pawl " + cmd.Path() + " --help"
+		}
+	}
+	return &failure{code: exitUsage, what: err.Error(), hint: hint}
+}
+
+// untilInterrupted returns a context that the first interrupt ends. The second ends the process:
+// whoever asks twice does not want to wait, and a crash is something the log survives.
+func untilInterrupted(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(exitFailed)
+	}()
+	return ctx
+}
+
+// printJSON writes a JSON document as one line, or indented for a person at a terminal.
+func (a *app) printJSON(document []byte) error {
+	var out bytes.Buffer
+	if err := indent(&out, document, isTerminal(a.stdout)); err != nil {
+		return err
+	}
+	_, err := out.WriteTo(a.stdout)
+	return err
+}

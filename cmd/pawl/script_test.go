@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "worker" {
+		main() // an engine inside of a test has started this program again to run scripts
+	}
+	testscript.Main(m, map[string]func(){"pawl": main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-tools": toolsMain})
+}
+
+// TestScripts runs the manual: each script uses the real program on a real data directory.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("USER", "tester")
+			env.Setenv("PAWL_HTTP", "127.0.0.1:0")
+			// The race detector would let every process linger for a second.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "start": start, "await": await, "stop": stop, "mutate": mutate, "address": address,
+			"insist": insist, "follow": follow, "ended": ended, "hole": hole, "swallowed": swallowed,
+		},
+	})
+}
+
+// exits CODE PROGRAM ARGS… runs a program and wants this very exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGS…")
+	}
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("run %s: %v", args[1], err)
+		}
+		code = exit.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%s: exit code %d, want %s", strings.Join(args[1:], " "), code, args[0])
+	}
+}
+
+// engineProcess is a program that start has started.
+type engineProcess struct {
+	cmd  *exec.Cmd
+	done sync.WaitGroup // readers of its output
+
+	mu     sync.Mutex
+	output strings.Builder
+	grown  *sync.Cond
+	ended  bool
+}
+
+func (p *engineProcess) follow(r io.Reader) {
+	defer p.done.Done()
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		p.mu.Lock()
+		p.output.WriteString(lines.Text() + "\n")
+		p.mu.Unlock()
+		p.grown.Broadcast()
+	}
+}
+
+// text is what was printed so far.
+func (p *engineProcess) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.output.String()
+}
+
+// waitFor blocks until the output matches. It reports false when that can no longer happen.
+func (p *engineProcess) waitFor(pattern *regexp.Regexp, most time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	stop := context.AfterFunc(ctx, p.grown.Broadcast)
+	defer stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !pattern.MatchString(p.output.String()) {
+		if p.ended || ctx.Err() != nil {
+			return false
+		}
+		p.grown.Wait()
+	}
+	return true
+}
+
+var engines sync.Map // *testscript.TestScript and name → *engineProcess
+
+type engineKey struct {
+	ts   *testscript.TestScript
+	name string
+}
+
+func processOf(ts *testscript.TestScript, name string) *engineProcess {
+	p, ok := engines.Load(engineKey{ts, name})
+	if !ok {
+		ts.Fatalf("nothing called %s was started", name)
+	}
+	return p.(*engineProcess)
+}
+
+// start NAME ARGS… starts `pawl ARGS…` and waits until it answers.
+func start(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: start NAME ARGS…")
+	}
+	launch(ts, args[0], `^pawl: answering on http`, args[1:])
+}
+
+// follow NAME PATTERN ARGS… starts `pawl ARGS…` and waits until what it prints matches.
+func follow(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: follow NAME PATTERN ARGS…")
+	}
+	launch(ts, args[0], args[1], args[2:])
+}
+
+func launch(ts *testscript.TestScript, name, pattern string, args []string) {
+	p := &engineProcess{cmd: exec.Command("pawl", args...)}
+	p.grown = sync.NewCond(&p.mu)
+	p.cmd.Dir = ts.MkAbs(".")
+	for _, variable := range []string{"PATH", "HOME", "TMPDIR", "USER", "PAWL_HTTP", "PAWL_TOKEN", "GORACE"} {
+		if value := ts.Getenv(variable); value != "" {
+			p.cmd.Env = append(p.cmd.Env, variable+"="+value)
+		}
+	}
+	for _, pipe := range []func() (io.ReadCloser, error){p.cmd.StdoutPipe, p.cmd.StderrPipe} {
+		r, err := pipe()
+		ts.Check(err)
+		p.done.Add(1)
+		go p.follow(r)
+	}
+	ts.Check(p.cmd.Start())
+	engines.Store(engineKey{ts, name}, p)
+	go func() {
+		p.done.Wait()
+		p.mu.Lock()
+		p.ended = true
+		p.mu.Unlock()
+		p.grown.Broadcast()
+	}()
+	ts.Defer(func() {
+		// Ends what a failed script left; what has ended already does not mind.
+		_ = p.cmd.Process.Kill()
+	})
+	if !p.waitFor(regexp.MustCompile("(?m)"+pattern), 30*time.Second) {
+		ts.Fatalf("pawl %s never printed %s:\n%s", strings.Join(args, " "), pattern, p.text())
+	}
+}
+
+// await NAME PATTERN waits until what NAME has printed matches.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: await NAME PATTERN")
+	}
+	p := processOf(ts, args[0])
+	if !p.waitFor(regexp.MustCompile("(?m)"+args[1]), 30*time.Second) {
+		ts.Fatalf("%s never printed %s:\n%s", args[0], args[1], p.text())
+	}
+}
+
+// stop NAME interrupts what was started, wants it to end well and leaves what it printed in NAME.out.
+func stop(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: stop NAME")
+	}
+	p := processOf(ts, args[0])
+	ts.Check(p.cmd.Process.Signal(syscall.SIGTERM))
+	p.done.Wait()
+	if err := p.cmd.Wait(); err != nil {
+		ts.Fatalf("%s: %v:\n%s", args[0], err, p.text())
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), []byte(p.text()), 0o644))
+}
+
+// ended NAME CODE waits until what was started ends by itself, with this exit code, and leaves what
+// it printed in NAME.out.
+func ended(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: ended NAME CODE")
+	}
+	p := processOf(ts, args[0])
+	p.done.Wait()
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		ts.Fatalf("%s: %v", args[0], err)
+	}
+	if got := strconv.Itoa(p.cmd.ProcessState.ExitCode()); got != args[1] {
+		ts.Fatalf("%s: exit code %s, want %s:\n%s", args[0], got, args[1], p.text())
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), []byte(p.text()), 0o644))
+}
+
+// mutate FILE OFFSET flips a byte; a negative offset counts from the end.
+func mutate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mutate FILE OFFSET")
+	}
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if at < 0 {
+		at += len(data)
+	}
+	data[at] ^= 0xff
+	ts.Check(os.WriteFile(path, data, 0o644))
+}
+
+// address NAME VARIABLE sets the variable to the host and port on which NAME answers.
+func address(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: address NAME VARIABLE")
+	}
+	p := processOf(ts, args[0])
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := regexp.MustCompile(`(?m)^pawl: answering on http://(\S+)$`).FindStringSubmatch(p.output.String())
+	if found == nil {
+		ts.Fatalf("%s does not answer", args[0])
+	}
+	ts.Setenv(args[1], found[1])
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+type (
+	deployCmd struct {
+		clientFlags
+		Grant  map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace the workflow's grants, e.g. --grant csv.appendRow=allow. A new workflow may read and asks before it changes anything."`
+		Expect string            `placeholder:"MAJOR.MINOR" help:"Refuse unless this version runs now."`
+		File   string            `arg:"" type:"path" help:"The script."`
+	}
+	validateCmd struct {
+		clientFlags
+		File string `arg:"" type:"path" help:"The script."`
+	}
+	typesCmd struct{}
+)
+
+// Run deploys the script to the running engine.
+func (c *deployCmd) Run(a *app) error {
+	script, err := readSources([]string{c.File})
+	if err != nil {
+		return err
+	}
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	params := map[string]any{"source": string(script[0].text), "filename": filepath.Base(c.File)}
+	if c.Expect != "" {
+		params["expectedVersion"] = c.Expect
+	}
+	if len(c.Grant) > 0 {
+		params["grants"] = c.Grant
+	}
+	var raw json.RawMessage
+	if err := connected.do("deployWorkflow", params, &raw); err != nil {
+		return a.refused(script[0], err, connected.json)
+	}
+	if connected.json {
+		return a.printJSON(raw)
+	}
+	var done struct {
+		Name     eventlog.WorkflowName
+		Version  eventlog.Version
+		Warnings []sandbox.Problem
+		Asks     []string
+	}
+	if err := json.Unmarshal(raw, &done); err != nil {
+		return fmt.Errorf("read the engine's answer: %w", err)
+	}
+	a.report(script[0], done.Warnings)
+	fmt.Fprintf(a.stdout, "%s %s\n", done.Name, done.Version)
+	for _, capability := range done.Asks {
+		fmt.Fprintf(a.stderr, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
+	}
+	return nil
+}
+
+// refused prints the problems of a refused script in place of the problem document's summary.
+func (a *app) refused(s source, err error, asJSON bool) error {
+	var problem *ops.Problem
+	if !errors.As(err, &problem) || len(problem.Problems) == 0 {
+		return err
+	}
+	if asJSON {
+		document, err := json.Marshal(problem)
+		if err != nil {
+			return fmt.Errorf("print the problem: %w", err)
+		}
+		if err := a.printJSON(document); err != nil {
+			return err
+		}
+		return silent(exitFailed)
+	}
+	problems := problem.Problems
+	if definition, _, err := describe(a, s); err == nil {
+		problems = adviseConnectors(problems, definition.Uses)
+	}
+	a.report(s, problems)
+	return failed("correct what is listed above and deploy again; nothing was changed", fmt.Errorf("%s was refused", shown(s.path)))
+}
+
+func describe(a *app, s source) (sandbox.Definition, []sandbox.Problem, error) {
+	scripts, err := newWorkers(settings{Policies: schedule.Default()}, 1, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return sandbox.Definition{}, nil, err
+	}
+	definition, problems, err := scripts.Describe(a.ctx, sandbox.Source{Filename: filepath.Base(s.path), Code: string(s.text)})
+	return definition, problems, errors.Join(err, scripts.Close())
+}
+
+// verdict is what validate answers, from an engine or without one.
+type verdict struct {
+	OK       bool                   `json:"ok"`
+	Workflow *eventlog.WorkflowName `json:"workflow"`
+	Problems []sandbox.Problem      `json:"problems"`
+}
+
+// Run asks a running engine, which knows what the workflow holds and every connector; without one
+// it checks what can be checked alone.
+func (c *validateCmd) Run(a *app) error {
+	script, err := readSources([]string{c.File})
+	if err != nil {
+		return err
+	}
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	var found verdict
+	err = connected.Do(a.ctx, "validateScript", map[string]any{"source": string(script[0].text), "filename": filepath.Base(c.File)}, &found)
+	switch {
+	case errors.Is(err, ops.ErrUnreachable) && c.URL == "":
+		fmt.Fprintln(a.stderr, "no engine answers: checked alone, with the connectors built in")
+		if found, err = validateAlone(a, script[0]); err != nil {
+			return err
+		}
+	case err != nil:
+		return connected.explain(err)
+	}
+	return a.printVerdict(script[0], found, c.JSON)
+}
+
+func (a *app) printVerdict(s source, found verdict, asJSON bool) error {
+	if asJSON {
+		document, err := json.Marshal(found)
+		if err != nil {
+			return fmt.Errorf("print the verdict: %w", err)
+		}
+		if err := a.printJSON(document); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range found.Problems {
+			fmt.Fprintln(a.stdout, formatProblem(shown(s.path), p))
+		}
+	}
+	switch {
+	case !found.OK:
+		return silent(exitFailed)
+	case !asJSON:
+		fmt.Fprintf(a.stdout, "%s: ok\n", shown(s.path))
+	}
+	return nil
+}
+
+// validateAlone checks a script without an engine. It knows the compiled-in connectors only, so an
+// unknown one is a warning.
+func validateAlone(a *app, s source) (verdict, error) {
+	definition, problems, err := describe(a, s)
+	if err != nil {
+		return verdict{}, failed("", fmt.Errorf("check %s: %w", shown(s.path), err))
+	}
+	found := verdict{Problems: append([]sandbox.Problem{}, problems...)}
+	if definition.Name != "" {
+		name := eventlog.WorkflowName(definition.Name)
+		found.Workflow = &name
+	}
+	if deploy.Refused(problems) {
+		return found, nil
+	}
+	registry, done, err := unconfigured()
+	if err != nil {
+		return verdict{}, failed("", errors.Join(err, done()))
+	}
+	_, more := deploy.Check(deploy.Input{Definition: definition, Catalog: newCatalog(registry), UnknownConnector: sandbox.SeverityWarning})
+	found.Problems = append(found.Problems, more...)
+	found.OK = !deploy.Refused(found.Problems)
+	return found, done()
+}
+
+// Run prints the declaration file for editors.
+func (typesCmd) Run(a *app) error {
+	_, err := io.WriteString(a.stdout, sandbox.Typings)
+	return err
+}

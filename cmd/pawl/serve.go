@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// serveCmd is the engine alone.
+type serveCmd struct {
+	engineFlags
+	UntilIdle bool `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
+}
+
+// Run runs the workflows that are there until it is interrupted.
+func (c *serveCmd) Run(a *app) error {
+	a.data = stateHome(a.env)
+	s, err := a.settle(c.engineFlags, c.UntilIdle)
+	if err != nil {
+		return err
+	}
+	return a.operate(s, func(context.Context, *installation) error { return nil }, nil)
+}
+
+// stateHome is where an engine keeps its data that was not told where.
+func stateHome(env func(string) (string, bool)) string {
+	if dir, ok := env("XDG_STATE_HOME"); ok && filepath.IsAbs(dir) {
+		return filepath.Join(dir, "pawl")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(home, ".local", "state", "pawl")
+	}
+	return defaultData
+}
+
+// operate opens an installation, runs its engine, lets begin do its part once the engine is ready,
+// and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
+// the first time, idle (may be nil) has its say.
+func (a *app) operate(s settings, begin func(context.Context, *installation) error, idle func()) (err error) {
+	// What is printed and recorded must not depend on where this process runs.
+	time.Local = time.UTC
+	// The first line says where everything is kept, whatever happens next.
+	fmt.Fprintf(a.stdout, "pawl: data in %s\n", shown(s.Data))
+	if s.SyncInterval > 0 {
+		fmt.Fprintf(a.stdout, "pawl: --sync=%s: a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
+	}
+	in, err := openData(a.ctx, s, a.logger())
+	if err != nil {
+		return err
+	}
+	out := newPrinter(a.stderr)
+	told := newProgress(out.print, a.styleOf(a.stderr))
+	defer func() {
+		err = errors.Join(err, in.close())
+		out.close()
+	}()
+	if err := in.compose(a.ctx, told.observe, version()); err != nil {
+		return err
+	}
+	in.announceNATS(a.stdout)
+	return in.run(a.ctx, func(ctx context.Context) error {
+		if err := begin(ctx, in); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != ""))
+		return a.follow(ctx, in, told, out, idle)
+	})
+}
+
+// logger writes what an operator should know to standard error.
+func (a *app) logger() *slog.Logger {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if isTerminal(a.stderr) {
+		options.ReplaceAttr = func(groups []string, attr slog.Attr) slog.Attr {
+			if attr.Key == slog.TimeKey && len(groups) == 0 {
+				return slog.Attr{}
+			}
+			return attr
+		}
+	}
+	return slog.New(slog.NewTextHandler(a.stderr, options))
+}
+
+// run runs engine and interface until work is done, ctx ends or one of them fails. The interface
+// answers as long as the engine drains, so that an operator can see what it waits for.
+func (in *installation) run(ctx context.Context, work func(context.Context) error) error {
+	engineCtx, stopEngine := context.WithCancel(ctx)
+	defer stopEngine()
+	apiCtx, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopAPI()
+	workCtx, stopWork := context.WithCancel(ctx)
+	defer stopWork()
+
+	ended, served, finished := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	go func() { ended <- in.engine.Run(engineCtx) }()
+	go func() { served <- in.api.Serve(apiCtx, in.listener) }()
+	go func() {
+		select {
+		case <-in.engine.Ready():
+			finished <- work(workCtx)
+		case <-workCtx.Done():
+			finished <- nil
+		}
+	}()
+
+	var result, fatal error
+	select {
+	case result = <-finished:
+		stopEngine()
+		fatal = <-ended
+	case fatal = <-ended:
+		stopWork()
+		result = <-finished
+	case err := <-served:
+		served <- nil
+		stopWork()
+		result = errors.Join(failed("", err), <-finished)
+		stopEngine()
+		fatal = <-ended
+	}
+	stopAPI()
+	if err := <-served; err != nil && result == nil {
+		result = failed("", err)
+	}
+	if fatal != nil {
+		return explainLog(in.settings.Data, fatal)
+	}
+	return result
+}
+
+// follow waits: until everything is idle if that is wanted, else for the interrupt.
+func (a *app) follow(ctx context.Context, in *installation, told *progress, out *printer, idle func()) error {
+	switch err := in.waitIdle(ctx); {
+	case errors.Is(err, errNoRoom):
+		return failed("free space there and start again; nothing is lost", err)
+	case err != nil:
+		return a.stopping(ctx)
+	}
+	waiting, err := in.needPerson(ctx)
+	if err != nil {
+		return err
+	}
+	for _, why := range waiting {
+		line := told.style.yellow("?") + " " + oneLine(why.Message, 400)
+		if len(why.Commands) > 0 {
+			line += " Try: " + why.Commands[0]
+		}
+		out.print(line)
+	}
+	out.print(told.style.dim("all caught up: " + told.count().String()))
+	out.flush() // in the order in which it happened
+	if idle != nil {
+		idle()
+	}
+	if !in.settings.UntilIdle {
+		out.print(told.style.dim("waiting for more; Ctrl-C stops"))
+		<-ctx.Done()
+		return a.stopping(ctx)
+	}
+	if len(waiting) > 0 {
+		return silent(exitNeedsPerson)
+	}
+	return nil
+}
+
+// waitIdle waits until everything is idle. Work that waits for room on the disk may wait forever:
+// who asked for an end is told after as long as storage is given otherwise.
+func (in *installation) waitIdle(ctx context.Context) error {
+	if !in.settings.UntilIdle {
+		return in.engine.WaitIdle(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { cancel(in.room.lacking(ctx, in.settings.Policies.Storage.Wait)) }()
+	if err := in.engine.WaitIdle(ctx); err != nil {
+		return errors.Join(err, context.Cause(ctx))
+	}
+	return nil
+}
+
+// String sums up what has happened.
+func (c counts) String() string {
+	switch {
+	case c.applied == 0 && c.failed == 0:
+		return "nothing new had to be done"
+	case c.failed == 0:
+		return fmt.Sprintf("%s made", plural(c.applied, "change"))
+	default:
+		return fmt.Sprintf("%s made, %s failed", plural(c.applied, "change"), plural(c.failed, "run"))
+	}
+}
+
+func plural(n int, noun string) string {
+	switch n {
+	case 0:
+		return "no " + noun
+	case 1:
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// stopping says that the interrupt was heard.
+func (a *app) stopping(context.Context) error {
+	if a.ctx.Err() != nil {
+		fmt.Fprintln(a.stderr, "pawl: stopping; handlers under way end first (again to stop at once)")
+	}
+	return nil
+}
+
+// needPerson explains the workflows that do not go on by themselves.
+func (in *installation) needPerson(ctx context.Context) ([]ops.Why, error) {
+	reader := readmodel.Reader{Store: in.store, Flush: in.engine.Flush}
+	stopped := in.engine.Stopped()
+	var waiting []ops.Why
+	for cursor := ""; ; {
+		page, err := reader.Workflows(ctx, readmodel.ListOptions{Cursor: cursor, Limit: readmodel.MaxLimit})
+		if err != nil {
+			return nil, fmt.Errorf("list the workflows: %w", err)
+		}
+		for _, w := range page.Items {
+			if why, ok := in.needsPerson(w.Name, stopped[w.Name]); ok {
+				waiting = append(waiting, why)
+			}
+		}
+		if page.Next == nil {
+			return waiting, nil
+		}
+		cursor = *page.Next
+	}
+}
+
+func (in *installation) needsPerson(name eventlog.WorkflowName, stopped error) (ops.Why, bool) {
+	if stopped != nil {
+		return ops.Why{Workflow: name, Message: fmt.Sprintf("Workflow %s is out of service: %v.", name, stopped), Commands: []string{"pawl verify"}}, true
+	}
+	wait, ok := in.engine.Why(name)
+	state, exists := in.engine.State(name)
+	if !ok || wait == nil || !exists {
+		return ops.Why{}, false
+	}
+	switch wait.Reason {
+	case decide.ReasonApproval, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked:
+		return ops.Explain(&state, *wait), true
+	}
+	return ops.Why{}, false
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/sandbox/confine"
+)
+
+// The defaults of the common settings.
+const (
+	defaultData = ".pawl"
+	defaultHTTP = "127.0.0.1:7070"
+)
+
+// common are the flags of every command.
+type common struct {
+	Config string `placeholder:"FILE" type:"path" setting:"" help:"Configuration file; else pawl.yaml here or in the data directory."`
+	Data   string `placeholder:"DIR" type:"path" setting:"" help:"Data directory (.pawl)."`
+}
+
+// engineFlags are the flags of the commands that run an engine.
+type engineFlags struct {
+	HTTP     string `name:"http" placeholder:"ADDR" setting:"" help:"Address to answer on (127.0.0.1:7070); :0 takes a free port."`
+	Maildir  string `placeholder:"DIR" type:"path" setting:"" help:"Folder with mail for the maildir connector."`
+	Files    string `placeholder:"DIR" type:"path" setting:"" help:"Folder for the files connector."`
+	CSV      string `name:"csv" placeholder:"DIR" type:"path" setting:"" help:"Folder with sheets for the csv connector."`
+	Sync     string `placeholder:"always|INTERVAL" setting:"" help:"When writes reach the disk (always); an interval like 1s is faster and loses that much with the power."`
+	TLSCert  string `name:"tls-cert" placeholder:"FILE" type:"path" setting:"" help:"Certificate to answer with, PEM."`
+	TLSKey   string `name:"tls-key" placeholder:"FILE" type:"path" setting:"" help:"Its key, PEM."`
+	NATS     string `name:"nats-listen" placeholder:"ADDR" setting:"" help:"Address for tools, subscribers and operators over NATS (none), e.g. 127.0.0.1:4222; :0 takes a free port."`
+	Sandbox  string `name:"require-sandbox" placeholder:"full|partial|none" setting:"" help:"Refuse to run scripts in processes that are confined less (none)."`
+	Insecure string `placeholder:"true|false" setting:"" help:"Answer beyond this machine without TLS and token."`
+	Clock    string `placeholder:"system|manual" setting:"" help:"What schedules and waits follow (system); a manual clock is moved by pawl clock advance."`
+	Start    string `name:"clock-start" placeholder:"RFC3339" setting:"" help:"Where a manual clock starts, on empty data only; later it goes on where it stopped."`
+}
+
+// settings are what flags, environment and configuration file come to.
+type settings struct {
+	// File is the configuration file that was read, empty for none.
+	File string
+	// Data is the data directory, absolute.
+	Data string
+	HTTP string
+	// NATSListen is where the broker listens, empty for nowhere.
+	NATSListen string
+	// SyncInterval is 0 for syncing every write.
+	SyncInterval    time.Duration
+	TLSCert, TLSKey string
+	Insecure        bool
+	Sandbox         confine.Level
+	Token           string
+	Clock           clockSettings
+	UntilIdle       bool
+	URL, As         string
+	Connectors      connectorSettings
+	Policies        schedule.Policies
+}
+
+// settle merges flags (which the environment has filled already) over the configuration file.
+func (a *app) settle(flags engineFlags, untilIdle bool) (settings, error) {
+	file, err := a.readConfig()
+	if err != nil {
+		return settings{}, err
+	}
+	s := settings{
+		File:       file.path,
+		Data:       first(a.common.Data, file.Data, a.data, defaultData),
+		HTTP:       first(flags.HTTP, file.HTTP, defaultHTTP),
+		NATSListen: first(flags.NATS, file.NATSListen),
+		TLSCert:    first(flags.TLSCert, file.TLSCert),
+		TLSKey:     first(flags.TLSKey, file.TLSKey),
+		UntilIdle:  untilIdle || file.UntilIdle,
+		URL:        file.URL,
+		As:         file.As,
+		Connectors: file.Connectors,
+		Policies:   file.Policies,
+	}
+	s.Token, _ = a.env("PAWL_TOKEN")
+	if s.Insecure, err = strconv.ParseBool(first(flags.Insecure, strconv.FormatBool(file.Insecure))); err != nil {
+		return s, misconfigured("write --insecure=true or leave it out", "insecure: %q is neither true nor false", flags.Insecure)
+	}
+	if s.Sandbox, err = confine.ParseLevel(first(flags.Sandbox, file.Sandbox, string(confine.None))); err != nil {
+		return s, misconfigured("full is everything this program knows; none takes what the machine offers", "require-sandbox: %v", err)
+	}
+	if s.SyncInterval, err = parseSync(first(flags.Sync, file.Sync, "always")); err != nil {
+		return s, err
+	}
+	if s.Clock, err = parseClock(first(flags.Clock, file.Clock, clockSystem), first(flags.Start, file.ClockStart)); err != nil {
+		return s, err
+	}
+	s.Connectors.setRoot(&s.Connectors.Maildir, first(flags.Maildir, file.Maildir))
+	s.Connectors.setRoot(&s.Connectors.Files, first(flags.Files, file.Files))
+	s.Connectors.setRoot(&s.Connectors.CSV, first(flags.CSV, file.CSV))
+	if s.Data, err = filepath.Abs(s.Data); err != nil {
+		return s, failed("", err)
+	}
+	return s, nil
+}
+
+// first returns the first value that is set.
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// parseSync reads `always` or an interval.
+func parseSync(text string) (time.Duration, error) {
+	if text == "always" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, misconfigured("write always, or an interval such as 1s", "sync: %q is neither always nor an interval", text)
+	}
+	return d, nil
+}
+
+// shown shortens a path for people: relative to the working directory where it lies inside.
+func shown(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return path
+	}
+	return "." + string(filepath.Separator) + rel
+}

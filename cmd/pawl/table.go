@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// column is one column of a list: where its value stands in the JSON, and how wide it may be.
+type column struct {
+	title string
+	field string // path with dots
+	width int
+	// show renders the value; nil shows it as it is.
+	show func(any) string
+}
+
+// page is a page of any list.
+type page struct {
+	Items []map[string]any `json:"items"`
+	Next  *string          `json:"next"`
+}
+
+// printTable prints the items oldest first, so that the newest stands at the bottom, next to the
+// prompt. Without a terminal there are no frames: fields are separated by tabs, for cut and awk.
+func (a *app) printTable(p page, columns []column, nothing string) {
+	if len(p.Items) == 0 {
+		fmt.Fprintln(a.stdout, nothing)
+		return
+	}
+	slices.Reverse(p.Items)
+	if !isTerminal(a.stdout) {
+		for _, item := range p.Items {
+			cells := make([]string, len(columns))
+			for i, c := range columns {
+				cells[i] = c.cell(item)
+			}
+			fmt.Fprintln(a.stdout, strings.Join(cells, "\t"))
+		}
+		a.more(p)
+		return
+	}
+	t := table.NewWriter()
+	t.SetOutputMirror(a.stdout)
+	t.SetStyle(table.StyleLight)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Format.Header = text.FormatDefault
+	style := a.styleOf(a.stdout)
+	header, configs := table.Row{}, []table.ColumnConfig{}
+	for i, c := range columns {
+		header = append(header, style.dim(c.title))
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: c.width, WidthMaxEnforcer: text.Trim})
+	}
+	t.AppendHeader(header)
+	t.SetColumnConfigs(configs)
+	for _, item := range p.Items {
+		row := table.Row{}
+		for _, c := range columns {
+			row = append(row, c.cell(item))
+		}
+		t.AppendRow(row)
+	}
+	t.Render()
+	a.more(p)
+}
+
+func (a *app) more(p page) {
+	if p.Next != nil {
+		fmt.Fprintf(a.stderr, "these are the newest %d, the newest at the bottom; there are more: --limit N, --json\n", len(p.Items))
+	}
+}
+
+func (c column) cell(item map[string]any) string {
+	value := at(item, c.field)
+	if c.show != nil {
+		return oneLine(c.show(value), 400)
+	}
+	return oneLine(plain(value), 400)
+}
+
+// at follows a path with dots; nil where it ends too early.
+func at(value any, path string) any {
+	for field := range strings.SplitSeq(path, ".") {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = object[field]
+	}
+	return value
+}
+
+func plain(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "-"
+	case string:
+		return first(v, "-")
+	case float64, bool:
+		return fmt.Sprint(v)
+	default:
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false) // a terminal is no web page
+		if err := encoder.Encode(v); err != nil {
+			return "?"
+		}
+		return text.String()
+	}
+}
+
+// moment shows a time as people here write it: local, to the second.
+func moment(value any) string {
+	text, ok := value.(string)
+	if !ok {
+		return "-"
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return text
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+func length(value any) string {
+	list, _ := value.([]any)
+	return fmt.Sprint(len(list))
+}
+
+// printFields prints one thing, a field per line; what is nested stands below as JSON.
+func (a *app) printFields(document json.RawMessage) error {
+	fields, err := orderedFields(document)
+	if err != nil {
+		return err
+	}
+	width := 0
+	for _, f := range fields {
+		width = max(width, len(f.name))
+	}
+	style := a.styleOf(a.stdout)
+	for _, f := range fields {
+		fmt.Fprintf(a.stdout, "%s  %s\n", style.dim(fmt.Sprintf("%-*s", width, f.name)), f.text)
+	}
+	return nil
+}
+
+type field struct{ name, text string }
+
+// orderedFields reads an object's fields in the order in which they were sent.
+func orderedFields(document json.RawMessage) ([]field, error) {
+	d := json.NewDecoder(strings.NewReader(string(document)))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return nil, fmt.Errorf("read the engine's answer: it is no object (%v)", err)
+	}
+	var fields []field
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("read the engine's answer: %w", err)
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return nil, fmt.Errorf("read the engine's answer: %w", err)
+		}
+		fields = append(fields, field{fmt.Sprint(name), fieldText(raw)})
+	}
+	return fields, nil
+}
+
+func fieldText(raw json.RawMessage) string {
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return oneLine(string(raw), 4000)
+	}
+	if text, ok := value.(string); ok {
+		if _, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return moment(text)
+		}
+		return oneLine(text, 4000)
+	}
+	return oneLine(plain(value), 4000)
+}

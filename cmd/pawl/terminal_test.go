@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+func TestOneLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                     "plain",
+		" two\nlines\t and tabs ":   "two lines and tabs",
+		"\x1b]0;title\x07text":      "]0;titletext",
+		"right\u202eto left\u2066x": "rightto leftx",
+		"bad\xff\xfebytes":          "badbytes",
+		"日本語のとても長い題名":               "日本語のとても…",
+		"exactly8":                  "exactly8",
+		"nine char":                 "nine ch…",
+	} {
+		most := 8
+		if len(in) > 12 && !strings.HasPrefix(in, "日") {
+			most = 40
+		}
+		if got := oneLine(in, most); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestStyleOnlyForTerminals(t *testing.T) {
+	a := &app{env: func(string) (string, bool) { return "", false }}
+	if a.styleOf(&bytes.Buffer{}) {
+		t.Error("a buffer is no terminal")
+	}
+	if got, want := style(true).red("x"), "\x1b[31mx\x1b[0m"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := style(false).red("x"); got != "x" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestFormatProblem(t *testing.T) {
+	got := formatProblem("a.ts", sandbox.Problem{Severity: "error", Code: "topic.unknown", Line: 3, Column: 7, Message: "no\ntopic x", Fix: "declare it"})
+	if want := "a.ts:3:7: error: no topic x [topic.unknown]\n  fix: declare it"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	got = formatProblem("a.ts", sandbox.Problem{Severity: "warning", Code: "x", Message: "m"})
+	if want := "a.ts: warning: m [x]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// stuck is a terminal that somebody has stopped.
+type stuck struct {
+	entered chan struct{}
+	release chan struct{}
+	once    sync.Once
+	bytes.Buffer
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	s.once.Do(func() { close(s.entered); <-s.release })
+	return s.Buffer.Write(p)
+}
+
+func TestPrinterNeverBlocks(t *testing.T) {
+	to := &stuck{entered: make(chan struct{}), release: make(chan struct{})}
+	p := newPrinter(to)
+	p.print("first")
+	<-to.entered // it stands in Write
+	for range mostWaiting + 5 {
+		p.print("more")
+	}
+	close(to.release)
+	p.flush()
+	p.print("last")
+	p.close()
+	got := to.String()
+	if !strings.HasPrefix(got, "first\nmore\n") || !strings.HasSuffix(got, "(5 lines left out: the output was too slow)\nlast\n") {
+		t.Errorf("got %d bytes, beginning %.20q, ending %.80q", len(got), got, got[max(0, len(got)-80):])
+	}
+	if n := strings.Count(got, "more\n"); n != mostWaiting {
+		t.Errorf("%d lines were kept, want %d", n, mostWaiting)
+	}
+}
+
+func TestPrinterSurvivesAClosedOutput(t *testing.T) {
+	r, w := io.Pipe()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := newPrinter(w)
+	p.print("nobody reads this")
+	p.flush()
+	p.close()
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// upCmd is an engine with the given workflows.
+type upCmd struct {
+	engineFlags
+	UntilIdle bool     `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
+	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts; without one, the bundled example runs in ./pawl-example."`
+}
+
+// Run deploys what has changed and runs everything until it is interrupted.
+func (c *upCmd) Run(a *app) error {
+	s, err := a.settle(c.engineFlags, c.UntilIdle)
+	if err != nil {
+		return err
+	}
+	scripts := c.Script
+	var bundled *example
+	if len(scripts) == 0 {
+		if bundled, err = a.example(&s); err != nil {
+			return err
+		}
+		scripts = []string{bundled.script()}
+	}
+	sources, err := readSources(scripts)
+	if err != nil {
+		return err
+	}
+	var idle func()
+	if bundled != nil {
+		idle = func() { a.introduce(*bundled) }
+	}
+	return a.operate(s, func(ctx context.Context, in *installation) error {
+		known, err := loadDeployments(s.Data)
+		if err != nil {
+			return err
+		}
+		d := deployer{app: a, in: in, known: known}
+		return d.deployAll(ctx, sources)
+	}, idle)
+}
+
+// example writes the bundled example and points its connectors at it. Configured connectors belong
+// to somebody's real mail and sheets: the example keeps off them.
+func (a *app) example(s *settings) (*example, error) {
+	if c := s.Connectors; c.Maildir != nil || c.CSV != nil {
+		return nil, misconfigured("name the workflows to run: pawl up FILE…; or run the example in an empty folder",
+			"without a FILE, up runs the bundled example in its own folders, but the maildir or csv connector is configured for others")
+	}
+	dir, err := filepath.Abs(exampleDir)
+	if err != nil {
+		return nil, failed("", err)
+	}
+	e, err := writeExample(dir)
+	if err != nil {
+		return nil, failed("", err)
+	}
+	s.Connectors.Maildir, s.Connectors.CSV = &rootSettings{Root: e.inbox()}, &rootSettings{Root: e.sheets()}
+	return &e, nil
+}
+
+// introduce says where to look and what to try.
+func (a *app) introduce(e example) {
+	fmt.Fprintf(a.stdout, `
+The example reads the mail in %s and fills %s.
+Its script: %s. Put a mail into the inbox and see its row appear.
+With `+"`pawl up`"+` running, try in another terminal:
+
+  pawl events list             what came in, and what became of it
+  pawl mutations list          every change that was made outside
+  pawl why mail-to-sheet       what it is doing or waiting for
+
+`, shown(e.inbox()), shown(e.sheet()), shown(e.script()))
+}
+
+// source is a script file as it was read.
+type source struct {
+	path string // absolute
+	text []byte
+}
+
+func (s source) name() string { return filepath.Base(s.path) }
+
+func readSources(paths []string) ([]source, error) {
+	var sources []source
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, misconfigured("give the path of a workflow script, a .ts or .js file", "read workflow: %v", err)
+		}
+		sources = append(sources, source{path, text})
+	}
+	return sources, nil
+}
+
+// deployer deploys what changed since the last time.
+type deployer struct {
+	*app
+	in    *installation
+	known *deployments
+}
+
+// deployAll deploys every file, so that all complaints are seen at once, and fails if any was refused.
+func (d deployer) deployAll(ctx context.Context, sources []source) error {
+	refused := 0
+	deploy := func(s source) error {
+		ok, err := d.deploy(ctx, s)
+		if err != nil {
+			return fmt.Errorf("deploy %s: %w", shown(s.path), err)
+		}
+		if !ok {
+			refused++
+		}
+		return nil
+	}
+	var later []source // what has to wait for its tools holds up nothing else
+	for _, s := range sources {
+		if len(d.awaits(ctx, s)) > 0 {
+			later = append(later, s)
+		} else if err := deploy(s); err != nil {
+			return err
+		}
+	}
+	for _, s := range later {
+		if missing := d.awaits(ctx, s); len(missing) > 0 {
+			if err := d.await(ctx, s, missing); err != nil {
+				return err
+			}
+		}
+		if err := deploy(s); err != nil {
+			return err
+		}
+	}
+	if refused > 0 {
+		return failed("correct what is listed above and start again; nothing of the refused was changed",
+			fmt.Errorf("%s refused", plural(refused, "workflow")))
+	}
+	return nil
+}
+
+// unchanged says that the file has the bytes that were last deployed from there.
+func (d deployer) unchanged(s source) bool {
+	before, ok := d.known.Files[s.path]
+	if !ok || before.SHA256 != hashOf(s.text) {
+		return false
+	}
+	_, exists := d.in.engine.State(before.Workflow)
+	return exists
+}
+
+// deploy deploys the file if its bytes are not those it last deployed from there.
+func (d deployer) deploy(ctx context.Context, s source) (accepted bool, err error) {
+	hash := hashOf(s.text)
+	if before, ok := d.known.Files[s.path]; ok && before.SHA256 == hash {
+		if state, exists := d.in.engine.State(before.Workflow); exists {
+			if script := state.Script(state.Version); script != nil && script.SourceHash != hash {
+				fmt.Fprintf(d.stdout, "pawl: %s %s is newer than %s and stays; to fetch it: pawl workflows source %s > %s\n",
+					before.Workflow, state.Version, shown(s.path), before.Workflow, shown(s.path))
+			} else {
+				fmt.Fprintf(d.stdout, "pawl: %s %s is up to date with %s\n", before.Workflow, state.Version, shown(s.path))
+			}
+			return true, nil
+		}
+	}
+	result, err := d.in.engine.Deploy(ctx, d.actor(), engine.DeployRequest{Source: string(s.text), Filename: filepath.Base(s.path), GrantUsed: true})
+	problems := d.advise(ctx, s, result.Problems)
+	d.report(s, problems)
+	var refusal *decide.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		fmt.Fprintf(d.stderr, "%s: error: %s\n", shown(s.path), refusal.Message)
+		if refusal.Hint != "" {
+			fmt.Fprintf(d.stderr, "  fix: %s\n", refusal.Hint)
+		}
+		return false, nil
+	case err != nil:
+		return false, err
+	case result.Refused:
+		return false, nil
+	}
+	if err := d.known.remember(s.path, deployment{SHA256: hash, Workflow: result.Workflow}); err != nil {
+		return false, err
+	}
+	d.deployed(s, result)
+	return true, nil
+}
+
+func (d deployer) advise(ctx context.Context, s source, problems []sandbox.Problem) []sandbox.Problem {
+	if len(problems) == 0 {
+		return nil
+	}
+	definition, _, err := d.in.scripts.Describe(ctx, sandbox.Source{Filename: filepath.Base(s.path), Code: string(s.text)})
+	if err != nil {
+		return problems // the advice is only made better where the script can be read
+	}
+	return adviseConnectors(problems, definition.Uses)
+}
+
+// report prints problems as a compiler does.
+func (a *app) report(s source, problems []sandbox.Problem) {
+	for _, p := range problems {
+		fmt.Fprintln(a.stderr, formatProblem(shown(s.path), p))
+	}
+}
+
+// formatProblem renders one problem: file:line:column: severity: message, and the fix below.
+func formatProblem(file string, p sandbox.Problem) string {
+	place := file
+	if p.Line > 0 {
+		if place != "" {
+			place += ":"
+		}
+		place += fmt.Sprintf("%d:%d", p.Line, p.Column)
+	}
+	if place != "" {
+		place += ": "
+	}
+	text := fmt.Sprintf("%s%s: %s [%s]", place, p.Severity, oneLine(p.Message, 1000), p.Code)
+	if p.Fix != "" {
+		text += "\n  fix: " + oneLine(p.Fix, 1000)
+	}
+	return text
+}
+
+func (d deployer) deployed(s source, result engine.DeployResult) {
+	switch {
+	case result.Created:
+		fmt.Fprintf(d.stdout, "pawl: deployed %s %s from %s\n", result.Workflow, result.Version, shown(s.path))
+	case result.Changed:
+		fmt.Fprintf(d.stdout, "pawl: %s is now %s, from %s\n", result.Workflow, result.Version, shown(s.path))
+	default:
+		fmt.Fprintf(d.stdout, "pawl: %s %s runs these bytes already\n", result.Workflow, result.Version)
+	}
+	for _, capability := range result.Asks {
+		fmt.Fprintf(d.stdout, "pawl: %s asks before each %s; to allow it: pawl grants %s %s=allow\n", result.Workflow, capability, result.Workflow, capability)
+	}
+}
+
+// actor is who uses this command line, as far as it says.
+func (a *app) actor() eventlog.Actor { return actorNamed(a.as()) }
+
+func actorNamed(name string) eventlog.Actor {
+	if name != "" {
+		return eventlog.Actor{Kind: "user", Name: name}
+	}
+	return eventlog.Actor{Kind: "api", Name: "anonymous"}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// verifyCmd checks the log: through the engine that runs on it, else by itself.
+type verifyCmd struct {
+	clientFlags
+	AcceptLoss bool `help:"With the engine stopped: accept that what is missing is lost, and hold every workflow that it may concern."`
+}
+
+// Run asks a running engine. With the engine stopped it reads the log in the data directory, which
+// nobody else can then use.
+func (c *verifyCmd) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	var found ops.Verification
+	if c.AcceptLoss {
+		if err := connected.Do(a.ctx, "listWorkflows", nil, nil); !errors.Is(err, ops.ErrUnreachable) {
+			return failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.URL))
+		}
+		result, err := a.acceptLoss(connected)
+		if err != nil {
+			return err
+		}
+		return a.printAccepted(result, c.JSON)
+	}
+	err = connected.Do(a.ctx, "verifyLog", nil, &found)
+	switch {
+	case errors.Is(err, ops.ErrUnreachable) && c.URL == "":
+		if found, err = a.verifyStopped(connected); err != nil {
+			return err
+		}
+	case err != nil:
+		return connected.explain(err)
+	}
+	return a.printVerification(found, c.JSON)
+}
+
+func (a *app) printVerification(v ops.Verification, asJSON bool) error {
+	if asJSON {
+		document, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("print what was found: %w", err)
+		}
+		if err := a.printJSON(document); err != nil {
+			return err
+		}
+	} else {
+		for _, problem := range v.Problems {
+			fmt.Fprintln(a.stdout, problem)
+		}
+		fmt.Fprintf(a.stdout, "%s, %s: %s\n", plural(v.Workflows, "workflow"), plural(v.Transitions, "transition"),
+			map[bool]string{true: "ok", false: plural(len(v.Problems), "problem")}[v.OK])
+	}
+	if !v.OK {
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// verifyStopped checks the log of an engine that is stopped.
+func (a *app) verifyStopped(connected *connection) (ops.Verification, error) {
+	s, err := a.stoppedData(connected)
+	if err != nil {
+		return ops.Verification{}, err
+	}
+	in, err := openData(a.ctx, s, a.logger())
+	if errors.Is(err, eventlog.ErrDamaged) {
+		// What an engine refuses to start on is the answer here.
+		return ops.Verification{Problems: []string{err.Error()}}, nil
+	}
+	if err != nil {
+		return ops.Verification{}, err
+	}
+	found, err := ops.Verify(a.ctx, in.log, &readmodel.Reader{Store: in.store})
+	return found, errors.Join(err, in.close())
+}
+
+// stoppedData finds the data directory of an engine that does not answer.
+func (a *app) stoppedData(connected *connection) (settings, error) {
+	s, err := a.settle(engineFlags{}, false)
+	if err != nil {
+		return s, err
+	}
+	s.NATSListen = "" // nobody has anything to ask of an engine that does not run
+	if !isInstallation(s.Data) {
+		return s, &failure{code: exitUnreachable,
+			what: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.URL, shown(s.Data)), hint: "name the data directory: --data DIR"}
+	}
+	fmt.Fprintf(a.stderr, "no engine answers: reading the log in %s\n", shown(s.Data))
+	return s, nil
+}
+
+// isInstallation reports whether there is a log, or what says that there was one.
+func isInstallation(data string) bool {
+	for _, name := range []string{"jetstream", markFile} {
+		if _, err := os.Stat(filepath.Join(data, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// newWorkers starts the processes that scripts run in: this program again, as `pawl worker`.
+// At most size of them compute at once; 0 suits the machine.
+func newWorkers(s settings, size int, logger *slog.Logger) (*sandbox.Pool, error) {
+	p := s.Policies.Script
+	workers, err := sandbox.NewPool(sandbox.PoolConfig{
+		Size: size, Memory: int64(p.Memory), Require: s.Sandbox, Logger: logger,
+		Limits: sandbox.Limits{CPU: p.CPU, Wall: p.Wall, Reads: p.Reads, Source: int(p.Source), Result: int(p.Result), State: int(p.State), HostCalls: p.HostCalls},
+	})
+	if err != nil {
+		return nil, failed("scripts run only in processes of their own; --require-sandbox=none accepts what this machine can confine", err)
+	}
+	return workers, nil
+}
+
+type (
+	// workerCmd is the process that scripts run in. An engine starts it; it is of no use to people.
+	workerCmd struct{}
+
+	workersCmd struct {
+		clientFlags
+	}
+)
+
+// Run serves an engine until that ends.
+func (workerCmd) Run(*app) error {
+	if err := sandbox.RunWorker(os.Stdin, os.Stdout); err != nil {
+		return failed("this command is started by an engine, not by hand", err)
+	}
+	return nil
+}
+
+// Run prints what runs scripts.
+func (c *workersCmd) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, "getWorkers", nil, func(r sandbox.PoolReport) error {
+		fmt.Fprintf(a.stdout, "sandbox: %s\n", r.Sandbox)
+		for _, missing := range r.Missing {
+			fmt.Fprintf(a.stdout, "  missing %s\n", oneLine(missing, 200))
+		}
+		fmt.Fprintf(a.stdout, "%s may compute at once, each process with at most %s; %d waiting, %d restarted\n",
+			plural(r.Size, "script"), mebibytes(r.Memory), r.Waiting, r.Restarts)
+		table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "pid\tstate\tworkflow\thandler\tcalls\tscripts\tmemory\tage")
+		for _, w := range r.Workers {
+			fmt.Fprintln(table, strings.Join([]string{fmt.Sprint(w.PID), w.State, w.Workflow, w.Handler, fmt.Sprint(w.Calls),
+				fmt.Sprint(w.Scripts), mebibytes(w.Memory), time.Since(w.Since).Round(time.Second).String()}, "\t"))
+		}
+		return table.Flush()
+	})
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -1,0 +1,187 @@
+package embeddednats
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// DefaultMaxPayload is the largest message in bytes that the server takes by default: a
+// transition of the largest size with room for its headers.
+const DefaultMaxPayload = 8 << 20
+
+// startTimeout bounds how long a start may take when its context has no deadline. A store is
+// read again from its blocks after a kill: about a third of a second per million messages.
+const startTimeout = 5 * time.Minute
+
+// Config configures a Server.
+type Config struct {
+	// StoreDir holds the streams and the lock. It is created if missing. Required.
+	StoreDir string
+	// SyncInterval is the opt-out from durability: zero, the default, syncs every write before it
+	// is acknowledged; otherwise writes are synced this often, and what was acknowledged since
+	// the last sync is lost when the machine (not only the process) dies.
+	SyncInterval time.Duration
+	// ListenAddr is the `host:port` to listen on for clients; port 0 takes a free one. Empty: no
+	// listener, only in-process connections.
+	ListenAddr string
+	// Users may connect to the listener. Required with ListenAddr unless Insecure.
+	Users []User
+	// Insecure allows a listener without users.
+	Insecure bool
+	// MaxPayload in bytes; 0 means DefaultMaxPayload.
+	MaxPayload int32
+	// JetStreamMaxStore limits what JetStream stores, in bytes, so that a full store is refused
+	// in words before the disk is full. 0 leaves it to the server: three quarters of the free space.
+	JetStreamMaxStore int64
+	// Name is the server's name, unique in its cluster; empty takes a random one.
+	Name string
+	// Cluster makes the server part of a JetStream cluster; nil means standalone.
+	Cluster *Cluster
+	// Logger receives the server's warnings and errors, and its notices at debug level; nil
+	// discards them.
+	Logger *slog.Logger
+}
+
+// Cluster says how a server finds its peers.
+type Cluster struct {
+	// Name is the same on all servers. Required.
+	Name string
+	// Listen is the `host:port` for the other servers. Required.
+	Listen string
+	// Routes are the `host:port` of all servers, this one may be among them. Required.
+	Routes []string
+}
+
+// User is someone who may connect to the listener.
+type User struct {
+	Name, Password string
+	// Publish and Subscribe are the subjects allowed; nil allows all, an empty list none.
+	Publish, Subscribe []string
+	// Respond allows to answer what was received, whatever Publish says.
+	Respond bool
+	// Streams makes the user a reader of these streams: it gets an account of its own, where
+	// nothing it sends reaches anything but what reading takes. Publish and Subscribe hold within it.
+	Streams []string
+}
+
+func (c Config) options(auth *authenticator) (*server.Options, error) {
+	if c.StoreDir == "" {
+		return nil, errors.New("configure embedded NATS: StoreDir is empty")
+	}
+	if c.SyncInterval < 0 {
+		return nil, fmt.Errorf("configure embedded NATS: SyncInterval %s is negative", c.SyncInterval)
+	}
+	o := &server.Options{
+		ServerName:             c.Name,
+		JetStream:              true,
+		StoreDir:               c.StoreDir,
+		SyncAlways:             c.SyncInterval == 0,
+		SyncInterval:           c.SyncInterval,
+		JetStreamMaxStore:      c.JetStreamMaxStore,
+		MaxPayload:             c.MaxPayload,
+		DisableJetStreamBanner: true,
+		NoSigs:                 true,
+		DontListen:             c.ListenAddr == "",
+	}
+	if o.MaxPayload <= 0 {
+		o.MaxPayload = DefaultMaxPayload
+	}
+	if c.ListenAddr != "" {
+		host, port, err := hostPort(c.ListenAddr)
+		if err != nil {
+			return nil, fmt.Errorf("configure embedded NATS: listen address: %w", err)
+		}
+		o.Host, o.Port = host, port
+		if len(c.Users) == 0 && !c.Insecure {
+			return nil, fmt.Errorf("configure embedded NATS: listening on %s needs users; listening without authentication must be asked for", c.ListenAddr)
+		}
+	}
+	if c.Cluster != nil && c.ListenAddr == "" {
+		// The server opens its routes only after its client listener, so there must be one; nobody
+		// but the engine has a password for it.
+		o.DontListen, o.Host, o.Port = false, "127.0.0.1", server.RANDOM_PORT
+	}
+	if auth != nil {
+		// With users, in-process connections must authenticate too.
+		o.CustomClientAuthentication = auth
+		seen := make(map[string]bool)
+		for _, u := range c.Users {
+			if u.Name == engineUser {
+				return nil, fmt.Errorf("configure embedded NATS: the user name %q is taken by the engine itself", u.Name)
+			}
+			if u.Name == "" || u.Password == "" || seen[u.Name] {
+				return nil, fmt.Errorf("configure embedded NATS: user %q needs a name of its own and a password", u.Name)
+			}
+			seen[u.Name] = true
+		}
+	}
+	if c.Cluster != nil {
+		if err := c.Cluster.apply(o); err != nil {
+			return nil, fmt.Errorf("configure embedded NATS cluster: %w", err)
+		}
+	}
+	return o, nil
+}
+
+func (u User) permissions() *server.Permissions {
+	if u.Publish == nil && u.Subscribe == nil && !u.Respond {
+		return nil
+	}
+	of := func(subjects []string) *server.SubjectPermission {
+		switch {
+		case subjects == nil:
+			return nil
+		case len(subjects) == 0:
+			return &server.SubjectPermission{Deny: []string{">"}}
+		}
+		return &server.SubjectPermission{Allow: subjects}
+	}
+	p := &server.Permissions{Publish: of(u.Publish), Subscribe: of(u.Subscribe)}
+	if u.Respond {
+		p.Response = &server.ResponsePermission{MaxMsgs: maxResponses, Expires: responseTime}
+	}
+	return p
+}
+
+func (c *Cluster) apply(o *server.Options) error {
+	if c.Name == "" || len(c.Routes) == 0 {
+		return errors.New("name and routes are required")
+	}
+	if o.ServerName == "" {
+		return errors.New("a server in a cluster needs a name of its own that stays the same")
+	}
+	host, port, err := hostPort(c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen address: %w", err)
+	}
+	o.Cluster = server.ClusterOpts{Name: c.Name, Host: host, Port: port}
+	for _, r := range c.Routes {
+		if _, _, err := hostPort(r); err != nil {
+			return fmt.Errorf("route: %w", err)
+		}
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: r})
+	}
+	return nil
+}
+
+func hostPort(addr string) (string, int, error) {
+	host, p, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, fmt.Errorf("%q is not host:port: %w", addr, err)
+	}
+	port, err := strconv.ParseUint(p, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("%q has no usable port", addr)
+	}
+	if port == 0 {
+		return host, server.RANDOM_PORT, nil
+	}
+	return host, int(port), nil
+}

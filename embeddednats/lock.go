@@ -1,0 +1,38 @@
+package embeddednats
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// lockDir makes sure that no other process uses the directory: two servers on one store would
+// destroy it. The operating system frees the lock when the process dies.
+func lockDir(dir string) (*flock.Flock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create data directory: %w", err)
+	}
+	path := filepath.Join(dir, "LOCK")
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock data directory %s: %w", dir, err)
+	}
+	if !ok {
+		pid, err := os.ReadFile(path)
+		if owner := strings.TrimSpace(string(pid)); err == nil && owner != "" {
+			return nil, fmt.Errorf("data directory %s is in use by another pawl (pid %s)", dir, owner)
+		}
+		return nil, fmt.Errorf("data directory %s is in use by another pawl", dir)
+	}
+	// Written in place: a rename would leave the lock on a file that has no name any more.
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		_ = lock.Unlock()
+		return nil, fmt.Errorf("write pid into %s: %w", path, err)
+	}
+	return lock, nil
+}

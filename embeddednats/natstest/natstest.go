@@ -1,0 +1,152 @@
+package natstest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/embeddednats"
+)
+
+// NewServer starts a server without a listener. Options change its configuration.
+func NewServer(tb testing.TB, options ...func(*embeddednats.Config)) *embeddednats.Server {
+	tb.Helper()
+	cfg := embeddednats.Config{StoreDir: filepath.Join(tb.TempDir(), "nats")}
+	for _, o := range options {
+		o(&cfg)
+	}
+	s, err := embeddednats.Start(tb.Context(), cfg)
+	if err != nil {
+		tb.Fatalf("start NATS server: %v", err)
+	}
+	tb.Cleanup(s.Shutdown)
+	return s
+}
+
+// Fast makes writes not wait for the disk: for tests that lose no power.
+func Fast(c *embeddednats.Config) { c.SyncInterval = time.Minute }
+
+// InDir makes the server use the directory, so that a test can stop it and start another one on it.
+func InDir(dir string) func(*embeddednats.Config) {
+	return func(c *embeddednats.Config) { c.StoreDir = dir }
+}
+
+// Connect opens an in-process connection that is closed when the test ends.
+func Connect(tb testing.TB, s *embeddednats.Server, opts ...nats.Option) *nats.Conn {
+	tb.Helper()
+	nc, err := s.Connect(opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	return nc
+}
+
+// Cluster is a JetStream cluster on loopback.
+type Cluster struct {
+	tb      testing.TB
+	configs []embeddednats.Config
+	// Servers has a nil where a server was stopped.
+	Servers []*embeddednats.Server
+}
+
+// NewCluster starts n servers and waits until they have a leader.
+func NewCluster(tb testing.TB, n int, options ...func(*embeddednats.Config)) *Cluster {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
+	defer cancel()
+	c := &Cluster{tb: tb, Servers: make([]*embeddednats.Server, n)}
+	routes := freeAddresses(tb, n)
+	for i := range n {
+		cfg := embeddednats.Config{
+			StoreDir: filepath.Join(tb.TempDir(), "nats"),
+			Name:     fmt.Sprintf("n%d", i+1),
+			Cluster:  &embeddednats.Cluster{Name: "pawl-test", Listen: routes[i], Routes: routes},
+		}
+		for _, o := range options {
+			o(&cfg)
+		}
+		c.configs = append(c.configs, cfg)
+	}
+	tb.Cleanup(func() {
+		for i := range c.Servers {
+			c.Stop(i)
+		}
+	})
+	for i := range n {
+		c.Start(ctx, i)
+	}
+	c.awaitLeader(ctx)
+	return c
+}
+
+// Start starts server i, which was stopped.
+func (c *Cluster) Start(ctx context.Context, i int) {
+	c.tb.Helper()
+	s, err := embeddednats.Start(ctx, c.configs[i])
+	if err != nil {
+		c.tb.Fatalf("start NATS server %d: %v", i, err)
+	}
+	c.Servers[i] = s
+}
+
+// Stop shuts server i down.
+func (c *Cluster) Stop(i int) {
+	if s := c.Servers[i]; s != nil {
+		s.Shutdown()
+		c.Servers[i] = nil
+	}
+}
+
+// Connect opens an in-process connection to server i that is closed when the test ends.
+func (c *Cluster) Connect(i int, opts ...nats.Option) *nats.Conn {
+	c.tb.Helper()
+	return Connect(c.tb, c.Servers[i], opts...)
+}
+
+// StepDown makes the stream's leader give up its role. It reports whether it did: during an
+// election there is none to ask.
+func (c *Cluster) StepDown(ctx context.Context, nc *nats.Conn, stream string) bool {
+	_, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
+	return err == nil
+}
+
+// awaitLeader asks for the account until the cluster answers: it does so once it has a leader.
+// The server tells nobody about it, so asking again is the only way.
+func (c *Cluster) awaitLeader(ctx context.Context) {
+	c.tb.Helper()
+	nc := c.Connect(0)
+	for ctx.Err() == nil {
+		once, cancel := context.WithTimeout(ctx, 250*time.Millisecond)
+		m, err := nc.RequestWithContext(once, "$JS.API.STREAM.NAMES", nil)
+		ready := err == nil && !hasError(m.Data)
+		if err == nil && !ready {
+			<-once.Done()
+		}
+		cancel()
+		if ready {
+			return
+		}
+	}
+	c.tb.Fatalf("cluster has no leader: %v", ctx.Err())
+}
+
+func freeAddresses(tb testing.TB, n int) []string {
+	tb.Helper()
+	addresses := make([]string, n)
+	for i := range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		// Closed only at the end, so that all are different.
+		defer l.Close()
+		addresses[i] = l.Addr().String()
+	}
+	return addresses
+}

@@ -1,0 +1,173 @@
+package embeddednats
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// A reader of streams lives in an account of its own. Permissions alone do not keep a reader from
+// writing: whoever may send JetStream any request can name any subject for the answer, or as the
+// target of a consumer, and the server checks neither. In an account of its own an answer reaches
+// the asker only, and consumers are created for it by the gate.
+
+const (
+	consumerCreate = "$JS.API.CONSUMER.CREATE."
+	// gateSubject is where requests for consumers arrive. No user but the engine's may use it.
+	gateSubject = "$PAWL.GATE.CONSUMER.CREATE."
+	gateTime    = 5 * time.Second
+	// idleDefault and idleLimit bound how long a consumer outlives its reader.
+	idleDefault = 5 * time.Minute
+	idleLimit   = 24 * time.Hour
+	// maxConsumer bounds a request for a consumer, in bytes.
+	maxConsumer = 64 << 10
+)
+
+// readable are the requests that a reader may send, for one stream each.
+func readable(stream string) []string {
+	return []string{
+		"$JS.API.STREAM.INFO." + stream,
+		"$JS.API.STREAM.MSG.GET." + stream,
+		"$JS.API.DIRECT.GET." + stream,
+		"$JS.API.DIRECT.GET." + stream + ".>",
+		"$JS.API.CONSUMER.INFO." + stream + ".*",
+		"$JS.API.CONSUMER.MSG.NEXT." + stream + ".*",
+		"$JS.ACK." + stream + ".>",
+	}
+}
+
+// separate makes the reader's account and opens to it what it may ask the engine's.
+func separate(s *server.Server, u User) (*server.Account, error) {
+	engine := s.GlobalAccount()
+	account, err := s.RegisterAccount("READER_" + u.Name)
+	if err != nil {
+		return nil, fmt.Errorf("make an account for NATS user %s: %w", u.Name, err)
+	}
+	open := func(from, to string) error {
+		if err := engine.AddServiceExportWithResponse(to, server.Streamed, nil); err != nil {
+			return fmt.Errorf("open %s to NATS user %s: %w", to, u.Name, err)
+		}
+		if err := account.AddServiceImport(engine, from, to); err != nil {
+			return fmt.Errorf("open %s to NATS user %s: %w", from, u.Name, err)
+		}
+		return nil
+	}
+	for _, stream := range u.Streams {
+		for _, subject := range readable(stream) {
+			if err := open(subject, subject); err != nil {
+				return nil, err
+			}
+		}
+		for _, rest := range []string{stream, stream + ".*", stream + ".*.>"} {
+			if err := open(consumerCreate+rest, gateSubject+rest); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return account, nil
+}
+
+// consumerRequest is what a reader may say about a consumer. What it says beyond that is left out.
+type consumerRequest struct {
+	Stream string         `json:"stream_name"`
+	Config consumerConfig `json:"config"`
+	Action string         `json:"action"`
+}
+
+type consumerConfig struct {
+	Name              string            `json:"name,omitempty"`
+	Durable           string            `json:"durable_name,omitempty"`
+	Description       string            `json:"description,omitempty"`
+	DeliverPolicy     string            `json:"deliver_policy,omitempty"`
+	OptStartSeq       uint64            `json:"opt_start_seq,omitempty"`
+	OptStartTime      *time.Time        `json:"opt_start_time,omitempty"`
+	AckPolicy         string            `json:"ack_policy,omitempty"`
+	AckWait           time.Duration     `json:"ack_wait,omitempty"`
+	MaxDeliver        int               `json:"max_deliver,omitempty"`
+	FilterSubject     string            `json:"filter_subject,omitempty"`
+	FilterSubjects    []string          `json:"filter_subjects,omitempty"`
+	ReplayPolicy      string            `json:"replay_policy,omitempty"`
+	MaxWaiting        int               `json:"max_waiting,omitempty"`
+	MaxAckPending     int               `json:"max_ack_pending,omitempty"`
+	HeadersOnly       bool              `json:"headers_only,omitempty"`
+	MaxRequestBatch   int               `json:"max_batch,omitempty"`
+	MaxRequestExpires time.Duration     `json:"max_expires,omitempty"`
+	InactiveThreshold time.Duration     `json:"inactive_threshold,omitempty"`
+	MemoryStorage     bool              `json:"mem_storage,omitempty"`
+	Metadata          map[string]string `json:"metadata,omitempty"`
+	// DeliverSubject is read to be refused.
+	DeliverSubject string `json:"deliver_subject,omitempty"`
+}
+
+// consumerProblem answers like JetStream does.
+type consumerProblem struct {
+	Type  string `json:"type"`
+	Error struct {
+		Code        int    `json:"code"`
+		Description string `json:"description"`
+	} `json:"error"`
+}
+
+// gate creates consumers for readers: pull consumers only, because a push consumer would write to
+// any subject that its creator names.
+type gate struct{ nc *nats.Conn }
+
+func openGate(nc *nats.Conn) error {
+	g := gate{nc}
+	// One server of a cluster answers.
+	if _, err := nc.QueueSubscribe(gateSubject+">", "gate", g.serve); err != nil {
+		return fmt.Errorf("open the gate for readers: %w", err)
+	}
+	return nc.Flush()
+}
+
+func (g gate) serve(m *nats.Msg) {
+	rest := strings.TrimPrefix(m.Subject, gateSubject)
+	stream, _, _ := strings.Cut(rest, ".")
+	request, err := consumerFor(stream, m.Data)
+	if err != nil {
+		var p consumerProblem
+		p.Type = "io.nats.jetstream.api.v1.consumer_create_response"
+		p.Error.Code, p.Error.Description = 403, err.Error()
+		data, _ := json.Marshal(p) // strings and a number
+		_ = m.Respond(data)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), gateTime)
+	defer cancel()
+	answer, err := g.nc.RequestWithContext(ctx, consumerCreate+rest, request)
+	if err != nil {
+		return // the reader's own request times out like this one did
+	}
+	_ = m.Respond(answer.Data)
+}
+
+// consumerFor makes the request that is passed on from the one that was sent. Nothing of the
+// latter survives that is not named in consumerConfig.
+func consumerFor(stream string, data []byte) ([]byte, error) {
+	if len(data) > maxConsumer {
+		return nil, fmt.Errorf("the request for a consumer has %d bytes, the limit is %d", len(data), maxConsumer)
+	}
+	var r consumerRequest
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("read the request for a consumer: %w", err)
+	}
+	if r.Config.DeliverSubject != "" {
+		return nil, fmt.Errorf("a subscriber may only have pull consumers: leave deliver_subject out")
+	}
+	if r.Stream != stream {
+		return nil, fmt.Errorf("the request names stream %.80q, its subject %s", r.Stream, stream)
+	}
+	// Never an update: that would let a reader change a consumer that is not its own.
+	r.Action = "create"
+	if r.Config.InactiveThreshold <= 0 {
+		r.Config.InactiveThreshold = idleDefault
+	}
+	r.Config.InactiveThreshold = min(r.Config.InactiveThreshold, idleLimit)
+	return json.Marshal(r)
+}

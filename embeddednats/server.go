@@ -1,0 +1,202 @@
+package embeddednats
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// Server is a running NATS server.
+type Server struct {
+	nats     *server.Server
+	lock     *flock.Flock
+	internal *User // how in-process connections authenticate; nil without users
+	users    []User
+	gate     *nats.Conn // nil without readers
+	stop     sync.Once
+}
+
+// Start starts a server and returns when it accepts connections. It refuses a data directory
+// that another process uses and an address that is taken.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	var internal *User
+	var auth *authenticator
+	if len(cfg.Users) > 0 || cfg.Cluster != nil && cfg.ListenAddr == "" {
+		internal = &User{Name: engineUser, Password: rand.Text()}
+		auth = newAuthenticator(append(slices.Clone(cfg.Users), *internal))
+	}
+	opts, err := cfg.options(auth)
+	if err != nil {
+		return nil, err
+	}
+	for _, addr := range cfg.addresses() {
+		if err := free(ctx, addr); err != nil {
+			return nil, fmt.Errorf("start embedded NATS: cannot listen on %s: %w", addr, err)
+		}
+	}
+	lock, err := lockDir(cfg.StoreDir)
+	if err != nil {
+		return nil, err
+	}
+	ns, err := server.NewServer(opts)
+	if err != nil {
+		_ = lock.Unlock()
+		return nil, fmt.Errorf("start embedded NATS: %w", err)
+	}
+	log := &logger{to: cfg.Logger}
+	if log.to == nil {
+		log.to = slog.New(slog.DiscardHandler)
+	}
+	ns.SetLoggerV2(log, false, false, false)
+	s := &Server{nats: ns, lock: lock, internal: internal, users: slices.Clone(cfg.Users)}
+
+	// Start recovers the store before it returns; ctx must be able to end the wait for it.
+	started := make(chan struct{})
+	go func() { defer close(started); ns.Start() }()
+	deadline := time.Now().Add(startTimeout)
+	if d, ok := ctx.Deadline(); ok {
+		deadline = d
+	}
+	select {
+	case <-started:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil && ns.Running() && time.Now().Before(deadline) {
+		if ns.ReadyForConnections(min(time.Until(deadline), time.Second)) && ns.JetStreamEnabled() {
+			if auth == nil {
+				return s, nil
+			}
+			if err := s.admit(auth, cfg.Users); err != nil {
+				s.Shutdown()
+				return nil, fmt.Errorf("start embedded NATS in %s: %w", cfg.StoreDir, err)
+			}
+			return s, nil
+		}
+	}
+	fatal := log.lastFatal()
+	if fatal == "" {
+		fatal = "it did not accept connections"
+		if err := context.Cause(ctx); err != nil {
+			fatal = err.Error()
+		}
+	}
+	<-started // a store must not be left while it is being recovered
+	s.Shutdown()
+	return nil, fmt.Errorf("start embedded NATS in %s: %s", cfg.StoreDir, fatal)
+}
+
+// engineUser is how in-process connections authenticate when there are users.
+const engineUser = "pawl"
+
+// admit lets the users in, once JetStream has found its streams: see authenticator.
+func (s *Server) admit(auth *authenticator, users []User) error {
+	auth.admit(engineUser, s.nats.GlobalAccount())
+	for _, u := range users {
+		account := s.nats.GlobalAccount()
+		if u.Streams != nil {
+			var err error
+			if account, err = separate(s.nats, u); err != nil {
+				return err
+			}
+			if s.gate == nil {
+				if s.gate, err = s.Connect(nats.Name("pawl gate for readers")); err != nil {
+					return err
+				}
+				if err := openGate(s.gate); err != nil {
+					return err
+				}
+			}
+		}
+		auth.admit(u.Name, account)
+	}
+	return nil
+}
+
+func (c Config) addresses() []string {
+	var list []string
+	if c.ListenAddr != "" {
+		list = append(list, c.ListenAddr)
+	}
+	if c.Cluster != nil {
+		list = append(list, c.Cluster.Listen)
+	}
+	return list
+}
+
+// free asks for the address before the server does, because the server's own answer is a log line.
+func free(ctx context.Context, addr string) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// inboxPrefix is where the engine's own connections get their answers: not below _INBOX, where
+// every user of the listener gets its own.
+const inboxPrefix = "_INBOX_pawl"
+
+// Connect opens an in-process connection, which needs no listener.
+func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
+	base := []nats.Option{nats.InProcessServer(s.nats), nats.CustomInboxPrefix(inboxPrefix)}
+	if s.internal != nil {
+		base = append(base, nats.UserInfo(s.internal.Name, s.internal.Password))
+	}
+	nc, err := nats.Connect("", append(base, opts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to embedded NATS: %w", err)
+	}
+	return nc, nil
+}
+
+// ClientURL returns the listener's URL without credentials, empty when there is no listener.
+func (s *Server) ClientURL() string {
+	if s.nats.Addr() == nil {
+		return ""
+	}
+	return "nats://" + s.nats.Addr().String()
+}
+
+// Name returns the server's name.
+func (s *Server) Name() string { return s.nats.Name() }
+
+// Healthy returns nil while the server and its streams work; otherwise what the server says
+// about it. A full disk shows here: the server then answers no publish any more until it is
+// restarted, even after space was freed.
+func (s *Server) Healthy() error {
+	if !s.nats.Running() {
+		return fmt.Errorf("embedded NATS: %w", server.ErrServerNotRunning)
+	}
+	h := s.nats.Healthz(&server.HealthzOptions{})
+	if h.Status == "ok" && h.Error == "" {
+		return nil
+	}
+	text := h.Error
+	for _, e := range h.Errors {
+		text += "; " + strings.TrimSpace(e.Stream+" "+e.Error)
+	}
+	return fmt.Errorf("embedded NATS is %s: %s", h.Status, text)
+}
+
+// Shutdown stops the server, waits until everything is closed and frees the data directory. It
+// may be called more than once.
+func (s *Server) Shutdown() {
+	s.stop.Do(func() {
+		if s.gate != nil {
+			s.gate.Close()
+		}
+		s.nats.Shutdown()
+		s.nats.WaitForShutdown()
+		_ = s.lock.Unlock()
+	})
+}

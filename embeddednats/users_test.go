@@ -1,0 +1,427 @@
+package embeddednats_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/embeddednats/natstest"
+)
+
+// site is a server with the three users, and the engine's own connection to it.
+type site struct {
+	t      *testing.T
+	dir    string
+	server *embeddednats.Server
+	engine *nats.Conn
+	js     jetstream.JetStream
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{t: t, dir: filepath.Join(t.TempDir(), "nats")}
+	users, err := embeddednats.Users(s.dir, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Users = "127.0.0.1:0", users })
+	if err := s.server.WriteURLs(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	s.engine = natstest.Connect(t, s.server)
+	if s.js, err = jetstream.New(s.engine); err != nil {
+		t.Fatal(err)
+	}
+	for name, subjects := range map[string]string{"PAWL_LOG_0": "pawl.log.0.>", "PAWL_FEED": "pawl.feed.>", "PAWL_RUNLOG": "pawl.runlog.>"} {
+		if _, err := s.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{subjects}, AllowDirect: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5 {
+		for _, subject := range []string{"pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.runlog.w"} {
+			if _, err := s.js.Publish(t.Context(), subject, fmt.Appendf(nil, `{"n":%d}`, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return s
+}
+
+// user is somebody's connection, and what the server refused it.
+type user struct {
+	*nats.Conn
+	t      *testing.T
+	denied chan error
+}
+
+func (s *site) as(name string) user {
+	s.t.Helper()
+	address, err := os.ReadFile(filepath.Join(s.dir, name+".url"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	u := user{t: s.t, denied: make(chan error, 100)}
+	u.Conn, err = nats.Connect(strings.TrimSpace(string(address)),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { u.denied <- err }))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(u.Close)
+	return u
+}
+
+// refused waits until the server has refused something that has to do with subject.
+func (u user) refused(subject string) {
+	u.t.Helper()
+	select {
+	case err := <-u.denied:
+		if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), `"`+subject+`"`) {
+			u.t.Errorf("%s: %v", subject, err)
+		}
+	case <-time.After(10 * time.Second):
+		u.t.Errorf("%s is allowed", subject)
+	}
+}
+
+func (u user) mayNotPublish(subjects ...string) {
+	u.t.Helper()
+	for _, subject := range subjects {
+		if err := u.Publish(subject, []byte(`{}`)); err != nil {
+			u.t.Fatal(err)
+		}
+		u.refused(subject)
+	}
+}
+
+func (u user) mayNotSubscribe(subjects ...string) {
+	u.t.Helper()
+	for _, subject := range subjects {
+		if _, err := u.SubscribeSync(subject); err != nil {
+			u.t.Fatal(err)
+		}
+		u.refused(subject)
+	}
+}
+
+var everywhere = []string{
+	"pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.in.w.t", "pawl.api.workflows", "pawl.tool.mail.send",
+	"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.NAMES", "$KV.PAWL_LEASES.0", "$SYS.REQ.SERVER.PING", "_INBOX_pawl.x", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED",
+}
+
+func TestConnectorsServeAndAnswerOnly(t *testing.T) {
+	s := newSite(t)
+	u := s.as(embeddednats.Connector)
+	answer := func(m *nats.Msg) { _ = m.Respond([]byte("answer")) }
+	for _, subject := range []string{"pawl.tool.mail.send", "$SRV.INFO"} {
+		if _, err := u.QueueSubscribe(subject, "q", answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := u.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for _, subject := range []string{"pawl.tool.mail.send", "$SRV.INFO"} {
+		if m, err := s.engine.Request(subject, nil, 10*time.Second); err != nil || string(m.Data) != "answer" {
+			t.Errorf("%s: %v", subject, err)
+		}
+	}
+	u.mayNotPublish(everywhere...)
+	u.mayNotSubscribe(">", "pawl.>", "pawl.log.>", "pawl.in.>", "pawl.api.>", "_INBOX.>", "_INBOX_pawl.>", "$JS.API.>", "$KV.>")
+	// Without a queue group it would read along.
+	u.mayNotSubscribe("pawl.tool.>", "pawl.tool.mail.send")
+}
+
+func TestSubscribersReadLogAndFeed(t *testing.T) {
+	s := newSite(t)
+	u := s.as(embeddednats.Subscriber)
+	js, err := jetstream.New(u.Conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"PAWL_LOG_0", "PAWL_FEED"} {
+		stream, err := js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := stream.CachedInfo(); info.State.Msgs != 5 {
+			t.Errorf("%s has %d messages", name, info.State.Msgs)
+		}
+		if m, err := stream.GetMsg(t.Context(), 3); err != nil || string(m.Data) != `{"n":2}` {
+			t.Errorf("%s: get: %v", name, err)
+		}
+		ordered, err := stream.OrderedConsumer(t.Context(), jetstream.OrderedConsumerConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 5 {
+			m, err := ordered.Next(jetstream.FetchMaxWait(10 * time.Second))
+			if err != nil {
+				t.Fatalf("%s: message %d: %v", name, i, err)
+			}
+			meta, err := m.Metadata()
+			if err != nil || string(m.Data()) != fmt.Sprintf(`{"n":%d}`, i) || meta.Sequence.Stream != uint64(i+1) || !strings.HasPrefix(m.Subject(), "pawl.") {
+				t.Errorf("%s: message %d on %s: %s, %v", name, i, m.Subject(), m.Data(), err)
+			}
+		}
+		pull, err := stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "mine", FilterSubject: subjectOf(name), AckPolicy: jetstream.AckExplicitPolicy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch, err := pull.Fetch(5, jetstream.FetchMaxWait(10*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for m := range batch.Messages() {
+			if err := m.DoubleAck(t.Context()); err != nil {
+				t.Errorf("%s: ack: %v", name, err)
+			}
+			got++
+		}
+		if info, err := pull.Info(t.Context()); got != 5 || err != nil || info.AckFloor.Stream != 5 {
+			t.Errorf("%s: %d fetched, %+v, %v", name, got, info, err)
+		}
+	}
+	select {
+	case err := <-u.denied:
+		t.Errorf("a reader was refused something: %v", err)
+	default:
+	}
+}
+
+func subjectOf(stream string) string {
+	if stream == "PAWL_FEED" {
+		return "pawl.feed.>"
+	}
+	return "pawl.log.0.>"
+}
+
+// Nothing that a reader sends may reach the engine or a tool, not even the answer to a question it
+// is allowed to ask, nor what a consumer delivers.
+func TestSubscribersReachNothing(t *testing.T) {
+	s := newSite(t)
+	u := s.as(embeddednats.Subscriber)
+	reached, err := s.engine.SubscribeSync("pawl.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.engine.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	u.mayNotPublish("pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.in.w.t", "pawl.api.workflows", "pawl.tool.mail.send", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED", "$KV.PAWL_LEASES.0")
+	u.mayNotSubscribe("pawl.>", "pawl.in.>", "_INBOX_pawl.>", "$PAWL.>", "$KV.>")
+
+	// JetStream requests that write, and streams that are not to be read: nobody there.
+	for _, subject := range []string{
+		"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.PURGE.PAWL_LOG_0", "$JS.API.STREAM.UPDATE.PAWL_LOG_0", "$JS.API.STREAM.MSG.DELETE.PAWL_LOG_0",
+		"$JS.API.CONSUMER.DELETE.PAWL_LOG_0.x", "$JS.API.CONSUMER.DURABLE.CREATE.PAWL_LOG_0.x", "$JS.API.STREAM.CREATE.X", "$JS.API.STREAM.RESTORE.X",
+		"$JS.API.STREAM.INFO.PAWL_RUNLOG", "$JS.API.CONSUMER.CREATE.PAWL_RUNLOG.x", "$JS.API.DIRECT.GET.PAWL_RUNLOG", "$JS.API.STREAM.NAMES",
+	} {
+		if m, err := u.Request(subject, []byte(`{}`), 10*time.Second); !errors.Is(err, nats.ErrNoResponders) {
+			t.Errorf("%s: %s, %v", subject, text(m), err)
+		}
+	}
+	push := func(field, subject string) []byte {
+		return fmt.Appendf(nil, `{"stream_name":"PAWL_FEED","config":{"name":"evil","ack_policy":"none","%s":"%s"}}`, field, subject)
+	}
+	for _, field := range []string{"deliver_subject", "Deliver_Subject", "DELIVER_SUBJECT"} {
+		m, err := u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.evil", push(field, "pawl.in.w.t"), 10*time.Second)
+		if err != nil || !strings.Contains(string(m.Data), "only have pull consumers") {
+			t.Errorf("%s: %s, %v", field, text(m), err)
+		}
+	}
+	m, err := u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.evil", []byte(`{"stream_name":"PAWL_RUNLOG","config":{"name":"evil"}}`), 10*time.Second)
+	if err != nil || !strings.Contains(string(m.Data), "its subject PAWL_FEED") {
+		t.Errorf("another stream: %s, %v", text(m), err)
+	}
+	// A consumer of the engine's is not changed.
+	if _, err := s.js.CreateConsumer(t.Context(), "PAWL_FEED", jetstream.ConsumerConfig{Durable: "engine", FilterSubject: "pawl.feed.>"}); err != nil {
+		t.Fatal(err)
+	}
+	m, err = u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.engine", []byte(`{"stream_name":"PAWL_FEED","action":"update","config":{"durable_name":"engine","name":"engine","ack_policy":"explicit","filter_subject":"pawl.feed.x"}}`), 10*time.Second)
+	if err != nil || !isProblem(m.Data) {
+		t.Errorf("update: %s, %v", text(m), err)
+	}
+
+	// Allowed questions, with the answer directed elsewhere.
+	if _, err := u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.pull", []byte(`{"stream_name":"PAWL_FEED","config":{"name":"pull","ack_policy":"none"}}`), 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for subject, data := range map[string]string{
+		"$JS.API.STREAM.INFO.PAWL_FEED": "", "$JS.API.CONSUMER.MSG.NEXT.PAWL_FEED.pull": "1", "$JS.API.DIRECT.GET.PAWL_FEED": `{"seq":1}`,
+		"$JS.API.CONSUMER.CREATE.PAWL_FEED.other": `{"stream_name":"PAWL_FEED","config":{"name":"other","ack_policy":"none"}}`,
+	} {
+		if err := u.PublishRequest(subject, "pawl.in.w.t", []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+		// Asked again in earnest: when this is answered, that was too.
+		if m, err := u.Request(subject, []byte(data), 10*time.Second); err != nil || isProblem(m.Data) {
+			t.Errorf("%s: %s, %v", subject, text(m), err)
+		}
+	}
+	if err := s.engine.Publish("pawl.last", nil); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := reached.NextMsg(10 * time.Second); err != nil || m.Subject != "pawl.last" {
+		t.Errorf("reached: %s, %v", text(m), err)
+	}
+}
+
+// text is what an answer says.
+func text(m *nats.Msg) string {
+	if m == nil {
+		return "no answer"
+	}
+	return m.Subject + " " + string(m.Data)
+}
+
+func isProblem(data []byte) bool {
+	var answer struct{ Error *struct{} }
+	return json.Unmarshal(data, &answer) == nil && answer.Error != nil
+}
+
+func TestOperatorsCall(t *testing.T) {
+	s := newSite(t)
+	u := s.as(embeddednats.Operator)
+	for _, subject := range []string{"pawl.api.workflows", "pawl.in.w.t", "$SRV.PING"} {
+		if _, err := s.engine.Subscribe(subject, func(m *nats.Msg) { _ = m.Respond([]byte("done")) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.engine.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for _, subject := range []string{"pawl.api.workflows", "pawl.in.w.t", "$SRV.PING"} {
+		if m, err := u.Request(subject, nil, 10*time.Second); err != nil || string(m.Data) != "done" {
+			t.Errorf("%s: %v", subject, err)
+		}
+	}
+	u.mayNotPublish("pawl.log.0.w.run.prepared", "pawl.feed.w.x", "pawl.tool.mail.send", "$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.INFO.PAWL_FEED", "_INBOX.x", "_INBOX_pawl.x", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED")
+	u.mayNotSubscribe("pawl.>", "pawl.api.>", "pawl.in.>", "pawl.tool.>", "$SRV.>", "_INBOX_pawl.>", "$JS.>")
+}
+
+func TestURLsStayTheSame(t *testing.T) {
+	s := newSite(t)
+	read := func() map[string]string {
+		urls := make(map[string]string)
+		for _, name := range []string{embeddednats.Connector, embeddednats.Subscriber, embeddednats.Operator} {
+			path := filepath.Join(s.dir, name+".url")
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has mode %o", path, info.Mode().Perm())
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			urls[name] = strings.TrimSpace(string(text))
+			if !strings.HasPrefix(urls[name], "nats://"+name+":") || strings.Contains(urls[name], ":@") {
+				t.Errorf("%s holds %q", path, urls[name])
+			}
+		}
+		return urls
+	}
+	before := read()
+	address := strings.TrimPrefix(s.server.ClientURL(), "nats://")
+	s.engine.Close()
+	s.server.Shutdown()
+
+	users, err := embeddednats.Users(s.dir, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Users = address, users })
+	if err := s.server.WriteURLs(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range read() {
+		if before[name] != want {
+			t.Errorf("%s was %s and is %s", name, before[name], want)
+		}
+		s.as(name)
+	}
+	if before[embeddednats.Connector] == before[embeddednats.Operator] {
+		t.Error("two users share a URL")
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestADamagedURLFileIsNotOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	for _, text := range []string{"", "hello", "nats://127.0.0.1:1", "nats://connector@127.0.0.1:1", "nats://operator:secret@127.0.0.1:1"} {
+		if err := os.WriteFile(filepath.Join(dir, "connector.url"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := embeddednats.Users(dir, "", 1)
+		if err == nil || !strings.Contains(err.Error(), "delete it") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestNoURLsWithoutUsers(t *testing.T) {
+	s := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Insecure = "127.0.0.1:0", true })
+	if err := s.WriteURLs(t.TempDir()); err == nil {
+		t.Error("URLs for nobody")
+	}
+}
+
+// In a cluster a subscriber may be connected to any server.
+func TestSubscribersOfACluster(t *testing.T) {
+	dir := t.TempDir()
+	users, err := embeddednats.Users(dir, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := natstest.NewCluster(t, 3, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Users = "127.0.0.1:0", users })
+	engine, err := jetstream.New(c.Connect(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.CreateStream(t.Context(), jetstream.StreamConfig{Name: "PAWL_FEED", Subjects: []string{"pawl.feed.>"}, Replicas: 3}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if _, err := engine.Publish(t.Context(), "pawl.feed.w", fmt.Appendf(nil, "%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, server := range c.Servers {
+		if err := server.WriteURLs(dir); err != nil {
+			t.Fatal(err)
+		}
+		s := &site{t: t, dir: dir}
+		js, err := jetstream.New(s.as(embeddednats.Subscriber).Conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ordered, err := js.OrderedConsumer(ctx, "PAWL_FEED", jetstream.OrderedConsumerConfig{})
+		cancel()
+		if err != nil {
+			t.Fatalf("server %d: %v", i, err)
+		}
+		for n := range 5 {
+			m, err := ordered.Next(jetstream.FetchMaxWait(10 * time.Second))
+			if err != nil || string(m.Data()) != fmt.Sprint(n) {
+				t.Fatalf("server %d: message %d: %v", i, n, err)
+			}
+		}
+	}
+}

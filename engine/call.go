@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// send is the one place a mutation leaves from. It is called under the recording lock, right
+// after the transition that started the mutation became durable: what is not durable is not
+// sent, and neither is what someone else has written after (overtaken). The call belongs to the
+// process; its settlement is recorded whatever happens to the run, the lease or the worker
+// meanwhile.
+func (w *worker) send(m *projections.Mutation, overtaken bool) {
+	w.engine.calls.Add(1)
+	go func() {
+		defer w.engine.calls.Done()
+		settlement := decide.SettleMutation{Mutation: m.ID}
+		call := w.call(m)
+		if now := w.engine.cfg.Clock.Now(); overtaken || !now.Before(m.Deadline.Time()) {
+			// The append took so long that the right to send has passed: provably never sent.
+			why := "its deadline passed before its start was durable"
+			if overtaken {
+				why = "someone else had written to the workflow before its start was known to be durable"
+			}
+			settlement.By = eventlog.ResolvedByNeverSent
+			settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: &eventlog.Failure{
+				Class: eventlog.Transient, Code: "mutation.neverSent",
+				Message: fmt.Sprintf("%s.%s was not sent: %s", m.Call.Connector, m.Call.Operation, why),
+			}}
+		} else {
+			ctx, cancel := context.WithTimeout(w.engine.life, callTimeout(m))
+			outcome := w.engine.cfg.Connectors.Perform(ctx, call)
+			cancel()
+			settlement.Outcome = settle(outcome)
+		}
+		if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles {
+			// Once inline, by the caller itself: its own request has ended (F5).
+			if asked := w.ask(w.engine.life, m); asked.Outcome.Status != decide.Uncertain {
+				settlement = asked
+			}
+		}
+		w.settle(settlement)
+	}()
+}
+
+// late records the outcome of a call that ended after its deadline (F12).
+func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
+	w, ok := e.worker(call.Workflow)
+	if !ok || e.closed.Load() {
+		return
+	}
+	e.calls.Add(1)
+	defer e.calls.Done()
+	w.settle(decide.SettleMutation{Mutation: eventlog.MutationID(call.Run), Outcome: settle(outcome), By: eventlog.ResolvedByLateReply})
+}
+
+// settle records a settlement for as long as the process lives.
+func (w *worker) settle(settlement decide.SettleMutation) {
+	cause := eventlog.Cause{Kind: "call", ID: string(settlement.Mutation)}
+	for {
+		err := w.report(w.engine.life, settlement, cause)
+		switch {
+		case err == nil:
+			w.nudge()
+			return
+		case errors.Is(err, eventlog.ErrFull), errors.Is(err, eventlog.ErrDamaged), errors.Is(err, eventlog.ErrClosed):
+			w.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", "mutation", settlement.Mutation, "error", err)
+			w.engine.fail(err)
+			return
+		case errors.Is(err, errStopped), errors.Is(err, errDefect), errors.Is(err, projections.ErrBroken), w.engine.life.Err() != nil:
+			w.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", "mutation", settlement.Mutation, "error", err)
+			return
+		}
+		w.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation, "error", err)
+		w.pause(w.engine.life)
+	}
+}
+
+// reconcile asks what became of an uncertain mutation.
+func (w *worker) reconcile(ctx context.Context, m *projections.Mutation) decide.Command {
+	return w.ask(ctx, m)
+}
+
+func (w *worker) ask(ctx context.Context, m *projections.Mutation) decide.SettleMutation {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout(m))
+	defer cancel()
+	answer := w.engine.cfg.Connectors.Reconcile(ctx, w.call(m))
+	s := decide.SettleMutation{Mutation: m.ID, By: eventlog.ResolvedByReconcile}
+	switch answer.Verdict {
+	case connector.VerdictApplied:
+		s.Outcome = decide.Settlement{Status: decide.Applied, Result: answer.Result}
+	case connector.VerdictFailed:
+		s.Outcome = decide.Settlement{Status: decide.Failed, Failure: answer.Failure}
+		if answer.Failure == nil {
+			s.Outcome.Failure = &eventlog.Failure{
+				Class: eventlog.Transient, Code: "mutation.notApplied",
+				Message: fmt.Sprintf("%s says that %s did not take effect", m.Call.Connector, m.Call.Operation),
+			}
+		}
+	default:
+		s.Outcome = decide.Settlement{Status: decide.Uncertain, Failure: answer.Failure}
+	}
+	return s
+}
+
+func settle(o connector.Outcome) decide.Settlement {
+	switch o.Status {
+	case connector.Applied:
+		return decide.Settlement{Status: decide.Applied, Result: o.Result}
+	case connector.Failed:
+		f := o.Failure
+		if f == nil {
+			f = &eventlog.Failure{Class: eventlog.Internal, Code: "mutation.failed", Message: "the connector says that the call was not applied, and not why"}
+		}
+		return decide.Settlement{Status: decide.Failed, Failure: f}
+	default:
+		return decide.Settlement{Status: decide.Uncertain, Failure: o.Failure}
+	}
+}
+
+// call is the mutation as its connector gets it. Times on the wire are the machine's: a clock set
+// by hand moves what the log says, not what others see.
+func (w *worker) call(m *projections.Mutation) connector.Call {
+	ahead := time.Since(w.engine.cfg.Clock.Now())
+	return connector.Call{
+		Workflow: w.name, Run: m.Run, Connector: m.Call.Connector, Operation: m.Call.Operation, Params: m.Call.Params,
+		Key: m.Key, StartedAt: m.StartedAt.Time().Add(ahead), Deadline: m.Deadline.Time().Add(ahead),
+	}
+}
+
+func callTimeout(m *projections.Mutation) time.Duration {
+	if m.Call.TimeoutMS <= 0 {
+		return connector.DefaultTimeout
+	}
+	return time.Duration(m.Call.TimeoutMS) * time.Millisecond
+}
+
+// oversized stands in for an answer that does not fit into the log: the settlement is never lost
+// for its size.
+func oversized(bytes int) []byte {
+	return fmt.Appendf(nil, `{"truncated":true,"bytes":%d}`, bytes)
+}

@@ -1,0 +1,137 @@
+package connector
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Kind says what an operation does to the outside; the phase table and grants rest on it.
+type Kind string
+
+// The kinds of operations.
+const (
+	// List finds things (search, list): a read that selects.
+	List Kind = "list"
+	// Get reads one thing by its id or unique key.
+	Get Kind = "get"
+	// Mutate changes the outside: sent at most once per run, ledgered.
+	Mutate Kind = "mutate"
+)
+
+// DefaultTimeout bounds a call whose operation names no timeout of its own.
+const DefaultTimeout = 30 * time.Second
+
+// Operation describes one operation; a deploy pins what it says.
+type Operation struct {
+	Name string
+	Kind Kind
+	// Schema is the JSON Schema of the parameters; empty accepts any JSON object.
+	Schema json.RawMessage
+	// Timeout bounds one call; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Reconciles says whether Reconcile can settle this mutation (F5, O3).
+	Reconciles bool
+	// Summary is one line for `pawl connectors`.
+	Summary string
+}
+
+// Call is one request to the outside, complete: nothing else decides what is sent.
+type Call struct {
+	Workflow  eventlog.WorkflowName
+	Run       eventlog.RunID
+	Connector string
+	Operation string
+	// Params is the exact JSON the script gave (for an approved call: the recorded bytes).
+	Params json.RawMessage
+	// Key is the idempotency key of a mutation, derived from its chain's first run; empty for reads.
+	Key string
+	// StartedAt and Deadline are wall-clock times; a call ends at its deadline at the latest.
+	StartedAt time.Time
+	Deadline  time.Time
+}
+
+// Status is what became of a mutation call. There is no error beside it: a timeout cannot be
+// mistaken for a failure.
+type Status int
+
+// The outcomes of a mutation call.
+const (
+	// Uncertain: it may or may not have happened. The zero value, so that a forgotten
+	// status can never cause a second send.
+	Uncertain Status = iota
+	// Applied: it happened; Result holds what the outside answered.
+	Applied
+	// Failed: it definitely did not happen and never will by this request (F4).
+	Failed
+)
+
+// Outcome of one mutation call.
+type Outcome struct {
+	Status Status
+	// Result is the answer of an applied mutation, JSON.
+	Result json.RawMessage
+	// Failure says why for Failed and Uncertain; its Class drives F2.
+	Failure *eventlog.Failure
+}
+
+// Verdict is a reconcile's answer.
+type Verdict int
+
+// The answers of a reconcile.
+const (
+	// VerdictRetry: not known yet, ask again later; nothing is sent.
+	VerdictRetry Verdict = iota
+	// VerdictApplied: the call took effect.
+	VerdictApplied
+	// VerdictFailed: the call did not take effect and can never take effect any more.
+	VerdictFailed
+)
+
+// Reconciliation is what a connector found out about an earlier mutation call.
+type Reconciliation struct {
+	Verdict Verdict
+	Result  json.RawMessage
+	// Failure says why the answer is VerdictRetry, or why the call failed; may be nil.
+	Failure *eventlog.Failure
+}
+
+// Connector owns every call to one outside system. Implementations are safe for concurrent use.
+// One call is one request on the wire. Nothing is sent after ctx has ended, and every call returns
+// then, with one exception: a Perform whose request has left completely may listen on for the reply
+// after ctx's deadline (never after its cancellation). The Registry answers Uncertain at the
+// deadline and passes on what such a call returns later (F12).
+type Connector interface {
+	// Name is what scripts write: ctx.<name>.<operation>(params).
+	Name() string
+	// Operations lists what it offers now, in a stable order.
+	Operations() []Operation
+	// Read performs a list or get operation. An error is a *eventlog.Failure;
+	// anything else counts as internal (F3).
+	Read(ctx context.Context, call Call) (json.RawMessage, error)
+	// Perform sends the mutation once. Whatever happens after the request may have left is
+	// Uncertain unless the outside said explicitly that it did not apply it (F4). It sends nothing
+	// once call.Deadline has passed by the wall clock.
+	Perform(ctx context.Context, call Call) Outcome
+	// Reconcile asks whether an earlier Perform of the same call took effect. It never
+	// sends the mutation. Called only for operations with Reconciles.
+	Reconcile(ctx context.Context, call Call) Reconciliation
+}
+
+// CallReconciler is implemented by a connector whose answer to "can you reconcile this?" depends on
+// the call and not on the operation alone, as with one configured host out of several. Without it
+// the operation's Reconciles holds for every call. Ask through Registry.Reconciles: when it says no,
+// an uncertain call is indeterminate at once (F5).
+type CallReconciler interface {
+	// ReconcilesCall says whether Reconcile can settle this call. It does no I/O.
+	ReconcilesCall(call Call) bool
+}
+
+// CallTimer is implemented by a connector whose timeout depends on the call and not on the
+// operation alone. It can only shorten the operation's timeout. Ask through Registry.Timeout.
+type CallTimer interface {
+	// CallTimeout bounds this call; 0 means that the operation's timeout holds. It does no I/O.
+	CallTimeout(call Call) time.Duration
+}

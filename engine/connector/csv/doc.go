@@ -1,0 +1,24 @@
+// Package csv is the `csv` connector: spreadsheets as CSV files in one folder.
+//
+// What it guarantees:
+//
+//   - appendRow writes a row once per idempotency key. The key stands in the column `_pawl`, so the
+//     row and the record of the call are one write: one O_APPEND write and one fsync, under a lock
+//     on the file that other processes respect. The same key again writes nothing and gets the first
+//     answer. Nothing is written once the call's deadline has passed.
+//   - A row that was torn by a crash never merges with the next one. What would have been written is
+//     noted beside the file (`.pawl-<file>`) before the write, so the torn piece, and only that, is
+//     cut off by the next append or by reconcile; an unfinished line of anybody else is completed.
+//   - Text stays text: cells that a spreadsheet would run as a formula get a leading apostrophe (which
+//     readRows and findRow take away again). JSON numbers stay numbers.
+//   - The file stays its owner's: columns may be reordered and added, rows sorted, edited and
+//     deleted; separator (comma, semicolon or tab), byte order mark and line ends are kept.
+//
+// What it does not guarantee: a person who saves an old copy over the file removes rows, and a row
+// removed before its reconcile counts as never written. After a power loss that takes the note but
+// leaves a torn row, the torn row is completed as a row of its own by the next append. Locks work
+// where flock does: not on every network file system.
+//
+// Memory: an index of 16 bytes and a little more per row of the files appended to most recently. A
+// file is read again only when somebody else has changed it.
+package csv

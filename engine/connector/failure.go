@@ -1,0 +1,100 @@
+package connector
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// maxMessage bounds a failure's message in bytes: it becomes part of the log.
+const maxMessage = 4 << 10
+
+var classes = []eventlog.Class{
+	eventlog.Transient, eventlog.Logic, eventlog.Permission,
+	eventlog.Auth, eventlog.Precondition, eventlog.Internal,
+}
+
+// Failf builds a failure. A message longer than 4 KiB is cut.
+func Failf(class eventlog.Class, code, format string, args ...any) *eventlog.Failure {
+	return &eventlog.Failure{Class: class, Code: code, Message: clip(fmt.Sprintf(format, args...))}
+}
+
+// FailedWith is the outcome of a mutation that definitely did not happen and never will (F4).
+func FailedWith(f *eventlog.Failure) Outcome { return Outcome{Status: Failed, Failure: f} }
+
+// UncertainWith is the outcome of a mutation that may or may not have happened.
+func UncertainWith(f *eventlog.Failure) Outcome { return Outcome{Status: Uncertain, Failure: f} }
+
+// RetryWith is the answer of a reconcile that does not know yet.
+func RetryWith(f *eventlog.Failure) Reconciliation {
+	return Reconciliation{Verdict: VerdictRetry, Failure: f}
+}
+
+// DecodeParams decodes a call's parameters into a struct and refuses fields that it does not have.
+// Numbers in interface values stay json.Number. Empty parameters are an empty object.
+func DecodeParams(params json.RawMessage, into any) *eventlog.Failure {
+	if len(params) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(params))
+	decoder.DisallowUnknownFields()
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return Failf(eventlog.Logic, CodeParams, "the parameters cannot be read: %v", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Failf(eventlog.Logic, CodeParams, "the parameters are more than one JSON value")
+	}
+	return nil
+}
+
+// ContextFailure says in which way ctx ended a call, or nil while it has not ended: the call ran
+// out of time, or its caller gave it up. Both are transient (F2).
+func ContextFailure(ctx context.Context, call Call) *eventlog.Failure {
+	err := ctx.Err()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return Failf(eventlog.Transient, CodeTimeout, "%s.%s did not answer in time", call.Connector, call.Operation)
+	default:
+		return Failf(eventlog.Transient, CodeCancelled, "%s.%s was given up before it answered", call.Connector, call.Operation)
+	}
+}
+
+// wellFormed repairs what a connector says about a failure, so that the log never holds an unknown
+// class or an unbounded message. A missing failure or class counts as internal (F3).
+func wellFormed(f *eventlog.Failure, call Call) *eventlog.Failure {
+	if f == nil {
+		return Failf(eventlog.Internal, CodeAnswer, "connector %s failed at %s without saying why", call.Connector, call.Operation)
+	}
+	out := *f
+	if !slices.Contains(classes, out.Class) {
+		out.Class = eventlog.Internal
+	}
+	if out.Code == "" {
+		out.Code = CodeAnswer
+	}
+	out.Message = clip(out.Message)
+	return &out
+}
+
+func clip(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxMessage {
+		return s
+	}
+	cut := maxMessage - len("…")
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

@@ -1,0 +1,17 @@
+// Package files is the `files` connector: list, read and write files in one folder.
+//
+// What it guarantees: no path and no symbolic link reaches outside the folder. A write appears whole
+// or not at all, and is durable when it is answered. The same idempotency key has no second effect
+// and gets the first answer. Reconcile answers `failed` only after it has made sure, in the file
+// system, that the call with that key can never be applied any more.
+//
+// How: a write first goes to `.pawl/<key>.new`, then leaves the empty mark `.pawl/<key>`, and then is
+// renamed to its place, which removes `<key>.new`; at last the mark gets the answer. Each step is
+// one atomic operation, so reconcile can take the next one away from the writer: without a mark it
+// puts a mark that says refused, and with one it removes `<key>.new`; where that succeeds the write
+// can never happen. If both are too late, the file has the call's content, or somebody has written it
+// since and nobody knows: then the answer stays open.
+//
+// What it does not guarantee: marks are kept for 30 days; a write older than that is only told by the
+// file's content. List and read take no lock: what another program is writing can be seen half done.
+package files

@@ -1,0 +1,149 @@
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector/confined"
+)
+
+const (
+	// markFolder holds the marks, in the connector's folder.
+	markFolder = ".pawl"
+	// keepMarks is how long a mark is kept. Reconcile trusts a missing mark only for younger calls.
+	keepMarks = 30 * 24 * time.Hour
+	// pruneEvery is how often old marks are looked for.
+	pruneEvery = time.Hour
+	// refused is what a mark says of a key that must not be applied any more.
+	refused = "refused"
+)
+
+// marks are the traces that writes leave by their key.
+type marks struct {
+	dir *confined.Dir
+
+	mu     sync.Mutex
+	pruned time.Time
+}
+
+// state is what a key's mark says.
+type state int
+
+const (
+	// absent: no write with this key has come as far as its rename.
+	absent state = iota
+	// begun: the rename may have happened.
+	begun
+	// done: it happened, and this was the answer.
+	done
+	// barred: reconcile has forbidden it for good.
+	barred
+)
+
+// names of a key's mark and of its content before the rename.
+func (m *marks) names(key string) (mark, content string) {
+	sum := sha256.Sum256([]byte(key))
+	mark = filepath.Join(markFolder, hex.EncodeToString(sum[:16]))
+	return mark, mark + ".new"
+}
+
+// prepare makes the folder and, now and then, removes old marks.
+func (m *marks) prepare(now time.Time) error {
+	err := m.dir.Root.Mkdir(markFolder, 0o755)
+	if err == nil {
+		err = m.dir.SyncDir(".")
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.Sub(m.pruned) < pruneEvery {
+		return nil
+	}
+	m.pruned = now
+	folder, err := m.dir.Root.Open(markFolder)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	found, err := folder.ReadDir(-1)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if info, err := f.Info(); err == nil && now.Sub(info.ModTime()) > keepMarks {
+			// One that stays is tried again next time.
+			_ = m.dir.Root.Remove(filepath.Join(markFolder, f.Name()))
+		}
+	}
+	return nil
+}
+
+// read says what is known about a key; answer is the first answer of a write that is done.
+func (m *marks) read(mark string) (s state, answer json.RawMessage, err error) {
+	text, err := m.dir.Root.ReadFile(mark)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return absent, nil, nil
+	case err != nil:
+		return absent, nil, err
+	case string(text) == refused:
+		return barred, nil, nil
+	case json.Valid(text):
+		return done, text, nil
+	default:
+		return begun, nil, nil // empty, or an answer torn by a crash
+	}
+}
+
+// begin leaves the empty mark, durable before the rename. It fails with fs.ErrExist if there is one.
+func (m *marks) begin(mark string) error {
+	file, err := m.dir.Root.OpenFile(mark, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), m.dir.SyncDir(markFolder))
+}
+
+// finish writes the answer into the mark. Losing it is no harm: the file's content tells as well.
+func (m *marks) finish(mark string, answer json.RawMessage) error {
+	return m.dir.Root.WriteFile(mark, answer, 0o644)
+}
+
+// bar leaves a mark that forbids the key, whole or not at all. It fails with fs.ErrExist if there
+// is a mark already.
+func (m *marks) bar(mark string) error {
+	temporary := mark + ".bar"
+	if err := m.write(temporary); err != nil {
+		return err
+	}
+	err := m.dir.Root.Link(temporary, mark)
+	return errors.Join(err, m.dir.Root.Remove(temporary), m.dir.SyncDir(markFolder))
+}
+
+// rebar turns a mark of a write that can no longer happen into one that forbids it.
+func (m *marks) rebar(mark string) error {
+	temporary := mark + ".bar"
+	if err := m.write(temporary); err != nil {
+		return err
+	}
+	return errors.Join(m.dir.Root.Rename(temporary, mark), m.dir.SyncDir(markFolder))
+}
+
+func (m *marks) write(name string) error {
+	file, err := m.dir.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = strings.NewReader(refused).WriteTo(file)
+	return errors.Join(err, file.Sync(), file.Close())
+}

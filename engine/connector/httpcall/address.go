@@ -1,0 +1,112 @@
+package httpcall
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// refusedAddress is the error of dialling an address that the host may not have.
+type refusedAddress struct {
+	host    string
+	address netip.Addr
+}
+
+func (e *refusedAddress) Error() string {
+	return fmt.Sprintf("%s has the address %s, which is not public; set private: true for that host if it is meant", e.host, e.address)
+}
+
+// notPublic are address blocks beside those netip knows: none of them leads to a public server,
+// several lead to one through another address written inside.
+var notPublic = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),        // this network
+	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's platform service
+	netip.MustParsePrefix("192.0.0.0/24"),     // protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),     // documentation
+	netip.MustParsePrefix("192.88.99.0/24"),   // 6to4 relay
+	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),   // documentation
+	netip.MustParsePrefix("240.0.0.0/4"),      // reserved, broadcast
+	netip.MustParsePrefix("::/96"),            // IPv4-compatible
+	netip.MustParsePrefix("64:ff9b::/96"),     // NAT64
+	netip.MustParsePrefix("64:ff9b:1::/48"),   // NAT64, local
+	netip.MustParsePrefix("100::/64"),         // discard
+	netip.MustParsePrefix("2001::/23"),        // Teredo and other assignments
+	netip.MustParsePrefix("2001:db8::/32"),    // documentation
+	netip.MustParsePrefix("2002::/16"),        // 6to4
+	netip.MustParsePrefix("fec0::/10"),        // site-local
+}
+
+// isPublic says whether an address may be dialled for a host that is not configured as private.
+func isPublic(address netip.Addr) bool {
+	address = address.Unmap().WithZone("")
+	if !address.IsGlobalUnicast() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsLoopback() {
+		return false
+	}
+	for _, block := range notPublic {
+		if block.Contains(address) {
+			return false
+		}
+	}
+	return true
+}
+
+// dialer opens connections to configured hosts. The address is checked after the name was
+// resolved and right before it is dialled, so a name that resolves differently the second time
+// gains nothing.
+type dialer struct {
+	hosts hosts
+	tls   *tls.Config
+}
+
+func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	h, known := d.hosts[address]
+	if !known {
+		return nil, fmt.Errorf("%s is not a configured host", address)
+	}
+	netDialer := net.Dialer{KeepAlive: 30 * time.Second}
+	if !h.private {
+		netDialer.Control = func(_, dialled string, _ syscall.RawConn) error {
+			target, err := netip.ParseAddrPort(dialled)
+			if err != nil {
+				return fmt.Errorf("check address %s: %w", dialled, err)
+			}
+			if !isPublic(target.Addr()) {
+				return &refusedAddress{host: h.name, address: target.Addr()}
+			}
+			return nil
+		}
+	}
+	raw, err := netDialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: raw}, nil
+}
+
+// dialTLS does the handshake itself, so that conn counts a request's bytes and not TLS's own.
+func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	plain, err := d.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		plain.Close()
+		return nil, fmt.Errorf("name of server %s: %w", address, err)
+	}
+	config := d.tls.Clone()
+	config.ServerName = name
+	secure := tls.Client(plain.(*conn).Conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		plain.Close()
+		return nil, fmt.Errorf("TLS handshake with %s: %w", address, err)
+	}
+	return &conn{Conn: secure, secure: true}, nil
+}

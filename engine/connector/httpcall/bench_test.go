@@ -1,0 +1,58 @@
+package httpcall_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/httpcall"
+)
+
+func answering(b *testing.B) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"id":1}`)
+	}))
+	b.Cleanup(s.Close)
+	return s
+}
+
+// BenchmarkPost is one mutation through the registry, BenchmarkPlainPost the same request with
+// net/http alone: the difference is what the connector costs.
+func BenchmarkPost(b *testing.B) {
+	s := answering(b)
+	address := strings.TrimPrefix(s.URL, "http://")
+	c, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{address: {Private: true}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	r, err := connector.NewRegistry(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	call := mutation("post", map[string]any{"url": s.URL + "/orders", "body": map[string]any{"n": 1, "title": "an order"}})
+	b.ReportAllocs()
+	for b.Loop() {
+		if out := r.Perform(b.Context(), call); out.Status != connector.Applied {
+			b.Fatal(out.Failure)
+		}
+	}
+}
+
+func BenchmarkPlainPost(b *testing.B) {
+	s := answering(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		response, err := http.Post(s.URL+"/orders", "application/json", strings.NewReader(`{"n":1,"title":"an order"}`))
+		if err != nil {
+			b.Fatal(err)
+		}
+		io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+	}
+}

@@ -1,0 +1,222 @@
+package httpcall
+
+import (
+	"cmp"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+	"golang.org/x/net/idna"
+
+	"github.com/pawl-run/pawl/engine/connector"
+)
+
+// DefaultListen is how long a mutation's request that has left is listened to after its deadline.
+const DefaultListen = 5 * time.Minute
+
+// Config of the http connector. Secrets in it have been expanded already.
+type Config struct {
+	// Hosts are the only hosts that may be called: `api.example.com` for the default ports of
+	// https and http, `127.0.0.1:9000` for exactly that port.
+	Hosts map[string]HostConfig `yaml:"hosts"`
+	// Listen is how long to listen on for the answer to a mutation after its deadline;
+	// 0 means DefaultListen, negative not at all.
+	Listen time.Duration `yaml:"-"`
+	// RootCAs verify servers; nil means the system's. A seam for tests.
+	RootCAs *x509.CertPool `yaml:"-"`
+}
+
+// HostConfig is what holds for one host.
+type HostConfig struct {
+	// Headers are sent with every request to this host and to no other; scripts cannot set or see them.
+	Headers map[string]string `yaml:"headers"`
+	// Timeout bounds one call; 0 means connector.DefaultTimeout.
+	Timeout time.Duration `yaml:"timeout"`
+	// Private allows private, loopback and link-local addresses, and plain http with Headers.
+	Private bool `yaml:"private"`
+	// Reconcile says how to find out what became of a mutation; nil means that nobody can tell.
+	Reconcile *ReconcileConfig `yaml:"reconcile"`
+}
+
+// ReconcileConfig describes one GET request that tells whether a mutation was applied. An answer
+// that matches neither rule means: not known yet.
+type ReconcileConfig struct {
+	// Get is a path with query on the host of the call; {idempotencyKey} is replaced, percent-encoded.
+	Get string `yaml:"get"`
+	// Applied is the answer that proves that the call took effect.
+	Applied Rule `yaml:"applied"`
+	// Failed is the answer that proves that the call did not take effect and never can any more.
+	Failed Rule `yaml:"failed"`
+}
+
+// Rule matches an answer; a Rule with Status 0 matches none.
+type Rule struct {
+	Status int `yaml:"status"`
+}
+
+const keyPlaceholder = "{idempotencyKey}"
+
+// host is one validated HostConfig.
+type host struct {
+	name      string // the configured key
+	headers   http.Header
+	secrets   []string // values to blank out of answers
+	timeout   time.Duration
+	private   bool
+	reconcile *ReconcileConfig
+}
+
+// hosts finds a host by "name:port".
+type hosts map[string]*host
+
+func newHosts(configured map[string]HostConfig) (hosts, error) {
+	if len(configured) == 0 {
+		return nil, errors.New("connectors.http.hosts is missing: name the hosts that may be called, e.g. hosts: {api.example.com: {}}")
+	}
+	byAddress := make(hosts)
+	// Hosts with a port last: they are more specific than the default ports of a bare name.
+	names := slices.SortedFunc(maps.Keys(configured), func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.Count(a, ":"), strings.Count(b, ":")), cmp.Compare(a, b))
+	})
+	exact := make(map[string]string)
+	for _, name := range names {
+		h, addresses, err := newHost(name, configured[name])
+		if err != nil {
+			return nil, fmt.Errorf("connectors.http.hosts.%s: %w", name, err)
+		}
+		for _, address := range addresses {
+			if other, twice := exact[address]; twice && len(addresses) == 1 {
+				return nil, fmt.Errorf("connectors.http.hosts.%s: the same host as %s", name, other)
+			}
+			if len(addresses) == 1 {
+				exact[address] = name
+			} else if other, twice := byAddress[address]; twice && other.name != name {
+				return nil, fmt.Errorf("connectors.http.hosts.%s: the same host as %s", name, other.name)
+			}
+			byAddress[address] = h
+		}
+	}
+	return byAddress, nil
+}
+
+func newHost(name string, config HostConfig) (*host, []string, error) {
+	addresses, err := addressesOf(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := &host{name: name, headers: make(http.Header, len(config.Headers)), timeout: config.Timeout, private: config.Private}
+	if h.timeout < 0 {
+		return nil, nil, fmt.Errorf("timeout: %s is negative", config.Timeout)
+	}
+	if h.timeout == 0 {
+		h.timeout = connector.DefaultTimeout
+	}
+	for header, value := range config.Headers {
+		// The value may be a secret: no error repeats it.
+		if !httpguts.ValidHeaderFieldName(header) || !httpguts.ValidHeaderFieldValue(value) {
+			return nil, nil, fmt.Errorf("headers: %q or its value is not a valid HTTP header", header)
+		}
+		if forbidden := forbiddenHeader(header); forbidden {
+			return nil, nil, fmt.Errorf("headers: %s cannot be configured, pawl sets it itself", header)
+		}
+		h.headers.Set(header, value)
+		h.secrets = append(h.secrets, secretsIn(header, value)...)
+	}
+	if config.Reconcile != nil {
+		if err := config.Reconcile.validate(); err != nil {
+			return nil, nil, fmt.Errorf("reconcile: %w", err)
+		}
+		rules := *config.Reconcile
+		h.reconcile = &rules
+	}
+	return h, addresses, nil
+}
+
+func (r *ReconcileConfig) validate() error {
+	switch {
+	case !strings.HasPrefix(r.Get, "/") || strings.HasPrefix(r.Get, "//"):
+		return fmt.Errorf("get: want a path on the host, e.g. /orders?key=%s", keyPlaceholder)
+	case !strings.Contains(r.Get, keyPlaceholder):
+		return fmt.Errorf("get: it has no %s, so it cannot ask for one call", keyPlaceholder)
+	case r.Applied.Status == 0 && r.Failed.Status == 0:
+		return errors.New("applied.status or failed.status is missing: no answer could settle a call")
+	case r.Applied.Status == r.Failed.Status:
+		return fmt.Errorf("applied and failed have the same status %d", r.Applied.Status)
+	}
+	for _, status := range []int{r.Applied.Status, r.Failed.Status} {
+		if status != 0 && (status < 200 || status > 599) {
+			return fmt.Errorf("%d is not a status an answer can have", status)
+		}
+	}
+	if _, err := url.Parse(strings.ReplaceAll(r.Get, keyPlaceholder, "k")); err != nil {
+		return errors.New("get: not a usable path")
+	}
+	return nil
+}
+
+// addressesOf lists the "name:port" that a configured host stands for.
+func addressesOf(name string) ([]string, error) {
+	if strings.ContainsAny(name, "/@?#") {
+		return nil, errors.New("want a host name, with a port where it is not the default one, and no scheme or path")
+	}
+	if hostname, port, err := net.SplitHostPort(name); err == nil {
+		canonical, err := canonicalHost(hostname)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := net.LookupPort("tcp", port); err != nil {
+			return nil, fmt.Errorf("%q is not a port", port)
+		}
+		return []string{net.JoinHostPort(canonical, port)}, nil
+	}
+	canonical, err := canonicalHost(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]"))
+	if err != nil {
+		return nil, err
+	}
+	return []string{net.JoinHostPort(canonical, "443"), net.JoinHostPort(canonical, "80")}, nil
+}
+
+// canonicalHost writes a host name as it is dialled: lower case, ASCII.
+func canonicalHost(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("the host name is empty")
+	}
+	if strings.Contains(name, ":") { // IPv6
+		return strings.ToLower(name), nil
+	}
+	for i := range len(name) {
+		if name[i] >= 0x80 {
+			ascii, err := idna.Lookup.ToASCII(name)
+			if err != nil {
+				return "", fmt.Errorf("%q is not a host name", name)
+			}
+			return ascii, nil
+		}
+	}
+	return strings.ToLower(name), nil
+}
+
+// secretsIn lists what of a header's value must not be repeated to scripts or logs.
+func secretsIn(header, value string) []string {
+	lower := strings.ToLower(header)
+	for _, part := range []string{"auth", "cookie", "key", "token", "secret", "password", "credential"} {
+		if !strings.Contains(lower, part) {
+			continue
+		}
+		secrets := []string{value}
+		if _, token, found := strings.Cut(value, " "); found {
+			secrets = append(secrets, token)
+		}
+		// Very short values would blank out half of every answer.
+		return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 6 })
+	}
+	return nil
+}

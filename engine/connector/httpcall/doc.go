@@ -1,0 +1,27 @@
+// Package httpcall is the `http` connector: reads and mutations over HTTP/1.1, to configured hosts.
+//
+// What it guarantees for a mutation (post, put, patch, delete):
+//
+//   - One call is one request on the wire. net/http resends some requests by itself when a
+//     kept-alive connection breaks, and an Idempotency-Key header invites it to. So every request
+//     has a body that cannot be replayed, or a connection that was never used before; no redirect
+//     is followed; and the connection itself refuses a second request of the same call.
+//   - "It never left" is said only when not one byte was handed to the network: the connection
+//     counts, and is closed to further writes before the answer is given.
+//   - Nothing is sent after the deadline. A request that has left completely may be listened to
+//     for longer (Config.Listen), so that a late answer can still settle it.
+//
+// And for all calls: only configured hosts; private, loopback, link-local and similar addresses are
+// refused on the address really dialled, unless the host is configured as private, so neither
+// redirects nor DNS get round it; no proxy from the environment; secret headers go to their own host
+// only and are blanked out where an answer repeats them.
+//
+// How an answer is read (F4): 2xx applied. 400, 409, 422 and other 4xx definite, logic; 401, 403
+// auth; 404, 410, 412 precondition; 429 transient. 408, every 5xx, every 3xx (it does not say whether
+// the request took effect here), a 2xx whose body breaks off or is not the JSON it claims to be, and
+// every error after the first byte: uncertain. For reads 5xx, 408, 429 and network errors are transient.
+//
+// Not guaranteed: that a host does nothing when it answers 4xx, or that it honours the
+// Idempotency-Key; a process frozen inside the write may finish it after the deadline, which only
+// a host that refuses requests after Pawl-Deadline can stop.
+package httpcall

@@ -1,0 +1,377 @@
+package httpcall
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// maxRedirects is how many redirects a read follows.
+const maxRedirects = 5
+
+// methods of the operations.
+var methods = map[string]string{
+	"get": http.MethodGet, "post": http.MethodPost, "put": http.MethodPut,
+	"patch": http.MethodPatch, "delete": http.MethodDelete,
+}
+
+// Connector is the http connector.
+type Connector struct {
+	hosts      hosts
+	listen     time.Duration
+	operations []connector.Operation
+
+	// reads may be resent by net/http; that is harmless. It shares no connection with mutations.
+	reads *http.Transport
+	// mutations keeps connections for requests that have a body which cannot be replayed.
+	mutations *http.Transport
+	// alone uses every connection once: for requests that net/http could replay otherwise.
+	alone *http.Transport
+
+	// closed ends the calls that listen on for a late answer.
+	closed context.Context
+	close  context.CancelFunc
+}
+
+// New makes the connector. Errors name the configuration key.
+func New(config Config) (*Connector, error) {
+	byAddress, err := newHosts(config.Hosts)
+	if err != nil {
+		return nil, err
+	}
+	c := &Connector{hosts: byAddress, listen: config.Listen}
+	if c.listen == 0 {
+		c.listen = DefaultListen
+	}
+	d := &dialer{hosts: byAddress, tls: &tls.Config{
+		RootCAs: config.RootCAs, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12,
+		ClientSessionCache: tls.NewLRUClientSessionCache(0),
+	}}
+	c.reads, c.mutations, c.alone = newTransport(d), newTransport(d), newTransport(d)
+	c.reads.DisableCompression = false
+	c.alone.DisableKeepAlives = true
+	c.closed, c.close = context.WithCancel(context.Background())
+
+	timeout, reconciles := time.Duration(0), false
+	for _, h := range byAddress {
+		timeout = max(timeout, h.timeout)
+		reconciles = reconciles || h.reconcile != nil
+	}
+	c.operations = []connector.Operation{{
+		Name: "get", Kind: connector.Get, Schema: json.RawMessage(readSchema), Timeout: timeout,
+		Summary: "GET {url, query?, headers?} -> {status, headers, body}",
+	}}
+	for _, name := range []string{"post", "put", "patch", "delete"} {
+		c.operations = append(c.operations, connector.Operation{
+			Name: name, Kind: connector.Mutate, Schema: json.RawMessage(mutateSchema), Timeout: timeout, Reconciles: reconciles,
+			Summary: methods[name] + " {url, query?, headers?, body? (JSON) | text?} -> {status, headers, body}",
+		})
+	}
+	return c, nil
+}
+
+func newTransport(d *dialer) *http.Transport {
+	var http1 http.Protocols
+	http1.SetHTTP1(true)
+	return &http.Transport{
+		// No proxy: the address dialled must be the host's own.
+		DialContext: d.dial, DialTLSContext: d.dialTLS,
+		// HTTP/2 has resends of its own.
+		Protocols: &http1, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
+		DisableCompression: true,
+		MaxIdleConns:       256, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// Name is "http".
+func (c *Connector) Name() string { return "http" }
+
+// Operations lists get, post, put, patch and delete.
+func (c *Connector) Operations() []connector.Operation { return c.operations }
+
+// Close ends the calls that listen on after their deadline and drops idle connections.
+func (c *Connector) Close() error {
+	c.close()
+	for _, transport := range []*http.Transport{c.reads, c.mutations, c.alone} {
+		transport.CloseIdleConnections()
+	}
+	return nil
+}
+
+// ReconcilesCall says whether the call's host is configured with a way to reconcile.
+func (c *Connector) ReconcilesCall(call connector.Call) bool {
+	_, t, failure := c.parse(call)
+	return failure == nil && t.host.reconcile != nil
+}
+
+// CallTimeout is the timeout of the call's host.
+func (c *Connector) CallTimeout(call connector.Call) time.Duration {
+	var p struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal(call.Params, &p) != nil {
+		return 0 // refused before it is sent
+	}
+	t, failure := c.parseTarget(p.URL)
+	if failure != nil {
+		return 0
+	}
+	return t.host.timeout
+}
+
+// Perform sends a mutation once.
+func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+	method := methods[call.Operation]
+	if method == "" || method == http.MethodGet {
+		return connector.FailedWith(connector.Failf(eventlog.Internal, connector.CodeKind, "http.%s is not a mutation", call.Operation))
+	}
+	p, t, failure := c.parse(call)
+	if failure != nil {
+		return connector.FailedWith(failure)
+	}
+	request, alone, failure := mutationRequest(method, call, p, t)
+	if failure != nil {
+		return connector.FailedWith(failure)
+	}
+	transport := c.mutations
+	if alone {
+		transport = c.alone
+	}
+	ctx, cancelTimeout := context.WithTimeout(ctx, t.host.timeout)
+	defer cancelTimeout()
+	if connector.DeadlinePassed(call) {
+		return connector.FailedWith(connector.Failf(eventlog.Transient, connector.CodeDeadline, "%s was not sent: its deadline had passed", place(method, t)))
+	}
+
+	// The request's own context outlives the deadline when the request has left by then: all
+	// that happens afterwards is reading.
+	var f flight
+	requestCtx, cancel := context.WithCancel(httptrace.WithClientTrace(context.WithoutCancel(ctx), f.trace()))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		if c.listen <= 0 || !f.wrote.Load() || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			cancel()
+			return
+		}
+		timer := time.NewTimer(c.listen)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-c.closed.Done():
+		case <-requestCtx.Done():
+		}
+		cancel()
+	})
+	defer stop()
+
+	response, err := transport.RoundTrip(request.WithContext(requestCtx))
+	if err != nil {
+		if f.neverLeft() {
+			return connector.FailedWith(unreached(ctx, call, place(method, t), err))
+		}
+		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))
+	}
+	return settle(ctx, call, place(method, t), readAnswer(response, t.host), t.host)
+}
+
+// settle reads the answer to a mutation (F4).
+func settle(ctx context.Context, call connector.Call, where string, a answer, h *host) connector.Outcome {
+	if a.status >= 200 && a.status <= 299 {
+		if a.err != nil && !errors.Is(a.err, errTooBig) {
+			return connector.UncertainWith(noAnswer(ctx, call, where, a.err))
+		}
+		result, err := a.result(h)
+		if err != nil {
+			return connector.UncertainWith(connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status, err))
+		}
+		return connector.Outcome{Status: connector.Applied, Result: result}
+	}
+	class, definite := statusClass(a.status)
+	failure := connector.Failf(class, "http.status", "%s answered %d%s", where, a.status, a.excerpt())
+	if a.status >= 300 && a.status <= 399 {
+		failure = connector.Failf(class, "http.redirect", "%s answered %d; a mutation follows no redirect: use the address it moved to", where, a.status)
+	}
+	if definite {
+		return connector.FailedWith(failure)
+	}
+	return connector.UncertainWith(failure)
+}
+
+// unreached describes a call that never left: a failed connection, or one that was dead already.
+func unreached(ctx context.Context, call connector.Call, where string, err error) *eventlog.Failure {
+	var refused *refusedAddress
+	if errors.As(err, &refused) {
+		return connector.Failf(eventlog.Permission, "http.private", "%s was not sent: %v", where, refused)
+	}
+	if ended := connector.ContextFailure(ctx, call); ended != nil {
+		ended.Message += ": no connection for " + where
+		return ended
+	}
+	return connector.Failf(eventlog.Transient, "http.connect", "%s was not sent: %v", where, cause(err))
+}
+
+// noAnswer describes a call whose answer is missing or broke off.
+func noAnswer(ctx context.Context, call connector.Call, where string, err error) *eventlog.Failure {
+	if ended := connector.ContextFailure(ctx, call); ended != nil {
+		ended.Message += ": " + where
+		return ended
+	}
+	return connector.Failf(eventlog.Transient, "http.answer", "%s has no usable answer: %v", where, cause(err))
+}
+
+// cause drops the URL that net/http writes into some errors: its query may be confidential.
+func cause(err error) error {
+	var urlError *url.Error
+	if errors.As(err, &urlError) {
+		return urlError.Err
+	}
+	return err
+}
+
+// Read performs a get.
+func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
+	if call.Operation != "get" {
+		return nil, connector.Failf(eventlog.Internal, connector.CodeKind, "http.%s is not a read", call.Operation)
+	}
+	p, t, failure := c.parse(call)
+	if failure != nil {
+		return nil, failure
+	}
+	headers, failure := scriptHeaders(p.Headers, t.host)
+	if failure != nil {
+		return nil, failure
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
+	defer cancel()
+	for range maxRedirects + 1 {
+		// Kept for the next hop before the host's own headers are added.
+		script := headers.Clone()
+		addHostHeaders(headers, t.host)
+		a, failure := c.get(ctx, call, t, headers)
+		if failure != nil {
+			return nil, failure
+		}
+		location := a.header.Get("Location")
+		if !redirects(a.status) || location == "" {
+			return readResult(ctx, call, a, t)
+		}
+		next, failure := c.redirect(t, location)
+		if failure != nil {
+			return nil, failure
+		}
+		// What a script sends may be meant for one host only, like a token.
+		if headers = script; next.host != t.host {
+			headers = make(http.Header)
+		}
+		t = next
+	}
+	return nil, connector.Failf(eventlog.Logic, "http.redirect", "%s: more than %d redirects", place("GET", t), maxRedirects)
+}
+
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// redirect checks the next hop of a read like a first one; it must not fall back to plain http.
+func (c *Connector) redirect(from target, location string) (target, *eventlog.Failure) {
+	next, err := from.url.Parse(location)
+	if err != nil {
+		return target{}, connector.Failf(eventlog.Logic, "http.redirect", "%s redirects to something that is no address", place("GET", from))
+	}
+	if from.url.Scheme == "https" && next.Scheme == "http" {
+		return target{}, connector.Failf(eventlog.Permission, "http.redirect", "%s redirects from https to http, which is not followed", place("GET", from))
+	}
+	return c.parseTarget(next.String())
+}
+
+// get sends one GET and reads the answer.
+func (c *Connector) get(ctx context.Context, call connector.Call, t target, headers http.Header) (answer, *eventlog.Failure) {
+	response, err := c.reads.RoundTrip(newRequest(http.MethodGet, t, headers).WithContext(ctx))
+	if err != nil {
+		var refused *refusedAddress
+		if errors.As(err, &refused) {
+			return answer{}, unreached(ctx, call, place("GET", t), err)
+		}
+		return answer{}, noAnswer(ctx, call, place("GET", t), err)
+	}
+	return readAnswer(response, t.host), nil
+}
+
+func readResult(ctx context.Context, call connector.Call, a answer, t target) (json.RawMessage, error) {
+	where := place("GET", t)
+	if a.status < 200 || a.status > 299 {
+		class, _ := statusClass(a.status)
+		return nil, connector.Failf(class, "http.status", "%s answered %d%s", where, a.status, a.excerpt())
+	}
+	if errors.Is(a.err, errTooBig) {
+		return nil, connector.Failf(eventlog.Logic, connector.CodeReadLimit, "%s answered with more than %d bytes: ask for less at once", where, maxBody)
+	}
+	if a.err != nil {
+		return nil, noAnswer(ctx, call, where, a.err)
+	}
+	result, err := a.result(t.host)
+	if err != nil {
+		return nil, connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status, err)
+	}
+	return result, nil
+}
+
+// Reconcile asks the host what became of a mutation, with the one GET its configuration names.
+func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	_, t, failure := c.parse(call)
+	if failure != nil {
+		return connector.RetryWith(failure)
+	}
+	rules := t.host.reconcile
+	if rules == nil {
+		return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeKind, "the host %s is configured without reconcile", t.host.name))
+	}
+	asked, err := t.url.Parse(strings.ReplaceAll(rules.Get, keyPlaceholder, escapeKey(call.Key)))
+	if err != nil || asked.Host != t.url.Host {
+		return connector.RetryWith(connector.Failf(eventlog.Internal, "http.reconcile", "connectors.http.hosts.%s.reconcile.get gives no usable address", t.host.name))
+	}
+	t.url = asked
+	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
+	defer cancel()
+	headers := make(http.Header)
+	addHostHeaders(headers, t.host)
+	a, failure := c.get(ctx, call, t, headers)
+	if failure != nil {
+		return connector.RetryWith(failure)
+	}
+	if a.err != nil && !errors.Is(a.err, errTooBig) {
+		return connector.RetryWith(noAnswer(ctx, call, place("GET", t), a.err))
+	}
+	switch a.status {
+	case rules.Applied.Status:
+		result, err := a.result(t.host)
+		if err != nil {
+			return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", place("GET", t), a.status, err))
+		}
+		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: result}
+	case rules.Failed.Status:
+		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: connector.Failf(eventlog.Transient, connector.CodeNotApplied,
+			"%s answered %d: the call did not take effect", place("GET", t), a.status)}
+	default:
+		return connector.RetryWith(connector.Failf(eventlog.Transient, "http.reconcile", "%s answered %d, which says neither applied nor failed%s", place("GET", t), a.status, a.excerpt()))
+	}
+}
+
+// escapeKey percent-encodes the key for any place in a path or query.
+func escapeKey(key string) string {
+	return strings.ReplaceAll(url.QueryEscape(key), "+", "%20")
+}

@@ -1,0 +1,259 @@
+package httpcall
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// params are what a script gives.
+type params struct {
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+	Query   map[string]any    `json:"query"`
+	// Body is sent as JSON, byte for byte as the script's value was recorded.
+	Body json.RawMessage `json:"body"`
+	// Text is sent as it is.
+	Text *string `json:"text"`
+}
+
+const readSchema = `{
+  "type": "object", "additionalProperties": false, "required": ["url"],
+  "properties": {
+    "url": {"type": "string", "minLength": 1, "maxLength": 16384},
+    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+    "query": {"type": "object", "additionalProperties": {
+      "anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}}
+  }
+}`
+
+const mutateSchema = `{
+  "type": "object", "additionalProperties": false, "required": ["url"],
+  "properties": {
+    "url": {"type": "string", "minLength": 1, "maxLength": 16384},
+    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+    "query": {"type": "object", "additionalProperties": {
+      "anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}},
+    "body": {},
+    "text": {"type": "string"}
+  }
+}`
+
+// target is where a call goes: a checked URL on a configured host.
+type target struct {
+	url  *url.URL
+	host *host
+}
+
+// forbiddenHeader says whether a header decides how a request is framed, routed or accounted for,
+// so that neither a script nor the configuration may set it.
+func forbiddenHeader(name string) bool {
+	switch lower := strings.ToLower(name); lower {
+	case "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+		"host", "content-length", "expect", "accept-encoding", "idempotency-key":
+		return true
+	default:
+		return strings.HasPrefix(lower, "pawl-") || strings.HasPrefix(lower, "proxy-")
+	}
+}
+
+// parseTarget checks a URL and finds its host's configuration. Error text never holds the query or
+// user part of the URL, which may be confidential.
+func (c *Connector) parseTarget(raw string) (target, *eventlog.Failure) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Opaque != "" || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return target{}, connector.Failf(eventlog.Logic, "http.url", "the url is not a complete http or https address")
+	}
+	if u.User != nil {
+		return target{}, connector.Failf(eventlog.Logic, "http.url", "the url must not hold a user or password; configure headers for the host instead")
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return c.resolveHost(u)
+}
+
+func (c *Connector) resolveHost(u *url.URL) (target, *eventlog.Failure) {
+	hostname, err := canonicalHost(u.Hostname())
+	if err != nil {
+		return target{}, connector.Failf(eventlog.Logic, "http.url", "the url's host: %v", err)
+	}
+	port := u.Port()
+	if port == "" {
+		port = "443"
+		if u.Scheme == "http" {
+			port = "80"
+		}
+	}
+	h, known := c.hosts[net.JoinHostPort(hostname, port)]
+	if !known {
+		return target{}, connector.Failf(eventlog.Permission, "http.host",
+			"the host %s is not allowed; add it under connectors.http.hosts if it should be", u.Host)
+	}
+	if u.Scheme == "http" && !h.private && len(h.headers) > 0 {
+		return target{}, connector.Failf(eventlog.Permission, "http.insecure",
+			"%s is configured with headers, which must not travel unencrypted: use https, or set private: true", u.Host)
+	}
+	return target{url: u, host: h}, nil
+}
+
+// parse decodes and checks a call's parameters.
+func (c *Connector) parse(call connector.Call) (params, target, *eventlog.Failure) {
+	var p params
+	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
+		return p, target{}, failure
+	}
+	if p.Body != nil && p.Text != nil {
+		return p, target{}, connector.Failf(eventlog.Logic, connector.CodeParams, "give either body or text, not both")
+	}
+	t, failure := c.parseTarget(p.URL)
+	if failure != nil {
+		return p, target{}, failure
+	}
+	if failure := addQuery(t.url, p.Query); failure != nil {
+		return p, target{}, failure
+	}
+	return p, t, nil
+}
+
+func addQuery(u *url.URL, query map[string]any) *eventlog.Failure {
+	if len(query) == 0 {
+		return nil
+	}
+	var added strings.Builder
+	add := func(name string, value any) {
+		if added.Len() > 0 {
+			added.WriteByte('&')
+		}
+		// The value is a string, a json.Number or a bool.
+		added.WriteString(url.QueryEscape(name) + "=" + url.QueryEscape(fmt.Sprint(value)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		values, several := query[name].([]any)
+		if !several {
+			values = []any{query[name]}
+		}
+		for _, value := range values {
+			switch value.(type) {
+			case string, json.Number, bool:
+				add(name, value)
+			default:
+				return connector.Failf(eventlog.Logic, connector.CodeParams, "query.%s: want a string, number or boolean, or a list of them", name)
+			}
+		}
+	}
+	if u.RawQuery != "" && added.Len() > 0 {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += added.String()
+	return nil
+}
+
+// scriptHeaders checks the headers a script gives for a host and writes them into a new set.
+func scriptHeaders(given map[string]string, h *host) (http.Header, *eventlog.Failure) {
+	headers := make(http.Header, len(given)+len(h.headers)+6)
+	for name, value := range given {
+		canonical := http.CanonicalHeaderKey(name)
+		switch {
+		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
+			return nil, connector.Failf(eventlog.Logic, "http.header", "header %q or its value has characters that no HTTP header may have", name)
+		case forbiddenHeader(name):
+			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s cannot be set by a script", canonical)
+		case h.headers[canonical] != nil:
+			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is set by the configuration of %s", canonical, h.name)
+		case headers[canonical] != nil:
+			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is given twice", canonical)
+		}
+		headers[canonical] = []string{value}
+	}
+	return headers, nil
+}
+
+// addHostHeaders adds what the configuration says for the host.
+func addHostHeaders(headers http.Header, h *host) {
+	maps.Copy(headers, h.headers)
+	if headers["User-Agent"] == nil {
+		headers["User-Agent"] = userAgent
+	}
+}
+
+var userAgent = []string{"pawl"}
+
+// newRequest assembles a request without a body.
+func newRequest(method string, t target, headers http.Header) *http.Request {
+	return &http.Request{
+		Method: method, URL: t.url, Host: t.url.Host, Header: headers,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+}
+
+// emptyBody is a body of no bytes that net/http cannot recognise as such beforehand, so that
+// it never thinks the request can be replayed.
+type emptyBody struct{}
+
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (emptyBody) Close() error             { return nil }
+
+// mutationRequest assembles the request of a mutation. alone says that it must not share its
+// connection: see Connector.alone.
+func mutationRequest(method string, call connector.Call, p params, t target) (request *http.Request, alone bool, failure *eventlog.Failure) {
+	headers, failure := scriptHeaders(p.Headers, t.host)
+	if failure != nil {
+		return nil, false, failure
+	}
+	addHostHeaders(headers, t.host)
+	headers["Idempotency-Key"] = []string{call.Key}
+	headers["Pawl-Workflow"] = []string{string(call.Workflow)}
+	headers["Pawl-Run"] = []string{string(call.Run)}
+	if !call.Deadline.IsZero() {
+		headers["Pawl-Deadline"] = []string{call.Deadline.UTC().Format(time.RFC3339Nano)}
+	}
+	if !httpguts.ValidHeaderFieldValue(call.Key) {
+		return nil, false, connector.Failf(eventlog.Internal, connector.CodeKey, "the idempotency key cannot be a header")
+	}
+	request = newRequest(method, t, headers)
+	var body []byte
+	switch {
+	case p.Body != nil:
+		body = p.Body
+		if headers["Content-Type"] == nil {
+			headers["Content-Type"] = jsonType
+		}
+	case p.Text != nil:
+		body = []byte(*p.Text)
+		if headers["Content-Type"] == nil {
+			headers["Content-Type"] = textType
+		}
+	}
+	// GetBody stays nil, always: with it, or with a body known to be empty, net/http resends a
+	// request by itself when a kept-alive connection breaks.
+	if len(body) > 0 {
+		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		return request, false, nil
+	}
+	if method == http.MethodDelete {
+		request.Body, request.ContentLength = emptyBody{}, -1
+		return request, false, nil
+	}
+	// Many servers want Content-Length: 0 here, which net/http writes for a body known to be
+	// empty only. So this request gets a connection of its own: net/http never resends on one
+	// that was not used before.
+	request.Body, request.ContentLength = http.NoBody, 0
+	return request, true, nil
+}
+
+var (
+	jsonType = []string{"application/json"}
+	textType = []string{"text/plain; charset=utf-8"}
+)

@@ -1,0 +1,190 @@
+package httpcall
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// maxBody is the most bytes of an answer that are kept.
+const maxBody = connector.MaxResult
+
+// maxDrain is how much more of a too long answer is read to count it; beyond, its announced length counts.
+const maxDrain = 4 << 20
+
+// shownHeaders are the answer's headers that scripts get: what addresses, pages or identifies
+// something. Cookies and the rest stay here.
+var shownHeaders = []string{
+	"Content-Location", "Content-Type", "Date", "Etag", "Last-Modified", "Link", "Location",
+	"Retry-After", "X-Next-Page", "X-Page", "X-Ratelimit-Remaining", "X-Request-Id", "X-Total-Count",
+}
+
+// errTooBig: the body has more than maxBody bytes.
+var errTooBig = errors.New("body too big")
+
+// answer is a response read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	size   int64 // of a body too big to keep, as far as known
+	err    error // reading the body failed, or errTooBig
+}
+
+// readAnswer reads and closes a response. It blanks out the host's secrets.
+func readAnswer(response *http.Response, h *host) answer {
+	defer response.Body.Close()
+	a := answer{status: response.StatusCode, header: response.Header}
+	if length := response.ContentLength; length > 0 && length <= maxBody {
+		a.body = make([]byte, 0, length+1)
+	}
+	a.body, a.err = readAllInto(a.body, io.LimitReader(response.Body, maxBody+1))
+	if a.err == nil && len(a.body) > maxBody {
+		more, _ := io.Copy(io.Discard, io.LimitReader(response.Body, maxDrain))
+		a.size = max(int64(len(a.body))+more, response.ContentLength)
+		a.body, a.err = nil, errTooBig
+	}
+	for _, secret := range h.secrets {
+		if bytes.Contains(a.body, []byte(secret)) {
+			a.body = bytes.ReplaceAll(a.body, []byte(secret), []byte("***"))
+		}
+	}
+	return a
+}
+
+func readAllInto(buffer []byte, r io.Reader) ([]byte, error) {
+	into := bytes.NewBuffer(buffer)
+	_, err := into.ReadFrom(r)
+	return into.Bytes(), err
+}
+
+// errMalformed: the body is not the JSON that its type says.
+var errMalformed = errors.New("the body is not valid JSON, as its content type says")
+
+// value is the body as a JSON value: null if empty, the value itself if it is JSON, else a string.
+// JSON is what has a JSON content type, and an object or array sent as plain text or without a type.
+func (a answer) value() (json.RawMessage, error) {
+	if a.err == errTooBig {
+		return connector.TruncatedResult(a.size), nil
+	}
+	trimmed := bytes.TrimSpace(a.body)
+	if len(trimmed) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	declared, guessable := jsonContent(a.header.Get("Content-Type"))
+	if declared || (guessable && (trimmed[0] == '{' || trimmed[0] == '[')) {
+		if json.Valid(trimmed) {
+			return trimmed, nil
+		}
+		if declared {
+			return nil, errMalformed
+		}
+	}
+	text, err := json.Marshal(string(a.body)) // also replaces what is not UTF-8
+	if err != nil {
+		return nil, fmt.Errorf("write the body as a string: %w", err)
+	}
+	return text, nil
+}
+
+func jsonContent(contentType string) (declared, guessable bool) {
+	if contentType == "application/json" { // the usual case needs no parsing
+		return true, false
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return false, contentType == ""
+	}
+	return media == "application/json" || strings.HasSuffix(media, "+json"), media == "text/plain"
+}
+
+// result is what scripts get: {status, headers, body}.
+func (a answer) result(h *host) (json.RawMessage, error) {
+	body, err := a.value()
+	if err != nil {
+		return nil, err
+	}
+	out := a.assemble(body, h)
+	if len(out) > connector.MaxResult {
+		// A body that fits can grow when it is written as a JSON string.
+		out = a.assemble(connector.TruncatedResult(int64(len(a.body))), h)
+	}
+	return out, nil
+}
+
+func (a answer) assemble(body json.RawMessage, h *host) json.RawMessage {
+	out := make([]byte, 0, len(body)+256)
+	out = append(out, `{"status":`...)
+	out = strconv.AppendInt(out, int64(a.status), 10)
+	out = append(out, `,"headers":{`...)
+	first := true
+	for _, name := range shownHeaders {
+		values := a.header[name]
+		if len(values) == 0 {
+			continue
+		}
+		value := strings.Join(values, ", ")
+		for _, secret := range h.secrets {
+			value = strings.ReplaceAll(value, secret, "***")
+		}
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			continue // a string always marshals
+		}
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+		out = append(out, '"')
+		out = append(out, strings.ToLower(name)...)
+		out = append(out, '"', ':')
+		out = append(out, quoted...)
+	}
+	out = append(out, `},"body":`...)
+	out = append(out, body...)
+	return append(out, '}')
+}
+
+// excerpt is the beginning of the body for a failure's message.
+func (a answer) excerpt() string {
+	const most = 500
+	text := strings.TrimSpace(string(a.body[:min(len(a.body), most)]))
+	if text == "" {
+		return ""
+	}
+	return ": " + strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// statusClass is the class of an answer that says no. definite is whether, for a mutation, it says
+// for sure that nothing was applied (F4).
+func statusClass(status int) (class eventlog.Class, definite bool) {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return eventlog.Auth, true
+	case status == http.StatusNotFound, status == http.StatusGone, status == http.StatusPreconditionFailed:
+		return eventlog.Precondition, true
+	case status == http.StatusTooManyRequests:
+		return eventlog.Transient, true
+	case status == http.StatusRequestTimeout, status >= 500:
+		return eventlog.Transient, false
+	case status >= 400:
+		return eventlog.Logic, true
+	default:
+		// 1xx and 3xx: not an answer to the question.
+		return eventlog.Logic, false
+	}
+}
+
+// place names a URL in messages, without its query.
+func place(method string, t target) string {
+	return method + " " + t.url.Scheme + "://" + t.url.Host + t.url.EscapedPath()
+}

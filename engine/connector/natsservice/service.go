@@ -1,0 +1,273 @@
+package natsservice
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// service is one discovered service as a connector. It never changes: a service that does is
+// replaced, and calls that are open end on the one they began on.
+type service struct {
+	watcher *Watcher
+	offer
+}
+
+// Name is the service's name.
+func (s *service) Name() string { return s.name }
+
+// Operations lists what the service offers to scripts.
+func (s *service) Operations() []connector.Operation {
+	list := make([]connector.Operation, len(s.endpoints))
+	for i, e := range s.endpoints {
+		list[i] = e.operation
+	}
+	return list
+}
+
+func (s *service) endpoint(name string) (endpoint, bool) {
+	for _, e := range s.endpoints {
+		if e.operation.Name == name {
+			return e, true
+		}
+	}
+	return endpoint{}, false
+}
+
+// Read asks a list or get endpoint.
+func (s *service) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
+	e, ok := s.endpoint(call.Operation)
+	if !ok {
+		return nil, gone(call)
+	}
+	m, err := s.watcher.wire.request(ctx, e.subject, header(ctx, call), call.Params)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, connector.ContextFailure(ctx, call)
+	case errors.Is(err, errNotSent):
+		return nil, notSent(call, err)
+	default:
+		return nil, connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector, call.Operation, err)
+	}
+	if nobody(m) {
+		return nil, s.absent(call)
+	}
+	if failed := errorOf(m); failed != nil {
+		return nil, failed.failure(call)
+	}
+	if failure := e.checkResult(m.Data, call); failure != nil {
+		return nil, failure
+	}
+	return m.Data, nil
+}
+
+// Perform sends the mutation once. After the deadline it listens on for the reply (F12).
+func (s *service) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+	e, ok := s.endpoint(call.Operation)
+	if !ok {
+		return connector.FailedWith(gone(call))
+	}
+	head := header(ctx, call)
+	// The last look before the bytes are handed over: by the wall clock too, which runs while the
+	// machine is suspended.
+	if connector.DeadlinePassed(call) || ctx.Err() != nil {
+		return connector.FailedWith(connector.Failf(eventlog.Transient, connector.CodeDeadline, "%s.%s was not sent: its time was over", call.Connector, call.Operation))
+	}
+	ex, err := s.watcher.wire.send(e.subject, head, call.Params)
+	if errors.Is(err, errNotSent) {
+		return connector.FailedWith(notSent(call, err))
+	}
+	if err != nil {
+		return connector.UncertainWith(connector.Failf(eventlog.Transient, CodeWrite, "%s.%s may have been sent: %v", call.Connector, call.Operation, err))
+	}
+	defer ex.close()
+	select {
+	case m := <-ex.reply:
+		return s.outcome(e, m, call)
+	case <-ctx.Done():
+	case <-s.watcher.life.Done():
+		return connector.UncertainWith(connector.Failf(eventlog.Transient, connector.CodeCancelled, "%s.%s was given up before it answered: the engine is stopping", call.Connector, call.Operation))
+	}
+	select {
+	case m := <-ex.reply:
+		return s.outcome(e, m, call)
+	default:
+	}
+	// A broken connection does not end the wait: the reply may come over the next one. Either way
+	// the call is uncertain by now.
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if m := ex.listenOn(s.watcher.life.Done(), s.watcher.cfg.Listen, s.watcher.cfg.MaxListening); m != nil {
+			return s.outcome(e, m, call)
+		}
+	}
+	return connector.UncertainWith(connector.ContextFailure(ctx, call))
+}
+
+// outcome reads the reply to a mutation. Whatever is not said clearly is uncertain (F3, F4).
+func (s *service) outcome(e endpoint, m *nats.Msg, call connector.Call) connector.Outcome {
+	if nobody(m) {
+		return connector.FailedWith(s.absent(call))
+	}
+	said := outcomeHeader(m)
+	if failed := errorOf(m); failed != nil {
+		failure := failed.failure(call)
+		if said == saidFailed || said == unsaid && failed.definite() {
+			return connector.FailedWith(failure)
+		}
+		return connector.UncertainWith(failure)
+	}
+	switch said {
+	case saidFailed:
+		return connector.FailedWith(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s says that it was not applied, without an error that says why", call.Connector, call.Operation))
+	case saidUncertain:
+		return connector.UncertainWith(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s answered with %s: %s", call.Connector, call.Operation, HeaderOutcome, headerOf(m, HeaderOutcome)))
+	}
+	if failure := e.checkResult(m.Data, call); failure != nil {
+		return connector.UncertainWith(failure)
+	}
+	return connector.Outcome{Status: connector.Applied, Result: m.Data}
+}
+
+// question is what a reconcile endpoint is sent.
+type question struct {
+	Params         json.RawMessage `json:"params"`
+	IdempotencyKey string          `json:"idempotencyKey"`
+	StartedAt      time.Time       `json:"startedAt"`
+}
+
+// verdict is what a reconcile endpoint answers.
+type verdict struct {
+	Status  string          `json:"status"`
+	Result  json.RawMessage `json:"result"`
+	Message string          `json:"message"`
+}
+
+// Reconcile asks the mutation's reconcile endpoint. Whatever settles nothing is VerdictRetry.
+func (s *service) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	e, ok := s.endpoint(call.Operation)
+	if !ok || e.reconcile == "" {
+		return connector.RetryWith(gone(call))
+	}
+	asked, err := json.Marshal(question{Params: call.Params, IdempotencyKey: call.Key, StartedAt: call.StartedAt.UTC()})
+	if err != nil {
+		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile, "%s.%s cannot be asked about: %v", call.Connector, call.Operation, err))
+	}
+	head := header(ctx, call)
+	// The key names the call that is asked about. As a header it would name this request, and a
+	// tool that answers repeated keys from memory would answer with the mutation's result.
+	head.Del(HeaderKey)
+	m, err := s.watcher.wire.request(ctx, e.reconcile, head, asked)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return connector.RetryWith(connector.ContextFailure(ctx, call))
+	case errors.Is(err, errNotSent):
+		return connector.RetryWith(notSent(call, err))
+	default:
+		return connector.RetryWith(connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector, call.Operation, err))
+	}
+	if nobody(m) {
+		return connector.RetryWith(s.absent(call))
+	}
+	if failed := errorOf(m); failed != nil {
+		return connector.RetryWith(failed.failure(call))
+	}
+	return e.reconciliation(m.Data, call)
+}
+
+// reconciliation reads the answer of a reconcile endpoint.
+func (e endpoint) reconciliation(data []byte, call connector.Call) connector.Reconciliation {
+	var v verdict
+	if err := json.Unmarshal(data, &v); err != nil {
+		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile, "the reconcile endpoint of %s.%s did not answer with a JSON object: %v", call.Connector, call.Operation, err))
+	}
+	said := func(class eventlog.Class, code string) *eventlog.Failure {
+		if v.Message == "" {
+			return nil
+		}
+		return connector.Failf(class, code, "%s.%s: %s", call.Connector, call.Operation, v.Message)
+	}
+	switch v.Status {
+	case "applied":
+		if failure := e.checkResult(v.Result, call); failure != nil {
+			return connector.RetryWith(failure)
+		}
+		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: v.Result}
+	case "failed":
+		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: said(eventlog.Transient, connector.CodeNotApplied)}
+	case "retry":
+		return connector.RetryWith(said(eventlog.Transient, CodeReconcile))
+	default:
+		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile, `the reconcile endpoint of %s.%s answered with status %.40q, want "applied", "failed" or "retry"`,
+			call.Connector, call.Operation, v.Status))
+	}
+}
+
+// checkResult says why a result cannot be used, or nil.
+func (e endpoint) checkResult(data []byte, call connector.Call) *eventlog.Failure {
+	if data = bytes.TrimSpace(data); len(data) == 0 {
+		data = []byte("null")
+	}
+	if !json.Valid(data) {
+		return connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s.%s answered with something that is not JSON", call.Connector, call.Operation)
+	}
+	if e.result == nil {
+		return nil
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err == nil {
+		err = e.result.Validate(value)
+	}
+	if err != nil {
+		return connector.Failf(eventlog.Internal, CodeResult, "the result of %s.%s breaks the schema that the service declares in %s: %s",
+			call.Connector, call.Operation, metaResult, strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	return nil
+}
+
+// header is what every request says about itself.
+func header(ctx context.Context, call connector.Call) nats.Header {
+	h := nats.Header{HeaderWorkflow: {string(call.Workflow)}, HeaderRun: {string(call.Run)}}
+	if call.Key != "" {
+		h.Set(HeaderKey, call.Key)
+	}
+	deadline, ok := ctx.Deadline()
+	// A reconcile is asked when the call's own deadline is long over: its context's counts then.
+	if !call.Deadline.IsZero() && (!ok || call.Deadline.Before(deadline)) && !connector.DeadlinePassed(call) {
+		deadline, ok = call.Deadline, true
+	}
+	if ok {
+		h.Set(HeaderDeadline, deadline.UTC().Format(time.RFC3339Nano))
+	}
+	return h
+}
+
+// notSent is the failure of a request that provably never left.
+func notSent(call connector.Call, err error) *eventlog.Failure {
+	if errors.Is(err, nats.ErrMaxPayload) {
+		return connector.Failf(eventlog.Logic, CodeTooBig, "%s.%s was not sent: its parameters have %d bytes, more than the NATS server takes in one message; send less at once",
+			call.Connector, call.Operation, len(call.Params))
+	}
+	return connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector, call.Operation, err)
+}
+
+// absent is the failure of a request that nobody listens for. The watcher looks at once whether
+// the service is gone.
+func (s *service) absent(call connector.Call) *eventlog.Failure {
+	s.watcher.nudge()
+	return connector.Failf(eventlog.Transient, CodeAbsent, "no instance of service %s serves %s now; start it, the call is tried again", call.Connector, call.Operation)
+}
+
+func gone(call connector.Call) *eventlog.Failure {
+	return connector.Failf(eventlog.Transient, connector.CodeUnknown, "service %s does not offer %s any more; start the version that does", call.Connector, call.Operation)
+}

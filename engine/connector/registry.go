@@ -1,0 +1,194 @@
+package connector
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Codes of the failures that the registry itself reports.
+const (
+	// CodeUnknown: no such connector or operation now. Transient: after a deploy a missing tool
+	// is expected back.
+	CodeUnknown = "connector.unknown"
+	// CodeKind: a read was asked of a mutation or the other way round.
+	CodeKind = "connector.kind"
+	// CodeSchema: the operation's own schema cannot be compiled.
+	CodeSchema = "connector.schema"
+	// CodePanic: the connector panicked.
+	CodePanic = "connector.panic"
+	// CodeAnswer: the connector's answer is unusable.
+	CodeAnswer = "connector.answer"
+	// CodeParams: the script's parameters do not fit the operation's schema.
+	CodeParams = "call.params"
+	// CodeKey: a mutation without an idempotency key.
+	CodeKey = "call.key"
+	// CodeDeadline: the deadline had passed before anything was sent.
+	CodeDeadline = "call.deadline"
+	// CodeTimeout: no answer in time.
+	CodeTimeout = "call.timeout"
+	// CodeCancelled: the caller gave the call up.
+	CodeCancelled = "call.cancelled"
+	// CodeNotApplied: a reconcile found that the call did not take effect and gave no reason.
+	CodeNotApplied = "call.notApplied"
+	// CodeReadLimit: a read's result is bigger than MaxResult.
+	CodeReadLimit = "limit.read"
+)
+
+// reserved are the names that scripts find on ctx, and Pawl's own: no connector may take them.
+var reserved = []string{"pawl", "peek", "getByIds", "publish", "registerInput", "log", "now"}
+
+// ReservedNames lists the names no connector may have: `pawl` and the members of ctx.
+func ReservedNames() []string { return slices.Clone(reserved) }
+
+// ValidateName reports whether name may name a connector.
+func ValidateName(name string) error {
+	if err := eventlog.ValidateConnectorName(name); err != nil {
+		return fmt.Errorf("connector name %w", err)
+	}
+	if slices.Contains(reserved, name) {
+		return fmt.Errorf("connector name %q is reserved: it belongs to ctx or to pawl itself; use another, e.g. %q", name, name+"Tool")
+	}
+	return nil
+}
+
+// Registry holds the connectors by name and is the gate to them: see Read, Perform and Reconcile.
+// The zero value is not usable; it is safe for concurrent use.
+type Registry struct {
+	mu         sync.RWMutex
+	connectors map[string]Connector
+	late       func(Call, Outcome)
+
+	// schemas holds *compiled by "connector.operation".
+	schemas sync.Map
+}
+
+// NewRegistry makes a registry of the given connectors. It refuses what Add refuses.
+func NewRegistry(connectors ...Connector) (*Registry, error) {
+	r := &Registry{connectors: make(map[string]Connector, len(connectors))}
+	for _, c := range connectors {
+		if err := r.Add(c); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Add adds a connector. It refuses a name that is invalid, reserved or taken, and operations whose
+// name, kind or schema is unusable.
+func (r *Registry) Add(c Connector) error { return r.put(c, false) }
+
+// Replace adds a connector or takes the place of the one with its name, for connectors that come
+// and go while the engine runs. It refuses what Add refuses, but a taken name.
+func (r *Registry) Replace(c Connector) error { return r.put(c, true) }
+
+func (r *Registry) put(c Connector, replace bool) error {
+	if c == nil {
+		return errors.New("add connector: it is nil")
+	}
+	name := c.Name()
+	if err := ValidateName(name); err != nil {
+		return fmt.Errorf("add connector: %w", err)
+	}
+	if err := validateOperations(c.Operations()); err != nil {
+		return fmt.Errorf("add connector %s: %w", name, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, taken := r.connectors[name]; taken && !replace {
+		return fmt.Errorf("add connector %s: there is one of that name already", name)
+	}
+	r.connectors[name] = c
+	return nil
+}
+
+func validateOperations(operations []Operation) error {
+	seen := make(map[string]bool, len(operations))
+	for _, op := range operations {
+		if err := eventlog.ValidateConnectorName(op.Name); err != nil {
+			return fmt.Errorf("operation name %w", err)
+		}
+		if seen[op.Name] {
+			return fmt.Errorf("operation %s is listed twice", op.Name)
+		}
+		seen[op.Name] = true
+		switch op.Kind {
+		case List, Get:
+			if op.Reconciles {
+				return fmt.Errorf("operation %s is a read and cannot reconcile", op.Name)
+			}
+		case Mutate:
+		default:
+			return fmt.Errorf("operation %s has kind %q, want list, get or mutate", op.Name, op.Kind)
+		}
+		if _, err := CompileSchema(op.Schema); err != nil {
+			return fmt.Errorf("operation %s: %w", op.Name, err)
+		}
+	}
+	return nil
+}
+
+// Remove takes a connector away; calls to it fail as transient from then on. Unknown names are ignored.
+func (r *Registry) Remove(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.connectors, name)
+}
+
+// OnLate sets the function that gets the outcome of a mutation call which the registry had to
+// answer as Uncertain because it did not return in time, and which returned Applied or Failed
+// afterwards (F12). It is called from the call's own goroutine; set it before the first call.
+func (r *Registry) OnLate(late func(Call, Outcome)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.late = late
+}
+
+// Names lists the connectors, sorted.
+func (r *Registry) Names() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Sorted(maps.Keys(r.connectors))
+}
+
+// Connector looks a connector up by its name.
+func (r *Registry) Connector(name string) (Connector, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	c, ok := r.connectors[name]
+	return c, ok
+}
+
+// Operation looks up what a connector offers now.
+func (r *Registry) Operation(connector, operation string) (Operation, bool) {
+	_, op, ok := r.lookup(connector, operation)
+	return op, ok
+}
+
+func (r *Registry) lookup(connector, operation string) (Connector, Operation, bool) {
+	c, ok := r.Connector(connector)
+	if !ok {
+		return nil, Operation{}, false
+	}
+	for _, op := range c.Operations() {
+		if op.Name == operation {
+			return c, op, true
+		}
+	}
+	return c, Operation{}, false
+}
+
+// unknown describes a connector or operation that is not there (any more).
+func (r *Registry) unknown(call Call) *eventlog.Failure {
+	full := call.Connector + "." + call.Operation
+	hint := "start its connector, or see `pawl connectors`"
+	if similar := r.Similar(full); len(similar) > 0 {
+		hint = "did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return Failf(eventlog.Transient, CodeUnknown, "there is no operation %s now; %s", full, hint)
+}

@@ -1,0 +1,78 @@
+package connector
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// maxSimilar bounds how many names are suggested.
+const maxSimilar = 3
+
+// Similar suggests up to three existing names close to an unknown one, nearest first: operations
+// for `connector.operation`, connectors for a name without a dot. An operation of the right name in
+// another connector counts as close.
+func (r *Registry) Similar(name string) []string {
+	r.mu.RLock()
+	var candidates []string
+	for connector, c := range r.connectors {
+		if !strings.Contains(name, ".") {
+			candidates = append(candidates, connector)
+			continue
+		}
+		for _, op := range c.Operations() {
+			candidates = append(candidates, connector+"."+op.Name)
+		}
+	}
+	r.mu.RUnlock()
+	return nearest(name, candidates)
+}
+
+func nearest(name string, candidates []string) []string {
+	type scored struct {
+		name     string
+		distance int
+	}
+	// A name may differ in a quarter of its letters, at least in two.
+	most := max(2, len(name)/4)
+	_, operation, dotted := strings.Cut(name, ".")
+	var found []scored
+	for _, candidate := range candidates {
+		distance := editDistance(strings.ToLower(name), strings.ToLower(candidate))
+		if _, other, _ := strings.Cut(candidate, "."); dotted && strings.EqualFold(other, operation) {
+			distance = min(distance, most)
+		}
+		if distance <= most {
+			found = append(found, scored{candidate, distance})
+		}
+	}
+	slices.SortFunc(found, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, s := range found[:min(len(found), maxSimilar)] {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// editDistance counts the insertions, deletions and replacements (Levenshtein) that turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,194 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// scenario is a life of the orders workflow that a crash is put into.
+type scenario struct {
+	name  string
+	world func(*enginetest.World)
+	// effects is how many calls take effect in the end, consumed how many orders are consumed.
+	effects, consumed int
+}
+
+var orders = []string{"a", "b", "c"}
+
+var scenarios = []scenario{
+	{name: "all well", effects: 3, consumed: 3},
+	{name: "a definite transient failure first", effects: 3, consumed: 3, world: func(w *enginetest.World) {
+		first := true
+		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+			if first {
+				first = false
+				return connector.Outcome{Status: connector.Failed, Failure: enginetest.Failing(eventlog.Transient, "world.busy")}
+			}
+			return w.Apply(call)
+		})
+	}},
+	{name: "applied, but the answer is lost", effects: 3, consumed: 3, world: func(w *enginetest.World) {
+		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+			w.Apply(call)
+			return connector.Outcome{Status: connector.Uncertain}
+		})
+	}},
+	{name: "not applied, the answer is lost, known only later", effects: 3, consumed: 3, world: func(w *enginetest.World) {
+		lost, asked := map[string]bool{}, map[string]int{}
+		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+			if len(lost) == 0 {
+				lost[call.Key] = true
+				return connector.Outcome{Status: connector.Uncertain}
+			}
+			return w.Apply(call)
+		})
+		w.OnReconcile(func(call connector.Call) connector.Reconciliation {
+			if asked[call.Key]++; asked[call.Key] < 3 {
+				return connector.Reconciliation{Verdict: connector.VerdictRetry}
+			}
+			if w.Effects()[call.Key] > 0 {
+				return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: []byte(`{}`)}
+			}
+			return connector.Reconciliation{Verdict: connector.VerdictFailed}
+		})
+	}},
+}
+
+// A process that dies before or after any append leaves a log from which the next one reaches
+// the same end: each call took effect at most once, each order is consumed, nothing is orphaned,
+// and the stored fold is the full one.
+func TestCrashAtEveryAppend(t *testing.T) {
+	t.Parallel()
+	for _, sc := range scenarios {
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			whole := runScenario(t, sc, 0, enginetest.BeforeAppend)
+			if whole < 8 {
+				t.Fatalf("the scenario makes only %d appends", whole)
+			}
+			for at := 1; at <= whole; at++ {
+				for _, point := range []enginetest.CrashPoint{enginetest.BeforeAppend, enginetest.AfterAppend} {
+					t.Run(fmt.Sprintf("append %d point %d", at, point), func(t *testing.T) {
+						runScenario(t, sc, at, point)
+					})
+				}
+			}
+		})
+	}
+}
+
+// A process that dies inside the call, before or after its effect, never causes a second one.
+func TestCrashInsideCall(t *testing.T) {
+	t.Parallel()
+	for _, effect := range []bool{false, true} {
+		t.Run(fmt.Sprintf("effect %v", effect), func(t *testing.T) {
+			t.Parallel()
+			b := enginetest.New(t)
+			b.Config = engine.Config{Clock: enginetest.NewJumpClock(time.Hour), DrainTimeout: time.Nanosecond}
+			below := b.Log
+			log := enginetest.NewCrashLog(below, 0, enginetest.BeforeAppend)
+			b.Log = log
+			b.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+				if effect {
+					b.World.Apply(call)
+				}
+				log.Kill()
+				return connector.Outcome{Status: connector.Applied}
+			})
+			e := b.Start()
+			e.MustDeploy(ordersWorkflow)
+			e.MustPush("orders", "order.in", "a")
+			if err := e.Wait(); !errors.Is(err, eventlog.ErrClosed) {
+				t.Fatalf("the process did not die: %v", err)
+			}
+			b.Log = below
+			b.World.OnPerform(nil)
+			s := b.Start().Rest("orders")
+			if len(b.World.Effects()) != 1 || len(b.World.Twice()) > 0 {
+				t.Fatalf("effects %v", b.World.Effects())
+			}
+			if s.Blocked != nil || len(decide.Orphans(&s)) > 0 {
+				t.Fatalf("blocked %+v orphans %v", s.Blocked, decide.Orphans(&s))
+			}
+		})
+	}
+}
+
+func runScenario(t *testing.T, sc scenario, at int, point enginetest.CrashPoint) (appends int) {
+	t.Helper()
+	b := enginetest.NewOn(t, memlog.New(memlog.Config{}))
+	b.Config = engine.Config{Clock: enginetest.NewJumpClock(time.Hour), DrainTimeout: time.Nanosecond}
+	if sc.world != nil {
+		sc.world(b.World)
+	}
+	below := b.Log
+	log := enginetest.NewCrashLog(below, at, point)
+	b.Log = log
+	e := b.Start()
+	deployed := false
+	done := 0
+	drive := func(e *enginetest.Engine) {
+		if !deployed {
+			_, err := e.Deploy(t.Context(), enginetest.Tester, engine.DeployRequest{Source: ordersWorkflow, Filename: "orders.ts", GrantUsed: true})
+			if err != nil {
+				return
+			}
+			deployed = true
+		}
+		for ; done < len(orders); done++ {
+			item := decide.PushItem{MessageID: eventlog.MessageID(orders[done]), Title: "Order", Payload: []byte(`{"id":"` + orders[done] + `"}`)}
+			if _, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in", []decide.PushItem{item}); err != nil {
+				return
+			}
+		}
+	}
+	drive(e)
+	if at != 0 {
+		// It dies in its own work, or comes to rest a few appends earlier than the whole run did:
+		// how many there are depends on how pushes and runs fall together.
+		_ = e.RestOrDie()
+		_ = e.Stop()
+		b.Log = below
+		e = b.Start()
+		drive(e) // pushes that were not acknowledged are made again
+	}
+	s := e.Rest("orders")
+	check(t, b, sc, s)
+	_ = e.Stop()
+	b.MustAgree("orders")
+	return log.Appends()
+}
+
+func check(t *testing.T, b *enginetest.Bench, sc scenario, s projections.State) {
+	t.Helper()
+	if twice := b.World.Twice(); len(twice) > 0 {
+		t.Fatalf("took effect twice: %v", twice)
+	}
+	if got := len(b.World.Effects()); got != sc.effects {
+		t.Fatalf("%d effects, want %d: %v", got, sc.effects, b.Kinds("orders"))
+	}
+	if s.Blocked != nil || s.Maintenance != nil || s.CurrentRun() != nil || s.PendingRetry != "" || len(decide.Orphans(&s)) > 0 {
+		t.Fatalf("not at rest: %+v orphans %v\n%v", s.Workflow, decide.Orphans(&s), b.Kinds("orders"))
+	}
+	full := b.FullFold("orders")
+	consumed := 0
+	for _, e := range full.Events() {
+		if e.Topic == "order.in" && e.Status == eventlog.EventStatusConsumed {
+			consumed++
+		}
+	}
+	if consumed != sc.consumed {
+		t.Fatalf("%d consumed, want %d", consumed, sc.consumed)
+	}
+}

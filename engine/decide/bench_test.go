@@ -1,0 +1,248 @@
+package decide_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// fataler is what a test, a benchmark and a property have in common.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// bench holds one workflow as an engine does: live work in memory, everything else in a store.
+// After each transition all that is finished is evicted, so a decision that looks at history
+// without naming it fails at once.
+type bench struct {
+	t        fataler
+	state    projections.State
+	store    map[projections.Key]any
+	now      eventlog.Instant
+	engine   string
+	policies schedule.Policies
+	jitter   float64
+	hold     bool
+	actor    string
+	runs     int
+	sessions int
+	seq      uint64
+	last     decide.Decision
+	decided  bool              // set by do
+	seen     projections.State // what the last peek saw
+	phases   map[eventlog.RunID]eventlog.Phase
+	ended    map[eventlog.RunID]bool
+	started  map[eventlog.MutationID]bool
+}
+
+// workflow is the name of the one workflow under test.
+const workflow eventlog.WorkflowName = "w"
+
+var epoch = eventlog.At(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+
+func newBench(t fataler) *bench {
+	return &bench{
+		t: t, store: map[projections.Key]any{}, now: epoch, engine: "E1", policies: schedule.Default(), jitter: 0.5, actor: "alice",
+		phases: map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{}, started: map[eventlog.MutationID]bool{},
+	}
+}
+
+func (b *bench) next() decide.Todo { return decide.Next(&b.state, b.now, b.engine) }
+
+// do decides, folds, stores and evicts. It returns what Decide refused with.
+func (b *bench) do(cmd decide.Command) error {
+	b.t.Helper()
+	b.decided = true
+	s, known := b.state, decide.Known{}
+	for {
+		keys := decide.Names(&s, known, cmd)
+		if len(keys) == 0 {
+			break
+		}
+		for _, k := range keys {
+			if known[k] {
+				b.t.Fatalf("%T names %c %q twice", cmd, k.Kind, k.ID)
+			}
+			known[k] = true
+			if row, ok := b.store[k]; ok {
+				s = s.Hydrate(row)
+			}
+		}
+	}
+	env := decide.Env{
+		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, Hold: b.hold,
+		Run: eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
+		Actor: eventlog.Actor{Kind: "user", Name: b.actor}, NextDue: map[eventlog.Handler]eventlog.Instant{},
+	}
+	for _, h := range []eventlog.Handler{"p", "q"} {
+		env.NextDue[h] = b.now.Add(5 * time.Minute)
+	}
+	d, err := decide.Decide(s, workflow, env, known, cmd)
+	var refusal *decide.Refusal
+	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, decide.ErrStale) && !errors.Is(err, decide.ErrPrepareAgain) {
+		b.t.Fatalf("defect: %v", err)
+	}
+	b.last = d
+	if err != nil || d.Empty() {
+		return err
+	}
+	if d.Kind == "" {
+		b.t.Fatalf("%T gives a transition without a kind", cmd)
+	}
+	b.append(s, d.Transition(workflow, env))
+	return nil
+}
+
+// append folds the transition twice: on the state it was decided on, and as a replay does, on what
+// was in memory plus what the facts name.
+func (b *bench) append(s projections.State, t eventlog.Transition) {
+	b.t.Helper()
+	b.seq++
+	t.Revision, t.Prev = s.Head.Revision+1, s.Head.Hash
+	r := eventlog.Record{Position: eventlog.Position{Seq: b.seq}, Transition: t}
+	binary.BigEndian.PutUint64(r.Hash[:], b.seq)
+	next, err := projections.Apply(s, r)
+	if err != nil {
+		b.t.Fatalf("fold: %v", err)
+	}
+	replay := b.state
+	for {
+		before := len(replay.Keys())
+		for _, k := range projections.Needs(&replay, t.Facts) {
+			if row, ok := b.store[k]; ok {
+				replay = replay.Hydrate(row)
+			}
+		}
+		if len(replay.Keys()) == before {
+			break
+		}
+	}
+	replay, err = projections.Apply(replay, r)
+	if err != nil {
+		b.t.Fatalf("replay: %v", err)
+	}
+	for _, k := range next.Touched {
+		if !reflect.DeepEqual(next.Entity(k), replay.Entity(k)) {
+			b.t.Fatalf("replay gives another %c %q:\n%+v\n%+v", k.Kind, k.ID, replay.Entity(k), next.Entity(k))
+		}
+		b.store[k] = next.Entity(k)
+	}
+	for _, f := range t.Facts {
+		switch f := f.(type) {
+		case *eventlog.RunStarted:
+			b.runs++
+		case *eventlog.SessionStarted:
+			b.sessions++
+		case *eventlog.MutationStarted:
+			if b.started[f.Mutation] {
+				b.t.Fatalf("mutation %s is started twice", f.Mutation)
+			}
+			b.started[f.Mutation] = true
+		}
+	}
+	b.state = next.Evict(next.Keys())
+	b.check()
+}
+
+var reasons = []decide.Reason{
+	decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake, decide.ReasonBackoff, decide.ReasonUserPause, decide.ReasonApproval,
+	decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked, decide.ReasonStorage, decide.ReasonArchived,
+}
+
+// check asserts what holds in every state.
+func (b *bench) check() {
+	b.t.Helper()
+	s := &b.state
+	if orphans := decide.Orphans(s); len(orphans) > 0 {
+		b.t.Fatalf("orphaned reservations (Startup): %v", orphans)
+	}
+	for k, row := range b.store {
+		if run, ok := row.(*projections.Run); ok && k.Kind == projections.KindRun {
+			b.checkRun(run)
+		}
+	}
+	todo := b.next()
+	switch todo := todo.(type) {
+	case decide.StartRun:
+		if !b.hold {
+			b.t.Fatalf("the transition owes the start of %+v and does not list it", todo)
+		}
+	case decide.Wait:
+		if !slices.Contains(reasons, todo.Reason) {
+			b.t.Fatalf("wait for %q, which is not in the closed list", todo.Reason)
+		}
+		if todo.Until != 0 && todo.Until <= b.now {
+			b.t.Fatalf("wait until %s, which is past", todo.Until)
+		}
+	case nil:
+		b.t.Fatalf("Next has no answer")
+	}
+	current := s.CurrentRun()
+	if !b.hold && (s.Session != "") != (current != nil) {
+		b.t.Fatalf("session %q is open while the current run is %q (S7)", s.Session, s.Current)
+	}
+	if current != nil && s.PendingRetry != "" {
+		b.t.Fatalf("run %s is current while run %s owes a retry", s.Current, s.PendingRetry)
+	}
+	if retry := s.RetryRun(); retry != nil && retry.Mutation != "" {
+		m := s.Mutation(retry.Mutation)
+		if m == nil || m.Status.Unresolved() && s.Blocked == nil {
+			b.t.Fatalf("mutation %s of pending retry %s is %+v and the workflow is not blocked (F7)", retry.Mutation, retry.ID, m)
+		}
+	}
+	if current != nil && current.Status == eventlog.RunPausedApproval && s.Blocked == nil {
+		b.t.Fatalf("run %s awaits approval and the workflow is not blocked (O5)", current.ID)
+	}
+}
+
+// checkRun is R1, R2 and R15 over time.
+func (b *bench) checkRun(run *projections.Run) {
+	b.t.Helper()
+	if was, ok := b.phases[run.ID]; ok && was.After(run.Phase) {
+		b.t.Fatalf("run %s goes back from %s to %s (R1)", run.ID, was, run.Phase)
+	}
+	b.phases[run.ID] = run.Phase
+	if (run.Phase == eventlog.PhaseCommitted) != (run.Status == eventlog.RunStatusCommitted) {
+		b.t.Fatalf("run %s is %s in %s (R2)", run.ID, run.Status, run.Phase)
+	}
+	over := run.ID != b.state.Current
+	if over != (run.EndedAt != 0) {
+		b.t.Fatalf("run %s: over is %v, endedAt %s (R15)", run.ID, over, run.EndedAt)
+	}
+	if b.ended[run.ID] && !over {
+		b.t.Fatalf("run %s had ended and is current again (R15)", run.ID)
+	}
+	b.ended[run.ID] = over
+}
+
+// row returns an entity from memory or from the store.
+func (b *bench) row(k projections.Key) any {
+	if e := b.state.Entity(k); e != nil {
+		return e
+	}
+	return b.store[k]
+}
+
+func (b *bench) run(id eventlog.RunID) *projections.Run {
+	r, _ := b.row(projections.RunKey(id)).(*projections.Run)
+	return r
+}
+
+func (b *bench) event(topic eventlog.Topic, id eventlog.MessageID) *projections.TopicEvent {
+	e, _ := b.row(projections.EventKey(topic, id)).(*projections.TopicEvent)
+	return e
+}
+
+func (b *bench) mutation(id eventlog.MutationID) *projections.Mutation {
+	m, _ := b.row(projections.MutationKey(id)).(*projections.Mutation)
+	return m
+}

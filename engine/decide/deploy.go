@@ -1,0 +1,153 @@
+package decide
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+func (Tick) decide(*decision) error { return nil }
+
+// NextVersion is the version after current: a deploy raises MAJOR, a repair MINOR.
+func NextVersion(current eventlog.Version, repair bool) eventlog.Version {
+	if current == "" {
+		return "1.0"
+	}
+	a, b, _ := strings.Cut(string(current), ".")
+	major, _ := strconv.Atoi(a)
+	minor, _ := strconv.Atoi(b)
+	if repair {
+		return eventlog.Version(fmt.Sprintf("%d.%d", major, minor+1))
+	}
+	return eventlog.Version(fmt.Sprintf("%d.0", major+1))
+}
+
+func (c Deploy) decide(d *decision) error {
+	s := d.state()
+	exists := s.Version != ""
+	if exists && s.Archived {
+		return refuse(Conflict, "workflow.archived", "workflow %s is archived for good; deploy under another name", s.Name)
+	}
+	if c.Expected != nil && !exists {
+		return refuse(Conflict, "version.moved", "workflow %s is not deployed yet, so it does not run version %s", s.Name, *c.Expected)
+	}
+	if c.Expected != nil && *c.Expected != s.Version {
+		return refuse(Conflict, "version.moved", "workflow %s runs version %s, not %s", s.Name, s.Version, *c.Expected).
+			hint("look at the running source (pawl workflows show %s) and deploy again", s.Name)
+	}
+	if err := c.allowed(s); err != nil {
+		return err
+	}
+	if old := s.Script(s.Version); exists && !c.Repair && old != nil && old.SourceHash == c.SourceHash && samePins(old.Definition, c.Definition) {
+		// The bytes already running: no new version. A person who deploys them again still says
+		// that they are right (F9).
+		d.endMaintenance(true)
+		return nil
+	}
+	if held := Held(s, &c.Definition); held != nil {
+		return held
+	}
+	grants := c.Grants
+	if grants == nil {
+		grants = s.Grants
+	}
+	d.lead(&eventlog.WorkflowDeployed{
+		Version: NextVersion(s.Version, c.Repair), Filename: c.Filename, Source: c.Source, SourceHash: c.SourceHash,
+		Definition: c.Definition, Grants: grants, Repair: c.Repair, Note: c.Note,
+	})
+	for _, p := range c.Definition.Producers {
+		d.emit(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now}) // first run at deploy (S2)
+	}
+	for _, consumer := range c.Definition.Consumers {
+		d.emit(&eventlog.HandlerDirtied{Handler: consumer.Name}) // once at deploy, also of a new version (S3)
+	}
+	if d.err != nil {
+		return nil
+	}
+	d.endMaintenance(!c.Repair)
+	return nil
+}
+
+// allowed refuses a repair that nobody asked for: a late one would replace what a person has
+// deployed meanwhile (F9).
+func (c Deploy) allowed(s *projections.State) error {
+	switch {
+	case !c.Repair:
+		return nil
+	case c.Expected == nil:
+		return refuse(Invalid, "repair.version", "a repair must say which version it repairs")
+	case s.Maintenance == nil:
+		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair", s.Name).
+			hint("deploy the script instead (pawl deploy)")
+	}
+	return nil
+}
+
+// endMaintenance lets runs start again. An operator's plain redeploy also resets the budget, and
+// is what the hold of a spent one was waiting for (F9).
+func (d *decision) endMaintenance(plain bool) {
+	s := d.state()
+	if s.Maintenance != nil {
+		d.emit(&eventlog.MaintenanceLeft{})
+	}
+	if plain && s.RepairFailures > 0 {
+		d.emit(&eventlog.RepairCounted{})
+	}
+	if plain {
+		d.unblock(eventlog.BlockLogic)
+	}
+}
+
+// samePins reports whether a deploy would pin the same operations: if a tool has changed, the
+// same bytes are a new version, or its change could never be accepted.
+func samePins(a, b eventlog.Definition) bool {
+	return slices.EqualFunc(a.Operations, b.Operations, func(x, y eventlog.Operation) bool {
+		return x.Connector == y.Connector && x.Operation == y.Operation && x.Kind == y.Kind &&
+			bytes.Equal(x.Schema, y.Schema) && x.Reconciles == y.Reconciles && x.TimeoutMS == y.TimeoutMS
+	})
+}
+
+// decide of RepairRefused is F9: a refused repair counts too. Outside maintenance there was
+// nothing to repair, and nothing counts.
+func (c RepairRefused) decide(d *decision) error {
+	s := d.state()
+	if s.Maintenance == nil {
+		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair", s.Name)
+	}
+	d.escalate(s.Maintenance.Run, "a repair was refused: "+c.Reason)
+	return nil
+}
+
+// Held is O9: it refuses a definition without a consumer or subscription whose run holds
+// reservations, is past prepare or owes a retry. It returns nil when nothing stands against it.
+func Held(s *projections.State, def *eventlog.Definition) *Refusal {
+	for _, run := range []*projections.Run{s.CurrentRun(), s.RetryRun()} {
+		if run == nil || run.Type != eventlog.ConsumerHandler {
+			continue
+		}
+		held := s.Held(run)
+		if len(held) == 0 && run.Phase == eventlog.PhasePreparing {
+			continue // its prepare is dropped if it chooses what is gone
+		}
+		c, ok := def.Consumer(run.Handler)
+		if !ok {
+			return refuse(Conflict, CodeHolds, "run %s of consumer %s is not over and holds %d reserved events, so this version may not drop the consumer", run.ID, run.Handler, len(held)).
+				hint("keep consumer %s until the run is over (pawl why %s)", run.Handler, s.Name)
+		}
+		for _, e := range held {
+			if !subscribed(c, e.Topic) {
+				return refuse(Conflict, CodeHolds, "run %s of consumer %s holds events of topic %s, so this version may not drop the subscription", run.ID, run.Handler, e.Topic).
+					hint("keep the subscription until the run is over (pawl why %s)", s.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// CodeHolds is the code of a deploy that O9 refuses.
+const CodeHolds = "deploy.holds"

@@ -1,0 +1,24 @@
+// Package decide holds the rules: what a command does to a workflow, and what a workflow still
+// owes the world. It is pure: no context, clock, randomness, logger or I/O.
+//
+// [Decide] turns a state and a command into the facts of one transition. What a rule may know is
+// in its arguments: time, ids and chance come in [Env], history rows that the command names
+// ([Names]) are hydrated into the state and listed as [Known]. [Next] names the one thing that a
+// state still owes the world, or says what it waits for, from a closed list of reasons.
+//
+// A transition lists everything that became true: when the state after a command's facts owes
+// the start of a run, the same transition starts it. That happens in one place.
+//
+// A command that cannot be carried out is answered with a [Refusal] and changes nothing. The
+// outcome of work whose run is no longer active is [ErrStale] and dropped, except the settlement
+// of a mutation, which is always recorded.
+//
+// Guaranteed, and tested through random histories: a decision's facts can always be folded, also
+// by a replay that holds nothing but live work; no reservation is ever without a run that holds
+// it; no mutation starts twice; a state that owes a run never waits; and from every state that is
+// not archived good outcomes and a person's help lead to rest.
+//
+// Not guaranteed: that [Env] tells the truth. Ids must be fresh, and a clock that goes back delays
+// what is due. Nor that what a script returned fits into a transition: its size is checked by who
+// appends it.
+package decide

@@ -1,0 +1,226 @@
+package decide
+
+import (
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// What a person can do to topic events and their jobs (O7, J3, J4).
+type (
+	// SkipEvent ends an event unprocessed, whatever its job is doing, unless a mutation made for
+	// it is not resolved (O7).
+	SkipEvent struct {
+		Topic     eventlog.Topic
+		MessageID eventlog.MessageID
+		Reason    string
+	}
+	// CancelJob cancels a job that is not running (J4).
+	CancelJob struct {
+		Topic     eventlog.Topic
+		MessageID eventlog.MessageID
+		Reason    string
+	}
+	// RedriveJob makes a cancelled or discarded job available again (J3).
+	RedriveJob struct {
+		Topic     eventlog.Topic
+		MessageID eventlog.MessageID
+	}
+	// ChangeEvents does the same to many events in one transition. What cannot be done is listed
+	// in Decision.Bulk and is no error (J4). The caller bounds the number of items: a transition
+	// has a hard size.
+	ChangeEvents struct {
+		Action EventAction
+		Items  []eventlog.EventRef
+		Reason string
+	}
+	// CancelTopic cancels the topic's oldest pending events, at most Limit of them; zero means
+	// DefaultCancelLimit. Repeat it until Decision.Bulk says that none was updated.
+	CancelTopic struct {
+		Topic  eventlog.Topic
+		Limit  int
+		Reason string
+	}
+	// BulkResult answers a bulk command.
+	BulkResult struct {
+		Updated int    `json:"updated"`
+		Noop    []Noop `json:"noop"`
+	}
+	// Noop is an event that a bulk command left as it was.
+	Noop struct {
+		Topic     eventlog.Topic     `json:"topic"`
+		MessageID eventlog.MessageID `json:"messageId"`
+		Reason    string             `json:"reason"`
+	}
+)
+
+// EventAction is what ChangeEvents does.
+type EventAction string
+
+// The actions.
+const (
+	ActionSkip    EventAction = "skip"
+	ActionCancel  EventAction = "cancel"
+	ActionRedrive EventAction = "redrive"
+)
+
+// DefaultCancelLimit keeps the transition of a CancelTopic well below the size that fits.
+const DefaultCancelLimit = 1000
+
+func (c SkipEvent) names(_ *projections.State, want func(projections.Key)) {
+	want(projections.EventKey(c.Topic, c.MessageID))
+}
+
+func (c CancelJob) names(_ *projections.State, want func(projections.Key)) {
+	want(projections.EventKey(c.Topic, c.MessageID))
+}
+
+func (c RedriveJob) names(_ *projections.State, want func(projections.Key)) {
+	want(projections.EventKey(c.Topic, c.MessageID))
+}
+
+func (c ChangeEvents) names(_ *projections.State, want func(projections.Key)) {
+	for _, ref := range c.Items {
+		want(projections.EventKey(ref.Topic, ref.MessageID))
+	}
+}
+
+func (CancelTopic) names(*projections.State, func(projections.Key)) {}
+
+func (c SkipEvent) decide(d *decision) error {
+	return d.change(ActionSkip, eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}, c.Reason)
+}
+
+func (c CancelJob) decide(d *decision) error {
+	return d.change(ActionCancel, eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}, c.Reason)
+}
+
+func (c RedriveJob) decide(d *decision) error {
+	return d.change(ActionRedrive, eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}, "")
+}
+
+// change does it, or returns why not (a typed nil must not become an error).
+func (d *decision) change(action EventAction, ref eventlog.EventRef, reason string) error {
+	if no := d.changeEvent(action, ref, reason); no != nil {
+		return no
+	}
+	return nil
+}
+
+func (c ChangeEvents) decide(d *decision) error {
+	switch c.Action {
+	case ActionSkip, ActionCancel, ActionRedrive:
+	default:
+		return refuse(Invalid, "action.unknown", "action %q is none of skip, cancel, redrive", c.Action)
+	}
+	d.bulk = &BulkResult{Noop: []Noop{}}
+	if s := d.state(); s.Archived {
+		return archived(s)
+	}
+	for _, ref := range c.Items {
+		if no := d.changeEvent(c.Action, ref, c.Reason); no != nil {
+			d.bulk.Noop = append(d.bulk.Noop, Noop{ref.Topic, ref.MessageID, no.Message})
+		} else {
+			d.bulk.Updated++
+		}
+		if d.err != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c CancelTopic) decide(d *decision) error {
+	s := d.state()
+	d.bulk = &BulkResult{Noop: []Noop{}}
+	if s.Archived {
+		return archived(s)
+	}
+	limit := c.Limit
+	if limit <= 0 {
+		limit = DefaultCancelLimit
+	}
+	var refs []eventlog.EventRef
+	for e := range s.Pending(c.Topic) {
+		if len(refs) == limit {
+			break
+		}
+		refs = append(refs, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+	}
+	if len(refs) == 0 && !s.Definition().HasTopic(c.Topic) {
+		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint("its topics: %s", joinTopics(s.Definition().Topics))
+	}
+	for _, ref := range refs {
+		if no := d.changeEvent(ActionCancel, ref, c.Reason); no == nil {
+			d.bulk.Updated++
+		}
+	}
+	return nil
+}
+
+// changeEvent carries out the action on one event, or returns why it does not.
+func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason string) *Refusal {
+	s := d.state()
+	if s.Archived {
+		return archived(s)
+	}
+	e := d.event(ref.Topic, ref.MessageID)
+	if e == nil {
+		return refuse(NotFound, "event.unknown", "there is no event %q in topic %q", ref.MessageID, ref.Topic)
+	}
+	switch {
+	case action == ActionSkip && e.Status == eventlog.EventStatusReserved:
+		return d.skipReserved(e, reason)
+	case action != ActionRedrive && e.Status == eventlog.EventPending:
+		d.led(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
+		return nil
+	case action == ActionRedrive && (e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded):
+		d.led(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
+		d.dirtySubscriber(e.Topic)
+		return nil
+	}
+	possible := map[EventAction]string{
+		ActionSkip: "pending and reserved events can be skipped", ActionCancel: "available and retryable jobs can be cancelled",
+		ActionRedrive: "cancelled and discarded jobs can be redriven",
+	}[action]
+	return refuse(Conflict, "job.state", "the job is %s; only %s", e.Job(), possible)
+}
+
+// led emits a fact and lets the first such name the transition.
+func (d *decision) led(f eventlog.Fact) {
+	if d.kind == "" {
+		d.kind = f.FactType()
+	}
+	d.emit(f)
+}
+
+// skipReserved is O7 for an event that a run holds, in its order: an unresolved mutation is never
+// touched.
+func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refusal {
+	s := d.state()
+	run := s.Run(e.ReservedBy)
+	if run == nil {
+		return refuse(Conflict, "event.orphaned", "event %q of topic %q is reserved by run %q, which holds it no more; see the diagnostics", e.MessageID, e.Topic, e.ReservedBy)
+	}
+	skipped := &eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason}
+	m := s.Mutation(run.Mutation)
+	if run.Mutation == "" {
+		m = nil
+	}
+	why := "event " + string(e.MessageID) + " of topic " + string(e.Topic) + " was skipped by " + d.env.Actor.Name
+	switch {
+	case m != nil && m.Status.Unresolved():
+		return refuse(Conflict, "mutation.unresolved", "mutation unresolved: %s.%s, made for this event, is %s", m.Call.Connector, m.Call.Operation, m.Status).
+			hint("first settle it: pawl mutations show %s", m.ID)
+	case m != nil && m.Status == eventlog.MutationAwaitingApproval:
+		d.led(skipped)
+		d.withdraw(run, m, eventlog.ResolvedByUserSkip, why)
+	case !run.Phase.PastMutation():
+		d.led(skipped)
+		d.abort(run, "%s", why)
+	case e.SkipRequested:
+		return refuse(Conflict, "job.state", "the event is to be skipped already, when its run is over")
+	default:
+		d.led(&eventlog.EventSkipRequested{Topic: e.Topic, MessageID: e.MessageID})
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package decide
+
+import (
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// StatusOf is F2: the run's status by the failure's class.
+func StatusOf(class eventlog.Class) eventlog.RunStatus {
+	switch class {
+	case eventlog.Transient:
+		return eventlog.RunPausedTransient
+	case eventlog.Logic:
+		return eventlog.RunFailedLogic
+	case eventlog.Auth, eventlog.Permission, eventlog.Precondition:
+		return eventlog.RunPausedApproval
+	default:
+		return eventlog.RunFailedInternal
+	}
+}
+
+// known keeps the classes a closed list (F1): what nobody has classified is ours to explain.
+func known(class eventlog.Class) eventlog.Class {
+	switch class {
+	case eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth, eventlog.Precondition:
+		return class
+	}
+	return eventlog.Internal
+}
+
+// fail ends the active run with the failure: status (F2), disposition of its events (R16),
+// session (S7) and effect on the workflow (F7), all in this transition.
+func (d *decision) fail(run *projections.Run, f eventlog.Failure) {
+	f.Class = known(f.Class)
+	d.kind = "run.failed"
+	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
+	d.endSession(SessionFailed)
+	if d.dispose(run, f.Class) {
+		return // its jobs bear the failure; the workflow goes on (J2)
+	}
+	d.affect(run.ID, f)
+}
+
+// Aborted is the code of a run that ended without a fault of its own, before it sent anything.
+const Aborted = "run.aborted"
+
+// abort ends a run that has sent nothing, as if its worker had gone: no attempt fails, the
+// workflow is not held, a fresh run goes on.
+func (d *decision) abort(run *projections.Run, format string, args ...any) {
+	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed, Failure: *failure(eventlog.Transient, Aborted, format, args...)})
+	d.endSession(SessionFailed)
+	d.release(run, "")
+}
+
+// decide of FailRun never touches an open mutation: only its settlement may end such a run (F11).
+func (c FailRun) decide(d *decision) error {
+	run, ok := d.active(c.Run)
+	if !ok {
+		return ErrStale
+	}
+	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status.Unresolved() {
+		return ErrStale
+	}
+	f := c.Failure
+	if f.Class == "" {
+		f.Class = eventlog.Transient
+	}
+	f.Class = known(f.Class)
+	d.kind = "run.failed"
+	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
+	d.endSession(SessionFailed)
+	d.dispose(run, "") // our own trouble never counts against a job
+	d.affect(run.ID, f)
+	return nil
+}
+
+// dispose is R16, in its order. It reports whether job attempts took the failure (J2).
+func (d *decision) dispose(run *projections.Run, class eventlog.Class) (jobsTookIt bool) {
+	m := d.state().Mutation(run.Mutation)
+	switch {
+	case run.Mutation != "" && m != nil && m.Status.Unresolved(): // (a) before anything that looks at the phase
+		d.emit(&eventlog.RetrySet{Run: run.ID})
+	case run.Mutation != "" && m != nil && m.Status == eventlog.MutationAwaitingApproval: // (b)
+	case run.Phase.PastMutation(): // (c)
+		d.emit(&eventlog.RetrySet{Run: run.ID})
+	default: // (d)
+		return d.release(run, class)
+	}
+	return false
+}
+
+// release gives the run's events back. With a job limit, a definite transient or logic failure
+// counts against the jobs: they back off or are discarded, and the workflow goes on (J2). Class
+// is empty for a crash, which never discards (J6).
+func (d *decision) release(run *projections.Run, class eventlog.Class) (jobsTookIt bool) {
+	s := d.state()
+	if run.Type == eventlog.ProducerHandler {
+		// The poll is still owed: its next time was set when it started (F8, O8).
+		d.emit(&eventlog.HandlerScheduled{Handler: run.Handler, NextRunAt: d.env.Now})
+		return false
+	}
+	held := s.Held(run)
+	limit := d.consumer(run).MaxAttempts
+	counts := limit != nil && len(held) > 0 && (class == eventlog.Transient || class == eventlog.Logic)
+	for _, e := range held {
+		switch {
+		case e.SkipRequested:
+			d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+		case !counts:
+			d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+		case e.Failures >= *limit:
+			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+		default:
+			wait := schedule.JobBackoff(e.Failures+1, d.env.Jitter, d.env.Policies.Transient.Max)
+			// Never before the run's start: a clock that went back must not hide that it came due.
+			d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: max(d.env.Now, run.StartedAt).Add(wait)})
+		}
+	}
+	if h := d.state().Handler(run.Handler); h != nil && h.DirtyAt == 0 && len(held) > 0 && !counts {
+		d.emit(&eventlog.HandlerDirtied{Handler: run.Handler})
+	}
+	return counts
+}
+
+// affect is F7: what a failure does to the workflow. It never touches a person's pause.
+func (d *decision) affect(run eventlog.RunID, f eventlog.Failure) {
+	s := d.state()
+	p := d.env.Policies
+	if s.Archived {
+		return // nothing runs there any more
+	}
+	switch f.Class {
+	case eventlog.Transient:
+		attempt := 1
+		if s.Backoff != nil {
+			attempt = s.Backoff.Attempt + 1
+		}
+		if attempt > p.Transient.Retries {
+			d.block(eventlog.BlockTransient, run, "%d transient failures in a row, the last: %s", attempt, f.Message)
+			return
+		}
+		d.emit(&eventlog.BackoffStarted{Attempt: attempt, Until: d.env.Now.Add(p.Transient.Delay(attempt, d.env.Jitter))})
+	case eventlog.Logic:
+		if !d.escalate(run, f.Message) {
+			d.emit(&eventlog.MaintenanceEntered{Run: run})
+		}
+	case eventlog.Auth:
+		d.block(eventlog.BlockAuth, run, "%s", f.Message)
+	case eventlog.Permission:
+		d.block(eventlog.BlockPermission, run, "%s", f.Message)
+	case eventlog.Precondition:
+		d.block(eventlog.BlockPrecondition, run, "%s", f.Message)
+	default:
+		d.block(eventlog.BlockInternal, run, "%s", f.Message)
+	}
+}
+
+// escalate counts one more failure of the script or of its repair, and gives up on repairs when
+// the budget is spent (F9).
+func (d *decision) escalate(run eventlog.RunID, last string) bool {
+	failures := d.state().RepairFailures + 1
+	d.emit(&eventlog.RepairCounted{Failures: failures})
+	if failures < d.env.Policies.Repair.Budget {
+		return false
+	}
+	if d.state().Maintenance != nil {
+		d.emit(&eventlog.MaintenanceLeft{})
+	}
+	d.block(eventlog.BlockLogic, run, "the script failed %d times in a row, the last: %s", failures, last)
+	return true
+}
+
+// block sets the system's hold. A hold that only a person's resume may end stays in its place
+// (F12); Resume puts what is still true then behind it.
+func (d *decision) block(reason eventlog.BlockReason, run eventlog.RunID, format string, args ...any) {
+	if b := d.state().Blocked; b != nil && (b.Reason == eventlog.BlockContradiction || b.Reason == eventlog.BlockLoss) {
+		return
+	}
+	d.emit(&eventlog.WorkflowBlocked{Reason: reason, Message: failure("", "", format, args...).Message, Run: run})
+}
+
+func (d *decision) endSession(result string) {
+	if session := d.state().OpenSession(); session != nil {
+		d.emit(&eventlog.SessionEnded{Session: session.ID, Result: result})
+	}
+}
+
+// decide of Recover keeps R14 and S6: whoever started an active run, its worker is gone. Only an
+// open call of this very process is waited for.
+func (c Recover) decide(d *decision) error {
+	s := d.state()
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive && (run.Engine != d.env.Engine || run.StartRevision <= c.Found) {
+		m := s.Mutation(run.Mutation)
+		if own := run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight && m.Engine == d.env.Engine; !own {
+			d.crash(run)
+		}
+	}
+	s = d.state()
+	if s.Archived {
+		return nil
+	}
+	for _, c := range s.Definition().Consumers {
+		h := s.Handler(c.Name)
+		if h != nil && h.DirtyAt == 0 && oldestVisible(s, c, d.env.Now) != nil {
+			d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
+		}
+	}
+	return nil
+}
+
+func (d *decision) crash(run *projections.Run) {
+	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight {
+		f := failure(eventlog.Transient, "mutation.uncertain",
+			"the process stopped while %s.%s was in flight; whether it was applied is being found out", m.Call.Connector, m.Call.Operation)
+		d.leaveUncertain(run, m, *f)
+		return
+	}
+	d.lead(&eventlog.RunCrashed{Run: run.ID})
+	d.endSession(SessionFailed)
+	d.dispose(run, "")
+}

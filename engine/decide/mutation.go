@@ -1,0 +1,273 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// ReconcileMargin is how long after a call's deadline its outcome may first be asked for by
+// anyone but the caller: clocks differ and a last write may still be on its way.
+const ReconcileMargin = time.Second
+
+// Granted resolves a capability: the most specific of `connector.operation`, `connector.*` and `*`
+// wins; without any, reads are allowed and mutations ask. Only a mutation can wait for an answer
+// (O5), so a pattern's "ask" lets reads through, and an "ask" for exactly this read denies it:
+// nobody would ever be asked. An unknown grant denies.
+func Granted(grants map[string]eventlog.Grant, connector, operation string, mutates bool) eventlog.Grant {
+	exact := connector + "." + operation
+	for _, pattern := range []string{exact, connector + ".*", "*"} {
+		switch g, ok := grants[pattern]; {
+		case !ok:
+		case g == eventlog.GrantAllow:
+			return g
+		case g == eventlog.GrantAsk && mutates:
+			return g
+		case g == eventlog.GrantAsk && pattern != exact:
+			return eventlog.GrantAllow
+		default:
+			return eventlog.GrantDeny
+		}
+	}
+	if mutates {
+		return eventlog.GrantAsk
+	}
+	return eventlog.GrantAllow
+}
+
+func (c FinishMutate) decide(d *decision) error {
+	run, ok := d.active(c.Run)
+	if !ok || run.Mutation != "" || run.Phase != eventlog.PhaseMutating && run.Phase != eventlog.PhasePrepared {
+		return ErrStale
+	}
+	if c.Failure != nil {
+		d.fail(run, *c.Failure)
+		return nil
+	}
+	if c.Call == nil {
+		if run.Phase == eventlog.PhasePrepared {
+			d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutating})
+		}
+		d.passMutation(run.ID)
+		return d.emitNext(run.ID, d.consumer(run), nil)
+	}
+	call := *c.Call
+	call.UITitle = run.UITitle
+	id := eventlog.MutationID(run.ID)
+	switch Granted(d.state().Grants, call.Connector, call.Operation, true) {
+	case eventlog.GrantDeny:
+		d.fail(run, *failure(eventlog.Permission, "grant.denied", "workflow %s is not allowed to call %s.%s; an operator can change its grants", d.state().Name, call.Connector, call.Operation))
+	case eventlog.GrantAllow:
+		d.startMutation(run, id, call)
+	default:
+		d.lead(&eventlog.MutationApprovalRequested{Mutation: id, Run: run.ID, Call: call})
+		d.emit(&eventlog.RunSuspended{Run: run.ID})
+		if d.err == nil {
+			d.holdFor(d.state().Mutation(id), run.ID)
+		}
+	}
+	return nil
+}
+
+// startMutation is the barrier: once this is durable, the request may leave, until its deadline.
+func (d *decision) startMutation(run *projections.Run, id eventlog.MutationID, call eventlog.MutationCall) {
+	d.lead(&eventlog.MutationStarted{
+		Mutation: id, Run: run.ID, Call: call, Key: IdempotencyKey(d.state().Name, id),
+		Deadline: d.env.Now.Add(time.Duration(call.TimeoutMS) * time.Millisecond), Engine: d.env.Engine,
+	})
+}
+
+// IdempotencyKey is derived from the chain's first run, so every look at the same mutation
+// carries the same key.
+func IdempotencyKey(w eventlog.WorkflowName, id eventlog.MutationID) string {
+	return "pawl-" + string(w) + "-" + string(id)
+}
+
+// decide of SettleMutation always records what became of a known mutation, whatever the status of
+// its run. A final outcome is never changed (F12).
+func (c SettleMutation) decide(d *decision) error {
+	s := d.state()
+	m := s.Mutation(c.Mutation)
+	if m == nil {
+		d.demand(projections.MutationKey(c.Mutation))
+		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name, c.Mutation)
+	}
+	if m.Status.Final() {
+		return d.contradict(m, c)
+	}
+	if m.Status == eventlog.MutationAwaitingApproval {
+		return ErrStale // nothing was ever sent
+	}
+	run := s.Run(m.Run)
+	if run == nil {
+		d.demand(projections.RunKey(m.Run))
+		return nil
+	}
+	active := run.ID == s.Current && run.Status == eventlog.RunActive
+	switch {
+	case c.Outcome.Status == Applied:
+		d.applied(run, m, c, active)
+	case c.Outcome.Status == Failed:
+		d.failed(run, m, c, active)
+	case active:
+		d.leaveUncertain(run, m, uncertainty(c.Outcome.Failure))
+	case m.Status == eventlog.MutationNeedsReconcile && c.By == eventlog.ResolvedByReconcile:
+		d.askAgain(m, uncertainty(c.Outcome.Failure))
+	default:
+		// The call's own "not known" says nothing new, and the inline attempt does not count (F5).
+		return ErrStale
+	}
+	return nil
+}
+
+func (d *decision) applied(run *projections.Run, m *projections.Mutation, c SettleMutation, active bool) {
+	result := c.Outcome.Result
+	if result == nil {
+		result = []byte("null")
+	}
+	d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result, ResolvedBy: c.By})
+	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
+	if active {
+		// An inline settlement goes on in the same run (R15).
+		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
+		if consumer := d.consumer(run); !consumer.HasNext && d.err == nil {
+			d.err = CommitRun{Run: run.ID}.decide(d)
+			d.kind = "mutation.applied"
+		}
+		return
+	}
+	d.unblockUncertain()
+}
+
+func (d *decision) failed(run *projections.Run, m *projections.Mutation, c SettleMutation, active bool) {
+	f := *failure(eventlog.Internal, "mutation.failed", "%s.%s was not applied", m.Call.Connector, m.Call.Operation)
+	if c.Outcome.Failure != nil {
+		f = *c.Outcome.Failure
+		f.Class = known(f.Class)
+	}
+	fact := &eventlog.MutationFailed{Mutation: m.ID, Run: run.ID, Failure: f, ResolvedBy: c.By}
+	d.emit(fact)
+	defer func() { d.kind = fact.FactType() }()
+	if active {
+		d.fail(d.state().Run(run.ID), f)
+		return
+	}
+	if d.undo(run, f.Class) {
+		return
+	}
+	// Being settled unblocks by itself (O4), so its class makes no new hold; a fresh run meets the
+	// cause again if it lasts. Only not in a hurry.
+	if f.Class != eventlog.Transient {
+		f = *failure(eventlog.Transient, f.Code, "%s", f.Message)
+	}
+	d.affect(run.ID, f)
+}
+
+// undo gives back what an ended run held once its mutation is known not to have happened: its
+// events are free and a fresh run may take them (F5, O1).
+func (d *decision) undo(run *projections.Run, class eventlog.Class) (jobsTookIt bool) {
+	jobsTookIt = d.release(run, class)
+	if d.state().PendingRetry == run.ID {
+		d.emit(&eventlog.RetryCleared{Run: run.ID})
+	}
+	d.unblockUncertain()
+	return jobsTookIt
+}
+
+// unblockUncertain ends the hold of an uncertain mutation; no other hold, and no person's pause.
+func (d *decision) unblockUncertain() {
+	d.unblock(eventlog.BlockReconcile, eventlog.BlockIndeterminate)
+}
+
+// unblock ends the system's hold if it is for one of the reasons.
+func (d *decision) unblock(reasons ...eventlog.BlockReason) {
+	if b := d.state().Blocked; b != nil && slices.Contains(reasons, b.Reason) {
+		d.emit(&eventlog.WorkflowUnblocked{})
+	}
+}
+
+// leaveUncertain ends the active run whose mutation may or may not have happened: events stay
+// reserved, the workflow is held, and finding out goes on in the background (R16a, F5).
+func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation, f eventlog.Failure) {
+	d.kind = "run.failed"
+	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
+	d.endSession(SessionFailed)
+	if m.Call.Reconciles && d.env.Policies.Reconcile.Attempts > 0 {
+		d.emit(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: d.firstReconcile(m), Failure: f})
+		d.holdFor(m, run.ID)
+	} else {
+		d.leaveIndeterminate(m, run.ID, f)
+	}
+	d.dispose(run, "")
+}
+
+// firstReconcile lies past the call's own deadline by wall clock, and as long again after the
+// record was first read, whichever is later: the caller's clock may be behind.
+func (d *decision) firstReconcile(m *projections.Mutation) eventlog.Instant {
+	timeout := time.Duration(m.Call.TimeoutMS) * time.Millisecond
+	byClock := m.Deadline.Add(ReconcileMargin)
+	if m.Engine == d.env.Engine {
+		// Our own call has ended: its deadline alone counts, plus the usual wait.
+		return max(byClock, d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
+	}
+	return max(byClock, d.env.Now.Add(timeout+ReconcileMargin))
+}
+
+// askAgain counts a background attempt that found nothing out (F5).
+func (d *decision) askAgain(m *projections.Mutation, f eventlog.Failure) {
+	attempt := m.ReconcileAttempts + 1
+	if attempt >= d.env.Policies.Reconcile.Attempts {
+		d.leaveIndeterminate(m, m.Run, f)
+		d.kind = "mutation.left_indeterminate"
+		return
+	}
+	wait := d.env.Policies.Reconcile.Delay(attempt+1, d.env.Jitter)
+	d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: attempt, At: d.env.Now.Add(wait), Failure: f})
+}
+
+func (d *decision) leaveIndeterminate(m *projections.Mutation, run eventlog.RunID, f eventlog.Failure) {
+	d.emit(&eventlog.MutationLeftIndeterminate{Mutation: m.ID, Failure: f})
+	d.holdFor(m, run)
+}
+
+// holdFor blocks the workflow for a mutation that is not settled, by its status now.
+func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
+	m = d.state().Mutation(m.ID)
+	switch m.Status {
+	case eventlog.MutationAwaitingApproval:
+		d.block(eventlog.BlockApproval, run, "%s.%s awaits approval", m.Call.Connector, m.Call.Operation)
+	case eventlog.MutationIndeterminate:
+		d.block(eventlog.BlockIndeterminate, run, "nobody can say whether %s.%s was applied; a person must look and resolve mutation %s", m.Call.Connector, m.Call.Operation, m.ID)
+	default:
+		d.block(eventlog.BlockReconcile, run, "%s.%s may or may not have been applied; its connector is being asked", m.Call.Connector, m.Call.Operation)
+	}
+}
+
+// contradict notes a late answer that differs from a final outcome: nothing changes but that the
+// workflow stops for a person (F12).
+func (d *decision) contradict(m *projections.Mutation, c SettleMutation) error {
+	outcome := ""
+	switch {
+	case c.Outcome.Status == Applied && m.Status != eventlog.MutationStatusApplied:
+		outcome = "applied"
+	case c.Outcome.Status == Failed && m.Status != eventlog.MutationStatusFailed:
+		outcome = "failed"
+	default:
+		return ErrStale
+	}
+	if m.Contradiction == outcome {
+		return ErrStale
+	}
+	d.lead(&eventlog.MutationContradicted{Mutation: m.ID, Outcome: outcome, Result: c.Outcome.Result, Failure: c.Outcome.Failure})
+	d.block(eventlog.BlockContradiction, m.Run, "mutation %s is recorded as %s, but a late answer says %s", m.ID, m.Status, outcome)
+	return nil
+}
+
+func uncertainty(f *eventlog.Failure) eventlog.Failure {
+	if f != nil {
+		return *f
+	}
+	return *failure(eventlog.Transient, "mutation.uncertain", "the call's outcome is not known")
+}

@@ -1,0 +1,260 @@
+package decide
+
+import (
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Todo is the one thing that a state owes the world.
+type Todo interface{ todo() }
+
+type (
+	// StartRun: a retry, a consumer or a producer is due.
+	StartRun struct {
+		Handler eventlog.Handler
+		Type    eventlog.HandlerType
+		// RetryOf is the ended run whose `next` is still owed (R15).
+		RetryOf eventlog.RunID
+	}
+	// CrashRun: the active run's worker is gone; record that (R14).
+	CrashRun struct{ Run eventlog.RunID }
+	// RunProducer: poll the outside.
+	RunProducer struct{ Run eventlog.RunID }
+	// RunPrepare: choose inputs.
+	RunPrepare struct{ Run eventlog.RunID }
+	// RunMutate: let the script name its call.
+	RunMutate struct{ Run eventlog.RunID }
+	// RunNext: publish and save state.
+	RunNext struct{ Run eventlog.RunID }
+	// AwaitCall: this process's own call is open; its settlement will come.
+	AwaitCall struct{ Mutation eventlog.MutationID }
+	// ReconcileMutation: ask what became of an uncertain call; never send it.
+	ReconcileMutation struct{ Mutation eventlog.MutationID }
+	// Wait: nothing is owed until Until (zero: until something happens).
+	Wait struct {
+		Reason Reason
+		Until  eventlog.Instant
+		// Subject names the run, mutation or handler that is waited for.
+		Subject string
+	}
+)
+
+func (StartRun) todo()          {}
+func (CrashRun) todo()          {}
+func (RunProducer) todo()       {}
+func (RunPrepare) todo()        {}
+func (RunMutate) todo()         {}
+func (RunNext) todo()           {}
+func (AwaitCall) todo()         {}
+func (ReconcileMutation) todo() {}
+func (Wait) todo()              {}
+
+// Reason says why a workflow is not moving. The list is closed: `pawl why` renders it.
+type Reason string
+
+// The reasons for waiting.
+const (
+	ReasonIdle          Reason = "idle"          // nothing to do until something arrives
+	ReasonScheduled     Reason = "scheduled"     // a producer's next time
+	ReasonWake          Reason = "wake"          // a consumer's wakeAt
+	ReasonBackoff       Reason = "backoff"       // after a transient failure, or a job's own retry time
+	ReasonUserPause     Reason = "userPause"     // a person paused it
+	ReasonApproval      Reason = "approval"      // a mutation awaits approval
+	ReasonReconcile     Reason = "reconcileDue"  // the next attempt to find out about a mutation
+	ReasonIndeterminate Reason = "indeterminate" // only a person can say what became of a mutation
+	ReasonMaintenance   Reason = "maintenance"   // the script needs a repair
+	ReasonBlocked       Reason = "blocked"       // a system hold, by class or contradiction
+	ReasonStorage       Reason = "storage"       // the log cannot be written
+	ReasonArchived      Reason = "archived"      // stopped for good
+)
+
+// Next names what the state owes the world at now, as seen by the named engine. It is total: one
+// answer for every state.
+func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
+		return nextOfRun(s, run, engine)
+	}
+	// Finding out about a mutation goes on whatever else holds the workflow: it sends nothing.
+	if run := s.RetryRun(); run != nil {
+		if m := s.Mutation(run.Mutation); m != nil && m.Status.Unresolved() {
+			switch {
+			case m.Status == eventlog.MutationIndeterminate:
+				return Wait{Reason: ReasonIndeterminate, Subject: string(m.ID)}
+			case m.Status == eventlog.MutationInFlight && m.Engine == engine:
+				return AwaitCall{Mutation: m.ID}
+			case m.ReconcileAt > now:
+				return Wait{Reason: ReasonReconcile, Until: m.ReconcileAt, Subject: string(m.ID)}
+			default:
+				return ReconcileMutation{Mutation: m.ID}
+			}
+		}
+	}
+	if run := s.CurrentRun(); run != nil {
+		return Wait{Reason: ReasonApproval, Subject: string(run.Mutation)}
+	}
+	switch {
+	case s.Archived:
+		return Wait{Reason: ReasonArchived}
+	case s.UserPaused:
+		return Wait{Reason: ReasonUserPause}
+	case s.Blocked != nil:
+		return Wait{Reason: ReasonBlocked, Subject: string(s.Blocked.Run)}
+	case s.Maintenance != nil:
+		return Wait{Reason: ReasonMaintenance, Subject: string(s.Maintenance.Run)}
+	case s.Backoff != nil && s.Backoff.Until > now:
+		return Wait{Reason: ReasonBackoff, Until: s.Backoff.Until}
+	}
+	if start, ok := due(s, now); ok {
+		return start
+	}
+	return soonest(s, now)
+}
+
+func nextOfRun(s *projections.State, run *projections.Run, engine string) Todo {
+	if run.Engine != engine {
+		return CrashRun{Run: run.ID}
+	}
+	switch run.Phase {
+	case eventlog.PhasePending, eventlog.PhaseExecuting:
+		return RunProducer{Run: run.ID}
+	case eventlog.PhasePreparing:
+		return RunPrepare{Run: run.ID}
+	case eventlog.PhasePrepared, eventlog.PhaseMutating:
+		// The mutation's state is looked at before the phase: an open call is never made again.
+		if m := s.Mutation(run.Mutation); run.Mutation != "" && m != nil {
+			return AwaitCall{Mutation: m.ID}
+		}
+		return RunMutate{Run: run.ID}
+	default:
+		return RunNext{Run: run.ID}
+	}
+}
+
+// due picks the run to start (S1): a pending retry, then consumers by their oldest pending
+// event, then producers. After a session that hit its bound, due producers go first (S7).
+func due(s *projections.State, now eventlog.Instant) (StartRun, bool) {
+	if run := s.RetryRun(); run != nil {
+		return StartRun{Handler: run.Handler, Type: run.Type, RetryOf: run.ID}, true
+	}
+	def := s.Definition()
+	if session := s.OpenSession(); session != nil && session.ProducersFirst {
+		if p, ok := dueProducer(s, def, session.StartedAt); ok {
+			return p, true
+		}
+	}
+	var best eventlog.Handler
+	var oldest projections.Ordinal
+	for _, c := range def.Consumers {
+		h := s.Handler(c.Name)
+		if h == nil || !consumerDue(s, c, h, now) {
+			continue
+		}
+		at := projections.Ordinal{Seq: ^uint64(0)}
+		if e := oldestVisible(s, c, now); e != nil {
+			at = e.Created
+		}
+		if best == "" || at.Before(oldest) {
+			best, oldest = c.Name, at
+		}
+	}
+	if best != "" {
+		return StartRun{Handler: best, Type: eventlog.ConsumerHandler}, true
+	}
+	return dueProducer(s, def, now)
+}
+
+func dueProducer(s *projections.State, def *eventlog.Definition, now eventlog.Instant) (StartRun, bool) {
+	var best *projections.Handler
+	for _, p := range def.Producers {
+		h := s.Handler(p.Name)
+		if h != nil && h.NextRunAt != 0 && h.NextRunAt <= now && (best == nil || h.NextRunAt < best.NextRunAt) {
+			best = h
+		}
+	}
+	if best == nil {
+		return StartRun{}, false
+	}
+	return StartRun{Handler: best.Name, Type: eventlog.ProducerHandler}, true
+}
+
+// consumerDue is S3 and S4: something new to look at, wakeAt reached, or a job's retry time come.
+func consumerDue(s *projections.State, c eventlog.Consumer, h *projections.Handler, now eventlog.Instant) bool {
+	return h.DirtyAt > 0 || h.WakeAt != 0 && h.WakeAt <= now || retryDue(s, c, h.LookedAt, now)
+}
+
+func retryDue(s *projections.State, c eventlog.Consumer, looked, now eventlog.Instant) bool {
+	for e := range s.Scheduled(looked) {
+		if e.ScheduledAt > now {
+			return false
+		}
+		if subscribed(c, e.Topic) {
+			return true
+		}
+	}
+	return false
+}
+
+func subscribed(c eventlog.Consumer, topic eventlog.Topic) bool {
+	for _, t := range c.Subscribe {
+		if t == topic {
+			return true
+		}
+	}
+	return false
+}
+
+func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Instant) *projections.TopicEvent {
+	var oldest *projections.TopicEvent
+	for _, topic := range c.Subscribe {
+		for e := range s.Pending(topic) {
+			if !e.Visible(now) {
+				continue
+			}
+			if oldest == nil || e.Created.Before(oldest.Created) {
+				oldest = e
+			}
+			break
+		}
+	}
+	return oldest
+}
+
+// soonest finds what time itself will bring.
+func soonest(s *projections.State, now eventlog.Instant) Wait {
+	wait := Wait{Reason: ReasonIdle}
+	consider := func(at eventlog.Instant, reason Reason, subject string) {
+		if at > now && (wait.Until == 0 || at < wait.Until) {
+			wait = Wait{Reason: reason, Until: at, Subject: subject}
+		}
+	}
+	def := s.Definition()
+	for _, p := range def.Producers {
+		if h := s.Handler(p.Name); h != nil {
+			consider(h.NextRunAt, ReasonScheduled, string(p.Name))
+		}
+	}
+	for _, c := range def.Consumers {
+		if h := s.Handler(c.Name); h != nil {
+			consider(h.WakeAt, ReasonWake, string(c.Name))
+		}
+	}
+	for e := range s.Scheduled(now) {
+		if _, ok := def.Subscriber(e.Topic); ok {
+			consider(e.ScheduledAt, ReasonBackoff, string(e.MessageID))
+			break
+		}
+	}
+	return wait
+}
+
+// Orphans lists reserved events that neither an active run, nor a pending retry, nor a run
+// awaiting approval holds. There must be none; they are shown, never repaired silently (Startup).
+func Orphans(s *projections.State) []eventlog.EventRef {
+	var orphans []eventlog.EventRef
+	for _, e := range s.Events() {
+		if e.Status == eventlog.EventStatusReserved && (e.ReservedBy == "" || e.ReservedBy != s.Current && e.ReservedBy != s.PendingRetry) {
+			orphans = append(orphans, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+		}
+	}
+	return orphans
+}

@@ -1,0 +1,268 @@
+package decide
+
+import (
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// What a person can do to a workflow. Each is a transition with the actor's name (O10).
+type (
+	// RunNow queues every producer (S5).
+	RunNow struct{}
+	// Pause holds the workflow at the next run boundary (O6).
+	Pause struct{}
+	// Resume ends the pause and clears the system's hold, except an unresolved mutation (O6).
+	Resume struct{}
+	// Archive stops the workflow for good (O6).
+	Archive struct{}
+	// SetGrants replaces the workflow's grants.
+	SetGrants struct{ Grants map[string]eventlog.Grant }
+	// Approve lets exactly the recorded call leave (O5).
+	Approve struct {
+		Mutation eventlog.MutationID
+		// ParamsHash, if set, must be the recorded one: what the person looked at.
+		ParamsHash string
+	}
+	// Reject goes on without the call (O5).
+	Reject struct{ Mutation eventlog.MutationID }
+	// Resolve says what became of an indeterminate mutation (O1-O4).
+	Resolve struct {
+		Mutation   eventlog.MutationID
+		Resolution Resolution
+	}
+)
+
+// Resolution is a person's word on an indeterminate mutation.
+type Resolution string
+
+// The resolutions. "It happened" is not offered (O4).
+const (
+	DidNotHappen Resolution = "did_not_happen" // O1
+	Skip         Resolution = "skip"           // O2
+	TryAgain     Resolution = "try_again"      // O3
+)
+
+func (RunNow) names(*projections.State, func(projections.Key))    {}
+func (Pause) names(*projections.State, func(projections.Key))     {}
+func (Resume) names(*projections.State, func(projections.Key))    {}
+func (Archive) names(*projections.State, func(projections.Key))   {}
+func (SetGrants) names(*projections.State, func(projections.Key)) {}
+func (c Approve) names(_ *projections.State, want func(projections.Key)) {
+	want(projections.MutationKey(c.Mutation))
+}
+
+func (c Reject) names(s *projections.State, want func(projections.Key)) {
+	want(projections.MutationKey(c.Mutation))
+	namesOfCommit(s, s.Current, want)
+}
+
+func (c Resolve) names(_ *projections.State, want func(projections.Key)) {
+	want(projections.MutationKey(c.Mutation))
+}
+
+func archived(s *projections.State) *Refusal {
+	return refuse(Conflict, "workflow.archived", "workflow %s is archived", s.Name)
+}
+
+func (RunNow) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return archived(s)
+	}
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
+		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler, run.Status).
+			hint("wait for it, or look at it: pawl why %s", s.Name)
+	}
+	for _, p := range s.Definition().Producers {
+		d.lead(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now})
+	}
+	return nil
+}
+
+func (Pause) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return archived(s)
+	}
+	if !s.UserPaused {
+		d.lead(&eventlog.WorkflowPaused{})
+	}
+	return nil
+}
+
+func (Resume) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return archived(s)
+	}
+	if s.UserPaused {
+		d.lead(&eventlog.WorkflowResumed{})
+	}
+	if b := s.Blocked; b != nil && b.Reason != eventlog.BlockReconcile && b.Reason != eventlog.BlockIndeterminate && b.Reason != eventlog.BlockApproval {
+		d.emit(&eventlog.WorkflowUnblocked{})
+		// What a contradiction stood in front of holds on.
+		if run := s.RetryRun(); run != nil {
+			if m := s.Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status.Unresolved() {
+				d.holdFor(m, run.ID)
+			}
+		}
+		if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunPausedApproval {
+			d.holdFor(s.Mutation(run.Mutation), run.ID)
+		}
+	}
+	if s.Backoff != nil {
+		d.emit(&eventlog.BackoffCleared{}) // resume restarts the budget (F8)
+	}
+	if s.RepairFailures > 0 {
+		d.emit(&eventlog.RepairCounted{}) // and that of repairs (F9)
+	}
+	return nil
+}
+
+// decide of Archive lets nothing leave any more: a call that awaits approval is refused, a run
+// that has not come to its call is aborted. What may have left already is settled as ever, and a
+// run past its mutation completes (O6, O7).
+func (Archive) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return nil
+	}
+	d.lead(&eventlog.WorkflowArchived{})
+	run := s.CurrentRun()
+	if run == nil || run.Phase.PastMutation() {
+		return nil
+	}
+	m := s.Mutation(run.Mutation)
+	switch {
+	case run.Mutation == "" || m == nil:
+		d.abort(run, "the workflow was archived")
+	case m.Status == eventlog.MutationAwaitingApproval:
+		d.withdraw(run, m, eventlog.ResolvedByUserReject, "the workflow was archived")
+	}
+	return nil
+}
+
+// withdraw ends a call that awaits approval, and its run: nothing has left (O7).
+func (d *decision) withdraw(run *projections.Run, m *projections.Mutation, by, why string) {
+	d.emit(&eventlog.MutationFailed{
+		Mutation: m.ID, Run: run.ID, ResolvedBy: by,
+		Failure: *failure(eventlog.Transient, Aborted, "%s.%s was never sent: %s", m.Call.Connector, m.Call.Operation, why),
+	})
+	d.abort(run, "%s", why)
+	d.unblock(eventlog.BlockApproval)
+}
+
+func (c SetGrants) decide(d *decision) error {
+	if s := d.state(); s.Archived {
+		return archived(s)
+	}
+	d.lead(&eventlog.WorkflowGranted{Grants: c.Grants})
+	return nil
+}
+
+func (d *decision) mutation(id eventlog.MutationID) (*projections.Mutation, error) {
+	if m := d.state().Mutation(id); m != nil {
+		return m, nil
+	}
+	d.demand(projections.MutationKey(id))
+	return nil, refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", d.state().Name, id)
+}
+
+func (c Approve) decide(d *decision) error {
+	m, run, err := d.awaiting(c.Mutation, "approved")
+	if err != nil {
+		return err
+	}
+	s := d.state()
+	if d.env.Hold {
+		return refuse(Conflict, "engine.held", "nothing may leave workflow %s now: the engine is stopping or short of space", s.Name).hint("approve it again later")
+	}
+	if s.UserPaused {
+		return refuse(Conflict, "workflow.paused", "workflow %s is paused; nothing may leave it", s.Name).hint("pawl resume %s", s.Name)
+	}
+	if c.ParamsHash != "" && c.ParamsHash != m.Call.ParamsHash {
+		return refuse(Conflict, "approval.changed", "mutation %s awaits approval of other parameters (hash %s)", m.ID, m.Call.ParamsHash)
+	}
+	// One transition, and the barrier: a crash after it is a crash in flight.
+	d.emit(&eventlog.MutationApproved{Mutation: m.ID, ParamsHash: m.Call.ParamsHash})
+	d.emit(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
+	d.unblock(eventlog.BlockApproval)
+	d.startMutation(run, m.ID, m.Call)
+	return nil
+}
+
+func (c Reject) decide(d *decision) error {
+	m, run, err := d.awaiting(c.Mutation, "rejected")
+	if err != nil {
+		return err
+	}
+	d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserReject})
+	d.emit(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
+	d.unblock(eventlog.BlockApproval)
+	d.skipHeld(run, "rejected")
+	d.passMutation(run.ID)
+	err = d.emitNext(run.ID, d.consumer(run), nil)
+	d.kind = "mutation.skipped"
+	return err
+}
+
+func (d *decision) awaiting(id eventlog.MutationID, verb string) (*projections.Mutation, *projections.Run, error) {
+	m, err := d.mutation(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	run := d.state().CurrentRun()
+	if m.Status != eventlog.MutationAwaitingApproval || run == nil || run.Mutation != m.ID {
+		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s", m.ID, m.Status, verb)
+	}
+	return m, run, nil
+}
+
+// skipHeld ends the run's events as skipped in this transition; they stay skipped even if next
+// fails (O2).
+func (d *decision) skipHeld(run *projections.Run, reason string) {
+	for _, e := range d.state().Held(run) {
+		d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason})
+	}
+}
+
+func (c Resolve) decide(d *decision) error {
+	m, err := d.mutation(c.Mutation)
+	if err != nil {
+		return err
+	}
+	s := d.state()
+	if m.Status != eventlog.MutationIndeterminate {
+		return refuse(Conflict, "mutation.state", "mutation %s is %s; only an indeterminate one can be resolved by a person", m.ID, m.Status)
+	}
+	run := s.Run(m.Run)
+	if run == nil || s.PendingRetry != run.ID {
+		return refuse(Conflict, "mutation.state", "mutation %s is not held by a run of %s", m.ID, s.Name)
+	}
+	switch c.Resolution {
+	case DidNotHappen:
+		d.lead(&eventlog.MutationFailed{
+			Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserFailed,
+			Failure: *failure(eventlog.Transient, "mutation.assertedFailed", "%s says that %s.%s did not happen", d.env.Actor.Name, m.Call.Connector, m.Call.Operation),
+		})
+		d.undo(run, "")
+	case Skip:
+		d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
+		d.skipHeld(run, "mutation skipped")
+		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
+		d.unblockUncertain()
+	case TryAgain:
+		if !m.Call.Reconciles {
+			return refuse(Conflict, "mutation.noReconcile", "%s.%s cannot be asked what became of it", m.Call.Connector, m.Call.Operation).
+				hint("find out yourself, then: pawl resolve %s --did-not-happen or --skip", m.ID)
+		}
+		f := uncertainty(m.Failure)
+		// Never before the call's own end: an answer then could still be overtaken by it.
+		at := max(d.env.Now, m.Deadline.Add(ReconcileMargin))
+		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f})
+		d.holdFor(m, run.ID)
+	default:
+		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_not_happen, skip, try_again", c.Resolution)
+	}
+	return nil
+}

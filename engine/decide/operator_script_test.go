@@ -1,0 +1,127 @@
+package decide_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// operatorCommand reads what a person or the outside asks for.
+func operatorCommand(w words) (decide.Command, error) {
+	one := eventlog.EventRef{}
+	if len(w.bare) > 0 {
+		one = refs(w.bare[:1])[0]
+	}
+	m := eventlog.MutationID(w.first())
+	switch w.verb {
+	case "deploy":
+		return nil, nil
+	case "repair-refused":
+		return decide.RepairRefused{Reason: "it renames the workflow"}, nil
+	case "push":
+		topic := eventlog.Topic(w.named["topic"])
+		if topic == "" {
+			topic = "in"
+		}
+		title := w.named["title"]
+		if title == "" {
+			title = "T"
+		}
+		c := decide.Push{Topic: topic}
+		for _, id := range w.bare {
+			c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: title, Payload: []byte(`1`)})
+		}
+		return c, nil
+	case "run-now":
+		return decide.RunNow{}, nil
+	case "pause":
+		return decide.Pause{}, nil
+	case "resume":
+		return decide.Resume{}, nil
+	case "archive":
+		return decide.Archive{}, nil
+	case "grant":
+		grants := map[string]eventlog.Grant{}
+		for k, v := range w.named {
+			grants[k] = eventlog.Grant(v)
+		}
+		return decide.SetGrants{Grants: grants}, nil
+	case "approve":
+		return decide.Approve{Mutation: m, ParamsHash: w.named["hash"]}, nil
+	case "reject":
+		return decide.Reject{Mutation: m}, nil
+	case "did-not-happen":
+		return decide.Resolve{Mutation: m, Resolution: decide.DidNotHappen}, nil
+	case "skip-mutation":
+		return decide.Resolve{Mutation: m, Resolution: decide.Skip}, nil
+	case "try-again":
+		return decide.Resolve{Mutation: m, Resolution: decide.TryAgain}, nil
+	case "skip":
+		return decide.SkipEvent{Topic: one.Topic, MessageID: one.MessageID, Reason: "spam"}, nil
+	case "cancel":
+		return decide.CancelJob{Topic: one.Topic, MessageID: one.MessageID, Reason: "spam"}, nil
+	case "redrive":
+		return decide.RedriveJob{Topic: one.Topic, MessageID: one.MessageID}, nil
+	case "bulk":
+		return decide.ChangeEvents{Action: decide.EventAction(w.first()), Items: refs(w.bare[1:])}, nil
+	case "cancel-topic":
+		limit, _ := strconv.Atoi(w.named["limit"])
+		return decide.CancelTopic{Topic: eventlog.Topic(w.first()), Limit: limit}, nil
+	}
+	return nil, nil
+}
+
+// definition reads a deploy. Handlers are `p` (a producer) and `c:in` or `c:in,extra`, `d:out`
+// (consumers with mutate and next, less `-next` and `-mutate`); none means c:in. Topics are in,
+// out and free. `src=` names the bytes; each deploy has new ones without it.
+func definition(w words) decide.Deploy {
+	c := decide.Deploy{Filename: "w.ts", Source: "…", SourceHash: w.named["src"], Repair: w.has("repair"), Grants: map[string]eventlog.Grant{"m.*": eventlog.GrantAllow}}
+	if g, ok := w.named["grant"]; ok {
+		c.Grants = map[string]eventlog.Grant{"m.*": eventlog.Grant(g)}
+	}
+	if w.has("keep-grants") {
+		c.Grants = nil
+	}
+	if v, ok := w.named["expect"]; ok {
+		expected := eventlog.Version(v)
+		c.Expected = &expected
+	}
+	if c.SourceHash == "" {
+		c.SourceHash = strings.Join(w.bare, " ") + fmt.Sprint(w.named)
+	}
+	def := &c.Definition
+	def.Topics = []eventlog.Topic{"in", "out", "free"}
+	def.Operations = []eventlog.Operation{{Connector: "m", Operation: "send", Kind: "mutate", Reconciles: true, TimeoutMS: 30_000, Schema: []byte(w.named["schema"])}}
+	for _, word := range w.bare {
+		name, topics, consumer := strings.Cut(word, ":")
+		switch {
+		case consumer:
+			def.Consumers = append(def.Consumers, consumerOf(w, name, topics))
+		case word == "p", word == "q":
+			p := eventlog.Producer{Name: eventlog.Handler(word), IntervalMS: 300_000}
+			if pubs, ok := w.named["publishes"]; ok {
+				p.Publishes, p.PublishesDeclared = []eventlog.Topic{eventlog.Topic(pubs)}, true
+			}
+			def.Producers = append(def.Producers, p)
+		}
+	}
+	if len(def.Consumers)+len(def.Producers) == 0 {
+		def.Consumers = append(def.Consumers, consumerOf(w, "c", "in"))
+	}
+	return c
+}
+
+func consumerOf(w words, name, topics string) eventlog.Consumer {
+	c := eventlog.Consumer{Name: eventlog.Handler(name), HasMutate: !w.has("-mutate"), HasNext: !w.has("-next")}
+	for _, t := range csv(topics) {
+		c.Subscribe = append(c.Subscribe, eventlog.Topic(t))
+	}
+	if x, ok := w.named["max"]; ok {
+		n, _ := strconv.Atoi(x)
+		c.MaxAttempts = &n
+	}
+	return c
+}

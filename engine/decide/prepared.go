@@ -1,0 +1,108 @@
+package decide
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Prepared is a prepare result, read and checked for shape.
+type Prepared struct {
+	// Raw is what mutate and next get: the script's own JSON.
+	Raw          json.RawMessage
+	Reservations []eventlog.EventRef
+	UITitle      string
+	WakeAt       eventlog.Instant
+	Cancel       []eventlog.Cancellation
+	Warnings     []string
+}
+
+// ParsePrepared reads what prepare returned. A wrong shape is the script's fault. Duplicate
+// reservations are folded (R9); a wakeAt that is no time is ignored with a warning (S4).
+func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
+	bad := func(format string, args ...any) (Prepared, *eventlog.Failure) {
+		return Prepared{}, failure(eventlog.Logic, "prepare.result", "prepare must return {reservations: [{topic, ids}], data: …, ui?, wakeAt?, cancel?}: "+format, args...)
+	}
+	if len(raw) == 0 || !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+		return bad("it returned %s", describe(raw))
+	}
+	var shape struct {
+		Reservations []struct {
+			Topic eventlog.Topic       `json:"topic"`
+			IDs   []eventlog.MessageID `json:"ids"`
+		} `json:"reservations"`
+		UI *struct {
+			Title json.RawMessage `json:"title"`
+		} `json:"ui"`
+		WakeAt json.RawMessage `json:"wakeAt"`
+		Cancel []struct {
+			Topic  eventlog.Topic       `json:"topic"`
+			IDs    []eventlog.MessageID `json:"ids"`
+			Reason string               `json:"reason"`
+		} `json:"cancel"`
+	}
+	if err := json.Unmarshal(raw, &shape); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return bad("%s is a JSON %s", wrong.Field, wrong.Value)
+		}
+		return bad("it is no JSON")
+	}
+	p := Prepared{Raw: raw}
+	seen := map[eventlog.EventRef]bool{}
+	for _, r := range shape.Reservations {
+		for _, id := range r.IDs {
+			ref := eventlog.EventRef{Topic: r.Topic, MessageID: id}
+			if !seen[ref] {
+				seen[ref] = true
+				p.Reservations = append(p.Reservations, ref)
+			}
+		}
+	}
+	if shape.UI != nil && len(shape.UI.Title) > 0 {
+		if err := json.Unmarshal(shape.UI.Title, &p.UITitle); err != nil {
+			p.Warnings = append(p.Warnings, "ui.title is not a string and was ignored")
+		}
+	}
+	for _, c := range shape.Cancel {
+		for _, id := range c.IDs {
+			p.Cancel = append(p.Cancel, eventlog.Cancellation{Topic: c.Topic, MessageID: id, Reason: c.Reason})
+		}
+	}
+	if len(shape.WakeAt) > 0 && string(shape.WakeAt) != "null" {
+		at, ok := parseTime(shape.WakeAt)
+		if !ok {
+			p.Warnings = append(p.Warnings, "wakeAt "+describe(shape.WakeAt)+" is not an ISO 8601 time and was ignored")
+		}
+		p.WakeAt = at
+	}
+	return p, nil
+}
+
+func parseTime(raw json.RawMessage) (eventlog.Instant, bool) {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return 0, false
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02"} {
+		if t, err := time.Parse(layout, s); err == nil && t.Year() > 1970 && t.Year() < 10000 {
+			return eventlog.At(t), true
+		}
+	}
+	return 0, false
+}
+
+func describe(raw json.RawMessage) string {
+	const most = 60
+	switch {
+	case len(raw) == 0:
+		return "nothing"
+	case len(raw) > most:
+		return string(bytes.ToValidUTF8(raw[:most], nil)) + "…"
+	default:
+		return string(raw)
+	}
+}

@@ -1,0 +1,124 @@
+package decide_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+func TestParsePrepared(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, raw string
+		refused   string // part of the message
+		reserves  string
+		wake      string
+		warnings  int
+	}{
+		{name: "R9 duplicates are folded", raw: `{"reservations":[{"topic":"in","ids":["a","b","a"]},{"topic":"in","ids":["b"]}]}`, reserves: "in/a in/b"},
+		{name: "R3 no ids count as empty", raw: `{"reservations":[{"topic":"in","ids":[]}],"data":{}}`},
+		{name: "R3 no reservations at all", raw: `{}`},
+		{name: "undefined", raw: ``, refused: "it returned nothing"},
+		{name: "null", raw: `null`, refused: "it returned null"},
+		{name: "a list", raw: `[]`, refused: "it returned []"},
+		{name: "ids that are no strings", raw: `{"reservations":[{"topic":"in","ids":[7]}]}`, refused: "reservations.ids is a JSON number"},
+		{name: "reservations that are no list", raw: `{"reservations":"in/a"}`, refused: "reservations is a JSON string"},
+		{name: "S4 a time", raw: `{"wakeAt":"2026-01-01T10:00:00.500Z"}`, wake: "2026-01-01T10:00:00.5Z"},
+		{name: "S4 a time with an offset", raw: `{"wakeAt":"2026-01-01T10:00:00+02:00"}`, wake: "2026-01-01T08:00:00Z"},
+		{name: "S4 null is absent", raw: `{"wakeAt":null}`},
+		{name: "S4 no time is ignored with a warning", raw: `{"wakeAt":"tomorrow"}`, warnings: 1},
+		{name: "S4 a number is no time", raw: `{"wakeAt":1767261600000}`, warnings: 1},
+		{name: "S4 before all time", raw: `{"wakeAt":"0001-01-01T00:00:00Z"}`, warnings: 1},
+		{name: "a title that is none", raw: `{"ui":{"title":7}}`, warnings: 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p, bad := decide.ParsePrepared([]byte(tt.raw))
+			if tt.refused != "" {
+				if bad == nil || bad.Class != eventlog.Logic || !strings.Contains(bad.Message, tt.refused) {
+					t.Fatalf("got %+v, want a logic failure that says %q", bad, tt.refused)
+				}
+				return
+			}
+			if bad != nil {
+				t.Fatalf("refused: %v", bad)
+			}
+			var got []string
+			for _, ref := range p.Reservations {
+				got = append(got, string(ref.Topic)+"/"+string(ref.MessageID))
+			}
+			wake := ""
+			if p.WakeAt != 0 {
+				wake = p.WakeAt.String()
+			}
+			if strings.Join(got, " ") != tt.reserves || wake != tt.wake || len(p.Warnings) != tt.warnings {
+				t.Errorf("reserves %v, wakes at %q, warnings %q; want %q, %q, %d", got, wake, p.Warnings, tt.reserves, tt.wake, tt.warnings)
+			}
+		})
+	}
+}
+
+func TestGranted(t *testing.T) {
+	t.Parallel()
+	grants := map[string]eventlog.Grant{
+		"m.send": eventlog.GrantAllow, "m.drop": eventlog.GrantDeny, "m.*": eventlog.GrantAsk, "m.list": eventlog.GrantAsk, "x.*": "perhaps",
+	}
+	all := map[string]eventlog.Grant{"*": eventlog.GrantDeny}
+	tests := []struct {
+		grants                map[string]eventlog.Grant
+		connector, operation  string
+		ofMutation, ofReading eventlog.Grant
+	}{
+		{grants, "m", "send", eventlog.GrantAllow, eventlog.GrantAllow},
+		{grants, "m", "drop", eventlog.GrantDeny, eventlog.GrantDeny},
+		{grants, "m", "other", eventlog.GrantAsk, eventlog.GrantAllow},
+		{grants, "m", "list", eventlog.GrantAsk, eventlog.GrantDeny},
+		{grants, "n", "send", eventlog.GrantAsk, eventlog.GrantAllow},
+		{grants, "x", "send", eventlog.GrantDeny, eventlog.GrantDeny},
+		{all, "n", "send", eventlog.GrantDeny, eventlog.GrantDeny},
+		{nil, "n", "send", eventlog.GrantAsk, eventlog.GrantAllow},
+	}
+	for _, tt := range tests {
+		if got := decide.Granted(tt.grants, tt.connector, tt.operation, true); got != tt.ofMutation {
+			t.Errorf("mutation %s.%s: %s, want %s", tt.connector, tt.operation, got, tt.ofMutation)
+		}
+		if got := decide.Granted(tt.grants, tt.connector, tt.operation, false); got != tt.ofReading {
+			t.Errorf("read %s.%s: %s, want %s", tt.connector, tt.operation, got, tt.ofReading)
+		}
+	}
+}
+
+func TestF9_NextVersion(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		current eventlog.Version
+		repair  bool
+		want    eventlog.Version
+	}{{"", false, "1.0"}, {"1.0", false, "2.0"}, {"1.0", true, "1.1"}, {"9.9", true, "9.10"}, {"9.10", false, "10.0"}}
+	for _, tt := range tests {
+		if got := decide.NextVersion(tt.current, tt.repair); got != tt.want {
+			t.Errorf("after %q comes %s, want %s", tt.current, got, tt.want)
+		}
+	}
+}
+
+// What Next answers for a workflow that does not exist is idle, and a worker's first look at it
+// writes nothing.
+func TestNoWorkflow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, cmd := range []decide.Command{decide.Recover{}, decide.Tick{}} {
+		if err := b.do(cmd); err != nil || !b.last.Empty() {
+			t.Errorf("%T: %v, %v", cmd, b.last.Facts, err)
+		}
+	}
+	if wait, ok := b.next().(decide.Wait); !ok || wait.Reason != decide.ReasonIdle {
+		t.Errorf("got %+v", b.next())
+	}
+	if err := b.do(decide.Pause{}); err == nil {
+		t.Error("paused a workflow that does not exist")
+	}
+}

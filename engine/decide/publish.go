@@ -1,0 +1,189 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// checkPublishes checks again what the sandbox has checked: R12, S8 and the rule that inputs
+// belong to producers. What comes out of a script is never trusted.
+func (d *decision) checkPublishes(run *projections.Run, c CommitRun) *eventlog.Failure {
+	script := d.state().Script(run.Version)
+	if script == nil {
+		return failure(eventlog.Internal, "script.missing", "version %s of the script is not in memory", run.Version)
+	}
+	var allowed []eventlog.Topic
+	declared := false
+	if run.Type == eventlog.ProducerHandler {
+		p, _ := script.Definition.Producer(run.Handler)
+		allowed, declared = p.Publishes, p.PublishesDeclared
+	} else {
+		p, _ := script.Definition.Consumer(run.Handler)
+		allowed, declared = p.Publishes, p.PublishesDeclared
+		if len(c.Inputs) > 0 {
+			return failure(eventlog.Logic, "phase.forbidden", "next of %s registers an input; only producers may", run.Handler)
+		}
+	}
+	registered := map[eventlog.InputID]bool{}
+	for _, in := range c.Inputs {
+		registered[in.ID()] = true
+	}
+	for _, p := range c.Publishes {
+		if err := p.MessageID.Validate(); err != nil {
+			return failure(eventlog.Logic, "publish.invalid", "%s publishes an event whose %v", run.Handler, err)
+		}
+		if p.Title == "" {
+			return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q without a title", run.Handler, p.MessageID)
+		}
+		if len(p.Topics) == 0 {
+			return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q to no topic", run.Handler, p.MessageID)
+		}
+		for _, topic := range p.Topics {
+			if !script.Definition.HasTopic(topic) {
+				return failure(eventlog.Logic, "topic.unknown", "%s publishes to topic %q, which the workflow does not declare", run.Handler, topic)
+			}
+			if declared && !slices.Contains(allowed, topic) {
+				return failure(eventlog.Logic, "topic.undeclared", "%s publishes to topic %q, which its `publishes` does not list", run.Handler, topic)
+			}
+		}
+		if p.Input == "" {
+			continue
+		}
+		if run.Type != eventlog.ProducerHandler {
+			return failure(eventlog.Logic, "phase.forbidden", "next of %s links event %q to an input; its events inherit the inputs of the reserved ones", run.Handler, p.MessageID)
+		}
+		if !registered[p.Input] && d.input(p.Input) == nil {
+			return failure(eventlog.Logic, "input.unknown", "%s links event %q to input %q, which was never registered", run.Handler, p.MessageID, p.Input)
+		}
+	}
+	return nil
+}
+
+func (d *decision) publishAll(run *projections.Run, c CommitRun) {
+	for _, in := range c.Inputs {
+		d.register(in)
+	}
+	inherited := d.causes(run)
+	for _, p := range c.Publishes {
+		for _, topic := range p.Topics {
+			by := inherited
+			if run.Type == eventlog.ProducerHandler {
+				id := p.Input
+				if id == "" {
+					id = d.register(producedInput(topic, p))
+				}
+				by = []eventlog.InputID{id}
+			}
+			d.publish(topic, p.MessageID, p.Title, p.Payload, run.ID, by)
+		}
+	}
+}
+
+// causes is the union of the inputs of the run's reserved events (Causes).
+func (d *decision) causes(run *projections.Run) []eventlog.InputID {
+	var union []eventlog.InputID
+	for _, ref := range run.Reserved {
+		e := d.event(ref.Topic, ref.MessageID)
+		if e == nil {
+			continue
+		}
+		for _, id := range e.CausedBy {
+			if !slices.Contains(union, id) {
+				union = append(union, id)
+			}
+		}
+	}
+	return union
+}
+
+func (d *decision) register(in Input) eventlog.InputID {
+	id := in.ID()
+	if d.input(id) == nil {
+		d.emit(&eventlog.InputRegistered{Input: id, Source: in.Source, Type: in.Type, ExternalID: in.ExternalID, Title: in.Title})
+	}
+	return id
+}
+
+// publish is R11: a known message id is updated in place, whatever became of the event; a new
+// one stands at the end and wakes its consumer (S3).
+func (d *decision) publish(topic eventlog.Topic, id eventlog.MessageID, title string, payload []byte, by eventlog.RunID, causes []eventlog.InputID) (created bool) {
+	if payload == nil {
+		payload = []byte("null")
+	}
+	if e := d.event(topic, id); e != nil {
+		if e.Title != title || string(e.Payload) != string(payload) || !slices.Equal(e.CausedBy, causes) {
+			d.emit(&eventlog.EventUpdated{Topic: topic, MessageID: id, Title: title, Payload: payload, CausedBy: causes})
+		}
+		return false
+	}
+	d.emit(&eventlog.EventPublished{Topic: topic, MessageID: id, Title: title, Payload: payload, CreatedBy: by, CausedBy: causes})
+	d.dirtySubscriber(topic)
+	return true
+}
+
+// dirtySubscriber notes that the topic's consumer has something new to look at (S3). While it
+// runs, the note must be newer than the run, or the run's commit would clear it.
+func (d *decision) dirtySubscriber(topic eventlog.Topic) {
+	if d.err != nil {
+		return
+	}
+	s := d.state()
+	c, ok := s.Definition().Subscriber(topic)
+	if !ok {
+		return
+	}
+	h := s.Handler(c.Name)
+	if h == nil || h.DirtyAt == s.Head.Revision {
+		return
+	}
+	if run := s.CurrentRun(); h.DirtyAt == 0 || run != nil && run.Handler == c.Name {
+		d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
+	}
+}
+
+func (c Push) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return refuse(Conflict, "workflow.archived", "workflow %s is archived and takes no events", s.Name)
+	}
+	if !s.Definition().HasTopic(c.Topic) {
+		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint("its topics: %s", joinTopics(s.Definition().Topics))
+	}
+	for i, item := range c.Items {
+		if err := item.MessageID.Validate(); err != nil {
+			return refuse(Invalid, "event.invalid", "item %d: %v", i, err)
+		}
+		if item.Title == "" {
+			return refuse(Invalid, "event.invalid", "item %d (%s): title must be a non-empty string", i, item.MessageID)
+		}
+	}
+	for _, item := range c.Items {
+		in := d.register(pushInput(c.Topic, item))
+		result := PushResult{MessageID: item.MessageID, Result: "updated"}
+		if d.publish(c.Topic, item.MessageID, item.Title, item.Payload, "", []eventlog.InputID{in}) {
+			result.Result = "created"
+		}
+		if d.err != nil {
+			return nil
+		}
+		result.Status = d.state().Event(c.Topic, item.MessageID).Status
+		d.pushed = append(d.pushed, result)
+	}
+	if facts := d.draft.Facts(); len(facts) > 0 {
+		d.kind = "event.published"
+	}
+	return nil
+}
+
+func joinTopics(topics []eventlog.Topic) string {
+	out := ""
+	for i, t := range topics {
+		if i > 0 {
+			out += ", "
+		}
+		out += string(t)
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package decide_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// brief shows a fact on one line: its type, what it is about, and what matters of the rest.
+func brief(f eventlog.Fact, now eventlog.Instant) string {
+	parts := []string{string(f.FactType())}
+	add := func(args ...any) {
+		for _, a := range args {
+			if s := fmt.Sprint(a); s != "" {
+				parts = append(parts, s)
+			}
+		}
+	}
+	in := func(at eventlog.Instant) string {
+		if at == 0 {
+			return "none"
+		}
+		return "+" + at.Sub(now).String()
+	}
+	switch f := f.(type) {
+	case *eventlog.RunStarted:
+		add(f.Run, f.Handler, "v"+string(f.Version), f.Phase)
+		if f.RetryOf != "" {
+			add("retryOf", f.RetryOf)
+		}
+	case *eventlog.RunAdvanced:
+		add(f.Run, f.Phase)
+	case *eventlog.RunFailed:
+		add(f.Run, f.Status, f.Failure.Code)
+	case *eventlog.MutationStarted:
+		add(f.Mutation, f.Run, "deadline", in(f.Deadline))
+	case *eventlog.MutationApplied:
+		add(f.Mutation, f.ResolvedBy)
+	case *eventlog.MutationFailed:
+		add(f.Mutation, f.Failure.Class, f.ResolvedBy)
+	case *eventlog.MutationSkipped:
+		add(f.Mutation, f.ResolvedBy)
+	case *eventlog.MutationApproved:
+		add(f.Mutation, f.ParamsHash)
+	case *eventlog.MutationReconcileScheduled:
+		add(f.Mutation, fmt.Sprintf("attempt %d", f.Attempt), in(f.At))
+	case *eventlog.MutationContradicted:
+		add(f.Mutation, f.Outcome)
+	case *eventlog.EventRetryScheduled:
+		add(string(f.Topic)+"/"+string(f.MessageID), f.Run, in(f.At))
+	case *eventlog.EventSkipped:
+		add(string(f.Topic)+"/"+string(f.MessageID), f.Run, quoted(f.Reason))
+	case *eventlog.HandlerScheduled:
+		add(f.Handler, in(f.NextRunAt))
+	case *eventlog.HandlerWakeSet:
+		add(f.Handler, in(f.WakeAt))
+	case *eventlog.HandlerStateSaved:
+		add(f.Handler, string(f.State))
+	case *eventlog.SessionStarted:
+		add(f.Session)
+		if f.ProducersFirst {
+			add("producers first")
+		}
+	case *eventlog.SessionEnded:
+		add(f.Session, f.Result)
+	case *eventlog.BackoffStarted:
+		add(fmt.Sprintf("attempt %d", f.Attempt), in(f.Until))
+	case *eventlog.RepairCounted:
+		add(f.Failures)
+	case *eventlog.WorkflowDeployed:
+		add(f.Version)
+	case *eventlog.WorkflowBlocked:
+		add(f.Reason)
+	case *eventlog.InputRegistered:
+		add(f.Source, f.ExternalID)
+	default:
+		v := reflect.ValueOf(f).Elem()
+		if topic := v.FieldByName("Topic"); topic.IsValid() {
+			add(topic.String() + "/" + v.FieldByName("MessageID").String())
+		}
+		for _, name := range []string{"Mutation", "Run", "Handler"} {
+			if field := v.FieldByName(name); field.IsValid() {
+				add(field.String())
+			}
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func quoted(s string) string {
+	if s == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// look shows one thing of the state.
+func (b *bench) look(line string) string {
+	w := split(line)
+	s := &b.state
+	show := func(format string, args ...any) string { return line + ": " + fmt.Sprintf(format, args...) }
+	switch w.verb {
+	case "run":
+		r := b.run(eventlog.RunID(w.first()))
+		if r == nil {
+			return show("none")
+		}
+		out := fmt.Sprintf("%s %s", r.Status, r.Phase)
+		if r.Outcome != "" {
+			out += " outcome=" + string(r.Outcome)
+		}
+		if r.RetryOf != "" {
+			out += " retryOf=" + string(r.RetryOf)
+		}
+		if r.Failure != nil {
+			out += " error=" + string(r.Failure.Class)
+		}
+		if r.EndedAt != 0 {
+			out += " ended"
+		}
+		return show("%s v%s result=%s", out, r.Version, r.PrepareResult)
+	case "event":
+		ref := refs(w.bare)[0]
+		e := b.event(ref.Topic, ref.MessageID)
+		if e == nil {
+			return show("none")
+		}
+		out := fmt.Sprintf("%s job=%s executions=%d failures=%d attempts=%d", e.Status, e.Job(), e.Executions, e.Failures, len(e.Attempts))
+		if e.Status == eventlog.EventStatusReserved {
+			out += " by=" + string(e.ReservedBy)
+		}
+		if len(e.CausedBy) > 0 {
+			out += " causes=" + strings.Join(b.inputs(e.CausedBy), ",")
+		}
+		return show("%s title=%s", out, e.Title)
+	case "errors":
+		ref := refs(w.bare)[0]
+		var out []string
+		for _, a := range b.event(ref.Topic, ref.MessageID).Attempts {
+			code := "-"
+			if a.Failure != nil {
+				code = a.Failure.Code
+			}
+			out = append(out, fmt.Sprintf("%d:%s:%s", a.N, a.Run, code))
+		}
+		return show("%s", strings.Join(out, " "))
+	case "mutation":
+		m := b.mutation(eventlog.MutationID(w.first()))
+		if m == nil {
+			return show("none")
+		}
+		return show("%s by=%q attempts=%d contradiction=%q", m.Status, m.ResolvedBy, m.ReconcileAttempts, m.Contradiction)
+	case "workflow":
+		out := fmt.Sprintf("%s v%s paused=%v maintenance=%v failures=%d retry=%q", s.Status(), s.Version, s.UserPaused, s.Maintenance != nil, s.RepairFailures, s.PendingRetry)
+		if s.Blocked != nil {
+			out += " blocked=" + string(s.Blocked.Reason)
+		}
+		if s.Backoff != nil {
+			out += fmt.Sprintf(" backoff=%d", s.Backoff.Attempt)
+		}
+		return show("%s", out)
+	case "handler":
+		h := s.Handler(eventlog.Handler(w.first()))
+		return show("dirty=%v state=%s", h.DirtyAt > 0, h.State)
+	case "input":
+		for _, row := range b.store {
+			if in, ok := row.(*projections.Input); ok && in.ExternalID == w.first() {
+				return show("%s open=%d consumed=%d skipped=%d outputs=%v source=%s", in.Status(), in.Open, in.Consumed, in.Skipped, in.Outputs, in.Source)
+			}
+		}
+		return show("none")
+	case "kind":
+		return show("%s", b.last.Kind)
+	case "next":
+		switch todo := b.next().(type) {
+		case decide.Wait:
+			out := "wait " + string(todo.Reason)
+			if todo.Until != 0 {
+				out += " +" + todo.Until.Sub(b.now).String()
+			}
+			return show("%s %s", out, todo.Subject)
+		default:
+			return show("%s %+v", strings.TrimPrefix(fmt.Sprintf("%T", todo), "decide."), todo)
+		}
+	}
+	return show("no such thing")
+}
+
+func (b *bench) inputs(ids []eventlog.InputID) []string {
+	var out []string
+	for _, id := range ids {
+		if in, ok := b.row(projections.InputKey(id)).(*projections.Input); ok {
+			out = append(out, in.Source+":"+in.ExternalID)
+		} else {
+			out = append(out, "?")
+		}
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package deploy
+
+import (
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Input is everything a check may know.
+type Input struct {
+	Definition sandbox.Definition
+	// Catalog answers which operations there are; nil means none.
+	Catalog Catalog
+	// UnknownConnector is the severity of a connector or operation that the Catalog lacks: empty
+	// means sandbox.SeverityError. A validation without an engine knows the compiled-in connectors
+	// only and passes sandbox.SeverityWarning; such operations are then not pinned.
+	UnknownConnector string
+	// Previous is what the workflow has and holds now; nil for a new one.
+	Previous *Previous
+	// Repair asks for a minor version, which may change less (F9). It needs Previous.
+	Repair bool
+}
+
+// Accepted is what a deploy records.
+type Accepted struct {
+	Name       eventlog.WorkflowName
+	Definition eventlog.Definition
+}
+
+// Check decides on a definition. Accepted is the zero value when [Refused] holds for the problems;
+// beside warnings it is complete. Problems are in the order of the author's lines; those without a
+// line come first.
+func Check(in Input) (Accepted, []sandbox.Problem) {
+	c := check{in: in}
+	c.workflow()
+	c.topics()
+	for _, p := range in.Definition.Producers {
+		c.producer(p)
+	}
+	for _, consumer := range in.Definition.Consumers {
+		c.consumer(consumer)
+	}
+	c.duplicates()
+	c.subscriptions()
+	c.unusedTopics()
+	c.operations()
+	c.redeploy()
+	c.sort()
+	if Refused(c.found) {
+		return Accepted{}, c.found
+	}
+	return Accepted{Name: eventlog.WorkflowName(in.Definition.Name), Definition: c.accepted}, c.found
+}
+
+// check collects the accepted definition and the problems that speak against it.
+type check struct {
+	in       Input
+	accepted eventlog.Definition
+	findings
+}

@@ -1,0 +1,122 @@
+package deploy_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+type grants = map[string]eventlog.Grant
+
+const (
+	allow = eventlog.GrantAllow
+	ask   = eventlog.GrantAsk
+	deny  = eventlog.GrantDeny
+)
+
+func TestResolveGrant(t *testing.T) {
+	tests := []struct {
+		name   string
+		grants grants
+		// what a list, a get and a mutate operation may do
+		list, get, mutate eventlog.Grant
+	}{
+		{"none given", nil, allow, allow, ask},
+		{"nothing matches", grants{"other.*": deny, "m.other": deny}, allow, allow, ask},
+		{"exact", grants{"m.op": allow}, allow, allow, allow},
+		{"exact deny", grants{"m.op": deny}, deny, deny, deny},
+		{"exact ask has no meaning for a read", grants{"m.op": ask}, deny, deny, ask},
+		{"exact before connector", grants{"m.op": allow, "m.*": deny, "*": deny}, allow, allow, allow},
+		{"connector before all", grants{"m.*": deny, "*": allow}, deny, deny, deny},
+		{"all", grants{"*": deny}, deny, deny, deny},
+		{"ask of a pattern is for mutations", grants{"*": ask}, allow, allow, ask},
+		{"ask of a connector is for mutations", grants{"m.*": ask, "*": deny}, allow, allow, ask},
+		{"unknown grant", grants{"m.op": "maybe", "*": allow}, deny, deny, deny},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for kind, want := range map[string]eventlog.Grant{"list": tt.list, "get": tt.get, "mutate": tt.mutate, "": deny, "reconcile": deny} {
+				if got := deploy.ResolveGrant(tt.grants, kind, "m", "op"); got != want {
+					t.Errorf("kind %q: got %s, want %s", kind, got, want)
+				}
+			}
+		})
+	}
+}
+
+func pins(kinds map[string]string) *eventlog.Definition {
+	d := &eventlog.Definition{}
+	for capability, kind := range kinds {
+		connector, operation, _ := strings.Cut(capability, ".")
+		d.Operations = append(d.Operations, eventlog.Operation{Connector: connector, Operation: operation, Kind: kind})
+	}
+	return d
+}
+
+func TestValidateGrants(t *testing.T) {
+	definition := pins(map[string]string{"m.send": "mutate", "m.get": "get"})
+	good := grants{"m.send": ask, "m.get": deny, "m.*": ask, "*": allow, "unknown.thing": ask}
+	if err := deploy.ValidateGrants(good, definition); err != nil {
+		t.Error(err)
+	}
+	bad := grants{
+		"m": allow, "": allow, "*.send": allow, "m.send.x": allow, "m.": allow, ".send": allow, "m.s*": allow, "**": allow, "m-x.send": allow,
+		"m.send": "yes", "m.get": ask,
+	}
+	for pattern, grant := range bad {
+		err := deploy.ValidateGrants(grants{pattern: grant, "*": deny}, definition)
+		if err == nil || !strings.Contains(err.Error(), `"`+pattern+`"`) {
+			t.Errorf("%q: %q gives %v, want an error that names it", pattern, grant, err)
+		}
+	}
+	err := deploy.ValidateGrants(grants{"b": allow, "a": allow}, definition)
+	if err == nil || strings.Index(err.Error(), `"a"`) > strings.Index(err.Error(), `"b"`) {
+		t.Errorf("all entries in a stable order: got %v", err)
+	}
+}
+
+func TestGrantAll(t *testing.T) {
+	got := deploy.GrantAll(pins(map[string]string{"m.send": "mutate", "m.get": "get"}))
+	if want := (grants{"m.send": allow, "m.get": allow}); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestMergeGrants(t *testing.T) {
+	previous := pins(map[string]string{"m.send": "mutate", "m.get": "get", "m.turned": "get"})
+	tests := []struct {
+		name        string
+		given, want grants
+		next        map[string]string
+	}{
+		{"nothing changes", grants{"m.send": allow, "m.get": deny}, grants{"m.send": allow, "m.get": deny},
+			map[string]string{"m.send": "mutate", "m.get": "get"}},
+		{"an added mutation asks", grants{"m.send": allow}, grants{"m.send": allow, "m.remove": ask},
+			map[string]string{"m.send": "mutate", "m.remove": "mutate"}},
+		{"an added read is allowed", grants{}, grants{"m.list": allow}, map[string]string{"m.list": "list"}},
+		{"no grants so far", nil, grants{"m.list": allow, "m.send": ask}, map[string]string{"m.list": "list", "m.send": "mutate"}},
+		{"a person's pattern covers what is added", grants{"m.*": allow, "*": deny}, grants{"m.*": allow, "*": deny},
+			map[string]string{"m.remove": "mutate", "x.list": "list"}},
+		{"what is no longer used stays decided", grants{"m.send": deny}, grants{"m.send": deny}, map[string]string{}},
+		{"a read that now mutates asks", grants{"m.turned": allow}, grants{"m.turned": ask}, map[string]string{"m.turned": "mutate"}},
+		{"a denied read that now mutates stays denied", grants{"m.turned": deny}, grants{"m.turned": deny}, map[string]string{"m.turned": "mutate"}},
+		{"a mutation that now reads stays", grants{"m.send": allow}, grants{"m.send": allow}, map[string]string{"m.send": "get"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			given := maps.Clone(tt.given)
+			if got := deploy.MergeGrants(tt.given, previous, pins(tt.next)); !maps.Equal(got, tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+			if !maps.Equal(given, tt.given) {
+				t.Errorf("the given grants were changed to %v", tt.given)
+			}
+		})
+	}
+	if got := deploy.MergeGrants(grants{"m.send": allow}, nil, pins(map[string]string{"m.send": "mutate"})); got["m.send"] != allow {
+		t.Errorf("without a previous definition: got %v", got)
+	}
+}

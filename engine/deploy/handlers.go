@@ -1,0 +1,180 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+func (c *check) workflow() {
+	name := c.in.Definition.Name
+	if eventlog.WorkflowName(name).Validate() != nil {
+		c.refuse(CodeWorkflowName, fmt.Sprintf("use name: %q", SuggestWorkflowName(name)),
+			"workflow name %q must have 1 to 64 letters, digits, - or _ and start with a letter or digit", clip(name))
+	}
+	if len(c.in.Definition.Producers) == 0 && len(c.in.Definition.Consumers) == 0 {
+		c.warn(CodeEmpty, "add a producer or a consumer", "the workflow has neither producers nor consumers, so nothing ever runs")
+	}
+}
+
+func (c *check) topics() {
+	c.accepted.Topics = make([]eventlog.Topic, 0, len(c.in.Definition.Topics))
+	for _, name := range c.in.Definition.Topics {
+		topic := eventlog.Topic(name)
+		if topic.Validate() != nil {
+			c.refuse(CodeTopicName, fmt.Sprintf("use %q", SuggestTopic(name)),
+				"topic %q must be made of letters, digits, - or _, in parts joined by dots, at most 64 characters each and 128 together", clip(name))
+			continue
+		}
+		if slices.Contains(c.accepted.Topics, topic) {
+			c.refuse(CodeDuplicate, "declare it once", "topic %q is declared twice", topic)
+			continue
+		}
+		c.accepted.Topics = append(c.accepted.Topics, topic)
+	}
+}
+
+// handlerName checks the name of a handler; kind is for the message.
+func (c *check) handlerName(kind, name string) {
+	if eventlog.Handler(name).Validate() != nil {
+		c.refuse(CodeHandlerName, fmt.Sprintf("use %q", SuggestHandler(name)),
+			"%s name %q must be a JavaScript identifier of at most 64 ASCII characters", kind, clip(name))
+	}
+}
+
+func (c *check) producer(p sandbox.ProducerDefinition) {
+	c.handlerName("producer", p.Name)
+	producer := eventlog.Producer{
+		Name: eventlog.Handler(p.Name), Cron: p.Cron, Timezone: p.Timezone,
+		Publishes:         c.declared("producer", p.Name, "publishes", p.Publishes),
+		PublishesDeclared: p.Publishes != nil,
+	}
+	interval, err := time.Duration(0), error(nil)
+	switch {
+	case p.Interval != "":
+		interval, err = schedule.ParseInterval(p.Interval)
+	case p.Cron == "":
+		interval = schedule.BareInterval
+	}
+	producer.IntervalMS = interval.Milliseconds()
+	if err == nil {
+		_, err = schedule.Parse(producer)
+	}
+	if err != nil {
+		c.refuse(CodeSchedule, `write interval: "5m", or cron: "0 9 * * 1-5" with timezone: "Europe/Berlin"`,
+			"producer %q: %v", clip(p.Name), err)
+	}
+	c.accepted.Producers = append(c.accepted.Producers, producer)
+}
+
+func (c *check) consumer(d sandbox.ConsumerDefinition) {
+	c.handlerName("consumer", d.Name)
+	consumer := eventlog.Consumer{
+		Name:      eventlog.Handler(d.Name),
+		Subscribe: c.declared("consumer", d.Name, "subscribe", d.Subscribe),
+		Publishes: c.declared("consumer", d.Name, "publishes", d.Publishes), PublishesDeclared: d.Publishes != nil,
+		HasMutate: d.HasMutate, HasNext: d.HasNext, MutateByID: d.MutateByID,
+	}
+	if len(d.Subscribe) == 0 {
+		c.refuse(CodeSubscribe, `add subscribe: ["topic"]`, "consumer %q subscribes to no topic, so it would never have anything to do", clip(d.Name))
+	}
+	if len(d.Publishes) > 0 && !d.HasNext {
+		c.warn(CodePublishes, "add next, or remove publishes", "consumer %q declares publishes but has no next, the only phase that publishes", clip(d.Name))
+	}
+	if d.MaxAttempts != nil {
+		if *d.MaxAttempts < 0 {
+			c.refuse(CodeMaxAttempts, "write how many retries a job gets, e.g. maxAttempts: 3, or leave it out",
+				"consumer %q: maxAttempts must be a whole number of at least 0, and is %d", clip(d.Name), *d.MaxAttempts)
+		}
+		attempts := *d.MaxAttempts
+		consumer.MaxAttempts = &attempts
+	}
+	c.accepted.Consumers = append(c.accepted.Consumers, consumer)
+}
+
+// declared checks the topics that a handler names in one of its fields.
+func (c *check) declared(kind, handler, field string, names []string) []eventlog.Topic {
+	if names == nil {
+		return nil
+	}
+	topics := make([]eventlog.Topic, 0, len(names))
+	for _, name := range names {
+		topic := eventlog.Topic(name)
+		switch {
+		case slices.Contains(topics, topic):
+			c.warn(CodeDuplicate, "name it once", "%s %q names topic %q twice in %s", kind, clip(handler), clip(name), field)
+			continue
+		case !slices.Contains(c.in.Definition.Topics, name):
+			c.refuse(CodeTopicUnknown, fmt.Sprintf("declare it under topics, or use one of the declared: %s", list(c.accepted.Topics)),
+				"%s %q names topic %q in %s, and topics does not declare it", kind, clip(handler), clip(name), field)
+		}
+		topics = append(topics, topic)
+	}
+	return topics
+}
+
+// duplicates: one name is one handler, because state and runs are kept by it.
+func (c *check) duplicates() {
+	seen := make(map[string]string)
+	note := func(kind, name string) {
+		if first, ok := seen[name]; ok {
+			c.refuse(CodeDuplicate, fmt.Sprintf("rename one of them, e.g. to %q", SuggestHandler(name+" "+kind)),
+				"handler name %q is taken by a %s and a %s", clip(name), first, kind)
+			return
+		}
+		seen[name] = kind
+	}
+	for _, p := range c.in.Definition.Producers {
+		note("producer", p.Name)
+	}
+	for _, d := range c.in.Definition.Consumers {
+		note("consumer", d.Name)
+	}
+}
+
+// subscriptions: a topic with two consumers is refused (S8).
+func (c *check) subscriptions() {
+	subscriber := make(map[eventlog.Topic]eventlog.Handler)
+	for _, consumer := range c.accepted.Consumers {
+		for _, topic := range consumer.Subscribe {
+			first, taken := subscriber[topic]
+			if !taken {
+				subscriber[topic] = consumer.Name
+				continue
+			}
+			c.refuse(CodeTwoConsumers, fmt.Sprintf("publish to two topics, one for each consumer, e.g. %q and %q", topic, SuggestTopic(string(topic)+"."+string(consumer.Name))),
+				"topic %q has two consumers, %q and %q; an event is processed by one", clip(string(topic)), clip(string(first)), clip(string(consumer.Name)))
+		}
+	}
+}
+
+// unusedTopics warns of a topic that no handler reads and none can write. Where `publishes` is not
+// declared, any topic may be written.
+func (c *check) unusedTopics() {
+	reached := make(map[eventlog.Topic]bool)
+	for _, p := range c.accepted.Producers {
+		if !p.PublishesDeclared {
+			return
+		}
+		for _, topic := range p.Publishes {
+			reached[topic] = true
+		}
+	}
+	for _, consumer := range c.accepted.Consumers {
+		if consumer.HasNext && !consumer.PublishesDeclared {
+			return
+		}
+		for _, topic := range slices.Concat(consumer.Publishes, consumer.Subscribe) {
+			reached[topic] = true
+		}
+	}
+	for _, topic := range c.accepted.Topics {
+		if !reached[topic] {
+			c.warn(CodeTopicUnused, "remove it, or subscribe a consumer to it", "no handler publishes to topic %q or subscribes to it", topic)
+		}
+	}
+}

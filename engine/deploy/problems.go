@@ -1,0 +1,95 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// The codes of the problems that Check finds; stable, for tools and language models.
+const (
+	CodeWorkflowName  = "name.workflow"
+	CodeHandlerName   = "name.handler"
+	CodeTopicName     = "name.topic"
+	CodeDuplicate     = "name.duplicate"
+	CodeSchedule      = "schedule.invalid"
+	CodeTopicUnknown  = "topic.unknown"
+	CodeTwoConsumers  = "topic.twoConsumers"
+	CodeTopicUnused   = "topic.unused"
+	CodeSubscribe     = "consumer.subscribe"
+	CodePublishes     = "consumer.publishes"
+	CodeMaxAttempts   = "consumer.maxAttempts"
+	CodeEmpty         = "workflow.empty"
+	CodeReserved      = "connector.reserved"
+	CodeConnector     = "connector.unknown"
+	CodeOperation     = "operation.unknown"
+	CodeOperationKind = "operation.kind"
+	CodePhase         = "phase.forbidden"
+	CodeArchived      = "workflow.archived"
+	CodeHeld          = decide.CodeHolds
+	CodeDrops         = "redeploy.drops"
+	CodeRepair        = "repair.forbidden"
+)
+
+// Refused reports whether any problem forbids the deploy.
+func Refused(found []sandbox.Problem) bool {
+	return slices.ContainsFunc(found, func(p sandbox.Problem) bool { return p.Severity == sandbox.SeverityError })
+}
+
+// findings collects the problems of one check.
+type findings struct{ found []sandbox.Problem }
+
+func (p *findings) refuse(code, fix, format string, args ...any) {
+	p.add(sandbox.SeverityError, code, fix, format, args...)
+}
+
+func (p *findings) warn(code, fix, format string, args ...any) {
+	p.add(sandbox.SeverityWarning, code, fix, format, args...)
+}
+
+func (p *findings) add(severity, code, fix, format string, args ...any) {
+	p.found = append(p.found, sandbox.Problem{Severity: severity, Code: code, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// at places the problem that was added last.
+func (p *findings) at(line, column int) {
+	last := &p.found[len(p.found)-1]
+	last.Line, last.Column = line, column
+}
+
+func (p *findings) sort() {
+	slices.SortStableFunc(p.found, func(a, b sandbox.Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Severity, b.Severity))
+	})
+}
+
+// maxListed bounds how many names a message lists.
+const maxListed = 10
+
+// list joins names for a message.
+func list[S ~string](names []S) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	shown := make([]string, 0, maxListed+1)
+	for _, name := range names[:min(len(names), maxListed)] {
+		shown = append(shown, clip(string(name)))
+	}
+	if more := len(names) - maxListed; more > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(shown, ", ")
+}
+
+// clip keeps a name of an author short inside a message.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

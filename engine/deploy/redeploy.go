@@ -1,0 +1,162 @@
+package deploy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Previous is what a workflow has and holds when a new version is checked.
+type Previous struct {
+	Name       eventlog.WorkflowName
+	Version    eventlog.Version
+	Definition eventlog.Definition
+	// State is what O9 is asked of; nil asks nothing.
+	State *projections.State
+	// Pending counts the pending events of a topic.
+	Pending map[eventlog.Topic]int
+	// Stateful are the handlers that have saved a state.
+	Stateful []eventlog.Handler
+}
+
+// PreviousOf takes from a workflow's state what a check needs; nil if there is no such workflow.
+func PreviousOf(s *projections.State) *Previous {
+	if !s.Exists() {
+		return nil
+	}
+	p := &Previous{
+		Name: s.Name, Version: s.Version, Definition: *s.Definition(), State: s,
+		Pending: make(map[eventlog.Topic]int),
+	}
+	for _, e := range s.Events() {
+		if e.Status == eventlog.EventPending {
+			p.Pending[e.Topic]++
+		}
+	}
+	for name, h := range s.Handlers() {
+		if h.State != nil {
+			p.Stateful = append(p.Stateful, name)
+		}
+	}
+	return p
+}
+
+// redeploy compares with what is there: refusals of F9, and warnings of what is left behind and of
+// what O9 says now. It is decided, and refused, when the deploy is recorded.
+func (c *check) redeploy() {
+	if c.in.Previous == nil {
+		if c.in.Repair {
+			c.refuse(CodeRepair, "deploy the file instead", "there is no version of workflow %q to repair", clip(c.in.Definition.Name))
+		}
+		return
+	}
+	previous := c.in.Previous
+	if previous.State != nil && previous.State.Archived {
+		c.warn(CodeArchived, fmt.Sprintf("deploy under another name, e.g. %q", SuggestWorkflowName(string(previous.Name[:min(len(previous.Name), 60)])+"-2")),
+			"workflow %s is archived for good, so a deploy will be refused", previous.Name)
+		return
+	}
+	if c.in.Repair {
+		c.repair(previous)
+	}
+	c.holds(previous)
+	c.drops(previous)
+}
+
+// holds warns that a run stands in the way now (O9).
+func (c *check) holds(previous *Previous) {
+	if previous.State == nil {
+		return
+	}
+	if held := decide.Held(previous.State, &c.accepted); held != nil {
+		c.warn(held.Code, held.Hint, "%s", held.Message)
+	}
+}
+
+// drops warns of events and states that no handler will look at any more.
+func (c *check) drops(previous *Previous) {
+	for _, topic := range slices.Sorted(maps.Keys(previous.Pending)) {
+		pending := previous.Pending[topic]
+		if pending == 0 {
+			continue
+		}
+		if !c.accepted.HasTopic(topic) {
+			c.warn(CodeDrops, "keep the topic, or skip the events",
+				"topic %q is gone while %s of it pending; they stay and nothing processes them", topic, areCount(pending, "event"))
+			continue
+		}
+		_, had := previous.Definition.Subscriber(topic)
+		if _, has := c.accepted.Subscriber(topic); had && !has {
+			c.warn(CodeDrops, "subscribe a consumer to it, or skip the events",
+				"topic %q loses its consumer while %s of it pending; they stay and nothing processes them", topic, areCount(pending, "event"))
+		}
+	}
+	for _, name := range previous.Stateful {
+		_, producer := previous.Definition.Producer(name)
+		_, consumer := previous.Definition.Consumer(name)
+		_, stillProducer := c.accepted.Producer(name)
+		_, stillConsumer := c.accepted.Consumer(name)
+		if (producer || consumer) && !stillProducer && !stillConsumer {
+			c.warn(CodeDrops, "keep the handler's name if the state is still meant for it",
+				"handler %q is gone; its saved state is used again only by a handler of that name", name)
+		}
+	}
+}
+
+// repair checks what a minor version must keep (F9). New capabilities are refused where they are used.
+func (c *check) repair(previous *Previous) {
+	const fix = "keep it as it was, or deploy the file instead"
+	if name := eventlog.WorkflowName(c.in.Definition.Name); name != previous.Name {
+		c.refuse(CodeRepair, fmt.Sprintf("use name: %q", previous.Name), "a repair of %s may not rename it to %q", previous.Name, clip(string(name)))
+	}
+	for _, topic := range previous.Definition.Topics {
+		if !c.accepted.HasTopic(topic) {
+			c.refuse(CodeRepair, fix, "a repair may not remove topic %q", topic)
+		}
+	}
+	for _, topic := range c.accepted.Topics {
+		if !previous.Definition.HasTopic(topic) {
+			c.refuse(CodeRepair, fix, "a repair may not add topic %q", topic)
+		}
+	}
+	before, after := subscriptionsOf(&previous.Definition), subscriptionsOf(&c.accepted)
+	for _, topic := range slices.Sorted(maps.Keys(before)) {
+		if after[topic] != before[topic] {
+			c.refuse(CodeRepair, fix, "a repair may not take topic %q from consumer %q", topic, before[topic])
+		}
+	}
+	for _, topic := range slices.Sorted(maps.Keys(after)) {
+		if before[topic] == "" {
+			c.refuse(CodeRepair, fix, "a repair may not subscribe consumer %q to topic %q", after[topic], topic)
+		}
+	}
+}
+
+// subscriptionsOf maps each topic to its consumer.
+func subscriptionsOf(d *eventlog.Definition) map[eventlog.Topic]eventlog.Handler {
+	of := make(map[eventlog.Topic]eventlog.Handler)
+	for _, consumer := range d.Consumers {
+		for _, topic := range consumer.Subscribe {
+			of[topic] = consumer.Name
+		}
+	}
+	return of
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func areCount(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return count(n, noun) + " are"
+}

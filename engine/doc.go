@@ -1,0 +1,19 @@
+// Package engine runs workflows: it performs what decide.Next says a workflow owes the world and
+// records what came of it.
+//
+// Guaranteed:
+//
+//   - State changes in one way only: a decision is appended to the log at the workflow's head,
+//     and applied once the log has it. Recovery is replay and the same loop.
+//   - A mutation leaves from one line, after the transition that says so is durable, before the
+//     deadline that transition carries, and never twice.
+//   - What became of a mutation is recorded whatever happened to its run meanwhile, for as long
+//     as the process lives.
+//   - A workflow whose past cannot be folded stops alone, loudly; the others go on.
+//
+// Per workflow only the recording is serialized. Scripts, calls and reconciles run beside it, so
+// events and operator actions are taken while a run is busy.
+//
+// Not guaranteed: that a script runs only once. Prepare and next may run again after a crash;
+// what they buffered is visible only with the commit.
+package engine

@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/store"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Connectors is what the engine asks of the outside: the registry, or a simulated world.
+type Connectors interface {
+	deploy.Catalog
+	Read(ctx context.Context, call connector.Call) (json.RawMessage, error)
+	Perform(ctx context.Context, call connector.Call) connector.Outcome
+	// Reconciles reports whether Reconcile can settle this very call.
+	Reconciles(call connector.Call) bool
+	Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation
+	// Timeout bounds this very call; false when the operation is not there now.
+	Timeout(call connector.Call) (time.Duration, bool)
+	// OnLate sets who is told the outcome of a mutation call that ended after its deadline (F12).
+	OnLate(func(connector.Call, connector.Outcome))
+}
+
+// Config of an Engine. Log, Store, Scripts and Connectors are required.
+type Config struct {
+	Log        eventlog.Log
+	Store      *store.Store
+	Scripts    sandbox.Executor
+	Connectors Connectors
+	// Clock is SystemClock when nil.
+	Clock Clock
+	// Random feeds ids; crypto/rand when nil. Jitter returns numbers in [0, 1).
+	Random io.Reader
+	Jitter func() float64
+	// Policies default to schedule.Default() when zero.
+	Policies schedule.Policies
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+	// Observe is told of every transition this engine records, in order per workflow. It must
+	// not block.
+	Observe func(eventlog.Record)
+	// RunLog takes what one handler call has logged. It must not block.
+	RunLog func(eventlog.WorkflowName, eventlog.RunID, []sandbox.LogLine)
+	// Room reports why no new work may start now (too little free space), nil when there is room.
+	Room func() error
+	// FlushEvery is how long finished work may stay in memory before it is written to the
+	// store; 0 means 250 ms.
+	FlushEvery time.Duration
+	// DrainTimeout is how long running handlers may go on once Run's context ends; 0 means 30 s.
+	DrainTimeout time.Duration
+	// Decide is decide.Decide when nil. A simulation breaks its rules on purpose, to show that it
+	// would notice.
+	Decide DecideFunc
+}
+
+// DecideFunc is the signature of decide.Decide.
+type DecideFunc func(projections.State, eventlog.WorkflowName, decide.Env, decide.Known, decide.Command) (decide.Decision, error)
+
+func (c *Config) validate() error {
+	switch {
+	case c.Log == nil, c.Store == nil, c.Scripts == nil, c.Connectors == nil:
+		return errors.New("engine: Log, Store, Scripts and Connectors are required")
+	}
+	if c.Clock == nil {
+		c.Clock = SystemClock{}
+	}
+	if c.Jitter == nil {
+		c.Jitter = rand.Float64
+	}
+	if c.Policies == (schedule.Policies{}) {
+		c.Policies = schedule.Default()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.FlushEvery == 0 {
+		c.FlushEvery = 250 * time.Millisecond
+	}
+	if c.DrainTimeout == 0 {
+		c.DrainTimeout = 30 * time.Second
+	}
+	if c.Decide == nil {
+		c.Decide = decide.Decide
+	}
+	return c.Policies.Validate()
+}
+
+// Engine runs all workflows of a log. Its methods are safe for concurrent use.
+type Engine struct {
+	cfg Config
+	log *slog.Logger
+	ids *idSource
+	// name is this process incarnation: a run started by another one is crashed (R14).
+	name       string
+	partitions []*partition
+	ready      chan struct{}
+	draining   atomic.Bool
+	closed     atomic.Bool
+	calls      sync.WaitGroup // mutation calls that have left and their settlements
+	idle       idleness
+	advancing  sync.Mutex // one Advance at a time
+
+	fatalOnce sync.Once
+	fatal     chan error
+	// life ends when the process gives up: settlements are retried until then.
+	life    context.Context
+	endLife context.CancelFunc
+}
+
+// New checks the configuration and prepares an engine; Run starts it.
+func New(cfg Config) (*Engine, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	e := &Engine{cfg: cfg, log: cfg.Logger, ids: newIDSource(cfg.Random), ready: make(chan struct{}), fatal: make(chan error, 1)}
+	e.name = e.ids.next(cfg.Clock.Now())
+	cfg.Connectors.OnLate(e.late)
+	e.life, e.endLife = context.WithCancel(context.Background())
+	for p := range cfg.Log.Partitions() {
+		e.partitions = append(e.partitions, newPartition(e, p))
+	}
+	return e, nil
+}
+
+// Ready is closed once every workflow is replayed and running.
+func (e *Engine) Ready() <-chan struct{} { return e.ready }
+
+// Run replays the log and runs the workflows until ctx ends; then it lets active handlers end
+// (at most DrainTimeout), waits for calls that have left, writes the store and returns nil. It
+// returns an error when the log is damaged or full.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.endLife()
+	defer e.closed.Store(true)
+	for _, p := range e.partitions {
+		if err := p.replay(ctx); err != nil {
+			return err
+		}
+	}
+	if clock, ok := e.cfg.Clock.(interface{ Resume(time.Time) }); ok {
+		for _, p := range e.partitions {
+			clock.Resume(p.lastAt.Time())
+		}
+	}
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	for _, p := range e.partitions {
+		p.start(work)
+	}
+	close(e.ready)
+	var fatal error
+	select {
+	case <-ctx.Done():
+		e.drain()
+	case fatal = <-e.fatal:
+	}
+	stop()
+	for _, p := range e.partitions {
+		p.join()
+	}
+	if fatal != nil {
+		e.endLife() // nothing can be recorded any more
+	}
+	e.calls.Wait()
+	for _, p := range e.partitions {
+		if err := p.flush(); err != nil && fatal == nil {
+			fatal = err
+		}
+	}
+	return fatal
+}
+
+// drain keeps new runs from starting and waits for the active ones.
+func (e *Engine) drain() {
+	e.draining.Store(true)
+	timeout, cancel := context.WithTimeout(context.Background(), e.cfg.DrainTimeout)
+	defer cancel()
+	e.nudgeAll()
+	if err := e.idle.wait(timeout, e, noActiveRun); err != nil {
+		e.log.Warn("stopping with handlers still running; their runs will be started again", "after", e.cfg.DrainTimeout)
+	}
+}
+
+// fail ends the engine: its log cannot be written any more.
+func (e *Engine) fail(err error) {
+	e.fatalOnce.Do(func() { e.fatal <- err })
+}
+
+func (e *Engine) nudgeAll() {
+	for w := range e.workers() {
+		w.nudge()
+	}
+}
+
+// workers yields every worker.
+func (e *Engine) workers() func(func(*worker) bool) {
+	return func(yield func(*worker) bool) {
+		for _, p := range e.partitions {
+			for _, w := range p.all() {
+				if !yield(w) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (e *Engine) worker(name eventlog.WorkflowName) (*worker, bool) {
+	return e.partitions[e.cfg.Log.PartitionOf(name)].worker(name)
+}
+
+// hold reports why no run may start now.
+func (e *Engine) hold() error {
+	if e.draining.Load() {
+		return errors.New("the engine is shutting down")
+	}
+	if e.cfg.Room != nil {
+		if err := e.cfg.Room(); err != nil {
+			return fmt.Errorf("start a run: %w", err)
+		}
+	}
+	return nil
+}

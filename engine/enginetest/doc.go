@@ -1,0 +1,6 @@
+// Package enginetest runs whole engines in a test: a log in memory, a store in memory, the real
+// sandbox, and a world of scripted connectors that counts every effect it has.
+//
+// A [World] outlives engines, so that a test can stop one at any append, start another and look
+// at what reached the outside. Nothing here is imported by production code.
+package enginetest

@@ -1,0 +1,269 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Bounds of what goes into prepare with the call: peek sees the oldest events of each topic.
+const (
+	maxPeeked      = 1000
+	maxPeekedBytes = 4 << 20
+)
+
+// produce runs a producer.
+func (w *worker) produce(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
+	call, bad := w.invocation(s, run, sandbox.Producer)
+	if bad != nil {
+		return decide.CommitRun{Run: run.ID, Failure: bad}
+	}
+	call.State = handlerState(s, run)
+	out, err := w.invoke(ctx, s, run, call)
+	return commit(run, out, err)
+}
+
+// prepare runs prepare, and whatever follows it without touching the outside: next when there is
+// nothing to mutate for, mutate when it may not read. That saves a write each, and nothing can
+// have been seen between them.
+func (w *worker) prepare(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
+	done := decide.FinishPrepare{Run: run.ID, Seen: *s}
+	call, bad := w.invocation(s, run, sandbox.Prepare)
+	if bad != nil {
+		done.Failure = bad
+		return done
+	}
+	consumer, _ := s.Script(run.Version).Definition.Consumer(run.Handler)
+	call.State = handlerState(s, run)
+	call.Pending = peekable(s, consumer, eventlog.At(call.Now))
+	out, err := w.invoke(ctx, s, run, call)
+	if err != nil {
+		done.Failure = classify(err)
+		return done
+	}
+	done.Prepared, done.Failure = decide.ParsePrepared(out.Value)
+	if done.Failure != nil {
+		return done
+	}
+	switch {
+	case len(done.Prepared.Reservations) == 0 && consumer.HasNext:
+		committed := w.emit(ctx, s, run, done.Prepared.Raw, nothing)
+		done.Next = &committed
+	case len(done.Prepared.Reservations) > 0 && consumer.HasMutate && !consumer.MutateByID:
+		named := w.mutate(ctx, s, run, done.Prepared.Raw)
+		done.Mutate = &named
+	}
+	return done
+}
+
+// mutate lets the script name its call. Nothing leaves here.
+func (w *worker) mutate(ctx context.Context, s *projections.State, run *projections.Run, prepared json.RawMessage) decide.FinishMutate {
+	done := decide.FinishMutate{Run: run.ID}
+	call, bad := w.invocation(s, run, sandbox.Mutate)
+	if bad != nil {
+		done.Failure = bad
+		return done
+	}
+	call.Prepared = prepared
+	out, err := w.invoke(ctx, s, run, call)
+	if err != nil {
+		done.Failure = classify(err)
+		return done
+	}
+	if out.Call == nil {
+		return done
+	}
+	op, ok := s.Script(run.Version).Definition.Operation(out.Call.Connector, out.Call.Operation)
+	if !ok || op.Kind != string(sandbox.KindMutate) {
+		done.Failure = &eventlog.Failure{Class: eventlog.Logic, Code: "operation.unknown", Message: "mutate calls " + out.Call.Connector + "." + out.Call.Operation + ", which this version's deploy did not pin as a mutation"}
+		return done
+	}
+	if done.Failure = w.engine.changed(op); done.Failure != nil {
+		return done
+	}
+	done.Call = &eventlog.MutationCall{
+		Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params, ParamsHash: eventlog.HashOf(out.Call.Params).String(),
+		TimeoutMS: op.TimeoutMS,
+	}
+	if room := w.engine.cfg.Room; room != nil {
+		if err := room(); err != nil {
+			// A mutation that starts must also be able to settle.
+			return decide.FinishMutate{Run: run.ID, Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "storage.reserve", Message: clip(err.Error())}}
+		}
+	}
+	intent := connector.Call{Workflow: w.name, Run: run.ID, Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params}
+	done.Call.Reconciles = op.Reconciles && w.engine.cfg.Connectors.Reconciles(intent)
+	if timeout, ok := w.engine.cfg.Connectors.Timeout(intent); ok {
+		done.Call.TimeoutMS = timeout.Milliseconds()
+	}
+	return done
+}
+
+// nothing is next's third argument when no mutation was made.
+var nothing = json.RawMessage(`{"status":"none"}`)
+
+// next runs next with what the whole chain sees (R15).
+func (w *worker) next(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
+	result := nothing
+	switch run.Outcome {
+	case projections.OutcomeSuccess:
+		answer := json.RawMessage("null")
+		if m := s.Mutation(run.Mutation); m != nil && len(m.Result) > 0 {
+			answer = m.Result
+		}
+		result = append(append(json.RawMessage(`{"status":"applied","result":`), answer...), '}')
+	case projections.OutcomeSkipped:
+		result = json.RawMessage(`{"status":"skipped"}`)
+	}
+	return w.emit(ctx, s, run, run.PrepareResult, result)
+}
+
+func (w *worker) emit(ctx context.Context, s *projections.State, run *projections.Run, prepared, result json.RawMessage) decide.CommitRun {
+	script := s.Script(run.Version)
+	if script != nil {
+		if c, ok := script.Definition.Consumer(run.Handler); ok && !c.HasNext {
+			return decide.CommitRun{Run: run.ID}
+		}
+	}
+	call, bad := w.invocation(s, run, sandbox.Next)
+	if bad != nil {
+		return decide.CommitRun{Run: run.ID, Failure: bad}
+	}
+	call.Prepared, call.MutationResult = prepared, result
+	out, err := w.invoke(ctx, s, run, call)
+	return commit(run, out, err)
+}
+
+func (w *worker) invoke(ctx context.Context, s *projections.State, run *projections.Run, call sandbox.Invocation) (sandbox.Result, error) {
+	h := &host{worker: w, state: s, run: run}
+	out, err := w.engine.cfg.Scripts.Invoke(ctx, call, h)
+	if log := w.engine.cfg.RunLog; log != nil {
+		lines := append(h.calls(), out.Logs...)
+		if err != nil {
+			lines = append(lines, inputsOf(call))
+		}
+		slices.SortStableFunc(lines, func(a, b sandbox.LogLine) int { return a.At.Compare(b.At) })
+		if len(lines) > 0 {
+			log(w.name, run.ID, lines)
+		}
+	}
+	return out, err
+}
+
+// The levels of run log lines that the engine writes itself, beside those of the script.
+const (
+	LevelCall   = "call"   // a connector read: what was asked and answered
+	LevelInputs = "inputs" // what a handler that failed was given, as JSON
+)
+
+// maxLoggedInputs bounds the inputs kept of a failed handler call.
+const maxLoggedInputs = 64 << 10
+
+// inputsOf keeps what a failed handler was given: a repairer needs it, and nothing else does.
+func inputsOf(call sandbox.Invocation) sandbox.LogLine {
+	text, err := json.Marshal(struct {
+		Phase          sandbox.Phase              `json:"phase"`
+		State          json.RawMessage            `json:"state,omitempty"`
+		Prepared       json.RawMessage            `json:"prepared,omitempty"`
+		MutationResult json.RawMessage            `json:"mutationResult,omitempty"`
+		Pending        map[string][]sandbox.Event `json:"pending,omitempty"`
+	}{call.Phase, call.State, call.Prepared, call.MutationResult, call.Pending})
+	if err != nil || len(text) > maxLoggedInputs {
+		text = fmt.Appendf(nil, `{"phase":%q,"truncated":true,"bytes":%d}`, call.Phase, len(text))
+	}
+	return sandbox.LogLine{At: time.Now(), Level: LevelInputs, Text: string(text)}
+}
+
+func commit(run *projections.Run, out sandbox.Result, err error) decide.CommitRun {
+	done := decide.CommitRun{Run: run.ID}
+	if err != nil {
+		done.Failure = classify(err)
+		return done
+	}
+	done.State = out.Value
+	for _, p := range out.Publishes {
+		publish := decide.Publish{MessageID: eventlog.MessageID(p.MessageID), Title: p.Title, Payload: p.Payload, Input: eventlog.InputID(p.InputID)}
+		for _, topic := range p.Topics {
+			publish.Topics = append(publish.Topics, eventlog.Topic(topic))
+		}
+		done.Publishes = append(done.Publishes, publish)
+	}
+	for _, in := range out.Inputs {
+		done.Inputs = append(done.Inputs, decide.Input{Source: in.Source, Type: in.Type, ExternalID: in.ExtID, Title: in.Title})
+	}
+	return done
+}
+
+// invocation fills what every phase needs.
+func (w *worker) invocation(s *projections.State, run *projections.Run, phase sandbox.Phase) (sandbox.Invocation, *eventlog.Failure) {
+	script := s.Script(run.Version)
+	if script == nil {
+		return sandbox.Invocation{}, &eventlog.Failure{Class: eventlog.Internal, Code: "script.missing", Message: "version " + string(run.Version) + " of the script is not in memory"}
+	}
+	p := w.engine.cfg.Policies.Script
+	call := sandbox.Invocation{
+		Workflow: string(w.name),
+		Source:   sandbox.Source{Filename: script.Filename, Code: script.Source}, Phase: phase, Handler: string(run.Handler),
+		Now: w.engine.cfg.Clock.Now(), Seed: uint64(w.engine.cfg.Jitter() * (1 << 53)),
+		Limits: sandbox.Limits{
+			CPU: p.CPU, Wall: p.Wall, Reads: p.Reads, Source: int(p.Source), Result: int(p.Result), State: int(p.State), HostCalls: p.HostCalls,
+		},
+	}
+	def := &script.Definition
+	for _, op := range def.Operations {
+		call.Operations = append(call.Operations, sandbox.Operation{Connector: op.Connector, Operation: op.Operation, Kind: sandbox.OperationKind(op.Kind)})
+	}
+	topics, declared := def.Topics, false
+	switch phase {
+	case sandbox.Producer:
+		producer, _ := def.Producer(run.Handler)
+		if declared = producer.PublishesDeclared; declared {
+			topics = producer.Publishes
+		}
+	default:
+		consumer, _ := def.Consumer(run.Handler)
+		if declared = consumer.PublishesDeclared; declared {
+			topics = consumer.Publishes
+		}
+		call.ReadsByID = consumer.MutateByID
+	}
+	for _, t := range topics {
+		call.Topics = append(call.Topics, string(t))
+	}
+	return call, nil
+}
+
+func handlerState(s *projections.State, run *projections.Run) json.RawMessage {
+	if h := s.Handler(run.Handler); h != nil {
+		return h.State
+	}
+	return nil
+}
+
+// peekable is what peek and getByIds can see: pending events of the subscribed topics, oldest
+// first, bounded.
+func peekable(s *projections.State, c eventlog.Consumer, now eventlog.Instant) map[string][]sandbox.Event {
+	pending := make(map[string][]sandbox.Event, len(c.Subscribe))
+	for _, topic := range c.Subscribe {
+		events, bytes := []sandbox.Event{}, 0
+		for e := range s.Pending(topic) {
+			if !e.Visible(now) {
+				continue
+			}
+			if bytes += len(e.Payload) + len(e.Title); len(events) == maxPeeked || bytes > maxPeekedBytes && len(events) > 0 {
+				break
+			}
+			events = append(events, sandbox.Event{MessageID: string(e.MessageID), Topic: string(topic), Title: e.Title, Payload: e.Payload})
+		}
+		pending[string(topic)] = events
+	}
+	return pending
+}

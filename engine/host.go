@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// host answers one run's connector reads. It trusts nothing that comes from the script: the
+// operation must be pinned, be a read, and be granted.
+type host struct {
+	worker *worker
+	state  *projections.State
+	run    *projections.Run
+
+	mu  sync.Mutex
+	log []sandbox.LogLine
+}
+
+// maxLoggedCall bounds what is kept of one read's parameters and of its answer.
+const maxLoggedCall = 2 << 10
+
+func (h *host) note(began time.Time, capability string, params, answer json.RawMessage, err error) {
+	text := fmt.Sprintf("%s(%s) after %s: ", capability, clipTo(params, maxLoggedCall), time.Since(began).Round(time.Microsecond))
+	if err != nil {
+		text += "failed: " + clip(err.Error())
+	} else {
+		text += clipTo(answer, maxLoggedCall)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.log = append(h.log, sandbox.LogLine{At: began, Level: LevelCall, Text: text})
+}
+
+func (h *host) calls() []sandbox.LogLine {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.log
+}
+
+// Read performs a list or get operation.
+func (h *host) Read(ctx context.Context, connectorName, operation string, params json.RawMessage) (json.RawMessage, error) {
+	op, ok := h.state.Script(h.run.Version).Definition.Operation(connectorName, operation)
+	if !ok {
+		return nil, &eventlog.Failure{Class: eventlog.Logic, Code: "operation.unknown", Message: connectorName + "." + operation + " was not pinned by this version's deploy"}
+	}
+	if op.Kind == string(connector.Mutate) {
+		return nil, &eventlog.Failure{Class: eventlog.Logic, Code: "phase.forbidden", Message: op.Capability() + " is a mutation; only mutate may call it"}
+	}
+	if changed := h.worker.engine.changed(op); changed != nil {
+		return nil, changed
+	}
+	if decide.Granted(h.worker.state().Grants, connectorName, operation, false) == eventlog.GrantDeny {
+		return nil, &eventlog.Failure{Class: eventlog.Permission, Code: "grant.denied", Message: "workflow " + string(h.worker.name) + " is not allowed to call " + op.Capability() + "; an operator can change its grants"}
+	}
+	now := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, op.Timeout())
+	defer cancel()
+	answer, err := h.worker.engine.cfg.Connectors.Read(ctx, connector.Call{
+		Workflow: h.worker.name, Run: h.run.ID, Connector: connectorName, Operation: operation, Params: params,
+		StartedAt: now, Deadline: now.Add(op.Timeout()),
+	})
+	h.note(now, op.Capability(), params, answer, err)
+	return answer, err
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// idleness lets callers wait until the workers have come to rest.
+type idleness struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed when a worker comes to rest while someone waits
+}
+
+func (i *idleness) rested() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.changed != nil {
+		close(i.changed)
+		i.changed = nil
+	}
+}
+
+func (i *idleness) wait(ctx context.Context, e *Engine, at func(*worker) bool) error {
+	for {
+		i.mu.Lock()
+		if i.changed == nil {
+			i.changed = make(chan struct{})
+		}
+		changed := i.changed
+		i.mu.Unlock()
+		resting := true
+		for w := range e.workers() {
+			if !at(w) {
+				resting = false
+				break
+			}
+		}
+		if resting {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// WaitIdle returns once nothing is active, due or backing off. Schedules, wakeAt and waits for a
+// person do not count as work.
+func (e *Engine) WaitIdle(ctx context.Context) error {
+	select {
+	case <-e.ready:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return e.idle.wait(ctx, e, func(w *worker) bool {
+		if w.stoppedBy() != nil {
+			return true
+		}
+		rest := w.resting()
+		if rest == nil {
+			return false
+		}
+		switch rest.Reason {
+		case decide.ReasonBackoff, decide.ReasonReconcile, decide.ReasonStorage, reasonCall:
+			return false
+		}
+		return true
+	})
+}
+
+// noActiveRun is the drain's condition: no handler runs, no call of ours is open.
+func noActiveRun(w *worker) bool {
+	if w.stoppedBy() != nil {
+		return true
+	}
+	run := w.state().CurrentRun()
+	return run == nil || run.Status != eventlog.RunActive || w.resting() != nil && w.startedElsewhere(run.Engine)
+}

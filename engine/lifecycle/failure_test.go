@@ -1,0 +1,403 @@
+package lifecycle_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// F1, F2, F3, F7: the class of a failure gives the run's status and what it does to the workflow.
+// The class comes from typed errors: what nobody classified is logic in a script, internal in a read.
+func TestClassDecides(t *testing.T) {
+	list := shop{prepare: `await ctx.world.list({});`}
+	for _, c := range []struct {
+		name     string
+		shop     shop
+		read     error
+		class    eventlog.Class
+		run      string
+		workflow string
+		reason   decide.Reason
+	}{
+		{"transient", list, enginetest.Failing(eventlog.Transient, "x"), eventlog.Transient, "preparing paused:transient none", "active", decide.ReasonBackoff},
+		{"logic", list, enginetest.Failing(eventlog.Logic, "x"), eventlog.Logic, "preparing failed:logic none", "active maintenance", decide.ReasonMaintenance},
+		{"auth", list, enginetest.Failing(eventlog.Auth, "x"), eventlog.Auth, "preparing paused:approval none", "error auth", decide.ReasonBlocked},
+		{"permission", list, enginetest.Failing(eventlog.Permission, "x"), eventlog.Permission, "preparing paused:approval none", "error permission", decide.ReasonBlocked},
+		{"precondition", list, enginetest.Failing(eventlog.Precondition, "x"), eventlog.Precondition, "preparing paused:approval none", "error precondition", decide.ReasonBlocked},
+		{"internal", list, enginetest.Failing(eventlog.Internal, "x"), eventlog.Internal, "preparing failed:internal none", "error internal", decide.ReasonBlocked},
+		{"unclassified in a read", list, errors.New("429 too many requests, try again: transient"), eventlog.Internal, "preparing failed:internal none", "error internal", decide.ReasonBlocked},
+		{"thrown by the script", shop{prepare: `throw new Error("transient: try again");`}, nil, eventlog.Logic, "preparing failed:logic none", "active maintenance", decide.ReasonMaintenance},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := live(t)
+			l.world.OnRead(func(connector.Call) (json.RawMessage, error) { return json.RawMessage(`[]`), c.read })
+			l.deploy(c.shop)
+			l.push("a")
+			if r := l.run("send"); r.Error == nil || r.Error.Class != c.class {
+				t.Fatalf("the run's error: %+v", r.Error)
+			}
+			l.wantRun(c.run)
+			l.wantEvent("a", "pending")
+			l.wantWorkflow(c.workflow)
+			l.wantWhy(c.reason)
+			l.wantSent(0)
+			l.sound()
+		})
+	}
+}
+
+// F3, F4, F5: an uncertain call is asked about once at once; if the answer is known, the same run
+// goes on, or its events are free.
+func TestInlineReconcile(t *testing.T) {
+	t.Run("it had happened", func(t *testing.T) {
+		l := live(t)
+		l.deploy(shop{})
+		l.sends(lostApplied)
+		l.push("a")
+		if r := l.wantRun("committed committed success"); r.RetryOf != nil {
+			t.Fatalf("not the same run: %+v", r)
+		}
+		if m := l.wantMutation("applied reconcile"); m.ReconcileAttempts != 0 {
+			t.Errorf("the inline attempt was counted: %+v", m)
+		}
+		l.wantSent(1)
+		l.sound()
+	})
+	t.Run("it had not", func(t *testing.T) {
+		l := live(t)
+		l.deploy(shop{})
+		l.sends(lost)
+		l.push("a")
+		l.wantRun("mutating paused:transient failure")
+		l.wantMutation("failed reconcile")
+		l.wantEvent("a", "pending")
+		l.advance("5s")
+		l.wantEvent("a", "consumed")
+		l.wantSent(2) // a fresh run's own mutation
+		l.sound()
+	})
+	t.Run("a panic and a forgotten outcome are uncertain", func(t *testing.T) {
+		l := live(t)
+		l.deploy(shop{mutate: fires})
+		l.sends(outcomeFunc(func(connector.Call) connector.Outcome { return connector.Outcome{} }))
+		l.push("a")
+		l.wantMutation("indeterminate")
+		m := l.mutation()
+		l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "skip")
+		l.settle()
+		l.sends(outcomeFunc(func(connector.Call) connector.Outcome { panic("out of order") }))
+		l.push("b")
+		l.wantMutation("indeterminate")
+		l.sound()
+	})
+}
+
+// F5: an uncertain mutation is asked about with backoff, never sent again, and left to a person when
+// the attempts are used up; without a reconcile that is at once.
+func TestReconcileIsExhausted(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{})
+	l.sends(lost)
+	l.reconciles(connector.VerdictRetry)
+	l.push("a")
+	l.wantMutation("needs_reconcile")
+	l.wantRun("mutating paused:reconciliation none")
+	l.wantWorkflow("paused reconciliation retry")
+	if w := l.wantWhy(decide.ReasonReconcile); w.Until == 0 {
+		t.Errorf("why: %+v", w)
+	}
+	l.refused("mutation.state", "resolveMutation", "mutation", l.mutation().ID, "resolution", "skip") // O4
+	l.advance("1h")
+	m := l.wantMutation("indeterminate")
+	l.mu.Lock()
+	asked := l.asked
+	l.mu.Unlock()
+	if want := 1 + schedule.Default().Reconcile.Attempts; asked != want || m.SettledAt != 0 {
+		t.Errorf("asked %d times, want %d: %+v", asked, want, m)
+	}
+	l.wantEvent("a", "reserved")
+	l.wantSent(1)
+	l.sound()
+}
+
+// F6: what leaves is in the log first.
+func TestInFlightIsDurableBeforeItLeaves(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{})
+	o, left, letGo := holding(applied)
+	l.sends(o)
+	l.pushed("a")
+	<-left
+	if m := l.wantMutation("in_flight"); m.StartedAt == 0 || m.ParamsHash == "" {
+		t.Errorf("the mutation in flight: %+v", m)
+	}
+	if w := l.why(); !w.Moving || *w.Subject != string(l.mutation().ID) {
+		t.Errorf("why: %+v", w)
+	}
+	if full := l.bench.FullFold("shop"); full.Mutation(eventlog.MutationID(l.mutation().ID)) == nil {
+		t.Error("the log does not hold it yet")
+	}
+	letGo()
+	l.settle()
+	l.wantMutation("applied")
+	l.sound()
+}
+
+// F7: a person's pause and the system's hold are two facts; neither touches the other.
+func TestPauseAndHoldAreTwoThings(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{mutate: fires})
+	o, left, letGo := holding(lost)
+	l.sends(o)
+	l.pushed("a")
+	<-left
+	l.do("pauseWorkflow", nil)
+	letGo()
+	l.settle()
+	if w := l.workflow(); !w.UserPaused || w.Blocked == nil || w.Blocked.Reason != eventlog.BlockIndeterminate {
+		t.Fatalf("the workflow: %+v", w)
+	}
+	l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "did_not_happen")
+	l.settle()
+	if w := l.workflow(); !w.UserPaused || w.Blocked != nil {
+		t.Fatalf("resolving touched the pause: %+v", w)
+	}
+	l.wantWhy(decide.ReasonUserPause)
+	l.wantEvent("a", "pending")
+	l.do("resumeWorkflow", nil)
+	l.settle()
+	l.wantEvent("a", "consumed")
+	l.sound()
+}
+
+// F8: transient retries are exhausted after five; resume starts the budget again.
+func TestTransientRetriesAreExhausted(t *testing.T) {
+	l := live(t)
+	l.reads(eventlog.Transient)
+	l.deploy(shop{prepare: `await ctx.world.list({});`})
+	l.push("a")
+	l.advance("1h")
+	l.wantWorkflow("error transient")
+	failed := func() (n int) {
+		for _, r := range l.runs("send") {
+			if r.Status == eventlog.RunPausedTransient {
+				n++
+			}
+		}
+		return n
+	}
+	if got, want := failed(), 1+schedule.Default().Transient.Retries; got != want {
+		t.Errorf("%d executions, want %d", got, want)
+	}
+	l.do("resumeWorkflow", nil)
+	l.settle()
+	l.wantWorkflow("active")
+	l.wantWhy(decide.ReasonBackoff)
+	l.reads("")
+	l.advance("1h")
+	l.wantEvent("a", "consumed")
+	l.sound()
+}
+
+// F8 after a mutation: what is still owed is kept.
+func TestExhaustedRetriesKeepWhatIsOwed(t *testing.T) {
+	l := live(t, func(p *schedule.Policies) { p.Storage.Wait, p.Transient.Retries = storageWait, 0 })
+	l.deploy(shop{mutate: `/* nothing to send */`})
+	l.isSlowAt("run.prepared")
+	l.push("a")
+	l.wantWorkflow("error transient retry")
+	l.wantEvent("a", "reserved")
+	l.do("resumeWorkflow", nil)
+	l.settle()
+	l.wantEvent("a", "consumed")
+	l.sound()
+}
+
+// F9: the third logic failure in a row ends the repairs; a refused repair counts too. What is owed
+// is kept, and a plain deploy resets the count.
+func TestRepairBudget(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{next: broken("publish")})
+	l.push("a")
+	if w := l.workflow(); w.Repair == nil || w.Repair.Attempt != 1 || w.Repair.RequestedAt == 0 {
+		t.Fatalf("the repair that is asked for: %+v", w.Repair)
+	}
+	l.refused("repair.refused", "repairWorkflow", "source", "export default 1")
+	if w := l.workflow(); w.Repair == nil || w.Repair.Attempt != 2 {
+		t.Fatalf("a refused repair does not count: %+v", w.Repair)
+	}
+	l.repair(shop{next: broken("publish") + "/* no better */"})
+	l.wantWorkflow("error logic retry")
+	if w := l.workflow(); w.Version != "1.1" || w.Repair != nil {
+		t.Fatalf("the workflow: %+v", w)
+	}
+	l.refused("repair.notRequested", "repairWorkflow", "source", shop{}.source())
+	l.deploy(shop{})
+	l.wantWorkflow("active")
+	l.wantEvent("a", "consumed")
+	l.wantSent(1)
+	l.sound()
+}
+
+// F9: a repair keeps name, topics and subscriptions, and needs nothing new.
+func TestRepairIsRefused(t *testing.T) {
+	for name, bad := range map[string]string{
+		"a new capability":        shop{mutate: fires}.source(),
+		"another name":            strings.Replace(shop{}.source(), `name: "shop"`, `name: "shed"`, 1),
+		"a topic less":            strings.Replace(shop{}.source(), `, letters: {}`, ``, 1),
+		"another subscription":    strings.Replace(shop{}.source(), `subscribe: ["orders"]`, `subscribe: ["orders", "letters"]`, 1),
+		"a syntax error":          "export default {",
+		"a consumer of its topic": shop{more: `other: Keep.consumer({ subscribe: ["orders"], async prepare() { return { reservations: [], data: null }; } }),`}.source(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := live(t)
+			l.deploy(shop{prepare: broken("read")})
+			l.push("a")
+			if p := l.refused("repair.refused", "repairWorkflow", "source", bad); len(p.Problems) == 0 || p.Problems[0].Fix == "" {
+				t.Errorf("the problem says nothing to go by: %+v", p)
+			}
+			l.wantWorkflow("active maintenance")
+			l.repair(shop{})
+			l.wantEvent("a", "consumed")
+			l.sound()
+		})
+	}
+}
+
+// F10: while it backs off, waits for a repair or for an answer, nothing else of the workflow runs;
+// what comes in accumulates.
+func TestNothingElseRuns(t *testing.T) {
+	producer := `await ctx.publish("letters", { messageId: "l" + ctx.now(), title: "L" });`
+	for name, c := range map[string]struct {
+		shop   shop
+		prep   func(*life)
+		reason decide.Reason
+	}{
+		"maintenance":   {shop{prepare: broken("read"), producer: producer}, func(*life) {}, decide.ReasonMaintenance},
+		"uncertain":     {shop{mutate: fires, producer: producer}, func(l *life) { l.sends(lost) }, decide.ReasonIndeterminate},
+		"a failed call": {shop{producer: producer}, func(l *life) { l.sends(definitely(eventlog.Precondition)) }, decide.ReasonBlocked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := live(t)
+			l.deploy(c.shop)
+			c.prep(l)
+			l.push("a")
+			l.wantWhy(c.reason)
+			polls, runs := len(l.runs("poll")), len(l.runs("send"))
+			l.push("b", "c")
+			l.advance("3h") // the producer is due three times over
+			if len(l.runs("poll")) != polls || len(l.runs("send")) != runs {
+				t.Errorf("something ran: %d polls, %d runs", len(l.runs("poll"))-polls, len(l.runs("send"))-runs)
+			}
+			l.wantEvent("b", "pending")
+			l.wantWhy(c.reason)
+			l.sound()
+		})
+	}
+}
+
+// F12: a reply that comes after the timeout settles what is open, and contradicts what is final.
+func TestLateReply(t *testing.T) {
+	t.Run("settles", func(t *testing.T) {
+		l := live(t)
+		reply := l.replyLate()
+		changed := l.follow("mutation.applied")
+		reply <- connector.Outcome{Status: connector.Applied, Result: json.RawMessage(`{"n":1}`)}
+		changed()
+		l.settle()
+		l.wantMutation("applied late_reply")
+		l.wantEvent("a", "consumed")
+		l.wantReceipt("a", "applied")
+		l.wantWorkflow("active")
+		l.wantSent(1)
+		l.sound()
+	})
+	t.Run("contradicts", func(t *testing.T) {
+		l := live(t)
+		reply := l.replyLate()
+		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "skip")
+		l.settle()
+		l.wantEvent("a", "skipped")
+		changed := l.follow("mutation.contradicted")
+		reply <- connector.Outcome{Status: connector.Applied, Result: json.RawMessage(`{"n":1}`)}
+		changed()
+		l.settle()
+		l.wantMutation("failed user_skip")
+		l.wantEvent("a", "skipped")
+		l.wantWorkflow("error contradiction")
+		l.wantWhy(decide.ReasonBlocked)
+		var d struct{ Contradictions []struct{ Message string } }
+		if l.do("getDiagnostics", &d); len(d.Contradictions) != 1 {
+			t.Errorf("diagnostics: %+v", d)
+		}
+		l.do("resumeWorkflow", nil)
+		l.wantWorkflow("active")
+		l.sound()
+	})
+}
+
+// replyLate brings an order to a call whose answer comes only when the test gives it, long after
+// the call has ended with nobody knowing.
+func (l *life) replyLate() chan<- connector.Outcome {
+	l.t.Helper()
+	l.world.Offer(connector.Operation{Name: "fire", Kind: connector.Mutate, Timeout: 50 * time.Millisecond}, connector.Operation{Name: "list", Kind: connector.List})
+	reply := make(chan connector.Outcome)
+	l.world.OnPerform(func(ctx context.Context, call connector.Call) connector.Outcome {
+		_ = l.perform(ctx, call)
+		return <-reply
+	})
+	l.restart()
+	l.deploy(shop{mutate: fires})
+	l.push("a") // rests at the deadline
+	l.wantMutation("indeterminate")
+	return reply
+}
+
+// follow returns a wait for the next transition of a kind.
+func (l *life) follow(kind eventlog.FactType) (wait func()) {
+	l.t.Helper()
+	last, err := l.below.Last(l.t.Context(), 0)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return func() {
+		l.t.Helper()
+		ctx, cancel := context.WithTimeout(l.t.Context(), 30*time.Second)
+		defer cancel()
+		for r, err := range l.below.Watch(ctx, 0, last+1) {
+			if err != nil {
+				l.t.Fatalf("no %s came: %v", kind, err)
+			}
+			if r.Kind == kind {
+				return
+			}
+		}
+	}
+}
+
+// The lists show what failed and why, by class and text.
+func TestFailuresCanBeFound(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{prepare: broken("read")})
+	l.push("a")
+	var runs readmodel.Page[readmodel.Run]
+	if l.do("listRuns", &runs, "status", "failed:logic", "q", "CANNOT READ"); len(runs.Items) != 1 || runs.Items[0].Error.Line == nil {
+		t.Errorf("found %+v", runs.Items)
+	}
+	var all readmodel.Page[ops.Why]
+	if l.do("explainAll", &all); len(all.Items) != 1 || *all.Items[0].Reason != decide.ReasonMaintenance {
+		t.Errorf("why: %+v", all.Items)
+	}
+	l.sound()
+}

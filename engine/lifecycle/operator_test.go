@@ -1,0 +1,392 @@
+package lifecycle_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// indeterminate brings an order to a mutation of which nobody can say what became of it.
+func (l *life) indeterminate() readmodel.Mutation {
+	l.t.Helper()
+	l.sends(lost)
+	l.push("a")
+	return l.wantMutation("indeterminate")
+}
+
+// asking brings an order to a call that awaits approval.
+func (l *life) asking(s shop) readmodel.Mutation {
+	l.t.Helper()
+	l.do("deployWorkflow", nil, "source", s.source(), "filename", "shop.ts")
+	l.push("a")
+	l.wantWhy(decide.ReasonApproval)
+	return l.wantMutation("awaiting_approval")
+}
+
+// O2: the events of a skipped mutation stay skipped even if next fails.
+func TestSkippedStaysSkipped(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{mutate: fires, next: broken("publish")})
+	m := l.indeterminate()
+	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "skip")
+	l.settle()
+	l.wantEvent("a", "skipped")
+	l.wantWorkflow("active maintenance retry")
+	l.repair(shop{mutate: fires})
+	l.wantEvent("a", "skipped")
+	l.wantReceipt("a", "skipped")
+	l.wantWorkflow("active")
+	l.sound()
+}
+
+// O3: try again asks the connector again, with all attempts; without a reconcile it is refused.
+func TestTryAgain(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{})
+	l.reconciles(connector.VerdictRetry)
+	l.sends(lost)
+	l.push("a")
+	l.advance("1h")
+	m := l.wantMutation("indeterminate")
+	asked := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.asked
+	}
+	before := asked()
+	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "try_again")
+	l.advance("1h")
+	l.wantMutation("indeterminate")
+	if got, want := asked()-before, schedule.Default().Reconcile.Attempts; got != want {
+		t.Errorf("asked %d times more, want %d: the attempts start again", got, want)
+	}
+	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "try_again")
+	l.reconciles(connector.VerdictApplied)
+	l.advance("1h")
+	l.wantMutation("applied reconcile")
+	l.wantEvent("a", "consumed")
+	l.wantWorkflow("active")
+	l.wantSent(1)
+	l.sound()
+
+	other := liveOn(t, memlog.New(memlog.Config{}))
+	other.deploy(shop{mutate: fires})
+	other.refused("mutation.noReconcile", "resolveMutation", "mutation", other.indeterminate().ID, "resolution", "try_again")
+	other.sound()
+}
+
+// O4: the three act on indeterminate only; "it happened" is not offered.
+func TestResolveActsOnIndeterminateOnly(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{})
+	l.push("a")
+	for _, resolution := range []string{"did_not_happen", "skip", "try_again"} {
+		l.refused("mutation.state", "resolveMutation", "mutation", l.mutation().ID, "resolution", resolution)
+	}
+	l.deploy(shop{mutate: fires})
+	l.sends(lost)
+	l.push("b")
+	l.wantMutation("indeterminate")
+	l.refused("resolution.unknown", "resolveMutation", "mutation", l.mutation().ID, "resolution", "happened")
+	l.refused("mutation.unknown", "resolveMutation", "mutation", "01AAAAAAAAAAAAAAAAAAAAAAAA", "resolution", "skip")
+	l.sound()
+}
+
+// O5: a call that asks stops before it leaves; approved, exactly its recorded bytes leave, once, and
+// no script code runs for it. A restart changes nothing about it.
+func TestApprove(t *testing.T) {
+	l := live(t)
+	m := l.asking(shop{})
+	l.wantWorkflow("error approval")
+	l.wantRun("mutating paused:approval none")
+	l.wantEvent("a", "reserved")
+	l.wantSent(0)
+	l.restart()
+	l.settle()
+	l.wantMutation("awaiting_approval")
+	l.refused("approval.changed", "approveMutation", "mutation", m.ID, "paramsHash", strings.Repeat("0", 64))
+	l.do("pauseWorkflow", nil)
+	l.refused("workflow.paused", "approveMutation", "mutation", m.ID)
+	l.do("resumeWorkflow", nil)
+	l.wantMutation("awaiting_approval") // resuming approves nothing
+	prepares := len(l.runs("send"))
+	l.do("approveMutation", nil, "mutation", m.ID, "paramsHash", m.ParamsHash)
+	l.settle()
+	l.wantMutation("applied")
+	if got := l.world.Params(); len(got) != 1 || string(got[0]) != string(m.Params) {
+		t.Errorf("sent %s, recorded %s", got, m.Params)
+	}
+	if r := l.wantRun("committed committed success"); r.RetryOf != nil || len(l.runs("send")) != prepares+1 { // and one empty run
+		t.Errorf("not the same run: %+v", r)
+	}
+	l.wantEvent("a", "consumed")
+	l.refused("mutation.state", "approveMutation", "mutation", m.ID)
+	l.wantSent(1)
+	l.sound()
+}
+
+// O5: approval is the barrier: a crash after it is a crash in flight.
+func TestCrashAfterApproval(t *testing.T) {
+	l := live(t)
+	m := l.asking(shop{})
+	l.sends(l.crashes(lostApplied))
+	l.do("approveMutation", nil, "mutation", m.ID)
+	l.died()
+	l.settle()
+	l.wantRun("mutating paused:reconciliation none")
+	l.advance("1m")
+	l.wantMutation("applied reconcile")
+	l.wantEvent("a", "consumed")
+	l.wantSent(1)
+	l.sound()
+}
+
+// O5: rejected, the same run tells next that it was skipped; its events are skipped.
+func TestReject(t *testing.T) {
+	l := live(t)
+	m := l.asking(shop{})
+	before := l.run("send")
+	l.do("rejectMutation", nil, "mutation", m.ID)
+	l.settle()
+	l.wantMutation("failed user_reject")
+	if r := l.wantRun("committed committed skipped"); r.ID != before.ID {
+		t.Errorf("another run: %+v", r)
+	}
+	l.wantEvent("a", "skipped")
+	l.wantReceipt("a", "skipped")
+	l.wantWorkflow("active")
+	l.wantSent(0)
+	l.sound()
+}
+
+// O6: a pause takes effect at the run's end; what came in meanwhile waits. Archive stops for good.
+func TestPauseResumeArchive(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{})
+	o, left, letGo := holding(applied)
+	l.sends(o)
+	l.pushed("a")
+	<-left
+	l.do("pauseWorkflow", nil)
+	letGo()
+	l.settle()
+	l.wantEvent("a", "consumed") // the run under way ends
+	l.push("b")
+	l.wantEvent("b", "pending")
+	l.wantWorkflow("paused")
+	l.wantWhy(decide.ReasonUserPause)
+	l.restart()
+	l.settle()
+	l.wantWorkflow("paused")
+	l.do("resumeWorkflow", nil)
+	l.settle()
+	l.wantEvent("b", "consumed")
+	l.do("archiveWorkflow", nil)
+	l.wantWhy(decide.ReasonArchived)
+	l.refused("workflow.archived", "runWorkflow")
+	l.refused("workflow.archived", "pushEvents", "topic", "orders", "events", map[string]any{"messageId": "c", "title": "C"})
+	l.refused("workflow.archived", "deployWorkflow", "source", shop{}.source()) // O9
+	l.wantEvent("b", "consumed")                                                // its history stays
+	l.sound()
+}
+
+// O6: resume clears the system's error, and never an unresolved mutation.
+func TestResumeKeepsWhatIsUnresolved(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{mutate: fires})
+	m := l.indeterminate()
+	l.do("resumeWorkflow", nil)
+	l.settle()
+	l.wantWorkflow("paused indeterminate retry")
+	l.do("archiveWorkflow", nil)
+	l.wantMutation("indeterminate")
+	l.wantEvent("a", "reserved")
+	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "did_not_happen")
+	l.settle()
+	l.wantEvent("a", "pending")
+	l.wantSent(1)
+	l.sound()
+}
+
+// O7: what skipping an event does depends on what its run has come to.
+func TestSkipEvent(t *testing.T) {
+	skip := func(l *life) { l.do("skipEvent", nil, "topic", "orders", "messageId", "a", "reason", "not ours") }
+	both := shop{prepare: `const all = await ctx.peek("orders"); return { reservations: [{ topic: "orders", ids: all.map((o) => o.id) }], data: { order: order.id } };`}
+	t.Run("unresolved", func(t *testing.T) {
+		l := live(t)
+		l.deploy(shop{mutate: fires})
+		l.indeterminate()
+		if p := l.refused("mutation.unresolved", "skipEvent", "topic", "orders", "messageId", "a"); !strings.Contains(p.Hint, "pawl mutations show") {
+			t.Errorf("the hint: %q", p.Hint)
+		}
+		l.wantEvent("a", "reserved")
+		l.sound()
+	})
+	t.Run("awaiting approval", func(t *testing.T) {
+		l := live(t)
+		l.do("deployWorkflow", nil, "source", both.source(), "filename", "shop.ts")
+		l.do("pauseWorkflow", nil)
+		l.push("a", "b")
+		l.do("resumeWorkflow", nil)
+		l.settle()
+		first := l.wantMutation("awaiting_approval")
+		skip(l)
+		l.settle()
+		if m := l.mutations()[0]; m.ID != first.ID || m.Status != "failed" || *m.ResolvedBy != "user_skip" {
+			t.Errorf("the mutation: %+v", m)
+		}
+		l.wantEvent("a", "skipped")
+		l.wantEvent("b", "reserved") // by a fresh run, which asks again
+		l.wantMutation("awaiting_approval")
+		l.wantSent(0)
+		l.sound()
+	})
+	t.Run("reserved before the mutation", func(t *testing.T) {
+		l := live(t)
+		both := both
+		both.options, both.mutate = `mutateReads: "byId",`, `await ctx.world.get({ id: data.order });`+call
+		reached, gate := make(chan struct{}), make(chan struct{})
+		first := true
+		l.world.OnRead(func(connector.Call) (json.RawMessage, error) {
+			if first {
+				first = false
+				close(reached)
+				<-gate
+			}
+			return json.RawMessage(`{}`), nil
+		})
+		l.deploy(both)
+		l.do("pauseWorkflow", nil)
+		l.push("a", "b")
+		l.do("resumeWorkflow", nil)
+		<-reached
+		skip(l)
+		close(gate)
+		l.settle()
+		l.wantEvent("a", "skipped")
+		l.wantEvent("b", "consumed")
+		l.wantSent(1)
+		l.sound()
+	})
+	t.Run("after the mutation", func(t *testing.T) {
+		l := live(t)
+		l.deploy(shop{next: broken("publish")})
+		l.push("a")
+		skip(l)
+		skip(l) // the same again is no error
+		l.wantEvent("a", "reserved")
+		l.repair(shop{})
+		l.wantEvent("a", "skipped")
+		l.wantReceipt("a", "applied")
+		l.wantSent(1)
+		l.sound()
+	})
+	t.Run("pending", func(t *testing.T) {
+		l := live(t)
+		l.deploy(shop{})
+		l.do("pauseWorkflow", nil)
+		l.push("a")
+		skip(l)
+		l.wantEvent("a", "skipped")
+		l.sound()
+	})
+}
+
+// O9: a deploy keeps topics, events and state; it may not drop what a run still holds.
+func TestRedeploy(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{next: broken("publish")})
+	l.push("a")
+	held := l.run("send")
+	without := strings.Replace(shop{}.source(), `subscribe: ["orders"]`, `subscribe: ["letters"]`, 1)
+	if p := l.refused("deploy.holds", "deployWorkflow", "source", without, "filename", "shop.ts"); !strings.Contains(p.Detail, string(held.ID)) {
+		t.Errorf("the run is not named: %s", p.Detail)
+	}
+	l.push("b")
+	l.deploy(shop{})
+	retry := l.wantRun("committed committed success")
+	if retry.Version != "2.0" || held.Version != "1.0" {
+		t.Errorf("versions %s and %s", held.Version, retry.Version)
+	}
+	l.wantEvent("a", "consumed")
+	l.wantEvent("b", "consumed")
+	l.do("deployWorkflow", nil, "source", without, "filename", "shop.ts") // nothing is held any more
+	l.wantSent(2)
+	l.sound()
+}
+
+// O10: every action of a person is a transition with the name of who did it.
+func TestActionsAreOnRecord(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{mutate: fires})
+	m := l.indeterminate()
+	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "skip")
+	l.settle()
+	l.do("pauseWorkflow", nil)
+	l.push("b", "c")
+	l.do("cancelEvent", nil, "topic", "orders", "messageId", "b")
+	l.do("redriveEvent", nil, "topic", "orders", "messageId", "b")
+	l.do("skipEvents", nil, "items", []any{map[string]any{"topic": "orders", "messageId": "b"}})
+	l.do("resumeWorkflow", nil)
+	l.do("setGrants", nil, "grants", map[string]any{"*": "allow"})
+	l.settle()
+	l.do("archiveWorkflow", nil)
+	by := map[eventlog.FactType]string{}
+	for r, err := range l.below.ReadWorkflow(context.Background(), "shop", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.Facts {
+			if by[f.FactType()] != "ann" {
+				by[f.FactType()] = r.Actor.Name
+			}
+		}
+	}
+	for _, kind := range []eventlog.FactType{
+		"workflow.deployed", "event.published", "mutation.skipped", "workflow.paused", "event.skipped", "event.redriven",
+		"workflow.resumed", "workflow.granted", "workflow.archived",
+	} {
+		if by[kind] != "ann" {
+			t.Errorf("%s was done by %q", kind, by[kind])
+		}
+	}
+	l.sound()
+}
+
+// S7: a session is one burst of runs, completed or failed; at its bound it ends, and the next one
+// begins with due producers.
+func TestSessions(t *testing.T) {
+	l := live(t, func(p *schedule.Policies) { p.Session.MaxRuns = 2 })
+	l.deploy(shop{producer: `await ctx.publish("letters", { messageId: "l", title: "L" });`})
+	l.do("pauseWorkflow", nil)
+	l.push("a", "b", "c")
+	l.do("resumeWorkflow", nil)
+	l.settle()
+	sessions := func() []readmodel.Session {
+		var page readmodel.Page[readmodel.Session]
+		l.do("listWorkflowSessions", &page)
+		return page.Items
+	}
+	for _, s := range sessions() {
+		if s.Runs > 2 || s.Result == nil || *s.Result != "completed" || s.EndedAt == 0 {
+			t.Errorf("session %+v", s)
+		}
+	}
+	l.wantEvent("c", "consumed")
+	l.sends(definitely(eventlog.Auth))
+	l.push("d")
+	all := sessions()
+	last, failed := all[len(all)-1], l.run("send")
+	if *last.Result != "failed" || last.ID != failed.Session || last.EndedAt != failed.EndedAt {
+		t.Errorf("the session that a failure ended: %+v, run %+v", last, failed)
+	}
+	l.sound()
+}

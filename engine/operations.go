@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// ErrUnavailable says that the engine cannot record anything now; ask again later.
+var ErrUnavailable = errors.New("the engine cannot record this now")
+
+// DeployRequest is a script to deploy.
+type DeployRequest struct {
+	Source   string
+	Filename string
+	// Grants replace the workflow's grants; nil keeps them (a new workflow then may read and
+	// must ask for mutations).
+	Grants map[string]eventlog.Grant
+	// GrantUsed allows all that a new workflow uses; what a later version adds asks if it mutates.
+	GrantUsed bool
+	// Expected refuses the deploy if another version runs.
+	Expected *eventlog.Version
+	// DryRun only checks.
+	DryRun bool
+}
+
+// DeployResult is what a deploy came to.
+type DeployResult struct {
+	Workflow eventlog.WorkflowName
+	Version  eventlog.Version
+	// Created is true for a new workflow, Changed for any new version.
+	Created, Changed bool
+	// Problems are warnings, or the reasons why the deploy was refused.
+	Problems []sandbox.Problem
+	// Refused is true when nothing was deployed because of the problems.
+	Refused bool
+	// Asks lists operations of this version that need an approval for each call.
+	Asks []string
+}
+
+// Deploy checks a script and makes it the workflow's current version. Problems of the script are
+// in the result; errors are refusals (*decide.Refusal) or ErrUnavailable.
+func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployRequest) (DeployResult, error) {
+	if err := e.available(ctx); err != nil {
+		return DeployResult{}, err
+	}
+	checked, state, err := e.check(ctx, req.Source, req.Filename, nil)
+	if err != nil || checked.Refused || req.DryRun {
+		return checked.DeployResult, err
+	}
+	if err := deploy.ValidateGrants(req.Grants, &checked.definition); err != nil {
+		return checked.DeployResult, &decide.Refusal{Kind: decide.Invalid, Code: "grants.invalid", Message: err.Error()}
+	}
+	cmd := decide.Deploy{
+		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
+		Grants: req.Grants, Expected: req.Expected,
+	}
+	if req.Grants == nil && req.GrantUsed {
+		if state.Exists() {
+			cmd.Grants = deploy.MergeGrants(state.Grants, state.Definition(), &checked.definition)
+		} else {
+			cmd.Grants = deploy.GrantAll(&checked.definition)
+		}
+	}
+	result := checked.DeployResult
+	if _, err := e.decideOn(ctx, result.Workflow, cmd, actor, "deploy"); err != nil {
+		return result, err
+	}
+	w, _ := e.worker(result.Workflow)
+	now := w.state()
+	result.Version, result.Changed = now.Version, now.Version != state.Version
+	result.Created = result.Changed && !state.Exists()
+	for _, op := range now.Definition().Operations {
+		if decide.Granted(now.Grants, op.Connector, op.Operation, op.Kind == string(sandbox.KindMutate)) == eventlog.GrantAsk {
+			result.Asks = append(result.Asks, op.Capability())
+		}
+	}
+	return result, nil
+}
+
+func sourceHash(source string) string {
+	hash := sha256.Sum256([]byte(source))
+	return hex.EncodeToString(hash[:])
+}
+
+type checkedScript struct {
+	DeployResult
+	definition eventlog.Definition
+}
+
+// check reads the script's definition and holds it against the catalog and what the workflow has.
+// For a repair, repairs is the workflow's state.
+func (e *Engine) check(ctx context.Context, source, filename string, repairs *projections.State) (checkedScript, *projections.State, error) {
+	none := &projections.State{}
+	if limit := int(e.cfg.Policies.Script.Source); len(source) > limit {
+		return checkedScript{DeployResult: DeployResult{Refused: true, Problems: []sandbox.Problem{{
+			Severity: "error", Code: "limit.source", Message: fmt.Sprintf("the script has %d bytes, at most %d are allowed", len(source), limit),
+			Fix: "move data out of the script",
+		}}}}, none, nil
+	}
+	def, problems, err := e.cfg.Scripts.Describe(ctx, sandbox.Source{Filename: filename, Code: source})
+	if err != nil {
+		return checkedScript{}, none, fmt.Errorf("read the script's definition: %w", err)
+	}
+	out := checkedScript{DeployResult: DeployResult{Workflow: eventlog.WorkflowName(def.Name), Problems: problems}}
+	if deploy.Refused(problems) {
+		out.Refused = true
+		return out, none, nil
+	}
+	state := none
+	if repairs != nil {
+		state = repairs
+	} else if out.Workflow.Validate() == nil {
+		if w, ok := e.worker(out.Workflow); ok {
+			state = w.state()
+		}
+	}
+	accepted, found := deploy.Check(deploy.Input{Definition: def, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state), Repair: repairs != nil})
+	out.Problems = append(out.Problems, found...)
+	out.definition = accepted.Definition
+	out.Refused = deploy.Refused(found)
+	return out, state, nil
+}
+
+// Push brings events in from outside; it answers once they are durable.
+func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, topic eventlog.Topic, items []decide.PushItem) ([]decide.PushResult, error) {
+	if e.cfg.Room != nil {
+		if err := e.cfg.Room(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	if len(items) == 0 {
+		return []decide.PushResult{}, nil
+	}
+	for i := range items {
+		if len(items[i].Payload) > 0 && !json.Valid(items[i].Payload) {
+			return nil, &decide.Refusal{Kind: decide.Invalid, Code: "event.invalid", Message: fmt.Sprintf("item %d (%s): payload is not JSON", i, items[i].MessageID)}
+		}
+	}
+	decision, err := e.operate(ctx, name, decide.Push{Topic: topic, Items: items}, actor, "push")
+	return decision.Pushed, err
+}
+
+// Operate carries out an operator's command on a workflow (O10).
+func (e *Engine) Operate(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, cmd decide.Command, operation string) error {
+	_, err := e.operate(ctx, name, cmd, actor, operation)
+	return err
+}
+
+func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor, operation string) (decide.Decision, error) {
+	if err := e.available(ctx); err != nil {
+		return decide.Decision{}, err
+	}
+	if w, ok := e.worker(name); !ok || !w.state().Exists() {
+		return decide.Decision{}, unknownWorkflow(name)
+	}
+	return e.decideOn(ctx, name, cmd, actor, operation)
+}
+
+func unknownWorkflow(name eventlog.WorkflowName) *decide.Refusal {
+	return &decide.Refusal{Kind: decide.NotFound, Code: "workflow.unknown", Message: fmt.Sprintf("there is no workflow %q", name), Hint: "pawl workflows list shows those there are"}
+}
+
+func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor, operation string) (decide.Decision, error) {
+	w := e.partitions[e.cfg.Log.PartitionOf(name)].open(name)
+	decision, err := w.record(ctx, cmd, actor, eventlog.Cause{Kind: "api", ID: operation})
+	switch {
+	case err == nil:
+		return decision, nil
+	case errors.Is(err, errStopped):
+		return decision, &decide.Refusal{Kind: decide.Conflict, Code: "workflow.stopped", Message: fmt.Sprintf("workflow %s is out of service: %v", name, err), Hint: "pawl verify says what is wrong with its log"}
+	case errors.Is(err, eventlog.ErrFull):
+		e.fail(err)
+		return decision, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case errors.Is(err, eventlog.ErrUnsettled), errors.Is(err, eventlog.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return decision, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return decision, err
+}
+
+// available waits until the engine has replayed, and refuses once it has ended.
+func (e *Engine) available(ctx context.Context) error {
+	select {
+	case <-e.ready:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+	}
+	if e.closed.Load() {
+		return fmt.Errorf("%w: it has stopped", ErrUnavailable)
+	}
+	return nil
+}
+
+// changedAtOnce is how many events one transition of ChangeEvents changes at most.
+const changedAtOnce = 500
+
+// ChangeEvents skips, cancels or redrives events, in as many transitions as their number needs
+// (J3, J4, O7). That some are refused is no error: the answer lists them.
+func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, cmd decide.ChangeEvents) (decide.BulkResult, error) {
+	sum := decide.BulkResult{Noop: []decide.Noop{}}
+	for items := range slices.Chunk(cmd.Items, changedAtOnce) {
+		part := cmd
+		part.Items = items
+		decision, err := e.operate(ctx, name, part, actor, string(cmd.Action))
+		if err != nil {
+			return sum, err
+		}
+		sum.Updated += decision.Bulk.Updated
+		sum.Noop = append(sum.Noop, decision.Bulk.Noop...)
+	}
+	return sum, nil
+}
+
+// State returns a workflow's live state and whether there is such a workflow.
+func (e *Engine) State(name eventlog.WorkflowName) (projections.State, bool) {
+	w, ok := e.worker(name)
+	if !ok || !w.state().Exists() {
+		return projections.State{}, false
+	}
+	return *w.state(), true
+}
+
+// Flush brings the store to the present, so that what it answers is complete.
+func (e *Engine) Flush(ctx context.Context) error {
+	if err := e.available(ctx); err != nil && !e.closed.Load() {
+		return err
+	}
+	for _, p := range e.partitions {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stopped lists workflows that are out of service, with the reason.
+func (e *Engine) Stopped() map[eventlog.WorkflowName]error {
+	stopped := map[eventlog.WorkflowName]error{}
+	for w := range e.workers() {
+		if err := w.stoppedBy(); err != nil {
+			stopped[w.name] = err
+		}
+	}
+	return stopped
+}
+
+// Policies returns the numbers that the engine's rules go by.
+func (e *Engine) Policies() schedule.Policies { return e.cfg.Policies }
+
+// Orphans lists reserved events that no run holds, by workflow (Startup).
+func (e *Engine) Orphans() map[eventlog.WorkflowName][]eventlog.EventRef {
+	all := map[eventlog.WorkflowName][]eventlog.EventRef{}
+	for w := range e.workers() {
+		if refs := decide.Orphans(w.state()); len(refs) > 0 {
+			all[w.name] = refs
+		}
+	}
+	return all
+}
+
+// Why returns what a workflow waits for; nil while it is moving.
+func (e *Engine) Why(name eventlog.WorkflowName) (*decide.Wait, bool) {
+	w, ok := e.worker(name)
+	if !ok {
+		return nil, false
+	}
+	return w.resting(), true
+}

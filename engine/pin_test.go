@@ -1,0 +1,34 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// A tool that is no longer what the deploy pinned is not called, until a deploy accepts it.
+func TestChangedConnectorIsNotCalled(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	e := b.Start()
+	e.MustDeploy(ordersWorkflow)
+	e.Rest("orders")
+	_ = e.Stop()
+	b.World.Offer(connector.Operation{Name: "send", Kind: connector.Mutate}) // it used to reconcile
+	e = b.Start()
+	e.MustPush("orders", "order.in", "a")
+	s := e.Rest("orders")
+	if s.Blocked == nil || s.Blocked.Reason != eventlog.BlockPrecondition || len(b.World.Effects()) != 0 {
+		t.Fatalf("blocked %+v, effects %v", s.Blocked, b.World.Effects())
+	}
+	e.MustDeploy(ordersWorkflow) // the same bytes accept the tool as it is now
+	if err := e.Operate(t.Context(), enginetest.Tester, "orders", decide.Resume{}, "resume"); err != nil {
+		t.Fatal(err)
+	}
+	if e.Rest("orders"); len(b.World.Effects()) != 1 {
+		t.Fatalf("effects after the deploy: %v", b.World.Effects())
+	}
+}

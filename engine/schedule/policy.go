@@ -1,0 +1,171 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// MaxScriptCPU is the largest script.cpu: longer ones could not be enforced on a regular
+// expression that backtracks.
+const MaxScriptCPU = 10 * time.Second
+
+// MinScriptMemory is the smallest script.memory: with less, a worker process does not start.
+const MinScriptMemory = 64 * MiB
+
+type (
+	// Policies are the numbers of the rules, under `policies` in the configuration. [Default]
+	// gives the usual ones; configuration is decoded over them, so what it leaves out keeps its
+	// default. There is no meaning in a zero value.
+	Policies struct {
+		Transient Transient `yaml:"transient" json:"transient"`
+		Reconcile Reconcile `yaml:"reconcile" json:"reconcile"`
+		Repair    Repair    `yaml:"repair" json:"repair"`
+		Wake      Wake      `yaml:"wake" json:"wake"`
+		Session   Session   `yaml:"session" json:"session"`
+		Storage   Storage   `yaml:"storage" json:"storage"`
+		Script    Script    `yaml:"script" json:"script"`
+	}
+	// Transient spaces the retries of transient failures (F8); Max also caps a job's backoff (J2).
+	Transient struct {
+		Base   time.Duration `yaml:"base" json:"base"`     // delay after the first failure
+		Factor float64       `yaml:"factor" json:"factor"` // growth per failure, at least 1
+		Max    time.Duration `yaml:"max" json:"max"`       // longest delay
+		// Retries is how many retries there are before the workflow is blocked; 0 blocks at the
+		// first failure.
+		Retries int `yaml:"retries" json:"retries"`
+	}
+	// Reconcile spaces the questions for the outcome of an uncertain mutation (F5).
+	Reconcile struct {
+		Base   time.Duration `yaml:"base" json:"base"`     // delay before the first scheduled question
+		Factor float64       `yaml:"factor" json:"factor"` // growth per question, at least 1
+		Max    time.Duration `yaml:"max" json:"max"`       // longest delay
+		// Attempts is how many scheduled questions there are before the mutation is
+		// indeterminate; the inline one is not counted.
+		Attempts int `yaml:"attempts" json:"attempts"`
+	}
+	// Repair bounds automatic repairs (F9).
+	Repair struct {
+		// Budget is which logic failure in a row blocks the workflow, at least 1.
+		Budget int `yaml:"budget" json:"budget"`
+	}
+	// Wake bounds wakeAt (S4).
+	Wake struct {
+		Min time.Duration `yaml:"min" json:"min"`
+		Max time.Duration `yaml:"max" json:"max"`
+	}
+	// Session bounds one burst of runs (S7).
+	Session struct {
+		MaxRuns int `yaml:"maxRuns" json:"maxRuns"` // at least 1
+	}
+	// Storage says how long a run waits for the log.
+	Storage struct {
+		// Wait is after how long an append that cannot be settled makes the run
+		// paused:transient (F11). It never applies to a settlement.
+		Wait time.Duration `yaml:"wait" json:"wait"`
+	}
+	// Script limits one handler call.
+	Script struct {
+		CPU       time.Duration `yaml:"cpu" json:"cpu"`             // script time without reads, at most MaxScriptCPU
+		Wall      time.Duration `yaml:"wall" json:"wall"`           // wall time without reads
+		Reads     time.Duration `yaml:"reads" json:"reads"`         // sum of the durations of all reads
+		Memory    Size          `yaml:"memory" json:"memory"`       // of the worker process, at least MinScriptMemory
+		Source    Size          `yaml:"source" json:"source"`       // of the script's text
+		Result    Size          `yaml:"result" json:"result"`       // of a returned value or a call's parameters
+		State     Size          `yaml:"state" json:"state"`         // of a handler's state
+		HostCalls int           `yaml:"hostCalls" json:"hostCalls"` // calls of ctx, at least 1
+	}
+)
+
+// Default returns the policies of an installation that configures none.
+func Default() Policies {
+	return Policies{
+		Transient: Transient{Base: time.Second, Factor: 2, Max: 5 * time.Minute, Retries: 5},
+		Reconcile: Reconcile{Base: 5 * time.Second, Factor: 2, Max: 10 * time.Minute, Attempts: 5},
+		Repair:    Repair{Budget: 3},
+		Wake:      Wake{Min: 30 * time.Second, Max: 24 * time.Hour},
+		Session:   Session{MaxRuns: 100},
+		Storage:   Storage{Wait: 10 * time.Second},
+		Script: Script{
+			CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,
+			Memory: 128 * MiB, Source: 256 * KiB, Result: MiB, State: 256 * KiB, HostCalls: 1000,
+		},
+	}
+}
+
+// Clamp moves a wanted wake-up time into [now + Min, now + Max] (S4).
+func (w Wake) Clamp(now, wanted time.Time) time.Time {
+	earliest, latest := now.Add(w.Min), now.Add(w.Max)
+	switch {
+	case wanted.Before(earliest):
+		return earliest
+	case wanted.After(latest):
+		return latest
+	}
+	return wanted
+}
+
+// Validate reports every policy that cannot work, each by its key.
+func (p Policies) Validate() error {
+	var v validation
+	v.growth("transient", p.Transient.Base, p.Transient.Factor, p.Transient.Max)
+	v.atLeast("transient.retries", p.Transient.Retries, 0)
+	v.growth("reconcile", p.Reconcile.Base, p.Reconcile.Factor, p.Reconcile.Max)
+	v.atLeast("reconcile.attempts", p.Reconcile.Attempts, 0)
+	v.atLeast("repair.budget", p.Repair.Budget, 1)
+	v.positive("wake.min", p.Wake.Min)
+	v.positive("wake.max", p.Wake.Max)
+	if p.Wake.Max < p.Wake.Min {
+		v.fail("wake.max", p.Wake.Max, "must be at least wake.min, which is "+p.Wake.Min.String())
+	}
+	v.atLeast("session.maxRuns", p.Session.MaxRuns, 1)
+	v.positive("storage.wait", p.Storage.Wait)
+	v.positive("script.cpu", p.Script.CPU)
+	v.positive("script.wall", p.Script.Wall)
+	if p.Script.CPU > MaxScriptCPU {
+		v.fail("script.cpu", p.Script.CPU, "must be at most "+MaxScriptCPU.String())
+	}
+	v.positive("script.reads", p.Script.Reads)
+	if p.Script.Memory < MinScriptMemory {
+		v.fail("script.memory", p.Script.Memory, "must be at least "+MinScriptMemory.String()+", or no worker starts")
+	}
+	v.size("script.source", p.Script.Source)
+	v.size("script.result", p.Script.Result)
+	v.size("script.state", p.Script.State)
+	v.atLeast("script.hostCalls", p.Script.HostCalls, 1)
+	return errors.Join(v...)
+}
+
+type validation []error
+
+func (v *validation) fail(key string, value any, rule string) {
+	*v = append(*v, fmt.Errorf("policies.%s: %v %s", key, value, rule))
+}
+
+func (v *validation) growth(key string, base time.Duration, factor float64, longest time.Duration) {
+	v.positive(key+".base", base)
+	if !(factor >= 1) || math.IsInf(factor, 1) {
+		v.fail(key+".factor", factor, "must be a number of at least 1")
+	}
+	// A maximum below the base is no mistake: it makes every delay the same.
+	v.positive(key+".max", longest)
+}
+
+func (v *validation) positive(key string, d time.Duration) {
+	if d <= 0 {
+		v.fail(key, d, "must be longer than zero")
+	}
+}
+
+func (v *validation) atLeast(key string, n, least int) {
+	if n < least {
+		v.fail(key, n, fmt.Sprintf("must be at least %d", least))
+	}
+}
+
+func (v *validation) size(key string, s Size) {
+	if s <= 0 {
+		v.fail(key, s, "must be more than zero bytes")
+	}
+}

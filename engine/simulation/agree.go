@@ -1,0 +1,103 @@
+package simulation
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// callReason is what a worker waits for while its own call is open.
+const callReason decide.Reason = "call"
+
+// compare holds an engine's memory and its workers' waits against the log.
+func (j *judge) compare(n *node) {
+	s := j.sim
+	if n.over() && !n.dead && n.err != nil && !errors.Is(n.err, eventlog.ErrFull) {
+		s.violate("engine %d ended with %v", n.number, n.err) // only a full disk is the world's doing
+	}
+	if !n.ready() {
+		return
+	}
+	for w, err := range n.engine.Stopped() {
+		s.violate("engine %d has stopped workflow %s: %v", n.number, w, err)
+	}
+	for _, w := range s.workflows {
+		state, ok := n.engine.State(w.name)
+		if !ok {
+			continue
+		}
+		b := j.book(w.name)
+		rev := state.Head.Revision
+		if rev == 0 || rev > uint64(len(b.past)) {
+			s.violate("engine %d is at revision %d of %s, the log at %d", n.number, rev, w.name, len(b.past))
+			continue
+		}
+		j.agree(n, &state, b, rev)
+		j.explained(n, &state, w.name)
+	}
+}
+
+// agree compares what changed since the last look: memory is the fold of the log.
+func (j *judge) agree(n *node, have *projections.State, b *book, rev uint64) {
+	want := &b.past[rev-1]
+	keys := map[projections.Key]bool{}
+	if n.compared[b.name] == 0 {
+		for _, k := range want.Keys() {
+			keys[k] = true
+		}
+	}
+	for r := n.compared[b.name]; r < rev; r++ {
+		for _, k := range b.past[r].Touched {
+			keys[k] = true
+		}
+	}
+	n.compared[b.name] = rev
+	for k := range keys {
+		j.same(n, have.Entity(k), want, k)
+	}
+}
+
+func (j *judge) same(n *node, got any, want *projections.State, k projections.Key) {
+	switch w := want.Entity(k); {
+	case got == nil && want.Live(k):
+		j.sim.violate("engine %d does not have %c %q of %s in memory, which is not finished", n.number, k.Kind, k.ID, want.Name)
+	case got == nil:
+	case !reflect.DeepEqual(got, w):
+		j.sim.violate("engine %d has %c %q of %s as\n%+v\nthe log says\n%+v", n.number, k.Kind, k.ID, want.Name, got, w)
+	}
+}
+
+// explained: a worker that does nothing owes nothing, and says what it waits for.
+func (j *judge) explained(n *node, state *projections.State, w eventlog.WorkflowName) {
+	s := j.sim
+	if n.stopping || n.name.Load() == nil || s.gate.has(n, w, opAppend, opAck, opScript, opReconcile) || s.bubbleNow().Before(s.pausedUntil) {
+		return
+	}
+	why, ok := n.engine.Why(w)
+	if !ok || why == nil {
+		s.violate("engine %d does nothing about %s and cannot say why; owed is %T", n.number, w, decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()))
+		return
+	}
+	switch owed := decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()).(type) {
+	case decide.Wait:
+		j.awake(n, state, why.Reason)
+		if why.Reason != owed.Reason && why.Reason != decide.ReasonStorage {
+			s.violate("engine %d says that %s waits for %s; by its state it is %s", n.number, w, why.Reason, owed.Reason)
+		}
+	case decide.AwaitCall:
+		if why.Reason != callReason {
+			s.violate("engine %d says that %s waits for %s; by its state its call is open", n.number, w, why.Reason)
+		}
+		r := s.world.requests[decide.IdempotencyKey(w, owed.Mutation)]
+		if silent := r != nil && s.bubbleNow().Before(r.silentUntil); !silent && !s.gate.has(n, w, opPerform) {
+			s.violate("engine %d waits for a call of %s that nobody makes", n.number, w)
+		}
+	default:
+		if why.Reason != decide.ReasonStorage {
+			s.violate("engine %d waits (%s) in %s and owes %T", n.number, why.Reason, w, owed)
+		}
+	}
+}

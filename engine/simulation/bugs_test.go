@@ -1,0 +1,186 @@
+package simulation_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/simulation"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// TestBugsAreFound breaks the engine in one way each and expects the simulation to notice: an
+// invariant that no bug can break would prove nothing.
+func TestBugsAreFound(t *testing.T) {
+	t.Parallel()
+	bugs := []struct {
+		name string
+		cfg  simulation.Config
+		// sign is in the message of some seed's violation.
+		sign string
+	}{
+		{"send before record", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return eager{c} }}, "left before the start"},
+		{"resend instead of reconcile", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return resending{c} }}, "was sent 2 times"},
+		{"an uncertain call taken for a failed one", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return confident{c} }}, "and took effect"},
+		{"phase tested before mutation state", simulation.Config{Decide: rewriting(phaseFirst)}, "R16"},
+		{"pending retry cleared", simulation.Config{Decide: rewriting(forgetRetry)}, "that no run holds"},
+		{"dirty flag cleared at commit", simulation.Config{Decide: rewriting(cleanAtCommit)}, "is pending"},
+		{"settlement dropped when its run has ended", simulation.Config{Decide: dropSettlement}, ""},
+		{"append without a fence", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return unfenced{l} }}, "fold"},
+		{"unacknowledged append taken for refused", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return impatient{l} }}, ""},
+		{"unacknowledged append taken for written", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return trusting{l} }}, ""},
+	}
+	for _, bug := range bugs {
+		t.Run(bug.name, func(t *testing.T) {
+			t.Parallel()
+			const bound = 200
+			for n := range uint64(bound) {
+				cfg := bug.cfg
+				cfg.Seed = n + 1
+				_, err := simulate(t, cfg)
+				var found *simulation.Violation
+				if errors.As(err, &found) && strings.Contains(found.Message, bug.sign) {
+					t.Logf("seed %d: %s", found.Seed, found.Message)
+					return
+				}
+			}
+			t.Fatalf("not found in %d seeds", bound)
+		})
+	}
+}
+
+// outside is embedded under another name than its own method has.
+type outside interface{ engine.Connectors }
+
+// eager performs a call when the engine has only just heard of it.
+type eager struct{ outside }
+
+func (c eager) Reconciles(call connector.Call) bool {
+	call.Key = decide.IdempotencyKey(call.Workflow, eventlog.MutationID(call.Run))
+	_ = c.Perform(context.Background(), call)
+	return c.outside.Reconciles(call)
+}
+
+// resending sends again to find out.
+type resending struct{ outside }
+
+func (c resending) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	if c.Perform(ctx, call).Status == connector.Applied {
+		return connector.Reconciliation{Verdict: connector.VerdictApplied}
+	}
+	return connector.Reconciliation{}
+}
+
+// confident takes no answer for a no.
+type confident struct{ outside }
+
+func (c confident) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+	out := c.outside.Perform(ctx, call)
+	if out.Status == connector.Uncertain {
+		out.Status = connector.Failed
+	}
+	return out
+}
+
+// rewriting changes the facts of every decision.
+func rewriting(change func(s *projections.State, facts []eventlog.Fact) []eventlog.Fact) func(engine.DecideFunc) engine.DecideFunc {
+	return func(rules engine.DecideFunc) engine.DecideFunc {
+		return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
+			d, err := rules(s, w, env, known, cmd)
+			d.Facts = change(&s, d.Facts)
+			return d, err
+		}
+	}
+}
+
+// phaseFirst releases what a run in mutating holds, whatever became of its call.
+func phaseFirst(s *projections.State, facts []eventlog.Fact) []eventlog.Fact {
+	var out []eventlog.Fact
+	for _, f := range facts {
+		set, ok := f.(*eventlog.RetrySet)
+		run := s.CurrentRun()
+		if !ok || run == nil || run.ID != set.Run || run.Phase.PastMutation() {
+			out = append(out, f)
+			continue
+		}
+		for _, e := range s.Held(run) {
+			out = append(out, &eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+		}
+	}
+	return out
+}
+
+// forgetRetry lets a failure after the mutation be the end of it.
+func forgetRetry(_ *projections.State, facts []eventlog.Fact) []eventlog.Fact {
+	return slices.DeleteFunc(facts, func(f eventlog.Fact) bool { return f.FactType() == "workflow.retry_set" })
+}
+
+// cleanAtCommit takes every commit for an empty one that has seen everything.
+func cleanAtCommit(s *projections.State, facts []eventlog.Fact) []eventlog.Fact {
+	at := slices.IndexFunc(facts, func(f eventlog.Fact) bool { return f.FactType() == "run.committed" })
+	if at < 0 {
+		return facts
+	}
+	run := s.Run(facts[at].(*eventlog.RunCommitted).Run)
+	if run == nil || run.Type != eventlog.ConsumerHandler {
+		return facts
+	}
+	// What follows the commit was decided on a flag that is not there any more.
+	return append(slices.Clone(facts[:at+1]), &eventlog.HandlerCleaned{Handler: run.Handler})
+}
+
+// dropSettlement records what became of a call only while its run is active.
+func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
+	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
+		if c, ok := cmd.(decide.SettleMutation); ok {
+			if run := s.CurrentRun(); run == nil || run.Mutation != c.Mutation {
+				return decide.Decision{}, decide.ErrStale
+			}
+		}
+		return rules(s, w, env, known, cmd)
+	}
+}
+
+// unfenced appends at whatever end the workflow has.
+type unfenced struct{ eventlog.Log }
+
+func (l unfenced) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+	for r, err := range l.ReadWorkflow(ctx, e.Workflow, e.Expected.Seq+1) {
+		if err == nil {
+			e.Expected.Seq = r.Position.Seq
+		}
+	}
+	return l.Log.Append(ctx, e)
+}
+
+// impatient takes a lost acknowledgement for a refusal.
+type impatient struct{ eventlog.Log }
+
+func (l impatient) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+	head, err := l.Log.Append(ctx, e)
+	if errors.Is(err, eventlog.ErrUnsettled) {
+		return head, &eventlog.ConflictError{Workflow: e.Workflow, Expected: e.Expected}
+	}
+	return head, err
+}
+
+// trusting takes a lost acknowledgement for a good one.
+type trusting struct{ eventlog.Log }
+
+func (l trusting) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+	head, err := l.Log.Append(ctx, e)
+	if errors.Is(err, eventlog.ErrUnsettled) {
+		last, lastErr := l.Last(ctx, l.PartitionOf(e.Workflow))
+		if lastErr != nil {
+			return head, err
+		}
+		return e.HeadAt(last + 1), nil
+	}
+	return head, err
+}

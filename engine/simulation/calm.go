@@ -1,0 +1,213 @@
+package simulation
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// calmMoves is within how many moves everything comes to rest once nothing goes wrong any more.
+const calmMoves = 2000
+
+// settleDown ends all faults and processes, starts one engine, lets operators help, and holds
+// that everything comes to rest.
+func (s *sim) settleDown() error {
+	if err := s.look(); err != nil {
+		return err
+	}
+	s.calm, s.full = true, false
+	for _, n := range s.nodes {
+		s.kill(n)
+	}
+	st := s.heir()
+	if s.chance(0.5) {
+		st = nil
+	}
+	n, err := s.start(st)
+	if err != nil {
+		return err
+	}
+	s.say("calm: engine %d alone (store of another: %v)", n.number, st != nil)
+	if err := s.look(); err != nil {
+		return err
+	}
+	for _, w := range s.workflows {
+		s.command(n, w, "grants", decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow}})
+	}
+	helped := map[*workflow]uint64{}
+	for moves := range calmMoves {
+		if err := s.look(); err != nil {
+			return err
+		}
+		if n.over() {
+			s.violate("the engine ended by itself: %v", n.err)
+			continue
+		}
+		if moves < 40 && s.chance(0.1) {
+			s.push(n, pick(s, s.workflows...))
+			continue
+		}
+		if ops := s.gate.waiting((*node).running); len(ops) > 0 {
+			s.release(ops[s.rng.IntN(len(ops))])
+			continue
+		}
+		resting := true
+		for _, w := range s.workflows {
+			if resting = s.help(n, w, helped); !resting {
+				break
+			}
+		}
+		if !resting {
+			continue
+		}
+		return s.finish(n)
+	}
+	for _, w := range s.workflows {
+		why, _ := n.engine.Why(w.name)
+		s.violate("%s does not come to rest: it waits for %+v", w.name, why)
+	}
+	return s.look()
+}
+
+// help does what a workflow waits for, and reports whether nothing is left to do.
+func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
+	state, ok := n.engine.State(w.name)
+	if !ok {
+		return true // its deploy never made it into the log
+	}
+	wait, _ := n.engine.Why(w.name)
+	if wait == nil {
+		s.violate("%s does nothing and cannot say why", w.name)
+		return false
+	}
+	do := func(what string, cmd decide.Command) {
+		if helped[w] == state.Head.Revision {
+			s.violate("%s waits for %s, and %s did not help", w.name, wait.Reason, what)
+		}
+		helped[w] = state.Head.Revision
+		s.command(n, w, what, cmd)
+	}
+	switch wait.Reason {
+	case decide.ReasonUserPause:
+		do("resume", decide.Resume{})
+	case decide.ReasonBlocked:
+		if state.Blocked != nil && state.Blocked.Reason == eventlog.BlockLogic {
+			s.redeploy(n, w, &state) // a resume alone would fail the same way again
+		} else {
+			do("resume", decide.Resume{})
+		}
+	case decide.ReasonApproval:
+		if state.UserPaused {
+			do("resume", decide.Resume{})
+		} else {
+			do("approve", decide.Approve{Mutation: eventlog.MutationID(wait.Subject)})
+		}
+	case decide.ReasonIndeterminate:
+		do("resolve", decide.Resolve{Mutation: eventlog.MutationID(wait.Subject), Resolution: pick(s, decide.DidNotHappen, decide.Skip)})
+	case decide.ReasonMaintenance:
+		s.redeploy(n, w, &state)
+	case decide.ReasonIdle, decide.ReasonArchived:
+		return true
+	case decide.ReasonScheduled, decide.ReasonWake:
+		for e := range state.Scheduled(eventlog.At(s.clock.Now())) {
+			if _, ok := state.Definition().Subscriber(e.Topic); ok {
+				s.wait()
+				return false
+			}
+		}
+		return true
+	default:
+		s.wait()
+	}
+	return false
+}
+
+// redeploy puts a script in place that works and keeps what is there.
+func (s *sim) redeploy(n *node, w *workflow, state *projections.State) {
+	p, err := parse(sourceOf(state))
+	if err != nil {
+		s.violate("version %s of %s is not what was deployed", state.Version, w.name)
+		return
+	}
+	w.versions++
+	p.Version, p.Broken = w.versions, false
+	s.ask(n, w, "redeploy", func(ctx context.Context) error {
+		_, err := n.engine.Deploy(ctx, operator, engine.DeployRequest{Source: p.source(), Filename: "simulated.js", GrantUsed: true})
+		return err
+	})
+}
+
+// finish holds that nothing is left, stops the engine, and compares its store with the fold.
+func (s *sim) finish(n *node) error {
+	for _, w := range s.workflows {
+		s.nothingLeft(w)
+	}
+	n.stopping = true
+	n.stop()
+	for !n.over() {
+		s.cfg.Settle()
+		ops := s.gate.waiting((*node).running)
+		if len(ops) == 0 {
+			break
+		}
+		s.release(ops[0])
+	}
+	<-n.ended
+	if n.err != nil {
+		s.violate("the engine ended with %v", n.err)
+	}
+	for _, w := range s.workflows {
+		s.stored(n, w)
+	}
+	return s.look()
+}
+
+// nothingLeft: at rest no run is open, nothing is held, and no visible event waits.
+func (s *sim) nothingLeft(w *workflow) {
+	state := s.judge.book(w.name).state()
+	if !state.Exists() || state.Archived {
+		return
+	}
+	if state.Current != "" || state.PendingRetry != "" || state.Blocked != nil || state.Maintenance != nil || state.Session != "" {
+		s.violate("%s rests and is not done: %+v", w.name, state.Workflow)
+	}
+	now := eventlog.At(s.clock.Now())
+	for _, e := range state.Events() {
+		_, subscribed := state.Definition().Subscriber(e.Topic)
+		if e.Status == eventlog.EventStatusReserved || subscribed && e.Visible(now) {
+			s.violate("%s rests while event %s of topic %s is %s", w.name, e.MessageID, e.Topic, e.Status)
+		}
+	}
+}
+
+// stored: what the stopped engine left in its store is the fold of the whole log.
+func (s *sim) stored(n *node, w *workflow) {
+	b := s.judge.book(w.name)
+	if len(b.past) == 0 {
+		return
+	}
+	state := b.state()
+	for _, k := range state.Keys() {
+		rows, err := n.store.Get(w.name, []projections.Key{k})
+		if err != nil || len(rows) != 1 {
+			s.violate("the store has %d rows for %c %q of %s (%v)", len(rows), k.Kind, k.ID, w.name, err)
+			return
+		}
+		if want := state.Entity(k); !reflect.DeepEqual(rows[0], want) {
+			s.violate("the store has %c %q of %s as\n%+v\nthe log says\n%+v", k.Kind, k.ID, w.name, rows[0], want)
+			return
+		}
+	}
+}
+
+func sourceOf(state *projections.State) sandbox.Source {
+	if script := state.Script(state.Version); script != nil {
+		return sandbox.Source{Filename: script.Filename, Code: script.Source}
+	}
+	return sandbox.Source{}
+}

@@ -1,0 +1,28 @@
+// Package simulation runs whole engines against a world in which everything goes wrong, from a
+// seed, in one process and in no real time.
+//
+// Real are the engine with its workers and loop, the decisions, the folds, the local store and
+// the memory log with its fences. Simulated are the scripts, the connectors, the clock, the
+// operators, and what befalls processes: an append's acknowledgement is lost, an append is refused or
+// the disk is full, a process dies before or after an append, in a script or in a call, it freezes
+// and goes on later, and a second engine works on the same log while the first still lives.
+//
+// How a seed repeats: everything the engines ask of the outside (an append, a call, a reconcile, a
+// script) parks at a gate. One driver waits until every goroutine is blocked, checks the
+// invariants, and then makes one move: it releases one parked operation with the outcome it drew,
+// lets an operator ask for something, moves the clock, or does something to a process. Between
+// two moves one chain of events runs, so the seed fixes the whole history: the workflows, all
+// outcomes, every operator's action, and the order. It does not fix the text of ids.
+//
+// After every move it holds that: a mutation's request leaves once at most, after its start was
+// durable, with the recorded bytes; no event sees more effects than people's words and redrives
+// account for; every acknowledged push is in the log; no event is consumed twice or orphaned; an
+// unresolved mutation keeps its events reserved; phases only move forward; a retry chain sees one result; the
+// log folds; what an engine holds in memory is the fold of its log; and a worker that does
+// nothing owes nothing and says why. Once the faults stop, operators help and everything must
+// come to rest with nothing left to do.
+//
+// Not simulated: damage of the log, JetStream, leases, scripts in JavaScript, and what two
+// goroutines of one engine do to each other between two moves: for that there is the race detector
+// and the tests of the engine itself.
+package simulation

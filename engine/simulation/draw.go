@@ -1,0 +1,282 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// profile is how likely what is in this seed. A seed leaves about half of the faults out: those
+// that remain meet each other more often, and long undisturbed histories occur too.
+type profile struct {
+	crash, freeze, second, stop float64 // per move
+	full, hangUp                float64 // per move
+	lostAck, refused, slow, die float64 // per append
+	uncertain, definite, silent float64 // per call
+	scriptFails                 float64 // per invocation
+	operator                    float64 // per move
+	honestRetry                 float64 // per reconcile
+}
+
+func (s *sim) drawProfile() profile {
+	rate := func(most float64) float64 {
+		if s.chance(0.45) {
+			return 0
+		}
+		return most * s.rng.Float64()
+	}
+	return profile{
+		crash: rate(0.05), freeze: rate(0.06), second: rate(0.04), stop: rate(0.02), full: rate(0.01),
+		hangUp: rate(0.2), lostAck: rate(0.2), refused: rate(0.15), slow: rate(0.3), die: rate(0.06),
+		uncertain: rate(0.6), definite: rate(0.25), silent: rate(0.5), scriptFails: rate(0.2),
+		operator: 0.05 + 0.2*s.rng.Float64(), honestRetry: s.rng.Float64(),
+	}
+}
+
+func (s *sim) drawPolicies() schedule.Policies {
+	p := schedule.Default()
+	p.Transient.Retries = s.rng.IntN(3)
+	p.Reconcile.Attempts = s.rng.IntN(3)
+	p.Repair.Budget = 1 + s.rng.IntN(3)
+	p.Session.MaxRuns = 1 + s.rng.IntN(5)
+	return p
+}
+
+// appendAnswer draws what befalls an append.
+func (s *sim) appendAnswer() appendAnswer {
+	switch x := s.rng.Float64(); {
+	case s.full:
+		return appendAnswer{fault: memlog.Full}
+	case x < s.profile.die:
+		return appendAnswer{die: true, written: s.chance(0.5)}
+	case s.chance(s.profile.lostAck):
+		return appendAnswer{fault: memlog.LostAck}
+	case s.chance(s.profile.refused):
+		return appendAnswer{fault: memlog.Refuse}
+	}
+	return appendAnswer{slow: s.chance(s.profile.slow)}
+}
+
+func (s *sim) class() eventlog.Class {
+	return pick(s, eventlog.Transient, eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth, eventlog.Precondition, eventlog.Internal)
+}
+
+// performAnswer lets the request leave and draws what comes of it. The receiver keeps what the
+// design asks of a connector: it refuses what comes after the deadline and what it has already
+// called failed.
+func (s *sim) performAnswer(o *op) (performAnswer, string) {
+	r := s.send(o)
+	started := s.judge.started[r.key]
+	late := !s.bubbleNow().Before(o.call.Deadline) || started != nil && !s.clock.Now().Before(started.Deadline.Time())
+	failed := func(class eventlog.Class, code string) performAnswer {
+		r.refused = true
+		return performAnswer{outcome: connector.FailedWith(&eventlog.Failure{Class: class, Code: code, Message: "the world says no"})}
+	}
+	switch {
+	case late:
+		return failed(eventlog.Transient, "world.late"), "refused after its deadline"
+	case r.refused:
+		s.violate("mutation %s left before its deadline and had been reconciled as failed", s.alias(r.key))
+		return failed(eventlog.Transient, "world.refused"), "refused"
+	case s.calm:
+	case s.chance(s.profile.definite):
+		class := s.class()
+		return failed(class, "world.no"), "definitely failed: " + string(class)
+	case s.chance(s.profile.silent):
+		effect := s.chance(0.4)
+		if effect {
+			s.apply(r)
+		}
+		r.silentUntil = s.bubbleNow().Add(callTimeout)
+		return performAnswer{silent: true}, fmt.Sprintf("no reply, effect %v", effect)
+	case s.chance(s.profile.uncertain):
+		effect := s.chance(0.5)
+		if effect {
+			s.apply(r)
+		}
+		return performAnswer{outcome: connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.broken", Message: "the line broke"})}, fmt.Sprintf("uncertain, effect %v", effect)
+	}
+	s.apply(r)
+	return performAnswer{outcome: connector.Outcome{Status: connector.Applied, Result: r.result()}}, "applied"
+}
+
+// reconcileAnswer is honest: applied only if it was, failed only once it can never be any more.
+func (s *sim) reconcileAnswer(o *op) (connector.Reconciliation, string) {
+	r := s.world.request(o.call)
+	started := s.judge.started[r.key]
+	switch {
+	case started == nil:
+		s.violate("a mutation is reconciled that never started")
+	case r.node != o.node && s.clock.Now().Before(started.Deadline.Time()):
+		s.violate("mutation %s is reconciled by another process before its deadline", s.alias(r.key))
+	}
+	if !s.calm && s.chance(s.profile.honestRetry) {
+		return connector.RetryWith(nil), "not known yet"
+	}
+	if r.effects > 0 {
+		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: r.result()}, "it was applied"
+	}
+	r.refused = true
+	answer := connector.Reconciliation{Verdict: connector.VerdictFailed}
+	if s.chance(0.3) {
+		answer.Failure = &eventlog.Failure{Class: s.class(), Code: "world.never", Message: "it never happened"}
+	}
+	return answer, "it never happened"
+}
+
+// scriptAnswer draws what an invocation comes to.
+func (s *sim) scriptAnswer(o *op) (scriptAnswer, string) {
+	p, err := parse(o.script.Source)
+	if err != nil {
+		s.violate("a script runs that was never deployed: %v", err)
+	}
+	var given prepared
+	if o.script.Phase == sandbox.Mutate || o.script.Phase == sandbox.Next {
+		given = s.given(o)
+	}
+	if !p.has(o.script.Handler) {
+		return scriptAnswer{fault: &sandbox.Error{Fault: sandbox.FaultScript, Code: "handler.unknown", Message: "there is no such handler"}}, "is not there"
+	}
+	answer := scriptAnswer{read: (o.script.Phase == sandbox.Producer || o.script.Phase == sandbox.Prepare) && s.chance(0.2)}
+	switch {
+	case p.Broken && o.script.Phase == sandbox.Prepare:
+		answer.fault = &sandbox.Error{Fault: sandbox.FaultScript, Code: "script.threw", Message: "it is broken", Line: 1}
+	case !s.calm && s.chance(s.profile.scriptFails):
+		if answer.read && s.chance(0.5) {
+			answer.failing = s.class()
+			return answer, "its read fails: " + string(answer.failing)
+		}
+		fault := pick(s, sandbox.FaultScript, sandbox.FaultTransient, sandbox.FaultInternal)
+		answer.fault = &sandbox.Error{Fault: fault, Code: "script." + string(fault), Message: "it fails"}
+	}
+	if answer.fault != nil {
+		return answer, "fails: " + string(answer.fault.Fault)
+	}
+	switch o.script.Phase {
+	case sandbox.Prepare:
+		return s.prepare(answer, o)
+	case sandbox.Mutate:
+		return s.mutate(answer, given)
+	default:
+		return s.publish(answer, o.script.Phase)
+	}
+}
+
+// given reads what a mutate or next was given and holds it against the chain's past.
+func (s *sim) given(o *op) prepared {
+	var in struct{ Data prepared }
+	if err := json.Unmarshal(o.script.Prepared, &in); err != nil {
+		s.violate("%s of %s was given no prepare result: %s", o.script.Phase, o.workflow, o.script.Prepared)
+	}
+	if o.script.Phase == sandbox.Next {
+		var result struct{ Status string }
+		if err := json.Unmarshal(o.script.MutationResult, &result); err != nil {
+			s.violate("next of %s was given no mutation result: %s", o.workflow, o.script.MutationResult)
+		}
+		s.judge.nextGiven(in.Data.Tag, string(o.script.MutationResult), result.Status)
+	}
+	return in.Data
+}
+
+func (s *sim) prepare(answer scriptAnswer, o *op) (scriptAnswer, string) {
+	call := o.script
+	type choice struct {
+		Topic  string   `json:"topic"`
+		IDs    []string `json:"ids"`
+		Reason string   `json:"reason,omitempty"`
+	}
+	s.tags++
+	s.judge.book(o.workflow).wakes.peeked[s.tags] = o.seen
+	out := struct {
+		Reservations []choice `json:"reservations"`
+		Cancel       []choice `json:"cancel,omitempty"`
+		Data         prepared `json:"data"`
+		WakeAt       string   `json:"wakeAt,omitempty"`
+	}{Reservations: []choice{}, Data: prepared{Tag: s.tags}}
+	empty := !s.calm && s.chance(0.1)
+	topics := make([]string, 0, len(call.Pending))
+	for topic := range call.Pending {
+		topics = append(topics, topic)
+	}
+	slices.Sort(topics)
+	for _, topic := range topics {
+		reserve, cancel := choice{Topic: topic, IDs: []string{}}, choice{Topic: topic, Reason: "not wanted"}
+		for _, e := range call.Pending[topic] {
+			switch {
+			case s.calm || s.chance(0.6) && !empty:
+				reserve.IDs = append(reserve.IDs, e.MessageID)
+				out.Data.Refs = append(out.Data.Refs, eventlog.EventRef{Topic: eventlog.Topic(topic), MessageID: eventlog.MessageID(e.MessageID)})
+			case s.chance(0.1):
+				cancel.IDs = append(cancel.IDs, e.MessageID)
+			}
+		}
+		if len(reserve.IDs) > 0 && s.chance(0.1) {
+			reserve.IDs = append(reserve.IDs, reserve.IDs[0])
+		}
+		if !s.calm && s.chance(0.02) {
+			reserve.IDs = append(reserve.IDs, pick(s, "nobody", fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids+1))))
+		}
+		out.Reservations = append(out.Reservations, reserve)
+		if len(cancel.IDs) > 0 {
+			out.Cancel = append(out.Cancel, cancel)
+		}
+	}
+	if !s.calm && s.chance(0.1) {
+		out.WakeAt = call.Now.Add(time.Duration(s.rng.IntN(100)) * time.Minute).Format(time.RFC3339)
+	}
+	answer.result.Value, _ = json.Marshal(out)
+	return answer, fmt.Sprintf("chain %d reserves %d events", s.tags, len(out.Data.Refs))
+}
+
+func (s *sim) mutate(answer scriptAnswer, given prepared) (scriptAnswer, string) {
+	if s.chance(0.15) {
+		return answer, "makes no call"
+	}
+	params, _ := json.Marshal(given)
+	operation := pick(s, opSend, opSend, opFire)
+	answer.result.Call = &sandbox.MutationCall{Connector: connectorName, Operation: operation, Params: params}
+	return answer, fmt.Sprintf("chain %d calls %s", given.Tag, operation)
+}
+
+func (s *sim) publish(answer scriptAnswer, phase sandbox.Phase) (scriptAnswer, string) {
+	if s.chance(0.3) {
+		answer.result.Value = json.RawMessage(fmt.Sprintf(`{"n":%d}`, s.rng.IntN(3)))
+	}
+	if s.calm {
+		return answer, "publishes nothing"
+	}
+	if phase == sandbox.Producer && s.chance(0.3) {
+		in := sandbox.Input{Source: "mail", Type: "letter", ExtID: fmt.Sprintf("l%d", s.rng.IntN(5)), Title: "A letter"}
+		in.ID = string(eventlog.NewInputID(in.Source, in.Type, in.ExtID))
+		answer.result.Inputs = append(answer.result.Inputs, in)
+	}
+	for range s.rng.IntN(3) {
+		p := sandbox.Publish{Topics: []string{string(s.topic())}, MessageID: string(s.messageID()), Title: "From a script", Payload: json.RawMessage(`{"v":` + fmt.Sprint(s.rng.IntN(9)) + `}`)}
+		if s.chance(0.1) {
+			p.Topics = append(p.Topics, string(topicFree))
+		}
+		if len(answer.result.Inputs) > 0 && s.chance(0.5) {
+			p.InputID = answer.result.Inputs[0].ID
+		}
+		answer.result.Publishes = append(answer.result.Publishes, p)
+	}
+	return answer, fmt.Sprintf("publishes %d events", len(answer.result.Publishes))
+}
+
+func (s *sim) topic() eventlog.Topic { return pick(s, topicA, topicA, topicB, topicFree) }
+
+// messageID is a new one, or one used before.
+func (s *sim) messageID() eventlog.MessageID {
+	if s.ids > 0 && s.chance(0.2) {
+		return eventlog.MessageID(fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids)))
+	}
+	s.ids++
+	return eventlog.MessageID(fmt.Sprintf("e%d", s.ids))
+}

@@ -1,0 +1,292 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// judge reads the log as it grows and holds every record against the rules, by its own books and
+// by the fold.
+type judge struct {
+	sim         *sim
+	next        []uint64 // the next sequence to read, by partition
+	transitions int
+	books       map[eventlog.WorkflowName]*book
+	started     map[string]*eventlog.MutationStarted // by idempotency key
+	// undone are the keys whose mutation is recorded as not having happened, not by a person.
+	undone map[string]bool
+	// barriers are the starts in the log by transition; overtaken the keys that may not leave.
+	barriers  map[eventlog.TransitionID]barrier
+	overtaken map[string]bool
+	// seen is what next was given, by the chain's tag.
+	seen map[int]string
+}
+
+// book is the judge's own account of a workflow.
+type book struct {
+	name eventlog.WorkflowName
+	// past[n] is the fold after revision n+1.
+	past     []projections.State
+	phases   map[eventlog.RunID]eventlog.Phase
+	ended    map[eventlog.RunID]bool
+	awaiting map[eventlog.RunID]bool
+	consumed map[eventlog.EventRef]bool
+	open     map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
+	keys     map[eventlog.MutationID]string
+	wakes    wakes
+}
+
+func newJudge(s *sim) *judge {
+	return &judge{
+		sim: s, next: make([]uint64, s.memory.Partitions()), books: map[eventlog.WorkflowName]*book{},
+		started: map[string]*eventlog.MutationStarted{}, undone: map[string]bool{},
+		barriers: map[eventlog.TransitionID]barrier{}, overtaken: map[string]bool{}, seen: map[int]string{},
+	}
+}
+
+func (j *judge) book(w eventlog.WorkflowName) *book {
+	b, ok := j.books[w]
+	if !ok {
+		b = &book{
+			name: w, phases: map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{}, awaiting: map[eventlog.RunID]bool{},
+			consumed: map[eventlog.EventRef]bool{}, open: map[eventlog.MutationID]eventlog.RunID{}, keys: map[eventlog.MutationID]string{}, wakes: newWakes(),
+		}
+		j.books[w] = b
+	}
+	return b
+}
+
+// state is the fold of the workflow's log; the zero state before its first record.
+func (b *book) state() projections.State {
+	if len(b.past) == 0 {
+		return projections.State{}
+	}
+	return b.past[len(b.past)-1]
+}
+
+// look reads what is new in the log and compares every engine with it.
+func (j *judge) look() {
+	for p := range j.next {
+		for r, err := range j.sim.memory.Read(context.Background(), p, j.next[p]+1) {
+			if err != nil {
+				j.sim.violate("the log cannot be read: %v", err)
+				return
+			}
+			j.next[p] = r.Position.Seq
+			j.record(r)
+		}
+	}
+	j.acknowledged()
+	j.arrivals()
+	for _, n := range j.sim.nodes {
+		j.compare(n)
+	}
+}
+
+// acknowledged holds every push that an engine took against the log.
+func (j *judge) acknowledged() {
+	j.sim.mu.Lock()
+	acked := j.sim.acked
+	j.sim.acked = nil
+	j.sim.mu.Unlock()
+	for _, at := range acked {
+		s := j.book(at.workflow).state()
+		if s.Event(at.ref.Topic, at.ref.MessageID) == nil {
+			j.sim.violate("event %s of topic %s in %s was acknowledged and is not in the log", at.ref.MessageID, at.ref.Topic, at.workflow)
+		}
+	}
+}
+
+func (j *judge) record(r eventlog.Record) {
+	s, b := j.sim, j.book(r.Workflow)
+	j.transitions++
+	s.say("    %s r%d %s by %s: %s", r.Workflow, r.Revision, r.Kind, r.Actor.Name, j.describe(r))
+	before := b.state()
+	after, err := projections.Apply(before, r)
+	if err != nil {
+		s.violate("the log of %s does not fold: %v", r.Workflow, err)
+		return
+	}
+	b.past = append(b.past, after)
+	for _, f := range r.Facts {
+		s.did(string(f.FactType()))
+		j.fact(b, r, f)
+		b.wakes.fact(b, f)
+	}
+	if orphans := decide.Orphans(&after); len(orphans) > 0 {
+		s.violate("%s has reserved events that no run holds: %v", r.Workflow, orphans)
+	}
+	j.reserved(b, &after)
+	if active, current := j.active(b, &after), after.Current; active > 1 || active == 1 && current == "" {
+		s.violate("%s has %d active runs (S1)", r.Workflow, active)
+	}
+}
+
+func (j *judge) active(b *book, s *projections.State) (n int) {
+	for id := range b.phases {
+		if !b.ended[id] && s.Run(id) != nil && s.Run(id).Status == eventlog.RunActive {
+			n++
+		}
+	}
+	return n
+}
+
+// reserved: while nobody knows whether a mutation happened, its events stay reserved and its run
+// is the one that everything waits for (R16, O7).
+func (j *judge) reserved(b *book, s *projections.State) {
+	for m, id := range b.open {
+		run := s.Run(id)
+		if run == nil || id != s.Current && id != s.PendingRetry {
+			j.sim.violate("mutation %s of %s is not settled and no run waits for it (R16)", j.sim.alias(string(m)), b.name)
+			return
+		}
+		if id == s.PendingRetry && s.Blocked == nil {
+			j.sim.violate("mutation %s of %s is not settled and nothing holds the workflow (F7, O6)", j.sim.alias(string(m)), b.name)
+		}
+		if held := s.Held(run); len(held) != len(run.Reserved) {
+			j.sim.violate("mutation %s of %s is not settled and only %d of its %d events are reserved (R16)", j.sim.alias(string(m)), b.name, len(held), len(run.Reserved))
+		}
+	}
+}
+
+// fact checks one fact by the judge's own books.
+func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact) {
+	s := j.sim
+	switch f := f.(type) {
+	case *eventlog.RunStarted:
+		if _, known := b.phases[f.Run]; known {
+			s.violate("run %s starts twice", s.alias(string(f.Run)))
+		}
+		b.phases[f.Run] = f.Phase
+	case *eventlog.RunAdvanced:
+		j.advance(b, f.Run, f.Phase)
+		if b.ended[f.Run] && f.Phase != eventlog.PhaseMutated {
+			s.violate("run %s has ended and reaches %s (R15)", s.alias(string(f.Run)), f.Phase)
+		}
+	case *eventlog.RunPrepared:
+		j.advance(b, f.Run, eventlog.PhasePrepared)
+	case *eventlog.RunCommitted:
+		j.advance(b, f.Run, eventlog.PhaseCommitted)
+		j.end(b, f.Run)
+		if run := b.run(f.Run); run.Status != eventlog.RunStatusCommitted || run.Phase != eventlog.PhaseCommitted {
+			s.violate("run %s is committed with status %s and phase %s (R2)", s.alias(string(f.Run)), run.Status, run.Phase)
+		}
+	case *eventlog.RunFailed:
+		j.end(b, f.Run)
+	case *eventlog.RunCrashed:
+		j.end(b, f.Run)
+		for _, other := range r.Facts {
+			if t := other.FactType(); t == "event.discarded" || t == "event.retry_scheduled" {
+				s.violate("the crash of run %s counts against a job: %s (J6)", s.alias(string(f.Run)), t)
+			}
+		}
+	case *eventlog.RunSuspended:
+		b.awaiting[f.Run] = true
+	case *eventlog.RunReactivated:
+		if b.ended[f.Run] || !b.awaiting[f.Run] {
+			s.violate("run %s is active again and did not await an approval (R15)", s.alias(string(f.Run)))
+		}
+		delete(b.awaiting, f.Run)
+	case *eventlog.EventConsumed:
+		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
+		if b.consumed[ref] {
+			s.violate("event %s of topic %s in %s is consumed twice", f.MessageID, f.Topic, b.name)
+		}
+		b.consumed[ref] = true
+	case *eventlog.EventRedriven:
+		if b.consumed[eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}] {
+			s.violate("event %s of topic %s is consumed and redriven (J3)", f.MessageID, f.Topic)
+		}
+		s.world.excuse(b.name, eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
+	case *eventlog.WorkflowPaused, *eventlog.WorkflowResumed:
+		if r.Actor.Kind != "user" {
+			s.violate("%s changed a person's pause (F7)", r.Actor.Name)
+		}
+	default:
+		j.mutation(b, r, f)
+	}
+}
+
+func (j *judge) advance(b *book, run eventlog.RunID, to eventlog.Phase) {
+	if from := b.phases[run]; !to.After(from) {
+		j.sim.violate("run %s goes from %s to %s (R1)", j.sim.alias(string(run)), from, to)
+	}
+	b.phases[run] = to
+}
+
+func (j *judge) end(b *book, run eventlog.RunID) {
+	if b.ended[run] {
+		j.sim.violate("run %s ends twice (R15)", j.sim.alias(string(run)))
+	}
+	b.ended[run] = true
+	delete(b.awaiting, run)
+}
+
+func (b *book) run(id eventlog.RunID) *projections.Run {
+	s := b.state()
+	return s.Run(id)
+}
+
+// describe renders a record's facts without ids that the seed does not fix.
+func (j *judge) describe(r eventlog.Record) string {
+	var words []string
+	for _, f := range r.Facts {
+		word := string(f.FactType())
+		switch f := f.(type) {
+		case *eventlog.RunStarted:
+			word += fmt.Sprintf("(%s %s", j.sim.alias(string(f.Run)), f.Handler)
+			if f.RetryOf != "" {
+				word += " retry of " + j.sim.alias(string(f.RetryOf))
+			}
+			word += ")"
+		case *eventlog.RunAdvanced:
+			word += "(" + string(f.Phase) + ")"
+		case *eventlog.RunFailed:
+			word += fmt.Sprintf("(%s %s)", f.Status, f.Failure.Code)
+		case *eventlog.EventPublished:
+			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
+		case *eventlog.EventReserved:
+			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
+		case *eventlog.EventReleased:
+			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
+		case *eventlog.EventConsumed:
+			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
+		case *eventlog.EventSkipped:
+			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
+		case *eventlog.MutationStarted:
+			word += fmt.Sprintf("(%s %s)", j.sim.alias(f.Key), f.Call.Operation)
+		case *eventlog.MutationFailed:
+			word += fmt.Sprintf("(%s %s)", f.Failure.Code, f.ResolvedBy)
+		case *eventlog.WorkflowBlocked:
+			word += "(" + string(f.Reason) + ")"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// sent holds a request that leaves against its record: its start is durable, with these bytes.
+func (j *judge) sent(r *request) {
+	started, ok := j.started[r.key]
+	switch {
+	case !ok:
+		j.sim.violate("a request left before the start of its mutation was in the log (F6)")
+	case j.overtaken[r.key]:
+		j.sim.violate("mutation %s left although others had written after its start when that was found", j.sim.alias(r.key))
+	case !bytes.Equal(started.Call.Params, r.call.Params) || started.Call.Operation != r.call.Operation:
+		j.sim.violate("mutation %s left with other bytes than recorded (O5)", j.sim.alias(r.key))
+	}
+}
+
+// applied: what is recorded as not having happened does not happen.
+func (j *judge) applied(r *request) {
+	if j.undone[r.key] {
+		j.sim.violate("mutation %s took effect after it was recorded as failed", j.sim.alias(r.key))
+	}
+}

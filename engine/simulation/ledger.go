@@ -1,0 +1,94 @@
+package simulation
+
+import (
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// mutation checks the facts of the ledger against what happened in the world.
+func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
+	s := j.sim
+	switch f := f.(type) {
+	case *eventlog.MutationStarted:
+		if j.started[f.Key] != nil {
+			s.violate("mutation %s is started twice", s.alias(f.Key))
+		}
+		j.started[f.Key] = f
+		b.keys[f.Mutation], b.open[f.Mutation] = f.Key, f.Run
+		j.barriers[r.ID] = barrier{key: f.Key, revision: r.Revision}
+	case *eventlog.MutationApplied:
+		if sent := s.world.requests[b.keys[f.Mutation]]; sent == nil || sent.effects == 0 {
+			s.violate("mutation %s is recorded as applied and never was", s.alias(string(f.Mutation)))
+		}
+		delete(b.open, f.Mutation)
+	case *eventlog.MutationFailed:
+		j.failed(b, f)
+		delete(b.open, f.Mutation)
+	case *eventlog.MutationSkipped:
+		delete(b.open, f.Mutation)
+		state := b.state()
+		for _, ref := range b.run(f.Run).Reserved {
+			if e := state.Event(ref.Topic, ref.MessageID); e.Status != eventlog.EventStatusSkipped {
+				s.violate("mutation %s is skipped and event %s of topic %s is %s (O2, O5)", s.alias(string(f.Mutation)), ref.MessageID, ref.Topic, e.Status)
+			}
+		}
+	case *eventlog.MutationContradicted:
+		key := b.keys[f.Mutation]
+		if sent := s.world.requests[key]; sent == nil || (sent.effects > 0) != (f.Outcome == "applied") {
+			s.violate("mutation %s is contradicted by an answer that nobody gave: %s", s.alias(key), f.Outcome)
+		}
+	}
+}
+
+func (j *judge) failed(b *book, f *eventlog.MutationFailed) {
+	s := j.sim
+	key := b.keys[f.Mutation] // empty when it never started
+	r := s.world.requests[key]
+	if f.ResolvedBy == eventlog.ResolvedByUserFailed {
+		// A person's word frees the events, whatever happened or still happens.
+		run := b.run(f.Run)
+		s.world.excuse(b.name, run.Reserved...)
+		return
+	}
+	if r != nil && r.effects > 0 {
+		s.violate("mutation %s is recorded as failed (%s, %s) and took effect", s.alias(key), f.Failure.Code, f.ResolvedBy)
+	}
+	if key != "" {
+		j.undone[key] = true
+	}
+}
+
+// barrier is the record that allows a request to leave.
+type barrier struct {
+	key      string
+	revision uint64
+}
+
+// resent: an engine sends an append again. If the first try has written it and someone else has
+// gone on from there, the request must not leave any more.
+func (j *judge) resent(e eventlog.Entry) {
+	if at, written := j.barriers[e.ID]; written && uint64(len(j.book(e.Workflow).past)) > at.revision {
+		j.overtaken[at.key] = true
+	}
+}
+
+// nextGiven: every run of a chain gives next the same result, and it is the true one (R15).
+func (j *judge) nextGiven(tag int, given string, status string) {
+	s := j.sim
+	if before, ok := j.seen[tag]; ok && before != given {
+		s.violate("next of chain %d was given %s and then %s (R15)", tag, before, given)
+	}
+	j.seen[tag] = given
+	effects, sent := 0, 0
+	for _, r := range s.world.order {
+		if r.Tag == tag && r.sent > 0 {
+			effects += r.effects
+			sent += r.sent
+		}
+	}
+	switch {
+	case status == "applied" && effects != 1:
+		s.violate("next of chain %d was told of an applied mutation, and there were %d effects", tag, effects)
+	case status == "none" && sent != 0:
+		s.violate("next of chain %d was told of no mutation, and %d requests had left", tag, sent)
+	}
+}

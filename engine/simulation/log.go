@@ -1,0 +1,73 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
+)
+
+// appendAnswer is what befalls one append.
+type appendAnswer struct {
+	fault memlog.Fault
+	// slow parks again once it is written: others go on before the engine knows.
+	slow bool
+	// die ends the process here: before it is written, or with written after.
+	die, written bool
+}
+
+// nodeLog is the log as one engine sees it.
+type nodeLog struct {
+	eventlog.Log
+	sim  *sim
+	node *node
+}
+
+// Append implements eventlog.Log.
+func (l *nodeLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+	answer, err := l.sim.gate.park(ctx, &op{node: l.node, workflow: e.Workflow, kind: opAppend, entry: e})
+	switch {
+	case errors.Is(err, errOver):
+		return eventlog.Head{}, eventlog.ErrClosed
+	case err != nil: // its sender gave up: for all it knows it may be written
+		return eventlog.Head{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err)
+	}
+	todo := answer.(appendAnswer)
+	if todo.die {
+		if todo.written {
+			_, _ = l.Log.Append(context.WithoutCancel(ctx), e) // the dead never learn how it ended
+		}
+		<-l.sim.gate.over
+		return eventlog.Head{}, eventlog.ErrClosed
+	}
+	l.sim.faults.Store(e.ID, todo.fault)
+	head, err := l.Log.Append(context.WithoutCancel(ctx), e)
+	if todo.slow {
+		_, gone := l.sim.gate.park(ctx, &op{node: l.node, workflow: e.Workflow, kind: opAck, entry: e})
+		switch {
+		case errors.Is(gone, errOver):
+			return eventlog.Head{}, eventlog.ErrClosed
+		case gone != nil:
+			l.sim.doubtful.Store(e.ID, true)
+			return eventlog.Head{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, gone)
+		}
+	}
+	if _, doubt := l.sim.doubtful.Load(e.ID); doubt && err != nil && !errors.Is(err, eventlog.ErrConflict) {
+		// A refusal of this try says nothing about an earlier one.
+		err = fmt.Errorf("%w: %w", eventlog.ErrUnsettled, err)
+	}
+	return head, err
+}
+
+// Close does nothing: the log outlives the engines.
+func (l *nodeLog) Close() error { return nil }
+
+// fault is what the memory log asks before each append.
+func (s *sim) fault(e eventlog.Entry) memlog.Fault {
+	if fault, ok := s.faults.LoadAndDelete(e.ID); ok {
+		return fault.(memlog.Fault)
+	}
+	return memlog.None
+}

@@ -1,0 +1,263 @@
+package simulation
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
+)
+
+// bubbleNow is the time of the engines' own timers.
+func (s *sim) bubbleNow() time.Time { return time.Now() }
+
+// move makes one move.
+func (s *sim) move() {
+	if s.clock.to(s.clock.Now().Add(time.Duration(s.rng.IntN(900)) * time.Microsecond)) {
+		s.cfg.Settle() // or who has woken up would race with the move
+	}
+	p := s.profile
+	switch {
+	case s.noEngine():
+		s.restart()
+	case s.chance(p.operator):
+		s.operate()
+	case s.chance(p.crash):
+		s.crash()
+	case s.chance(p.freeze):
+		s.freeze()
+	case s.chance(p.second):
+		s.second()
+	case s.chance(p.stop):
+		s.stopOne()
+	case s.chance(p.full) || s.full && s.chance(0.2):
+		s.full = !s.full
+		s.say("disk full: %v", s.full)
+		s.did("full")
+	case s.chance(0.05):
+		s.flush()
+	case s.chance(0.1):
+		s.lately()
+	case s.chance(p.hangUp):
+		s.giveUp()
+	default:
+		s.goOn()
+	}
+}
+
+// goOn releases a parked operation, or lets time pass when there is none.
+func (s *sim) goOn() {
+	ops := s.gate.waiting((*node).running)
+	switch {
+	case len(ops) == 0 && s.chance(0.4):
+		s.operate()
+		return
+	case len(ops) == 0, s.chance(0.03):
+		s.wait()
+		return
+	}
+	s.release(ops[s.rng.IntN(len(ops))])
+}
+
+// wait lets time pass: until an open call has ended, or up to what some worker waits for.
+func (s *sim) wait() {
+	if s.bubbleNow().Before(s.pausedUntil) {
+		s.pass(60 * time.Millisecond)
+		return
+	}
+	for _, r := range s.world.order {
+		if !r.silentUntil.IsZero() && s.bubbleNow().Before(r.silentUntil) {
+			s.say("time passes until a call has ended")
+			s.pass(callTimeout + 100*time.Millisecond)
+			return
+		}
+	}
+	now := s.clock.Now()
+	next := s.clock.next((*node).running)
+	if next.IsZero() || !s.calm && s.chance(0.1) {
+		next = now.Add(time.Duration(s.rng.IntN(120)) * time.Second)
+	}
+	s.say("time passes: %v", next.Sub(now))
+	s.pass(next.Sub(now))
+}
+
+// release lets one parked operation go on.
+func (s *sim) release(o *op) {
+	how := ""
+	var answer any
+	switch o.kind {
+	case opAppend:
+		s.judge.resent(o.entry)
+		todo := appendAnswer{}
+		if !s.calm {
+			todo = s.appendAnswer()
+		}
+		answer = todo
+		switch {
+		case todo.die:
+			how = "the process dies"
+			s.did("died in append")
+			s.kill(o.node)
+		case todo.fault == memlog.LostAck, todo.fault == memlog.Refuse:
+			how = map[memlog.Fault]string{memlog.LostAck: "acknowledgement lost", memlog.Refuse: "request lost"}[todo.fault]
+			s.did(how)
+			s.pausedUntil = s.bubbleNow().Add(50 * time.Millisecond)
+		case todo.fault == memlog.Full:
+			how = "disk full"
+		case todo.slow:
+			how = "written, not acknowledged yet"
+		}
+		if todo.fault == memlog.Full {
+			o.node.failing = true
+			s.pausedUntil = s.bubbleNow().Add(50 * time.Millisecond)
+		}
+		how = string(o.entry.Kind) + " " + how
+	case opAck:
+		answer, how = struct{}{}, "acknowledged"
+	case opPerform:
+		done, what := s.performAnswer(o)
+		answer, how = done, s.alias(o.call.Key)+" "+what
+	case opReconcile:
+		done, what := s.reconcileAnswer(o)
+		answer, how = done, s.alias(o.call.Key)+" "+what
+	case opScript:
+		done, what := s.scriptAnswer(o)
+		answer, how = done, string(o.script.Phase)+" of "+o.script.Handler+" "+what
+	}
+	s.say("engine %d %s %s: %s", o.node.number, o.workflow, o.kind, how)
+	s.gate.release(o, answer)
+}
+
+// noEngine reports whether nobody is there to do anything.
+func (s *sim) noEngine() bool {
+	for _, n := range s.nodes {
+		if !n.dead && !n.over() {
+			return false
+		}
+	}
+	return true
+}
+
+// restart runs an engine again, on the store of the last one or on an empty one.
+func (s *sim) restart() {
+	st := s.heir()
+	if s.chance(0.3) {
+		st = nil
+	}
+	n, err := s.start(st)
+	if err != nil {
+		s.violate("the engine does not start: %v", err)
+		return
+	}
+	s.say("engine %d starts (store of another: %v)", n.number, st != nil)
+	s.did("restart")
+}
+
+func (s *sim) crash() {
+	if live := s.live(); len(live) > 0 {
+		n := pick(s, live...)
+		s.kill(n)
+		s.say("engine %d dies", n.number)
+		s.did("crash")
+	}
+}
+
+// freeze stops a process for a while, or lets a frozen one go on: it knows nothing of what
+// happened meanwhile.
+func (s *sim) freeze() {
+	for _, n := range s.nodes {
+		if n.frozen && s.chance(0.7) {
+			n.frozen = false
+			s.say("engine %d goes on", n.number)
+			return
+		}
+	}
+	if live := s.live(); len(live) > 0 {
+		n := pick(s, live...)
+		n.frozen = true
+		s.say("engine %d freezes", n.number)
+		s.did("freeze")
+	}
+}
+
+// second runs one more engine on the log while another one lives.
+func (s *sim) second() {
+	if len(s.live()) > 2 || len(s.nodes) > 8 {
+		return
+	}
+	n, err := s.start(nil)
+	if err != nil {
+		s.violate("the engine does not start: %v", err)
+		return
+	}
+	s.say("engine %d starts beside the others", n.number)
+	s.did("second engine")
+}
+
+func (s *sim) stopOne() {
+	if live := s.live(); len(live) > 0 {
+		n := pick(s, live...)
+		n.stopping = true
+		n.stop()
+		s.say("engine %d is asked to stop", n.number)
+		s.did("stop")
+	}
+}
+
+func (s *sim) flush() {
+	for _, n := range s.live() {
+		if n.ready() && s.chance(0.6) {
+			if err := n.engine.Flush(context.Background()); err != nil {
+				s.violate("engine %d cannot write its store: %v", n.number, err)
+			}
+			s.did("flush")
+		}
+	}
+}
+
+// lately lets an accepted request take effect or fail for good, or a silent call answer after
+// its time.
+func (s *sim) lately() {
+	var some []*request
+	for _, r := range s.world.order {
+		if r.open() || r.answerable(s.bubbleNow()) {
+			some = append(some, r)
+		}
+	}
+	if len(some) == 0 {
+		return
+	}
+	r := pick(s, some...)
+	if r.open() {
+		// The receiver is still busy with what it has taken.
+		if s.chance(0.5) {
+			s.apply(r)
+		} else {
+			r.refused = true
+		}
+		s.say("%s is decided late: %d effects", s.alias(r.key), r.effects)
+		s.did("late effect")
+		return
+	}
+	r.toldLate = true
+	if !r.node.ready() || r.node.late == nil {
+		return
+	}
+	outcome := connector.FailedWith(&eventlog.Failure{Class: s.class(), Code: "world.lateNo", Message: "no, after all"})
+	if r.effects > 0 {
+		outcome = connector.Outcome{Status: connector.Applied, Result: r.result()}
+	}
+	s.say("%s answers late: %d effects", s.alias(r.key), r.effects)
+	s.did("late reply")
+	s.asking.Add(1)
+	go func() {
+		defer s.asking.Done()
+		r.node.late(r.call, outcome)
+	}()
+}
+
+// answerable reports whether the call's own reply may still come: it was silent and has ended.
+func (r *request) answerable(now time.Time) bool {
+	return !r.silentUntil.IsZero() && now.After(r.silentUntil) && !r.toldLate && !r.open()
+}

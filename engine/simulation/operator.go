@@ -1,0 +1,236 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+var operator = eventlog.Actor{Kind: "user", Name: "operator"}
+
+// ask lets an operator ask an engine for something, beside everything else.
+func (s *sim) ask(n *node, w *workflow, what string, do func(context.Context) error) {
+	s.say("operator asks engine %d: %s %s", n.number, what, w.name)
+	s.did("ask " + what)
+	s.asking.Add(1)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.hangUp = append(s.hangUp, cancel)
+	go func() {
+		defer s.asking.Done()
+		err := do(ctx)
+		var refusal *decide.Refusal
+		if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrUnavailable) {
+			s.violate("operator's %s on %s ended with %v", what, w.name, err)
+		}
+	}()
+}
+
+func (s *sim) command(n *node, w *workflow, what string, cmd decide.Command) {
+	s.ask(n, w, what, func(ctx context.Context) error { return n.engine.Operate(ctx, operator, w.name, cmd, what) })
+}
+
+// giveUp lets the operator who asked last hang up, whether or not there was an answer.
+func (s *sim) giveUp() {
+	if last := len(s.hangUp) - 1; last >= 0 {
+		s.hangUp[last]()
+		s.hangUp = s.hangUp[:last]
+		s.say("an operator hangs up")
+		s.did("hang up")
+	}
+}
+
+// operate lets an operator do something to some workflow.
+func (s *sim) operate() {
+	var nodes []*node
+	for _, n := range s.live() {
+		if n.ready() && !n.stopping {
+			nodes = append(nodes, n)
+		}
+	}
+	if len(nodes) == 0 {
+		return
+	}
+	n, w := pick(s, nodes...), pick(s, s.workflows...)
+	state := s.judge.book(w.name).state()
+	if s.chance(0.4) && s.assist(n, w) {
+		return
+	}
+	switch x := s.rng.IntN(40); {
+	case x < 14:
+		s.push(n, w)
+	case x < 17:
+		s.deploy(n, w)
+	case x == 17:
+		s.command(n, w, "pause", decide.Pause{})
+	case x < 21:
+		s.command(n, w, "resume", decide.Resume{})
+	case x == 21:
+		s.command(n, w, "run-now", decide.RunNow{})
+	case x < 25:
+		s.command(n, w, "resolve", decide.Resolve{Mutation: s.mutation(&state), Resolution: pick(s, decide.DidNotHappen, decide.Skip, decide.TryAgain)})
+	case x < 28:
+		s.command(n, w, "approve", decide.Approve{Mutation: s.mutation(&state)})
+	case x == 28:
+		s.command(n, w, "reject", decide.Reject{Mutation: s.mutation(&state)})
+	case x < 35:
+		s.change(n, w)
+	case x == 35:
+		grants := map[string]eventlog.Grant{"*": pick(s, eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny)}
+		s.command(n, w, "grants", decide.SetGrants{Grants: grants})
+	case x < 38:
+		s.repair(n, w, &state)
+	case x == 38:
+		s.command(n, w, "repair-refused", decide.RepairRefused{Reason: "not good enough"})
+	case s.chance(0.15):
+		s.command(n, w, "archive", decide.Archive{})
+	}
+}
+
+// assist does what the engine says that the workflow waits for, and reports whether there is such
+// a thing.
+func (s *sim) assist(n *node, w *workflow) bool {
+	state, ok := n.engine.State(w.name)
+	wait, _ := n.engine.Why(w.name)
+	if !ok || wait == nil {
+		return false
+	}
+	m := eventlog.MutationID(wait.Subject)
+	switch wait.Reason {
+	case decide.ReasonUserPause:
+		s.command(n, w, "resume", decide.Resume{})
+	case decide.ReasonBlocked, decide.ReasonMaintenance:
+		if s.chance(0.5) {
+			s.redeploy(n, w, &state)
+		} else {
+			s.command(n, w, "resume", decide.Resume{})
+		}
+	case decide.ReasonApproval:
+		if s.chance(0.2) {
+			s.command(n, w, "reject", decide.Reject{Mutation: m})
+		} else {
+			s.command(n, w, "approve", decide.Approve{Mutation: m})
+		}
+	case decide.ReasonIndeterminate:
+		s.command(n, w, "resolve", decide.Resolve{Mutation: m, Resolution: pick(s, decide.DidNotHappen, decide.Skip, decide.TryAgain)})
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *sim) push(n *node, w *workflow) {
+	topic := s.topic()
+	var items []decide.PushItem
+	for range 1 + s.rng.IntN(3) {
+		payload, _ := json.Marshal(s.rng.IntN(9))
+		items = append(items, decide.PushItem{MessageID: s.messageID(), Title: "From outside", Payload: payload})
+	}
+	s.ask(n, w, "push", func(ctx context.Context) error {
+		_, err := n.engine.Push(ctx, operator, w.name, topic, items)
+		if err == nil {
+			s.mu.Lock()
+			for _, item := range items {
+				s.acked = append(s.acked, place{w.name, eventlog.EventRef{Topic: topic, MessageID: item.MessageID}})
+			}
+			s.mu.Unlock()
+		}
+		return err
+	})
+}
+
+func (s *sim) program(w *workflow) program {
+	w.versions++
+	p := program{Name: string(w.name), Version: w.versions, Shape: s.rng.IntN(shapes), Broken: !s.calm && s.chance(0.05)}
+	if s.chance(0.4) {
+		limit := s.rng.IntN(3)
+		p.MaxAttempts = &limit
+	}
+	return p
+}
+
+func (s *sim) deploy(n *node, w *workflow) {
+	p := s.program(w)
+	req := engine.DeployRequest{Source: p.source(), Filename: "simulated.js", GrantUsed: true}
+	if s.chance(0.4) {
+		req.Grants = map[string]eventlog.Grant{"world.send": pick(s, eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny), "*": eventlog.GrantAllow}
+	}
+	s.ask(n, w, "deploy", func(ctx context.Context) error {
+		result, err := n.engine.Deploy(ctx, operator, req)
+		if result.Refused {
+			return fmt.Errorf("the simulated script was refused: %+v", result.Problems)
+		}
+		return err
+	})
+}
+
+// repair proposes a minor version that keeps everything.
+func (s *sim) repair(n *node, w *workflow, state *projections.State) {
+	script := state.Script(state.Version)
+	if script == nil {
+		return
+	}
+	var p program
+	if err := json.Unmarshal([]byte(script.Source), &p); err != nil {
+		s.violate("version %s of %s is not what was deployed", state.Version, w.name)
+		return
+	}
+	w.versions++
+	p.Version, p.Broken = w.versions, s.chance(0.3)
+	version := state.Version
+	s.command(n, w, "repair", decide.Deploy{
+		Definition: script.Definition, Filename: script.Filename, Source: p.source(), SourceHash: eventlog.HashOf([]byte(p.source())).String(),
+		Expected: &version, Repair: true, Note: "repaired",
+	})
+}
+
+// change does something to topic events that are there, or are not.
+func (s *sim) change(n *node, w *workflow) {
+	topic := s.topic()
+	state := s.judge.book(w.name).state()
+	var there []eventlog.EventRef
+	for _, e := range state.Events() {
+		if e.Status != eventlog.EventStatusConsumed {
+			there = append(there, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+		}
+	}
+	var refs []eventlog.EventRef
+	for range 1 + s.rng.IntN(3) {
+		if len(there) > 0 && s.chance(0.7) {
+			refs = append(refs, pick(s, there...))
+			continue
+		}
+		refs = append(refs, eventlog.EventRef{Topic: topic, MessageID: eventlog.MessageID(fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids+1)))})
+	}
+	ref := refs[0]
+	switch s.rng.IntN(5) {
+	case 0:
+		s.command(n, w, "skip", decide.SkipEvent{Topic: ref.Topic, MessageID: ref.MessageID, Reason: "not wanted"})
+	case 1:
+		s.command(n, w, "cancel", decide.CancelJob{Topic: ref.Topic, MessageID: ref.MessageID})
+	case 2:
+		s.command(n, w, "redrive", decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID})
+	case 3:
+		s.command(n, w, "bulk", decide.ChangeEvents{Action: pick(s, decide.ActionSkip, decide.ActionCancel, decide.ActionRedrive), Items: refs})
+	default:
+		s.command(n, w, "cancel-topic", decide.CancelTopic{Topic: topic, Limit: 2})
+	}
+}
+
+// mutation is the one that something waits for, or any, or none.
+func (s *sim) mutation(state *projections.State) eventlog.MutationID {
+	for _, run := range []*projections.Run{state.RetryRun(), state.CurrentRun()} {
+		if run != nil && run.Mutation != "" && s.chance(0.9) {
+			return run.Mutation
+		}
+	}
+	if r := s.world.order; len(r) > 0 && s.chance(0.8) {
+		return eventlog.MutationID(pick(s, r...).call.Run)
+	}
+	return "nobody"
+}

@@ -1,0 +1,111 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// The operations of the one connector: send can be asked what became of it, fire cannot.
+const (
+	connectorName = "world"
+	opList        = "list"
+	opGet         = "get"
+	opSend        = "send"
+	opFire        = "fire"
+)
+
+// callTimeout is short, so that little time passes until an open call has ended.
+const callTimeout = time.Second
+
+var operations = []connector.Operation{
+	{Name: opList, Kind: connector.List, Timeout: callTimeout},
+	{Name: opGet, Kind: connector.Get, Timeout: callTimeout},
+	{Name: opSend, Kind: connector.Mutate, Reconciles: true, Timeout: callTimeout},
+	{Name: opFire, Kind: connector.Mutate, Timeout: callTimeout},
+}
+
+// performAnswer is what a call comes to: an outcome, or no reply until it runs out of time.
+type performAnswer struct {
+	outcome connector.Outcome
+	silent  bool
+}
+
+// outside is the world as one engine reaches it.
+type outside struct {
+	sim  *sim
+	node *node
+}
+
+var _ engine.Connectors = (*outside)(nil)
+
+// Operation implements deploy.Catalog.
+func (o *outside) Operation(name, operation string) (connector.Operation, bool) {
+	for _, op := range operations {
+		if name == connectorName && op.Name == operation {
+			return op, true
+		}
+	}
+	return connector.Operation{}, false
+}
+
+// Connectors implements deploy.Catalog.
+func (o *outside) Connectors() []string { return []string{connectorName} }
+
+// Operations implements deploy.Catalog.
+func (o *outside) Operations(string) []string { return []string{opList, opGet, opSend, opFire} }
+
+// Similar implements deploy.Catalog.
+func (o *outside) Similar(string) []string { return nil }
+
+// Read implements engine.Connectors.
+func (o *outside) Read(_ context.Context, call connector.Call) (json.RawMessage, error) {
+	var params struct{ Fail eventlog.Class }
+	if err := json.Unmarshal(call.Params, &params); err != nil {
+		return nil, err
+	}
+	if params.Fail != "" {
+		return nil, &eventlog.Failure{Class: params.Fail, Code: "world.read", Message: "the world does not answer"}
+	}
+	return json.RawMessage(`[]`), nil
+}
+
+// Perform implements engine.Connectors. Nothing has left before the driver releases it.
+func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opPerform, call: call})
+	if err != nil {
+		return connector.FailedWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.notSent", Message: "time was over before the request left"})
+	}
+	done := answer.(performAnswer)
+	if done.silent {
+		select {
+		case <-ctx.Done():
+		case <-o.sim.gate.over:
+		}
+		return connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent", Message: "no reply in time"})
+	}
+	return done.outcome
+}
+
+// Reconciles implements engine.Connectors.
+func (o *outside) Reconciles(call connector.Call) bool { return call.Operation == opSend }
+
+// Timeout implements engine.Connectors.
+func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return callTimeout, true }
+
+// Reconcile implements engine.Connectors.
+func (o *outside) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opReconcile, call: call})
+	if err != nil {
+		<-ctx.Done() // an answer at once would be asked for again, and time would stand still
+		return connector.RetryWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent", Message: "no answer in time"})
+	}
+	return answer.(connector.Reconciliation)
+}
+
+// OnLate implements engine.Connectors.
+func (o *outside) OnLate(late func(connector.Call, connector.Outcome)) { o.node.late = late }

@@ -1,0 +1,101 @@
+package simulation_test
+
+import (
+	"flag"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/pawl-run/pawl/engine/simulation"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+var (
+	seed  = flag.Uint64("seed", 0, "run only this seed")
+	seeds = flag.Uint64("seeds", 200, "how many seeds TestSeeds runs")
+	first = flag.Uint64("first", 1, "the first of them")
+)
+
+// simulate runs one seed in a bubble of its own.
+func simulate(t *testing.T, cfg simulation.Config) (report simulation.Report, err error) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		cfg.Settle = synctest.Wait
+		report, err = simulation.Run(cfg)
+	})
+	return report, err
+}
+
+// TestSeeds holds every invariant through many histories; together they must reach every fact and
+// every fault.
+func TestSeeds(t *testing.T) {
+	if *seed != 0 {
+		report, err := simulate(t, simulation.Config{Seed: *seed, Trace: func(line string) { t.Log(line) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("seed %d is clean: %+v", *seed, report)
+		return
+	}
+	var mu sync.Mutex
+	var all simulation.Report
+	t.Run("all", func(t *testing.T) {
+		const shards = 4
+		for shard := range uint64(shards) {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				for n := *first + shard; n < *first+*seeds; n += shards {
+					report, err := simulate(t, simulation.Config{Seed: n})
+					if err != nil {
+						t.Fatal(err)
+					}
+					mu.Lock()
+					all.Merge(report)
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	t.Logf("%d seeds: %d moves, %d transitions, %d effects", *seeds, all.Moves, all.Transitions, all.Effects)
+	if t.Failed() || *seeds < 200 {
+		return
+	}
+	for _, f := range eventlog.FactTypes() {
+		if all.Seen[string(f)] == 0 && f != "workflow.loss_accepted" {
+			t.Errorf("no history had a %s", f)
+		}
+	}
+	for _, what := range []string{
+		"crash", "freeze", "second engine", "restart", "stop", "full", "flush", "died in append", "acknowledgement lost", "request lost",
+		"late effect", "hang up", "late reply", "ask push", "ask deploy", "ask repair", "ask archive", "ask approve", "ask reject", "ask resolve", "ask redrive",
+	} {
+		if all.Seen[what] == 0 {
+			t.Errorf("no history had: %s", what)
+		}
+	}
+}
+
+// TestSeedRepeats: the same seed is the same history.
+func TestSeedRepeats(t *testing.T) {
+	t.Parallel()
+	for n := range uint64(10) {
+		var first []string
+		if _, err := simulate(t, simulation.Config{Seed: n + 1, Trace: func(line string) { first = append(first, line) }}); err != nil {
+			t.Fatal(err)
+		}
+		at := 0
+		_, err := simulate(t, simulation.Config{Seed: n + 1, Trace: func(line string) {
+			if at < len(first) && first[at] != line {
+				t.Errorf("seed %d has two histories; they part at\n%s\n%s", n+1, first[at], line)
+				at = len(first)
+			}
+			at++
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at != len(first) && !t.Failed() {
+			t.Errorf("seed %d has a history of %d lines and one of %d", n+1, len(first), at)
+		}
+	}
+}

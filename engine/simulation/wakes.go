@@ -1,0 +1,94 @@
+package simulation
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// wakes is the account of who has looked at what: an event may stay pending only if an empty run
+// has seen it and left it (S3).
+type wakes struct {
+	// became counts how often an event became pending.
+	became map[eventlog.EventRef]int
+	// peeked is what each prepare could see, by its chain's tag; left is what empty runs left.
+	peeked map[int]map[eventlog.EventRef]int
+	left   map[eventlog.EventRef]int
+}
+
+func newWakes() wakes {
+	return wakes{became: map[eventlog.EventRef]int{}, peeked: map[int]map[eventlog.EventRef]int{}, left: map[eventlog.EventRef]int{}}
+}
+
+// fact follows one fact of the workflow's log.
+func (k *wakes) fact(b *book, f eventlog.Fact) {
+	switch f := f.(type) {
+	case *eventlog.EventPublished:
+		k.became[eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}]++
+	case *eventlog.EventReleased:
+		k.became[eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}]++
+	case *eventlog.EventRetryScheduled:
+		k.became[eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}]++
+	case *eventlog.EventRedriven:
+		k.became[eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}]++
+	case *eventlog.WorkflowDeployed:
+		clear(k.left) // a new version looks at everything again
+	case *eventlog.RunCommitted:
+		run := b.run(f.Run)
+		var result struct{ Data prepared }
+		if run.Type != eventlog.ConsumerHandler || run.RetryOf != "" || len(run.Reserved) > 0 || json.Unmarshal(run.PrepareResult, &result) != nil {
+			return
+		}
+		for ref, n := range k.peeked[result.Data.Tag] {
+			k.left[ref] = n
+		}
+	}
+}
+
+// arrivals looks at what has come up to the gate since the last move.
+func (j *judge) arrivals() {
+	for _, o := range j.sim.gate.waiting(func(*node) bool { return true }) {
+		if o.looked {
+			continue
+		}
+		o.looked = true
+		switch {
+		case o.kind == opScript && o.script.Phase == sandbox.Prepare:
+			o.seen = map[eventlog.EventRef]int{}
+			became := j.book(o.workflow).wakes.became
+			for topic, events := range o.script.Pending {
+				for _, e := range events {
+					ref := eventlog.EventRef{Topic: eventlog.Topic(topic), MessageID: eventlog.MessageID(e.MessageID)}
+					o.seen[ref] = became[ref]
+				}
+			}
+		case o.kind == opPerform:
+			if started := j.started[o.call.Key]; started != nil && !j.sim.clock.Now().Before(started.Deadline.Time()) {
+				j.sim.violate("mutation %s is about to leave after its deadline", j.sim.alias(o.call.Key))
+			}
+		}
+	}
+}
+
+// awake: at rest, every visible event of a subscribed topic was seen by a run that left it.
+func (j *judge) awake(n *node, s *projections.State, why decide.Reason) {
+	switch why {
+	case decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake:
+	default:
+		return
+	}
+	b := j.book(s.Name)
+	if s.Head.Revision != uint64(len(b.past)) {
+		return // it does not know the present
+	}
+	now := eventlog.At(j.sim.clock.Now())
+	for _, e := range s.Events() {
+		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
+		if _, ok := s.Definition().Subscriber(e.Topic); ok && e.Visible(now) && b.wakes.left[ref] != b.wakes.became[ref] {
+			j.sim.violate("engine %d rests (%s) while event %s of topic %s in %s is pending and no run has looked at it (S3)", n.number, why, e.MessageID, e.Topic, s.Name)
+		}
+	}
+}

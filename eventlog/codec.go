@@ -1,0 +1,133 @@
+package eventlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// FormatVersion is what this version writes into the log's metadata (`pawl.format`). A log with
+// a newer one is refused.
+const FormatVersion = 1
+
+// ErrUnreadable marks a stored transition that cannot be decoded. It stops its workflow loudly;
+// it is never skipped.
+var ErrUnreadable = errors.New("transition cannot be read")
+
+// wire is the stored envelope. Field names are part of the format.
+type wire struct {
+	ID       TransitionID `msgpack:"id"`
+	Workflow WorkflowName `msgpack:"wf"`
+	Revision uint64       `msgpack:"rev"`
+	Prev     []byte       `msgpack:"prev"`
+	At       Instant      `msgpack:"at"`
+	Actor    Actor        `msgpack:"actor"`
+	Cause    Cause        `msgpack:"cause"`
+	Kind     FactType     `msgpack:"kind"`
+	Facts    []wireFact   `msgpack:"facts"`
+}
+
+type wireFact struct {
+	//lint:ignore U1000 read by msgpack through reflection
+	_msgpack struct{} `msgpack:",as_array"`
+	Type     FactType
+	Version  int
+	Data     msgpack.RawMessage
+}
+
+// upcast turns the stored body of an older version into one of the next version. None yet:
+// every type is at version 1.
+var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){}
+
+// Encode returns the transition's stored bytes.
+func Encode(t Transition) ([]byte, error) {
+	w := wire{t.ID, t.Workflow, t.Revision, t.Prev[:], t.At, t.Actor, t.Cause, t.Kind, make([]wireFact, len(t.Facts))}
+	for i, f := range t.Facts {
+		entry, ok := facts[f.FactType()]
+		if !ok {
+			return nil, fmt.Errorf("encode transition of %s: fact type %q is not in the table", t.Workflow, f.FactType())
+		}
+		body, err := msgpack.Marshal(f)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s of %s: %w", f.FactType(), t.Workflow, err)
+		}
+		w.Facts[i] = wireFact{Type: f.FactType(), Version: entry.version, Data: body}
+	}
+	b, err := msgpack.Marshal(&w)
+	if err != nil {
+		return nil, fmt.Errorf("encode transition of %s: %w", t.Workflow, err)
+	}
+	return b, nil
+}
+
+// Decode reads stored bytes strictly: an unknown type, a newer version, an unknown field or
+// trailing bytes are errors that wrap ErrUnreadable.
+func Decode(stored []byte) (Transition, error) {
+	var w wire
+	if err := strict(stored, &w); err != nil {
+		return Transition{}, fmt.Errorf("%w: envelope: %w", ErrUnreadable, err)
+	}
+	t := Transition{ID: w.ID, Workflow: w.Workflow, Revision: w.Revision, At: w.At, Actor: w.Actor, Cause: w.Cause, Kind: w.Kind, Facts: make([]Fact, len(w.Facts))}
+	if len(w.Prev) != len(t.Prev) {
+		return Transition{}, fmt.Errorf("%w: previous hash has %d bytes", ErrUnreadable, len(w.Prev))
+	}
+	copy(t.Prev[:], w.Prev)
+	for i, f := range w.Facts {
+		fact, err := decodeFact(f)
+		if err != nil {
+			return Transition{}, fmt.Errorf("%w: revision %d of %s: %w", ErrUnreadable, t.Revision, t.Workflow, err)
+		}
+		t.Facts[i] = fact
+	}
+	return t, nil
+}
+
+func decodeFact(f wireFact) (Fact, error) {
+	entry, ok := facts[f.Type]
+	if !ok {
+		return nil, fmt.Errorf("unknown fact type %q", f.Type)
+	}
+	if f.Version > entry.version {
+		return nil, fmt.Errorf("%s has version %d, this pawl reads up to %d", f.Type, f.Version, entry.version)
+	}
+	body := []byte(f.Data)
+	for v := f.Version; v < entry.version; v++ {
+		up, ok := upcasts[f.Type][v]
+		if !ok {
+			return nil, fmt.Errorf("%s version %d cannot be read any more", f.Type, v)
+		}
+		var err error
+		if body, err = up(body); err != nil {
+			return nil, fmt.Errorf("upcast %s from version %d: %w", f.Type, v, err)
+		}
+	}
+	fact := entry.make()
+	if err := strict(body, fact); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", f.Type, err)
+	}
+	return fact, nil
+}
+
+func strict(b []byte, v any) (err error) {
+	// A damaged record must end in an error, never in a panic.
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("malformed: %v", r)
+		}
+	}()
+	if _, err := wellFormed(b, 0); err != nil {
+		return err
+	}
+	r := bytes.NewReader(b)
+	dec := msgpack.NewDecoder(r)
+	dec.DisallowUnknownFields(true)
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if r.Len() > 0 {
+		return fmt.Errorf("%d trailing bytes", r.Len())
+	}
+	return nil
+}

@@ -1,0 +1,23 @@
+// Package eventlog says what can have happened to a workflow, and how it is kept.
+//
+// One workflow is one consistency boundary. Everything that happens to it is a [Fact]; facts that
+// became true together are one [Transition]; transitions are appended to a [Log], one message
+// each, so atomicity needs nothing of the broker.
+//
+// Guaranteed by every [Log] (package logtest holds the suite that each implementation passes):
+//
+//   - Append is fenced: a transition is written only if the workflow's [Head] is still the one
+//     it was decided on, otherwise [ErrConflict] and nothing is written.
+//   - Appending the same entry again settles it: it is written once, whatever happened to the
+//     first acknowledgement.
+//   - An acknowledged transition is durable and is read back byte by byte.
+//   - Revisions of a workflow are dense (1, 2, 3 …) and each names the hash of the one before.
+//
+// Not guaranteed: order between workflows, ownership (fencing keeps two engines safe, a lease
+// keeps them from getting in each other's way), and protection from someone who may write to
+// the store directly.
+//
+// Type names and versions are forever. A retired name is never used again; a changed shape gets
+// a new version and an upcast in codec.go; testdata holds one golden file per type and version,
+// which are added to and never edited.
+package eventlog

@@ -1,0 +1,90 @@
+package eventlog
+
+// FactType names a kind of fact: entity and past participle, in exactly two tokens. It is part
+// of the stored format and of subjects.
+type FactType string
+
+// Fact is something that became true of a workflow. Facts are explicit: applying them needs no
+// decision and no lookup, so a later change of policy never rewrites history.
+type Fact interface {
+	FactType() FactType
+}
+
+// facts is the explicit table of all types this version writes, by name and version. Never
+// derive a stored name from a Go name.
+var facts = map[FactType]struct {
+	version int
+	make    func() Fact
+}{
+	"workflow.deployed":            {1, func() Fact { return new(WorkflowDeployed) }},
+	"workflow.granted":             {1, func() Fact { return new(WorkflowGranted) }},
+	"workflow.paused":              {1, func() Fact { return new(WorkflowPaused) }},
+	"workflow.resumed":             {1, func() Fact { return new(WorkflowResumed) }},
+	"workflow.blocked":             {1, func() Fact { return new(WorkflowBlocked) }},
+	"workflow.unblocked":           {1, func() Fact { return new(WorkflowUnblocked) }},
+	"workflow.archived":            {1, func() Fact { return new(WorkflowArchived) }},
+	"workflow.maintenance_entered": {1, func() Fact { return new(MaintenanceEntered) }},
+	"workflow.maintenance_left":    {1, func() Fact { return new(MaintenanceLeft) }},
+	"workflow.repair_counted":      {1, func() Fact { return new(RepairCounted) }},
+	"workflow.backoff_started":     {1, func() Fact { return new(BackoffStarted) }},
+	"workflow.backoff_cleared":     {1, func() Fact { return new(BackoffCleared) }},
+	"workflow.retry_set":           {1, func() Fact { return new(RetrySet) }},
+	"workflow.retry_cleared":       {1, func() Fact { return new(RetryCleared) }},
+	"workflow.loss_accepted":       {1, func() Fact { return new(LossAccepted) }},
+	"handler.state_saved":          {1, func() Fact { return new(HandlerStateSaved) }},
+	"handler.scheduled":            {1, func() Fact { return new(HandlerScheduled) }},
+	"handler.wake_set":             {1, func() Fact { return new(HandlerWakeSet) }},
+	"handler.dirtied":              {1, func() Fact { return new(HandlerDirtied) }},
+	"handler.cleaned":              {1, func() Fact { return new(HandlerCleaned) }},
+	"session.started":              {1, func() Fact { return new(SessionStarted) }},
+	"session.ended":                {1, func() Fact { return new(SessionEnded) }},
+	"run.started":                  {1, func() Fact { return new(RunStarted) }},
+	"run.prepared":                 {1, func() Fact { return new(RunPrepared) }},
+	"run.advanced":                 {1, func() Fact { return new(RunAdvanced) }},
+	"run.committed":                {1, func() Fact { return new(RunCommitted) }},
+	"run.failed":                   {1, func() Fact { return new(RunFailed) }},
+	"run.crashed":                  {1, func() Fact { return new(RunCrashed) }},
+	"run.suspended":                {1, func() Fact { return new(RunSuspended) }},
+	"run.reactivated":              {1, func() Fact { return new(RunReactivated) }},
+	"mutation.approval_requested":  {1, func() Fact { return new(MutationApprovalRequested) }},
+	"mutation.approved":            {1, func() Fact { return new(MutationApproved) }},
+	"mutation.started":             {1, func() Fact { return new(MutationStarted) }},
+	"mutation.applied":             {1, func() Fact { return new(MutationApplied) }},
+	"mutation.failed":              {1, func() Fact { return new(MutationFailed) }},
+	"mutation.skipped":             {1, func() Fact { return new(MutationSkipped) }},
+	"mutation.reconcile_scheduled": {1, func() Fact { return new(MutationReconcileScheduled) }},
+	"mutation.left_indeterminate":  {1, func() Fact { return new(MutationLeftIndeterminate) }},
+	"mutation.contradicted":        {1, func() Fact { return new(MutationContradicted) }},
+	"event.published":              {1, func() Fact { return new(EventPublished) }},
+	"event.updated":                {1, func() Fact { return new(EventUpdated) }},
+	"event.reserved":               {1, func() Fact { return new(EventReserved) }},
+	"event.transferred":            {1, func() Fact { return new(EventTransferred) }},
+	"event.released":               {1, func() Fact { return new(EventReleased) }},
+	"event.retry_scheduled":        {1, func() Fact { return new(EventRetryScheduled) }},
+	"event.consumed":               {1, func() Fact { return new(EventConsumed) }},
+	"event.skipped":                {1, func() Fact { return new(EventSkipped) }},
+	"event.skip_requested":         {1, func() Fact { return new(EventSkipRequested) }},
+	"event.discarded":              {1, func() Fact { return new(EventDiscarded) }},
+	"event.redriven":               {1, func() Fact { return new(EventRedriven) }},
+	"input.registered":             {1, func() Fact { return new(InputRegistered) }},
+}
+
+// FactTypes lists every type this version writes.
+func FactTypes() []FactType {
+	types := make([]FactType, 0, len(facts))
+	for t := range facts {
+		types = append(types, t)
+	}
+	return types
+}
+
+// NewFact returns a pointer to a zero fact of the type, or nil for an unknown one.
+func NewFact(t FactType) Fact {
+	entry, ok := facts[t]
+	if !ok {
+		return nil
+	}
+	return entry.make()
+}
+
+func versionOf(f Fact) int { return facts[f.FactType()].version }

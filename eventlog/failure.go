@@ -1,0 +1,34 @@
+package eventlog
+
+// Class says what kind of failure happened (F1). The host decides it from typed errors, never
+// from a message's text and never on the script's word.
+type Class string
+
+// The failure classes of F1. What each does to the run and its workflow: F2, F7.
+const (
+	// Transient: it may work later; the run backs off and is tried again.
+	Transient Class = "transient"
+	// Logic: the script is wrong; it needs a repair.
+	Logic Class = "logic"
+	// Permission: the workflow lacks a grant, or the outside refuses the account.
+	Permission Class = "permission"
+	// Auth: the connector's credentials are missing, wrong or expired.
+	Auth Class = "auth"
+	// Precondition: the outside is not in the state the call needs.
+	Precondition Class = "precondition"
+	// Internal: a fault of Pawl or of a connector.
+	Internal Class = "internal"
+)
+
+// Failure describes an error as a fact: stored in the log, shown to operators and repairers.
+type Failure struct {
+	Class Class `msgpack:"class" json:"class"`
+	// Code names the limit or rule, e.g. `limit.wall`, `phase.forbidden`, `reservation.unknown`.
+	Code string `msgpack:"code" json:"code"`
+	// Message says what happened and what to do, at most 4 KiB.
+	Message string `msgpack:"message" json:"message"`
+	// Line is the line in the author's source, 0 where unknown.
+	Line int `msgpack:"line,omitempty" json:"line,omitempty"`
+}
+
+func (f *Failure) Error() string { return f.Code + ": " + f.Message }

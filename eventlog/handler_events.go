@@ -1,0 +1,48 @@
+package eventlog
+
+import "encoding/json"
+
+type (
+	// HandlerStateSaved: the handler's own state, as JSON, after a committed run (R13).
+	HandlerStateSaved struct {
+		Handler Handler         `msgpack:"handler" json:"handler"`
+		State   json.RawMessage `msgpack:"state" json:"state"`
+	}
+	// HandlerScheduled: the producer is next due at NextRunAt (S2).
+	HandlerScheduled struct {
+		Handler   Handler `msgpack:"handler" json:"handler"`
+		NextRunAt Instant `msgpack:"nextRunAt" json:"nextRunAt"`
+	}
+	// HandlerWakeSet: the consumer runs at WakeAt even without new events; zero is none (S4).
+	HandlerWakeSet struct {
+		Handler Handler `msgpack:"handler" json:"handler"`
+		WakeAt  Instant `msgpack:"wakeAt,omitempty" json:"wakeAt"`
+	}
+	// HandlerDirtied: the consumer has something to look at (S3).
+	HandlerDirtied struct {
+		Handler Handler `msgpack:"handler" json:"handler"`
+	}
+	// HandlerCleaned: the consumer has looked at everything there was (S3).
+	HandlerCleaned struct {
+		Handler Handler `msgpack:"handler" json:"handler"`
+	}
+	// SessionStarted: a burst of runs begins. ProducersFirst is set when the one before hit its
+	// bound: producers due by now run before any consumer (S7).
+	SessionStarted struct {
+		Session        SessionID `msgpack:"session" json:"session"`
+		ProducersFirst bool      `msgpack:"producersFirst,omitempty" json:"producersFirst,omitempty"`
+	}
+	// SessionEnded: the burst is over; Result is "completed" or "failed" (S7).
+	SessionEnded struct {
+		Session SessionID `msgpack:"session" json:"session"`
+		Result  string    `msgpack:"result" json:"result"`
+	}
+)
+
+func (*HandlerStateSaved) FactType() FactType { return "handler.state_saved" }
+func (*HandlerScheduled) FactType() FactType  { return "handler.scheduled" }
+func (*HandlerWakeSet) FactType() FactType    { return "handler.wake_set" }
+func (*HandlerDirtied) FactType() FactType    { return "handler.dirtied" }
+func (*HandlerCleaned) FactType() FactType    { return "handler.cleaned" }
+func (*SessionStarted) FactType() FactType    { return "session.started" }
+func (*SessionEnded) FactType() FactType      { return "session.ended" }

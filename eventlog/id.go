@@ -1,0 +1,104 @@
+package eventlog
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Distinct id types, so that a run cannot be passed where a mutation is meant.
+// All but message ids are safe as one token of a NATS subject.
+type (
+	// WorkflowName is a workflow's name and identity: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`.
+	WorkflowName string
+	// TransitionID is a ULID, random per decision; every resend of an append carries the same one.
+	TransitionID string
+	// RunID is a ULID: one attempt of one handler.
+	RunID string
+	// MutationID is the id of the first run of the mutation's chain.
+	MutationID string
+	// InputID identifies an outside input of a workflow.
+	InputID string
+	// SessionID is a ULID: one burst of runs of a workflow.
+	SessionID string
+	// Handler is a producer's or consumer's name, a JavaScript identifier of at most 64 characters.
+	Handler string
+	// Topic is a dotted topic name of at most 128 characters.
+	Topic string
+	// MessageID is an author's id of a topic event: 1-512 bytes of UTF-8 without control
+	// characters. It never becomes part of a subject.
+	MessageID string
+)
+
+var (
+	workflowPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	topicTokenPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	handlerPattern    = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]{0,63}$`)
+	connectorPattern  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+)
+
+// Validate reports whether the name is usable as a workflow name.
+func (n WorkflowName) Validate() error {
+	if !workflowPattern.MatchString(string(n)) {
+		return fmt.Errorf("workflow name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", clip(string(n)))
+	}
+	return nil
+}
+
+// Validate reports whether the handler's name is a JavaScript identifier of at most 64 characters.
+func (h Handler) Validate() error {
+	if !handlerPattern.MatchString(string(h)) {
+		return fmt.Errorf("handler name %q must be a JavaScript identifier of at most 64 characters", clip(string(h)))
+	}
+	return nil
+}
+
+// Validate reports whether the topic is made of name tokens joined by dots, at most 128 characters.
+func (t Topic) Validate() error {
+	if len(t) == 0 || len(t) > 128 {
+		return fmt.Errorf("topic %q must have 1 to 128 characters", clip(string(t)))
+	}
+	for token := range strings.SplitSeq(string(t), ".") {
+		if !topicTokenPattern.MatchString(token) {
+			return fmt.Errorf("topic %q: each part between dots must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", clip(string(t)))
+		}
+	}
+	return nil
+}
+
+// Validate reports whether the message id has 1-512 bytes of UTF-8 without control characters (R12).
+func (m MessageID) Validate() error {
+	if len(m) == 0 || len(m) > 512 {
+		return fmt.Errorf("messageId %q must have 1 to 512 bytes", clip(string(m)))
+	}
+	if !utf8.ValidString(string(m)) {
+		return fmt.Errorf("messageId %q must be valid UTF-8", clip(string(m)))
+	}
+	for _, r := range string(m) {
+		if r < 0x20 || (r >= 0x7f && r <= 0x9f) {
+			return fmt.Errorf("messageId %q must not contain control characters", clip(string(m)))
+		}
+	}
+	return nil
+}
+
+// ValidateConnectorName reports whether name may name a connector or an operation.
+func ValidateConnectorName(name string) error {
+	if !connectorPattern.MatchString(name) {
+		return fmt.Errorf("%q must match [A-Za-z][A-Za-z0-9_]*", clip(name))
+	}
+	return nil
+}
+
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

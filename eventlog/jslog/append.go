@@ -1,0 +1,110 @@
+package jslog
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// request is one Append on its way.
+type request struct {
+	ctx       context.Context
+	entry     eventlog.Entry
+	partition int
+	subject   string
+	fence     string
+	// uncertain: an attempt was made whose fate is not known. Only an acknowledgement or a
+	// refusal by the fence may then settle the append.
+	uncertain bool
+	done      chan result // buffered: whoever settles it never waits for the caller
+}
+
+type result struct {
+	head eventlog.Head
+	err  error
+}
+
+// Append implements eventlog.Log.
+func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+	if err := e.Workflow.Validate(); err != nil {
+		return eventlog.Head{}, fmt.Errorf("append: %w", err)
+	}
+	if err := checkKind(e.Kind); err != nil {
+		return eventlog.Head{}, fmt.Errorf("append to %s: %w", e.Workflow, err)
+	}
+	if len(e.Stored) > l.maxSize {
+		return eventlog.Head{}, fmt.Errorf("append %s revision %d of %d bytes, the log takes %d: %w",
+			e.Workflow, e.Expected.Revision+1, len(e.Stored), l.maxSize, eventlog.ErrTooLarge)
+	}
+	p := l.PartitionOf(e.Workflow)
+	r := &request{
+		ctx: ctx, entry: e, partition: p,
+		subject: l.names.subject(p, e.Workflow, e.Kind), fence: l.names.fence(p, e.Workflow),
+		uncertain: l.isUnsettled(e),
+		done:      make(chan result, 1),
+	}
+	var res result
+	if l.partitions[p].committer.enqueue(r) {
+		select {
+		case res = <-r.done:
+		case <-ctx.Done():
+			// The committer may have it in its hands.
+			res.err = fmt.Errorf("%w: %w", eventlog.ErrUnsettled, context.Cause(ctx))
+		}
+	} else {
+		res.err = r.refuse(eventlog.ErrClosed)
+	}
+	l.noteFate(e, res.err)
+	if res.err != nil {
+		return eventlog.Head{}, fmt.Errorf("append to %s at revision %d: %w", e.Workflow, e.Expected.Revision+1, res.err)
+	}
+	return res.head, nil
+}
+
+// isUnsettled reports whether an earlier Append of this entry ended with ErrUnsettled.
+func (l *Log) isUnsettled(e eventlog.Entry) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unsettled[e.Workflow] == e.ID
+}
+
+// noteFate keeps the id of a workflow's unsettled append: a later attempt that is refused for
+// want of space must not say that nothing was written.
+func (l *Log) noteFate(e eventlog.Entry, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case isUnsettled(err):
+		l.unsettled[e.Workflow] = e.ID
+	case l.unsettled[e.Workflow] == e.ID:
+		delete(l.unsettled, e.Workflow)
+	}
+}
+
+// refuse is the error for an append that ends without being written by this attempt.
+func (r *request) refuse(reason error) error {
+	if r.uncertain {
+		return fmt.Errorf("%w: %w", eventlog.ErrUnsettled, reason)
+	}
+	return reason
+}
+
+// message builds the one and only form of the entry on the wire: a resend is byte-identical.
+func (r *request) message() *nats.Msg {
+	return &nats.Msg{
+		Subject: r.subject,
+		Header: nats.Header{
+			jetstream.ExpectedLastSubjSeqHeader:     {strconv.FormatUint(r.entry.Expected.Seq, 10)},
+			jetstream.ExpectedLastSubjSeqSubjHeader: {r.fence},
+		},
+		Data: r.entry.Stored,
+	}
+}
+
+func (r *request) succeed(seq uint64) { r.done <- result{head: r.entry.HeadAt(seq)} }
+func (r *request) fail(err error)     { r.done <- result{err: err} }

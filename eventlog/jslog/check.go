@@ -1,0 +1,145 @@
+package jslog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// check looks for what JetStream does not refuse to start with: missing messages, a lost tail,
+// a last message that cannot be read. It returns where the partition ends.
+func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (point, error) {
+	name, meta := info.Config.Name, info.Config.Metadata
+	part := l.partitions[p]
+	part.identity = identity(l.installation, p, meta[metaEpoch])
+	var err error
+	if part.accepted, err = parseSpans(meta[metaLost]); err != nil {
+		return point{}, fmt.Errorf("stream %s: %s: %w", name, metaLost, err)
+	}
+	seen, err := l.survey(ctx, p)
+	if err != nil {
+		return point{}, err
+	}
+	last := seen.last
+	missing := seen.missing.without(part.accepted)
+
+	// Nothing below the mark may be missing: it was acknowledged, a request may have left after it.
+	acknowledged := point{}
+	if l.mark != nil {
+		acknowledged = l.mark.at(p)
+	}
+	if last < acknowledged.seq {
+		missing = missing.with(span{last + 1, acknowledged.seq}).without(part.accepted)
+	}
+	torn := spans(nil)
+	for _, m := range missing {
+		if l.mark == nil || m.from <= acknowledged.seq {
+			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s; stop the engine, keep a copy of its store, restore a backup or see `pawl verify`",
+				eventlog.ErrDamaged, name, missing, l.belowMark(acknowledged))
+		}
+		torn = torn.with(m)
+	}
+	if acknowledged.seq > 0 {
+		at, err := l.fetchPatiently(ctx, p, query{Seq: acknowledged.seq})
+		if err != nil && !isMessageNotFound(err) {
+			return point{}, err
+		}
+		if err != nil || eventlog.HashOf(at.Data) != acknowledged.hash {
+			return point{}, fmt.Errorf("%w: stream %s: message %d is not the one that was acknowledged (the high-water mark %s has its hash); the log was replaced or lost its end, restore a backup or see `pawl verify`",
+				eventlog.ErrDamaged, name, acknowledged.seq, l.cfg.Mark)
+		}
+	}
+	if torn != nil {
+		if err := l.recordLoss(ctx, p, torn, false); err != nil {
+			return point{}, err
+		}
+	}
+	if torn != nil || seen.lostBytes > 0 {
+		l.warn(fmt.Sprintf("stream %s lost its end when it was stopped (messages %q, %d bytes): nothing of it was acknowledged before a request left", name, torn, seen.lostBytes))
+	}
+	return l.end(ctx, p, last, part.accepted)
+}
+
+func (l *Log) belowMark(acknowledged point) string {
+	if l.mark == nil {
+		return ""
+	}
+	return fmt.Sprintf(", acknowledged up to %d", acknowledged.seq)
+}
+
+// survey is what can be seen of a stream without reading it.
+type survey struct {
+	last      uint64
+	missing   spans
+	lostBytes uint64
+}
+
+func (l *Log) survey(ctx context.Context, p int) (survey, error) {
+	name := l.names.stream(p)
+	var info *jetstream.StreamInfo
+	err := l.patiently(ctx, func() error {
+		s, err := l.js.Stream(ctx, name)
+		if err == nil {
+			info, err = s.Info(ctx, jetstream.WithDeletedDetails(true))
+		}
+		return err
+	})
+	if err != nil {
+		return survey{}, fmt.Errorf("look at stream %s: %w", name, err)
+	}
+	s := info.State
+	seen := survey{last: s.LastSeq, missing: runs(s.Deleted)}
+	if s.LastSeq == 0 {
+		return survey{}, nil // the server lists sequence 0 of an empty stream as deleted
+	}
+	first := s.FirstSeq
+	if s.Msgs == 0 {
+		first = s.LastSeq + 1
+	}
+	if first > 1 {
+		seen.missing = seen.missing.with(span{1, first - 1})
+	}
+	if s.Lost != nil {
+		seen.lostBytes = s.Lost.Bytes
+		for _, one := range runs(s.Lost.Msgs) {
+			seen.missing = seen.missing.with(one)
+		}
+	}
+	if present := s.LastSeq - min(seen.missing.count(), s.LastSeq); present != s.Msgs && s.Lost == nil {
+		return survey{}, fmt.Errorf("%w: stream %s says it has %d messages up to %d, %d known to be missing; see `pawl verify`",
+			eventlog.ErrDamaged, name, s.Msgs, s.LastSeq, seen.missing.count())
+	}
+	// The end may be damaged without any sign: then the last message cannot be read.
+	for seq := seen.last; seq > 0; seq-- {
+		if (spans{{seq, seq}}).without(seen.missing) == nil {
+			continue
+		}
+		_, err := l.fetchPatiently(ctx, p, query{Seq: seq})
+		if err == nil {
+			break
+		}
+		if !isMessageNotFound(err) {
+			return survey{}, err
+		}
+		seen.missing = seen.missing.with(span{seq, seq})
+	}
+	return seen, nil
+}
+
+// end reads the partition's last message.
+func (l *Log) end(ctx context.Context, p int, last uint64, accepted spans) (point, error) {
+	for ; last > 0; last-- {
+		if (spans{{last, last}}).without(accepted) == nil {
+			continue
+		}
+		m, err := l.fetchPatiently(ctx, p, query{Seq: last})
+		if err != nil {
+			return point{}, err
+		}
+		return point{last, eventlog.HashOf(m.Data)}, nil
+	}
+	return point{}, nil
+}

@@ -1,0 +1,120 @@
+package jslog
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	maxTransition = 4 << 20
+	// headerRoom is what a message's headers may take of the server's max_payload: fence and batch.
+	headerRoom = 1024
+	// maxPartitions bounds a typing error, not a design.
+	maxPartitions = 1024
+)
+
+// Config configures a Log. The zero value is a log of one partition on one server, without mark.
+type Config struct {
+	// Prefix of subjects and, in capitals, of stream names; empty means DefaultPrefix.
+	Prefix string
+	// Partitions is fixed when the log is created; 0 means what the log has, 1 for a new one.
+	Partitions int
+	// Replicas of a new log's streams; 0 means 1.
+	Replicas int
+	// Mark is the path of the high-water mark's file; empty for none. It belongs outside the
+	// server's store, on a disk that survives with it. Use none where the server does not sync
+	// every write: what it loses with the power would be reported as damage.
+	Mark string
+	// EmbeddedSync syncs the mark before a barrier entry is acknowledged, once per group.
+	// Otherwise the mark is synced about once a second while there are appends.
+	EmbeddedSync bool
+	// MaxBatch is the most transitions in one atomic batch; 0 means 500, at most 1000.
+	MaxBatch int
+	// MaxBatchBytes is the most bytes in one atomic batch; 0 means 4 MiB.
+	MaxBatchBytes int
+	// BatchFrom is the least number of waiting transitions that go as a batch: a batch has a
+	// fixed cost. 0 means 12.
+	BatchFrom int
+	// AckTimeout is how long an answer is waited for before the same bytes are sent again;
+	// 0 means 2 s.
+	AckTimeout time.Duration
+	// ReadTimeout is how long a read waits for a record that must be there before it asks the
+	// leader what became of it; 0 means 5 s.
+	ReadTimeout time.Duration
+	// Healthy is asked when an answer fails to come: a server whose disk is full stops answering.
+	// Nil means always healthy.
+	Healthy func() error
+	// Logger receives what an operator should know; nil discards it.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
+	orDefault := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	if c.Prefix == "" {
+		c.Prefix = DefaultPrefix
+	}
+	orDefault(&c.Replicas, 1)
+	orDefault(&c.MaxBatch, 500)
+	orDefault(&c.MaxBatchBytes, 4<<20)
+	orDefault(&c.BatchFrom, 12)
+	if c.AckTimeout == 0 {
+		c.AckTimeout = 2 * time.Second
+	}
+	if c.ReadTimeout == 0 {
+		c.ReadTimeout = 5 * time.Second
+	}
+	if c.Healthy == nil {
+		c.Healthy = func() error { return nil }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case nc == nil:
+		return c, errors.New("configure log: no NATS connection")
+	case !prefixPattern.MatchString(c.Prefix):
+		return c, fmt.Errorf("configure log: prefix %q must match %s", c.Prefix, prefixPattern)
+	case c.Partitions < 0 || c.Partitions > maxPartitions:
+		return c, fmt.Errorf("configure log: %d partitions, must be 1 to %d", c.Partitions, maxPartitions)
+	case c.MaxBatch < 2 || c.MaxBatch > 1000:
+		return c, fmt.Errorf("configure log: batches of %d, must be 2 to 1000", c.MaxBatch)
+	case c.Replicas < 1 || c.MaxBatchBytes < 0 || c.BatchFrom < 2 || c.AckTimeout < 0 || c.ReadTimeout < 0:
+		return c, errors.New("configure log: a number is negative or too small")
+	case c.EmbeddedSync && c.Mark == "":
+		return c, errors.New("configure log: EmbeddedSync needs a Mark")
+	case nc.MaxPayload() <= headerRoom:
+		return c, fmt.Errorf("configure log: the server takes messages of %d bytes only", nc.MaxPayload())
+	}
+	return c, nil
+}
+
+// Stats counts what a Log has done since it was opened.
+type Stats struct {
+	// Publishes is the number of messages sent one by one, repetitions included.
+	Publishes uint64
+	// Batches and BatchedMessages count what was sent in atomic batches.
+	Batches, BatchedMessages uint64
+	// MarkSyncs is how often the mark was synced.
+	MarkSyncs uint64
+}
+
+type counters struct{ publishes, batches, batched, marks atomic.Uint64 }
+
+// Stats returns the counters.
+func (l *Log) Stats() Stats {
+	return Stats{
+		Publishes:       l.counters.publishes.Load(),
+		Batches:         l.counters.batches.Load(),
+		BatchedMessages: l.counters.batched.Load(),
+		MarkSyncs:       l.counters.marks.Load(),
+	}
+}

@@ -1,0 +1,20 @@
+// Package jslog keeps an [eventlog.Log] in NATS JetStream: one stream per partition, one message
+// per transition. All knowledge of JetStream is in this package.
+//
+// Guaranteed, on top of the contract of [eventlog.Log]:
+//
+//   - An append is acknowledged only when the stream has acknowledged it: on the disk of a server
+//     that syncs every write, on a majority of a cluster. A lost acknowledgement is settled by
+//     sending the same bytes with the same fence again and, once that is refused, by reading from
+//     the stream's leader what stands there. Broker-side deduplication is not relied on.
+//   - A log that lacks something it once acknowledged is refused at Open ([eventlog.ErrDamaged])
+//     or, where only reading shows it, reported by Read; it is never repaired or created anew in
+//     silence. JetStream itself starts on damaged data without a word.
+//   - With [Config.Mark] and [Config.EmbeddedSync], an acknowledged barrier entry cannot be lost
+//     unnoticed: its sequence and hash are synced outside the stream before the acknowledgement.
+//
+// Not guaranteed: that everything below the mark is whole, until it is read with an
+// [eventlog.Chain]; durability on a server that was told to sync only now and then; protection
+// from a writer that uses other subjects or another fence (all writers must be this package: a
+// cluster compares fences literally).
+package jslog

@@ -1,0 +1,74 @@
+package jslog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+)
+
+// stored is a message as the stream's leader holds it.
+type stored struct {
+	Subject string `json:"subject"`
+	Seq     uint64 `json:"seq"`
+	Data    []byte `json:"data"`
+}
+
+// query addresses one message: by sequence, the next of a subject from a sequence on, or the
+// last of a subject.
+type query struct {
+	Seq  uint64 `json:"seq,omitempty"`
+	Next string `json:"next_by_subj,omitempty"`
+	Last string `json:"last_by_subj,omitempty"`
+}
+
+// fetch reads one message from the stream's leader. Direct reads are answered by any replica,
+// also by one that lags behind or is damaged: what decides an append must not come from there.
+func (l *Log) fetch(ctx context.Context, partition int, q query) (stored, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return stored{}, err
+	}
+	var a struct {
+		Error   *apiError `json:"error"`
+		Message *stored   `json:"message"`
+	}
+	if err := l.request(ctx, "STREAM.MSG.GET."+l.names.stream(partition), body, &a); err != nil {
+		return stored{}, fmt.Errorf("read from %s: %w", l.names.stream(partition), err)
+	}
+	switch {
+	case a.Error != nil:
+		return stored{}, fmt.Errorf("read from %s: %w", l.names.stream(partition), a.Error)
+	case a.Message == nil:
+		return stored{}, fmt.Errorf("read from %s: answer without a message", l.names.stream(partition))
+	}
+	return *a.Message, nil
+}
+
+// fetchPatiently is fetch for a start: a cluster without a leader is waited for until ctx ends.
+func (l *Log) fetchPatiently(ctx context.Context, partition int, q query) (m stored, err error) {
+	err = l.patiently(ctx, func() error {
+		m, err = l.fetch(ctx, partition, q)
+		return err
+	})
+	return m, err
+}
+
+// request asks the JetStream API; the answer's error is left to the caller.
+func (l *Log) request(ctx context.Context, subject string, body []byte, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.ReadTimeout)
+	defer cancel()
+	m, err := l.nc.RequestWithContext(ctx, "$JS.API."+subject, body)
+	if err != nil {
+		if errors.Is(err, nats.ErrNoResponders) {
+			return fmt.Errorf("JetStream does not answer: %w", err)
+		}
+		return err
+	}
+	if err := json.Unmarshal(m.Data, into); err != nil {
+		return fmt.Errorf("read answer of the JetStream API: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package jslog
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Log is a log in JetStream. Open returns one.
+type Log struct {
+	nc           *nats.Conn
+	js           jetstream.JetStream
+	cfg          Config
+	names        names
+	maxSize      int
+	installation string
+	partitions   []*partition
+	mark         *mark
+	counters     counters
+	warnings     []string
+	session      string // random: the batch ids of two engines must differ
+
+	closing  chan struct{}
+	ctx      context.Context // ends when closing begins
+	cancel   context.CancelFunc
+	settling sync.WaitGroup
+
+	mu        sync.Mutex
+	closed    bool
+	unsettled map[eventlog.WorkflowName]eventlog.TransitionID
+
+	// dropAnswer makes tests lose answers to the publish of an entry.
+	dropAnswer atomic.Pointer[func(eventlog.Entry) bool]
+}
+
+type partition struct {
+	identity string
+	// accepted are the sequences whose loss was accepted.
+	accepted  spans
+	committer *committer
+}
+
+var _ eventlog.Log = (*Log)(nil)
+
+// Open opens the log, creating it if it never existed, and checks that it is whole as far as
+// that can be seen without reading it. Errors: ErrDamaged, ErrNewerFormat, a partition count
+// other than the log's, a stream that is not a log, or a connection that does not work. The
+// connection stays the caller's; it must not be closed before the Log.
+//
+// A cluster without a leader is waited for until ctx ends.
+func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
+	l, infos, err := prepare(ctx, nc, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.start(ctx, infos); err != nil {
+		l.cancel()
+		if l.mark != nil {
+			err = errors.Join(err, l.mark.close())
+		}
+		return nil, err
+	}
+	return l, nil
+}
+
+// prepare makes a Log that knows its streams and its mark, without any check of their content.
+func prepare(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, []*jetstream.StreamInfo, error) {
+	cfg, err := cfg.withDefaults(nc)
+	if err != nil {
+		return nil, nil, err
+	}
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(cfg.ReadTimeout))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open log: %w", err)
+	}
+	l := &Log{
+		nc: nc, js: js, cfg: cfg, names: names{cfg.Prefix}, session: rand.Text(),
+		maxSize:   int(min(nc.MaxPayload()-headerRoom, maxTransition)),
+		closing:   make(chan struct{}),
+		unsettled: make(map[eventlog.WorkflowName]eventlog.TransitionID),
+	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	if cfg.Mark != "" {
+		if l.mark, err = openMark(cfg.Mark, &l.counters.marks, l.markFailed); err != nil {
+			l.cancel()
+			return nil, nil, fmt.Errorf("open log: %w", err)
+		}
+	}
+	infos, err := l.streams(ctx)
+	if err != nil {
+		l.cancel()
+		return nil, nil, errors.Join(fmt.Errorf("open log: %w", err), l.mark.close())
+	}
+	return l, infos, nil
+}
+
+func (l *Log) start(ctx context.Context, infos []*jetstream.StreamInfo) error {
+	ends := make([]point, len(infos))
+	for p, info := range infos {
+		end, err := l.check(ctx, p, info)
+		if err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+		ends[p] = end
+	}
+	if err := l.resumeMark(ends); err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	for p, info := range infos {
+		c, err := newCommitter(l, p, info.Config.AllowAtomicPublish)
+		if err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+		l.partitions[p].committer = c
+	}
+	for _, p := range l.partitions {
+		go p.committer.run()
+	}
+	return nil
+}
+
+// resumeMark creates the mark where there is none. The mark is only ever raised: what is above
+// it may be an append of the last moment that nobody was told about.
+func (l *Log) resumeMark(ends []point) error {
+	if l.cfg.Mark == "" {
+		return nil
+	}
+	if l.mark == nil {
+		for _, end := range ends {
+			if end.seq > 0 {
+				l.warn(fmt.Sprintf("there was no high-water mark at %s: whether the log lost its newest transitions before this start cannot be told", l.cfg.Mark))
+				break
+			}
+		}
+		m, err := createMark(l.cfg.Mark, l.installation, ends, &l.counters.marks, l.markFailed)
+		if err != nil {
+			return err
+		}
+		l.mark = m
+		return nil
+	}
+	for p, end := range ends {
+		l.mark.observe(p, end)
+	}
+	return l.mark.sync()
+}
+
+func (l *Log) markFailed(err error) {
+	l.cfg.Logger.Error("the log's high-water mark could not be written; free space or replace the disk of "+l.cfg.Mark, slog.Any("error", err))
+}
+
+func (l *Log) warn(text string) {
+	l.warnings = append(l.warnings, text)
+	l.cfg.Logger.Warn(text)
+}
+
+// Warnings returns what Open found and accepted, for the operator.
+func (l *Log) Warnings() []string { return append([]string(nil), l.warnings...) }
+
+// Installation is the random id that the log was created with.
+func (l *Log) Installation() string { return l.installation }
+
+// Partitions implements eventlog.Log.
+func (l *Log) Partitions() int { return len(l.partitions) }
+
+// PartitionOf implements eventlog.Log.
+func (l *Log) PartitionOf(w eventlog.WorkflowName) int {
+	return eventlog.PartitionOf(w, len(l.partitions))
+}
+
+// MaxSize implements eventlog.Log.
+func (l *Log) MaxSize() int { return l.maxSize }
+
+// Identity implements eventlog.Log. It changes when a loss is accepted: sequences may then have
+// been used twice.
+func (l *Log) Identity(p int) string { return l.partitions[p].identity }
+
+func identity(installation string, p int, epoch string) string {
+	id := installation + "/" + strconv.Itoa(p)
+	if epoch != "" {
+		id += "/" + epoch
+	}
+	return id
+}
+
+// Last implements eventlog.Log.
+func (l *Log) Last(ctx context.Context, p int) (uint64, error) {
+	if err := l.usable(p); err != nil {
+		return 0, err
+	}
+	info, err := l.info(ctx, l.names.stream(p))
+	if err != nil {
+		return 0, fmt.Errorf("read end of log partition %d: %w", p, err)
+	}
+	return info.State.LastSeq, nil
+}
+
+func (l *Log) usable(p int) error {
+	select {
+	case <-l.closing:
+		return fmt.Errorf("read log: %w", eventlog.ErrClosed)
+	default:
+	}
+	if p < 0 || p >= len(l.partitions) {
+		return fmt.Errorf("read log: no partition %d, there are %d", p, len(l.partitions))
+	}
+	return nil
+}
+
+// Close implements eventlog.Log. It waits for the appends that were sent: those that were
+// answered succeed, the others end with ErrUnsettled.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	already := l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if !already {
+		close(l.closing)
+		l.cancel()
+	}
+	for _, p := range l.partitions {
+		p.committer.close()
+	}
+	l.settling.Wait()
+	if err := l.mark.close(); err != nil {
+		return fmt.Errorf("close log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package jslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+const (
+	// busyPause is how long a write with the same fence takes to get out of the way.
+	busyPause = time.Millisecond
+	// retryPause is the longest pause between two attempts.
+	retryPause = 250 * time.Millisecond
+	// patience is how many times in a row the log may lack what an entry is fenced on before that
+	// is damage, and how many times nobody may listen before the stream is looked for.
+	patience = 10
+)
+
+// settle goes on with an append that its first attempt left open. Only an acknowledgement, a
+// refusal by the fence or, if nothing can have been written, another refusal ends it; otherwise
+// the same bytes are sent until the caller's context ends.
+func (l *Log) settle(r *request, a answer) {
+	l.settling.Add(1)
+	go func() {
+		defer l.settling.Done()
+		ctx, cancel := context.WithCancelCause(r.ctx)
+		defer cancel(nil)
+		stop := context.AfterFunc(l.ctx, func() { cancel(eventlog.ErrClosed) })
+		defer stop()
+		seq, err := l.insist(ctx, r, a)
+		if err != nil {
+			r.fail(err)
+			return
+		}
+		r.succeed(seq)
+	}()
+}
+
+func (l *Log) insist(ctx context.Context, r *request, a answer) (uint64, error) {
+	pause, behind, unheard := busyPause, 0, 0
+	for {
+		switch a.verdict {
+		case accepted:
+			return l.pass(r, a.seq)
+		case stale:
+			found, err := l.lookUp(ctx, r)
+			switch {
+			case err == nil && found.seq != 0:
+				return l.pass(r, found.seq)
+			case err == nil && found.conflict:
+				return 0, &eventlog.ConflictError{Workflow: r.entry.Workflow, Expected: r.entry.Expected}
+			case err == nil && found.last < r.entry.Expected.Seq:
+				// If it stays so, the log lacks the transition that this one follows. (A last
+				// message that is the expected one is different: refused for a write that is in
+				// process and not readable yet. Then only trying again can tell.)
+				if behind++; behind >= patience {
+					return 0, fmt.Errorf("%w: it follows sequence %d, the workflow's last message in stream %s is %d",
+						eventlog.ErrDamaged, r.entry.Expected.Seq, l.names.stream(r.partition), found.last)
+				}
+			}
+		case busy:
+		case lost:
+			r.uncertain = true
+			if errors.Is(a.err, nats.ErrTimeout) || errors.Is(a.err, context.DeadlineExceeded) {
+				if err := l.cfg.Healthy(); err != nil {
+					// A server whose disk is full answers nothing any more; waiting will not help.
+					return 0, fmt.Errorf("%w: %w: %w", eventlog.ErrUnsettled, eventlog.ErrFull, err)
+				}
+			}
+			if errors.Is(a.err, nats.ErrConnectionClosed) {
+				return 0, fmt.Errorf("%w: %w", eventlog.ErrUnsettled, a.err) // it will not come back
+			}
+			if errors.Is(a.err, nats.ErrNoResponders) {
+				if unheard++; unheard >= patience {
+					unheard = 0
+					if _, err := l.info(ctx, l.names.stream(r.partition)); isStreamNotFound(err) {
+						return 0, fmt.Errorf("%w: %w: stream %s is gone", eventlog.ErrUnsettled, eventlog.ErrDamaged, l.names.stream(r.partition))
+					}
+				}
+			}
+		default:
+			return 0, r.refuse(refusal(a))
+		}
+		select {
+		case <-ctx.Done():
+			return 0, interrupted(ctx, r, a)
+		case <-time.After(pause):
+			pause = min(2*pause, retryPause)
+		}
+		a = l.resend(ctx, r)
+	}
+}
+
+// pass acknowledges a written entry, behind the barrier if it asks for one.
+func (l *Log) pass(r *request, seq uint64) (uint64, error) {
+	l.acknowledged(r, seq)
+	if r.entry.Barrier && l.cfg.EmbeddedSync {
+		if err := l.mark.sync(); err != nil {
+			return 0, barrierError(err)
+		}
+	}
+	return seq, nil
+}
+
+func interrupted(ctx context.Context, r *request, a answer) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, eventlog.ErrClosed) {
+		return r.refuse(cause)
+	}
+	if a.err != nil {
+		return fmt.Errorf("%w: %w (last answer: %w)", eventlog.ErrUnsettled, cause, a.err)
+	}
+	return fmt.Errorf("%w: %w", eventlog.ErrUnsettled, cause)
+}
+
+func (l *Log) resend(ctx context.Context, r *request) answer {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckTimeout)
+	defer cancel()
+	l.counters.publishes.Add(1)
+	m, err := l.nc.RequestMsgWithContext(ctx, r.message())
+	if err != nil {
+		return answer{verdict: lost, err: err}
+	}
+	if l.dropped(r.entry) {
+		return answer{verdict: lost, err: nats.ErrTimeout}
+	}
+	return readAnswer(m)
+}
+
+// finding is what stands in the log after the head that an entry was decided on.
+type finding struct {
+	seq      uint64 // the entry itself
+	conflict bool   // only others' messages
+	last     uint64 // the workflow's last message
+}
+
+// lookUp reads the workflow's messages after the expected one from the stream's leader. An
+// expected sequence is passed only once, so if others stand there and the entry does not, it
+// never will.
+func (l *Log) lookUp(ctx context.Context, r *request) (finding, error) {
+	var f finding
+	last, err := l.fetch(ctx, r.partition, query{Last: r.fence})
+	if err != nil && !isMessageNotFound(err) {
+		return f, err
+	}
+	f.last = last.Seq
+	for at := r.entry.Expected.Seq + 1; at <= f.last; {
+		m, err := l.fetch(ctx, r.partition, query{Seq: at, Next: r.fence})
+		if err != nil {
+			return f, err
+		}
+		// The bytes hold the entry's random id, so equal bytes are this entry and no other's.
+		if eventlog.HashOf(m.Data) == r.entry.Hash() {
+			f.seq = m.Seq
+			return f, nil
+		}
+		at = m.Seq + 1
+	}
+	f.conflict = f.last > r.entry.Expected.Seq
+	return f, nil
+}
+
+func (l *Log) acknowledged(r *request, seq uint64) {
+	l.mark.observe(r.partition, point{seq, r.entry.Hash()})
+}
+
+func (l *Log) dropped(e eventlog.Entry) bool {
+	drop := l.dropAnswer.Load()
+	return drop != nil && (*drop)(e)
+}
+
+func isUnsettled(err error) bool { return errors.Is(err, eventlog.ErrUnsettled) }
+func isNoSpace(err error) bool   { return errors.Is(err, syscall.ENOSPC) }

@@ -1,0 +1,118 @@
+package jslog
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// span is a range of sequences, both ends included.
+type span struct{ from, to uint64 }
+
+func (s span) String() string {
+	if s.from == s.to {
+		return strconv.FormatUint(s.from, 10)
+	}
+	return fmt.Sprintf("%d-%d", s.from, s.to)
+}
+
+// spans are sorted, without overlap, and not adjacent.
+type spans []span
+
+func (s spans) String() string {
+	parts := make([]string, len(s))
+	for i, one := range s {
+		parts[i] = one.String()
+	}
+	return strings.Join(parts, ",")
+}
+
+func parseSpans(text string) (spans, error) {
+	var s spans
+	if text == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, ok := strings.Cut(part, "-")
+		if !ok {
+			last = first
+		}
+		from, err := strconv.ParseUint(first, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read sequences %q: %w", text, err)
+		}
+		to, err := strconv.ParseUint(last, 10, 64)
+		if err != nil || to < from {
+			return nil, fmt.Errorf("read sequences %q: %q is no range", text, part)
+		}
+		s = s.with(span{from, to})
+	}
+	return s, nil
+}
+
+// with returns the union with one more span.
+func (s spans) with(more span) spans {
+	all := append(slices.Clone(s), more)
+	slices.SortFunc(all, func(a, b span) int {
+		if a.from < b.from {
+			return -1
+		}
+		return 1
+	})
+	merged := all[:1]
+	for _, next := range all[1:] {
+		if last := &merged[len(merged)-1]; next.from <= last.to+1 {
+			last.to = max(last.to, next.to)
+		} else {
+			merged = append(merged, next)
+		}
+	}
+	return merged
+}
+
+// without returns what remains of s when the other spans are taken away.
+func (s spans) without(other spans) spans {
+	var rest spans
+	for _, one := range s {
+		for _, o := range other {
+			if o.to < one.from || o.from > one.to {
+				continue
+			}
+			if o.from > one.from {
+				rest = append(rest, span{one.from, o.from - 1})
+			}
+			if o.to >= one.to {
+				one.from, one.to = 1, 0
+				break
+			}
+			one.from = o.to + 1
+		}
+		if one.from <= one.to {
+			rest = append(rest, one)
+		}
+	}
+	return rest
+}
+
+func (s spans) count() uint64 {
+	var n uint64
+	for _, one := range s {
+		n += one.to - one.from + 1
+	}
+	return n
+}
+
+// runs joins single sequences into spans.
+func runs(seqs []uint64) spans {
+	seqs = slices.Sorted(slices.Values(seqs))
+	var s spans
+	for _, seq := range seqs {
+		if n := len(s); n > 0 && seq <= s[n-1].to+1 {
+			s[n-1].to = seq
+			continue
+		}
+		s = append(s, span{seq, seq})
+	}
+	return s
+}

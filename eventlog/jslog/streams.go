@@ -1,0 +1,243 @@
+package jslog
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// The metadata of a log's streams.
+const (
+	metaFormat       = "pawl.format"
+	metaPartitions   = "pawl.partitions"
+	metaInstallation = "pawl.installation"
+	// metaLost lists the sequences whose loss was accepted, metaEpoch counts the acceptances.
+	metaLost  = "pawl.lost"
+	metaEpoch = "pawl.epoch"
+)
+
+// apiPause lies between two questions to a cluster that has no leader.
+const apiPause = 250 * time.Millisecond
+
+// streams returns the log's streams in order of partition, after creating them if the log never
+// existed. They are created from the last partition to the first, so that a creation that was
+// interrupted can be told from a loss: once the first exists, all have existed.
+func (l *Log) streams(ctx context.Context) ([]*jetstream.StreamInfo, error) {
+	found, err := l.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for range maxPartitions {
+		n, err := l.layout(found)
+		if err != nil {
+			return nil, err
+		}
+		missing := make([]int, 0, n)
+		for p := range n {
+			if found[p] == nil {
+				missing = append(missing, p)
+			}
+		}
+		if len(missing) == 0 {
+			infos := make([]*jetstream.StreamInfo, n)
+			l.partitions = make([]*partition, n)
+			for p := range n {
+				infos[p], l.partitions[p] = found[p], new(partition)
+			}
+			return infos, nil
+		}
+		if err := l.mayCreate(found, missing); err != nil {
+			return nil, err
+		}
+		p := missing[len(missing)-1]
+		if found[p], err = l.create(ctx, p, n); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("create log: streams vanish while they are created")
+}
+
+// find returns the info of all streams that bear the log's names.
+func (l *Log) find(ctx context.Context) (map[int]*jetstream.StreamInfo, error) {
+	var found map[int]*jetstream.StreamInfo
+	err := l.patiently(ctx, func() error {
+		found = make(map[int]*jetstream.StreamInfo)
+		list := l.js.StreamNames(ctx, jetstream.WithStreamListSubject(l.names.prefix+".log.>"))
+		for name := range list.Name() {
+			number, ok := strings.CutPrefix(name, strings.ToUpper(l.names.prefix)+"_LOG_")
+			p, err := strconv.Atoi(number)
+			if !ok || err != nil || p < 0 || p >= maxPartitions || l.names.stream(p) != name {
+				return fmt.Errorf("stream %s listens on subjects of the log; delete it or choose another prefix", name)
+			}
+			found[p] = nil
+		}
+		if err := list.Err(); err != nil {
+			return fmt.Errorf("list streams: %w", err)
+		}
+		for p := range found {
+			info, err := l.info(ctx, l.names.stream(p))
+			if err != nil {
+				return err
+			}
+			found[p] = info
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (l *Log) info(ctx context.Context, name string) (*jetstream.StreamInfo, error) {
+	s, err := l.js.Stream(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("look up stream %s: %w", name, err)
+	}
+	return s.CachedInfo(), nil
+}
+
+// patiently repeats what fails for want of a leader or a connection until ctx ends.
+func (l *Log) patiently(ctx context.Context, f func() error) error {
+	for said := false; ; said = true {
+		err := f()
+		if err == nil || !isTemporary(err) {
+			return err
+		}
+		if !said {
+			l.cfg.Logger.Warn("the log waits for JetStream", slog.Any("error", err))
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(apiPause):
+		}
+	}
+}
+
+// layout returns the number of partitions, checking that all streams found belong to one log
+// that this version reads.
+func (l *Log) layout(found map[int]*jetstream.StreamInfo) (int, error) {
+	n := 0
+	for p, info := range found {
+		if info == nil {
+			continue
+		}
+		meta, name := info.Config.Metadata, info.Config.Name
+		format, err := strconv.Atoi(meta[metaFormat])
+		if err != nil {
+			return 0, fmt.Errorf("stream %s is not a log of Pawl: it has no %s", name, metaFormat)
+		}
+		if format > eventlog.FormatVersion {
+			return 0, fmt.Errorf("%w: log format %d, this pawl reads up to %d; use a newer pawl", eventlog.ErrNewerFormat, format, eventlog.FormatVersion)
+		}
+		parts, err := strconv.Atoi(meta[metaPartitions])
+		if err != nil || parts <= p || (n != 0 && parts != n) {
+			return 0, fmt.Errorf("%w: stream %s says it is one of %q partitions", eventlog.ErrDamaged, name, meta[metaPartitions])
+		}
+		n = parts
+		if l.installation != "" && l.installation != meta[metaInstallation] {
+			return 0, fmt.Errorf("%w: stream %s belongs to installation %s, another partition to %s", eventlog.ErrDamaged, name, meta[metaInstallation], l.installation)
+		}
+		l.installation = meta[metaInstallation]
+		if err := checkConfig(info.Config); err != nil {
+			return 0, err
+		}
+	}
+	if l.mark != nil {
+		if n != 0 && len(l.mark.points) != n || l.installation != "" && l.mark.installation != l.installation {
+			return 0, fmt.Errorf("%w: the high-water mark %s belongs to installation %s with %d partitions, the log found is %s with %d; restore the log that belongs to this directory",
+				eventlog.ErrDamaged, l.cfg.Mark, l.mark.installation, len(l.mark.points), l.installation, n)
+		}
+		n = len(l.mark.points)
+	}
+	switch {
+	case n == 0:
+		n = max(l.cfg.Partitions, 1)
+	case l.cfg.Partitions != 0 && l.cfg.Partitions != n:
+		return 0, fmt.Errorf("the log has %d partitions, fixed when it was created; the configuration asks for %d", n, l.cfg.Partitions)
+	}
+	return n, nil
+}
+
+// checkConfig refuses a stream that someone has configured to forget.
+func checkConfig(c jetstream.StreamConfig) error {
+	if c.Retention != jetstream.LimitsPolicy || c.MaxAge != 0 || c.MaxMsgs > 0 || c.MaxBytes > 0 || c.MaxMsgsPerSubject > 0 {
+		return fmt.Errorf("%w: stream %s was configured to drop messages (retention %s, max age %s, messages %d, bytes %d, per subject %d); remove the limits and run `pawl verify`",
+			eventlog.ErrDamaged, c.Name, c.Retention, c.MaxAge, c.MaxMsgs, c.MaxBytes, c.MaxMsgsPerSubject)
+	}
+	return nil
+}
+
+// mayCreate refuses to create a stream that has existed: an empty log in its place would let
+// everything happen again.
+func (l *Log) mayCreate(found map[int]*jetstream.StreamInfo, missing []int) error {
+	streams := make([]string, len(missing))
+	for i, p := range missing {
+		streams[i] = l.names.stream(p)
+	}
+	gone := func(how string) error {
+		return fmt.Errorf("%w: %s is gone (%s); it is not created anew: restore it from a backup, see `pawl verify`",
+			eventlog.ErrDamaged, strings.Join(streams, ", "), how)
+	}
+	if l.mark != nil {
+		return gone("the high-water mark " + l.cfg.Mark + " says that it existed")
+	}
+	if found[0] != nil {
+		return gone("the other partitions exist")
+	}
+	for _, info := range found {
+		if info != nil && info.State.LastSeq > 0 {
+			return gone(info.Config.Name + " has content")
+		}
+	}
+	return nil
+}
+
+func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, error) {
+	installation := l.installation
+	if installation == "" {
+		installation = rand.Text()
+	}
+	name := l.names.stream(p)
+	var info *jetstream.StreamInfo
+	err := l.patiently(ctx, func() error {
+		s, err := l.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name:        name,
+			Description: "Pawl's log: the only truth. Never delete or edit.",
+			Subjects:    []string{l.names.all(p)},
+			Storage:     jetstream.FileStorage,
+			Retention:   jetstream.LimitsPolicy,
+			Discard:     jetstream.DiscardNew,
+			Replicas:    l.cfg.Replicas,
+			DenyDelete:  true,
+			DenyPurge:   true,
+			Compression: jetstream.S2Compression,
+			// No message carries an id; JetStream rebuilds this window at every start.
+			Duplicates:         100 * time.Millisecond,
+			AllowDirect:        l.cfg.Replicas == 1,
+			AllowAtomicPublish: true,
+			Metadata: map[string]string{
+				metaFormat:       strconv.Itoa(eventlog.FormatVersion),
+				metaPartitions:   strconv.Itoa(n),
+				metaInstallation: installation,
+			},
+		})
+		if isNameInUse(err) {
+			// Another engine was faster; its stream counts.
+			info, err = l.info(ctx, name)
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("create stream %s: %w", name, err)
+		}
+		info = s.CachedInfo()
+		return nil
+	})
+	return info, err
+}

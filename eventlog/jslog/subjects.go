@@ -1,0 +1,64 @@
+package jslog
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// DefaultPrefix is the first token of all subjects, and in capitals of all stream names.
+const DefaultPrefix = "pawl"
+
+var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// names builds every name that this package uses in NATS.
+type names struct{ prefix string }
+
+func (n names) stream(partition int) string {
+	return strings.ToUpper(n.prefix) + "_LOG_" + strconv.Itoa(partition)
+}
+
+func (n names) all(partition int) string {
+	return n.prefix + ".log." + strconv.Itoa(partition) + ".>"
+}
+
+// fence is the one function that builds a workflow's fence. A cluster compares in-flight fences
+// as strings: two spellings of the same set of subjects would not see each other and lose updates.
+func (n names) fence(partition int, w eventlog.WorkflowName) string {
+	return n.prefix + ".log." + strconv.Itoa(partition) + "." + string(w) + ".>"
+}
+
+func (n names) subject(partition int, w eventlog.WorkflowName, kind eventlog.FactType) string {
+	return n.prefix + ".log." + strconv.Itoa(partition) + "." + string(w) + "." + string(kind)
+}
+
+// workflow reads the workflow's name out of a subject; empty if it is not one of this log's.
+func (n names) workflow(subject string) eventlog.WorkflowName {
+	rest, ok := strings.CutPrefix(subject, n.prefix+".log.")
+	if !ok {
+		return ""
+	}
+	_, rest, _ = strings.Cut(rest, ".")
+	name, _, _ := strings.Cut(rest, ".")
+	return eventlog.WorkflowName(name)
+}
+
+func checkKind(kind eventlog.FactType) error {
+	first, second, ok := strings.Cut(string(kind), ".")
+	if !ok || !kindToken(first) || !kindToken(second) {
+		return fmt.Errorf("transition kind %q is not two tokens", kind)
+	}
+	return nil
+}
+
+func kindToken(s string) bool {
+	for _, r := range s {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' {
+			return false
+		}
+	}
+	return s != ""
+}

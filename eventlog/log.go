@@ -1,0 +1,103 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// The errors of a Log; test with errors.Is.
+var (
+	// ErrConflict: someone else wrote to the workflow; read on from the head and decide again.
+	ErrConflict = errors.New("workflow was changed by someone else")
+	// ErrUnsettled: it is not known whether the entry was written. Append the same entry again
+	// until it is; nothing else may be appended to the workflow before.
+	ErrUnsettled = errors.New("append is not settled")
+	// ErrTooLarge: the transition is larger than the log takes; nothing was written.
+	ErrTooLarge = errors.New("transition is too large")
+	// ErrFull: the store has no room; nothing was written.
+	ErrFull = errors.New("log storage is full")
+	// ErrDamaged: the log does not hold what it once acknowledged.
+	ErrDamaged = errors.New("log is damaged")
+	// ErrNewerFormat: the log was written by a newer version.
+	ErrNewerFormat = errors.New("log format is newer than this pawl reads")
+	// ErrClosed: the log was closed.
+	ErrClosed = errors.New("log is closed")
+)
+
+// ConflictError is an ErrConflict that says where the workflow's past ends now, as far as known.
+type ConflictError struct {
+	Workflow WorkflowName
+	Expected Head
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("append to %s at revision %d: %v", e.Workflow, e.Expected.Revision+1, ErrConflict)
+}
+
+func (e *ConflictError) Unwrap() error { return ErrConflict }
+
+// Entry is one encoded transition with the head it was decided on. It is built once per
+// decision; a resend passes the same Entry, byte by byte.
+type Entry struct {
+	ID       TransitionID
+	Workflow WorkflowName
+	Kind     FactType
+	Expected Head
+	Stored   []byte
+	// Barrier asks that nothing acknowledged up to and including this entry can be lost
+	// unnoticed: a request leaves right after it.
+	Barrier bool
+	hash    Hash
+}
+
+// NewEntry encodes the transition for the head it was decided on. It sets the revision and the
+// previous hash.
+func NewEntry(t Transition, head Head) (Entry, error) {
+	t.Revision = head.Revision + 1
+	t.Prev = head.Hash
+	stored, err := Encode(t)
+	if err != nil {
+		return Entry{}, err
+	}
+	return Entry{ID: t.ID, Workflow: t.Workflow, Kind: t.Kind, Expected: head, Stored: stored, hash: HashOf(stored)}, nil
+}
+
+// Hash returns the hash of the stored bytes.
+func (e Entry) Hash() Hash { return e.hash }
+
+// HeadAt returns the workflow's head if the entry was written at seq.
+func (e Entry) HeadAt(seq uint64) Head {
+	return Head{Revision: e.Expected.Revision + 1, Seq: seq, Hash: e.hash}
+}
+
+// Log is an append-only log of transitions, in partitions. Implementations are safe for
+// concurrent use.
+type Log interface {
+	// Partitions is fixed when the log is created.
+	Partitions() int
+	// PartitionOf says where a workflow lives.
+	PartitionOf(WorkflowName) int
+	// MaxSize is the largest stored transition in bytes.
+	MaxSize() int
+	// Append writes the entry and returns the workflow's new head once it is durable. Errors:
+	// ErrConflict, ErrTooLarge, ErrFull, ErrClosed (nothing written), ErrUnsettled (not known:
+	// append the same entry again). When ctx ends first the answer is ErrUnsettled.
+	Append(ctx context.Context, e Entry) (Head, error)
+	// Last returns the sequence of the partition's last message, 0 when empty.
+	Last(ctx context.Context, partition int) (uint64, error)
+	// Read yields the partition's records from sequence from (1 or more) up to the end at the
+	// time of the call. A hole, a record that cannot be read (ErrUnreadable) or a failure is
+	// yielded as an error; a record that cannot be decoded is yielded with its Position and,
+	// where the envelope's address is known, its Workflow.
+	Read(ctx context.Context, partition int, from uint64) iter.Seq2[Record, error]
+	// ReadWorkflow is Read for one workflow.
+	ReadWorkflow(ctx context.Context, w WorkflowName, from uint64) iter.Seq2[Record, error]
+	// Watch is Read that goes on with new records until ctx ends.
+	Watch(ctx context.Context, partition int, from uint64) iter.Seq2[Record, error]
+	// Identity names this log's partition: a checkpoint taken on another one is worthless.
+	Identity(partition int) string
+	// Close ends all calls with ErrClosed.
+	Close() error
+}

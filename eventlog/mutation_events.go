@@ -1,0 +1,122 @@
+package eventlog
+
+import "encoding/json"
+
+// MutationStatus is a mutation's place in the ledger.
+type MutationStatus string
+
+// The statuses of a mutation. Applied and failed are final.
+const (
+	MutationAwaitingApproval MutationStatus = "awaiting_approval" // nothing has left (O5)
+	MutationInFlight         MutationStatus = "in_flight"         // the request may have left (F6)
+	MutationNeedsReconcile   MutationStatus = "needs_reconcile"   // being asked for, with backoff (F5)
+	MutationIndeterminate    MutationStatus = "indeterminate"     // only a person can say
+	MutationStatusApplied    MutationStatus = "applied"
+	MutationStatusFailed     MutationStatus = "failed"
+)
+
+// Final reports whether the mutation's outcome is settled.
+func (s MutationStatus) Final() bool {
+	return s == MutationStatusApplied || s == MutationStatusFailed
+}
+
+// Unresolved reports whether the request may have left and its outcome is not known (R16a).
+func (s MutationStatus) Unresolved() bool {
+	return s == MutationInFlight || s == MutationNeedsReconcile || s == MutationIndeterminate
+}
+
+// Who or what settled a mutation when it was not the call's own answer.
+const (
+	ResolvedByReconcile  = "reconcile"
+	ResolvedByNeverSent  = "never_sent"
+	ResolvedByLateReply  = "late_reply"
+	ResolvedByUserFailed = "user_assert_failed"
+	ResolvedByUserSkip   = "user_skip"
+	ResolvedByUserReject = "user_reject"
+)
+
+// MutationCall is a mutation's exact request: what is recorded is what is sent.
+type MutationCall struct {
+	Connector string          `msgpack:"connector" json:"connector"`
+	Operation string          `msgpack:"operation" json:"operation"`
+	Params    json.RawMessage `msgpack:"params" json:"params"`
+	// ParamsHash is the SHA-256 of Params, hex: what an approval is bound to (O5).
+	ParamsHash string `msgpack:"paramsHash" json:"paramsHash"`
+	UITitle    string `msgpack:"uiTitle,omitempty" json:"uiTitle,omitempty"`
+	Reconciles bool   `msgpack:"reconciles,omitempty" json:"reconciles"`
+	TimeoutMS  int64  `msgpack:"timeoutMs" json:"timeoutMs"`
+}
+
+type (
+	// MutationApprovalRequested: the call waits for a person; nothing has left.
+	MutationApprovalRequested struct {
+		Mutation MutationID   `msgpack:"mutation" json:"mutation"`
+		Run      RunID        `msgpack:"run" json:"run"`
+		Call     MutationCall `msgpack:"call" json:"call"`
+	}
+	// MutationApproved: a person allowed exactly this call.
+	MutationApproved struct {
+		Mutation   MutationID `msgpack:"mutation" json:"mutation"`
+		ParamsHash string     `msgpack:"paramsHash" json:"paramsHash"`
+	}
+	// MutationStarted: the barrier. Only after this is durable may the request leave, and only
+	// before Deadline.
+	MutationStarted struct {
+		Mutation MutationID   `msgpack:"mutation" json:"mutation"`
+		Run      RunID        `msgpack:"run" json:"run"`
+		Call     MutationCall `msgpack:"call" json:"call"`
+		Key      string       `msgpack:"key" json:"key"`
+		Deadline Instant      `msgpack:"deadline" json:"deadline"`
+		Engine   string       `msgpack:"engine" json:"engine"`
+	}
+	// MutationApplied: it happened.
+	MutationApplied struct {
+		Mutation   MutationID      `msgpack:"mutation" json:"mutation"`
+		Run        RunID           `msgpack:"run" json:"run"`
+		Result     json.RawMessage `msgpack:"result" json:"result"`
+		ResolvedBy string          `msgpack:"resolvedBy,omitempty" json:"resolvedBy,omitempty"`
+	}
+	// MutationFailed: it did not happen.
+	MutationFailed struct {
+		Mutation   MutationID `msgpack:"mutation" json:"mutation"`
+		Run        RunID      `msgpack:"run" json:"run"`
+		Failure    Failure    `msgpack:"failure" json:"failure"`
+		ResolvedBy string     `msgpack:"resolvedBy,omitempty" json:"resolvedBy,omitempty"`
+	}
+	// MutationSkipped: a person chose to go on without it (O2, O5).
+	MutationSkipped struct {
+		Mutation   MutationID `msgpack:"mutation" json:"mutation"`
+		Run        RunID      `msgpack:"run" json:"run"`
+		ResolvedBy string     `msgpack:"resolvedBy" json:"resolvedBy"`
+	}
+	// MutationReconcileScheduled: the outcome is unknown; attempt Attempt to find out is due at At.
+	MutationReconcileScheduled struct {
+		Mutation MutationID `msgpack:"mutation" json:"mutation"`
+		Attempt  int        `msgpack:"attempt" json:"attempt"`
+		At       Instant    `msgpack:"at" json:"at"`
+		Failure  Failure    `msgpack:"failure" json:"failure"`
+	}
+	// MutationLeftIndeterminate: nothing automatic can find out what happened.
+	MutationLeftIndeterminate struct {
+		Mutation MutationID `msgpack:"mutation" json:"mutation"`
+		Failure  Failure    `msgpack:"failure" json:"failure"`
+	}
+	// MutationContradicted: a late answer differs from the final outcome; nothing changes but
+	// that a person must look (F12).
+	MutationContradicted struct {
+		Mutation MutationID      `msgpack:"mutation" json:"mutation"`
+		Outcome  string          `msgpack:"outcome" json:"outcome"` // "applied" or "failed"
+		Result   json.RawMessage `msgpack:"result,omitempty" json:"result,omitempty"`
+		Failure  *Failure        `msgpack:"failure,omitempty" json:"failure,omitempty"`
+	}
+)
+
+func (*MutationApprovalRequested) FactType() FactType  { return "mutation.approval_requested" }
+func (*MutationApproved) FactType() FactType           { return "mutation.approved" }
+func (*MutationStarted) FactType() FactType            { return "mutation.started" }
+func (*MutationApplied) FactType() FactType            { return "mutation.applied" }
+func (*MutationFailed) FactType() FactType             { return "mutation.failed" }
+func (*MutationSkipped) FactType() FactType            { return "mutation.skipped" }
+func (*MutationReconcileScheduled) FactType() FactType { return "mutation.reconcile_scheduled" }
+func (*MutationLeftIndeterminate) FactType() FactType  { return "mutation.left_indeterminate" }
+func (*MutationContradicted) FactType() FactType       { return "mutation.contradicted" }

@@ -1,0 +1,254 @@
+package ops
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// place says where a field of a request stands in HTTP.
+type place int
+
+const (
+	inBody place = iota
+	inPath
+	inQuery
+)
+
+type boundField struct {
+	name     string
+	in       place
+	index    []int
+	typ      reflect.Type
+	required bool
+	doc      string
+}
+
+// binding fills a request from HTTP (path, query, body) or from one JSON object with the same
+// fields. Field names come from the json tag; `in:"path"` and `in:"query"` move a field out of the
+// body; body and path fields without omitempty are required.
+type binding struct {
+	typ    reflect.Type
+	fields []boundField
+	body   bool
+}
+
+// bindingOf reads the request's tags. It panics on a mistake in the table: that is found by any test.
+func bindingOf(t reflect.Type, path string) *binding {
+	b := &binding{typ: t}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		bound := boundField{name: name, index: f.Index, typ: f.Type, doc: f.Tag.Get("jsonschema")}
+		switch f.Tag.Get("in") {
+		case "path":
+			bound.in, bound.required = inPath, true
+			if !strings.Contains(path, "{"+name+"}") {
+				panic(fmt.Sprintf("%s: %s has no segment {%s}", t, path, name))
+			}
+		case "query":
+			bound.in = inQuery
+		case "":
+			bound.required = !strings.Contains(options, "omitempty")
+			b.body = true
+		}
+		b.fields = append(b.fields, bound)
+	}
+	if segments := strings.Count(path, "{"); segments != len(slices.DeleteFunc(slices.Clone(b.fields), func(f boundField) bool { return f.in != inPath })) {
+		panic(fmt.Sprintf("%s does not bind every segment of %s", t, path))
+	}
+	return b
+}
+
+func (b *binding) field(name string) *boundField {
+	for i := range b.fields {
+		if b.fields[i].name == name {
+			return &b.fields[i]
+		}
+	}
+	return nil
+}
+
+// fromObject reads all fields from one JSON object.
+func (b *binding) fromObject(object []byte) (any, error) {
+	request := reflect.New(b.typ)
+	if err := b.decode(object, request, func(boundField) bool { return true }); err != nil {
+		return nil, err
+	}
+	return request.Interface(), nil
+}
+
+// fromHTTP reads path, query and body.
+func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
+	request := reflect.New(b.typ)
+	if b.body || len(body) > 0 { // a body where none is wanted must not say anything either
+		if err := b.decode(body, request, func(f boundField) bool { return f.in == inBody }); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range b.fields {
+		if f.in != inPath {
+			continue
+		}
+		if err := setScalar(request.Elem().FieldByIndex(f.index), r.PathValue(f.name)); err != nil {
+			return nil, malformed("path.invalid", "path segment {%s}: %v", f.name, err)
+		}
+	}
+	return request.Interface(), b.query(r.URL.RawQuery, request)
+}
+
+func (b *binding) query(raw string, request reflect.Value) error {
+	if raw == "" {
+		return nil
+	}
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return malformed("query.invalid", "the query cannot be read: %v", err)
+	}
+	for name, given := range values {
+		f := b.field(name)
+		if f == nil || f.in != inQuery {
+			return malformed("query.unknown", "there is no query parameter %q here", name).hint(b.listQuery())
+		}
+		if len(given) != 1 {
+			return malformed("query.invalid", "query parameter %s is given %d times", name, len(given))
+		}
+		if err := setScalar(request.Elem().FieldByIndex(f.index), given[0]); err != nil {
+			return malformed("query.invalid", "query parameter %s: %v", name, err)
+		}
+	}
+	return nil
+}
+
+func (b *binding) listQuery() string {
+	var names []string
+	for _, f := range b.fields {
+		if f.in == inQuery {
+			names = append(names, f.name)
+		}
+	}
+	if len(names) == 0 {
+		return "this operation has no query parameters"
+	}
+	return "known parameters: " + strings.Join(names, ", ")
+}
+
+// decode reads the object strictly: a field that is unknown (by its exact name), misplaced or
+// missing is an error, and so is anything after the object.
+func (b *binding) decode(object []byte, request reflect.Value, expected func(boundField) bool) error {
+	var given map[string]json.RawMessage
+	if len(bytes.TrimSpace(object)) == 0 {
+		object = []byte("{}")
+	}
+	if err := json.Unmarshal(object, &given); err != nil {
+		return malformed("json.invalid", "the body cannot be read: %s", jsonFault(err, object)).hint("send one JSON object, encoded as UTF-8")
+	}
+	for name := range given {
+		if f := b.field(name); f == nil || !expected(*f) {
+			return malformed("field.unknown", "there is no field %q here", name).hint(b.listFields(expected))
+		}
+	}
+	for _, f := range b.fields {
+		raw, ok := given[f.name]
+		if !expected(f) {
+			continue
+		}
+		if ok && string(raw) != "null" {
+			if err := json.Unmarshal(raw, request.Elem().FieldByIndex(f.index).Addr().Interface()); err != nil {
+				return malformed("field.invalid", "field %s: %s", f.name, jsonFault(err, raw))
+			}
+		} else if f.required {
+			return malformed("field.missing", "field %s is required", f.name).hint(b.listFields(expected))
+		}
+	}
+	return nil
+}
+
+func (b *binding) listFields(expected func(boundField) bool) string {
+	var names []string
+	for _, f := range b.fields {
+		if expected(f) {
+			names = append(names, f.name)
+		}
+	}
+	if len(names) == 0 {
+		return "this operation takes no fields"
+	}
+	return "known fields: " + strings.Join(names, ", ")
+}
+
+// jsonFault says what is wrong with a JSON text, in the sender's terms.
+func jsonFault(err error, text []byte) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
+		return fmt.Sprintf("%v (line %d, byte %d)", syntax, line, syntax.Offset)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("found a JSON %s where %s is wanted", kind.Value, jsonKind(kind.Type))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	}
+	return err.Error()
+}
+
+func jsonKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		return "a whole number"
+	case reflect.Pointer:
+		return jsonKind(t.Elem())
+	}
+	return t.String()
+}
+
+// setScalar reads a path or query value.
+func setScalar(v reflect.Value, text string) error {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		v.SetInt(n)
+	case reflect.Uint64:
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number of 0 or more", text)
+		}
+		v.SetUint(n)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return setScalar(v.Elem(), text)
+	default:
+		return fmt.Errorf("cannot be given as text")
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package ops
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxBody bounds a request's body in bytes.
+const maxBody = 8 << 20
+
+// bodyTimeout is how long a caller may take to send a body.
+const bodyTimeout = 30 * time.Second
+
+// routes builds the HTTP interface from the table.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	handle := func(method, pattern string, h http.Handler) {
+		methods[pattern] = append(methods[pattern], method)
+		mux.Handle(method+" "+pattern, h)
+	}
+	for i := range table {
+		o := &table[i]
+		handle(o.Method, o.Path, s.operation(o))
+	}
+	handle(http.MethodGet, openAPIPath, http.HandlerFunc(s.serveOpenAPI))
+	handle(http.MethodGet, "/metrics", s.metrics.handler())
+	handle(http.MethodGet, "/healthz", http.HandlerFunc(s.healthz))
+	handle(http.MethodGet, "/readyz", http.HandlerFunc(s.readyz))
+	for pattern, allowed := range methods {
+		if slices.Contains(allowed, http.MethodGet) {
+			allowed = append(allowed, http.MethodHead)
+		}
+		slices.Sort(allowed)
+		allow := strings.Join(allowed, ", ")
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			p := problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on %s", clip(r.Method), clip(r.URL.Path)).hint("allowed: " + allow)
+			p.allow = allow
+			p.write(w)
+		})
+	}
+	mux.HandleFunc("/", unknownPath)
+	return s.outer(mux)
+}
+
+func unknownPath(w http.ResponseWriter, r *http.Request) {
+	problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s", clip(r.URL.Path)).hint(openAPIPath + " lists all operations").write(w)
+}
+
+// outer is what every request passes through.
+func (s *Server) outer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch cause := recover(); {
+			case cause == nil:
+			case cause == http.ErrAbortHandler:
+				panic(cause)
+			default:
+				// Headers may be out already; then the connection ends and the reader sees it.
+				s.fault(r.Method+" "+r.URL.Path, panicked(cause)).write(w)
+			}
+		}()
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		public := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
+		if p := s.admit(r, public); p != nil {
+			p.write(w)
+			return
+		}
+		// The mux would redirect an unclean path; a POST would lose its body on the way.
+		if escaped := r.URL.EscapedPath(); !strings.HasPrefix(escaped, "/") || path.Clean(escaped) != strings.TrimSuffix(escaped, "/") && escaped != "/" {
+			unknownPath(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func panicked(cause any) error { return fmt.Errorf("panic: %v\n%s", cause, debug.Stack()) }
+
+// operation answers one row of the table.
+func (s *Server) operation(o *Operation) http.Handler {
+	count := s.metrics.operation(o.ID)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := s.answer(o, w, r, count)
+		if p != nil {
+			count(p.Status)
+			p.write(w)
+		}
+	})
+}
+
+func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, count func(int)) *Problem {
+	actor, p := s.actor(r.Header.Get(ActorHeader))
+	if p != nil {
+		return p
+	}
+	buffer := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buffer)
+	if p := readBody(o, w, r, buffer); p != nil {
+		return p
+	}
+	if o.ingress {
+		return s.push(o, w, r, actor, buffer.Bytes(), count)
+	}
+	request, err := o.request.fromHTTP(r, buffer.Bytes())
+	if err != nil {
+		return problemOf(err)
+	}
+	if o.stream != nil {
+		if err := s.started(r.Context()); err != nil {
+			return problemOf(err)
+		}
+		if err := o.stream(w, r, &Call{Actor: actor, server: s}, request); err != nil {
+			return s.fault(o.ID, err)
+		}
+		count(http.StatusOK)
+		return nil
+	}
+	status, answer, err := s.call(r.Context(), o, actor, request)
+	if err != nil {
+		return s.fault(o.ID, err)
+	}
+	body, err := encodeAnswer(answer)
+	if err != nil {
+		return s.fault(o.ID, err)
+	}
+	count(status)
+	writeJSON(w, status, body)
+	return nil
+}
+
+// readBody reads the request's body into the buffer, if the operation takes one.
+func readBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.Buffer) *Problem {
+	if r.ContentLength == 0 {
+		if o.ingress {
+			return malformed("json.invalid", "the body is empty").hint("send one event or an array of events")
+		}
+		return nil
+	}
+	if o.Method == http.MethodGet {
+		return nil // a body of a GET means nothing
+	}
+	if r.ContentLength > maxBody {
+		return bodyTooLarge()
+	}
+	// Not every ResponseWriter has deadlines; a test's recorder needs none.
+	out := http.NewResponseController(w)
+	_ = out.SetReadDeadline(time.Now().Add(bodyTimeout))
+	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
+	if err == nil {
+		_ = out.SetReadDeadline(time.Time{})
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return bodyTooLarge()
+	case err != nil:
+		return malformed("body.unreadable", "the body could not be read: %v", err)
+	case into.Len() == 0:
+		return nil // chunked, and empty
+	}
+	return checkJSON(r)
+}
+
+func bodyTooLarge() *Problem {
+	return problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "a body may have at most %d bytes; nothing was changed", maxBody).
+		hint("send it in several requests")
+}
+
+func encodeAnswer(answer any) ([]byte, error) {
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return append(body, '\n'), nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	const small = 64 << 10 // fits into what the connection buffers
+	if len(body) > small {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	}
+	header := w.Header()
+	header["Content-Type"] = contentJSON
+	header["Cache-Control"] = noStore
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	// A reader that is gone needs no answer.
+	_, _ = w.Write(body)
+}
+
+var (
+	contentJSON = []string{"application/json"}
+	noStore     = []string{"no-store"}
+)
+
+// buffers are reused for bodies; nothing may keep a slice of one.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// putBuffer gives a buffer back unless a rare large body made it large.
+func putBuffer(b *bytes.Buffer) {
+	const most = 256 << 10
+	if b.Cap() > most {
+		return
+	}
+	b.Reset()
+	buffers.Put(b)
+}

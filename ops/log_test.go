@@ -1,0 +1,306 @@
+package ops
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
+)
+
+// frame is one server-sent event.
+type frame struct{ id, event, data string }
+
+// follow opens a stream and returns a function that waits for its next event, "" at its end.
+func (b *bundle) follow(query string, headers ...string) func() frame {
+	b.t.Helper()
+	ctx, cancel := context.WithCancel(await(b.t))
+	b.t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, "GET", b.http.URL+"/v1/log"+query, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = res.Body.Close() })
+	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
+		b.t.Fatalf("%d %s", res.StatusCode, res.Header)
+	}
+	r := bufio.NewReader(res.Body)
+	return func() frame {
+		var f frame
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				if ctx.Err() != nil {
+					b.t.Fatal("the stream sends nothing")
+				}
+				return frame{}
+			}
+			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+			switch name {
+			case "id":
+				f.id = value
+			case "event":
+				f.event = value
+			case "data":
+				f.data += value
+			case "":
+				if f.data != "" || f.event != "" {
+					return f
+				}
+				// the end of a comment
+			}
+		}
+	}
+}
+
+type transition struct {
+	Partition int
+	Seq       uint64
+	Workflow  string
+	Revision  uint64
+	Kind      string
+	Events    []struct {
+		Type    string
+		Version int
+		Data    json.RawMessage
+	}
+}
+
+func decodeTransition(t *testing.T, text string) transition {
+	t.Helper()
+	var v transition
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+// TestLogStream: a follower gets everything in order, live, and goes on where it was cut off.
+func TestLogStream(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	next := b.follow("?follow=true")
+	var last frame
+	for seq := uint64(1); seq <= b.last(); seq++ {
+		last = next()
+		v := decodeTransition(t, last.data)
+		if v.Seq != seq || last.id != fmt.Sprintf("0:%d", seq) || v.Workflow != "shop" || len(v.Events) == 0 || v.Events[0].Version != 1 {
+			t.Fatalf("at %d: %+v", seq, last)
+		}
+	}
+	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
+	live := next()
+	if v := decodeTransition(t, live.data); v.Kind != "workflow.paused" {
+		t.Errorf("live: %+v", live)
+	}
+	b.do("resumeWorkflow", map[string]any{"workflow": "shop"}, nil)
+	again := b.follow("?follow=true", "Last-Event-ID", last.id)
+	if got := again(); got != live {
+		t.Errorf("after %s came %+v, want %+v", last.id, got, live)
+	}
+	from := b.follow("?from="+live.id, "Accept", "text/event-stream")
+	if got := from(); got != live {
+		t.Errorf("from %s came %+v", live.id, got)
+	}
+	if got := decodeTransition(t, from().data); got.Kind != "workflow.resumed" {
+		t.Errorf("then %+v", got)
+	}
+	if got := from(); got != (frame{}) {
+		t.Errorf("without follow the stream goes on: %+v", got)
+	}
+}
+
+// TestLogForms: array, lines, and the filters.
+func TestLogForms(t *testing.T) {
+	t.Parallel()
+	b := setupOn(t, memlog.New(memlog.Config{Partitions: 4}))
+	names := []string{"one", "two", "three", "four", "five"}
+	for _, name := range names {
+		b.deploy(name, "send", eventlog.GrantAllow)
+		b.push(name, "a")
+		b.engine.Rest(eventlog.WorkflowName(name))
+	}
+	_, body := b.request("GET", "/v1/log", "")
+	var all []transition
+	if err := json.Unmarshal(body, &all); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	total := uint64(0)
+	for p := range 4 {
+		last, err := b.bench.Log.Last(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += last
+	}
+	if uint64(len(all)) != total {
+		t.Errorf("%d transitions, the log has %d", len(all), total)
+	}
+	seen := map[string]uint64{}
+	for _, v := range all {
+		if v.Revision != seen[v.Workflow]+1 {
+			t.Errorf("%s: revision %d after %d", v.Workflow, v.Revision, seen[v.Workflow])
+		}
+		seen[v.Workflow] = v.Revision
+	}
+	if len(seen) != len(names) {
+		t.Errorf("workflows: %v", seen)
+	}
+	_, lines := b.request("GET", "/v1/log?workflow=three", "", "Accept", "application/x-ndjson")
+	var three []transition
+	for line := range strings.Lines(string(lines)) {
+		three = append(three, decodeTransition(t, line))
+	}
+	if uint64(len(three)) != seen["three"] || slices.ContainsFunc(three, func(v transition) bool { return v.Workflow != "three" }) {
+		t.Errorf("lines: %s", lines)
+	}
+	if _, body := b.request("GET", "/v1/log?from=0:99999,1:99999,2:99999,3:99999", ""); string(body) != "[]\n" {
+		t.Errorf("beyond the end: %q", body)
+	}
+	// A reader that follows all partitions can be cut off anywhere and misses and repeats nothing.
+	next := b.follow("?follow=true")
+	var got []string
+	id := ""
+	for n := range len(all) {
+		if n == len(all)/2 {
+			next = b.follow("?follow=true", "Last-Event-ID", id)
+		}
+		f := next()
+		id = f.id
+		v := decodeTransition(t, f.data)
+		got = append(got, fmt.Sprintf("%d:%d", v.Partition, v.Seq))
+	}
+	slices.Sort(got)
+	if len(slices.Compact(got)) != len(all) {
+		t.Errorf("%d different transitions of %d", len(slices.Compact(got)), len(all))
+	}
+	// One workflow, live.
+	two := b.follow(fmt.Sprintf("?follow=true&workflow=two&limit=%d", seen["two"]+1))
+	b.push("one", "b")
+	b.push("two", "b")
+	for revision := uint64(1); revision <= seen["two"]+1; revision++ {
+		if v := decodeTransition(t, two().data); v.Workflow != "two" || v.Revision != revision {
+			t.Errorf("revision %d: %+v", revision, v)
+		}
+	}
+	if got := two(); got != (frame{}) {
+		t.Errorf("beyond the limit: %+v", got)
+	}
+}
+
+// TestLogEndsWithServer: a stream ends when the server stops, and keeps quiet readers connected.
+func TestLogEndsWithServer(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Millisecond })
+	next := b.follow("?follow=true")
+	b.server.Close()
+	if got := next(); got != (frame{}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestDamagedLog: a record that cannot be read stops a list loudly, and a stream says so and goes on.
+func TestDamagedLog(t *testing.T) {
+	t.Parallel()
+	log := memlog.New(memlog.Config{})
+	b := setupOn(t, log)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	before := b.last()
+	log.PutRaw("broken", []byte("no transition"))
+	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
+
+	next := b.follow("?follow=true")
+	for range before {
+		next()
+	}
+	bad := next()
+	if p := mustJSON(t, []byte(bad.data)); bad.event != "problem" || p["code"] != "log.damaged" || bad.id != fmt.Sprintf("0:%d", before+1) {
+		t.Errorf("got %+v", bad)
+	}
+	if v := decodeTransition(t, next().data); v.Kind != "workflow.paused" {
+		t.Errorf("then %+v", v)
+	}
+	res, body := b.request("GET", fmt.Sprintf("/v1/log?from=%d", before+1), "")
+	if res.StatusCode != 500 || mustJSON(t, body)["code"] != "log.damaged" {
+		t.Errorf("a list from there: %d %s", res.StatusCode, body)
+	}
+	n := 0
+	for _, err := range b.client.Log(await(t), "", "", false) {
+		if n++; err != nil {
+			if !errors.Is(err, ErrUnreachable) || uint64(n) != before+1 {
+				t.Errorf("transition %d: %v", n, err)
+			}
+		}
+	}
+	if uint64(n) != before+1 {
+		t.Errorf("a broken list yields %d, want %d and an error", n, before)
+	}
+	var v Verification
+	b.do("verifyLog", nil, &v)
+	if v.OK || len(v.Problems) != 1 || !strings.Contains(v.Problems[0], "broken") {
+		t.Errorf("verify: %+v", v)
+	}
+}
+
+// TestClientLog: the client's iterator, listing and following.
+func TestClientLog(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	var listed []uint64
+	for raw, err := range b.client.Log(await(t), "", "shop", false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, decodeTransition(t, string(raw)).Seq)
+	}
+	if uint64(len(listed)) != b.last() {
+		t.Errorf("listed %v", listed)
+	}
+	seen := 0
+	for raw, err := range b.client.Log(await(t), "", "", true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen++; seen == len(listed) {
+			b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
+		}
+		if decodeTransition(t, string(raw)).Kind == "workflow.paused" {
+			break
+		}
+	}
+	if seen != len(listed)+1 {
+		t.Errorf("followed %d", seen)
+	}
+	for _, err := range b.client.Log(await(t), "x", "", false) {
+		var p *Problem
+		if !errors.As(err, &p) || p.Code != "position.invalid" {
+			t.Errorf("bad position: %v", err)
+		}
+	}
+	b.server.Close()
+	var end error
+	for _, err := range b.client.Log(await(t), "", "", true) {
+		end = err
+	}
+	if !errors.Is(end, ErrUnreachable) {
+		t.Errorf("a stopping engine ends the stream with %v", end)
+	}
+}

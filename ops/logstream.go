@@ -1,0 +1,237 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// writeTimeout is how long a reader of a stream may take nothing before it is dropped.
+const writeTimeout = 30 * time.Second
+
+// listLog writes what the log holds now. An error after the first transition aborts the answer, so
+// that the reader cannot take a part for the whole.
+func (s *Server) listLog(ctx context.Context, w http.ResponseWriter, q *logRequest, from []uint64, lines bool) error {
+	begun, n := false, 0
+	begin := func() {
+		begun = true
+		w.Header()["Cache-Control"] = noStore
+		if lines {
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			return
+		}
+		w.Header()["Content-Type"] = contentJSON
+		_, _ = w.Write([]byte("[")) // a reader that is gone shows at the next write
+	}
+	out := http.NewResponseController(w)
+	for record, err := range s.merged(ctx, from, q.Workflow) {
+		var body []byte
+		if err == nil {
+			body, err = json.Marshal(record)
+		}
+		switch {
+		case err == nil:
+		case !begun:
+			return err
+		default:
+			s.cfg.Logger.Warn("reading the log was cut off", "error", err)
+			_ = out.Flush() // what is whole may be used
+			panic(http.ErrAbortHandler)
+		}
+		switch {
+		case !begun:
+			begin()
+		case !lines:
+			body = append([]byte(","), body...)
+		}
+		// Not every ResponseWriter has deadlines; a test's recorder needs none.
+		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := w.Write(append(body, '\n')); err != nil {
+			return nil // the reader is gone
+		}
+		if n++; n == q.Limit {
+			break
+		}
+	}
+	if !begun {
+		begin()
+	}
+	if !lines {
+		_, _ = w.Write([]byte("]\n"))
+	}
+	_ = out.SetWriteDeadline(time.Time{})
+	return nil
+}
+
+// merged reads all partitions to their present ends, merged by time; within a partition the order
+// is that of the log.
+func (s *Server) merged(ctx context.Context, from []uint64, only eventlog.WorkflowName) iter.Seq2[eventlog.Record, error] {
+	if only != "" {
+		p := s.cfg.Log.PartitionOf(only)
+		return s.cfg.Log.ReadWorkflow(ctx, only, from[p])
+	}
+	if len(from) == 1 {
+		return s.cfg.Log.Read(ctx, 0, from[0])
+	}
+	return func(yield func(eventlog.Record, error) bool) {
+		type lane struct {
+			next   func() (eventlog.Record, error, bool)
+			record eventlog.Record
+			err    error
+		}
+		var lanes []*lane
+		for p := range from {
+			next, stop := iter.Pull2(s.cfg.Log.Read(ctx, p, from[p]))
+			defer stop()
+			if record, err, ok := next(); ok {
+				lanes = append(lanes, &lane{next, record, err})
+			}
+		}
+		for len(lanes) > 0 {
+			first := 0
+			for i, l := range lanes {
+				if l.err != nil || lanes[first].err == nil && l.record.At < lanes[first].record.At {
+					first = i
+				}
+			}
+			l := lanes[first]
+			if !yield(l.record, l.err) {
+				return
+			}
+			var ok bool
+			if l.record, l.err, ok = l.next(); !ok {
+				lanes = append(lanes[:first], lanes[first+1:]...)
+			}
+		}
+	}
+}
+
+// streamLog sends server-sent events: a transition each, `id:` being how far all partitions were
+// read. An unreadable record is sent as an event of type `problem` and passed over, so that a reader
+// that resumes is not stuck at it.
+func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logRequest, from []uint64) error {
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header()["Cache-Control"] = noStore
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	send := func(frame []byte) bool {
+		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := w.Write(frame); err != nil {
+			return false
+		}
+		return out.Flush() == nil
+	}
+	if !send([]byte(": pawl log\n\n")) { // the reader sees at once that it is connected
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	read := make(chan readRecord)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.readAll(ctx, q, from, read)
+	}()
+	defer func() { cancel(); <-ended }()
+	alive := time.NewTicker(s.cfg.KeepAlive)
+	defer alive.Stop()
+	for n := 0; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-alive.C:
+			if !send([]byte(": alive\n\n")) {
+				return nil
+			}
+		case got := <-read:
+			if got.record.Position.Seq > 0 {
+				from[got.record.Position.Partition] = got.record.Position.Seq + 1
+			}
+			frame, err := got.frame(from)
+			if err != nil {
+				s.cfg.Logger.Error("a log stream was cut off", "error", err)
+				return nil
+			}
+			if !send(frame) || got.last {
+				return nil
+			}
+			if got.err == nil {
+				if n++; n == q.Limit {
+					return nil
+				}
+			}
+		case <-ended:
+			return nil
+		}
+	}
+}
+
+// readRecord is what a reader of a partition came to.
+type readRecord struct {
+	record eventlog.Record
+	err    error
+	last   bool // nothing follows the error
+}
+
+func (r readRecord) frame(next []uint64) ([]byte, error) {
+	b := append(eventID([]byte("id: "), next), '\n')
+	var body []byte
+	var err error
+	if r.err != nil {
+		b = append(b, "event: problem\n"...)
+		body, err = json.Marshal(problemOf(r.err))
+	} else {
+		body, err = json.Marshal(r.record)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", r.record.Position, err)
+	}
+	b = append(b, "data: "...)
+	return append(append(b, body...), "\n\n"...), nil
+}
+
+// readAll sends records until ctx ends, the log ends (without follow) or fails.
+func (s *Server) readAll(ctx context.Context, q *logRequest, from []uint64, to chan<- readRecord) {
+	from = append([]uint64(nil), from...) // the stream moves its own along
+	pass := func(records iter.Seq2[eventlog.Record, error]) {
+		for record, err := range records {
+			if err == nil && q.Workflow != "" && record.Workflow != q.Workflow {
+				continue
+			}
+			got := readRecord{record, err, err != nil && !readable(err)}
+			select {
+			case to <- got:
+			case <-ctx.Done():
+				return
+			}
+			if got.last {
+				return
+			}
+		}
+	}
+	if !q.Follow {
+		pass(s.merged(ctx, from, q.Workflow))
+		return
+	}
+	if q.Workflow != "" {
+		p := s.cfg.Log.PartitionOf(q.Workflow)
+		pass(s.cfg.Log.Watch(ctx, p, from[p]))
+		return
+	}
+	done := make(chan struct{})
+	for p := range from {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			pass(s.cfg.Log.Watch(ctx, p, from[p]))
+		}()
+	}
+	for range from {
+		<-done
+	}
+}

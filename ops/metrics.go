@@ -1,0 +1,137 @@
+package ops
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// metrics are the figures at /metrics, in a registry of their own.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	pushed   prometheus.Counter
+}
+
+func newMetrics(s *Server) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pawl_http_requests_total", Help: "Operations answered over HTTP, by operation and status.",
+		}, []string{"operation", "status"}),
+		pushed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pawl_events_pushed_total", Help: "Events brought in from outside and recorded.",
+		}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "pawl_build_info", Help: "1, with the version of this engine.", ConstLabels: prometheus.Labels{"version": s.cfg.Version},
+	})
+	build.Set(1)
+	m.registry.MustRegister(m.requests, m.pushed, build, engineCollector{s}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if s.cfg.Workers != nil {
+		m.registry.MustRegister(workersCollector{s.cfg.Workers})
+	}
+	return m
+}
+
+// operation returns the counter of an operation's answers; looking a counter up costs more than
+// counting.
+func (m *metrics) operation(id string) func(status int) {
+	var known sync.Map
+	return func(status int) {
+		if c, ok := known.Load(status); ok {
+			c.(prometheus.Counter).Inc()
+			return
+		}
+		c := m.requests.WithLabelValues(id, strconv.Itoa(status))
+		known.Store(status, c)
+		c.Inc()
+	}
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+// engineCollector reads the engine's figures when they are asked for.
+type engineCollector struct{ s *Server }
+
+var (
+	describeWorkflows = prometheus.NewDesc("pawl_workflows", "Workflows by status.", []string{"status"}, nil)
+	describeActive    = prometheus.NewDesc("pawl_active_runs", "Runs that are active now.", nil, nil)
+	describePerson    = prometheus.NewDesc("pawl_workflows_blocked", "Workflows that the system holds, by reason.", []string{"reason"}, nil)
+	describeStopped   = prometheus.NewDesc("pawl_workflows_stopped", "Workflows that are out of service because their log cannot be followed.", nil, nil)
+	describeOrphans   = prometheus.NewDesc("pawl_orphaned_reservations", "Reserved events that no run holds; there must be none.", nil, nil)
+	describeLast      = prometheus.NewDesc("pawl_store_sequence", "How far the log is in the local store, by partition.", []string{"partition"}, nil)
+	describeReady     = prometheus.NewDesc("pawl_ready", "Whether the log is replayed and workflows run.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c engineCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describePerson, describeStopped, describeOrphans, describeLast, describeReady} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector. It takes the names from the store without bringing it up
+// to date: a workflow shows at most one flush late.
+func (c engineCollector) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value int, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
+	}
+	engine := c.s.cfg.Engine
+	select {
+	case <-engine.Ready():
+		gauge(describeReady, 1)
+	default:
+		gauge(describeReady, 0)
+	}
+	statuses := map[projections.Status]int{
+		projections.StatusActive: 0, projections.StatusPaused: 0, projections.StatusError: 0, projections.StatusArchived: 0,
+	}
+	blocked, active := map[eventlog.BlockReason]int{}, 0
+	for p := range c.s.cfg.Log.Partitions() {
+		names, err := c.s.cfg.Reader.Store.Workflows(p)
+		if err != nil {
+			to <- prometheus.NewInvalidMetric(describeWorkflows, err)
+			return
+		}
+		for _, name := range names {
+			state, ok := engine.State(name)
+			if !ok {
+				continue
+			}
+			statuses[state.Status()]++
+			if state.Blocked != nil {
+				blocked[state.Blocked.Reason]++
+			}
+			if run := state.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
+				active++
+			}
+		}
+		if checkpoint, ok, err := c.s.cfg.Reader.Store.Checkpoint(p); err == nil && ok {
+			gauge(describeLast, int(checkpoint.Seq), strconv.Itoa(p))
+		}
+	}
+	for status, n := range statuses {
+		gauge(describeWorkflows, n, string(status))
+	}
+	for reason, n := range blocked {
+		gauge(describePerson, n, string(reason))
+	}
+	gauge(describeActive, active)
+	gauge(describeStopped, len(engine.Stopped()))
+	orphans := 0
+	for _, refs := range engine.Orphans() {
+		orphans += len(refs)
+	}
+	gauge(describeOrphans, orphans)
+}

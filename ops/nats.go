@@ -1,0 +1,158 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// StatusHeader carries an answer's HTTP status over NATS.
+const StatusHeader = "Pawl-Status"
+
+// NATSConfig configures the NATS interface. Conn is required.
+type NATSConfig struct {
+	Conn *nats.Conn
+	// Prefix of the subjects; empty means "pawl".
+	Prefix string
+	// Concurrency bounds the requests that are answered at once; further ones wait in the
+	// connection's buffer. 0 means 256.
+	Concurrency int
+}
+
+// NATSService answers the operations as the NATS micro service `pawl`: a request to
+// <prefix>.api.<operation id> holds one JSON object of path, query and body fields, and a request to
+// <prefix>.in.<workflow>.<topic> holds one event or an array of events. A problem comes as
+// Nats-Service-Error-Code with the problem document as body. Several engines share the requests.
+type NATSService struct {
+	server  *Server
+	service micro.Service
+	prefix  string
+	slots   chan struct{}
+	open    sync.WaitGroup
+	life    context.Context
+	endLife context.CancelFunc
+}
+
+// StartNATS subscribes the service; it answers once this returns.
+func (s *Server) StartNATS(cfg NATSConfig) (*NATSService, error) {
+	if cfg.Conn == nil {
+		return nil, errors.New("start NATS service: no connection")
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = "pawl"
+	}
+	if cfg.Concurrency <= 0 {
+		cfg.Concurrency = 256
+	}
+	n := &NATSService{server: s, prefix: cfg.Prefix, slots: make(chan struct{}, cfg.Concurrency)}
+	n.life, n.endLife = context.WithCancel(s.life)
+	var err error
+	n.service, err = micro.AddService(cfg.Conn, micro.Config{
+		Name: "pawl", Version: semver(s.cfg.Version), Description: "Durable automations",
+		Metadata: map[string]string{"version": s.cfg.Version, "installation": s.cfg.Installation},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start NATS service: %w", err)
+	}
+	if err := n.addEndpoints(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start NATS service: %w", err), n.Stop())
+	}
+	if err := cfg.Conn.Flush(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start NATS service: %w", err), n.Stop())
+	}
+	return n, nil
+}
+
+// Stop takes the subscriptions away and waits for the answers under way.
+func (n *NATSService) Stop() error {
+	err := n.service.Stop()
+	n.open.Wait()
+	n.endLife()
+	if err != nil {
+		return fmt.Errorf("stop NATS service: %w", err)
+	}
+	return nil
+}
+
+func (n *NATSService) addEndpoints() error {
+	group := n.service.AddGroup(n.prefix + ".api")
+	for i := range table {
+		o := &table[i]
+		if o.do == nil {
+			continue // a stream has no form here: the log's own streams are on NATS
+		}
+		err := group.AddEndpoint(o.ID, n.handle(func(ctx context.Context, actor eventlog.Actor, req micro.Request) (int, []byte, *Problem) {
+			return n.server.Dispatch(ctx, o.ID, actor, req.Data())
+		}), micro.WithEndpointMetadata(map[string]string{"role": string(o.Role), "summary": o.Summary}))
+		if err != nil {
+			return fmt.Errorf("endpoint %s: %w", o.ID, err)
+		}
+	}
+	in := n.prefix + ".in."
+	err := n.service.AddEndpoint("ingress", n.handle(func(ctx context.Context, actor eventlog.Actor, req micro.Request) (int, []byte, *Problem) {
+		workflow, topic, _ := strings.Cut(strings.TrimPrefix(req.Subject(), in), ".")
+		body, p := n.server.ingress(ctx, "pushEvents", actor, eventlog.WorkflowName(workflow), eventlog.Topic(topic), req.Data())
+		return 200, body, p
+	}), micro.WithEndpointSubject(in+"*.>"))
+	if err != nil {
+		return fmt.Errorf("endpoint ingress: %w", err)
+	}
+	return nil
+}
+
+type natsAnswer func(context.Context, eventlog.Actor, micro.Request) (int, []byte, *Problem)
+
+// handle answers each request in a goroutine of its own: a subscription calls one at a time, and an
+// answer waits for the log.
+func (n *NATSService) handle(answer natsAnswer) micro.Handler {
+	return micro.HandlerFunc(func(req micro.Request) {
+		n.slots <- struct{}{}
+		n.open.Add(1)
+		go func() {
+			defer func() { n.open.Done(); <-n.slots }()
+			n.answer(req, answer)
+		}()
+	})
+}
+
+func (n *NATSService) answer(req micro.Request, answer natsAnswer) {
+	var status int
+	var body []byte
+	actor, p := claimedActor(req.Headers().Get(ActorHeader))
+	if p == nil {
+		status, body, p = answer(n.life, actor, req)
+	}
+	var err error
+	if p == nil {
+		err = req.Respond(body, micro.WithHeaders(micro.Headers{StatusHeader: {strconv.Itoa(status)}, "Content-Type": contentJSON}))
+		if errors.Is(err, nats.ErrMaxPayload) {
+			p = problemf(413, "answer.tooLarge", "the answer has %d bytes, more than this NATS server carries", len(body)).
+				hint("ask for less with limit, or ask over HTTP")
+		}
+	}
+	if p != nil {
+		err = req.Error(strconv.Itoa(p.Status), p.Title, p.document(), micro.WithHeaders(micro.Headers{"Content-Type": {problemType}}))
+	}
+	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		n.server.cfg.Logger.Warn("an answer over NATS could not be sent", "subject", req.Subject(), "error", err)
+	}
+}
+
+var semverPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+
+// semver makes a version that the micro protocol takes; the true one is in the metadata.
+func semver(version string) string {
+	if v := strings.TrimPrefix(version, "v"); semverPattern.MatchString(v) {
+		return v
+	}
+	return "0.0.0"
+}

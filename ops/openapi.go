@@ -1,0 +1,237 @@
+package ops
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+const openAPIPath = "/v1/openapi.json"
+
+// object is a JSON object of the document.
+type object = map[string]any
+
+// OpenAPI returns the OpenAPI 3.1 document of the table, for a program of the given version.
+func OpenAPI(version string) ([]byte, error) {
+	b := documentBuilder{components: object{}}
+	paths := object{}
+	for i := range table {
+		o := &table[i]
+		described, err := b.operation(o)
+		if err != nil {
+			return nil, fmt.Errorf("describe operation %s: %w", o.ID, err)
+		}
+		at, ok := paths[o.Path].(object)
+		if !ok {
+			at = object{}
+			paths[o.Path] = at
+		}
+		at[strings.ToLower(o.Method)] = described
+	}
+	for path, summary := range map[string]string{
+		openAPIPath: "This document", "/healthz": "Whether the process answers", "/readyz": "Whether the engine is ready", "/metrics": "Figures for Prometheus",
+	} {
+		paths[path] = object{"get": plainOperation(path, summary)}
+	}
+	document, err := json.MarshalIndent(object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "Pawl", "version": version,
+			"description": "Durable automations: workflows, their runs, events and mutations. Every operation is also an endpoint of the NATS service `pawl`, unless it streams.",
+		},
+		"paths": paths,
+		"components": object{
+			"schemas":         b.components,
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "Asked for when the engine has a token."}},
+		},
+		"security": []any{object{}, object{"token": []any{}}},
+	}, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
+	}
+	return append(document, '\n'), nil
+}
+
+// plainOperation describes what stands beside the table.
+func plainOperation(path, summary string) object {
+	id, media := strings.Trim(path, "/"), "application/json"
+	switch path {
+	case openAPIPath:
+		id = "openapi"
+	case "/metrics":
+		media = "text/plain"
+	}
+	return object{
+		"operationId": id, "summary": summary,
+		"responses": object{"200": object{"description": "OK", "content": object{media: object{}}}, "default": problemResponse()},
+	}
+}
+
+func problemResponse() object {
+	return object{"description": "A problem", "content": object{problemType: object{"schema": reference("Problem")}}}
+}
+
+func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }
+
+type documentBuilder struct{ components object }
+
+func (b *documentBuilder) operation(o *Operation) (object, error) {
+	if _, err := b.schema(reflect.TypeFor[Problem]()); err != nil {
+		return nil, err
+	}
+	answer, err := b.schema(o.Answer)
+	if err != nil {
+		return nil, err
+	}
+	content := object{"application/json": object{"schema": answer}}
+	if o.stream != nil {
+		text := object{"schema": object{"type": "string"}}
+		content["text/event-stream"], content["application/x-ndjson"] = text, text
+	}
+	responses := object{"default": problemResponse()}
+	for _, status := range o.Statuses {
+		responses[strconv.Itoa(status)] = object{"description": http.StatusText(status), "content": content}
+	}
+	described := object{"operationId": o.ID, "summary": o.Summary, "x-pawl-role": o.Role, "responses": responses}
+	if err := b.request(o, described); err != nil {
+		return nil, err
+	}
+	return described, nil
+}
+
+func (b *documentBuilder) request(o *Operation, described object) error {
+	parameters, properties, required := []any{}, object{}, []string{}
+	for _, f := range o.request.fields {
+		schema, err := b.schema(f.typ)
+		if err != nil {
+			return err
+		}
+		where := "query"
+		switch f.in {
+		case inBody:
+			if f.doc != "" {
+				schema = object{"allOf": []any{schema}, "description": f.doc}
+			}
+			properties[f.name] = schema
+			if f.required {
+				required = append(required, f.name)
+			}
+			continue
+		case inPath:
+			where = "path"
+		case inQuery:
+		}
+		parameters = append(parameters, object{"name": f.name, "in": where, "required": f.required, "schema": schema, "description": f.doc})
+	}
+	if len(parameters) > 0 {
+		described["parameters"] = parameters
+	}
+	if len(properties) == 0 {
+		return nil
+	}
+	schema := object{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	if o.ingress {
+		event, err := b.schema(reflect.TypeFor[pushedEvent]())
+		if err != nil {
+			return err
+		}
+		schema = object{"oneOf": []any{event, object{"type": "array", "items": event}}}
+	}
+	described["requestBody"] = object{"required": len(required) > 0, "content": object{"application/json": object{"schema": schema}}}
+	return nil
+}
+
+// schema describes the type, a named struct by reference to a component.
+func (b *documentBuilder) schema(t reflect.Type) (any, error) {
+	switch {
+	case t == reflect.TypeFor[oneOrMany]():
+		result, err := b.schema(reflect.TypeFor[decide.PushResult]())
+		return object{"oneOf": []any{result, object{"type": "array", "items": result}}}, err
+	case t == reflect.TypeFor[eventlog.Record]():
+		return b.component("Transition", reflect.TypeFor[transitionDocument](), nil)
+	case t.Kind() == reflect.Slice && t != reflect.TypeFor[json.RawMessage]() && t != reflect.TypeFor[rawJSON]():
+		items, err := b.schema(t.Elem())
+		return object{"type": "array", "items": items}, err
+	case t.Kind() != reflect.Struct || t.Name() == "":
+		return inlineSchema(t)
+	}
+	if items, ok := t.FieldByName("Items"); ok && strings.HasPrefix(t.Name(), "Page[") {
+		item, err := b.schema(items.Type.Elem())
+		if err != nil {
+			return nil, err
+		}
+		name := exportedName(items.Type.Elem()) + "Page"
+		return b.component(name, t, object{
+			"type": "object", "required": []string{"items", "next"}, "additionalProperties": false,
+			"properties": object{
+				"items": object{"type": "array", "items": item},
+				"next":  object{"type": []string{"string", "null"}, "description": "the cursor of the next page, null on the last"},
+			},
+		})
+	}
+	return b.component(exportedName(t), t, nil)
+}
+
+func (b *documentBuilder) component(name string, t reflect.Type, schema any) (any, error) {
+	if _, known := b.components[name]; !known {
+		if schema == nil {
+			var err error
+			if schema, err = inlineSchema(t); err != nil {
+				return nil, err
+			}
+		}
+		b.components[name] = schema
+	}
+	return reference(name), nil
+}
+
+// exportedName names a type's component: connectorView is a Connector.
+func exportedName(t reflect.Type) string {
+	name := strings.TrimSuffix(t.Name(), "View")
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// inlineSchema describes the type without references.
+func inlineSchema(t reflect.Type) (*jsonschema.Schema, error) {
+	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: knownSchemas})
+	if err != nil {
+		return nil, err
+	}
+	settle(schema)
+	return schema, nil
+}
+
+// settle corrects what Go types cannot say: lists are never null here, and an enumeration that may
+// be null lists null.
+func settle(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Equal(s.Types, []string{"null", "array"}) {
+		s.Type, s.Types = "array", nil
+	}
+	if slices.Contains(s.Types, "null") && len(s.Enum) > 0 {
+		s.Enum = append(slices.Clone(s.Enum), nil)
+	}
+	for _, property := range s.Properties {
+		settle(property)
+	}
+	settle(s.Items)
+	settle(s.AdditionalProperties)
+}
+
+func (s *Server) serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.openapi)
+}

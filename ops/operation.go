@@ -1,0 +1,131 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Role says what an operation needs: reading, or changing something.
+type Role string
+
+// The roles.
+const (
+	Read    Role = "read"
+	Operate Role = "operate"
+)
+
+// Operation is one row of the table: everything an interface needs to offer it.
+type Operation struct {
+	// ID is the OpenAPI operationId and the last token of the NATS subject.
+	ID string
+	// Method and Path are a net/http pattern; each {name} is one percent-encoded segment.
+	Method, Path string
+	Role         Role
+	Summary      string
+	// Statuses are the success statuses; the first one is the usual one. Refusals are problems.
+	Statuses []int
+	// Answer is the type of the answer's JSON.
+	Answer reflect.Type
+	// Slow operations read history at length and have no time limit of the server's own.
+	Slow bool
+
+	request *binding
+	do      func(context.Context, *Call, any) (int, any, error)
+	// stream is set for an operation that writes its own HTTP answer; it has no other form.
+	stream func(http.ResponseWriter, *http.Request, *Call, any) error
+	// ingress operations take their body as it is: the path for many small events.
+	ingress bool
+}
+
+// Call is one call of an operation, whatever interface it came through.
+type Call struct {
+	// Actor is recorded with what the call changes (O10).
+	Actor  eventlog.Actor
+	server *Server
+}
+
+// Params lists the names of the operation's path, query and body fields.
+func (o *Operation) Params() (path, query, body []string) {
+	for _, f := range o.request.fields {
+		switch f.in {
+		case inPath:
+			path = append(path, f.name)
+		case inQuery:
+			query = append(query, f.name)
+		case inBody:
+			body = append(body, f.name)
+		}
+	}
+	return path, query, body
+}
+
+// operation starts a row: "METHOD /path".
+func operation(id, route string, role Role, summary string) Operation {
+	method, path, ok := strings.Cut(route, " ")
+	if !ok {
+		panic("operation " + id + ": route " + route)
+	}
+	return Operation{ID: id, Method: method, Path: path, Role: role, Summary: summary, Statuses: []int{http.StatusOK}}
+}
+
+func (o Operation) answering(statuses ...int) Operation {
+	o.Statuses = statuses
+	return o
+}
+
+func (o Operation) slow() Operation {
+	o.Slow = true
+	return o
+}
+
+// define completes a row with its function; the request's fields say where they stand in HTTP.
+func define[Request, Answer any](o Operation, do func(context.Context, *Call, *Request) (Answer, error)) Operation {
+	return defineStatus(o, func(ctx context.Context, c *Call, r *Request) (int, Answer, error) {
+		answer, err := do(ctx, c, r)
+		return o.Statuses[0], answer, err
+	})
+}
+
+func defineStatus[Request, Answer any](o Operation, do func(context.Context, *Call, *Request) (int, Answer, error)) Operation {
+	o.request = bindingOf(reflect.TypeFor[Request](), o.Path)
+	o.Answer = reflect.TypeFor[Answer]()
+	o.do = func(ctx context.Context, c *Call, request any) (int, any, error) {
+		status, answer, err := do(ctx, c, request.(*Request))
+		return status, answer, err
+	}
+	return o
+}
+
+// table is the one list of operations, in the order of the documentation.
+var table = func() []Operation {
+	var all []Operation
+	for _, part := range [][]Operation{workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable, evidenceTable, connectorTable, clockTable, logTable} {
+		all = append(all, part...)
+	}
+	seen := map[string]bool{}
+	for _, o := range all {
+		if seen[o.ID] {
+			panic(fmt.Sprintf("operation %s is in the table twice", o.ID))
+		}
+		seen[o.ID] = true
+	}
+	return all
+}()
+
+// Operations returns the table.
+func Operations() []Operation { return append([]Operation(nil), table...) }
+
+// Lookup returns the operation with the id.
+func Lookup(id string) (Operation, bool) {
+	for _, o := range table {
+		if o.ID == id {
+			return o, true
+		}
+	}
+	return Operation{}, false
+}

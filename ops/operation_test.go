@@ -1,0 +1,324 @@
+package ops
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// TestEveryOperation calls each operation of the table once with success, over HTTP, and holds every
+// answer against the OpenAPI document.
+func TestEveryOperation(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	b := setup(t, manualClock(start), runLog(), calls())
+	schemas := newSchemas(t, b.server.openapi)
+	called := map[string]bool{}
+	call := func(id string, want int, params map[string]any) map[string]any {
+		t.Helper()
+		var answer json.RawMessage
+		status, err := b.client.DoStatus(t.Context(), id, params, &answer)
+		if err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		if status != want {
+			t.Errorf("%s answered %d, want %d", id, status, want)
+		}
+		o, _ := Lookup(id)
+		schemas.validate(&o, strconv.Itoa(status), "application/json", answer)
+		called[id] = true
+		if answer[0] == '[' {
+			return nil
+		}
+		return mustJSON(t, answer)
+	}
+	with := func(pairs ...any) map[string]any {
+		m := map[string]any{"workflow": "shop"}
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i].(string)] = pairs[i+1]
+		}
+		return m
+	}
+
+	source := orders("shop", "fire")
+	if v := call("validateScript", 200, map[string]any{"source": source, "filename": "shop.ts"}); v["ok"] != true || v["workflow"] != "shop" {
+		t.Errorf("validate: %v", v)
+	}
+	if v := call("validateScript", 200, map[string]any{"source": "export default 1"}); v["ok"] != false || len(v["problems"].([]any)) == 0 {
+		t.Errorf("validate of a bad script: %v", v)
+	}
+	deployed := call("deployWorkflow", 201, map[string]any{"source": source, "filename": "shop.ts"})
+	if deployed["name"] != "shop" || deployed["version"] != "1.0" || len(deployed["warnings"].([]any)) != 0 || deployed["asks"].([]any)[0] != "world.fire" {
+		t.Errorf("deploy: %v", deployed)
+	}
+	b.engine.Rest("shop")
+	if again := call("deployWorkflow", 200, map[string]any{"source": source, "filename": "shop.ts", "expectedVersion": "1.0"}); again["version"] != "1.0" {
+		t.Errorf("deploy of the same: %v", again)
+	}
+	if v := call("listWorkflows", 200, map[string]any{"status": "active"}); len(v["items"].([]any)) != 1 {
+		t.Errorf("workflows: %v", v)
+	}
+	call("getWorkflow", 200, with())
+	if v := call("getSource", 200, with("version", "1.0")); v["source"] != source || v["deployedBy"].(map[string]any)["name"] != "ann" {
+		t.Errorf("source: %v", v)
+	}
+	if v := call("getGrants", 200, with()); v["operations"].([]any)[0].(map[string]any)["grant"] != "ask" {
+		t.Errorf("grants: %v", v)
+	}
+	if v := call("explainWorkflow", 200, with()); v["moving"] != false || v["reason"] != "scheduled" || v["subject"] != "poll" {
+		t.Errorf("why: %v", v)
+	}
+
+	// One order is approved, one rejected, and of one nobody knows.
+	pushed := call("pushEvents", 200, with("topic", "order.in", "events", map[string]any{"messageId": "a/1", "title": "A"}))
+	if pushed["messageId"] != "a/1" || pushed["result"] != "created" || pushed["status"] != "pending" {
+		t.Errorf("push: %v", pushed)
+	}
+	b.engine.Rest("shop")
+	approve := b.only("shop")
+	m := call("getMutation", 200, map[string]any{"mutation": approve})
+	if m["status"] != "awaiting_approval" {
+		t.Fatalf("mutation: %v", m)
+	}
+	call("approveMutation", 200, map[string]any{"mutation": approve, "paramsHash": m["paramsHash"]})
+	b.engine.Rest("shop")
+	b.push("shop", "b")
+	b.engine.Rest("shop")
+	items := call("listWorkflowMutations", 200, with("order", "desc"))["items"].([]any)
+	rejected := items[0].(map[string]any)["id"].(string)
+	if v := call("rejectMutation", 200, map[string]any{"mutation": rejected}); v["resolvedBy"] != "user_reject" {
+		t.Errorf("reject: %v", v)
+	}
+	b.engine.Rest("shop")
+	if v := call("setGrants", 200, with("grants", map[string]any{"world.fire": "allow"})); v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
+		t.Errorf("set grants: %v", v)
+	}
+	b.uncertain()
+	b.push("shop", "c")
+	b.engine.Rest("shop")
+	if v := call("explainWorkflow", 200, with()); v["reason"] != "indeterminate" {
+		t.Errorf("why: %v", v)
+	}
+	items = call("listMutations", 200, map[string]any{"status": "indeterminate"})["items"].([]any)
+	unknown := items[0].(map[string]any)["id"].(string)
+	if v := call("resolveMutation", 200, map[string]any{"mutation": unknown, "resolution": "skip"}); v["resolvedBy"] != "user_skip" {
+		t.Errorf("resolve: %v", v)
+	}
+	b.engine.Rest("shop")
+
+	for _, kind := range []string{"Runs", "Events", "Jobs", "Mutations", "Inputs", "Sessions"} {
+		one := call("listWorkflow"+kind, 200, with())["items"].([]any)
+		all := call("list"+kind, 200, nil)["items"].([]any)
+		if len(one) < 3 || len(one) != len(all) {
+			t.Errorf("%s: %d of the workflow, %d across workflows", kind, len(one), len(all))
+		}
+		first := all[0].(map[string]any)
+		if kind == "Runs" {
+			call("getRun", 200, with("run", first["id"]))
+		}
+		if first["workflow"] != "shop" {
+			t.Errorf("%s across workflows do not name theirs: %v", kind, first)
+		}
+	}
+	event := call("getEvent", 200, with("topic", "order.in", "messageId", "a/1"))
+	if event["status"] != "consumed" || event["payload"] != nil {
+		t.Errorf("event: %v", event)
+	}
+	if job := call("getJob", 200, with("topic", "order.in", "messageId", "b")); job["state"] != "cancelled" || job["consumer"] != "send" {
+		t.Errorf("job: %v", job)
+	}
+	if v := call("listWorkflowHandlers", 200, with()); len(v["items"].([]any)) != 2 {
+		t.Errorf("handlers: %v", v)
+	}
+	if v := call("explainAll", 200, nil); len(v["items"].([]any)) != 1 {
+		t.Errorf("why of all: %v", v)
+	}
+	now := call("getState", 200, with())["workflow"].(map[string]any)
+	first := call("getState", 200, with("at", 1))
+	if first["workflow"].(map[string]any)["version"] != "1.0" || len(first["events"].([]any)) != 0 || now["name"] != "shop" {
+		t.Errorf("state at 1: %v", first)
+	}
+	if v := call("listConnectors", 200, nil); len(v["items"].([]any)) != 1 {
+		t.Errorf("connectors: %v", v)
+	}
+	if v := call("getWorkers", 200, nil); v["sandbox"] != "full" || len(v["workers"].([]any)) != 1 {
+		t.Errorf("workers: %v", v)
+	}
+	if v := call("getDiagnostics", 200, nil); v["log"].(map[string]any)["ok"] != true || len(v["orphanedReservations"].([]any)) != 0 {
+		t.Errorf("diagnostics: %v", v)
+	}
+	if v := call("verifyLog", 200, nil); v["ok"] != true || v["workflows"] != 1.0 || v["transitions"] != float64(b.last()) {
+		t.Errorf("verify: %v", v)
+	}
+	callEvents(t, b, call)
+	callRepair(t, b, call)
+	before := b.last()
+	if v := call("advanceClock", 200, map[string]any{"by": "90m"}); v["now"] != "2026-03-01T09:30:00Z" {
+		t.Errorf("clock: %v", v)
+	}
+	if b.last() == before {
+		t.Error("the hourly producer did not run within 90 minutes")
+	}
+	before = b.last()
+	call("runWorkflow", 200, with())
+	b.engine.Rest("shop")
+	if b.last() == before {
+		t.Error("run-now left no trace")
+	}
+	if v := call("pauseWorkflow", 200, with()); v["userPaused"] != true || v["status"] != "paused" {
+		t.Errorf("pause: %v", v)
+	}
+	if v := call("resumeWorkflow", 200, with()); v["userPaused"] != false {
+		t.Errorf("resume: %v", v)
+	}
+	if v := call("archiveWorkflow", 200, with()); v["status"] != "archived" {
+		t.Errorf("archive: %v", v)
+	}
+	call("readLog", 200, map[string]any{"workflow": "shop", "from": "2", "limit": 3})
+
+	for _, o := range Operations() {
+		if !called[o.ID] {
+			t.Errorf("operation %s was not called", o.ID)
+		}
+	}
+	// The log names the actor of what ann did (O10).
+	for record, err := range b.bench.Log.ReadWorkflow(t.Context(), "shop", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if record.Kind == "workflow.archived" && record.Actor != (eventlog.Actor{Kind: "user", Name: "ann"}) {
+			t.Errorf("archived by %+v", record.Actor)
+		}
+	}
+}
+
+// TestOpenAPI holds the document against the routes.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	res, body := b.request("GET", "/v1/openapi.json", "")
+	if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+		t.Fatalf("%d %s", res.StatusCode, res.Header)
+	}
+	document := mustJSON(t, body)
+	if document["openapi"] != "3.1.0" {
+		t.Errorf("openapi %v", document["openapi"])
+	}
+	paths := document["paths"].(map[string]any)
+	var ids []string
+	for path, methods := range paths {
+		for method, described := range methods.(map[string]any) {
+			d := described.(map[string]any)
+			id := d["operationId"].(string)
+			ids = append(ids, id)
+			// Every documented route is there: it is not an unknown path.
+			res, _ := b.request(strings.ToUpper(method), strings.NewReplacer("{", "", "}", "").Replace(path), "")
+			if res.StatusCode == http.StatusMethodNotAllowed || res.StatusCode == 404 && !strings.Contains(path, "{") {
+				t.Errorf("%s %s is documented and answers %d", method, path, res.StatusCode)
+			}
+			if o, ok := Lookup(id); ok && (o.Path != path || !strings.EqualFold(o.Method, method)) {
+				t.Errorf("%s is documented as %s %s", id, method, path)
+			}
+			for _, p := range listOf(d["parameters"]) {
+				if p.(map[string]any)["in"] == "path" && !strings.Contains(path, "{"+p.(map[string]any)["name"].(string)+"}") {
+					t.Errorf("%s: parameter %v", id, p)
+				}
+			}
+		}
+	}
+	for _, o := range Operations() {
+		if !slices.Contains(ids, o.ID) {
+			t.Errorf("operation %s is not documented", o.ID)
+		}
+		if path, _, _ := o.Params(); len(path) != strings.Count(o.Path, "{") {
+			t.Errorf("operation %s binds %v", o.ID, path)
+		}
+	}
+	slices.Sort(ids)
+	if len(slices.Compact(slices.Clone(ids))) != len(ids) {
+		t.Errorf("operation ids are not unique: %v", ids)
+	}
+}
+
+// TestFieldNames pins the names that are part of the interface.
+func TestFieldNames(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.push("shop", "a")
+	b.engine.Rest("shop")
+	for id, want := range map[string]string{
+		"getWorkflow":           "blocked maintenance name pendingRetryRun repair revision status userPaused version",
+		"listWorkflowRuns":      "endedAt error handler handlerType id mutation mutationOutcome phase prepareResult retryOf session startedAt status version workflow",
+		"listWorkflowEvents":    "causedBy createdBy messageId payload reservedBy status title topic",
+		"listWorkflowJobs":      "attempts consumer finalizedAt maxAttempts messageId scheduledAt state topic",
+		"listWorkflowMutations": "connector error id operation params paramsHash reconcileAttempts resolvedBy result run settledAt startedAt status uiTitle workflow",
+		"listWorkflowInputs":    "externalId id outputs source status title type",
+		"listWorkflowSessions":  "endedAt id result runs startedAt",
+		"listWorkflowHandlers":  "name nextRunAt type wakeAt",
+		"getDiagnostics":        "contradictions log orphanedReservations stopped",
+	} {
+		var answer map[string]any
+		params := map[string]any{"workflow": "shop"}
+		if id == "getDiagnostics" {
+			params = nil
+		}
+		b.do(id, params, &answer)
+		if items, ok := answer["items"].([]any); ok {
+			if got := keys(answer); !slices.Equal(got, []string{"items", "next"}) {
+				t.Errorf("%s answers %v", id, got)
+			}
+			answer = items[len(items)-1].(map[string]any)
+			if id == "listWorkflowHandlers" {
+				answer = items[1].(map[string]any) // never saved: no state
+			}
+		}
+		if got := strings.Join(keys(answer), " "); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", id, got, want)
+		}
+	}
+}
+
+// TestPaging walks a list in both orders while it grows.
+func TestPaging(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
+	b.push("shop", "a", "b", "c", "d", "e")
+	walk := func(order string) string {
+		var seen []string
+		params := map[string]any{"workflow": "shop", "limit": 2, "order": order}
+		for n := 0; ; n++ {
+			var page readmodel.Page[readmodel.Event]
+			b.do("listWorkflowEvents", params, &page)
+			for _, e := range page.Items {
+				seen = append(seen, string(e.MessageID))
+			}
+			if page.Next == nil {
+				return strings.Join(seen, "")
+			}
+			params["cursor"] = *page.Next
+			b.push("shop", order+strconv.Itoa(n)) // arrives between two pages
+		}
+	}
+	if got := walk("desc"); got != "edcba" {
+		t.Errorf("newest first: %s", got)
+	}
+	// What arrived meanwhile comes at the end, and nothing twice.
+	if got := walk("asc"); !strings.HasPrefix(got, "abcdedesc0desc1asc0asc1") || strings.Count(got, "asc0") != 1 {
+		t.Errorf("oldest first: %s", got)
+	}
+	var found readmodel.Page[readmodel.Event]
+	b.do("listEvents", map[string]any{"q": "oRdEr C", "topic": "order.in", "status": "pending"}, &found)
+	if len(found.Items) != 1 || found.Items[0].MessageID != "c" {
+		t.Errorf("found %+v", found.Items)
+	}
+}

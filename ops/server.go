@@ -1,0 +1,226 @@
+package ops
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Config of a Server. Engine, Reader, Log and Connectors are required.
+type Config struct {
+	Engine *engine.Engine
+	// Reader answers lists and views; its Flush is the engine's.
+	Reader *readmodel.Reader
+	Log    eventlog.Log
+	// Connectors says which operations there are now.
+	Connectors deploy.Catalog
+	// Calls performs the calls of operation callConnector; without it there is nothing to call.
+	Calls Calls
+	// RunLog is read for a run's log and evidence; nil means that this engine keeps no run log.
+	RunLog RunLog
+	// Workers reports on the processes that run scripts; nil means that there are none.
+	Workers func() sandbox.PoolReport
+	// Version of this program, as `pawl version` prints it.
+	Version string
+	// Installation names the log this engine belongs to.
+	Installation string
+	// Token, when set, is asked of every caller over HTTP but for health. TokenName is the actor
+	// that its transitions name; empty means "token".
+	Token     string
+	TokenName string
+	// TLS, when set, is used by Serve. CheckListen says when it is needed.
+	TLS *tls.Config
+	// LogProblems reports what is wrong with the log as a whole, for diagnostics; nil means nothing
+	// is known but what the engine found.
+	LogProblems func() []string
+	// Now is the engine's clock; time.Now when nil.
+	Now func() time.Time
+	// Timeout bounds an operation that records or looks something up, also the wait for a starting
+	// engine; 0 means 10 s. When it ends first the answer is 503.
+	Timeout time.Duration
+	// ShutdownTimeout is how long Serve waits for open requests; 0 means 10 s.
+	ShutdownTimeout time.Duration
+	// KeepAlive is the time between comments on a silent log stream; 0 means 15 s.
+	KeepAlive time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c *Config) validate() error {
+	if c.Engine == nil || c.Reader == nil || c.Reader.Store == nil || c.Log == nil || c.Connectors == nil {
+		return errors.New("ops: Engine, Reader, Log and Connectors are required")
+	}
+	if c.TokenName == "" {
+		c.TokenName = "token"
+	}
+	if err := checkActor(c.TokenName); err != nil {
+		return fmt.Errorf("ops: token name: %w", err)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 10 * time.Second
+	}
+	if c.ShutdownTimeout == 0 {
+		c.ShutdownTimeout = 10 * time.Second
+	}
+	if c.KeepAlive == 0 {
+		c.KeepAlive = 15 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return nil
+}
+
+// Server offers the table of operations. Its methods are safe for concurrent use.
+type Server struct {
+	cfg     Config
+	origins *http.CrossOriginProtection
+	metrics *metrics
+	openapi []byte
+	handler http.Handler
+	// life ends when the server stops: log streams end with it.
+	life    context.Context
+	endLife context.CancelFunc
+}
+
+// New checks the configuration and builds the routes and the OpenAPI document.
+func New(cfg Config) (*Server, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, origins: http.NewCrossOriginProtection()}
+	s.life, s.endLife = context.WithCancel(context.Background())
+	s.metrics = newMetrics(s)
+	document, err := OpenAPI(cfg.Version)
+	if err != nil {
+		return nil, err
+	}
+	s.openapi = document
+	s.handler = s.routes()
+	return s, nil
+}
+
+// Handler returns the HTTP interface. Used without Serve, it answers like one on loopback.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Close ends the log streams. Serve does it by itself.
+func (s *Server) Close() { s.endLife() }
+
+// Serve answers on the listener until ctx ends. Then log streams end, open requests are finished
+// (at most ShutdownTimeout) and it returns nil.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	server := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
+		BaseContext:       func(ln net.Listener) context.Context { return exposed(context.Background(), ln.Addr()) },
+	}
+	served := make(chan error, 1)
+	go func() {
+		if s.cfg.TLS != nil {
+			server.TLSConfig = s.cfg.TLS.Clone()
+			served <- server.ServeTLS(ln, "", "")
+			return
+		}
+		served <- server.Serve(ln)
+	}()
+	select {
+	case err := <-served:
+		s.endLife()
+		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.endLife()
+	timeout, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.ShutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(timeout); err != nil {
+		s.cfg.Logger.Warn("open requests were cut off at shutdown", "after", s.cfg.ShutdownTimeout)
+		_ = server.Close() // its error is about connections that are being dropped
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
+	}
+	return nil
+}
+
+// Dispatch carries out an operation given as one JSON object of its path, query and body fields. It
+// returns the status and the answer's JSON, or the problem. The NATS service uses it.
+func (s *Server) Dispatch(ctx context.Context, id string, actor eventlog.Actor, request []byte) (int, []byte, *Problem) {
+	o, ok := Lookup(id)
+	if !ok || o.do == nil {
+		return 0, nil, problemf(http.StatusNotFound, "operation.unknown", "there is no operation %q here", clip(id))
+	}
+	parsed, err := o.request.fromObject(request)
+	if err != nil {
+		return 0, nil, problemOf(err)
+	}
+	status, answer, err := s.call(ctx, &o, actor, parsed)
+	if err != nil {
+		return 0, nil, s.fault(o.ID, err)
+	}
+	body, err := encodeAnswer(answer)
+	if err != nil {
+		return 0, nil, s.fault(o.ID, err)
+	}
+	return status, body, nil
+}
+
+// call runs the operation within its time.
+func (s *Server) call(ctx context.Context, o *Operation, actor eventlog.Actor, request any) (status int, answer any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicked(r)
+		}
+	}()
+	if !o.Slow {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)
+		defer cancel()
+	}
+	if err := s.started(ctx); err != nil {
+		return 0, nil, err
+	}
+	return o.do(ctx, &Call{Actor: actor, server: s}, request)
+}
+
+// started waits for an engine that is still replaying its log.
+func (s *Server) started(ctx context.Context) error {
+	select {
+	case <-s.cfg.Engine.Ready():
+		return nil
+	default:
+	}
+	timeout, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	select {
+	case <-s.cfg.Engine.Ready():
+		return nil
+	case <-timeout.Done():
+		return problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log").hint("ask again in a moment; /readyz says when it is ready")
+	}
+}
+
+// fault turns an error into its problem and logs what a person must look into.
+func (s *Server) fault(id string, err error) *Problem {
+	p := problemOf(err)
+	if p.Status == http.StatusInternalServerError {
+		s.cfg.Logger.Error("an operation failed", "operation", id, "error", err)
+	}
+	return p
+}

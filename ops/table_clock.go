@@ -1,0 +1,35 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+type (
+	advanceRequest struct {
+		By string `json:"by" jsonschema:"how far, as in 90s, 5m or 24h; 0s only waits until everything has come to rest"`
+	}
+	advanceAnswer struct {
+		Now eventlog.Instant `json:"now" jsonschema:"the clock's new time"`
+	}
+)
+
+var clockTable = []Operation{
+	define(operation("advanceClock", "POST /v1/clock/advance", Operate, "Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
+}
+
+func advanceClock(ctx context.Context, c *Call, r *advanceRequest) (advanceAnswer, error) {
+	by, err := time.ParseDuration(r.By)
+	if err != nil || by < 0 {
+		return advanceAnswer{}, problemf(http.StatusUnprocessableEntity, "clock.invalid", "by is %q; it must be a duration of 0s or more: a clock never goes back", clip(r.By)).
+			hint("write e.g. 90s, 5m or 24h")
+	}
+	now, err := c.server.cfg.Engine.Advance(ctx, by)
+	if err != nil {
+		return advanceAnswer{}, err
+	}
+	return advanceAnswer{Now: eventlog.At(now)}, nil
+}

@@ -1,0 +1,165 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/runlog"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// RunLog keeps what runs have written; *runlog.Stream is one.
+type RunLog interface {
+	Read(ctx context.Context, workflow eventlog.WorkflowName, run eventlog.RunID) ([]runlog.Line, error)
+}
+
+type (
+	runLogsRequest struct {
+		runRequest
+		All bool `json:"all,omitempty" in:"query" jsonschema:"also the engine's own lines: level call for connector reads, level inputs for what a failed handler was given"`
+	}
+	// Evidence is everything that is known about a run for whoever repairs its script, a person or
+	// a language model.
+	evidenceAnswer struct {
+		Workflow    eventlog.WorkflowName `json:"workflow"`
+		Version     eventlog.Version      `json:"version" jsonschema:"the version that the run ran"`
+		Filename    string                `json:"filename"`
+		Source      string                `json:"source" jsonschema:"the script of that version"`
+		Handler     eventlog.Handler      `json:"handler"`
+		Run         readmodel.Run         `json:"run"`
+		Error       *evidenceError        `json:"error"`
+		Inputs      rawJSON               `json:"inputs" jsonschema:"what the failed handler was given: phase, and of state, prepared, mutationResult and pending what there was; null when it did not fail or the run log has dropped it"`
+		Calls       []runlog.Line         `json:"calls" jsonschema:"its connector reads, with parameters and answers"`
+		Logs        []runlog.Line         `json:"logs" jsonschema:"what the script has logged"`
+		Attempts    []evidenceAttempt     `json:"attempts" jsonschema:"earlier failed runs of the same handler, the newest first, at most 5"`
+		Maintenance *evidenceMaintenance  `json:"maintenance" jsonschema:"the repair that is asked for, null when none is"`
+	}
+	evidenceError struct {
+		Class   eventlog.Class `json:"class"`
+		Code    string         `json:"code"`
+		Message string         `json:"message"`
+		Line    *int           `json:"line"`
+		Text    *string        `json:"text" jsonschema:"the source's text at line, null when the line is not known"`
+	}
+	evidenceAttempt struct {
+		ID      eventlog.RunID     `json:"id"`
+		Version eventlog.Version   `json:"version"`
+		Error   *readmodel.Failure `json:"error"`
+	}
+	evidenceMaintenance struct {
+		Attempt     int              `json:"attempt" jsonschema:"the failures in a row so far"`
+		RequestedAt eventlog.Instant `json:"requestedAt"`
+		Budget      int              `json:"budget" jsonschema:"the failure that ends the repairs and holds the workflow"`
+	}
+)
+
+var evidenceTable = []Operation{
+	define(operation("getRunLogs", "GET /v1/workflows/{workflow}/runs/{run}/logs", Read, "Read what a run has logged, as far as it is kept"), getRunLogs),
+	define(operation("getEvidence", "GET /v1/workflows/{workflow}/runs/{run}/evidence", Read, "Gather all that a repair of the run's script may need"), getEvidence),
+}
+
+func getRunLogs(ctx context.Context, c *Call, r *runLogsRequest) (readmodel.Page[runlog.Line], error) {
+	page := readmodel.Page[runlog.Line]{Items: []runlog.Line{}}
+	if _, err := c.server.cfg.Reader.Run(ctx, r.Workflow, r.Run); err != nil {
+		return page, err
+	}
+	lines, err := c.server.runLines(ctx, r.Workflow, r.Run)
+	for _, line := range lines {
+		if r.All || line.Level != engine.LevelCall && line.Level != engine.LevelInputs {
+			page.Items = append(page.Items, line)
+		}
+	}
+	return page, err
+}
+
+func (s *Server) runLines(ctx context.Context, w eventlog.WorkflowName, run eventlog.RunID) ([]runlog.Line, error) {
+	if s.cfg.RunLog == nil {
+		return nil, nil
+	}
+	return s.cfg.RunLog.Read(ctx, w, run)
+}
+
+func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, error) {
+	s := c.server
+	run, err := s.cfg.Reader.Run(ctx, r.Workflow, r.Run)
+	if err != nil {
+		return evidenceAnswer{}, err
+	}
+	script, err := s.cfg.Reader.Script(ctx, r.Workflow, run.Version)
+	if err != nil {
+		return evidenceAnswer{}, err
+	}
+	e := evidenceAnswer{
+		Workflow: r.Workflow, Version: run.Version, Filename: script.Filename, Source: script.Source, Handler: run.Handler, Run: run,
+		Calls: []runlog.Line{}, Logs: []runlog.Line{}, Error: evidenceOf(run.Error, script.Source),
+	}
+	lines, err := s.runLines(ctx, r.Workflow, r.Run)
+	if err != nil {
+		return e, err
+	}
+	for _, line := range lines {
+		switch {
+		case line.Level == engine.LevelCall:
+			e.Calls = append(e.Calls, line)
+		case line.Level != engine.LevelInputs:
+			e.Logs = append(e.Logs, line)
+		case json.Valid([]byte(line.Text)): // the last handler that failed is the one that ended the run
+			e.Inputs = rawJSON(line.Text)
+		}
+	}
+	if e.Attempts, err = s.failedBefore(ctx, run); err != nil {
+		return e, err
+	}
+	state, err := s.state(r.Workflow)
+	if m := state.Maintenance; err == nil && m != nil {
+		e.Maintenance = &evidenceMaintenance{Attempt: state.RepairFailures, RequestedAt: m.Since, Budget: s.cfg.Engine.Policies().Repair.Budget}
+	}
+	return e, err
+}
+
+func evidenceOf(f *readmodel.Failure, source string) *evidenceError {
+	if f == nil {
+		return nil
+	}
+	e := &evidenceError{Class: f.Class, Code: f.Code, Message: f.Message, Line: f.Line}
+	if f.Line == nil {
+		return e
+	}
+	number := 0
+	for text := range strings.Lines(source) {
+		if number++; number == *f.Line {
+			text = strings.TrimSpace(text)
+			e.Text = &text
+		}
+	}
+	return e
+}
+
+const (
+	// mostAttempts is how many earlier failures are shown, attemptsWithin among how many runs of
+	// the handler they are looked for: evidence must not cost more as history grows.
+	mostAttempts   = 5
+	attemptsWithin = readmodel.MaxLimit
+)
+
+// failedBefore lists the failed runs of the same handler before this one, the newest first.
+func (s *Server) failedBefore(ctx context.Context, run readmodel.Run) ([]evidenceAttempt, error) {
+	attempts := []evidenceAttempt{}
+	page, err := s.cfg.Reader.Runs(ctx, readmodel.ListOptions{Workflow: run.Workflow, Handler: string(run.Handler), Desc: true, Limit: attemptsWithin})
+	if err != nil {
+		return nil, err
+	}
+	before := false
+	for _, other := range page.Items {
+		switch {
+		case other.ID == run.ID:
+			before = true
+		case before && other.Error != nil && len(attempts) < mostAttempts:
+			attempts = append(attempts, evidenceAttempt{ID: other.ID, Version: other.Version, Error: other.Error})
+		}
+	}
+	return attempts, nil
+}

@@ -1,0 +1,106 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+type (
+	// pushRequest is a push as one object: over NATS by the operation's own subject, in the client,
+	// and in the OpenAPI document's path.
+	pushRequest struct {
+		inWorkflow
+		Topic  eventlog.Topic  `json:"topic" in:"path" jsonschema:"the topic's name"`
+		Events json.RawMessage `json:"events" jsonschema:"one event or an array of events"`
+	}
+	// pushedEvent is what the body holds, for the OpenAPI document.
+	pushedEvent struct {
+		MessageID eventlog.MessageID `json:"messageId" jsonschema:"1 to 512 bytes; a known one updates its event"`
+		Title     string             `json:"title" jsonschema:"one line for people"`
+		Payload   rawJSON            `json:"payload,omitempty" jsonschema:"any JSON; null when left out"`
+	}
+)
+
+// oneOrMany is the answer to a push: an object for an object, an array for an array.
+type oneOrMany struct{}
+
+var ingressTable = []Operation{func() Operation {
+	o := operation("pushEvents", "POST /v1/workflows/{workflow}/topics/{topic}/events", Operate, "Bring events in from outside; answers once they are durable")
+	o = define(o, func(ctx context.Context, c *Call, r *pushRequest) (json.RawMessage, error) {
+		return c.server.pushEvents(ctx, c.Actor, r.Workflow, r.Topic, r.Events)
+	})
+	o.Answer = reflect.TypeFor[oneOrMany]()
+	o.ingress = true
+	return o
+}()}
+
+// push is the HTTP side: the body is the events themselves, and nothing is parsed twice.
+func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, actor eventlog.Actor, body []byte, count func(int)) *Problem {
+	if r.URL.RawQuery != "" {
+		return malformed("query.unknown", "this operation has no query parameters")
+	}
+	answer, p := s.ingress(r.Context(), o.ID, actor, eventlog.WorkflowName(r.PathValue("workflow")), eventlog.Topic(r.PathValue("topic")), body)
+	if p != nil {
+		return p
+	}
+	count(http.StatusOK)
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// ingress is a push within its time, for interfaces whose request is the events themselves.
+func (s *Server) ingress(ctx context.Context, id string, actor eventlog.Actor, workflow eventlog.WorkflowName, topic eventlog.Topic, body []byte) (json.RawMessage, *Problem) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	err := s.started(ctx)
+	if err == nil {
+		var answer json.RawMessage
+		if answer, err = s.pushEvents(ctx, actor, workflow, topic, body); err == nil {
+			return answer, nil
+		}
+	}
+	return nil, s.fault(id, err)
+}
+
+// pushEvents records one object or an array of events in one transition: all of them or none.
+func (s *Server) pushEvents(ctx context.Context, actor eventlog.Actor, workflow eventlog.WorkflowName, topic eventlog.Topic, body []byte) (json.RawMessage, error) {
+	items, single, err := parseEvents(body)
+	if err != nil {
+		return nil, err
+	}
+	results, err := s.cfg.Engine.Push(ctx, actor, workflow, topic, items)
+	if errors.Is(err, eventlog.ErrTooLarge) {
+		return nil, pushTooLarge(err, len(items))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(results) != len(items) {
+		return nil, fmt.Errorf("push to %s: %d events went in and %d answers came back", workflow, len(items), len(results))
+	}
+	s.metrics.pushed.Add(float64(len(items)))
+	return pushAnswer(results, single)
+}
+
+func pushTooLarge(err error, n int) *Problem {
+	p := problemf(http.StatusRequestEntityTooLarge, "transition.tooLarge", "%s; none of them was recorded", err)
+	if n > 1 {
+		return p.hint(fmt.Sprintf("all events of one request become one transition: send these %d in several requests", n))
+	}
+	p.Detail = fmt.Sprintf("%s; nothing was recorded", err)
+	return p.hint("keep large data outside and let the payload name its place")
+}
+
+func pushAnswer(results []decide.PushResult, single bool) (json.RawMessage, error) {
+	if single {
+		return json.Marshal(results[0])
+	}
+	return json.Marshal(results)
+}

@@ -1,0 +1,282 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+type (
+	everything   struct{}
+	stateRequest struct {
+		inWorkflow
+		At *uint64 `json:"at,omitempty" in:"query" jsonschema:"the revision; the present one when left out"`
+	}
+	connectorView struct {
+		Name       string          `json:"name"`
+		Operations []operationView `json:"operations"`
+	}
+	operationView struct {
+		Name       string         `json:"name"`
+		Kind       connector.Kind `json:"kind"`
+		Summary    string         `json:"summary,omitempty"`
+		Reconciles bool           `json:"reconciles" jsonschema:"whether it can be asked what became of a mutation"`
+		TimeoutMS  int64          `json:"timeoutMs"`
+		Schema     rawJSON        `json:"schema" jsonschema:"the JSON Schema of its parameters, null when any object will do"`
+	}
+	diagnosticsAnswer struct {
+		OrphanedReservations []orphan        `json:"orphanedReservations" jsonschema:"reserved events that no run holds; there must be none"`
+		Log                  logHealth       `json:"log"`
+		Stopped              []stopped       `json:"stopped" jsonschema:"workflows that are out of service"`
+		Contradictions       []contradiction `json:"contradictions" jsonschema:"workflows held because a late answer differs from a recorded outcome"`
+	}
+	orphan struct {
+		Workflow  eventlog.WorkflowName `json:"workflow"`
+		Topic     eventlog.Topic        `json:"topic"`
+		MessageID eventlog.MessageID    `json:"messageId"`
+	}
+	logHealth struct {
+		OK       bool     `json:"ok"`
+		Problems []string `json:"problems"`
+	}
+	stopped struct {
+		Workflow eventlog.WorkflowName `json:"workflow"`
+		Reason   string                `json:"reason"`
+	}
+	contradiction struct {
+		Workflow eventlog.WorkflowName `json:"workflow"`
+		Message  string                `json:"message"`
+	}
+)
+
+var insightTable = []Operation{
+	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", Read, "Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (Why, error) {
+		return c.server.explain(r.Workflow)
+	}),
+	define(operation("explainAll", "GET /v1/why", Read, "Explain what every workflow does or waits for"), explainAll),
+	define(operation("getState", "GET /v1/workflows/{workflow}/state", Read, "Rebuild a workflow's state at a revision from its log").slow(), getState),
+	define(operation("listConnectors", "GET /v1/connectors", Read, "List connectors and their operations"), listConnectors),
+	define(operation("getDiagnostics", "GET /v1/diagnostics", Read, "Show what is wrong with this engine, if anything"), getDiagnostics),
+	define(operation("verifyLog", "POST /v1/verify", Read, "Check the whole log and compare the stored state with a full replay").slow(), verifyLog),
+}
+
+func (s *Server) explain(name eventlog.WorkflowName) (Why, error) {
+	if err := s.cfg.Engine.Stopped()[name]; err != nil {
+		return ExplainStopped(name, err), nil
+	}
+	state, err := s.state(name)
+	if err != nil {
+		return Why{}, err
+	}
+	return s.explainState(&state), nil
+}
+
+func (s *Server) explainState(state *projections.State) Why {
+	if wait, ok := s.cfg.Engine.Why(state.Name); ok && wait != nil {
+		return explain(state, *wait, s.causeOf(state, *wait))
+	}
+	// The worker is at work, or was nudged this moment: the rules say what it is about.
+	return Explain(state, decide.Next(state, eventlog.At(s.cfg.Now()), stepper(state)))
+}
+
+// causeOf reads the run that a wait comes from, if that is history by now. Where it cannot be read,
+// the explanation says less.
+func (s *Server) causeOf(state *projections.State, wait decide.Wait) *projections.Run {
+	var id eventlog.RunID
+	switch {
+	case wait.Reason == decide.ReasonMaintenance && state.Maintenance != nil:
+		id = state.Maintenance.Run
+	case wait.Reason == decide.ReasonBlocked && state.Blocked != nil:
+		id = state.Blocked.Run
+	case wait.Reason == decide.ReasonBackoff && wait.Subject == "" && state.PendingRetry == "" && lastFailed(state) == nil:
+		newest, err := s.cfg.Reader.Runs(context.Background(), readmodel.ListOptions{Workflow: state.Name, Desc: true, Limit: 1})
+		if err == nil && len(newest.Items) == 1 {
+			id = newest.Items[0].ID
+		}
+	}
+	if id == "" || state.Run(id) != nil {
+		return nil
+	}
+	rows, err := s.cfg.Reader.Store.Get(state.Name, []projections.Key{projections.RunKey(id)})
+	if err != nil {
+		s.cfg.Logger.Warn("the run that a workflow waits for cannot be read from the local store", "workflow", string(state.Name), "run", string(id), "error", err)
+		return nil
+	}
+	for _, row := range rows {
+		if run, ok := row.(*projections.Run); ok {
+			return run
+		}
+	}
+	return nil
+}
+
+// stepper is the process that holds the workflow's work, as its facts name it: the one that asks is
+// its engine.
+func stepper(s *projections.State) string {
+	if run := s.CurrentRun(); run != nil {
+		return run.Engine
+	}
+	if run := s.RetryRun(); run != nil {
+		if m := s.Mutation(run.Mutation); m != nil {
+			return m.Engine
+		}
+	}
+	return ""
+}
+
+func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[Why], error) {
+	page := readmodel.Page[Why]{Items: []Why{}}
+	stopped := c.server.cfg.Engine.Stopped()
+	for name, err := range c.server.workflows(ctx) {
+		if err != nil {
+			return page, err
+		}
+		if err := stopped[name]; err != nil {
+			page.Items = append(page.Items, ExplainStopped(name, err))
+		} else if state, ok := c.server.cfg.Engine.State(name); ok {
+			page.Items = append(page.Items, c.server.explainState(&state))
+		}
+	}
+	return page, nil
+}
+
+// workflows yields all workflows, oldest first.
+func (s *Server) workflows(ctx context.Context) func(func(eventlog.WorkflowName, error) bool) {
+	return func(yield func(eventlog.WorkflowName, error) bool) {
+		o := readmodel.ListOptions{Limit: readmodel.MaxLimit}
+		for {
+			page, err := s.cfg.Reader.Workflows(ctx, o)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, w := range page.Items {
+				if !yield(w.Name, nil) {
+					return
+				}
+			}
+			if page.Next == nil {
+				return
+			}
+			o.Cursor = *page.Next
+		}
+	}
+}
+
+// errReached ends a fold at the revision that was asked for.
+var errReached = errors.New("revision reached")
+
+func getState(ctx context.Context, c *Call, r *stateRequest) (map[string]any, error) {
+	now, err := c.server.state(r.Workflow)
+	if err != nil {
+		return nil, err
+	}
+	state := projections.State{}
+	err = fold(ctx, c.server.cfg.Log, r.Workflow, func(next projections.State) error {
+		if r.At != nil && next.Head.Revision > *r.At {
+			return errReached
+		}
+		state = next
+		return nil
+	})
+	if err != nil && !errors.Is(err, errReached) {
+		return nil, err
+	}
+	if r.At != nil && (*r.At == 0 || state.Head.Revision != *r.At) {
+		return nil, problemf(http.StatusNotFound, "revision.unknown", "workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
+			hint("leave out at for the present state")
+	}
+	document, ok := readmodel.StateDocument(&state).(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("render the state of %s: it is no object", r.Workflow)
+	}
+	return document, nil
+}
+
+// fold replays the workflow's log from its beginning, evicting nothing, and shows each state.
+func fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, each func(projections.State) error) error {
+	state := projections.State{}
+	for record, err := range log.ReadWorkflow(ctx, name, 1) {
+		if err != nil {
+			return err
+		}
+		if state, err = projections.Apply(state, record); err != nil {
+			return err
+		}
+		if err := each(state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func listConnectors(_ context.Context, c *Call, _ *everything) (readmodel.Page[connectorView], error) {
+	page := readmodel.Page[connectorView]{Items: []connectorView{}}
+	catalog := c.server.cfg.Connectors
+	for _, name := range catalog.Connectors() {
+		view := connectorView{Name: name, Operations: []operationView{}}
+		for _, operation := range catalog.Operations(name) {
+			op, ok := catalog.Operation(name, operation)
+			if !ok {
+				continue // it went away meanwhile
+			}
+			timeout := op.Timeout
+			if timeout == 0 {
+				timeout = connector.DefaultTimeout
+			}
+			view.Operations = append(view.Operations, operationView{
+				Name: op.Name, Kind: op.Kind, Summary: op.Summary, Reconciles: op.Reconciles, TimeoutMS: timeout.Milliseconds(), Schema: rawJSON(op.Schema),
+			})
+		}
+		page.Items = append(page.Items, view)
+	}
+	return page, nil
+}
+
+func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAnswer, error) {
+	s := c.server
+	d := diagnosticsAnswer{OrphanedReservations: []orphan{}, Stopped: []stopped{}, Contradictions: []contradiction{}, Log: logHealth{Problems: s.logProblems(ctx)}}
+	d.Log.OK = len(d.Log.Problems) == 0
+	orphans := s.cfg.Engine.Orphans()
+	for _, name := range slices.Sorted(maps.Keys(orphans)) {
+		for _, ref := range orphans[name] {
+			d.OrphanedReservations = append(d.OrphanedReservations, orphan{name, ref.Topic, ref.MessageID})
+		}
+	}
+	causes := s.cfg.Engine.Stopped()
+	for _, name := range slices.Sorted(maps.Keys(causes)) {
+		d.Stopped = append(d.Stopped, stopped{name, causes[name].Error()})
+	}
+	for name, err := range s.workflows(ctx) {
+		if err != nil {
+			return d, err
+		}
+		if state, ok := s.cfg.Engine.State(name); ok && state.Blocked != nil && state.Blocked.Reason == eventlog.BlockContradiction {
+			d.Contradictions = append(d.Contradictions, contradiction{name, state.Blocked.Message})
+		}
+	}
+	return d, nil
+}
+
+// logProblems says what is wrong with the log as a whole.
+func (s *Server) logProblems(ctx context.Context) []string {
+	problems := []string{}
+	if s.cfg.LogProblems != nil {
+		problems = append(problems, s.cfg.LogProblems()...)
+	}
+	for p := range s.cfg.Log.Partitions() {
+		if _, err := s.cfg.Log.Last(ctx, p); err != nil {
+			problems = append(problems, fmt.Sprintf("partition %d does not answer: %v", p, err))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,187 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// mostChanged bounds the events of one bulk request. More are changed by repeating it.
+const mostChanged = 10_000
+
+type (
+	eventActionRequest struct {
+		eventRequest
+		Reason string `json:"reason,omitempty" jsonschema:"why, for the record"`
+	}
+	eventItem struct {
+		Topic     eventlog.Topic     `json:"topic"`
+		MessageID eventlog.MessageID `json:"messageId"`
+	}
+	bulkRequest struct {
+		inWorkflow
+		Items  []eventItem    `json:"items,omitempty" jsonschema:"the events; else those that the filter fields choose"`
+		Topic  eventlog.Topic `json:"topic,omitempty" jsonschema:"filter: the topic"`
+		State  string         `json:"state,omitempty" jsonschema:"filter: the state of the event's job; without state and status only events that the action applies to"`
+		Status string         `json:"status,omitempty" jsonschema:"filter: the event's status"`
+		Q      string         `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages"`
+		Limit  int            `json:"limit,omitempty" jsonschema:"the most events the filter chooses, oldest first, 1 to 10000; 10000 when left out"`
+		Reason string         `json:"reason,omitempty" jsonschema:"why, for the record"`
+		DryRun bool           `json:"dryRun,omitempty" jsonschema:"change nothing, only count"`
+	}
+	bulkAnswer struct {
+		Matched int           `json:"matched" jsonschema:"how many events were chosen"`
+		More    bool          `json:"more" jsonschema:"whether the filter fits more than limit; repeat the request for those"`
+		Updated int           `json:"updated" jsonschema:"how many were changed"`
+		Noop    []decide.Noop `json:"noop" jsonschema:"those that were left as they were, and why"`
+	}
+)
+
+// appliesTo are the job states that an action changes; the empty filter stands for them.
+var appliesTo = map[decide.EventAction][]projections.JobState{
+	decide.ActionSkip:    {projections.JobAvailable, projections.JobRetryable, projections.JobRunning},
+	decide.ActionCancel:  {projections.JobAvailable, projections.JobRetryable},
+	decide.ActionRedrive: {projections.JobCancelled, projections.JobDiscarded},
+}
+
+// settledAs are the job states in which an action has nothing left to do: repeating it is no error.
+var settledAs = map[decide.EventAction]projections.JobState{
+	decide.ActionSkip: projections.JobCancelled, decide.ActionCancel: projections.JobCancelled, decide.ActionRedrive: projections.JobAvailable,
+}
+
+var jobTable = []Operation{
+	onEvent("skipEvent", decide.ActionSkip, "End an event unprocessed, also one that a run holds, unless a mutation made for it is not settled"),
+	onEvent("cancelEvent", decide.ActionCancel, "Cancel the job of an event that is not being processed"),
+	onEvent("redriveEvent", decide.ActionRedrive, "Make a cancelled or discarded job available again"),
+	onEvents("skipEvents", decide.ActionSkip, "Skip many events, by name or by filter"),
+	onEvents("cancelEvents", decide.ActionCancel, "Cancel the jobs of many events, by name or by filter"),
+	onEvents("redriveEvents", decide.ActionRedrive, "Redrive the jobs of many events, by name or by filter"),
+}
+
+// onEvent acts on one event and answers with its job as it is then. What has been done before is
+// done: the same answer again.
+func onEvent(id string, action decide.EventAction, summary string) Operation {
+	route := "POST /v1/workflows/{workflow}/events/{topic}/{messageId}/" + string(action)
+	return define(operation(id, route, Operate, summary), func(ctx context.Context, c *Call, r *eventActionRequest) (readmodel.Job, error) {
+		var cmd decide.Command
+		switch action {
+		case decide.ActionSkip:
+			cmd = decide.SkipEvent{Topic: r.Topic, MessageID: r.MessageID, Reason: r.Reason}
+		case decide.ActionCancel:
+			cmd = decide.CancelJob{Topic: r.Topic, MessageID: r.MessageID, Reason: r.Reason}
+		default:
+			cmd = decide.RedriveJob{Topic: r.Topic, MessageID: r.MessageID}
+		}
+		refused := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id)
+		var refusal *decide.Refusal
+		if refused != nil && (!errors.As(refused, &refusal) || refusal.Code != codeJobState) {
+			return readmodel.Job{}, refused
+		}
+		job, err := c.server.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
+		if err == nil && refused != nil && job.State != settledAs[action] && !(action == decide.ActionSkip && c.server.toBeSkipped(&r.eventRequest)) {
+			return readmodel.Job{}, refused
+		}
+		return job, err
+	})
+}
+
+// toBeSkipped says whether the event's run is to skip it at its end already (O7).
+func (s *Server) toBeSkipped(r *eventRequest) bool {
+	state, err := s.state(r.Workflow)
+	if err != nil {
+		return false
+	}
+	e := state.Event(r.Topic, r.MessageID)
+	return e != nil && e.SkipRequested
+}
+
+// codeJobState is the rules' refusal of an action that the job's state does not allow.
+const codeJobState = "job.state"
+
+func onEvents(id string, action decide.EventAction, summary string) Operation {
+	o := operation(id, "POST /v1/workflows/{workflow}/events/"+string(action), Operate, summary).slow()
+	return define(o, func(ctx context.Context, c *Call, r *bulkRequest) (bulkAnswer, error) {
+		answer := bulkAnswer{Noop: []decide.Noop{}}
+		refs, more, err := c.server.chosen(ctx, r, action)
+		if err != nil {
+			return answer, err
+		}
+		answer.Matched, answer.More = len(refs), more
+		if r.DryRun {
+			return answer, nil
+		}
+		done, err := c.server.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow, decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason})
+		if err != nil && done.Updated > 0 {
+			// What is done is recorded; who repeats the request does the rest.
+			p := *problemOf(err)
+			p.Detail = fmt.Sprintf("%d of %d events were changed, then: %s", done.Updated, len(refs), p.Detail)
+			return answer, &p
+		}
+		answer.Updated, answer.Noop = done.Updated, done.Noop
+		return answer, err
+	})
+}
+
+// chosen names the events of a bulk request: those listed, each once, or those the filter fits.
+func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.EventAction) (refs []eventlog.EventRef, more bool, err error) {
+	if _, err := s.state(r.Workflow); err != nil {
+		return nil, false, err
+	}
+	filtered := r.Topic != "" || r.State != "" || r.Status != "" || r.Q != ""
+	invalid := func(format string, args ...any) error {
+		return problemf(http.StatusUnprocessableEntity, "bulk.invalid", format, args...).
+			hint(`send {"items": [{"topic": …, "messageId": …}]}, or a filter of topic, state, status and q`)
+	}
+	switch {
+	case r.Items != nil && filtered:
+		return nil, false, invalid("items and a filter exclude each other")
+	case r.Items == nil && !filtered:
+		return nil, false, invalid("nothing says which events are meant")
+	case len(r.Items) > mostChanged:
+		return nil, false, invalid("%d items are too many for one request, at most %d are allowed", len(r.Items), mostChanged)
+	case r.Limit < 0 || r.Limit > mostChanged:
+		return nil, false, invalid("limit is %d; it must be 1 to %d", r.Limit, mostChanged)
+	}
+	seen := map[eventlog.EventRef]bool{}
+	for _, item := range r.Items {
+		ref := eventlog.EventRef{Topic: item.Topic, MessageID: item.MessageID}
+		if !seen[ref] {
+			seen[ref] = true
+			refs = append(refs, ref)
+		}
+	}
+	if r.Items != nil {
+		return refs, false, nil
+	}
+	limit := r.Limit
+	if limit == 0 {
+		limit = mostChanged
+	}
+	o := readmodel.ListOptions{Workflow: r.Workflow, Limit: readmodel.MaxLimit, Topic: string(r.Topic), State: r.State, Status: r.Status, Q: r.Q}
+	for {
+		page, err := s.cfg.Reader.Jobs(ctx, o)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, job := range page.Items {
+			if r.State == "" && r.Status == "" && !slices.Contains(appliesTo[action], job.State) {
+				continue
+			}
+			if len(refs) == limit {
+				return refs, true, nil
+			}
+			refs = append(refs, eventlog.EventRef{Topic: job.Topic, MessageID: job.MessageID})
+		}
+		if page.Next == nil {
+			return refs, false, nil
+		}
+		o.Cursor = *page.Next
+	}
+}

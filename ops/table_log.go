@@ -1,0 +1,117 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+type logRequest struct {
+	From     string                `json:"from,omitempty" in:"query" jsonschema:"the first position to read, partition:seq, or a bare number for partition 0; several are joined by commas; the beginning when left out"`
+	Workflow eventlog.WorkflowName `json:"workflow,omitempty" in:"query" jsonschema:"only this workflow's transitions"`
+	Follow   bool                  `json:"follow,omitempty" in:"query" jsonschema:"go on with new transitions, as server-sent events"`
+	Limit    int                   `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out"`
+}
+
+var logTable = []Operation{func() Operation {
+	o := operation("readLog", "GET /v1/log", Read, "Read the log, or follow it as server-sent events").slow()
+	o.request = bindingOf(reflect.TypeFor[logRequest](), o.Path)
+	o.Answer = reflect.TypeFor[[]eventlog.Record]()
+	o.stream = func(w http.ResponseWriter, r *http.Request, c *Call, request any) error {
+		return c.server.readLog(w, r, request.(*logRequest))
+	}
+	return o
+}()}
+
+// readLog answers with one JSON array, with a transition per line (application/x-ndjson), or with
+// server-sent events.
+func (s *Server) readLog(w http.ResponseWriter, r *http.Request, q *logRequest) error {
+	if q.Limit < 0 {
+		return malformed("query.invalid", "limit is %d; it must be 1 or more", q.Limit)
+	}
+	from, err := s.positions(q.From, 0)
+	if err != nil {
+		return err
+	}
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		// A reconnecting reader repeats its first request; where it got to counts.
+		if from, err = s.positions(last, 1); err != nil {
+			return err
+		}
+	}
+	if q.Workflow != "" {
+		if _, ok := s.cfg.Engine.State(q.Workflow); !ok && s.cfg.Engine.Stopped()[q.Workflow] == nil {
+			return &readmodel.NotFoundError{What: "workflow", ID: string(q.Workflow)}
+		}
+	}
+	if r.Method == http.MethodHead {
+		return nil // what a stream would say never ends
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	switch {
+	case q.Follow || accepts(r, "text/event-stream"):
+		return s.streamLog(ctx, w, q, from)
+	case accepts(r, "application/x-ndjson"):
+		return s.listLog(ctx, w, q, from, true)
+	default:
+		return s.listLog(ctx, w, q, from, false)
+	}
+}
+
+// positions reads one position per partition; add is 1 when they name what was read last.
+func (s *Server) positions(list string, add uint64) ([]uint64, error) {
+	from := make([]uint64, s.cfg.Log.Partitions())
+	for i := range from {
+		from[i] = 1
+	}
+	if list == "" {
+		return from, nil
+	}
+	for text := range strings.SplitSeq(list, ",") {
+		p, err := eventlog.ParsePosition(strings.TrimSpace(text))
+		if err != nil {
+			return nil, malformed("position.invalid", "%v", err)
+		}
+		if p.Partition >= len(from) {
+			return nil, malformed("position.invalid", "there is no partition %d; this log has %d", p.Partition, len(from))
+		}
+		from[p.Partition] = max(p.Seq+add, 1)
+	}
+	return from, nil
+}
+
+// eventID renders how far every partition was read, for Last-Event-ID.
+func eventID(b []byte, next []uint64) []byte {
+	for p, seq := range next {
+		if p > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(p), 10)
+		b = append(b, ':')
+		b = strconv.AppendUint(b, seq-1, 10)
+	}
+	return b
+}
+
+func accepts(r *http.Request, media string) bool {
+	for _, header := range r.Header.Values("Accept") {
+		for part := range strings.SplitSeq(header, ",") {
+			name, _, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(name), media) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readable reports whether the log can be read beyond the error: one record of it is unreadable.
+func readable(err error) bool { return errors.Is(err, eventlog.ErrUnreadable) }

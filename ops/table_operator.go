@@ -1,0 +1,58 @@
+package ops
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+type (
+	approveRequest struct {
+		mutationRequest
+		ParamsHash string `json:"paramsHash,omitempty" jsonschema:"refuses the approval (409) if other parameters are recorded: what the person looked at"`
+	}
+	resolveRequest struct {
+		mutationRequest
+		Resolution decide.Resolution `json:"resolution" jsonschema:"did_not_happen, skip or try_again"`
+	}
+)
+
+var operatorTable = []Operation{
+	onWorkflow("pauseWorkflow", "pause", "Hold a workflow at the next run boundary", decide.Pause{}),
+	onWorkflow("resumeWorkflow", "resume", "End a pause and clear the system's hold", decide.Resume{}),
+	onWorkflow("archiveWorkflow", "archive", "Stop a workflow for good; its history stays", decide.Archive{}),
+	onWorkflow("runWorkflow", "run-now", "Queue every producer of a workflow now", decide.RunNow{}),
+	define(operation("approveMutation", "POST /v1/mutations/{mutation}/approve", Operate, "Let exactly the recorded call leave"), func(ctx context.Context, c *Call, r *approveRequest) (readmodel.Mutation, error) {
+		return onMutation(ctx, c, r.Mutation, decide.Approve{Mutation: r.Mutation, ParamsHash: r.ParamsHash}, "approveMutation")
+	}),
+	define(operation("rejectMutation", "POST /v1/mutations/{mutation}/reject", Operate, "Go on without the call that awaits approval"), func(ctx context.Context, c *Call, r *mutationRequest) (readmodel.Mutation, error) {
+		return onMutation(ctx, c, r.Mutation, decide.Reject{Mutation: r.Mutation}, "rejectMutation")
+	}),
+	define(operation("resolveMutation", "POST /v1/mutations/{mutation}/resolve", Operate, "Say what became of an indeterminate mutation"), func(ctx context.Context, c *Call, r *resolveRequest) (readmodel.Mutation, error) {
+		return onMutation(ctx, c, r.Mutation, decide.Resolve{Mutation: r.Mutation, Resolution: r.Resolution}, "resolveMutation")
+	}),
+}
+
+func onWorkflow(id, verb, summary string, cmd decide.Command) Operation {
+	return define(operation(id, "POST /v1/workflows/{workflow}/"+verb, Operate, summary), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
+		if err := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id); err != nil {
+			return readmodel.Workflow{}, err
+		}
+		s, err := c.server.state(r.Workflow)
+		return readmodel.WorkflowView(&s.Workflow), err
+	})
+}
+
+// onMutation finds the mutation's workflow, acts on it and answers with the mutation as it is then.
+func onMutation(ctx context.Context, c *Call, id eventlog.MutationID, cmd decide.Command, operation string) (readmodel.Mutation, error) {
+	m, err := c.server.cfg.Reader.Mutation(ctx, id)
+	if err != nil {
+		return readmodel.Mutation{}, err
+	}
+	if err := c.server.cfg.Engine.Operate(ctx, c.Actor, m.Workflow, cmd, operation); err != nil {
+		return readmodel.Mutation{}, err
+	}
+	return c.server.cfg.Reader.Mutation(ctx, id)
+}

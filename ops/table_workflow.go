@@ -1,0 +1,195 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// inWorkflow is the path of everything that belongs to one workflow.
+type inWorkflow struct {
+	Workflow eventlog.WorkflowName `json:"workflow" in:"path" jsonschema:"the workflow's name"`
+}
+
+func (r inWorkflow) workflow() eventlog.WorkflowName { return r.Workflow }
+
+type (
+	deployRequest struct {
+		Source          string                    `json:"source" jsonschema:"the script, TypeScript or JavaScript"`
+		Filename        string                    `json:"filename,omitempty" jsonschema:"the name used in messages, a .ts or .js name; workflow.ts when left out"`
+		Grants          map[string]eventlog.Grant `json:"grants,omitempty" jsonschema:"replaces the workflow's grants; left out, a new workflow may read and asks for mutations"`
+		ExpectedVersion *eventlog.Version         `json:"expectedVersion,omitempty" jsonschema:"refuses the deploy (409) if another version runs"`
+	}
+	deployAnswer struct {
+		readmodel.Workflow
+		Warnings []sandbox.Problem `json:"warnings"`
+		// Asks are the operations whose every call waits for an approval.
+		Asks []string `json:"asks" jsonschema:"operations of this version that wait for an approval at each call"`
+	}
+	validateRequest struct {
+		Source   string `json:"source" jsonschema:"the script, TypeScript or JavaScript"`
+		Filename string `json:"filename,omitempty" jsonschema:"the name used in messages; workflow.ts when left out"`
+	}
+	validateAnswer struct {
+		OK       bool                   `json:"ok" jsonschema:"whether a deploy would be accepted now"`
+		Workflow *eventlog.WorkflowName `json:"workflow" jsonschema:"the name the script gives its workflow, null if it could not be read"`
+		Problems []sandbox.Problem      `json:"problems"`
+	}
+	sourceRequest struct {
+		inWorkflow
+		Version eventlog.Version `json:"version,omitempty" in:"query" jsonschema:"a former version; the current one when left out"`
+	}
+	grantsRequest struct {
+		inWorkflow
+		Grants map[string]eventlog.Grant `json:"grants" jsonschema:"allow, ask or deny by connector.operation, connector.* or *; replaces all former grants"`
+	}
+	grantsAnswer struct {
+		Grants     map[string]eventlog.Grant `json:"grants"`
+		Operations []grantedOperation        `json:"operations" jsonschema:"what the grants mean for each operation the current version uses"`
+	}
+	grantedOperation struct {
+		Capability string         `json:"capability"`
+		Kind       string         `json:"kind"`
+		Grant      eventlog.Grant `json:"grant"`
+	}
+)
+
+var workflowTable = []Operation{
+	define(operation("listWorkflows", "GET /v1/workflows", Read, "List workflows"), func(ctx context.Context, c *Call, r *workflowsQuery) (readmodel.Page[readmodel.Workflow], error) {
+		return listed(ctx, r, c.server.cfg.Reader.Workflows)
+	}),
+	defineStatus(operation("deployWorkflow", "POST /v1/workflows", Operate, "Deploy a script: a new workflow, or its next version").answering(http.StatusCreated, http.StatusOK), deployWorkflow),
+	define(operation("validateScript", "POST /v1/validate", Read, "Check a script as a deploy would, and change nothing"), validateScript),
+	define(operation("getWorkflow", "GET /v1/workflows/{workflow}", Read, "Show a workflow"), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
+		return c.server.cfg.Reader.Workflow(ctx, r.Workflow)
+	}),
+	define(operation("getSource", "GET /v1/workflows/{workflow}/source", Read, "Fetch a workflow's script"), func(ctx context.Context, c *Call, r *sourceRequest) (readmodel.Script, error) {
+		return c.server.cfg.Reader.Script(ctx, r.Workflow, r.Version)
+	}),
+	define(operation("getGrants", "GET /v1/workflows/{workflow}/grants", Read, "Show what a workflow may do"), func(_ context.Context, c *Call, r *inWorkflow) (grantsAnswer, error) {
+		s, err := c.server.state(r.Workflow)
+		if err != nil {
+			return grantsAnswer{}, err
+		}
+		return grantsOf(&s), nil
+	}),
+	define(operation("setGrants", "PUT /v1/workflows/{workflow}/grants", Operate, "Replace what a workflow may do"), setGrants),
+}
+
+// state returns the workflow's live state.
+func (s *Server) state(name eventlog.WorkflowName) (projections.State, error) {
+	state, ok := s.cfg.Engine.State(name)
+	if !ok {
+		return state, &readmodel.NotFoundError{What: "workflow", ID: string(name)}
+	}
+	return state, nil
+}
+
+const defaultFilename = "workflow.ts"
+
+func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deployAnswer, error) {
+	if r.Filename == "" {
+		r.Filename = defaultFilename
+	}
+	if err := deploy.ValidateGrants(r.Grants, &eventlog.Definition{}); err != nil {
+		return 0, deployAnswer{}, grantsInvalid(err)
+	}
+	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{
+		Source: r.Source, Filename: r.Filename, Grants: r.Grants, Expected: r.ExpectedVersion,
+	})
+	if err != nil {
+		return 0, deployAnswer{}, err
+	}
+	if result.Refused {
+		p := problemf(http.StatusUnprocessableEntity, "script.refused", "%s was not deployed: %s", r.Filename, firstError(result.Problems)).
+			hint("correct what problems lists and deploy again")
+		p.Problems = result.Problems
+		return 0, deployAnswer{}, p
+	}
+	s, err := c.server.state(result.Workflow)
+	if err != nil {
+		return 0, deployAnswer{}, err
+	}
+	status := http.StatusOK
+	if result.Changed {
+		status = http.StatusCreated
+	}
+	return status, deployAnswer{Workflow: readmodel.WorkflowView(&s.Workflow), Warnings: some(result.Problems), Asks: some(result.Asks)}, nil
+}
+
+func firstError(problems []sandbox.Problem) string {
+	for _, p := range problems {
+		if p.Severity == sandbox.SeverityError {
+			return p.Message
+		}
+	}
+	return "it has problems"
+}
+
+func validateScript(ctx context.Context, c *Call, r *validateRequest) (validateAnswer, error) {
+	if r.Filename == "" {
+		r.Filename = defaultFilename
+	}
+	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename, DryRun: true})
+	if err != nil {
+		return validateAnswer{}, err
+	}
+	answer := validateAnswer{OK: !result.Refused, Problems: some(result.Problems)}
+	if result.Workflow != "" {
+		answer.Workflow = &result.Workflow
+	}
+	return answer, nil
+}
+
+func setGrants(ctx context.Context, c *Call, r *grantsRequest) (grantsAnswer, error) {
+	s, err := c.server.state(r.Workflow)
+	if err != nil {
+		return grantsAnswer{}, err
+	}
+	if err := deploy.ValidateGrants(r.Grants, s.Definition()); err != nil {
+		return grantsAnswer{}, grantsInvalid(err)
+	}
+	if err := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, decide.SetGrants{Grants: r.Grants}, "setGrants"); err != nil {
+		return grantsAnswer{}, err
+	}
+	s, err = c.server.state(r.Workflow)
+	return grantsOf(&s), err
+}
+
+func grantsInvalid(err error) *Problem {
+	return problemf(http.StatusUnprocessableEntity, "grants.invalid", "%v", err).hint(`write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns`)
+}
+
+func grantsOf(s *projections.State) grantsAnswer {
+	answer := grantsAnswer{Grants: s.Grants, Operations: []grantedOperation{}}
+	if answer.Grants == nil {
+		answer.Grants = map[string]eventlog.Grant{}
+	}
+	for _, op := range s.Definition().Operations {
+		grant := deploy.ResolveGrant(s.Grants, op.Kind, op.Connector, op.Operation)
+		answer.Operations = append(answer.Operations, grantedOperation{Capability: op.Capability(), Kind: op.Kind, Grant: grant})
+	}
+	slices.SortFunc(answer.Operations, func(a, b grantedOperation) int {
+		if a.Capability < b.Capability {
+			return -1
+		}
+		return 1
+	})
+	return answer
+}
+
+// some is never null in JSON.
+func some[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

@@ -1,0 +1,189 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/projections/store"
+)
+
+// Verification is what a check of the whole log found.
+type Verification struct {
+	OK          bool     `json:"ok"`
+	Workflows   int      `json:"workflows"`
+	Transitions int      `json:"transitions"`
+	Problems    []string `json:"problems"`
+}
+
+func (v *Verification) problem(format string, args ...any) {
+	v.Problems = append(v.Problems, fmt.Sprintf(format, args...))
+}
+
+func verifyLog(ctx context.Context, c *Call, _ *everything) (Verification, error) {
+	return Verify(ctx, c.server.cfg.Log, c.server.cfg.Reader)
+}
+
+// Verify reads every partition from its beginning and checks that each workflow's revisions and
+// hashes are whole. Then it folds each workflow anew, without leaving anything out, and compares
+// that with what the store holds. An engine may go on meanwhile: a workflow is compared at the
+// revision that the store had, and one that the store does not have yet is not missed. What is
+// found is in the Verification; an error means that log or store could not be read to the end. With
+// a nil reader only the log is checked.
+func Verify(ctx context.Context, log eventlog.Log, reader *readmodel.Reader) (Verification, error) {
+	v := Verification{Problems: []string{}}
+	for p := range log.Partitions() {
+		if err := v.partition(ctx, log, reader, p); err != nil {
+			return v, err
+		}
+	}
+	v.OK = len(v.Problems) == 0
+	return v, nil
+}
+
+func (v *Verification) partition(ctx context.Context, log eventlog.Log, reader *readmodel.Reader, partition int) error {
+	var kept *store.Snapshot
+	var checkpoint store.Checkpoint
+	if reader != nil {
+		if flush := reader.Flush; flush != nil {
+			if err := flush(ctx); err != nil {
+				return fmt.Errorf("bring the local store up to date: %w", err)
+			}
+		}
+		// Everything up to the checkpoint is in the snapshot, since that is taken later. What lies
+		// beyond it may still be on its way.
+		var err error
+		if checkpoint, _, err = reader.Store.Checkpoint(partition); err != nil {
+			return err
+		}
+		if kept, err = reader.Store.Snapshot(); err != nil {
+			return err
+		}
+		defer kept.Close()
+	}
+	first, broken, err := v.chain(ctx, log, partition)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(first)) {
+		v.Workflows++
+		if broken[name] {
+			continue // it is in the list already, and cannot be folded
+		}
+		if err := v.fold(ctx, log, name, kept, first[name] <= checkpoint.Seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chain returns the workflows of the partition with the sequence of their first record, and
+// those whose records cannot be read or do not follow each other.
+func (v *Verification) chain(ctx context.Context, log eventlog.Log, partition int) (first map[eventlog.WorkflowName]uint64, broken map[eventlog.WorkflowName]bool, err error) {
+	first, broken = map[eventlog.WorkflowName]uint64{}, map[eventlog.WorkflowName]bool{}
+	var chain eventlog.Chain
+	for record, err := range log.Read(ctx, partition, 1) {
+		if record.Workflow != "" {
+			if _, seen := first[record.Workflow]; !seen {
+				first[record.Workflow] = record.Position.Seq
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
+		case err != nil:
+			// A hole or an unreadable record is a finding; anything else means that the log does
+			// not answer, and then nothing can be said about it.
+			if !errors.Is(err, eventlog.ErrUnreadable) && !errors.Is(err, eventlog.ErrDamaged) {
+				return nil, nil, err
+			}
+			v.problem("%v", err)
+			broken[record.Workflow] = true
+		case broken[record.Workflow]:
+		default:
+			v.Transitions++
+			if err := chain.Check(record); err != nil {
+				v.problem("%v", err)
+				broken[record.Workflow] = true
+			}
+		}
+	}
+	return first, broken, nil
+}
+
+// fold replays the workflow to the end of its log, and compares what that comes to at the store's
+// revision with the rows of the store.
+func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, kept *store.Snapshot, expected bool) error {
+	core, err := storedCore(kept, name)
+	if err != nil {
+		return err
+	}
+	if core == nil && kept != nil && expected {
+		v.problem("workflow %s is in the log and not in the local store; %s", name, rebuild)
+	}
+	var then, end projections.State
+	err = fold(ctx, log, name, func(next projections.State) error {
+		if end = next; core != nil && next.Head.Revision == core.Head.Revision {
+			then = next
+		}
+		return ctx.Err()
+	})
+	switch {
+	case errors.Is(err, projections.ErrBroken):
+		v.problem("%v", err)
+		return nil
+	case err != nil:
+		return err
+	case core == nil:
+		return nil
+	case then.Head.Revision != core.Head.Revision:
+		v.problem("workflow %s is at revision %d in the local store, and the log ends at revision %d; %s", name, core.Head.Revision, end.Head.Revision, rebuild)
+		return nil
+	}
+	return v.compare(&then, kept)
+}
+
+// rebuild is what to do about a store that is wrong: it is disposable.
+const rebuild = "stop the engine and delete the store, it will be rebuilt from the log"
+
+// storedCore returns the workflow's own row, nil when there is none.
+func storedCore(kept *store.Snapshot, name eventlog.WorkflowName) (*projections.Workflow, error) {
+	if kept == nil {
+		return nil, nil
+	}
+	rows, err := kept.Get(name, []projections.Key{projections.WorkflowKey()})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	core, ok := rows[0].(*projections.Workflow)
+	if !ok {
+		return nil, fmt.Errorf("read workflow %s: the store answered with a %T", name, rows[0])
+	}
+	return core, nil
+}
+
+// compare holds every entity of the replay against its row, some at a time: a workflow's history
+// need not fit into memory twice.
+func (v *Verification) compare(folded *projections.State, kept *store.Snapshot) error {
+	const atOnce = 500
+	for some := range slices.Chunk(folded.Keys(), atOnce) {
+		entities := make([]any, len(some))
+		for i, k := range some {
+			entities[i] = folded.Entity(k)
+		}
+		rows, err := kept.Get(folded.Name, some)
+		if err != nil {
+			return err
+		}
+		replay, stored := projections.State{}.Hydrate(entities...), projections.State{}.Hydrate(rows...)
+		for _, difference := range readmodel.Diff(&replay, &stored) {
+			v.problem("workflow %s at revision %d differs between replay and local store: %s; %s", folded.Name, folded.Head.Revision, difference, rebuild)
+		}
+	}
+	return nil
+}

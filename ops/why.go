@@ -1,0 +1,187 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// reasonNoWorker is the engine's own addition to the rules' reasons: nobody can step the workflow.
+const reasonNoWorker decide.Reason = "noWorker"
+
+// reasonCall is how a worker at rest names its own open call; the workflow is moving then.
+const reasonCall decide.Reason = "call"
+
+// Why explains what a workflow is doing or waiting for.
+type Why struct {
+	Workflow eventlog.WorkflowName `json:"workflow"`
+	// Moving is true while something is being done right now; Reason is null then.
+	Moving bool           `json:"moving"`
+	Reason *decide.Reason `json:"reason" jsonschema:"one of idle, scheduled, wake, backoff, userPause, approval, reconcileDue, indeterminate, maintenance, blocked, storage, archived, noWorker; null while moving"`
+	// Since is when it began, null where the facts do not say.
+	Since eventlog.Instant `json:"since"`
+	// Until is when it ends by itself, null when something must happen first.
+	Until eventlog.Instant `json:"until"`
+	// Subject names the run, mutation, handler or event it is about.
+	Subject *string `json:"subject"`
+	Message string  `json:"message"`
+	// Commands are what a person can do about it, the most likely one first.
+	Commands []string `json:"commands"`
+
+	cause *projections.Run
+}
+
+// run returns a run that the explanation speaks of, or nil.
+func (w *Why) run(s *projections.State, id eventlog.RunID) *projections.Run {
+	if w.cause != nil && w.cause.ID == id {
+		return w.cause
+	}
+	return s.Run(id)
+}
+
+// Explain renders what the rules say the workflow owes or waits for. It decides nothing itself.
+func Explain(s *projections.State, todo decide.Todo) Why { return explain(s, todo, nil) }
+
+// explain is Explain that is also given the run that a wait comes from, where memory has let go of
+// it. A state is not hydrated for that: only its worker may write to copies of it.
+func explain(s *projections.State, todo decide.Todo, cause *projections.Run) Why {
+	w := Why{Workflow: s.Name, Commands: []string{}, cause: cause}
+	if wait, ok := todo.(decide.Wait); ok && wait.Reason != reasonCall {
+		w.Reason, w.Until = &wait.Reason, wait.Until
+		w.about(wait.Subject)
+		w.explainWait(s, wait)
+		if w.Since != 0 {
+			w.add("It has waited since %s.", w.Since)
+		}
+		return w
+	} else if ok {
+		todo = decide.AwaitCall{Mutation: eventlog.MutationID(wait.Subject)}
+	}
+	w.Moving = true
+	w.explainTodo(s, todo)
+	return w
+}
+
+// ExplainStopped is for a workflow that has left the rules' reach: its log cannot be followed.
+func ExplainStopped(name eventlog.WorkflowName, cause error) Why {
+	reason := reasonNoWorker
+	return Why{
+		Workflow: name, Reason: &reason, Commands: []string{"pawl verify"},
+		Message: fmt.Sprintf("Workflow %s is out of service: %v. Nothing of it runs until its log can be followed again; other workflows go on.", name, cause),
+	}
+}
+
+func (w *Why) about(subject string) {
+	if subject != "" {
+		w.Subject = &subject
+	}
+}
+
+func (w *Why) say(format string, args ...any) {
+	w.Message = fmt.Sprintf(format, args...)
+	w.Message = strings.ToUpper(w.Message[:1]) + w.Message[1:]
+}
+
+// add appends a sentence.
+func (w *Why) add(format string, args ...any) { w.Message += " " + fmt.Sprintf(format, args...) }
+
+func (w *Why) can(format string, args ...any) {
+	w.Commands = append(w.Commands, fmt.Sprintf(format, args...))
+}
+
+func (w *Why) explainTodo(s *projections.State, todo decide.Todo) {
+	run := s.CurrentRun()
+	running := func(doing string, id eventlog.RunID) {
+		w.about(string(id))
+		if run == nil {
+			w.say("Workflow %s is %s.", s.Name, doing)
+			return
+		}
+		w.Since = run.StartedAt
+		w.say("Run %s of %s %s is %s.", run.ID, run.Type, run.Handler, doing)
+	}
+	switch todo := todo.(type) {
+	case decide.StartRun:
+		w.about(string(todo.Handler))
+		w.say("The %s %s is about to run.", todo.Type, todo.Handler)
+		if todo.RetryOf != "" {
+			w.say("The %s %s is about to run again: next is still owed for run %s.", todo.Type, todo.Handler, todo.RetryOf)
+		}
+	case decide.CrashRun:
+		running("left over from a process that is gone; it is being recorded as crashed", todo.Run)
+	case decide.RunProducer:
+		running("polling the outside", todo.Run)
+	case decide.RunPrepare:
+		running("choosing its events (prepare)", todo.Run)
+	case decide.RunMutate:
+		running("naming its call (mutate)", todo.Run)
+	case decide.RunNext:
+		running("publishing (next)", todo.Run)
+	case decide.AwaitCall:
+		w.about(string(todo.Mutation))
+		w.say("The call of mutation %s has left and its answer is awaited.", todo.Mutation)
+		if m := s.Mutation(todo.Mutation); m != nil {
+			w.Since, w.Until = m.StartedAt, m.Deadline
+			w.say("%s has left and its answer is awaited, at the latest until %s.", callName(s, m), m.Deadline)
+		}
+	case decide.ReconcileMutation:
+		w.about(string(todo.Mutation))
+		w.say("The connector is being asked what became of mutation %s; nothing is sent again.", todo.Mutation)
+		if m := s.Mutation(todo.Mutation); m != nil {
+			w.Since = m.StartedAt
+			w.say("The connector is being asked what became of %s; nothing is sent again.", callName(s, m))
+		}
+	}
+}
+
+// callName names a mutation's call for a person, and the events that it was made for.
+func callName(s *projections.State, m *projections.Mutation) string {
+	name := fmt.Sprintf("mutation %s (%s.%s", m.ID, m.Call.Connector, m.Call.Operation)
+	if m.Call.UITitle != "" {
+		name += ": " + m.Call.UITitle
+	}
+	name += ")"
+	run := s.Run(m.Run)
+	switch {
+	case run == nil || len(run.Reserved) == 0:
+		return name
+	case len(run.Reserved) == 1:
+		return fmt.Sprintf("%s for event %q of topic %s", name, run.Reserved[0].MessageID, run.Reserved[0].Topic)
+	}
+	return fmt.Sprintf("%s for %s", name, count(len(run.Reserved), "event"))
+}
+
+// shellWord quotes what a shell would not take for one word.
+func shellWord[S ~string](word S) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.,:/@%+=", r)
+	}
+	if text := string(word); text == "" || text[0] == '-' || strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return string(word)
+}
+
+func because(f *eventlog.Failure) string {
+	if f == nil || f.Message == "" {
+		return ""
+	}
+	return " (" + strings.TrimSuffix(f.Message, ".") + ")"
+}
+
+func sentence(text string) string {
+	if strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

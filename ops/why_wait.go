@@ -1,0 +1,246 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// explainWait says what is waited for, because of which run, event or mutation, whether it ends by
+// itself and what a person can do. Every command it names is accepted in that very state.
+func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
+	name := s.Name
+	m := s.Mutation(eventlog.MutationID(wait.Subject))
+	switch wait.Reason {
+	case decide.ReasonIdle:
+		w.explainIdle(s)
+	case decide.ReasonScheduled:
+		w.say("Workflow %s has nothing to do until its producer %s runs by itself at %s.", name, wait.Subject, wait.Until)
+		w.can("pawl run-now %s", name)
+	case decide.ReasonWake:
+		w.say("Workflow %s has nothing to do until its consumer %s looks again by itself at %s, as it has asked.", name, wait.Subject, wait.Until)
+	case decide.ReasonBackoff:
+		w.explainBackoff(s, wait)
+	case decide.ReasonUserPause:
+		w.say("Workflow %s was paused by a person; the log says who. Events still arrive and wait.", name)
+		switch {
+		case s.Blocked != nil:
+			w.add("Behind the pause the system holds it too (%s): %s Resuming ends both.", s.Blocked.Reason, sentence(s.Blocked.Message))
+		case s.Maintenance != nil:
+			w.add("Behind the pause its script needs a repair since run %s.", s.Maintenance.Run)
+		}
+		w.can("pawl resume %s", name)
+		w.can("pawl log --workflow %s", name)
+	case decide.ReasonApproval:
+		w.explainApproval(s, wait, m)
+	case decide.ReasonReconcile:
+		w.say("It is not known whether mutation %s was applied; its connector is asked again by itself at %s.", wait.Subject, wait.Until)
+		if m != nil {
+			w.Since = m.StartedAt
+			w.say("It is not known whether %s was applied%s; its connector is asked again by itself at %s (%s so far). Nothing is sent again, and nothing else of the workflow runs until it is known; once the attempts are used up, a person is asked.",
+				callName(s, m), because(m.Failure), wait.Until, count(m.ReconcileAttempts, "attempt"))
+		}
+		w.can("pawl mutations show %s", wait.Subject)
+	case decide.ReasonIndeterminate:
+		w.explainIndeterminate(s, wait, m)
+	case decide.ReasonMaintenance:
+		w.explainMaintenance(s, wait)
+	case decide.ReasonBlocked:
+		w.explainBlocked(s)
+	case decide.ReasonStorage:
+		w.say("Workflow %s cannot go on because storage cannot take its next step: the log does not answer, there is too little free space, or the engine is shutting down. It goes on by itself once that is over.", name)
+		w.can("pawl verify")
+	case decide.ReasonArchived:
+		w.say("Workflow %s is archived: it has stopped for good and takes no events. Its history stays.", name)
+	default:
+		w.say("Workflow %s waits: %s.", name, wait.Reason)
+	}
+	paused := s.UserPaused && wait.Reason != decide.ReasonUserPause && wait.Reason != decide.ReasonArchived
+	if resume := fmt.Sprintf("pawl resume %s", name); paused {
+		w.add("Beside that a person has paused it.")
+		if !strings.Contains(strings.Join(w.Commands, "\n"), resume) {
+			w.can("%s", resume)
+		}
+	}
+}
+
+func (w *Why) explainIdle(s *projections.State) {
+	pending := 0
+	for _, e := range s.Events() {
+		if e.Status == eventlog.EventPending {
+			pending++
+		}
+	}
+	goesOn := "It goes on by itself when an event arrives"
+	if len(s.Definition().Producers) > 0 {
+		goesOn += " or its producers are asked to run"
+		w.can("pawl run-now %s", s.Name)
+	}
+	if pending == 0 {
+		w.say("Workflow %s is idle: nothing is due and no event waits. %s.", s.Name, goesOn)
+		return
+	}
+	w.say("Workflow %s is idle: nothing is due. Of its events %d still wait: no consumer took them when it last looked, or none subscribes to their topic. %s.", s.Name, pending, goesOn)
+	w.can("pawl events list --workflow %s --status pending", s.Name)
+}
+
+func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
+	name := s.Name
+	if s.Backoff == nil || wait.Subject != "" {
+		w.say("Workflow %s has nothing to do until event %q may be tried again, by itself at %s.", name, wait.Subject, wait.Until)
+		for e := range s.Scheduled(wait.Until - 1) {
+			if string(e.MessageID) != wait.Subject || e.ScheduledAt != wait.Until {
+				continue
+			}
+			last := ""
+			if n := len(e.Attempts); n > 0 {
+				last = because(e.Attempts[n-1].Failure)
+			}
+			w.say("Workflow %s has nothing to do until event %q of topic %s may be tried again, by itself at %s: it has failed %s%s.",
+				name, wait.Subject, e.Topic, wait.Until, count(e.Failures, "time"), last)
+			w.can("pawl jobs show %s %s %s", name, e.Topic, shellWord(e.MessageID))
+			w.can("pawl cancel %s %s %s", name, e.Topic, shellWord(e.MessageID))
+			break
+		}
+		w.can("pawl jobs list --workflow %s --state retryable", name)
+		return
+	}
+	w.say("Workflow %s backs off after %s in a row; it goes on by itself at %s.", name, count(s.Backoff.Attempt, "transient failure"), wait.Until)
+	run := s.RetryRun()
+	if run == nil {
+		run = lastFailed(s)
+	}
+	if run == nil {
+		run = w.cause
+	}
+	if run != nil {
+		w.about(string(run.ID))
+		w.add("The last was run %s of %s %s%s.", run.ID, run.Type, run.Handler, because(run.Failure))
+		w.can("pawl runs show %s %s", name, run.ID)
+	}
+	if s.PendingRetry != "" {
+		w.add("What it had to change outside is settled; only next is run again.")
+	}
+	w.can("pawl resume %s", name)
+}
+
+// lastFailed is the newest failed run in memory: the one that a backoff comes from, unless it has
+// been evicted.
+func lastFailed(s *projections.State) *projections.Run {
+	var last *projections.Run
+	for _, run := range s.Runs() {
+		if run.Failure != nil && (last == nil || last.Created.Before(run.Created)) {
+			last = run
+		}
+	}
+	return last
+}
+
+func (w *Why) explainApproval(s *projections.State, wait decide.Wait, m *projections.Mutation) {
+	w.say("Mutation %s awaits approval; nothing has left.", wait.Subject)
+	if m != nil {
+		w.Since = m.RequestedAt
+		w.say("%s awaits approval; nothing has left. Approving sends exactly the recorded parameters, once; rejecting skips its events and goes on with next. Nothing else of the workflow runs until then.", callName(s, m))
+	}
+	w.can("pawl mutations show %s", wait.Subject)
+	if s.UserPaused {
+		w.add("It can be approved once the workflow is resumed.")
+	} else {
+		w.can("pawl approve %s", wait.Subject)
+	}
+	w.can("pawl reject %s", wait.Subject)
+}
+
+func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *projections.Mutation) {
+	if s.Blocked != nil {
+		w.Since = s.Blocked.Since
+	}
+	w.say("Only a person can say what became of mutation %s.", wait.Subject)
+	w.can("pawl mutations show %s", wait.Subject)
+	if m != nil {
+		w.say("%s left at %s and nobody knows whether it was applied%s. Look at the other side, then say that it did not happen (it is done afresh) or skip it (its events are skipped and next goes on).",
+			callName(s, m), m.StartedAt, because(m.Failure))
+		if m.Call.Reconciles {
+			w.add("Its connector can also be asked again.")
+			w.can("pawl resolve %s --try-again", wait.Subject)
+		}
+	}
+	w.can("pawl resolve %s --did-not-happen", wait.Subject)
+	w.can("pawl resolve %s --skip", wait.Subject)
+}
+
+func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
+	name := s.Name
+	w.say("The script of workflow %s failed in run %s and needs a repair.", name, wait.Subject)
+	if s.Maintenance != nil {
+		w.Since = s.Maintenance.Since
+		w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject, count(s.RepairFailures, "failure"))
+	}
+	if run := w.run(s, eventlog.RunID(wait.Subject)); run != nil && run.Failure != nil {
+		line := ""
+		if run.Failure.Line > 0 {
+			line = fmt.Sprintf(", line %d", run.Failure.Line)
+		}
+		w.add("It was %s %s of version %s%s: %s", run.Type, run.Handler, run.Version, line, sentence(run.Failure.Message))
+	}
+	if s.PendingRetry != "" {
+		w.add("What it had to change outside is settled; the repaired script goes on with next.")
+	}
+	w.add("Nothing runs until a repaired or a new script is there; events still arrive and wait.")
+	w.can("pawl runs show %s %s --evidence", name, wait.Subject)
+	w.can("pawl repair %s FILE", name)
+	w.can("pawl deploy FILE")
+}
+
+// remedies say what to do about a system hold before resuming.
+var remedies = map[eventlog.BlockReason]string{
+	eventlog.BlockTransient:     "Its transient retries are exhausted; resuming starts them again.",
+	eventlog.BlockLogic:         "It is not repaired automatically any more; deploy a corrected script, or resume to try the same one again.",
+	eventlog.BlockPermission:    "Grant what it needs, then resume.",
+	eventlog.BlockAuth:          "Correct the connector's credentials, then resume.",
+	eventlog.BlockPrecondition:  "Bring the other side into the state that the call needs, then resume.",
+	eventlog.BlockInternal:      "This is a fault of Pawl or of a connector; the run's error says more. Resuming tries again.",
+	eventlog.BlockContradiction: "A late answer differs from the recorded outcome, which stands. Look at the other side, then resume.",
+	eventlog.BlockLoss:          "A part of the log was lost and accepted as lost. Check what the other side holds before resuming.",
+}
+
+func (w *Why) explainBlocked(s *projections.State) {
+	b := s.Blocked
+	if b == nil {
+		w.say("The system holds workflow %s.", s.Name)
+		w.can("pawl resume %s", s.Name)
+		return
+	}
+	w.Since = b.Since
+	w.say("The system holds workflow %s (%s): %s", s.Name, b.Reason, sentence(b.Message))
+	if run := w.run(s, b.Run); run != nil {
+		w.add("It comes from run %s of %s %s.", run.ID, run.Type, run.Handler)
+	}
+	if remedy := remedies[b.Reason]; remedy != "" {
+		w.add("%s", remedy)
+	}
+	if s.PendingRetry != "" && b.Reason != eventlog.BlockContradiction {
+		w.add("What it had to change outside is settled; only next is run again.")
+	}
+	if b.Run != "" {
+		show := "pawl runs show %s %s"
+		if b.Reason == eventlog.BlockLogic {
+			show += " --evidence"
+		}
+		w.can(show, s.Name, b.Run)
+	}
+	switch b.Reason {
+	case eventlog.BlockPermission:
+		w.can("pawl grants %s", s.Name)
+	case eventlog.BlockLogic:
+		w.can("pawl deploy FILE")
+	case eventlog.BlockContradiction:
+		if run := w.run(s, b.Run); run != nil && run.Mutation != "" {
+			w.can("pawl mutations show %s", run.Mutation)
+		}
+	}
+	w.can("pawl resume %s", s.Name)
+}

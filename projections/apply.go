@@ -1,0 +1,207 @@
+package projections
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// ErrBroken marks a record that cannot follow the state: it stops the workflow.
+var ErrBroken = errors.New("log cannot be folded")
+
+// Apply returns the state after the record. The given state stays valid. An error wraps
+// ErrBroken and names the workflow, the revision and the fact.
+func Apply(s State, r eventlog.Record) (State, error) {
+	if s.Exists() && s.Name != r.Workflow {
+		return s, fmt.Errorf("%w: record %s of %s given to the state of %s", ErrBroken, r.Position, r.Workflow, s.Name)
+	}
+	if r.Revision != s.Head.Revision+1 {
+		return s, fmt.Errorf("%w: %s: record %s has revision %d, want %d", ErrBroken, r.Workflow, r.Position, r.Revision, s.Head.Revision+1)
+	}
+	if r.Prev != s.Head.Hash {
+		return s, fmt.Errorf("%w: %s: revision %d at %s does not continue the hash chain", ErrBroken, r.Workflow, r.Revision, r.Position)
+	}
+	facts := r.Facts
+	r.Facts = nil
+	d := NewDraft(s, r.Transition, r.Position.Seq)
+	for _, fact := range facts {
+		if err := d.Add(fact); err != nil {
+			return s, err
+		}
+	}
+	next := *d.State()
+	next.Head = r.Head()
+	next.touchMoved(&s)
+	return next, nil
+}
+
+// Draft is a transition in the making: each fact is folded as it is added, so the next decision
+// sees the state it leads to.
+type Draft struct {
+	f folding
+	t eventlog.Transition
+}
+
+// NewDraft starts a transition on the state, as if it stood at seq. Workflow, At and Actor of
+// the transition must be set.
+func NewDraft(s State, t eventlog.Transition, seq uint64) *Draft {
+	d := &Draft{t: t}
+	next, exists := s, s.Exists()
+	next.fork()
+	next.Name = t.Workflow
+	if !exists {
+		next.Created = Ordinal{Seq: seq}
+	}
+	next.Head.Revision = s.Head.Revision + 1
+	next.touch(WorkflowKey())
+	d.f = folding{State: &next, t: &d.t, seq: seq}
+	return d
+}
+
+// Add appends the fact. An error wraps ErrBroken and leaves the draft unusable.
+func (d *Draft) Add(fact eventlog.Fact) error {
+	d.f.n = uint32(len(d.t.Facts))
+	if err := d.f.apply(fact); err != nil {
+		return fmt.Errorf("%w: %s: revision %d: fact %d (%s): %w", ErrBroken, d.t.Workflow, d.f.Head.Revision, d.f.n, fact.FactType(), err)
+	}
+	d.t.Facts = append(d.t.Facts, fact)
+	return nil
+}
+
+// State is where the facts so far lead. It changes with the next Add.
+func (d *Draft) State() *State { return d.f.State }
+
+// Facts returns the facts so far.
+func (d *Draft) Facts() []eventlog.Fact { return d.t.Facts }
+
+// folding is one transition being applied.
+type folding struct {
+	*State
+	t   *eventlog.Transition
+	seq uint64
+	n   uint32
+}
+
+func (f *folding) at() eventlog.Instant { return f.t.At }
+
+func (f *folding) ordinal() Ordinal { return Ordinal{Seq: f.seq, N: f.n} }
+
+func (f *folding) apply(fact eventlog.Fact) error {
+	switch e := fact.(type) {
+	case *eventlog.WorkflowDeployed:
+		f.deployed(e)
+	case *eventlog.WorkflowGranted:
+		f.Grants = e.Grants
+	case *eventlog.WorkflowPaused:
+		f.UserPaused = true
+	case *eventlog.WorkflowResumed:
+		f.UserPaused = false
+	case *eventlog.WorkflowBlocked:
+		f.Blocked = &Block{Reason: e.Reason, Message: e.Message, Run: e.Run, Since: f.at()}
+	case *eventlog.WorkflowUnblocked:
+		f.Blocked = nil
+	case *eventlog.WorkflowArchived:
+		f.Archived = true
+	case *eventlog.MaintenanceEntered:
+		f.Maintenance = &Maintenance{Run: e.Run, Since: f.at()}
+		if run := f.Run(e.Run); run != nil {
+			f.RepairHandler = run.Handler
+		}
+	case *eventlog.MaintenanceLeft:
+		f.Maintenance = nil
+	case *eventlog.RepairCounted:
+		f.RepairFailures = e.Failures
+		if e.Failures == 0 {
+			f.RepairHandler = ""
+		}
+	case *eventlog.BackoffStarted:
+		f.Backoff = &Backoff{Attempt: e.Attempt, Until: e.Until}
+	case *eventlog.BackoffCleared:
+		f.Backoff = nil
+	case *eventlog.RetrySet:
+		f.PendingRetry = e.Run
+	case *eventlog.RetryCleared:
+		f.PendingRetry = ""
+	case *eventlog.LossAccepted:
+	case *eventlog.HandlerStateSaved:
+		return f.changeHandler(e.Handler, func(h *Handler) { h.State = e.State })
+	case *eventlog.HandlerScheduled:
+		return f.changeHandler(e.Handler, func(h *Handler) { h.NextRunAt = e.NextRunAt })
+	case *eventlog.HandlerWakeSet:
+		return f.changeHandler(e.Handler, func(h *Handler) { h.WakeAt = e.WakeAt })
+	case *eventlog.HandlerDirtied:
+		return f.changeHandler(e.Handler, func(h *Handler) { h.DirtyAt = f.Head.Revision })
+	case *eventlog.HandlerCleaned:
+		return f.changeHandler(e.Handler, func(h *Handler) { h.DirtyAt = 0 })
+	case *eventlog.SessionStarted:
+		return f.sessionStarted(e)
+	case *eventlog.SessionEnded:
+		return f.sessionEnded(e)
+	case *eventlog.RunStarted:
+		return f.runStarted(e)
+	case *eventlog.RunPrepared:
+		return f.runPrepared(e)
+	case *eventlog.RunAdvanced:
+		return f.runAdvanced(e.Run, e.Phase)
+	case *eventlog.RunCommitted:
+		return f.runCommitted(e)
+	case *eventlog.RunFailed:
+		failure := e.Failure
+		return f.runEnded(e.Run, e.Status, &failure)
+	case *eventlog.RunCrashed:
+		return f.runEnded(e.Run, eventlog.RunStatusCrashed, nil)
+	case *eventlog.RunSuspended:
+		return f.changeCurrent(e.Run, func(r *Run) { r.Status = eventlog.RunPausedApproval })
+	case *eventlog.RunReactivated:
+		return f.changeCurrent(e.Run, func(r *Run) { r.Status, r.Engine = eventlog.RunActive, e.Engine })
+	case *eventlog.MutationApprovalRequested:
+		return f.approvalRequested(e)
+	case *eventlog.MutationApproved:
+		return f.mutationApproved(e)
+	case *eventlog.MutationStarted:
+		return f.mutationStarted(e)
+	case *eventlog.MutationApplied:
+		return f.mutationApplied(e)
+	case *eventlog.MutationFailed:
+		return f.mutationFailed(e)
+	case *eventlog.MutationSkipped:
+		return f.mutationSkipped(e)
+	case *eventlog.MutationReconcileScheduled:
+		return f.reconcileScheduled(e)
+	case *eventlog.MutationLeftIndeterminate:
+		return f.leftIndeterminate(e)
+	case *eventlog.MutationContradicted:
+		return f.changeMutation(e.Mutation, func(m *Mutation) { m.Contradiction = e.Outcome })
+	case *eventlog.EventPublished:
+		return f.eventPublished(e)
+	case *eventlog.EventUpdated:
+		return f.eventUpdated(e)
+	case *eventlog.EventReserved:
+		return f.eventReserved(e)
+	case *eventlog.EventTransferred:
+		return f.eventTransferred(e)
+	case *eventlog.EventReleased:
+		return f.eventReleased(e.Topic, e.MessageID, e.Run, 0)
+	case *eventlog.EventRetryScheduled:
+		return f.eventReleased(e.Topic, e.MessageID, e.Run, e.At)
+	case *eventlog.EventConsumed:
+		return f.eventTaken(e.Topic, e.MessageID, e.Run, eventlog.EventStatusConsumed)
+	case *eventlog.EventSkipped:
+		return f.eventFinal(e.Topic, e.MessageID, eventlog.EventStatusSkipped, e.Reason)
+	case *eventlog.EventDiscarded:
+		return f.eventTaken(e.Topic, e.MessageID, e.Run, eventlog.EventStatusDiscarded)
+	case *eventlog.EventSkipRequested:
+		return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) { x.SkipRequested = true })
+	case *eventlog.EventRedriven:
+		return f.eventRedriven(e)
+	case *eventlog.InputRegistered:
+		if f.Input(e.Input) != nil {
+			return fmt.Errorf("input %s is registered already", e.Input)
+		}
+		f.putInput(&Input{ID: e.Input, Source: e.Source, Type: e.Type, ExternalID: e.ExternalID, Title: e.Title, At: f.at(), Created: f.ordinal()})
+	default:
+		return errors.New("unknown fact type")
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+// Package projections folds the log into state. It is pure: no clock, no I/O, no randomness.
+//
+// [Apply] is the only way state changes. It takes a state and the next record and returns a new
+// state; the old one stays valid and unchanged, so a reader may keep it for as long as it likes
+// and a decision may be tried on a copy at the cost of the entities it touches.
+//
+// A state holds live work: pending and reserved events, the current run, what a pending retry
+// needs, handler states. Everything finished leaves it through [State.Evict] once it is kept
+// elsewhere, and comes back through [State.Hydrate] when a later fact names it ([Needs]). A fold
+// that never evicts holds the whole history; both agree on every entity.
+//
+// Apply refuses what cannot follow: a gap in revisions, a broken hash, an unknown fact, an entity
+// that is not there, a phase that goes backwards. Such an error stops the workflow; it is never
+// skipped.
+package projections

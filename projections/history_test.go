@@ -1,0 +1,296 @@
+package projections_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/foldtest"
+	"github.com/pawl-run/pawl/projections/store"
+)
+
+// dump copies everything the state holds, deep enough that later writes through a shared pointer
+// would show.
+func dump(t *testing.T, s *projections.State) map[projections.Key]string {
+	t.Helper()
+	d := map[projections.Key]string{}
+	for _, k := range s.Keys() {
+		d[k] = fmt.Sprintf("%+v", render(s.Entity(k)))
+	}
+	return d
+}
+
+// resident is a fold as an engine keeps it: only live work in memory, the rest in a store.
+type resident struct {
+	t        *testing.T
+	store    *store.Store
+	state    projections.State
+	dirty    map[projections.Key]bool // touched since the last commit
+	borrowed map[projections.Key]bool // hydrated since the last commit
+}
+
+func newResident(t *testing.T) *resident {
+	s, err := store.Open(store.Config{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &resident{t: t, store: s, dirty: map[projections.Key]bool{}, borrowed: map[projections.Key]bool{}}
+}
+
+func (r *resident) apply(rec eventlog.Record) {
+	r.t.Helper()
+	if rec.Revision <= r.state.Head.Revision {
+		return // its rows were ahead of the checkpoint
+	}
+	asked := map[projections.Key]bool{}
+	for {
+		var ask []projections.Key
+		for _, k := range projections.Needs(&r.state, rec.Facts) {
+			if !asked[k] {
+				asked[k] = true
+				ask = append(ask, k)
+			}
+		}
+		if len(ask) == 0 {
+			break
+		}
+		rows, err := r.store.Get(rec.Workflow, ask)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.state = r.state.Hydrate(rows...)
+		for _, k := range ask {
+			r.borrowed[k] = true
+		}
+	}
+	next, err := projections.Apply(r.state, rec)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.state = next
+	for _, k := range next.Touched {
+		r.dirty[k] = true
+	}
+}
+
+func (r *resident) commit(rec eventlog.Record) {
+	r.t.Helper()
+	err := r.store.Commit(store.Batch{
+		Partition:  rec.Position.Partition,
+		Checkpoint: store.Checkpoint{Seq: rec.Position.Seq, Transition: rec.ID, Hash: rec.Hash, Identity: "test"},
+		Changes:    []store.Change{{State: r.state, Touched: slices.Collect(maps.Keys(r.dirty))}},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	maps.Copy(r.borrowed, r.dirty)
+	r.state = r.state.Evict(slices.Collect(maps.Keys(r.borrowed)))
+	clear(r.dirty)
+	clear(r.borrowed)
+	for _, k := range r.state.Keys() {
+		if !r.state.Live(k) {
+			r.t.Fatalf("%c %q stays in memory and is not live", k.Kind, k.ID)
+		}
+	}
+}
+
+// same checks that memory and store together hold what the full fold does, and memory all that
+// is live.
+func (r *resident) same(full *projections.State) {
+	r.t.Helper()
+	for _, k := range full.Keys() {
+		got := r.state.Entity(k)
+		if got == nil {
+			if full.Live(k) {
+				r.t.Fatalf("revision %d: live %c %q is not in memory", full.Head.Revision, k.Kind, k.ID)
+			}
+			rows, err := r.store.Get(full.Name, []projections.Key{k})
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			if len(rows) != 1 {
+				r.t.Fatalf("revision %d: %c %q is neither in memory nor in the store", full.Head.Revision, k.Kind, k.ID)
+			}
+			got = rows[0]
+		}
+		want := full.Entity(k)
+		if reflect.DeepEqual(want, got) {
+			continue // the common case, without the cost of a diff
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			r.t.Fatalf("revision %d: %c %q differs (-full +resident):\n%s", full.Head.Revision, k.Kind, k.ID, diff)
+		}
+	}
+}
+
+// TestSnapshotAndTailEqualFullFold folds random histories twice: all in memory, and with commits,
+// evictions, and restarts from the store at random moments. Both must agree after each
+// transition.
+func TestSnapshotAndTailEqualFullFold(t *testing.T) {
+	t.Parallel()
+	seen := map[eventlog.FactType]int{}
+	for seed := range uint64(12) {
+		log := foldtest.NewLog(seed)
+		h := foldtest.NewHistory(log, "w")
+		r := newResident(t)
+		chance := rand.New(rand.NewPCG(seed, 1))
+		checkpoint := 0 // records covered by it
+		for range 120 {
+			before := h.State
+			rec, err := h.Step()
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for _, f := range rec.Facts {
+				seen[f.FactType()]++
+			}
+			r.apply(rec)
+			for _, k := range h.State.Keys() {
+				if before.Live(k) != h.State.Live(k) && !slices.Contains(h.State.Touched, k) {
+					t.Fatalf("seed %d: revision %d: %c %q changed its residence and was not touched", seed, rec.Revision, k.Kind, k.ID)
+				}
+			}
+			switch n := chance.IntN(10); {
+			case n < 3:
+				r.commit(rec)
+				checkpoint = len(log.Records)
+			case n == 3: // a restart: the tail after the checkpoint is folded again
+				state, err := r.store.Load("w")
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.state = state
+				for _, k := range state.Keys() {
+					if !state.Live(k) {
+						t.Fatalf("seed %d: %c %q was loaded and is not live", seed, k.Kind, k.ID)
+					}
+				}
+				clear(r.dirty)
+				clear(r.borrowed)
+				from := checkpoint
+				if from > 0 {
+					from -= chance.IntN(2) // rows may be ahead of the checkpoint
+				}
+				for _, rec := range log.Records[from:] {
+					r.apply(rec)
+				}
+			}
+			r.same(&h.State)
+		}
+	}
+	// The generator must reach every fact that changes more than a flag, or the test says little.
+	for _, ft := range eventlog.FactTypes() {
+		if seen[ft] == 0 && ft != "workflow.archived" && ft != "workflow.loss_accepted" {
+			t.Errorf("no history had a %s", ft)
+		}
+	}
+}
+
+// TestOldStatesStay keeps every state of a history and finds each unchanged at the end.
+func TestOldStatesStay(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2) {
+		h := foldtest.NewHistory(foldtest.NewLog(seed), "w")
+		var states []projections.State
+		var dumps []map[projections.Key]string
+		for range 120 {
+			if _, err := h.Step(); err != nil {
+				t.Fatal(err)
+			}
+			states = append(states, h.State)
+			dumps = append(dumps, dump(t, &h.State))
+		}
+		for i := range states {
+			if diff := cmp.Diff(dumps[i], dump(t, &states[i])); diff != "" {
+				t.Fatalf("seed %d: state after revision %d changed later:\n%s", seed, i+1, diff)
+			}
+		}
+	}
+}
+
+// TestStatesAreReadWhileFoldingGoesOn is for the race detector: an old state is read while newer
+// ones are made from it.
+func TestStatesAreReadWhileFoldingGoesOn(t *testing.T) {
+	t.Parallel()
+	h := foldtest.NewHistory(foldtest.NewLog(3), "w")
+	for range 60 {
+		if _, err := h.Step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := h.State
+	want := len(old.Keys())
+	read := make(chan int)
+	go func() {
+		defer close(read)
+		for range 50 {
+			read <- len(old.Keys())
+		}
+	}()
+	for got := range read {
+		if got != want {
+			t.Fatalf("an old state holds %d entities, want %d", got, want)
+		}
+		if _, err := h.Step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHydrateNeverGoesBack: what is in memory is never older than what the store gives.
+func TestHydrateNeverGoesBack(t *testing.T) {
+	t.Parallel()
+	h := foldtest.NewHistory(foldtest.NewLog(5), "w")
+	var states []projections.State
+	for range 60 {
+		if _, err := h.Step(); err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, h.State)
+	}
+	want := dump(t, &h.State)
+	for _, old := range states {
+		var entities []any
+		for _, k := range old.Keys() {
+			entities = append(entities, old.Entity(k))
+		}
+		now := h.State.Hydrate(entities...)
+		if diff := cmp.Diff(want, dump(t, &now)); diff != "" {
+			t.Fatalf("rows of revision %d overwrote memory:\n%s", old.Head.Revision, diff)
+		}
+	}
+}
+
+// TestNeedsWhatBecomesLive: a retry owed to a run of the past brings back the run and then its
+// mutation.
+func TestNeedsWhatBecomesLive(t *testing.T) {
+	t.Parallel()
+	p := deployed(t).published("a").reserving("R", "a").then(&eventlog.MutationStarted{Mutation: "R", Run: "R"}).
+		then(&eventlog.MutationApplied{Mutation: "R", Run: "R"}, failed("R"))
+	full := p.State
+	s := full.Evict(full.Keys())
+	facts := []eventlog.Fact{&eventlog.RetrySet{Run: "R"}}
+	for _, want := range []projections.Key{projections.RunKey("R"), projections.MutationKey("R")} {
+		need := projections.Needs(&s, facts)
+		if len(need) != 1 || need[0] != want {
+			t.Fatalf("needs %v, want %v", need, want)
+		}
+		s = s.Hydrate(full.Entity(want))
+	}
+	if need := projections.Needs(&s, facts); len(need) > 0 {
+		t.Errorf("still needs %v", need)
+	}
+}

@@ -1,0 +1,58 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// JobState is the processing state of a topic event (the six states of the job model).
+type JobState string
+
+// The states of a job.
+const (
+	JobAvailable JobState = "available"
+	JobRunning   JobState = "running"
+	JobRetryable JobState = "retryable"
+	JobCompleted JobState = "completed"
+	JobCancelled JobState = "cancelled"
+	JobDiscarded JobState = "discarded"
+)
+
+// Job derives the job's state from its event; no job is stored.
+func (e *TopicEvent) Job() JobState {
+	switch e.Status {
+	case eventlog.EventStatusReserved:
+		return JobRunning
+	case eventlog.EventStatusConsumed:
+		return JobCompleted
+	case eventlog.EventStatusSkipped:
+		return JobCancelled
+	case eventlog.EventStatusDiscarded:
+		return JobDiscarded
+	case eventlog.EventPending:
+		if e.failed() {
+			return JobRetryable
+		}
+	}
+	return JobAvailable
+}
+
+// failed reports whether an attempt has failed since the event was created or redriven. A crash
+// is no failure.
+func (e *TopicEvent) failed() bool {
+	since := max(0, len(e.Attempts)-e.Executions)
+	return e.Failures > 0 || slices.ContainsFunc(e.Attempts[since:], func(a Attempt) bool { return a.Failure != nil })
+}
+
+// Status derives an input's status: pending while any event it caused is pending or reserved.
+func (i *Input) Status() string {
+	switch {
+	case i.Open > 0:
+		return "pending"
+	case i.Consumed == 0 && i.Skipped > 0:
+		return "skipped"
+	default:
+		return "done"
+	}
+}

@@ -1,0 +1,61 @@
+package projections
+
+import (
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// EntityKind says what a key names.
+type EntityKind byte
+
+// The kinds of entities. The letters are part of the local store's keys.
+const (
+	KindWorkflow EntityKind = 'w'
+	KindHandler  EntityKind = 'h'
+	KindRun      EntityKind = 'r'
+	KindEvent    EntityKind = 'e'
+	KindMutation EntityKind = 'm'
+	KindInput    EntityKind = 'i'
+	KindSession  EntityKind = 's'
+	KindScript   EntityKind = 'v'
+)
+
+// Key names one entity of a workflow.
+type Key struct {
+	Kind EntityKind
+	ID   string
+}
+
+// RunKey names a run.
+func RunKey(id eventlog.RunID) Key { return Key{KindRun, string(id)} }
+
+// MutationKey names a mutation.
+func MutationKey(id eventlog.MutationID) Key { return Key{KindMutation, string(id)} }
+
+// InputKey names an input.
+func InputKey(id eventlog.InputID) Key { return Key{KindInput, string(id)} }
+
+// SessionKey names a session.
+func SessionKey(id eventlog.SessionID) Key { return Key{KindSession, string(id)} }
+
+// ScriptKey names one version of the script.
+func ScriptKey(v eventlog.Version) Key { return Key{KindScript, string(v)} }
+
+// HandlerKey names a handler.
+func HandlerKey(h eventlog.Handler) Key { return Key{KindHandler, string(h)} }
+
+// WorkflowKey names the workflow itself.
+func WorkflowKey() Key { return Key{Kind: KindWorkflow} }
+
+// EventKey names a topic event. Neither part may hold a NUL: topics by their pattern, message
+// ids because control characters are refused.
+func EventKey(topic eventlog.Topic, id eventlog.MessageID) Key {
+	return Key{KindEvent, string(topic) + "\x00" + string(id)}
+}
+
+// Event splits the key of a topic event.
+func (k Key) Event() eventlog.EventRef {
+	topic, id, _ := strings.Cut(k.ID, "\x00")
+	return eventlog.EventRef{Topic: eventlog.Topic(topic), MessageID: eventlog.MessageID(id)}
+}

@@ -1,0 +1,122 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+func (f *folding) changeMutation(id eventlog.MutationID, change func(*Mutation)) error {
+	old := f.Mutation(id)
+	if old == nil {
+		return fmt.Errorf("mutation %s is not known", id)
+	}
+	m := *old
+	change(&m)
+	f.putMutation(&m)
+	return nil
+}
+
+func (f *folding) approvalRequested(e *eventlog.MutationApprovalRequested) error {
+	if f.Mutation(e.Mutation) != nil {
+		return fmt.Errorf("mutation %s is recorded already", e.Mutation)
+	}
+	f.putMutation(&Mutation{
+		ID: e.Mutation, Run: e.Run, Call: e.Call, Status: eventlog.MutationAwaitingApproval,
+		RequestedAt: f.at(), Created: f.ordinal(),
+	})
+	return f.changeRun(e.Run, func(r *Run) { r.Mutation = e.Mutation })
+}
+
+func (f *folding) mutationStarted(e *eventlog.MutationStarted) error {
+	m := Mutation{ID: e.Mutation, Created: f.ordinal(), RequestedAt: f.at()}
+	if old := f.Mutation(e.Mutation); old != nil {
+		if old.Status != eventlog.MutationAwaitingApproval {
+			return fmt.Errorf("mutation %s is %s and cannot start again", e.Mutation, old.Status)
+		}
+		m = *old
+	}
+	m.Run, m.Call, m.Key, m.Deadline, m.Engine = e.Run, e.Call, e.Key, e.Deadline, e.Engine
+	m.Status, m.StartedAt = eventlog.MutationInFlight, f.at()
+	f.putMutation(&m)
+	if err := f.changeRun(e.Run, func(r *Run) { r.Mutation = e.Mutation }); err != nil {
+		return err
+	}
+	for _, event := range f.Held(f.Run(e.Run)) {
+		for _, id := range event.CausedBy {
+			in := f.Input(id)
+			if in == nil {
+				return fmt.Errorf("input %s of event %s in %s is not known", id, event.MessageID, event.Topic)
+			}
+			if !slices.Contains(in.Outputs, m.ID) {
+				changed := *in
+				changed.Outputs = append(slices.Clip(in.Outputs), m.ID)
+				f.putInput(&changed)
+			}
+		}
+	}
+	return nil
+}
+
+func (f *folding) mutationApplied(e *eventlog.MutationApplied) error {
+	if err := f.settle(e.Mutation, eventlog.MutationStatusApplied, func(m *Mutation) { m.Result, m.ResolvedBy = e.Result, e.ResolvedBy }); err != nil {
+		return err
+	}
+	return f.changeRun(e.Run, func(r *Run) { r.Outcome = OutcomeSuccess })
+}
+
+func (f *folding) mutationFailed(e *eventlog.MutationFailed) error {
+	failure := e.Failure
+	if err := f.settle(e.Mutation, eventlog.MutationStatusFailed, func(m *Mutation) { m.Failure, m.ResolvedBy = &failure, e.ResolvedBy }); err != nil {
+		return err
+	}
+	return f.changeRun(e.Run, func(r *Run) { r.Outcome = OutcomeFailure })
+}
+
+func (f *folding) mutationSkipped(e *eventlog.MutationSkipped) error {
+	if err := f.settle(e.Mutation, eventlog.MutationStatusFailed, func(m *Mutation) { m.ResolvedBy = e.ResolvedBy }); err != nil {
+		return err
+	}
+	return f.changeRun(e.Run, func(r *Run) { r.Outcome = OutcomeSkipped })
+}
+
+func (f *folding) mutationApproved(e *eventlog.MutationApproved) error {
+	if m := f.Mutation(e.Mutation); m != nil && m.Status != eventlog.MutationAwaitingApproval {
+		return fmt.Errorf("mutation %s is %s and awaits no approval", e.Mutation, m.Status)
+	}
+	return f.changeMutation(e.Mutation, func(*Mutation) {})
+}
+
+// changeOpen refuses to change an outcome that is final (F12).
+func (f *folding) changeOpen(id eventlog.MutationID, change func(*Mutation)) error {
+	if m := f.Mutation(id); m != nil && m.Status.Final() {
+		return fmt.Errorf("mutation %s is %s already", id, m.Status)
+	}
+	return f.changeMutation(id, change)
+}
+
+func (f *folding) settle(id eventlog.MutationID, status eventlog.MutationStatus, change func(*Mutation)) error {
+	return f.changeOpen(id, func(m *Mutation) {
+		m.Status, m.SettledAt, m.ReconcileAt = status, f.at(), 0
+		m.Failure = nil
+		change(m)
+	})
+}
+
+func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) error {
+	failure := e.Failure
+	return f.changeOpen(e.Mutation, func(m *Mutation) {
+		m.Status, m.ReconcileAttempts, m.ReconcileAt, m.Failure = eventlog.MutationNeedsReconcile, e.Attempt, e.At, &failure
+	})
+}
+
+func (f *folding) leftIndeterminate(e *eventlog.MutationLeftIndeterminate) error {
+	failure := e.Failure
+	return f.changeOpen(e.Mutation, func(m *Mutation) {
+		if m.Status == eventlog.MutationNeedsReconcile {
+			m.ReconcileAttempts++ // the last one asked, and found nothing out (F5)
+		}
+		m.Status, m.ReconcileAt, m.Failure = eventlog.MutationIndeterminate, 0, &failure
+	})
+}

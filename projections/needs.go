@@ -1,0 +1,135 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Needs lists the entities that applying the facts will read and that are not in memory. Once
+// they are hydrated it may name more (an event's inputs); call it until it names none that the
+// store holds.
+func Needs(s *State, facts []eventlog.Fact) []Key {
+	var need []Key
+	registered := map[eventlog.InputID]bool{}
+	want := func(k Key) {
+		if s.Entity(k) == nil && !slices.Contains(need, k) {
+			need = append(need, k)
+		}
+	}
+	inputs := func(ids []eventlog.InputID) {
+		for _, id := range ids {
+			if !registered[id] {
+				want(InputKey(id))
+			}
+		}
+	}
+	published := map[string]bool{}
+	event := func(topic eventlog.Topic, id eventlog.MessageID) {
+		k := EventKey(topic, id)
+		if published[k.ID] {
+			return
+		}
+		want(k)
+		if e, ok := s.events.get(k.ID); ok {
+			inputs(e.CausedBy)
+		}
+	}
+	started := map[eventlog.RunID]bool{}
+	run := func(id eventlog.RunID) {
+		if id != "" && !started[id] {
+			want(RunKey(id))
+		}
+	}
+	opened := map[eventlog.MutationID]bool{}
+	mutation := func(id eventlog.MutationID) {
+		if !opened[id] {
+			want(MutationKey(id))
+		}
+	}
+	for _, f := range facts {
+		switch f := f.(type) {
+		case *eventlog.InputRegistered:
+			registered[f.Input] = true
+		case *eventlog.EventPublished:
+			published[EventKey(f.Topic, f.MessageID).ID] = true
+			inputs(f.CausedBy)
+		case *eventlog.EventUpdated:
+			event(f.Topic, f.MessageID)
+			inputs(f.CausedBy)
+		case *eventlog.EventReserved:
+			event(f.Topic, f.MessageID)
+			run(f.Run)
+		case *eventlog.EventTransferred:
+			event(f.Topic, f.MessageID)
+		case *eventlog.EventReleased:
+			event(f.Topic, f.MessageID)
+			run(f.Run)
+		case *eventlog.EventRetryScheduled:
+			event(f.Topic, f.MessageID)
+			run(f.Run)
+		case *eventlog.EventConsumed:
+			event(f.Topic, f.MessageID)
+		case *eventlog.EventSkipped:
+			event(f.Topic, f.MessageID)
+		case *eventlog.EventSkipRequested:
+			event(f.Topic, f.MessageID)
+		case *eventlog.EventDiscarded:
+			event(f.Topic, f.MessageID)
+			run(f.Run)
+		case *eventlog.EventRedriven:
+			event(f.Topic, f.MessageID)
+		case *eventlog.RunStarted:
+			started[f.Run] = true
+			run(f.RetryOf)
+		case *eventlog.RetrySet:
+			// From now on the run and its mutation are live.
+			run(f.Run)
+			if r := s.Run(f.Run); r != nil && r.Mutation != "" {
+				mutation(r.Mutation)
+			}
+		case *eventlog.MaintenanceEntered:
+			run(f.Run)
+		case *eventlog.RunSuspended:
+			run(f.Run)
+		case *eventlog.RunReactivated:
+			run(f.Run)
+		case *eventlog.RunAdvanced:
+			run(f.Run)
+		case *eventlog.RunPrepared:
+			run(f.Run)
+		case *eventlog.RunCommitted:
+			run(f.Run)
+		case *eventlog.RunFailed:
+			run(f.Run)
+		case *eventlog.RunCrashed:
+			run(f.Run)
+		case *eventlog.MutationApprovalRequested:
+			opened[f.Mutation] = true
+			run(f.Run)
+		case *eventlog.MutationStarted:
+			if s.Mutation(f.Mutation) == nil {
+				opened[f.Mutation] = true
+			}
+			run(f.Run)
+		case *eventlog.MutationApproved:
+			mutation(f.Mutation)
+		case *eventlog.MutationApplied:
+			mutation(f.Mutation)
+			run(f.Run)
+		case *eventlog.MutationFailed:
+			mutation(f.Mutation)
+			run(f.Run)
+		case *eventlog.MutationSkipped:
+			mutation(f.Mutation)
+			run(f.Run)
+		case *eventlog.MutationReconcileScheduled:
+			mutation(f.Mutation)
+		case *eventlog.MutationLeftIndeterminate:
+			mutation(f.Mutation)
+		case *eventlog.MutationContradicted:
+			mutation(f.Mutation)
+		}
+	}
+	return need
+}

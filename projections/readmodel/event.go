@@ -1,0 +1,144 @@
+package readmodel
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Event is one of a workflow's own messages.
+type Event struct {
+	Topic     eventlog.Topic       `json:"topic"`
+	MessageID eventlog.MessageID   `json:"messageId"`
+	Title     string               `json:"title"`
+	Payload   json.RawMessage      `json:"payload"`
+	Status    eventlog.EventStatus `json:"status"`
+	// ReservedBy is the run that holds it while it is reserved.
+	ReservedBy *eventlog.RunID    `json:"reservedBy"`
+	CreatedBy  *eventlog.RunID    `json:"createdBy"`
+	CausedBy   []eventlog.InputID `json:"causedBy"`
+	// Workflow is set in lists across workflows.
+	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
+}
+
+// Job is the processing record of one event by its consumer.
+type Job struct {
+	Topic     eventlog.Topic     `json:"topic"`
+	MessageID eventlog.MessageID `json:"messageId"`
+	// Consumer is the one that subscribes to the topic now, null when none does.
+	Consumer *eventlog.Handler    `json:"consumer"`
+	State    projections.JobState `json:"state"`
+	Attempts []Attempt            `json:"attempts"`
+	// MaxAttempts is the consumer's bound on retries, null when it has none (J2).
+	MaxAttempts *int `json:"maxAttempts"`
+	// ScheduledAt is when a retryable job is due, null when it is due already.
+	ScheduledAt eventlog.Instant `json:"scheduledAt"`
+	FinalizedAt eventlog.Instant `json:"finalizedAt"`
+	// Workflow is set in lists across workflows.
+	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
+}
+
+// Attempt is one execution of a job (J1).
+type Attempt struct {
+	N       int              `json:"n"`
+	Run     eventlog.RunID   `json:"run"`
+	At      eventlog.Instant `json:"at"`
+	EndedAt eventlog.Instant `json:"endedAt"`
+	Error   *Failure         `json:"error"`
+}
+
+// EventView renders an event, also one that comes from memory or from a fold of the past.
+func EventView(e *projections.TopicEvent) Event {
+	v := Event{
+		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: raw(e.Payload), Status: e.Status,
+		CreatedBy: optional(e.CreatedBy), CausedBy: listed(e.CausedBy),
+	}
+	if e.Status == eventlog.EventStatusReserved {
+		v.ReservedBy = optional(e.ReservedBy)
+	}
+	return v
+}
+
+// JobView renders an event's job under the definition.
+func JobView(e *projections.TopicEvent, d *eventlog.Definition) Job {
+	v := Job{
+		Topic: e.Topic, MessageID: e.MessageID, State: e.Job(), Attempts: make([]Attempt, len(e.Attempts)),
+		ScheduledAt: e.ScheduledAt, FinalizedAt: e.FinalizedAt,
+	}
+	if c, ok := d.Subscriber(e.Topic); ok {
+		v.Consumer, v.MaxAttempts = &c.Name, c.MaxAttempts
+	}
+	for i, a := range e.Attempts {
+		v.Attempts[i] = Attempt{N: a.N, Run: a.Run, At: a.At, EndedAt: a.EndedAt, Error: failureView(a.Failure)}
+	}
+	return v
+}
+
+func eventRow(e *projections.TopicEvent) row {
+	return row{
+		status: string(e.Status), topic: string(e.Topic), state: string(e.Job()),
+		text: []string{e.Title, string(e.MessageID), string(e.ReservedBy), string(e.CreatedBy)},
+	}
+}
+
+// Events lists events; the filters status, topic and state (of the job) apply.
+func (r *Reader) Events(ctx context.Context, o ListOptions) (Page[Event], error) {
+	return list(ctx, r, projections.KindEvent, o, func(_ *view, w eventlog.WorkflowName, e *projections.TopicEvent) (row, func() Event, error) {
+		return eventRow(e), func() Event {
+			v := EventView(e)
+			v.Workflow = o.across(w)
+			return v
+		}, nil
+	})
+}
+
+// Event returns one event, or *NotFoundError.
+func (r *Reader) Event(ctx context.Context, w eventlog.WorkflowName, topic eventlog.Topic, id eventlog.MessageID) (Event, error) {
+	return answer(ctx, r, func(v *view) (Event, error) {
+		e, err := one[projections.TopicEvent](v, w, projections.EventKey(topic, id), "event", string(topic)+"/"+string(id))
+		if err != nil {
+			return Event{}, err
+		}
+		return EventView(e), nil
+	})
+}
+
+// Jobs lists the events' jobs; the filters state, status (of the event), topic and handler (the
+// consumer) apply.
+func (r *Reader) Jobs(ctx context.Context, o ListOptions) (Page[Job], error) {
+	return list(ctx, r, projections.KindEvent, o, func(v *view, w eventlog.WorkflowName, e *projections.TopicEvent) (row, func() Job, error) {
+		d, err := v.definition(w)
+		if err != nil {
+			return row{}, nil, err
+		}
+		seen := eventRow(e)
+		if c, ok := d.Subscriber(e.Topic); ok {
+			seen.handler = string(c.Name)
+		}
+		for _, a := range e.Attempts {
+			seen.text = append(append(seen.text, string(a.Run)), failureText(a.Failure)...)
+		}
+		return seen, func() Job {
+			job := JobView(e, d)
+			job.Workflow = o.across(w)
+			return job
+		}, nil
+	})
+}
+
+// Job returns one event's job, or *NotFoundError.
+func (r *Reader) Job(ctx context.Context, w eventlog.WorkflowName, topic eventlog.Topic, id eventlog.MessageID) (Job, error) {
+	return answer(ctx, r, func(v *view) (Job, error) {
+		e, err := one[projections.TopicEvent](v, w, projections.EventKey(topic, id), "job", string(topic)+"/"+string(id))
+		if err != nil {
+			return Job{}, err
+		}
+		d, err := v.definition(w)
+		if err != nil {
+			return Job{}, err
+		}
+		return JobView(e, d), nil
+	})
+}

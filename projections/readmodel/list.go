@@ -1,0 +1,170 @@
+package readmodel
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/store"
+)
+
+// The bounds of a page.
+const (
+	DefaultLimit = 100
+	MaxLimit     = 1000
+)
+
+// ErrBadCursor: the cursor is not one that this list gave out.
+var ErrBadCursor = errors.New("cursor does not belong to this list")
+
+// ListOptions say what a list holds. An empty filter takes everything; all that are set must
+// match. A filter that means nothing to the listed kind matches nothing.
+type ListOptions struct {
+	// Workflow lists that workflow's; empty lists across workflows.
+	Workflow eventlog.WorkflowName
+	// Cursor goes on after the page that had it as Next.
+	Cursor string
+	// Limit is the most items on the page: 0 means DefaultLimit, more than MaxLimit means
+	// MaxLimit.
+	Limit int
+	// Desc lists the newest first.
+	Desc bool
+	// Status, Phase, Handler, Topic and State are exact; State is that of a job.
+	Status, Phase, Handler, Topic, State string
+	// Q is searched for in titles, ids and error messages, whatever the case of its letters.
+	Q string
+}
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Items []T `json:"items"`
+	// Next is the cursor of the next page, null on the last.
+	Next *string `json:"next"`
+}
+
+// row is one entity as the filters see it. An empty field means that the kind has none.
+type row struct {
+	status, phase, handler, topic, state string
+	text                                 []string
+}
+
+func (o *ListOptions) match(r *row) bool {
+	is := func(want, got string) bool { return want == "" || want == got }
+	if !is(o.Status, r.status) || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) || !is(o.State, r.state) {
+		return false
+	}
+	return o.Q == "" || slices.ContainsFunc(r.text, func(s string) bool { return strings.Contains(strings.ToLower(s), o.Q) })
+}
+
+// list makes one page: it scans from the cursor on until the page is full and one more item is
+// known to follow.
+func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind, o ListOptions, look func(*view, eventlog.WorkflowName, *E) (row, func() V, error)) (Page[V], error) {
+	page := Page[V]{Items: []V{}}
+	at, err := readCursor(kind, o)
+	if err != nil {
+		return page, err
+	}
+	limit := o.Limit
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	limit = min(limit, MaxLimit)
+	o.Q = strings.ToLower(o.Q)
+	return answer(ctx, r, func(v *view) (Page[V], error) {
+		if o.Workflow != "" {
+			if _, err := v.workflow(o.Workflow); err != nil {
+				return page, err
+			}
+		}
+		var end store.Position
+		for item, err := range v.List(store.Range{Kind: kind, Workflow: o.Workflow, Desc: o.Desc}, at) {
+			if err != nil {
+				return page, err
+			}
+			if err := ctx.Err(); err != nil {
+				return page, err
+			}
+			row, make, err := look(v, item.Workflow, item.Entity.(*E))
+			if err != nil {
+				return page, err
+			}
+			if !o.match(&row) {
+				continue
+			}
+			if len(page.Items) == limit {
+				next := writeCursor(kind, o, end)
+				page.Next = &next
+				break
+			}
+			page.Items = append(page.Items, make())
+			if len(page.Items) == limit {
+				end = maps.Clone(at)
+			}
+		}
+		return page, nil
+	})
+}
+
+// cursorVersion is raised when the form of cursors changes.
+const cursorVersion = 1
+
+// writeCursor names the list and how far it was read. It holds places in the log, not in the
+// store, so it outlives a rebuilt store.
+func writeCursor(kind projections.EntityKind, o ListOptions, at store.Position) string {
+	b := cursorHead(kind, o)
+	for _, p := range slices.Sorted(maps.Keys(at)) {
+		b = binary.AppendUvarint(b, uint64(p))
+		b = binary.AppendUvarint(b, at[p].Seq)
+		b = binary.AppendUvarint(b, uint64(at[p].N))
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func cursorHead(kind projections.EntityKind, o ListOptions) []byte {
+	b := []byte{cursorVersion, byte(kind), 'a'}
+	if o.Desc {
+		b[2] = 'd'
+	}
+	return append(append(b, o.Workflow...), 0)
+}
+
+func readCursor(kind projections.EntityKind, o ListOptions) (store.Position, error) {
+	at := store.Position{}
+	if o.Cursor == "" {
+		return at, nil
+	}
+	bad := func(why string) (store.Position, error) {
+		return nil, fmt.Errorf("%w: %s; use the value of `next` with the same path and order", ErrBadCursor, why)
+	}
+	b, err := base64.RawURLEncoding.DecodeString(o.Cursor)
+	if err != nil {
+		return bad("it is malformed")
+	}
+	places, ours := bytes.CutPrefix(b, cursorHead(kind, o))
+	if !ours {
+		return bad("it comes from another list")
+	}
+	for rest := places; len(rest) > 0; {
+		var n [3]uint64
+		for i := range n {
+			value, size := binary.Uvarint(rest)
+			if size <= 0 {
+				return bad("it is malformed")
+			}
+			n[i], rest = value, rest[size:]
+		}
+		if n[0] > 1<<31-1 || n[2] > 1<<32-1 {
+			return bad("it is malformed")
+		}
+		at[int(n[0])] = projections.Ordinal{Seq: n[1], N: uint32(n[2])}
+	}
+	return at, nil
+}

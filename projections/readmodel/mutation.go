@@ -1,0 +1,110 @@
+package readmodel
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Mutation is a record of the ledger.
+type Mutation struct {
+	ID                eventlog.MutationID     `json:"id"`
+	Run               eventlog.RunID          `json:"run"`
+	Workflow          eventlog.WorkflowName   `json:"workflow"`
+	Connector         string                  `json:"connector"`
+	Operation         string                  `json:"operation"`
+	Params            json.RawMessage         `json:"params"`
+	ParamsHash        string                  `json:"paramsHash"`
+	UITitle           *string                 `json:"uiTitle"`
+	Status            eventlog.MutationStatus `json:"status"`
+	Result            json.RawMessage         `json:"result"`
+	Error             *Failure                `json:"error"`
+	ResolvedBy        *string                 `json:"resolvedBy"`
+	ReconcileAttempts int                     `json:"reconcileAttempts"`
+	// StartedAt is when the request was allowed to leave, null while it awaits approval.
+	StartedAt eventlog.Instant `json:"startedAt"`
+	SettledAt eventlog.Instant `json:"settledAt"`
+}
+
+// MutationView renders a mutation, also one that comes from memory or from a fold of the past.
+func MutationView(w eventlog.WorkflowName, m *projections.Mutation) Mutation {
+	return Mutation{
+		ID: m.ID, Run: m.Run, Workflow: w, Connector: m.Call.Connector, Operation: m.Call.Operation,
+		Params: raw(m.Call.Params), ParamsHash: m.Call.ParamsHash, UITitle: optional(m.Call.UITitle), Status: m.Status,
+		Result: raw(m.Result), Error: failureView(m.Failure), ResolvedBy: optional(m.ResolvedBy),
+		ReconcileAttempts: m.ReconcileAttempts, StartedAt: m.StartedAt, SettledAt: m.SettledAt,
+	}
+}
+
+// Mutations lists the ledger; the filter status applies.
+func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], error) {
+	return list(ctx, r, projections.KindMutation, o, func(_ *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() Mutation, error) {
+		return row{
+			status: string(m.Status),
+			text:   append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+m.Call.Operation),
+		}, func() Mutation { return MutationView(w, m) }, nil
+	})
+}
+
+// Mutation returns one mutation, of whatever workflow, or *NotFoundError.
+func (r *Reader) Mutation(ctx context.Context, id eventlog.MutationID) (Mutation, error) {
+	return answer(ctx, r, func(v *view) (Mutation, error) {
+		w, err := v.Owner(id)
+		if err != nil {
+			return Mutation{}, err
+		}
+		if w == "" {
+			return Mutation{}, &NotFoundError{What: "mutation", ID: string(id)}
+		}
+		m, err := one[projections.Mutation](v, w, projections.MutationKey(id), "mutation", string(id))
+		if err != nil {
+			return Mutation{}, err
+		}
+		return MutationView(w, m), nil
+	})
+}
+
+// Input is something outside that a workflow took in, with what became of it.
+type Input struct {
+	ID         eventlog.InputID      `json:"id"`
+	Source     string                `json:"source"`
+	Type       string                `json:"type"`
+	ExternalID string                `json:"externalId"`
+	Title      string                `json:"title"`
+	Status     string                `json:"status"`
+	Outputs    []eventlog.MutationID `json:"outputs"`
+	// Workflow is set in lists across workflows.
+	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
+}
+
+// InputView renders an input, also one that comes from memory or from a fold of the past.
+func InputView(i *projections.Input) Input {
+	return Input{
+		ID: i.ID, Source: i.Source, Type: i.Type, ExternalID: i.ExternalID, Title: i.Title, Status: i.Status(),
+		Outputs: listed(i.Outputs),
+	}
+}
+
+// Inputs lists inputs; the filter status applies.
+func (r *Reader) Inputs(ctx context.Context, o ListOptions) (Page[Input], error) {
+	return list(ctx, r, projections.KindInput, o, func(_ *view, w eventlog.WorkflowName, i *projections.Input) (row, func() Input, error) {
+		return row{status: i.Status(), text: []string{i.Title, string(i.ID), i.ExternalID}}, func() Input {
+			v := InputView(i)
+			v.Workflow = o.across(w)
+			return v
+		}, nil
+	})
+}
+
+// Input returns one input, or *NotFoundError.
+func (r *Reader) Input(ctx context.Context, w eventlog.WorkflowName, id eventlog.InputID) (Input, error) {
+	return answer(ctx, r, func(v *view) (Input, error) {
+		i, err := one[projections.Input](v, w, projections.InputKey(id), "input", string(id))
+		if err != nil {
+			return Input{}, err
+		}
+		return InputView(i), nil
+	})
+}

@@ -1,0 +1,441 @@
+package readmodel_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/foldtest"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/projections/store"
+)
+
+// world is a log of several workflows and a store that follows it.
+type world struct {
+	t         *testing.T
+	logs      []*foldtest.Log
+	histories []*foldtest.History
+	reader    *readmodel.Reader
+}
+
+func newWorld(t *testing.T, partitions, workflows int) *world {
+	w := &world{t: t, reader: &readmodel.Reader{Store: newStore(t)}}
+	for p := range partitions {
+		log := foldtest.NewLog(uint64(40 + p))
+		log.Partition = p
+		w.logs = append(w.logs, log)
+	}
+	for i := range workflows {
+		w.histories = append(w.histories, foldtest.NewHistory(w.logs[i%partitions], eventlog.WorkflowName(fmt.Sprintf("wf-%d", i))))
+	}
+	return w
+}
+
+func newStore(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.Open(store.Config{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (w *world) steps(n int) {
+	w.t.Helper()
+	for range n {
+		for _, h := range w.histories {
+			if _, err := h.Step(); err != nil {
+				w.t.Fatal(err)
+			}
+			w.commit(h, h.State.Touched)
+		}
+	}
+}
+
+func (w *world) partition(h *foldtest.History) int {
+	return slices.Index(w.histories, h) % len(w.logs)
+}
+
+func (w *world) commit(h *foldtest.History, touched []projections.Key) {
+	w.t.Helper()
+	err := w.reader.Store.Commit(store.Batch{
+		Partition: w.partition(h), Checkpoint: store.Checkpoint{Seq: h.State.Head.Seq},
+		Changes: []store.Change{{State: h.State, Touched: touched}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// lists are all lists, as JSON.
+var lists = map[string]func(context.Context, *readmodel.Reader, readmodel.ListOptions) (any, *string, error){
+	"workflows": func(ctx context.Context, r *readmodel.Reader, o readmodel.ListOptions) (any, *string, error) {
+		p, err := r.Workflows(ctx, o)
+		return p.Items, p.Next, err
+	},
+	"runs": func(ctx context.Context, r *readmodel.Reader, o readmodel.ListOptions) (any, *string, error) {
+		p, err := r.Runs(ctx, o)
+		return p.Items, p.Next, err
+	},
+	"events": func(ctx context.Context, r *readmodel.Reader, o readmodel.ListOptions) (any, *string, error) {
+		p, err := r.Events(ctx, o)
+		return p.Items, p.Next, err
+	},
+	"jobs": func(ctx context.Context, r *readmodel.Reader, o readmodel.ListOptions) (any, *string, error) {
+		p, err := r.Jobs(ctx, o)
+		return p.Items, p.Next, err
+	},
+	"mutations": func(ctx context.Context, r *readmodel.Reader, o readmodel.ListOptions) (any, *string, error) {
+		p, err := r.Mutations(ctx, o)
+		return p.Items, p.Next, err
+	},
+	"inputs": func(ctx context.Context, r *readmodel.Reader, o readmodel.ListOptions) (any, *string, error) {
+		p, err := r.Inputs(ctx, o)
+		return p.Items, p.Next, err
+	},
+	"sessions": func(ctx context.Context, r *readmodel.Reader, o readmodel.ListOptions) (any, *string, error) {
+		p, err := r.Sessions(ctx, o)
+		return p.Items, p.Next, err
+	},
+}
+
+// all reads a list to its end and returns each item's JSON.
+func (w *world) all(list string, o readmodel.ListOptions) []string {
+	w.t.Helper()
+	var items []string
+	for {
+		page, next, err := lists[list](w.t.Context(), w.reader, o)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		var rows []json.RawMessage
+		if err := json.Unmarshal(w.json(page), &rows); err != nil {
+			w.t.Fatal(err)
+		}
+		for _, r := range rows {
+			items = append(items, string(r))
+		}
+		if next == nil {
+			return items
+		}
+		o.Cursor = *next
+	}
+}
+
+func (w *world) json(v any) []byte {
+	w.t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return b
+}
+
+// TestAnswersSurviveARebuiltStore: a store written step by step and one written at once from a
+// replay give the same bytes.
+func TestAnswersSurviveARebuiltStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2, 3)
+	w.steps(160)
+	answers := func() map[string][]string {
+		got := map[string][]string{}
+		for name := range lists {
+			got[name] = w.all(name, readmodel.ListOptions{Limit: 7})
+			got[name+" desc"] = w.all(name, readmodel.ListOptions{Desc: true, Limit: 1000})
+			got[name+" of one"] = w.all(name, readmodel.ListOptions{Workflow: "wf-1", Limit: 3})
+		}
+		for _, h := range w.histories {
+			handlers, err := w.reader.Handlers(t.Context(), h.State.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			script, err := w.reader.Script(t.Context(), h.State.Name, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got["handlers"] = append(got["handlers"], string(w.json(handlers)))
+			got["script"] = append(got["script"], string(w.json(script)))
+		}
+		return got
+	}
+	before := answers()
+	w.reader.Store = newStore(t)
+	for _, h := range w.histories {
+		var full projections.State
+		for _, rec := range w.logs[w.partition(h)].Records {
+			if rec.Workflow == h.State.Name {
+				var err error
+				if full, err = projections.Apply(full, rec); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		h.State = full
+		w.commit(h, full.Keys())
+	}
+	after := answers()
+	for name, want := range before {
+		if len(want) == 0 {
+			t.Errorf("%s: nothing to compare", name)
+		}
+		if !slices.Equal(after[name], want) {
+			t.Errorf("%s differs after a rebuild:\n got %v\nwant %v", name, after[name], want)
+		}
+	}
+}
+
+// TestPagesAreStable reads page by page while rows are added: forwards every row comes exactly
+// once, backwards exactly those that were there at the first page.
+func TestPagesAreStable(t *testing.T) {
+	t.Parallel()
+	for _, of := range []eventlog.WorkflowName{"", "wf-0"} {
+		for _, desc := range []bool{false, true} {
+			w := newWorld(t, 2, 3)
+			w.steps(30)
+			first := w.all("runs", readmodel.ListOptions{Workflow: of, Desc: desc})
+			o := readmodel.ListOptions{Workflow: of, Desc: desc, Limit: 2}
+			seen := map[eventlog.RunID]int{}
+			for pages := 0; ; pages++ {
+				page, err := w.reader.Runs(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range page.Items {
+					seen[r.ID]++
+				}
+				if page.Next == nil {
+					break
+				}
+				if len(page.Items) != 2 {
+					t.Fatalf("a page before the last has %d items, want 2", len(page.Items))
+				}
+				o.Cursor = *page.Next
+				if pages < 5 {
+					w.steps(5)
+				}
+			}
+			want := len(first)
+			if !desc {
+				want = len(w.all("runs", readmodel.ListOptions{Workflow: of}))
+			}
+			if len(seen) != want {
+				t.Errorf("workflow %q desc %v: saw %d runs, want %d", of, desc, len(seen), want)
+			}
+			for id, n := range seen {
+				if n != 1 {
+					t.Errorf("run %s came %d times", id, n)
+				}
+			}
+		}
+	}
+}
+
+// TestNewPartitionIsNewerThanTheFirstPage: a list that runs backwards never shows what a
+// partition got that was empty at its first page.
+func TestNewPartitionIsNewerThanTheFirstPage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2, 2)
+	late := w.histories[1]
+	w.histories = w.histories[:1]
+	w.steps(30)
+	o := readmodel.ListOptions{Desc: true, Limit: 2}
+	page, err := w.reader.Runs(t.Context(), o)
+	if err != nil || page.Next == nil {
+		t.Fatalf("no second page: %v", err)
+	}
+	w.histories = append(w.histories, late)
+	w.steps(30)
+	o.Cursor = *page.Next
+	for _, item := range w.all("runs", o) {
+		if strings.Contains(item, `"workflow":"wf-1"`) {
+			t.Fatalf("newer than the first page: %s", item)
+		}
+	}
+}
+
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 2)
+	w.steps(120)
+	count := func(list string, o readmodel.ListOptions, keep func(map[string]any) bool) {
+		t.Helper()
+		all := w.all(list, readmodel.ListOptions{Workflow: o.Workflow, Limit: 1000})
+		var want []string
+		for _, item := range all {
+			var fields map[string]any
+			if err := json.Unmarshal([]byte(item), &fields); err != nil {
+				t.Fatal(err)
+			}
+			if keep(fields) {
+				want = append(want, item)
+			}
+		}
+		o.Limit = 3
+		if got := w.all(list, o); !slices.Equal(got, want) {
+			t.Errorf("%s %+v: got %d items, want %d of %d", list, o, len(got), len(want), len(all))
+		}
+		if len(want) == 0 || len(want) == len(all) {
+			t.Errorf("%s %+v: the filter takes %d of %d, which tests nothing", list, o, len(want), len(all))
+		}
+	}
+	is := func(field, value string) func(map[string]any) bool {
+		return func(f map[string]any) bool { return f[field] == value }
+	}
+	has := func(text string) func(map[string]any) bool {
+		return func(f map[string]any) bool { return strings.Contains(strings.ToLower(fmt.Sprint(f["title"])), text) }
+	}
+	count("runs", readmodel.ListOptions{Status: "committed"}, is("status", "committed"))
+	count("runs", readmodel.ListOptions{Phase: "committed", Handler: "work"}, func(f map[string]any) bool { return f["phase"] == "committed" && f["handler"] == "work" })
+	count("runs", readmodel.ListOptions{Workflow: "wf-1", Q: "NOT A FUNCTION"}, func(f map[string]any) bool {
+		return strings.Contains(fmt.Sprint(f["error"]), "not a function")
+	})
+	count("events", readmodel.ListOptions{Topic: "in.out"}, is("topic", "in.out"))
+	count("events", readmodel.ListOptions{Status: "consumed"}, is("status", "consumed"))
+	count("events", readmodel.ListOptions{Q: "MESSAGE MSG 00000"}, has("message msg 00000"))
+	count("jobs", readmodel.ListOptions{State: "available"}, is("state", "available"))
+	count("jobs", readmodel.ListOptions{Handler: "sink"}, is("consumer", "sink"))
+	count("mutations", readmodel.ListOptions{Status: "applied"}, is("status", "applied"))
+	count("inputs", readmodel.ListOptions{Status: "done"}, is("status", "done"))
+	count("sessions", readmodel.ListOptions{Status: "failed"}, is("result", "failed"))
+	count("workflows", readmodel.ListOptions{Q: "WF-1"}, is("name", "wf-1"))
+	if got := w.all("runs", readmodel.ListOptions{Topic: "in"}); len(got) > 0 {
+		t.Errorf("runs have no topic, but %d matched one", len(got))
+	}
+}
+
+func TestSingleAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 2)
+	w.steps(80)
+	r, ctx, s := w.reader, t.Context(), &w.histories[1].State
+	flushed := 0
+	r.Flush = func(context.Context) error { flushed++; return nil }
+	same := func(got any, err error, want any) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, x := w.json(got), w.json(want); string(g) != string(x) {
+			t.Errorf("got %s, want %s", g, x)
+		}
+	}
+	workflow, err := r.Workflow(ctx, "wf-1")
+	same(workflow, err, readmodel.WorkflowView(&s.Workflow))
+	for id, run := range s.Runs() {
+		got, err := r.Run(ctx, "wf-1", id)
+		same(got, err, readmodel.RunView("wf-1", run))
+	}
+	for id, m := range s.Mutations() {
+		got, err := r.Mutation(ctx, id)
+		same(got, err, readmodel.MutationView("wf-1", m))
+	}
+	for _, e := range s.Events() {
+		got, err := r.Event(ctx, "wf-1", e.Topic, e.MessageID)
+		same(got, err, readmodel.EventView(e))
+		job, err := r.Job(ctx, "wf-1", e.Topic, e.MessageID)
+		same(job, err, readmodel.JobView(e, s.Definition()))
+	}
+	for id, in := range s.Inputs() {
+		got, err := r.Input(ctx, "wf-1", id)
+		same(got, err, readmodel.InputView(in))
+	}
+	for id := range s.Sessions() {
+		if _, err := r.Session(ctx, "wf-1", id); err != nil {
+			t.Error(err)
+		}
+	}
+	if flushed == 0 {
+		t.Error("answers were given without a flush")
+	}
+	r.Flush = func(context.Context) error { return errors.New("no lease") }
+	if _, err := r.Workflow(ctx, "wf-1"); err == nil || !strings.Contains(err.Error(), "no lease") {
+		t.Errorf("a failed flush gives %v", err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 1)
+	w.steps(40)
+	r, ctx := w.reader, t.Context()
+	missing := map[string]error{}
+	_, missing[`there is no workflow "nope"`] = r.Workflow(ctx, "nope")
+	_, missing[`there is no workflow "nope2"`] = r.Runs(ctx, readmodel.ListOptions{Workflow: "nope2"})
+	_, missing[`there is no workflow "nope3"`] = r.Run(ctx, "nope3", "R")
+	_, missing[`there is no workflow "nope4"`] = r.Handlers(ctx, "nope4")
+	_, missing[`workflow wf-0 has no run "R"`] = r.Run(ctx, "wf-0", "R")
+	_, missing[`workflow wf-0 has no event "in/m"`] = r.Event(ctx, "wf-0", "in", "m")
+	_, missing[`workflow wf-0 has no script "9.9"`] = r.Script(ctx, "wf-0", "9.9")
+	_, missing[`there is no mutation "M"`] = r.Mutation(ctx, "M")
+	for want, err := range missing {
+		var notFound *readmodel.NotFoundError
+		if !errors.As(err, &notFound) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	page, err := r.Events(ctx, readmodel.ListOptions{Limit: 1})
+	if err != nil || page.Next == nil {
+		t.Fatalf("no second page: %v", err)
+	}
+	for _, o := range []readmodel.ListOptions{
+		{Cursor: "%"}, {Cursor: "AAAA"}, {Cursor: *page.Next, Desc: true}, {Cursor: *page.Next, Workflow: "wf-0"},
+		{Cursor: (*page.Next)[:len(*page.Next)-2]},
+	} {
+		if _, err := r.Events(ctx, o); !errors.Is(err, readmodel.ErrBadCursor) {
+			t.Errorf("%+v: %v, want ErrBadCursor", o, err)
+		}
+	}
+	if _, err := r.Runs(ctx, readmodel.ListOptions{Cursor: *page.Next}); !errors.Is(err, readmodel.ErrBadCursor) {
+		t.Errorf("a cursor of events on runs: %v, want ErrBadCursor", err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := r.Events(ended, readmodel.ListOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a scan goes on after its context ended: %v", err)
+	}
+}
+
+func TestDocumentAndDiff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 1)
+	w.steps(60)
+	h := w.histories[0]
+	before := h.State
+	rows, err := w.reader.Store.Get(before.Name, before.Keys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := projections.State{}.Hydrate(rows...)
+	if d := readmodel.Diff(&before, &stored); len(d) > 0 {
+		t.Errorf("a fold and its rows differ: %q", d)
+	}
+	if a, b := w.json(readmodel.StateDocument(&before)), w.json(readmodel.StateDocument(&stored)); string(a) != string(b) {
+		t.Errorf("documents of a fold and its rows differ:\n%s\n%s", a, b)
+	}
+	if _, err := h.Append(func() {
+		if before.UserPaused {
+			h.Add(&eventlog.WorkflowResumed{})
+		} else {
+			h.Add(&eventlog.WorkflowPaused{})
+		}
+		h.Add(&eventlog.EventPublished{Topic: "in", MessageID: "new", Title: "t"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got := readmodel.Diff(&before, &h.State)
+	want := []string{`event "new" of topic in: only in the second`, "workflow: head, userPaused"}
+	if !slices.Equal(got, want) {
+		t.Errorf("diff %q, want %q", got, want)
+	}
+}

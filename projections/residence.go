@@ -1,0 +1,244 @@
+package projections
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Live reports whether the entity belongs to work that is not finished, and so must stay in
+// memory.
+func (s *State) Live(k Key) bool {
+	switch k.Kind {
+	case KindWorkflow, KindHandler:
+		return true
+	case KindRun:
+		id := eventlog.RunID(k.ID)
+		return id == s.Current || id == s.PendingRetry
+	case KindMutation:
+		m := s.Mutation(eventlog.MutationID(k.ID))
+		if m == nil {
+			return false
+		}
+		return !m.Status.Final() || s.chained(s.CurrentRun(), m.ID) || s.chained(s.RetryRun(), m.ID)
+	case KindEvent:
+		e, ok := s.events.get(k.ID)
+		return ok && (e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved)
+	case KindInput:
+		i := s.Input(eventlog.InputID(k.ID))
+		return i != nil && i.Open > 0
+	case KindSession:
+		return eventlog.SessionID(k.ID) == s.Session
+	case KindScript:
+		v := eventlog.Version(k.ID)
+		run, retry := s.CurrentRun(), s.RetryRun()
+		return v == s.Version || run != nil && run.Version == v || retry != nil && retry.Version == v
+	}
+	return false
+}
+
+// touchMoved lists what a change of the core has made live or finished without changing it: a
+// committed run's mutation, the script that only it used, a run whose retry is no longer owed.
+// Otherwise such entities would keep the residence they had.
+func (s *State) touchMoved(old *State) {
+	touch := func(k Key) {
+		if s.Entity(k) != nil {
+			s.touch(k)
+		}
+	}
+	run := func(id eventlog.RunID) {
+		if id == "" {
+			return
+		}
+		touch(RunKey(id))
+		if r := s.Run(id); r != nil && r.Mutation != "" {
+			touch(MutationKey(r.Mutation))
+		}
+		if r := s.Run(id); r != nil && r.Version != s.Version {
+			touch(ScriptKey(r.Version))
+		}
+	}
+	if old.Current != s.Current {
+		run(old.Current)
+		run(s.Current)
+	}
+	if old.PendingRetry != s.PendingRetry {
+		run(old.PendingRetry)
+		run(s.PendingRetry)
+	}
+	if old.Version != s.Version {
+		touch(ScriptKey(old.Version))
+		touch(ScriptKey(s.Version))
+	}
+	if old.Session != s.Session {
+		touch(SessionKey(old.Session))
+		touch(SessionKey(s.Session))
+	}
+}
+
+func (s *State) chained(run *Run, id eventlog.MutationID) bool {
+	return run != nil && run.Mutation == id
+}
+
+// Evict returns the state without those of the entities that are finished. The caller has them
+// in a committed checkpoint.
+func (s State) Evict(keys []Key) State {
+	s.fork()
+	for _, k := range keys {
+		if s.Live(k) {
+			continue
+		}
+		switch k.Kind {
+		case KindRun:
+			s.runs.drop(eventlog.RunID(k.ID))
+		case KindMutation:
+			s.mutations.drop(eventlog.MutationID(k.ID))
+		case KindEvent:
+			s.events.drop(k.ID)
+		case KindInput:
+			s.inputs.drop(eventlog.InputID(k.ID))
+		case KindSession:
+			s.sessions.drop(eventlog.SessionID(k.ID))
+		case KindScript:
+			s.scripts.drop(eventlog.Version(k.ID))
+		case KindWorkflow, KindHandler:
+		}
+	}
+	return s
+}
+
+// Entity returns a pointer to the entity, or nil when it is not in memory. The workflow itself
+// comes as *Workflow.
+func (s *State) Entity(k Key) any {
+	switch k.Kind {
+	case KindWorkflow:
+		core := s.Workflow
+		return &core
+	case KindHandler:
+		if e := s.Handler(eventlog.Handler(k.ID)); e != nil {
+			return e
+		}
+	case KindRun:
+		if e := s.Run(eventlog.RunID(k.ID)); e != nil {
+			return e
+		}
+	case KindMutation:
+		if e := s.Mutation(eventlog.MutationID(k.ID)); e != nil {
+			return e
+		}
+	case KindEvent:
+		if e, ok := s.events.get(k.ID); ok {
+			return e
+		}
+	case KindInput:
+		if e := s.Input(eventlog.InputID(k.ID)); e != nil {
+			return e
+		}
+	case KindSession:
+		if e, ok := s.sessions.get(eventlog.SessionID(k.ID)); ok {
+			return e
+		}
+	case KindScript:
+		if e := s.Script(eventlog.Version(k.ID)); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// NewEntity returns a pointer to a zero entity of the kind, to decode a stored one into.
+func NewEntity(kind EntityKind) any {
+	switch kind {
+	case KindWorkflow:
+		return new(Workflow)
+	case KindHandler:
+		return new(Handler)
+	case KindRun:
+		return new(Run)
+	case KindMutation:
+		return new(Mutation)
+	case KindEvent:
+		return new(TopicEvent)
+	case KindInput:
+		return new(Input)
+	case KindSession:
+		return new(Session)
+	case KindScript:
+		return new(Script)
+	}
+	return nil
+}
+
+// Hydrate returns the state with these stored entities back in memory. Entities already there
+// win: memory is never older than the store. It must not run beside another write to a state of the
+// same origin: call it under the lock that serializes decisions.
+func (s State) Hydrate(entities ...any) State {
+	s.fork()
+	for _, e := range entities {
+		switch e := e.(type) {
+		case *Workflow:
+			if !s.Exists() {
+				s.Workflow = *e
+			}
+		case *Handler:
+			if s.Handler(e.Name) == nil {
+				s.handlers.put(e.Name, e)
+			}
+		case *Run:
+			if s.Run(e.ID) == nil {
+				s.runs.put(e.ID, e)
+			}
+		case *Mutation:
+			if s.Mutation(e.ID) == nil {
+				s.mutations.put(e.ID, e)
+			}
+		case *TopicEvent:
+			if s.Event(e.Topic, e.MessageID) == nil {
+				s.putEvent(e)
+			}
+		case *Input:
+			if s.Input(e.ID) == nil {
+				s.inputs.put(e.ID, e)
+			}
+		case *Session:
+			if _, ok := s.sessions.get(e.ID); !ok {
+				s.sessions.put(e.ID, e)
+			}
+		case *Script:
+			if s.Script(e.Version) == nil {
+				s.scripts.put(e.Version, e)
+			}
+		default:
+			panic(fmt.Sprintf("projections: %T is no entity", e))
+		}
+	}
+	s.Touched = nil
+	return s
+}
+
+// Keys lists everything that is in memory, by kind and name.
+func (s *State) Keys() []Key {
+	keys := []Key{WorkflowKey()}
+	for id := range s.handlers.all() {
+		keys = append(keys, HandlerKey(id))
+	}
+	for id := range s.scripts.all() {
+		keys = append(keys, ScriptKey(id))
+	}
+	for id := range s.sessions.all() {
+		keys = append(keys, SessionKey(id))
+	}
+	for id := range s.runs.all() {
+		keys = append(keys, RunKey(id))
+	}
+	for id := range s.mutations.all() {
+		keys = append(keys, MutationKey(id))
+	}
+	for id := range s.events.all() {
+		keys = append(keys, Key{KindEvent, id})
+	}
+	for id := range s.inputs.all() {
+		keys = append(keys, InputKey(id))
+	}
+	return keys
+}

@@ -1,0 +1,114 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// phases are those a handler's runs can be in (R1).
+var phases = map[eventlog.HandlerType][]eventlog.Phase{
+	eventlog.ProducerHandler: {eventlog.PhasePending, eventlog.PhaseExecuting, eventlog.PhaseCommitted},
+	eventlog.ConsumerHandler: {
+		eventlog.PhasePreparing, eventlog.PhasePrepared, eventlog.PhaseMutating, eventlog.PhaseMutated,
+		eventlog.PhaseEmitting, eventlog.PhaseCommitted,
+	},
+}
+
+func (f *folding) runStarted(e *eventlog.RunStarted) error {
+	if f.Current != "" {
+		return fmt.Errorf("run %s started while run %s is not over", e.Run, f.Current)
+	}
+	if !slices.Contains(phases[e.HandlerType], e.Phase) {
+		return fmt.Errorf("run %s of %s %s cannot start in phase %q", e.Run, e.HandlerType, e.Handler, e.Phase)
+	}
+	r := Run{
+		ID: e.Run, Handler: e.Handler, Type: e.HandlerType, Version: e.Version, Session: e.Session, Phase: e.Phase,
+		Status: eventlog.RunActive, RetryOf: e.RetryOf, StartedAt: f.at(), StartRevision: f.Head.Revision,
+		Engine: e.Engine, Created: f.ordinal(),
+	}
+	if e.RetryOf != "" {
+		// The whole chain sees the same prepare result and the same mutation (R15).
+		first := f.Run(e.RetryOf)
+		if first == nil {
+			return fmt.Errorf("run %s retries run %s, which is not known", e.Run, e.RetryOf)
+		}
+		r.PrepareResult, r.UITitle, r.WakeAt, r.Cancel = first.PrepareResult, first.UITitle, first.WakeAt, first.Cancel
+		r.Mutation, r.Outcome, r.Reserved = first.Mutation, first.Outcome, first.Reserved
+	}
+	f.Current = r.ID
+	f.putRun(&r)
+	if x, ok := f.sessions.get(e.Session); ok && f.Session == e.Session {
+		session := *x
+		session.Runs++
+		f.putSession(&session)
+	} else {
+		return fmt.Errorf("run %s belongs to session %s, which is not open", e.Run, e.Session)
+	}
+	if e.RetryOf != "" {
+		return nil // it does not peek (R15)
+	}
+	return f.changeHandler(e.Handler, func(h *Handler) { h.LookedAt = f.at() })
+}
+
+func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
+	old := f.Run(id)
+	if old == nil {
+		return fmt.Errorf("run %s is not known", id)
+	}
+	r := *old
+	change(&r)
+	f.putRun(&r)
+	return nil
+}
+
+// changeCurrent refuses a run that has ended: it never becomes active again (R15).
+func (f *folding) changeCurrent(id eventlog.RunID, change func(*Run)) error {
+	if f.Current != id {
+		return fmt.Errorf("run %s is not current, run %q is", id, f.Current)
+	}
+	return f.changeRun(id, change)
+}
+
+func (f *folding) runPrepared(e *eventlog.RunPrepared) error {
+	if err := f.runAdvanced(e.Run, eventlog.PhasePrepared); err != nil {
+		return err
+	}
+	return f.changeRun(e.Run, func(r *Run) {
+		r.PrepareResult, r.UITitle, r.WakeAt, r.Cancel = e.Result, e.UITitle, e.WakeAt, e.Cancel
+	})
+}
+
+// runAdvanced keeps R1: a phase only moves forward.
+func (f *folding) runAdvanced(id eventlog.RunID, phase eventlog.Phase) error {
+	r := f.Run(id)
+	if r == nil {
+		return fmt.Errorf("run %s is not known", id)
+	}
+	if !phase.After(r.Phase) || !slices.Contains(phases[r.Type], phase) {
+		return fmt.Errorf("run %s cannot go from %s to %s", id, r.Phase, phase)
+	}
+	return f.changeRun(id, func(r *Run) { r.Phase = phase })
+}
+
+// runCommitted keeps R2: committed status and committed phase come together.
+func (f *folding) runCommitted(e *eventlog.RunCommitted) error {
+	if f.Current != e.Run {
+		return fmt.Errorf("run %s committed while run %q is current", e.Run, f.Current)
+	}
+	if err := f.runAdvanced(e.Run, eventlog.PhaseCommitted); err != nil {
+		return err
+	}
+	f.Current = ""
+	return f.changeRun(e.Run, func(r *Run) { r.Status, r.EndedAt = eventlog.RunStatusCommitted, f.at() })
+}
+
+// runEnded never touches the phase (R1). An ended run never becomes active again (R15).
+func (f *folding) runEnded(id eventlog.RunID, status eventlog.RunStatus, failure *eventlog.Failure) error {
+	if f.Current != id {
+		return fmt.Errorf("run %s ended while run %q is current", id, f.Current)
+	}
+	f.Current = ""
+	return f.changeRun(id, func(r *Run) { r.Status, r.EndedAt, r.Failure = status, f.at(), failure })
+}

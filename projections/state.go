@@ -1,0 +1,201 @@
+package projections
+
+import (
+	"encoding/binary"
+	"iter"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// State is one workflow's fold. The zero State is that of a workflow that does not exist. Copying
+// the value is cheap and safe; see the package comment.
+type State struct {
+	Workflow
+	// Touched lists the entities that the last Apply changed.
+	Touched []Key
+
+	handlers  table[eventlog.Handler, *Handler]
+	runs      table[eventlog.RunID, *Run]
+	events    table[string, *TopicEvent]
+	mutations table[eventlog.MutationID, *Mutation]
+	inputs    table[eventlog.InputID, *Input]
+	sessions  table[eventlog.SessionID, *Session]
+	scripts   table[eventlog.Version, *Script]
+	// pending orders the keys of pending events by topic and place in the log.
+	pending table[string, string]
+	// scheduled orders the keys of pending events that J2 hides by the time they come due.
+	scheduled table[string, string]
+}
+
+// Exists reports whether anything has happened to the workflow.
+func (s *State) Exists() bool { return s.Head.Revision > 0 }
+
+// Script returns the version's script, if it is in memory.
+func (s *State) Script(v eventlog.Version) *Script { e, _ := s.scripts.get(v); return e }
+
+// Definition returns the current version's definition; empty before the first deploy.
+func (s *State) Definition() *eventlog.Definition {
+	if script := s.Script(s.Version); script != nil {
+		return &script.Definition
+	}
+	return &eventlog.Definition{}
+}
+
+// Handler returns the handler's record, or nil.
+func (s *State) Handler(name eventlog.Handler) *Handler { e, _ := s.handlers.get(name); return e }
+
+// Run returns the run, or nil when it is not in memory.
+func (s *State) Run(id eventlog.RunID) *Run { e, _ := s.runs.get(id); return e }
+
+// CurrentRun returns the run that is active or awaits an approval, or nil.
+func (s *State) CurrentRun() *Run { return s.Run(s.Current) }
+
+// RetryRun returns the ended run that owes a retry or a settlement, or nil.
+func (s *State) RetryRun() *Run { return s.Run(s.PendingRetry) }
+
+// Mutation returns the ledger record, or nil when it is not in memory.
+func (s *State) Mutation(id eventlog.MutationID) *Mutation { e, _ := s.mutations.get(id); return e }
+
+// Event returns the topic event, or nil when it is not in memory.
+func (s *State) Event(topic eventlog.Topic, id eventlog.MessageID) *TopicEvent {
+	e, _ := s.events.get(EventKey(topic, id).ID)
+	return e
+}
+
+// Input returns the input, or nil when it is not in memory.
+func (s *State) Input(id eventlog.InputID) *Input { e, _ := s.inputs.get(id); return e }
+
+// OpenSession returns the session that has not ended, or nil.
+func (s *State) OpenSession() *Session { e, _ := s.sessions.get(s.Session); return e }
+
+// Handlers yields the handlers by name.
+func (s *State) Handlers() iter.Seq2[eventlog.Handler, *Handler] { return s.handlers.all() }
+
+// Runs, Events, Mutations, Inputs, Sessions and Scripts yield what is in memory.
+func (s *State) Runs() iter.Seq2[eventlog.RunID, *Run] { return s.runs.all() }
+
+// Events yields the topic events in memory by topic and message id.
+func (s *State) Events() iter.Seq2[string, *TopicEvent] { return s.events.all() }
+
+// Mutations yields the mutations in memory.
+func (s *State) Mutations() iter.Seq2[eventlog.MutationID, *Mutation] { return s.mutations.all() }
+
+// Inputs yields the inputs in memory.
+func (s *State) Inputs() iter.Seq2[eventlog.InputID, *Input] { return s.inputs.all() }
+
+// Sessions yields the sessions in memory.
+func (s *State) Sessions() iter.Seq2[eventlog.SessionID, *Session] { return s.sessions.all() }
+
+// Scripts yields the script versions in memory.
+func (s *State) Scripts() iter.Seq2[eventlog.Version, *Script] { return s.scripts.all() }
+
+// Pending yields the topic's pending events, oldest first, also those that J2 still hides.
+func (s *State) Pending(topic eventlog.Topic) iter.Seq[*TopicEvent] {
+	return func(yield func(*TopicEvent) bool) {
+		prefix := string(topic) + "\x00"
+		for at, key := range s.pending.from(prefix) {
+			if len(at) < len(prefix) || at[:len(prefix)] != prefix {
+				return
+			}
+			if e, ok := s.events.get(key); ok && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// Visible reports whether the pending event can be peeked and reserved at now (J2).
+func (e *TopicEvent) Visible(now eventlog.Instant) bool {
+	return e.Status == eventlog.EventPending && e.ScheduledAt <= now
+}
+
+// Held lists the events that the run still has reserved, in the order it reserved them.
+func (s *State) Held(run *Run) []*TopicEvent {
+	if run == nil {
+		return nil
+	}
+	var held []*TopicEvent
+	for _, ref := range run.Reserved {
+		if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Status == eventlog.EventStatusReserved && e.ReservedBy == run.ID {
+			held = append(held, e)
+		}
+	}
+	return held
+}
+
+func pendingKey(e *TopicEvent) string {
+	b := make([]byte, 0, len(e.Topic)+13)
+	b = append(b, e.Topic...)
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint64(b, e.Created.Seq)
+	b = binary.BigEndian.AppendUint32(b, e.Created.N)
+	return string(b)
+}
+
+func scheduledKey(e *TopicEvent) string {
+	b := binary.BigEndian.AppendUint64(nil, uint64(e.ScheduledAt))
+	return string(b) + EventKey(e.Topic, e.MessageID).ID
+}
+
+// Scheduled yields the pending events that come due after the given time, soonest first (J2).
+func (s *State) Scheduled(after eventlog.Instant) iter.Seq[*TopicEvent] {
+	return func(yield func(*TopicEvent) bool) {
+		pivot := string(binary.BigEndian.AppendUint64(nil, uint64(after)+1))
+		for _, key := range s.scheduled.from(pivot) {
+			if e, ok := s.events.get(key); ok && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// fork makes the copy safe to write to without touching the origin.
+func (s *State) fork() {
+	s.Touched = nil
+	s.handlers.fork()
+	s.runs.fork()
+	s.events.fork()
+	s.mutations.fork()
+	s.inputs.fork()
+	s.sessions.fork()
+	s.scripts.fork()
+	s.pending.fork()
+	s.scheduled.fork()
+}
+
+func (s *State) touch(k Key) {
+	for _, t := range s.Touched {
+		if t == k {
+			return
+		}
+	}
+	s.Touched = append(s.Touched, k)
+}
+
+func (s *State) putHandler(h *Handler) { s.touch(HandlerKey(h.Name)); s.handlers.put(h.Name, h) }
+func (s *State) putRun(r *Run)         { s.touch(RunKey(r.ID)); s.runs.put(r.ID, r) }
+func (s *State) putMutation(m *Mutation) {
+	s.touch(MutationKey(m.ID))
+	s.mutations.put(m.ID, m)
+}
+func (s *State) putInput(i *Input)     { s.touch(InputKey(i.ID)); s.inputs.put(i.ID, i) }
+func (s *State) putSession(x *Session) { s.touch(SessionKey(x.ID)); s.sessions.put(x.ID, x) }
+func (s *State) putScript(v *Script)   { s.touch(ScriptKey(v.Version)); s.scripts.put(v.Version, v) }
+
+// putEvent keeps the pending index in step with the event's status.
+func (s *State) putEvent(e *TopicEvent) {
+	key := EventKey(e.Topic, e.MessageID)
+	s.touch(key)
+	if old, ok := s.events.get(key.ID); ok && old.ScheduledAt != 0 {
+		s.scheduled.drop(scheduledKey(old))
+	}
+	s.events.put(key.ID, e)
+	if e.Status == eventlog.EventPending && e.ScheduledAt != 0 {
+		s.scheduled.put(scheduledKey(e), key.ID)
+	}
+	if e.Status == eventlog.EventPending {
+		s.pending.put(pendingKey(e), key.ID)
+	} else {
+		s.pending.drop(pendingKey(e))
+	}
+}

@@ -1,0 +1,233 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Checkpoint says how far a partition's log is in the store: everything up to Seq is.
+type Checkpoint struct {
+	// Seq, Transition and Hash name the last message that is covered.
+	Seq        uint64                `msgpack:"seq"`
+	Transition eventlog.TransitionID `msgpack:"transition"`
+	Hash       eventlog.Hash         `msgpack:"hash"`
+	// Identity is that of the log's partition; on another log the checkpoint is worthless.
+	Identity string `msgpack:"identity"`
+}
+
+// Batch is what becomes visible together.
+type Batch struct {
+	Partition  int
+	Checkpoint Checkpoint
+	Changes    []Change
+}
+
+// Change brings one workflow's rows to a state.
+type Change struct {
+	State projections.State
+	// Touched lists every entity that changed since the workflow's last commit, as the states
+	// on the way listed them. An entity whose liveness changed is among them.
+	Touched []projections.Key
+}
+
+// Commit writes the batch as one. A touched entity that the state does not hold in memory is an
+// error, as is a state older than the rows: nothing is written then.
+func (s *Store) Commit(b Batch) error {
+	s.committing.Lock()
+	defer s.committing.Unlock()
+	db, done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if f := s.failure.Load(); f != nil {
+		return *f
+	}
+	w := writer{store: s, db: db, batch: db.NewBatch(), partition: b.Partition, heads: map[eventlog.WorkflowName]uint64{}}
+	defer func() {
+		if !s.abandoned.Load() { // else the database still holds it
+			_ = w.batch.Close()
+		}
+	}()
+	for i := range b.Changes {
+		if err := w.change(&b.Changes[i]); err != nil {
+			return s.fault(fmt.Sprintf("commit workflow %s at revision %d", b.Changes[i].State.Name, b.Changes[i].State.Head.Revision), err)
+		}
+	}
+	w.put(checkpointKey(b.Partition), &b.Checkpoint)
+	if w.err != nil {
+		return s.fault("commit", w.err)
+	}
+	// Not synced: the log is synced, and what a crash takes from the store is replayed from it.
+	if err := w.write(); err != nil {
+		return s.fault("commit", err)
+	}
+	for name, head := range w.heads {
+		s.heads[name] = head
+	}
+	return nil
+}
+
+// writer fills one batch.
+type writer struct {
+	store     *Store
+	db        *pebble.DB
+	batch     *pebble.Batch
+	partition int
+	heads     map[eventlog.WorkflowName]uint64 // as they will be after the commit
+	err       error
+}
+
+// write hands the batch to the database, which reports a failed write to its logger or by a
+// panic.
+func (w *writer) write() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			// The database's locks are in an unknown state: it can be read, and never be
+			// written or closed again.
+			w.store.abandoned.Store(true)
+			err = w.store.fail(fmt.Errorf("%w: %v", ErrFailed, r))
+		}
+	}()
+	if err := w.batch.Commit(pebble.NoSync); err != nil {
+		return err
+	}
+	if f := w.store.failure.Load(); f != nil {
+		return *f
+	}
+	return nil
+}
+
+func (w *writer) set(key, value []byte) {
+	if w.err == nil {
+		w.err = w.batch.Set(key, value, nil)
+	}
+}
+
+func (w *writer) remove(key []byte) {
+	if w.err == nil {
+		w.err = w.batch.Delete(key, nil)
+	}
+}
+
+func (w *writer) put(key []byte, v any) {
+	if w.err != nil {
+		return
+	}
+	row, err := w.store.enc.row(v)
+	if err != nil {
+		w.err = err
+		return
+	}
+	w.set(key, row)
+}
+
+// head returns where the workflow's rows end, zero when it has none.
+func (w *writer) head(name eventlog.WorkflowName) (uint64, error) {
+	if head, ok := w.heads[name]; ok {
+		return head, nil
+	}
+	if head, ok := w.store.heads[name]; ok {
+		return head, nil
+	}
+	row, done, err := w.db.Get(coreKey(name))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var core projections.Workflow
+	err = errors.Join(decode(row, &core), done.Close())
+	return core.Head.Seq, err
+}
+
+func (w *writer) change(c *Change) error {
+	name := c.State.Name
+	if !c.State.Exists() || c.State.Head.Seq == 0 {
+		return fmt.Errorf("the state has no place in the log")
+	}
+	stored, err := w.head(name)
+	if err != nil {
+		return fmt.Errorf("read its head: %w", err)
+	}
+	if c.State.Head.Seq < stored {
+		return fmt.Errorf("the state ends at sequence %d, its rows already at %d", c.State.Head.Seq, stored)
+	}
+	w.heads[name] = c.State.Head.Seq
+	w.put(coreKey(name), &c.State.Workflow)
+	if stored == 0 {
+		w.set(append(memberPrefix(w.partition), name...), nil)
+		w.all(name, projections.KindWorkflow, c.State.Created, born(&c.State))
+	}
+	for _, k := range c.Touched {
+		if k.Kind == projections.KindWorkflow {
+			continue
+		}
+		entity := c.State.Entity(k)
+		if entity == nil {
+			return fmt.Errorf("%s %q was touched and is not in memory", kindName(k.Kind), k.ID)
+		}
+		if k.Kind == projections.KindHandler {
+			w.put(handlerKey(name, k.ID), entity)
+			continue
+		}
+		w.entity(name, k, entity, stored, c.State.Live(k))
+	}
+	return w.err
+}
+
+// entity writes the row, and the index entries that are not there yet. Only an entity created
+// after the rows' head can lack them, and only one created before it can have a live mark that
+// must go: so a row that is written once and finished at once leaves no tombstone.
+func (w *writer) entity(name eventlog.WorkflowName, k projections.Key, entity any, stored uint64, live bool) {
+	created, at := origin(entity)
+	w.put(placeKey(spaceRow, name, k.Kind, created), entity)
+	fresh := created.Seq > stored
+	if fresh {
+		w.set(idKey(name, k), appendOrdinal(nil, created))
+		w.all(name, k.Kind, created, at)
+		if k.Kind == projections.KindMutation {
+			w.set(ownerKey(k.ID), []byte(name))
+		}
+	}
+	switch mark := placeKey(spaceLive, name, k.Kind, created); {
+	case live:
+		w.set(mark, nil)
+	case !fresh:
+		w.remove(mark)
+	}
+}
+
+func (w *writer) all(name eventlog.WorkflowName, kind projections.EntityKind, o projections.Ordinal, at eventlog.Instant) {
+	value := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(name)), uint64(at))
+	w.set(appendOrdinal(allPartitionPrefix(kind, w.partition), o), append(value, name...))
+}
+
+// born is when the workflow's first version was deployed; zero when that is not in memory.
+func born(s *projections.State) eventlog.Instant {
+	for _, script := range s.Scripts() {
+		if script.Created.Seq == s.Created.Seq {
+			return script.DeployedAt
+		}
+	}
+	return 0
+}
+
+func kindName(k projections.EntityKind) string {
+	names := map[projections.EntityKind]string{
+		projections.KindWorkflow: "workflow", projections.KindHandler: "handler", projections.KindRun: "run",
+		projections.KindEvent: "event", projections.KindMutation: "mutation", projections.KindInput: "input",
+		projections.KindSession: "session", projections.KindScript: "script version",
+	}
+	if name, ok := names[k]; ok {
+		return name
+	}
+	return fmt.Sprintf("entity of kind %q", byte(k))
+}

@@ -1,0 +1,23 @@
+// Package store keeps what memory does not: finished runs, consumed events, the ledger, inputs,
+// the dedupe index over all message ids, and how far the log was folded. It is local and
+// disposable: everything in it can be rebuilt from the log, and deleting it means a replay and
+// nothing else.
+//
+// Guaranteed:
+//
+//   - [Store.Commit] is atomic: rows and checkpoint become visible and durable together.
+//   - Commits are kept in order. A crash may lose the latest of them (they are not synced one by
+//     one), never one in the middle; what is found again is the store as it was after some
+//     earlier commit.
+//   - A workflow's rows are a consistent cut: its state at the revision in its core row. The
+//     checkpoint of a partition is a low-water mark; a workflow's rows may be ahead of it.
+//   - [Store.Load] and [Store.Get] cost what they return, however long the history is.
+//   - Everything read is checksummed. Damage ends in an error that wraps [ErrDamaged], and the
+//     next [Open] starts empty; it never ends in wrong rows.
+//
+// Not guaranteed: that a commit survives a crash of the machine, and that a store of another
+// version can be read: [Open] sets it aside and starts empty, and says so in [Store.Warnings].
+//
+// The store is an LSM tree (pebble). B-trees cost about the same per row, but without a sync
+// per commit they lose their order in a crash, and none of them checksums its pages.
+package store

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// fault names the store in an error and remembers damage across restarts.
+func (s *Store) fault(doing string, err error) error {
+	if pebble.IsCorruptionError(err) && !errors.Is(err, ErrDamaged) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if errors.Is(err, ErrDamaged) {
+		s.markDamaged()
+	}
+	return fmt.Errorf("%s in local store %s: %w", doing, s.cfg.Dir, err)
+}
+
+func (s *Store) markDamaged() {
+	f, err := s.fs.Create(s.fs.PathJoin(s.cfg.Dir, damageMark), vfs.WriteCategoryUnspecified)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		s.log.Error("damaged local store could not be marked; delete it by hand before the next start", "dir", s.cfg.Dir, "error", err)
+	}
+}
+
+// quiet is the database's logger: it keeps what is fatal to the database and drops the rest.
+type quiet struct{ s *Store }
+
+func (quiet) Infof(string, ...any) {}
+
+func (q quiet) Errorf(format string, args ...any) {
+	q.s.log.Warn("local store: "+fmt.Sprintf(format, args...), "dir", q.s.cfg.Dir)
+}
+
+// Fatalf must not end the process: the store is disposable, and calls may be waiting for their
+// settlement to be recorded. The store takes no more commits, so its order is kept.
+func (q quiet) Fatalf(format string, args ...any) {
+	_ = q.s.fail(fmt.Errorf("%w: %s", ErrFailed, fmt.Sprintf(format, args...)))
+}
+
+// fail ends all writing. It returns the first cause.
+func (s *Store) fail(err error) error {
+	if s.failure.CompareAndSwap(nil, &err) {
+		s.log.Error("local store failed; restart when the cause is gone, it is rebuilt from the log if need be", "dir", s.cfg.Dir, "error", err)
+	}
+	return *s.failure.Load()
+}

@@ -1,0 +1,266 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Checkpoint returns how far the partition's log is in the store, and false when nothing of it
+// is.
+func (s *Store) Checkpoint(partition int) (Checkpoint, bool, error) {
+	var c Checkpoint
+	doing := fmt.Sprintf("read the checkpoint of partition %d", partition)
+	db, done, err := s.use()
+	if err != nil {
+		return c, false, fmt.Errorf("%s: %w", doing, err)
+	}
+	defer done()
+	found, err := s.get(db, checkpointKey(partition), &c)
+	if err != nil {
+		return Checkpoint{}, false, s.fault(doing, err)
+	}
+	return c, found, nil
+}
+
+// Workflows lists the workflows of the partition by name.
+func (s *Store) Workflows(partition int) ([]eventlog.WorkflowName, error) {
+	doing := fmt.Sprintf("list the workflows of partition %d", partition)
+	db, done, err := s.use()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	defer done()
+	var names []eventlog.WorkflowName
+	prefix := memberPrefix(partition)
+	err = s.scan(db, prefix, func(key, _ []byte) error {
+		names = append(names, eventlog.WorkflowName(key[len(prefix):]))
+		return nil
+	})
+	if err != nil {
+		return nil, s.fault(doing, err)
+	}
+	return names, nil
+}
+
+// Load returns the workflow as it was last committed, with what belongs in memory: its core,
+// its handlers and its live entities. It is the zero State when the workflow is unknown.
+func (s *Store) Load(w eventlog.WorkflowName) (projections.State, error) {
+	snap, err := s.Snapshot()
+	if err != nil {
+		return projections.State{}, fmt.Errorf("load workflow %s: %w", w, err)
+	}
+	defer snap.Close()
+	state, err := snap.load(w)
+	if err != nil {
+		return projections.State{}, s.fault("load workflow "+string(w), err)
+	}
+	return state, nil
+}
+
+// Get returns pointers to those of the entities that the store has, in the order of keys.
+func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	snap, err := s.Snapshot()
+	if err != nil {
+		return nil, fmt.Errorf("read rows of workflow %s: %w", w, err)
+	}
+	defer snap.Close()
+	return snap.Get(w, keys)
+}
+
+// Snapshot is the store at one moment. Close it before any other use of the store by the same
+// goroutine: Reset and Close of the store wait for it.
+type Snapshot struct {
+	store *Store
+	at    *pebble.Snapshot
+	done  func()
+}
+
+// Snapshot returns the store as it is now.
+func (s *Store) Snapshot() (*Snapshot, error) {
+	db, done, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{store: s, at: db.NewSnapshot(), done: done}, nil
+}
+
+// Close lets go of the snapshot.
+func (v *Snapshot) Close() {
+	// A snapshot's Close only forgets it; its error is for a second Close.
+	_ = v.at.Close()
+	v.done()
+}
+
+// Get returns pointers to those of the entities that the store has, in the order of keys.
+func (v *Snapshot) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
+	rows, err := v.get(w, keys)
+	if err != nil {
+		return nil, v.store.fault("read rows of workflow "+string(w), err)
+	}
+	return rows, nil
+}
+
+func (v *Snapshot) get(w eventlog.WorkflowName, keys []projections.Key) (entities []any, err error) {
+	// One iterator for all: it keeps its blocks between neighbouring keys. It reads the filters
+	// of the lowest level too, which a plain Get does not, and so answers for absent ids there
+	// without reading rows.
+	it, err := v.at.NewIter(&pebble.IterOptions{UseL6Filters: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	find := func(key []byte) (bool, error) {
+		v.store.keysRead.Add(1)
+		if it.SeekPrefixGE(key) {
+			return true, nil
+		}
+		return false, it.Error()
+	}
+	for _, k := range keys {
+		var row []byte
+		switch k.Kind {
+		case projections.KindWorkflow:
+			row = coreKey(w)
+		case projections.KindHandler:
+			row = handlerKey(w, k.ID)
+		default:
+			found, err := find(idKey(w, k))
+			if err != nil {
+				return nil, err
+			}
+			if !found {
+				continue
+			}
+			place, err := decodeOrdinal(it.Value())
+			if err != nil {
+				return nil, err
+			}
+			row = placeKey(spaceRow, w, k.Kind, place)
+		}
+		found, err := find(row)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			if k.Kind == projections.KindWorkflow || k.Kind == projections.KindHandler {
+				continue
+			}
+			return nil, fmt.Errorf("%w: %s %q of workflow %s is in the index and has no row", ErrDamaged, kindName(k.Kind), k.ID, w)
+		}
+		entity := projections.NewEntity(k.Kind)
+		if entity == nil {
+			return nil, fmt.Errorf("%s is not stored", kindName(k.Kind))
+		}
+		if err := decode(it.Value(), entity); err != nil {
+			return nil, err
+		}
+		entities = append(entities, entity)
+	}
+	return entities, nil
+}
+
+// Owner returns the workflow of a mutation, empty when the store does not know it.
+func (v *Snapshot) Owner(id eventlog.MutationID) (eventlog.WorkflowName, error) {
+	v.store.keysRead.Add(1)
+	name, done, err := v.at.Get(ownerKey(string(id)))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", v.store.fault(fmt.Sprintf("look up mutation %s", id), err)
+	}
+	owner := eventlog.WorkflowName(name)
+	return owner, done.Close()
+}
+
+func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err error) {
+	core := new(projections.Workflow)
+	found, err := v.store.get(v.at, coreKey(w), core)
+	if err != nil || !found {
+		return projections.State{}, err
+	}
+	entities := []any{core}
+	err = v.store.scan(v.at, workflowPrefix(spaceHandler, w), func(_, row []byte) error {
+		h := new(projections.Handler)
+		entities = append(entities, h)
+		return decode(row, h)
+	})
+	if err != nil {
+		return projections.State{}, err
+	}
+	rows, err := v.at.NewIter(&pebble.IterOptions{LowerBound: workflowPrefix(spaceRow, w), UpperBound: after(workflowPrefix(spaceRow, w))})
+	if err != nil {
+		return projections.State{}, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	// The marks are in the order of the rows, so the rows are read in one direction.
+	prefix := workflowPrefix(spaceLive, w)
+	err = v.store.scan(v.at, prefix, func(mark, _ []byte) error {
+		key := append(workflowPrefix(spaceRow, w), mark[len(prefix):]...)
+		v.store.keysRead.Add(1)
+		if !rows.SeekGE(key) || !slices.Equal(rows.Key(), key) {
+			if err := rows.Error(); err != nil {
+				return err
+			}
+			return fmt.Errorf("%w: workflow %s has a live mark without a row", ErrDamaged, w)
+		}
+		entity := projections.NewEntity(projections.EntityKind(mark[len(prefix)]))
+		if entity == nil {
+			return fmt.Errorf("%w: workflow %s has a live mark of unknown kind", ErrDamaged, w)
+		}
+		entities = append(entities, entity)
+		return decode(rows.Value(), entity)
+	})
+	if err != nil {
+		return projections.State{}, err
+	}
+	return projections.State{}.Hydrate(entities...), nil
+}
+
+// get reads one row into v and reports whether it is there.
+func (s *Store) get(from pebble.Reader, key []byte, v any) (bool, error) {
+	s.keysRead.Add(1)
+	row, done, err := from.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, errors.Join(decode(row, v), done.Close())
+}
+
+// scan calls visit for each key with the prefix, in order. Key and value are valid during the
+// call only.
+func (s *Store) scan(from pebble.Reader, prefix []byte, visit func(key, value []byte) error) (err error) {
+	it, err := from.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: after(prefix)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		s.keysRead.Add(1)
+		if err := visit(it.Key(), it.Value()); err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}
+
+// splitAll splits the value of an entry in the order across workflows.
+func splitAll(value []byte) (eventlog.Instant, eventlog.WorkflowName, error) {
+	if len(value) <= 8 {
+		return 0, "", fmt.Errorf("%w: an entry in the order across workflows has %d bytes", ErrDamaged, len(value))
+	}
+	return eventlog.Instant(binary.BigEndian.Uint64(value)), eventlog.WorkflowName(value[8:]), nil
+}

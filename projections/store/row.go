@@ -1,0 +1,116 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"reflect"
+	"sync"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// layout is raised when keys or the meaning of rows change. The shapes of the rows need no
+// number: see format.
+const layout = 1
+
+// format identifies what this version writes. It covers the shape of every entity, so that a
+// field added, renamed or retyped makes an older store a foreign one instead of a subtly wrong
+// one.
+var format = sync.OnceValue(func() []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "pawl store %d\n", layout)
+	for _, kind := range kinds {
+		describe(h, reflect.TypeOf(projections.NewEntity(kind)).Elem(), map[reflect.Type]bool{})
+	}
+	describe(h, reflect.TypeFor[Checkpoint](), map[reflect.Type]bool{})
+	return h.Sum(nil)
+})
+
+// kinds are all kinds of entities that have rows.
+var kinds = []projections.EntityKind{
+	projections.KindWorkflow, projections.KindHandler, projections.KindRun, projections.KindEvent,
+	projections.KindMutation, projections.KindInput, projections.KindSession, projections.KindScript,
+}
+
+func describe(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
+	fmt.Fprintf(w, "%s %s\n", t, t.Kind())
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Struct:
+		for f := range t.Fields() {
+			fmt.Fprintf(w, "%s %q\n", f.Name, f.Tag.Get("msgpack"))
+			describe(w, f.Type, seen)
+		}
+	case reflect.Map:
+		describe(w, t.Key(), seen)
+		describe(w, t.Elem(), seen)
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		describe(w, t.Elem(), seen)
+	}
+}
+
+// encoder turns entities into rows, reusing its buffer: a row is valid until the next one.
+type encoder struct {
+	buf bytes.Buffer
+	enc *msgpack.Encoder
+}
+
+func newEncoder() *encoder {
+	e := new(encoder)
+	e.enc = msgpack.NewEncoder(&e.buf)
+	e.enc.UseCompactInts(true)
+	return e
+}
+
+func (e *encoder) row(v any) ([]byte, error) {
+	e.buf.Reset()
+	if err := e.enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", v, err)
+	}
+	return e.buf.Bytes(), nil
+}
+
+// decode reads a row. Pebble has checked its bytes, so an error here means that something else
+// wrote them.
+func decode(row []byte, v any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: decode %T: %v", ErrDamaged, v, r)
+		}
+	}()
+	if err := msgpack.Unmarshal(row, v); err != nil {
+		return fmt.Errorf("%w: decode %T: %w", ErrDamaged, v, err)
+	}
+	return nil
+}
+
+// origin says where in the log an entity was created and at what time.
+func origin(entity any) (projections.Ordinal, eventlog.Instant) {
+	switch e := entity.(type) {
+	case *projections.Workflow:
+		return e.Created, 0
+	case *projections.Handler:
+		return e.Created, 0
+	case *projections.Run:
+		return e.Created, e.StartedAt
+	case *projections.Mutation:
+		return e.Created, e.RequestedAt
+	case *projections.TopicEvent:
+		return e.Created, e.CreatedAt
+	case *projections.Input:
+		return e.Created, e.At
+	case *projections.Session:
+		return e.Created, e.StartedAt
+	case *projections.Script:
+		return e.Created, e.DeployedAt
+	}
+	return projections.Ordinal{}, 0
+}

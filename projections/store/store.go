@@ -1,0 +1,282 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// The errors of a Store; test with errors.Is.
+var (
+	// ErrDamaged: the store does not hold what it once wrote. Nothing is lost: Reset it, or
+	// open it again, and replay the log.
+	ErrDamaged = errors.New("local store is damaged")
+	// ErrFailed: a write failed, most likely because the disk is full. The store can be read and
+	// takes no more commits until the process is started again; the log has all that it lacks.
+	ErrFailed = errors.New("local store cannot be written")
+	// ErrLocked: another process has the store open.
+	ErrLocked = errors.New("local store is in use by another process")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("local store is closed")
+)
+
+const (
+	memTableSize = 4 << 20
+	// memory bounds cache and memtables together: pebble takes the memtables out of the cache's
+	// capacity, so this must stay well above two of them.
+	memory = 16 << 20
+	// damageMark is left in a store that was seen to be damaged, so that the next Open does not
+	// trust it again.
+	damageMark = "DAMAGED"
+	asideExt   = ".damaged"
+)
+
+// Config says where a store is. The zero Config is invalid: set Dir or InMemory.
+type Config struct {
+	// Dir is created if missing. It must be the store's own: a directory with anything else in
+	// it is set aside.
+	Dir string
+	// InMemory keeps everything in memory, for tests.
+	InMemory bool
+	// Logger takes errors of background work; nil discards them.
+	Logger *slog.Logger
+
+	fs vfs.FS // nil: the disk, or memory
+}
+
+// Store is the local store. Its methods are safe for concurrent use.
+type Store struct {
+	cfg      Config
+	fs       vfs.FS
+	log      *slog.Logger
+	warnings []string
+	// failure is the first failed write: there is none after it, so the order of commits is kept.
+	failure   atomic.Pointer[error]
+	abandoned atomic.Bool // the database cannot even be closed
+	keysRead  atomic.Int64
+
+	// mu is held shared by every use of db and exclusively by Reset and Close.
+	mu sync.RWMutex
+	db *pebble.DB
+
+	// committing serializes commits. heads holds where each workflow's rows end, as a sequence:
+	// what was created later has no index entries yet.
+	committing sync.Mutex
+	heads      map[eventlog.WorkflowName]uint64
+	enc        *encoder
+}
+
+// Open opens the store, or creates it. A store that is damaged, of another version or not a
+// store at all is moved to `Dir.damaged` (replacing what an earlier Open moved there) and an
+// empty one is started. ErrLocked and errors of the file system (full, not allowed) are returned
+// and nothing is moved.
+func Open(cfg Config) (*Store, error) {
+	if (cfg.Dir == "") != cfg.InMemory {
+		return nil, errors.New("open local store: set either Dir or InMemory")
+	}
+	s := &Store{cfg: cfg, fs: cfg.fs, log: cfg.Logger, heads: map[eventlog.WorkflowName]uint64{}, enc: newEncoder()}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.InMemory {
+		s.cfg.Dir = "store"
+	}
+	if s.fs == nil {
+		s.fs = vfs.Default
+		if cfg.InMemory {
+			s.fs = vfs.NewMem()
+		}
+	}
+	err := s.open()
+	if err == nil {
+		return s, nil
+	}
+	if !disposable(err) {
+		return nil, fmt.Errorf("open local store %s: %w", s.cfg.Dir, err)
+	}
+	aside := s.cfg.Dir + asideExt
+	if err := s.setAside(aside); err != nil {
+		return nil, fmt.Errorf("open local store %s: set the unusable one aside: %w", s.cfg.Dir, err)
+	}
+	s.warnings = append(s.warnings, fmt.Sprintf("local store %s could not be used (%v); it was moved to %s and will be rebuilt from the log, nothing is lost", s.cfg.Dir, err, aside))
+	s.failure.Store(nil)
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open empty local store %s: %w", s.cfg.Dir, err)
+	}
+	return s, nil
+}
+
+// open opens what is in the directory and fails if it is not a store of this version.
+func (s *Store) open() error {
+	if err := s.fs.MkdirAll(s.cfg.Dir, 0o700); err != nil {
+		return err
+	}
+	lock, err := pebble.LockDirectory(s.cfg.Dir, s.fs)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrLocked, err)
+	}
+	// Pebble keeps its own reference to the lock.
+	defer func() { _ = lock.Close() }()
+	if _, err := s.fs.Stat(s.fs.PathJoin(s.cfg.Dir, damageMark)); err == nil {
+		return fmt.Errorf("%w: it was found damaged when it was last used", ErrDamaged)
+	}
+	cache := pebble.NewCache(memory)
+	defer cache.Unref()
+	opts := &pebble.Options{
+		Cache: cache, FS: s.fs, Lock: lock, Logger: quiet{s},
+		FormatMajorVersion: pebble.FormatNewest,
+		MemTableSize:       memTableSize, MemTableStopWritesThreshold: 2,
+		MaxOpenFiles: 256,
+		// Rows are appended in a dozen places at once. Small tables that split where the level
+		// below does, and rare compactions, keep a flush from rewriting what lies between; the
+		// filters make the extra tables cheap to read.
+		TargetFileSizes:       [7]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 2 << 20},
+		FlushSplitBytes:       512 << 10,
+		L0CompactionThreshold: 16, L0StopWritesThreshold: 40,
+	}
+	opts.EnsureDefaults()
+	for i := range opts.Levels {
+		// Most dedupe lookups are for ids never seen: the filters answer those.
+		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	db, err := pebble.Open(s.cfg.Dir, opts)
+	if err != nil {
+		return err
+	}
+	if err := claim(db); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	s.db = db
+	return nil
+}
+
+// claim checks that the database is one of ours, or makes an empty one ours.
+func claim(db *pebble.DB) error {
+	got, done, err := db.Get(formatKey())
+	if err == nil {
+		same := bytes.Equal(got, format())
+		if err := done.Close(); err != nil {
+			return err
+		}
+		if !same {
+			return errForeign
+		}
+		return nil
+	}
+	if !errors.Is(err, pebble.ErrNotFound) {
+		return err
+	}
+	it, err := db.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	used := it.First()
+	if err := it.Close(); err != nil {
+		return err
+	}
+	if used {
+		return errForeign
+	}
+	return db.Set(formatKey(), format(), pebble.Sync)
+}
+
+var errForeign = errors.New("it was written by another version or another program")
+
+// disposable reports whether opening again from nothing can help. What the operating system
+// refuses (no space, no permission, a lock) would be refused again, and throwing the store away
+// for it would only cost a replay.
+func disposable(err error) bool {
+	if errors.Is(err, ErrLocked) {
+		return false
+	}
+	var sys syscall.Errno
+	if errors.As(err, &sys) {
+		return sys == syscall.ENOENT && !errors.Is(err, ErrFailed)
+	}
+	return true
+}
+
+func (s *Store) setAside(to string) error {
+	if err := s.fs.RemoveAll(to); err != nil {
+		return err
+	}
+	return s.fs.Rename(s.cfg.Dir, to)
+}
+
+// Warnings says what Open had to do to start, for operators. Nil when nothing.
+func (s *Store) Warnings() []string { return slices.Clone(s.warnings) }
+
+// Reset drops everything: the store belongs to another log, or is damaged.
+func (s *Store) Reset() error {
+	s.committing.Lock()
+	defer s.committing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return ErrClosed
+	}
+	if s.abandoned.Load() {
+		return fmt.Errorf("reset local store %s: %w; restart to reset it", s.cfg.Dir, *s.failure.Load())
+	}
+	// A damaged or failed database may not close cleanly; its files go either way.
+	if err := s.db.Close(); err != nil {
+		s.log.Warn("local store did not close cleanly before its reset", "dir", s.cfg.Dir, "error", err)
+	}
+	s.db = nil
+	if err := s.fs.RemoveAll(s.cfg.Dir); err != nil {
+		return fmt.Errorf("reset local store %s: %w", s.cfg.Dir, err)
+	}
+	s.failure.Store(nil)
+	clear(s.heads)
+	if err := s.open(); err != nil {
+		return fmt.Errorf("reset local store %s: %w", s.cfg.Dir, err)
+	}
+	return nil
+}
+
+// Close makes everything committed durable and ends all use. A second Close does nothing.
+func (s *Store) Close() error {
+	s.committing.Lock()
+	defer s.committing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil
+	}
+	if s.abandoned.Load() {
+		s.db = nil
+		return fmt.Errorf("close local store %s: %w", s.cfg.Dir, *s.failure.Load())
+	}
+	var errs []error
+	if s.failure.Load() == nil {
+		// The memtable is written out, so that a clean start replays neither it nor the log.
+		errs = append(errs, s.db.Flush())
+	}
+	errs = append(errs, s.db.Close())
+	s.db = nil
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close local store %s: %w", s.cfg.Dir, err)
+	}
+	return nil
+}
+
+// use returns the database for as long as the caller needs it; done must be called.
+func (s *Store) use() (db *pebble.DB, done func(), err error) {
+	s.mu.RLock()
+	if s.db == nil {
+		s.mu.RUnlock()
+		return nil, nil, ErrClosed
+	}
+	return s.db, s.mu.RUnlock, nil
+}

@@ -1,0 +1,201 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+func (f *folding) changeEvent(topic eventlog.Topic, id eventlog.MessageID, change func(*TopicEvent)) error {
+	old := f.Event(topic, id)
+	if old == nil {
+		return fmt.Errorf("event %s in %s is not known", id, topic)
+	}
+	e := *old
+	change(&e)
+	f.putEvent(&e)
+	return f.recount(old, &e)
+}
+
+// recount keeps the inputs' counters in step with their events (Causes).
+func (f *folding) recount(before, after *TopicEvent) error {
+	add := func(e *TopicEvent, d int) error {
+		for _, id := range e.CausedBy {
+			old := f.Input(id)
+			if old == nil {
+				return fmt.Errorf("input %s of event %s in %s is not known", id, e.MessageID, e.Topic)
+			}
+			in := *old
+			switch standing(e.Status) {
+			case eventlog.EventPending:
+				in.Open += d
+			case eventlog.EventStatusConsumed:
+				in.Consumed += d
+			case eventlog.EventStatusSkipped:
+				in.Skipped += d
+			}
+			f.putInput(&in)
+		}
+		return nil
+	}
+	if before != nil {
+		if standing(before.Status) == standing(after.Status) && slices.Equal(before.CausedBy, after.CausedBy) {
+			return nil
+		}
+		if err := add(before, -1); err != nil {
+			return err
+		}
+	}
+	return add(after, 1)
+}
+
+// standing is what an event's status counts as for its inputs: reserved as pending, discarded as
+// skipped.
+func standing(s eventlog.EventStatus) eventlog.EventStatus {
+	switch s {
+	case eventlog.EventStatusReserved:
+		return eventlog.EventPending
+	case eventlog.EventStatusDiscarded:
+		return eventlog.EventStatusSkipped
+	}
+	return s
+}
+
+func (f *folding) eventPublished(e *eventlog.EventPublished) error {
+	if f.Event(e.Topic, e.MessageID) != nil {
+		return fmt.Errorf("event %s in %s is published already", e.MessageID, e.Topic)
+	}
+	event := &TopicEvent{
+		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: e.Payload, Status: eventlog.EventPending,
+		CreatedBy: e.CreatedBy, CausedBy: e.CausedBy, CreatedAt: f.at(), Created: f.ordinal(),
+	}
+	f.putEvent(event)
+	return f.recount(nil, event)
+}
+
+// eventUpdated keeps R11: status, position and reservation stay.
+func (f *folding) eventUpdated(e *eventlog.EventUpdated) error {
+	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
+		x.Title, x.Payload, x.CausedBy = e.Title, e.Payload, e.CausedBy
+	})
+}
+
+func (f *folding) eventReserved(e *eventlog.EventReserved) error {
+	old := f.Event(e.Topic, e.MessageID)
+	if old != nil && old.Status != eventlog.EventPending {
+		return fmt.Errorf("event %s in %s is %s and cannot be reserved", e.MessageID, e.Topic, old.Status)
+	}
+	err := f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
+		x.Status, x.ReservedBy, x.ScheduledAt = eventlog.EventStatusReserved, e.Run, 0
+		x.Executions++
+		attempts := append(slices.Clone(x.Attempts), Attempt{N: x.Executions, Run: e.Run, At: f.at()})
+		if len(attempts) > maxAttemptsKept {
+			attempts = attempts[len(attempts)-maxAttemptsKept:]
+		}
+		x.Attempts = attempts
+	})
+	if err != nil {
+		return err
+	}
+	return f.changeRun(e.Run, func(r *Run) {
+		r.Reserved = append(slices.Clip(r.Reserved), eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+	})
+}
+
+// eventTransferred moves a reservation to a retry run; the attempt stays the same one (J2).
+func (f *folding) eventTransferred(e *eventlog.EventTransferred) error {
+	old := f.Event(e.Topic, e.MessageID)
+	if old != nil && old.Status != eventlog.EventStatusReserved {
+		return fmt.Errorf("event %s in %s is %s and holds no reservation", e.MessageID, e.Topic, old.Status)
+	}
+	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) { x.ReservedBy = e.Run })
+}
+
+func (f *folding) eventReleased(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID, scheduled eventlog.Instant) error {
+	old := f.Event(topic, id)
+	if old != nil && (old.Status != eventlog.EventStatusReserved || old.ReservedBy != run) {
+		return fmt.Errorf("event %s in %s is %s by run %q and cannot be released by run %s", id, topic, old.Status, old.ReservedBy, run)
+	}
+	failure, err := f.failureOf(run)
+	if err != nil {
+		return err
+	}
+	return f.changeEvent(topic, id, func(x *TopicEvent) {
+		x.Status, x.ReservedBy, x.ScheduledAt = eventlog.EventPending, "", scheduled
+		x.Attempts = f.endAttempt(x.Attempts, failure)
+		if scheduled != 0 {
+			x.Failures++ // only what is scheduled again has been counted against the job (J2)
+		}
+	})
+}
+
+// eventTaken ends an event that the run holds: by its commit, or by its last failure (J2).
+func (f *folding) eventTaken(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID, status eventlog.EventStatus) error {
+	old := f.Event(topic, id)
+	if old != nil && (old.Status != eventlog.EventStatusReserved || old.ReservedBy != run) {
+		return fmt.Errorf("event %s in %s is %s by run %q and cannot be %s by run %s", id, topic, old.Status, old.ReservedBy, status, run)
+	}
+	return f.eventFinal(topic, id, status, "")
+}
+
+func (f *folding) eventFinal(topic eventlog.Topic, id eventlog.MessageID, status eventlog.EventStatus, reason string) error {
+	old := f.Event(topic, id)
+	if old != nil && old.Status != eventlog.EventPending && old.Status != eventlog.EventStatusReserved {
+		return fmt.Errorf("event %s in %s is %s already", id, topic, old.Status)
+	}
+	var failure *eventlog.Failure
+	if status == eventlog.EventStatusDiscarded && old != nil {
+		var err error
+		if failure, err = f.failureOf(old.ReservedBy); err != nil {
+			return err
+		}
+	}
+	return f.changeEvent(topic, id, func(x *TopicEvent) {
+		if status == eventlog.EventStatusDiscarded {
+			x.Failures++
+		}
+		if x.Status == eventlog.EventStatusReserved {
+			x.Attempts = f.endAttempt(x.Attempts, failure)
+		}
+		// A skipped event of a run that still has to run `next` stays linked to it (O2).
+		if status != eventlog.EventStatusSkipped {
+			x.ReservedBy = ""
+		}
+		x.Status, x.ScheduledAt, x.FinalizedAt, x.Reason = status, 0, f.at(), reason
+	})
+}
+
+func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
+	old := f.Event(e.Topic, e.MessageID)
+	if old != nil && old.Status != eventlog.EventStatusSkipped && old.Status != eventlog.EventStatusDiscarded {
+		return fmt.Errorf("event %s in %s is %s and cannot be redriven", e.MessageID, e.Topic, old.Status)
+	}
+	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
+		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventPending, "", 0, "", false
+		x.Executions, x.Failures = 0, 0
+	})
+}
+
+// failureOf is the failure that the run has ended with in this fold, nil after a crash or an
+// abort: there the attempt did not fail.
+func (f *folding) failureOf(run eventlog.RunID) (*eventlog.Failure, error) {
+	r := f.Run(run)
+	if r == nil {
+		return nil, fmt.Errorf("run %s is not known", run)
+	}
+	if r.Status == eventlog.RunStatusCrashed {
+		return nil, nil
+	}
+	return r.Failure, nil
+}
+
+func (f *folding) endAttempt(attempts []Attempt, failure *eventlog.Failure) []Attempt {
+	if len(attempts) == 0 {
+		return attempts
+	}
+	attempts = slices.Clone(attempts)
+	last := &attempts[len(attempts)-1]
+	last.EndedAt, last.Failure = f.at(), failure
+	return attempts
+}

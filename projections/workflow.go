@@ -1,0 +1,88 @@
+package projections
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Status is a workflow's derived status (F7).
+type Status string
+
+// The derived statuses of a workflow.
+const (
+	StatusActive   Status = "active"
+	StatusPaused   Status = "paused"   // by a person, or by an uncertain mutation
+	StatusError    Status = "error"    // by another system hold
+	StatusArchived Status = "archived" // for good
+)
+
+// Status derives the workflow's status from its separate facts (F7).
+func (w *Workflow) Status() Status {
+	switch {
+	case w.Archived:
+		return StatusArchived
+	case w.UserPaused:
+		return StatusPaused
+	case w.Blocked == nil:
+		return StatusActive
+	case w.Blocked.Reason == eventlog.BlockReconcile || w.Blocked.Reason == eventlog.BlockIndeterminate:
+		return StatusPaused
+	default:
+		return StatusError
+	}
+}
+
+func (f *folding) deployed(e *eventlog.WorkflowDeployed) {
+	f.Version, f.Grants = e.Version, e.Grants
+	f.putScript(&Script{
+		Version: e.Version, Filename: e.Filename, Source: e.Source, SourceHash: e.SourceHash, Definition: e.Definition,
+		Repair: e.Repair, Note: e.Note, DeployedAt: f.at(), DeployedBy: f.t.Actor, Created: f.ordinal(),
+	})
+	add := func(name eventlog.Handler, kind eventlog.HandlerType) {
+		h := Handler{Name: name, Type: kind, Created: f.ordinal()}
+		if old := f.Handler(name); old != nil {
+			h = *old
+			h.Type = kind
+		}
+		f.putHandler(&h)
+	}
+	for _, p := range e.Definition.Producers {
+		add(p.Name, eventlog.ProducerHandler)
+	}
+	for _, c := range e.Definition.Consumers {
+		add(c.Name, eventlog.ConsumerHandler)
+	}
+}
+
+func (f *folding) changeHandler(name eventlog.Handler, change func(*Handler)) error {
+	old := f.Handler(name)
+	if old == nil {
+		return fmt.Errorf("handler %s is not known", name)
+	}
+	h := *old
+	change(&h)
+	f.putHandler(&h)
+	return nil
+}
+
+func (f *folding) sessionStarted(e *eventlog.SessionStarted) error {
+	if f.Session != "" {
+		return fmt.Errorf("session %s started while session %s is open", e.Session, f.Session)
+	}
+	f.Session = e.Session
+	f.putSession(&Session{ID: e.Session, ProducersFirst: e.ProducersFirst, StartedAt: f.at(), Created: f.ordinal()})
+	return nil
+}
+
+func (f *folding) sessionEnded(e *eventlog.SessionEnded) error {
+	old, ok := f.sessions.get(e.Session)
+	if !ok || f.Session != e.Session {
+		return fmt.Errorf("session %s is not open", e.Session)
+	}
+	x := *old
+	x.Result, x.EndedAt = e.Result, f.at()
+	f.putSession(&x)
+	f.Session = ""
+	return nil
+}

@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"container/list"
+	"sync"
+)
+
+// compiled is one slot of the cache; done is closed when the others are set.
+type compiled struct {
+	source   Source
+	done     chan struct{}
+	script   *script
+	problems []Problem
+}
+
+// cache keeps compiled scripts by their content, the least recently used falls out. Its keys are
+// the texts themselves, so two scripts can never be taken for each other.
+type cache struct {
+	mu      sync.Mutex
+	limit   int
+	entries map[Source]*list.Element
+	recent  *list.List // of *compiled, most recently used first
+}
+
+func newCache(limit int) *cache {
+	return &cache{limit: limit, entries: make(map[Source]*list.Element), recent: list.New()}
+}
+
+// get returns the compiled script, compiling it if need be. Several callers that need the same
+// script at once wait for one compilation. A script that does not compile is remembered too.
+func (c *cache) get(source Source, limit int) (*script, []Problem) {
+	// The limit is checked before the key is hashed: it may be a caller's own.
+	if len(source.Code) > limit {
+		_, _, problems := compile(source, limit)
+		return nil, problems
+	}
+	entry, mine := c.slot(source)
+	if mine {
+		defer close(entry.done)
+		entry.script, _, entry.problems = compile(source, limit)
+		return entry.script, entry.problems
+	}
+	<-entry.done
+	return entry.script, entry.problems
+}
+
+// put stores a script that was compiled elsewhere.
+func (c *cache) put(source Source, s *script, problems []Problem) {
+	if entry, mine := c.slot(source); mine {
+		entry.script, entry.problems = s, problems
+		close(entry.done)
+	}
+}
+
+// slot finds the entry of a source or makes one; mine tells that the caller must fill it.
+func (c *cache) slot(source Source) (entry *compiled, mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element, ok := c.entries[source]; ok {
+		c.recent.MoveToFront(element)
+		return element.Value.(*compiled), false
+	}
+	entry = &compiled{source: source, done: make(chan struct{})}
+	c.entries[source] = c.recent.PushFront(entry)
+	for c.recent.Len() > c.limit {
+		oldest := c.recent.Back()
+		c.recent.Remove(oldest)
+		delete(c.entries, oldest.Value.(*compiled).source)
+	}
+	return entry, true
+}
+
+func (c *cache) size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.recent.Len()
+}
+
+// drop forgets a script.
+func (c *cache) drop(source Source) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element, ok := c.entries[source]; ok {
+		c.recent.Remove(element)
+		delete(c.entries, source)
+	}
+}

@@ -1,0 +1,247 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/parser"
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// script is a compiled source; it holds no runtime and may be run by many goroutines at once.
+type script struct {
+	program *goja.Program
+	// file is the author's file name as positions give it.
+	file string
+	// extras are the globals that the text names and goja lacks or gets wrong.
+	extras extra
+	// warnings are the transformer's remarks, already in the author's lines.
+	warnings []Problem
+}
+
+// wrapperName is the name goja knows the generated code by. A position that the source map cannot
+// translate keeps this name, so generated lines are never taken for the author's.
+const wrapperName = "<generated>"
+
+// The wrapper is a function of Keep that returns the default export. The prefix stands on the first
+// line of the generated code, so no line moves.
+const (
+	wrapperPrefix = "(function(Keep){"
+	wrapperSuffix = "\n})\n//# sourceMappingURL=source.map\n"
+)
+
+// unsupported are features that goja lacks and the transformer can rewrite, or must report.
+var unsupported = map[string]bool{
+	"async-generator": false, "for-await": false, "using": false, "decorators": false,
+	"top-level-await": false, "dynamic-import": false, "import-meta": false,
+}
+
+// compile transforms and compiles a source. The syntax tree is for static analysis; it must not
+// outlive that. A panic inside the transformer or compiler is reported as the script's problem:
+// only its text can have caused it.
+func compile(source Source, limit int) (s *script, tree *ast.Program, problems []Problem) {
+	if len(source.Code) > limit {
+		return nil, nil, []Problem{problemOf(&Error{Code: "limit.source", Message: fmt.Sprintf(
+			"the script has %d bytes; the limit is %d", len(source.Code), limit)})}
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			s, tree = nil, nil
+			problems = []Problem{problem("script.crashed", place{},
+				fmt.Sprintf("the compiler could not digest the script: %.200v", x),
+				"simplify the script: very deep nesting or huge constant expressions cause this")}
+		}
+	}()
+
+	name := displayName(source.Filename)
+	code, sourceMap, problems := transform(name, source.Code)
+	if hasErrors(problems) {
+		return nil, nil, problems
+	}
+	tree, err := goja.Parse(wrapperName, wrapperPrefix+returnDefault(code)+wrapperSuffix,
+		parser.WithSourceMapLoader(func(string) ([]byte, error) { return sourceMap, nil }))
+	if err != nil {
+		return nil, nil, append(problems, syntaxProblem(err))
+	}
+	if extrasOf(code)&extraProperty != 0 {
+		repairPropertyEscapes(tree)
+	}
+	// The names of free variables decide which extras a runtime gets; looking at the generated text
+	// may install one too many, never one too few for a name that is written out.
+	s = &script{file: name, extras: extrasOf(code), warnings: problems}
+	s.program, err = goja.CompileAST(tree, true)
+	if err != nil {
+		return nil, nil, append(problems, syntaxProblem(err))
+	}
+	return s, tree, problems
+}
+
+// transform lowers TypeScript and new syntax to what goja runs, and refuses every import.
+func transform(name, code string) (out string, sourceMap []byte, problems []Problem) {
+	loader := api.LoaderTS
+	switch path.Ext(name) {
+	case ".js", ".mjs", ".cjs":
+		loader = api.LoaderJS
+	}
+	result := api.Build(api.BuildOptions{
+		Stdin:  &api.StdinOptions{Contents: code, Sourcefile: name, Loader: loader, ResolveDir: "/"},
+		Bundle: true, Write: false, Outfile: "/script.js", AbsWorkingDir: "/", TsconfigRaw: "{}",
+		Format: api.FormatESModule, Platform: api.PlatformNeutral, Target: api.ES2022, Charset: api.CharsetUTF8,
+		LogLevel: api.LogLevelSilent, LogLimit: 20,
+		Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
+		LegalComments: api.LegalCommentsNone,
+		Supported:     unsupported,
+		Plugins:       []api.Plugin{refuseImports},
+	})
+	for _, m := range result.Errors {
+		problems = append(problems, messageProblem(m, SeverityError))
+	}
+	for _, m := range result.Warnings {
+		problems = append(problems, messageProblem(m, SeverityWarning))
+	}
+	var mapErr error
+	for _, f := range result.OutputFiles {
+		if strings.HasSuffix(f.Path, ".map") {
+			sourceMap, mapErr = shiftColumns(f.Contents)
+		} else {
+			out = string(f.Contents)
+		}
+	}
+	if mapErr != nil {
+		problems = append(problems, problem("script.crashed", place{}, mapErr.Error(), "report this: it is no fault of the script"))
+	}
+	return out, sourceMap, problems
+}
+
+// exportClause is the last statement of a transformed module with exports.
+var exportClause = regexp.MustCompile(`^\nexport \{\n((?:  [^\s,;]+(?: as [^\s,;]+)?,?\n)*)\};\n*$`)
+
+// defaultExport is its line for the default export.
+var defaultExport = regexp.MustCompile(`(?m)^  ([^\s,;]+) as default,?$`)
+
+// returnDefault turns the export clause into the return of the default export. The transformer's
+// own module formats would build an exports object with a dozen helper calls in every handler call.
+func returnDefault(code string) string {
+	i := strings.LastIndex(code, "\nexport {\n")
+	if i < 0 {
+		return code
+	}
+	clause := exportClause.FindStringSubmatch(code[i:])
+	if clause == nil {
+		return code
+	}
+	if name := defaultExport.FindStringSubmatch(clause[1]); name != nil {
+		return code[:i] + "\nreturn " + name[1] + ";\n"
+	}
+	return code[:i] + "\n"
+}
+
+const importRefused = "scripts cannot import"
+
+// refuseImports makes import, require and re-export fail at compile time with their line, instead
+// of at run time with "require is not defined". Imports of types vanish before it is asked.
+var refuseImports = api.Plugin{
+	Name: "pawl",
+	Setup: func(build api.PluginBuild) {
+		build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+			if args.Kind == api.ResolveEntryPoint {
+				return api.OnResolveResult{}, nil
+			}
+			return api.OnResolveResult{Errors: []api.Message{{Text: fmt.Sprintf("%s: %q is not available", importRefused, args.Path)}}}, nil
+		})
+	},
+}
+
+func messageProblem(m api.Message, severity string) Problem {
+	p := Problem{Severity: severity, Code: "script.syntax", Message: m.Text}
+	if m.Location != nil {
+		p.Line, p.Column = m.Location.Line, m.Location.Column+1
+		if text := strings.TrimSpace(m.Location.LineText); text != "" && severity == SeverityError {
+			p.Message += fmt.Sprintf(" in %q", clip(text, 120))
+		}
+	}
+	switch {
+	case strings.HasPrefix(m.Text, importRefused):
+		p.Code = "script.import"
+		p.Fix = "one file is one workflow: write the code into this file, and reach the outside through ctx.<connector>.<operation>; `import type` is allowed"
+	case severity == SeverityWarning:
+		p.Code = "script.suspicious"
+		p.Fix = "check this place; the script can run as it is"
+	default:
+		p.Fix = "correct the syntax at this place"
+	}
+	return p
+}
+
+// syntaxProblem reports what the transformer let through and goja refuses.
+func syntaxProblem(err error) Problem {
+	var list parser.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return problem("script.syntax", authorPlace(list[0].Position), list[0].Message,
+			"use an older form: this syntax is not supported here")
+	}
+	var syntax *goja.CompilerSyntaxError
+	if errors.As(err, &syntax) {
+		at := place{}
+		if syntax.File != nil {
+			at = authorPlace(syntax.File.Position(syntax.Offset))
+		}
+		return problem("script.syntax", at, syntax.Message, "correct the syntax at this place")
+	}
+	return problem("script.syntax", place{}, clip(err.Error(), 500), "correct the syntax")
+}
+
+// repairPropertyEscapes makes \p{…} in literals work: the interpreter's linear engine for regular
+// expressions takes it for the letters p{…}. An empty look-ahead, which only its other engine knows,
+// sends the expression there. Those made at run time are repaired by the runtime in the same way.
+func repairPropertyEscapes(tree *ast.Program) {
+	for _, statement := range tree.Body {
+		walk(statement, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.RegExpLiteral); ok && strings.Contains(literal.Flags, "u") &&
+				(strings.Contains(literal.Pattern, `\p{`) || strings.Contains(literal.Pattern, `\P{`)) {
+				literal.Pattern = "(?=)" + literal.Pattern
+			}
+			return true
+		})
+	}
+}
+
+// authorPlace keeps only positions that the source map could translate. Columns of a source map
+// start at 0.
+func authorPlace(p file.Position) place {
+	if p.Filename == wrapperName || p.Line <= 0 {
+		return place{}
+	}
+	return place{line: p.Line, column: p.Column + 1}
+}
+
+// displayName is the file name that positions and stacks show: no folders of the author's machine,
+// and nothing that reads as a URL or a second stack frame.
+func displayName(filename string) string {
+	base := path.Base(filepath.ToSlash(filename))
+	if base == "." || base == "/" {
+		return "workflow.ts"
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, base)
+}
+
+// clip shortens a text of unknown size for a message, at a character's border.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}

@@ -1,0 +1,225 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// ctxObject is the `ctx` of a handler. It has the built-in functions and the connectors of the
+// invocation; reading any other member ends the call with a message that names what there is,
+// instead of "cannot read property of undefined". Members are made when first read.
+type ctxObject struct {
+	inv     *invocation
+	members map[string]goja.Value
+}
+
+func (c *ctxObject) Get(name string) goja.Value {
+	if v, ok := c.members[name]; ok {
+		return v
+	}
+	v := c.make(name)
+	if v == nil {
+		if !c.inv.inherited(name) {
+			c.inv.abort(scriptFault("connector.unknown", "ctx.%s does not exist; ctx has %s",
+				clip(name, 100), strings.Join(c.Keys(), ", ")))
+		}
+		return nil
+	}
+	c.members[name] = v
+	return v
+}
+
+func (c *ctxObject) make(name string) goja.Value {
+	if m, ok := builtins[name]; ok {
+		return c.inv.builtin(name, m)
+	}
+	for i := range c.inv.call.Operations {
+		if c.inv.call.Operations[i].Connector == name {
+			return c.inv.rt.NewDynamicObject(&connectorObject{inv: c.inv, name: name, members: make(map[string]goja.Value, 1)})
+		}
+	}
+	return nil
+}
+
+// Set refuses: a handler cannot change its ctx. In strict mode, which all scripts are in, this
+// throws a TypeError.
+func (c *ctxObject) Set(string, goja.Value) bool { return false }
+
+func (c *ctxObject) Delete(string) bool { return false }
+
+func (c *ctxObject) Has(name string) bool { return slices.Contains(c.Keys(), name) }
+
+func (c *ctxObject) Keys() []string {
+	keys := slices.Clone(builtinNames)
+	for _, op := range c.inv.call.Operations {
+		if !slices.Contains(keys, op.Connector) {
+			keys = append(keys, op.Connector)
+		}
+	}
+	return keys
+}
+
+// connectorObject is ctx.<connector>.
+type connectorObject struct {
+	inv     *invocation
+	name    string
+	members map[string]goja.Value
+}
+
+func (c *connectorObject) Get(name string) goja.Value {
+	if v, ok := c.members[name]; ok {
+		return v
+	}
+	for _, op := range c.inv.call.Operations {
+		if op.Connector == c.name && op.Operation == name {
+			v := c.inv.native(func(call goja.FunctionCall) goja.Value { return c.inv.operation(op, call.Arguments) })
+			c.members[name] = v
+			return v
+		}
+	}
+	if !c.inv.inherited(name) {
+		c.inv.abort(scriptFault("operation.unknown", "ctx.%s.%s does not exist; ctx.%s has %s",
+			c.name, clip(name, 100), c.name, strings.Join(c.Keys(), ", ")))
+	}
+	return nil
+}
+
+func (c *connectorObject) Set(string, goja.Value) bool { return false }
+
+func (c *connectorObject) Delete(string) bool { return false }
+
+func (c *connectorObject) Has(name string) bool { return slices.Contains(c.Keys(), name) }
+
+func (c *connectorObject) Keys() []string {
+	var keys []string
+	for _, op := range c.inv.call.Operations {
+		if op.Connector == c.name {
+			keys = append(keys, op.Operation)
+		}
+	}
+	return keys
+}
+
+// inherited tells names that the language itself looks up on any object, which are no mistake of
+// the author: the members of Object.prototype, `then` (an async function that returns the object
+// asks for it) and `toJSON` (logging it does).
+func (inv *invocation) inherited(name string) bool {
+	switch name {
+	case "then", "toJSON":
+		return true
+	}
+	return inv.rt.NewObject().Get(name) != nil
+}
+
+// builtin makes a function of ctx that is no connector's.
+func (inv *invocation) builtin(name string, m member) goja.Value {
+	var f func([]goja.Value) goja.Value
+	switch m {
+	case memberPeek:
+		f = inv.peek
+	case memberGetByIDs:
+		f = inv.getByIDs
+	case memberPublish:
+		f = inv.publish
+	case memberRegisterInput:
+		f = inv.registerInput
+	case memberLog:
+		return inv.native(func(call goja.FunctionCall) goja.Value {
+			inv.alive()
+			inv.write("info", call.Arguments)
+			return goja.Undefined()
+		})
+	case memberNow:
+		return inv.native(func(goja.FunctionCall) goja.Value {
+			inv.alive()
+			return inv.rt.ToValue(inv.now().UnixMilli())
+		})
+	}
+	return inv.native(func(call goja.FunctionCall) goja.Value {
+		inv.admit(m, "ctx."+name)
+		return f(call.Arguments)
+	})
+}
+
+// admit is the gate of every call that is counted: ended invocations, the phase table (R8) and the
+// number of calls.
+func (inv *invocation) admit(m member, name string) {
+	inv.alive()
+	if !allowed(inv.call.Phase, m, inv.call.ReadsByID) {
+		inv.abort(scriptFault("phase.forbidden", "%s is not allowed in %s: %s", name, inv.call.Phase, whereAllowed(m)))
+	}
+	inv.hostCalls++
+	if inv.hostCalls > inv.limits.HostCalls {
+		inv.abort(scriptFault("limit.hostCalls", "more than %d calls of ctx in one handler call", inv.limits.HostCalls))
+	}
+}
+
+// operation is a call of ctx.<connector>.<operation>.
+func (inv *invocation) operation(op Operation, args []goja.Value) goja.Value {
+	name := "ctx." + op.Connector + "." + op.Operation
+	m, ok := op.Kind.member()
+	if !ok {
+		inv.abort(&Error{Fault: FaultInternal, Code: "internal", Message: fmt.Sprintf("%s has the unknown kind %q", name, op.Kind)})
+	}
+	inv.admit(m, name)
+	params := inv.params(name, args)
+	// Encoding the parameters may have run script code (getters, toJSON), and with it another call.
+	inv.alive()
+	if m == memberMutate {
+		inv.take(op, params)
+	}
+	return inv.read(op, name, params)
+}
+
+// take ends the script at its mutation call: from here the host acts, and nothing of the script runs
+// any more, neither finally nor catch nor a parallel branch (R4).
+func (inv *invocation) take(op Operation, params json.RawMessage) {
+	inv.outcome.end(nil, &MutationCall{Connector: op.Connector, Operation: op.Operation, Params: params})
+	inv.rt.Interrupt(nil)
+	panic(interrupted())
+}
+
+// params reads the one argument of an operation.
+func (inv *invocation) params(name string, args []goja.Value) json.RawMessage {
+	switch {
+	case len(args) == 0 || len(args) == 1 && goja.IsUndefined(args[0]):
+		return json.RawMessage("{}")
+	case len(args) > 1:
+		inv.abort(scriptFault("call.params", "%s takes one object of parameters, and got %d arguments", name, len(args)))
+	case isPromise(args[0]):
+		inv.abort(scriptFault("call.params", "%s got a promise instead of its parameters: write await before it", name))
+	}
+	params := inv.encoded(args[0], "call.params", name+": the parameters")
+	if len(params) == 0 || params[0] != '{' {
+		inv.abort(scriptFault("call.params", "%s takes one object of parameters, and got %s", name, clip(string(params), 60)))
+	}
+	if len(params) > inv.limits.Result {
+		inv.abort(scriptFault("limit.result", "%s: the parameters have %d bytes; the limit is %d", name, len(params), inv.limits.Result))
+	}
+	return params
+}
+
+// encoded is the JSON of an argument; a value without JSON ends the invocation, as does an
+// exception out of its getters: the author's catch would otherwise hide a call that was never made.
+func (inv *invocation) encoded(v goja.Value, code, what string) json.RawMessage {
+	raw, err := encode(v)
+	if err == nil && raw == nil {
+		inv.abort(scriptFault(code, "%s must be given", what))
+	}
+	if err != nil {
+		inv.abort(scriptFault(code, "%s cannot be written as JSON: %s", what, inv.reason(err)))
+	}
+	return raw
+}
+
+// reason says why encode failed.
+func (inv *invocation) reason(err error) string {
+	if ex, ok := err.(*goja.Exception); ok {
+		return inv.describe(ex.Value()).message
+	}
+	return clip(err.Error(), 300)
+}

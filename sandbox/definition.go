@@ -1,0 +1,276 @@
+package sandbox
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// reader reads a definition out of a script's default export. Every access may run script code, so
+// it works only under the session's deadline and inside Runtime.Try.
+type reader struct {
+	*session
+	text       *inspection
+	workflows  []goja.Value // what Keep.workflow was called with
+	definition Definition
+	problems   []Problem
+}
+
+// shape of a workflow, as the fix of several problems shows it.
+const shape = `export default Keep.workflow({ name: "…", topics: { "…": {} }, producers: { … }, consumers: { … } })`
+
+func (r *reader) fail(code, fix string, path []string, format string, args ...any) {
+	r.problems = append(r.problems, problem(code, r.text.place(path...), clip(fmt.Sprintf(format, args...), maxMessage), fix))
+}
+
+// read reads the whole definition; what is wrong is left out of it and becomes a problem.
+func (r *reader) read(exported goja.Value) {
+	workflow, ok := object(exported)
+	if !ok {
+		r.fail("shape.default", "write "+shape, nil, "the script has no workflow as its default export, but %s", kindOf(exported))
+		return
+	}
+	if !slices.ContainsFunc(r.workflows, func(v goja.Value) bool { return v.SameAs(workflow) }) {
+		r.fail("shape.default", "wrap the object: "+shape, nil, "the default export was not made by Keep.workflow")
+	}
+	r.unknown(workflow, nil, "a workflow", "name", "topics", "producers", "consumers")
+	if name := workflow.Get("name"); name != nil && isText(name) && name.String() != "" {
+		r.definition.Name = name.String()
+	} else {
+		r.fail("shape.name", `add a name: name: "my-workflow"`, []string{"name"}, "name must be a non-empty string, and is %s", kindOf(name))
+	}
+	r.topics(workflow.Get("topics"))
+	r.producers(workflow.Get("producers"))
+	r.consumers(workflow.Get("consumers"))
+	if len(r.problems) == 0 && len(r.definition.Producers) == 0 && len(r.definition.Consumers) == 0 {
+		r.fail("shape.empty", "write "+shape, nil, "the workflow has neither producers nor consumers, so nothing would ever run")
+	}
+}
+
+func (r *reader) topics(v goja.Value) {
+	topics, ok := object(v)
+	if !ok || isArray(topics) {
+		r.fail("shape.topics", `list the topics as keys: topics: { "email.received": {} }`, []string{"topics"},
+			"topics must be an object whose keys are the topics, and is %s", kindOf(v))
+		return
+	}
+	r.definition.Topics = topics.Keys()
+}
+
+func (r *reader) producers(v goja.Value) {
+	producers, ok := r.group(v, "producers", "shape.producer")
+	if !ok {
+		return
+	}
+	for _, name := range producers.Keys() {
+		path := []string{"producers", name}
+		p := ProducerDefinition{Name: name}
+		value := producers.Get(name)
+		if _, callable := goja.AssertFunction(value); callable {
+			p.Bare = true
+			r.definition.Producers = append(r.definition.Producers, p)
+			continue
+		}
+		producer, ok := object(value)
+		if !ok {
+			r.fail("shape.producer", `write `+name+`: async (ctx, state) => { … } or `+name+`: { interval: "5m", async handler(ctx, state) { … } }`,
+				path, "producer %q must be a function or an object, and is %s", name, kindOf(value))
+			continue
+		}
+		r.unknown(producer, path, "a producer", "interval", "cron", "timezone", "publishes", "handler", "run", "poll")
+		p.Interval = r.option(producer, path, "interval", "shape.producer", `write a duration as text: interval: "5m"`)
+		p.Cron = r.option(producer, path, "cron", "shape.producer", `write a cron expression as text: cron: "0 9 * * 1-5"`)
+		p.Timezone = r.option(producer, path, "timezone", "shape.producer", `write a zone's name: timezone: "Europe/Berlin"`)
+		p.Publishes = r.names(producer, path, "publishes", "shape.producer")
+		p.Bare = p.Interval == "" && p.Cron == ""
+		if p.Interval != "" && p.Cron != "" {
+			r.fail("shape.producer", "keep one of the two", append(path, "cron"), "producer %q has both an interval and a cron expression", name)
+		}
+		functions := slices.DeleteFunc(slices.Clone(producerHandlers), func(h string) bool {
+			_, callable := goja.AssertFunction(producer.Get(h))
+			return !callable
+		})
+		switch len(functions) {
+		case 0:
+			r.fail("shape.producer", "add async handler(ctx, state) { … }", path, "producer %q has no function handler", name)
+		case 1:
+		default:
+			r.fail("shape.producer", "keep one of them, named handler", path, "producer %q has several functions: %s", name, strings.Join(functions, ", "))
+		}
+		r.definition.Producers = append(r.definition.Producers, p)
+	}
+}
+
+func (r *reader) consumers(v goja.Value) {
+	consumers, ok := r.group(v, "consumers", "shape.consumer")
+	if !ok {
+		return
+	}
+	for _, name := range consumers.Keys() {
+		path := []string{"consumers", name}
+		consumer, ok := object(consumers.Get(name))
+		if _, callable := goja.AssertFunction(consumers.Get(name)); !ok || callable {
+			r.fail("shape.consumer", "write "+name+`: Keep.consumer({ subscribe: ["…"], async prepare(ctx, state) { … }, async mutate(ctx, prepared) { … }, async next(ctx, prepared, result) { … } })`,
+				path, "consumer %q must be an object, and is %s", name, kindOf(consumers.Get(name)))
+			continue
+		}
+		r.unknown(consumer, path, "a consumer", "subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts")
+		c := ConsumerDefinition{Name: name}
+		c.Subscribe = r.names(consumer, path, "subscribe", "shape.consumer")
+		if c.Subscribe == nil && consumer.Get("subscribe") == nil || c.Subscribe != nil && len(c.Subscribe) == 0 {
+			r.fail("shape.consumer", `add subscribe: ["topic"]`, append(path, "subscribe"), "consumer %q subscribes to no topic", name)
+		}
+		c.Publishes = r.names(consumer, path, "publishes", "shape.consumer")
+		if !r.function(consumer, path, "prepare") && undefined(consumer.Get("prepare")) {
+			r.fail("shape.consumer", "add async prepare(ctx, state) { … return { reservations: […], data: {…} } }", path, "consumer %q has no function prepare", name)
+		}
+		c.HasMutate = r.function(consumer, path, "mutate")
+		c.HasNext = r.function(consumer, path, "next")
+		if reads := consumer.Get("mutateReads"); !undefined(reads) {
+			if c.MutateByID = isText(reads) && reads.String() == "byId"; !c.MutateByID {
+				r.fail("shape.consumer", `write mutateReads: "byId", or leave it out`, append(path, "mutateReads"),
+					`mutateReads of consumer %q must be "byId", and is %s`, name, kindOf(reads))
+			}
+		}
+		c.MaxAttempts = r.maxAttempts(consumer, path, name)
+		r.definition.Consumers = append(r.definition.Consumers, c)
+	}
+}
+
+func (r *reader) maxAttempts(consumer *goja.Object, path []string, name string) *int {
+	v := consumer.Get("maxAttempts")
+	if undefined(v) {
+		return nil
+	}
+	if n, ok := number(v); ok && n >= 0 && n == math.Trunc(n) && n <= 1000 {
+		attempts := int(n)
+		return &attempts
+	}
+	r.fail("shape.consumer", "write how many retries a job gets, for example maxAttempts: 3", append(path, "maxAttempts"),
+		"maxAttempts of consumer %q must be a whole number from 0 to 1000, and is %s", name, kindOf(v))
+	return nil
+}
+
+// group reads producers or consumers, which may both be absent.
+func (r *reader) group(v goja.Value, name, code string) (*goja.Object, bool) {
+	if undefined(v) {
+		return nil, false
+	}
+	group, ok := object(v)
+	if _, callable := goja.AssertFunction(v); !ok || callable || isArray(group) {
+		r.fail(code, "write "+name+": { myName: … }", []string{name}, "%s must be an object, and is %s", name, kindOf(v))
+		return nil, false
+	}
+	return group, true
+}
+
+// function reports whether a member is a function; anything else that is present is a problem.
+func (r *reader) function(on *goja.Object, path []string, name string) bool {
+	v := on.Get(name)
+	if undefined(v) {
+		return false
+	}
+	if _, ok := goja.AssertFunction(v); !ok {
+		r.fail("shape.consumer", "write async "+name+"(ctx, …) { … }", append(path, name), "%s must be a function, and is %s",
+			strings.Join(append(path, name), "."), kindOf(v))
+		return false
+	}
+	return true
+}
+
+// option reads an optional text.
+func (r *reader) option(on *goja.Object, path []string, name, code, fix string) string {
+	v := on.Get(name)
+	if undefined(v) {
+		return ""
+	}
+	if !isText(v) || v.String() == "" {
+		r.fail(code, fix, append(path, name), "%s must be a non-empty text, and is %s", strings.Join(append(path, name), "."), kindOf(v))
+		return ""
+	}
+	return v.String()
+}
+
+// names reads an optional array of texts; nil means absent (or wrong, which is a problem).
+func (r *reader) names(on *goja.Object, path []string, name, code string) []string {
+	v := on.Get(name)
+	if undefined(v) {
+		return nil
+	}
+	array, ok := object(v)
+	names := []string{}
+	if ok = ok && isArray(array); ok {
+		length, _ := number(array.Get("length"))
+		for i := range int(min(length, 10_000)) {
+			element := array.Get(fmt.Sprint(i))
+			if element == nil || !isText(element) || element.String() == "" {
+				ok = false
+				break
+			}
+			names = append(names, element.String())
+		}
+	}
+	if !ok {
+		r.fail(code, "write "+name+`: ["topic"]`, append(path, name), "%s must be an array of topic names, and is %s",
+			strings.Join(append(path, name), "."), kindOf(v))
+		return nil
+	}
+	return names
+}
+
+// unknown warns of members that mean nothing, which are usually spelling mistakes.
+func (r *reader) unknown(on *goja.Object, path []string, what string, known ...string) {
+	for _, key := range on.Keys() {
+		if !slices.Contains(known, key) {
+			r.problems = append(r.problems, warning("shape.unknownKey", r.text.place(append(slices.Clone(path), key)...),
+				fmt.Sprintf("%q is no member of %s and has no effect", clip(key, 100), what),
+				"remove it, or use one of "+strings.Join(known, ", ")))
+		}
+	}
+}
+
+func object(v goja.Value) (*goja.Object, bool) {
+	obj, ok := v.(*goja.Object)
+	return obj, ok
+}
+
+func undefined(v goja.Value) bool { return v == nil || goja.IsUndefined(v) }
+
+func isArray(o *goja.Object) bool { return o.ClassName() == "Array" }
+
+// number is the value of a primitive number; anything else would run script code to become one.
+func number(v goja.Value) (float64, bool) {
+	if _, ok := v.(*goja.Object); ok || v == nil {
+		return 0, false
+	}
+	switch v.ExportType().Kind().String() {
+	case "int64", "float64":
+		return v.ToFloat(), true
+	}
+	return 0, false
+}
+
+// kindOf names what a value is, without touching it.
+func kindOf(v goja.Value) string {
+	switch {
+	case undefined(v):
+		return "missing"
+	case goja.IsNull(v):
+		return "null"
+	case isText(v):
+		return fmt.Sprintf("the text %q", clip(v.String(), 60))
+	}
+	if obj, ok := object(v); ok {
+		if _, callable := goja.AssertFunction(obj); callable {
+			return "a function"
+		}
+		if isArray(obj) {
+			return "an array"
+		}
+		return "an object"
+	}
+	return clip(v.String(), 60)
+}

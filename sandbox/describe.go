@@ -1,0 +1,107 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+const describeCancelled = "describing the script was cancelled"
+
+// describe compiles a source and reads its definition under the given limits. The problems are
+// sorted by line; a definition beside an error is incomplete.
+func describe(ctx context.Context, around surroundings, limits Limits, source Source) (d Definition, problems []Problem, err error) {
+	defer func() {
+		// Reading the text of a script is our own code; a mistake in it must not end the process.
+		if x := recover(); x != nil {
+			d, problems = Definition{}, nil
+			err = &Error{Fault: FaultInternal, Code: "internal", Message: fmt.Sprintf("describe script: %v", x), Stack: clip(string(debug.Stack()), maxStack)}
+		}
+	}()
+	if ctx.Err() != nil {
+		return Definition{}, nil, cancelled(ctx, describeCancelled)
+	}
+	sc, tree, problems := compile(source, limits.Source)
+	if sc == nil {
+		sortProblems(problems)
+		return Definition{}, problems, nil
+	}
+	around.scripts.put(source, sc, problems)
+
+	s, err := newSession(sc, limits, time.Now(), 0, around.cpu)
+	if err != nil {
+		return Definition{}, nil, err
+	}
+	defer s.watch(ctx, describeCancelled)()
+	defer s.watch(around.closing, "the executor was closed")()
+
+	r := &reader{session: s, text: inspect(tree)}
+	if fault := r.run(); fault != nil {
+		if fault.Fault != FaultScript {
+			return Definition{}, nil, fault
+		}
+		// What the text alone shows is still worth saying: one round of repair less.
+		problems = append(problems, problemOf(fault))
+	} else {
+		problems = append(problems, r.problems...)
+	}
+	uses, found := r.text.handlers(r.definition)
+	r.definition.Uses = uses
+	problems = append(problems, found...)
+	problems = append(problems, r.text.globals()...)
+	sortProblems(problems)
+	return r.definition, problems, nil
+}
+
+// run executes the top-level code and reads what it exports, under the deadline.
+func (r *reader) run() (fault *Error) {
+	s := r.session
+	s.clock.run()
+	defer func() {
+		if x := recover(); x != nil {
+			fault = r.recovered(x)
+		}
+		s.outcome.end(fault, nil)
+		if e := s.outcome.fault(); e != nil {
+			fault = e
+		}
+		s.clock.stop()
+	}()
+	exported, err := s.load(r.keep())
+	if err == nil {
+		if ex := s.rt.Try(func() { r.read(exported) }); ex != nil {
+			err = ex
+		}
+	}
+	if err != nil {
+		return s.faultOf(err)
+	}
+	return nil
+}
+
+// recovered describes a panic under the same guard: describing a thrown value may panic again.
+func (s *session) recovered(x any) (fault *Error) {
+	defer func() {
+		if recover() != nil {
+			fault = scriptFault("script.crashed", "the interpreter failed while running the script")
+		}
+	}()
+	return s.panicked(x)
+}
+
+// keep is the global Keep while a script is described: it remembers what Keep.workflow returned, so
+// that a default export made otherwise is noticed.
+func (r *reader) keep() goja.Value {
+	keep := r.rt.NewObject()
+	identity := func(call goja.FunctionCall) goja.Value { return call.Argument(0) }
+	r.must(keep.Set("workflow", func(call goja.FunctionCall) goja.Value {
+		r.workflows = append(r.workflows, call.Argument(0))
+		return call.Argument(0)
+	}))
+	r.must(keep.Set("consumer", identity))
+	r.must(keep.Set("producer", identity))
+	return keep
+}

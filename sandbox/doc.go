@@ -1,0 +1,39 @@
+// Package sandbox turns the text of a workflow script into its definition and runs its handlers.
+//
+// Guaranteed:
+//   - A handler call sees a fresh runtime: nothing of an earlier call, another handler or another
+//     workflow can be observed, and nothing but JSON text crosses the border in either direction.
+//   - What a handler may do is decided by one table, phase by operation (R8). The first broken rule,
+//     failed read or passed limit ends the call; no catch, finally, callback or forgotten promise of
+//     the script continues it or makes it succeed (R7).
+//   - In mutate the first mutation call takes over: the call returns its parameters and no further
+//     instruction of the script is executed (R4).
+//   - Publishes, inputs and state are buffered in the Result and exist only if the call succeeded (R10).
+//   - Every failure is an *Error that names the rule or limit by a code and, where it is known, the
+//     line and column in the author's own file.
+//
+// There are two executors. NewPool runs scripts in worker processes: this is how to run scripts that
+// others wrote. No script text is parsed, compiled or run in the engine's own process. Guaranteed by
+// it besides:
+//   - Every call ends within its limits and 250 ms, whatever its script does, with an error that names
+//     the limit. A worker that does not keep a limit by itself (one native function holds it, or its
+//     memory is gone) is killed from outside and replaced.
+//   - Limits.CPU is processor time of the worker process, where the operating system tells it, and
+//     Limits.Wall is the time that passes; a script is not blamed for a busy machine.
+//   - A worker holds no secrets: no environment, no files, no sockets, on Linux taken from it for good
+//     (package confine); PoolReport says how much of that this machine could do. It dies with its
+//     engine. What it answers is checked again against the call.
+//   - A call whose worker is killed from outside fails with worker.lost. It has sent nothing: a mutation
+//     call leaves a worker only in its result.
+//   - Workflows that compute long leave a place to those that do not. A call that waits for a
+//     connector's read holds a process, but no place.
+//
+// NewInProcess runs scripts in the calling goroutine, for tests and tools with scripts of their own.
+// It contains nothing: the script's instructions are interrupted at their deadline, but one native
+// built-in (a huge String.repeat, a BigInt power, a deeply nested JSON.parse) can use memory without
+// bound, hold the goroutine until it ends, or end the process. Both its time limits count the time
+// that passes. Date's local-time methods use the zone of the process there, and UTC in workers.
+//
+// Not guaranteed: that logs written before a worker was killed are kept, nor that the line is known
+// where one native function was killed.
+package sandbox

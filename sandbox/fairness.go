@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"slices"
+	"time"
+)
+
+// Fairness between workflows. A worker's time is what they compete for; slots are how many may
+// compute at once. A workflow whose calls compute long is heavy for a while: it waits behind those
+// whose calls do not, and heavy ones together never hold the last slot. How many short calls a
+// workflow makes says nothing against it.
+const (
+	heavyFrom = 250 * time.Millisecond
+	// short is what a call may compute without being charged.
+	short = 20 * time.Millisecond
+	// halfLife is the time in which what was used counts half as much.
+	halfLife = 10 * time.Second
+	// patience is how long a heavy workflow waits before it is treated like any other.
+	patience = 5 * time.Second
+)
+
+// account is what one workflow has used lately.
+type account struct {
+	running int
+	used    time.Duration
+	at      time.Time // when used was last brought up to date
+}
+
+func (a *account) decay(now time.Time) {
+	if elapsed := now.Sub(a.at); elapsed > 0 {
+		for ; elapsed >= halfLife && a.used > 0; elapsed -= halfLife {
+			a.used /= 2
+		}
+		a.used -= time.Duration(float64(a.used) * 0.5 * float64(elapsed) / float64(halfLife))
+	}
+	a.at = now
+}
+
+func (a *account) heavy() bool { return a.used >= heavyFrom }
+
+// waiter is a call that waits for a slot, and for a process if it has none yet.
+type waiter struct {
+	key     string
+	script  uint64
+	process bool
+	since   time.Time
+	granted chan grant
+}
+
+// grant is a slot; process is nil where the waiter has one, or must start one.
+type grant struct {
+	process *process
+	start   bool
+}
+
+// ledger holds the slots and who uses them. Its user locks.
+type ledger struct {
+	slots, free int
+	share       int // of one workflow
+	accounts    map[string]*account
+	waiters     []*waiter // in order of arrival
+}
+
+func newLedger(slots int) *ledger {
+	return &ledger{slots: slots, free: slots, share: max(1, slots-1), accounts: make(map[string]*account)}
+}
+
+func (l *ledger) account(key string, now time.Time) *account {
+	a := l.accounts[key]
+	if a == nil {
+		a = &account{at: now}
+		l.accounts[key] = a
+	}
+	a.decay(now)
+	return a
+}
+
+// admits reports whether a workflow may have one of the free slots now.
+func (l *ledger) admits(a *account, waited time.Duration) bool {
+	if l.free == 0 || a.running >= l.share {
+		return false
+	}
+	return !a.heavy() || waited >= patience || l.slots == 1 || l.free > 1
+}
+
+// pick chooses who gets a slot next: those who use little in order of arrival, then the heavy ones
+// by what they have used. possible says which waiters could go on with a slot.
+func (l *ledger) pick(now time.Time, possible func(*waiter) bool) *waiter {
+	best, bestUsed := -1, time.Duration(0)
+	for i, w := range l.waiters {
+		a := l.account(w.key, now)
+		if !l.admits(a, now.Sub(w.since)) || !possible(w) {
+			continue
+		}
+		used := a.used
+		if !a.heavy() || now.Sub(w.since) >= patience {
+			used = 0
+		}
+		if best < 0 || used < bestUsed {
+			best, bestUsed = i, used
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	w := l.waiters[best]
+	l.waiters = slices.Delete(l.waiters, best, best+1)
+	return w
+}
+
+// take books a slot.
+func (l *ledger) take(key string, now time.Time) {
+	l.free--
+	l.account(key, now).running++
+}
+
+// give books a slot back, and what was used of it.
+func (l *ledger) give(key string, used time.Duration, now time.Time) {
+	l.free++
+	a := l.account(key, now)
+	a.running--
+	a.used += max(0, used-short)
+	l.forget(key, a)
+}
+
+// forget drops an account with nothing to remember, as nearly all are.
+func (l *ledger) forget(key string, a *account) {
+	if a.running == 0 && a.used < heavyFrom/8 {
+		delete(l.accounts, key)
+	}
+}
+
+// leave takes a waiter out; false says that it has been granted a slot already.
+func (l *ledger) leave(w *waiter) bool {
+	i := slices.Index(l.waiters, w)
+	if i < 0 {
+		return false
+	}
+	l.waiters = slices.Delete(l.waiters, i, i+1)
+	if a := l.accounts[w.key]; a != nil {
+		l.forget(w.key, a)
+	}
+	return true
+}

@@ -1,0 +1,228 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// Bounds of what a failure tells; scripts control the text.
+const (
+	maxMessage = 4 << 10
+	maxStack   = 4 << 10
+	maxFrames  = 32
+)
+
+var promiseType = reflect.TypeFor[*goja.Promise]()
+
+// scriptFault is a rule the script broke.
+func scriptFault(code, format string, args ...any) *Error {
+	return &Error{Fault: FaultScript, Code: code, Message: clip(fmt.Sprintf(format, args...), maxMessage)}
+}
+
+// interrupted unwinds the script from inside a native function. goja lets neither catch nor finally
+// see it; only the invocation's own fault or taken call says why.
+func interrupted() *goja.InterruptedError { return &goja.InterruptedError{} }
+
+// frames is the script's stack at this moment, unresolved and therefore cheap.
+func (s *session) frames() []goja.StackFrame {
+	return s.rt.CaptureCallStack(maxFrames, nil)
+}
+
+// place resolves frames to the innermost position in the author's source.
+func (s *session) place(frames []goja.StackFrame) place {
+	for i := range frames {
+		if frames[i].SrcName() != wrapperName {
+			continue // native or eval
+		}
+		if at := authorPlace(frames[i].Position()); at.line > 0 {
+			return at
+		}
+	}
+	return place{}
+}
+
+// stack writes frames as text in the author's lines.
+func (s *session) stack(frames []goja.StackFrame) string {
+	var b strings.Builder
+	for i := range frames {
+		if frames[i].SrcName() != wrapperName {
+			continue
+		}
+		if at := authorPlace(frames[i].Position()); at.line > 0 {
+			fmt.Fprintf(&b, "at %s (%s:%d:%d)\n", clip(frames[i].FuncName(), 100), s.script.file, at.line, at.column)
+		}
+	}
+	return clip(strings.TrimSuffix(b.String(), "\n"), maxStack)
+}
+
+// locate fills in where a fault happened, unless something nearer to the cause did already.
+func (s *session) locate(e *Error, frames []goja.StackFrame) *Error {
+	if e.Line == 0 {
+		at := s.place(frames)
+		e.Line, e.Column = at.line, at.column
+	}
+	if e.Stack == "" {
+		e.Stack = s.stack(frames)
+	}
+	return e
+}
+
+// faultOf turns what came out of a call into the runtime into the invocation's fault. An
+// interruption without a recorded end cannot happen and is the executor's own fault.
+func (s *session) faultOf(err error) *Error {
+	var stackOverflow *goja.StackOverflowError
+	var stopped *goja.InterruptedError
+	var thrown *goja.Exception
+	switch {
+	case errors.As(err, &stopped):
+		if e := s.outcome.fault(); e != nil {
+			return s.locate(e, stopped.Stack())
+		}
+		return &Error{Fault: FaultInternal, Code: "internal", Message: "the script was interrupted for no recorded reason"}
+	case errors.As(err, &stackOverflow):
+		return s.locate(scriptFault("limit.stack", "calls are nested deeper than %d", maxCallDepth), stackOverflow.Stack())
+	case errors.As(err, &thrown):
+		return s.thrown(thrown.Value(), thrown.Stack())
+	}
+	return &Error{Fault: FaultInternal, Code: "internal", Message: clip(err.Error(), maxMessage), Cause: err}
+}
+
+// panicked turns a Go panic that came out of the interpreter into a fault. goja's natives panic on
+// some arguments (a BigInt of 2^53 bits); the runtime is not used again.
+func (s *session) panicked(x any) *Error {
+	if err, ok := x.(error); ok {
+		var stopped *goja.InterruptedError
+		var stackOverflow *goja.StackOverflowError
+		var thrown *goja.Exception
+		if errors.As(err, &stopped) || errors.As(err, &stackOverflow) || errors.As(err, &thrown) {
+			return s.faultOf(err)
+		}
+		// A runtime.Error or an error of the interpreter's own: its text is not the script's.
+		return scriptFault("script.crashed", "the interpreter failed while running the script: %s", clip(err.Error(), 300))
+	}
+	if v, ok := x.(goja.Value); ok {
+		return s.thrown(v, nil)
+	}
+	if text, ok := x.(string); ok {
+		return scriptFault("script.crashed", "the interpreter failed while running the script: %s", clip(text, 300))
+	}
+	return scriptFault("script.crashed", "the interpreter failed while running the script")
+}
+
+// thrown describes a value the script threw or rejected with. The value is hostile: each access may
+// run script code, throw again, or pass the deadline.
+func (s *session) thrown(v goja.Value, frames []goja.StackFrame) *Error {
+	d := s.describe(v)
+	e := &Error{Fault: FaultScript, Code: "script.threw", Message: clip(d.message, maxMessage), Stack: d.stack}
+	e.Line, e.Column = d.at.line, d.at.column
+	return s.locate(e, frames)
+}
+
+type description struct {
+	message string
+	stack   string
+	at      place
+}
+
+// describe never runs outside the deadline and never calls String or Error on an object.
+func (s *session) describe(v goja.Value) description {
+	switch {
+	case v == nil || goja.IsUndefined(v):
+		return description{message: "threw undefined"}
+	case goja.IsNull(v):
+		return description{message: "threw null"}
+	}
+	obj, ok := v.(*goja.Object)
+	if !ok {
+		return description{message: "threw " + clip(primitive(v), maxMessage)}
+	}
+	var d description
+	name, message := s.text(obj, "name"), s.text(obj, "message")
+	switch {
+	case name != "" && message != "":
+		d.message = name + ": " + message
+	case message != "":
+		d.message = message
+	case name != "":
+		d.message = name
+	default:
+		d.message = "threw an object"
+		if text, ok := s.json(obj); ok {
+			d.message += " " + clip(text, 1000)
+		} else {
+			d.message += " that cannot be described"
+		}
+	}
+	d.stack, d.at = authorStack(s.text(obj, "stack"), s.script.file)
+	return d
+}
+
+// primitive is a value that is no object, as text.
+func primitive(v goja.Value) string {
+	if v == nil {
+		return "undefined"
+	}
+	if _, ok := v.(*goja.Symbol); ok {
+		return "Symbol(" + v.String() + ")"
+	}
+	return v.String()
+}
+
+// text reads one property that should be a string; anything else is "".
+func (s *session) text(obj *goja.Object, name string) (text string) {
+	_ = s.rt.Try(func() {
+		if v := obj.Get(name); v != nil && isText(v) {
+			text = clip(v.String(), maxStack)
+		}
+	})
+	return text
+}
+
+// json is the object as JSON, unless it has none.
+func (s *session) json(obj *goja.Object) (text string, ok bool) {
+	b, err := obj.MarshalJSON()
+	if err != nil {
+		return "", false
+	}
+	return string(b), true
+}
+
+// isText reports whether a value is a primitive string.
+func isText(v goja.Value) bool {
+	_, ok := v.(goja.String)
+	return ok
+}
+
+// stackLine is one frame of an Error's stack: `at name (file:line:column(pc))`, the name and its
+// brackets optional.
+var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.{1,200}?) \()?([A-Za-z0-9._-]+):(\d+):(\d+)\(\d+\)\)?\s*$`)
+
+// authorStack keeps the frames of a stack that lie in the author's file. The text may be forged by
+// the script: it is shown, and trusted for nothing.
+func authorStack(stack, file string) (string, place) {
+	var b strings.Builder
+	var at place
+	for _, m := range stackLine.FindAllStringSubmatch(clip(stack, maxStack), maxFrames) {
+		line, errLine := strconv.Atoi(m[3])
+		column, errColumn := strconv.Atoi(m[4])
+		if m[2] != file || errLine != nil || errColumn != nil {
+			continue
+		}
+		column++ // the interpreter passes on the source map's columns, which start at 0
+		if at.line == 0 {
+			at = place{line, column}
+		}
+		name := m[1]
+		if name == "" {
+			name = "<anonymous>"
+		}
+		fmt.Fprintf(&b, "at %s (%s:%d:%d)\n", name, file, line, column)
+	}
+	return clip(strings.TrimSuffix(b.String(), "\n"), maxStack), at
+}

@@ -1,0 +1,304 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// invocation is one handler call: a session with a ctx. It needs the call and a way to its host,
+// nothing else, so that it can run in any process.
+type invocation struct {
+	*session
+	ctx  context.Context
+	call Invocation
+	// transport takes reads to the host, which may be in another process.
+	transport transport
+
+	reads        reads
+	readID       int
+	hostCalls    int
+	publishBytes int
+	publishes    []Publish
+	inputs       []Input
+}
+
+const callCancelled = "the handler call was cancelled"
+
+// surroundings are what the process offers to all scripts that run in it.
+type surroundings struct {
+	closing context.Context // ends every call
+	scripts *cache
+	// cpu is the processor time that this process has used; nil where it also runs other things.
+	cpu func() time.Duration
+}
+
+// invoke runs one handler to its end.
+func invoke(ctx context.Context, around surroundings, call Invocation, transport transport) (Result, error) {
+	if ctx.Err() != nil {
+		return Result{}, cancelled(ctx, callCancelled)
+	}
+	limits := call.Limits.effective()
+	if e := call.tooLarge(limits); e != nil {
+		return Result{}, e
+	}
+	sc, problems := around.scripts.get(call.Source, limits.Source)
+	if sc == nil {
+		return Result{}, compileFault(problems)
+	}
+	s, err := newSession(sc, limits, call.Now, call.Seed, around.cpu)
+	if err != nil {
+		return Result{}, &Error{Fault: FaultInternal, Code: "internal", Message: "prepare the script's runtime: " + err.Error(), Cause: err}
+	}
+	inv := &invocation{session: s, ctx: ctx, call: call, transport: transport}
+	defer s.watch(ctx, callCancelled)()
+	defer s.watch(around.closing, "the executor was closed")()
+
+	value, fault := inv.run()
+	result := Result{Logs: s.log.lines, Reads: inv.reads.made}
+	if taken := s.outcome.taken(); taken != nil {
+		result.Call = taken // whatever happened after the call is not the script's any more (R4)
+		return result, nil
+	}
+	if fault != nil {
+		return result, call.where(fault)
+	}
+	result.Value, result.Publishes, result.Inputs = value, inv.publishes, inv.inputs
+	return result, nil
+}
+
+// run is the life of a call. It is the only place from which script code runs, and nothing that the
+// interpreter does leaves it as a panic.
+func (inv *invocation) run() (value json.RawMessage, fault *Error) {
+	inv.clock.run()
+	defer func() {
+		if inv.reads.cancel != nil {
+			inv.reads.cancel()
+		}
+		if x := recover(); x != nil {
+			fault = inv.recovered(x)
+		}
+		// The end may have come from outside after the last instruction; a value computed under an
+		// end is none. If nothing ended it, this does: a timer that fires now finds it over.
+		inv.outcome.end(fault, nil)
+		if e := inv.outcome.fault(); e != nil {
+			fault = e
+		}
+		inv.clock.stop()
+	}()
+	promise, err := inv.enter()
+	encoded := false
+	for err == nil && !inv.outcome.isOver() {
+		switch {
+		case promise.State() == goja.PromiseStateRejected:
+			return nil, inv.thrown(promise.Result(), nil)
+		case inv.reads.outstanding() > 0:
+			// Also after the handler has returned: what it did not await is still its work, and a
+			// failure in it still its failure (R7).
+			err = inv.await()
+		case promise.State() == goja.PromiseStatePending:
+			return nil, scriptFault("script.pending", "%s waits for a promise that nothing will ever resolve", inv.title())
+		default:
+			if e := inv.unhandled(promise); e != nil {
+				return nil, e
+			}
+			if encoded {
+				return value, nil
+			}
+			// Encoding may run script code (getters, toJSON), and that may have started reads.
+			if value, fault = inv.returned(promise.Result()); fault != nil {
+				return nil, fault
+			}
+			encoded = true
+		}
+	}
+	if err != nil {
+		return nil, inv.faultOf(err)
+	}
+	return nil, inv.outcome.fault()
+}
+
+func (inv *invocation) title() string { return inv.call.title() }
+
+// title names the handler in messages.
+func (c *Invocation) title() string {
+	if c.Phase == Producer {
+		return fmt.Sprintf("producer %q", c.Handler)
+	}
+	return fmt.Sprintf("%s of consumer %q", c.Phase, c.Handler)
+}
+
+// where adds to a passed limit whose it is: its message is written far from the call.
+func (c *Invocation) where(e *Error) *Error {
+	if !strings.HasPrefix(e.Code, "limit.") {
+		return e
+	}
+	e.Message += "; in " + c.title()
+	if c.Workflow != "" {
+		e.Message += " of workflow " + c.Workflow
+	}
+	return e
+}
+
+// tooLarge is the fault of a call whose arguments nobody should have to hold.
+func (c *Invocation) tooLarge(limits Limits) *Error {
+	size := len(c.State) + len(c.Prepared) + len(c.MutationResult)
+	for _, events := range c.Pending {
+		for i := range events {
+			size += len(events[i].MessageID) + len(events[i].Title) + len(events[i].Payload)
+		}
+	}
+	if size <= limits.Argument {
+		return nil
+	}
+	return c.where(scriptFault("limit.argument", "what the handler is given has %d bytes; the limit is %d", size, limits.Argument))
+}
+
+// enter loads the script and calls the handler; the promise is the handler's end.
+func (inv *invocation) enter() (*goja.Promise, error) {
+	definition, err := inv.load(inv.keep())
+	if err != nil {
+		return nil, err
+	}
+	var this goja.Value
+	var handler goja.Callable
+	if ex := inv.rt.Try(func() { this, handler = inv.find(definition) }); ex != nil {
+		return nil, ex
+	}
+	if handler == nil {
+		inv.abort(scriptFault("handler.unknown", "the script defines no %s", inv.title()))
+	}
+	returned, err := handler(this, inv.arguments()...)
+	if err != nil {
+		return nil, err
+	}
+	if isPromise(returned) {
+		if p, ok := returned.Export().(*goja.Promise); ok {
+			return p, nil
+		}
+	}
+	// Anything else settles as `await` would see it.
+	p, resolve, _ := inv.rt.NewPromise()
+	return p, resolve(returned)
+}
+
+// keep is the global Keep of a handler call. Its functions only return their argument.
+func (inv *invocation) keep() goja.Value {
+	keep := inv.rt.NewObject()
+	identity := inv.native(func(call goja.FunctionCall) goja.Value { return call.Argument(0) })
+	for _, name := range []string{"workflow", "consumer", "producer"} {
+		inv.must(keep.Set(name, identity))
+	}
+	return keep
+}
+
+// producerHandlers are the names a producer object may give its function.
+var producerHandlers = []string{"handler", "run", "poll"}
+
+// find looks the handler up. It runs script code only if the author used getters.
+func (inv *invocation) find(definition goja.Value) (this goja.Value, handler goja.Callable) {
+	group := "consumers"
+	if inv.call.Phase == Producer {
+		group = "producers"
+	}
+	owner := property(property(definition, group), inv.call.Handler)
+	if inv.call.Phase == Producer {
+		if f, ok := goja.AssertFunction(owner); ok {
+			return property(definition, group), f
+		}
+		for _, name := range producerHandlers {
+			if f, ok := goja.AssertFunction(property(owner, name)); ok {
+				return owner, f
+			}
+		}
+		return nil, nil
+	}
+	f, ok := goja.AssertFunction(property(owner, string(inv.call.Phase)))
+	if !ok {
+		return nil, nil
+	}
+	return owner, f
+}
+
+// property is a property of a value that may be no object.
+func property(v goja.Value, name string) goja.Value {
+	if obj, ok := v.(*goja.Object); ok {
+		return obj.Get(name)
+	}
+	return nil
+}
+
+// arguments are what the phase passes: (ctx, state), (ctx, prepared) or (ctx, prepared, result).
+func (inv *invocation) arguments() []goja.Value {
+	object := &ctxObject{inv: inv, members: make(map[string]goja.Value, 4)}
+	args := []goja.Value{inv.rt.NewDynamicObject(object)}
+	var texts []json.RawMessage
+	switch inv.call.Phase {
+	case Producer, Prepare:
+		texts = append(texts, inv.call.State)
+	case Mutate:
+		texts = append(texts, inv.call.Prepared)
+	case Next:
+		texts = append(texts, inv.call.Prepared, inv.call.MutationResult)
+	default:
+		inv.abort(&Error{Fault: FaultInternal, Code: "internal", Message: fmt.Sprintf("unknown phase %q", inv.call.Phase)})
+	}
+	for _, text := range texts {
+		v := goja.Undefined()
+		if text != nil {
+			var err error
+			if v, err = inv.value(string(text)); err != nil {
+				inv.abort(&Error{Fault: FaultInternal, Code: "internal",
+					Message: "an argument of the handler is not JSON: " + inv.reason(err)})
+			}
+		}
+		args = append(args, v)
+	}
+	return args
+}
+
+// unhandled is the failure of a promise that the handler neither awaited nor handled: work that
+// failed without anybody noticing is not success.
+func (inv *invocation) unhandled(handler *goja.Promise) *Error {
+	for _, p := range inv.rejected {
+		if p != handler {
+			e := inv.thrown(p.Result(), nil)
+			e.Message = clip("a promise that was not awaited failed: "+e.Message, maxMessage)
+			return e
+		}
+	}
+	return nil
+}
+
+// returned checks and encodes what the handler returned.
+func (inv *invocation) returned(v goja.Value) (json.RawMessage, *Error) {
+	if inv.call.Phase == Mutate {
+		return nil, nil // the host knows the mutation's result; what the script returns is not used
+	}
+	raw, err := encode(v)
+	if err != nil {
+		return nil, scriptFault("script.result", "what %s returned cannot be written as JSON: %s", inv.title(), inv.reason(err))
+	}
+	limit, code, what := inv.limits.State, "limit.state", "the returned state"
+	if inv.call.Phase == Prepare {
+		limit, code, what = inv.limits.Result, "limit.result", "the returned value"
+	}
+	if len(raw) > limit {
+		return nil, scriptFault(code, "%s has %d bytes; the limit is %d", what, len(raw), limit)
+	}
+	return raw, nil
+}
+
+// compileFault is the failure of a call whose script does not compile.
+func compileFault(problems []Problem) *Error {
+	for _, p := range problems {
+		if p.Severity == SeverityError {
+			return &Error{Fault: FaultScript, Code: p.Code, Message: p.Message, Line: p.Line, Column: p.Column}
+		}
+	}
+	return &Error{Fault: FaultInternal, Code: "internal", Message: "the script was not compiled, for no stated reason"}
+}

@@ -1,0 +1,46 @@
+package sandbox
+
+import "sync"
+
+// outcome is how an invocation ends. The first end wins and stays: a fault that comes after a taken
+// call, a call after a fault, or a timer that fires late changes nothing (R4, R7). It is written by
+// the script's goroutine, by timers and by cancellation.
+type outcome struct {
+	mu    sync.Mutex
+	over  chan struct{} // closed at the end
+	ended bool
+	err   *Error
+	call  *MutationCall
+}
+
+func newOutcome() *outcome { return &outcome{over: make(chan struct{})} }
+
+// end records the first end and reports whether this was it.
+func (o *outcome) end(err *Error, call *MutationCall) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return false
+	}
+	o.ended, o.err, o.call = true, err, call
+	close(o.over)
+	return true
+}
+
+func (o *outcome) isOver() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ended
+}
+
+func (o *outcome) fault() *Error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+func (o *outcome) taken() *MutationCall {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.call
+}

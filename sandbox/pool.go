@@ -1,0 +1,417 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox/confine"
+)
+
+// DefaultMemory is the memory of a worker process, in bytes.
+const DefaultMemory = 128 << 20
+
+// minMemory is the least with which a worker starts.
+const minMemory = 64 << 20
+
+// PoolConfig configures worker processes.
+type PoolConfig struct {
+	// Command makes the command of a worker: a program that calls RunWorker with its standard input
+	// and output. Its streams and process attributes are overwritten. nil re-executes this program
+	// with the one argument `worker`.
+	Command func() *exec.Cmd
+	// Size is how many scripts may compute at once; 0 means GOMAXPROCS + 1. Scripts that compute long
+	// leave one of these places to others, if there are two. A call that waits for a connector's
+	// read does not compute.
+	Size int
+	// MaxWorkers bounds the processes, with those whose calls wait for reads; 0 means 8 × Size.
+	MaxWorkers int
+	// Memory is what one worker process may use, in bytes; 0 means DefaultMemory, less than 64 MiB
+	// is an error.
+	Memory int64
+	// Limits are those of Describe; what is left zero is taken from DefaultLimits.
+	Limits Limits
+	// Require refuses workers that are confined less; empty requires nothing.
+	Require confine.Level
+	// Logger hears of workers that ended; nil discards.
+	Logger *slog.Logger
+}
+
+// Pool runs scripts in worker processes.
+type Pool struct {
+	config PoolConfig
+	limits Limits
+	spawns chan func() // to the goroutine whose thread the workers live with
+	closed chan struct{}
+	ending sync.WaitGroup // processes that are not gone
+
+	mu       sync.Mutex
+	ledger   *ledger
+	idle     []*process // the most recently used last
+	all      []*process
+	starting int
+	report   confine.Report
+	restarts uint64
+	deaths   map[string]uint64 // by code
+	ids      map[Source]uint64
+	lastID   uint64
+	serial   uint64
+	shut     bool
+	reaping  bool
+	busy     map[*process]*conversation
+}
+
+var _ Executor = (*Pool)(nil)
+
+// NewPool starts worker processes. It fails if the first of them does not come up or is confined
+// less than required.
+func NewPool(config PoolConfig) (*Pool, error) {
+	if config.Size <= 0 {
+		config.Size = runtime.GOMAXPROCS(0) + 1
+	}
+	if config.MaxWorkers < config.Size {
+		config.MaxWorkers = 8 * config.Size
+	}
+	if config.Memory == 0 {
+		config.Memory = DefaultMemory
+	}
+	if config.Memory < minMemory {
+		return nil, fmt.Errorf("start worker processes: %d bytes of memory are too few, the least is %d", config.Memory, minMemory)
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Command == nil {
+		config.Command = func() *exec.Cmd { return &exec.Cmd{Path: selfPath, Args: []string{os.Args[0], "worker"}} }
+	}
+	p := &Pool{
+		config: config, limits: config.Limits.effective(), spawns: make(chan func()), closed: make(chan struct{}),
+		ledger: newLedger(config.Size), deaths: make(map[string]uint64), ids: make(map[Source]uint64), busy: make(map[*process]*conversation),
+	}
+	go p.spawner()
+	first, err := p.start()
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	p.mu.Lock()
+	p.report = first.ready.report
+	p.idle = append(p.idle, first)
+	p.mu.Unlock()
+	level := slog.LevelInfo
+	if p.report.Level != confine.Full {
+		level = slog.LevelWarn
+	}
+	config.Logger.Log(context.Background(), level, "scripts run in worker processes", "sandbox", p.report.String(), "workers", config.Size, "memory", config.Memory)
+	p.warm()
+	return p, nil
+}
+
+// spawner starts processes, all from one thread: they die with it, and it ends with the pool.
+func (p *Pool) spawner() {
+	runtime.LockOSThread()
+	for {
+		select {
+		case spawn := <-p.spawns:
+			spawn()
+		case <-p.closed:
+			return
+		}
+	}
+}
+
+// start starts one worker, greets it and books it as one of the pool's.
+func (p *Pool) start() (*process, error) {
+	cmd := p.config.Command()
+	cmd.SysProcAttr = attributes()
+	// What the Go runtime must know before the first line of code, and nothing else: the worker
+	// clears it. Two threads, so that the watchdog looks while a script computes.
+	cmd.Env = []string{"GOTRACEBACK=none", "GOMAXPROCS=2", "TZ=UTC", "GODEBUG=" + confine.Debug, "GORACE=atexit_sleep_ms=0"}
+	var started *process
+	var err error
+	done := make(chan struct{})
+	spawn := func() {
+		defer close(done)
+		started, err = startProcess(cmd)
+	}
+	select {
+	case p.spawns <- spawn:
+		<-done
+	case <-p.closed:
+		return nil, errPoolClosed
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	shut := p.shut
+	if !shut {
+		p.all = append(p.all, started)
+		p.ending.Add(1) // under the lock: Close waits only once nothing is added any more
+	}
+	p.mu.Unlock()
+	if shut {
+		started.end()
+		return nil, errPoolClosed
+	}
+	go func() {
+		<-started.exited
+		p.gone(started)
+		p.ending.Done()
+	}()
+	if err := started.greet(hello{version: frameVersion, memory: p.config.Memory, scripts: maxLoaded, describe: p.limits}); err != nil {
+		return nil, err
+	}
+	if r := started.ready.report; p.config.Require != "" && !r.Level.AtLeast(p.config.Require) {
+		started.end()
+		return nil, fmt.Errorf("the sandbox of worker processes is %s, and %s is required", r, p.config.Require)
+	}
+	return started, nil
+}
+
+var errPoolClosed = errors.New("the executor was closed")
+
+// gone takes a process that ended out of the pool, and replaces it if it did so while idle.
+func (p *Pool) gone(w *process) {
+	if !w.retire() {
+		return
+	}
+	p.mu.Lock()
+	wasIdle := slices.Contains(p.idle, w)
+	p.idle = slices.DeleteFunc(p.idle, func(x *process) bool { return x == w })
+	p.all = slices.DeleteFunc(p.all, func(x *process) bool { return x == w })
+	shut := p.shut
+	if wasIdle && !shut && w.killedFor() == nil {
+		p.restarts++
+		p.config.Logger.Warn("an idle worker process ended; another takes its place", "pid", w.cmd.Process.Pid, "ended", w.cmd.ProcessState.String())
+	}
+	p.mu.Unlock()
+	if wasIdle {
+		w.end()
+	}
+	if !shut {
+		p.warm()
+	}
+}
+
+// warm starts workers until so many are ready as may compute at once.
+func (p *Pool) warm() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !p.shut && len(p.all)+p.starting < p.config.Size {
+		p.starting++
+		go func() {
+			w, err := p.start()
+			p.mu.Lock()
+			p.starting--
+			if err == nil {
+				p.idle = append(p.idle, w)
+				p.grant()
+			} else if !p.shut {
+				p.config.Logger.Error("a worker process for scripts could not be started; the next call tries again", "error", err)
+			}
+			p.mu.Unlock()
+		}()
+	}
+}
+
+// grant gives free slots to those who wait for them. The caller locks.
+func (p *Pool) grant() {
+	for p.ledger.free > 0 && len(p.ledger.waiters) > 0 {
+		now := time.Now()
+		w := p.ledger.pick(now, func(w *waiter) bool {
+			return w.process || len(p.idle) > 0 || p.mayStart()
+		})
+		if w == nil {
+			return
+		}
+		p.ledger.take(w.key, now)
+		w.granted <- p.equip(w)
+	}
+}
+
+func (p *Pool) mayStart() bool { return len(p.all)+p.starting < p.config.MaxWorkers }
+
+// equip finds an idle process for a waiter that needs one: the one that knows its script, else the
+// one that has been idle longest. Without any, the waiter starts one.
+func (p *Pool) equip(w *waiter) grant {
+	if w.process {
+		return grant{}
+	}
+	if len(p.idle) == 0 {
+		p.starting++
+		return grant{start: true}
+	}
+	i := max(slices.IndexFunc(p.idle, func(x *process) bool { return x.has(w.script) }), 0)
+	chosen := p.idle[i]
+	p.idle = slices.Delete(p.idle, i, i+1)
+	return grant{process: chosen}
+}
+
+// acquire waits for a slot and, unless the caller has one, for a process.
+func (p *Pool) acquire(ctx context.Context, key string, script uint64, hasProcess bool) (*process, error) {
+	w := &waiter{key: key, script: script, process: hasProcess, since: time.Now(), granted: make(chan grant, 1)}
+	p.mu.Lock()
+	if p.shut {
+		p.mu.Unlock()
+		return nil, errPoolClosed
+	}
+	p.ledger.waiters = append(p.ledger.waiters, w)
+	p.grant()
+	p.mu.Unlock()
+	var g grant
+	select {
+	case g = <-w.granted:
+	default:
+		select {
+		case g = <-w.granted:
+		case <-ctx.Done():
+			return nil, p.leave(w, ctx.Err())
+		case <-p.closed:
+			return nil, p.leave(w, errPoolClosed)
+		}
+	}
+	if !g.start {
+		return g.process, nil
+	}
+	started, err := p.start()
+	p.mu.Lock()
+	p.starting--
+	p.mu.Unlock()
+	if err != nil {
+		p.release(key, 0, nil)
+		return nil, err
+	}
+	return started, nil
+}
+
+// leave gives up waiting; what was granted at the same moment is given back.
+func (p *Pool) leave(w *waiter, err error) error {
+	p.mu.Lock()
+	left := p.ledger.leave(w)
+	p.mu.Unlock()
+	if !left {
+		g := <-w.granted
+		if g.start {
+			p.mu.Lock()
+			p.starting--
+			p.mu.Unlock()
+		}
+		p.release(w.key, 0, g.process)
+	}
+	return err
+}
+
+// release gives a slot back with the time used of it, and a process (which may be nil).
+func (p *Pool) release(key string, used time.Duration, w *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.ledger.give(key, used, now)
+	if w != nil {
+		p.put(w, now)
+	}
+	p.grant()
+}
+
+// put gives a process back. The caller locks.
+func (p *Pool) put(w *process, now time.Time) {
+	delete(p.busy, w)
+	if p.shut || !w.alive() || !slices.Contains(p.all, w) {
+		go w.end()
+		return
+	}
+	w.used = now
+	p.idle = append(p.idle, w)
+	if len(p.all) > p.config.Size && !p.reaping {
+		p.reaping = true
+		time.AfterFunc(keepIdle, p.reap)
+	}
+}
+
+// keepIdle is how long a worker beyond the pool's size stays without work.
+const keepIdle = 30 * time.Second
+
+// reap ends workers that were only needed for a while.
+func (p *Pool) reap() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reaping = false
+	extra := len(p.all) - p.config.Size
+	for extra > 0 && len(p.idle) > 0 && time.Since(p.idle[0].used) >= keepIdle {
+		w := p.idle[0]
+		p.idle = p.idle[1:]
+		p.all = slices.DeleteFunc(p.all, func(x *process) bool { return x == w })
+		w.retire()
+		go w.end()
+		extra--
+	}
+	if extra > 0 && !p.shut {
+		p.reaping = true
+		time.AfterFunc(keepIdle, p.reap)
+	}
+}
+
+// discard ends a process that must not be used again and starts another in its place.
+func (p *Pool) discard(w *process, code string) {
+	w.retire()
+	w.end()
+	p.mu.Lock()
+	delete(p.busy, w)
+	p.all = slices.DeleteFunc(p.all, func(x *process) bool { return x == w })
+	if !p.shut {
+		p.restarts++
+		p.deaths[code]++
+	}
+	p.mu.Unlock()
+	p.warm()
+}
+
+// identify numbers a script's text. Numbers are never used again, so what a worker still knows by an
+// old one is never taken for something else.
+func (p *Pool) identify(source Source) uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id, ok := p.ids[source]
+	if !ok {
+		if len(p.ids) >= 4096 {
+			clear(p.ids)
+		}
+		p.lastID++
+		id = p.lastID
+		p.ids[source] = id
+	}
+	return id
+}
+
+// Close ends all workers and waits until they are gone. Calls in flight end with script.cancelled.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	if p.shut {
+		p.mu.Unlock()
+		return nil
+	}
+	p.shut = true
+	close(p.closed)
+	all := slices.Clone(p.all)
+	p.mu.Unlock()
+	for _, w := range all {
+		w.kill(&Error{Fault: FaultTransient, Code: "script.cancelled", Message: errPoolClosed.Error()})
+	}
+	p.ending.Wait()
+	return nil
+}
+
+// giveBack gives back a process whose call ended without a slot.
+func (p *Pool) giveBack(w *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.put(w, time.Now())
+	p.grant()
+}

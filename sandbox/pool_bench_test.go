@@ -1,0 +1,93 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// BenchmarkExecutors runs the four handlers of the documented example in turn, from as many callers
+// as scripts may compute at once, each with a workflow of its own, and reports the calls per second
+// and how long one takes.
+func BenchmarkExecutors(b *testing.B) {
+	base := Invocation{Source: exampleSource(b), Topics: []string{"email.received", "row.created"},
+		Operations: []Operation{{"gmail", "search", KindList}, {"sheets", "appendRow", KindMutate}},
+		Pending: map[string][]Event{"email.received": {{MessageID: "m1", Topic: "email.received", Title: "T",
+			Payload: json.RawMessage(`{"subject":"Hi","from":"a@example.com"}`)}}},
+		Prepared:       json.RawMessage(`{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}}}`),
+		MutationResult: json.RawMessage(`{"status":"applied","result":{"rowId":5}}`)}
+	host := fakeHost{"gmail.search": answers(`[{"id":"m1","from":"a@example.com","subject":"Hi"}]`)}
+	phases := []Phase{Producer, Prepare, Mutate, Next}
+
+	for _, callers := range []int{1, 2} {
+		for _, workers := range []bool{false, true} {
+			name := "here"
+			if workers {
+				name = "workers"
+			}
+			for _, reads := range []bool{false, true} {
+				which := phases[1:]
+				if reads {
+					which = phases[:1] // the producer reads
+				}
+				b.Run(fmt.Sprintf("%s=%d/reads=%t", name, callers, reads), func(b *testing.B) {
+					var e Executor = NewInProcess(Config{})
+					if workers {
+						e = newPool(b, PoolConfig{Size: callers})
+					}
+					var mu sync.Mutex
+					var took []time.Duration
+					var wg sync.WaitGroup
+					b.ResetTimer()
+					for caller := range callers {
+						wg.Go(func() {
+							own := make([]time.Duration, 0, b.N/callers+1)
+							for i := range b.N / callers {
+								call := base
+								call.Workflow = fmt.Sprint("w", caller)
+								call.Phase, call.Handler = which[i%len(which)], "processEmail"
+								if call.Phase == Producer {
+									call.Handler = "pollEmail"
+								}
+								start := time.Now()
+								if _, err := e.Invoke(b.Context(), call, host); err != nil {
+									b.Error(err)
+									return
+								}
+								own = append(own, time.Since(start))
+							}
+							mu.Lock()
+							took = append(took, own...)
+							mu.Unlock()
+						})
+					}
+					wg.Wait()
+					if len(took) == 0 {
+						return
+					}
+					slices.Sort(took)
+					b.ReportMetric(float64(len(took))/b.Elapsed().Seconds(), "calls/s")
+					b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+					b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkColdStart measures from exec to a worker that has answered its first call.
+func BenchmarkColdStart(b *testing.B) {
+	newPool(b, PoolConfig{Size: 1}) // builds the worker
+	for b.Loop() {
+		p := newPool(b, PoolConfig{Size: 1})
+		if _, err := p.Invoke(b.Context(), invocationOf(Prepare, "return 1"), world); err != nil {
+			b.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

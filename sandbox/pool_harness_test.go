@@ -1,0 +1,180 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+)
+
+var built struct {
+	dir string
+	// plain is a worker as a release has it: without C and without the race detector.
+	plain func() (string, error)
+	// withC is one with the C library.
+	withC func() (string, error)
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "pawl-worker")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	// Workers also run as another user.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	built.dir = dir
+	built.plain = sync.OnceValues(func() (string, error) { return buildWorker("plain", "CGO_ENABLED=0") })
+	built.withC = sync.OnceValues(func() (string, error) { return buildWorker("cgo", "CGO_ENABLED=1") })
+	code := m.Run()
+	if closeShared != nil {
+		closeShared()
+	}
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func buildWorker(name, cgo string) (string, error) {
+	path := filepath.Join(built.dir, name)
+	cmd := exec.Command("go", "build", "-o", path, "./testdata/worker")
+	cmd.Env = append(os.Environ(), cgo, "GOFLAGS=-buildvcs=false")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build a worker with %s: %w\n%s", cgo, err, out)
+	}
+	return path, nil
+}
+
+// newPool makes a pool of plain workers of its own.
+func newPool(t testing.TB, config PoolConfig) *Pool {
+	t.Helper()
+	path, err := built.plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Command == nil {
+		config.Command = func() *exec.Cmd { return exec.Command(path) }
+	}
+	p, err := NewPool(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+var (
+	closeShared func()
+	sharedPool  = sync.OnceValues(func() (*Pool, error) {
+		path, err := built.plain()
+		if err != nil {
+			return nil, err
+		}
+		p, err := NewPool(PoolConfig{Command: func() *exec.Cmd { return exec.Command(path) }})
+		if err == nil {
+			closeShared = func() { _ = p.Close() }
+		}
+		return p, err
+	})
+)
+
+// twin runs everything twice, in this process and in a worker process, and wants the same from both.
+// So every test of behaviour is one of both executors.
+type twin struct {
+	t       testing.TB
+	here    Executor
+	workers Executor
+}
+
+func newExecutor(t testing.TB) Executor {
+	t.Helper()
+	p, err := sharedPool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := NewInProcess(Config{})
+	t.Cleanup(func() {
+		if err := here.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return twin{t, here, p}
+}
+
+func (x twin) Describe(ctx context.Context, source Source) (Definition, []Problem, error) {
+	d1, p1, err1 := x.here.Describe(ctx, source)
+	d2, p2, err2 := x.workers.Describe(ctx, source)
+	if !reflect.DeepEqual(d1, d2) || !reflect.DeepEqual(p1, p2) || fmt.Sprint(err1) != fmt.Sprint(err2) {
+		x.t.Errorf("described differently:\nhere   %+v %+v %v\nworker %+v %+v %v", d1, p1, err1, d2, p2, err2)
+	}
+	return d2, p2, err2
+}
+
+func (x twin) Invoke(ctx context.Context, call Invocation, host Host) (Result, error) {
+	r1, err1 := x.here.Invoke(ctx, call, host)
+	r2, err2 := x.workers.Invoke(ctx, call, host)
+	var e1, e2 *Error
+	errors.As(err1, &e1)
+	errors.As(err2, &e2)
+	if (e1 == nil) != (e2 == nil) || e1 != nil && !sameFault(e1, e2) {
+		x.t.Errorf("failed differently:\nhere   %+v\nworker %+v", e1, e2)
+	}
+	s1, s2 := timeless(r1), timeless(r2)
+	if e1 != nil {
+		s1.Reads, s2.Reads = 0, 0 // how far others came beside the failure is chance
+	}
+	if !reflect.DeepEqual(s1, s2) {
+		x.t.Errorf("answered differently:\nhere   %+v\nworker %+v", s1, s2)
+	}
+	return r2, err2
+}
+
+// sameFault compares all that does not depend on the moment: a script that ran out of time may be
+// interrupted at any column, and the stack of a panic in Go is that of its goroutine.
+func sameFault(a, b *Error) bool {
+	same := a.Fault == b.Fault && a.Code == b.Code && a.Message == b.Message && a.Line == b.Line && a.Cause == b.Cause
+	switch {
+	case a.Code == "limit.cpu", a.Code == "limit.wall", a.Fault == FaultInternal:
+		return same
+	}
+	return same && a.Column == b.Column && a.Stack == b.Stack
+}
+
+// timeless is a result without what depends on when it was made.
+func timeless(r Result) Result {
+	logs := make([]LogLine, len(r.Logs))
+	for i, l := range r.Logs {
+		logs[i] = LogLine{Level: l.Level, Text: l.Text}
+	}
+	r.Logs = logs
+	return r
+}
+
+func (x twin) Close() error { return errors.Join(x.here.Close(), x.workers.Close()) }
+
+// executors are both executors, for tests that count what a host sees.
+func executors(t *testing.T) map[string]Executor {
+	return map[string]Executor{"in process": NewInProcess(Config{}), "in workers": newPool(t, PoolConfig{Size: 2})}
+}
+
+// within fails a test whose signal does not come.
+func within(t testing.TB, limit time.Duration, done <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		t.Fatalf("%s took longer than %s", what, limit)
+	}
+}

@@ -1,0 +1,281 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox/confine"
+)
+
+// TestWorkersAreConfined: on this operating system a worker has everything taken from it, and the
+// pool says so.
+func TestWorkersAreConfined(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, PoolConfig{Size: 1})
+	r := p.Report()
+	want := confine.None
+	if runtime.GOOS == "linux" {
+		want = confine.Full
+	}
+	if r.Sandbox != string(want) || len(r.Workers) != 1 || r.Workers[0].Sandbox != string(want) || (len(r.Missing) == 0) != (want == confine.Full) {
+		t.Errorf("%+v", r)
+	}
+	t.Logf("an idle worker holds %d MiB", r.Workers[0].Memory>>20)
+	if w := r.Workers[0]; w.PID == os.Getpid() || w.State != "idle" || w.Memory > 64<<20 {
+		t.Errorf("%+v", w)
+	}
+}
+
+// TestWorkerWithC: a worker with the C library linked starts again with small thread stacks, and is
+// confined and works like any other.
+func TestWorkerWithC(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no C compiler")
+	}
+	path, err := built.withC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPool(t, PoolConfig{Size: 1, Command: func() *exec.Cmd { return exec.Command(path) }, Require: confine.Full})
+	for range 20 {
+		r, err := p.Invoke(t.Context(), invocationOf(Prepare, `const [m] = await ctx.mail.search({}); return [...Array(1000).keys()].map(() => m.id).length`), world)
+		if err != nil || string(r.Value) != "1000" {
+			t.Fatalf("%s, %v", r.Value, err)
+		}
+	}
+	_, err = p.Invoke(t.Context(), invocationOf(Prepare, `const all = []; for (;;) all.push(new Array(1000).fill(1))`), world)
+	wantFault(t, err, FaultScript, "limit.memory")
+}
+
+// TestRequiredConfinement: a pool whose workers are confined less than required does not start.
+func TestRequiredConfinement(t *testing.T) {
+	t.Parallel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = NewPool(PoolConfig{Require: confine.Full, Command: func() *exec.Cmd {
+		return exec.Command(exe, "-test.run=^TestUnconfinedWorker$", "unconfined")
+	}})
+	if err == nil || !strings.Contains(err.Error(), "none") || !strings.Contains(err.Error(), "full is required") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestUnconfinedWorker is not a test but, with an argument, the program of the test above: a worker
+// that could take nothing from itself.
+func TestUnconfinedWorker(t *testing.T) {
+	if os.Args[len(os.Args)-1] != "unconfined" {
+		return
+	}
+	in, pack := newFrameReader(os.Stdin), newPacker()
+	if kind, err := in.next(1 << 20); err != nil || kind != frameHello {
+		t.Fatal(kind, err)
+	}
+	ready{version: frameVersion, report: confine.Report{Level: confine.None, Missing: []string{"all of it"}}}.pack(pack)
+	if err := pack.flush(os.Stdout); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = in.next(1 << 20) // until the pool ends this process
+}
+
+// TestWorkersThatCannotStart are an error that says what they said.
+func TestWorkersThatCannotStart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		command func() *exec.Cmd
+		memory  int64
+		want    string
+	}{
+		"no program":    {func() *exec.Cmd { return exec.Command("/no/such/worker") }, 0, "/no/such/worker"},
+		"other program": {func() *exec.Cmd { return exec.Command("/bin/sh", "-c", "echo no worker here >&2; exit 3") }, 0, "no worker here"},
+		"chatty":        {func() *exec.Cmd { return exec.Command("/bin/echo", "hello, hello, hello, hello") }, 0, "malformed frame"},
+		"little memory": {nil, 1 << 20, "too few"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := NewPool(PoolConfig{Command: c.command, Memory: c.memory})
+			if err == nil {
+				t.Fatal("started", p.Close())
+			}
+			wantContains(t, err.Error(), c.want)
+		})
+	}
+}
+
+// killing is a host whose read kills the worker that asked.
+func killing(t *testing.T, p **Pool) fakeHost {
+	return fakeHost{"mail.search": func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+		for _, w := range (*p).Report().Workers {
+			if w.State == "reading" || w.State == "busy" {
+				process, err := os.FindProcess(w.PID)
+				if err != nil {
+					t.Error(err)
+				} else if err := process.Kill(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return json.RawMessage(`1`), nil
+	}}
+}
+
+// TestLostWorker: a worker killed by somebody else is nobody's fault; the call can be made again, and
+// another worker takes the place.
+func TestLostWorker(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, PoolConfig{Size: 1})
+	_, err := p.Invoke(t.Context(), invocationOf(Prepare, `await ctx.mail.search({}); for (;;) {}`), killing(t, &p))
+	e := wantFault(t, err, FaultTransient, "worker.lost")
+	wantContains(t, e.Message, "killed from outside", "nothing was sent")
+	r, err := p.Invoke(t.Context(), invocationOf(Prepare, `return 1`), world)
+	if err != nil || string(r.Value) != "1" {
+		t.Errorf("%s, %v", r.Value, err)
+	}
+	if r := p.Report(); r.Restarts != 1 || r.Deaths["worker.lost"] != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestIdleWorkerIsReplaced before anybody needs it.
+func TestIdleWorkerIsReplaced(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, PoolConfig{Size: 1})
+	p.mu.Lock()
+	w := p.idle[0]
+	p.mu.Unlock()
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 10*time.Second, w.exited, "the end of a killed worker")
+	r, err := p.Invoke(t.Context(), invocationOf(Prepare, `return 1`), world)
+	if err != nil && !strings.Contains(err.Error(), "worker.lost") || err == nil && string(r.Value) != "1" {
+		t.Errorf("%s, %v", r.Value, err)
+	}
+	if r, err := p.Invoke(t.Context(), invocationOf(Prepare, `return 2`), world); err != nil || string(r.Value) != "2" {
+		t.Errorf("%s, %v", r.Value, err)
+	}
+}
+
+// TestReadsLeaveTheirPlace: scripts that wait for a connector keep no other from computing.
+func TestReadsLeaveTheirPlace(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, PoolConfig{Size: 1})
+	var reading sync.WaitGroup
+	answer := make(chan struct{})
+	host := fakeHost{"mail.search": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		reading.Done()
+		<-answer
+		return json.RawMessage(`[1]`), nil
+	}}
+	var calls sync.WaitGroup
+	const waiting = 5
+	reading.Add(waiting)
+	for i := range waiting {
+		calls.Go(func() {
+			r, err := p.Invoke(t.Context(), invocationOf(Prepare, fmt.Sprintf(`const [x] = await ctx.mail.search({}); return x + %d`, i)), host)
+			if err != nil || string(r.Value) != fmt.Sprint(i+1) {
+				t.Errorf("%d: %s, %v", i, r.Value, err)
+			}
+		})
+	}
+	reading.Wait()
+	if r, err := p.Invoke(t.Context(), invocationOf(Prepare, `return 7`), world); err != nil || string(r.Value) != "7" {
+		t.Errorf("%s, %v", r.Value, err)
+	}
+	if r := p.Report(); len(r.Workers) < waiting {
+		t.Errorf("%+v", r)
+	}
+	close(answer)
+	calls.Wait()
+}
+
+// TestCancelledInNativeCode: a call that cannot be interrupted ends all the same, with its worker.
+func TestCancelledInNativeCode(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, PoolConfig{Size: 1})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("lease lost")
+	host := fakeHost{"mail.search": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		time.AfterFunc(20*time.Millisecond, func() { cancel(reason) })
+		return json.RawMessage(`1`), nil
+	}}
+	call := invocationOf(Prepare, `await ctx.mail.search({}); Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1)`)
+	call.Limits.CPU = MaxCPU
+	start := time.Now()
+	_, err := p.Invoke(ctx, call, host)
+	if e := wantFault(t, err, FaultTransient, "script.cancelled"); !errors.Is(e, reason) {
+		t.Errorf("cause %v", e.Cause)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+// TestSourcesComeAndGo: a worker keeps so many scripts and no more, and none is taken for another.
+func TestSourcesComeAndGo(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, PoolConfig{Size: 1})
+	for round := range 2 {
+		for i := range maxLoaded + 10 {
+			r, err := p.Invoke(t.Context(), invocationOf(Prepare, fmt.Sprint("return ", i)), world)
+			if err != nil || string(r.Value) != fmt.Sprint(i) {
+				t.Fatalf("round %d, %d: %s, %v", round, i, r.Value, err)
+			}
+		}
+	}
+	if w := p.Report().Workers[0]; w.Scripts != maxLoaded || w.Calls != 2*(maxLoaded+10) {
+		t.Errorf("%+v", w)
+	}
+	large := strings.Repeat("x", 200<<10)
+	for i := range 20 {
+		r, err := p.Invoke(t.Context(), invocationOf(Prepare, fmt.Sprintf("return %d // %s", i, large)), world)
+		if err != nil || string(r.Value) != fmt.Sprint(i) {
+			t.Fatalf("%d: %s, %v", i, r.Value, err)
+		}
+	}
+	if w := p.Report().Workers[0]; w.Scripts > 6 {
+		t.Errorf("keeps %d large scripts", w.Scripts)
+	}
+}
+
+// TestMemoryIsGivenBack: what one call used does not count against the next.
+func TestMemoryIsGivenBack(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, PoolConfig{Size: 1})
+	call := invocationOf(Prepare, `let n = 0; for (let i = 0; i < 8; i++) n += "x".repeat(3 << 20).length + i; return n`)
+	for i := range 30 {
+		if _, err := p.Invoke(t.Context(), call, world); err != nil {
+			t.Fatalf("call %d: %v", i, err)
+		}
+	}
+	if r := p.Report(); r.Restarts != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTooLargeArguments end before they reach a worker, and so does an answer to a read.
+func TestTooLargeArguments(t *testing.T) {
+	t.Parallel()
+	call := invocationOf(Prepare, `return 1`)
+	call.Workflow, call.Limits.Argument = "w", 1000
+	call.State = json.RawMessage(`"` + strings.Repeat("x", 2000) + `"`)
+	_, err := newExecutor(t).Invoke(t.Context(), call, world)
+	wantContains(t, wantFault(t, err, FaultScript, "limit.argument").Message, "1000", `prepare of consumer "h" of workflow w`)
+	call = invocationOf(Prepare, "\ntry { await ctx.mail.search({}) } catch {}")
+	call.Limits.Argument = 1000
+	_, err = newExecutor(t).Invoke(t.Context(), call, fakeHost{"mail.search": answers(`"` + strings.Repeat("x", 2000) + `"`)})
+	if e := wantFault(t, err, FaultScript, "limit.argument"); e.Line != 2 {
+		t.Errorf("line %d", e.Line)
+	}
+}

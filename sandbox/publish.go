@@ -1,0 +1,187 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+)
+
+// maxMessageID is the longest message id, in bytes.
+const maxMessageID = 512
+
+// InputID is the id of the input that ctx.registerInput({source, type, id}) names: the same three
+// values give the same id, in every run and outside of scripts. It is 24 characters of [0-9a-v].
+func InputID(source, typ, id string) string {
+	h := sha256.New()
+	for _, part := range []string{source, typ, id} {
+		// Lengths keep ("ab", "c") and ("a", "bc") apart.
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)[:15]))
+}
+
+// publish is ctx.publish(topic | topics, {messageId, title, payload, inputId?}). It is only
+// buffered; the engine makes it visible with the commit of the run (R10).
+func (inv *invocation) publish(args []goja.Value) goja.Value {
+	if len(args) != 2 {
+		inv.abort(scriptFault("publish.invalid", "ctx.publish takes a topic (or an array of topics) and an event {messageId, title, payload}"))
+	}
+	p := Publish{Topics: inv.publishTopics(args[0])}
+
+	if isPromise(args[1]) {
+		inv.abort(scriptFault("publish.invalid", "ctx.publish got a promise instead of an event: write await before it"))
+	}
+	raw := inv.encoded(args[1], "publish.invalid", "ctx.publish: the event")
+	inv.alive() // encoding may have run script code
+	event, ok := members(raw)
+	if !ok {
+		inv.abort(scriptFault("publish.invalid", "ctx.publish: the event must be an object {messageId, title, payload}, got %s", clip(string(raw), 60)))
+	}
+	p.MessageID = inv.required("publish.invalid", "ctx.publish: messageId", event["messageId"])
+	p.Title = inv.required("publish.invalid", "ctx.publish: title", event["title"])
+	if why := badMessageID(p.MessageID); why != "" {
+		inv.abort(scriptFault("publish.invalid", "ctx.publish: messageId %s: %q", why, clip(p.MessageID, 100)))
+	}
+	if present(event["inputId"]) {
+		if inv.call.Phase != Producer {
+			inv.abort(scriptFault("phase.forbidden", "ctx.publish: inputId is not allowed in %s: %s", inv.call.Phase, whereAllowed(memberRegisterInput)))
+		}
+		p.InputID = inv.required("publish.invalid", "ctx.publish: inputId", event["inputId"])
+	}
+	p.Payload = event["payload"]
+	if !present(p.Payload) {
+		p.Payload = json.RawMessage("null")
+	}
+	for _, name := range slices.Sorted(maps.Keys(event)) {
+		if !slices.Contains(eventMembers, name) {
+			inv.log.add(inv.now(), "warn", fmt.Sprintf("ctx.publish: %q is no member of an event and was dropped; put data into payload", clip(name, 100)))
+		}
+	}
+
+	inv.publishBytes += len(p.MessageID) + len(p.Title) + len(p.Payload)
+	for _, t := range p.Topics {
+		inv.publishBytes += len(t)
+	}
+	if inv.publishBytes > inv.limits.Publish {
+		inv.abort(scriptFault("limit.publish", "the published events have more than %d bytes together; publish fewer per run", inv.limits.Publish))
+	}
+	inv.publishes = append(inv.publishes, p)
+	return inv.resolved(goja.Undefined())
+}
+
+// publishTopics reads the first argument of publish: declared topics only (S8), each once.
+func (inv *invocation) publishTopics(v goja.Value) []string {
+	var topics []string
+	raw := inv.encoded(v, "publish.invalid", "ctx.publish: the topic")
+	if raw[0] != '[' {
+		raw = slices.Concat([]byte("["), raw, []byte("]"))
+	}
+	if err := json.Unmarshal(raw, &topics); err != nil || len(topics) == 0 || slices.Contains(topics, "") {
+		inv.abort(scriptFault("publish.invalid", "ctx.publish: the topic must be a name or a non-empty array of names, got %s", clip(string(raw), 60)))
+	}
+	distinct := topics[:0]
+	for _, t := range topics {
+		if !slices.Contains(inv.call.Topics, t) {
+			inv.abort(scriptFault("topic.unknown", "ctx.publish: %q is not a topic this handler may publish to; it may publish to %s",
+				clip(t, 150), orNone(inv.call.Topics)))
+		}
+		if !slices.Contains(distinct, t) {
+			distinct = append(distinct, t)
+		}
+	}
+	return distinct
+}
+
+// registerInput is ctx.registerInput({source, type, id, title}): it returns the id to put into
+// publishes as inputId. The same input again changes only its title.
+func (inv *invocation) registerInput(args []goja.Value) goja.Value {
+	if len(args) != 1 {
+		inv.abort(scriptFault("input.invalid", "ctx.registerInput takes one object {source, type, id, title}"))
+	}
+	raw := inv.encoded(args[0], "input.invalid", "ctx.registerInput: the input")
+	inv.alive()
+	input, ok := members(raw)
+	if !ok {
+		inv.abort(scriptFault("input.invalid", "ctx.registerInput takes one object {source, type, id, title}, got %s", clip(string(raw), 60)))
+	}
+	in := Input{
+		Source: inv.required("input.invalid", "ctx.registerInput: source", input["source"]),
+		Type:   inv.required("input.invalid", "ctx.registerInput: type", input["type"]),
+		ExtID:  inv.required("input.invalid", "ctx.registerInput: id", input["id"]),
+		Title:  inv.required("input.invalid", "ctx.registerInput: title", input["title"]),
+	}
+	in.ID = InputID(in.Source, in.Type, in.ExtID)
+	if i := slices.IndexFunc(inv.inputs, func(known Input) bool { return known.ID == in.ID }); i >= 0 {
+		inv.publishBytes += len(in.Title) - len(inv.inputs[i].Title)
+		inv.inputs[i] = in
+	} else {
+		inv.publishBytes += len(in.Source) + len(in.Type) + len(in.ExtID) + len(in.Title)
+		inv.inputs = append(inv.inputs, in)
+	}
+	if inv.publishBytes > inv.limits.Publish {
+		inv.abort(scriptFault("limit.publish", "the published events and inputs have more than %d bytes together; publish fewer per run", inv.limits.Publish))
+	}
+	return inv.rt.ToValue(in.ID)
+}
+
+// required reads a non-empty string.
+func (inv *invocation) required(code, what string, raw json.RawMessage) string {
+	var s string
+	if !present(raw) {
+		inv.abort(scriptFault(code, "%s is missing; it must be a non-empty string", what))
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		inv.abort(scriptFault(code, "%s must be a non-empty string, got %s", what, clip(string(raw), 60)))
+	}
+	if strings.TrimSpace(s) == "" {
+		inv.abort(scriptFault(code, "%s must not be empty", what))
+	}
+	return s
+}
+
+// badMessageID says what is wrong with a message id, or "". A replacement character stands for half
+// of a surrogate pair: two such ids could not be told apart.
+func badMessageID(id string) string {
+	switch {
+	case len(id) > maxMessageID:
+		return "has more than 512 bytes"
+	case strings.ContainsFunc(id, unicode.IsControl):
+		return "contains a control character"
+	case strings.ContainsRune(id, utf8.RuneError):
+		return "is not valid Unicode"
+	}
+	return ""
+}
+
+// eventMembers are the members of a published event; id and topic are those of an event that was
+// peeked and is passed on, and mean nothing here.
+var eventMembers = []string{"messageId", "title", "payload", "inputId", "id", "topic"}
+
+// members reads an object by its exact names (encoding/json would also take "messageid" for a
+// field messageId).
+func members(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	var m map[string]json.RawMessage
+	err := json.Unmarshal(raw, &m)
+	return m, err == nil && m != nil
+}
+
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

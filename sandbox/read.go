@@ -1,0 +1,218 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// maxInFlight bounds how many reads of one invocation its host performs at once.
+const maxInFlight = 16
+
+// pendingRead is a read whose promise the script holds.
+type pendingRead struct {
+	name    string // ctx.<connector>.<operation>
+	op      Operation
+	params  json.RawMessage
+	frames  []goja.StackFrame // of the call
+	resolve func(any) error
+	started time.Time
+}
+
+// reply is the host's answer, handed from the reading goroutine to the script's.
+type reply struct {
+	id  int
+	raw json.RawMessage
+	err error
+	// took is the host's time alone: the answer may lie waiting while the script computes.
+	took time.Duration
+}
+
+// transport takes reads to the host. Its functions are called by the script's goroutine.
+type transport interface {
+	// start begins a read, whose answer goes to replies; they have room for it.
+	start(ctx context.Context, id int, op Operation, params json.RawMessage, replies chan<- reply)
+	// waiting tells that nothing goes on before a further answer; so many have been taken so far.
+	waiting(answers int)
+}
+
+// hostTransport asks a host in this process.
+type hostTransport struct{ host Host }
+
+func (t hostTransport) start(ctx context.Context, id int, op Operation, params json.RawMessage, replies chan<- reply) {
+	go func() { replies <- perform(ctx, t.host, id, op, params) }()
+}
+
+func (hostTransport) waiting(int) {}
+
+// reads are the reads of one invocation. Only the script's goroutine touches them; the goroutines
+// that wait for the host get what they need as arguments and answer over replies.
+type reads struct {
+	ctx      context.Context
+	cancel   context.CancelFunc
+	waiting  []*pendingRead
+	inFlight map[int]*pendingRead
+	replies  chan reply
+	made     int
+	answered int
+	spent    time.Duration // by finished reads
+}
+
+// read queues a list or get operation and returns its promise.
+func (inv *invocation) read(op Operation, name string, params json.RawMessage) goja.Value {
+	p, resolve, _ := inv.rt.NewPromise()
+	r := &inv.reads
+	if r.replies == nil {
+		r.ctx, r.cancel = context.WithCancel(inv.ctx)
+		r.inFlight = make(map[int]*pendingRead)
+		// Room for every read in flight: none of their goroutines ever blocks on an invocation that
+		// has ended.
+		r.replies = make(chan reply, maxInFlight)
+	}
+	r.made++
+	r.waiting = append(r.waiting, &pendingRead{name: name, op: op, params: params, frames: inv.frames(), resolve: resolve})
+	inv.startReads()
+	return inv.rt.ToValue(p)
+}
+
+// outstanding is how many reads have not been answered.
+func (r *reads) outstanding() int { return len(r.waiting) + len(r.inFlight) }
+
+// startReads sends waiting reads while there is room.
+func (inv *invocation) startReads() {
+	r := &inv.reads
+	for len(r.waiting) > 0 && len(r.inFlight) < maxInFlight {
+		read := r.waiting[0]
+		r.waiting = r.waiting[1:]
+		inv.readID++
+		id := inv.readID
+		read.started = time.Now()
+		r.inFlight[id] = read
+		inv.transport.start(r.ctx, id, read.op, read.params, r.replies)
+	}
+}
+
+// perform calls the host; a panic of the host ends the read, not the process.
+func perform(ctx context.Context, host Host, id int, op Operation, params json.RawMessage) (answer reply) {
+	start := time.Now()
+	answer.id = id
+	defer func() {
+		answer.took = time.Since(start)
+		if x := recover(); x != nil {
+			answer.err = &Error{Fault: FaultInternal, Code: "internal",
+				Message: fmt.Sprintf("the host panicked in %s.%s: %v", op.Connector, op.Operation, x), Stack: clip(string(debug.Stack()), maxStack)}
+		}
+	}()
+	answer.raw, answer.err = host.Read(ctx, op.Connector, op.Operation, params)
+	return answer
+}
+
+// readsLeft is how long the reads in flight may go on before their sum passes the limit.
+func (inv *invocation) readsLeft() time.Duration {
+	left := inv.limits.Reads - inv.reads.spent
+	for _, read := range inv.reads.inFlight {
+		left -= time.Since(read.started)
+	}
+	return max(left, 0) / time.Duration(max(len(inv.reads.inFlight), 1))
+}
+
+// await waits for one answer with the script's clock standing, and gives it to the script. The
+// end of the invocation, or reads that take too long in sum, end the wait.
+func (inv *invocation) await() error {
+	inv.clock.pause()
+	if len(inv.reads.replies) == 0 {
+		inv.transport.waiting(inv.reads.answered)
+	}
+	timeout := time.NewTimer(inv.readsLeft())
+	defer timeout.Stop()
+	select {
+	case answer := <-inv.reads.replies:
+		inv.reads.answered++
+		inv.clock.run()
+		return inv.deliver(answer)
+	case <-inv.outcome.over:
+	case <-timeout.C:
+		inv.stop(inv.readsTooLong())
+	}
+	return nil
+}
+
+// readsTooLong names one of the reads that were waited for.
+func (inv *invocation) readsTooLong() *Error {
+	e := &Error{Fault: FaultTransient, Code: "limit.reads",
+		Message: fmt.Sprintf("the reads of this handler call took longer than %s in sum", inv.limits.Reads)}
+	oldest := 0
+	for id := range inv.reads.inFlight {
+		if oldest == 0 || id < oldest {
+			oldest = id
+		}
+	}
+	if read := inv.reads.inFlight[oldest]; read != nil {
+		e.Message += "; waiting for " + read.name
+		inv.locate(e, read.frames)
+	}
+	return e
+}
+
+// deliver hands an answer to the script, which runs until it waits again. A failed read is never
+// handed to it: it ends the invocation (R7).
+func (inv *invocation) deliver(answer reply) error {
+	r := &inv.reads
+	read := r.inFlight[answer.id]
+	delete(r.inFlight, answer.id)
+	r.spent += answer.took
+	if inv.ctx.Err() != nil {
+		// A host that was cancelled says so in its own words; it is no failure of the read.
+		inv.stop(cancelled(inv.ctx, callCancelled))
+		return nil
+	}
+	if answer.err != nil {
+		inv.stop(inv.readFailed(read, answer.err))
+		return nil
+	}
+	if r.spent > inv.limits.Reads {
+		inv.stop(inv.readsTooLong())
+		return nil
+	}
+	if len(answer.raw) > inv.limits.Argument {
+		inv.stop(inv.locate(scriptFault("limit.argument", "%s answered with more than %d bytes", read.name, inv.limits.Argument), read.frames))
+		return nil
+	}
+	inv.startReads()
+	v := goja.Undefined()
+	if len(answer.raw) > 0 {
+		var err error
+		if v, err = inv.value(string(answer.raw)); err != nil {
+			var thrown *goja.Exception
+			if !errors.As(err, &thrown) {
+				return err
+			}
+			inv.stop(inv.locate(&Error{Fault: FaultInternal, Code: "internal",
+				Message: read.name + " answered with text that is not JSON"}, read.frames))
+			return nil
+		}
+	}
+	return read.resolve(v)
+}
+
+func (inv *invocation) readFailed(read *pendingRead, err error) *Error {
+	if own := ownInternal(err); own != nil {
+		return inv.locate(own, read.frames)
+	}
+	return inv.locate(&Error{Fault: FaultRead, Code: "read.failed",
+		Message: fmt.Sprintf("%s failed: %s", read.name, clip(err.Error(), maxMessage)), Cause: err}, read.frames)
+}
+
+// ownInternal is a host's error that says by itself that the executor or the host is broken.
+func ownInternal(err error) *Error {
+	var own *Error
+	if errors.As(err, &own) && own.Fault == FaultInternal {
+		return own
+	}
+	return nil
+}

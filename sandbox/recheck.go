@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The engine believes no worker: a script that has broken out of its interpreter could send any
+// frame. What a result may hold is checked again here, against the call; what it may not hold was
+// refused inside the worker with a better message.
+
+// maxDescribedFrame bounds a description.
+const maxDescribedFrame = 8 << 20
+
+// maxResultFrame bounds everything that one call may answer, with what JSON and frames add to it.
+func maxResultFrame(l Limits) int {
+	return 1<<20 + l.Result + l.State + 2*l.Publish + 2*l.Log + 256*l.HostCalls
+}
+
+func recheck(call *Invocation, r *Result, failed *Error) error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", errMalformed, fmt.Sprintf(format, args...))
+	}
+	if failed != nil {
+		switch failed.Fault {
+		case FaultScript, FaultRead, FaultTransient, FaultInternal:
+		default:
+			return bad("the fault %.40q", failed.Fault)
+		}
+		if r.Value != nil || r.Publishes != nil || r.Inputs != nil || r.Call != nil {
+			return bad("a failure with results")
+		}
+	}
+	if r.Value != nil {
+		limit := call.Limits.State
+		if call.Phase == Prepare {
+			limit = call.Limits.Result
+		}
+		if call.Phase == Mutate || len(r.Value) > limit || !json.Valid(r.Value) {
+			return bad("a value that %s may not return", call.Phase)
+		}
+	}
+	if c := r.Call; c != nil {
+		operation := Operation{Connector: c.Connector, Operation: c.Operation, Kind: KindMutate}
+		if call.Phase != Mutate || !slices.Contains(call.Operations, operation) || len(c.Params) == 0 ||
+			c.Params[0] != '{' || len(c.Params) > call.Limits.Result || !json.Valid(c.Params) {
+			return bad("a mutation call that %s may not make", call.Phase)
+		}
+	}
+	if len(r.Publishes) > call.Limits.HostCalls || len(r.Publishes) > 0 && !allowed(call.Phase, memberPublish, false) {
+		return bad("publishes in %s", call.Phase)
+	}
+	size := 0
+	for i := range r.Publishes {
+		p := &r.Publishes[i]
+		if len(p.Topics) == 0 || badMessageID(p.MessageID) != "" || strings.TrimSpace(p.MessageID) == "" || strings.TrimSpace(p.Title) == "" ||
+			!json.Valid(p.Payload) || p.InputID != "" && call.Phase != Producer {
+			return bad("an event that cannot be published")
+		}
+		for _, topic := range p.Topics {
+			if !slices.Contains(call.Topics, topic) {
+				return bad("an event for another topic")
+			}
+			size += len(topic)
+		}
+		size += len(p.MessageID) + len(p.Title) + len(p.Payload)
+	}
+	if len(r.Inputs) > call.Limits.HostCalls || len(r.Inputs) > 0 && !allowed(call.Phase, memberRegisterInput, false) {
+		return bad("inputs in %s", call.Phase)
+	}
+	for i := range r.Inputs {
+		in := &r.Inputs[i]
+		if in.ID != InputID(in.Source, in.Type, in.ExtID) {
+			return bad("an input with another's id")
+		}
+		size += len(in.Source) + len(in.Type) + len(in.ExtID) + len(in.Title)
+	}
+	if size > call.Limits.Publish {
+		return bad("publishes of %d bytes", size)
+	}
+	logged := 0
+	for i := range r.Logs {
+		logged += len(r.Logs[i].Text)
+	}
+	if logged > call.Limits.Log+1024 {
+		return bad("a log of %d bytes", logged)
+	}
+	return nil
+}

@@ -1,0 +1,4 @@
+// in: prepare
+// expect: ok script.threw
+return 1;
+//# sourceMappingURL=file:///dev/zero

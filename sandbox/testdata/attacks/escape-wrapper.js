@@ -1,0 +1,3 @@
+// in: describe
+// expect: script.syntax
+});(function(){

@@ -1,0 +1,3 @@
+// in: next
+// expect: limit.hostCalls
+for (;;) ctx.publish("t.a", { messageId: "m", title: "t" });

@@ -1,0 +1,4 @@
+// in: prepare
+// expect: phase.forbidden
+try { await ctx.mail.send({}) } catch {}
+return 1;

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.hostCalls
+for (;;) await ctx.peek("t.a");

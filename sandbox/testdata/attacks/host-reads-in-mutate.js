@@ -1,0 +1,3 @@
+// in: mutate
+// expect: phase.forbidden
+await Promise.allSettled([ctx.mail.search({})]);

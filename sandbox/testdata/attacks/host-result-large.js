@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.result
+return "x".repeat(2e6);

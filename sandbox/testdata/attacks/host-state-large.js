@@ -1,0 +1,3 @@
+// in: producer
+// expect: limit.state
+return "x".repeat(1e6);

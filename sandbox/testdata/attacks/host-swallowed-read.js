@@ -1,0 +1,4 @@
+// in: prepare
+// expect: read.failed
+try { await ctx.mail.broken({}) } catch {}
+return 1;

@@ -1,0 +1,4 @@
+// in: describe
+// expect: limit.cpu
+for (;;) {}
+export default Keep.workflow({});

@@ -1,0 +1,4 @@
+// in: prepare
+// expect: limit.cpu
+function* g() { for (;;) yield 1 }
+for (const x of g());

@@ -1,0 +1,3 @@
+// in: describe
+// expect: limit.cpu
+export default Keep.workflow({ get name() { for (;;) {} } });

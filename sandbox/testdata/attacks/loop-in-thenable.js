@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu
+return { then() { for (;;) {} } };

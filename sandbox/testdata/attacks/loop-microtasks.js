@@ -1,0 +1,4 @@
+// in: prepare
+// expect: limit.cpu
+const f = () => Promise.resolve().then(f);
+await f();

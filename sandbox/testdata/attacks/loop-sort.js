@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu
+[3, 2, 1].sort(() => { for (;;) {} });

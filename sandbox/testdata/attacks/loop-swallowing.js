@@ -1,0 +1,4 @@
+// in: prepare
+// expect: limit.cpu
+// catch and finally around the interruption
+for (;;) { try { for (;;) {} } catch {} finally { continue } }

@@ -1,0 +1,4 @@
+// in: prepare
+// expect: limit.memory
+const p = [];
+for (;;) p.push(new Promise(() => {}).then(() => p));

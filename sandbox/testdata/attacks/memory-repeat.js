@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.memory
+return "x".repeat(1e9).length;

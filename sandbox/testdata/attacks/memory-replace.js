@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.memory
+return "x".repeat(1e5).replace(/x/g, "y".repeat(1e5)).length;

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu limit.memory
+Array(1e9).join();

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: script.pending
+await new Promise(() => {});

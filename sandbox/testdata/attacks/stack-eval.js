@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.stack limit.memory
+return eval("(".repeat(5e6));

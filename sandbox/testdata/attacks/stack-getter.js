@@ -1,0 +1,4 @@
+// in: prepare
+// expect: limit.stack
+const o = { get x() { return this.x } };
+return o.x;

@@ -1,0 +1,4 @@
+// in: prepare
+// expect: limit.stack
+const o = { toString() { return "" + o } };
+return "" + o;

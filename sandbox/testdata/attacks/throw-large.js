@@ -1,0 +1,3 @@
+// in: prepare
+// expect: script.threw
+throw new Error("x".repeat(1e6));

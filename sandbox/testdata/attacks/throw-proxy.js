@@ -1,0 +1,3 @@
+// in: prepare
+// expect: script.threw
+throw new Proxy({}, { get() { throw new Error("trap") } });

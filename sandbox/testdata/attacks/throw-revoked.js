@@ -1,0 +1,5 @@
+// in: prepare
+// expect: script.threw
+const r = Proxy.revocable({}, {});
+r.revoke();
+throw r.proxy;

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: script.threw
+throw Symbol("x");

@@ -1,0 +1,103 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// defaultPeek is how many events a peek without a limit gives: a backlog of thousands must not make
+// each run read them all.
+const defaultPeek = 100
+
+// peek is ctx.peek(topic, {limit?}): the pending events of a subscribed topic, oldest first.
+func (inv *invocation) peek(args []goja.Value) goja.Value {
+	events := inv.pending("ctx.peek", args)
+	limit := min(len(events), defaultPeek)
+	if len(args) > 1 && !goja.IsUndefined(args[1]) {
+		var options struct {
+			Limit *float64 `json:"limit"`
+		}
+		raw := inv.encoded(args[1], "call.params", "ctx.peek: the options")
+		if err := json.Unmarshal(raw, &options); err != nil {
+			inv.abort(scriptFault("call.params", "ctx.peek: the options must look like {limit: 10}, got %s", clip(string(raw), 60)))
+		}
+		if options.Limit != nil {
+			n := *options.Limit
+			if n < 1 || n != float64(int(n)) {
+				inv.abort(scriptFault("call.params", "ctx.peek: limit must be a whole number from 1, got %v", n))
+			}
+			limit = min(len(events), int(n))
+		}
+	}
+	return inv.events(events[:limit])
+}
+
+// getByIDs is ctx.getByIds(topic, ids): those of the ids that are pending, in the order of ids.
+func (inv *invocation) getByIDs(args []goja.Value) goja.Value {
+	events := inv.pending("ctx.getByIds", args)
+	if len(args) < 2 {
+		inv.abort(scriptFault("call.params", "ctx.getByIds takes a topic and an array of message ids"))
+	}
+	var ids []string
+	raw := inv.encoded(args[1], "call.params", "ctx.getByIds: the ids")
+	if err := json.Unmarshal(raw, &ids); err != nil || ids == nil {
+		inv.abort(scriptFault("call.params", "ctx.getByIds: the ids must be an array of strings, got %s", clip(string(raw), 60)))
+	}
+	byMessageID := make(map[string]Event, len(events))
+	for _, e := range events {
+		byMessageID[e.MessageID] = e
+	}
+	found := make([]Event, 0, len(ids))
+	for _, id := range ids {
+		if e, ok := byMessageID[id]; ok {
+			found = append(found, e)
+			delete(byMessageID, id) // a repeated id is answered once
+		}
+	}
+	return inv.events(found)
+}
+
+// pending reads the topic argument; other topics than the subscribed ones do not exist for a
+// consumer, even to look at (R9).
+func (inv *invocation) pending(name string, args []goja.Value) []Event {
+	if len(args) == 0 || !isText(args[0]) {
+		inv.abort(scriptFault("call.params", "%s takes the name of a topic first", name))
+	}
+	topic := args[0].String()
+	events, ok := inv.call.Pending[topic]
+	if !ok {
+		var subscribed []string
+		for t := range inv.call.Pending {
+			subscribed = append(subscribed, t)
+		}
+		slices.Sort(subscribed)
+		inv.abort(scriptFault("topic.notSubscribed", "%s: this consumer is not subscribed to %q; it is subscribed to %s",
+			name, clip(topic, 150), strings.Join(subscribed, ", ")))
+	}
+	return events
+}
+
+// events makes new objects for every call, so that a script may change what it got.
+func (inv *invocation) events(events []Event) goja.Value {
+	type scriptEvent struct {
+		MessageID string          `json:"messageId"`
+		ID        string          `json:"id"` // an alias (R12)
+		Topic     string          `json:"topic"`
+		Title     string          `json:"title"`
+		Payload   json.RawMessage `json:"payload"`
+	}
+	list := make([]scriptEvent, len(events))
+	for i, e := range events {
+		list[i] = scriptEvent{MessageID: e.MessageID, ID: e.MessageID, Topic: e.Topic, Title: e.Title, Payload: e.Payload}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		inv.abort(&Error{Fault: FaultInternal, Code: "internal", Message: "the pending events are not JSON: " + clip(err.Error(), 300), Cause: err})
+	}
+	v, err := inv.value(string(text))
+	inv.must(err)
+	return inv.resolved(v)
+}

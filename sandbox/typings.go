@@ -1,0 +1,8 @@
+package sandbox
+
+import _ "embed"
+
+// Typings is the TypeScript declaration file for authors of scripts.
+//
+//go:embed types.d.ts
+var Typings string

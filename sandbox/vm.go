@@ -1,0 +1,170 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
+)
+
+// maxCallDepth bounds script recursion. Unwinding nested native frames is quadratic: a larger
+// value costs seconds that cannot be interrupted.
+const maxCallDepth = 1000
+
+func init() {
+	// Must be set before the first script compiles an expression: each takes the value it finds.
+	regexp2.DefaultMatchTimeout = MaxCPU
+}
+
+// session is one use of one fresh runtime. Its runtime is touched by one goroutine only; outcome is
+// the only part that others write.
+type session struct {
+	rt      *goja.Runtime
+	script  *script
+	limits  Limits
+	outcome *outcome
+
+	parse goja.Callable // JSON.parse as it was before any script code ran
+
+	random func() *rand.Rand // from the invocation's seed
+
+	start  time.Time // real time of the start
+	origin time.Time // the script's time at start
+
+	clock *scriptClock
+
+	// rejected are promises rejected so far that nobody handles.
+	rejected []*goja.Promise
+
+	log logBuffer
+}
+
+// newSession makes a runtime without any script code in it.
+func newSession(sc *script, limits Limits, now time.Time, seed uint64, cpu func() time.Duration) (*session, error) {
+	s := &session{rt: goja.New(), script: sc, limits: limits, outcome: newOutcome(), start: time.Now()}
+	s.origin = now
+	if now.IsZero() {
+		s.origin = s.start
+	}
+	s.clock = newScriptClock(limits, cpu, s.stop)
+	s.log = logBuffer{limit: limits.Log}
+
+	s.rt.SetMaxCallStackSize(maxCallDepth)
+	// eval and Function would otherwise load the file that a sourceMappingURL comment names.
+	s.rt.SetParserOptions(parser.WithDisableSourceMaps)
+	s.rt.SetTimeSource(s.now)
+	// Made at the first use: most handlers ask for no chance.
+	s.random = sync.OnceValue(func() *rand.Rand { return rand.New(rand.NewPCG(seed, 0x70_61_77_6c)) })
+	s.rt.SetRandSource(func() float64 { return s.random().Float64() })
+	s.rt.SetPromiseRejectionTracker(s.trackRejection)
+
+	global := s.rt.GlobalObject()
+	if err := global.Delete("GoError"); err != nil {
+		return nil, err
+	}
+	parse, ok := goja.AssertFunction(global.Get("JSON").ToObject(s.rt).Get("parse"))
+	if !ok {
+		return nil, errors.New("JSON.parse is not a function")
+	}
+	s.parse = parse
+	return s, nil
+}
+
+// now is the script's time: it starts at the invocation's and advances with real time.
+func (s *session) now() time.Time { return s.origin.Add(time.Since(s.start)) }
+
+// stop ends the invocation from any goroutine.
+func (s *session) stop(e *Error) {
+	if s.outcome.end(e, nil) {
+		s.rt.Interrupt(nil)
+	}
+}
+
+// watch makes the end of ctx the end of the invocation; the result undoes it.
+func (s *session) watch(ctx context.Context, message string) (unwatch func() bool) {
+	return context.AfterFunc(ctx, func() {
+		s.stop(cancelled(ctx, message))
+	})
+}
+
+func cancelled(ctx context.Context, message string) *Error {
+	return &Error{Fault: FaultTransient, Code: "script.cancelled", Message: message, Cause: context.Cause(ctx)}
+}
+
+// abort ends the invocation from inside a native function, at once: the fault is recorded with the
+// line of the call, and the panic takes the script down past every catch and finally (R7).
+func (s *session) abort(e *Error) {
+	if !s.outcome.isOver() {
+		s.locate(e, s.frames())
+	}
+	s.stop(e)
+	// The flag stops code that unwinding itself would run, such as an iterator's return method.
+	s.rt.Interrupt(nil)
+	panic(interrupted())
+}
+
+// alive is the first line of every native function: after the end nothing of the script has any
+// effect, however it got here.
+func (s *session) alive() {
+	if s.outcome.isOver() {
+		s.rt.Interrupt(nil)
+		panic(interrupted())
+	}
+}
+
+func (s *session) trackRejection(p *goja.Promise, operation goja.PromiseRejectionOperation) {
+	if operation == goja.PromiseRejectionReject {
+		s.rejected = append(s.rejected, p)
+		return
+	}
+	for i, known := range s.rejected {
+		if known == p {
+			s.rejected = append(s.rejected[:i], s.rejected[i+1:]...)
+			return
+		}
+	}
+}
+
+// native makes a function for scripts.
+func (s *session) native(f func(goja.FunctionCall) goja.Value) goja.Value { return s.rt.ToValue(f) }
+
+// resolved is a promise that is already fulfilled.
+func (s *session) resolved(v goja.Value) goja.Value {
+	p, resolve, _ := s.rt.NewPromise()
+	s.must(resolve(v))
+	return s.rt.ToValue(p)
+}
+
+// must passes on what a nested call into the runtime ended with: an interruption or a stack
+// overflow stays uncatchable, an exception stays an exception.
+func (s *session) must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// load runs the script's top-level code and returns its default export, which may be anything.
+func (s *session) load(keep goja.Value) (goja.Value, error) {
+	if err := s.script.extras.install(s); err != nil {
+		return nil, err
+	}
+	wrapper, err := s.rt.RunProgram(s.script.program)
+	if err != nil {
+		return nil, err
+	}
+	run, ok := goja.AssertFunction(wrapper)
+	if !ok {
+		return nil, errors.New("the compiled script is not a function")
+	}
+	return run(goja.Undefined(), keep)
+}
+
+// value parses JSON text into fresh values of this runtime.
+func (s *session) value(text string) (goja.Value, error) {
+	return s.parse(goja.Undefined(), s.rt.ToValue(text))
+}

@@ -1,0 +1,253 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox/confine"
+)
+
+// The memory of a worker, as parts of PoolConfig.Memory. The watchdog looks at what the Go runtime
+// holds and is the first to see a large allocation; the operating system's limit stops what comes
+// between two looks; the engine, which sees resident memory from outside, is the last.
+const (
+	watchdogShare = 0.75
+	dataShare     = 1.25
+	// leastData is what a Go program needs to get on at all: its heap grows in large steps.
+	leastData = 160 << 20
+)
+
+// maxWorkerStack bounds one goroutine's stack. Deep recursion in native code is not counted by the
+// interpreter; beyond this it ends the process, long before it fills the memory.
+const maxWorkerStack = 32 << 20
+
+// maxFromEngine bounds a frame that an engine sends: a programming mistake, not an attack.
+const maxFromEngine = 1 << 30
+
+// RunWorker makes this process a worker of a Pool in its parent: it reads frames from in, runs the
+// scripts in them, and writes frames to out. It never gives back what it takes from the process:
+// files, sockets, other processes, the environment. It returns when in ends, which it does when the
+// parent ends; the process should then end too.
+func RunWorker(in io.Reader, out io.Writer) error {
+	reexecFailed := confine.Reexec()
+	os.Clearenv()
+	time.Local = time.UTC
+	debug.SetMaxStack(maxWorkerStack)
+
+	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]Source), jobs: make(chan job)}
+	kind, err := w.in.next(maxFromEngine)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the engine's first frame: %w", err)
+	}
+	if kind != frameHello {
+		return fmt.Errorf("the engine's first frame has kind %d", kind)
+	}
+	h := unpackHello(&w.in.unpacker)
+	if err := w.in.done(); err != nil {
+		return fmt.Errorf("read the engine's first frame: %w", err)
+	}
+	if h.version != frameVersion {
+		return fmt.Errorf("the engine speaks version %d of the protocol, this worker version %d", h.version, frameVersion)
+	}
+	w.describeLimits = h.describe
+	w.around = surroundings{closing: context.Background(), scripts: newCache(h.scripts), cpu: ownCPU()}
+	w.watchdog = newWatchdog(int64(float64(h.memory) * watchdogShare))
+
+	// What is made on first use is made now, while files can still be opened and nobody waits.
+	if _, _, problems := compile(Source{Filename: "warm.ts", Code: "export default Keep.workflow({})"}, 1<<10); hasErrors(problems) {
+		return fmt.Errorf("compile a first script: %s", problems[0].Message)
+	}
+	report := confine.Apply(confine.Config{Data: max(leastData, int64(float64(h.memory)*dataShare))})
+	if reexecFailed != nil {
+		report.Missing = append(report.Missing, reexecFailed.Error())
+	}
+	ready{version: frameVersion, report: report, race: confine.Race, baseline: w.watchdog.held()}.pack(w.pack)
+	if err := w.pack.flush(w.out); err != nil {
+		return fmt.Errorf("tell the engine that the worker is ready: %w", err)
+	}
+	go w.work()
+	return w.listen()
+}
+
+// worker is the state of a worker process. One goroutine listens, another one runs the scripts: an
+// answer or a cancellation must be heard while a script computes.
+type worker struct {
+	in   *frameReader // of the listening goroutine
+	out  io.Writer    // of the working goroutine, as all below
+	pack *packer
+
+	around         surroundings
+	describeLimits Limits
+	watchdog       *watchdog
+	sources        map[uint64]Source // of the listening goroutine
+
+	jobs chan job
+
+	mu      sync.Mutex
+	current *job
+}
+
+// job is one call to run or one script to describe.
+type job struct {
+	serial  uint64
+	source  Source
+	call    *Invocation // nil to describe
+	ctx     context.Context
+	cancel  context.CancelFunc
+	replies chan<- reply // once the script has asked for a read
+}
+
+// listen reads frames until the engine is gone.
+func (w *worker) listen() error {
+	for {
+		kind, err := w.in.next(maxFromEngine)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read from the engine: %w", err)
+		}
+		u := &w.in.unpacker
+		switch kind {
+		case frameCall:
+			serial, script, call := unpackCall(u)
+			call.Source = w.source(script)
+			w.give(job{serial: serial, source: call.Source, call: &call})
+		case frameDescribe:
+			serial, script := uint64(u.num()), unpackScriptRef(u)
+			w.give(job{serial: serial, source: w.source(script)})
+		case frameAnswer:
+			w.answer(unpackAnswer(u))
+		case frameCancel:
+			w.cancel(uint64(u.num()))
+		default:
+			return fmt.Errorf("the engine sent a frame of kind %d", kind)
+		}
+		if err := u.done(); err != nil {
+			return fmt.Errorf("read from the engine: %w", err)
+		}
+	}
+}
+
+// source finds the text of a script, and forgets those the engine will not name again.
+func (w *worker) source(ref scriptRef) Source {
+	for _, id := range ref.forget {
+		if s, ok := w.sources[id]; ok {
+			w.around.scripts.drop(s)
+			delete(w.sources, id)
+		}
+	}
+	if ref.source != nil {
+		w.sources[ref.id] = *ref.source
+	}
+	return w.sources[ref.id]
+}
+
+func (w *worker) give(j job) {
+	j.ctx, j.cancel = context.WithCancel(context.Background())
+	w.mu.Lock()
+	w.current = &j
+	w.mu.Unlock()
+	w.jobs <- j
+}
+
+// answer hands an answer to the script that asked; one of an earlier call is dropped.
+func (w *worker) answer(serial uint64, a reply) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != nil && w.current.serial == serial && w.current.replies != nil {
+		w.current.replies <- a // there is room for every read in flight
+	}
+}
+
+func (w *worker) cancel(serial uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != nil && w.current.serial == serial {
+		w.current.cancel()
+	}
+}
+
+// work runs one job after another.
+func (w *worker) work() {
+	for j := range w.jobs {
+		w.watchdog.start()
+		if j.call != nil {
+			w.invoke(j)
+		} else {
+			w.describe(j)
+		}
+		w.watchdog.stop()
+		j.cancel()
+		w.watchdog.tidy()
+	}
+}
+
+func (w *worker) invoke(j job) {
+	result, err := invoke(j.ctx, w.around, *j.call, &pipeTransport{worker: w, serial: j.serial})
+	var fault *Error
+	if err != nil && !errors.As(err, &fault) {
+		fault = &Error{Fault: FaultInternal, Code: "internal", Message: clip(err.Error(), maxMessage)}
+	}
+	w.pack.reset() // reads asked for by a script that has ended need no answer
+	packResult(w.pack, j.serial, &result, fault)
+	w.send()
+}
+
+func (w *worker) describe(j job) {
+	definition, problems, err := describe(j.ctx, w.around, w.describeLimits, j.source)
+	var answer described
+	if err != nil {
+		var fault *Error
+		if !errors.As(err, &fault) {
+			fault = &Error{Fault: FaultInternal, Code: "internal", Message: clip(err.Error(), maxMessage)}
+		}
+		answer.fault = fault
+	} else if answer.text, err = json.Marshal(describedText{definition, problems}); err != nil {
+		answer.fault = &Error{Fault: FaultInternal, Code: "internal", Message: "write the definition as JSON: " + err.Error()}
+	}
+	w.pack.reset()
+	answer.pack(w.pack, j.serial)
+	w.send()
+}
+
+// send sends what is packed. Without an engine there is nothing left to do in this process.
+func (w *worker) send() {
+	if err := w.pack.flush(w.out); err != nil {
+		fmt.Fprintln(os.Stderr, "pawl worker: answer the engine:", err)
+		os.Exit(exitNoEngine)
+	}
+}
+
+// pipeTransport takes the reads of one call to the engine's process. They are sent when the script
+// waits for the first of them, all at once.
+type pipeTransport struct {
+	worker *worker
+	serial uint64
+}
+
+func (t *pipeTransport) start(_ context.Context, id int, op Operation, params json.RawMessage, replies chan<- reply) {
+	w := t.worker
+	w.mu.Lock()
+	w.current.replies = replies
+	w.mu.Unlock()
+	readRequest{serial: t.serial, id: id, connector: op.Connector, operation: op.Operation, params: params}.pack(w.pack)
+}
+
+func (t *pipeTransport) waiting(answers int) {
+	start := t.worker.pack.begin(frameWaiting)
+	t.worker.pack.num(int64(t.serial))
+	t.worker.pack.num(int64(answers))
+	t.worker.pack.end(start)
+	t.worker.send()
+}
