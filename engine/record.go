@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -110,10 +111,8 @@ func (w *worker) recall(cmd decide.Command) (projections.State, decide.Known, er
 		for _, k := range keys {
 			known[k] = true
 		}
-		if len(rows) > 0 {
-			s = s.Hydrate(rows...)
-			w.mayEvict(keys)
-		}
+		s = s.Hydrate(rows...)
+		w.mayEvict(rows)
 	}
 }
 
@@ -201,6 +200,7 @@ func (w *worker) apply(r eventlog.Record) error {
 	for _, k := range next.Touched {
 		w.dirty[k] = struct{}{}
 	}
+	w.evictable = append(w.evictable, next.Parked...)
 	w.current.Store(&next) // with the keys: a flush must not take them with the older state
 	w.mu.Unlock()
 	w.part.applied(w, r)
@@ -232,20 +232,21 @@ func (w *worker) replayRecord(r eventlog.Record) error {
 		return nil
 	}
 	s := *w.state()
-	for range 4 { // an event, its inputs; no chain is longer
-		need := projections.Needs(&s, r.Facts)
+	asked := map[projections.Key]bool{}
+	for {
+		need := slices.DeleteFunc(projections.Needs(&s, r.Facts), func(k projections.Key) bool { return asked[k] })
 		if len(need) == 0 {
 			break
+		}
+		for _, k := range need {
+			asked[k] = true
 		}
 		rows, err := w.engine.cfg.Store.Get(w.name, need)
 		if err != nil {
 			return fmt.Errorf("read history of %s: %w", w.name, err)
 		}
-		if len(rows) == 0 {
-			break
-		}
 		s = s.Hydrate(rows...)
-		w.mayEvict(need)
+		w.mayEvict(rows)
 	}
 	w.current.Store(&s)
 	return w.apply(r)
@@ -276,11 +277,15 @@ func (w *worker) evict() {
 	w.evictable = nil
 }
 
-// mayEvict notes entities that the store holds.
-func (w *worker) mayEvict(keys []projections.Key) {
+// mayEvict notes entities that came from the store.
+func (w *worker) mayEvict(rows []any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.evictable = append(w.evictable, keys...)
+	for _, row := range rows {
+		if k, ok := projections.KeyOf(row); ok {
+			w.evictable = append(w.evictable, k)
+		}
+	}
 }
 
 func (w *worker) env(s *projections.State, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) decide.Env {

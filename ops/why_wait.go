@@ -69,10 +69,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 
 func (w *Why) explainIdle(s *projections.State) {
 	pending := 0
-	for _, e := range s.Events() {
-		if e.Status == eventlog.EventPending {
-			pending++
-		}
+	for _, waiting := range s.Waiting {
+		pending += waiting.Events
 	}
 	goesOn := "It goes on by itself when an event arrives"
 	if len(s.Definition().Producers) > 0 {

@@ -45,6 +45,14 @@ type (
 		// Current is the run that is active or awaits an approval.
 		Current eventlog.RunID     `msgpack:"current,omitempty"`
 		Session eventlog.SessionID `msgpack:"session,omitempty"`
+		// Waiting counts the pending events of each topic that has any, by topic. Those of a topic
+		// that no consumer subscribes to need not be in memory.
+		Waiting []Waiting `msgpack:"waiting,omitempty"`
+	}
+	// Waiting is how many events of a topic are pending.
+	Waiting struct {
+		Topic  eventlog.Topic `msgpack:"topic"`
+		Events int            `msgpack:"events"`
 	}
 	// Block is a system hold.
 	Block struct {

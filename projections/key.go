@@ -19,6 +19,8 @@ const (
 	KindInput    EntityKind = 'i'
 	KindSession  EntityKind = 's'
 	KindScript   EntityKind = 'v'
+	// KindPending is no entity: its key names all pending events of a topic.
+	KindPending EntityKind = 'p'
 )
 
 // Key names one entity of a workflow.
@@ -52,6 +54,32 @@ func WorkflowKey() Key { return Key{Kind: KindWorkflow} }
 // ids because control characters are refused.
 func EventKey(topic eventlog.Topic, id eventlog.MessageID) Key {
 	return Key{KindEvent, string(topic) + "\x00" + string(id)}
+}
+
+// PendingKey names all pending events of the topic.
+func PendingKey(topic eventlog.Topic) Key { return Key{KindPending, string(topic)} }
+
+// KeyOf names an entity; false for what is none.
+func KeyOf(entity any) (Key, bool) {
+	switch e := entity.(type) {
+	case *Workflow:
+		return WorkflowKey(), true
+	case *Handler:
+		return HandlerKey(e.Name), true
+	case *Run:
+		return RunKey(e.ID), true
+	case *Mutation:
+		return MutationKey(e.ID), true
+	case *TopicEvent:
+		return EventKey(e.Topic, e.MessageID), true
+	case *Input:
+		return InputKey(e.ID), true
+	case *Session:
+		return SessionKey(e.ID), true
+	case *Script:
+		return ScriptKey(e.Version), true
+	}
+	return Key{}, false
 }
 
 // Event splits the key of a topic event.

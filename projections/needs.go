@@ -6,14 +6,13 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Needs lists the entities that applying the facts will read and that are not in memory. Once
-// they are hydrated it may name more (an event's inputs); call it until it names none that the
-// store holds.
+// Needs lists what applying the facts will read and is not in memory. Once that is hydrated it may
+// name more (an event's inputs); call it until it names nothing that has not been asked for.
 func Needs(s *State, facts []eventlog.Fact) []Key {
 	var need []Key
 	registered := map[eventlog.InputID]bool{}
 	want := func(k Key) {
-		if s.Entity(k) == nil && !slices.Contains(need, k) {
+		if !s.Has(k) && !slices.Contains(need, k) {
 			need = append(need, k)
 		}
 	}
@@ -49,6 +48,13 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 	}
 	for _, f := range facts {
 		switch f := f.(type) {
+		case *eventlog.WorkflowDeployed:
+			// From now on the pending events of what it subscribes to are live.
+			for _, c := range f.Definition.Consumers {
+				for _, topic := range c.Subscribe {
+					want(PendingKey(topic))
+				}
+			}
 		case *eventlog.InputRegistered:
 			registered[f.Input] = true
 		case *eventlog.EventPublished:
@@ -112,6 +118,9 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 				opened[f.Mutation] = true
 			}
 			run(f.Run)
+			for _, e := range s.Held(s.Run(f.Run)) {
+				inputs(e.CausedBy)
+			}
 		case *eventlog.MutationApproved:
 			mutation(f.Mutation)
 		case *eventlog.MutationApplied:

@@ -7,7 +7,8 @@ import (
 )
 
 // Live reports whether the entity belongs to work that is not finished, and so must stay in
-// memory.
+// memory. Pending events wait elsewhere while nobody subscribes to their topic: the deploy of a
+// subscriber brings them back. Inputs are only looked up.
 func (s *State) Live(k Key) bool {
 	switch k.Kind {
 	case KindWorkflow, KindHandler:
@@ -23,10 +24,7 @@ func (s *State) Live(k Key) bool {
 		return !m.Status.Final() || s.chained(s.CurrentRun(), m.ID) || s.chained(s.RetryRun(), m.ID)
 	case KindEvent:
 		e, ok := s.events.get(k.ID)
-		return ok && (e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved)
-	case KindInput:
-		i := s.Input(eventlog.InputID(k.ID))
-		return i != nil && i.Open > 0
+		return ok && (e.Status == eventlog.EventStatusReserved || e.Status == eventlog.EventPending && s.Subscribed(e.Topic))
 	case KindSession:
 		return eventlog.SessionID(k.ID) == s.Session
 	case KindScript:
@@ -69,11 +67,33 @@ func (s *State) touchMoved(old *State) {
 	if old.Version != s.Version {
 		touch(ScriptKey(old.Version))
 		touch(ScriptKey(s.Version))
+		s.park(old)
 	}
 	if old.Session != s.Session {
 		touch(SessionKey(old.Session))
 		touch(SessionKey(s.Session))
 	}
+}
+
+// park lists the pending events of topics that have lost their consumer. They are not touched:
+// what is in the store of them stays as it is.
+func (s *State) park(old *State) {
+	for _, c := range old.Definition().Consumers {
+		for _, topic := range c.Subscribe {
+			if s.Subscribed(topic) {
+				continue
+			}
+			for e := range s.Pending(topic) {
+				s.Parked = append(s.Parked, EventKey(e.Topic, e.MessageID))
+			}
+		}
+	}
+}
+
+// Subscribed reports whether a consumer of the current version subscribes to the topic.
+func (s *State) Subscribed(topic eventlog.Topic) bool {
+	_, ok := s.Definition().Subscriber(topic)
+	return ok
 }
 
 func (s *State) chained(run *Run, id eventlog.MutationID) bool {
@@ -94,17 +114,26 @@ func (s State) Evict(keys []Key) State {
 		case KindMutation:
 			s.mutations.drop(eventlog.MutationID(k.ID))
 		case KindEvent:
-			s.events.drop(k.ID)
+			s.dropEvent(k.ID)
 		case KindInput:
 			s.inputs.drop(eventlog.InputID(k.ID))
 		case KindSession:
 			s.sessions.drop(eventlog.SessionID(k.ID))
 		case KindScript:
 			s.scripts.drop(eventlog.Version(k.ID))
-		case KindWorkflow, KindHandler:
+		case KindWorkflow, KindHandler, KindPending:
 		}
 	}
 	return s
+}
+
+// Has reports whether all that the key names is in memory. Of a topic with a subscriber all
+// pending events are.
+func (s *State) Has(k Key) bool {
+	if k.Kind == KindPending {
+		return s.Subscribed(eventlog.Topic(k.ID))
+	}
+	return s.Entity(k) != nil
 }
 
 // Entity returns a pointer to the entity, or nil when it is not in memory. The workflow itself

@@ -3,6 +3,7 @@ package projections
 import (
 	"encoding/binary"
 	"iter"
+	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -11,8 +12,13 @@ import (
 // the value is cheap and safe; see the package comment.
 type State struct {
 	Workflow
-	// Touched lists the entities that the last Apply changed.
+	// Touched lists the entities that the last Apply changed, and those that became live or
+	// finished with it; but not pending events whose topic has won or lost its consumer: the
+	// latter are in Parked.
 	Touched []Key
+	Parked  []Key
+	// touched is the set of what is in Touched, once that is long.
+	touched map[Key]struct{}
 
 	handlers  table[eventlog.Handler, *Handler]
 	runs      table[eventlog.RunID, *Run]
@@ -89,7 +95,8 @@ func (s *State) Sessions() iter.Seq2[eventlog.SessionID, *Session] { return s.se
 // Scripts yields the script versions in memory.
 func (s *State) Scripts() iter.Seq2[eventlog.Version, *Script] { return s.scripts.all() }
 
-// Pending yields the topic's pending events, oldest first, also those that J2 still hides.
+// Pending yields the topic's pending events, oldest first, also those that J2 still hides; of a
+// topic without a subscriber only those in memory.
 func (s *State) Pending(topic eventlog.Topic) iter.Seq[*TopicEvent] {
 	return func(yield func(*TopicEvent) bool) {
 		prefix := string(topic) + "\x00"
@@ -151,7 +158,7 @@ func (s *State) Scheduled(after eventlog.Instant) iter.Seq[*TopicEvent] {
 
 // fork makes the copy safe to write to without touching the origin.
 func (s *State) fork() {
-	s.Touched = nil
+	s.Touched, s.Parked, s.touched = nil, nil, nil
 	s.handlers.fork()
 	s.runs.fork()
 	s.events.fork()
@@ -164,12 +171,23 @@ func (s *State) fork() {
 }
 
 func (s *State) touch(k Key) {
-	for _, t := range s.Touched {
-		if t == k {
-			return
+	const few = 32
+	if len(s.Touched) < few {
+		if !slices.Contains(s.Touched, k) {
+			s.Touched = append(s.Touched, k)
+		}
+		return
+	}
+	if s.touched == nil {
+		s.touched = make(map[Key]struct{}, 2*few)
+		for _, t := range s.Touched {
+			s.touched[t] = struct{}{}
 		}
 	}
-	s.Touched = append(s.Touched, k)
+	if _, ok := s.touched[k]; !ok {
+		s.touched[k] = struct{}{}
+		s.Touched = append(s.Touched, k)
+	}
 }
 
 func (s *State) putHandler(h *Handler) { s.touch(HandlerKey(h.Name)); s.handlers.put(h.Name, h) }
@@ -197,5 +215,18 @@ func (s *State) putEvent(e *TopicEvent) {
 		s.pending.put(pendingKey(e), key.ID)
 	} else {
 		s.pending.drop(pendingKey(e))
+	}
+}
+
+// dropEvent takes the event out of memory and of the indexes.
+func (s *State) dropEvent(key string) {
+	e, ok := s.events.get(key)
+	if !ok {
+		return
+	}
+	s.events.drop(key)
+	s.pending.drop(pendingKey(e))
+	if e.ScheduledAt != 0 {
+		s.scheduled.drop(scheduledKey(e))
 	}
 }

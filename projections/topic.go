@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -15,7 +16,34 @@ func (f *folding) changeEvent(topic eventlog.Topic, id eventlog.MessageID, chang
 	e := *old
 	change(&e)
 	f.putEvent(&e)
+	f.wait(topic, pending(&e)-pending(old))
 	return f.recount(old, &e)
+}
+
+func pending(e *TopicEvent) int {
+	if e.Status == eventlog.EventPending {
+		return 1
+	}
+	return 0
+}
+
+// wait keeps the number of the topic's pending events.
+func (f *folding) wait(topic eventlog.Topic, more int) {
+	if more == 0 {
+		return
+	}
+	waiting := slices.Clone(f.Waiting)
+	at, found := slices.BinarySearchFunc(waiting, topic, func(w Waiting, t eventlog.Topic) int { return cmp.Compare(w.Topic, t) })
+	if !found {
+		waiting = slices.Insert(waiting, at, Waiting{Topic: topic})
+	}
+	if waiting[at].Events += more; waiting[at].Events == 0 {
+		waiting = slices.Delete(waiting, at, at+1)
+	}
+	if len(waiting) == 0 {
+		waiting = nil // as the store reads it back
+	}
+	f.Waiting = waiting
 }
 
 // recount keeps the inputs' counters in step with their events (Causes).
@@ -71,6 +99,7 @@ func (f *folding) eventPublished(e *eventlog.EventPublished) error {
 		CreatedBy: e.CreatedBy, CausedBy: e.CausedBy, CreatedAt: f.at(), Created: f.ordinal(),
 	}
 	f.putEvent(event)
+	f.wait(e.Topic, 1)
 	return f.recount(nil, event)
 }
 

@@ -21,7 +21,7 @@ func Names(s *projections.State, known Known, cmd Command) []projections.Key {
 	var keys []projections.Key
 	seen := map[projections.Key]bool{}
 	want := func(k projections.Key) {
-		if !seen[k] && !known[k] && s.Entity(k) == nil {
+		if !seen[k] && !known[k] && !s.Has(k) {
 			seen[k] = true
 			keys = append(keys, k)
 		}
@@ -36,6 +36,12 @@ func Names(s *projections.State, known Known, cmd Command) []projections.Key {
 		}
 	}
 	cmd.names(s, want)
+	// Whatever becomes of a run that holds events also counts for the inputs they came from.
+	for _, run := range []*projections.Run{s.CurrentRun(), s.RetryRun()} {
+		for _, e := range s.Held(run) {
+			want(projections.EventKey(e.Topic, e.MessageID))
+		}
+	}
 	return keys
 }
 
@@ -160,10 +166,18 @@ type Settlement struct {
 func (i Input) ID() eventlog.InputID { return eventlog.NewInputID(i.Source, i.Type, i.ExternalID) }
 
 func (Tick) names(*projections.State, func(projections.Key))          {}
-func (Deploy) names(*projections.State, func(projections.Key))        {}
 func (Recover) names(*projections.State, func(projections.Key))       {}
 func (RepairRefused) names(*projections.State, func(projections.Key)) {}
 func (FailRun) names(*projections.State, func(projections.Key))       {}
+
+// names of a deploy are the events that waited for a subscriber.
+func (c Deploy) names(_ *projections.State, want func(projections.Key)) {
+	for _, consumer := range c.Definition.Consumers {
+		for _, topic := range consumer.Subscribe {
+			want(projections.PendingKey(topic))
+		}
+	}
+}
 
 func (c Push) names(_ *projections.State, want func(projections.Key)) {
 	for _, item := range c.Items {

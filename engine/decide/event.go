@@ -84,7 +84,28 @@ func (c ChangeEvents) names(_ *projections.State, want func(projections.Key)) {
 	}
 }
 
-func (CancelTopic) names(*projections.State, func(projections.Key)) {}
+func (c CancelTopic) names(s *projections.State, want func(projections.Key)) {
+	want(projections.PendingKey(c.Topic))
+	for _, ref := range c.oldest(s) {
+		want(projections.EventKey(ref.Topic, ref.MessageID))
+	}
+}
+
+// oldest are the events that it cancels.
+func (c CancelTopic) oldest(s *projections.State) []eventlog.EventRef {
+	limit := c.Limit
+	if limit <= 0 {
+		limit = DefaultCancelLimit
+	}
+	var refs []eventlog.EventRef
+	for e := range s.Pending(c.Topic) {
+		if len(refs) == limit {
+			break
+		}
+		refs = append(refs, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+	}
+	return refs
+}
 
 func (c SkipEvent) decide(d *decision) error {
 	return d.change(ActionSkip, eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}, c.Reason)
@@ -135,17 +156,7 @@ func (c CancelTopic) decide(d *decision) error {
 	if s.Archived {
 		return archived(s)
 	}
-	limit := c.Limit
-	if limit <= 0 {
-		limit = DefaultCancelLimit
-	}
-	var refs []eventlog.EventRef
-	for e := range s.Pending(c.Topic) {
-		if len(refs) == limit {
-			break
-		}
-		refs = append(refs, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
-	}
+	refs := c.oldest(s)
 	if len(refs) == 0 && !s.Definition().HasTopic(c.Topic) {
 		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint("its topics: %s", joinTopics(s.Definition().Topics))
 	}

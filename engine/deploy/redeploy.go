@@ -32,10 +32,8 @@ func PreviousOf(s *projections.State) *Previous {
 		Name: s.Name, Version: s.Version, Definition: *s.Definition(), State: s,
 		Pending: make(map[eventlog.Topic]int),
 	}
-	for _, e := range s.Events() {
-		if e.Status == eventlog.EventPending {
-			p.Pending[e.Topic]++
-		}
+	for _, w := range s.Waiting {
+		p.Pending[w.Topic] = w.Events
 	}
 	for name, h := range s.Handlers() {
 		if h.State != nil {

@@ -144,10 +144,10 @@ func (h *History) start(retry *projections.Run) {
 		h.Add(r)
 		h.Add(&eventlog.RunAdvanced{Run: r.Run, Phase: eventlog.PhaseExecuting})
 		return
-	case h.chance(50):
-		r.Handler = Work
-	default:
+	case h.chance(50) && h.State.Subscribed(Out):
 		r.Handler = Sink
+	default:
+		r.Handler = Work
 	}
 	r.HandlerType, r.Phase = eventlog.ConsumerHandler, eventlog.PhasePreparing
 	h.Add(r)

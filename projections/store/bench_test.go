@@ -13,14 +13,15 @@ import (
 
 // pipeline is one workflow that consumes what it publishes, flushed like an engine does.
 type pipeline struct {
-	t       testing.TB
-	s       *Store
-	log     *foldtest.Log
-	h       *foldtest.History
-	touched map[projections.Key]bool
-	n       int
-	last    eventlog.Record
-	payload []byte
+	t        testing.TB
+	s        *Store
+	log      *foldtest.Log
+	h        *foldtest.History
+	touched  map[projections.Key]bool
+	borrowed []projections.Key
+	n        int
+	last     eventlog.Record
+	payload  []byte
 }
 
 func newPipeline(t testing.TB, s *Store) *pipeline {
@@ -47,6 +48,15 @@ func (p *pipeline) take(rec eventlog.Record, err error) {
 
 func (p *pipeline) add(facts ...eventlog.Fact) {
 	p.t.Helper()
+	rows, err := p.s.Get("w", projections.Needs(&p.h.State, facts)) // inputs of events that wait in memory
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.h.State = p.h.State.Hydrate(rows...)
+	for _, row := range rows {
+		k, _ := projections.KeyOf(row)
+		p.borrowed = append(p.borrowed, k)
+	}
 	p.take(p.h.Append(func() {
 		for _, f := range facts {
 			p.h.Add(f)
@@ -104,7 +114,8 @@ func (p *pipeline) batch() Batch {
 		Checkpoint: Checkpoint{Seq: p.last.Position.Seq, Transition: p.last.ID, Hash: p.last.Hash, Identity: "log"},
 		Changes:    []Change{{State: p.h.State, Touched: keys}},
 	}
-	p.h.State = p.h.State.Evict(keys)
+	p.h.State = p.h.State.Evict(append(keys, p.borrowed...))
+	p.borrowed = nil
 	return b
 }
 

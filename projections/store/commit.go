@@ -197,11 +197,20 @@ func (w *writer) entity(name eventlog.WorkflowName, k projections.Key, entity an
 			w.set(ownerKey(k.ID), []byte(name))
 		}
 	}
-	switch mark := placeKey(spaceLive, name, k.Kind, created); {
-	case live:
-		w.set(mark, nil)
+	event, ok := entity.(*projections.TopicEvent)
+	pending := ok && event.Status == eventlog.EventPending
+	w.mark(placeKey(spaceLive, name, k.Kind, created), live && !pending, fresh)
+	if ok {
+		w.mark(appendOrdinal(openPrefix(name, event.Topic), created), pending, fresh)
+	}
+}
+
+func (w *writer) mark(key []byte, set, fresh bool) {
+	switch {
+	case set:
+		w.set(key, nil)
 	case !fresh:
-		w.remove(mark)
+		w.remove(key)
 	}
 }
 

@@ -20,7 +20,8 @@ const (
 	// are scans and compactions cheap.
 	spaceRow   = 'R' // R name NUL kind seq n → entity
 	spaceID    = 'I' // I name NUL kind id → seq n
-	spaceLive  = 'L' // L name NUL kind seq n → empty: rows that belong in memory
+	spaceLive  = 'L' // L name NUL kind seq n → empty: rows that belong in memory, but pending events
+	spaceOpen  = 'O' // O name NUL topic NUL seq n → empty: pending events, in memory while somebody subscribes
 	spaceAll   = 'A' // A kind partition seq n → time name: order across workflows
 	spaceOwner = 'M' // M mutation → name: mutations are addressed without their workflow
 )
@@ -57,6 +58,11 @@ func handlerKey(w eventlog.WorkflowName, id string) []byte {
 
 func placeKey(space byte, w eventlog.WorkflowName, kind projections.EntityKind, o projections.Ordinal) []byte {
 	return appendOrdinal(kindPrefix(space, w, kind), o)
+}
+
+// openPrefix starts the marks of the topic's pending events.
+func openPrefix(w eventlog.WorkflowName, topic eventlog.Topic) []byte {
+	return append(append(workflowPrefix(spaceOpen, w), topic...), 0)
 }
 
 func idKey(w eventlog.WorkflowName, k projections.Key) []byte {

@@ -64,7 +64,8 @@ func (s *Store) Load(w eventlog.WorkflowName) (projections.State, error) {
 	return state, nil
 }
 
-// Get returns pointers to those of the entities that the store has, in the order of keys.
+// Get returns pointers to those of the entities that the store has, in the order of keys. The key
+// of a topic's pending events stands for all of them, oldest first.
 func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -101,7 +102,8 @@ func (v *Snapshot) Close() {
 	v.done()
 }
 
-// Get returns pointers to those of the entities that the store has, in the order of keys.
+// Get returns pointers to those of the entities that the store has, in the order of keys. The key
+// of a topic's pending events stands for all of them, oldest first.
 func (v *Snapshot) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
 	rows, err := v.get(w, keys)
 	if err != nil {
@@ -129,6 +131,13 @@ func (v *Snapshot) get(w eventlog.WorkflowName, keys []projections.Key) (entitie
 	for _, k := range keys {
 		var row []byte
 		switch k.Kind {
+		case projections.KindPending:
+			pending, err := v.pending(w, eventlog.Topic(k.ID))
+			if err != nil {
+				return nil, err
+			}
+			entities = append(entities, pending...)
+			continue
 		case projections.KindWorkflow:
 			row = coreKey(w)
 		case projections.KindHandler:
@@ -198,33 +207,62 @@ func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err e
 	if err != nil {
 		return projections.State{}, err
 	}
-	rows, err := v.at.NewIter(&pebble.IterOptions{LowerBound: workflowPrefix(spaceRow, w), UpperBound: after(workflowPrefix(spaceRow, w))})
+	// The marks are in the order of the rows, so the rows are read in one direction.
+	prefix := workflowPrefix(spaceLive, w)
+	err = v.marked(w, prefix, func(mark []byte) (projections.EntityKind, []byte) {
+		return projections.EntityKind(mark[len(prefix)]), mark[len(prefix)+1:]
+	}, func(entity any) { entities = append(entities, entity) })
 	if err != nil {
 		return projections.State{}, err
 	}
+	state = projections.State{}.Hydrate(entities...)
+	for _, c := range state.Definition().Consumers {
+		for _, topic := range c.Subscribe {
+			pending, err := v.pending(w, topic)
+			if err != nil {
+				return projections.State{}, err
+			}
+			state = state.Hydrate(pending...)
+		}
+	}
+	return state, nil
+}
+
+// pending returns the topic's pending events.
+func (v *Snapshot) pending(w eventlog.WorkflowName, topic eventlog.Topic) ([]any, error) {
+	var events []any
+	prefix := openPrefix(w, topic)
+	err := v.marked(w, prefix, func(mark []byte) (projections.EntityKind, []byte) {
+		return projections.KindEvent, mark[len(prefix):]
+	}, func(entity any) { events = append(events, entity) })
+	return events, err
+}
+
+// marked reads the rows that the marks with the prefix stand for: split says of a mark the row's
+// kind and place.
+func (v *Snapshot) marked(w eventlog.WorkflowName, prefix []byte, split func(mark []byte) (projections.EntityKind, []byte), add func(entity any)) (err error) {
+	rows, err := v.at.NewIter(&pebble.IterOptions{LowerBound: workflowPrefix(spaceRow, w), UpperBound: after(workflowPrefix(spaceRow, w))})
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	// The marks are in the order of the rows, so the rows are read in one direction.
-	prefix := workflowPrefix(spaceLive, w)
-	err = v.store.scan(v.at, prefix, func(mark, _ []byte) error {
-		key := append(workflowPrefix(spaceRow, w), mark[len(prefix):]...)
+	return v.store.scan(v.at, prefix, func(mark, _ []byte) error {
+		kind, place := split(mark)
+		key := append(kindPrefix(spaceRow, w, kind), place...)
 		v.store.keysRead.Add(1)
 		if !rows.SeekGE(key) || !slices.Equal(rows.Key(), key) {
 			if err := rows.Error(); err != nil {
 				return err
 			}
-			return fmt.Errorf("%w: workflow %s has a live mark without a row", ErrDamaged, w)
+			return fmt.Errorf("%w: workflow %s has a mark without a row", ErrDamaged, w)
 		}
-		entity := projections.NewEntity(projections.EntityKind(mark[len(prefix)]))
+		entity := projections.NewEntity(kind)
 		if entity == nil {
-			return fmt.Errorf("%w: workflow %s has a live mark of unknown kind", ErrDamaged, w)
+			return fmt.Errorf("%w: workflow %s has a mark of unknown kind", ErrDamaged, w)
 		}
-		entities = append(entities, entity)
+		add(entity)
 		return decode(rows.Value(), entity)
 	})
-	if err != nil {
-		return projections.State{}, err
-	}
-	return projections.State{}.Hydrate(entities...), nil
 }
 
 // get reads one row into v and reports whether it is there.
