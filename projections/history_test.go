@@ -145,7 +145,7 @@ func (r *resident) same(full *projections.State) {
 // transition.
 func TestSnapshotAndTailEqualFullFold(t *testing.T) {
 	t.Parallel()
-	seen := map[eventlog.FactType]int{}
+	seen, parked := map[eventlog.FactType]int{}, 0
 	for seed := range uint64(12) {
 		log := foldtest.NewLog(seed)
 		h := foldtest.NewHistory(log, "w")
@@ -162,6 +162,7 @@ func TestSnapshotAndTailEqualFullFold(t *testing.T) {
 				seen[f.FactType()]++
 			}
 			r.apply(rec)
+			parked += len(h.State.Parked)
 			for _, k := range h.State.Keys() {
 				if before.Live(k) != h.State.Live(k) && !slices.Contains(h.State.Touched, k) && !moved(&before, &h.State, k) {
 					t.Fatalf("seed %d: revision %d: %c %q changed its residence and was not touched", seed, rec.Revision, k.Kind, k.ID)
@@ -194,6 +195,9 @@ func TestSnapshotAndTailEqualFullFold(t *testing.T) {
 			}
 			r.same(&h.State)
 		}
+	}
+	if parked == 0 {
+		t.Error("no history had a pending event that lost its subscriber")
 	}
 	// The generator must reach every fact that changes more than a flag, or the test says little.
 	for _, ft := range eventlog.FactTypes() {
