@@ -196,15 +196,21 @@ func (c *conversation) excess(now time.Time) *Error {
 	}
 	// The worker's processor time, so that a script is not blamed for a machine that was busy.
 	wall := c.spent + now.Sub(c.since)
-	late := wall - killAfter
 	cpu, ok := cpuOf(c.w.cmd.Process.Pid)
 	if !ok {
-		return c.limits.exceeded(late, late)
+		return c.limits.overdue(wall, wall)
 	}
 	if !c.cpuKnown {
 		c.cpuKnown, c.cpuBegan = true, cpu-min(cpu, wall)
 	}
-	return c.limits.exceeded(late, cpu-c.cpuBegan)
+	return c.limits.overdue(wall, cpu-c.cpuBegan)
+}
+
+// overdue is the fault of a script that its own worker should have ended a while ago. Both times have
+// to be over by that while: on a busy machine a script's processor time runs out long after the same
+// time has passed, and a worker killed at that moment could not say on which line its script was.
+func (l Limits) overdue(wall, cpu time.Duration) *Error {
+	return l.exceeded(wall-killAfter, cpu-killAfter)
 }
 
 // cancel asks the worker to stop, and sees to it that it does.

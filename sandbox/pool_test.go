@@ -222,6 +222,55 @@ func TestCancelledInNativeCode(t *testing.T) {
 	}
 }
 
+// TestBusyMachine: scripts that compute too long while others take the processors are ended by their
+// own workers, which know the line and live on.
+func TestBusyMachine(t *testing.T) {
+	t.Parallel()
+	many := 4 * runtime.NumCPU()
+	p := newPool(t, PoolConfig{Size: many})
+	var calls sync.WaitGroup
+	for i := range many {
+		calls.Go(func() {
+			call := invocationOf(Prepare, "\nfor (;;) { Math.abs(1) }")
+			call.Workflow, call.Limits.CPU = fmt.Sprint("w", i), 300*time.Millisecond
+			_, err := p.Invoke(t.Context(), call, world)
+			var e *Error
+			if !errors.As(err, &e) || e.Code != "limit.cpu" || e.Line != 2 {
+				t.Errorf("ended with %+v", err)
+			}
+		})
+	}
+	calls.Wait()
+	if r := p.Report(); r.Restarts != 0 {
+		t.Errorf("%d workers were killed: %v", r.Restarts, r.Deaths)
+	}
+}
+
+// TestOverdue: a worker is given its while in both times, and a native function not much more.
+func TestOverdue(t *testing.T) {
+	t.Parallel()
+	l := Limits{CPU: 2 * time.Second, Wall: 30 * time.Second}
+	for _, c := range []struct {
+		wall, cpu time.Duration
+		code      string
+	}{
+		{2 * time.Second, 2 * time.Second, ""},
+		{5 * time.Second, 2 * time.Second, ""},
+		{2249 * time.Millisecond, 3 * time.Second, ""}, // with two threads
+		{2250 * time.Millisecond, 2250 * time.Millisecond, "limit.cpu"},
+		{30 * time.Second, time.Second, ""},
+		{30250 * time.Millisecond, time.Second, "limit.wall"},
+	} {
+		code := ""
+		if e := l.overdue(c.wall, c.cpu); e != nil {
+			code = e.Code
+		}
+		if code != c.code {
+			t.Errorf("after %s, %s of them computing: %q, want %q", c.wall, c.cpu, code, c.code)
+		}
+	}
+}
+
 // TestSourcesComeAndGo: a worker keeps so many scripts and no more, and none is taken for another.
 func TestSourcesComeAndGo(t *testing.T) {
 	t.Parallel()

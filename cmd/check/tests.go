@@ -26,13 +26,19 @@ type testEvent struct {
 type results struct {
 	passed, failed int
 	skipped        []string // package, test and reason
-	failures       []string // name and output of failed tests, packages and builds
+	failures       []failure
 	output         map[string]*strings.Builder
 	// failedTests counts failures per package: a package that fails without one has something to
 	// say itself.
 	failedTests map[string]int
 	stray       []string // lines that are no events
 }
+
+// failure is a failed test, package or build and what it said.
+type failure struct{ name, output string }
+
+// mostLines is how much of what a failed test said is printed: its end, which tells what was seen last.
+const mostLines = 80
 
 // tests runs the tests and prints the step, what failed, what was skipped, and the count.
 func (r *report) tests(ctx context.Context, root string, short bool, packages []string) {
@@ -59,6 +65,10 @@ func (r *report) tests(ctx context.Context, root string, short bool, packages []
 		if runErr != nil {
 			fmt.Fprintf(r.out, "go %s: %v\n", strings.Join(append(args, packages...), " "), runErr)
 		}
+	}
+	// Once more at the end: of a long output often only the end is kept.
+	for _, f := range results.failures {
+		fmt.Fprintln(r.out, "FAIL ", f.name)
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", results.passed, results.failed, len(results.skipped))
 }
@@ -127,9 +137,26 @@ func (r *results) of(name string) *strings.Builder {
 }
 
 func (r *results) fail(name string) {
-	r.failures = append(r.failures, name+"\n"+strings.TrimRight(r.of(name).String(), "\n"))
+	r.failures = append(r.failures, failure{name, lastLines(r.of(name).String(), mostLines)})
 	delete(r.output, name)
 }
+
+// crashed says that a text holds a data race or a panic: its beginning matters as much as its end.
+func crashed(text string) bool {
+	return strings.Contains(text, "DATA RACE") || strings.Contains(text, "panic:")
+}
+
+// lastLines is the end of a text, with a line that says how much was left out before it.
+func lastLines(text string, most int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if left := len(lines) - most; left > 0 && !crashed(text) {
+		lines = append([]string{fmt.Sprintf("… %d lines before", left)}, lines[left:]...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// indented is text under the heading of a step.
+func indented(text string) string { return "      " + strings.ReplaceAll(text, "\n", "\n      ") }
 
 // reason is what a skipped test said: its output without the lines of the framework.
 func reason(output string) string {
@@ -148,14 +175,14 @@ func reason(output string) string {
 }
 
 func (r *results) print(out io.Writer) {
-	for _, failure := range r.failures {
-		fmt.Fprintln(out, "     ", strings.ReplaceAll(failure, "\n", "\n      "))
+	for _, f := range r.failures {
+		fmt.Fprintln(out, indented(f.name+"\n"+f.output))
 	}
 	if len(r.failures) > 0 {
 		// A data race or a panic may be reported between tests, under no failed test's name.
 		for _, name := range slices.Sorted(maps.Keys(r.output)) {
-			if text := r.output[name].String(); strings.Contains(text, "DATA RACE") || strings.Contains(text, "panic:") {
-				fmt.Fprintln(out, "     ", strings.ReplaceAll(name+"\n"+strings.TrimRight(text, "\n"), "\n", "\n      "))
+			if text := r.output[name].String(); crashed(text) {
+				fmt.Fprintln(out, indented(name+"\n"+strings.TrimRight(text, "\n")))
 			}
 		}
 	}

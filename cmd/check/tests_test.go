@@ -48,6 +48,12 @@ func TestShort(t *testing.T) { if testing.Short() { t.Skip("too long") } }
 import "testing"
 func TestPass(t *testing.T) {}
 func TestFail(t *testing.T) { t.Log("before"); t.Fatal("it is broken") }
+func TestLong(t *testing.T) {
+	t.Run("sub", func(t *testing.T) {
+		for i := range 200 { t.Logf("said line %d", i) }
+		t.Fatal("and then it broke")
+	})
+}
 `,
 		"broken/broken_test.go": "package broken\nvar x int = \"text\"\n",
 		"dead/dead_test.go": `package dead
@@ -66,13 +72,22 @@ func TestNever(t *testing.T) {}
 	for _, want := range []string{
 		"FAIL  tests", "it is broken", "before", "cannot use \"text\"", "last words",
 		"skip  example.org/m/good.TestSkip: good_test.go:4: no machine for it",
-		"4 passed, 1 failed, 1 skipped\n",
+		"said line 199", "and then it broke", "lines before",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output does not hold %q:\n%s", want, out.String())
 		}
 	}
-	if !strings.HasSuffix(out.String(), "skipped\n") {
+	if strings.Contains(out.String(), "said line 100\n") {
+		t.Errorf("more than the end of a long output was printed:\n%s", out.String())
+	}
+	for _, failed := range []string{"bad.TestFail", "bad.TestLong/sub", "bad.TestLong", "build of example.org/m/broken", "dead"} {
+		names := out.String()[strings.LastIndex(out.String(), "      "):]
+		if !strings.Contains(names, failed) {
+			t.Errorf("the names of what failed at the end lack %s:\n%s", failed, names)
+		}
+	}
+	if !strings.HasSuffix(out.String(), "\n4 passed, 3 failed, 1 skipped\n") {
 		t.Errorf("the count is not the last line:\n%s", out.String())
 	}
 

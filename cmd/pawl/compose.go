@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 
@@ -52,10 +53,12 @@ type installation struct {
 // markFile, in the data directory, says up to where the log was acknowledged.
 const markFile = "log.mark"
 
-// Seams for tests that kill the process at a chosen transition or inside a connector's call.
+// Seams for tests that kill the process at a chosen transition or inside a connector's call, or that
+// run scripts in workers built otherwise than this program.
 var (
-	observing func(func(eventlog.Record)) func(eventlog.Record)
-	reaching  = func(c engine.Connectors) engine.Connectors { return c }
+	observing     func(func(eventlog.Record)) func(eventlog.Record)
+	reaching      = func(c engine.Connectors) engine.Connectors { return c }
+	workerCommand func() *exec.Cmd // nil is this program again
 )
 
 // openData opens what lies in the data directory: broker, log and store. Only one process can.

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // daemon is the real program on a data directory, and its HTTP interface.
@@ -92,7 +91,7 @@ func spawn(t *testing.T, cmd *exec.Cmd) *engineProcess {
 func answering(t *testing.T, p *engineProcess) *daemon {
 	t.Helper()
 	line := regexp.MustCompile(`(?m)^pawl: answering on (http\S+)$`)
-	if !p.waitFor(line, 30*time.Second) {
+	if !p.waitFor(line, longest) {
 		t.Fatalf("%v does not answer:\n%s", p.cmd.Args, p.text())
 	}
 	return &daemon{p, t, line.FindStringSubmatch(p.text())[1]}
@@ -101,7 +100,7 @@ func answering(t *testing.T, p *engineProcess) *daemon {
 // await waits until what was printed matches.
 func (d *daemon) await(pattern string) {
 	d.t.Helper()
-	if !d.waitFor(regexp.MustCompile("(?m)"+pattern), 30*time.Second) {
+	if !d.waitFor(regexp.MustCompile("(?m)"+pattern), longest) {
 		d.t.Fatalf("never printed %s:\n%s", pattern, d.text())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,16 +23,38 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "worker" {
 		main() // an engine inside of a test has started this program again to run scripts
 	}
+	if path := os.Getenv(plainWorker); path != "" {
+		workerCommand = func() *exec.Cmd { return exec.Command(path) }
+	}
 	testscript.Main(m, map[string]func(){"pawl": main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-tools": toolsMain})
 }
 
-// TestScripts runs the manual: each script uses the real program on a real data directory.
+// plainWorker names, in the environment of a program under test, the worker that it runs scripts in.
+const plainWorker = "PAWL_TEST_WORKER"
+
+// buildWorker builds a worker as a release has it: without the C library and without the race
+// detector, whose memory and slowness would decide which limit a script meets first.
+func buildWorker(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "worker")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../sandbox/testdata/worker")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build a worker: %v\n%s", err, out)
+	}
+	return path
+}
+
+// TestScripts runs the manual: each script uses the real program on a real data directory, and runs
+// its workflows in workers as a release has them.
 func TestScripts(t *testing.T) {
+	worker := buildWorker(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("USER", "tester")
+			env.Setenv(plainWorker, worker)
 			env.Setenv("PAWL_HTTP", "127.0.0.1:0")
 			// The race detector would let every process linger for a second.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
@@ -90,6 +113,9 @@ func (p *engineProcess) text() string {
 	return p.output.String()
 }
 
+// longest is how long a test waits for what must come; only a failing test waits so long.
+const longest = 2 * time.Minute
+
 // waitFor blocks until the output matches. It reports false when that can no longer happen.
 func (p *engineProcess) waitFor(pattern *regexp.Regexp, most time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), most)
@@ -142,7 +168,7 @@ func launch(ts *testscript.TestScript, name, pattern string, args []string) {
 	p := &engineProcess{cmd: exec.Command("pawl", args...)}
 	p.grown = sync.NewCond(&p.mu)
 	p.cmd.Dir = ts.MkAbs(".")
-	for _, variable := range []string{"PATH", "HOME", "TMPDIR", "USER", "PAWL_HTTP", "PAWL_TOKEN", "GORACE"} {
+	for _, variable := range []string{"PATH", "HOME", "TMPDIR", "USER", "PAWL_HTTP", "PAWL_TOKEN", "GORACE", plainWorker} {
 		if value := ts.Getenv(variable); value != "" {
 			p.cmd.Env = append(p.cmd.Env, variable+"="+value)
 		}
@@ -166,7 +192,7 @@ func launch(ts *testscript.TestScript, name, pattern string, args []string) {
 		// Ends what a failed script left; what has ended already does not mind.
 		_ = p.cmd.Process.Kill()
 	})
-	if !p.waitFor(regexp.MustCompile("(?m)"+pattern), 30*time.Second) {
+	if !p.waitFor(regexp.MustCompile("(?m)"+pattern), longest) {
 		ts.Fatalf("pawl %s never printed %s:\n%s", strings.Join(args, " "), pattern, p.text())
 	}
 }
@@ -177,7 +203,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: await NAME PATTERN")
 	}
 	p := processOf(ts, args[0])
-	if !p.waitFor(regexp.MustCompile("(?m)"+args[1]), 30*time.Second) {
+	if !p.waitFor(regexp.MustCompile("(?m)"+args[1]), longest) {
 		ts.Fatalf("%s never printed %s:\n%s", args[0], args[1], p.text())
 	}
 }

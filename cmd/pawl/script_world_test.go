@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -70,7 +69,7 @@ func swallowed(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	h := found.(*blackHole)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	defer context.AfterFunc(ctx, h.more.Broadcast)()
 	h.mu.Lock()
@@ -90,7 +89,7 @@ func insist(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	p := processOf(ts, args[0])
 	ts.Check(p.cmd.Process.Signal(syscall.SIGTERM))
-	if !p.waitFor(regexp.MustCompile(`stopping; handlers under way end first`), 30*time.Second) {
+	if !p.waitFor(regexp.MustCompile(`stopping; handlers under way end first`), longest) {
 		ts.Fatalf("%s does not react to an interrupt:\n%s", args[0], p.text())
 	}
 	ts.Check(p.cmd.Process.Signal(syscall.SIGTERM))

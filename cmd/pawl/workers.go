@@ -16,7 +16,7 @@ import (
 func newWorkers(s settings, size int, logger *slog.Logger) (*sandbox.Pool, error) {
 	p := s.Policies.Script
 	workers, err := sandbox.NewPool(sandbox.PoolConfig{
-		Size: size, Memory: int64(p.Memory), Require: s.Sandbox, Logger: logger,
+		Command: workerCommand, Size: size, Memory: int64(p.Memory), Require: s.Sandbox, Logger: logger,
 		Limits: sandbox.Limits{CPU: p.CPU, Wall: p.Wall, Reads: p.Reads, Source: int(p.Source), Result: int(p.Result), State: int(p.State), HostCalls: p.HostCalls},
 	})
 	if err != nil {
