@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -41,6 +42,7 @@ func BenchmarkExecutors(b *testing.B) {
 					var mu sync.Mutex
 					var took []time.Duration
 					var wg sync.WaitGroup
+					cpu := cpuOfAll(e)
 					b.ResetTimer()
 					for caller := range callers {
 						wg.Go(func() {
@@ -69,6 +71,7 @@ func BenchmarkExecutors(b *testing.B) {
 						return
 					}
 					slices.Sort(took)
+					b.ReportMetric(float64((cpuOfAll(e)-cpu).Microseconds())/float64(len(took)), "cpu-µs/call")
 					b.ReportMetric(float64(len(took))/b.Elapsed().Seconds(), "calls/s")
 					b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 					b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
@@ -90,4 +93,16 @@ func BenchmarkColdStart(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// cpuOfAll is the processor time of this process and of the executor's workers.
+func cpuOfAll(e Executor) time.Duration {
+	sum, _ := cpuOf(os.Getpid())
+	if pool, ok := e.(*Pool); ok {
+		for _, w := range pool.all {
+			used, _ := cpuOf(w.cmd.Process.Pid)
+			sum += used
+		}
+	}
+	return sum
 }

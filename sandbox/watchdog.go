@@ -17,25 +17,37 @@ const (
 // lookEvery is how often a watchdog looks while a script runs. Calls that are shorter cost nothing.
 const lookEvery = 2 * time.Millisecond
 
+// How much garbage may lie beside what is in use, in percent of that. A call leaves little, so
+// collecting it costs more than keeping it for a while; a script that fills the memory must not
+// reach its limit with garbage.
+const (
+	lavishGC  = 400
+	thriftyGC = 100
+)
+
 // watchdog ends its process when a script has made it hold more memory than allowed: nothing inside
 // an interpreter can be relied on to stop by then.
 type watchdog struct {
 	limit int64
 	// normal is what is held between calls without a reason to tidy.
 	normal int64
+	// long is told, at each look, that a script takes long.
+	long func()
 
 	mu      sync.Mutex
+	thrifty bool
 	timer   *time.Timer
 	active  bool
 	samples []metrics.Sample
 }
 
-func newWatchdog(limit int64) *watchdog {
-	w := &watchdog{limit: limit, normal: limit / 2, samples: []metrics.Sample{
+func newWatchdog(limit int64, long func()) *watchdog {
+	w := &watchdog{limit: limit, normal: limit / 2, long: long, samples: []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
 	}}
 	w.timer = time.AfterFunc(time.Hour, w.look)
 	w.timer.Stop()
+	debug.SetGCPercent(lavishGC)
 	return w
 }
 
@@ -63,6 +75,10 @@ func (w *watchdog) stop() {
 	defer w.mu.Unlock()
 	w.active = false
 	w.timer.Stop()
+	if w.thrifty {
+		w.thrifty = false
+		debug.SetGCPercent(lavishGC)
+	}
 }
 
 func (w *watchdog) look() {
@@ -71,10 +87,16 @@ func (w *watchdog) look() {
 	if !w.active {
 		return
 	}
-	if w.measure() > w.limit {
+	held := w.measure()
+	if held > w.limit {
 		os.Exit(exitMemory)
 	}
+	if !w.thrifty && held > w.limit/4 {
+		w.thrifty = true
+		debug.SetGCPercent(thriftyGC)
+	}
 	w.timer.Reset(lookEvery)
+	w.long()
 }
 
 // tidy gives memory back after a call that used much of it, so that the next call does not start

@@ -41,7 +41,7 @@ func RunWorker(in io.Reader, out io.Writer) error {
 	time.Local = time.UTC
 	debug.SetMaxStack(maxWorkerStack)
 
-	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]Source), jobs: make(chan job)}
+	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]Source), ended: make(chan error)}
 	kind, err := w.in.next(maxFromEngine)
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -61,7 +61,7 @@ func RunWorker(in io.Reader, out io.Writer) error {
 	}
 	w.describeLimits = h.describe
 	w.around = surroundings{closing: context.Background(), scripts: newCache(h.scripts), cpu: ownCPU()}
-	w.watchdog = newWatchdog(int64(float64(h.memory) * watchdogShare))
+	w.watchdog = newWatchdog(int64(float64(h.memory)*watchdogShare), w.pass)
 
 	// What is made on first use is made now, while files can still be opened and nobody waits.
 	if _, _, problems := compile(Source{Filename: "warm.ts", Code: "export default Keep.workflow({})"}, 1<<10); hasErrors(problems) {
@@ -75,26 +75,33 @@ func RunWorker(in io.Reader, out io.Writer) error {
 	if err := w.pack.flush(w.out); err != nil {
 		return fmt.Errorf("tell the engine that the worker is ready: %w", err)
 	}
-	go w.work()
-	return w.listen()
+	go w.serve()
+	if err := <-w.ended; !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
 }
 
-// worker is the state of a worker process. One goroutine listens, another one runs the scripts: an
-// answer or a cancellation must be heard while a script computes.
+// worker is the state of a worker process. One goroutine reads frames and runs what they ask for:
+// between processes each hand-over costs, and most scripts are done sooner than one. A script that
+// takes long, or waits for an answer, gives the reading to another goroutine: an answer, a
+// cancellation and the engine's end must be heard while it computes.
 type worker struct {
-	in   *frameReader // of the listening goroutine
-	out  io.Writer    // of the working goroutine, as all below
-	pack *packer
+	in      *frameReader      // of the reading goroutine
+	sources map[uint64]Source // of the reading goroutine
+	ended   chan error        // why nobody reads any more
+
+	running sync.Mutex // one job at a time; guards what follows
+	out     io.Writer
+	pack    *packer
 
 	around         surroundings
 	describeLimits Limits
 	watchdog       *watchdog
-	sources        map[uint64]Source // of the listening goroutine
-
-	jobs chan job
 
 	mu      sync.Mutex
 	current *job
+	passed  bool // another goroutine reads while the current job runs
 }
 
 // job is one call to run or one script to describe.
@@ -107,36 +114,50 @@ type job struct {
 	replies chan<- reply // once the script has asked for a read
 }
 
-// listen reads frames until the engine is gone.
-func (w *worker) listen() error {
+// serve reads frames until the engine is gone or another goroutine does it.
+func (w *worker) serve() {
 	for {
-		kind, err := w.in.next(maxFromEngine)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+		j, err := w.hear()
 		if err != nil {
-			return fmt.Errorf("read from the engine: %w", err)
+			w.ended <- err
+			return
 		}
-		u := &w.in.unpacker
-		switch kind {
-		case frameCall:
-			serial, script, call := unpackCall(u)
-			call.Source = w.source(script)
-			w.give(job{serial: serial, source: call.Source, call: &call})
-		case frameDescribe:
-			serial, script := uint64(u.num()), unpackScriptRef(u)
-			w.give(job{serial: serial, source: w.source(script)})
-		case frameAnswer:
-			w.answer(unpackAnswer(u))
-		case frameCancel:
-			w.cancel(uint64(u.num()))
-		default:
-			return fmt.Errorf("the engine sent a frame of kind %d", kind)
-		}
-		if err := u.done(); err != nil {
-			return fmt.Errorf("read from the engine: %w", err)
+		if j != nil && !w.run(j) {
+			return
 		}
 	}
+}
+
+// hear reads one frame. It returns what is to be run.
+func (w *worker) hear() (*job, error) {
+	kind, err := w.in.next(maxFromEngine)
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read from the engine: %w", err)
+	}
+	var j *job
+	u := &w.in.unpacker
+	switch kind {
+	case frameCall:
+		serial, script, call := unpackCall(u)
+		call.Source = w.source(script)
+		j = &job{serial: serial, source: call.Source, call: &call}
+	case frameDescribe:
+		serial, script := uint64(u.num()), unpackScriptRef(u)
+		j = &job{serial: serial, source: w.source(script)}
+	case frameAnswer:
+		w.answer(unpackAnswer(u))
+	case frameCancel:
+		w.cancel(uint64(u.num()))
+	default:
+		return nil, fmt.Errorf("the engine sent a frame of kind %d", kind)
+	}
+	if err := u.done(); err != nil {
+		return nil, fmt.Errorf("read from the engine: %w", err)
+	}
+	return j, nil
 }
 
 // source finds the text of a script, and forgets those the engine will not name again.
@@ -151,14 +172,6 @@ func (w *worker) source(ref scriptRef) Source {
 		w.sources[ref.id] = *ref.source
 	}
 	return w.sources[ref.id]
-}
-
-func (w *worker) give(j job) {
-	j.ctx, j.cancel = context.WithCancel(context.Background())
-	w.mu.Lock()
-	w.current = &j
-	w.mu.Unlock()
-	w.jobs <- j
 }
 
 // answer hands an answer to the script that asked; one of an earlier call is dropped.
@@ -178,22 +191,40 @@ func (w *worker) cancel(serial uint64) {
 	}
 }
 
-// work runs one job after another.
-func (w *worker) work() {
-	for j := range w.jobs {
-		w.watchdog.start()
-		if j.call != nil {
-			w.invoke(j)
-		} else {
-			w.describe(j)
-		}
-		w.watchdog.stop()
-		j.cancel()
-		w.watchdog.tidy()
+// run runs a job to its end and reports whether the caller still is who reads.
+func (w *worker) run(j *job) bool {
+	w.running.Lock()
+	defer w.running.Unlock()
+	j.ctx, j.cancel = context.WithCancel(context.Background())
+	defer j.cancel()
+	w.mu.Lock()
+	w.current, w.passed = j, false
+	w.mu.Unlock()
+	w.watchdog.start()
+	if j.call != nil {
+		w.invoke(j)
+	} else {
+		w.describe(j)
+	}
+	w.watchdog.stop()
+	w.watchdog.tidy()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.current = nil
+	return !w.passed
+}
+
+// pass lets another goroutine read while the current job goes on.
+func (w *worker) pass() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != nil && !w.passed {
+		w.passed = true
+		go w.serve()
 	}
 }
 
-func (w *worker) invoke(j job) {
+func (w *worker) invoke(j *job) {
 	result, err := invoke(j.ctx, w.around, *j.call, &pipeTransport{worker: w, serial: j.serial})
 	var fault *Error
 	if err != nil && !errors.As(err, &fault) {
@@ -204,7 +235,7 @@ func (w *worker) invoke(j job) {
 	w.send()
 }
 
-func (w *worker) describe(j job) {
+func (w *worker) describe(j *job) {
 	definition, problems, err := describe(j.ctx, w.around, w.describeLimits, j.source)
 	var answer described
 	if err != nil {
@@ -250,4 +281,5 @@ func (t *pipeTransport) waiting(answers int) {
 	t.worker.pack.num(int64(answers))
 	t.worker.pack.end(start)
 	t.worker.send()
+	t.worker.pass()
 }
