@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,10 +15,15 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// Bounds of what goes into prepare with the call: peek sees the oldest events of each topic.
-const (
-	maxPeeked      = 1000
-	maxPeekedBytes = 4 << 20
+// sight is how far prepare sees: the oldest events of each topic, at most so many and, but for
+// the first, so many bytes.
+type sight struct{ events, bytes int }
+
+// Most scripts look at a few events. What goes in with every call is what these see; a script that
+// looks further is called again, and from then on gets all it may see at once.
+var (
+	nearSight = sight{events: 100, bytes: 64 << 10}
+	farSight  = sight{events: 1000, bytes: 4 << 20}
 )
 
 // produce runs a producer.
@@ -43,8 +49,7 @@ func (w *worker) prepare(ctx context.Context, s *projections.State, run *project
 	}
 	consumer, _ := s.Script(run.Version).Definition.Consumer(run.Handler)
 	call.State = handlerState(s, run)
-	call.Pending = peekable(s, consumer, eventlog.At(call.Now))
-	out, err := w.invoke(ctx, s, run, call)
+	out, err := w.look(ctx, s, run, consumer, call)
 	if err != nil {
 		done.Failure = classify(err)
 		return done
@@ -62,6 +67,27 @@ func (w *worker) prepare(ctx context.Context, s *projections.State, run *project
 		done.Mutate = &named
 	}
 	return done
+}
+
+// look calls prepare with the events it may look at.
+func (w *worker) look(ctx context.Context, s *projections.State, run *projections.Run, c eventlog.Consumer, call sandbox.Invocation) (sandbox.Result, error) {
+	now := eventlog.At(call.Now)
+	if !w.farSighted[run.Handler] {
+		call.Pending, call.More = peekable(s, c, now, nearSight)
+		out, err := w.invoke(ctx, s, run, call)
+		if !looksFurther(err) {
+			return out, err
+		}
+		w.farSighted[run.Handler] = true
+	}
+	call.Pending, _ = peekable(s, c, now, farSight)
+	call.More = nil
+	return w.invoke(ctx, s, run, call)
+}
+
+func looksFurther(err error) bool {
+	var fault *sandbox.Error
+	return errors.As(err, &fault) && fault.Code == sandbox.CodeMore
 }
 
 // mutate lets the script name its call. Nothing leaves here.
@@ -145,6 +171,9 @@ func (w *worker) emit(ctx context.Context, s *projections.State, run *projection
 func (w *worker) invoke(ctx context.Context, s *projections.State, run *projections.Run, call sandbox.Invocation) (sandbox.Result, error) {
 	h := &host{worker: w, state: s, run: run}
 	out, err := w.engine.cfg.Scripts.Invoke(ctx, call, h)
+	if looksFurther(err) {
+		return out, err // it is called again, and says all of it again
+	}
 	if log := w.engine.cfg.RunLog; log != nil {
 		lines := append(h.calls(), out.Logs...)
 		if err != nil {
@@ -249,21 +278,22 @@ func handlerState(s *projections.State, run *projections.Run) json.RawMessage {
 }
 
 // peekable is what peek and getByIds can see: pending events of the subscribed topics, oldest
-// first, bounded.
-func peekable(s *projections.State, c eventlog.Consumer, now eventlog.Instant) map[string][]sandbox.Event {
-	pending := make(map[string][]sandbox.Event, len(c.Subscribe))
+// first. It names the topics of which there are more.
+func peekable(s *projections.State, c eventlog.Consumer, now eventlog.Instant, most sight) (pending map[string][]sandbox.Event, more []string) {
+	pending = make(map[string][]sandbox.Event, len(c.Subscribe))
 	for _, topic := range c.Subscribe {
 		events, bytes := []sandbox.Event{}, 0
 		for e := range s.Pending(topic) {
 			if !e.Visible(now) {
 				continue
 			}
-			if bytes += len(e.Payload) + len(e.Title); len(events) == maxPeeked || bytes > maxPeekedBytes && len(events) > 0 {
+			if bytes += len(e.Payload) + len(e.Title); len(events) == most.events || bytes > most.bytes && len(events) > 0 {
+				more = append(more, string(topic))
 				break
 			}
 			events = append(events, sandbox.Event{MessageID: string(e.MessageID), Topic: string(topic), Title: e.Title, Payload: e.Payload})
 		}
 		pending[string(topic)] = events
 	}
-	return pending
+	return pending, more
 }

@@ -33,7 +33,9 @@ type worker struct {
 	nudges atomic.Uint64
 	wake   chan struct{}
 
-	looked uint64 // nudges before the state was looked at; the goroutine's own
+	// The goroutine's own:
+	looked     uint64                    // nudges before the state was looked at
+	farSighted map[eventlog.Handler]bool // consumers whose prepare has looked beyond nearSight
 
 	// recording is a lock that gives up when its context ends.
 	recording chan struct{}
@@ -57,6 +59,7 @@ func newWorker(p *partition, name eventlog.WorkflowName, s projections.State) *w
 	w := &worker{
 		engine: p.engine, part: p, name: name, log: p.engine.log.With("workflow", string(name)),
 		wake: make(chan struct{}, 1), recording: make(chan struct{}, 1), dirty: map[projections.Key]struct{}{},
+		farSighted: map[eventlog.Handler]bool{},
 	}
 	w.current.Store(&s)
 	return w

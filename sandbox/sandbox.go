@@ -126,6 +126,9 @@ type Invocation struct {
 	MutationResult json.RawMessage
 	// Pending holds the pending events of the subscribed topics, oldest first (prepare only).
 	Pending map[string][]Event
+	// More names those of the topics of which Pending holds only the beginning. A script that asks
+	// for what may lie behind it ends with CodeMore, and is to be called again with more.
+	More []string
 	// Topics are those a publish may name: the declared topics, narrowed to `publishes` if declared.
 	Topics     []string
 	Operations []Operation
@@ -138,6 +141,10 @@ type Invocation struct {
 	Seed   uint64
 	Limits Limits
 }
+
+// CodeMore is the code of the error with which a call ends that needs more of a topic's pending
+// events than it was given.
+const CodeMore = "peek.more"
 
 // Limits of one invocation; zero values are replaced by DefaultLimits.
 type Limits struct {

@@ -14,8 +14,8 @@ const defaultPeek = 100
 
 // peek is ctx.peek(topic, {limit?}): the pending events of a subscribed topic, oldest first.
 func (inv *invocation) peek(args []goja.Value) goja.Value {
-	events := inv.pending("ctx.peek", args)
-	limit := min(len(events), defaultPeek)
+	topic, events := inv.pending("ctx.peek", args)
+	limit := defaultPeek
 	if len(args) > 1 && !goja.IsUndefined(args[1]) {
 		var options struct {
 			Limit *float64 `json:"limit"`
@@ -29,15 +29,18 @@ func (inv *invocation) peek(args []goja.Value) goja.Value {
 			if n < 1 || n != float64(int(n)) {
 				inv.abort(scriptFault("call.params", "ctx.peek: limit must be a whole number from 1, got %v", n))
 			}
-			limit = min(len(events), int(n))
+			limit = int(n)
 		}
 	}
-	return inv.events(events[:limit])
+	if limit > len(events) {
+		inv.needAll(topic)
+	}
+	return inv.events(events[:min(len(events), limit)])
 }
 
 // getByIDs is ctx.getByIds(topic, ids): those of the ids that are pending, in the order of ids.
 func (inv *invocation) getByIDs(args []goja.Value) goja.Value {
-	events := inv.pending("ctx.getByIds", args)
+	topic, events := inv.pending("ctx.getByIds", args)
 	if len(args) < 2 {
 		inv.abort(scriptFault("call.params", "ctx.getByIds takes a topic and an array of message ids"))
 	}
@@ -50,19 +53,30 @@ func (inv *invocation) getByIDs(args []goja.Value) goja.Value {
 	for _, e := range events {
 		byMessageID[e.MessageID] = e
 	}
-	found := make([]Event, 0, len(ids))
+	found, taken := make([]Event, 0, len(ids)), make(map[string]bool, len(ids))
 	for _, id := range ids {
-		if e, ok := byMessageID[id]; ok {
+		e, ok := byMessageID[id]
+		switch {
+		case !ok:
+			inv.needAll(topic)
+		case !taken[id]: // a repeated id is answered once
 			found = append(found, e)
-			delete(byMessageID, id) // a repeated id is answered once
+			taken[id] = true
 		}
 	}
 	return inv.events(found)
 }
 
+// needAll ends a call that was given only the beginning of the topic's events.
+func (inv *invocation) needAll(topic string) {
+	if slices.Contains(inv.call.More, topic) {
+		inv.abort(&Error{Fault: FaultTransient, Code: CodeMore, Message: "the handler looks further into " + topic + " than it was given"})
+	}
+}
+
 // pending reads the topic argument; other topics than the subscribed ones do not exist for a
 // consumer, even to look at (R9).
-func (inv *invocation) pending(name string, args []goja.Value) []Event {
+func (inv *invocation) pending(name string, args []goja.Value) (string, []Event) {
 	if len(args) == 0 || !isText(args[0]) {
 		inv.abort(scriptFault("call.params", "%s takes the name of a topic first", name))
 	}
@@ -77,7 +91,7 @@ func (inv *invocation) pending(name string, args []goja.Value) []Event {
 		inv.abort(scriptFault("topic.notSubscribed", "%s: this consumer is not subscribed to %q; it is subscribed to %s",
 			name, clip(topic, 150), strings.Join(subscribed, ", ")))
 	}
-	return events
+	return topic, events
 }
 
 // events makes new objects for every call, so that a script may change what it got.

@@ -113,6 +113,7 @@ func packCall(p *packer, serial uint64, script scriptRef, c *Invocation) {
 			p.bytes(e.Payload)
 		})
 	}
+	p.texts(c.More)
 	p.texts(c.Topics)
 	packEach(p, c.Operations, func(o Operation) {
 		p.text(o.Connector)
@@ -139,6 +140,7 @@ func unpackCall(u *unpacker) (serial uint64, script scriptRef, c Invocation) {
 			return Event{MessageID: u.text(), Topic: u.text(), Title: u.text(), Payload: u.bytes()}
 		})
 	}
+	c.More = u.texts()
 	c.Topics = u.texts()
 	c.Operations = unpackEach(u, func() Operation {
 		return Operation{Connector: u.text(), Operation: u.text(), Kind: OperationKind(u.text())}
