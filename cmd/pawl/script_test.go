@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(plainWorker); path != "" {
 		workerCommand = func() *exec.Cmd { return exec.Command(path) }
 	}
+	defaultHTTP = "127.0.0.1:1" // where nothing answers
 	testscript.Main(m, map[string]func(){"pawl": main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-tools": toolsMain})
 }
 

@@ -10,11 +10,10 @@ import (
 	"github.com/pawl-run/pawl/sandbox/confine"
 )
 
-// The defaults of the common settings.
-const (
-	defaultData = ".pawl"
-	defaultHTTP = "127.0.0.1:7070"
-)
+// The defaults of the common settings. Tests must not meet an engine that runs on this machine.
+const defaultData = ".pawl"
+
+var defaultHTTP = "127.0.0.1:7070"
 
 // common are the flags of every command.
 type common struct {
