@@ -81,7 +81,7 @@ func onEvent(id string, action decide.EventAction, summary string) Operation {
 		}
 		refused := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id)
 		var refusal *decide.Refusal
-		if refused != nil && (!errors.As(refused, &refusal) || refusal.Code != codeJobState) {
+		if refused != nil && (!errors.As(refused, &refusal) || refusal.Code != decide.CodeJobState) {
 			return readmodel.Job{}, refused
 		}
 		job, err := c.server.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
@@ -101,9 +101,6 @@ func (s *Server) toBeSkipped(r *eventRequest) bool {
 	e := state.Event(r.Topic, r.MessageID)
 	return e != nil && e.SkipRequested
 }
-
-// codeJobState is the rules' refusal of an action that the job's state does not allow.
-const codeJobState = "job.state"
 
 func onEvents(id string, action decide.EventAction, summary string) Operation {
 	o := operation(id, "POST /v1/workflows/{workflow}/events/"+string(action), Operate, summary).slow()

@@ -188,6 +188,7 @@ type (
 			Schema              json.RawMessage
 		}
 	}
+	refusedService struct{ Service, Endpoint, Reason string }
 )
 
 // Run lists one operation per line.
@@ -196,7 +197,10 @@ func (c *listConnectors) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return answer(connected, "listConnectors", nil, func(list struct{ Items []offered }) error {
+	return answer(connected, "listConnectors", nil, func(list struct {
+		Items   []offered
+		Refused []refusedService
+	}) error {
 		p := page{}
 		for _, connector := range list.Items {
 			for _, op := range connector.Operations {
@@ -205,9 +209,23 @@ func (c *listConnectors) Run(a *app) error {
 		}
 		a.printTable(p, []column{{title: "operation", field: "name"}, {title: "kind", field: "kind"}, {title: "what it does", field: "summary", width: 110}},
 			"no connector is configured; the README says how")
-		a.printRefused(c.clientFlags, list.Items, "")
+		a.printRefused(list.Refused, "")
 		return nil
 	})
+}
+
+// printRefused says on standard error why services are not offered to scripts; of all, or of one.
+func (a *app) printRefused(refused []refusedService, name string) {
+	for _, r := range refused {
+		if name != "" && r.Service != name {
+			continue
+		}
+		what := "service " + r.Service
+		if r.Endpoint != "" {
+			what = r.Service + "." + r.Endpoint
+		}
+		fmt.Fprintf(a.stderr, "refused: %s is not used: %s\n", oneLine(what, 200), oneLine(r.Reason, 1000))
+	}
 }
 
 // Run shows one connector.
@@ -216,21 +234,19 @@ func (c *showConnector) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var list struct{ Items []json.RawMessage }
+	var list struct {
+		Items   []json.RawMessage
+		Refused []refusedService
+	}
 	if err := connected.do("listConnectors", nil, &list); err != nil {
 		return err
 	}
-	var offers []offered
+	a.printRefused(list.Refused, c.Name)
 	for _, raw := range list.Items {
 		var connector offered
 		if err := json.Unmarshal(raw, &connector); err != nil {
 			return fmt.Errorf("read the engine's answer: %w", err)
 		}
-		offers = append(offers, connector)
-	}
-	a.printRefused(c.clientFlags, offers, c.Name)
-	for i, raw := range list.Items {
-		connector := offers[i]
 		if connector.Name != c.Name {
 			continue
 		}
