@@ -64,14 +64,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	}
 	cmd := decide.Deploy{
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
-		Grants: req.Grants, Expected: req.Expected,
-	}
-	if req.Grants == nil && req.GrantUsed {
-		if state.Exists() {
-			cmd.Grants = deploy.MergeGrants(state.Grants, state.Definition(), &checked.definition)
-		} else {
-			cmd.Grants = deploy.GrantAll(&checked.definition)
-		}
+		Grants: req.Grants, GrantUsed: req.GrantUsed, Expected: req.Expected,
 	}
 	result := checked.DeployResult
 	if _, err := e.decideOn(ctx, result.Workflow, cmd, actor, "deploy"); err != nil {

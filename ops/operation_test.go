@@ -224,7 +224,6 @@ func TestRefusedServicesAreListed(t *testing.T) {
 	}
 }
 
-
 // TestOpenAPI holds the document against the routes.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -151,10 +152,12 @@ func (c *grantsCmd) Run(a *app) error {
 
 type grants struct {
 	Grants     map[string]eventlog.Grant
-	Operations []struct {
-		Capability, Kind string
-		Grant            eventlog.Grant
-	}
+	Operations []grantedOperation
+}
+
+type grantedOperation struct {
+	Capability, Kind string
+	Grant            eventlog.Grant
 }
 
 func (a *app) printGrants(g grants) {
@@ -165,6 +168,23 @@ func (a *app) printGrants(g grants) {
 	}
 	a.printTable(p, []column{{title: "operation", field: "capability"}, {title: "kind", field: "kind"}, {title: "grant", field: "grant"}},
 		"the script uses no connector")
+	for _, capability := range g.unused() {
+		fmt.Fprintf(a.stderr, "%s=%s concerns no operation that the script uses; to take it out: %s=\n", capability, g.Grants[capability], capability)
+	}
+}
+
+// unused are the grants that concern no operation of the script: misspelt, or for a version to come.
+func (g grants) unused() []string {
+	var list []string
+	for _, capability := range slices.Sorted(maps.Keys(g.Grants)) {
+		connector, all := strings.CutSuffix(capability, ".*")
+		if capability != "*" && !slices.ContainsFunc(g.Operations, func(o grantedOperation) bool {
+			return o.Capability == capability || all && strings.HasPrefix(o.Capability, connector+".")
+		}) {
+			list = append(list, capability)
+		}
+	}
+	return list
 }
 
 type (

@@ -67,6 +67,16 @@ func (c *deployCmd) Run(a *app) error {
 	for _, capability := range done.Asks {
 		fmt.Fprintf(a.stderr, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
 	}
+	if len(c.Grant) == 0 {
+		return nil
+	}
+	var now grants
+	if err := connected.do("getGrants", map[string]any{"workflow": done.Name}, &now); err != nil {
+		return err
+	}
+	for _, capability := range now.unused() {
+		fmt.Fprintf(a.stderr, "grant %s=%s concerns no operation that the script uses\n", capability, now.Grants[capability])
+	}
 	return nil
 }
 
