@@ -54,7 +54,7 @@ func compile(source Source, limit int) (s *script, tree *ast.Program, problems [
 	defer func() {
 		if x := recover(); x != nil {
 			s, tree = nil, nil
-			problems = []Problem{problem("script.crashed", place{},
+			problems = []Problem{problem("script.crashed", Place{},
 				fmt.Sprintf("the compiler could not digest the script: %.200v", x),
 				"simplify the script: very deep nesting or huge constant expressions cause this")}
 		}
@@ -115,7 +115,7 @@ func transform(name, code string) (out string, sourceMap []byte, problems []Prob
 		}
 	}
 	if mapErr != nil {
-		problems = append(problems, problem("script.crashed", place{}, mapErr.Error(), "report this: it is no fault of the script"))
+		problems = append(problems, problem("script.crashed", Place{}, mapErr.Error(), "report this: it is no fault of the script"))
 	}
 	return out, sourceMap, problems
 }
@@ -189,13 +189,13 @@ func syntaxProblem(err error) Problem {
 	}
 	var syntax *goja.CompilerSyntaxError
 	if errors.As(err, &syntax) {
-		at := place{}
+		at := Place{}
 		if syntax.File != nil {
 			at = authorPlace(syntax.File.Position(syntax.Offset))
 		}
 		return problem("script.syntax", at, syntax.Message, "correct the syntax at this place")
 	}
-	return problem("script.syntax", place{}, clip(err.Error(), 500), "correct the syntax")
+	return problem("script.syntax", Place{}, clip(err.Error(), 500), "correct the syntax")
 }
 
 // repairPropertyEscapes makes \p{…} in literals work: the interpreter's linear engine for regular
@@ -215,11 +215,11 @@ func repairPropertyEscapes(tree *ast.Program) {
 
 // authorPlace keeps only positions that the source map could translate. Columns of a source map
 // start at 0.
-func authorPlace(p file.Position) place {
+func authorPlace(p file.Position) Place {
 	if p.Filename == wrapperName || p.Line <= 0 {
-		return place{}
+		return Place{}
 	}
-	return place{line: p.Line, column: p.Column + 1}
+	return Place{Line: p.Line, Column: p.Column + 1}
 }
 
 // displayName is the file name that positions and stacks show: no folders of the author's machine,
