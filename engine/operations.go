@@ -113,11 +113,7 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 	if err != nil {
 		return checkedScript{}, none, fmt.Errorf("read the script's definition: %w", err)
 	}
-	out := checkedScript{DeployResult: DeployResult{Workflow: eventlog.WorkflowName(def.Name), Problems: problems}}
-	if deploy.Refused(problems) {
-		out.Refused = true
-		return out, none, nil
-	}
+	out := checkedScript{DeployResult: DeployResult{Workflow: eventlog.WorkflowName(def.Name)}}
 	state := none
 	if repairs != nil {
 		state = repairs
@@ -126,8 +122,10 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 			state = w.state()
 		}
 	}
-	accepted, found := deploy.Check(deploy.Input{Definition: def, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state), Repair: repairs != nil})
-	out.Problems = append(out.Problems, found...)
+	accepted, found := deploy.Check(deploy.Input{
+		Definition: def, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state), Repair: repairs != nil,
+	})
+	out.Problems = found
 	out.definition = accepted.Definition
 	out.Refused = deploy.Refused(found)
 	return out, state, nil

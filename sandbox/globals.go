@@ -101,6 +101,7 @@ func (in *inspection) globals(exist []string) []Problem {
 	for _, name := range exist {
 		known[name] = true
 	}
+	in.addedGlobals(f, known)
 	said := make(map[string]bool)
 	for _, id := range in.free {
 		name := id.Name.String()
@@ -119,6 +120,26 @@ func (in *inspection) globals(exist []string) []Problem {
 	}
 	in.shared(f)
 	return f.problems
+}
+
+const sharedFix = "keep what must last in the handler's state: return it from next or the producer, which gets it back as its second parameter, like prepare"
+
+// addedGlobals notes the globals that the script makes through globalThis.
+func (in *inspection) addedGlobals(f *findings, known map[string]bool) {
+	for _, id := range in.free {
+		member := in.memberOf(id)
+		if id.Name.String() != "globalThis" || member == nil || !in.isAssigned(member) {
+			continue
+		}
+		_, name, at, ok := splitProperty(member)
+		if !ok || known[name] {
+			continue
+		}
+		known[name] = true
+		if in.functionAround(member) != nil {
+			f.warn("global.shared", at, sharedFix, "globalThis.%s is set here: every handler call starts without it, so nothing is shared or remembered", clip(name, 100))
+		}
+	}
 }
 
 // meant says what to write instead of a name that nothing declares.
@@ -154,7 +175,7 @@ func (in *inspection) shared(f *findings) {
 			if in.functionAround(id) == nil || !in.changes(id) {
 				continue
 			}
-			f.warn("global.shared", id.Idx, "keep what must last in the handler's state: return it from next or the producer, which gets it back as its second parameter, like prepare",
+			f.warn("global.shared", id.Idx, sharedFix,
 				"%s is declared outside of the handlers and changed here: every handler call starts with it anew, so nothing is shared or remembered", clip(v.name, 100))
 			break
 		}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -71,39 +72,35 @@ func Advise(member string) string {
 
 // loose reports members of ctx that are used in another way than as ctx.<connector>.<operation>.
 func (c *collector) loose(h *holder) {
+	const keep = "keep values in variables, or return them: from prepare in data, from next as the new state"
+	functions := "ctx has the functions " + strings.Join(builtinNames, ", ") + "; a connector's operations are called as ctx.<connector>.<operation>(params)"
 	const written = "write every operation out, as in ctx.csv.appendRow({ … }): a workflow gets those that its text names"
 	for _, e := range h.computed {
 		c.warn("connector.dynamic", e.Idx0(), written, "an operation that is only named while the script runs is not found")
 	}
 	for i := range h.touches {
 		t := &h.touches[i]
+		fix := ""
+		if _, own := t.builtin(); !own {
+			fix = Advise(t.member)
+		}
 		if _, own := t.builtin(); own || t.operation != "" {
 			if c.in.isAssigned(t.e) {
-				c.fail("ctx.assigned", t.e.Idx0(), "keep values in variables, or return them: from prepare in data, from next as the new state", "%s cannot be assigned", t.name())
+				c.fail("ctx.assigned", t.e.Idx0(), cmp.Or(fix, keep), "%s cannot be assigned", t.name())
 			}
 			continue
 		}
-		fix := Advise(t.member)
 		used := slices.ContainsFunc(c.uses, func(u OperationUse) bool { return u.Connector == t.member })
 		switch {
 		case t.call != nil:
-			if fix == "" {
-				fix = "ctx has the functions " + strings.Join(builtinNames, ", ") + "; a connector's operations are called as ctx.<connector>.<operation>(params)"
-			}
-			c.fail("connector.unknown", t.at, fix, "ctx.%s is no function", clip(t.member, 100))
+			c.fail("connector.unknown", t.at, cmp.Or(fix, functions), "ctx.%s is no function", clip(t.member, 100))
 		case inherits(t.member) || t.member == "then" || t.member == "toJSON":
 		case c.in.isAssigned(t.e):
-			if fix == "" {
-				fix = "keep values in variables, or return them: from prepare in data, from next as the new state"
-			}
-			c.fail("ctx.assigned", t.e.Idx0(), fix, "ctx.%s cannot be assigned", clip(t.member, 100))
+			c.fail("ctx.assigned", t.e.Idx0(), cmp.Or(fix, keep), "ctx.%s cannot be assigned", clip(t.member, 100))
 		case used:
 			c.warn("connector.dynamic", t.e.Idx0(), written, "ctx.%s is handed on here; what is called of it then is not found unless it is also written out", clip(t.member, 100))
 		default:
-			if fix == "" {
-				fix = written
-			}
-			c.fail("connector.unknown", t.at, fix, "ctx.%s does not exist: ctx has %s, and the connectors whose operations the script names", clip(t.member, 100), strings.Join(builtinNames, ", "))
+			c.fail("connector.unknown", t.at, cmp.Or(fix, written), "ctx.%s does not exist: ctx has %s, and the connectors whose operations the script names", clip(t.member, 100), strings.Join(builtinNames, ", "))
 		}
 	}
 }

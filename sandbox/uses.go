@@ -173,7 +173,9 @@ func (c *collector) judge(t *touch, e entry) {
 	m, own := t.builtin()
 	switch {
 	case !own && t.operation != "":
-		c.use(t, e)
+		if !c.in.isAssigned(t.e) { // which is reported as that
+			c.use(t, e)
+		}
 	case !own:
 	case !allowed(e.phase, m, true):
 		c.fail("phase.forbidden", t.at, whereAllowed(m), "ctx.%s is not allowed in %s (of %q)", t.member, e.phase, e.handler)

@@ -165,20 +165,19 @@ func validateAlone(a *app, s source) (verdict, error) {
 	if err != nil {
 		return verdict{}, failed("", fmt.Errorf("check %s: %w", shown(s.path), err))
 	}
-	found := verdict{Problems: append([]sandbox.Problem{}, problems...)}
+	var found verdict
 	if definition.Name != "" {
 		name := eventlog.WorkflowName(definition.Name)
 		found.Workflow = &name
-	}
-	if deploy.Refused(problems) {
-		return found, nil
 	}
 	registry, done, err := unconfigured()
 	if err != nil {
 		return verdict{}, failed("", errors.Join(err, done()))
 	}
-	_, more := deploy.Check(deploy.Input{Definition: definition, Catalog: newCatalog(registry), UnknownConnector: sandbox.SeverityWarning})
-	found.Problems = append(found.Problems, more...)
+	_, checked := deploy.Check(deploy.Input{
+		Definition: definition, Found: problems, Catalog: newCatalog(registry), UnknownConnector: sandbox.SeverityWarning,
+	})
+	found.Problems = append([]sandbox.Problem{}, checked...) // none is an empty list
 	found.OK = !deploy.Refused(found.Problems)
 	return found, done()
 }
