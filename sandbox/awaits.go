@@ -56,7 +56,7 @@ func (c *collector) fateOf(e ast.Expression, depth int) fate {
 	if depth > 5 {
 		return waited
 	}
-	switch p := c.in.parents[e].(type) {
+	switch p := c.in.parent(e).(type) {
 	case *ast.ExpressionStatement:
 		return dropped
 	case *ast.ConditionalExpression:
@@ -110,7 +110,7 @@ func (c *collector) fateOf(e ast.Expression, depth int) fate {
 func (c *collector) fateOfMember(member *ast.DotExpression, name string, depth int) fate {
 	switch name {
 	case "then", "catch", "finally":
-		if call, ok := c.in.parents[member].(*ast.CallExpression); ok && call.Callee == member {
+		if call, ok := c.in.parent(member).(*ast.CallExpression); ok && call.Callee == member {
 			return c.fateOf(call, depth)
 		}
 		return waited
@@ -123,14 +123,20 @@ func (c *collector) fateOfVariable(v *variable, depth int) fate {
 	if v == nil {
 		return waited
 	}
+	if known, ok := c.fates[v]; ok {
+		return known
+	}
+	c.fates[v] = waited // where it goes in a circle
 	found := dropped
+	defer func() { c.fates[v] = found }()
 	for _, id := range v.uses {
 		if c.in.isAssigned(id) {
 			continue
 		}
 		switch c.fateOf(id, depth+1) {
 		case waited:
-			return waited
+			found = waited
+			return found
 		case misused:
 			found = misused
 		case dropped:
@@ -155,7 +161,7 @@ var deaf = map[string]string{
 // callbacks warns of a call inside a callback whose promise the caller of the callback ignores.
 func (c *collector) callbacks(call *ast.CallExpression, name string) {
 	f := c.in.functionAround(call)
-	outer, ok := c.in.parents[f].(*ast.CallExpression)
+	outer, ok := c.in.parent(f).(*ast.CallExpression)
 	if !ok || !slices.Contains(outer.ArgumentList, f) {
 		return
 	}
@@ -170,7 +176,7 @@ func (c *collector) callbacks(call *ast.CallExpression, name string) {
 		}
 	}
 	if method == "map" || method == "flatMap" {
-		_, awaited := c.in.parents[outer].(*ast.AwaitExpression)
+		_, awaited := c.in.parent(outer).(*ast.AwaitExpression)
 		if !awaited && c.fateOf(outer, 0) != dropped {
 			return
 		}
@@ -186,12 +192,12 @@ func isExpression(body ast.ConciseBody) bool {
 // caught warns of a catch for a call whose failure cannot be caught (R7).
 func (c *collector) caught(call *ast.CallExpression, name string) {
 	const fix = "remove the catch: a passing fault is retried by itself, and what can be expected is in the call's result"
-	if dot, ok := c.in.parents[call].(*ast.DotExpression); ok && dot.Identifier.Name.String() == "catch" {
+	if dot, ok := c.in.parent(call).(*ast.DotExpression); ok && dot.Identifier.Name.String() == "catch" {
 		c.warn("call.catch", dot.Identifier.Idx, fix, "a failure of %s ends the run and cannot be caught", name)
 		return
 	}
 	var inner ast.Node = call
-	for n := c.in.parents[inner]; n != nil; inner, n = n, c.in.parents[n] {
+	for n := c.in.parent(inner); n != nil; inner, n = n, c.in.parent(n) {
 		if _, _, function := function(asExpression(n)); function {
 			return
 		}

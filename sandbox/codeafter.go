@@ -117,7 +117,7 @@ func (m *mutate) finally(try *ast.TryStatement) {
 func (m *mutate) repeated(t *touch) {
 	const fix = "make one call per run: reserve one event in prepare (the consumer runs again for the next one), or use an operation that takes all items at once"
 	var inner ast.Node = t.call
-	for n := m.in.parents[inner]; n != nil && n != ast.Node(m.f); inner, n = n, m.in.parents[n] {
+	for n := m.in.parent(inner); n != nil && n != ast.Node(m.f); inner, n = n, m.in.parent(n) {
 		switch n := n.(type) {
 		case *ast.IfStatement, *ast.SwitchStatement, *ast.ConditionalExpression:
 			return // it may be a search for the one item to work on
@@ -141,7 +141,7 @@ func (m *mutate) repeated(t *touch) {
 			m.warn("mutate.loop", t.e.Idx0(), fix, "mutate of %q ends at its first mutation call: %s in this loop is sent once, for the first item", m.handler, t.name())
 			return
 		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral:
-			outer, ok := m.in.parents[n].(*ast.CallExpression)
+			outer, ok := m.in.parent(n).(*ast.CallExpression)
 			if !ok {
 				return
 			}

@@ -55,8 +55,7 @@ func describe(ctx context.Context, around surroundings, limits Limits, source So
 	r.definition.Uses = uses
 	problems = append(problems, found...)
 	problems = append(problems, r.text.globals(s.globals())...)
-	sortProblems(problems)
-	return r.definition, problems, nil
+	return r.definition, first(problems), nil
 }
 
 // run executes the top-level code and reads what it exports, under the deadline.

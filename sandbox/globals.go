@@ -93,7 +93,7 @@ func (in *inspection) globals(exist []string) []Problem {
 	f := &findings{in: in, said: make(map[Problem]bool)}
 	asked := make(map[string]bool)
 	for _, id := range in.free {
-		if p, ok := in.parents[id].(*ast.UnaryExpression); ok && p.Operator == token.TYPEOF {
+		if p, ok := in.parent(id).(*ast.UnaryExpression); ok && p.Operator == token.TYPEOF {
 			asked[id.Name.String()] = true
 		}
 	}
@@ -105,7 +105,7 @@ func (in *inspection) globals(exist []string) []Problem {
 	said := make(map[string]bool)
 	for _, id := range in.free {
 		name := id.Name.String()
-		if said[name] || asked[name] {
+		if said[name] || asked[name] || len(f.problems) > mostProblems {
 			continue
 		}
 		said[name] = true
@@ -146,7 +146,7 @@ func (in *inspection) addedGlobals(f *findings, known map[string]bool) {
 func (in *inspection) meant(id *ast.Identifier, exist []string) string {
 	name := id.Name.String()
 	var visible []string
-	for s := in.around(id); s != nil; s = s.outer {
+	for s := in.around(in.parent(id)); s != nil && len(visible) < 1000; s = s.outer {
 		visible = slices.AppendSeq(visible, maps.Keys(s.variables))
 	}
 	visible = append(visible, "Keep")
@@ -192,7 +192,7 @@ func (in *inspection) changes(id *ast.Identifier) bool {
 		if in.isAssigned(m) {
 			return true
 		}
-		switch p := in.parents[m].(type) {
+		switch p := in.parent(m).(type) {
 		case *ast.UnaryExpression:
 			if p.Operator == token.DELETE {
 				return true

@@ -71,7 +71,7 @@ func (c *collector) takenOf(f ast.Expression, parameter int) (list []taken) {
 	}
 	for _, use := range v.uses {
 		whole := c.in.dressed(use)
-		if b, ok := c.in.parents[whole].(*ast.Binding); ok && b.Initializer == whole {
+		if b, ok := c.in.parent(whole).(*ast.Binding); ok && b.Initializer == whole {
 			pattern(b.Target)
 		}
 		if m := c.in.memberOf(whole); m != nil {
@@ -180,7 +180,7 @@ func (c *collector) compared(status ast.Expression) {
 		}
 		c.warn("mutationResult.unknown", with.Idx0(), fix, "the status of a mutation result is never %q", clip(text, 60))
 	}
-	switch p := c.in.parents[c.in.dressed(status)].(type) {
+	switch p := c.in.parent(c.in.dressed(status)).(type) {
 	case *ast.BinaryExpression:
 		switch p.Operator {
 		case token.EQUAL, token.STRICT_EQUAL, token.NOT_EQUAL, token.STRICT_NOT_EQUAL:

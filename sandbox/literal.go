@@ -96,21 +96,10 @@ func (in *inspection) fixed(e ast.Expression) bool {
 	if v == nil {
 		return false
 	}
-	for _, use := range v.uses {
-		if use == id {
-			continue
-		}
-		m := in.memberOf(use)
-		if m == nil || in.isAssigned(m) {
+	in.examine(v)
+	for _, use := range v.loose {
+		if use != id {
 			return false
-		}
-		switch p := in.parents[m].(type) {
-		case *ast.CallExpression:
-			if p.Callee == m {
-				return false
-			}
-		case *ast.UnaryExpression:
-			return false // delete
 		}
 	}
 	return true

@@ -47,6 +47,23 @@ func sortProblems(problems []Problem) {
 	})
 }
 
+// mostProblems bounds what is said about one script: nobody reads more, and a script must not make a
+// description of any size.
+const mostProblems = 100
+
+// first keeps the first problems, errors before warnings, in the order of the author's lines.
+func first(problems []Problem) []Problem {
+	sortProblems(problems)
+	more := len(problems) - mostProblems
+	if more <= 0 {
+		return problems
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Severity, b.Severity) })
+	kept := problems[:mostProblems]
+	sortProblems(kept)
+	return append(kept, warning("script.problems", Place{}, fmt.Sprintf("%d more problems are not listed", more), "correct those that are listed first"))
+}
+
 // findings collects what the text of a script shows to be wrong, each thing once.
 type findings struct {
 	in       *inspection

@@ -21,6 +21,10 @@ type variable struct {
 	uses []*ast.Identifier
 	// declared counts declarations: functions and vars may repeat a name.
 	declared int
+	// loose are the first two uses that do more than read a member; see loosely.
+	loose     []*ast.Identifier
+	examined  bool
+	rewritten bool // a member of it is assigned
 }
 
 // scope is a part of the text with names of its own.
@@ -39,12 +43,18 @@ func (s *scope) lookUp(name string) *variable {
 	return nil
 }
 
+// position is where a node stands in the tree.
+type position struct {
+	parent ast.Node
+	scope  *scope // of what is inside the node
+	// function is the innermost function around the node, nil at the top level.
+	function ast.Expression
+}
+
 // scopes finds out which declaration each name in a script refers to. Its three passes go over the
 // text once each: what belongs to what, what is declared, what is used.
 type scopes struct {
-	parents map[ast.Node]ast.Node
-	// of are the scopes by the node that opens them.
-	of map[ast.Node]*scope
+	nodes map[ast.Node]position
 	// declaring are the names in the place of their declaration.
 	declaring map[*ast.Identifier]*variable
 	// refers is what each other name refers to; absent for free names.
@@ -57,7 +67,7 @@ type scopes struct {
 
 func resolveNames(body []ast.Statement) *scopes {
 	s := &scopes{
-		parents: make(map[ast.Node]ast.Node), of: make(map[ast.Node]*scope),
+		nodes:     make(map[ast.Node]position),
 		declaring: make(map[*ast.Identifier]*variable), refers: make(map[*ast.Identifier]*variable),
 		top: &scope{function: true, variables: make(map[string]*variable)},
 	}
@@ -105,54 +115,61 @@ func (s *scopes) open(n, parent ast.Node) bool {
 	if notNames(n, parent) {
 		return false
 	}
-	s.parents[n] = parent
-	switch n := n.(type) {
-	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassStaticBlock:
-		s.opens(n, true)
-	case *ast.BlockStatement, *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.SwitchStatement, *ast.ClassLiteral:
-		s.opens(n, false)
+	outer := s.nodes[parent]
+	here := position{parent: parent, scope: outer.scope, function: outer.function}
+	if here.scope == nil {
+		here.scope = s.top
 	}
+	if e, ok := parent.(ast.Expression); ok {
+		if _, _, ok := function(e); ok {
+			here.function = e
+		}
+	}
+	switch n.(type) {
+	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassStaticBlock:
+		here.scope = &scope{outer: here.scope, function: true, variables: make(map[string]*variable)}
+	case *ast.BlockStatement, *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.SwitchStatement, *ast.ClassLiteral:
+		here.scope = &scope{outer: here.scope, variables: make(map[string]*variable)}
+	}
+	s.nodes[n] = here
 	return true
 }
 
-func (s *scopes) opens(n ast.Node, function bool) {
-	s.of[n] = &scope{outer: s.around(s.parents[n]), function: function, variables: make(map[string]*variable)}
-}
+// parent is what a node is a part of, nil for a statement of the top level.
+func (s *scopes) parent(n ast.Node) ast.Node { return s.nodes[n].parent }
 
-// around is the innermost scope at a node.
+// around is the scope at a node.
 func (s *scopes) around(n ast.Node) *scope {
-	for ; n != nil; n = s.parents[n] {
-		if sc, ok := s.of[n]; ok {
-			return sc
-		}
+	if at, ok := s.nodes[n]; ok {
+		return at.scope
 	}
 	return s.top
 }
 
 // declare notes the names that a node declares.
 func (s *scopes) declare(n ast.Node) bool {
-	if _, known := s.parents[n]; !known {
+	if _, known := s.nodes[n]; !known {
 		return false // no name
 	}
 	switch n := n.(type) {
 	case *ast.FunctionLiteral:
-		if _, statement := s.parents[n].(*ast.FunctionDeclaration); n.Name != nil && !statement {
-			s.add(s.of[n], n.Name, n)
+		if _, statement := s.parent(n).(*ast.FunctionDeclaration); n.Name != nil && !statement {
+			s.add(s.around(n), n.Name, n)
 		}
 		s.parameters(n, n.ParameterList)
 	case *ast.ArrowFunctionLiteral:
 		s.parameters(n, n.ParameterList)
 	case *ast.FunctionDeclaration:
 		if n.Function.Name != nil {
-			s.add(s.around(s.parents[n]), n.Function.Name, n.Function)
+			s.add(s.around(s.parent(n)), n.Function.Name, n.Function)
 		}
 	case *ast.ClassDeclaration:
 		if n.Class.Name != nil {
-			s.add(s.around(s.parents[n]), n.Class.Name, n.Class)
+			s.add(s.around(s.parent(n)), n.Class.Name, n.Class)
 		}
 	case *ast.ClassLiteral:
-		if _, statement := s.parents[n].(*ast.ClassDeclaration); n.Name != nil && !statement {
-			s.add(s.of[n], n.Name, n)
+		if _, statement := s.parent(n).(*ast.ClassDeclaration); n.Name != nil && !statement {
+			s.add(s.around(n), n.Name, n)
 		}
 	case *ast.VariableStatement:
 		s.bindings(s.hoisted(n), n.List)
@@ -166,7 +183,7 @@ func (s *scopes) declare(n ast.Node) bool {
 		s.pattern(s.around(n), n.Target, nil)
 	case *ast.TryStatement:
 		if n.Catch != nil && n.Catch.Parameter != nil {
-			s.pattern(s.of[n.Catch.Body], n.Catch.Parameter, nil)
+			s.pattern(s.around(n.Catch.Body), n.Catch.Parameter, nil)
 		}
 	}
 	return true
@@ -186,9 +203,9 @@ func (s *scopes) parameters(f ast.Node, list *ast.ParameterList) {
 		return
 	}
 	for _, p := range list.List {
-		s.pattern(s.of[f], p.Target, p)
+		s.pattern(s.around(f), p.Target, p)
 	}
-	s.pattern(s.of[f], list.Rest, nil)
+	s.pattern(s.around(f), list.Rest, nil)
 }
 
 func (s *scopes) bindings(in *scope, list []*ast.Binding) {
@@ -267,7 +284,7 @@ func (s *scope) isTop(top *scope) bool {
 
 // use notes what a name refers to.
 func (s *scopes) use(n ast.Node) bool {
-	parent, known := s.parents[n]
+	at, known := s.nodes[n]
 	if !known {
 		return false
 	}
@@ -275,7 +292,7 @@ func (s *scopes) use(n ast.Node) bool {
 	if !ok || s.declaring[id] != nil {
 		return true
 	}
-	if v := s.around(parent).lookUp(id.Name.String()); v != nil {
+	if v := s.around(at.parent).lookUp(id.Name.String()); v != nil {
 		s.refers[id] = v
 		v.uses = append(v.uses, id)
 	} else {
@@ -296,7 +313,7 @@ func (s *scopes) assigned(v *variable) bool {
 
 // isAssigned reports whether an expression is the target of an assignment.
 func (s *scopes) isAssigned(e ast.Expression) bool {
-	switch p := s.parents[e].(type) {
+	switch p := s.parent(e).(type) {
 	case *ast.AssignExpression:
 		return p.Left == e
 	case *ast.UnaryExpression:
@@ -304,24 +321,14 @@ func (s *scopes) isAssigned(e ast.Expression) bool {
 	case *ast.ForIntoExpression, *ast.ArrayPattern, *ast.ObjectPattern:
 		return true
 	case *ast.PropertyShort:
-		_, pattern := s.parents[p].(*ast.ObjectPattern)
+		_, pattern := s.parent(p).(*ast.ObjectPattern)
 		return pattern
 	case *ast.PropertyKeyed:
-		_, pattern := s.parents[p].(*ast.ObjectPattern)
+		_, pattern := s.parent(p).(*ast.ObjectPattern)
 		return pattern && p.Value == e
 	}
 	return false
 }
 
 // functionAround is the innermost function that holds a node, nil at the top level.
-func (s *scopes) functionAround(n ast.Node) ast.Expression {
-	for n = s.parents[n]; n != nil; n = s.parents[n] {
-		switch f := n.(type) {
-		case *ast.FunctionLiteral:
-			return f
-		case *ast.ArrowFunctionLiteral:
-			return f
-		}
-	}
-	return nil
-}
+func (s *scopes) functionAround(n ast.Node) ast.Expression { return s.nodes[n].function }

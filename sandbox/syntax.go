@@ -89,17 +89,39 @@ func (in *inspection) changed(id *ast.Identifier) bool {
 	if v == nil {
 		return true
 	}
+	in.examine(v)
+	return v.rewritten
+}
+
+// examine looks once at what is done with the object in a variable.
+func (in *inspection) examine(v *variable) {
+	if v.examined {
+		return
+	}
+	v.examined = true
 	for _, use := range v.uses {
-		if m := in.memberOf(use); m != nil && in.isAssigned(m) {
-			return true
+		m := in.memberOf(use)
+		switch p := in.parent(m).(type) {
+		case *ast.CallExpression:
+			if p.Callee != m {
+				continue
+			}
+		case *ast.UnaryExpression: // delete
+		default:
+			if m != nil && !in.isAssigned(m) {
+				continue
+			}
+		}
+		v.rewritten = v.rewritten || m != nil && in.isAssigned(m)
+		if len(v.loose) < 2 {
+			v.loose = append(v.loose, use)
 		}
 	}
-	return false
 }
 
 // memberOf is the expression that takes a member of e, nil if none does.
 func (in *inspection) memberOf(e ast.Expression) ast.Expression {
-	switch p := in.parents[e].(type) {
+	switch p := in.parent(e).(type) {
 	case *ast.DotExpression:
 		return p
 	case *ast.BracketExpression:
@@ -266,7 +288,7 @@ func bare(e ast.Expression) ast.Expression {
 // dressed climbs over the question marks of optional chaining around an expression.
 func (in *inspection) dressed(e ast.Expression) ast.Expression {
 	for {
-		switch p := in.parents[e].(type) {
+		switch p := in.parent(e).(type) {
 		case *ast.OptionalChain:
 			e = p
 		case *ast.Optional:

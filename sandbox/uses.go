@@ -93,13 +93,14 @@ type collector struct {
 	followed   map[*variable]bool
 	seen       map[visit]bool
 	calls      map[*ast.CallExpression]bool // of ctx, once all are known
+	fates      map[*variable]fate           // of promises in variables
 }
 
 // handlers finds which connector operations the handlers of a definition name, and what the text
 // alone shows to be wrong about them.
 func (in *inspection) handlers(d *Definition) ([]OperationUse, []Problem) {
 	c := &collector{findings: &findings{in: in, said: make(map[Problem]bool)}, in: in, definition: d, holders: make(map[*ast.Binding]*holder),
-		followed: make(map[*variable]bool), seen: make(map[visit]bool)}
+		followed: make(map[*variable]bool), seen: make(map[visit]bool), fates: make(map[*variable]fate)}
 	for _, p := range d.Producers {
 		_, value := in.find("producers", p.Name)
 		if o, ok := in.resolve(value).(*ast.ObjectLiteral); ok {
@@ -282,7 +283,7 @@ func (c *collector) follow(h *holder, v *variable, r role) {
 func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 	_, own := builtins[r.member]
 	whole := c.in.dressed(e)
-	switch p := c.in.parents[whole].(type) {
+	switch p := c.in.parent(whole).(type) {
 	case *ast.DotExpression:
 		if r.operation == "" && !own {
 			c.site(h, p, p.Identifier.Idx, r.of(p.Identifier.Name.String()))
