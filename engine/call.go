@@ -18,22 +18,20 @@ import (
 // process; its settlement is recorded whatever happens to the run, the lease or the worker
 // meanwhile.
 func (w *worker) send(m *projections.Mutation, overtaken bool) {
+	pinned, isPinned := w.pinned(m)
 	w.engine.calls.Add(1)
 	go func() {
 		defer w.engine.calls.Done()
 		settlement := decide.SettleMutation{Mutation: m.ID}
 		call := w.call(m)
-		if now := w.engine.cfg.Clock.Now(); overtaken || !now.Before(m.Deadline.Time()) {
-			// The append took so long that the right to send has passed: provably never sent.
-			why := "its deadline passed before its start was durable"
-			if overtaken {
-				why = "someone else had written to the workflow before its start was known to be durable"
-			}
+		never := w.neverSent(m, overtaken)
+		if never == nil && isPinned {
+			// It may have become another tool while the call waited for its approval.
+			never = w.engine.changed(pinned)
+		}
+		if never != nil {
 			settlement.By = eventlog.ResolvedByNeverSent
-			settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: &eventlog.Failure{
-				Class: eventlog.Transient, Code: "mutation.neverSent",
-				Message: fmt.Sprintf("%s.%s was not sent: %s", m.Call.Connector, m.Call.Operation, why),
-			}}
+			settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
 		} else {
 			ctx, cancel := context.WithTimeout(w.engine.life, callTimeout(m))
 			outcome := w.engine.cfg.Connectors.Perform(ctx, call)
@@ -48,6 +46,34 @@ func (w *worker) send(m *projections.Mutation, overtaken bool) {
 		}
 		w.settle(settlement)
 	}()
+}
+
+// pinned is the operation as the version of the mutation's run was deployed with it.
+func (w *worker) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool) {
+	s := w.state()
+	if run := s.Run(m.Run); run != nil {
+		if script := s.Script(run.Version); script != nil {
+			return script.Definition.Operation(m.Call.Connector, m.Call.Operation)
+		}
+	}
+	return op, false
+}
+
+// neverSent says why the right to send has passed; nil while it has not.
+func (w *worker) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Failure {
+	why := ""
+	switch {
+	case overtaken:
+		why = "someone else had written to the workflow before its start was known to be durable"
+	case !w.engine.cfg.Clock.Now().Before(m.Deadline.Time()):
+		why = "its deadline passed before its start was durable"
+	default:
+		return nil
+	}
+	return &eventlog.Failure{
+		Class: eventlog.Transient, Code: "mutation.neverSent",
+		Message: fmt.Sprintf("%s.%s was not sent: %s", m.Call.Connector, m.Call.Operation, why),
+	}
 }
 
 // late records the outcome of a call that ended after its deadline (F12).

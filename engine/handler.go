@@ -126,7 +126,11 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 		}
 	}
 	intent := connector.Call{Workflow: w.name, Run: run.ID, Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params}
-	done.Call.Reconciles = op.Reconciles && w.engine.cfg.Connectors.Reconciles(intent)
+	done.Call.Reconciles = op.Reconciles
+	if _, here := w.engine.cfg.Connectors.Operation(op.Connector, op.Operation); here {
+		// One that is away cannot say more than its pin, and may be back when the call leaves.
+		done.Call.Reconciles = op.Reconciles && w.engine.cfg.Connectors.Reconciles(intent)
+	}
 	if timeout, ok := w.engine.cfg.Connectors.Timeout(intent); ok {
 		done.Call.TimeoutMS = timeout.Milliseconds()
 	}

@@ -64,14 +64,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	}
 	cmd := decide.Deploy{
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
-		Grants: req.Grants, Expected: req.Expected,
-	}
-	if req.Grants == nil && req.GrantUsed {
-		if state.Exists() {
-			cmd.Grants = deploy.MergeGrants(state.Grants, state.Definition(), &checked.definition)
-		} else {
-			cmd.Grants = deploy.GrantAll(&checked.definition)
-		}
+		Grants: req.Grants, GrantUsed: req.GrantUsed, Expected: req.Expected,
 	}
 	result := checked.DeployResult
 	if _, err := e.decideOn(ctx, result.Workflow, cmd, actor, "deploy"); err != nil {
@@ -113,11 +106,7 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 	if err != nil {
 		return checkedScript{}, none, fmt.Errorf("read the script's definition: %w", err)
 	}
-	out := checkedScript{DeployResult: DeployResult{Workflow: eventlog.WorkflowName(def.Name), Problems: problems}}
-	if deploy.Refused(problems) {
-		out.Refused = true
-		return out, none, nil
-	}
+	out := checkedScript{DeployResult: DeployResult{Workflow: eventlog.WorkflowName(def.Name)}}
 	state := none
 	if repairs != nil {
 		state = repairs
@@ -126,8 +115,10 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 			state = w.state()
 		}
 	}
-	accepted, found := deploy.Check(deploy.Input{Definition: def, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state), Repair: repairs != nil})
-	out.Problems = append(out.Problems, found...)
+	accepted, found := deploy.Check(deploy.Input{
+		Definition: def, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state), Repair: repairs != nil,
+	})
+	out.Problems = found
 	out.definition = accepted.Definition
 	out.Refused = deploy.Refused(found)
 	return out, state, nil

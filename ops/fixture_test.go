@@ -44,7 +44,7 @@ export default Keep.workflow({
       async mutate(ctx, prepared) { await ctx.world.%s({ order: prepared.data.order }); },
       async next(ctx, prepared, result) {
         if (result.status === "applied") {
-          await ctx.publish("order.sent", { messageId: "sent:" + prepared.data.order, title: "sent", payload: result.result });
+          await ctx.publish("order.sent", { messageId: "sent:" + prepared.data.order, title: "Sent " + prepared.data.order, payload: result.result });
         }
       },
     }),

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -145,7 +148,7 @@ func TestEveryOperation(t *testing.T) {
 	if first["workflow"].(map[string]any)["version"] != "1.0" || len(first["events"].([]any)) != 0 || now["name"] != "shop" {
 		t.Errorf("state at 1: %v", first)
 	}
-	if v := call("listConnectors", 200, nil); len(v["items"].([]any)) != 1 {
+	if v := call("listConnectors", 200, nil); len(v["items"].([]any)) != 1 || len(v["refused"].([]any)) != 0 {
 		t.Errorf("connectors: %v", v)
 	}
 	if v := call("getWorkers", 200, nil); v["sandbox"] != "full" || len(v["workers"].([]any)) != 1 {
@@ -195,6 +198,28 @@ func TestEveryOperation(t *testing.T) {
 		}
 		if record.Kind == "workflow.archived" && record.Actor != (eventlog.Actor{Kind: "user", Name: "ann"}) {
 			t.Errorf("archived by %+v", record.Actor)
+		}
+	}
+}
+
+// What was found and is not offered is listed with the reason, whole services and single endpoints.
+func TestRefusedServicesAreListed(t *testing.T) {
+	t.Parallel()
+	endpoint := "append"
+	b := setup(t, func(c *Config, _ *enginetest.Bench) {
+		c.Refused = func(context.Context) []RefusedService {
+			return []RefusedService{{Service: "log", Reason: "the name is reserved"}, {Service: "sheets", Endpoint: &endpoint, Reason: "its subject is shared"}}
+		}
+	})
+	resp, body := b.request("GET", "/v1/connectors", "")
+	want := `"refused":[{"service":"log","endpoint":null,"reason":"the name is reserved"},{"service":"sheets","endpoint":"append","reason":"its subject is shared"}]`
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, body); err != nil || resp.StatusCode != 200 || !strings.Contains(compact.String(), want) {
+		t.Errorf("%s: %s", resp.Status, body)
+	}
+	for _, field := range []string{`"items":[{"name":"world"`, `"next":null`} {
+		if !strings.Contains(compact.String(), field) {
+			t.Errorf("lacks %s: %s", field, body)
 		}
 	}
 }

@@ -2,7 +2,10 @@ package ops
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -88,4 +91,17 @@ func enum[S ~string](values ...S) *jsonschema.Schema {
 		s.Enum = append(s.Enum, string(v))
 	}
 	return s
+}
+
+// oneOf reports a filter's value that is none of those that its type can have.
+func oneOf[T ~string](filter, value string) error {
+	possible := knownSchemas[reflect.TypeFor[T]()].Enum
+	if value == "" || slices.Contains(possible, any(value)) {
+		return nil
+	}
+	words := make([]string, len(possible))
+	for i, v := range possible {
+		words[i] = fmt.Sprint(v)
+	}
+	return fmt.Errorf("%s is %q; it must be one of %s", filter, clip(value), strings.Join(words, ", "))
 }

@@ -25,6 +25,9 @@ type Config struct {
 	Log    eventlog.Log
 	// Connectors says which operations there are now.
 	Connectors deploy.Catalog
+	// Refused looks for services that were found and are not offered to scripts, and says why; nil
+	// means that services are not looked for.
+	Refused func(context.Context) []RefusedService
 	// Calls performs the calls of operation callConnector; without it there is nothing to call.
 	Calls Calls
 	// RunLog is read for a run's log and evidence; nil means that this engine keeps no run log.

@@ -33,6 +33,16 @@ type (
 		TimeoutMS  int64          `json:"timeoutMs"`
 		Schema     rawJSON        `json:"schema" jsonschema:"the JSON Schema of its parameters, null when any object will do"`
 	}
+	connectorsAnswer struct {
+		readmodel.Page[connectorView]
+		Refused []RefusedService `json:"refused" jsonschema:"services that were found on NATS and are not offered to scripts"`
+	}
+	// RefusedService says why a service, or one of its endpoints, is not a connector.
+	RefusedService struct {
+		Service  string  `json:"service"`
+		Endpoint *string `json:"endpoint" jsonschema:"null when the whole service is refused"`
+		Reason   string  `json:"reason"`
+	}
 	diagnosticsAnswer struct {
 		OrphanedReservations []orphan        `json:"orphanedReservations" jsonschema:"reserved events that no run holds; there must be none"`
 		Log                  logHealth       `json:"log"`
@@ -64,7 +74,7 @@ var insightTable = []Operation{
 	}),
 	define(operation("explainAll", "GET /v1/why", Read, "Explain what every workflow does or waits for"), explainAll),
 	define(operation("getState", "GET /v1/workflows/{workflow}/state", Read, "Rebuild a workflow's state at a revision from its log").slow(), getState),
-	define(operation("listConnectors", "GET /v1/connectors", Read, "List connectors and their operations"), listConnectors),
+	define(operation("listConnectors", "GET /v1/connectors", Read, "List connectors with their operations, and the services that are refused"), listConnectors),
 	define(operation("getDiagnostics", "GET /v1/diagnostics", Read, "Show what is wrong with this engine, if anything"), getDiagnostics),
 	define(operation("verifyLog", "POST /v1/verify", Read, "Check the whole log and compare the stored state with a full replay").slow(), verifyLog),
 }
@@ -219,8 +229,12 @@ func fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, eac
 	return nil
 }
 
-func listConnectors(_ context.Context, c *Call, _ *everything) (readmodel.Page[connectorView], error) {
-	page := readmodel.Page[connectorView]{Items: []connectorView{}}
+func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnswer, error) {
+	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{}}
+	if refused := c.server.cfg.Refused; refused != nil {
+		// First: the look finds connectors too.
+		page.Refused = append(page.Refused, refused(ctx)...)
+	}
 	catalog := c.server.cfg.Connectors
 	for _, name := range catalog.Connectors() {
 		view := connectorView{Name: name, Operations: []operationView{}}

@@ -44,8 +44,9 @@ type (
 	}
 )
 
-// appliesTo are the job states that an action changes; the empty filter stands for them.
-var appliesTo = map[decide.EventAction][]projections.JobState{
+// AppliesTo are the job states that an action changes; a filter without state and status stands for
+// them.
+var AppliesTo = map[decide.EventAction][]projections.JobState{
 	decide.ActionSkip:    {projections.JobAvailable, projections.JobRetryable, projections.JobRunning},
 	decide.ActionCancel:  {projections.JobAvailable, projections.JobRetryable},
 	decide.ActionRedrive: {projections.JobCancelled, projections.JobDiscarded},
@@ -81,7 +82,7 @@ func onEvent(id string, action decide.EventAction, summary string) Operation {
 		}
 		refused := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id)
 		var refusal *decide.Refusal
-		if refused != nil && (!errors.As(refused, &refusal) || refusal.Code != codeJobState) {
+		if refused != nil && (!errors.As(refused, &refusal) || refusal.Code != decide.CodeJobState) {
 			return readmodel.Job{}, refused
 		}
 		job, err := c.server.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
@@ -101,9 +102,6 @@ func (s *Server) toBeSkipped(r *eventRequest) bool {
 	e := state.Event(r.Topic, r.MessageID)
 	return e != nil && e.SkipRequested
 }
-
-// codeJobState is the rules' refusal of an action that the job's state does not allow.
-const codeJobState = "job.state"
 
 func onEvents(id string, action decide.EventAction, summary string) Operation {
 	o := operation(id, "POST /v1/workflows/{workflow}/events/"+string(action), Operate, summary).slow()
@@ -149,6 +147,13 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 	case r.Limit < 0 || r.Limit > mostChanged:
 		return nil, false, invalid("limit is %d; it must be 1 to %d", r.Limit, mostChanged)
 	}
+	// A filter that is misspelt would find nothing to do, and say that all is done.
+	if err := oneOf[projections.JobState]("state", r.State); err != nil {
+		return nil, false, invalid("%v", err)
+	}
+	if err := oneOf[eventlog.EventStatus]("status", r.Status); err != nil {
+		return nil, false, invalid("%v", err)
+	}
 	seen := map[eventlog.EventRef]bool{}
 	for _, item := range r.Items {
 		ref := eventlog.EventRef{Topic: item.Topic, MessageID: item.MessageID}
@@ -171,7 +176,7 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 			return nil, false, err
 		}
 		for _, job := range page.Items {
-			if r.State == "" && r.Status == "" && !slices.Contains(appliesTo[action], job.State) {
+			if r.State == "" && r.Status == "" && !slices.Contains(AppliesTo[action], job.State) {
 				continue
 			}
 			if len(refs) == limit {

@@ -54,7 +54,7 @@ func compile(source Source, limit int) (s *script, tree *ast.Program, problems [
 	defer func() {
 		if x := recover(); x != nil {
 			s, tree = nil, nil
-			problems = []Problem{problem("script.crashed", place{},
+			problems = []Problem{problem("script.crashed", Place{},
 				fmt.Sprintf("the compiler could not digest the script: %.200v", x),
 				"simplify the script: very deep nesting or huge constant expressions cause this")}
 		}
@@ -115,7 +115,7 @@ func transform(name, code string) (out string, sourceMap []byte, problems []Prob
 		}
 	}
 	if mapErr != nil {
-		problems = append(problems, problem("script.crashed", place{}, mapErr.Error(), "report this: it is no fault of the script"))
+		problems = append(problems, problem("script.crashed", Place{}, mapErr.Error(), "report this: it is no fault of the script"))
 	}
 	return out, sourceMap, problems
 }
@@ -170,14 +170,42 @@ func messageProblem(m api.Message, severity string) Problem {
 	switch {
 	case strings.HasPrefix(m.Text, importRefused):
 		p.Code = "script.import"
-		p.Fix = "one file is one workflow: write the code into this file, and reach the outside through ctx.<connector>.<operation>; `import type` is allowed"
+		p.Fix = "remove this: Keep and ctx are given without an import. One file is one workflow, so code belongs into this file, and the outside is reached through ctx.<connector>.<operation>({ … }); only `import type` is allowed"
 	case severity == SeverityWarning:
 		p.Code = "script.suspicious"
 		p.Fix = "check this place; the script can run as it is"
 	default:
-		p.Fix = "correct the syntax at this place"
+		p.Fix = syntaxFix(m)
 	}
 	return p
+}
+
+// syntaxFix says how to correct what the transformer refuses, in its own words where it has any.
+func syntaxFix(m api.Message) string {
+	for _, known := range []struct{ text, fix string }{
+		{`"await" can only be used inside an "async" function`, "write async before the function around it; code outside of handlers cannot wait"},
+		{"Top-level await", "await only inside of async handlers; code outside of them cannot wait"},
+		{"has already been declared", "rename one of the two"},
+		{"Cannot assign to", "declare it with let, or use another name"},
+		{"Unterminated string", "close the quotes; a text over several lines stands in `backticks`"},
+		{"Unterminated template", "close the backtick"},
+		{"Unexpected end of file", "a bracket is not closed: check the ones that are open at the end"},
+	} {
+		if strings.Contains(m.Text, known.text) {
+			return known.fix
+		}
+	}
+	fix := "correct the syntax at this place"
+	for _, note := range m.Notes {
+		if note.Text != "" {
+			fix += ": " + clip(note.Text, 200)
+			if note.Location != nil {
+				fix += fmt.Sprintf(" (line %d, column %d)", note.Location.Line, note.Location.Column+1)
+			}
+			break
+		}
+	}
+	return fix
 }
 
 // syntaxProblem reports what the transformer let through and goja refuses.
@@ -189,13 +217,13 @@ func syntaxProblem(err error) Problem {
 	}
 	var syntax *goja.CompilerSyntaxError
 	if errors.As(err, &syntax) {
-		at := place{}
+		at := Place{}
 		if syntax.File != nil {
 			at = authorPlace(syntax.File.Position(syntax.Offset))
 		}
 		return problem("script.syntax", at, syntax.Message, "correct the syntax at this place")
 	}
-	return problem("script.syntax", place{}, clip(err.Error(), 500), "correct the syntax")
+	return problem("script.syntax", Place{}, clip(err.Error(), 500), "correct the syntax")
 }
 
 // repairPropertyEscapes makes \p{…} in literals work: the interpreter's linear engine for regular
@@ -215,11 +243,11 @@ func repairPropertyEscapes(tree *ast.Program) {
 
 // authorPlace keeps only positions that the source map could translate. Columns of a source map
 // start at 0.
-func authorPlace(p file.Position) place {
+func authorPlace(p file.Position) Place {
 	if p.Filename == wrapperName || p.Line <= 0 {
-		return place{}
+		return Place{}
 	}
-	return place{line: p.Line, column: p.Column + 1}
+	return Place{Line: p.Line, Column: p.Column + 1}
 }
 
 // displayName is the file name that positions and stacks show: no folders of the author's machine,

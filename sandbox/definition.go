@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 // reader reads a definition out of a script's default export. Every access may run script code, so
@@ -18,6 +20,13 @@ type reader struct {
 	definition Definition
 	problems   []Problem
 }
+
+// The members that mean something.
+var (
+	workflowMembers = []string{"name", "topics", "producers", "consumers"}
+	producerMembers = []string{"interval", "cron", "timezone", "publishes", "handler", "run", "poll"}
+	consumerMembers = []string{"subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts"}
+)
 
 // shape of a workflow, as the fix of several problems shows it.
 const shape = `export default Keep.workflow({ name: "…", topics: { "…": {} }, producers: { … }, consumers: { … } })`
@@ -36,11 +45,11 @@ func (r *reader) read(exported goja.Value) {
 	if !slices.ContainsFunc(r.workflows, func(v goja.Value) bool { return v.SameAs(workflow) }) {
 		r.fail("shape.default", "wrap the object: "+shape, nil, "the default export was not made by Keep.workflow")
 	}
-	r.unknown(workflow, nil, "a workflow", "name", "topics", "producers", "consumers")
+	r.unknown(workflow, nil, "a workflow", workflowMembers...)
 	if name := workflow.Get("name"); name != nil && isText(name) && name.String() != "" {
 		r.definition.Name = name.String()
 	} else {
-		r.fail("shape.name", `add a name: name: "my-workflow"`, []string{"name"}, "name must be a non-empty string, and is %s", kindOf(name))
+		r.fail("shape.name", r.misspelt(workflow, "name", workflowMembers, `add a name: name: "my-workflow"`), []string{"name"}, "name must be a non-empty string, and is %s", kindOf(name))
 	}
 	r.topics(workflow.Get("topics"))
 	r.producers(workflow.Get("producers"))
@@ -53,8 +62,12 @@ func (r *reader) read(exported goja.Value) {
 func (r *reader) topics(v goja.Value) {
 	topics, ok := object(v)
 	if !ok || isArray(topics) {
-		r.fail("shape.topics", `list the topics as keys: topics: { "email.received": {} }`, []string{"topics"},
-			"topics must be an object whose keys are the topics, and is %s", kindOf(v))
+		fix := `list the topics as keys: topics: { "email.received": {} }`
+		if names := texts(v); len(names) > 0 {
+			fix = "write them as keys: topics: { " + clip(quoted(names), 300) + ": {} }"
+			fix = strings.ReplaceAll(fix, `", "`, `": {}, "`)
+		}
+		r.fail("shape.topics", fix, []string{"topics"}, "topics must be an object whose keys are the topics, and is %s", kindOf(v))
 		return
 	}
 	r.definition.Topics = topics.Keys()
@@ -80,7 +93,7 @@ func (r *reader) producers(v goja.Value) {
 				path, "producer %q must be a function or an object, and is %s", name, kindOf(value))
 			continue
 		}
-		r.unknown(producer, path, "a producer", "interval", "cron", "timezone", "publishes", "handler", "run", "poll")
+		r.unknown(producer, path, "a producer", producerMembers...)
 		p.Interval = r.option(producer, path, "interval", "shape.producer", `write a duration as text: interval: "5m"`)
 		p.Cron = r.option(producer, path, "cron", "shape.producer", `write a cron expression as text: cron: "0 9 * * 1-5"`)
 		p.Timezone = r.option(producer, path, "timezone", "shape.producer", `write a zone's name: timezone: "Europe/Berlin"`)
@@ -95,7 +108,7 @@ func (r *reader) producers(v goja.Value) {
 		})
 		switch len(functions) {
 		case 0:
-			r.fail("shape.producer", "add async handler(ctx, state) { … }", path, "producer %q has no function handler", name)
+			r.fail("shape.producer", r.misspelt(producer, "handler", producerMembers, "add async handler(ctx, state) { … }"), path, "producer %q has no function handler", name)
 		case 1:
 		default:
 			r.fail("shape.producer", "keep one of them, named handler", path, "producer %q has several functions: %s", name, strings.Join(functions, ", "))
@@ -117,15 +130,15 @@ func (r *reader) consumers(v goja.Value) {
 				path, "consumer %q must be an object, and is %s", name, kindOf(consumers.Get(name)))
 			continue
 		}
-		r.unknown(consumer, path, "a consumer", "subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts")
+		r.unknown(consumer, path, "a consumer", consumerMembers...)
 		c := ConsumerDefinition{Name: name}
 		c.Subscribe = r.names(consumer, path, "subscribe", "shape.consumer")
 		if c.Subscribe == nil && consumer.Get("subscribe") == nil || c.Subscribe != nil && len(c.Subscribe) == 0 {
-			r.fail("shape.consumer", `add subscribe: ["topic"]`, append(path, "subscribe"), "consumer %q subscribes to no topic", name)
+			r.fail("shape.consumer", r.misspelt(consumer, "subscribe", consumerMembers, `add subscribe: ["topic"]`), append(path, "subscribe"), "consumer %q subscribes to no topic", name)
 		}
 		c.Publishes = r.names(consumer, path, "publishes", "shape.consumer")
 		if !r.function(consumer, path, "prepare") && undefined(consumer.Get("prepare")) {
-			r.fail("shape.consumer", "add async prepare(ctx, state) { … return { reservations: […], data: {…} } }", path, "consumer %q has no function prepare", name)
+			r.fail("shape.consumer", r.misspelt(consumer, "prepare", consumerMembers, "add async prepare(ctx, state) { … return "+resultShape+" }"), path, "consumer %q has no function prepare", name)
 		}
 		c.HasMutate = r.function(consumer, path, "mutate")
 		c.HasNext = r.function(consumer, path, "next")
@@ -200,35 +213,81 @@ func (r *reader) names(on *goja.Object, path []string, name, code string) []stri
 	if undefined(v) {
 		return nil
 	}
-	array, ok := object(v)
-	names := []string{}
-	if ok = ok && isArray(array); ok {
-		length, _ := number(array.Get("length"))
-		for i := range int(min(length, 10_000)) {
-			element := array.Get(fmt.Sprint(i))
-			if element == nil || !isText(element) || element.String() == "" {
-				ok = false
-				break
-			}
-			names = append(names, element.String())
+	names := texts(v)
+	if names == nil {
+		fix := "write " + name + `: ["topic"]`
+		if isText(v) && v.String() != "" {
+			fix = fmt.Sprintf("write %s: [%q]", name, clip(v.String(), 150))
 		}
-	}
-	if !ok {
-		r.fail(code, "write "+name+`: ["topic"]`, append(path, name), "%s must be an array of topic names, and is %s",
+		r.fail(code, fix, append(path, name), "%s must be an array of topic names, and is %s",
 			strings.Join(append(path, name), "."), kindOf(v))
 		return nil
 	}
 	return names
 }
 
+// texts are the elements of an array of non-empty texts; nil where it is none.
+func texts(v goja.Value) []string {
+	array, ok := object(v)
+	if !ok || !isArray(array) {
+		return nil
+	}
+	names := []string{}
+	length, _ := number(array.Get("length"))
+	for i := range int(min(length, 10_000)) {
+		element := array.Get(fmt.Sprint(i))
+		if element == nil || !isText(element) || element.String() == "" {
+			return nil
+		}
+		names = append(names, element.String())
+	}
+	return names
+}
+
+// otherwise are members by the names that authors give them elsewhere.
+var otherwise = map[string]string{
+	"topic": "subscribe", "topics": "subscribe", "on": "subscribe", "from": "subscribe", "subscribes": "subscribe", "subscriptions": "subscribe", "input": "subscribe",
+	"emits": "publishes", "output": "publishes", "to": "publishes",
+	"every": "interval", "schedule": "interval", "frequency": "interval", "tz": "timezone", "zone": "timezone",
+	"retries": "maxAttempts", "maxRetries": "maxAttempts", "attempts": "maxAttempts", "retry": "maxAttempts",
+	"handle": "handler", "execute": "handler", "fn": "handler", "produce": "handler", "fetch": "handler",
+	"select": "prepare", "before": "prepare", "peek": "prepare", "act": "mutate", "mutation": "mutate", "after": "next", "onSuccess": "next", "then": "next", "emit": "next",
+	"title": "name", "id": "name", "sources": "producers", "triggers": "producers", "handlers": "consumers", "steps": "consumers", "events": "topics",
+}
+
+// insteadOf finds which of the known members somebody meant who wrote another name; empty for none.
+func insteadOf(key string, known []string) string {
+	if close := similar.Names(key, known, 1); len(close) > 0 {
+		return close[0]
+	}
+	if other := otherwise[key]; slices.Contains(known, other) {
+		return other
+	}
+	return ""
+}
+
+// misspelt is the fix for a missing member: to rename one that was probably meant to be it.
+func (r *reader) misspelt(on *goja.Object, member string, known []string, fix string) string {
+	for _, key := range on.Keys() {
+		if !slices.Contains(known, key) && insteadOf(key, known) == member {
+			return fmt.Sprintf("rename %s to %s", clip(key, 100), member)
+		}
+	}
+	return fix
+}
+
 // unknown warns of members that mean nothing, which are usually spelling mistakes.
 func (r *reader) unknown(on *goja.Object, path []string, what string, known ...string) {
 	for _, key := range on.Keys() {
-		if !slices.Contains(known, key) {
-			r.problems = append(r.problems, warning("shape.unknownKey", r.text.place(append(slices.Clone(path), key)...),
-				fmt.Sprintf("%q is no member of %s and has no effect", clip(key, 100), what),
-				"remove it, or use one of "+strings.Join(known, ", ")))
+		if slices.Contains(known, key) {
+			continue
 		}
+		fix := "remove it, or use one of " + strings.Join(known, ", ")
+		if meant := insteadOf(key, known); meant != "" && undefined(on.Get(meant)) {
+			fix = fmt.Sprintf("rename %s to %s", clip(key, 100), meant)
+		}
+		r.problems = append(r.problems, warning("shape.unknownKey", r.text.place(append(slices.Clone(path), key)...),
+			fmt.Sprintf("%q is no member of %s and has no effect", clip(key, 100), what), fix))
 	}
 }
 

@@ -45,15 +45,17 @@ func describe(ctx context.Context, around surroundings, limits Limits, source So
 		}
 		// What the text alone shows is still worth saying: one round of repair less.
 		problems = append(problems, problemOf(fault))
+		r.definition.Incomplete = true
 	} else {
 		problems = append(problems, r.problems...)
+		r.definition.Incomplete = hasErrors(r.problems)
 	}
-	uses, found := r.text.handlers(r.definition)
+	r.definition.Places = r.text.places(&r.definition)
+	uses, found := r.text.handlers(&r.definition)
 	r.definition.Uses = uses
 	problems = append(problems, found...)
-	problems = append(problems, r.text.globals()...)
-	sortProblems(problems)
-	return r.definition, problems, nil
+	problems = append(problems, r.text.globals(s.globals())...)
+	return r.definition, first(problems), nil
 }
 
 // run executes the top-level code and reads what it exports, under the deadline.

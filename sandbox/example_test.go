@@ -30,7 +30,7 @@ export default Keep.workflow({
       subscribe: ["guest.arrived"],
       async prepare(ctx) {
         const [guest] = await ctx.peek("guest.arrived");
-        return { reservations: [{ topic: guest.topic, ids: [guest.id] }], data: { to: guest.payload.address } };
+        return { reservations: [{ topic: guest.topic, ids: [guest.id] }], data: { to: guest.payload.address }, ui: { title: "Welcome " + guest.title } };
       },
       async mutate(ctx, prepared) {
         await ctx.mail.send({ to: prepared.data.to, text: "Welcome!" });
@@ -59,6 +59,6 @@ export default Keep.workflow({
 	fmt.Println(mutation.Call.Operation, string(mutation.Call.Params), err)
 	// Output:
 	// greet mail send
-	// {"reservations":[{"topic":"guest.arrived","ids":["g1"]}],"data":{"to":"ann@example.com"}} <nil>
+	// {"reservations":[{"topic":"guest.arrived","ids":["g1"]}],"data":{"to":"ann@example.com"},"ui":{"title":"Welcome Ann"}} <nil>
 	// send {"to":"ann@example.com","text":"Welcome!"} <nil>
 }

@@ -24,6 +24,7 @@ func TestExampleWorkflow(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("problems %+v, error %v", problems, err)
 	}
+	d.Places = nil
 	want := Definition{
 		Name: "example", Topics: []string{"email.received", "row.created"},
 		Producers: []ProducerDefinition{{Name: "pollEmail", Bare: true}},
@@ -64,7 +65,7 @@ func TestExampleWorkflow(t *testing.T) {
 	if r, err = e.Invoke(t.Context(), prepare, host); err != nil {
 		t.Fatal(err)
 	}
-	prepared := `{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}}}`
+	prepared := `{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}},"ui":{"title":"Add row for a@example.com"}}`
 	if string(r.Value) != prepared {
 		t.Errorf("prepare returned %s", r.Value)
 	}

@@ -35,16 +35,16 @@ func (s *session) frames() []goja.StackFrame {
 }
 
 // place resolves frames to the innermost position in the author's source.
-func (s *session) place(frames []goja.StackFrame) place {
+func (s *session) place(frames []goja.StackFrame) Place {
 	for i := range frames {
 		if frames[i].SrcName() != wrapperName {
 			continue // native or eval
 		}
-		if at := authorPlace(frames[i].Position()); at.line > 0 {
+		if at := authorPlace(frames[i].Position()); at.Line > 0 {
 			return at
 		}
 	}
-	return place{}
+	return Place{}
 }
 
 // stack writes frames as text in the author's lines.
@@ -54,8 +54,8 @@ func (s *session) stack(frames []goja.StackFrame) string {
 		if frames[i].SrcName() != wrapperName {
 			continue
 		}
-		if at := authorPlace(frames[i].Position()); at.line > 0 {
-			fmt.Fprintf(&b, "at %s (%s:%d:%d)\n", clip(frames[i].FuncName(), 100), s.script.file, at.line, at.column)
+		if at := authorPlace(frames[i].Position()); at.Line > 0 {
+			fmt.Fprintf(&b, "at %s (%s:%d:%d)\n", clip(frames[i].FuncName(), 100), s.script.file, at.Line, at.Column)
 		}
 	}
 	return clip(strings.TrimSuffix(b.String(), "\n"), maxStack)
@@ -65,7 +65,7 @@ func (s *session) stack(frames []goja.StackFrame) string {
 func (s *session) locate(e *Error, frames []goja.StackFrame) *Error {
 	if e.Line == 0 {
 		at := s.place(frames)
-		e.Line, e.Column = at.line, at.column
+		e.Line, e.Column = at.Line, at.Column
 	}
 	if e.Stack == "" {
 		e.Stack = s.stack(frames)
@@ -120,14 +120,14 @@ func (s *session) panicked(x any) *Error {
 func (s *session) thrown(v goja.Value, frames []goja.StackFrame) *Error {
 	d := s.describe(v)
 	e := &Error{Fault: FaultScript, Code: "script.threw", Message: clip(d.message, maxMessage), Stack: d.stack}
-	e.Line, e.Column = d.at.line, d.at.column
+	e.Line, e.Column = d.at.Line, d.at.Column
 	return s.locate(e, frames)
 }
 
 type description struct {
 	message string
 	stack   string
-	at      place
+	at      Place
 }
 
 // describe never runs outside the deadline and never calls String or Error on an object.
@@ -205,9 +205,9 @@ var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.{1,200}?) \()?([A-Za-z0-9._-
 
 // authorStack keeps the frames of a stack that lie in the author's file. The text may be forged by
 // the script: it is shown, and trusted for nothing.
-func authorStack(stack, file string) (string, place) {
+func authorStack(stack, file string) (string, Place) {
 	var b strings.Builder
-	var at place
+	var at Place
 	for _, m := range stackLine.FindAllStringSubmatch(clip(stack, maxStack), maxFrames) {
 		line, errLine := strconv.Atoi(m[3])
 		column, errColumn := strconv.Atoi(m[4])
@@ -215,8 +215,8 @@ func authorStack(stack, file string) (string, place) {
 			continue
 		}
 		column++ // the interpreter passes on the source map's columns, which start at 0
-		if at.line == 0 {
-			at = place{line, column}
+		if at.Line == 0 {
+			at = Place{line, column}
 		}
 		name := m[1]
 		if name == "" {

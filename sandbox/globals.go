@@ -1,9 +1,14 @@
 package sandbox
 
 import (
-	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 const throughConnectors = "reach the outside through ctx.<connector>.<operation>(params)"
@@ -38,34 +43,178 @@ var absentGlobals = map[string]string{
 	"global":               "use globalThis, and only within one handler call",
 }
 
-// globals warns of names that do not exist here. They are warnings: a script may ask with typeof, or
-// never come there.
-func (in *inspection) globals() []Problem {
-	var problems []Problem
-	seen := make(map[string]bool)
-	var look func(ast.Node) bool
-	look = func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.DotExpression:
-			walk(n.Left, look)
-			return false // x.fetch is not fetch
-		case *ast.UnaryExpression:
-			if _, ok := n.Operand.(*ast.Identifier); ok && n.Operator.String() == "typeof" {
-				return false
-			}
-		case *ast.Identifier:
-			name := n.Name.String()
-			fix, absent := absentGlobals[name]
-			if _, declared := in.declared[name]; !absent || declared || seen[name] {
-				return true
-			}
-			seen[name] = true
-			problems = append(problems, warning("global.absent", in.position(n.Idx), fmt.Sprintf("%s does not exist here", name), fix))
+// names of a runtime's global object.
+func (s *session) globals() []string {
+	var names []string
+	// The script may have put anything in the place of the prototype.
+	if ex := s.rt.Try(func() {
+		for o := s.rt.GlobalObject(); o != nil; o = o.Prototype() {
+			names = append(names, o.GetOwnPropertyNames()...)
 		}
+	}); ex != nil {
+		return nil
+	}
+	return names
+}
+
+// given are names that scripts use as if they were global, and what they are here.
+var given = map[string]string{
+	"ctx":            "ctx is the first parameter of every handler: pass it to this function",
+	"state":          "the state is the second parameter of producers and prepare: async prepare(ctx, state)",
+	"prepared":       "what prepare returned is the second parameter of mutate and next: async mutate(ctx, prepared)",
+	"mutationResult": "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)",
+	"result":         "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)",
+	"event":          "write const [event] = await ctx.peek(\"topic\", { limit: 1 }) in prepare",
+	"module":         "write export default Keep.workflow({ … })",
+	"exports":        "write export default Keep.workflow({ … })",
+	"publish":        "write await ctx.publish(\"topic\", " + eventShape + ")",
+	"log":            "write ctx.log(…) or console.log(…)",
+	"logger":         "write ctx.log(…) or console.log(…)",
+	"workflow":       "write Keep.workflow({ … })",
+	"defineWorkflow": "write Keep.workflow({ … })",
+	"consumer":       "write Keep.consumer({ … })",
+	"producer":       "write Keep.producer({ … })",
+	"Pawl":           "write Keep",
+	"pawl":           "write Keep",
+	"axios":          throughConnectors,
+	"z":              "check the data with plain code: typeof and Array.isArray",
+	"moment":         "use Date",
+	"dayjs":          "use Date",
+	"_":              "use the methods of arrays and objects",
+	"uuidv4":         "write crypto.randomUUID()",
+	"uuid":           "write crypto.randomUUID()",
+	"__dirname":      "scripts have no files; " + throughConnectors,
+	"fs":             "scripts have no files; " + throughConnectors,
+}
+
+// globals warns of names that do not exist here. They are warnings: a script may never come there.
+// Names that it asks for with typeof it knows to be uncertain. exist are the names that do.
+func (in *inspection) globals(exist []string) []Problem {
+	f := &findings{in: in, said: make(map[Problem]bool)}
+	asked := make(map[string]bool)
+	for _, id := range in.free {
+		if p, ok := in.parent(id).(*ast.UnaryExpression); ok && p.Operator == token.TYPEOF {
+			asked[id.Name.String()] = true
+		}
+	}
+	known := map[string]bool{"arguments": true, "Keep": true, "undefined": true}
+	for _, name := range exist {
+		known[name] = true
+	}
+	in.addedGlobals(f, known)
+	said := make(map[string]bool)
+	for _, id := range in.free {
+		name := id.Name.String()
+		if said[name] || asked[name] || len(f.problems) > mostProblems {
+			continue
+		}
+		said[name] = true
+		fix, absent := absentGlobals[name]
+		switch {
+		case absent:
+			f.warn("global.absent", id.Idx, fix, "%s does not exist here", name)
+		case known[name] || exist == nil:
+		default:
+			f.warn("global.unknown", id.Idx, in.meant(id, exist), "%s is not declared anywhere, so using it throws a ReferenceError", clip(name, 100))
+		}
+	}
+	in.shared(f)
+	return f.problems
+}
+
+const sharedFix = "keep what must last in the handler's state: return it from next or the producer, which gets it back as its second parameter, like prepare"
+
+// addedGlobals notes the globals that the script makes through globalThis.
+func (in *inspection) addedGlobals(f *findings, known map[string]bool) {
+	for _, id := range in.free {
+		member := in.memberOf(id)
+		if id.Name.String() != "globalThis" || member == nil || !in.isAssigned(member) {
+			continue
+		}
+		_, name, at, ok := splitProperty(member)
+		if !ok || known[name] {
+			continue
+		}
+		known[name] = true
+		if in.functionAround(member) != nil {
+			f.warn("global.shared", at, sharedFix, "globalThis.%s is set here: every handler call starts without it, so nothing is shared or remembered", clip(name, 100))
+		}
+	}
+}
+
+// meant says what to write instead of a name that nothing declares.
+func (in *inspection) meant(id *ast.Identifier, exist []string) string {
+	name := id.Name.String()
+	var visible []string
+	for s := in.around(in.parent(id)); s != nil && len(visible) < 1000; s = s.outer {
+		visible = slices.AppendSeq(visible, maps.Keys(s.variables))
+	}
+	visible = append(visible, "Keep")
+	if close := similar.Names(name, visible, 1); len(close) > 0 {
+		return "write " + close[0]
+	}
+	if fix, ok := given[name]; ok {
+		return fix
+	}
+	if close := similar.Names(name, exist, 1); len(close) > 0 {
+		return "write " + close[0]
+	}
+	return "declare it in this file, or pass it as a parameter"
+}
+
+// changers are methods that change what they are called on.
+var changers = []string{"push", "pop", "shift", "unshift", "splice", "sort", "reverse", "fill", "copyWithin", "set", "add", "delete", "clear"}
+
+// shared warns of top-level variables that a function changes: each handler call starts with them anew.
+func (in *inspection) shared(f *findings) {
+	for _, v := range in.all {
+		if !v.top || strings.HasPrefix(v.name, "__") {
+			continue
+		}
+		for _, id := range v.uses {
+			if in.functionAround(id) == nil || !in.changes(id) {
+				continue
+			}
+			f.warn("global.shared", id.Idx, sharedFix,
+				"%s is declared outside of the handlers and changed here: every handler call starts with it anew, so nothing is shared or remembered", clip(v.name, 100))
+			break
+		}
+	}
+}
+
+// changes reports whether a mention of a variable changes it or what it holds.
+func (in *inspection) changes(id *ast.Identifier) bool {
+	if in.isAssigned(id) {
 		return true
 	}
-	for _, statement := range in.body {
-		walk(statement, look)
+	var e ast.Expression = in.dressed(id)
+	for m := in.memberOf(e); m != nil; m = in.memberOf(e) {
+		if in.isAssigned(m) {
+			return true
+		}
+		switch p := in.parent(m).(type) {
+		case *ast.UnaryExpression:
+			if p.Operator == token.DELETE {
+				return true
+			}
+		case *ast.CallExpression:
+			_, name, _, ok := splitProperty(m)
+			return p.Callee == m && ok && slices.Contains(changers, name) && in.holdsData(id)
+		}
+		e = in.dressed(m)
 	}
-	return problems
+	return false
+}
+
+// holdsData tells an array, an object or a collection from an object with methods of the author's.
+func (in *inspection) holdsData(id *ast.Identifier) bool {
+	v := in.refers[id]
+	switch value := v.value.(type) {
+	case *ast.ArrayLiteral, *ast.ObjectLiteral:
+		return true
+	case *ast.NewExpression:
+		class, ok := value.Callee.(*ast.Identifier)
+		return ok && slices.Contains([]string{"Map", "Set", "WeakMap", "WeakSet", "Array"}, class.Name.String())
+	}
+	return false
 }

@@ -34,6 +34,10 @@ type Definition struct {
 	// Uses are the connector operations that the text of the script names, found without running
 	// it, in the order of the text. An operation reached only by a computed name is not in it.
 	Uses []OperationUse `json:"uses,omitempty"`
+	// Places are where the members are written, as far as the text shows it; see Place.
+	Places map[string]Place `json:"places,omitempty"`
+	// Incomplete tells that something could not be read and is missing: an error says what.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // OperationUse is one place in a script that names ctx.<Connector>.<Operation>.
@@ -73,10 +77,16 @@ type ConsumerDefinition struct {
 	MaxAttempts *int `json:"maxAttempts,omitempty"`
 }
 
-// Problem is one finding about a script, in the author's lines. Codes of Describe are those of Error
-// for top-level code, and shape.default, .name, .topics, .producer, .consumer, .empty, phase.forbidden,
-// connector.unknown (a connector used as a function); as warnings shape.unknownKey, mutate.codeAfter,
-// global.absent, script.suspicious.
+// Problem is one finding about a script, in the author's lines. An error is what certainly fails when
+// it is reached; a warning is what its author will hardly have meant. The codes of Describe are
+//   - those of Error for top-level code, and for what the text alone shows that it will end in:
+//     phase.forbidden, connector.unknown, call.params, publish.invalid, input.invalid, topic.unknown,
+//     topic.notSubscribed; besides them ctx.assigned, prepare.result and reservation.unknown
+//   - shape.default, .name, .topics, .producer, .consumer, .empty: what the workflow is made of
+//   - as warnings shape.unknownKey, handler.parameter, global.absent, .unknown, .shared, call.notAwaited,
+//     call.catch, mutate.codeAfter, .secondCall, .loop, ui.title, title.constant, publish.unknownMember,
+//     publish.messageIdRandom, prepare.reservations, prepare.unknownMember, prepared.unknown,
+//     mutationResult.unknown, connector.dynamic, script.suspicious
 type Problem struct {
 	Severity string `json:"severity"` // "error" or "warning"
 	Code     string `json:"code"`

@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"reflect"
-
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 )
@@ -10,19 +8,15 @@ import (
 // inspection is what the text of a script shows without running it. It understands the usual ways
 // to write a workflow; what it cannot follow it leaves out, so it proves presence, never absence.
 type inspection struct {
+	*scopes
 	file *file.File
-	body []ast.Statement // of the script itself, inside the wrapper
-	// named are the functions and values that a name stands for anywhere in the file; a name that is
-	// declared twice stands for nothing.
-	named map[string]ast.Expression
-	// declared are all names that the file declares in any way.
-	declared map[string]struct{}
-	root     *ast.ObjectLiteral // the argument of Keep.workflow
+	body []ast.Statement    // of the script itself, inside the wrapper
+	root *ast.ObjectLiteral // the argument of Keep.workflow
 }
 
 // inspect prepares the syntax tree of a compiled script.
 func inspect(tree *ast.Program) *inspection {
-	in := &inspection{file: tree.File, named: make(map[string]ast.Expression), declared: make(map[string]struct{})}
+	in := &inspection{file: tree.File}
 	if len(tree.Body) == 1 {
 		if statement, ok := tree.Body[0].(*ast.ExpressionStatement); ok {
 			if wrapper, ok := statement.Expression.(*ast.FunctionLiteral); ok {
@@ -30,65 +24,16 @@ func inspect(tree *ast.Program) *inspection {
 			}
 		}
 	}
-	var workflow ast.Expression
-	declare := func(name string, value ast.Expression) {
-		in.declared[name] = struct{}{}
-		if _, twice := in.named[name]; twice {
-			value = nil
-		}
-		in.named[name] = value
-	}
+	in.scopes = resolveNames(in.body)
 	for _, statement := range in.body {
 		walk(statement, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FunctionDeclaration:
-				if n.Function.Name != nil {
-					declare(n.Function.Name.Name.String(), n.Function)
-				}
-			case *ast.Binding:
-				in.declare(n.Target)
-				if id, ok := n.Target.(*ast.Identifier); ok && n.Initializer != nil {
-					declare(id.Name.String(), n.Initializer)
-				}
-			case *ast.ClassDeclaration:
-				if n.Class.Name != nil {
-					in.declared[n.Class.Name.Name.String()] = struct{}{}
-				}
-			case *ast.CallExpression:
-				if isKeep(n, "workflow") && len(n.ArgumentList) > 0 {
-					workflow = n.ArgumentList[0]
-				}
+			if call, ok := n.(*ast.CallExpression); ok && isKeep(call, "workflow") && len(call.ArgumentList) > 0 {
+				in.root, _ = in.resolve(call.ArgumentList[0]).(*ast.ObjectLiteral)
 			}
 			return true
 		})
 	}
-	in.root, _ = in.resolve(workflow).(*ast.ObjectLiteral)
 	return in
-}
-
-// declare notes the names that a parameter, variable or pattern declares.
-func (in *inspection) declare(target ast.Expression) {
-	switch target := target.(type) {
-	case *ast.Identifier:
-		in.declared[target.Name.String()] = struct{}{}
-	case *ast.ObjectPattern:
-		for _, p := range target.Properties {
-			switch p := p.(type) {
-			case *ast.PropertyShort:
-				in.declared[p.Name.Name.String()] = struct{}{}
-			case *ast.PropertyKeyed:
-				in.declare(p.Value)
-			}
-		}
-		in.declare(target.Rest)
-	case *ast.ArrayPattern:
-		for _, e := range target.Elements {
-			in.declare(e)
-		}
-		in.declare(target.Rest)
-	case *ast.AssignExpression:
-		in.declare(target.Left)
-	}
 }
 
 // isKeep reports a call of Keep.<name>.
@@ -101,20 +46,90 @@ func isKeep(call *ast.CallExpression, name string) bool {
 	return ok && left.Name.String() == "Keep"
 }
 
-// resolve follows names and Keep.consumer(…) to the expression they stand for.
+// resolve follows names, members of constant objects and Keep.consumer(…) to the expression they
+// stand for; nil where the text does not show it.
 func (in *inspection) resolve(e ast.Expression) ast.Expression {
 	for range 10 { // a name may stand for itself
 		switch x := e.(type) {
 		case *ast.Identifier:
-			e = in.named[x.Name.String()]
+			v := in.refers[x]
+			if v == nil {
+				return nil
+			}
+			e = v.value
 		case *ast.CallExpression:
 			if len(x.ArgumentList) == 0 || !isKeep(x, "consumer") && !isKeep(x, "producer") && !isKeep(x, "workflow") {
 				return e
 			}
 			e = x.ArgumentList[0]
+		case *ast.DotExpression, *ast.BracketExpression:
+			left, name, _, ok := splitProperty(x)
+			if id, named := left.(*ast.Identifier); !ok || !named || in.changed(id) {
+				return e
+			}
+			object, ok := in.resolve(left).(*ast.ObjectLiteral)
+			if !ok {
+				return e
+			}
+			_, value := in.member(object, name)
+			if value == nil {
+				return e
+			}
+			e = value
 		default:
 			return e
 		}
+	}
+	return nil
+}
+
+// changed reports whether a member of the object behind a name is assigned anywhere.
+func (in *inspection) changed(id *ast.Identifier) bool {
+	v := in.refers[id]
+	if v == nil {
+		return true
+	}
+	in.examine(v)
+	return v.rewritten
+}
+
+// examine looks once at what is done with the object in a variable.
+func (in *inspection) examine(v *variable) {
+	if v.examined {
+		return
+	}
+	v.examined = true
+	for _, use := range v.uses {
+		m := in.memberOf(use)
+		switch p := in.parent(m).(type) {
+		case *ast.CallExpression:
+			if p.Callee != m {
+				continue
+			}
+		case *ast.UnaryExpression: // delete
+		default:
+			if m != nil && !in.isAssigned(m) {
+				continue
+			}
+		}
+		v.rewritten = v.rewritten || m != nil && in.isAssigned(m)
+		if len(v.loose) < 2 {
+			v.loose = append(v.loose, use)
+		}
+	}
+}
+
+// memberOf is the expression that takes a member of e, nil if none does.
+func (in *inspection) memberOf(e ast.Expression) ast.Expression {
+	switch p := in.parent(e).(type) {
+	case *ast.DotExpression:
+		return p
+	case *ast.BracketExpression:
+		if p.Left == e {
+			return p
+		}
+	case *ast.Optional:
+		return in.memberOf(p)
 	}
 	return nil
 }
@@ -128,7 +143,7 @@ func (in *inspection) member(o *ast.ObjectLiteral, name string) (at file.Idx, va
 				return p.Name.Idx, &p.Name
 			}
 		case *ast.PropertyKeyed:
-			if key, ok := p.Key.(*ast.StringLiteral); ok && key.Value.String() == name {
+			if key, ok := p.Key.(*ast.StringLiteral); ok && !p.Computed && key.Value.String() == name {
 				return key.Idx, p.Value
 			}
 		}
@@ -136,7 +151,45 @@ func (in *inspection) member(o *ast.ObjectLiteral, name string) (at file.Idx, va
 	return 0, nil
 }
 
-// find follows a path of members from the workflow's object.
+// keys are the members of an object literal in the order of the text; closed tells that there are no
+// others: no spread, no computed name, no accessor.
+func keys(o *ast.ObjectLiteral) (names []string, at map[string]file.Idx, closed bool) {
+	at, closed = make(map[string]file.Idx, len(o.Value)), true
+	for _, p := range o.Value {
+		switch p := p.(type) {
+		case *ast.PropertyShort:
+			names = append(names, p.Name.Name.String())
+			at[p.Name.Name.String()] = p.Name.Idx
+		case *ast.PropertyKeyed:
+			key, ok := p.Key.(*ast.StringLiteral)
+			if !ok || p.Computed {
+				closed = false
+				continue
+			}
+			names = append(names, key.Value.String())
+			at[key.Value.String()] = key.Idx
+		default:
+			closed = false
+		}
+	}
+	return names, at, closed
+}
+
+// text is the value of an expression that always is the same text.
+func (in *inspection) text(e ast.Expression) (string, bool) {
+	switch e := in.resolve(e).(type) {
+	case *ast.StringLiteral:
+		return e.Value.String(), true
+	case *ast.TemplateLiteral:
+		if e.Tag == nil && len(e.Expressions) == 0 && len(e.Elements) == 1 {
+			return e.Elements[0].Parsed.String(), true
+		}
+	}
+	return "", false
+}
+
+// find follows a path of members, or of indexes into arrays, from the workflow's object. Where the
+// text does not show the rest of the path, value is nil and at the nearest place on the way.
 func (in *inspection) find(path ...string) (at file.Idx, value ast.Expression) {
 	if in.root == nil {
 		return 0, nil
@@ -157,14 +210,28 @@ func (in *inspection) find(path ...string) (at file.Idx, value ast.Expression) {
 }
 
 // place is where a path of members is written, or the nearest object on the way to it.
-func (in *inspection) place(path ...string) place {
+func (in *inspection) place(path ...string) Place {
 	at, _ := in.find(path...)
 	return in.position(at)
 }
 
-func (in *inspection) position(at file.Idx) place {
+// element is the place of an element of the array at a path, or of the array.
+func (in *inspection) element(i int, path ...string) Place {
+	at, value := in.find(path...)
+	if array, ok := in.resolve(value).(*ast.ArrayLiteral); ok && i < len(array.Value) {
+		for _, e := range array.Value[:i+1] {
+			if _, spread := e.(*ast.SpreadElement); spread || e == nil {
+				return in.position(at)
+			}
+		}
+		at = array.Value[i].Idx0()
+	}
+	return in.position(at)
+}
+
+func (in *inspection) position(at file.Idx) Place {
 	if at <= 0 {
-		return place{}
+		return Place{}
 	}
 	return authorPlace(in.file.Position(int(at) - in.file.Base()))
 }
@@ -180,60 +247,54 @@ func function(e ast.Expression) (params *ast.ParameterList, body ast.Node, ok bo
 	return nil, nil, false
 }
 
-var nodeType = reflect.TypeFor[ast.Node]()
-
-// walk visits a node and all below it, in the order of the text; visit says whether to go below. The
-// interpreter's tree has no visitor of its own.
-func walk(n ast.Node, visit func(ast.Node) bool) {
-	if n == nil || reflect.ValueOf(n).Kind() == reflect.Pointer && reflect.ValueOf(n).IsNil() {
-		return
+// isAsync reports whether a call of the function gives a promise.
+func isAsync(e ast.Expression) bool {
+	switch f := e.(type) {
+	case *ast.FunctionLiteral:
+		return f.Async
+	case *ast.ArrowFunctionLiteral:
+		return f.Async
 	}
-	if !visit(n) {
-		return
-	}
-	v := reflect.ValueOf(n)
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	walkFields(v, visit)
+	return false
 }
 
-func walkFields(v reflect.Value, visit func(ast.Node) bool) {
-	if v.Kind() != reflect.Struct {
-		return
+// splitProperty splits x.name and x["name"].
+func splitProperty(e ast.Expression) (left ast.Expression, name string, at file.Idx, ok bool) {
+	switch e := bare(e).(type) {
+	case *ast.DotExpression:
+		return bare(e.Left), e.Identifier.Name.String(), e.Identifier.Idx, true
+	case *ast.BracketExpression:
+		if s, ok := e.Member.(*ast.StringLiteral); ok {
+			return bare(e.Left), s.Value.String(), s.Idx, true
+		}
 	}
-	for i := range v.NumField() {
-		// DeclarationList repeats the variables that the body declares.
-		if field := v.Type().Field(i); field.IsExported() && field.Name != "DeclarationList" {
-			walkValue(v.Field(i), visit)
+	return nil, "", 0, false
+}
+
+// bare takes the question marks of optional chaining off an expression.
+func bare(e ast.Expression) ast.Expression {
+	for {
+		switch x := e.(type) {
+		case *ast.OptionalChain:
+			e = x.Expression
+		case *ast.Optional:
+			e = x.Expression
+		default:
+			return e
 		}
 	}
 }
 
-func walkValue(v reflect.Value, visit func(ast.Node) bool) {
-	switch v.Kind() {
-	case reflect.Slice:
-		for i := range v.Len() {
-			walkValue(v.Index(i), visit)
-		}
-	case reflect.Interface, reflect.Pointer:
-		if v.IsNil() {
-			return
-		}
-		if v.Type().Implements(nodeType) {
-			if n, ok := v.Interface().(ast.Node); ok {
-				walk(n, visit)
-			}
-		} else if v.Kind() == reflect.Pointer && v.Type().Elem().PkgPath() == reflect.TypeFor[ast.Program]().PkgPath() {
-			walkFields(v.Elem(), visit) // CatchStatement, CaseStatement, ParameterList
-		}
-	case reflect.Struct:
-		if v.CanAddr() && v.Addr().Type().Implements(nodeType) {
-			if n, ok := v.Addr().Interface().(ast.Node); ok {
-				walk(n, visit)
-			}
-		} else {
-			walkFields(v, visit)
+// dressed climbs over the question marks of optional chaining around an expression.
+func (in *inspection) dressed(e ast.Expression) ast.Expression {
+	for {
+		switch p := in.parent(e).(type) {
+		case *ast.OptionalChain:
+			e = p
+		case *ast.Optional:
+			e = p
+		default:
+			return e
 		}
 	}
 }

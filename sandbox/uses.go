@@ -2,18 +2,105 @@ package sandbox
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 )
 
+// entry is one handler phase from which code is reached.
+type entry struct {
+	handler string
+	phase   Phase
+	// consumer is nil for producers.
+	consumer *ConsumerDefinition
+	// publishes is nil where it is not declared.
+	publishes []string
+}
+
+// touch is one place that uses a member of a ctx.
+type touch struct {
+	// e is the whole of it: ctx.peek, ctx.csv.appendRow, or a name that stands for it.
+	e ast.Expression
+	// at is where the last name of it stands.
+	at     file.Idx
+	member string // of ctx: a function of its own or a connector
+	// operation is empty for ctx's own functions, and for a connector that is used without one.
+	operation string
+	call      *ast.CallExpression // nil where it is not called
+}
+
+// name is how a script writes it.
+func (t *touch) name() string {
+	if t.operation == "" {
+		return "ctx." + clip(t.member, 100)
+	}
+	return "ctx." + clip(t.member, 100) + "." + clip(t.operation, 100)
+}
+
+// builtin reports a function of ctx that is no connector's.
+func (t *touch) builtin() (member, bool) {
+	m, ok := builtins[t.member]
+	return m, ok
+}
+
+// promises reports a call that gives a promise.
+func (t *touch) promises() bool {
+	if t.call == nil {
+		return false
+	}
+	switch m, own := t.builtin(); {
+	case !own:
+		return t.operation != ""
+	case m == memberLog || m == memberNow || m == memberRegisterInput:
+		return false
+	}
+	return true
+}
+
+// pass is a ctx given on to another function.
+type pass struct {
+	call *ast.CallExpression
+	to   ast.Expression // the function, nil where the text does not show it
+	at   int            // its parameter
+}
+
+// holder is a parameter that is given a ctx, and all that is done with it under whatever names.
+type holder struct {
+	touches  []touch
+	passes   []pass
+	computed []ast.Expression // ctx[name], ctx.connector[name]
+}
+
+// role is what a name stands for: a ctx (no member), a member of it, or an operation.
+type role struct{ member, operation string }
+
+// visit is one function looked at as part of one handler.
+type visit struct {
+	parameter *ast.Binding
+	handler   string
+	phase     Phase
+}
+
+// collector follows ctx from the handlers through the functions it is passed to.
+type collector struct {
+	*findings
+	in         *inspection
+	definition *Definition
+	uses       []OperationUse
+	holders    map[*ast.Binding]*holder
+	order      []*holder // as found
+	followed   map[*variable]bool
+	seen       map[visit]bool
+	calls      map[*ast.CallExpression]bool // of ctx, once all are known
+	fates      map[*variable]fate           // of promises in variables
+}
+
 // handlers finds which connector operations the handlers of a definition name, and what the text
 // alone shows to be wrong about them.
-func (in *inspection) handlers(d Definition) ([]OperationUse, []Problem) {
-	c := &collector{in: in, seen: make(map[visit]bool), known: make(map[place]bool)}
+func (in *inspection) handlers(d *Definition) ([]OperationUse, []Problem) {
+	c := &collector{findings: &findings{in: in, said: make(map[Problem]bool)}, in: in, definition: d, holders: make(map[*ast.Binding]*holder),
+		followed: make(map[*variable]bool), seen: make(map[visit]bool), fates: make(map[*variable]fate)}
 	for _, p := range d.Producers {
 		_, value := in.find("producers", p.Name)
 		if o, ok := in.resolve(value).(*ast.ObjectLiteral); ok {
@@ -24,269 +111,218 @@ func (in *inspection) handlers(d Definition) ([]OperationUse, []Problem) {
 				}
 			}
 		}
-		c.handler(value, p.Name, Producer, false)
+		c.handler(value, entry{handler: p.Name, phase: Producer, publishes: p.Publishes})
 	}
-	for _, consumer := range d.Consumers {
+	for i := range d.Consumers {
+		consumer := &d.Consumers[i]
 		for _, phase := range []Phase{Prepare, Mutate, Next} {
 			_, value := in.find("consumers", consumer.Name, string(phase))
-			c.handler(value, consumer.Name, phase, consumer.MutateByID)
+			c.handler(value, entry{handler: consumer.Name, phase: phase, consumer: consumer, publishes: consumer.Publishes})
 		}
 	}
 	c.rest()
+	for i := range d.Consumers {
+		c.consumer(&d.Consumers[i])
+	}
+	for _, h := range c.order {
+		c.waits(h)
+		c.arguments(h)
+		c.loose(h)
+	}
 	slices.SortStableFunc(c.uses, func(a, b OperationUse) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return slices.Compact(c.uses), c.problems
 }
 
-// visit is one function looked at as part of one handler.
-type visit struct {
-	function ast.Expression
-	param    int
-	handler  string
-	phase    Phase
-}
-
-// collector walks functions that are given a ctx.
-type collector struct {
-	in       *inspection
-	uses     []OperationUse
-	problems []Problem
-	seen     map[visit]bool
-	known    map[place]bool // uses already attributed to a handler
-}
-
-// names are what the code of one function calls its ctx and the parts of it.
-type names struct {
-	ctx        map[string]bool
-	members    map[string]string    // name → connector or built-in function
-	operations map[string][2]string // name → connector, operation
-}
-
-func (c *collector) handler(value ast.Expression, handler string, phase Phase, readsByID bool) {
+func (c *collector) handler(value ast.Expression, e entry) {
 	f := c.in.resolve(value)
-	c.function(f, 0, handler, phase)
-	if _, body, ok := function(f); ok && phase == Mutate {
-		c.codeAfter(body, f, handler, readsByID)
-	}
-}
-
-// function collects what one function does with the ctx in its parameter.
-func (c *collector) function(f ast.Expression, param int, handler string, phase Phase) {
-	params, body, ok := function(f)
-	if !ok || params == nil || param >= len(params.List) {
+	params, _, ok := function(f)
+	if !ok {
 		return
 	}
-	v := visit{f, param, handler, phase}
+	c.parameters(params, e)
+	c.reach(f, 0, e)
+	if e.phase == Mutate && len(params.List) > 0 {
+		c.onlyCall(f, c.holder(params.List[0]), e)
+	}
+}
+
+// reach judges what a function does with the ctx in its parameter, and what those do that it passes
+// it to.
+func (c *collector) reach(f ast.Expression, at int, e entry) {
+	params, _, ok := function(f)
+	if !ok || params == nil || at >= len(params.List) {
+		return
+	}
+	v := visit{params.List[at], e.handler, e.phase}
 	if c.seen[v] {
 		return
 	}
 	c.seen[v] = true
-	n := newNames(params.List[param].Target)
-	var look func(node ast.Node) bool
-	look = func(node ast.Node) bool {
-		if e, ok := node.(ast.Expression); ok {
-			if connector, operation, ok := n.operation(e); ok {
-				c.use(connector, operation, e.Idx0(), handler, phase)
-				return false
-			}
-			if member, at, ok := n.member(e); ok {
-				c.builtin(member, at, handler, phase)
-				return false
-			}
+	h := c.holder(params.List[at])
+	for i := range h.touches {
+		c.judge(&h.touches[i], e)
+	}
+	for _, p := range h.passes {
+		c.reach(p.to, p.at, e)
+	}
+}
+
+// judge notes a use of a connector, and reports what the phase or the declared topics forbid.
+func (c *collector) judge(t *touch, e entry) {
+	m, own := t.builtin()
+	switch {
+	case !own && t.operation != "":
+		if !c.in.isAssigned(t.e) { // which is reported as that
+			c.use(t, e)
 		}
-		switch node := node.(type) {
-		case *ast.Binding:
-			n.bind(node)
-			walk(node.Initializer, look)
-			return false // the names it declares are no uses of them
-		case *ast.DotExpression:
-			walk(node.Left, look)
-			return false // x.publish is not publish
-		case *ast.CallExpression:
-			c.call(n, node, handler, phase)
-		case *ast.Identifier:
-			if member, ok := n.members[node.Name.String()]; ok {
-				c.builtin(member, node.Idx, handler, phase)
-			}
-		}
-		return true
-	}
-	walk(body, look)
-}
-
-func newNames(target ast.BindingTarget) *names {
-	n := &names{ctx: map[string]bool{}, members: map[string]string{}, operations: map[string][2]string{}}
-	switch target := target.(type) {
-	case *ast.Identifier:
-		n.ctx[target.Name.String()] = true
-	case *ast.ObjectPattern:
-		destructure(target, func(key, name string) { n.members[name] = key })
-	}
-	return n
-}
-
-// bind follows `const c = ctx`, `const {gmail} = ctx`, `const g = ctx.gmail`, `const {send} = ctx.gmail`.
-func (n *names) bind(b *ast.Binding) {
-	if b.Initializer == nil {
-		return
-	}
-	id, _ := b.Initializer.(*ast.Identifier)
-	isCtx := id != nil && n.ctx[id.Name.String()]
-	connector, _, isMember := n.member(b.Initializer)
-	if id != nil && !isCtx {
-		connector, isMember = n.members[id.Name.String()]
-	}
-	switch target := b.Target.(type) {
-	case *ast.Identifier:
-		switch {
-		case isCtx:
-			n.ctx[target.Name.String()] = true
-		case isMember:
-			n.members[target.Name.String()] = connector
-		}
-	case *ast.ObjectPattern:
-		destructure(target, func(key, name string) {
-			switch {
-			case isCtx:
-				n.members[name] = key
-			case isMember:
-				n.operations[name] = [2]string{connector, key}
-			}
-		})
+	case !own:
+	case !allowed(e.phase, m, true):
+		c.fail("phase.forbidden", t.at, whereAllowed(m), "ctx.%s is not allowed in %s (of %q)", t.member, e.phase, e.handler)
+	default:
+		c.topicsOf(t, m, e)
 	}
 }
 
-// destructure names the simple members of a pattern.
-func destructure(pattern *ast.ObjectPattern, found func(key, name string)) {
-	for _, p := range pattern.Properties {
-		switch p := p.(type) {
-		case *ast.PropertyShort:
-			found(p.Name.Name.String(), p.Name.Name.String())
-		case *ast.PropertyKeyed:
-			key, ok := p.Key.(*ast.StringLiteral)
-			if !ok {
-				continue
-			}
-			value := p.Value
-			if assign, ok := value.(*ast.AssignExpression); ok {
-				value = assign.Left
-			}
-			if id, ok := value.(*ast.Identifier); ok {
-				found(key.Value.String(), id.Name.String())
-			}
-		}
-	}
-}
-
-// splitProperty splits x.name and x["name"].
-func splitProperty(e ast.Expression) (left ast.Expression, name string, at file.Idx, ok bool) {
-	switch e := bare(e).(type) {
-	case *ast.DotExpression:
-		return bare(e.Left), e.Identifier.Name.String(), e.Identifier.Idx, true
-	case *ast.BracketExpression:
-		if s, ok := e.Member.(*ast.StringLiteral); ok {
-			return bare(e.Left), s.Value.String(), s.Idx, true
-		}
-	}
-	return nil, "", 0, false
-}
-
-// bare takes the question marks of optional chaining off an expression.
-func bare(e ast.Expression) ast.Expression {
-	for {
-		switch x := e.(type) {
-		case *ast.OptionalChain:
-			e = x.Expression
-		case *ast.Optional:
-			e = x.Expression
-		default:
-			return e
-		}
-	}
-}
-
-// member recognises ctx.<name>.
-func (n *names) member(e ast.Expression) (name string, at file.Idx, ok bool) {
-	left, name, at, ok := splitProperty(e)
-	if !ok {
-		return "", 0, false
-	}
-	id, ok := left.(*ast.Identifier)
-	return name, at, ok && n.ctx[id.Name.String()]
-}
-
-// operation recognises ctx.<connector>.<operation> under whatever names the function uses.
-func (n *names) operation(e ast.Expression) (connector, operation string, ok bool) {
-	if id, isID := e.(*ast.Identifier); isID {
-		o, ok := n.operations[id.Name.String()]
-		return o[0], o[1], ok
-	}
-	left, operation, _, ok := splitProperty(e)
-	if !ok {
-		return "", "", false
-	}
-	if id, isID := left.(*ast.Identifier); isID {
-		connector, ok = n.members[id.Name.String()]
-	} else {
-		connector, _, ok = n.member(left)
-	}
-	if _, builtin := builtins[connector]; !ok || builtin {
-		return "", "", false
-	}
-	return connector, operation, true
-}
-
-// call follows a ctx that is passed on, and notices connectors used as functions.
-func (c *collector) call(n *names, call *ast.CallExpression, handler string, phase Phase) {
-	name, at, isMember := n.member(call.Callee)
-	if _, known := builtins[name]; isMember && !known {
-		c.problems = append(c.problems, problem("connector.unknown", c.in.position(at), fmt.Sprintf("ctx.%s is no function", clip(name, 100)),
-			"ctx has the functions "+strings.Join(builtinNames, ", ")+"; a connector's operations are called as ctx.<connector>.<operation>(params)"))
-	}
-	callee, ok := bare(call.Callee).(*ast.Identifier)
-	if !ok {
-		return
-	}
-	for i, argument := range call.ArgumentList {
-		if id, ok := argument.(*ast.Identifier); ok && n.ctx[id.Name.String()] {
-			c.function(c.in.resolve(callee), i, handler, phase)
-		}
-	}
-}
-
-func (c *collector) use(connector, operation string, at file.Idx, handler string, phase Phase) {
-	p := c.in.position(at)
-	c.known[p] = true
-	c.uses = append(c.uses, OperationUse{Connector: connector, Operation: operation, Handler: handler, Phase: phase, Line: p.line, Column: p.column})
-}
-
-// builtin reports a function of ctx in a phase that never allows it (R8).
-func (c *collector) builtin(name string, at file.Idx, handler string, phase Phase) {
-	m, ok := builtins[name]
-	if !ok || allowed(phase, m, true) {
-		return
-	}
-	p := problem("phase.forbidden", c.in.position(at), fmt.Sprintf("ctx.%s is not allowed in %s (of %q)", name, phase, handler), whereAllowed(m))
-	if !slices.Contains(c.problems, p) {
-		c.problems = append(c.problems, p)
-	}
+func (c *collector) use(t *touch, e entry) {
+	p := c.in.position(t.e.Idx0())
+	c.uses = append(c.uses, OperationUse{Connector: t.member, Operation: t.operation, Handler: e.handler, Phase: e.phase, Line: p.Line, Column: p.Column})
 }
 
 // rest finds uses by the name ctx that no handler was seen to reach, in classes for example.
 func (c *collector) rest() {
-	n := &names{ctx: map[string]bool{"ctx": true}, members: map[string]string{}, operations: map[string][2]string{}}
+	for _, v := range c.in.all {
+		if v.name == "ctx" && !c.followed[v] {
+			h := &holder{}
+			c.order = append(c.order, h)
+			c.follow(h, v, role{})
+			c.unplaced(h)
+		}
+	}
 	for _, statement := range c.in.body {
-		walk(statement, func(node ast.Node) bool {
-			e, ok := node.(ast.Expression)
-			if !ok {
-				return true
+		walk(statement, func(n ast.Node) bool {
+			if dot, ok := n.(*ast.DotExpression); ok && dot.Identifier.Name.String() == "ctx" {
+				h := &holder{}
+				c.order = append(c.order, h)
+				c.site(h, dot, dot.Identifier.Idx, role{})
+				c.unplaced(h)
 			}
-			connector, operation, ok := n.operation(e)
-			if ok && !c.known[c.in.position(e.Idx0())] {
-				c.use(connector, operation, e.Idx0(), "", "")
-			}
-			return !ok
+			return true
 		})
+	}
+}
+
+func (c *collector) unplaced(h *holder) {
+	for i := range h.touches {
+		if t := &h.touches[i]; t.operation != "" {
+			c.use(t, entry{})
+		}
+	}
+}
+
+// holder is what is done with the ctx in a parameter.
+func (c *collector) holder(parameter *ast.Binding) *holder {
+	if h, ok := c.holders[parameter]; ok {
+		return h
+	}
+	h := &holder{}
+	c.holders[parameter] = h
+	c.order = append(c.order, h)
+	c.bind(h, parameter.Target, role{})
+	return h
+}
+
+// bind follows the names of a declaration that is given a ctx or a part of one.
+func (c *collector) bind(h *holder, target ast.Node, r role) {
+	switch target := target.(type) {
+	case *ast.Identifier:
+		if v := c.in.declaring[target]; v != nil {
+			c.follow(h, v, r)
+		} else if v := c.in.refers[target]; v != nil {
+			c.follow(h, v, r)
+		}
+	case *ast.AssignExpression: // with a default value
+		c.bind(h, target.Left, r)
+	case *ast.ObjectPattern:
+		if r.operation != "" {
+			return
+		}
+		for _, p := range target.Properties {
+			switch p := p.(type) {
+			case *ast.PropertyShort:
+				c.bind(h, &p.Name, r.of(p.Name.Name.String()))
+			case *ast.PropertyKeyed:
+				if key, ok := p.Key.(*ast.StringLiteral); ok && !p.Computed {
+					c.bind(h, p.Value, r.of(key.Value.String()))
+				}
+			}
+		}
+	}
+}
+
+func (r role) of(name string) role {
+	if r.member == "" {
+		return role{member: name}
+	}
+	return role{r.member, name}
+}
+
+func (c *collector) follow(h *holder, v *variable, r role) {
+	if c.followed[v] {
+		return
+	}
+	c.followed[v] = true
+	for _, id := range v.uses {
+		c.site(h, id, id.Idx, r)
+	}
+}
+
+// site looks at what is done with an expression that is a ctx or a part of one. Its last name stands
+// at the given place.
+func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
+	_, own := builtins[r.member]
+	whole := c.in.dressed(e)
+	switch p := c.in.parent(whole).(type) {
+	case *ast.DotExpression:
+		if r.operation == "" && !own {
+			c.site(h, p, p.Identifier.Idx, r.of(p.Identifier.Name.String()))
+			return
+		}
+	case *ast.BracketExpression:
+		if p.Left != whole || r.operation != "" || own {
+			break
+		}
+		if _, name, at, ok := splitProperty(p); ok {
+			c.site(h, p, at, r.of(name))
+			return
+		}
+		h.computed = append(h.computed, p)
+		return
+	case *ast.Binding:
+		if p.Initializer == whole {
+			c.bind(h, p.Target, r)
+			return
+		}
+	case *ast.AssignExpression:
+		if _, name := p.Left.(*ast.Identifier); name && p.Right == whole {
+			c.bind(h, p.Left, r)
+			return
+		}
+	case *ast.CallExpression:
+		t := touch{e: e, at: at, member: r.member, operation: r.operation}
+		if p.Callee == whole {
+			t.call = p
+		} else if r.member == "" {
+			h.passes = append(h.passes, pass{call: p, to: c.in.resolve(bare(p.Callee)), at: slices.IndexFunc(p.ArgumentList, func(a ast.Expression) bool { return a == whole })})
+			return
+		}
+		if r.member != "" {
+			h.touches = append(h.touches, t)
+		}
+		return
+	}
+	if r.member != "" {
+		h.touches = append(h.touches, touch{e: e, at: at, member: r.member, operation: r.operation})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -151,10 +152,12 @@ func (c *grantsCmd) Run(a *app) error {
 
 type grants struct {
 	Grants     map[string]eventlog.Grant
-	Operations []struct {
-		Capability, Kind string
-		Grant            eventlog.Grant
-	}
+	Operations []grantedOperation
+}
+
+type grantedOperation struct {
+	Capability, Kind string
+	Grant            eventlog.Grant
 }
 
 func (a *app) printGrants(g grants) {
@@ -165,6 +168,23 @@ func (a *app) printGrants(g grants) {
 	}
 	a.printTable(p, []column{{title: "operation", field: "capability"}, {title: "kind", field: "kind"}, {title: "grant", field: "grant"}},
 		"the script uses no connector")
+	for _, capability := range g.unused() {
+		fmt.Fprintf(a.stderr, "%s=%s concerns no operation that the script uses; to take it out: %s=\n", capability, g.Grants[capability], capability)
+	}
+}
+
+// unused are the grants that concern no operation of the script: misspelt, or for a version to come.
+func (g grants) unused() []string {
+	var list []string
+	for _, capability := range slices.Sorted(maps.Keys(g.Grants)) {
+		connector, all := strings.CutSuffix(capability, ".*")
+		if capability != "*" && !slices.ContainsFunc(g.Operations, func(o grantedOperation) bool {
+			return o.Capability == capability || all && strings.HasPrefix(o.Capability, connector+".")
+		}) {
+			list = append(list, capability)
+		}
+	}
+	return list
 }
 
 type (
@@ -188,6 +208,7 @@ type (
 			Schema              json.RawMessage
 		}
 	}
+	refusedService struct{ Service, Endpoint, Reason string }
 )
 
 // Run lists one operation per line.
@@ -196,7 +217,10 @@ func (c *listConnectors) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return answer(connected, "listConnectors", nil, func(list struct{ Items []offered }) error {
+	return answer(connected, "listConnectors", nil, func(list struct {
+		Items   []offered
+		Refused []refusedService
+	}) error {
 		p := page{}
 		for _, connector := range list.Items {
 			for _, op := range connector.Operations {
@@ -205,9 +229,23 @@ func (c *listConnectors) Run(a *app) error {
 		}
 		a.printTable(p, []column{{title: "operation", field: "name"}, {title: "kind", field: "kind"}, {title: "what it does", field: "summary", width: 110}},
 			"no connector is configured; the README says how")
-		a.printRefused(c.clientFlags, list.Items, "")
+		a.printRefused(list.Refused, "")
 		return nil
 	})
+}
+
+// printRefused says on standard error why services are not offered to scripts; of all, or of one.
+func (a *app) printRefused(refused []refusedService, name string) {
+	for _, r := range refused {
+		if name != "" && r.Service != name {
+			continue
+		}
+		what := "service " + r.Service
+		if r.Endpoint != "" {
+			what = r.Service + "." + r.Endpoint
+		}
+		fmt.Fprintf(a.stderr, "refused: %s is not used: %s\n", oneLine(what, 200), oneLine(r.Reason, 1000))
+	}
 }
 
 // Run shows one connector.
@@ -216,21 +254,19 @@ func (c *showConnector) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var list struct{ Items []json.RawMessage }
+	var list struct {
+		Items   []json.RawMessage
+		Refused []refusedService
+	}
 	if err := connected.do("listConnectors", nil, &list); err != nil {
 		return err
 	}
-	var offers []offered
+	a.printRefused(list.Refused, c.Name)
 	for _, raw := range list.Items {
 		var connector offered
 		if err := json.Unmarshal(raw, &connector); err != nil {
 			return fmt.Errorf("read the engine's answer: %w", err)
 		}
-		offers = append(offers, connector)
-	}
-	a.printRefused(c.clientFlags, offers, c.Name)
-	for i, raw := range list.Items {
-		connector := offers[i]
 		if connector.Name != c.Name {
 			continue
 		}

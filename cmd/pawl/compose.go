@@ -212,10 +212,14 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	if err != nil {
 		return err
 	}
+	var refused func(context.Context) []ops.RefusedService
+	if in.services != nil {
+		refused = in.services.refused
+	}
 	in.api, err = ops.New(ops.Config{
 		Engine: in.engine, Reader: &readmodel.Reader{Store: in.store, Flush: in.engine.Flush}, Log: in.log, Connectors: known, Calls: in.registry, RunLog: in.kept,
 		Workers: in.scripts.Report, Version: version, Installation: in.log.Installation(), Token: in.settings.Token, TLS: certificate, Logger: in.logger,
-		Now: clock.Now,
+		Now: clock.Now, Refused: refused,
 	})
 	if err != nil {
 		return failed("", err)

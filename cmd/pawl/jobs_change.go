@@ -5,8 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // jobsAction changes what becomes of events: those named, or those that a filter chooses.
@@ -19,6 +25,7 @@ type jobsAction struct {
 	Reason    string   `placeholder:"TEXT" help:"Why, for the record."`
 	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
 	DryRun    bool     `help:"Only say how many would be changed."`
+	Rate      int      `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
 }
 
 type (
@@ -34,7 +41,7 @@ func (c *redriveCmd) Run(a *app) error { return c.change(a, "redriveEvents", "re
 // changedJobs is the answer of a bulk operation.
 type changedJobs struct {
 	Matched int       `json:"matched"`
-	More    bool      `json:"more"`
+	More    bool      `json:"more"` // than one request would change; of a count
 	Updated int       `json:"updated"`
 	Noop    []leftJob `json:"noop"`
 }
@@ -54,33 +61,136 @@ func (c *jobsAction) change(a *app, operation, verb, done string) error {
 	if err != nil {
 		return err
 	}
-	if c.DryRun || c.Where != "" && !c.Yes {
+	if c.Rate < 0 {
+		return misconfigured("", "--rate is %d; it must be a number of 1 or more", c.Rate)
+	}
+	if c.DryRun || c.Where != "" {
 		matched, err := c.count(connected, operation, params)
 		if err != nil || c.DryRun || matched.Matched == 0 {
 			return err
 		}
-		if err := a.confirm(fmt.Sprintf("%s %s of %s?", verb, matched, c.Name)); err != nil {
+		if !c.Yes {
+			if err := a.confirm(fmt.Sprintf("%s %s of %s?", verb, matched, c.Name)); err != nil {
+				return err
+			}
+		}
+		if params["items"], err = c.choose(connected, decide.EventAction(verb), params); err != nil {
 			return err
+		}
+		for _, filter := range filters {
+			delete(params, filter)
+		}
+	}
+	sum, err := c.changeAll(connected, operation, params, done)
+	if err != nil {
+		return err
+	}
+	return a.told(connected, sum, done)
+}
+
+// changeAll changes the events, each once: who repeated the filter instead would meet those again that
+// fail again at once.
+func (c *jobsAction) changeAll(connected *connection, operation string, params map[string]any, done string) (changedJobs, error) {
+	a := connected.app
+	at, pace := mostAtOnce, a.goesOn
+	if c.Rate > 0 {
+		second := time.NewTicker(time.Second)
+		defer second.Stop()
+		at, pace = min(c.Rate, mostAtOnce), func() error {
+			select {
+			case <-second.C:
+			case <-a.ctx.Done():
+			}
+			return a.goesOn()
 		}
 	}
 	sum := changedJobs{Noop: []leftJob{}}
-	for {
+	err := inPace(params["items"].([]jobRef), at, pace, func(chunk []jobRef) error {
 		var part changedJobs
+		params["items"] = chunk
 		if err := connected.do(operation, params, &part); err != nil {
-			if sum.Updated > 0 {
-				fmt.Fprintf(a.stderr, "%s: %s so far\n", done, plural(sum.Updated, "event"))
-			}
 			return err
 		}
 		sum.Matched += part.Matched
 		sum.Updated += part.Updated
 		sum.Noop = append(sum.Noop, part.Noop...)
-		_, limited := params["limit"]
-		if sum.More = part.More; !part.More || part.Updated == 0 || limited {
-			break
+		return nil
+	})
+	if err != nil && sum.Updated > 0 {
+		fmt.Fprintf(a.stderr, "%s: %s so far\n", done, plural(sum.Updated, "event"))
+	}
+	return sum, err
+}
+
+// goesOn is an error once the command is interrupted.
+func (a *app) goesOn() error { return a.ctx.Err() }
+
+// inPace sends the events in chunks of at most so many, with a pause between each two.
+func inPace(events []jobRef, at int, pause func() error, send func([]jobRef) error) error {
+	first := true
+	for chunk := range slices.Chunk(events, at) {
+		if !first {
+			if err := pause(); err != nil {
+				return err
+			}
+		}
+		first = false
+		if err := send(chunk); err != nil {
+			return err
 		}
 	}
-	return a.told(connected, sum, done)
+	return nil
+}
+
+// mostAtOnce bounds the events of one request.
+const mostAtOnce = 1000
+
+// choose lists the events that the filter fits now, the oldest first.
+func (c *jobsAction) choose(connected *connection, action decide.EventAction, params map[string]any) ([]jobRef, error) {
+	query := map[string]any{"workflow": c.Name, "limit": mostAtOnce}
+	for _, filter := range filters {
+		if value, ok := params[filter]; ok && filter != "limit" {
+			query[filter] = value
+		}
+	}
+	_, byState := params["state"]
+	_, byStatus := params["status"]
+	most, limited := params["limit"].(int)
+	refs := []jobRef{}
+	for {
+		var page struct {
+			Items []struct {
+				jobRef
+				State projections.JobState `json:"state"`
+			} `json:"items"`
+			Next *string `json:"next"`
+		}
+		if err := connected.do("listWorkflowJobs", query, &page); err != nil {
+			return nil, err
+		}
+		for _, job := range page.Items {
+			if !byState && !byStatus && !slices.Contains(ops.AppliesTo[action], job.State) {
+				continue
+			}
+			if limited && len(refs) == most {
+				return refs, nil
+			}
+			refs = append(refs, job.jobRef)
+		}
+		if page.Next == nil {
+			return refs, nil
+		}
+		query["cursor"] = *page.Next
+	}
+}
+
+// filters are what --where takes.
+var filters = []string{"topic", "state", "status", "q", "limit"}
+
+// jobRef names an event.
+type jobRef struct {
+	Topic     string `json:"topic"`
+	MessageID string `json:"messageId"`
 }
 
 // told prints what was changed and what was not; partial success is no error (J4).
@@ -120,6 +230,8 @@ func (c *jobsAction) count(connected *connection, operation string, params map[s
 		return matched, a.printValue(matched)
 	case c.DryRun:
 		fmt.Fprintf(a.stdout, "%s; nothing was changed\n", matched)
+	case matched.Matched == 0 && c.JSON:
+		return matched, a.printValue(matched)
 	case matched.Matched == 0:
 		fmt.Fprintln(a.stdout, "no event fits")
 	}
@@ -147,9 +259,9 @@ func (c *jobsAction) params(verb string) (map[string]any, error) {
 	case c.Where == "" && len(c.MessageID) == 0:
 		return nil, misconfigured(usage, "nothing says which events are meant")
 	case c.Where == "":
-		items := make([]map[string]any, len(c.MessageID))
+		items := make([]jobRef, len(c.MessageID))
 		for i, id := range c.MessageID {
-			items[i] = map[string]any{"topic": c.Topic, "messageId": id}
+			items[i] = jobRef{c.Topic, id}
 		}
 		params["items"] = items
 		return params, nil

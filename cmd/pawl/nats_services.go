@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
+	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -28,8 +29,9 @@ const (
 	// lookTime bounds one look for an operation that is unknown.
 	lookTime = 5 * time.Second
 	// lookAgain is for how long the services found are taken for all there are: one script may
-	// use several operations that nobody has, and is not to wait for each.
-	lookAgain = 100 * time.Millisecond
+	// use several operations that nobody has, and is not to wait for each. It is shorter than a
+	// tool takes to start, or one that is there already would be refused.
+	lookAgain = 10 * time.Millisecond
 	// patience is how long an engine that is to end by itself waits for tools.
 	patience = 10 * time.Second
 )
@@ -53,7 +55,8 @@ func (in *installation) watchServices() error {
 	return nil
 }
 
-// look looks for services now, because nobody is known by the name. It reports whether it did.
+// look looks for services now, because nobody is known by the name, or to see who is there (no
+// name). It reports whether it did.
 func (s *services) look(ctx context.Context, name string) bool {
 	if s == nil || slices.Contains(s.builtin, name) {
 		return false
@@ -70,6 +73,20 @@ func (s *services) look(ctx context.Context, name string) bool {
 	}
 	s.looked = time.Now()
 	return true
+}
+
+// refused looks for services and says which are not offered to scripts.
+func (s *services) refused(ctx context.Context) []ops.RefusedService {
+	s.look(ctx, "")
+	var list []ops.RefusedService
+	for _, r := range s.watcher.Refused() {
+		refused := ops.RefusedService{Service: r.Service, Reason: r.Reason}
+		if r.Endpoint != "" {
+			refused.Endpoint = &r.Endpoint
+		}
+		list = append(list, refused)
+	}
+	return list
 }
 
 // missing lists the operations that a service could still bring.

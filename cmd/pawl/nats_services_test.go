@@ -58,6 +58,9 @@ func TestServices(t *testing.T) {
 	if out := mustRun(t, w.dir, 0, "pawl", "connectors", "list"); !regexp.MustCompile(`(?m)^refused: oddities\.odd is not used: ` + reason).MatchString(out) {
 		t.Errorf("list:\n%s", out)
 	}
+	if out := mustRun(t, w.dir, 0, "pawl", "connectors", "list", "--json"); !regexp.MustCompile(`"refused":\s*\[\s*\{\s*"service":\s*"oddities",\s*"endpoint":\s*"odd",\s*"reason":\s*"its pawl\.kind is \\"perhaps\\"`).MatchString(out) {
+		t.Errorf("list --json:\n%s", out)
+	}
 	if out := mustRun(t, w.dir, 1, "pawl", "connectors", "show", "oddities"); !regexp.MustCompile(reason).MatchString(out) {
 		t.Errorf("show:\n%s", out)
 	}
@@ -92,7 +95,7 @@ func TestServicesDeploy(t *testing.T) {
 	}
 	w.tool(w.address(), "-serve", "appendRow,rowStatus")
 	mustRun(t, dir, 0, "pawl", "deploy", "example.js", "--grant", "*=allow")
-	w.await(w.engine, `✓ sheets\.appendRow`)
+	w.await(w.engine, `✓ Add row for .*sheets\.appendRow`)
 	w.wantRows(1)
 }
 

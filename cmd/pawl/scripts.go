@@ -67,6 +67,16 @@ func (c *deployCmd) Run(a *app) error {
 	for _, capability := range done.Asks {
 		fmt.Fprintf(a.stderr, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
 	}
+	if len(c.Grant) == 0 {
+		return nil
+	}
+	var now grants
+	if err := connected.do("getGrants", map[string]any{"workflow": done.Name}, &now); err != nil {
+		return err
+	}
+	for _, capability := range now.unused() {
+		fmt.Fprintf(a.stderr, "grant %s=%s concerns no operation that the script uses\n", capability, now.Grants[capability])
+	}
 	return nil
 }
 
@@ -165,20 +175,19 @@ func validateAlone(a *app, s source) (verdict, error) {
 	if err != nil {
 		return verdict{}, failed("", fmt.Errorf("check %s: %w", shown(s.path), err))
 	}
-	found := verdict{Problems: append([]sandbox.Problem{}, problems...)}
+	var found verdict
 	if definition.Name != "" {
 		name := eventlog.WorkflowName(definition.Name)
 		found.Workflow = &name
-	}
-	if deploy.Refused(problems) {
-		return found, nil
 	}
 	registry, done, err := unconfigured()
 	if err != nil {
 		return verdict{}, failed("", errors.Join(err, done()))
 	}
-	_, more := deploy.Check(deploy.Input{Definition: definition, Catalog: newCatalog(registry), UnknownConnector: sandbox.SeverityWarning})
-	found.Problems = append(found.Problems, more...)
+	_, checked := deploy.Check(deploy.Input{
+		Definition: definition, Found: problems, Catalog: newCatalog(registry), UnknownConnector: sandbox.SeverityWarning,
+	})
+	found.Problems = append([]sandbox.Problem{}, checked...) // none is an empty list
 	found.OK = !deploy.Refused(found.Problems)
 	return found, done()
 }

@@ -74,7 +74,7 @@ func readFailure(t *testing.T, err error) *eventlog.Failure {
 	return f
 }
 
-func TestWhatIsWrongBeforeTheCallIsDefinite(t *testing.T) {
+func TestF4_WhatIsWrongBeforeTheCallIsDefinite(t *testing.T) {
 	s := shop()
 	s.perform = func(context.Context, connector.Call) connector.Outcome {
 		t.Error("the connector was asked")
@@ -120,7 +120,7 @@ func TestSchemaProblemNamesTheField(t *testing.T) {
 	}
 }
 
-func TestUnusableOutcomesAreUncertain(t *testing.T) {
+func TestF3_F4_UnusableOutcomesAreUncertain(t *testing.T) {
 	for name, perform := range map[string]func(context.Context, connector.Call) connector.Outcome{
 		"panic":          func(context.Context, connector.Call) connector.Outcome { panic("boom") },
 		"goexit":         func(context.Context, connector.Call) connector.Outcome { runtime.Goexit(); panic("unreachable") },
@@ -177,7 +177,7 @@ func TestFailureIsMadeStorable(t *testing.T) {
 	}
 }
 
-func TestReadFailures(t *testing.T) {
+func TestF3_ReadFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		read  func(context.Context, connector.Call) (json.RawMessage, error)
 		class eventlog.Class

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 // maxSimilar bounds how many names are suggested.
@@ -33,12 +35,11 @@ func nearest(name string, candidates []string) []string {
 		name     string
 		distance int
 	}
-	// A name may differ in a quarter of its letters, at least in two.
-	most := max(2, len(name)/4)
+	most := similar.Tolerance(name)
 	_, operation, dotted := strings.Cut(name, ".")
 	var found []scored
 	for _, candidate := range candidates {
-		distance := editDistance(strings.ToLower(name), strings.ToLower(candidate))
+		distance := similar.Distance(name, candidate)
 		if _, other, _ := strings.Cut(candidate, "."); dotted && strings.EqualFold(other, operation) {
 			distance = min(distance, most)
 		}
@@ -54,25 +55,4 @@ func nearest(name string, candidates []string) []string {
 		names = append(names, s.name)
 	}
 	return names
-}
-
-// editDistance counts the insertions, deletions and replacements (Levenshtein) that turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

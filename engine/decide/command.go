@@ -62,8 +62,10 @@ type (
 		Filename   string
 		Source     string
 		SourceHash string
-		// Grants replace the present ones; nil keeps them, or grants reads only on a first deploy.
+		// Grants replace the present ones; nil keeps them.
 		Grants map[string]eventlog.Grant
+		// GrantUsed allows all that a new workflow uses, unless Grants say otherwise.
+		GrantUsed bool
 		// Expected refuses the deploy when the running version is another one.
 		Expected *eventlog.Version
 		// Repair makes it a minor version (F9). What a repair must keep is checked against the

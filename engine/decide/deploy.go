@@ -3,6 +3,7 @@ package decide
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,20 +46,19 @@ func (c Deploy) decide(d *decision) error {
 	}
 	if old := s.Script(s.Version); exists && !c.Repair && old != nil && old.SourceHash == c.SourceHash && samePins(old.Definition, c.Definition) {
 		// The bytes already running: no new version. A person who deploys them again still says
-		// that they are right (F9).
+		// that they are right (F9), and what they may do.
+		if c.Grants != nil && !maps.Equal(c.Grants, s.Grants) {
+			d.lead(&eventlog.WorkflowGranted{Grants: c.Grants})
+		}
 		d.endMaintenance(true)
 		return nil
 	}
 	if held := Held(s, &c.Definition); held != nil {
 		return held
 	}
-	grants := c.Grants
-	if grants == nil {
-		grants = s.Grants
-	}
 	d.lead(&eventlog.WorkflowDeployed{
 		Version: NextVersion(s.Version, c.Repair), Filename: c.Filename, Source: c.Source, SourceHash: c.SourceHash,
-		Definition: c.Definition, Grants: grants, Repair: c.Repair, Note: c.Note,
+		Definition: c.Definition, Grants: c.grants(s), Repair: c.Repair, Note: c.Note,
 	})
 	for _, p := range c.Definition.Producers {
 		d.emit(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now}) // first run at deploy (S2)

@@ -63,6 +63,9 @@ const (
 	ActionRedrive EventAction = "redrive"
 )
 
+// CodeJobState is the code of an action that the job's state does not allow (J3, J4, O7).
+const CodeJobState = "job.state"
+
 // DefaultCancelLimit keeps the transition of a CancelTopic well below the size that fits.
 const DefaultCancelLimit = 1000
 
@@ -193,7 +196,7 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 		ActionSkip: "pending and reserved events can be skipped", ActionCancel: "available and retryable jobs can be cancelled",
 		ActionRedrive: "cancelled and discarded jobs can be redriven",
 	}[action]
-	return refuse(Conflict, "job.state", "the job is %s; only %s", e.Job(), possible)
+	return refuse(Conflict, CodeJobState, "the job is %s; only %s", e.Job(), possible)
 }
 
 // led emits a fact and lets the first such name the transition.
@@ -229,7 +232,7 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 		d.led(skipped)
 		d.abort(run, "%s", why)
 	case e.SkipRequested:
-		return refuse(Conflict, "job.state", "the event is to be skipped already, when its run is over")
+		return refuse(Conflict, CodeJobState, "the event is to be skipped already, when its run is over")
 	default:
 		d.led(&eventlog.EventSkipRequested{Topic: e.Topic, MessageID: e.MessageID})
 	}

@@ -12,31 +12,6 @@ import (
 // anyone but the caller: clocks differ and a last write may still be on its way.
 const ReconcileMargin = time.Second
 
-// Granted resolves a capability: the most specific of `connector.operation`, `connector.*` and `*`
-// wins; without any, reads are allowed and mutations ask. Only a mutation can wait for an answer
-// (O5), so a pattern's "ask" lets reads through, and an "ask" for exactly this read denies it:
-// nobody would ever be asked. An unknown grant denies.
-func Granted(grants map[string]eventlog.Grant, connector, operation string, mutates bool) eventlog.Grant {
-	exact := connector + "." + operation
-	for _, pattern := range []string{exact, connector + ".*", "*"} {
-		switch g, ok := grants[pattern]; {
-		case !ok:
-		case g == eventlog.GrantAllow:
-			return g
-		case g == eventlog.GrantAsk && mutates:
-			return g
-		case g == eventlog.GrantAsk && pattern != exact:
-			return eventlog.GrantAllow
-		default:
-			return eventlog.GrantDeny
-		}
-	}
-	if mutates {
-		return eventlog.GrantAsk
-	}
-	return eventlog.GrantAllow
-}
-
 func (c FinishMutate) decide(d *decision) error {
 	run, ok := d.active(c.Run)
 	if !ok || run.Mutation != "" || run.Phase != eventlog.PhaseMutating && run.Phase != eventlog.PhasePrepared {

@@ -1,6 +1,8 @@
 package deploy
 
 import (
+	"slices"
+
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -8,6 +10,8 @@ import (
 // Input is everything a check may know.
 type Input struct {
 	Definition sandbox.Definition
+	// Found are the problems that reading the definition came upon; they are answered with the others.
+	Found []sandbox.Problem
 	// Catalog answers which operations there are; nil means none.
 	Catalog Catalog
 	// UnknownConnector is the severity of a connector or operation that the Catalog lacks: empty
@@ -28,9 +32,14 @@ type Accepted struct {
 
 // Check decides on a definition. Accepted is the zero value when [Refused] holds for the problems;
 // beside warnings it is complete. Problems are in the order of the author's lines; those without a
-// line come first.
+// line come first. Of an incomplete definition only what was found before is said: the rest would
+// follow from what is missing.
 func Check(in Input) (Accepted, []sandbox.Problem) {
-	c := check{in: in}
+	c := check{in: in, findings: findings{found: slices.Clone(in.Found)}}
+	if in.Definition.Incomplete || in.Definition.Name == "" && Refused(in.Found) {
+		c.sort()
+		return Accepted{}, c.found
+	}
 	c.workflow()
 	c.topics()
 	for _, p := range in.Definition.Producers {

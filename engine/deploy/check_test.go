@@ -317,7 +317,7 @@ export default Keep.workflow({
 	if err != nil || deploy.Refused(problems) {
 		t.Fatal(err, problems)
 	}
-	expect(t, deploy.Input{Definition: definition, Catalog: catalog(t)},
+	expect(t, deploy.Input{Definition: definition, Found: problems, Catalog: catalog(t)},
 		expectation{sandbox.SeverityError, deploy.CodePhase, 11, "sheets.appendRow", "call it in mutate"})
 }
 

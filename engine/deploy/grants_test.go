@@ -1,7 +1,6 @@
 package deploy_test
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
@@ -75,48 +74,5 @@ func TestValidateGrants(t *testing.T) {
 	err := deploy.ValidateGrants(grants{"b": allow, "a": allow}, definition)
 	if err == nil || strings.Index(err.Error(), `"a"`) > strings.Index(err.Error(), `"b"`) {
 		t.Errorf("all entries in a stable order: got %v", err)
-	}
-}
-
-func TestGrantAll(t *testing.T) {
-	got := deploy.GrantAll(pins(map[string]string{"m.send": "mutate", "m.get": "get"}))
-	if want := (grants{"m.send": allow, "m.get": allow}); !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-func TestMergeGrants(t *testing.T) {
-	previous := pins(map[string]string{"m.send": "mutate", "m.get": "get", "m.turned": "get"})
-	tests := []struct {
-		name        string
-		given, want grants
-		next        map[string]string
-	}{
-		{"nothing changes", grants{"m.send": allow, "m.get": deny}, grants{"m.send": allow, "m.get": deny},
-			map[string]string{"m.send": "mutate", "m.get": "get"}},
-		{"an added mutation asks", grants{"m.send": allow}, grants{"m.send": allow, "m.remove": ask},
-			map[string]string{"m.send": "mutate", "m.remove": "mutate"}},
-		{"an added read is allowed", grants{}, grants{"m.list": allow}, map[string]string{"m.list": "list"}},
-		{"no grants so far", nil, grants{"m.list": allow, "m.send": ask}, map[string]string{"m.list": "list", "m.send": "mutate"}},
-		{"a person's pattern covers what is added", grants{"m.*": allow, "*": deny}, grants{"m.*": allow, "*": deny},
-			map[string]string{"m.remove": "mutate", "x.list": "list"}},
-		{"what is no longer used stays decided", grants{"m.send": deny}, grants{"m.send": deny}, map[string]string{}},
-		{"a read that now mutates asks", grants{"m.turned": allow}, grants{"m.turned": ask}, map[string]string{"m.turned": "mutate"}},
-		{"a denied read that now mutates stays denied", grants{"m.turned": deny}, grants{"m.turned": deny}, map[string]string{"m.turned": "mutate"}},
-		{"a mutation that now reads stays", grants{"m.send": allow}, grants{"m.send": allow}, map[string]string{"m.send": "get"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			given := maps.Clone(tt.given)
-			if got := deploy.MergeGrants(tt.given, previous, pins(tt.next)); !maps.Equal(got, tt.want) {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-			if !maps.Equal(given, tt.given) {
-				t.Errorf("the given grants were changed to %v", tt.given)
-			}
-		})
-	}
-	if got := deploy.MergeGrants(grants{"m.send": allow}, nil, pins(map[string]string{"m.send": "mutate"})); got["m.send"] != allow {
-		t.Errorf("without a previous definition: got %v", got)
 	}
 }

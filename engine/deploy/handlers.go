@@ -3,11 +3,13 @@ package deploy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 func (c *check) workflow() {
@@ -15,9 +17,11 @@ func (c *check) workflow() {
 	if eventlog.WorkflowName(name).Validate() != nil {
 		c.refuse(CodeWorkflowName, fmt.Sprintf("use name: %q", SuggestWorkflowName(name)),
 			"workflow name %q must have 1 to 64 letters, digits, - or _ and start with a letter or digit", clip(name))
+		c.at(c.place("name"))
 	}
 	if len(c.in.Definition.Producers) == 0 && len(c.in.Definition.Consumers) == 0 {
 		c.warn(CodeEmpty, "add a producer or a consumer", "the workflow has neither producers nor consumers, so nothing ever runs")
+		c.at(c.place())
 	}
 }
 
@@ -28,21 +32,27 @@ func (c *check) topics() {
 		if topic.Validate() != nil {
 			c.refuse(CodeTopicName, fmt.Sprintf("use %q", SuggestTopic(name)),
 				"topic %q must be made of letters, digits, - or _, in parts joined by dots, at most 64 characters each and 128 together", clip(name))
+			c.at(c.place("topics", name))
 			continue
 		}
 		if slices.Contains(c.accepted.Topics, topic) {
 			c.refuse(CodeDuplicate, "declare it once", "topic %q is declared twice", topic)
+			c.at(c.place("topics", name))
 			continue
 		}
 		c.accepted.Topics = append(c.accepted.Topics, topic)
 	}
 }
 
+// place is where a member of the definition is written.
+func (c *check) place(path ...string) sandbox.Place { return c.in.Definition.Place(path...) }
+
 // handlerName checks the name of a handler; kind is for the message.
 func (c *check) handlerName(kind, name string) {
 	if eventlog.Handler(name).Validate() != nil {
 		c.refuse(CodeHandlerName, fmt.Sprintf("use %q", SuggestHandler(name)),
 			"%s name %q must be a JavaScript identifier of at most 64 ASCII characters", kind, clip(name))
+		c.at(c.place(kind+"s", name))
 	}
 }
 
@@ -65,8 +75,9 @@ func (c *check) producer(p sandbox.ProducerDefinition) {
 		_, err = schedule.Parse(producer)
 	}
 	if err != nil {
-		c.refuse(CodeSchedule, `write interval: "5m", or cron: "0 9 * * 1-5" with timezone: "Europe/Berlin"`,
-			"producer %q: %v", clip(p.Name), err)
+		member, fix := scheduleFix(p)
+		c.refuse(CodeSchedule, fix, "producer %q: %v", clip(p.Name), err)
+		c.at(c.place("producers", p.Name, member))
 	}
 	c.accepted.Producers = append(c.accepted.Producers, producer)
 }
@@ -81,14 +92,17 @@ func (c *check) consumer(d sandbox.ConsumerDefinition) {
 	}
 	if len(d.Subscribe) == 0 {
 		c.refuse(CodeSubscribe, `add subscribe: ["topic"]`, "consumer %q subscribes to no topic, so it would never have anything to do", clip(d.Name))
+		c.at(c.place("consumers", d.Name, "subscribe"))
 	}
 	if len(d.Publishes) > 0 && !d.HasNext {
 		c.warn(CodePublishes, "add next, or remove publishes", "consumer %q declares publishes but has no next, the only phase that publishes", clip(d.Name))
+		c.at(c.place("consumers", d.Name, "publishes"))
 	}
 	if d.MaxAttempts != nil {
 		if *d.MaxAttempts < 0 {
 			c.refuse(CodeMaxAttempts, "write how many retries a job gets, e.g. maxAttempts: 3, or leave it out",
 				"consumer %q: maxAttempts must be a whole number of at least 0, and is %d", clip(d.Name), *d.MaxAttempts)
+			c.at(c.place("consumers", d.Name, "maxAttempts"))
 		}
 		attempts := *d.MaxAttempts
 		consumer.MaxAttempts = &attempts
@@ -102,15 +116,21 @@ func (c *check) declared(kind, handler, field string, names []string) []eventlog
 		return nil
 	}
 	topics := make([]eventlog.Topic, 0, len(names))
-	for _, name := range names {
+	for i, name := range names {
 		topic := eventlog.Topic(name)
+		at := c.place(kind+"s", handler, field, strconv.Itoa(i))
 		switch {
 		case slices.Contains(topics, topic):
 			c.warn(CodeDuplicate, "name it once", "%s %q names topic %q twice in %s", kind, clip(handler), clip(name), field)
+			c.at(at)
 			continue
 		case !slices.Contains(c.in.Definition.Topics, name):
-			c.refuse(CodeTopicUnknown, fmt.Sprintf("declare it under topics, or use one of the declared: %s", list(c.accepted.Topics)),
-				"%s %q names topic %q in %s, and topics does not declare it", kind, clip(handler), clip(name), field)
+			fix := fmt.Sprintf("declare it: topics: { %q: {} }, or use one of the declared: %s", clip(name), list(c.accepted.Topics))
+			if close := similar.Names(name, c.in.Definition.Topics, 1); len(close) > 0 {
+				fix = fmt.Sprintf("write %q, or %s", clip(close[0]), fix)
+			}
+			c.refuse(CodeTopicUnknown, fix, "%s %q names topic %q in %s, and topics does not declare it", kind, clip(handler), clip(name), field)
+			c.at(at)
 		}
 		topics = append(topics, topic)
 	}
@@ -124,6 +144,7 @@ func (c *check) duplicates() {
 		if first, ok := seen[name]; ok {
 			c.refuse(CodeDuplicate, fmt.Sprintf("rename one of them, e.g. to %q", SuggestHandler(name+" "+kind)),
 				"handler name %q is taken by a %s and a %s", clip(name), first, kind)
+			c.at(c.place(kind+"s", name))
 			return
 		}
 		seen[name] = kind
@@ -141,6 +162,7 @@ func (c *check) subscriptions() {
 	subscriber := make(map[eventlog.Topic]eventlog.Handler)
 	for _, consumer := range c.accepted.Consumers {
 		for _, topic := range consumer.Subscribe {
+			i := slices.Index(c.definedConsumer(consumer.Name).Subscribe, string(topic))
 			first, taken := subscriber[topic]
 			if !taken {
 				subscriber[topic] = consumer.Name
@@ -148,8 +170,19 @@ func (c *check) subscriptions() {
 			}
 			c.refuse(CodeTwoConsumers, fmt.Sprintf("publish to two topics, one for each consumer, e.g. %q and %q", topic, SuggestTopic(string(topic)+"."+string(consumer.Name))),
 				"topic %q has two consumers, %q and %q; an event is processed by one", clip(string(topic)), clip(string(first)), clip(string(consumer.Name)))
+			c.at(c.place("consumers", string(consumer.Name), "subscribe", strconv.Itoa(i)))
 		}
 	}
+}
+
+// definedConsumer is a consumer as its script has it.
+func (c *check) definedConsumer(name eventlog.Handler) sandbox.ConsumerDefinition {
+	for _, d := range c.in.Definition.Consumers {
+		if d.Name == string(name) {
+			return d
+		}
+	}
+	return sandbox.ConsumerDefinition{}
 }
 
 // unusedTopics warns of a topic that no handler reads and none can write. Where `publishes` is not
@@ -175,6 +208,7 @@ func (c *check) unusedTopics() {
 	for _, topic := range c.accepted.Topics {
 		if !reached[topic] {
 			c.warn(CodeTopicUnused, "remove it, or subscribe a consumer to it", "no handler publishes to topic %q or subscribes to it", topic)
+			c.at(c.place("topics", string(topic)))
 		}
 	}
 }

@@ -48,8 +48,8 @@ func (c *check) operations() {
 func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Operation, bool) {
 	if slices.Contains(connector.ReservedNames(), use.Connector) {
 		c.refuse(CodeReserved, "call a connector: ctx.<connector>.<operation>(params)",
-			"ctx.%s is no connector, and %s is nothing it has", use.Connector, clip(use.Operation))
-		c.at(use.Line, use.Column)
+			"ctx.%s is no connector, and has no %s", use.Connector, clip(use.Operation))
+		c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 		return eventlog.Operation{}, false
 	}
 	if c.in.Repair && c.in.Previous != nil {
@@ -60,7 +60,7 @@ func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Oper
 		}
 		c.refuse(CodeRepair, "deploy the file instead, if the workflow is meant to have this capability",
 			"%s.%s is not used by version %s, and a repair may not need new capabilities", clip(use.Connector), clip(use.Operation), c.in.Previous.Version)
-		c.at(use.Line, use.Column)
+		c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 		return eventlog.Operation{}, false
 	}
 	op, ok := catalog.Operation(use.Connector, use.Operation)
@@ -73,7 +73,7 @@ func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Oper
 	default:
 		c.refuse(CodeOperationKind, "correct the connector", "%s.%s has kind %q; its connector must say list, get or mutate",
 			use.Connector, use.Operation, clip(string(op.Kind)))
-		c.at(use.Line, use.Column)
+		c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 		return eventlog.Operation{}, false
 	}
 	timeout := op.Timeout
@@ -95,10 +95,14 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 			"connector %s has no operation %s (%s)", clip(use.Connector), clip(use.Operation), full)
 	} else {
 		similar := slices.Concat(catalog.Similar(use.Connector), catalog.Similar(use.Connector+"."+use.Operation))
-		c.add(severity, CodeConnector, didYouMean(similar, "start or configure the connector, or use one of those known: "+list(connectors)),
+		fix := didYouMean(similar, "start or configure the connector, or use one of those known: "+list(connectors))
+		if advice := sandbox.Advise(use.Connector); advice != "" && len(similar) == 0 {
+			fix = advice + "; or, if a connector is meant, " + fix
+		}
+		c.add(severity, CodeConnector, fix,
 			"there is no connector %s (%s); `pawl connectors list` shows what there is", clip(use.Connector), full)
 	}
-	c.at(use.Line, use.Column)
+	c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 }
 
 func didYouMean(similar []string, otherwise string) string {
@@ -121,7 +125,7 @@ func (c *check) phase(use sandbox.OperationUse, pin eventlog.Operation) {
 	}
 	c.refuse(CodePhase, phaseFix(use, kind), "%s.%s is a %s operation and may not be called in %s of %q",
 		use.Connector, use.Operation, kind, use.Phase, clip(use.Handler))
-	c.at(use.Line, use.Column)
+	c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 }
 
 // phaseFix says where the operation belongs instead.

@@ -56,9 +56,9 @@ func (p *findings) add(severity, code, fix, format string, args ...any) {
 }
 
 // at places the problem that was added last.
-func (p *findings) at(line, column int) {
+func (p *findings) at(place sandbox.Place) {
 	last := &p.found[len(p.found)-1]
-	last.Line, last.Column = line, column
+	last.Line, last.Column = place.Line, place.Column
 }
 
 func (p *findings) sort() {

@@ -49,6 +49,7 @@ func (c *check) redeploy() {
 	if c.in.Previous == nil {
 		if c.in.Repair {
 			c.refuse(CodeRepair, "deploy the file instead", "there is no version of workflow %q to repair", clip(c.in.Definition.Name))
+			c.at(c.place("name"))
 		}
 		return
 	}
@@ -56,6 +57,7 @@ func (c *check) redeploy() {
 	if previous.State != nil && previous.State.Archived {
 		c.warn(CodeArchived, fmt.Sprintf("deploy under another name, e.g. %q", SuggestWorkflowName(string(previous.Name[:min(len(previous.Name), 60)])+"-2")),
 			"workflow %s is archived for good, so a deploy will be refused", previous.Name)
+		c.at(c.place("name"))
 		return
 	}
 	if c.in.Repair {
@@ -85,12 +87,14 @@ func (c *check) drops(previous *Previous) {
 		if !c.accepted.HasTopic(topic) {
 			c.warn(CodeDrops, "keep the topic, or skip the events",
 				"topic %q is gone while %s of it pending; they stay and nothing processes them", topic, areCount(pending, "event"))
+			c.at(c.place("topics"))
 			continue
 		}
 		_, had := previous.Definition.Subscriber(topic)
 		if _, has := c.accepted.Subscriber(topic); had && !has {
 			c.warn(CodeDrops, "subscribe a consumer to it, or skip the events",
 				"topic %q loses its consumer while %s of it pending; they stay and nothing processes them", topic, areCount(pending, "event"))
+			c.at(c.place("topics", string(topic)))
 		}
 	}
 	for _, name := range previous.Stateful {
@@ -110,26 +114,31 @@ func (c *check) repair(previous *Previous) {
 	const fix = "keep it as it was, or deploy the file instead"
 	if name := eventlog.WorkflowName(c.in.Definition.Name); name != previous.Name {
 		c.refuse(CodeRepair, fmt.Sprintf("use name: %q", previous.Name), "a repair of %s may not rename it to %q", previous.Name, clip(string(name)))
+		c.at(c.place("name"))
 	}
 	for _, topic := range previous.Definition.Topics {
 		if !c.accepted.HasTopic(topic) {
 			c.refuse(CodeRepair, fix, "a repair may not remove topic %q", topic)
+			c.at(c.place("topics"))
 		}
 	}
 	for _, topic := range c.accepted.Topics {
 		if !previous.Definition.HasTopic(topic) {
 			c.refuse(CodeRepair, fix, "a repair may not add topic %q", topic)
+			c.at(c.place("topics", string(topic)))
 		}
 	}
 	before, after := subscriptionsOf(&previous.Definition), subscriptionsOf(&c.accepted)
 	for _, topic := range slices.Sorted(maps.Keys(before)) {
 		if after[topic] != before[topic] {
 			c.refuse(CodeRepair, fix, "a repair may not take topic %q from consumer %q", topic, before[topic])
+			c.at(c.place("consumers", string(before[topic]), "subscribe"))
 		}
 	}
 	for _, topic := range slices.Sorted(maps.Keys(after)) {
 		if before[topic] == "" {
 			c.refuse(CodeRepair, fix, "a repair may not subscribe consumer %q to topic %q", after[topic], topic)
+			c.at(c.place("consumers", string(after[topic]), "subscribe"))
 		}
 	}
 }

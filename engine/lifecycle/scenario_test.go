@@ -339,17 +339,6 @@ func (l *life) blockedByAuth() {
 // 14. Two consumers in one session: the first succeeds, the second fails and ends the session.
 func TestSecondConsumerFails(t *testing.T) {
 	l := live(t)
-	filing := func(next string) shop {
-		return shop{more: `file: Keep.consumer({
-      subscribe: ["receipts"],
-      async prepare(ctx) {
-        const [r] = await ctx.peek("receipts");
-        return { reservations: r ? [{ topic: "receipts", ids: [r.id] }] : [], data: r ? r.id : null };
-      },
-      async mutate(ctx, { data }) { await ctx.world.fire({ file: data }); },
-      async next(ctx, { data }) { if (data) { ` + next + ` } },
-    }),`}
-	}
 	l.deploy(filing(broken("file")))
 	l.push("a")
 	l.wantEvent("a", "consumed")

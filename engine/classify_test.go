@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// The class of a failure comes from the type of its error. Message texts here name other classes: no
+// text may ever decide.
+func TestF1_F3_ClassComesFromTheType(t *testing.T) {
+	t.Parallel()
+	fault := func(kind sandbox.Fault, cause error) error {
+		return fmt.Errorf("run it: %w", &sandbox.Error{Fault: kind, Code: "code", Message: "transient: 429, try again", Line: 7, Cause: cause})
+	}
+	said := &eventlog.Failure{Class: eventlog.Precondition, Code: "mail.gone", Message: "internal error"}
+	for name, c := range map[string]struct {
+		err   error
+		class eventlog.Class
+		code  string
+	}{
+		"thrown by the script":                   {fault(sandbox.FaultScript, nil), eventlog.Logic, "code"},
+		"thrown by the script, wrapping a class": {fault(sandbox.FaultScript, said), eventlog.Logic, "code"},
+		"our own side":                           {fault(sandbox.FaultTransient, nil), eventlog.Transient, "code"},
+		"a fault of ours":                        {fault(sandbox.FaultInternal, nil), eventlog.Internal, "code"},
+		"a fault of no known kind":               {fault("unheard of", nil), eventlog.Internal, "code"},
+		"a read that nobody classified":          {fault(sandbox.FaultRead, errors.New("logic")), eventlog.Internal, "code"},
+		"a read without a cause":                 {fault(sandbox.FaultRead, nil), eventlog.Internal, "code"},
+		"a read whose connector says why":        {fault(sandbox.FaultRead, fmt.Errorf("read: %w", said)), eventlog.Precondition, "mail.gone"},
+		"stopped":                                {fmt.Errorf("invoke: %w", context.Canceled), eventlog.Transient, "script.cancelled"},
+		"out of time":                            {context.DeadlineExceeded, eventlog.Transient, "script.cancelled"},
+		"anything else":                          {errors.New("transient"), eventlog.Internal, "internal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if f := classify(c.err); f.Class != c.class || f.Code != c.code || f.Message == "" {
+				t.Errorf("classified as %+v, want class %s and code %s", f, c.class, c.code)
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package decide_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+type grants = map[string]eventlog.Grant
+
+const (
+	allow = eventlog.GrantAllow
+	ask   = eventlog.GrantAsk
+	deny  = eventlog.GrantDeny
+)
+
+func pins(kinds map[string]string) eventlog.Definition {
+	d := eventlog.Definition{Topics: []eventlog.Topic{"in"}}
+	for _, capability := range slices.Sorted(maps.Keys(kinds)) {
+		connector, operation, _ := strings.Cut(capability, ".")
+		d.Operations = append(d.Operations, eventlog.Operation{Connector: connector, Operation: operation, Kind: kinds[capability], TimeoutMS: 1})
+	}
+	return d
+}
+
+// O9: what a deploy leaves a workflow allowed to do. The effect is what counts: what a person decided stays,
+// and nothing that mutates begins to leave without having been allowed as a mutation.
+func TestO9_DeployKeepsGrants(t *testing.T) {
+	t.Parallel()
+	first := map[string]string{"m.send": "mutate", "m.get": "get", "m.turned": "get"}
+	for name, c := range map[string]struct {
+		given grants // by a person, after a first deploy that allowed all it uses
+		next  map[string]string
+		with  grants // of the second deploy
+		want  grants // of each operation of the second version
+	}{
+		"all that a first deploy uses":              {nil, first, nil, grants{"m.send": allow, "m.get": allow, "m.turned": allow}},
+		"an added mutation asks":                    {nil, map[string]string{"m.send": "mutate", "m.remove": "mutate"}, nil, grants{"m.send": allow, "m.remove": ask}},
+		"an added read is allowed":                  {grants{}, map[string]string{"m.list": "list", "m.send": "mutate"}, nil, grants{"m.list": allow, "m.send": ask}},
+		"a person's pattern covers what is added":   {grants{"m.*": allow, "*": deny}, map[string]string{"m.remove": "mutate", "x.list": "list"}, nil, grants{"m.remove": allow, "x.list": deny}},
+		"a person's no stays":                       {grants{"m.send": deny}, first, nil, grants{"m.send": deny, "m.get": allow, "m.turned": allow}},
+		"a read that now mutates asks":              {nil, map[string]string{"m.turned": "mutate"}, nil, grants{"m.turned": ask}},
+		"a denied read that now mutates is denied":  {grants{"m.turned": deny}, map[string]string{"m.turned": "mutate"}, nil, grants{"m.turned": deny}},
+		"a mutation that now reads stays allowed":   {nil, map[string]string{"m.send": "get"}, nil, grants{"m.send": allow}},
+		"grants of the deploy replace all":          {grants{"m.get": deny}, first, grants{"*": ask}, grants{"m.send": ask, "m.get": allow, "m.turned": allow}},
+		"a mutation that the deploy allows by name": {nil, map[string]string{"m.turned": "mutate"}, grants{"m.turned": allow}, grants{"m.turned": allow}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			must := func(cmd decide.Command) {
+				t.Helper()
+				if err := b.do(cmd); err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(decide.Deploy{Definition: pins(first), SourceHash: "1", GrantUsed: true})
+			if c.given != nil {
+				must(decide.SetGrants{Grants: c.given})
+			}
+			before := maps.Clone(b.state.Grants)
+			earlier := b.state
+			must(decide.Deploy{Definition: pins(c.next), SourceHash: "2", Grants: c.with, GrantUsed: true})
+			got := grants{}
+			for capability, kind := range c.next {
+				connector, operation, _ := strings.Cut(capability, ".")
+				got[capability] = decide.Granted(b.state.Grants, connector, operation, kind == "mutate")
+			}
+			if !maps.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+			if !maps.Equal(before, earlier.Grants) {
+				t.Errorf("the deploy changed the grants of the state before it: %v", earlier.Grants)
+			}
+		})
+	}
+}

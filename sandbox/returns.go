@@ -1,0 +1,281 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+
+	"github.com/pawl-run/pawl/sandbox/similar"
+)
+
+// resultShape is what prepare returns, as the fix of several problems shows it.
+const resultShape = `{ reservations: [{ topic: "…", ids: [event.messageId] }], data: { … }, ui: { title: "…" } }`
+
+// nothing is what prepare returns when there is nothing to do.
+const nothing = "{ reservations: [], data: null }"
+
+// resultMembers are the members of a prepare result that mean something to the host.
+var resultMembers = []string{"reservations", "data", "ui", "wakeAt", "cancel"}
+
+// returned is one expression that a function returns; e is nil for a return of nothing.
+type returned struct {
+	at file.Idx
+	e  ast.Expression
+}
+
+// returns are what a function returns as far as the text shows it, both sides of a choice apart.
+func (in *inspection) returns(f ast.Expression) []returned {
+	var list []returned
+	var add func(at file.Idx, e ast.Expression)
+	add = func(at file.Idx, e ast.Expression) {
+		if choice, ok := e.(*ast.ConditionalExpression); ok {
+			add(choice.Consequent.Idx0(), choice.Consequent)
+			add(choice.Alternate.Idx0(), choice.Alternate)
+			return
+		}
+		list = append(list, returned{at, e})
+	}
+	_, body, _ := function(f)
+	if short, ok := body.(*ast.ExpressionBody); ok {
+		add(short.Expression.Idx0(), short.Expression)
+		return list
+	}
+	walk(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral:
+			return false
+		case *ast.ReturnStatement:
+			add(n.Return, n.Argument)
+		}
+		return true
+	})
+	return list
+}
+
+// consumer checks what the phases of a consumer hand on to each other.
+func (c *collector) consumer(d *ConsumerDefinition) {
+	phase := func(name Phase) ast.Expression {
+		_, value := c.in.find("consumers", d.Name, string(name))
+		f := c.in.resolve(value)
+		if _, _, ok := function(f); !ok {
+			return nil
+		}
+		return f
+	}
+	if prepare := phase(Prepare); prepare != nil {
+		members, closed := c.results(prepare, d)
+		if closed {
+			c.preparedMembers(phase(Mutate), members)
+			c.preparedMembers(phase(Next), members)
+		}
+	}
+	if next := phase(Next); next != nil {
+		c.outcomes(next)
+	}
+}
+
+// results checks each result of prepare; members are those that any of them has, and closed tells
+// that there are no others.
+func (c *collector) results(prepare ast.Expression, d *ConsumerDefinition) (members []string, closed bool) {
+	list := c.in.returns(prepare)
+	closed = len(list) > 0
+	if len(list) == 0 && c.endsItself(prepare) {
+		c.fail("prepare.result", prepare.Idx0(), "return "+resultShape+", or "+nothing+" when there is nothing to do", "prepare of %q returns nothing", d.Name)
+	}
+	for _, r := range list {
+		if r.e == nil {
+			c.fail("prepare.result", r.at, "write return "+nothing, "prepare of %q returns nothing here", d.Name)
+			continue
+		}
+		if what := c.in.never(r.e, "object"); what != "" {
+			fix := "return " + resultShape
+			if kind := c.in.kind(r.e); kind == "null" || kind == "undefined" {
+				fix = "write return " + nothing
+			}
+			c.fail("prepare.result", r.e.Idx0(), fix, "prepare of %q must return an object, and returns %s here", d.Name, what)
+			continue
+		}
+		result, ok := c.in.resolve(r.e).(*ast.ObjectLiteral)
+		if !ok || !c.in.fixed(r.e) {
+			closed = false
+			continue
+		}
+		names, at, whole := keys(result)
+		closed = closed && whole
+		members = append(members, names...)
+		c.reservations(result, names, at, whole, d)
+		c.title(result, names, at, whole, d)
+	}
+	return members, closed
+}
+
+// endsItself reports whether a function without a return certainly comes to its end: it has no throw,
+// no endless loop, and calls nothing but ctx.
+func (c *collector) endsItself(f ast.Expression) bool {
+	_, body, _ := function(f)
+	block, ok := body.(*ast.BlockStatement)
+	if !ok || generator(f) || !c.onlyHostCalls(block) {
+		return false
+	}
+	ends := true
+	walk(block, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.WhileStatement, *ast.DoWhileStatement, *ast.ForStatement:
+			ends = false
+		}
+		return ends
+	})
+	return ends
+}
+
+func generator(f ast.Expression) bool {
+	literal, ok := f.(*ast.FunctionLiteral)
+	return ok && literal.Generator
+}
+
+func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at map[string]file.Idx, whole bool, d *ConsumerDefinition) {
+	_, list := c.in.member(result, "reservations")
+	for _, name := range names {
+		switch close := similar.Names(name, resultMembers, 1); {
+		case slices.Contains(resultMembers, name):
+		case len(close) > 0 && !slices.Contains(names, close[0]):
+			c.warn("prepare.unknownMember", at[name], "rename it to "+close[0], "%q of the result of prepare means nothing; did you mean %s?", clip(name, 100), close[0])
+		case name == "title" && !slices.Contains(names, "ui"):
+			c.warn("prepare.unknownMember", at[name], "put it into ui: ui: { title: … }", "the title of what prepare returns belongs into ui")
+		}
+	}
+	if list == nil {
+		if whole && !slices.ContainsFunc(names, func(n string) bool { return len(similar.Names(n, []string{"reservations"}, 1)) > 0 }) {
+			c.warn("prepare.reservations", result.LeftBrace, `name the events that this run works on: reservations: [{ topic: "…", ids: [event.messageId] }], or reservations: [] for none`,
+				"what prepare of %q returns has no reservations, so no event is ever consumed", d.Name)
+		}
+		return
+	}
+	if what := c.in.never(list, "array", "null", "undefined"); what != "" {
+		c.fail("prepare.result", at["reservations"], `write reservations: [{ topic: "…", ids: [event.messageId] }]`, "reservations must be an array, and is %s", what)
+	}
+	array, ok := c.in.resolve(list).(*ast.ArrayLiteral)
+	if !ok {
+		return
+	}
+	for _, e := range array.Value {
+		if e != nil {
+			c.reservation(e, d)
+		}
+	}
+}
+
+// reservation checks one element of reservations.
+func (c *collector) reservation(e ast.Expression, d *ConsumerDefinition) {
+	topic := "…"
+	if len(d.Subscribe) > 0 {
+		topic = d.Subscribe[0]
+	}
+	if what := c.in.never(e, "object", "null", "pattern"); what != "" {
+		c.fail("prepare.result", e.Idx0(), fmt.Sprintf("write { topic: %q, ids: [event.messageId] }", topic), "a reservation must be an object {topic, ids}, and is %s", what)
+		return
+	}
+	if c.isMessageID(e) {
+		c.warn("prepare.reservations", e.Idx0(), fmt.Sprintf("write { topic: %q, ids: [%s] }", topic, c.in.source(e)), "a reservation must be an object {topic, ids}, and this looks like a message id")
+		return
+	}
+	o, ok := c.in.resolve(e).(*ast.ObjectLiteral)
+	if !ok || !c.in.fixed(e) {
+		return
+	}
+	names, at, whole := keys(o)
+	_, ids := c.in.member(o, "ids")
+	certain := false
+	switch array, _ := c.in.resolve(ids).(*ast.ArrayLiteral); {
+	case ids == nil && whole:
+		fix := "add ids: [event.messageId]"
+		for _, name := range []string{"id", "messageId", "messageIds", "eventIds", "events"} {
+			if slices.Contains(names, name) {
+				fix = fmt.Sprintf("replace %s by ids: [event.messageId]", name)
+				break
+			}
+		}
+		c.warn("prepare.reservations", o.LeftBrace, fix, "this reservation has no ids, so it reserves nothing")
+	case ids == nil:
+	case c.in.never(ids, "array", "null", "undefined") != "":
+		c.fail("prepare.result", at["ids"], "write ids: [event.messageId]", "ids must be an array of message ids, and is %s", c.in.show(ids))
+	case c.isMessageID(ids):
+		c.warn("prepare.reservations", at["ids"], fmt.Sprintf("write ids: [%s]", c.in.source(ids)), "ids must be an array of message ids, and this looks like one id")
+	case array != nil:
+		certain = slices.ContainsFunc(array.Value, func(e ast.Expression) bool { _, spread := e.(*ast.SpreadElement); return e != nil && !spread })
+	}
+	_, named := c.in.member(o, "topic")
+	text, known := c.in.text(named)
+	switch {
+	case named == nil && whole && certain:
+		c.fail("reservation.unknown", o.LeftBrace, fmt.Sprintf("add topic: %q", topic), "this reservation names no topic")
+	case known && len(d.Subscribe) > 0 && !slices.Contains(d.Subscribe, text):
+		say := c.warn
+		if certain {
+			say = c.fail
+		}
+		say("reservation.unknown", at["topic"], fmt.Sprintf("write a topic that it subscribes to: %s", quoted(d.Subscribe)), "the reservation names topic %q, and consumer %q is not subscribed to it", clip(text, 150), d.Name)
+	}
+}
+
+// isMessageID tells event.messageId and event.id.
+func (c *collector) isMessageID(e ast.Expression) bool {
+	_, name, _, ok := splitProperty(e)
+	return ok && (name == "messageId" || name == "id")
+}
+
+// source shows a short expression of names and dots as the author wrote it.
+func (in *inspection) source(e ast.Expression) string {
+	switch x := bare(e).(type) {
+	case *ast.Identifier:
+		return clip(x.Name.String(), 60)
+	case *ast.DotExpression:
+		return clip(in.source(x.Left)+"."+x.Identifier.Name.String(), 120)
+	}
+	return "event.messageId"
+}
+
+// title warns where people will not see what the mutation is about.
+func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[string]file.Idx, whole bool, d *ConsumerDefinition) {
+	if !d.HasMutate || c.reservesNothing(result) {
+		return
+	}
+	const fix = "add ui: { title: `Add row for ${event.payload.from}` }, in your words and with what identifies it"
+	missing := func(at file.Idx) {
+		c.warn("ui.title", at, fix, "prepare of %q gives no ui.title, so people are not told what its mutation is about", d.Name)
+	}
+	_, ui := c.in.member(result, "ui")
+	if ui == nil {
+		if whole && !slices.Contains(names, "title") {
+			missing(result.LeftBrace)
+		}
+		return
+	}
+	o, ok := c.in.resolve(ui).(*ast.ObjectLiteral)
+	if !ok || !c.in.fixed(ui) {
+		if c.in.never(ui, "object") != "" {
+			missing(at["ui"])
+		}
+		return
+	}
+	_, places, closed := keys(o)
+	_, title := c.in.member(o, "title")
+	text, constant := c.in.text(title)
+	switch {
+	case title == nil && closed, constant && strings.TrimSpace(text) == "":
+		missing(at["ui"])
+	case constant:
+		c.warn("title.constant", places["title"], "name what it is about: title: `"+clip(text, 60)+" ${…}` with an address, a number or a name out of the data",
+			"every mutation of %q gets the same title %q, so people cannot tell them apart", d.Name, clip(text, 100))
+	}
+}
+
+// reservesNothing tells a result that makes no mutation.
+func (c *collector) reservesNothing(result *ast.ObjectLiteral) bool {
+	_, list := c.in.member(result, "reservations")
+	array, ok := c.in.resolve(list).(*ast.ArrayLiteral)
+	return ok && len(array.Value) == 0
+}

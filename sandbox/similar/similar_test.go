@@ -1,0 +1,40 @@
+package similar_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/sandbox/similar"
+)
+
+func TestNamesAreTheNearestFirstAndNothingFarAway(t *testing.T) {
+	known := []string{"prepare", "mutate", "next", "subscribe", "publishes", "email.received", "email.receiver", "a"}
+	for name, want := range map[string][]string{
+		"preprare":       {"prepare"},
+		"Prepare":        {"prepare"},
+		"nxt":            {"next"},
+		"publish":        {"publishes"},
+		"email.recieved": {"email.received", "email.receiver"},
+		"b":              nil, // one letter of one is another name
+		"handler":        nil,
+		"":               nil,
+	} {
+		if got := similar.Names(name, known, 3); !slices.Equal(got, want) {
+			t.Errorf("Names(%q) = %q, want %q", name, got, want)
+		}
+	}
+	if got := similar.Names("email.recieved", known, 1); !slices.Equal(got, []string{"email.received"}) {
+		t.Errorf("one of them: %q", got)
+	}
+}
+
+func TestNamesOfHugeTextsAreNotCompared(t *testing.T) {
+	huge := strings.Repeat("x", 1<<20)
+	if got := similar.Names(huge, []string{huge}, 1); got != nil {
+		t.Errorf("got %d names", len(got))
+	}
+	if got := similar.Distance(huge, "x"); got != len(huge) {
+		t.Errorf("distance %d", got)
+	}
+}
