@@ -14,8 +14,8 @@ type decimal struct {
 	special  string // "NaN" or "Infinity"
 }
 
-// maxDigits bounds what a text may have; a number of the language has 17.
-const maxDigits = 1000
+// MaxDigits bounds what a text may have; a number of the language has 17.
+const MaxDigits = 1000
 
 // ofNumber takes the shortest text that stands for x and no other number, as Node does.
 func ofNumber(x float64) decimal {
@@ -39,14 +39,14 @@ func ofText(text string) (d decimal, ok bool) {
 	mantissa, exponent := rest, 0
 	if i := strings.IndexAny(rest, "eE"); i >= 0 {
 		n, err := strconv.Atoi(rest[i+1:])
-		if err != nil || n > maxDigits || n < -maxDigits {
+		if err != nil || n > MaxDigits || n < -MaxDigits {
 			return decimal{}, false
 		}
 		mantissa, exponent = rest[:i], n
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := whole + fraction
-	if digits == "" || len(digits) > maxDigits || strings.Trim(digits, "0123456789") != "" {
+	if digits == "" || len(digits) > MaxDigits || strings.Trim(digits, "0123456789") != "" {
 		return decimal{}, false
 	}
 	d.point = len(whole) + exponent
