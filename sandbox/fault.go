@@ -159,6 +159,9 @@ func (s *session) describe(v goja.Value) description {
 			d.message += " that cannot be described"
 		}
 	}
+	if hint, ok := absent(name, message); ok {
+		d.message += ": " + hint
+	}
 	d.stack, d.at = authorStack(s.text(obj, "stack"), s.script.file)
 	return d
 }

@@ -1,0 +1,217 @@
+package sandbox
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dop251/goja"
+
+	"github.com/pawl-run/pawl/sandbox/intl"
+)
+
+//go:embed extras/intl.js
+var intlSource string
+
+var intlProgram = program("Intl", &intlSource)
+
+// localeMethods are the methods of the language that depend on a locale, and what intl.js calls them.
+var localeMethods = []struct{ class, method, name string }{
+	{"Number", "toLocaleString", "number"},
+	{"BigInt", "toLocaleString", "big"},
+	{"Array", "toLocaleString", "list"},
+	{"Date", "toLocaleString", "date"},
+	{"Date", "toLocaleDateString", "day"},
+	{"Date", "toLocaleTimeString", "clock"},
+	{"String", "localeCompare", "compare"},
+	{"String", "toLocaleUpperCase", "upper"},
+	{"String", "toLocaleLowerCase", "lower"},
+}
+
+// locales replaces what the interpreter answers wrongly, and adds Intl. What it takes is made at the
+// first use.
+func (s *session) locales() {
+	// What the script changes before the first use may only harm itself: intl.js is run in its runtime.
+	load := s.once(func() *goja.Object {
+		return s.builtin(intlProgram, s.native(s.formatter), s.optionNames(), s.native(s.supported))
+	})
+	for _, m := range localeMethods {
+		s.method(m.class, m.method, func(call goja.FunctionCall) goja.Value {
+			run, ok := goja.AssertFunction(load().Get(m.name))
+			if !ok {
+				panic(s.rt.NewTypeError("%s is not available", m.method))
+			}
+			v, err := run(goja.Undefined(), append([]goja.Value{call.This}, call.Arguments...)...)
+			s.must(err)
+			return v
+		})
+	}
+	s.lazily("Intl", func() goja.Value { return load().Get("Intl") })
+}
+
+// optionNames are the options that each kind of format reads.
+func (s *session) optionNames() goja.Value {
+	names := s.rt.NewObject()
+	for kind, list := range map[string][]string{"number": intl.NumberOptions(), "date": intl.DateOptions(),
+		"collator": intl.CollatorOptions(), "plural": intl.PluralOptions()} {
+		s.must(names.Set(kind, s.texts(list)))
+	}
+	return names
+}
+
+// supported filters a list of locales, written as JSON.
+func (s *session) supported(call goja.FunctionCall) goja.Value {
+	var tags, known []string
+	s.decode(call.Argument(0), &tags)
+	for _, tag := range tags {
+		if _, err := intl.Lookup(tag); err == nil {
+			known = append(known, tag)
+		}
+	}
+	return s.texts(known)
+}
+
+// decode reads JSON that a built-in script wrote; the script may have disturbed it.
+func (s *session) decode(v goja.Value, into any) {
+	if v == nil || !isText(v) {
+		panic(s.rt.NewTypeError("Intl: the options are not readable"))
+	}
+	if err := json.Unmarshal([]byte(v.String()), into); err != nil {
+		panic(s.rt.NewTypeError("Intl: the options are not readable"))
+	}
+}
+
+// maxLocales bounds a list of locales.
+const maxLocales = 100
+
+// formatter makes a format of what was asked for; the result is a function of an operation and a value.
+func (s *session) formatter(call goja.FunctionCall) goja.Value {
+	var request struct {
+		Kind, Fields string
+		Locales      []string
+		Options      intl.Options
+	}
+	s.decode(call.Argument(0), &request)
+	if len(request.Locales) > maxLocales {
+		s.refuse(&intl.Error{Message: fmt.Sprintf("Intl: more than %d locales", maxLocales)})
+	}
+	locale, err := intl.Lookup(intl.Default)
+	for _, tag := range request.Locales {
+		// The first one that there is, as for the language's own lists.
+		if locale, err = intl.Lookup(tag); err == nil {
+			break
+		}
+	}
+	s.refuse(err)
+	switch request.Kind {
+	case "number":
+		f, err := intl.Numbers(locale, request.Options)
+		s.refuse(err)
+		return s.numberFormat(f)
+	case "date":
+		f, err := intl.Dates(locale, request.Options, intl.Fields(request.Fields))
+		s.refuse(err)
+		return s.dateFormat(f)
+	case "collator":
+		f, err := intl.Collation(locale, request.Options)
+		s.refuse(err)
+		return s.native(func(call goja.FunctionCall) goja.Value {
+			if operation(call) == "resolved" {
+				return s.pairs(f.Resolved())
+			}
+			return s.rt.ToValue(f.Compare(call.Argument(1).String(), call.Argument(2).String()))
+		})
+	case "plural":
+		f, err := intl.Plurals(locale, request.Options)
+		s.refuse(err)
+		return s.native(func(call goja.FunctionCall) goja.Value {
+			if operation(call) == "resolved" {
+				return s.pairs(f.Resolved())
+			}
+			return s.rt.ToValue(f.Select(call.Argument(1).ToFloat()))
+		})
+	}
+	panic(s.rt.NewTypeError("Intl: the options are not readable"))
+}
+
+// refuse throws what a format refuses as the language does.
+func (s *session) refuse(err error) {
+	var refusal *intl.Error
+	switch {
+	case err == nil:
+	case !errors.As(err, &refusal):
+		panic(s.rt.NewTypeError(err.Error()))
+	case refusal.Type:
+		panic(s.rt.NewTypeError(refusal.Message))
+	default:
+		panic(s.rangeError(refusal.Message))
+	}
+}
+
+// operation is what a built-in script asks of a format.
+func operation(call goja.FunctionCall) string { return call.Argument(0).String() }
+
+func (s *session) numberFormat(f *intl.NumberFormat) goja.Value {
+	return s.native(func(call goja.FunctionCall) goja.Value {
+		what := operation(call)
+		if what == "resolved" {
+			return s.pairs(f.Resolved())
+		}
+		value := call.Argument(1)
+		var parts []intl.Part
+		exact := false
+		if isText(value) {
+			if text := value.String(); len(text) > intl.MaxDigits {
+				s.refuse(&intl.Error{Message: fmt.Sprintf("Intl: the number has more than %d digits", intl.MaxDigits)})
+			} else {
+				parts, exact = f.PartsOf(text)
+			}
+		}
+		if !exact {
+			parts = f.Parts(value.ToFloat())
+		}
+		if what == "parts" {
+			return s.parts(parts)
+		}
+		return s.rt.ToValue(intl.Text(parts))
+	})
+}
+
+// maxTime is the last time the language knows, in milliseconds after and before 1970.
+const maxTime = 8.64e15
+
+func (s *session) dateFormat(f *intl.DateFormat) goja.Value {
+	return s.native(func(call goja.FunctionCall) goja.Value {
+		what := operation(call)
+		if what == "resolved" {
+			return s.pairs(f.Resolved())
+		}
+		at := call.Argument(1).ToFloat()
+		if math.IsNaN(at) || math.Abs(at) > maxTime {
+			panic(s.rangeError("Invalid time value"))
+		}
+		if what == "parts" {
+			return s.parts(f.Parts(int64(at)))
+		}
+		return s.rt.ToValue(f.Format(int64(at)))
+	})
+}
+
+// pairs and parts are flat lists, name after name and value after value.
+func (s *session) pairs(list [][2]string) goja.Value {
+	flat := make([]string, 0, 2*len(list))
+	for _, p := range list {
+		flat = append(flat, p[0], p[1])
+	}
+	return s.texts(flat)
+}
+
+func (s *session) parts(list []intl.Part) goja.Value {
+	flat := make([]string, 0, 2*len(list))
+	for _, p := range list {
+		flat = append(flat, p.Type, p.Value)
+	}
+	return s.texts(flat)
+}
