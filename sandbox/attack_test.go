@@ -23,7 +23,7 @@ type attack struct {
 
 // attacks reads the corpus. A file begins with `// in: PHASE` (the body of that handler, or `describe`
 // for a whole script) and `// expect: CODE…`.
-func attacks(t *testing.T) []attack {
+func attacks(t testing.TB) []attack {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/attacks/*.js")
 	if err != nil {
@@ -48,38 +48,43 @@ func attacks(t *testing.T) []attack {
 	return all
 }
 
-// TestAttacks runs the corpus on workers, a harmless workflow beside it. Each attack ends within its
-// limits with the error that names them; the harmless workflow and the engine do not notice.
+// mostHeap bounds the engine's heap while it is under attack. It holds frames of what workers answer,
+// never what scripts have made of their own memory.
+const mostHeap = 256 << 20
+
+// TestAttacks runs the corpus on workers, a harmless workflow beside it. Each attack ends with the
+// error that names its limit; the harmless workflow and the engine do not notice.
 func TestAttacks(t *testing.T) {
 	all := attacks(t)
 	if len(all) < 60 {
 		t.Fatalf("only %d attacks", len(all))
 	}
-	limits := Limits{CPU: 100 * time.Millisecond, Wall: 2 * time.Second}
+	limits := Limits{CPU: 100 * time.Millisecond}
 	p := newPool(t, PoolConfig{Size: 3, Limits: limits})
 	before := heapAfterCollection()
 
 	ctx, stop := context.WithCancel(t.Context())
 	var canary sync.WaitGroup
 	var took []time.Duration
+	var heap uint64
 	canary.Go(func() {
 		pace := time.NewTicker(5 * time.Millisecond)
 		defer pace.Stop()
 		for ctx.Err() == nil {
 			<-pace.C
-			start := time.Now()
-			call := invocationOf(Prepare, `const [m] = await ctx.mail.search({}); return m.id`)
-			call.Workflow = "canary"
-			r, err := p.Invoke(t.Context(), call, world)
-			if err != nil || string(r.Value) != `"m1"` {
-				t.Errorf("the harmless workflow: %s, %v", r.Value, err)
+			elapsed, err := callCanary(t.Context(), p)
+			if err != nil {
+				t.Error(err)
 				return
 			}
-			took = append(took, time.Since(start))
+			took = append(took, elapsed)
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			heap = max(heap, m.HeapAlloc)
 		}
 	})
 
-	// Two at a time, so that none waits for a worker and the time of each is its own.
+	// Two at a time: one place stays for the harmless workflow.
 	two := make(chan struct{}, 2)
 	t.Run("corpus", func(t *testing.T) {
 		for _, a := range all {
@@ -89,14 +94,12 @@ func TestAttacks(t *testing.T) {
 				defer func() { <-two }()
 				limits := limits
 				if strings.HasPrefix(a.name, "memory-") || strings.HasPrefix(a.name, "stack-") {
-					limits.CPU = 2 * time.Second // which is not to be what ends it
+					limits.CPU = MaxCPU // which is not to be what ends it
 				}
 				got, elapsed := a.run(t, p, limits)
+				t.Logf("ended with %s after %s", got, elapsed)
 				if !slices.Contains(a.expect, got) {
 					t.Errorf("ended with %s, want one of %v", got, a.expect)
-				}
-				if most := limits.CPU + killAfter + 2*time.Second; elapsed > most {
-					t.Errorf("took %s, longer than %s", elapsed, most)
 				}
 			})
 		}
@@ -104,14 +107,13 @@ func TestAttacks(t *testing.T) {
 	stop()
 	canary.Wait()
 
-	slices.Sort(took)
 	if len(took) < 20 {
 		t.Fatalf("the harmless workflow ran %d times", len(took))
 	}
-	median, worst := took[len(took)/2], took[len(took)-1]
-	t.Logf("harmless workflow: %d calls, median %s, worst %s; restarts %d", len(took), median, worst, p.Report().Restarts)
-	if median > 100*time.Millisecond || worst > 3*time.Second {
-		t.Errorf("the harmless workflow took %s at the median and %s at worst", median, worst)
+	p50, p99 := percentiles(took)
+	t.Logf("harmless workflow: %d calls, p50 %s, p99 %s; restarts %d; heap at most %d MiB", len(took), p50, p99, p.Report().Restarts, heap>>20)
+	if heap > mostHeap {
+		t.Errorf("the engine's heap had %d MiB", heap>>20)
 	}
 	if grown := heapAfterCollection() - before; grown > 32<<20 {
 		t.Errorf("the engine's heap grew by %d MiB", grown>>20)
@@ -157,7 +159,7 @@ func (a attack) run(t *testing.T, p *Pool, limits Limits) (code string, elapsed 
 		if strings.HasPrefix(e.Code, "limit.") && e.Fault != FaultScript {
 			t.Errorf("%s is blamed on %s", e.Code, e.Fault)
 		}
-		t.Log(e)
+		t.Log(clip(e.Error(), 200))
 		return e.Code, elapsed
 	case err != nil:
 		t.Fatalf("not a fault: %v", err)
