@@ -3,7 +3,9 @@ package lifecycle_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -261,71 +264,22 @@ func TestWorkerKilledInNext(t *testing.T) {
 	l.sound()
 }
 
-// hangs holds its worker in one native function, so that only its death ends it.
-const hangs = `Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1);`
-
-func shortCPU(p *schedule.Policies) { p.Script.CPU = 50 * time.Millisecond }
-
-// F9 for limits: a script that kills its worker each time asks for a repair; the third failure in a
-// row holds the workflow. From then on no run and no worker is spent on it.
-func TestLimitFailuresEndInAHold(t *testing.T) {
-	l := staffed(t, shortCPU)
-	l.deploy(shop{prepare: hangs})
-	l.push("a")
-	for attempt := 1; attempt <= 3; attempt++ {
-		failed := l.wantRun("preparing failed:logic none")
-		if failed.Error.Code != "limit.cpu" {
-			t.Fatalf("failure %d: %+v", attempt, failed.Error)
-		}
-		before := l.workers.Report()
-		l.advance("24h")
-		after := l.workers.Report()
-		if runs := len(l.runs("send")); runs != attempt+1 { // and the empty one after the deploy
-			t.Fatalf("%d runs after failure %d", runs, attempt)
-		}
-		if before.Deaths["limit.cpu"] != uint64(attempt) || after.Restarts != before.Restarts || calls(after) != calls(before) {
-			t.Fatalf("failure %d: workers before a day %+v, after it %+v", attempt, before, after)
-		}
-		l.wantEvent("a", "pending")
-		if attempt < 3 {
-			l.wantWorkflow("active maintenance")
-			l.repair(shop{prepare: hangs + fmt.Sprintf("/* no better %d */", attempt)})
-		}
+// A worker that is killed while it reads a definition: the deploy is refused for the moment, nothing
+// of it is there, and the next one goes through.
+func TestWorkerKilledDuringDeploy(t *testing.T) {
+	l := staffed(t)
+	answer := make(chan error, 1)
+	go func() {
+		answer <- l.try("deployWorkflow", nil, "source", "for (;;) {}\n"+shop{}.source(), "filename", "shop.ts")
+	}()
+	l.kill(computing(""))
+	var p *ops.Problem
+	if err := <-answer; !errors.As(err, &p) || p.Code != "worker.unavailable" || p.Status != http.StatusServiceUnavailable {
+		t.Fatalf("the deploy: %v (%+v)", err, p)
 	}
-	l.wantWorkflow("error logic")
-	l.wantWhy(decide.ReasonBlocked)
+	l.refused("workflow.unknown", "getWorkflow")
 	l.deploy(shop{})
+	l.push("a")
 	l.wantEvent("a", "consumed")
-	l.wantSent(1)
-	l.sound()
-}
-
-// calls counts what the workers of a pool have served.
-func calls(r sandbox.PoolReport) (n uint64) {
-	for _, w := range r.Workers {
-		n += w.Calls
-	}
-	return n
-}
-
-// J2 for limits: with maxAttempts the event that breaks the limits is tried so often and put aside;
-// the workflow goes on with the others.
-func TestLimitFailuresDiscardTheirEvent(t *testing.T) {
-	l := staffed(t, shortCPU)
-	l.deploy(shop{options: "maxAttempts: 2,", mutate: `if (data.order === "a") ` + hangs + call})
-	l.push("a", "b")
-	l.advance("24h")
-	j := l.wantJob("a", "discarded", 3)
-	for _, attempt := range j.Attempts {
-		if attempt.Error == nil || attempt.Error.Code != "limit.cpu" {
-			t.Errorf("attempt %d: %+v", attempt.N, attempt.Error)
-		}
-	}
-	l.wantJob("b", "completed", 1)
-	l.wantWorkflow("active")
-	if r := l.workers.Report(); r.Deaths["limit.cpu"] != 3 || r.Restarts != 3 {
-		t.Errorf("the workers: %+v", r)
-	}
-	l.wantSent(1)
 	l.sound()
 }
