@@ -79,7 +79,7 @@ func setupOn(t testing.TB, log eventlog.Log, settings ...setting) *bundle {
 	}
 	cfg := Config{Log: log, Connectors: deploy.CatalogOf(registry), Version: "1.2.3", Installation: "test", Logger: b.bench.Logger,
 		Workers: func() sandbox.PoolReport {
-			return sandbox.PoolReport{Sandbox: "full", Size: 2, Deaths: map[string]uint64{}, Workers: []sandbox.WorkerReport{{PID: 5, Sandbox: "full", State: "idle", Memory: 7}}}
+			return sandbox.PoolReport{Sandbox: "full", Size: 2, Restarts: 3, Deaths: map[string]uint64{"limit.memory": 2}, Workers: []sandbox.WorkerReport{{PID: 5, Sandbox: "full", State: "idle", Memory: 7}}}
 		}}
 	for _, set := range settings {
 		set(&cfg, b.bench)

@@ -69,6 +69,7 @@ func problemOf(err error) *Problem {
 	var known *Problem
 	var refusal *decide.Refusal
 	var missing *readmodel.NotFoundError
+	var fault *sandbox.Error
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -93,6 +94,9 @@ func problemOf(err error) *Problem {
 	case errors.Is(err, eventlog.ErrTooLarge):
 		return problemf(http.StatusRequestEntityTooLarge, "transition.tooLarge", "%v; nothing was changed", err).
 			hint("send less at once")
+	case errors.As(err, &fault) && fault.Fault == sandbox.FaultTransient:
+		return problemf(http.StatusServiceUnavailable, "worker.unavailable", "%v; nothing was changed", err).
+			hint("try again; pawl workers shows the processes that read and run scripts").because(err)
 	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, eventlog.ErrUnsettled), errors.Is(err, eventlog.ErrClosed),
 		errors.Is(err, eventlog.ErrFull), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).

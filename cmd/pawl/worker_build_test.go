@@ -1,12 +1,57 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
+
+// TestRequiredSandbox: an engine that asks for a full sandbox runs nothing on a machine that has less,
+// and says what is missing. The race detector's memory cannot be limited: with it a worker is confined
+// partially on every machine.
+func TestRequiredSandbox(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux confines processes")
+	}
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no C compiler, which the race detector needs")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	worker := filepath.Join(dir, "worker")
+	build := exec.Command("go", "build", "-race", "-buildvcs=false", "-o", worker, "../../sandbox/testdata/worker")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build a worker: %v\n%s", err, out)
+	}
+	up := func(level string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), "pawl", "up", "--until-idle", "--require-sandbox="+level)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PAWL_HTTP=127.0.0.1:0", "GORACE=atexit_sleep_ms=0", plainWorker+"="+worker)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := up("full")
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+		t.Fatalf("with less than a full sandbox: %v\n%s", err, out)
+	}
+	for _, want := range []string{"partial (missing: private memory: ", "full is required", "--require-sandbox=none"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not say %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "deployed") {
+		t.Errorf("a script was run:\n%s", out)
+	}
+	if out, err := up("partial"); err != nil || !strings.Contains(out, "sandbox=\"partial (missing: private memory: ") {
+		t.Errorf("with what there is: %v\n%s", err, out)
+	}
+}
 
 // TestExampleInConfinedWorkers runs the example from programs as people get them: without the C
 // library, as released, and with it, as `go install` links it where there is a C compiler. Both

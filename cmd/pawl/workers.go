@@ -17,7 +17,7 @@ func newWorkers(s settings, size int, logger *slog.Logger) (*sandbox.Pool, error
 	p := s.Policies.Script
 	workers, err := sandbox.NewPool(sandbox.PoolConfig{
 		Command: workerCommand, Size: size, Memory: int64(p.Memory), Require: s.Sandbox, Logger: logger,
-		Limits: sandbox.Limits{CPU: p.CPU, Wall: p.Wall, Reads: p.Reads, Source: int(p.Source), Result: int(p.Result), State: int(p.State), HostCalls: p.HostCalls},
+		Limits: sandbox.Limits{CPU: p.CPU, Wall: p.Wall, Source: int(p.Source)}, // of reading a definition
 	})
 	if err != nil {
 		return nil, failed("scripts run only in processes of their own; --require-sandbox=none accepts what this machine can confine", err)

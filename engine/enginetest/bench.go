@@ -31,8 +31,10 @@ type Bench struct {
 	Store  *store.Store
 	World  *World
 	Others []connector.Connector // beside World
-	Config engine.Config         // copied for each Start; Log, Store, Scripts and Connectors are set
-	Logger *slog.Logger
+	// Scripts runs the workflows and is closed by its owner; nil runs them in this process.
+	Scripts sandbox.Executor
+	Config  engine.Config // copied for each Start; Log, Store, Scripts and Connectors are set
+	Logger  *slog.Logger
 }
 
 // New makes a bench with an empty memory log without faults and an empty store.
@@ -81,7 +83,11 @@ func (b *Bench) Start() *Engine {
 	if err != nil {
 		b.TB.Fatalf("register the world: %v", err)
 	}
-	scripts := sandbox.NewInProcess(sandbox.Config{})
+	scripts, closeScripts := b.Scripts, func() error { return nil }
+	if scripts == nil {
+		scripts = sandbox.NewInProcess(sandbox.Config{})
+		closeScripts = scripts.Close
+	}
 	cfg := b.Config
 	cfg.Log, cfg.Store, cfg.Scripts = b.Log, b.Store, scripts
 	cfg.Connectors = catalog{deploy.CatalogOf(registry), registry}
@@ -97,7 +103,7 @@ func (b *Bench) Start() *Engine {
 	running := &Engine{Engine: e, tb: b.TB, stop: cancel, done: make(chan error, 1)}
 	go func() {
 		running.done <- e.Run(ctx)
-		_ = scripts.Close()
+		_ = closeScripts()
 	}()
 	select {
 	case <-e.Ready():

@@ -6,7 +6,10 @@
 // its events and jobs, the mutation, the workflow, `why`. At its end every test has the whole log
 // verified, finds no orphaned reservation, and finds that no call was sent twice.
 //
-// What these tests do not show: real connectors, script workers in processes of their own, several
-// engines, or faults of the broker. A crash here is an engine whose log stops answering; the
-// process goes on. Kills of a real process are tested in cmd/pawl.
+// Scripts run in the process of the tests, but for the tests of what becomes of a run whose worker is
+// killed or breaks its limits: those run them in real worker processes.
+//
+// What these tests do not show: real connectors, several engines, or faults of the broker. A crash
+// here is an engine whose log stops answering; the process goes on. Kills of a real engine are tested
+// in cmd/pawl.
 package lifecycle

@@ -23,6 +23,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // life is one workflow's life: what outlives an engine, and the engine of the moment.
@@ -35,8 +36,10 @@ type life struct {
 	log    *enginetest.CrashLog
 	engine *enginetest.Engine
 	client *ops.Client
-	close  func()
-	full   atomic.Bool // no room on the disk
+	// workers run the scripts; nil where this process does.
+	workers *sandbox.Pool
+	close   func()
+	full    atomic.Bool // no room on the disk
 
 	mu     sync.Mutex
 	sent   map[string]int // calls that left, by idempotency key
@@ -86,6 +89,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
+		workerPath = sync.OnceValues(func() (string, error) { return buildWorker(dir) })
 		cfg := embeddednats.Config{StoreDir: dir}
 		natstest.Fast(&cfg)
 		if broker, err = embeddednats.Start(context.Background(), cfg); err != nil {
@@ -106,19 +110,35 @@ func live(t *testing.T, change ...func(*schedule.Policies)) *life {
 // liveUnder is live for a test that has said already whether it runs in parallel.
 func liveUnder(t *testing.T, change ...func(*schedule.Policies)) *life {
 	t.Helper()
+	return liveOn(t, newLog(t), change...)
+}
+
+// newLog is an empty log on the shared broker.
+func newLog(t *testing.T) eventlog.Log {
+	t.Helper()
 	log, err := jslog.Open(t.Context(), natstest.Connect(t, broker), jslog.Config{Prefix: fmt.Sprintf("life%d", lives.Add(1))})
 	if err != nil {
 		t.Fatalf("open log: %v", err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
-	return liveOn(t, log, change...)
+	return log
 }
 
 // liveOn starts a life on a given log.
 func liveOn(t *testing.T, log eventlog.Log, change ...func(*schedule.Policies)) *life {
 	t.Helper()
-	l := &life{t: t, below: log, clock: engine.NewManualClock(start), sent: map[string]int{}, close: func() {}}
+	return liveWith(t, log, nil, change...)
+}
+
+// liveWith starts a life on a given log, whose scripts run in the given workers; without any they
+// run in this process.
+func liveWith(t *testing.T, log eventlog.Log, workers *sandbox.Pool, change ...func(*schedule.Policies)) *life {
+	t.Helper()
+	l := &life{t: t, below: log, workers: workers, clock: engine.NewManualClock(start), sent: map[string]int{}, close: func() {}}
 	l.bench = enginetest.NewOn(t, log)
+	if workers != nil {
+		l.bench.Scripts = workers
+	}
 	l.world = l.bench.World
 	policies := schedule.Default()
 	for _, c := range change {

@@ -74,6 +74,8 @@ type (
 		Source    Size          `yaml:"source" json:"source"`       // of the script's text
 		Result    Size          `yaml:"result" json:"result"`       // of a returned value or a call's parameters
 		State     Size          `yaml:"state" json:"state"`         // of a handler's state
+		Publish   Size          `yaml:"publish" json:"publish"`     // of all events that one call publishes
+		Log       Size          `yaml:"log" json:"log"`             // of what one call logs; more is cut
 		HostCalls int           `yaml:"hostCalls" json:"hostCalls"` // calls of ctx, at least 1
 	}
 )
@@ -89,7 +91,7 @@ func Default() Policies {
 		Storage:   Storage{Wait: 10 * time.Second},
 		Script: Script{
 			CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,
-			Memory: 128 * MiB, Source: 256 * KiB, Result: MiB, State: 256 * KiB, HostCalls: 1000,
+			Memory: 128 * MiB, Source: 256 * KiB, Result: MiB, State: 256 * KiB, Publish: 3 * MiB, Log: 64 * KiB, HostCalls: 1000,
 		},
 	}
 }
@@ -133,6 +135,8 @@ func (p Policies) Validate() error {
 	v.size("script.source", p.Script.Source)
 	v.size("script.result", p.Script.Result)
 	v.size("script.state", p.Script.State)
+	v.size("script.publish", p.Script.Publish)
+	v.size("script.log", p.Script.Log)
 	v.atLeast("script.hostCalls", p.Script.HostCalls, 1)
 	return errors.Join(v...)
 }

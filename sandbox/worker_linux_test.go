@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pawl-run/pawl/sandbox/confine"
+)
+
+// TestWorkerFromOutside: the kernel says of a worker that its system calls are filtered, that it can
+// gain no privileges, that it has no environment beside what the Go runtime needs, and nothing open
+// but its pipes.
+func TestWorkerFromOutside(t *testing.T) {
+	t.Setenv("PAWL_TOKEN", "a secret of the engine")
+	p := newPool(t, PoolConfig{Size: 1, Require: confine.Full})
+	proc := filepath.Join("/proc", strconv.Itoa(p.Report().Workers[0].PID))
+
+	status, err := os.ReadFile(filepath.Join(proc, "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nNoNewPrivs:\t1\n", "\nSeccomp:\t2\n", "\nSeccomp_filters:\t2\n"} {
+		if !strings.Contains(string(status), want) {
+			t.Errorf("the status lacks %q:\n%s", want, status)
+		}
+	}
+	limits, err := os.ReadFile(filepath.Join(proc, "limits"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(strings.Split(string(limits), "\n"), func(line string) bool {
+		return slices.Equal(strings.Fields(line), []string{"Max", "data", "size", "167772160", "167772160", "bytes"})
+	}) {
+		t.Errorf("the private memory is not limited:\n%s", limits)
+	}
+
+	if os.Getuid() != 0 {
+		return // a process that cannot be dumped shows the rest to root alone
+	}
+	environment, err := os.ReadFile(filepath.Join(proc, "environ"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, variable := range strings.Split(strings.Trim(string(environment), "\x00"), "\x00") {
+		if name, _, _ := strings.Cut(variable, "="); !slices.Contains([]string{"GOTRACEBACK", "GOMAXPROCS", "TZ", "GODEBUG", "GORACE"}, name) {
+			t.Errorf("the worker was started with %s", variable)
+		}
+	}
+	open, err := os.ReadDir(filepath.Join(proc, "fd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range open {
+		target, err := os.Readlink(filepath.Join(proc, "fd", fd.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(target, "pipe:[") && target != "anon_inode:[eventpoll]" && target != "anon_inode:[eventfd]" {
+			t.Errorf("descriptor %s of the worker is %s", fd.Name(), target)
+		}
+	}
+}
+
+// TestWorkerDiesWithItsEngine: an engine that is killed leaves no worker behind, not even one that a
+// native function holds.
+func TestWorkerDiesWithItsEngine(t *testing.T) {
+	t.Parallel()
+	path, err := built.plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := exec.Command(exe, "-test.run=^TestEngineWithWorker$", "engine", path)
+	engine.Stderr = os.Stderr
+	out, err := engine.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the engine said %q: %v", said, err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(said))
+	if err != nil {
+		t.Fatalf("the engine said %q", said)
+	}
+	worker, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatalf("watch worker %d: %v", pid, err)
+	}
+	defer func() { _ = unix.Close(worker) }()
+	if err := engine.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = engine.Wait() // killed, as it should be
+	watched := []unix.PollFd{{Fd: int32(worker), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(watched, int((30 * time.Second).Milliseconds()))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n != 1 {
+			t.Fatalf("worker %d outlives its engine: %d, %v", pid, n, err)
+		}
+		return
+	}
+}
+
+// TestEngineWithWorker is not a test but, with arguments, the program of the test above: an engine
+// whose worker is held by a native function, and which waits to be killed.
+func TestEngineWithWorker(t *testing.T) {
+	if len(os.Args) < 3 || os.Args[len(os.Args)-2] != "engine" {
+		return
+	}
+	path := os.Args[len(os.Args)-1]
+	p, err := NewPool(PoolConfig{Size: 1, Command: func() *exec.Cmd { return exec.Command(path) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := invocationOf(Prepare, `Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1)`)
+	call.Limits.CPU, call.Limits.Wall = MaxCPU, time.Hour
+	go func() { _, _ = p.Invoke(t.Context(), call, world) }()
+	for {
+		if w := p.Report().Workers[0]; w.State == "busy" {
+			fmt.Println(w.PID)
+			select {}
+		}
+	}
+}
