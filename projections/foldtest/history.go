@@ -144,9 +144,9 @@ func (h *History) deploy() {
 		Version: eventlog.Version(fmt.Sprintf("%d.0", n+1)), Filename: "w.js", Source: source, SourceHash: source,
 		Grants: map[string]eventlog.Grant{"mail.send": eventlog.GrantAllow},
 		Definition: eventlog.Definition{
-			Topics:    []eventlog.Topic{In, Out},
-			Producers: []eventlog.Producer{{Name: Poll, IntervalMS: 300_000}},
-			Consumers: consumers,
+			Topics:     []eventlog.Topic{In, Out},
+			Producers:  []eventlog.Producer{{Name: Poll, IntervalMS: 300_000}},
+			Consumers:  consumers,
 			Operations: []eventlog.Operation{{Connector: "mail", Operation: "send", Kind: "mutate", Reconciles: true, TimeoutMS: 30_000}},
 		},
 	})
