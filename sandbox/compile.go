@@ -65,6 +65,11 @@ func compile(source Source, limit int) (s *script, tree *ast.Program, problems [
 	if hasErrors(problems) {
 		return nil, nil, problems
 	}
+	if strings.Contains(code, "__commonJS(") {
+		if p, ok := commonJS(source.Code); ok {
+			return nil, nil, append(problems, p)
+		}
+	}
 	tree, err := goja.Parse(wrapperName, wrapperPrefix+returnDefault(code)+wrapperSuffix,
 		parser.WithSourceMapLoader(func(string) ([]byte, error) { return sourceMap, nil }))
 	if err != nil {
@@ -206,6 +211,20 @@ func syntaxFix(m api.Message) string {
 		}
 	}
 	return fix
+}
+
+var commonJSExport = regexp.MustCompile(`\bmodule\.exports\b|\bexports\.\w+|\bmodule\b`)
+
+// commonJS finds where a script that the transformer took for a CommonJS module says so.
+func commonJS(code string) (Problem, bool) {
+	at := commonJSExport.FindStringIndex(code)
+	if at == nil {
+		return Problem{}, false
+	}
+	before := code[:at[0]]
+	line := strings.LastIndexByte(before, '\n') + 1
+	return problem("shape.default", Place{Line: 1 + strings.Count(before, "\n"), Column: 1 + at[0] - line},
+		"scripts do not export through "+code[at[0]:at[1]], "write "+shape), true
 }
 
 // syntaxProblem reports what the transformer let through and goja refuses.
