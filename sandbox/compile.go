@@ -111,14 +111,17 @@ func transform(name, code string) (out string, sourceMap []byte, problems []Prob
 	for _, m := range result.Warnings {
 		problems = append(problems, messageProblem(m, SeverityWarning))
 	}
-	var mapErr error
 	for _, f := range result.OutputFiles {
 		if strings.HasSuffix(f.Path, ".map") {
-			sourceMap, mapErr = shiftColumns(f.Contents)
+			sourceMap = f.Contents
 		} else {
 			out = string(f.Contents)
 		}
 	}
+	if sourceMap == nil {
+		return out, nil, problems
+	}
+	sourceMap, mapErr := shiftColumns(sourceMap, out)
 	if mapErr != nil {
 		problems = append(problems, problem("script.crashed", Place{}, mapErr.Error(), "report this: it is no fault of the script"))
 	}
@@ -167,7 +170,8 @@ var refuseImports = api.Plugin{
 func messageProblem(m api.Message, severity string) Problem {
 	p := Problem{Severity: severity, Code: "script.syntax", Message: m.Text}
 	if m.Location != nil {
-		p.Line, p.Column = m.Location.Line, m.Location.Column+1
+		column := min(max(m.Location.Column, 0), len(m.Location.LineText)) // in bytes
+		p.Line, p.Column = m.Location.Line, utf16Length(m.Location.LineText[:column])+1
 		if text := strings.TrimSpace(m.Location.LineText); text != "" && severity == SeverityError {
 			p.Message += fmt.Sprintf(" in %q", clip(text, 120))
 		}
@@ -223,7 +227,7 @@ func commonJS(code string) (Problem, bool) {
 	}
 	before := code[:at[0]]
 	line := strings.LastIndexByte(before, '\n') + 1
-	return problem("shape.default", Place{Line: 1 + strings.Count(before, "\n"), Column: 1 + at[0] - line},
+	return problem("shape.default", Place{Line: 1 + strings.Count(before, "\n"), Column: 1 + utf16Length(before[line:])},
 		"scripts do not export through "+code[at[0]:at[1]], "write "+shape), true
 }
 
