@@ -65,6 +65,11 @@ func compile(source Source, limit int) (s *script, tree *ast.Program, problems [
 	if hasErrors(problems) {
 		return nil, nil, problems
 	}
+	if strings.Contains(code, "__commonJS(") {
+		if p, ok := commonJS(source.Code); ok {
+			return nil, nil, append(problems, p)
+		}
+	}
 	tree, err := goja.Parse(wrapperName, wrapperPrefix+returnDefault(code)+wrapperSuffix,
 		parser.WithSourceMapLoader(func(string) ([]byte, error) { return sourceMap, nil }))
 	if err != nil {
@@ -106,14 +111,17 @@ func transform(name, code string) (out string, sourceMap []byte, problems []Prob
 	for _, m := range result.Warnings {
 		problems = append(problems, messageProblem(m, SeverityWarning))
 	}
-	var mapErr error
 	for _, f := range result.OutputFiles {
 		if strings.HasSuffix(f.Path, ".map") {
-			sourceMap, mapErr = shiftColumns(f.Contents)
+			sourceMap = f.Contents
 		} else {
 			out = string(f.Contents)
 		}
 	}
+	if sourceMap == nil {
+		return out, nil, problems
+	}
+	sourceMap, mapErr := shiftColumns(sourceMap, out)
 	if mapErr != nil {
 		problems = append(problems, problem("script.crashed", Place{}, mapErr.Error(), "report this: it is no fault of the script"))
 	}
@@ -162,7 +170,8 @@ var refuseImports = api.Plugin{
 func messageProblem(m api.Message, severity string) Problem {
 	p := Problem{Severity: severity, Code: "script.syntax", Message: m.Text}
 	if m.Location != nil {
-		p.Line, p.Column = m.Location.Line, m.Location.Column+1
+		column := min(max(m.Location.Column, 0), len(m.Location.LineText)) // in bytes
+		p.Line, p.Column = m.Location.Line, utf16Length(m.Location.LineText[:column])+1
 		if text := strings.TrimSpace(m.Location.LineText); text != "" && severity == SeverityError {
 			p.Message += fmt.Sprintf(" in %q", clip(text, 120))
 		}
@@ -206,6 +215,20 @@ func syntaxFix(m api.Message) string {
 		}
 	}
 	return fix
+}
+
+var commonJSExport = regexp.MustCompile(`\bmodule\.exports\b|\bexports\.\w+|\bmodule\b`)
+
+// commonJS finds where a script that the transformer took for a CommonJS module says so.
+func commonJS(code string) (Problem, bool) {
+	at := commonJSExport.FindStringIndex(code)
+	if at == nil {
+		return Problem{}, false
+	}
+	before := code[:at[0]]
+	line := strings.LastIndexByte(before, '\n') + 1
+	return problem("shape.default", Place{Line: 1 + strings.Count(before, "\n"), Column: 1 + utf16Length(before[line:])},
+		"scripts do not export through "+code[at[0]:at[1]], "write "+shape), true
 }
 
 // syntaxProblem reports what the transformer let through and goja refuses.

@@ -55,7 +55,23 @@ func describe(ctx context.Context, around surroundings, limits Limits, source So
 	r.definition.Uses = uses
 	problems = append(problems, found...)
 	problems = append(problems, r.text.globals(s.globals())...)
+	explain(problems)
 	return r.definition, first(problems), nil
+}
+
+// explain gives an exception about a name that does not exist the fix that the name has.
+func explain(problems []Problem) {
+	fixes := make(map[Place]string)
+	for _, p := range problems {
+		if p.Code == "global.absent" || p.Code == "global.unknown" {
+			fixes[Place{p.Line, p.Column}] = p.Fix
+		}
+	}
+	for i, p := range problems {
+		if fix := fixes[Place{p.Line, p.Column}]; fix != "" && p.Code == "script.threw" {
+			problems[i].Fix = fix
+		}
+	}
 }
 
 // run executes the top-level code and reads what it exports, under the deadline.

@@ -224,19 +224,18 @@ func (in *inspection) changes(id *ast.Identifier) bool {
 				return true
 			}
 		case *ast.CallExpression:
-			_, name, _, ok := splitProperty(m)
-			return p.Callee == m && ok && slices.Contains(changers, name) && in.holdsData(id)
+			left, name, _, ok := splitProperty(m)
+			return p.Callee == m && ok && slices.Contains(changers, name) && in.isCollection(left)
 		}
 		e = in.dressed(m)
 	}
 	return false
 }
 
-// holdsData tells an array, an object or a collection from an object with methods of the author's.
-func (in *inspection) holdsData(id *ast.Identifier) bool {
-	v := in.refers[id]
-	switch value := v.value.(type) {
-	case *ast.ArrayLiteral, *ast.ObjectLiteral:
+// isCollection tells an array, a Map and the like from an object with methods of the author's.
+func (in *inspection) isCollection(e ast.Expression) bool {
+	switch value := in.resolve(e).(type) {
+	case *ast.ArrayLiteral:
 		return true
 	case *ast.NewExpression:
 		class, ok := value.Callee.(*ast.Identifier)

@@ -92,15 +92,15 @@ func (c *collector) loose(h *holder) {
 		}
 		used := slices.ContainsFunc(c.uses, func(u OperationUse) bool { return u.Connector == t.member })
 		switch {
+		case inherits(t.member) || t.member == "then" || t.member == "toJSON": // found on any object
 		case t.call != nil:
 			c.fail("connector.unknown", t.at, cmp.Or(fix, functions), "ctx.%s is no function", clip(t.member, 100))
-		case inherits(t.member) || t.member == "then" || t.member == "toJSON":
 		case c.in.isAssigned(t.e):
 			c.fail("ctx.assigned", t.e.Idx0(), cmp.Or(fix, keep), "ctx.%s cannot be assigned", clip(t.member, 100))
 		case used:
 			c.warn("connector.dynamic", t.e.Idx0(), written, "ctx.%s is handed on here; what is called of it then is not found unless it is also written out", clip(t.member, 100))
 		default:
-			c.fail("connector.unknown", t.at, cmp.Or(fix, written), "ctx.%s does not exist: ctx has %s, and the connectors whose operations the script names", clip(t.member, 100), strings.Join(builtinNames, ", "))
+			c.fail("connector.unknown", t.from, cmp.Or(fix, written), "ctx.%s does not exist: ctx has %s, and the connectors whose operations the script names", clip(t.member, 100), strings.Join(builtinNames, ", "))
 		}
 	}
 }

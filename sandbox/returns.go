@@ -267,10 +267,15 @@ func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[stri
 	switch {
 	case title == nil && closed, constant && strings.TrimSpace(text) == "":
 		missing(at["ui"])
-	case constant:
+	case constant && !identifies(text):
 		c.warn("title.constant", places["title"], "name what it is about: title: `"+clip(text, 60)+" ${…}` with an address, a number or a name out of the data",
 			"every mutation of %q gets the same title %q, so people cannot tell them apart", d.Name, clip(text, 100))
 	}
+}
+
+// identifies tells a title that names something by a number, an address, a path or a channel.
+func identifies(title string) bool {
+	return strings.ContainsAny(title, "0123456789@#/_") || strings.Contains(strings.TrimRight(title, "."), ".")
 }
 
 // reservesNothing tells a result that makes no mutation.

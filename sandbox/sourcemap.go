@@ -2,16 +2,19 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// shiftColumns moves every generated column of a source map by one. The interpreter looks positions
-// up by columns that start at 1 while a map's start at 0; unshifted, it finds the token behind the
-// one that failed. Only the first segment of a line holds an absolute column.
-func shiftColumns(sourceMap []byte) ([]byte, error) {
+// shiftColumns makes the generated columns of a source map those of the interpreter: it counts bytes
+// from 1 where a map counts UTF-16 units from 0. Left alone, it would find the token behind the one that
+// failed. code is the text that the map is of.
+func shiftColumns(sourceMap []byte, code string) ([]byte, error) {
 	var m struct {
 		Version  int      `json:"version"`
 		Sources  []string `json:"sources"`
@@ -23,17 +26,61 @@ func shiftColumns(sourceMap []byte) ([]byte, error) {
 	}
 	lines := strings.Split(m.Mappings, ";")
 	for i, line := range lines {
+		text, rest, _ := strings.Cut(code, "\n")
+		code = rest
 		if line == "" {
 			continue
 		}
-		column, rest, ok := decodeVLQ(line)
-		if !ok {
+		var err error
+		if lines[i], err = shiftLine(line, text); err != nil {
 			return nil, fmt.Errorf("read the source map: line %d is malformed", i+1)
 		}
-		lines[i] = encodeVLQ(column+1) + rest
 	}
 	m.Mappings = strings.Join(lines, ";")
 	return json.Marshal(m)
+}
+
+var errMalformedMap = errors.New("malformed")
+
+// shiftLine shifts the segments of one line. Only the first holds an absolute column, the others the
+// distance from the one before.
+func shiftLine(line, text string) (string, error) {
+	if isASCII(text) {
+		column, rest, ok := decodeVLQ(line)
+		if !ok || column < 0 {
+			return "", errMalformedMap
+		}
+		return encodeVLQ(column+1) + rest, nil
+	}
+	segments := strings.Split(line, ",")
+	bytes, before := 0, -1
+	for i, segment := range segments {
+		step, rest, ok := decodeVLQ(segment)
+		if !ok || step < 0 {
+			return "", errMalformedMap
+		}
+		for passed := 0; passed < step && bytes < len(text); {
+			r, size := utf8.DecodeRuneInString(text[bytes:])
+			passed += max(1, utf16.RuneLen(r))
+			bytes += size
+		}
+		segments[i] = encodeVLQ(bytes-before) + rest
+		before = bytes
+	}
+	return strings.Join(segments, ","), nil
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// utf16Length is how long editors take a text to be.
+func utf16Length(text string) int {
+	length := 0
+	for _, r := range text {
+		length += max(1, utf16.RuneLen(r))
+	}
+	return length
 }
 
 // decodeVLQ reads the first number of a segment: groups of five bits, least significant first, the

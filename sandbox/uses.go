@@ -22,9 +22,9 @@ type entry struct {
 type touch struct {
 	// e is the whole of it: ctx.peek, ctx.csv.appendRow, or a name that stands for it.
 	e ast.Expression
-	// at is where the last name of it stands.
-	at     file.Idx
-	member string // of ctx: a function of its own or a connector
+	// at is where the last name of it stands, from where the member of ctx is taken.
+	at, from file.Idx
+	member   string // of ctx: a function of its own or a connector
 	// operation is empty for ctx's own functions, and for a connector that is used without one.
 	operation string
 	call      *ast.CallExpression // nil where it is not called
@@ -73,7 +73,10 @@ type holder struct {
 }
 
 // role is what a name stands for: a ctx (no member), a member of it, or an operation.
-type role struct{ member, operation string }
+type role struct {
+	member, operation string
+	from              file.Idx // where the member is taken
+}
 
 // visit is one function looked at as part of one handler.
 type visit struct {
@@ -174,7 +177,7 @@ func (c *collector) judge(t *touch, e entry) {
 	m, own := t.builtin()
 	switch {
 	case !own && t.operation != "":
-		if !c.in.isAssigned(t.e) { // which is reported as that
+		if !c.in.isAssigned(t.e) && !inherits(t.operation) { // an assignment is reported as that
 			c.use(t, e)
 		}
 	case !own:
@@ -251,21 +254,21 @@ func (c *collector) bind(h *holder, target ast.Node, r role) {
 		for _, p := range target.Properties {
 			switch p := p.(type) {
 			case *ast.PropertyShort:
-				c.bind(h, &p.Name, r.of(p.Name.Name.String()))
+				c.bind(h, &p.Name, r.of(p.Name.Name.String(), p.Name.Idx))
 			case *ast.PropertyKeyed:
 				if key, ok := p.Key.(*ast.StringLiteral); ok && !p.Computed {
-					c.bind(h, p.Value, r.of(key.Value.String()))
+					c.bind(h, p.Value, r.of(key.Value.String(), key.Idx))
 				}
 			}
 		}
 	}
 }
 
-func (r role) of(name string) role {
+func (r role) of(name string, at file.Idx) role {
 	if r.member == "" {
-		return role{member: name}
+		return role{member: name, from: at}
 	}
-	return role{r.member, name}
+	return role{r.member, name, r.from}
 }
 
 func (c *collector) follow(h *holder, v *variable, r role) {
@@ -286,7 +289,7 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 	switch p := c.in.parent(whole).(type) {
 	case *ast.DotExpression:
 		if r.operation == "" && !own {
-			c.site(h, p, p.Identifier.Idx, r.of(p.Identifier.Name.String()))
+			c.site(h, p, p.Identifier.Idx, r.of(p.Identifier.Name.String(), p.Identifier.Idx))
 			return
 		}
 	case *ast.BracketExpression:
@@ -294,7 +297,7 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 			break
 		}
 		if _, name, at, ok := splitProperty(p); ok {
-			c.site(h, p, at, r.of(name))
+			c.site(h, p, at, r.of(name, at))
 			return
 		}
 		h.computed = append(h.computed, p)
@@ -310,7 +313,7 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 			return
 		}
 	case *ast.CallExpression:
-		t := touch{e: e, at: at, member: r.member, operation: r.operation}
+		t := touch{e: e, at: at, from: r.from, member: r.member, operation: r.operation}
 		if p.Callee == whole {
 			t.call = p
 		} else if r.member == "" {
@@ -323,6 +326,6 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 		return
 	}
 	if r.member != "" {
-		h.touches = append(h.touches, touch{e: e, at: at, member: r.member, operation: r.operation})
+		h.touches = append(h.touches, touch{e: e, at: at, from: r.from, member: r.member, operation: r.operation})
 	}
 }

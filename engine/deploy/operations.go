@@ -91,7 +91,7 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 	severity := cmp.Or(c.in.UnknownConnector, sandbox.SeverityError)
 	full := clip(use.Connector) + "." + clip(use.Operation)
 	if connectors := catalog.Connectors(); slices.Contains(connectors, use.Connector) {
-		c.add(severity, CodeOperation, didYouMean(catalog.Similar(use.Connector+"."+use.Operation), "use one of "+list(catalog.Operations(use.Connector))),
+		c.add(severity, CodeOperation, didYouMean(catalog.Similar(use.Connector+"."+use.Operation), "write one of "+list(written(use.Connector, catalog.Operations(use.Connector)))),
 			"connector %s has no operation %s (%s)", clip(use.Connector), clip(use.Operation), full)
 	} else {
 		similar := slices.Concat(catalog.Similar(use.Connector), catalog.Similar(use.Connector+"."+use.Operation))
@@ -103,6 +103,15 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 			"there is no connector %s (%s); `pawl connectors list` shows what there is", clip(use.Connector), full)
 	}
 	c.at(sandbox.Place{Line: use.Line, Column: use.Column})
+}
+
+// written is how a script names the operations of a connector.
+func written(connector string, operations []string) []string {
+	list := make([]string, 0, len(operations))
+	for _, operation := range operations {
+		list = append(list, "ctx."+connector+"."+operation)
+	}
+	return list
 }
 
 func didYouMean(similar []string, otherwise string) string {
