@@ -28,7 +28,7 @@ func TestConcurrentInvocations(t *testing.T) {
 					t.Errorf("got %s, %v", r.Value, err)
 				}
 			}
-			if _, problems, err := e.Describe(t.Context(), exampleSource(t)); err != nil || len(problems) > 0 {
+			if _, problems, err := e.Describe(t.Context(), exampleSource(t)); err != nil || hasErrors(problems) {
 				t.Errorf("%+v, %v", problems, err)
 			}
 		})

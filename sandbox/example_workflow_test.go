@@ -21,7 +21,7 @@ func TestExampleWorkflow(t *testing.T) {
 	e := newExecutor(t)
 	source := exampleSource(t)
 	d, problems, err := e.Describe(t.Context(), source)
-	if err != nil || len(problems) > 0 {
+	if err != nil || len(problems) != 1 || problems[0].Code != "ui.title" || problems[0].Severity != SeverityWarning {
 		t.Fatalf("problems %+v, error %v", problems, err)
 	}
 	d.Places = nil
@@ -65,7 +65,7 @@ func TestExampleWorkflow(t *testing.T) {
 	if r, err = e.Invoke(t.Context(), prepare, host); err != nil {
 		t.Fatal(err)
 	}
-	prepared := `{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}},"ui":{"title":"Add row for a@example.com"}}`
+	prepared := `{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}}}`
 	if string(r.Value) != prepared {
 		t.Errorf("prepare returned %s", r.Value)
 	}

@@ -31,7 +31,7 @@ export default Keep.workflow({
         const event = pending[0];
         return {
           reservations: [{ topic: "email.received", ids: [event.messageId] }],
-          data: { email: event.payload }, ui: { title: `Add row for ${event.payload.from}` }
+          data: { email: event.payload }
         };
       },
 
