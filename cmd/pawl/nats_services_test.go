@@ -95,7 +95,7 @@ func TestServicesDeploy(t *testing.T) {
 	}
 	w.tool(w.address(), "-serve", "appendRow,rowStatus")
 	mustRun(t, dir, 0, "pawl", "deploy", "example.js", "--grant", "*=allow")
-	w.await(w.engine, `✓ Add row for .*sheets\.appendRow`)
+	w.await(w.engine, `✓ sheets\.appendRow`)
 	w.wantRows(1)
 }
 
