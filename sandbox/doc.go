@@ -16,8 +16,8 @@
 // others wrote. No script text is parsed, compiled or run in the engine's own process. Guaranteed by
 // it besides:
 //   - Every call ends within its limits and 250 ms, each counted in its own time, whatever its script
-//     does, with an error that names the limit. A worker that does not keep a limit by itself (one native function holds it, or its
-//     memory is gone) is killed from outside and replaced.
+//     does, with an error that names the limit. A worker that does not keep a limit by itself (one
+//     native function holds it, or its memory is gone) is killed from outside and replaced.
 //   - Limits.CPU is processor time of the worker process, where the operating system tells it, and
 //     Limits.Wall is the time that passes; a script is not blamed for a busy machine.
 //   - A worker holds no secrets: no environment, no files, no sockets, on Linux taken from it for good
