@@ -15,9 +15,9 @@
 // There are two executors. NewPool runs scripts in worker processes: this is how to run scripts that
 // others wrote. No script text is parsed, compiled or run in the engine's own process. Guaranteed by
 // it besides:
-//   - Every call ends within its limits and 250 ms, whatever its script does, with an error that names
-//     the limit. A worker that does not keep a limit by itself (one native function holds it, or its
-//     memory is gone) is killed from outside and replaced.
+//   - Every call ends within its limits and 250 ms, each counted in its own time, whatever its script
+//     does, with an error that names the limit. A worker that does not keep a limit by itself (one
+//     native function holds it, or its memory is gone) is killed from outside and replaced.
 //   - Limits.CPU is processor time of the worker process, where the operating system tells it, and
 //     Limits.Wall is the time that passes; a script is not blamed for a busy machine.
 //   - A worker holds no secrets: no environment, no files, no sockets, on Linux taken from it for good
@@ -25,8 +25,8 @@
 //     engine. What it answers is checked again against the call.
 //   - A call whose worker is killed from outside fails with worker.lost. It has sent nothing: a mutation
 //     call leaves a worker only in its result.
-//   - Workflows that compute long leave a place to those that do not. A call that waits for a
-//     connector's read holds a process, but no place.
+//   - Where there are two places or more, workflows that compute long leave one to those that do not.
+//     A call that waits for a connector's read holds a process, but no place.
 //
 // NewInProcess runs scripts in the calling goroutine, for tests and tools with scripts of their own.
 // It contains nothing: the script's instructions are interrupted at their deadline, but one native

@@ -3,16 +3,28 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 )
 
+// computed is the processor time of this process and of a pool's workers; p may be nil.
+func computed(p *Pool) (total time.Duration) {
+	if own := ownCPU(); own != nil {
+		total = own()
+	}
+	if p != nil {
+		for _, w := range p.Report().Workers {
+			cpu, _ := cpuOf(w.PID)
+			total += cpu
+		}
+	}
+	return total
+}
+
 // BenchmarkExecutors runs the four handlers of the documented example in turn, from as many callers
-// as scripts may compute at once, each with a workflow of its own, and reports the calls per second
-// and how long one takes.
+// as scripts may compute at once, each with a workflow of its own, and reports the calls per second,
+// how long one takes and what it costs of all processors.
 func BenchmarkExecutors(b *testing.B) {
 	base := Invocation{Source: exampleSource(b), Topics: []string{"email.received", "row.created"},
 		Operations: []Operation{{"gmail", "search", KindList}, {"sheets", "appendRow", KindMutate}},
@@ -36,13 +48,15 @@ func BenchmarkExecutors(b *testing.B) {
 				}
 				b.Run(fmt.Sprintf("%s=%d/reads=%t", name, callers, reads), func(b *testing.B) {
 					var e Executor = NewInProcess(Config{})
+					var pool *Pool
 					if workers {
-						e = newPool(b, PoolConfig{Size: callers})
+						pool = newPool(b, PoolConfig{Size: callers})
+						e = pool
 					}
 					var mu sync.Mutex
 					var took []time.Duration
 					var wg sync.WaitGroup
-					cpu := cpuOfAll(e)
+					before := computed(pool)
 					b.ResetTimer()
 					for caller := range callers {
 						wg.Go(func() {
@@ -67,42 +81,36 @@ func BenchmarkExecutors(b *testing.B) {
 						})
 					}
 					wg.Wait()
+					b.StopTimer()
 					if len(took) == 0 {
 						return
 					}
-					slices.Sort(took)
-					b.ReportMetric(float64((cpuOfAll(e)-cpu).Microseconds())/float64(len(took)), "cpu-µs/call")
+					cost := computed(pool) - before
+					p50, p99 := percentiles(took)
 					b.ReportMetric(float64(len(took))/b.Elapsed().Seconds(), "calls/s")
-					b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
-					b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+					b.ReportMetric(float64(p50.Microseconds()), "p50-µs")
+					b.ReportMetric(float64(p99.Microseconds()), "p99-µs")
+					b.ReportMetric(float64(cost.Microseconds())/float64(len(took)), "cpu-µs/call")
 				})
 			}
 		}
 	}
 }
 
-// BenchmarkColdStart measures from exec to a worker that has answered its first call.
+// BenchmarkColdStart measures from exec to a worker that has answered its first call, and the private
+// memory that it holds then.
 func BenchmarkColdStart(b *testing.B) {
 	newPool(b, PoolConfig{Size: 1}) // builds the worker
+	var memory int64
 	for b.Loop() {
 		p := newPool(b, PoolConfig{Size: 1})
 		if _, err := p.Invoke(b.Context(), invocationOf(Prepare, "return 1"), world); err != nil {
 			b.Fatal(err)
 		}
+		memory = p.Report().Workers[0].Memory
 		if err := p.Close(); err != nil {
 			b.Fatal(err)
 		}
 	}
-}
-
-// cpuOfAll is the processor time of this process and of the executor's workers.
-func cpuOfAll(e Executor) time.Duration {
-	sum, _ := cpuOf(os.Getpid())
-	if pool, ok := e.(*Pool); ok {
-		for _, w := range pool.all {
-			used, _ := cpuOf(w.cmd.Process.Pid)
-			sum += used
-		}
-	}
-	return sum
+	b.ReportMetric(float64(memory)/(1<<20), "MiB/worker")
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,6 +69,50 @@ func TestWorkerFromOutside(t *testing.T) {
 		if !strings.HasPrefix(target, "pipe:[") && target != "anon_inode:[eventpoll]" && target != "anon_inode:[eventfd]" {
 			t.Errorf("descriptor %s of the worker is %s", fd.Name(), target)
 		}
+	}
+}
+
+// TestWorkerOfAnotherUser: confinement needs no rights. A worker of a user who has none is confined
+// as fully, and works.
+func TestWorkerOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user; all other tests of workers run as one already")
+	}
+	path, err := built.plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPool(t, PoolConfig{Size: 1, Require: confine.Full, Command: func() *exec.Cmd {
+		return exec.Command(exe, "-test.run=^TestBecomeNobody$", "nobody", path)
+	}})
+	if _, err := callCanary(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.Report().Workers[0].PID), "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(status), "\nUid:\t65534\t65534\t65534\t65534\n") {
+		t.Errorf("the worker is of another user:\n%s", status)
+	}
+	_, err = p.Invoke(t.Context(), invocationOf(Prepare, `const all = []; for (;;) all.push(new Array(1000).fill(1))`), world)
+	wantFault(t, err, FaultScript, "limit.memory")
+}
+
+// TestBecomeNobody is not a test but, with arguments, part of the program of the test above: it gives
+// its rights up and becomes the worker.
+func TestBecomeNobody(t *testing.T) {
+	if len(os.Args) < 3 || os.Args[len(os.Args)-2] != "nobody" {
+		return
+	}
+	path := os.Args[len(os.Args)-1]
+	if err := errors.Join(unix.Setgroups(nil), unix.Setgid(65534), unix.Setuid(65534), unix.Exec(path, []string{path}, os.Environ())); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/elf"
 	"errors"
 	"os"
 	"os/exec"
@@ -73,6 +74,7 @@ func TestExampleInConfinedWorkers(t *testing.T) {
 			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("build: %v\n%s", err, out)
 			}
+			holdsNoScripts(t, program)
 			up := exec.CommandContext(t.Context(), program, "up", "--until-idle", "--require-sandbox=full")
 			up.Dir, up.Env = dir, append(os.Environ(), "PAWL_HTTP=127.0.0.1:0")
 			out, err := up.CombinedOutput()
@@ -83,5 +85,31 @@ func TestExampleInConfinedWorkers(t *testing.T) {
 				t.Errorf("no sheet was written: %v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// holdsNoScripts wants that nothing in a program can run a script but its workers: the linker has left
+// out the executor that runs them in the calling process.
+func holdsNoScripts(t *testing.T, program string) {
+	t.Helper()
+	file, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	symbols, err := file.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := false
+	for _, s := range symbols {
+		name, ours := strings.CutPrefix(s.Name, "github.com/pawl-run/pawl/sandbox.")
+		pool = pool || ours && name == "NewPool"
+		if ours && (name == "NewInProcess" || strings.HasPrefix(name, "(*inProcess)")) {
+			t.Errorf("the program holds %s", s.Name)
+		}
+	}
+	if !pool {
+		t.Error("the program's symbols were not read: sandbox.NewPool is not among them")
 	}
 }
