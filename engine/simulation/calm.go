@@ -22,6 +22,7 @@ func (s *sim) settleDown() error {
 	}
 	s.calm, s.full = true, false
 	s.away.Store(false)
+	s.tight.Store(false)
 	for _, n := range s.nodes {
 		s.kill(n)
 	}

@@ -37,6 +37,10 @@ func (s *sim) move() {
 		s.did("full")
 	case s.chance(p.tool):
 		s.tool()
+	case s.chance(p.tight) || s.tight.Load() && s.chance(0.2):
+		s.tight.Store(!s.tight.Load())
+		s.say("too little space: %v", s.tight.Load())
+		s.did("tight")
 	case s.chance(0.05):
 		s.flush()
 	case s.chance(0.1):

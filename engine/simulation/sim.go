@@ -71,7 +71,9 @@ type sim struct {
 	world    *world
 	// away: the connector is not there. mute: its send cannot be asked any more what became of it.
 	away, mute atomic.Bool
-	judge      *judge
+	// tight: no run and no call starts, and no push is taken.
+	tight atomic.Bool
+	judge *judge
 
 	nodes     []*node
 	stores    []*store.Store
