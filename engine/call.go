@@ -19,9 +19,12 @@ import (
 // meanwhile.
 func (w *worker) send(m *projections.Mutation, overtaken bool) {
 	pinned, isPinned := w.pinned(m)
-	w.engine.calls.Add(1)
+	if !w.engine.calls.begin() {
+		w.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation", m.ID)
+		return
+	}
 	go func() {
-		defer w.engine.calls.Done()
+		defer w.engine.calls.done()
 		settlement := decide.SettleMutation{Mutation: m.ID}
 		call := w.call(m)
 		never := w.neverSent(m, overtaken)
@@ -79,11 +82,10 @@ func (w *worker) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Fa
 // late records the outcome of a call that ended after its deadline (F12).
 func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
 	w, ok := e.worker(call.Workflow)
-	if !ok || e.closed.Load() {
+	if !ok || e.closed.Load() || !e.calls.begin() {
 		return
 	}
-	e.calls.Add(1)
-	defer e.calls.Done()
+	defer e.calls.done()
 	w.settle(decide.SettleMutation{Mutation: eventlog.MutationID(call.Run), Outcome: settle(outcome), By: eventlog.ResolvedByLateReply})
 }
 

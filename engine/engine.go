@@ -111,7 +111,7 @@ type Engine struct {
 	ready      chan struct{}
 	draining   atomic.Bool
 	closed     atomic.Bool
-	calls      sync.WaitGroup // mutation calls that have left and their settlements
+	calls      openCalls // mutation calls that have left and their settlements
 	idle       idleness
 	advancing  sync.Mutex // one Advance at a time
 
@@ -175,7 +175,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if fatal != nil {
 		e.endLife() // nothing can be recorded any more
 	}
-	e.calls.Wait()
+	e.calls.end()
 	for _, p := range e.partitions {
 		if err := p.flush(); err != nil && fatal == nil {
 			fatal = err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -214,10 +215,14 @@ func (w *Why) explainBlocked(s *projections.State) {
 	}
 	w.Since = b.Since
 	w.say("The system holds workflow %s (%s): %s", s.Name, b.Reason, sentence(b.Message))
-	if run := w.run(s, b.Run); run != nil {
+	run := w.run(s, b.Run)
+	if run != nil {
 		w.add("It comes from run %s of %s %s.", run.ID, run.Type, run.Handler)
 	}
-	if remedy := remedies[b.Reason]; remedy != "" {
+	changed := b.Reason == eventlog.BlockPrecondition && run != nil && run.Failure != nil && run.Failure.Code == engine.CodeChanged
+	if remedy := remedies[b.Reason]; changed {
+		w.add("Deploy the script again to accept the tool as it is now, then resume.")
+	} else if remedy != "" {
 		w.add("%s", remedy)
 	}
 	if s.PendingRetry != "" && b.Reason != eventlog.BlockContradiction {
@@ -230,15 +235,13 @@ func (w *Why) explainBlocked(s *projections.State) {
 		}
 		w.can(show, s.Name, b.Run)
 	}
-	switch b.Reason {
-	case eventlog.BlockPermission:
+	switch {
+	case b.Reason == eventlog.BlockPermission:
 		w.can("pawl grants %s", s.Name)
-	case eventlog.BlockLogic:
+	case b.Reason == eventlog.BlockLogic, changed:
 		w.can("pawl deploy FILE")
-	case eventlog.BlockContradiction:
-		if run := w.run(s, b.Run); run != nil && run.Mutation != "" {
-			w.can("pawl mutations show %s", run.Mutation)
-		}
+	case b.Reason == eventlog.BlockContradiction && run != nil && run.Mutation != "":
+		w.can("pawl mutations show %s", run.Mutation)
 	}
 	w.can("pawl resume %s", s.Name)
 }

@@ -106,6 +106,13 @@ var waits = []waiting{
 	{"auth", decide.ReasonBlocked, failing(eventlog.Auth), "(auth): the world says world.unreadable", 2},
 	{"permission", decide.ReasonBlocked, failing(eventlog.Permission), "Grant what it needs", 3},
 	{"precondition", decide.ReasonBlocked, failing(eventlog.Precondition), "the state that the call needs", 2},
+	{"a tool that has changed", decide.ReasonBlocked, func(l *life) {
+		l.deploy(shop{})
+		l.close()
+		l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate}) // it used to reconcile
+		l.boot()
+		l.push("a")
+	}, "Deploy the script again to accept the tool", 3},
 	{"internal", decide.ReasonBlocked, failing(eventlog.Internal), "a fault of Pawl or of a connector", 2},
 	{"exhausted retries", decide.ReasonBlocked, func(l *life) {
 		failing(eventlog.Transient)(l)

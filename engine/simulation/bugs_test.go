@@ -32,6 +32,7 @@ func TestBugsAreFound(t *testing.T) {
 		{"pending retry cleared", simulation.Config{Decide: rewriting(forgetRetry)}, "that no run holds"},
 		{"dirty flag cleared at commit", simulation.Config{Decide: rewriting(cleanAtCommit)}, "is pending"},
 		{"settlement dropped when its run has ended", simulation.Config{Decide: dropSettlement}, ""},
+		{"a changed tool called all the same", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return unaware{c} }}, "is not what version"},
 		{"append without a fence", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return unfenced{l} }}, "fold"},
 		{"unacknowledged append taken for refused", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return impatient{l} }}, ""},
 		{"unacknowledged append taken for written", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return trusting{l} }}, ""},
@@ -86,6 +87,15 @@ func (c confident) Perform(ctx context.Context, call connector.Call) connector.O
 		out.Status = connector.Failed
 	}
 	return out
+}
+
+// unaware does not notice that a tool has changed.
+type unaware struct{ outside }
+
+func (c unaware) Operation(name, operation string) (connector.Operation, bool) {
+	op, ok := c.outside.Operation(name, operation)
+	op.Reconciles = operation == "send"
+	return op, ok
 }
 
 // rewriting changes the facts of every decision.

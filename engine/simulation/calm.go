@@ -21,6 +21,8 @@ func (s *sim) settleDown() error {
 		return err
 	}
 	s.calm, s.full = true, false
+	s.away.Store(false)
+	s.tight.Store(false)
 	for _, n := range s.nodes {
 		s.kill(n)
 	}
@@ -96,9 +98,10 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 	case decide.ReasonUserPause:
 		do("resume", decide.Resume{})
 	case decide.ReasonBlocked:
-		if state.Blocked != nil && state.Blocked.Reason == eventlog.BlockLogic {
+		switch pin, _ := state.Definition().Operation(connectorName, opSend); {
+		case state.Blocked != nil && state.Blocked.Reason == eventlog.BlockLogic, pin.Reconciles == s.mute.Load():
 			s.redeploy(n, w, &state) // a resume alone would fail the same way again
-		} else {
+		default:
 			do("resume", decide.Resume{})
 		}
 	case decide.ReasonApproval:

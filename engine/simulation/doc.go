@@ -4,8 +4,9 @@
 // Real are the engine with its workers and loop, the decisions, the folds, the local store and
 // the memory log with its fences. Simulated are the scripts, the connectors, the clock, the
 // operators, and what befalls processes: an append's acknowledgement is lost, an append is refused or
-// the disk is full, a process dies before or after an append, in a script or in a call, it freezes
-// and goes on later, and a second engine works on the same log while the first still lives.
+// the disk is full or too short for new work, a process dies before or after an append, in a script or in a call, it freezes
+// and goes on later, and a second engine works on the same log while the first still lives. The connector goes away and comes
+// back, or is another one then.
 //
 // How a seed repeats: everything the engines ask of the outside (an append, a call, a reconcile, a
 // script) parks at a gate. One driver waits until every goroutine is blocked, checks the

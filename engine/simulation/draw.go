@@ -17,7 +17,7 @@ import (
 // that remain meet each other more often, and long undisturbed histories occur too.
 type profile struct {
 	crash, freeze, second, stop float64 // per move
-	full, hangUp                float64 // per move
+	full, tight, hangUp, tool   float64 // per move
 	lostAck, refused, slow, die float64 // per append
 	uncertain, definite, silent float64 // per call
 	scriptFails                 float64 // per invocation
@@ -33,7 +33,7 @@ func (s *sim) drawProfile() profile {
 		return most * s.rng.Float64()
 	}
 	return profile{
-		crash: rate(0.05), freeze: rate(0.06), second: rate(0.04), stop: rate(0.02), full: rate(0.01),
+		crash: rate(0.05), freeze: rate(0.06), second: rate(0.04), stop: rate(0.02), full: rate(0.01), tool: rate(0.04), tight: rate(0.02),
 		hangUp: rate(0.2), lostAck: rate(0.2), refused: rate(0.15), slow: rate(0.3), die: rate(0.06),
 		uncertain: rate(0.6), definite: rate(0.25), silent: rate(0.5), scriptFails: rate(0.2),
 		operator: 0.05 + 0.2*s.rng.Float64(), honestRetry: s.rng.Float64(),

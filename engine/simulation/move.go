@@ -35,6 +35,12 @@ func (s *sim) move() {
 		s.full = !s.full
 		s.say("disk full: %v", s.full)
 		s.did("full")
+	case s.chance(p.tool):
+		s.tool()
+	case s.chance(p.tight) || s.tight.Load() && s.chance(0.2):
+		s.tight.Store(!s.tight.Load())
+		s.say("too little space: %v", s.tight.Load())
+		s.did("tight")
 	case s.chance(0.05):
 		s.flush()
 	case s.chance(0.1):
@@ -202,6 +208,23 @@ func (s *sim) stopOne() {
 		n.stop()
 		s.say("engine %d is asked to stop", n.number)
 		s.did("stop")
+	}
+}
+
+// tool lets the connector go away or come back, or become another one than was deployed with.
+func (s *sim) tool() {
+	switch {
+	case s.away.Load():
+		s.away.Store(false)
+		s.say("the connector is back")
+	case s.chance(0.5):
+		s.away.Store(true)
+		s.say("the connector is gone")
+		s.did("tool gone")
+	default:
+		s.mute.Store(!s.mute.Load())
+		s.say("the connector has changed: send cannot be asked: %v", s.mute.Load())
+		s.did("tool changed")
 	}
 }
 

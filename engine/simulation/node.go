@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync/atomic"
@@ -14,6 +15,9 @@ import (
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
 )
+
+// errTight is a disk with too little room for new work, and enough to settle what is under way.
+var errTight = errors.New("too little space is free")
 
 // node is one process with an engine.
 type node struct {
@@ -84,6 +88,12 @@ func (s *sim) start(st *store.Store) (*node, error) {
 		Logger: slog.New(slog.DiscardHandler), DrainTimeout: 5 * time.Second,
 		// The driver flushes: a ticker of the engine's own would only cost time.
 		FlushEvery: 1000 * time.Hour,
+		Room: func() error {
+			if s.tight.Load() {
+				return errTight
+			}
+			return nil
+		},
 		Decide: func(state projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
 			if n.name.Load() == nil {
 				n.name.Store(&env.Engine)

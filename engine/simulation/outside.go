@@ -46,7 +46,8 @@ var _ engine.Connectors = (*outside)(nil)
 // Operation implements deploy.Catalog.
 func (o *outside) Operation(name, operation string) (connector.Operation, bool) {
 	for _, op := range operations {
-		if name == connectorName && op.Name == operation {
+		if name == connectorName && op.Name == operation && !o.sim.away.Load() {
+			op.Reconciles = op.Reconciles && !o.sim.mute.Load()
 			return op, true
 		}
 	}
@@ -54,16 +55,29 @@ func (o *outside) Operation(name, operation string) (connector.Operation, bool) 
 }
 
 // Connectors implements deploy.Catalog.
-func (o *outside) Connectors() []string { return []string{connectorName} }
+func (o *outside) Connectors() []string {
+	if o.sim.away.Load() {
+		return nil
+	}
+	return []string{connectorName}
+}
 
 // Operations implements deploy.Catalog.
-func (o *outside) Operations(string) []string { return []string{opList, opGet, opSend, opFire} }
+func (o *outside) Operations(string) []string {
+	if o.sim.away.Load() {
+		return nil
+	}
+	return []string{opList, opGet, opSend, opFire}
+}
 
 // Similar implements deploy.Catalog.
 func (o *outside) Similar(string) []string { return nil }
 
 // Read implements engine.Connectors.
 func (o *outside) Read(_ context.Context, call connector.Call) (json.RawMessage, error) {
+	if o.sim.away.Load() {
+		return nil, gone()
+	}
 	var params struct{ Fail eventlog.Class }
 	if err := json.Unmarshal(call.Params, &params); err != nil {
 		return nil, err
@@ -74,8 +88,16 @@ func (o *outside) Read(_ context.Context, call connector.Call) (json.RawMessage,
 	return json.RawMessage(`[]`), nil
 }
 
+// gone is what the gate says of a tool that nobody offers now.
+func gone() *eventlog.Failure {
+	return &eventlog.Failure{Class: eventlog.Transient, Code: connector.CodeUnknown, Message: "there is no connector world now"}
+}
+
 // Perform implements engine.Connectors. Nothing has left before the driver releases it.
 func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+	if o.sim.away.Load() {
+		return connector.FailedWith(gone())
+	}
 	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opPerform, call: call})
 	if err != nil {
 		return connector.FailedWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.notSent", Message: "time was over before the request left"})
@@ -92,13 +114,19 @@ func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Ou
 }
 
 // Reconciles implements engine.Connectors.
-func (o *outside) Reconciles(call connector.Call) bool { return call.Operation == opSend }
+func (o *outside) Reconciles(call connector.Call) bool {
+	op, ok := o.Operation(call.Connector, call.Operation)
+	return ok && op.Reconciles
+}
 
 // Timeout implements engine.Connectors.
 func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return callTimeout, true }
 
 // Reconcile implements engine.Connectors.
 func (o *outside) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	if o.sim.away.Load() || o.sim.mute.Load() {
+		return connector.RetryWith(gone())
+	}
 	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opReconcile, call: call})
 	if err != nil {
 		<-ctx.Done() // an answer at once would be asked for again, and time would stand still

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
@@ -68,7 +69,11 @@ type sim struct {
 	faults   sync.Map // eventlog.TransitionID -> memlog.Fault
 	doubtful sync.Map // eventlog.TransitionID -> true: written, and its sender gave up before it knew
 	world    *world
-	judge    *judge
+	// away: the connector is not there. mute: its send cannot be asked any more what became of it.
+	away, mute atomic.Bool
+	// tight: no run and no call starts, and no push is taken.
+	tight atomic.Bool
+	judge *judge
 
 	nodes     []*node
 	stores    []*store.Store

@@ -69,7 +69,21 @@ func (j *judge) arrivals() {
 			if started := j.started[o.call.Key]; started != nil && !j.sim.clock.Now().Before(started.Deadline.Time()) {
 				j.sim.violate("mutation %s is about to leave after its deadline", j.sim.alias(o.call.Key))
 			}
+			j.pinned(o)
 		}
+	}
+}
+
+// pinned: what leaves is a call of the tool that its run's version was deployed with.
+func (j *judge) pinned(o *op) {
+	b := j.book(o.workflow)
+	s := b.state()
+	run := s.Run(o.call.Run)
+	if run == nil {
+		return // it has left before its record; sent says so
+	}
+	if pin, ok := s.Script(run.Version).Definition.Operation(connectorName, o.call.Operation); ok && o.call.Operation == opSend && pin.Reconciles == j.sim.mute.Load() {
+		j.sim.violate("mutation %s is about to leave for a tool that is not what version %s was deployed with", j.sim.alias(o.call.Key), run.Version)
 	}
 }
 
