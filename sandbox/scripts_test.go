@@ -77,6 +77,28 @@ func TestPageListsWhatExists(t *testing.T) {
 
 var identifier = regexp.MustCompile(`^[A-Za-z]+$`)
 
+// TestPageIsTyped: the declarations name every global of the page that the language does not have itself.
+func TestPageIsTyped(t *testing.T) {
+	t.Parallel()
+	language := []string{"Intl", "Iterator", "Object", "Map", "Set", "Promise", "Array", "String", "Number", "Date", "Error", "Uint8Array", "Symbol"}
+	for _, row := range pageTable(t, "| global | members |") {
+		global := code(row[0])[0]
+		if slices.Contains(language, global) {
+			continue
+		}
+		if !strings.Contains(Typings, "declare var "+global+":") && !strings.Contains(Typings, "declare function "+global) {
+			t.Errorf("%s is not declared", global)
+		}
+		members, _, _ := strings.Cut(row[1], ":")
+		for _, member := range code(members) {
+			name := strings.TrimPrefix(member, ".")
+			if identifier.MatchString(name) && !regexp.MustCompile(`\b`+name+`[(:]`).MatchString(Typings) {
+				t.Errorf("%s.%s is not declared", global, name)
+			}
+		}
+	}
+}
+
 // TestPageListsWhatIsAbsent: what the page says does not exist does not, and asking for it says what
 // to use; the page and the table of hints name the same.
 func TestPageListsWhatIsAbsent(t *testing.T) {
