@@ -206,7 +206,9 @@ func TestPageLimits(t *testing.T) {
 		}
 		return fmt.Sprintf("%d KiB", n>>10)
 	}
-	brief := func(d time.Duration) string { return strings.TrimSuffix(d.String(), "m0s") + map[bool]string{true: "m"}[d >= time.Minute] }
+	brief := func(d time.Duration) string {
+		return strings.TrimSuffix(d.String(), "m0s") + map[bool]string{true: "m"}[d >= time.Minute]
+	}
 	d := DefaultLimits
 	want := map[string]string{
 		"cpu": brief(d.CPU), "wall": brief(d.Wall), "reads": brief(d.Reads), "source": size(d.Source), "argument": size(d.Argument), "result": size(d.Result),

@@ -76,5 +76,6 @@ for (let i = 0; i < (count || 800); i++) {
     format = new Intl.NumberFormat(locale, options);
   }
   const parts = format.formatToParts(value).map((p) => [p.type, p.value]);
-  console.log(JSON.stringify({ kind, locale, value: Object.is(value, -0) ? "-0" : String(value), options, text: format.format(value), parts }));
+  const resolved = kind === "date" || i % 2 ? undefined : Object.fromEntries(Object.entries(format.resolvedOptions()).map(([k, v]) => [k, String(v)]));
+  console.log(JSON.stringify({ kind, locale, value: Object.is(value, -0) ? "-0" : String(value), options, text: format.format(value), parts, resolved }));
 }
