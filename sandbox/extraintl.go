@@ -34,8 +34,9 @@ var localeMethods = []struct{ class, method, name string }{
 // first use.
 func (s *session) locales() {
 	// What the script changes before the first use may only harm itself: intl.js is run in its runtime.
+	compare := s.rt.Get("String").ToObject(s.rt).Get("prototype").ToObject(s.rt).Get("localeCompare")
 	load := s.once(func() *goja.Object {
-		return s.builtin(intlProgram, s.native(s.formatter), s.optionNames(), s.native(s.supported))
+		return s.builtin(intlProgram, s.native(s.formatter), s.optionNames(), s.native(s.supported), compare)
 	})
 	for _, m := range localeMethods {
 		s.method(m.class, m.method, func(call goja.FunctionCall) goja.Value {

@@ -24,8 +24,13 @@ func (s *session) addresses() {
 	}
 }
 
-// maxAddress bounds the text of a URL or query in bytes.
-const maxAddress = 1 << 20
+const (
+	// maxAddress bounds the text of a URL or query in bytes.
+	maxAddress = 1 << 20
+	// maxAddressWork bounds its length times the number of its parts: the library looks at all that
+	// follows at each of them.
+	maxAddressWork = 32 << 20
+)
 
 // addressText is an argument that a built-in script made a string.
 func (s *session) addressText(v goja.Value) string {
@@ -33,7 +38,24 @@ func (s *session) addressText(v goja.Value) string {
 	if len(text) > maxAddress {
 		panic(s.rt.NewTypeError("the URL has %d bytes; the limit is %d", len(text), maxAddress))
 	}
+	parts := userinfo(text)
+	for _, separator := range []string{"/", `\`, "@", "\uFFFD"} {
+		parts += strings.Count(text, separator)
+	}
+	if parts*len(text) > maxAddressWork {
+		panic(s.rt.NewTypeError("the URL has %d parts in %d bytes, which is too much", parts, len(text)))
+	}
 	return text
+}
+
+// userinfo is the length of what stands before the @ of a host: each of its characters is a part.
+func userinfo(text string) int {
+	_, rest, _ := strings.Cut(text, ":")
+	rest = strings.TrimLeft(rest, `/\`)
+	if i := strings.IndexAny(rest, `/\?#`); i >= 0 {
+		rest = rest[:i]
+	}
+	return max(strings.LastIndexByte(rest, '@'), 0)
 }
 
 // address parses a text against a base and may change one member; it answers all members, or null if
@@ -93,10 +115,18 @@ func origin(u *url.Url) string {
 	return "null"
 }
 
+func (s *session) queryText(v goja.Value) string {
+	text := v.String()
+	if len(text) > maxAddress {
+		panic(s.rt.NewTypeError("the query has %d bytes; the limit is %d", len(text), maxAddress))
+	}
+	return text
+}
+
 // decodeQuery reads a query into a flat list of names and values.
 func (s *session) decodeQuery(call goja.FunctionCall) goja.Value {
 	var flat []string
-	for pair := range strings.SplitSeq(strings.TrimPrefix(s.addressText(call.Argument(0)), "?"), "&") {
+	for pair := range strings.SplitSeq(strings.TrimPrefix(s.queryText(call.Argument(0)), "?"), "&") {
 		if pair == "" {
 			continue
 		}

@@ -133,11 +133,96 @@ declare const Keep: {
   producer<S = any>(producer: PawlProducer<S> | PawlProducerHandler<S>): PawlProducer<S> | PawlProducerHandler<S>;
 };
 
+// What follows exists besides the language itself. Where the types of browsers are loaded too, theirs hold.
+
 interface Console {
   log(...values: unknown[]): void;
   info(...values: unknown[]): void;
   warn(...values: unknown[]): void;
   error(...values: unknown[]): void;
   debug(...values: unknown[]): void;
+  trace(...values: unknown[]): void;
+  dir(...values: unknown[]): void;
+  table(...values: unknown[]): void;
+  group(...values: unknown[]): void;
+  groupCollapsed(...values: unknown[]): void;
+  groupEnd(): void;
 }
 declare var console: Console;
+
+interface PawlURL {
+  href: string;
+  readonly origin: string;
+  protocol: string;
+  username: string;
+  password: string;
+  host: string;
+  hostname: string;
+  port: string;
+  pathname: string;
+  search: string;
+  hash: string;
+  readonly searchParams: URLSearchParams;
+  toString(): string;
+  toJSON(): string;
+}
+interface PawlURLSearchParams {
+  readonly size: number;
+  append(name: string, value: string): void;
+  delete(name: string, value?: string): void;
+  get(name: string): string | null;
+  getAll(name: string): string[];
+  has(name: string, value?: string): boolean;
+  set(name: string, value: string): void;
+  sort(): void;
+  toString(): string;
+  forEach(callback: (value: string, key: string, parent: URLSearchParams) => void, thisArg?: any): void;
+}
+interface PawlTextEncoder {
+  readonly encoding: string;
+  encode(input?: string): Uint8Array;
+}
+interface PawlTextDecoder {
+  readonly encoding: string;
+  decode(input?: any): string;
+}
+
+interface URL extends PawlURL {}
+declare var URL: typeof globalThis extends { onmessage: any; URL: infer T } ? T : {
+  prototype: URL;
+  new (url: string | URL, base?: string | URL): URL;
+  canParse(url: string | URL, base?: string | URL): boolean;
+  parse(url: string | URL, base?: string | URL): URL | null;
+};
+interface URLSearchParams extends PawlURLSearchParams {
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<string>;
+  entries(): IterableIterator<[string, string]>;
+  [Symbol.iterator](): IterableIterator<[string, string]>;
+}
+declare var URLSearchParams: typeof globalThis extends { onmessage: any; URLSearchParams: infer T } ? T : {
+  prototype: URLSearchParams;
+  new (init?: string | string[][] | Record<string, string> | Iterable<[string, string]> | URLSearchParams): URLSearchParams;
+};
+interface TextEncoder extends PawlTextEncoder {}
+declare var TextEncoder: typeof globalThis extends { onmessage: any; TextEncoder: infer T } ? T : {
+  prototype: TextEncoder;
+  new (): TextEncoder;
+};
+interface TextDecoder extends PawlTextDecoder {}
+declare var TextDecoder: typeof globalThis extends { onmessage: any; TextDecoder: infer T } ? T : {
+  prototype: TextDecoder;
+  new (label?: string, options?: { fatal?: boolean }): TextDecoder;
+};
+declare var crypto: typeof globalThis extends { onmessage: any; crypto: infer T } ? T : { randomUUID(): string };
+
+declare function structuredClone<T = any>(value: T): T;
+declare function queueMicrotask(callback: () => void): void;
+/** Encodes characters up to U+00FF. */
+declare function btoa(data: string): string;
+/** Decodes to characters up to U+00FF. */
+declare function atob(data: string): string;
+
+interface ErrorConstructor {
+  captureStackTrace(target: object, constructor?: Function): void;
+}

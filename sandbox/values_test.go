@@ -239,14 +239,6 @@ func TestLanguage(t *testing.T) {
 			}
 		})
 	}
-	for body, hint := range map[string]string{
-		`return (1234.5).toLocaleString("en-US")`:       "toFixed",
-		`return new Date().toLocaleDateString("de-DE")`: "toISOString",
-		`return new Date().toLocaleString()`:            "toISOString",
-	} {
-		_, err := runBody(t, Prepare, body)
-		wantContains(t, wantFault(t, err, FaultScript, "script.threw").Message, "TypeError", hint)
-	}
 }
 
 // TestUnknownMembers: a wrong name is answered with the right ones.

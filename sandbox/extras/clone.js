@@ -2,6 +2,7 @@
 // byte buffers, with cycles kept. Functions and symbols are refused, as the standard says.
 (function (global) {
   const { keys, prototype: { hasOwnProperty } } = Object;
+  const tag = Object.prototype.toString, opaque = /^\[object (URL|URLSearchParams|Intl\..*|Generator)\]$/;
   function clone(value, seen) {
     if (typeof value === "function" || typeof value === "symbol") {
       throw new TypeError("structuredClone: a " + typeof value + " cannot be cloned");
@@ -15,7 +16,8 @@
     else if (ArrayBuffer.isView(value)) {
       if (value instanceof DataView) throw new TypeError("structuredClone: a DataView cannot be cloned");
       copy = value.slice();
-    } else if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet) {
+    } else if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet
+      || opaque.test(tag.call(value))) {
       throw new TypeError("structuredClone: this object cannot be cloned");
     }
     if (copy !== undefined) {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Collator compares texts; it is Intl.Collator. It must not be used by two goroutines at once.
@@ -68,7 +69,7 @@ func (c *Collator) Compare(a, b string) int {
 	if c.numeric {
 		a, b = ranked(a), ranked(b)
 	}
-	return c.order.CompareString(a, b)
+	return c.order.CompareString(norm.NFD.String(a), norm.NFD.String(b))
 }
 
 var digitRuns = regexp.MustCompile(`[0-9]+`)

@@ -18,6 +18,7 @@ type DateFormat struct {
 	cycle    string // h11, h12, h23, h24
 	fraction int
 	styles   [2]string // of date and time
+	names    [2]string // weekday and month, if they are written as words
 }
 
 // Fields say which fields a format needs and which it gets where none of them is asked for.
@@ -186,6 +187,8 @@ func (f *DateFormat) byFields(date, clock string, fields Fields) error {
 			clock = "nnn"
 		}
 	}
+	words := map[byte]string{'s': "short", 'l': "long"}
+	f.names = [2]string{words[date[0]], words[date[2]]}
 	if f.fraction > 0 && (strings.Contains(clock, "-") || strings.HasSuffix(date, "---") && date != "----") {
 		return rangeErrorf("fractionalSecondDigits needs the options hour, minute and second here, and with a weekday also the date")
 	}
@@ -365,7 +368,8 @@ var resolvedFields = map[string][2]string{
 	"i": {"minute", "numeric"}, "I": {"minute", "2-digit"}, "s": {"second", "numeric"}, "S": {"second", "2-digit"},
 }
 
-// Resolved are the options as they were understood. Names of months and weekdays are not among them.
+// Resolved are the options as they were understood: the fields that are written, and the zone by the
+// name it was asked for. Node has other names for some zones, and errs with some fields.
 func (f *DateFormat) Resolved() [][2]string {
 	all := [][2]string{{"locale", f.locale.Name}, {"calendar", "gregory"}, {"numberingSystem", "latn"}, {"timeZone", f.zone.String()}}
 	if strings.Contains(f.pattern, "{h}") || strings.Contains(f.pattern, "{H}") {
@@ -378,6 +382,11 @@ func (f *DateFormat) Resolved() [][2]string {
 			}
 		}
 		return all
+	}
+	for i, name := range []string{"weekday", "month"} {
+		if f.names[i] != "" {
+			all = append(all, [2]string{name, f.names[i]})
+		}
 	}
 	for _, field := range strings.Split(f.pattern, "{") {
 		name, _, _ := strings.Cut(field, "}")

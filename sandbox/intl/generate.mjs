@@ -143,4 +143,4 @@ function derived(patterns, key) {
 
 const digits = Object.fromEntries(currencies.map((c) => [c, new Intl.NumberFormat("en", { style: "currency", currency: c }).resolvedOptions().maximumFractionDigits]));
 const lines = locales.map((name) => JSON.stringify(new Locale(name)));
-console.log(`{"currencies":${JSON.stringify(digits)},"locales":[\n${lines.join(",\n")}\n]}`);
+console.log(`{"currencies":${JSON.stringify(digits)},"names":${JSON.stringify(locales)},"locales":[\n${lines.join(",\n")}\n]}`);

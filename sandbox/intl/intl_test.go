@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"testing"
@@ -14,6 +15,7 @@ type expected struct {
 	Kind, Locale, Value, Other, Text string
 	Options                          map[string]any
 	Parts                            [][2]string
+	Resolved                         map[string]string
 }
 
 // TestEqualsNode: every combination of locale and options gives what Node 20 gives. The lines are made by
@@ -48,6 +50,9 @@ func TestEqualsNode(t *testing.T) {
 				break
 			}
 		}
+		if want.Resolved != nil {
+			want.resolved(t)
+		}
 		if wrong > 60 {
 			t.Fatal("and so on")
 		}
@@ -57,11 +62,37 @@ func TestEqualsNode(t *testing.T) {
 	}
 }
 
-func (e expected) format() (string, []Part, error) {
+// resolved checks the options that a number's format understood.
+func (e expected) resolved(t *testing.T) {
+	t.Helper()
+	l, err := Lookup(e.Locale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Numbers(l, e.given())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	for _, p := range f.Resolved() {
+		got[p[0]] = p[1]
+	}
+	if !maps.Equal(got, e.Resolved) {
+		t.Errorf("%s %v: resolved %v, want %v", e.Locale, e.Options, got, e.Resolved)
+	}
+}
+
+// given are the options as texts.
+func (e expected) given() Options {
 	o := make(Options)
 	for name, v := range e.Options {
 		o[name] = fmt.Sprint(v)
 	}
+	return o
+}
+
+func (e expected) format() (string, []Part, error) {
+	o := e.given()
 	l, err := Lookup(e.Locale)
 	if err != nil {
 		return "", nil, err

@@ -48,25 +48,35 @@ type localeData struct {
 type knowledge struct {
 	// Currencies are all that are known, and their number of decimals.
 	Currencies map[string]int
-	Locales    []localeData
+	Names      []string
+	// Locales are in the order of Names, each read at its first use.
+	Locales []json.RawMessage
+
+	read []func() localeData
 }
 
 var known = sync.OnceValue(func() knowledge {
 	var k knowledge
-	if err := json.Unmarshal(localesText, &k); err != nil {
-		panic(fmt.Sprintf("read the embedded locales.json: %v", err)) // the binary itself is broken
+	mustRead(localesText, &k)
+	for _, text := range k.Locales {
+		k.read = append(k.read, sync.OnceValue(func() localeData {
+			var l localeData
+			mustRead(text, &l)
+			return l
+		}))
 	}
 	return k
 })
 
-// Supported are the names of all locales.
-func Supported() []string {
-	var names []string
-	for _, l := range known().Locales {
-		names = append(names, l.Name)
+// mustRead reads what is embedded; if it cannot be read, the binary itself is broken.
+func mustRead(text []byte, into any) {
+	if err := json.Unmarshal(text, into); err != nil {
+		panic(fmt.Sprintf("read the embedded locales.json: %v", err))
 	}
-	return names
 }
+
+// Supported are the names of all locales.
+func Supported() []string { return slices.Clone(known().Names) }
 
 // Lookup finds a locale by its tag, such as "de-DE", or by its language alone, which stands for the
 // first locale of that language in the order of Supported.
@@ -74,13 +84,13 @@ func Lookup(tag string) (*Locale, error) {
 	if !wellFormed(tag) {
 		return nil, rangeErrorf("%q is not the tag of a locale; write it as in %q", clip(tag), Default)
 	}
-	data := known().Locales
 	find := func(matches func(name string) bool) *Locale {
-		i := slices.IndexFunc(data, func(l localeData) bool { return matches(l.Name) })
+		i := slices.IndexFunc(known().Names, matches)
 		if i < 0 {
 			return nil
 		}
-		return &Locale{Name: data[i].Name, localeData: data[i]}
+		data := known().read[i]()
+		return &Locale{Name: data.Name, localeData: data}
 	}
 	if l := find(func(name string) bool { return strings.EqualFold(name, tag) }); l != nil {
 		return l, nil

@@ -2,6 +2,7 @@ package intl
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,8 @@ func NumberOptions() []string {
 	return slices.Concat(numberOptions, []string{"unit"}, slices.Sorted(maps.Keys(harmlessNumber)))
 }
 
+var currencyCode = regexp.MustCompile(`^[A-Za-z]{3}$`)
+
 // Numbers makes a format for numbers.
 func Numbers(locale *Locale, o Options) (*NumberFormat, error) {
 	if err := o.only(harmlessNumber, numberOptions...); err != nil {
@@ -70,6 +73,9 @@ func Numbers(locale *Locale, o Options) (*NumberFormat, error) {
 		}
 	}
 	fallback := digits{whole: 1, most: 3}
+	if code, ok := o["currency"]; ok && !currencyCode.MatchString(code) {
+		return nil, rangeErrorf("%q is no currency; write its three letters, as in \"EUR\"", clip(code))
+	}
 	switch f.style {
 	case "percent":
 		fallback.most = 0

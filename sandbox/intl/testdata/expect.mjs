@@ -42,6 +42,7 @@ const numbers = [0, -0, 1, -1, 0.5, 1.5, 2.5, -0.4, 1.005, 0.1 + 0.2, 12, 123, 1
 // Texts of letters, marks and scripts whose order this package promises.
 const alphabets = ["abcdefgABCDEFGzZyYßäöüÄÖÜéèêëñÑçåÅøØæÆœłŁśżźćńóęąÿşğıİ", " -_.,;:!?/\\'\"()[]{}@*&#%+<=>|~$€£0123abAB", "0011299ab -.",
   "абвгдежзийклмнопрстуфхцчшщъыьэюяёЁАБВαβγδΑΒΓ", "あいうえおアイウエオかがきぎ"].map((s) => [...s]);
+alphabets.push([..."aäåoöøéeñn"].flatMap((c) => [c, c.normalize("NFD")]));
 const texts = () => {
   const alphabet = pick(alphabets), word = () => Array.from({ length: Math.floor(random() * 5) }, () => pick(alphabet)).join("");
   const start = random() < 0.5 ? word() : "";
@@ -75,5 +76,6 @@ for (let i = 0; i < (count || 800); i++) {
     format = new Intl.NumberFormat(locale, options);
   }
   const parts = format.formatToParts(value).map((p) => [p.type, p.value]);
-  console.log(JSON.stringify({ kind, locale, value: Object.is(value, -0) ? "-0" : String(value), options, text: format.format(value), parts }));
+  const resolved = kind === "date" || i % 2 ? undefined : Object.fromEntries(Object.entries(format.resolvedOptions()).map(([k, v]) => [k, String(v)]));
+  console.log(JSON.stringify({ kind, locale, value: Object.is(value, -0) ? "-0" : String(value), options, text: format.format(value), parts, resolved }));
 }

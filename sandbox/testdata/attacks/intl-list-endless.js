@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu limit.memory
+Array.prototype.toLocaleString.call({ length: 2 ** 53, 0: 1 });

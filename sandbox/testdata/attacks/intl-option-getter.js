@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu
+new Intl.NumberFormat("en-US", { get style() { for (;;) {} } });

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu
+(1).toLocaleString("de-DE", new Proxy({}, { get() { for (;;) {} } }));

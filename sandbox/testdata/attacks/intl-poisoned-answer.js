@@ -1,0 +1,4 @@
+// in: prepare
+// expect: script.threw
+JSON.stringify = () => "[[[";
+new Date().toLocaleString("de-DE");

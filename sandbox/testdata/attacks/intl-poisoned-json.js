@@ -1,0 +1,4 @@
+// in: prepare
+// expect: limit.cpu
+JSON.stringify = () => { for (;;) {} };
+(1).toLocaleString("de-DE", { style: "percent" });

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: script.threw
+new Date().toLocaleString("en-US", { timeZone: "/dev/zero" });

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu
+Iterator.from({ next() { for (;;) {} } }).take(1).toArray();

@@ -1,0 +1,4 @@
+// in: prepare
+// expect: limit.cpu limit.memory
+const again = () => { queueMicrotask(again) };
+again();

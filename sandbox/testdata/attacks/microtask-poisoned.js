@@ -1,0 +1,4 @@
+// in: prepare
+// expect: limit.cpu
+Promise.prototype.then = () => { for (;;) {} };
+queueMicrotask(() => 1);

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu
+Error.captureStackTrace(new Proxy({}, { defineProperty() { for (;;) {} } }));

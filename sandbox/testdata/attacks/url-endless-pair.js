@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu limit.memory
+new URLSearchParams([(function* () { for (;;) yield "x" })()]);

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu limit.memory
+new URLSearchParams((function* () { for (let i = 0; ; i++) yield ["k" + i, "v"] })());

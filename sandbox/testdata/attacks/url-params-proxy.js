@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu
+new URLSearchParams(new Proxy({}, { ownKeys() { for (;;) {} } }));

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: script.threw
+new URL("http://h/" + "a/".repeat(4e5));

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu
+new URL({ toString() { for (;;) {} } });

@@ -1,0 +1,3 @@
+// in: prepare
+// expect: script.threw
+new URL("http://" + "a".repeat(5e5) + "@h");

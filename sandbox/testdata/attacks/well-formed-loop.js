@@ -1,0 +1,3 @@
+// in: prepare
+// expect: limit.cpu
+String.prototype.isWellFormed.call({ toString() { for (;;) {} } });
