@@ -1,0 +1,84 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// wrongOnPurpose are the workflows of the tests with something to complain about, and what.
+var wrongOnPurpose = map[string][]string{
+	"refused.txtar/syntax.ts":   {"script.syntax"},
+	"refused.txtar/schedule.ts": {deploy.CodeSchedule},
+	"repair.txtar/broken.ts":    {"script.syntax"},
+}
+
+// Every workflow of this repository passes the validator without a word: what is written here is what
+// authors copy. Connectors that only some test starts are no complaint.
+func TestWorkflowsHereAreClean(t *testing.T) {
+	t.Parallel()
+	workflows := map[string]string{
+		"bench.ts":         strings.ReplaceAll(benchSource, "{NAME}", "bench"),
+		"example.js":       read(t, "../../sandbox/testdata/example.js"),
+		"mail-to-sheet.ts": read(t, "example/mail-to-sheet.ts"),
+	}
+	archives, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range archives {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if strings.Contains(string(f.Data), "Keep.workflow") {
+				workflows[filepath.Base(path)+"/"+f.Name] = string(f.Data)
+			}
+		}
+	}
+	if len(workflows) < 20 {
+		t.Fatalf("only %d workflows were found", len(workflows))
+	}
+	registry, done, err := unconfigured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := done(); err != nil {
+			t.Error(err)
+		}
+	})
+	scripts := sandbox.NewInProcess(sandbox.Config{})
+	t.Cleanup(func() { _ = scripts.Close() })
+	for name, code := range workflows {
+		t.Run(name, func(t *testing.T) {
+			definition, problems, err := scripts.Describe(t.Context(), sandbox.Source{Filename: filepath.Base(name), Code: code})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, problems = deploy.Check(deploy.Input{
+				Definition: definition, Found: problems, Catalog: newCatalog(registry), UnknownConnector: sandbox.SeverityWarning,
+			})
+			var codes []string
+			for _, p := range problems {
+				if p.Code == deploy.CodeConnector {
+					continue
+				}
+				codes = append(codes, p.Code)
+				if !slices.Contains(wrongOnPurpose[name], p.Code) {
+					t.Log(formatProblem(name, p))
+				}
+			}
+			if !slices.Equal(codes, wrongOnPurpose[name]) {
+				t.Errorf("complaints %q, want %q", codes, wrongOnPurpose[name])
+			}
+		})
+	}
+}
