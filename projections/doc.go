@@ -4,9 +4,10 @@
 // state; the old one stays valid and unchanged, so a reader may keep it for as long as it likes
 // and a decision may be tried on a copy at the cost of the entities it touches.
 //
-// A state holds live work: pending and reserved events, the current run, what a pending retry
-// needs, handler states. Everything finished leaves it through [State.Evict] once it is kept
-// elsewhere, and comes back through [State.Hydrate] when a later fact names it ([Needs]). A fold
+// A state holds live work: reserved events, pending events of topics that somebody subscribes to,
+// the current run, what a pending retry needs, handler states. Everything else leaves it through
+// [State.Evict] once it is kept elsewhere, and comes back through [State.Hydrate] when a later fact
+// names it ([Needs]): a deploy names the pending events of each topic that it subscribes to anew. A fold
 // that never evicts holds the whole history; both agree on every entity.
 //
 // Apply refuses what cannot follow: a gap in revisions, a broken hash, an unknown fact, an entity
