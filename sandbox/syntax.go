@@ -12,11 +12,13 @@ type inspection struct {
 	file *file.File
 	body []ast.Statement    // of the script itself, inside the wrapper
 	root *ast.ObjectLiteral // the argument of Keep.workflow
+	// found are the places that were asked for: finding one takes long enough to remember it.
+	found map[file.Idx]Place
 }
 
 // inspect prepares the syntax tree of a compiled script.
 func inspect(tree *ast.Program) *inspection {
-	in := &inspection{file: tree.File}
+	in := &inspection{file: tree.File, found: make(map[file.Idx]Place)}
 	if len(tree.Body) == 1 {
 		if statement, ok := tree.Body[0].(*ast.ExpressionStatement); ok {
 			if wrapper, ok := statement.Expression.(*ast.FunctionLiteral); ok {
@@ -233,7 +235,12 @@ func (in *inspection) position(at file.Idx) Place {
 	if at <= 0 {
 		return Place{}
 	}
-	return authorPlace(in.file.Position(int(at) - in.file.Base()))
+	p, known := in.found[at]
+	if !known {
+		p = authorPlace(in.file.Position(int(at) - in.file.Base()))
+		in.found[at] = p
+	}
+	return p
 }
 
 // function is the parameters and body of a function literal of either kind.
