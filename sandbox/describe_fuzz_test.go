@@ -62,8 +62,7 @@ func FuzzDescribe(f *testing.F) {
 
 // TestDescribeOfLaboriousScripts: texts that are made to keep the analysis busy get an answer too, be
 // it that they passed a limit.
-func TestDescribeOfLaboriousScripts(t *testing.T) {
-	t.Parallel()
+func TestDescribeOfLaboriousScripts(t *testing.T) { // not beside tests that measure time
 	repeat := func(n int, format string) string {
 		var b strings.Builder
 		for i := range n {
