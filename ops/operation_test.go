@@ -57,6 +57,10 @@ func TestEveryOperation(t *testing.T) {
 	if v := call("validateScript", 200, map[string]any{"source": "export default 1"}); v["ok"] != false || len(v["problems"].([]any)) == 0 {
 		t.Errorf("validate of a bad script: %v", v)
 	}
+	unnamed := call("validateScript", 200, map[string]any{"source": strings.Replace(source, `name: "shop"`, `name: "a shop"`, 1), "filename": "shop.ts"})
+	if p := unnamed["problems"].([]any)[0].(map[string]any); p["code"] != "name.workflow" || p["line"] != 3.0 || p["column"] != 3.0 || p["fix"] != `use name: "a-shop"` || unnamed["ok"] != false {
+		t.Errorf("validate of a bad name: %v", unnamed)
+	}
 	deployed := call("deployWorkflow", 201, map[string]any{"source": source, "filename": "shop.ts"})
 	if deployed["name"] != "shop" || deployed["version"] != "1.0" || len(deployed["warnings"].([]any)) != 0 || deployed["asks"].([]any)[0] != "world.fire" {
 		t.Errorf("deploy: %v", deployed)

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
-
-	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 // reader reads a definition out of a script's default export. Every access may run script code, so
@@ -226,46 +224,6 @@ func (r *reader) names(on *goja.Object, path []string, name, code string) []stri
 	return names
 }
 
-// texts are the elements of an array of non-empty texts; nil where it is none.
-func texts(v goja.Value) []string {
-	array, ok := object(v)
-	if !ok || !isArray(array) {
-		return nil
-	}
-	names := []string{}
-	length, _ := number(array.Get("length"))
-	for i := range int(min(length, 10_000)) {
-		element := array.Get(fmt.Sprint(i))
-		if element == nil || !isText(element) || element.String() == "" {
-			return nil
-		}
-		names = append(names, element.String())
-	}
-	return names
-}
-
-// otherwise are members by the names that authors give them elsewhere.
-var otherwise = map[string]string{
-	"topic": "subscribe", "topics": "subscribe", "on": "subscribe", "from": "subscribe", "subscribes": "subscribe", "subscriptions": "subscribe", "input": "subscribe",
-	"emits": "publishes", "output": "publishes", "to": "publishes",
-	"every": "interval", "schedule": "interval", "frequency": "interval", "tz": "timezone", "zone": "timezone",
-	"retries": "maxAttempts", "maxRetries": "maxAttempts", "attempts": "maxAttempts", "retry": "maxAttempts",
-	"handle": "handler", "execute": "handler", "fn": "handler", "produce": "handler", "fetch": "handler",
-	"select": "prepare", "before": "prepare", "peek": "prepare", "act": "mutate", "mutation": "mutate", "after": "next", "onSuccess": "next", "then": "next", "emit": "next",
-	"title": "name", "id": "name", "sources": "producers", "triggers": "producers", "handlers": "consumers", "steps": "consumers", "events": "topics",
-}
-
-// insteadOf finds which of the known members somebody meant who wrote another name; empty for none.
-func insteadOf(key string, known []string) string {
-	if close := similar.Names(key, known, 1); len(close) > 0 {
-		return close[0]
-	}
-	if other := otherwise[key]; slices.Contains(known, other) {
-		return other
-	}
-	return ""
-}
-
 // misspelt is the fix for a missing member: to rename one that was probably meant to be it.
 func (r *reader) misspelt(on *goja.Object, member string, known []string, fix string) string {
 	for _, key := range on.Keys() {
@@ -282,6 +240,9 @@ func (r *reader) unknown(on *goja.Object, path []string, what string, known ...s
 		if slices.Contains(known, key) {
 			continue
 		}
+		if len(r.problems) > mostProblems {
+			return
+		}
 		fix := "remove it, or use one of " + strings.Join(known, ", ")
 		if meant := insteadOf(key, known); meant != "" && undefined(on.Get(meant)) {
 			fix = fmt.Sprintf("rename %s to %s", clip(key, 100), meant)
@@ -289,47 +250,4 @@ func (r *reader) unknown(on *goja.Object, path []string, what string, known ...s
 		r.problems = append(r.problems, warning("shape.unknownKey", r.text.place(append(slices.Clone(path), key)...),
 			fmt.Sprintf("%q is no member of %s and has no effect", clip(key, 100), what), fix))
 	}
-}
-
-func object(v goja.Value) (*goja.Object, bool) {
-	obj, ok := v.(*goja.Object)
-	return obj, ok
-}
-
-func undefined(v goja.Value) bool { return v == nil || goja.IsUndefined(v) }
-
-func isArray(o *goja.Object) bool { return o.ClassName() == "Array" }
-
-// number is the value of a primitive number; anything else would run script code to become one.
-func number(v goja.Value) (float64, bool) {
-	if _, ok := v.(*goja.Object); ok || v == nil {
-		return 0, false
-	}
-	switch v.ExportType().Kind().String() {
-	case "int64", "float64":
-		return v.ToFloat(), true
-	}
-	return 0, false
-}
-
-// kindOf names what a value is, without touching it.
-func kindOf(v goja.Value) string {
-	switch {
-	case undefined(v):
-		return "missing"
-	case goja.IsNull(v):
-		return "null"
-	case isText(v):
-		return fmt.Sprintf("the text %q", clip(v.String(), 60))
-	}
-	if obj, ok := object(v); ok {
-		if _, callable := goja.AssertFunction(obj); callable {
-			return "a function"
-		}
-		if isArray(obj) {
-			return "an array"
-		}
-		return "an object"
-	}
-	return clip(v.String(), 60)
 }

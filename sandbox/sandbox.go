@@ -86,7 +86,7 @@ type ConsumerDefinition struct {
 //   - as warnings shape.unknownKey, handler.parameter, global.absent, .unknown, .shared, call.notAwaited,
 //     call.catch, mutate.codeAfter, .secondCall, .loop, ui.title, title.constant, publish.unknownMember,
 //     publish.messageIdRandom, prepare.reservations, prepare.unknownMember, prepared.unknown,
-//     mutationResult.unknown, connector.dynamic, script.suspicious
+//     mutationResult.unknown, connector.dynamic, script.suspicious, script.problems
 type Problem struct {
 	Severity string `json:"severity"` // "error" or "warning"
 	Code     string `json:"code"`

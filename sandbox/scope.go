@@ -80,7 +80,7 @@ func resolveNames(body []ast.Statement) *scopes {
 	for _, statement := range body {
 		walk(statement, s.use)
 	}
-	for _, v := range s.refers {
+	for _, v := range s.all {
 		if v.value != nil && (v.declared > 1 || s.assigned(v)) {
 			v.value = nil
 		}

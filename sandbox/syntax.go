@@ -12,11 +12,13 @@ type inspection struct {
 	file *file.File
 	body []ast.Statement    // of the script itself, inside the wrapper
 	root *ast.ObjectLiteral // the argument of Keep.workflow
+	// found are the places that were asked for: finding one takes long enough to remember it.
+	found map[file.Idx]Place
 }
 
 // inspect prepares the syntax tree of a compiled script.
 func inspect(tree *ast.Program) *inspection {
-	in := &inspection{file: tree.File}
+	in := &inspection{file: tree.File, found: make(map[file.Idx]Place)}
 	if len(tree.Body) == 1 {
 		if statement, ok := tree.Body[0].(*ast.ExpressionStatement); ok {
 			if wrapper, ok := statement.Expression.(*ast.FunctionLiteral); ok {
@@ -119,21 +121,6 @@ func (in *inspection) examine(v *variable) {
 	}
 }
 
-// memberOf is the expression that takes a member of e, nil if none does.
-func (in *inspection) memberOf(e ast.Expression) ast.Expression {
-	switch p := in.parent(e).(type) {
-	case *ast.DotExpression:
-		return p
-	case *ast.BracketExpression:
-		if p.Left == e {
-			return p
-		}
-	case *ast.Optional:
-		return in.memberOf(p)
-	}
-	return nil
-}
-
 // member finds a property of an object literal: where its key stands, and its value.
 func (in *inspection) member(o *ast.ObjectLiteral, name string) (at file.Idx, value ast.Expression) {
 	for _, p := range o.Value {
@@ -233,7 +220,12 @@ func (in *inspection) position(at file.Idx) Place {
 	if at <= 0 {
 		return Place{}
 	}
-	return authorPlace(in.file.Position(int(at) - in.file.Base()))
+	p, known := in.found[at]
+	if !known {
+		p = authorPlace(in.file.Position(int(at) - in.file.Base()))
+		in.found[at] = p
+	}
+	return p
 }
 
 // function is the parameters and body of a function literal of either kind.
@@ -256,45 +248,4 @@ func isAsync(e ast.Expression) bool {
 		return f.Async
 	}
 	return false
-}
-
-// splitProperty splits x.name and x["name"].
-func splitProperty(e ast.Expression) (left ast.Expression, name string, at file.Idx, ok bool) {
-	switch e := bare(e).(type) {
-	case *ast.DotExpression:
-		return bare(e.Left), e.Identifier.Name.String(), e.Identifier.Idx, true
-	case *ast.BracketExpression:
-		if s, ok := e.Member.(*ast.StringLiteral); ok {
-			return bare(e.Left), s.Value.String(), s.Idx, true
-		}
-	}
-	return nil, "", 0, false
-}
-
-// bare takes the question marks of optional chaining off an expression.
-func bare(e ast.Expression) ast.Expression {
-	for {
-		switch x := e.(type) {
-		case *ast.OptionalChain:
-			e = x.Expression
-		case *ast.Optional:
-			e = x.Expression
-		default:
-			return e
-		}
-	}
-}
-
-// dressed climbs over the question marks of optional chaining around an expression.
-func (in *inspection) dressed(e ast.Expression) ast.Expression {
-	for {
-		switch p := in.parent(e).(type) {
-		case *ast.OptionalChain:
-			e = p
-		case *ast.Optional:
-			e = p
-		default:
-			return e
-		}
-	}
 }

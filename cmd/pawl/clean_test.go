@@ -16,6 +16,7 @@ import (
 var wrongOnPurpose = map[string][]string{
 	"refused.txtar/syntax.ts":   {"script.syntax"},
 	"refused.txtar/schedule.ts": {deploy.CodeSchedule},
+	"refused.txtar/many.ts":     {deploy.CodeWorkflowName, deploy.CodeSchedule, deploy.CodeTopicUnknown, "publish.invalid", "call.notAwaited"},
 	"repair.txtar/broken.ts":    {"script.syntax"},
 }
 
