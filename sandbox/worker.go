@@ -37,8 +37,10 @@ const maxFromEngine = 1 << 30
 // parent ends; the process should then end too.
 func RunWorker(in io.Reader, out io.Writer) error {
 	reexecFailed := confine.Reexec()
+	if time.Local.String() != "UTC" { // as the environment says, where that is how it is said
+		time.Local = time.UTC
+	}
 	os.Clearenv()
-	time.Local = time.UTC
 	debug.SetMaxStack(maxWorkerStack)
 
 	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]Source), ended: make(chan error)}

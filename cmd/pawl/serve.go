@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -46,8 +45,6 @@ func stateHome(env func(string) (string, bool)) string {
 // and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
 // the first time, idle (may be nil) has its say.
 func (a *app) operate(s settings, begin func(context.Context, *installation) error, idle func()) (err error) {
-	// What is printed and recorded must not depend on where this process runs.
-	time.Local = time.UTC
 	// The first line says where everything is kept, whatever happens next.
 	fmt.Fprintf(a.stdout, "pawl: data in %s\n", shown(s.Data))
 	if s.SyncInterval > 0 {

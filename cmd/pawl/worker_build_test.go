@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestRequiredSandbox(t *testing.T) {
 	up := func(level string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), "pawl", "up", "--until-idle", "--require-sandbox="+level)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PAWL_HTTP=127.0.0.1:0", "GORACE=atexit_sleep_ms=0", plainWorker+"="+worker)
+		cmd.Env = append(os.Environ(), "PAWL_HTTP=127.0.0.1:0", "TZ=America/New_York", "GORACE=atexit_sleep_ms=0", plainWorker+"="+worker)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -49,7 +50,9 @@ func TestRequiredSandbox(t *testing.T) {
 	if strings.Contains(out, "deployed") {
 		t.Errorf("a script was run:\n%s", out)
 	}
-	if out, err := up("partial"); err != nil || !strings.Contains(out, "sandbox=\"partial (missing: private memory: ") {
+	// It is logged, in UTC wherever the process runs.
+	logged := regexp.MustCompile(`time=\S+Z level=WARN .*sandbox="partial \(missing: private memory: `)
+	if out, err := up("partial"); err != nil || !logged.MatchString(out) {
 		t.Errorf("with what there is: %v\n%s", err, out)
 	}
 }
