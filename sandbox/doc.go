@@ -12,6 +12,8 @@
 //   - Every failure is an *Error that names the rule or limit by a code and, where it is known, the
 //     line and column in the author's own file.
 //
+// What a script finds besides the language is on the page SCRIPTS.md.
+//
 // There are two executors. NewPool runs scripts in worker processes: this is how to run scripts that
 // others wrote. No script text is parsed, compiled or run in the engine's own process. Guaranteed by
 // it besides:

@@ -25,41 +25,58 @@ var localeMethods = []struct{ class, method, name string }{
 	{"Date", "toLocaleString", "date"},
 	{"Date", "toLocaleDateString", "day"},
 	{"Date", "toLocaleTimeString", "clock"},
-	{"String", "localeCompare", "compare"},
 	{"String", "toLocaleUpperCase", "upper"},
 	{"String", "toLocaleLowerCase", "lower"},
 }
 
-// locales replaces what the interpreter answers wrongly, and adds Intl. What it takes is made at the
-// first use.
-func (s *session) locales() {
-	// What the script changes before the first use may only harm itself: intl.js is run in its runtime.
-	compare := s.rt.Get("String").ToObject(s.rt).Get("prototype").ToObject(s.rt).Get("localeCompare")
+// locales replaces what the interpreter answers wrongly, and adds Intl. intl.js is run at the first
+// use; what the script changed before may only harm the script itself, in whose runtime it is.
+func (s *session) locales(e extra) {
 	load := s.once(func() *goja.Object {
-		return s.builtin(intlProgram, s.native(s.formatter), s.optionNames(), s.native(s.supported), compare)
+		return s.builtin(intlProgram, s.native(s.formatter), s.native(s.optionNames), s.native(s.supported))
 	})
-	for _, m := range localeMethods {
-		s.method(m.class, m.method, func(call goja.FunctionCall) goja.Value {
-			run, ok := goja.AssertFunction(load().Get(m.name))
-			if !ok {
-				panic(s.rt.NewTypeError("%s is not available", m.method))
+	call := func(name string, args ...goja.Value) goja.Value {
+		run, ok := goja.AssertFunction(load().Get(name))
+		if !ok {
+			panic(s.rt.NewTypeError("%s is not available", name))
+		}
+		v, err := run(goja.Undefined(), args...)
+		s.must(err)
+		return v
+	}
+	if e&extraCompare != 0 {
+		plain, _ := goja.AssertFunction(s.rt.Get("String").ToObject(s.rt).Get("prototype").ToObject(s.rt).Get("localeCompare"))
+		s.method("String", "localeCompare", func(c goja.FunctionCall) goja.Value {
+			if goja.IsUndefined(c.Argument(1)) && goja.IsUndefined(c.Argument(2)) {
+				v, err := plain(c.This, c.Argument(0))
+				s.must(err)
+				return v
 			}
-			v, err := run(goja.Undefined(), append([]goja.Value{call.This}, call.Arguments...)...)
-			s.must(err)
-			return v
+			return call("compare", append([]goja.Value{c.This}, c.Arguments...)...)
 		})
 	}
-	s.lazily("Intl", func() goja.Value { return load().Get("Intl") })
+	if e&extraLocale == 0 {
+		return
+	}
+	for _, m := range localeMethods {
+		s.method(m.class, m.method, func(c goja.FunctionCall) goja.Value {
+			return call(m.name, append([]goja.Value{c.This}, c.Arguments...)...)
+		})
+	}
+	s.lazily("Intl", func() goja.Value { return call("Intl") })
 }
 
-// optionNames are the options that each kind of format reads.
-func (s *session) optionNames() goja.Value {
-	names := s.rt.NewObject()
-	for kind, list := range map[string][]string{"number": intl.NumberOptions(), "date": intl.DateOptions(),
-		"collator": intl.CollatorOptions(), "plural": intl.PluralOptions()} {
-		s.must(names.Set(kind, s.texts(list)))
+// optionNames are the options that a kind of format reads.
+func (s *session) optionNames(call goja.FunctionCall) goja.Value {
+	switch call.Argument(0).String() {
+	case "number":
+		return s.texts(intl.NumberOptions())
+	case "date":
+		return s.texts(intl.DateOptions())
+	case "collator":
+		return s.texts(intl.CollatorOptions())
 	}
-	return names
+	return s.texts(intl.PluralOptions())
 }
 
 // supported filters a list of locales, written as JSON.
@@ -84,8 +101,12 @@ func (s *session) decode(v goja.Value, into any) {
 	}
 }
 
-// maxLocales bounds a list of locales.
-const maxLocales = 100
+const (
+	// maxLocales bounds a list of locales.
+	maxLocales = 100
+	// maxCompared bounds two texts, which are written anew several times to be compared.
+	maxCompared = 1 << 20
+)
 
 // formatter makes a format of what was asked for; the result is a function of an operation and a value.
 func (s *session) formatter(call goja.FunctionCall) goja.Value {
@@ -122,7 +143,11 @@ func (s *session) formatter(call goja.FunctionCall) goja.Value {
 			if operation(call) == "resolved" {
 				return s.pairs(f.Resolved())
 			}
-			return s.rt.ToValue(f.Compare(call.Argument(1).String(), call.Argument(2).String()))
+			a, b := call.Argument(1).String(), call.Argument(2).String()
+			if len(a)+len(b) > maxCompared {
+				s.refuse(&intl.Error{Message: fmt.Sprintf("Intl: the texts to compare have %d bytes; the limit is %d", len(a)+len(b), maxCompared)})
+			}
+			return s.rt.ToValue(f.Compare(a, b))
 		})
 	case "plural":
 		f, err := intl.Plurals(locale, request.Options)

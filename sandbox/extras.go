@@ -19,6 +19,7 @@ const (
 	extraBase64
 	extraCrypto
 	extraLocale
+	extraCompare
 	extraGroupBy
 	extraPromise
 	extraProperty
@@ -44,7 +45,7 @@ var extraNames = []struct {
 	{"btoa", extraBase64},
 	{"crypto", extraCrypto},
 	{"toLocale", extraLocale},
-	{"localeCompare", extraLocale},
+	{"localeCompare", extraCompare},
 	{"Intl", extraLocale},
 	{"groupBy", extraGroupBy},
 	{"withResolvers", extraPromise},
@@ -94,9 +95,6 @@ var promiseSource string
 //go:embed extras/property.js
 var propertySource string
 
-//go:embed extras/iterator.js
-var iteratorSource string
-
 //go:embed extras/async.js
 var asyncSource string
 
@@ -109,7 +107,6 @@ var extraPrograms = []struct {
 	{extraGroupBy, program("groupBy", &groupSource)},
 	{extraPromise, program("Promise", &promiseSource)},
 	{extraProperty, program("RegExp", &propertySource)},
-	{extraIterator, program("Iterator", &iteratorSource)},
 	{extraFromAsync, program("fromAsync", &asyncSource)},
 }
 
@@ -147,8 +144,11 @@ func (e extra) natives(s *session) {
 		set(crypto, "randomUUID", func(goja.FunctionCall) goja.Value { return s.rt.ToValue(s.randomUUID()) })
 		set(global, "crypto", crypto)
 	}
-	if e&extraLocale != 0 {
-		s.locales()
+	if e&(extraLocale|extraCompare) != 0 {
+		s.locales(e)
+	}
+	if e&extraIterator != 0 {
+		s.iterators()
 	}
 	if e&extraURL != 0 {
 		s.addresses()

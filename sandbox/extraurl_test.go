@@ -43,6 +43,7 @@ return a.map(({ url, base, change }) => {
 		return members.map((m) => u[m]);
 	} catch { return null }
 })`)
+	call.Limits.CPU = MaxCPU // it is a long list
 	call.State = json.RawMessage("[" + strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), ",") + "]")
 	result, err := newExecutor(t).Invoke(t.Context(), call, world)
 	if err != nil {

@@ -1,11 +1,10 @@
 // Intl, and the methods that write and compare as people of a locale do. The knowledge is native: make
 // turns locales and options, written as JSON, into a function that formats; here they are read, which may
 // run any code of the script.
-(function (make, names, supported, nativeCompare) {
+(function (make, names, supported) {
   const { stringify } = JSON;
   const { defineProperty, create } = Object;
-  const ordinary = { at: Date.prototype.getTime, compare: nativeCompare,
-    upper: String.prototype.toUpperCase, lower: String.prototype.toLowerCase,
+  const ordinary = { at: Date.prototype.getTime, upper: String.prototype.toUpperCase, lower: String.prototype.toLowerCase,
     number: Number.prototype.valueOf, big: BigInt.prototype.valueOf };
   const call = Function.prototype.call.bind(Function.prototype.call);
   const isArray = Array.isArray;
@@ -27,8 +26,9 @@
     const list = tags(locales);
     if (options === null) throw new TypeError("Intl: the options are null");
     if (options !== undefined) {
-      for (let i = 0; i < names[kind].length; i++) {
-        const name = names[kind][i], value = options[name];
+      const known = names(kind);
+      for (let i = 0; i < known.length; i++) {
+        const name = known[i], value = options[name];
         if (value === undefined) continue;
         if (name === "hour12" || name === "numeric" || name === "ignorePunctuation") given[name] = value ? "true" : "false";
         else if (name === "useGrouping") given[name] = value === true ? "always" : value === "true" || value === "false" ? "auto" : value ? `${value}` : "false";
@@ -74,58 +74,61 @@
     return list;
   }
 
-  const states = new WeakMap();
-  const state = (object, name) => {
-    const f = states.get(object);
-    if (f === undefined) throw new TypeError(`Intl: this is no ${name}`);
-    return f;
-  };
-  // type makes a constructor that can also be called without new.
-  function type(name, kind, fields, callable, members) {
-    const Type = { [name]: function (locales, options) {
-      if (new.target === undefined) {
-        if (!callable) throw new TypeError(`Intl.${name} needs new`);
-        return new Type(locales, options);
-      }
-      states.set(this, format(kind, locales, options, fields));
-    } }[name];
-    Object.defineProperties(Type.prototype, Object.getOwnPropertyDescriptors(members));
-    for (const member of Object.keys(members)) defineProperty(Type.prototype, member, { enumerable: false });
-    defineProperty(Type.prototype, Symbol.toStringTag, { value: `Intl.${name}`, configurable: true });
-    defineProperty(Type, "supportedLocalesOf", { value: (locales) => supported(stringify(tags(locales))), writable: true, configurable: true });
-    return Type;
-  }
+  function Intl() {
+    const states = new WeakMap();
+    const state = (object, name) => {
+      const f = states.get(object);
+      if (f === undefined) throw new TypeError(`Intl: this is no ${name}`);
+      return f;
+    };
+    // type makes a constructor that can also be called without new.
+    function type(name, kind, fields, callable, members) {
+      const Type = { [name]: function (locales, options) {
+        if (new.target === undefined) {
+          if (!callable) throw new TypeError(`Intl.${name} needs new`);
+          return new Type(locales, options);
+        }
+        states.set(this, format(kind, locales, options, fields));
+      } }[name];
+      Object.defineProperties(Type.prototype, Object.getOwnPropertyDescriptors(members));
+      for (const member of Object.keys(members)) defineProperty(Type.prototype, member, { enumerable: false });
+      defineProperty(Type.prototype, Symbol.toStringTag, { value: `Intl.${name}`, configurable: true });
+      defineProperty(Type, "supportedLocalesOf", { value: (locales) => supported(stringify(tags(locales))), writable: true, configurable: true });
+      return Type;
+    }
 
-  const Intl = { __proto__: Object.prototype };
-  const types = {
-    NumberFormat: type("NumberFormat", "number", "", true, {
-      get format() { const f = state(this, "NumberFormat"); return (value) => f("text", numeric(value)); },
-      formatToParts(value) { return parts(state(this, "NumberFormat")("parts", numeric(value))); },
-      resolvedOptions() { return resolve(state(this, "NumberFormat")); },
-    }),
-    DateTimeFormat: type("DateTimeFormat", "date", "any", true, {
-      get format() { const f = state(this, "DateTimeFormat"); return (date) => f("text", time(date)); },
-      formatToParts(date) { return parts(state(this, "DateTimeFormat")("parts", time(date))); },
-      resolvedOptions() { return resolve(state(this, "DateTimeFormat")); },
-    }),
-    Collator: type("Collator", "collator", "", true, {
-      get compare() { const f = state(this, "Collator"); return (a, b) => f("compare", `${a}`, `${b}`); },
-      resolvedOptions() { return resolve(state(this, "Collator")); },
-    }),
-    PluralRules: type("PluralRules", "plural", "", false, {
-      select(value) { return state(this, "PluralRules")("text", +value); },
-      resolvedOptions() { return resolve(state(this, "PluralRules")); },
-    }),
-  };
-  const absent = {
-    ListFormat: "use join(\", \")", RelativeTimeFormat: "write it with Intl.PluralRules", DisplayNames: "keep a table of your own",
-    Segmenter: "use Array.from(text) for code points", Locale: "write locales as text", DurationFormat: "write it with Intl.NumberFormat",
-  };
-  for (const name of Object.keys(absent)) {
-    types[name] = { [name]: function () { throw new TypeError(`Intl.${name} does not exist in Pawl scripts: ${absent[name]}`); } }[name];
+    const Intl = {};
+    const types = {
+      NumberFormat: type("NumberFormat", "number", "", true, {
+        get format() { const f = state(this, "NumberFormat"); return (value) => f("text", numeric(value)); },
+        formatToParts(value) { return parts(state(this, "NumberFormat")("parts", numeric(value))); },
+        resolvedOptions() { return resolve(state(this, "NumberFormat")); },
+      }),
+      DateTimeFormat: type("DateTimeFormat", "date", "any", true, {
+        get format() { const f = state(this, "DateTimeFormat"); return (date) => f("text", time(date)); },
+        formatToParts(date) { return parts(state(this, "DateTimeFormat")("parts", time(date))); },
+        resolvedOptions() { return resolve(state(this, "DateTimeFormat")); },
+      }),
+      Collator: type("Collator", "collator", "", true, {
+        get compare() { const f = state(this, "Collator"); return (a, b) => f("compare", `${a}`, `${b}`); },
+        resolvedOptions() { return resolve(state(this, "Collator")); },
+      }),
+      PluralRules: type("PluralRules", "plural", "", false, {
+        select(value) { return state(this, "PluralRules")("text", +value); },
+        resolvedOptions() { return resolve(state(this, "PluralRules")); },
+      }),
+    };
+    const absent = {
+      ListFormat: "use join(\", \")", RelativeTimeFormat: "write it with Intl.PluralRules", DisplayNames: "keep a table of your own",
+      Segmenter: "use Array.from(text) for code points", Locale: "write locales as text", DurationFormat: "write it with Intl.NumberFormat",
+    };
+    for (const name of Object.keys(absent)) {
+      types[name] = { [name]: function () { throw new TypeError(`Intl.${name} does not exist in Pawl scripts: ${absent[name]}`); } }[name];
+    }
+    for (const name of Object.keys(types)) defineProperty(Intl, name, { value: types[name], writable: true, configurable: true });
+    defineProperty(Intl, Symbol.toStringTag, { value: "Intl", configurable: true });
+    return Intl;
   }
-  for (const name of Object.keys(types)) defineProperty(Intl, name, { value: types[name], writable: true, configurable: true });
-  defineProperty(Intl, Symbol.toStringTag, { value: "Intl", configurable: true });
 
   function date(self, locales, options, fields) {
     const at = call(ordinary.at, self);
@@ -150,7 +153,6 @@
     big: (self, locales, options) => format("number", locales, options, "")("text", `${call(ordinary.big, self)}`),
     compare: (self, that, locales, options) => {
       if (self === undefined || self === null) throw new TypeError("localeCompare of null or undefined");
-      if (locales === undefined && options === undefined) return call(ordinary.compare, self, that);
       return format("collator", locales, options, "")("compare", `${self}`, `${that}`);
     },
     list: (self, locales, options) => {

@@ -1,6 +1,5 @@
 // Iterator and its helpers. for-of over `steps` closes the iterator underneath when a helper ends early.
-(function (global) {
-  const prototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
+(function (prototype) {
   const { defineProperty } = Object;
   function own(it) {
     if (Object(it) !== it) throw new TypeError("Iterator: this is no object");
@@ -80,5 +79,5 @@
     },
     writable: true, configurable: true,
   });
-  defineProperty(global, "Iterator", { value: Iterator, writable: true, configurable: true });
+  return { Iterator };
 })

@@ -1,5 +1,5 @@
 // in: prepare
-// expect: limit.cpu limit.memory ok
+// expect: script.threw limit.cpu limit.memory
 const text = "0a".repeat(5e6);
 new Intl.Collator("de-DE", { numeric: true }).compare(text, text + "1");
 return 1;
