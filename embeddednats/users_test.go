@@ -412,13 +412,17 @@ func TestSubscribersOfACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
 		ordered, err := js.OrderedConsumer(ctx, "PAWL_FEED", jetstream.OrderedConsumerConfig{})
-		cancel()
 		if err != nil {
 			t.Fatalf("server %d: %v", i, err)
 		}
 		for n := range 5 {
 			m, err := ordered.Next(jetstream.FetchMaxWait(10 * time.Second))
+			for errors.Is(err, nats.ErrNoResponders) && ctx.Err() == nil {
+				// The servers have not yet told each other who serves the new consumer: ask again.
+				m, err = ordered.Next(jetstream.FetchMaxWait(10 * time.Second))
+			}
 			if err != nil || string(m.Data()) != fmt.Sprint(n) {
 				t.Fatalf("server %d: message %d: %v", i, n, err)
 			}

@@ -17,6 +17,7 @@ var wrongOnPurpose = map[string][]string{
 	"refused.txtar/syntax.ts":   {"script.syntax"},
 	"refused.txtar/schedule.ts": {deploy.CodeSchedule},
 	"refused.txtar/many.ts":     {deploy.CodeWorkflowName, deploy.CodeSchedule, deploy.CodeTopicUnknown, "publish.invalid", "call.notAwaited"},
+	"example.js":                {"ui.title"}, // as it is documented
 	"repair.txtar/broken.ts":    {"script.syntax"},
 }
 

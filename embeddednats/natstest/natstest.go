@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/embeddednats"
 )
@@ -55,7 +56,7 @@ type Cluster struct {
 	Servers []*embeddednats.Server
 }
 
-// NewCluster starts n servers and waits until they have a leader.
+// NewCluster starts n servers and waits until they can hold streams together.
 func NewCluster(tb testing.TB, n int, options ...func(*embeddednats.Config)) *Cluster {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
@@ -81,7 +82,7 @@ func NewCluster(tb testing.TB, n int, options ...func(*embeddednats.Config)) *Cl
 	for i := range n {
 		c.Start(ctx, i)
 	}
-	c.awaitLeader(ctx)
+	c.awaitPlacement(ctx)
 	return c
 }
 
@@ -116,24 +117,27 @@ func (c *Cluster) StepDown(ctx context.Context, nc *nats.Conn, stream string) bo
 	return err == nil
 }
 
-// awaitLeader asks for the account until the cluster answers: it does so once it has a leader.
-// The server tells nobody about it, so asking again is the only way.
-func (c *Cluster) awaitLeader(ctx context.Context) {
+// awaitPlacement tries a stream on all servers until the cluster takes it: it does so once it has a
+// leader that knows what room the others have. The servers tell nobody about it, so trying again is
+// the only way.
+func (c *Cluster) awaitPlacement(ctx context.Context) {
 	c.tb.Helper()
-	nc := c.Connect(0)
+	js, err := jetstream.New(c.Connect(0))
+	if err != nil {
+		c.tb.Fatal(err)
+	}
 	for ctx.Err() == nil {
-		once, cancel := context.WithTimeout(ctx, 250*time.Millisecond)
-		m, err := nc.RequestWithContext(once, "$JS.API.STREAM.NAMES", nil)
-		ready := err == nil && !hasError(m.Data)
-		if err == nil && !ready {
-			<-once.Done()
+		once, cancel := context.WithTimeout(ctx, 2*time.Second)
+		_, err = js.CreateStream(once, jetstream.StreamConfig{Name: "natstest", Subjects: []string{"natstest"}, Replicas: len(c.Servers)})
+		if err == nil {
+			err = js.DeleteStream(once, "natstest")
 		}
 		cancel()
-		if ready {
+		if err == nil {
 			return
 		}
 	}
-	c.tb.Fatalf("cluster has no leader: %v", ctx.Err())
+	c.tb.Fatalf("the cluster places no stream on all servers: %v, %v", ctx.Err(), err)
 }
 
 func freeAddresses(tb testing.TB, n int) []string {

@@ -55,7 +55,7 @@ var waits = []waiting{
 	}, "Of its events 1 still wait", 1},
 	{"a producer's time", decide.ReasonScheduled, func(l *life) { l.deploy(shop{producer: `await ctx.world.list({});`}) }, "producer poll runs by itself at 2026-03-01T09:00:00Z", 1},
 	{"wakeAt", decide.ReasonWake, func(l *life) {
-		l.deploy(shop{prepare: `return { reservations: [], data: null, wakeAt: new Date(Date.now() + 600_000).toISOString() };`})
+		l.deploy(shop{prepare: `return { reservations: [], data: null, wakeAt: "2026-03-01T08:10:00Z" };`})
 		l.push("a")
 	}, "consumer send looks again by itself at 2026-03-01T08:10:00Z", 0},
 	{"a backoff", decide.ReasonBackoff, failing(eventlog.Transient), "of consumer send (the world says world.unreadable)", 2},
