@@ -72,6 +72,7 @@ type (
 		Reads     time.Duration `yaml:"reads" json:"reads"`         // sum of the durations of all reads
 		Memory    Size          `yaml:"memory" json:"memory"`       // of the worker process, at least MinScriptMemory
 		Source    Size          `yaml:"source" json:"source"`       // of the script's text
+		Argument  Size          `yaml:"argument" json:"argument"`   // of what a handler is given, and of each read's answer
 		Result    Size          `yaml:"result" json:"result"`       // of a returned value or a call's parameters
 		State     Size          `yaml:"state" json:"state"`         // of a handler's state
 		Publish   Size          `yaml:"publish" json:"publish"`     // of all events that one call publishes
@@ -91,7 +92,7 @@ func Default() Policies {
 		Storage:   Storage{Wait: 10 * time.Second},
 		Script: Script{
 			CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,
-			Memory: 128 * MiB, Source: 256 * KiB, Result: MiB, State: 256 * KiB, Publish: 3 * MiB, Log: 64 * KiB, HostCalls: 1000,
+			Memory: 128 * MiB, Source: 256 * KiB, Argument: 16 * MiB, Result: MiB, State: 256 * KiB, Publish: 3 * MiB, Log: 64 * KiB, HostCalls: 1000,
 		},
 	}
 }
@@ -133,6 +134,7 @@ func (p Policies) Validate() error {
 		v.fail("script.memory", p.Script.Memory, "must be at least "+MinScriptMemory.String()+", or no worker starts")
 	}
 	v.size("script.source", p.Script.Source)
+	v.size("script.argument", p.Script.Argument)
 	v.size("script.result", p.Script.Result)
 	v.size("script.state", p.Script.State)
 	v.size("script.publish", p.Script.Publish)
