@@ -248,7 +248,7 @@ func (w *worker) invocation(s *projections.State, run *projections.Run, phase sa
 		Now: w.engine.cfg.Clock.Now(), Seed: uint64(w.engine.cfg.Jitter() * (1 << 53)),
 		Limits: sandbox.Limits{
 			CPU: p.CPU, Wall: p.Wall, Reads: p.Reads, Source: int(p.Source), Argument: int(p.Argument), Result: int(p.Result), State: int(p.State),
-			Publish: int(p.Publish), Log: int(p.Log), HostCalls: p.HostCalls,
+			Publish: int(p.Publish), Log: int(p.Log), HostCalls: p.HostCalls, InFlight: p.InFlight, Stack: p.Stack,
 		},
 	}
 	def := &script.Definition

@@ -245,7 +245,7 @@ func (c *conversation) mayRead(r readRequest) error {
 	switch {
 	case !allowedHere:
 		return fmt.Errorf("%w: a read of %.100s.%.100s in %s", errMalformed, r.connector, r.operation, c.call.Phase)
-	case c.inFlight > maxInFlight, c.reads > c.limits.HostCalls, len(r.params) > c.limits.Result, !json.Valid(r.params):
+	case c.inFlight > c.limits.InFlight, c.reads > c.limits.HostCalls, len(r.params) > c.limits.Result, !json.Valid(r.params):
 		return fmt.Errorf("%w: a read beyond the limits", errMalformed)
 	}
 	return nil

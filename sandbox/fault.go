@@ -86,7 +86,7 @@ func (s *session) faultOf(err error) *Error {
 		}
 		return &Error{Fault: FaultInternal, Code: "internal", Message: "the script was interrupted for no recorded reason"}
 	case errors.As(err, &stackOverflow):
-		return s.locate(scriptFault("limit.stack", "calls are nested deeper than %d", maxCallDepth), stackOverflow.Stack())
+		return s.locate(scriptFault("limit.stack", "calls are nested deeper than %d", s.limits.Stack), stackOverflow.Stack())
 	case errors.As(err, &thrown):
 		return s.thrown(thrown.Value(), thrown.Stack())
 	}

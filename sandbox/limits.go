@@ -12,7 +12,9 @@ func (l Limits) effective() Limits {
 	l.State = orDefault(l.State, d.State)
 	l.Publish = orDefault(l.Publish, d.Publish)
 	l.HostCalls = orDefault(l.HostCalls, d.HostCalls)
+	l.InFlight = orDefault(l.InFlight, d.InFlight)
 	l.Log = orDefault(l.Log, d.Log)
+	l.Stack = min(orDefault(l.Stack, d.Stack), MaxStack)
 	return l
 }
 

@@ -126,7 +126,7 @@ func TestReadsRunConcurrently(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if most.Load() != maxInFlight || time.Since(start) != 3*time.Second || r.Reads != 40 {
+		if most.Load() != int64(DefaultLimits.InFlight) || time.Since(start) != 3*time.Second || r.Reads != 40 {
 			t.Errorf("at most %d at once, %s in all, %d reads", most.Load(), time.Since(start), r.Reads)
 		}
 		if !strings.HasPrefix(string(r.Value), "[0,1,2,3,") || !strings.HasSuffix(string(r.Value), "38,39]") {

@@ -11,9 +11,6 @@ import (
 	"github.com/dop251/goja"
 )
 
-// maxInFlight bounds how many reads of one invocation its host performs at once.
-const maxInFlight = 16
-
 // pendingRead is a read whose promise the script holds.
 type pendingRead struct {
 	name    string // ctx.<connector>.<operation>
@@ -72,7 +69,7 @@ func (inv *invocation) read(op Operation, name string, params json.RawMessage) g
 		r.inFlight = make(map[int]*pendingRead)
 		// Room for every read in flight: none of their goroutines ever blocks on an invocation that
 		// has ended.
-		r.replies = make(chan reply, maxInFlight)
+		r.replies = make(chan reply, inv.limits.InFlight)
 	}
 	r.made++
 	r.waiting = append(r.waiting, &pendingRead{name: name, op: op, params: params, frames: inv.frames(), resolve: resolve})
@@ -86,7 +83,7 @@ func (r *reads) outstanding() int { return len(r.waiting) + len(r.inFlight) }
 // startReads sends waiting reads while there is room.
 func (inv *invocation) startReads() {
 	r := &inv.reads
-	for len(r.waiting) > 0 && len(r.inFlight) < maxInFlight {
+	for len(r.waiting) > 0 && len(r.inFlight) < inv.limits.InFlight {
 		read := r.waiting[0]
 		r.waiting = r.waiting[1:]
 		inv.readID++

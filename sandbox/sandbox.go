@@ -167,7 +167,9 @@ type Limits struct {
 	State     int           // bytes of a returned handler state
 	Publish   int           // bytes of all publishes together
 	HostCalls int           // ctx calls; log, now and console are bounded by Log instead
+	InFlight  int           // connector reads at once; more wait, which is no error
 	Log       int           // bytes of log output; more is cut, not an error
+	Stack     int           // nested calls, at most MaxStack
 }
 
 // MaxCPU is the largest Limits.CPU that is honoured; larger values are reduced to it. A regular
@@ -175,10 +177,14 @@ type Limits struct {
 // process) must not be shorter than any script's deadline, or it would end as "no match".
 const MaxCPU = 10 * time.Second
 
+// MaxStack is the largest Limits.Stack that is honoured: unwinding nested native frames is quadratic,
+// and deeper ones would hold a worker for seconds that nothing can interrupt.
+const MaxStack = 2000
+
 // DefaultLimits are the limits used for every value left zero.
 var DefaultLimits = Limits{
 	CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,
-	Source: 256 << 10, Argument: 16 << 20, Result: 1 << 20, State: 256 << 10, Publish: 3 << 20, HostCalls: 1000, Log: 64 << 10,
+	Source: 256 << 10, Argument: 16 << 20, Result: 1 << 20, State: 256 << 10, Publish: 3 << 20, HostCalls: 1000, InFlight: 16, Log: 64 << 10, Stack: 1000,
 }
 
 // Publish is one buffered publish (R10); visible only with the commit of its run.

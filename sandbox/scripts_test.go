@@ -213,6 +213,7 @@ func TestPageLimits(t *testing.T) {
 	want := map[string]string{
 		"cpu": brief(d.CPU), "wall": brief(d.Wall), "reads": brief(d.Reads), "source": size(d.Source), "argument": size(d.Argument), "result": size(d.Result),
 		"state": size(d.State), "publish": size(d.Publish), "hostCalls": fmt.Sprint(d.HostCalls), "log": size(d.Log),
+		"inFlight": fmt.Sprint(d.InFlight), "stack": fmt.Sprint(d.Stack),
 	}
 	rows := pageTable(t, "| limit | by default | what counts |")
 	if len(rows) != len(want) {

@@ -12,10 +12,6 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// maxCallDepth bounds script recursion. Unwinding nested native frames is quadratic: a larger
-// value costs seconds that cannot be interrupted.
-const maxCallDepth = 1000
-
 func init() {
 	// Must be set before the first script compiles an expression: each takes the value it finds.
 	regexp2.DefaultMatchTimeout = MaxCPU
@@ -54,7 +50,7 @@ func newSession(sc *script, limits Limits, now time.Time, seed uint64, cpu func(
 	s.clock = newScriptClock(limits, cpu, s.stop)
 	s.log = logBuffer{limit: limits.Log}
 
-	s.rt.SetMaxCallStackSize(maxCallDepth)
+	s.rt.SetMaxCallStackSize(limits.Stack)
 	// eval and Function would otherwise load the file that a sourceMappingURL comment names.
 	s.rt.SetParserOptions(parser.WithDisableSourceMaps)
 	s.rt.SetTimeSource(s.now)

@@ -82,14 +82,15 @@ func unpackScriptRef(u *unpacker) scriptRef {
 
 func packLimits(p *packer, l Limits) {
 	for _, n := range []int64{int64(l.CPU), int64(l.Wall), int64(l.Reads), int64(l.Source), int64(l.Argument), int64(l.Result),
-		int64(l.State), int64(l.Publish), int64(l.HostCalls), int64(l.Log)} {
+		int64(l.State), int64(l.Publish), int64(l.HostCalls), int64(l.InFlight), int64(l.Log), int64(l.Stack)} {
 		p.num(n)
 	}
 }
 
 func unpackLimits(u *unpacker) Limits {
 	return Limits{CPU: time.Duration(u.num()), Wall: time.Duration(u.num()), Reads: time.Duration(u.num()), Source: int(u.num()),
-		Argument: int(u.num()), Result: int(u.num()), State: int(u.num()), Publish: int(u.num()), HostCalls: int(u.num()), Log: int(u.num())}
+		Argument: int(u.num()), Result: int(u.num()), State: int(u.num()), Publish: int(u.num()), HostCalls: int(u.num()),
+		InFlight: int(u.num()), Log: int(u.num()), Stack: int(u.num())}
 }
 
 // packCall packs a handler call whose limits are effective.

@@ -325,4 +325,7 @@ func TestPolicies_ScriptCPUIsWhatTheSandboxHonours(t *testing.T) {
 	if schedule.MaxScriptCPU != sandbox.MaxCPU {
 		t.Errorf("a script.cpu of %s is accepted and %s is honoured", schedule.MaxScriptCPU, sandbox.MaxCPU)
 	}
+	if schedule.MaxScriptStack != sandbox.MaxStack {
+		t.Errorf("a script.stack of %d is accepted and %d is honoured", schedule.MaxScriptStack, sandbox.MaxStack)
+	}
 }

@@ -26,6 +26,8 @@ func TestLimitsComeFromPolicies(t *testing.T) {
 		"hostCalls": {func(s *schedule.Script) { s.HostCalls = 5 }, shop{prepare: `for (let i = 0; i < 9; i++) await ctx.peek("orders");`}, "preparing failed:logic none", "limit.hostCalls"},
 		"result": {func(s *schedule.Script) { s.Result = 200 }, shop{prepare: `return { reservations: [], data: "x".repeat(300) };`},
 			"preparing failed:logic none", "limit.result"},
+		"stack": {func(s *schedule.Script) { s.Stack = 20 }, shop{prepare: `const down = (n) => n && down(n - 1); down(50); return { reservations: [], data: null };`},
+			"preparing failed:logic none", "limit.stack"},
 		"argument": {func(s *schedule.Script) { s.Argument = 200 }, shop{prepare: `return { reservations: [], data: "x".repeat(300) };`},
 			"emitting failed:logic none", "limit.argument"},
 		"publish": {func(s *schedule.Script) { s.Publish = 200 }, shop{next: `await ctx.publish("letters", { messageId: "l", title: "Letter", payload: "x".repeat(300) });`},

@@ -11,6 +11,10 @@ import (
 // expression that backtracks.
 const MaxScriptCPU = 10 * time.Second
 
+// MaxScriptStack is the largest script.stack: deeper calls take seconds to unwind that nothing can
+// interrupt.
+const MaxScriptStack = 2000
+
 // MinScriptMemory is the smallest script.memory: with less, a worker process does not start.
 const MinScriptMemory = 64 * MiB
 
@@ -78,6 +82,8 @@ type (
 		Publish   Size          `yaml:"publish" json:"publish"`     // of all events that one call publishes
 		Log       Size          `yaml:"log" json:"log"`             // of what one call logs; more is cut
 		HostCalls int           `yaml:"hostCalls" json:"hostCalls"` // calls of ctx, at least 1
+		InFlight  int           `yaml:"inFlight" json:"inFlight"`   // connector reads at once; more wait
+		Stack     int           `yaml:"stack" json:"stack"`         // nested calls, at most MaxScriptStack
 	}
 )
 
@@ -92,7 +98,7 @@ func Default() Policies {
 		Storage:   Storage{Wait: 10 * time.Second},
 		Script: Script{
 			CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,
-			Memory: 128 * MiB, Source: 256 * KiB, Argument: 16 * MiB, Result: MiB, State: 256 * KiB, Publish: 3 * MiB, Log: 64 * KiB, HostCalls: 1000,
+			Memory: 128 * MiB, Source: 256 * KiB, Argument: 16 * MiB, Result: MiB, State: 256 * KiB, Publish: 3 * MiB, Log: 64 * KiB, HostCalls: 1000, InFlight: 16, Stack: 1000,
 		},
 	}
 }
@@ -140,6 +146,11 @@ func (p Policies) Validate() error {
 	v.size("script.publish", p.Script.Publish)
 	v.size("script.log", p.Script.Log)
 	v.atLeast("script.hostCalls", p.Script.HostCalls, 1)
+	v.atLeast("script.inFlight", p.Script.InFlight, 1)
+	v.atLeast("script.stack", p.Script.Stack, 1)
+	if p.Script.Stack > MaxScriptStack {
+		v.fail("script.stack", p.Script.Stack, fmt.Sprintf("must be at most %d", MaxScriptStack))
+	}
 	return errors.Join(v...)
 }
 

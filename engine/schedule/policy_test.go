@@ -18,7 +18,7 @@ repair:    {budget: 3}
 wake:      {min: 30s, max: 24h}
 session:   {maxRuns: 100}
 storage:   {wait: 10s}
-script:    {cpu: 2s, wall: 30s, reads: 5m, memory: 128MiB, source: 256KiB, argument: 16MiB, result: 1MiB, state: 256KiB, publish: 3MiB, log: 64KiB, hostCalls: 1000}
+script:    {cpu: 2s, wall: 30s, reads: 5m, memory: 128MiB, source: 256KiB, argument: 16MiB, result: 1MiB, state: 256KiB, publish: 3MiB, log: 64KiB, hostCalls: 1000, inFlight: 16, stack: 1000}
 `
 
 func decode(t *testing.T, text string, into *schedule.Policies) {
@@ -72,6 +72,9 @@ func TestPolicies_Validate(t *testing.T) {
 		"script: {state: 0}":          "policies.script.state",
 		"script: {publish: 0}":        "policies.script.publish",
 		"script: {log: 0}":            "policies.script.log",
+		"script: {inFlight: 0}":       "policies.script.inFlight",
+		"script: {stack: 0}":          "policies.script.stack",
+		"script: {stack: 100000}":     "policies.script.stack",
 		"script: {argument: 0}":       "policies.script.argument",
 		"script: {hostCalls: 0}":      "policies.script.hostCalls",
 		"transient: {max: 1ms}":       "",
