@@ -1,8 +1,6 @@
 package connector
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/sandbox/similar"
@@ -31,28 +29,17 @@ func (r *Registry) Similar(name string) []string {
 }
 
 func nearest(name string, candidates []string) []string {
-	type scored struct {
-		name     string
-		distance int
-	}
 	most := similar.Tolerance(name)
 	_, operation, dotted := strings.Cut(name, ".")
-	var found []scored
+	found := make(map[string]int)
 	for _, candidate := range candidates {
 		distance := similar.Distance(name, candidate)
 		if _, other, _ := strings.Cut(candidate, "."); dotted && strings.EqualFold(other, operation) {
 			distance = min(distance, most)
 		}
 		if distance <= most {
-			found = append(found, scored{candidate, distance})
+			found[candidate] = distance
 		}
 	}
-	slices.SortFunc(found, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
-	})
-	var names []string
-	for _, s := range found[:min(len(found), maxSimilar)] {
-		names = append(names, s.name)
-	}
-	return names
+	return similar.Nearest(found, maxSimilar)
 }

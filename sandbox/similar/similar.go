@@ -2,6 +2,7 @@ package similar
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -12,27 +13,24 @@ const longest = 200
 // Names gives up to most of the candidates that are close to a name, nearest first. A name may differ
 // in a quarter of its letters, at least in two but in less than half; capitals do not count.
 func Names(name string, candidates []string, most int) []string {
-	type scored struct {
-		name     string
-		distance int
-	}
 	if len(name) > longest {
 		return nil
 	}
-	var found []scored
+	found := make(map[string]int)
 	for _, candidate := range candidates {
 		if d := Distance(name, candidate); d <= Tolerance(name) && 2*d < max(len(name), len(candidate)) {
-			found = append(found, scored{candidate, d})
+			found[candidate] = d
 		}
 	}
-	slices.SortFunc(found, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	return Nearest(found, most)
+}
+
+// Nearest gives up to most of the names, by distance and then by name.
+func Nearest(distances map[string]int, most int) []string {
+	names := slices.SortedFunc(maps.Keys(distances), func(a, b string) int {
+		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
 	})
-	var names []string
-	for _, s := range found[:min(len(found), most)] {
-		names = append(names, s.name)
-	}
-	return names
+	return names[:min(len(names), most)]
 }
 
 // Tolerance is in how many letters another name may differ to be close to this one.
