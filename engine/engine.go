@@ -61,6 +61,9 @@ type Config struct {
 	// FlushEvery is how long finished work may stay in memory before it is written to the
 	// store; 0 means 250 ms.
 	FlushEvery time.Duration
+	// Linger is how long a run that was started only to find nothing left may wait for an event
+	// while many workflows are at work; 0 means not at all. It is real time, whatever the clock.
+	Linger time.Duration
 	// DrainTimeout is how long running handlers may go on once Run's context ends; 0 means 30 s.
 	DrainTimeout time.Duration
 	// Decide is decide.Decide when nil. A simulation breaks its rules on purpose, to show that it
@@ -113,7 +116,8 @@ type Engine struct {
 	closed     atomic.Bool
 	calls      openCalls // mutation calls that have left and their settlements
 	idle       idleness
-	advancing  sync.Mutex // one Advance at a time
+	atWork     atomic.Int64 // workers that do not rest
+	advancing  sync.Mutex   // one Advance at a time
 
 	fatalOnce sync.Once
 	fatal     chan error

@@ -13,8 +13,7 @@ import (
 // step does the one thing that the workflow's state still owes the world, and records it.
 func (w *worker) step(ctx context.Context) error {
 	s := w.state()
-	now := eventlog.At(w.engine.cfg.Clock.Now())
-	switch todo := decide.Next(s, now, w.engine.name).(type) {
+	switch todo := decide.Next(s, w.now(), w.engine.name).(type) {
 	case decide.StartRun: // a retry, a consumer or a producer is due
 		if err := w.engine.hold(); err != nil {
 			w.sleepForStorage(ctx)
@@ -28,12 +27,16 @@ func (w *worker) step(ctx context.Context) error {
 		return w.report(ctx, w.produce(ctx, s, run), runCause(run.ID))
 	case decide.RunPrepare: // read-only: choose inputs, compute data
 		run := s.Run(todo.Run)
+		if w.linger(ctx, s, run) {
+			return nil
+		}
 		return w.report(ctx, w.prepare(ctx, s, run), runCause(run.ID))
 	case decide.RunMutate: // the script only names the call; the recorded start sends it
 		run := s.Run(todo.Run)
 		return w.report(ctx, w.mutate(ctx, s, run, run.PrepareResult), runCause(run.ID))
 	case decide.RunNext: // publish, save state
 		run := s.Run(todo.Run)
+		w.worked = len(run.Reserved) > 0
 		return w.report(ctx, w.next(ctx, s, run), runCause(run.ID))
 	case decide.ReconcileMutation: // uncertain: ask, never send again
 		m := s.Mutation(todo.Mutation)

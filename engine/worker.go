@@ -36,6 +36,7 @@ type worker struct {
 	// The goroutine's own:
 	looked     uint64                    // nudges before the state was looked at
 	farSighted map[eventlog.Handler]bool // consumers whose prepare has looked beyond nearSight
+	worked     bool                      // the last next was that of a run with events
 
 	// recording is a lock that gives up when its context ends.
 	recording chan struct{}
@@ -67,6 +68,8 @@ func newWorker(p *partition, name eventlog.WorkflowName, s projections.State) *w
 
 // state is the workflow's newest state. It never changes once read.
 func (w *worker) state() *projections.State { return w.current.Load() }
+
+func (w *worker) now() eventlog.Instant { return eventlog.At(w.engine.cfg.Clock.Now()) }
 
 // rest is a wait and how many nudges had come when its state was looked at.
 type rest struct {
@@ -118,6 +121,8 @@ func (w *worker) stop(err error) {
 // run steps the workflow until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	recovered := false
+	w.engine.atWork.Add(1)
+	defer w.engine.atWork.Add(-1)
 	for ctx.Err() == nil && w.stoppedBy() == nil {
 		var err error
 		w.looked = w.nudges.Load()
@@ -179,6 +184,8 @@ func (w *worker) sleepOn(ctx context.Context, clock Clock, wait decide.Wait) {
 	}
 	w.rest.Store(&rest{wait, w.looked})
 	defer w.rest.Store(nil)
+	w.engine.atWork.Add(-1)
+	defer w.engine.atWork.Add(1)
 	w.engine.idle.rested()
 	select {
 	case <-w.wake:

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -201,8 +202,13 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	if err != nil {
 		return explainLog(in.settings.Data, err)
 	}
+	linger := 50 * time.Millisecond
+	if _, manual := clock.(*engine.ManualClock); manual {
+		linger = 0
+	}
 	in.engine, err = engine.New(engine.Config{
-		Clock: clock, Log: in.log, Store: in.store, Scripts: in.scripts, Connectors: reaching(known),
+		Linger: linger,
+		Clock:  clock, Log: in.log, Store: in.store, Scripts: in.scripts, Connectors: reaching(known),
 		Policies: in.settings.Policies, Logger: in.logger, Observe: observe, Room: in.room.check, RunLog: in.runLog,
 	})
 	if err != nil {

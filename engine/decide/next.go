@@ -219,6 +219,23 @@ func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	return oldest
 }
 
+// LooksAround reports whether the run was started only to see that nothing is left (S3): nothing
+// has happened since its start, no consumer sees an event, and nothing else is due.
+func LooksAround(s *projections.State, run *projections.Run, now eventlog.Instant) bool {
+	if run.RetryOf != "" || run.Phase != eventlog.PhasePreparing || run.StartRevision != s.Head.Revision {
+		return false
+	}
+	def := s.Definition()
+	for _, c := range def.Consumers {
+		h := s.Handler(c.Name)
+		if oldestVisible(s, c, now) != nil || h != nil && h.WakeAt != 0 && h.WakeAt <= now {
+			return false
+		}
+	}
+	_, polls := dueProducer(s, def, now)
+	return !polls
+}
+
 // soonest finds what time itself will bring.
 func soonest(s *projections.State, now eventlog.Instant) Wait {
 	wait := Wait{Reason: ReasonIdle}

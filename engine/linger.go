@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// crowd is how many other workflows must be at work for a run to linger: with fewer there is
+// nothing to save.
+const crowd = 8
+
+// linger holds back a run that was started only to find that nothing is left to do (S3), while
+// many workflows are at work: an event that arrives in the meantime is worked off by this very run,
+// and two handler calls and a write are saved for each such event. Any change of the workflow ends
+// it, so nobody waits for a lingering run. It reports whether the state has to be looked at again.
+func (w *worker) linger(ctx context.Context, s *projections.State, run *projections.Run) bool {
+	if !w.worked || w.engine.cfg.Linger == 0 {
+		return false
+	}
+	w.worked = false // one look of a burst only
+	if w.engine.atWork.Load() < crowd || !decide.LooksAround(s, run, w.now()) {
+		return false
+	}
+	timer := time.NewTimer(w.engine.cfg.Linger)
+	defer timer.Stop()
+	for w.state().Head == s.Head && !w.engine.draining.Load() {
+		select {
+		case <-w.wake:
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return true
+		}
+	}
+	return true
+}
