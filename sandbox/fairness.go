@@ -99,6 +99,9 @@ func (l *ledger) pick(now time.Time, possible func(*waiter) bool) *waiter {
 		if best < 0 || used < bestUsed {
 			best, bestUsed = i, used
 		}
+		if used == 0 {
+			break // nobody after it comes first
+		}
 	}
 	if best < 0 {
 		return nil

@@ -1,7 +1,6 @@
 package jslog
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -28,6 +27,7 @@ type committer struct {
 	next      uint64 // numbers replies; an answer to an earlier group is recognised and dropped
 	grouped   bool   // the last group had more than one member: others may be about to arrive
 	ended     chan struct{}
+	barrier   barrier
 
 	mu     sync.Mutex
 	queue  []*request
@@ -43,6 +43,7 @@ func newCommitter(l *Log, partition int, batches bool) (*committer, error) {
 		timer:   time.NewTimer(time.Hour),
 		ended:   make(chan struct{}),
 		wake:    make(chan struct{}, 1),
+		barrier: barrier{log: l},
 	}
 	var err error
 	// Answers come straight into the channel that the committer reads: no goroutine in between.
@@ -176,8 +177,7 @@ func (c *committer) singly(group []*request) {
 		}
 		waiting++
 	}
-	var barriers []*request
-	var seqs []uint64
+	var barriers []passage
 	c.timer.Reset(c.log.cfg.AckTimeout)
 	for waiting > 0 {
 		var m *nats.Msg
@@ -209,13 +209,13 @@ func (c *committer) singly(group []*request) {
 			c.log.settle(r, a)
 		case r.entry.Barrier && c.log.cfg.EmbeddedSync:
 			c.log.acknowledged(r, a.seq)
-			barriers, seqs = append(barriers, r), append(seqs, a.seq)
+			barriers = append(barriers, passage{r, a.seq})
 		default:
 			c.log.acknowledged(r, a.seq)
 			r.succeed(a.seq)
 		}
 	}
-	c.passBarrier(barriers, seqs)
+	c.barrier.pass(barriers)
 }
 
 func (c *committer) number(m *nats.Msg) (uint64, bool) {
@@ -266,19 +266,18 @@ func (c *committer) batchAnswered(group []*request, a answer) {
 		// Not what was sent: each must be looked at.
 		c.settleAll(group, answer{verdict: lost, err: fmt.Errorf("batch of %d was answered for %d messages", len(group), a.count)})
 	case a.verdict == accepted:
-		var barriers []*request
-		var seqs []uint64
+		var barriers []passage
 		first := a.seq - uint64(len(group)) + 1
 		c.log.acknowledged(group[len(group)-1], a.seq)
 		for i, r := range group {
 			seq := first + uint64(i)
 			if r.entry.Barrier && c.log.cfg.EmbeddedSync {
-				barriers, seqs = append(barriers, r), append(seqs, seq)
+				barriers = append(barriers, passage{r, seq})
 				continue
 			}
 			r.succeed(seq)
 		}
-		c.passBarrier(barriers, seqs)
+		c.barrier.pass(barriers)
 	case a.verdict == lost:
 		c.settleAll(group, a)
 	default:
@@ -292,29 +291,4 @@ func (c *committer) settleAll(group []*request, a answer) {
 	for _, r := range group {
 		c.log.settle(r, a)
 	}
-}
-
-// passBarrier syncs the mark once for all barrier entries of a group and acknowledges them then:
-// a request leaves right after, and what it followed from must not be lost unnoticed.
-func (c *committer) passBarrier(barriers []*request, seqs []uint64) {
-	if len(barriers) == 0 {
-		return
-	}
-	err := c.log.mark.sync()
-	for i, r := range barriers {
-		if err != nil {
-			r.fail(barrierError(err))
-			continue
-		}
-		r.succeed(seqs[i])
-	}
-}
-
-// barrierError: the entry is in the log, but it may not be acknowledged. Appending it again
-// finds it and tries the mark again.
-func barrierError(err error) error {
-	if isNoSpace(err) {
-		err = errors.Join(err, eventlog.ErrFull)
-	}
-	return fmt.Errorf("%w: %w", eventlog.ErrUnsettled, err)
 }
