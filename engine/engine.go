@@ -59,9 +59,9 @@ type Config struct {
 	// Room reports why no new work may start now (too little free space), nil when there is room.
 	Room func() error
 	// FlushEvery is how long finished work may stay in memory before it is written to the
-	// store; 0 means 250 ms.
+	// store; 0 means a second.
 	FlushEvery time.Duration
-	// Linger is how long a run that was started only to find nothing left may wait for an event
+	// Linger is how long at most a run that was started only to find nothing left waits for an event
 	// while many workflows are at work; 0 means not at all. It is real time, whatever the clock.
 	Linger time.Duration
 	// DrainTimeout is how long running handlers may go on once Run's context ends; 0 means 30 s.
@@ -92,7 +92,7 @@ func (c *Config) validate() error {
 		c.Logger = slog.Default()
 	}
 	if c.FlushEvery == 0 {
-		c.FlushEvery = 250 * time.Millisecond
+		c.FlushEvery = time.Second
 	}
 	if c.DrainTimeout == 0 {
 		c.DrainTimeout = 30 * time.Second
@@ -117,6 +117,7 @@ type Engine struct {
 	calls      openCalls // mutation calls that have left and their settlements
 	idle       idleness
 	atWork     atomic.Int64 // workers that do not rest
+	appends    pace
 	advancing  sync.Mutex   // one Advance at a time
 
 	fatalOnce sync.Once

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -11,6 +12,22 @@ import (
 // crowd is how many other workflows must be at work for a run to linger: with fewer there is
 // nothing to save.
 const crowd = 8
+
+// patience is how many times as long as an append takes now a run lingers: who was told of the last
+// commit needs that long to send the next event, and that event to be recorded.
+const patience = 5
+
+// pace is how long something takes lately.
+type pace struct{ mean atomic.Int64 }
+
+// observe takes a duration in.
+func (p *pace) observe(d time.Duration) {
+	mean := p.mean.Load()
+	p.mean.Store(mean + (int64(d)-mean)/16) // a lost update is one duration less, which is no harm
+}
+
+// take returns the mean of the last few durations.
+func (p *pace) take() time.Duration { return time.Duration(p.mean.Load()) }
 
 // linger holds back a run that was started only to find that nothing is left to do (S3), while
 // many workflows are at work: an event that arrives in the meantime is worked off by this very run,
@@ -24,7 +41,7 @@ func (w *worker) linger(ctx context.Context, s *projections.State, run *projecti
 	if w.engine.atWork.Load() < crowd || !decide.LooksAround(s, run, w.now()) {
 		return false
 	}
-	timer := time.NewTimer(w.engine.cfg.Linger)
+	timer := time.NewTimer(min(w.engine.cfg.Linger, patience*w.engine.appends.take()))
 	defer timer.Stop()
 	for w.state().Head == s.Head && !w.engine.draining.Load() {
 		select {

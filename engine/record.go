@@ -130,9 +130,11 @@ func (w *worker) settleAppend(ctx context.Context) error {
 	}
 	for {
 		u.tries++
+		began := time.Now()
 		head, err := w.engine.cfg.Log.Append(ctx, u.entry)
 		switch {
 		case err == nil:
+			w.engine.appends.observe(time.Since(began))
 			w.unsettled = nil
 			return w.landed(ctx, u, head)
 		case errors.Is(err, eventlog.ErrUnsettled) && (errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrClosed)):

@@ -202,7 +202,7 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	if err != nil {
 		return explainLog(in.settings.Data, err)
 	}
-	linger := 50 * time.Millisecond
+	linger := 300 * time.Millisecond
 	if _, manual := clock.(*engine.ManualClock); manual {
 		linger = 0
 	}
