@@ -27,6 +27,7 @@ type committer struct {
 	next      uint64 // numbers replies; an answer to an earlier group is recognised and dropped
 	grouped   bool   // the last group had more than one member: others may be about to arrive
 	ended     chan struct{}
+	cost      cost
 	barrier   barrier
 
 	mu     sync.Mutex
@@ -107,12 +108,23 @@ func (c *committer) run() {
 		}
 		group := c.take()
 		c.grouped = len(group) > 1
-		if c.batches && len(group) >= c.log.cfg.BatchFrom {
+		began := time.Now()
+		if c.batches && len(group) >= c.batchFrom() {
 			c.batch(group)
+			c.cost.batch(len(group), time.Since(began))
 		} else {
 			c.singly(group)
+			c.cost.singly(len(group), time.Since(began))
 		}
 	}
+}
+
+// batchFrom is the least size of a group that is written as a batch.
+func (c *committer) batchFrom() int {
+	if from := c.log.cfg.BatchFrom; from != 0 {
+		return from
+	}
+	return c.cost.batchFrom()
 }
 
 // gather lets those that the last group has just woken enqueue again before the next group is
