@@ -238,8 +238,9 @@ func (p *Pool) grant() {
 
 func (p *Pool) mayStart() bool { return len(p.all)+p.starting < p.config.MaxWorkers }
 
-// equip finds an idle process for a waiter that needs one: the one that knows its script, else the
-// one that has been idle longest. Without any, the waiter starts one.
+// equip finds an idle process for a waiter that needs one: the one that was last used of those that
+// know its script (what it needs is still in the processor's caches), else the one that has been idle
+// longest. Without any, the waiter starts one.
 func (p *Pool) equip(w *waiter) grant {
 	if w.process {
 		return grant{}
@@ -248,7 +249,10 @@ func (p *Pool) equip(w *waiter) grant {
 		p.starting++
 		return grant{start: true}
 	}
-	i := max(slices.IndexFunc(p.idle, func(x *process) bool { return x.has(w.script) }), 0)
+	i := len(p.idle) - 1
+	for i > 0 && !p.idle[i].has(w.script) {
+		i--
+	}
 	chosen := p.idle[i]
 	p.idle = slices.Delete(p.idle, i, i+1)
 	return grant{process: chosen}
