@@ -2,17 +2,14 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -152,7 +149,7 @@ func (*benchWorldCmd) Run(a *app) error {
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
 	fmt.Fprintln(a.stdout, listener.Addr())
-	pushers := &benchPushers{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}}, stdout: a.stdout, sink: sink}
+	pushers := &benchPushers{stdout: a.stdout, sink: sink}
 	lines := bufio.NewScanner(a.stdin)
 	for lines.Scan() {
 		word, rest, _ := strings.Cut(lines.Text(), " ")
@@ -201,88 +198,4 @@ func (s *benchSink) counts() (effects, twice int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.effects, s.twice
-}
-
-// benchPushers push one item per workflow at a time.
-type benchPushers struct {
-	client   *http.Client
-	stdout   io.Writer
-	sink     *benchSink
-	finished []chan struct{}
-	round    int
-}
-
-func (p *benchPushers) start(ctx context.Context, url string, n int, d time.Duration) {
-	p.round++
-	p.finished = make([]chan struct{}, n)
-	for i := range p.finished {
-		p.finished[i] = make(chan struct{}, 4)
-	}
-	go p.run(ctx, url, d, p.finished, p.round)
-}
-
-func (p *benchPushers) run(ctx context.Context, url string, d time.Duration, finished []chan struct{}, round int) {
-	before, _ := p.sink.counts()
-	began := time.Now()
-	var mu sync.Mutex
-	var took []time.Duration
-	var failure error
-	var wg sync.WaitGroup
-	for i := range finished {
-		wg.Go(func() {
-			var own []time.Duration
-			var err error
-			for n := 0; err == nil && time.Since(began) < d; n++ {
-				start := time.Now()
-				if err = p.push(ctx, url, i, fmt.Sprintf("%d-%d-%d", round, i, n)); err == nil {
-					<-finished[i]
-					own = append(own, time.Since(start))
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			took = append(took, own...)
-			failure = errors.Join(failure, err)
-		})
-	}
-	wg.Wait()
-	stage := worldStage{Items: len(took), Elapsed: time.Since(began)}
-	after, twice := p.sink.counts()
-	stage.Effects, stage.Twice = after-before, twice
-	slices.Sort(took)
-	if len(took) > 0 {
-		stage.P50, stage.P99 = took[len(took)/2], took[len(took)*99/100]
-	}
-	if failure != nil {
-		fmt.Fprintln(p.stdout, strings.ReplaceAll(failure.Error(), "\n", "; "))
-		return
-	}
-	_ = json.NewEncoder(p.stdout).Encode(stage)
-}
-
-// push sends an order of about 470 bytes.
-func (p *benchPushers) push(ctx context.Context, url string, i int, id string) error {
-	var body bytes.Buffer
-	fmt.Fprintf(&body, `{"messageId":"%s","title":"Order %s of customer %d","payload":{"id":"%s","placedAt":"2026-03-01T12:00:00Z",`+
-		`"customer":{"name":"Customer Number %d","email":"customer%d@example.com","street":"Long Street 12","city":"Exampletown","country":"DE"},`+
-		`"items":[{"sku":"A-1001","name":"Notebook, ruled","quantity":2,"price":4.5},{"sku":"B-2002","name":"Fountain pen, blue","quantity":1,"price":29.9},`+
-		`{"sku":"C-3003","name":"Ink cartridges","quantity":3,"price":3.2}],"comment":"please leave at the door"}}`, id, id, i, id, i, i)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/workflows/"+benchName(i)+"/topics/order/events", &body)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := p.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("push was answered %d: %s", resp.StatusCode, answer)
-	}
-	return nil
 }
