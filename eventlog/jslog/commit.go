@@ -27,7 +27,7 @@ type committer struct {
 	next      uint64 // numbers replies; an answer to an earlier group is recognised and dropped
 	grouped   bool   // the last group had more than one member: others may be about to arrive
 	ended     chan struct{}
-	cost      cost
+	chooser   chooser
 	barrier   barrier
 
 	mu     sync.Mutex
@@ -100,7 +100,9 @@ func (c *committer) run() {
 			c.timer.Stop()
 			return
 		case waiting == 0:
+			began := time.Now()
 			<-c.wake
+			c.chooser.rested(time.Since(began))
 			continue
 		}
 		if c.grouped {
@@ -109,22 +111,33 @@ func (c *committer) run() {
 		group := c.take()
 		c.grouped = len(group) > 1
 		began := time.Now()
-		if c.batches && len(group) >= c.batchFrom() {
+		if c.inBatch(len(group)) {
 			c.batch(group)
-			c.cost.batch(len(group), time.Since(began))
 		} else {
 			c.singly(group)
-			c.cost.singly(len(group), time.Since(began))
 		}
+		c.chooser.wrote(len(group), time.Since(began))
 	}
 }
 
-// batchFrom is the least size of a group that is written as a batch.
-func (c *committer) batchFrom() int {
-	if from := c.log.cfg.BatchFrom; from != 0 {
-		return from
+// inBatch reports whether a group of n is written as a batch.
+func (c *committer) inBatch(n int) bool {
+	switch from := c.log.cfg.BatchFrom; {
+	case !c.batches:
+		return false
+	case from != 0:
+		return n >= from
+	default:
+		return c.chooser.batches(n)
 	}
-	return c.cost.batchFrom()
+}
+
+// most is the largest size of a group.
+func (c *committer) most() int {
+	if c.log.cfg.BatchFrom != 0 {
+		return c.log.cfg.MaxBatch
+	}
+	return c.chooser.most(c.log.cfg.MaxBatch)
 }
 
 // gather lets those that the last group has just woken enqueue again before the next group is
@@ -154,9 +167,9 @@ func (c *committer) take() []*request {
 	}
 	var group, rest []*request
 	workflows := make(map[eventlog.WorkflowName]struct{}, len(c.queue))
-	size := 0
+	size, most := 0, c.most()
 	for i, r := range c.queue {
-		if len(group) == c.log.cfg.MaxBatch || len(group) > 0 && size+len(r.entry.Stored) > c.log.cfg.MaxBatchBytes {
+		if len(group) == most || len(group) > 0 && size+len(r.entry.Stored) > c.log.cfg.MaxBatchBytes {
 			rest = append(rest, c.queue[i:]...)
 			break
 		}
