@@ -50,10 +50,7 @@ func invoke(ctx context.Context, around surroundings, call Invocation, transport
 	if sc == nil {
 		return Result{}, compileFault(problems)
 	}
-	s, err := newSession(sc, limits, call.Now, call.Seed, around.cpu)
-	if err != nil {
-		return Result{}, &Error{Fault: FaultInternal, Code: "internal", Message: "prepare the script's runtime: " + err.Error(), Cause: err}
-	}
+	s := newSession(sc, limits, call.Now, call.Seed, around.cpu)
 	inv := &invocation{session: s, ctx: ctx, call: call, transport: transport}
 	defer s.watch(ctx, callCancelled)()
 	defer s.watch(around.closing, "the executor was closed")()
@@ -251,7 +248,7 @@ func (inv *invocation) arguments() []goja.Value {
 		v := goja.Undefined()
 		if text != nil {
 			var err error
-			if v, err = inv.value(string(text)); err != nil {
+			if v, err = inv.values.parse(string(text)); err != nil {
 				inv.abort(&Error{Fault: FaultInternal, Code: "internal",
 					Message: "an argument of the handler is not JSON: " + inv.reason(err)})
 			}
