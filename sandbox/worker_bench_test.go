@@ -100,7 +100,7 @@ func BenchmarkWorker(b *testing.B) {
 			p := newPacker()
 			call := orderCall(phase)
 			packCall(p, 1, scriptRef{id: 1}, &call)
-			frames := bytes.Clone(p.buf.Bytes())
+			frames := bytes.Clone(p.buf)
 
 			w := &worker{in: newFrameReader(&framesAgain{frames: frames}), out: io.Discard, pack: newPacker(),
 				sources: map[uint64]Source{1: {Filename: "orders.ts", Code: orderSource}}, ended: make(chan error)}
