@@ -231,8 +231,7 @@ func property(v goja.Value, name string) goja.Value {
 
 // arguments are what the phase passes: (ctx, state), (ctx, prepared) or (ctx, prepared, result).
 func (inv *invocation) arguments() []goja.Value {
-	object := &ctxObject{inv: inv, members: make(map[string]goja.Value, 4)}
-	args := []goja.Value{inv.rt.NewDynamicObject(object)}
+	args := []goja.Value{inv.rt.NewDynamicObject(&ctxObject{inv: inv})}
 	var texts []json.RawMessage
 	switch inv.call.Phase {
 	case Producer, Prepare:

@@ -132,7 +132,7 @@ func (inv *invocation) await() error {
 		inv.reads.answered++
 		inv.clock.run()
 		return inv.deliver(answer)
-	case <-inv.outcome.over:
+	case <-inv.outcome.over():
 	case <-timeout.C:
 		inv.stop(inv.readsTooLong())
 	}

@@ -22,7 +22,7 @@ type session struct {
 	rt      *goja.Runtime
 	script  *script
 	limits  Limits
-	outcome *outcome
+	outcome outcome
 
 	values jsonValues // for what the host gives
 
@@ -44,7 +44,7 @@ type session struct {
 
 // newSession makes a runtime without any script code in it.
 func newSession(sc *script, limits Limits, now time.Time, seed uint64, cpu func() time.Duration) *session {
-	s := &session{rt: goja.New(), script: sc, limits: limits, outcome: newOutcome(), seed: seed, start: time.Now()}
+	s := &session{rt: goja.New(), script: sc, limits: limits, seed: seed, start: time.Now()}
 	s.values = newJSONValues(s.rt)
 	s.origin = now
 	if now.IsZero() {
@@ -86,6 +86,9 @@ func (s *session) stop(e *Error) {
 
 // watch makes the end of ctx the end of the invocation; the result undoes it.
 func (s *session) watch(ctx context.Context, message string) (unwatch func() bool) {
+	if ctx.Done() == nil {
+		return func() bool { return true } // it never ends
+	}
 	return context.AfterFunc(ctx, func() {
 		s.stop(cancelled(ctx, message))
 	})
