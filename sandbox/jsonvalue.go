@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
@@ -32,7 +31,8 @@ type jsonValues struct {
 }
 
 func newJSONValues(rt *goja.Runtime) jsonValues {
-	return jsonValues{rt: rt, prototype: rt.NewObject().Prototype()}
+	// Nothing of a script has run: the global object's prototype is Object.prototype.
+	return jsonValues{rt: rt, prototype: rt.GlobalObject().Prototype()}
 }
 
 // parse makes the value of a whole text.
@@ -228,23 +228,20 @@ func (j *jsonValues) string() (goja.Value, error) {
 	return j.textOf(s), nil
 }
 
+// maxShort is how long a string of the host may be that the interpreter examines at once.
+const maxShort = 16
+
 // textOf is a string of the host as a value.
 func (j *jsonValues) textOf(s string) goja.Value {
-	length := 0
-	if isASCII(s) {
-		length = len(s)
-	} else {
-		if !utf8.ValidString(s) {
-			s = string([]rune(s)) // each invalid byte becomes a replacement character
-		}
-		for _, r := range s {
-			length += utf16.RuneLen(r)
-		}
+	ascii := isASCII(s)
+	if !ascii && !utf8.ValidString(s) {
+		s = string([]rune(s)) // each invalid byte becomes a replacement character
 	}
 	v := j.rt.ToValue(s)
-	if imported, ok := v.(goja.String); ok {
-		// Makes it a string as the language makes them; what ToValue gives is examined at every use.
-		return imported.Substring(0, length)
+	if imported, ok := v.(goja.String); ok && (!ascii || len(s) > maxShort) {
+		// A part of what ToValue gives is a string as the language makes them; the whole would be
+		// examined at every use.
+		return imported.Substring(0, imported.Length())
 	}
 	return v
 }
