@@ -19,7 +19,7 @@ type jsonMembers []jsonMember
 // members splits an object that the interpreter wrote, so that its names are distinct; ok is false for
 // anything else than an object.
 func members(raw json.RawMessage) (all jsonMembers, ok bool) {
-	j := jsonValues{text: string(raw)}
+	j := jsonText{text: string(raw)}
 	if j.next() != '{' {
 		return nil, false
 	}
@@ -66,36 +66,9 @@ func (m jsonMembers) others(known []string) []string {
 	return names
 }
 
-// skip passes over a value that is known to be JSON.
-func (j *jsonValues) skip() error {
-	depth := 0
-	for j.at < len(j.text) {
-		switch j.text[j.at] {
-		case '"':
-			if _, err := j.literal(); err != nil {
-				return err
-			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return nil // the end of the object around it
-			}
-			depth--
-		case ',':
-			if depth == 0 {
-				return nil
-			}
-		}
-		j.at++
-	}
-	return errJSONEnd
-}
-
 // textOfJSON is the string that a JSON text is.
 func textOfJSON(raw json.RawMessage) (string, error) {
-	j := jsonValues{text: string(raw)}
+	j := jsonText{text: string(raw)}
 	if j.next() != '"' {
 		return "", errors.New("no string in JSON")
 	}

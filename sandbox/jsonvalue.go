@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -19,12 +18,11 @@ const maxNesting = 10_000
 // language has it.
 type jsonValues struct {
 	rt *goja.Runtime
-	// prototype is that of objects. It is given to an object when it is complete, since before a
-	// property could be an assignment to an inherited one.
+	// prototype is that of objects. An object gets it when it is complete: until then it inherits
+	// nothing, and no setter of the script.
 	prototype *goja.Object
 
-	text  string
-	at    int
+	jsonText
 	depth int
 	// whole is the text as a string of the interpreter if it is ASCII: parts of it need no copy.
 	whole goja.String
@@ -79,43 +77,12 @@ func (j jsonValues) event(e *Event) (goja.Value, error) {
 	return o, o.SetPrototype(j.prototype)
 }
 
-var errJSONEnd = errors.New("unexpected end of JSON")
-
-// unexpected is the error of a text that goes on wrongly, or not at all.
-func (j *jsonValues) unexpected() error {
-	if j.at >= len(j.text) {
-		return errJSONEnd
-	}
-	r, _ := utf8.DecodeRuneInString(j.text[j.at:])
-	return fmt.Errorf("unexpected %q in JSON at byte %d", r, j.at)
-}
-
-func (j *jsonValues) space() {
-	for j.at < len(j.text) {
-		switch j.text[j.at] {
-		case ' ', '\t', '\n', '\r':
-			j.at++
-		default:
-			return
-		}
-	}
-}
-
-// next is the first byte that is no space, 0 at the end.
-func (j *jsonValues) next() byte {
-	j.space()
-	if j.at < len(j.text) {
-		return j.text[j.at]
-	}
-	return 0
-}
-
 func (j *jsonValues) value() (goja.Value, error) {
 	switch c := j.next(); c {
 	case '{':
-		return j.nested(j.object)
+		return j.object()
 	case '[':
-		return j.nested(j.array)
+		return j.array()
 	case '"':
 		return j.string()
 	case 't':
@@ -142,19 +109,25 @@ func (j *jsonValues) word(word string, v any) (goja.Value, error) {
 	return j.rt.ToValue(v), nil
 }
 
-func (j *jsonValues) nested(read func() (goja.Value, error)) (goja.Value, error) {
+// enter passes over an opening bracket, leave over a closing one.
+func (j *jsonValues) enter() error {
 	if j.depth++; j.depth > maxNesting {
-		return nil, fmt.Errorf("JSON is nested deeper than %d", maxNesting)
+		return fmt.Errorf("JSON is nested deeper than %d", maxNesting)
 	}
 	j.at++
-	v, err := read()
-	j.depth--
-	return v, err
+	return nil
 }
 
-// object reads behind the opening brace. Of a repeated name the last value counts, at the place of the
-// first.
+func (j *jsonValues) leave() {
+	j.depth--
+	j.at++
+}
+
+// object reads an object. Of a repeated name the last value counts, at the place of the first.
 func (j *jsonValues) object() (goja.Value, error) {
+	if err := j.enter(); err != nil {
+		return nil, err
+	}
 	o := j.rt.CreateObject(nil)
 	for first := true; ; first = false {
 		c := j.next()
@@ -187,12 +160,14 @@ func (j *jsonValues) object() (goja.Value, error) {
 		}
 		j.at++
 	}
-	j.at++
+	j.leave()
 	return o, o.SetPrototype(j.prototype)
 }
 
-// array reads behind the opening bracket.
 func (j *jsonValues) array() (goja.Value, error) {
+	if err := j.enter(); err != nil {
+		return nil, err
+	}
 	var items []any
 	if j.next() != ']' {
 		for {
@@ -211,7 +186,7 @@ func (j *jsonValues) array() (goja.Value, error) {
 			j.at++
 		}
 	}
-	j.at++
+	j.leave()
 	return j.rt.NewArray(items...), nil
 }
 
@@ -246,85 +221,15 @@ func (j *jsonValues) textOf(s string) goja.Value {
 	return v
 }
 
-// literal reads a string, whose opening quote is next.
-func (j *jsonValues) literal() (string, error) {
-	from := j.at
-	j.at++
-	escaped := false
-	for j.at < len(j.text) {
-		switch c := j.text[j.at]; {
-		case c == '"':
-			j.at++
-			if !escaped {
-				return j.text[from+1 : j.at-1], nil
-			}
-			var s string
-			if err := json.Unmarshal([]byte(j.text[from:j.at]), &s); err != nil {
-				return "", fmt.Errorf("a string in JSON at byte %d: %w", from, err)
-			}
-			return s, nil
-		case c == '\\':
-			escaped = true
-			j.at += 2
-		case c < ' ':
-			return "", j.unexpected()
-		default:
-			j.at++
-		}
-	}
-	j.at = len(j.text)
-	return "", errJSONEnd
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// digits passes over one digit or more.
-func (j *jsonValues) digits() error {
-	if j.at >= len(j.text) || !isDigit(j.text[j.at]) {
-		return j.unexpected()
-	}
-	for j.at < len(j.text) && isDigit(j.text[j.at]) {
-		j.at++
-	}
-	return nil
-}
-
-// has passes over one of two bytes, if it is next.
-func (j *jsonValues) has(a, b byte) bool {
-	if j.at < len(j.text) && (j.text[j.at] == a || j.text[j.at] == b) {
-		j.at++
-		return true
-	}
-	return false
-}
-
 // maxExactDigits is how many digits any number may have and be an exact integer of the language.
 const maxExactDigits = 15
 
 func (j *jsonValues) number() (goja.Value, error) {
-	from := j.at
-	negative := j.has('-', '-')
-	if !j.has('0', '0') { // no digit follows a zero
-		if err := j.digits(); err != nil {
-			return nil, err
-		}
+	text, integer, err := j.numeral()
+	if err != nil {
+		return nil, err
 	}
-	integer := true
-	if j.has('.', '.') {
-		integer = false
-		if err := j.digits(); err != nil {
-			return nil, err
-		}
-	}
-	if j.has('e', 'E') {
-		integer = false
-		j.has('+', '-')
-		if err := j.digits(); err != nil {
-			return nil, err
-		}
-	}
-	text := j.text[from:j.at]
-	if integer && !negative && len(text) <= maxExactDigits {
+	if integer && text[0] != '-' && len(text) <= maxExactDigits {
 		var n int64
 		for i := range len(text) {
 			n = n*10 + int64(text[i]-'0')
