@@ -22,6 +22,8 @@ type script struct {
 	file string
 	// extras are the globals that the text names and goja lacks or gets wrong.
 	extras extra
+	// reachesGlobal tells that the program could get hold of the global object.
+	reachesGlobal bool
 	// warnings are the transformer's remarks, already in the author's lines.
 	warnings []Problem
 }
@@ -81,6 +83,7 @@ func compile(source Source, limit int) (s *script, tree *ast.Program, problems [
 	// The names of free variables decide which extras a runtime gets; looking at the generated text
 	// may install one too many, never one too few for a name that is written out.
 	s = &script{file: name, extras: extrasOf(code), warnings: problems}
+	s.reachesGlobal = inspect(tree).reachesGlobal(s.extras)
 	s.program, err = goja.CompileAST(tree, true)
 	if err != nil {
 		return nil, nil, append(problems, syntaxProblem(err))

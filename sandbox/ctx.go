@@ -13,12 +13,34 @@ import (
 // invocation; reading any other member ends the call with a message that names what there is,
 // instead of "cannot read property of undefined". Members are made when first read.
 type ctxObject struct {
-	inv     *invocation
-	members map[string]goja.Value
+	inv  *invocation
+	made madeMembers
+}
+
+// madeMembers are the few members that a handler has used so far.
+type madeMembers []struct {
+	name  string
+	value goja.Value
+}
+
+func (m madeMembers) get(name string) goja.Value {
+	for i := range m {
+		if m[i].name == name {
+			return m[i].value
+		}
+	}
+	return nil
+}
+
+func (m *madeMembers) add(name string, v goja.Value) {
+	*m = append(*m, struct {
+		name  string
+		value goja.Value
+	}{name, v})
 }
 
 func (c *ctxObject) Get(name string) goja.Value {
-	if v, ok := c.members[name]; ok {
+	if v := c.made.get(name); v != nil {
 		return v
 	}
 	v := c.make(name)
@@ -29,7 +51,7 @@ func (c *ctxObject) Get(name string) goja.Value {
 		}
 		return nil
 	}
-	c.members[name] = v
+	c.made.add(name, v)
 	return v
 }
 
@@ -39,7 +61,7 @@ func (c *ctxObject) make(name string) goja.Value {
 	}
 	for i := range c.inv.call.Operations {
 		if c.inv.call.Operations[i].Connector == name {
-			return c.inv.rt.NewDynamicObject(&connectorObject{inv: c.inv, name: name, members: make(map[string]goja.Value, 1)})
+			return c.inv.rt.NewDynamicObject(&connectorObject{inv: c.inv, name: name})
 		}
 	}
 	return nil
@@ -65,19 +87,19 @@ func (c *ctxObject) Keys() []string {
 
 // connectorObject is ctx.<connector>.
 type connectorObject struct {
-	inv     *invocation
-	name    string
-	members map[string]goja.Value
+	inv  *invocation
+	name string
+	made madeMembers
 }
 
 func (c *connectorObject) Get(name string) goja.Value {
-	if v, ok := c.members[name]; ok {
+	if v := c.made.get(name); v != nil {
 		return v
 	}
 	for _, op := range c.inv.call.Operations {
 		if op.Connector == c.name && op.Operation == name {
 			v := c.inv.native(func(call goja.FunctionCall) goja.Value { return c.inv.operation(op, call.Arguments) })
-			c.members[name] = v
+			c.made.add(name, v)
 			return v
 		}
 	}

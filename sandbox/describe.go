@@ -31,10 +31,7 @@ func describe(ctx context.Context, around surroundings, limits Limits, source So
 	}
 	around.scripts.put(source, sc, problems)
 
-	s, err := newSession(sc, limits, time.Now(), 0, around.cpu)
-	if err != nil {
-		return Definition{}, nil, err
-	}
+	s := newSession(sc, limits, time.Now(), 0, around.cpu)
 	defer s.watch(ctx, describeCancelled)()
 	defer s.watch(around.closing, "the executor was closed")()
 

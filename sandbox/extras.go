@@ -112,6 +112,9 @@ var extraPrograms = []struct {
 
 // install puts the extras into a runtime before any script code runs.
 func (e extra) install(s *session) error {
+	if e == 0 {
+		return nil
+	}
 	if ex := s.rt.Try(func() {
 		e.natives(s)
 		for _, p := range extraPrograms {

@@ -2,18 +2,17 @@ package sandbox
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-
-	"github.com/vmihailenco/msgpack/v5"
 )
 
 // A frame is a length (32 bits, little-endian) and that many bytes: a kind and the values of its
-// message, in msgpack. Both ends are the same program, so there is no version beyond frameVersion.
+// message. A number is a varint, a text its length and its bytes, a list its length and its items; what
+// a value is, its place says. Both ends are the same program, so there is no version beyond
+// frameVersion.
 const frameVersion = 1
 
 // frameKind says what a frame holds.
@@ -37,33 +36,28 @@ const (
 
 // packer builds one frame after another in the same memory.
 type packer struct {
-	buf bytes.Buffer
-	enc *msgpack.Encoder
+	buf []byte
 	err error
 }
 
-func newPacker() *packer {
-	p := &packer{}
-	p.enc = msgpack.NewEncoder(&p.buf)
-	return p
-}
+func newPacker() *packer { return &packer{} }
 
 // begin starts a frame; frames begun since the last reset are sent together.
 func (p *packer) begin(kind frameKind) (start int) {
-	start = p.buf.Len()
-	p.buf.Write([]byte{0, 0, 0, 0})
+	start = len(p.buf)
+	p.buf = append(p.buf, 0, 0, 0, 0)
 	p.num(int64(kind))
 	return start
 }
 
 // end fills in the frame's length.
 func (p *packer) end(start int) {
-	size := p.buf.Len() - start - 4
+	size := len(p.buf) - start - 4
 	if p.err == nil && size > math.MaxUint32 {
 		p.err = fmt.Errorf("pack a frame of %d bytes: too large", size)
 		return
 	}
-	binary.LittleEndian.PutUint32(p.buf.Bytes()[start:], uint32(size))
+	binary.LittleEndian.PutUint32(p.buf[start:], uint32(size))
 }
 
 // flush sends what was packed, in one write.
@@ -72,7 +66,7 @@ func (p *packer) flush(w io.Writer) error {
 	if p.err != nil {
 		return p.err
 	}
-	_, err := w.Write(p.buf.Bytes())
+	_, err := w.Write(p.buf)
 	return err
 }
 
@@ -81,26 +75,39 @@ const maxKept = 1 << 20
 
 func (p *packer) reset() {
 	p.err = nil
-	if p.buf.Cap() > maxKept {
-		p.buf = bytes.Buffer{}
-		p.enc.Reset(&p.buf)
-		return
+	if cap(p.buf) > maxKept {
+		p.buf = nil
 	}
-	p.buf.Reset()
+	p.buf = p.buf[:0]
 }
 
-func (p *packer) keep(err error) {
-	if p.err == nil {
-		p.err = err
+func (p *packer) num(n int64) { p.buf = binary.AppendVarint(p.buf, n) }
+func (p *packer) list(n int)  { p.buf = binary.AppendUvarint(p.buf, uint64(n)) }
+
+func (p *packer) flag(b bool) {
+	if b {
+		p.buf = append(p.buf, 1)
+	} else {
+		p.buf = append(p.buf, 0)
 	}
 }
 
-func (p *packer) num(n int64)       { p.keep(p.enc.EncodeInt(n)) }
-func (p *packer) flag(b bool)       { p.keep(p.enc.EncodeBool(b)) }
-func (p *packer) text(s string)     { p.keep(p.enc.EncodeString(s)) }
-func (p *packer) bytes(b []byte)    { p.keep(p.enc.EncodeBytes(b)) } // nil stays nil
-func (p *packer) list(n int)        { p.keep(p.enc.EncodeArrayLen(n)) }
+func (p *packer) text(s string) {
+	p.list(len(s))
+	p.buf = append(p.buf, s...)
+}
+
+// bytes tells nil from empty.
+func (p *packer) bytes(b []byte) {
+	p.flag(b != nil)
+	if b != nil {
+		p.list(len(b))
+		p.buf = append(p.buf, b...)
+	}
+}
+
 func (p *packer) texts(ss []string) { packEach(p, ss, p.text) }
+
 func packEach[T any](p *packer, items []T, pack func(T)) {
 	p.list(len(items))
 	for _, item := range items {
@@ -114,49 +121,73 @@ var errMalformed = errors.New("malformed frame")
 // unpacker reads values in the order in which they were packed. It allocates no more than the
 // frame's bytes allow, and after the first mistake answers zero values; err keeps the mistake.
 type unpacker struct {
-	body bytes.Reader
-	dec  *msgpack.Decoder
+	rest []byte
 	err  error
 }
 
-func (u *unpacker) reset(body []byte) {
-	u.body.Reset(body)
-	if u.dec == nil {
-		u.dec = msgpack.NewDecoder(&u.body)
-	} else {
-		u.dec.Reset(&u.body)
+func (u *unpacker) reset(body []byte) { u.rest, u.err = body, nil }
+
+// fail ends the reading: no value has a place any more.
+func (u *unpacker) fail(what string) {
+	if u.err == nil {
+		u.err = fmt.Errorf("%w: %s", errMalformed, what)
 	}
-	u.err = nil
+	u.rest = nil
 }
 
-func take[T any](u *unpacker, decode func() (T, error)) T {
-	var zero T
-	if u.err != nil {
-		return zero
+func (u *unpacker) num() int64 {
+	n, size := binary.Varint(u.rest)
+	if size <= 0 {
+		u.fail("not a number")
+		return 0
 	}
-	v, err := decode()
-	if err != nil {
-		u.err = fmt.Errorf("%w: %w", errMalformed, err)
-		return zero
-	}
-	return v
+	u.rest = u.rest[size:]
+	return n
 }
 
-func (u *unpacker) num() int64    { return take(u, u.dec.DecodeInt64) }
-func (u *unpacker) flag() bool    { return take(u, u.dec.DecodeBool) }
-func (u *unpacker) text() string  { return take(u, u.dec.DecodeString) }
-func (u *unpacker) bytes() []byte { return take(u, u.dec.DecodeBytes) }
+func (u *unpacker) flag() bool {
+	if len(u.rest) == 0 || u.rest[0] > 1 {
+		u.fail("not a flag")
+		return false
+	}
+	b := u.rest[0] == 1
+	u.rest = u.rest[1:]
+	return b
+}
 
 // list is the length of a list; each of its items takes a byte at least.
 func (u *unpacker) list() int {
-	n := take(u, u.dec.DecodeArrayLen)
-	if n < 0 || n > u.body.Len() {
-		if u.err == nil {
-			u.err = fmt.Errorf("%w: a list of %d", errMalformed, n)
-		}
+	n, size := binary.Uvarint(u.rest)
+	if size <= 0 {
+		u.fail("not a length")
 		return 0
 	}
-	return n
+	if n > uint64(len(u.rest)-size) {
+		u.fail(fmt.Sprintf("a length of %d", n))
+		return 0
+	}
+	u.rest = u.rest[size:]
+	return int(n)
+}
+
+func (u *unpacker) text() string {
+	n := u.list()
+	s := string(u.rest[:n])
+	u.rest = u.rest[n:]
+	return s
+}
+
+func (u *unpacker) bytes() []byte {
+	if !u.flag() {
+		return nil
+	}
+	n := u.list()
+	if u.err != nil {
+		return nil
+	}
+	b := append(make([]byte, 0, n), u.rest[:n]...)
+	u.rest = u.rest[n:]
+	return b
 }
 
 func (u *unpacker) texts() []string { return unpackEach(u, u.text) }
@@ -178,8 +209,8 @@ func unpackEach[T any](u *unpacker, unpack func() T) []T {
 
 // done is the error of the whole frame: also bytes that nobody asked for are a mistake.
 func (u *unpacker) done() error {
-	if u.err == nil && u.body.Len() > 0 {
-		u.err = fmt.Errorf("%w: %d bytes too many", errMalformed, u.body.Len())
+	if u.err == nil && len(u.rest) > 0 {
+		u.err = fmt.Errorf("%w: %d bytes too many", errMalformed, len(u.rest))
 	}
 	return u.err
 }

@@ -74,8 +74,8 @@ func TestMalformedFrames(t *testing.T) {
 	for name, raw := range map[string][]byte{
 		"too long":       binary.LittleEndian.AppendUint32(nil, 1<<30),
 		"no kind":        frame(),
-		"kind is text":   frame(0xa1, 'x'),
-		"kind is a list": frame(bytes.Repeat([]byte{0x91}, 1<<19)...),
+		"cut kind":       frame(0x80),
+		"kind too large": frame(bytes.Repeat([]byte{0xff}, 11)...),
 	} {
 		if kind, err := newFrameReader(bytes.NewReader(raw)).next(1 << 20); !errors.Is(err, errMalformed) {
 			t.Errorf("%s: %d, %v", name, kind, err)
@@ -87,12 +87,16 @@ func TestMalformedFrames(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// The kind, the number of the call, no fault, no value; then lists of publishes, inputs and logs.
 	for name, body := range map[string][]byte{
-		"cut short":      {18, 1},
-		"huge list":      {18, 1, 0xc2, 0xc0, 0xdd, 0xff, 0xff, 0xff, 0xff},
-		"huge text":      {18, 1, 0xc3, 0xdb, 0xff, 0xff, 0xff, 0x7f},
-		"nested lists":   append([]byte{18, 1, 0xc2}, bytes.Repeat([]byte{0x91}, 1<<19)...),
-		"more than that": append([]byte{18, 1, 0xc2, 0xc0, 0x90, 0x90, 0xc2, 0x90, 0}, 0),
+		"cut short":      {36, 2},
+		"no flag":        {36, 2, 2},
+		"huge list":      {36, 2, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f},
+		"endless list":   {36, 2, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01},
+		"huge text":      {36, 2, 1, 0xff, 0xff, 0xff, 0xff, 0x07},
+		"huge value":     {36, 2, 0, 1, 0xff, 0xff, 0xff, 0xff, 0x07, 'x'},
+		"many items":     append([]byte{36, 2, 0, 0, 0xff, 0xff, 0x1f}, bytes.Repeat([]byte{0x01}, 1<<19)...),
+		"more than that": {36, 2, 0, 0, 0, 0, 0, 0, 0, 0},
 	} {
 		r := newFrameReader(bytes.NewReader(frame(body...)))
 		if _, err := r.next(1 << 20); err != nil {
@@ -109,7 +113,7 @@ func TestMalformedFrames(t *testing.T) {
 func FuzzResultFrame(f *testing.F) {
 	p := newPacker()
 	packResult(p, 1, &Result{Value: json.RawMessage("1"), Publishes: []Publish{{Topics: []string{"t"}}}}, nil)
-	f.Add(p.buf.Bytes()[4:])
+	f.Add(p.buf[4:])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var u unpacker
 		u.reset(body)

@@ -74,6 +74,7 @@ func (s *session) globals() []string {
 	var names []string
 	// The script may have put anything in the place of the prototype.
 	if ex := s.rt.Try(func() {
+		s.hideGoError()
 		for o := s.rt.GlobalObject(); o != nil; o = o.Prototype() {
 			names = append(names, o.GetOwnPropertyNames()...)
 		}

@@ -50,10 +50,7 @@ func invoke(ctx context.Context, around surroundings, call Invocation, transport
 	if sc == nil {
 		return Result{}, compileFault(problems)
 	}
-	s, err := newSession(sc, limits, call.Now, call.Seed, around.cpu)
-	if err != nil {
-		return Result{}, &Error{Fault: FaultInternal, Code: "internal", Message: "prepare the script's runtime: " + err.Error(), Cause: err}
-	}
+	s := newSession(sc, limits, call.Now, call.Seed, around.cpu)
 	inv := &invocation{session: s, ctx: ctx, call: call, transport: transport}
 	defer s.watch(ctx, callCancelled)()
 	defer s.watch(around.closing, "the executor was closed")()
@@ -234,8 +231,7 @@ func property(v goja.Value, name string) goja.Value {
 
 // arguments are what the phase passes: (ctx, state), (ctx, prepared) or (ctx, prepared, result).
 func (inv *invocation) arguments() []goja.Value {
-	object := &ctxObject{inv: inv, members: make(map[string]goja.Value, 4)}
-	args := []goja.Value{inv.rt.NewDynamicObject(object)}
+	args := []goja.Value{inv.rt.NewDynamicObject(&ctxObject{inv: inv})}
 	var texts []json.RawMessage
 	switch inv.call.Phase {
 	case Producer, Prepare:
@@ -251,7 +247,7 @@ func (inv *invocation) arguments() []goja.Value {
 		v := goja.Undefined()
 		if text != nil {
 			var err error
-			if v, err = inv.value(string(text)); err != nil {
+			if v, err = inv.values.parse(string(text)); err != nil {
 				inv.abort(&Error{Fault: FaultInternal, Code: "internal",
 					Message: "an argument of the handler is not JSON: " + inv.reason(err)})
 			}

@@ -7,13 +7,24 @@ import "sync"
 // the script's goroutine, by timers and by cancellation.
 type outcome struct {
 	mu    sync.Mutex
-	over  chan struct{} // closed at the end
 	ended bool
 	err   *Error
 	call  *MutationCall
+	done  chan struct{} // closed at the end; made for the first who waits
 }
 
-func newOutcome() *outcome { return &outcome{over: make(chan struct{})} }
+// over is closed at the end.
+func (o *outcome) over() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.done == nil {
+		o.done = make(chan struct{})
+		if o.ended {
+			close(o.done)
+		}
+	}
+	return o.done
+}
 
 // end records the first end and reports whether this was it.
 func (o *outcome) end(err *Error, call *MutationCall) bool {
@@ -23,7 +34,9 @@ func (o *outcome) end(err *Error, call *MutationCall) bool {
 		return false
 	}
 	o.ended, o.err, o.call = true, err, call
-	close(o.over)
+	if o.done != nil {
+		close(o.done)
+	}
 	return true
 }
 

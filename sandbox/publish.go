@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -49,25 +48,23 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 	if !ok {
 		inv.abort(scriptFault("publish.invalid", "ctx.publish: the event must be an object {messageId, title, payload}, got %s", clip(string(raw), 60)))
 	}
-	p.MessageID = inv.required("publish.invalid", "ctx.publish: messageId", event["messageId"])
-	p.Title = inv.required("publish.invalid", "ctx.publish: title", event["title"])
+	p.MessageID = inv.required("publish.invalid", "ctx.publish: messageId", event.get("messageId"))
+	p.Title = inv.required("publish.invalid", "ctx.publish: title", event.get("title"))
 	if why := badMessageID(p.MessageID); why != "" {
 		inv.abort(scriptFault("publish.invalid", "ctx.publish: messageId %s: %q", why, clip(p.MessageID, 100)))
 	}
-	if present(event["inputId"]) {
+	if inputID := event.get("inputId"); present(inputID) {
 		if inv.call.Phase != Producer {
 			inv.abort(scriptFault("phase.forbidden", "ctx.publish: inputId is not allowed in %s: %s", inv.call.Phase, whereAllowed(memberRegisterInput)))
 		}
-		p.InputID = inv.required("publish.invalid", "ctx.publish: inputId", event["inputId"])
+		p.InputID = inv.required("publish.invalid", "ctx.publish: inputId", inputID)
 	}
-	p.Payload = event["payload"]
+	p.Payload = event.get("payload")
 	if !present(p.Payload) {
 		p.Payload = json.RawMessage("null")
 	}
-	for _, name := range slices.Sorted(maps.Keys(event)) {
-		if !slices.Contains(eventMembers, name) {
-			inv.log.add(inv.now(), "warn", fmt.Sprintf("ctx.publish: %q is no member of an event and was dropped; put data into payload", clip(name, 100)))
-		}
+	for _, name := range event.others(eventMembers) {
+		inv.log.add(inv.now(), "warn", fmt.Sprintf("ctx.publish: %q is no member of an event and was dropped; put data into payload", clip(name, 100)))
 	}
 
 	inv.publishBytes += len(p.MessageID) + len(p.Title) + len(p.Payload)
@@ -84,11 +81,15 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 // publishTopics reads the first argument of publish: declared topics only (S8), each once.
 func (inv *invocation) publishTopics(v goja.Value) []string {
 	var topics []string
-	raw := inv.encoded(v, "publish.invalid", "ctx.publish: the topic")
-	if raw[0] != '[' {
-		raw = slices.Concat([]byte("["), raw, []byte("]"))
+	var err error
+	raw := json.RawMessage(`""`) // the only text that is refused
+	if isText(v) {
+		topics = []string{v.String()}
+	} else {
+		raw = inv.encoded(v, "publish.invalid", "ctx.publish: the topic")
+		err = json.Unmarshal(raw, &topics)
 	}
-	if err := json.Unmarshal(raw, &topics); err != nil || len(topics) == 0 || slices.Contains(topics, "") {
+	if err != nil || len(topics) == 0 || slices.Contains(topics, "") {
 		inv.abort(scriptFault("publish.invalid", "ctx.publish: the topic must be a name or a non-empty array of names, got %s", clip(string(raw), 60)))
 	}
 	distinct := topics[:0]
@@ -117,10 +118,10 @@ func (inv *invocation) registerInput(args []goja.Value) goja.Value {
 		inv.abort(scriptFault("input.invalid", "ctx.registerInput takes one object {source, type, id, title}, got %s", clip(string(raw), 60)))
 	}
 	in := Input{
-		Source: inv.required("input.invalid", "ctx.registerInput: source", input["source"]),
-		Type:   inv.required("input.invalid", "ctx.registerInput: type", input["type"]),
-		ExtID:  inv.required("input.invalid", "ctx.registerInput: id", input["id"]),
-		Title:  inv.required("input.invalid", "ctx.registerInput: title", input["title"]),
+		Source: inv.required("input.invalid", "ctx.registerInput: source", input.get("source")),
+		Type:   inv.required("input.invalid", "ctx.registerInput: type", input.get("type")),
+		ExtID:  inv.required("input.invalid", "ctx.registerInput: id", input.get("id")),
+		Title:  inv.required("input.invalid", "ctx.registerInput: title", input.get("title")),
 	}
 	in.ID = InputID(in.Source, in.Type, in.ExtID)
 	if i := slices.IndexFunc(inv.inputs, func(known Input) bool { return known.ID == in.ID }); i >= 0 {
@@ -138,11 +139,11 @@ func (inv *invocation) registerInput(args []goja.Value) goja.Value {
 
 // required reads a non-empty string.
 func (inv *invocation) required(code, what string, raw json.RawMessage) string {
-	var s string
 	if !present(raw) {
 		inv.abort(scriptFault(code, "%s is missing; it must be a non-empty string", what))
 	}
-	if err := json.Unmarshal(raw, &s); err != nil {
+	s, err := textOfJSON(raw)
+	if err != nil {
 		inv.abort(scriptFault(code, "%s must be a non-empty string, got %s", what, clip(string(raw), 60)))
 	}
 	if strings.TrimSpace(s) == "" {
@@ -168,14 +169,6 @@ func badMessageID(id string) string {
 // eventMembers are the members of a published event; id and topic are those of an event that was
 // peeked and is passed on, and mean nothing here.
 var eventMembers = []string{"messageId", "title", "payload", "inputId", "id", "topic"}
-
-// members reads an object by its exact names (encoding/json would also take "messageid" for a
-// field messageId).
-func members(raw json.RawMessage) (map[string]json.RawMessage, bool) {
-	var m map[string]json.RawMessage
-	err := json.Unmarshal(raw, &m)
-	return m, err == nil && m != nil
-}
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 

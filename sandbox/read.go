@@ -132,7 +132,7 @@ func (inv *invocation) await() error {
 		inv.reads.answered++
 		inv.clock.run()
 		return inv.deliver(answer)
-	case <-inv.outcome.over:
+	case <-inv.outcome.over():
 	case <-timeout.C:
 		inv.stop(inv.readsTooLong())
 	}
@@ -184,11 +184,7 @@ func (inv *invocation) deliver(answer reply) error {
 	v := goja.Undefined()
 	if len(answer.raw) > 0 {
 		var err error
-		if v, err = inv.value(string(answer.raw)); err != nil {
-			var thrown *goja.Exception
-			if !errors.As(err, &thrown) {
-				return err
-			}
+		if v, err = inv.values.parse(string(answer.raw)); err != nil {
 			inv.stop(inv.locate(&Error{Fault: FaultInternal, Code: "internal",
 				Message: read.name + " answered with text that is not JSON"}, read.frames))
 			return nil

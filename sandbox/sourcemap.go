@@ -71,7 +71,12 @@ func shiftLine(line, text string) (string, error) {
 }
 
 func isASCII(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // utf16Length is how long editors take a text to be.

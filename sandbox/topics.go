@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -96,22 +97,14 @@ func (inv *invocation) pending(name string, args []goja.Value) (string, []Event)
 
 // events makes new objects for every call, so that a script may change what it got.
 func (inv *invocation) events(events []Event) goja.Value {
-	type scriptEvent struct {
-		MessageID string          `json:"messageId"`
-		ID        string          `json:"id"` // an alias (R12)
-		Topic     string          `json:"topic"`
-		Title     string          `json:"title"`
-		Payload   json.RawMessage `json:"payload"`
+	list := make([]any, len(events))
+	for i := range events {
+		v, err := inv.values.event(&events[i])
+		if err != nil {
+			inv.abort(&Error{Fault: FaultInternal, Code: "internal",
+				Message: fmt.Sprintf("the pending event %s is not JSON: %s", clip(events[i].MessageID, 100), clip(err.Error(), 300))})
+		}
+		list[i] = v
 	}
-	list := make([]scriptEvent, len(events))
-	for i, e := range events {
-		list[i] = scriptEvent{MessageID: e.MessageID, ID: e.MessageID, Topic: e.Topic, Title: e.Title, Payload: e.Payload}
-	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		inv.abort(&Error{Fault: FaultInternal, Code: "internal", Message: "the pending events are not JSON: " + clip(err.Error(), 300), Cause: err})
-	}
-	v, err := inv.value(string(text))
-	inv.must(err)
-	return inv.resolved(v)
+	return inv.resolved(inv.rt.NewArray(list...))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/dlclark/regexp2/v2"
@@ -23,16 +22,19 @@ type session struct {
 	rt      *goja.Runtime
 	script  *script
 	limits  Limits
-	outcome *outcome
+	outcome outcome
 
-	parse goja.Callable // JSON.parse as it was before any script code ran
+	values jsonValues // for what the host gives
 
-	random func() *rand.Rand // from the invocation's seed
+	seed   uint64
+	chance *rand.Rand // from the seed, made at the first use: most handlers ask for none
 
 	start  time.Time // real time of the start
 	origin time.Time // the script's time at start
 
 	clock *scriptClock
+
+	goErrorHidden bool
 
 	// rejected are promises rejected so far that nobody handles.
 	rejected []*goja.Promise
@@ -41,8 +43,9 @@ type session struct {
 }
 
 // newSession makes a runtime without any script code in it.
-func newSession(sc *script, limits Limits, now time.Time, seed uint64, cpu func() time.Duration) (*session, error) {
-	s := &session{rt: goja.New(), script: sc, limits: limits, outcome: newOutcome(), start: time.Now()}
+func newSession(sc *script, limits Limits, now time.Time, seed uint64, cpu func() time.Duration) *session {
+	s := &session{rt: goja.New(), script: sc, limits: limits, seed: seed, start: time.Now()}
+	s.values = newJSONValues(s.rt)
 	s.origin = now
 	if now.IsZero() {
 		s.origin = s.start
@@ -51,24 +54,24 @@ func newSession(sc *script, limits Limits, now time.Time, seed uint64, cpu func(
 	s.log = logBuffer{limit: limits.Log}
 
 	s.rt.SetMaxCallStackSize(limits.Stack)
-	// eval and Function would otherwise load the file that a sourceMappingURL comment names.
-	s.rt.SetParserOptions(parser.WithDisableSourceMaps)
 	s.rt.SetTimeSource(s.now)
-	// Made at the first use: most handlers ask for no chance.
-	s.random = sync.OnceValue(func() *rand.Rand { return rand.New(rand.NewPCG(seed, 0x70_61_77_6c)) })
 	s.rt.SetRandSource(func() float64 { return s.random().Float64() })
 	s.rt.SetPromiseRejectionTracker(s.trackRejection)
+	// eval and Function would otherwise load the file that a sourceMappingURL comment names.
+	// They are also the sign that code is made at run time.
+	s.rt.SetParserOptions(before(s.hideGoError, parser.WithDisableSourceMaps))
+	if sc.reachesGlobal {
+		s.hideGoError()
+	}
+	return s
+}
 
-	global := s.rt.GlobalObject()
-	if err := global.Delete("GoError"); err != nil {
-		return nil, err
+// random is the source of chance.
+func (s *session) random() *rand.Rand {
+	if s.chance == nil {
+		s.chance = rand.New(rand.NewPCG(s.seed, 0x70_61_77_6c))
 	}
-	parse, ok := goja.AssertFunction(global.Get("JSON").ToObject(s.rt).Get("parse"))
-	if !ok {
-		return nil, errors.New("JSON.parse is not a function")
-	}
-	s.parse = parse
-	return s, nil
+	return s.chance
 }
 
 // now is the script's time: it starts at the invocation's and advances with real time.
@@ -83,6 +86,9 @@ func (s *session) stop(e *Error) {
 
 // watch makes the end of ctx the end of the invocation; the result undoes it.
 func (s *session) watch(ctx context.Context, message string) (unwatch func() bool) {
+	if ctx.Done() == nil {
+		return func() bool { return true } // it never ends
+	}
 	return context.AfterFunc(ctx, func() {
 		s.stop(cancelled(ctx, message))
 	})
@@ -158,9 +164,4 @@ func (s *session) load(keep goja.Value) (goja.Value, error) {
 		return nil, errors.New("the compiled script is not a function")
 	}
 	return run(goja.Undefined(), keep)
-}
-
-// value parses JSON text into fresh values of this runtime.
-func (s *session) value(text string) (goja.Value, error) {
-	return s.parse(goja.Undefined(), s.rt.ToValue(text))
 }
