@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"reflect"
@@ -16,7 +17,7 @@ import (
 
 // layout is raised when keys or the meaning of rows change. The shapes of the rows need no
 // number: see format.
-const layout = 2
+const layout = 3
 
 // format identifies what this version writes. It covers the shape of every entity, so that a
 // field added, renamed or retyped makes an older store a foreign one instead of a subtly wrong
@@ -67,15 +68,64 @@ func newEncoder() *encoder {
 	e := new(encoder)
 	e.enc = msgpack.NewEncoder(&e.buf)
 	e.enc.UseCompactInts(true)
+	// The names of fields would be half of a row. Their order is part of the format.
+	e.enc.UseArrayEncodedStructs(true)
 	return e
 }
 
 func (e *encoder) row(v any) ([]byte, error) {
 	e.buf.Reset()
+	return e.add(v)
+}
+
+// placed returns the row of an entity in the order across workflows.
+func (e *encoder) placed(h head, v any) ([]byte, error) {
+	e.buf.Reset()
+	e.buf.Write(h.append(e.buf.AvailableBuffer()))
+	if v == nil {
+		return e.buf.Bytes(), nil
+	}
+	return e.add(v)
+}
+
+func (e *encoder) add(v any) ([]byte, error) {
 	if err := e.enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
 	return e.buf.Bytes(), nil
+}
+
+// head stands before the entity in a row: what a list across workflows must know of it.
+type head struct {
+	time     eventlog.Instant
+	workflow eventlog.WorkflowName // at most 64 bytes
+}
+
+func (h head) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(h.time))
+	return append(append(b, byte(len(h.workflow))), h.workflow...)
+}
+
+// decodeHead splits a row into its head and the entity.
+func decodeHead(row []byte) (h head, entity []byte, err error) {
+	const fixed = 8 + 1
+	if len(row) < fixed || len(row) < fixed+int(row[fixed-1]) {
+		return head{}, nil, fmt.Errorf("%w: a row of %d bytes has no head", ErrDamaged, len(row))
+	}
+	end := fixed + int(row[fixed-1])
+	return head{eventlog.Instant(binary.BigEndian.Uint64(row)), eventlog.WorkflowName(row[fixed:end])}, row[end:], nil
+}
+
+// decodeOwn reads the entity of a row that must be the workflow's.
+func decodeOwn(row []byte, w eventlog.WorkflowName, entity any) error {
+	h, body, err := decodeHead(row)
+	if err != nil {
+		return err
+	}
+	if h.workflow != w {
+		return fmt.Errorf("%w: a row of workflow %s stands where one of %s should", ErrDamaged, h.workflow, w)
+	}
+	return decode(body, entity)
 }
 
 // decode reads a row. Pebble has checked its bytes, so an error here means that something else

@@ -75,6 +75,7 @@ type Store struct {
 	committing sync.Mutex
 	heads      map[eventlog.WorkflowName]uint64
 	enc        *encoder
+	batchSize  int // of the last commit: the next will be about as large
 }
 
 // Open opens the store, or creates it. A store that is damaged, of another version or not a
