@@ -32,10 +32,13 @@ var (
 )
 
 const (
-	memTableSize = 4 << 20
+	// memTableSize must hold several commits of a busy engine: each flush adds a layer that lookups
+	// go through and compactions merge, and a commit that would fill half of it is a flush of its
+	// own. With 4 MiB the store took twice the processor time.
+	memTableSize = 16 << 20
 	// memory bounds cache and memtables together: pebble takes the memtables out of the cache's
 	// capacity, so this must stay well above two of them.
-	memory = 16 << 20
+	memory = 40 << 20
 	// damageMark is left in a store that was seen to be damaged, so that the next Open does not
 	// trust it again.
 	damageMark = "DAMAGED"
@@ -147,9 +150,14 @@ func (s *Store) open() error {
 		L0CompactionThreshold: 16, L0StopWritesThreshold: 40,
 	}
 	opts.EnsureDefaults()
+	// Blocks of columns take longer to write than to make good by reading, where so much is written
+	// and so little read.
+	opts.Experimental.EnableColumnarBlocks = func() bool { return false }
 	for i := range opts.Levels {
 		// Most dedupe lookups are for ids never seen: the filters answer those.
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		opts.Levels[i].BlockSize = 8 << 10
+		opts.Levels[i].IndexBlockSize = 128 << 10 // one block even for the largest table
 	}
 	db, err := pebble.Open(s.cfg.Dir, opts)
 	if err != nil {
