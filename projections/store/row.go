@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/internal/pack"
 	"github.com/pawl-run/pawl/projections"
 )
 
@@ -58,41 +58,32 @@ func describe(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
 	}
 }
 
-// encoder turns entities into rows, reusing its buffer: a row is valid until the next one.
-type encoder struct {
-	buf bytes.Buffer
-	enc *msgpack.Encoder
-}
+// encoder turns entities into rows, reusing its buffer: a row is valid until the next one. Structs
+// are arrays: the names of fields would be half of a row, and format covers their order.
+type encoder struct{ buf []byte }
 
-func newEncoder() *encoder {
-	e := new(encoder)
-	e.enc = msgpack.NewEncoder(&e.buf)
-	e.enc.UseCompactInts(true)
-	// The names of fields would be half of a row. Their order is part of the format.
-	e.enc.UseArrayEncodedStructs(true)
-	return e
-}
-
+// row returns the bytes of a value.
 func (e *encoder) row(v any) ([]byte, error) {
-	e.buf.Reset()
+	e.buf = e.buf[:0]
 	return e.add(v)
 }
 
-// placed returns the row of an entity in the order across workflows.
-func (e *encoder) placed(h head, v any) ([]byte, error) {
-	e.buf.Reset()
-	e.buf.Write(h.append(e.buf.AvailableBuffer()))
-	if v == nil {
-		return e.buf.Bytes(), nil
+// placed returns the row of an entity in the order across workflows; the entity may be nil.
+func (e *encoder) placed(h head, entity any) ([]byte, error) {
+	e.buf = h.append(e.buf[:0])
+	if entity == nil {
+		return e.buf, nil
 	}
-	return e.add(v)
+	return e.add(entity)
 }
 
 func (e *encoder) add(v any) ([]byte, error) {
-	if err := e.enc.Encode(v); err != nil {
+	b, err := pack.Positional.Append(e.buf, v)
+	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return e.buf.Bytes(), nil
+	e.buf = b
+	return b, nil
 }
 
 // head stands before the entity in a row: what a list across workflows must know of it.

@@ -77,7 +77,7 @@ type Store struct {
 	// what was created later has no index entries yet.
 	committing sync.Mutex
 	heads      map[eventlog.WorkflowName]uint64
-	enc        *encoder
+	enc        encoder
 	batchSize  int // of the last commit: the next will be about as large
 }
 
@@ -89,7 +89,7 @@ func Open(cfg Config) (*Store, error) {
 	if (cfg.Dir == "") != cfg.InMemory {
 		return nil, errors.New("open local store: set either Dir or InMemory")
 	}
-	s := &Store{cfg: cfg, fs: cfg.fs, log: cfg.Logger, heads: map[eventlog.WorkflowName]uint64{}, enc: newEncoder()}
+	s := &Store{cfg: cfg, fs: cfg.fs, log: cfg.Logger, heads: map[eventlog.WorkflowName]uint64{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
