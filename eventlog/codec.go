@@ -154,11 +154,13 @@ func strict(b []byte, v any) (err error) {
 		return err
 	}
 	r := bytes.NewReader(b)
-	dec := msgpack.NewDecoder(r)
+	dec := msgpack.GetDecoder()
+	dec.Reset(r)
 	dec.DisallowUnknownFields(true)
 	if err := dec.Decode(v); err != nil {
-		return err
+		return err // and the decoder, in whatever state it is, is not used again
 	}
+	msgpack.PutDecoder(dec)
 	if r.Len() > 0 {
 		return fmt.Errorf("%d trailing bytes", r.Len())
 	}

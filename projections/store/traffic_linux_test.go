@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -208,7 +207,7 @@ func BenchmarkTraffic(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(500))
 	t := newTraffic(b, 256)
 	items := 0
-	for range 120 {
+	for range 60 {
 		t.commit(750)
 		items += 750
 	}
@@ -246,9 +245,6 @@ func BenchmarkTraffic(b *testing.B) {
 		total += cpu(syscall.RUSAGE_SELF) - start
 		b.StopTimer()
 		m := s.db.Metrics()
-		if os.Getenv("SHOWM") != "" {
-			fmt.Println(m.String())
-		}
 		wrote := m.Total()
 		rows += int64(wrote.TableBytesCompacted + wrote.TableBytesFlushed)
 		files += int64(m.WAL.BytesWritten)
