@@ -150,9 +150,6 @@ func (s *Store) open() error {
 		L0CompactionThreshold: 16, L0StopWritesThreshold: 40,
 	}
 	opts.EnsureDefaults()
-	// Blocks of columns take longer to write than to make good by reading, where so much is written
-	// and so little read.
-	opts.Experimental.EnableColumnarBlocks = func() bool { return false }
 	for i := range opts.Levels {
 		// Most dedupe lookups are for ids never seen: the filters answer those.
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
