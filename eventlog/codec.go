@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/pawl-run/pawl/internal/pack"
 )
 
 // FormatVersion is what this version writes into the log's metadata (`pawl.format`). A log with
@@ -41,23 +44,53 @@ type wireFact struct {
 // every type is at version 1.
 var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){}
 
+// scratch holds buffers to encode into: what is stored is then copied once, in its final size.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// mostScratch bounds the buffers that are kept.
+const mostScratch = 64 << 10
+
 // Encode returns the transition's stored bytes.
 func Encode(t Transition) ([]byte, error) {
-	w := wire{t.ID, t.Workflow, t.Revision, t.Prev[:], t.At, t.Actor, t.Cause, t.Kind, make([]wireFact, len(t.Facts))}
-	for i, f := range t.Facts {
+	buf := scratch.Get().(*[]byte)
+	b, err := appendTransition((*buf)[:0], &t)
+	if err != nil {
+		return nil, err
+	}
+	stored := bytes.Clone(b)
+	if cap(b) <= mostScratch {
+		*buf = b
+		scratch.Put(buf)
+	}
+	return stored, nil
+}
+
+// appendTransition writes a wire without making one.
+func appendTransition(b []byte, t *Transition) ([]byte, error) {
+	b = pack.AppendMap(b, 9)
+	b = pack.AppendString(pack.AppendString(b, "id"), string(t.ID))
+	b = pack.AppendString(pack.AppendString(b, "wf"), string(t.Workflow))
+	b = pack.AppendUint64(pack.AppendString(b, "rev"), t.Revision)
+	b = pack.AppendBytes(pack.AppendString(b, "prev"), t.Prev[:])
+	b = pack.AppendInt64(pack.AppendString(b, "at"), int64(t.At))
+	b, err := pack.Named.Append(pack.AppendString(b, "actor"), &t.Actor)
+	if err != nil {
+		return nil, fmt.Errorf("encode transition of %s: %w", t.Workflow, err)
+	}
+	if b, err = pack.Named.Append(pack.AppendString(b, "cause"), &t.Cause); err != nil {
+		return nil, fmt.Errorf("encode transition of %s: %w", t.Workflow, err)
+	}
+	b = pack.AppendString(pack.AppendString(b, "kind"), string(t.Kind))
+	b = pack.AppendArray(pack.AppendString(b, "facts"), len(t.Facts))
+	for _, f := range t.Facts {
 		entry, ok := facts[f.FactType()]
 		if !ok {
 			return nil, fmt.Errorf("encode transition of %s: fact type %q is not in the table", t.Workflow, f.FactType())
 		}
-		body, err := msgpack.Marshal(f)
-		if err != nil {
+		b = pack.AppendString(pack.AppendArray(b, 3), string(f.FactType()))
+		if b, err = pack.Named.Append(pack.AppendInt(b, int64(entry.version)), f); err != nil {
 			return nil, fmt.Errorf("encode %s of %s: %w", f.FactType(), t.Workflow, err)
 		}
-		w.Facts[i] = wireFact{Type: f.FactType(), Version: entry.version, Data: body}
-	}
-	b, err := msgpack.Marshal(&w)
-	if err != nil {
-		return nil, fmt.Errorf("encode transition of %s: %w", t.Workflow, err)
 	}
 	return b, nil
 }
@@ -121,11 +154,13 @@ func strict(b []byte, v any) (err error) {
 		return err
 	}
 	r := bytes.NewReader(b)
-	dec := msgpack.NewDecoder(r)
+	dec := msgpack.GetDecoder()
+	dec.Reset(r)
 	dec.DisallowUnknownFields(true)
 	if err := dec.Decode(v); err != nil {
-		return err
+		return err // and the decoder, in whatever state it is, is not used again
 	}
+	msgpack.PutDecoder(dec)
 	if r.Len() > 0 {
 		return fmt.Errorf("%d trailing bytes", r.Len())
 	}

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"testing"
@@ -138,4 +139,27 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("encoded, but cannot be decoded: %v", err)
 		}
 	})
+}
+
+// TestEncodeWritesTheWire: the envelope that is written field by field is the one that is read.
+func TestEncodeWritesTheWire(t *testing.T) {
+	all := busy()
+	all["bare"] = Transition{Facts: []Fact{}}
+	for name, tr := range all {
+		w := wire{tr.ID, tr.Workflow, tr.Revision, tr.Prev[:], tr.At, tr.Actor, tr.Cause, tr.Kind, make([]wireFact, len(tr.Facts))}
+		for i, f := range tr.Facts {
+			body, err := msgpack.Marshal(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Facts[i] = wireFact{Type: f.FactType(), Version: versionOf(f), Data: body}
+		}
+		want, err := msgpack.Marshal(&w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Encode(tr); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is stored as\n%x (%v), want\n%x", name, got, err, want)
+		}
+	}
 }

@@ -25,15 +25,17 @@ func Apply(s State, r eventlog.Record) (State, error) {
 	facts := r.Facts
 	r.Facts = nil
 	d := NewDraft(s, r.Transition, r.Position.Seq)
+	d.f.unseen = true
+	d.t.Facts = make([]eventlog.Fact, 0, len(facts))
 	for _, fact := range facts {
 		if err := d.Add(fact); err != nil {
 			return s, err
 		}
 	}
-	next := *d.State()
+	next := d.State()
 	next.Head = r.Head()
 	next.touchMoved(&s)
-	return next, nil
+	return *next, nil
 }
 
 // Draft is a transition in the making: each fact is folded as it is added, so the next decision
@@ -81,6 +83,10 @@ type folding struct {
 	t   *eventlog.Transition
 	seq uint64
 	n   uint32
+	// unseen: nobody looks at the state before the last fact. Then fresh, the run that was made
+	// for the transition, need not be made again with every further fact about it.
+	unseen bool
+	fresh  *Run
 }
 
 func (f *folding) at() eventlog.Instant { return f.t.At }

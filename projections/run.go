@@ -57,9 +57,16 @@ func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 	if old == nil {
 		return fmt.Errorf("run %s is not known", id)
 	}
+	if old == f.fresh {
+		change(old)
+		return nil
+	}
 	r := *old
 	change(&r)
 	f.putRun(&r)
+	if f.unseen {
+		f.fresh = &r
+	}
 	return nil
 }
 

@@ -131,8 +131,8 @@ func (s *State) Held(run *Run) []*TopicEvent {
 }
 
 func pendingKey(e *TopicEvent) string {
-	b := make([]byte, 0, len(e.Topic)+13)
-	b = append(b, e.Topic...)
+	var most [160]byte // topics have 128 characters at most
+	b := append(most[:0], e.Topic...)
 	b = append(b, 0)
 	b = binary.BigEndian.AppendUint64(b, e.Created.Seq)
 	b = binary.BigEndian.AppendUint32(b, e.Created.N)
@@ -172,6 +172,9 @@ func (s *State) fork() {
 
 func (s *State) touch(k Key) {
 	const few = 32
+	if s.Touched == nil {
+		s.Touched = make([]Key, 0, 8)
+	}
 	if len(s.Touched) < few {
 		if !slices.Contains(s.Touched, k) {
 			s.Touched = append(s.Touched, k)
@@ -204,16 +207,19 @@ func (s *State) putScript(v *Script)   { s.touch(ScriptKey(v.Version)); s.script
 func (s *State) putEvent(e *TopicEvent) {
 	key := EventKey(e.Topic, e.MessageID)
 	s.touch(key)
-	if old, ok := s.events.get(key.ID); ok && old.ScheduledAt != 0 {
+	old, known := s.events.get(key.ID)
+	if known && old.ScheduledAt != 0 {
 		s.scheduled.drop(scheduledKey(old))
 	}
 	s.events.put(key.ID, e)
 	if e.Status == eventlog.EventPending && e.ScheduledAt != 0 {
 		s.scheduled.put(scheduledKey(e), key.ID)
 	}
-	if e.Status == eventlog.EventPending {
+	was, is := known && old.Status == eventlog.EventPending, e.Status == eventlog.EventPending
+	switch {
+	case is && !was:
 		s.pending.put(pendingKey(e), key.ID)
-	} else {
+	case was && !is:
 		s.pending.drop(pendingKey(e))
 	}
 }

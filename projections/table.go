@@ -14,6 +14,9 @@ type table[K cmp.Ordered, V any] struct {
 	owned bool
 }
 
+// degree keeps nodes small: each transition copies those on the way to what it changes.
+const degree = 8
+
 // fork gives up ownership, so that the next write copies. Both copies may be read concurrently;
 // writes to copies of one origin must not overlap in time.
 func (t *table[K, V]) fork() { t.owned = false }
@@ -21,7 +24,7 @@ func (t *table[K, V]) fork() { t.owned = false }
 func (t *table[K, V]) own() {
 	switch {
 	case t.m == nil:
-		t.m = new(btree.Map[K, V])
+		t.m = btree.NewMap[K, V](degree)
 	case !t.owned:
 		t.m = t.m.Copy()
 	}

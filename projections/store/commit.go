@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -49,7 +48,7 @@ func (s *Store) Commit(b Batch) error {
 	if f := s.failure.Load(); f != nil {
 		return *f
 	}
-	w := writer{store: s, db: db, batch: db.NewBatch(), partition: b.Partition, heads: map[eventlog.WorkflowName]uint64{}}
+	w := writer{store: s, db: db, batch: db.NewBatchWithSize(s.batchSize), partition: b.Partition, heads: map[eventlog.WorkflowName]uint64{}}
 	defer func() {
 		if !s.abandoned.Load() { // else the database still holds it
 			_ = w.batch.Close()
@@ -68,6 +67,7 @@ func (s *Store) Commit(b Batch) error {
 	if err := w.write(); err != nil {
 		return s.fault("commit", err)
 	}
+	s.batchSize = min(w.batch.Len(), memTableSize)
 	for name, head := range w.heads {
 		s.heads[name] = head
 	}
@@ -81,7 +81,9 @@ type writer struct {
 	batch     *pebble.Batch
 	partition int
 	heads     map[eventlog.WorkflowName]uint64 // as they will be after the commit
-	err       error
+	// key and value are buffers: the batch copies what it is given.
+	key, value []byte
+	err        error
 }
 
 // write hands the batch to the database, which reports a failed write to its logger or by a
@@ -164,7 +166,7 @@ func (w *writer) change(c *Change) error {
 	w.put(coreKey(name), &c.State.Workflow)
 	if stored == 0 {
 		w.set(append(memberPrefix(w.partition), name...), nil)
-		w.all(name, projections.KindWorkflow, c.State.Created, born(&c.State))
+		w.row(projections.KindWorkflow, place{w.partition, c.State.Created}, head{born(&c.State), name}, nil)
 	}
 	for _, k := range c.Touched {
 		if k.Kind == projections.KindWorkflow {
@@ -187,36 +189,52 @@ func (w *writer) change(c *Change) error {
 // after the rows' head can lack them, and only one created before it can have a live mark that
 // must go: so a row that is written once and finished at once leaves no tombstone.
 func (w *writer) entity(name eventlog.WorkflowName, k projections.Key, entity any, stored uint64, live bool) {
-	created, at := origin(entity)
-	w.put(placeKey(spaceRow, name, k.Kind, created), entity)
+	created, time := origin(entity)
+	at := place{w.partition, created}
+	w.row(k.Kind, at, head{time, name}, entity)
 	fresh := created.Seq > stored
 	if fresh {
-		w.set(idKey(name, k), appendOrdinal(nil, created))
-		w.all(name, k.Kind, created, at)
+		w.value = appendPlace(w.value[:0], at)
+		w.key = appendID(w.key[:0], name, k)
+		w.set(w.key, w.value)
+		w.key = appendOrdinal(appendKind(w.key[:0], spaceOwn, name, k.Kind), created)
+		w.set(w.key, w.value[:partitionSize])
 		if k.Kind == projections.KindMutation {
 			w.set(ownerKey(k.ID), []byte(name))
 		}
 	}
 	event, ok := entity.(*projections.TopicEvent)
 	pending := ok && event.Status == eventlog.EventPending
-	w.mark(placeKey(spaceLive, name, k.Kind, created), live && !pending, fresh)
+	w.key = appendOrdinal(appendKind(w.key[:0], spaceLive, name, k.Kind), created)
+	w.mark(live && !pending, fresh)
 	if ok {
-		w.mark(appendOrdinal(openPrefix(name, event.Topic), created), pending, fresh)
+		w.key = appendOrdinal(appendOpen(w.key[:0], name, event.Topic), created)
+		w.mark(pending, fresh)
 	}
 }
 
-func (w *writer) mark(key []byte, set, fresh bool) {
+// mark sets or removes the mark with the key.
+func (w *writer) mark(set, fresh bool) {
 	switch {
 	case set:
-		w.set(key, nil)
+		w.value = appendPartition(w.value[:0], w.partition)
+		w.set(w.key, w.value)
 	case !fresh:
-		w.remove(key)
+		w.remove(w.key)
 	}
 }
 
-func (w *writer) all(name eventlog.WorkflowName, kind projections.EntityKind, o projections.Ordinal, at eventlog.Instant) {
-	value := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(name)), uint64(at))
-	w.set(appendOrdinal(allPartitionPrefix(kind, w.partition), o), append(value, name...))
+func (w *writer) row(kind projections.EntityKind, at place, h head, entity any) {
+	if w.err != nil {
+		return
+	}
+	row, err := w.store.enc.placed(h, entity)
+	if err != nil {
+		w.err = err
+		return
+	}
+	w.key = appendRow(w.key[:0], kind, at)
+	w.set(w.key, row)
 }
 
 // born is when the workflow's first version was deployed; zero when that is not in memory.

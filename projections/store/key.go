@@ -16,76 +16,104 @@ const (
 	spaceMember     = 'P' // P partition name → empty: the workflows of a partition
 	spaceCore       = 'W' // W name → Workflow
 	spaceHandler    = 'H' // H name NUL handler → Handler
-	// Every other entity stands at its place in the log, so that new rows are appended, lists
-	// are scans and compactions cheap.
-	spaceRow   = 'R' // R name NUL kind seq n → entity
-	spaceID    = 'I' // I name NUL kind id → seq n
-	spaceLive  = 'L' // L name NUL kind seq n → empty: rows that belong in memory, but pending events
-	spaceOpen  = 'O' // O name NUL topic NUL seq n → empty: pending events, in memory while somebody subscribes
-	spaceAll   = 'A' // A kind partition seq n → time name: order across workflows
+	// Every other entity stands at its place in the log, those of all workflows together: new rows
+	// are appended, so that compactions, which rewrite what lies between, find little to do. What
+	// is sorted by workflow are entries of a few bytes.
+	spaceRow   = 'R' // R kind partition seq n → head, entity; a Workflow's holds its head only
+	spaceID    = 'I' // I name NUL kind id → partition seq n
+	spaceOwn   = 'N' // N name NUL kind seq n → partition: a workflow's rows in order
+	spaceLive  = 'L' // L name NUL kind seq n → partition: rows that belong in memory, but pending events
+	spaceOpen  = 'O' // O name NUL topic NUL seq n → partition: pending events, in memory while somebody subscribes
 	spaceOwner = 'M' // M mutation → name: mutations are addressed without their workflow
 )
 
-const placeSize = 8 + 4
+const (
+	partitionSize = 4
+	ordinalSize   = 8 + 4
+)
+
+// place is where a row stands.
+type place struct {
+	partition int
+	projections.Ordinal
+}
 
 func formatKey() []byte { return []byte{spaceFormat} }
 
-func checkpointKey(partition int) []byte {
-	return binary.BigEndian.AppendUint32([]byte{spaceCheckpoint}, uint32(partition))
-}
+func checkpointKey(partition int) []byte { return appendPartition([]byte{spaceCheckpoint}, partition) }
 
-func memberPrefix(partition int) []byte {
-	return binary.BigEndian.AppendUint32([]byte{spaceMember}, uint32(partition))
-}
+func memberPrefix(partition int) []byte { return appendPartition([]byte{spaceMember}, partition) }
 
 func coreKey(w eventlog.WorkflowName) []byte { return append([]byte{spaceCore}, w...) }
 
-// workflowPrefix starts all keys of the workflow in the space.
-func workflowPrefix(space byte, w eventlog.WorkflowName) []byte {
-	k := make([]byte, 0, len(w)+32)
-	k = append(k, space)
-	k = append(k, w...)
-	return append(k, 0)
-}
-
-func kindPrefix(space byte, w eventlog.WorkflowName, kind projections.EntityKind) []byte {
-	return append(workflowPrefix(space, w), byte(kind))
-}
-
 func handlerKey(w eventlog.WorkflowName, id string) []byte {
-	return append(workflowPrefix(spaceHandler, w), id...)
-}
-
-func placeKey(space byte, w eventlog.WorkflowName, kind projections.EntityKind, o projections.Ordinal) []byte {
-	return appendOrdinal(kindPrefix(space, w, kind), o)
-}
-
-// openPrefix starts the marks of the topic's pending events.
-func openPrefix(w eventlog.WorkflowName, topic eventlog.Topic) []byte {
-	return append(append(workflowPrefix(spaceOpen, w), topic...), 0)
-}
-
-func idKey(w eventlog.WorkflowName, k projections.Key) []byte {
-	return append(kindPrefix(spaceID, w, k.Kind), k.ID...)
-}
-
-func allPrefix(kind projections.EntityKind) []byte { return []byte{spaceAll, byte(kind)} }
-
-func allPartitionPrefix(kind projections.EntityKind, partition int) []byte {
-	return binary.BigEndian.AppendUint32(allPrefix(kind), uint32(partition))
+	return append(appendWorkflow(nil, spaceHandler, w), id...)
 }
 
 func ownerKey(id string) []byte { return append([]byte{spaceOwner}, id...) }
+
+// The functions that follow build on k, so that whoever writes many keys needs one buffer.
+
+// appendWorkflow starts all keys of the workflow in the space.
+func appendWorkflow(k []byte, space byte, w eventlog.WorkflowName) []byte {
+	return append(append(append(k, space), w...), 0)
+}
+
+func appendKind(k []byte, space byte, w eventlog.WorkflowName, kind projections.EntityKind) []byte {
+	return append(appendWorkflow(k, space, w), byte(kind))
+}
+
+func appendID(k []byte, w eventlog.WorkflowName, key projections.Key) []byte {
+	return append(appendKind(k, spaceID, w, key.Kind), key.ID...)
+}
+
+// appendOpen starts the marks of the topic's pending events.
+func appendOpen(k []byte, w eventlog.WorkflowName, topic eventlog.Topic) []byte {
+	return append(append(appendWorkflow(k, spaceOpen, w), topic...), 0)
+}
+
+// appendRows starts the rows of the kind in the partition.
+func appendRows(k []byte, kind projections.EntityKind, partition int) []byte {
+	return appendPartition(append(k, spaceRow, byte(kind)), partition)
+}
+
+func appendRow(k []byte, kind projections.EntityKind, at place) []byte {
+	return appendOrdinal(appendRows(k, kind, at.partition), at.Ordinal)
+}
+
+func appendPlace(k []byte, at place) []byte {
+	return appendOrdinal(appendPartition(k, at.partition), at.Ordinal)
+}
+
+func appendPartition(k []byte, partition int) []byte {
+	return binary.BigEndian.AppendUint32(k, uint32(partition))
+}
 
 func appendOrdinal(k []byte, o projections.Ordinal) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(k, o.Seq), o.N)
 }
 
+func decodePartition(b []byte) (int, error) {
+	if len(b) != partitionSize {
+		return 0, fmt.Errorf("%w: a partition has %d bytes", ErrDamaged, len(b))
+	}
+	return int(binary.BigEndian.Uint32(b)), nil
+}
+
 func decodeOrdinal(b []byte) (projections.Ordinal, error) {
-	if len(b) != placeSize {
+	if len(b) != ordinalSize {
 		return projections.Ordinal{}, fmt.Errorf("%w: a place in the log has %d bytes", ErrDamaged, len(b))
 	}
 	return projections.Ordinal{Seq: binary.BigEndian.Uint64(b), N: binary.BigEndian.Uint32(b[8:])}, nil
+}
+
+func decodePlace(b []byte) (at place, err error) {
+	if len(b) != partitionSize+ordinalSize {
+		return place{}, fmt.Errorf("%w: the place of a row has %d bytes", ErrDamaged, len(b))
+	}
+	at.partition = int(binary.BigEndian.Uint32(b))
+	at.Ordinal, err = decodeOrdinal(b[partitionSize:])
+	return at, err
 }
 
 // after returns the first key behind all that start with the prefix. Prefixes start with a

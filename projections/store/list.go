@@ -46,7 +46,7 @@ func (v *Snapshot) List(r Range, at Position) iter.Seq2[Item, error] {
 // Handlers returns the workflow's handlers by name, also those of former versions.
 func (v *Snapshot) Handlers(w eventlog.WorkflowName) ([]*projections.Handler, error) {
 	var handlers []*projections.Handler
-	err := v.store.scan(v.at, workflowPrefix(spaceHandler, w), func(_, row []byte) error {
+	err := v.store.scan(v.at, appendWorkflow(nil, spaceHandler, w), func(_, row []byte) error {
 		h := new(projections.Handler)
 		handlers = append(handlers, h)
 		return decode(row, h)
@@ -57,14 +57,15 @@ func (v *Snapshot) Handlers(w eventlog.WorkflowName) ([]*projections.Handler, er
 	return handlers, nil
 }
 
-// lane is one partition's part of a list, standing at its next entry.
+// lane is one partition's part of a list, standing at its next entry: a row, or in a list of one
+// workflow the entry for one.
 type lane struct {
 	partition int
 	it        *pebble.Iterator
 	prefix    int // bytes before the place in its keys
 	place     projections.Ordinal
-	time      eventlog.Instant
-	workflow  eventlog.WorkflowName
+	head      head
+	entity    []byte // of the row
 }
 
 func (v *Snapshot) list(r Range, at Position, yield func(Item) bool) (err error) {
@@ -77,13 +78,11 @@ func (v *Snapshot) list(r Range, at Position, yield func(Item) bool) (err error)
 	if err != nil {
 		return err
 	}
-	var rows *pebble.Iterator
-	if r.Workflow == "" {
-		if rows, err = v.at.NewIter(nil); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, rows.Close()) }()
+	rows, err := v.at.NewIter(nil)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	open := slices.Clone(lanes)
 	for len(open) > 0 {
 		next := open[0]
@@ -92,7 +91,7 @@ func (v *Snapshot) list(r Range, at Position, yield func(Item) bool) (err error)
 				next = l
 			}
 		}
-		item, err := v.item(r.Kind, next, rows)
+		item, err := v.item(r, next, rows)
 		if err != nil {
 			return err
 		}
@@ -114,8 +113,8 @@ func (v *Snapshot) list(r Range, at Position, yield func(Item) bool) (err error)
 // before orders the entries of different partitions: by time, and where that says nothing by
 // partition, so that the order is the same in every replay.
 func (l *lane) before(m *lane) bool {
-	if l.time != m.time {
-		return l.time < m.time
+	if l.head.time != m.head.time {
+		return l.head.time < m.head.time
 	}
 	return l.partition < m.partition
 }
@@ -124,7 +123,7 @@ func (l *lane) before(m *lane) bool {
 // Those that are at their end are closed and left out.
 func (v *Snapshot) lanes(r Range, at Position) (lanes []*lane, err error) {
 	if r.Workflow != "" {
-		return v.lane(nil, r, at, 0, kindPrefix(spaceRow, r.Workflow, r.Kind), len(at) == 0)
+		return v.lane(nil, r, at, 0, appendKind(nil, spaceOwn, r.Workflow, r.Kind), len(at) == 0)
 	}
 	partitions, err := v.partitions(r.Kind)
 	if err != nil {
@@ -132,7 +131,7 @@ func (v *Snapshot) lanes(r Range, at Position) (lanes []*lane, err error) {
 	}
 	first := len(at) == 0
 	for _, p := range partitions {
-		if lanes, err = v.lane(lanes, r, at, p, allPartitionPrefix(r.Kind, p), first); err != nil {
+		if lanes, err = v.lane(lanes, r, at, p, appendRows(nil, r.Kind, p), first); err != nil {
 			return lanes, err
 		}
 	}
@@ -154,7 +153,7 @@ func (v *Snapshot) lane(lanes []*lane, r Range, at Position, partition int, pref
 	if err != nil {
 		return lanes, err
 	}
-	l := &lane{partition: partition, it: it, prefix: len(prefix), workflow: r.Workflow}
+	l := &lane{partition: partition, it: it, prefix: len(prefix)}
 	found := it.First
 	if r.Desc {
 		found = it.Last
@@ -189,42 +188,38 @@ func (v *Snapshot) read(r Range, l *lane) (err error) {
 	if l.place, err = decodeOrdinal(l.it.Key()[l.prefix:]); err != nil || r.Workflow != "" {
 		return err
 	}
-	l.time, l.workflow, err = splitAll(l.it.Value())
+	l.head, l.entity, err = decodeHead(l.it.Value())
 	return err
 }
 
-// item decodes the entity at which the lane stands: its row in a list of one workflow, else the
-// row that its entry points to.
-func (v *Snapshot) item(kind projections.EntityKind, l *lane, rows *pebble.Iterator) (Item, error) {
-	row := l.it
-	if rows != nil {
-		key := placeKey(spaceRow, l.workflow, kind, l.place)
-		if kind == projections.KindWorkflow {
-			key = coreKey(l.workflow)
+// item decodes the entity at which the lane stands.
+func (v *Snapshot) item(r Range, l *lane, rows *pebble.Iterator) (Item, error) {
+	if r.Workflow != "" {
+		at, err := placeOf(l.it.Key()[l.prefix:], l.it.Value())
+		if err != nil {
+			return Item{}, err
 		}
-		v.store.keysRead.Add(1)
-		if !rows.SeekGE(key) || !slices.Equal(rows.Key(), key) {
-			if err := rows.Error(); err != nil {
-				return Item{}, err
-			}
-			return Item{}, fmt.Errorf("%w: a %s of workflow %s is in the order and has no row", ErrDamaged, kindName(kind), l.workflow)
-		}
-		row = rows
+		entity, err := v.placed(rows, r.Workflow, r.Kind, at)
+		return Item{Workflow: r.Workflow, Entity: entity}, err
 	}
-	entity := projections.NewEntity(kind)
-	if entity == nil {
-		return Item{}, fmt.Errorf("%s cannot be listed", kindName(kind))
+	item := Item{Workflow: l.head.workflow, Entity: projections.NewEntity(r.Kind)}
+	switch {
+	case item.Entity == nil:
+		return Item{}, fmt.Errorf("%s cannot be listed", kindName(r.Kind))
+	case r.Kind != projections.KindWorkflow:
+		return item, decode(l.entity, item.Entity)
 	}
-	if err := decode(row.Value(), entity); err != nil {
-		return Item{}, err
+	found, err := v.store.get(v.at, coreKey(item.Workflow), item.Entity)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: workflow %s is in the order and has no row", ErrDamaged, item.Workflow)
 	}
-	return Item{Workflow: l.workflow, Entity: entity}, nil
+	return item, err
 }
 
 // partitions finds the partitions that have entities of the kind, by skipping from one to the
 // next.
 func (v *Snapshot) partitions(kind projections.EntityKind) (partitions []int, err error) {
-	prefix := allPrefix(kind)
+	prefix := []byte{spaceRow, byte(kind)}
 	it, err := v.at.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: after(prefix)})
 	if err != nil {
 		return nil, err
@@ -233,12 +228,12 @@ func (v *Snapshot) partitions(kind projections.EntityKind) (partitions []int, er
 	for ok := it.First(); ok; {
 		v.store.keysRead.Add(1)
 		key := it.Key()
-		if len(key) < len(prefix)+4 {
-			return nil, fmt.Errorf("%w: an entry in the order across workflows has a key of %d bytes", ErrDamaged, len(key))
+		if len(key) < len(prefix)+partitionSize {
+			return nil, fmt.Errorf("%w: a row has a key of %d bytes", ErrDamaged, len(key))
 		}
 		p := int(binary.BigEndian.Uint32(key[len(prefix):]))
 		partitions = append(partitions, p)
-		ok = it.SeekGE(after(allPartitionPrefix(kind, p)))
+		ok = it.SeekGE(after(appendRows(nil, kind, p)))
 	}
 	return partitions, it.Error()
 }

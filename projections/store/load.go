@@ -1,10 +1,9 @@
 package store
 
 import (
-	"encoding/binary"
+	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -64,20 +63,6 @@ func (s *Store) Load(w eventlog.WorkflowName) (projections.State, error) {
 	return state, nil
 }
 
-// Get returns pointers to those of the entities that the store has, in the order of keys. The key
-// of a topic's pending events stands for all of them, oldest first.
-func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
-	if len(keys) == 0 {
-		return nil, nil
-	}
-	snap, err := s.Snapshot()
-	if err != nil {
-		return nil, fmt.Errorf("read rows of workflow %s: %w", w, err)
-	}
-	defer snap.Close()
-	return snap.Get(w, keys)
-}
-
 // Snapshot is the store at one moment. Close it before any other use of the store by the same
 // goroutine: Reset and Close of the store wait for it.
 type Snapshot struct {
@@ -102,82 +87,6 @@ func (v *Snapshot) Close() {
 	v.done()
 }
 
-// Get returns pointers to those of the entities that the store has, in the order of keys. The key
-// of a topic's pending events stands for all of them, oldest first.
-func (v *Snapshot) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
-	rows, err := v.get(w, keys)
-	if err != nil {
-		return nil, v.store.fault("read rows of workflow "+string(w), err)
-	}
-	return rows, nil
-}
-
-func (v *Snapshot) get(w eventlog.WorkflowName, keys []projections.Key) (entities []any, err error) {
-	// One iterator for all: it keeps its blocks between neighbouring keys. It reads the filters
-	// of the lowest level too, which a plain Get does not, and so answers for absent ids there
-	// without reading rows.
-	it, err := v.at.NewIter(&pebble.IterOptions{UseL6Filters: true})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	find := func(key []byte) (bool, error) {
-		v.store.keysRead.Add(1)
-		if it.SeekPrefixGE(key) {
-			return true, nil
-		}
-		return false, it.Error()
-	}
-	for _, k := range keys {
-		var row []byte
-		switch k.Kind {
-		case projections.KindPending:
-			pending, err := v.pending(w, eventlog.Topic(k.ID))
-			if err != nil {
-				return nil, err
-			}
-			entities = append(entities, pending...)
-			continue
-		case projections.KindWorkflow:
-			row = coreKey(w)
-		case projections.KindHandler:
-			row = handlerKey(w, k.ID)
-		default:
-			found, err := find(idKey(w, k))
-			if err != nil {
-				return nil, err
-			}
-			if !found {
-				continue
-			}
-			place, err := decodeOrdinal(it.Value())
-			if err != nil {
-				return nil, err
-			}
-			row = placeKey(spaceRow, w, k.Kind, place)
-		}
-		found, err := find(row)
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			if k.Kind == projections.KindWorkflow || k.Kind == projections.KindHandler {
-				continue
-			}
-			return nil, fmt.Errorf("%w: %s %q of workflow %s is in the index and has no row", ErrDamaged, kindName(k.Kind), k.ID, w)
-		}
-		entity := projections.NewEntity(k.Kind)
-		if entity == nil {
-			return nil, fmt.Errorf("%s is not stored", kindName(k.Kind))
-		}
-		if err := decode(it.Value(), entity); err != nil {
-			return nil, err
-		}
-		entities = append(entities, entity)
-	}
-	return entities, nil
-}
-
 // Owner returns the workflow of a mutation, empty when the store does not know it.
 func (v *Snapshot) Owner(id eventlog.MutationID) (eventlog.WorkflowName, error) {
 	v.store.keysRead.Add(1)
@@ -199,7 +108,7 @@ func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err e
 		return projections.State{}, err
 	}
 	entities := []any{core}
-	err = v.store.scan(v.at, workflowPrefix(spaceHandler, w), func(_, row []byte) error {
+	err = v.store.scan(v.at, appendWorkflow(nil, spaceHandler, w), func(_, row []byte) error {
 		h := new(projections.Handler)
 		entities = append(entities, h)
 		return decode(row, h)
@@ -207,8 +116,8 @@ func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err e
 	if err != nil {
 		return projections.State{}, err
 	}
-	// The marks are in the order of the rows, so the rows are read in one direction.
-	prefix := workflowPrefix(spaceLive, w)
+	// The marks are in the order of the rows, so those of a kind are read in one direction.
+	prefix := appendWorkflow(nil, spaceLive, w)
 	err = v.marked(w, prefix, func(mark []byte) (projections.EntityKind, []byte) {
 		return projections.EntityKind(mark[len(prefix)]), mark[len(prefix)+1:]
 	}, func(entity any) { entities = append(entities, entity) })
@@ -231,7 +140,7 @@ func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err e
 // pending returns the topic's pending events.
 func (v *Snapshot) pending(w eventlog.WorkflowName, topic eventlog.Topic) ([]any, error) {
 	var events []any
-	prefix := openPrefix(w, topic)
+	prefix := appendOpen(nil, w, topic)
 	err := v.marked(w, prefix, func(mark []byte) (projections.EntityKind, []byte) {
 		return projections.KindEvent, mark[len(prefix):]
 	}, func(entity any) { events = append(events, entity) })
@@ -241,28 +150,49 @@ func (v *Snapshot) pending(w eventlog.WorkflowName, topic eventlog.Topic) ([]any
 // marked reads the rows that the marks with the prefix stand for: split says of a mark the row's
 // kind and place.
 func (v *Snapshot) marked(w eventlog.WorkflowName, prefix []byte, split func(mark []byte) (projections.EntityKind, []byte), add func(entity any)) (err error) {
-	rows, err := v.at.NewIter(&pebble.IterOptions{LowerBound: workflowPrefix(spaceRow, w), UpperBound: after(workflowPrefix(spaceRow, w))})
+	rows, err := v.at.NewIter(nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	return v.store.scan(v.at, prefix, func(mark, _ []byte) error {
-		kind, place := split(mark)
-		key := append(kindPrefix(spaceRow, w, kind), place...)
-		v.store.keysRead.Add(1)
-		if !rows.SeekGE(key) || !slices.Equal(rows.Key(), key) {
-			if err := rows.Error(); err != nil {
-				return err
-			}
-			return fmt.Errorf("%w: workflow %s has a mark without a row", ErrDamaged, w)
+	return v.store.scan(v.at, prefix, func(mark, value []byte) error {
+		kind, ordinal := split(mark)
+		at, err := placeOf(ordinal, value)
+		if err != nil {
+			return err
 		}
-		entity := projections.NewEntity(kind)
-		if entity == nil {
-			return fmt.Errorf("%w: workflow %s has a mark of unknown kind", ErrDamaged, w)
+		entity, err := v.placed(rows, w, kind, at)
+		if err == nil {
+			add(entity)
 		}
-		add(entity)
-		return decode(rows.Value(), entity)
+		return err
 	})
+}
+
+// placeOf joins the two halves of a row's place in an entry: its order and its partition.
+func placeOf(ordinal, partition []byte) (at place, err error) {
+	if at.Ordinal, err = decodeOrdinal(ordinal); err != nil {
+		return place{}, err
+	}
+	at.partition, err = decodePartition(partition)
+	return at, err
+}
+
+// placed reads the workflow's row at the place.
+func (v *Snapshot) placed(rows *pebble.Iterator, w eventlog.WorkflowName, kind projections.EntityKind, at place) (any, error) {
+	key := appendRow(nil, kind, at)
+	v.store.keysRead.Add(1)
+	if !rows.SeekGE(key) || !bytes.Equal(rows.Key(), key) {
+		if err := rows.Error(); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: workflow %s has an entry for a %s and not its row", ErrDamaged, w, kindName(kind))
+	}
+	entity := projections.NewEntity(kind)
+	if entity == nil {
+		return nil, fmt.Errorf("%w: workflow %s has an entry of unknown kind", ErrDamaged, w)
+	}
+	return entity, decodeOwn(rows.Value(), w, entity)
 }
 
 // get reads one row into v and reports whether it is there.
@@ -293,12 +223,4 @@ func (s *Store) scan(from pebble.Reader, prefix []byte, visit func(key, value []
 		}
 	}
 	return it.Error()
-}
-
-// splitAll splits the value of an entry in the order across workflows.
-func splitAll(value []byte) (eventlog.Instant, eventlog.WorkflowName, error) {
-	if len(value) <= 8 {
-		return 0, "", fmt.Errorf("%w: an entry in the order across workflows has %d bytes", ErrDamaged, len(value))
-	}
-	return eventlog.Instant(binary.BigEndian.Uint64(value)), eventlog.WorkflowName(value[8:]), nil
 }

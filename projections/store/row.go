@@ -1,8 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"reflect"
@@ -11,12 +11,13 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/internal/pack"
 	"github.com/pawl-run/pawl/projections"
 )
 
 // layout is raised when keys or the meaning of rows change. The shapes of the rows need no
 // number: see format.
-const layout = 2
+const layout = 3
 
 // format identifies what this version writes. It covers the shape of every entity, so that a
 // field added, renamed or retyped makes an older store a foreign one instead of a subtly wrong
@@ -57,25 +58,65 @@ func describe(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
 	}
 }
 
-// encoder turns entities into rows, reusing its buffer: a row is valid until the next one.
-type encoder struct {
-	buf bytes.Buffer
-	enc *msgpack.Encoder
-}
+// encoder turns entities into rows, reusing its buffer: a row is valid until the next one. Structs
+// are arrays: the names of fields would be half of a row, and format covers their order.
+type encoder struct{ buf []byte }
 
-func newEncoder() *encoder {
-	e := new(encoder)
-	e.enc = msgpack.NewEncoder(&e.buf)
-	e.enc.UseCompactInts(true)
-	return e
-}
-
+// row returns the bytes of a value.
 func (e *encoder) row(v any) ([]byte, error) {
-	e.buf.Reset()
-	if err := e.enc.Encode(v); err != nil {
+	e.buf = e.buf[:0]
+	return e.add(v)
+}
+
+// placed returns the row of an entity in the order across workflows; the entity may be nil.
+func (e *encoder) placed(h head, entity any) ([]byte, error) {
+	e.buf = h.append(e.buf[:0])
+	if entity == nil {
+		return e.buf, nil
+	}
+	return e.add(entity)
+}
+
+func (e *encoder) add(v any) ([]byte, error) {
+	b, err := pack.Positional.Append(e.buf, v)
+	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return e.buf.Bytes(), nil
+	e.buf = b
+	return b, nil
+}
+
+// head stands before the entity in a row: what a list across workflows must know of it.
+type head struct {
+	time     eventlog.Instant
+	workflow eventlog.WorkflowName // at most 64 bytes
+}
+
+func (h head) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(h.time))
+	return append(append(b, byte(len(h.workflow))), h.workflow...)
+}
+
+// decodeHead splits a row into its head and the entity.
+func decodeHead(row []byte) (h head, entity []byte, err error) {
+	const fixed = 8 + 1
+	if len(row) < fixed || len(row) < fixed+int(row[fixed-1]) {
+		return head{}, nil, fmt.Errorf("%w: a row of %d bytes has no head", ErrDamaged, len(row))
+	}
+	end := fixed + int(row[fixed-1])
+	return head{eventlog.Instant(binary.BigEndian.Uint64(row)), eventlog.WorkflowName(row[fixed:end])}, row[end:], nil
+}
+
+// decodeOwn reads the entity of a row that must be the workflow's.
+func decodeOwn(row []byte, w eventlog.WorkflowName, entity any) error {
+	h, body, err := decodeHead(row)
+	if err != nil {
+		return err
+	}
+	if h.workflow != w {
+		return fmt.Errorf("%w: a row of workflow %s stands where one of %s should", ErrDamaged, h.workflow, w)
+	}
+	return decode(body, entity)
 }
 
 // decode reads a row. Pebble has checked its bytes, so an error here means that something else

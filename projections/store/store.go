@@ -32,10 +32,13 @@ var (
 )
 
 const (
-	memTableSize = 4 << 20
+	// memTableSize must hold several commits of a busy engine: each flush adds a layer that lookups
+	// go through and compactions merge, and a commit that would fill half of it is a flush of its
+	// own. With 4 MiB the store took twice the processor time.
+	memTableSize = 16 << 20
 	// memory bounds cache and memtables together: pebble takes the memtables out of the cache's
 	// capacity, so this must stay well above two of them.
-	memory = 16 << 20
+	memory = 40 << 20
 	// damageMark is left in a store that was seen to be damaged, so that the next Open does not
 	// trust it again.
 	damageMark = "DAMAGED"
@@ -74,7 +77,8 @@ type Store struct {
 	// what was created later has no index entries yet.
 	committing sync.Mutex
 	heads      map[eventlog.WorkflowName]uint64
-	enc        *encoder
+	enc        encoder
+	batchSize  int // of the last commit: the next will be about as large
 }
 
 // Open opens the store, or creates it. A store that is damaged, of another version or not a
@@ -85,7 +89,7 @@ func Open(cfg Config) (*Store, error) {
 	if (cfg.Dir == "") != cfg.InMemory {
 		return nil, errors.New("open local store: set either Dir or InMemory")
 	}
-	s := &Store{cfg: cfg, fs: cfg.fs, log: cfg.Logger, heads: map[eventlog.WorkflowName]uint64{}, enc: newEncoder()}
+	s := &Store{cfg: cfg, fs: cfg.fs, log: cfg.Logger, heads: map[eventlog.WorkflowName]uint64{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -149,6 +153,8 @@ func (s *Store) open() error {
 	for i := range opts.Levels {
 		// Most dedupe lookups are for ids never seen: the filters answer those.
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		opts.Levels[i].BlockSize = 8 << 10
+		opts.Levels[i].IndexBlockSize = 128 << 10 // one block even for the largest table
 	}
 	db, err := pebble.Open(s.cfg.Dir, opts)
 	if err != nil {

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Get returns pointers to those of the entities that the store has, in the order of keys. The key
+// of a topic's pending events stands for all of them, oldest first.
+func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	if slices.ContainsFunc(keys, func(k projections.Key) bool { return k.Kind == projections.KindPending }) {
+		snap, err := s.Snapshot()
+		if err != nil {
+			return nil, fmt.Errorf("read rows of workflow %s: %w", w, err)
+		}
+		defer snap.Close()
+		return snap.Get(w, keys)
+	}
+	// Each decision comes by here: the one iterator is a view at one moment by itself, and a
+	// snapshot's end costs a look at all that could be compacted.
+	db, done, err := s.use()
+	if err != nil {
+		return nil, fmt.Errorf("read rows of workflow %s: %w", w, err)
+	}
+	defer done()
+	rows, err := s.rows(db, w, keys, nil)
+	if err != nil {
+		return nil, s.fault("read rows of workflow "+string(w), err)
+	}
+	return rows, nil
+}
+
+// Get returns pointers to those of the entities that the store has, in the order of keys. The key
+// of a topic's pending events stands for all of them, oldest first.
+func (v *Snapshot) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
+	rows, err := v.store.rows(v.at, w, keys, v.pending)
+	if err != nil {
+		return nil, v.store.fault("read rows of workflow "+string(w), err)
+	}
+	return rows, nil
+}
+
+// rows reads those of the entities that are there; pending, if they name any, a topic's pending
+// events.
+func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []projections.Key, pending func(eventlog.WorkflowName, eventlog.Topic) ([]any, error)) (entities []any, err error) {
+	// One iterator for all: it keeps its blocks between neighbouring keys. It reads the filters
+	// of the lowest level too, which a plain Get does not, and so answers for absent ids there
+	// without reading rows.
+	it, err := from.NewIter(&pebble.IterOptions{UseL6Filters: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	find := func(key []byte) (bool, error) {
+		s.keysRead.Add(1)
+		if it.SeekPrefixGE(key) {
+			return true, nil
+		}
+		return false, it.Error()
+	}
+	var key []byte
+	for _, k := range keys {
+		var row []byte
+		placed := false
+		switch k.Kind {
+		case projections.KindPending:
+			events, err := pending(w, eventlog.Topic(k.ID))
+			if err != nil {
+				return nil, err
+			}
+			entities = append(entities, events...)
+			continue
+		case projections.KindWorkflow:
+			row = coreKey(w)
+		case projections.KindHandler:
+			row = handlerKey(w, k.ID)
+		default:
+			key = appendID(key[:0], w, k)
+			found, err := find(key)
+			if err != nil {
+				return nil, err
+			}
+			if !found {
+				continue
+			}
+			at, err := decodePlace(it.Value())
+			if err != nil {
+				return nil, err
+			}
+			key = appendRow(key[:0], k.Kind, at)
+			row, placed = key, true
+		}
+		found, err := find(row)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			if !placed {
+				continue
+			}
+			return nil, fmt.Errorf("%w: %s %q of workflow %s is in the index and has no row", ErrDamaged, kindName(k.Kind), k.ID, w)
+		}
+		entity := projections.NewEntity(k.Kind)
+		if entity == nil {
+			return nil, fmt.Errorf("%s is not stored", kindName(k.Kind))
+		}
+		if placed {
+			err = decodeOwn(it.Value(), w, entity)
+		} else {
+			err = decode(it.Value(), entity)
+		}
+		if err != nil {
+			return nil, err
+		}
+		entities = append(entities, entity)
+	}
+	return entities, nil
+}
