@@ -118,7 +118,7 @@ type Engine struct {
 	idle       idleness
 	atWork     atomic.Int64 // workers that do not rest
 	appends    pace
-	advancing  sync.Mutex   // one Advance at a time
+	advancing  sync.Mutex // one Advance at a time
 
 	fatalOnce sync.Once
 	fatal     chan error

@@ -8,7 +8,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"github.com/pawl-run/pawl/internal/pack"
+	"github.com/pawl-run/pawl/eventlog/pack"
 )
 
 // FormatVersion is what this version writes into the log's metadata (`pawl.format`). A log with

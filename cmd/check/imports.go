@@ -40,12 +40,12 @@ var (
 // layers are tried in order, the first that fits a folder holds for it. No arrow points up: the
 // log knows nothing, the fold knows the log, decisions know the fold, the engine performs them.
 var layers = []layer{
-	{folders: "internal/pack", external: []string{"github.com/vmihailenco/msgpack/v5"}, pure: true},
-	{folders: "eventlog", project: []string{"internal/pack"}, external: []string{"github.com/vmihailenco/msgpack/v5/...", "github.com/oklog/ulid/v2", "github.com/cespare/xxhash/v2"}, pure: true},
+	{folders: "eventlog/pack", external: []string{"github.com/vmihailenco/msgpack/v5"}, pure: true},
+	{folders: "eventlog", project: []string{"eventlog/pack"}, external: []string{"github.com/vmihailenco/msgpack/v5/...", "github.com/oklog/ulid/v2", "github.com/cespare/xxhash/v2"}, pure: true},
 	{folders: "eventlog/memlog", project: []string{"eventlog"}},
 	{folders: "eventlog/...", project: []string{"eventlog/..."}, external: anyLibrary},
 	{folders: "projections", project: []string{"eventlog"}, external: []string{"github.com/tidwall/btree"}, pure: true},
-	{folders: "projections/...", project: []string{"internal/pack", "eventlog", "projections/..."}, external: anyLibrary},
+	{folders: "projections/...", project: []string{"eventlog/pack", "eventlog", "projections/..."}, external: anyLibrary},
 	{folders: "sandbox/...", project: []string{"sandbox/..."}, external: anyLibrary},
 	{folders: "engine/schedule", project: []string{"eventlog"}, external: []string{"github.com/netresearch/go-cron"}, pure: true},
 	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule"}, pure: true},

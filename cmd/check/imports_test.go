@@ -48,7 +48,7 @@ func TestImports(t *testing.T) {
 		{"eventlog/a.go", "os", "pure"},
 		{"eventlog/a.go", "github.com/nats-io/nats.go", "belongs in eventlog/jslog"},
 		{"eventlog/a.go", "github.com/other/library", "may use of libraries only"},
-		{"eventlog/a.go", m + "projections", "may import of the project only internal/pack"},
+		{"eventlog/a.go", m + "projections", "may import of the project only eventlog/pack"},
 		{"eventlog/a_test.go", m + "projections", ""},
 		{"eventlog/jslog/a.go", "github.com/nats-io/nats.go/jetstream", ""},
 		{"eventlog/jslog/a.go", m + "eventlog", ""},

@@ -12,7 +12,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/internal/pack"
+	"github.com/pawl-run/pawl/eventlog/pack"
 	"github.com/pawl-run/pawl/projections"
 )
 
