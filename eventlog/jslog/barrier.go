@@ -26,7 +26,7 @@ type passage struct {
 }
 
 // pass takes entries that the mark has observed, and does not wait.
-func (b *barrier) pass(entries []passage) {
+func (b *barrier) pass(entries ...passage) {
 	if len(entries) == 0 {
 		return
 	}

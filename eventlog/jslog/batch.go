@@ -1,0 +1,118 @@
+package jslog
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// batch publishes the group, and what comes until the server is ready for it, as one atomic batch:
+// all are written with one sync, or none. Where the server refuses it, which tells nothing of the
+// single messages (one stale member is enough), each is sent by itself and gets its own answer.
+func (c *committer) batch(group []*request) {
+	began := time.Now()
+	group, rejected := c.publishBatch(group)
+	if rejected {
+		c.singly(group)
+		return
+	}
+	for _, r := range group {
+		c.written(r)
+	}
+	c.chooser.wrote(len(group), time.Since(began))
+}
+
+// publishBatch returns what the batch came to consist of, and whether it was refused: then nothing of
+// it was written. Else its members are acknowledged, or being settled.
+func (c *committer) publishBatch(group []*request) (members []*request, rejected bool) {
+	id := c.log.session + "-" + strconv.Itoa(c.partition) + "-" + strconv.FormatUint(c.next, 36)
+	send := func(i int, reply string, commit bool) error {
+		m := group[i].message()
+		m.Header["Nats-Batch-Id"] = []string{id}
+		m.Header["Nats-Batch-Sequence"] = []string{strconv.Itoa(i + 1)}
+		if commit {
+			m.Header["Nats-Batch-Commit"] = []string{"1"}
+		}
+		m.Reply = reply
+		return c.log.nc.PublishMsg(m)
+	}
+	unsettled := func(err error) ([]*request, bool) {
+		for _, r := range group {
+			c.log.settle(r, answer{verdict: lost, err: err})
+		}
+		return group, false
+	}
+	taken, committed := c.next, c.next+1
+	c.next += 2
+
+	// A server that still removes the files of the last batch takes nothing. It says when it has
+	// taken the first message; until then others may join, who would only wait otherwise.
+	if err := send(0, c.reply(taken), false); err != nil {
+		return unsettled(err)
+	}
+	switch m := c.await(taken); {
+	case m == nil:
+		return unsettled(nats.ErrTimeout)
+	case len(m.Data) > 0 || len(m.Header) > 0: // an error, or nobody listens
+		a := readAnswer(m)
+		if a.verdict == lost {
+			return unsettled(a.err)
+		}
+		return group, true
+	}
+	group = append(group, c.take(c.most()-len(group), c.log.cfg.MaxBatchBytes-sizeOf(group))...)
+	c.log.counters.batches.Add(1)
+	c.log.counters.batched.Add(uint64(len(group)))
+	for i := 1; i < len(group); i++ {
+		reply, last := "", i == len(group)-1
+		if last {
+			reply = c.reply(committed)
+		}
+		if err := send(i, reply, last); err != nil {
+			// Without its end the batch is never written, but the error need not mean that the
+			// end was not sent.
+			return unsettled(err)
+		}
+	}
+	m := c.await(committed)
+	if m == nil || c.log.dropped(group[len(group)-1].entry) {
+		return unsettled(nats.ErrTimeout)
+	}
+	switch a := readAnswer(m); {
+	case a.verdict == accepted && (a.count != len(group) || a.seq < uint64(len(group))):
+		// Not what was sent: each must be looked at.
+		return unsettled(fmt.Errorf("batch of %d was answered for %d messages", len(group), a.count))
+	case a.verdict == accepted:
+		c.batchWritten(group, a.seq)
+		return group, false
+	case a.verdict == lost:
+		return unsettled(a.err)
+	default:
+		return group, true
+	}
+}
+
+// batchWritten acknowledges the members of a batch whose last message has that sequence.
+func (c *committer) batchWritten(group []*request, last uint64) {
+	var barriers []passage
+	first := last - uint64(len(group)) + 1
+	c.log.acknowledged(group[len(group)-1], last)
+	for i, r := range group {
+		seq := first + uint64(i)
+		if r.entry.Barrier && c.log.cfg.EmbeddedSync {
+			barriers = append(barriers, passage{r, seq})
+			continue
+		}
+		r.succeed(seq)
+	}
+	c.barrier.pass(barriers...)
+}
+
+func sizeOf(group []*request) (size int) {
+	for _, r := range group {
+		size += len(r.entry.Stored) + headerRoom
+	}
+	return size
+}

@@ -1,0 +1,140 @@
+package jslog
+
+import (
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// learnEvery is how often a long stretch of single messages is told to the chooser.
+const learnEvery = 20 * time.Millisecond
+
+// singles are messages on their way one by one, in the order in which they were sent.
+type singles struct {
+	*committer
+	first   uint64 // number of the oldest
+	flights []flight
+	open    int // not answered
+	acked   int // since told
+	told    time.Time
+}
+
+// flight is one message; request is nil once its fate is settled or being settled.
+type flight struct {
+	*request
+	deadline time.Time
+}
+
+// singly publishes each of the group by itself, and what comes meanwhile too: the server is never
+// without work, and nobody waits for others. It returns when all have been answered, or when so many
+// wait that they are sooner written as a batch.
+func (c *committer) singly(group []*request) {
+	s := singles{committer: c, first: c.next, told: time.Now()}
+	s.launch(group)
+	c.timer.Reset(c.log.cfg.AckTimeout)
+	for rolling := true; s.open > 0; {
+		select {
+		case m := <-c.answers:
+			s.answered(m)
+		case <-c.wake:
+		case <-c.timer.C:
+			s.giveUp(time.Now())
+		}
+		if time.Since(s.told) >= learnEvery {
+			s.tell()
+		}
+		if rolling {
+			rolling = s.roll()
+		}
+	}
+	s.tell()
+}
+
+// roll sends what waits. It reports false when no more is to be sent one by one.
+func (s *singles) roll() bool {
+	waiting, closed := s.waiting()
+	switch {
+	case closed || s.inBatch(waiting):
+		return false
+	case waiting > 0 && s.open < s.most():
+		s.launch(s.take(s.most()-s.open, s.log.cfg.MaxBatchBytes))
+	}
+	return true
+}
+
+func (s *singles) launch(group []*request) {
+	for _, r := range group {
+		m := r.message()
+		m.Reply = s.reply(s.next)
+		s.next++
+		s.log.counters.publishes.Add(1)
+		s.flights = append(s.flights, flight{r, time.Now().Add(s.log.cfg.AckTimeout)})
+		s.open++
+		if err := s.log.nc.PublishMsg(m); err != nil {
+			s.settle(len(s.flights)-1, answer{verdict: lost, err: err})
+		}
+	}
+}
+
+// answered takes in one answer. One that was given up on is dropped: its append is being settled.
+func (s *singles) answered(m *nats.Msg) {
+	n, ok := s.number(m)
+	if !ok || n < s.first || s.flights[n-s.first].request == nil {
+		return
+	}
+	i := int(n - s.first)
+	r := s.flights[i].request
+	if s.log.dropped(r.entry) {
+		return
+	}
+	a := readAnswer(m)
+	if a.verdict != accepted {
+		s.settle(i, a)
+		return
+	}
+	s.log.acknowledged(r, a.seq)
+	if r.entry.Barrier && s.log.cfg.EmbeddedSync {
+		s.barrier.pass(passage{r, a.seq})
+	} else {
+		r.succeed(a.seq)
+	}
+	s.over(i)
+}
+
+// settle leaves what the first attempt did not settle to a goroutine of its own.
+func (s *singles) settle(i int, a answer) {
+	s.log.settle(s.flights[i].request, a)
+	s.over(i)
+}
+
+// over forgets a flight, and the oldest ones that are over.
+func (s *singles) over(i int) {
+	s.written(s.flights[i].request)
+	s.flights[i].request = nil
+	s.open--
+	s.acked++
+	for len(s.flights) > 0 && s.flights[0].request == nil {
+		s.flights = s.flights[1:]
+		s.first++
+	}
+	if s.open > 0 && i == 0 {
+		s.timer.Reset(time.Until(s.flights[0].deadline))
+	}
+}
+
+// giveUp stops waiting for the answers that should have come by now.
+func (s *singles) giveUp(now time.Time) {
+	for s.open > 0 && !now.Before(s.flights[0].deadline) {
+		s.settle(0, answer{verdict: lost, err: nats.ErrTimeout})
+	}
+	if s.open > 0 {
+		s.timer.Reset(time.Until(s.flights[0].deadline))
+	}
+}
+
+// tell lets the chooser know what was written since the last time.
+func (s *singles) tell() {
+	now := time.Now()
+	s.chooser.wrote(s.acked, now.Sub(s.told))
+	s.acked, s.told = 0, now
+}
