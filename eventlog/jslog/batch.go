@@ -3,7 +3,6 @@ package jslog
 import (
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -12,7 +11,6 @@ import (
 // all are written with one sync, or none. Where the server refuses it, which tells nothing of the
 // single messages (one stale member is enough), each is sent by itself and gets its own answer.
 func (c *committer) batch(group []*request) {
-	began := time.Now()
 	group, rejected := c.publishBatch(group)
 	if rejected {
 		c.singly(group)
@@ -21,7 +19,6 @@ func (c *committer) batch(group []*request) {
 	for _, r := range group {
 		c.written(r)
 	}
-	c.chooser.wrote(len(group), time.Since(began))
 }
 
 // publishBatch returns what the batch came to consist of, and whether it was refused: then nothing of
@@ -62,7 +59,7 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 		}
 		return group, true
 	}
-	group = append(group, c.take(c.most()-len(group), c.log.cfg.MaxBatchBytes-sizeOf(group))...)
+	group = append(group, c.take(c.log.cfg.MaxBatch-len(group), c.log.cfg.MaxBatchBytes-sizeOf(group))...)
 	c.log.counters.batches.Add(1)
 	c.log.counters.batched.Add(uint64(len(group)))
 	for i := 1; i < len(group); i++ {

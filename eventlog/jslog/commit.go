@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// committer sends the appends of one partition: each by itself while few wait or batches are dear,
-// else in groups, where the more wait, the fewer syncs each costs. Only its goroutine sends first
+// committer sends the appends of one partition: each by itself while few wait, else in batches, where
+// the more wait, the fewer syncs each costs. Only its goroutine sends first
 // attempts; what a first attempt does not settle goes on in a goroutine of its own, so that one
 // workflow never holds up the others.
 type committer struct {
@@ -28,7 +28,6 @@ type committer struct {
 	grouped   bool                               // the last group was a batch: others may be about to arrive
 	writing   map[eventlog.WorkflowName]struct{} // workflows with an entry on its way
 	ended     chan struct{}
-	chooser   chooser
 	barrier   barrier
 
 	mu     sync.Mutex
@@ -100,15 +99,13 @@ func (c *committer) run() {
 			c.timer.Stop()
 			return
 		case waiting == 0:
-			began := time.Now()
 			<-c.wake
-			c.chooser.rested(time.Since(began))
 			continue
 		}
 		if c.grouped {
 			c.gather(waiting)
 		}
-		group := c.take(c.most(), c.log.cfg.MaxBatchBytes)
+		group := c.take(c.log.cfg.MaxBatch, c.log.cfg.MaxBatchBytes)
 		if c.grouped = c.inBatch(len(group)); c.grouped {
 			c.batch(group)
 		} else {
@@ -118,24 +115,7 @@ func (c *committer) run() {
 }
 
 // inBatch reports whether a group of n is written as a batch.
-func (c *committer) inBatch(n int) bool {
-	switch from := c.log.cfg.BatchFrom; {
-	case !c.batches:
-		return false
-	case from != 0:
-		return n >= from
-	default:
-		return c.chooser.batches(n)
-	}
-}
-
-// most is the largest size of a group.
-func (c *committer) most() int {
-	if c.log.cfg.BatchFrom != 0 {
-		return c.log.cfg.MaxBatch
-	}
-	return c.chooser.most(c.log.cfg.MaxBatch)
-}
+func (c *committer) inBatch(n int) bool { return c.batches && n >= c.log.cfg.BatchFrom }
 
 // gather lets those that the last group has just woken enqueue again before the next group is
 // cut: otherwise every other group would consist of the first one alone.

@@ -6,17 +6,12 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// learnEvery is how often a long stretch of single messages is told to the chooser.
-const learnEvery = 20 * time.Millisecond
-
 // singles are messages on their way one by one, in the order in which they were sent.
 type singles struct {
 	*committer
 	first   uint64 // number of the oldest
 	flights []flight
 	open    int // not answered
-	acked   int // since told
-	told    time.Time
 }
 
 // flight is one message; request is nil once its fate is settled or being settled.
@@ -29,7 +24,7 @@ type flight struct {
 // without work, and nobody waits for others. It returns when all have been answered, or when so many
 // wait that they are sooner written as a batch.
 func (c *committer) singly(group []*request) {
-	s := singles{committer: c, first: c.next, told: time.Now()}
+	s := singles{committer: c, first: c.next}
 	s.launch(group)
 	c.timer.Reset(c.log.cfg.AckTimeout)
 	for rolling := true; s.open > 0; {
@@ -40,14 +35,10 @@ func (c *committer) singly(group []*request) {
 		case <-c.timer.C:
 			s.giveUp(time.Now())
 		}
-		if time.Since(s.told) >= learnEvery {
-			s.tell()
-		}
 		if rolling {
 			rolling = s.roll()
 		}
 	}
-	s.tell()
 }
 
 // roll sends what waits. It reports false when no more is to be sent one by one.
@@ -56,8 +47,8 @@ func (s *singles) roll() bool {
 	switch {
 	case closed || s.inBatch(waiting):
 		return false
-	case waiting > 0 && s.open < s.most():
-		s.launch(s.take(s.most()-s.open, s.log.cfg.MaxBatchBytes))
+	case waiting > 0:
+		s.launch(s.take(s.log.cfg.MaxBatch, s.log.cfg.MaxBatchBytes))
 	}
 	return true
 }
@@ -112,7 +103,6 @@ func (s *singles) over(i int) {
 	s.written(s.flights[i].request)
 	s.flights[i].request = nil
 	s.open--
-	s.acked++
 	for len(s.flights) > 0 && s.flights[0].request == nil {
 		s.flights = s.flights[1:]
 		s.first++
@@ -130,11 +120,4 @@ func (s *singles) giveUp(now time.Time) {
 	if s.open > 0 {
 		s.timer.Reset(time.Until(s.flights[0].deadline))
 	}
-}
-
-// tell lets the chooser know what was written since the last time.
-func (s *singles) tell() {
-	now := time.Now()
-	s.chooser.wrote(s.acked, now.Sub(s.told))
-	s.acked, s.told = 0, now
 }
