@@ -86,6 +86,7 @@ func (in *installation) open(ctx context.Context) (err error) {
 
 // openBroker starts the broker and connects to it.
 func (in *installation) openBroker(ctx context.Context) (err error) {
+	spareProcessor()
 	data := in.settings.Data
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
@@ -185,7 +186,7 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	if in.registry, err = in.connectors(); err != nil {
 		return misconfigured("", "%v", err)
 	}
-	if in.scripts, err = newWorkers(in.settings, 0, in.logger); err != nil {
+	if in.scripts, err = newWorkers(in.settings, processors+1, in.logger); err != nil {
 		return err
 	}
 	in.onClose(in.scripts.Close)
@@ -202,13 +203,12 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	if err != nil {
 		return explainLog(in.settings.Data, err)
 	}
-	linger := 300 * time.Millisecond
-	if _, manual := clock.(*engine.ManualClock); manual {
-		linger = 0
+	linger := mostLinger
+	if in.settings.Clock.Manual {
+		linger = 0 // who advances the clock waits for every run
 	}
 	in.engine, err = engine.New(engine.Config{
-		Linger: linger,
-		Clock:  clock, Log: in.log, Store: in.store, Scripts: in.scripts, Connectors: reaching(known),
+		Clock: clock, Linger: linger, Log: in.log, Store: in.store, Scripts: in.scripts, Connectors: reaching(known),
 		Policies: in.settings.Policies, Logger: in.logger, Observe: observe, Room: in.room.check, RunLog: in.runLog,
 	})
 	if err != nil {
@@ -238,6 +238,9 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	in.onClose(service.Stop)
 	return in.listen(ctx, certificate != nil)
 }
+
+// mostLinger is how long a last look waits for another event at most, on a busy engine.
+const mostLinger = 300 * time.Millisecond
 
 // runLog keeps what scripts write with their runs, and shows it on standard error with everything
 // else that is not a result.

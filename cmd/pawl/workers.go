@@ -12,7 +12,7 @@ import (
 )
 
 // newWorkers starts the processes that scripts run in: this program again, as `pawl worker`.
-// At most size of them compute at once; 0 suits the machine.
+// At most size of them compute at once.
 func newWorkers(s settings, size int, logger *slog.Logger) (*sandbox.Pool, error) {
 	p := s.Policies.Script
 	workers, err := sandbox.NewPool(sandbox.PoolConfig{
