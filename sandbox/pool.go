@@ -57,6 +57,7 @@ type Pool struct {
 	idle     []*process // the most recently used last
 	all      []*process
 	starting int
+	warming  int // of starting: nobody waits for these, so they are there for whoever comes
 	report   confine.Report
 	restarts uint64
 	deaths   map[string]uint64 // by code
@@ -206,16 +207,18 @@ func (p *Pool) warm() {
 	defer p.mu.Unlock()
 	for !p.shut && len(p.all)+p.starting < p.config.Size {
 		p.starting++
+		p.warming++
 		go func() {
 			w, err := p.start()
 			p.mu.Lock()
 			p.starting--
+			p.warming--
 			if err == nil {
 				p.idle = append(p.idle, w)
-				p.grant()
 			} else if !p.shut {
 				p.config.Logger.Error("a worker process for scripts could not be started; the next call tries again", "error", err)
 			}
+			p.grant()
 			p.mu.Unlock()
 		}()
 	}
@@ -226,7 +229,7 @@ func (p *Pool) grant() {
 	for p.ledger.free > 0 && len(p.ledger.waiters) > 0 {
 		now := time.Now()
 		w := p.ledger.pick(now, func(w *waiter) bool {
-			return w.process || len(p.idle) > 0 || p.mayStart()
+			return w.process || len(p.idle) > 0 || p.warming == 0 && p.mayStart()
 		})
 		if w == nil {
 			return

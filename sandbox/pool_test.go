@@ -324,3 +324,23 @@ func TestTooLargeArguments(t *testing.T) {
 		t.Errorf("line %d", e.Line)
 	}
 }
+
+// TestCallsWaitForWorkersThatAreBeingStarted: calls that come with the pool take the workers that it is
+// starting anyway, and do not start more.
+func TestCallsWaitForWorkersThatAreBeingStarted(t *testing.T) {
+	t.Parallel()
+	const size = 4
+	p := newPool(t, PoolConfig{Size: size})
+	var calls sync.WaitGroup
+	for range 4 * size {
+		calls.Go(func() {
+			if _, err := p.Invoke(t.Context(), invocationOf(Prepare, "return 1"), world); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	if n := len(p.Report().Workers); n > size {
+		t.Errorf("%d workers were started for a pool of %d", n, size)
+	}
+}
