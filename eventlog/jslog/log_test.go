@@ -172,6 +172,43 @@ func TestLostAnswerSettlesInside(t *testing.T) {
 	}
 }
 
+// TestLostAnswerHoldsNobodyUp: while one workflow's answer is waited for, others are written.
+func TestLostAnswerHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	s := natstest.NewServer(t, natstest.Fast)
+	l := mustOpen(t, natstest.Connect(t, s), jslog.Config{AckTimeout: 3 * time.Second})
+	var lost atomic.Int32
+	waits := make(chan struct{}, 16)
+	l.DropAnswers(func(e eventlog.Entry) bool {
+		if e.Workflow != "a" || lost.Add(1) > 1 {
+			return false
+		}
+		waits <- struct{}{}
+		return true
+	})
+	settled := make(chan error, 1)
+	go func() {
+		_, err := l.Append(t.Context(), logtest.Entry(t, "a", eventlog.Head{}))
+		settled <- err
+	}()
+	<-waits
+	var head eventlog.Head
+	for range 5 {
+		var err error
+		if head, err = l.Append(t.Context(), logtest.Entry(t, "b", head)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case err := <-settled:
+		t.Errorf("the others were written only once the lost answer was given up (%v)", err)
+	default:
+	}
+	if err := <-settled; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestServerRestartsUnderAppends(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
