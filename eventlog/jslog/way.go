@@ -13,6 +13,13 @@ const (
 	singly
 )
 
+func (w way) other() way {
+	if w == singly {
+		return inBatches
+	}
+	return singly
+}
+
 const (
 	// leastBatch is the least size of a group that is written as a batch.
 	leastBatch = 12
@@ -81,7 +88,7 @@ func (c *chooser) wrote(n int, took time.Duration) {
 	case c.left > 0:
 		c.left--
 	case pressed:
-		c.known, c.trial, c.way = rate, true, 1-c.way
+		c.known, c.trial, c.way = rate, true, c.way.other()
 	}
 }
 
@@ -92,7 +99,7 @@ func (c *chooser) judge(rate float64, pressed bool) {
 		c.pause, c.left = leastPause, leastPause
 		return
 	}
-	c.way = 1 - c.way
+	c.way = c.way.other()
 	c.pause = max(leastPause, c.pause)
 	if rate < worse*c.known {
 		c.pause = min(2*c.pause, mostPause)
