@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// crowd is how many other workflows must be at work for a run to linger: with fewer there is
-// nothing to save.
+// crowd is how many workflows, its own among them, must be at work for a run to linger: with fewer
+// there is nothing to save.
 const crowd = 8
 
 // patience is how many times as long as an append takes now a run lingers: who was told of the last

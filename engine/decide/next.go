@@ -219,8 +219,9 @@ func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	return oldest
 }
 
-// LooksAround reports whether the run was started only to see that nothing is left (S3): nothing
-// has happened since its start, no consumer sees an event, and nothing else is due.
+// LooksAround reports whether the run can only see that nothing is left (S3): nothing has happened
+// since its start, no consumer sees an event, and no consumer's wakeAt or producer's time has come.
+// Another consumer may still have its own look to take.
 func LooksAround(s *projections.State, run *projections.Run, now eventlog.Instant) bool {
 	if run.RetryOf != "" || run.Phase != eventlog.PhasePreparing || run.StartRevision != s.Head.Revision {
 		return false

@@ -1,6 +1,11 @@
 package jslog
 
-import "github.com/pawl-run/pawl/eventlog"
+import (
+	"os"
+	"sync/atomic"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
 
 // DropAnswers makes the log lose every answer for which drop is true; nil loses none.
 func (l *Log) DropAnswers(drop func(eventlog.Entry) bool) {
@@ -13,3 +18,38 @@ func (l *Log) DropAnswers(drop func(eventlog.Entry) bool) {
 
 // SyncMark syncs the mark now instead of within a second.
 func (l *Log) SyncMark() error { return l.mark.sync() }
+
+// HoldMark keeps the mark from being written until release.
+func (l *Log) HoldMark() (release func()) {
+	l.mark.syncing.Lock()
+	return l.mark.syncing.Unlock
+}
+
+// FailMark makes every write of the mark fail until restore.
+func (l *Log) FailMark() (restore func(), err error) {
+	readOnly, err := os.Open(l.mark.file.Name())
+	if err != nil {
+		return nil, err
+	}
+	swap := func(f *os.File) *os.File {
+		l.mark.syncing.Lock()
+		defer l.mark.syncing.Unlock()
+		old := l.mark.file
+		l.mark.file = f
+		return old
+	}
+	whole := swap(readOnly)
+	return func() { _ = swap(whole).Close() }, nil
+}
+
+// Marked is up to where the mark in the file covers partition 0.
+func Marked(path string) (uint64, error) {
+	m, err := openMark(path, new(atomic.Uint64), nil)
+	if err != nil {
+		return 0, err
+	}
+	return m.at(0).seq, m.file.Close()
+}
+
+// Closing is closed when Close begins.
+func (l *Log) Closing() <-chan struct{} { return l.closing }

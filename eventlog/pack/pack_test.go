@@ -180,6 +180,7 @@ func TestWhatTheLibraryWouldWriteDifferentlyIsRefused(t *testing.T) {
 	for _, v := range []any{
 		&struct{ T time.Time }{}, &struct{ F float64 }{}, &struct{ A any }{}, &struct{ I int32 }{}, &struct{ U []uint32 }{},
 		&struct{ time.Location }{}, &loop{}, &struct{ M map[int]string }{},
+		&struct{ P *uint8 }{}, &struct{ M map[string]uint8 }{},
 		&struct {
 			S string `msgpack:",intern"`
 		}{},

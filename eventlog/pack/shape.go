@@ -76,7 +76,8 @@ func (s Style) look(t reflect.Type, inside []reflect.Type) (*shape, error) {
 	var err error
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
-		if elem, err = s.look(t.Elem(), inside); err != nil && t.Elem().Kind() != reflect.Uint8 {
+		data := t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 // needs no shape for its bytes
+		if elem, err = s.look(t.Elem(), inside); err != nil && !data {
 			return nil, err
 		}
 	}

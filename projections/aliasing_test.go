@@ -1,0 +1,68 @@
+package projections_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// shown is all that a state says of its entities.
+func shown(s *projections.State) string {
+	text := fmt.Sprintf("%+v\n", s.Workflow)
+	for id, r := range s.Runs() {
+		text += fmt.Sprintf("%s %+v\n", id, *r)
+	}
+	for id, e := range s.Events() {
+		text += fmt.Sprintf("%s %+v\n", id, *e)
+	}
+	for id, m := range s.Mutations() {
+		text += fmt.Sprintf("%s %+v\n", id, *m)
+	}
+	for e := range s.Pending("in") {
+		text += fmt.Sprintf("pending %s\n", e.MessageID)
+	}
+	return text
+}
+
+// A state that somebody has read never changes, though each fold changes the runs of its own transition in
+// place. Two futures of one state do not see each other.
+func TestAStateOnceReadNeverChanges(t *testing.T) {
+	t.Parallel()
+	record := func(s projections.State, facts ...eventlog.Fact) eventlog.Record {
+		return eventlog.Record{
+			Position:   eventlog.Position{Seq: s.Head.Seq + 1},
+			Transition: eventlog.Transition{Workflow: "w", Revision: s.Head.Revision + 1, At: eventlog.Instant(s.Head.Revision + 1), Facts: facts},
+		}
+	}
+	var states []projections.State
+	var before []string
+	var s projections.State
+	step := func(from projections.State, facts ...eventlog.Fact) projections.State {
+		t.Helper()
+		next, err := projections.Apply(from, record(from, facts...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		states, before = append(states, next), append(before, shown(&next))
+		return next
+	}
+	s = step(s, &eventlog.WorkflowDeployed{
+		Version: "1.0", Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"}, Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}}}},
+	})
+	for n := range 3 {
+		for _, facts := range item(n) {
+			crashed := s // another future of the same state, folded first and dropped
+			if crashed.Current != "" {
+				step(crashed, &eventlog.RunCrashed{Run: crashed.Current}, &eventlog.BackoffStarted{Attempt: 1})
+			}
+			s = step(s, facts...)
+		}
+	}
+	for i := range states {
+		if now := shown(&states[i]); now != before[i] {
+			t.Errorf("state %d was\n%s\nand is now\n%s", i, before[i], now)
+		}
+	}
+}
