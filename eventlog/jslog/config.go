@@ -38,7 +38,7 @@ type Config struct {
 	// MaxBatchBytes is the most bytes in one atomic batch; 0 means 4 MiB.
 	MaxBatchBytes int
 	// BatchFrom is the least number of waiting transitions that go as a batch: a batch has a
-	// fixed cost. 0 means 20.
+	// fixed cost (files that the server makes, syncs and removes), the others a sync each. 0 means 32.
 	BatchFrom int
 	// AckTimeout is how long an answer is waited for before the same bytes are sent again;
 	// 0 means 2 s.
@@ -65,7 +65,7 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 	orDefault(&c.Replicas, 1)
 	orDefault(&c.MaxBatch, 500)
 	orDefault(&c.MaxBatchBytes, 4<<20)
-	orDefault(&c.BatchFrom, 20)
+	orDefault(&c.BatchFrom, 32)
 	if c.AckTimeout == 0 {
 		c.AckTimeout = 2 * time.Second
 	}
