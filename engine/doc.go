@@ -11,6 +11,10 @@
 //     as the process lives.
 //   - A workflow whose past cannot be folded stops alone, loudly; the others go on.
 //
+// On a busy engine a run that only looks whether anything is left waits a moment for the next event
+// ([Config.Linger]): that event then costs one run instead of two. Whatever else happens to the
+// workflow ends the wait.
+//
 // Per workflow only the recording is serialized. Scripts, calls and reconciles run beside it, so
 // events and operator actions are taken while a run is busy.
 //

@@ -62,7 +62,8 @@ type Config struct {
 	// store; 0 means a second.
 	FlushEvery time.Duration
 	// Linger is how long at most a run that was started only to find nothing left waits for an event
-	// while many workflows are at work; 0 means not at all. It is real time, whatever the clock.
+	// while many workflows are at work; 0 means not at all. It is real time, whatever the clock. What
+	// falls due in the meantime waits as long.
 	Linger time.Duration
 	// DrainTimeout is how long running handlers may go on once Run's context ends; 0 means 30 s.
 	DrainTimeout time.Duration
