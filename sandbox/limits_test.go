@@ -46,7 +46,8 @@ func TestLimits(t *testing.T) {
 			call.Limits = c.limits
 			r, err := newExecutor(t).Invoke(t.Context(), call, world)
 			e := wantFault(t, err, FaultScript, c.code)
-			if e.Line != c.line {
+			between := name == "cpu microtasks" && e.Line == 0 // stopped after one function and before the next
+			if e.Line != c.line && !between {
 				t.Errorf("%v at line %d, want %d", e, e.Line, c.line)
 			}
 			if r.Call != nil || r.Publishes != nil || r.Value != nil {

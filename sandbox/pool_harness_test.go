@@ -142,14 +142,17 @@ func (x twin) Invoke(ctx context.Context, call Invocation, host Host) (Result, e
 }
 
 // sameFault compares all that does not depend on the moment: a script that ran out of time may be
-// interrupted at any column, and the stack of a panic in Go is that of its goroutine.
+// interrupted at any column or between two of its functions, which is no line, and the stack of a
+// panic in Go is that of its goroutine.
 func sameFault(a, b *Error) bool {
-	same := a.Fault == b.Fault && a.Code == b.Code && a.Message == b.Message && a.Line == b.Line && a.Cause == b.Cause
+	same := a.Fault == b.Fault && a.Code == b.Code && a.Message == b.Message && a.Cause == b.Cause
 	switch {
-	case a.Code == "limit.cpu", a.Code == "limit.wall", a.Fault == FaultInternal:
-		return same
+	case a.Code == "limit.cpu", a.Code == "limit.wall":
+		return same && (a.Line == b.Line || a.Line == 0 || b.Line == 0)
+	case a.Fault == FaultInternal:
+		return same && a.Line == b.Line
 	}
-	return same && a.Column == b.Column && a.Stack == b.Stack
+	return same && a.Line == b.Line && a.Column == b.Column && a.Stack == b.Stack
 }
 
 // timeless is a result without what depends on when it was made.
