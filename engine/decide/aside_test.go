@@ -84,17 +84,15 @@ func (l *life) change() {
 		items = append(items, eventlog.EventRef{Topic: eventlog.Topic(topic), MessageID: eventlog.MessageID(fmt.Sprintf("e%d", l.int("id", 1, l.ids+1)))})
 	}
 	ref := items[0]
-	switch l.int("change", 0, 4) {
+	switch l.int("change", 0, 3) {
 	case 0:
 		_ = l.step(decide.SkipEvent{Topic: ref.Topic, MessageID: ref.MessageID})
 	case 1:
 		_ = l.step(decide.CancelJob{Topic: ref.Topic, MessageID: ref.MessageID})
 	case 2:
 		_ = l.step(decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID})
-	case 3:
-		_ = l.step(decide.ChangeEvents{Action: decide.EventAction(l.pick("action", "skip", "cancel", "redrive")), Items: items})
 	default:
-		_ = l.step(decide.CancelTopic{Topic: ref.Topic, Limit: 2})
+		_ = l.step(decide.ChangeEvents{Action: decide.EventAction(l.pick("action", "skip", "cancel", "redrive")), Items: items})
 	}
 }
 

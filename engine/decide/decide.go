@@ -50,7 +50,7 @@ type Decision struct {
 	Warnings []string
 	// Pushed answers a Push, one per item.
 	Pushed []PushResult
-	// Bulk answers a ChangeEvents or a CancelTopic; nil otherwise.
+	// Bulk answers a ChangeEvents; nil otherwise.
 	Bulk *BulkResult
 }
 

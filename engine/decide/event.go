@@ -33,13 +33,6 @@ type (
 		Items  []eventlog.EventRef
 		Reason string
 	}
-	// CancelTopic cancels the topic's oldest pending events, at most Limit of them; zero means
-	// DefaultCancelLimit. Repeat it until Decision.Bulk says that none was updated.
-	CancelTopic struct {
-		Topic  eventlog.Topic
-		Limit  int
-		Reason string
-	}
 	// BulkResult answers a bulk command.
 	BulkResult struct {
 		Updated int    `json:"updated"`
@@ -66,9 +59,6 @@ const (
 // CodeJobState is the code of an action that the job's state does not allow (J3, J4, O7).
 const CodeJobState = "job.state"
 
-// DefaultCancelLimit keeps the transition of a CancelTopic well below the size that fits.
-const DefaultCancelLimit = 1000
-
 func (c SkipEvent) names(_ *projections.State, want func(projections.Key)) {
 	want(projections.EventKey(c.Topic, c.MessageID))
 }
@@ -85,29 +75,6 @@ func (c ChangeEvents) names(_ *projections.State, want func(projections.Key)) {
 	for _, ref := range c.Items {
 		want(projections.EventKey(ref.Topic, ref.MessageID))
 	}
-}
-
-func (c CancelTopic) names(s *projections.State, want func(projections.Key)) {
-	want(projections.PendingKey(c.Topic))
-	for _, ref := range c.oldest(s) {
-		want(projections.EventKey(ref.Topic, ref.MessageID))
-	}
-}
-
-// oldest are the events that it cancels.
-func (c CancelTopic) oldest(s *projections.State) []eventlog.EventRef {
-	limit := c.Limit
-	if limit <= 0 {
-		limit = DefaultCancelLimit
-	}
-	var refs []eventlog.EventRef
-	for e := range s.Pending(c.Topic) {
-		if len(refs) == limit {
-			break
-		}
-		refs = append(refs, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
-	}
-	return refs
 }
 
 func (c SkipEvent) decide(d *decision) error {
@@ -148,24 +115,6 @@ func (c ChangeEvents) decide(d *decision) error {
 		}
 		if d.err != nil {
 			return nil
-		}
-	}
-	return nil
-}
-
-func (c CancelTopic) decide(d *decision) error {
-	s := d.state()
-	d.bulk = &BulkResult{Noop: []Noop{}}
-	if s.Archived {
-		return archived(s)
-	}
-	refs := c.oldest(s)
-	if len(refs) == 0 && !s.Definition().HasTopic(c.Topic) {
-		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint("its topics: %s", joinTopics(s.Definition().Topics))
-	}
-	for _, ref := range refs {
-		if no := d.changeEvent(ActionCancel, ref, c.Reason); no == nil {
-			d.bulk.Updated++
 		}
 	}
 	return nil

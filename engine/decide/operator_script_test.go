@@ -67,9 +67,6 @@ func operatorCommand(w words) (decide.Command, error) {
 		return decide.RedriveJob{Topic: one.Topic, MessageID: one.MessageID}, nil
 	case "bulk":
 		return decide.ChangeEvents{Action: decide.EventAction(w.first()), Items: refs(w.bare[1:])}, nil
-	case "cancel-topic":
-		limit, _ := strconv.Atoi(w.named["limit"])
-		return decide.CancelTopic{Topic: eventlog.Topic(w.first()), Limit: limit}, nil
 	}
 	return nil, nil
 }

@@ -211,17 +211,15 @@ func (s *sim) change(n *node, w *workflow) {
 		refs = append(refs, eventlog.EventRef{Topic: topic, MessageID: eventlog.MessageID(fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids+1)))})
 	}
 	ref := refs[0]
-	switch s.rng.IntN(5) {
+	switch s.rng.IntN(4) {
 	case 0:
 		s.command(n, w, "skip", decide.SkipEvent{Topic: ref.Topic, MessageID: ref.MessageID, Reason: "not wanted"})
 	case 1:
 		s.command(n, w, "cancel", decide.CancelJob{Topic: ref.Topic, MessageID: ref.MessageID})
 	case 2:
 		s.command(n, w, "redrive", decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID})
-	case 3:
-		s.command(n, w, "bulk", decide.ChangeEvents{Action: pick(s, decide.ActionSkip, decide.ActionCancel, decide.ActionRedrive), Items: refs})
 	default:
-		s.command(n, w, "cancel-topic", decide.CancelTopic{Topic: topic, Limit: 2})
+		s.command(n, w, "bulk", decide.ChangeEvents{Action: pick(s, decide.ActionSkip, decide.ActionCancel, decide.ActionRedrive), Items: refs})
 	}
 }
 
