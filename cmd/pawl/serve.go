@@ -140,10 +140,13 @@ func (a *app) follow(ctx context.Context, in *installation, told *progress, out 
 	case errors.Is(err, errNoRoom):
 		return failed("free space there and start again; nothing is lost", err)
 	case err != nil:
-		return a.stopping(ctx)
+		return a.stopping()
 	}
 	waiting, err := in.needPerson(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // whatever became of the question
+		return a.stopping()
+	case err != nil:
 		return err
 	}
 	for _, why := range waiting {
@@ -161,7 +164,7 @@ func (a *app) follow(ctx context.Context, in *installation, told *progress, out 
 	if !in.settings.UntilIdle {
 		out.print(told.style.dim("waiting for more; Ctrl-C stops"))
 		<-ctx.Done()
-		return a.stopping(ctx)
+		return a.stopping()
 	}
 	if len(waiting) > 0 {
 		return silent(exitNeedsPerson)
@@ -207,7 +210,7 @@ func plural(n int, noun string) string {
 }
 
 // stopping says that the interrupt was heard.
-func (a *app) stopping(context.Context) error {
+func (a *app) stopping() error {
 	if a.ctx.Err() != nil {
 		fmt.Fprintln(a.stderr, "pawl: stopping; handlers under way end first (again to stop at once)")
 	}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+)
+
+// An interrupt is no failure, also in the moment between all being at rest and saying so.
+func TestInterruptedAsAllCameToRest(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var stdout, stderr bytes.Buffer
+	a := &app{ctx: ctx, stdout: &stdout, stderr: &stderr, env: os.LookupEnv}
+	s := settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
+	err := a.operate(s, func(context.Context, *installation) error { // no workflow: all is at rest
+		interrupt()
+		return nil
+	}, nil)
+	if err != nil {
+		t.Errorf("%v\n%s%s", err, &stdout, &stderr)
+	}
+	mustSay(t, stderr.String(), `^pawl: stopping`)
+}
