@@ -287,6 +287,8 @@ func (s *Server) logProblems(ctx context.Context) []string {
 	if s.cfg.LogProblems != nil {
 		problems = append(problems, s.cfg.LogProblems()...)
 	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
 	for p := range s.cfg.Log.Partitions() {
 		if _, err := s.cfg.Log.Last(ctx, p); err != nil {
 			problems = append(problems, fmt.Sprintf("partition %d does not answer: %v", p, err))

@@ -56,6 +56,15 @@ func (l *Log) fetchPatiently(ctx context.Context, partition int, q query) (m sto
 	return m, err
 }
 
+// fetchAgain is fetch for a reading, which outlives a change of the leader.
+func (l *Log) fetchAgain(ctx context.Context, partition int, q query) (m stored, err error) {
+	err = l.retry(ctx, func() error {
+		m, err = l.fetch(ctx, partition, q)
+		return err
+	})
+	return m, err
+}
+
 // request asks the JetStream API; the answer's error is left to the caller.
 func (l *Log) request(ctx context.Context, subject string, body []byte, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.ReadTimeout)

@@ -198,7 +198,11 @@ func (l *Log) Last(ctx context.Context, p int) (uint64, error) {
 	if err := l.usable(p); err != nil {
 		return 0, err
 	}
-	info, err := l.info(ctx, l.names.stream(p))
+	var info *jetstream.StreamInfo
+	err := l.retry(ctx, func() (err error) {
+		info, err = l.info(ctx, l.names.stream(p))
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("read end of log partition %d: %w", p, err)
 	}

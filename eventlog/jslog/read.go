@@ -63,7 +63,7 @@ func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from ui
 			return
 		}
 		r := l.newReader(p, from, l.names.fence(p, w))
-		end, err := l.fetch(ctx, p, query{Last: r.filter})
+		end, err := l.fetchAgain(ctx, p, query{Last: r.filter})
 		if isMessageNotFound(err) {
 			return
 		}
@@ -75,7 +75,7 @@ func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from ui
 			if r.next > end.Seq {
 				return
 			}
-			m, err := l.fetch(ctx, p, query{Seq: r.next, Next: r.filter})
+			m, err := l.fetchAgain(ctx, p, query{Seq: r.next, Next: r.filter})
 			if err != nil {
 				yield(eventlog.Record{}, fmt.Errorf("read %s: %w", w, err))
 				return
@@ -120,25 +120,25 @@ func (r *reader) run(ctx context.Context, last uint64, yield func(eventlog.Recor
 
 // consume reads with one consumer. False asks for another one, from r.next on.
 func (r *reader) consume(ctx context.Context, last uint64, yield func(eventlog.Record, error) bool) bool {
-	feed, err := r.open(ctx)
+	var f *feed
+	err := r.log.retry(ctx, func() (err error) {
+		f, err = r.open(ctx)
+		return err
+	})
 	if err != nil {
-		if ctx.Err() != nil && last == endless {
-			return true
-		}
-		yield(eventlog.Record{}, fmt.Errorf("read log at %d:%d: %w", r.partition, r.next, err))
-		return true
+		return r.fail(ctx, last, err, yield)
 	}
-	defer feed.close()
+	defer f.close()
 	stall := time.NewTimer(r.log.cfg.ReadTimeout)
 	defer stall.Stop()
 	for r.next <= last {
 		var m jetstream.Msg
 		select {
-		case m = <-feed.messages:
+		case m = <-f.messages:
 		default:
 			stall.Reset(r.log.cfg.ReadTimeout)
 			select {
-			case m = <-feed.messages:
+			case m = <-f.messages:
 			case <-ctx.Done():
 				// A watch ends with its context; a read that is cut short must not look complete.
 				if last != endless {
@@ -232,7 +232,7 @@ func (r *reader) investigate(ctx context.Context, last uint64, yield func(eventl
 // the other: a search for the next of a subject gives up at a damaged block.
 func (r *reader) probe(ctx context.Context, end uint64) (stored, error) {
 	for seq := r.next; seq <= end; seq++ {
-		m, err := r.log.fetch(ctx, r.partition, query{Seq: seq})
+		m, err := r.log.fetchAgain(ctx, r.partition, query{Seq: seq})
 		switch {
 		case isMessageNotFound(err):
 		case err != nil:

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +25,12 @@ const (
 	metaEpoch = "pawl.epoch"
 )
 
-// apiPause lies between two questions to a cluster that has no leader.
-const apiPause = 250 * time.Millisecond
+const (
+	// apiPause lies between two questions to a cluster that has no leader.
+	apiPause = 250 * time.Millisecond
+	// readTries is how often a reading asks before it gives up: long enough for a new leader.
+	readTries = 3
+)
 
 // streams returns the log's streams in order of partition, after creating them if the log never
 // existed. They are created from the last partition to the first, so that a creation that was
@@ -104,17 +109,26 @@ func (l *Log) info(ctx context.Context, name string) (*jetstream.StreamInfo, err
 
 // patiently repeats what fails for want of a leader or a connection until ctx ends.
 func (l *Log) patiently(ctx context.Context, f func() error) error {
-	for said := false; ; said = true {
+	return l.repeat(ctx, math.MaxInt, f)
+}
+
+// retry repeats it a few times: who reads can also be told to come back.
+func (l *Log) retry(ctx context.Context, f func() error) error { return l.repeat(ctx, readTries, f) }
+
+func (l *Log) repeat(ctx context.Context, tries int, f func() error) error {
+	for try := 1; ; try++ {
 		err := f()
-		if err == nil || !isTemporary(err) {
+		if err == nil || !isTemporary(err) || try == tries {
 			return err
 		}
-		if !said {
+		if try == 1 {
 			l.cfg.Logger.Warn("the log waits for JetStream", slog.Any("error", err))
 		}
 		select {
 		case <-ctx.Done():
 			return err
+		case <-l.closing:
+			return fmt.Errorf("%w: %w", eventlog.ErrClosed, err)
 		case <-time.After(apiPause):
 		}
 	}
