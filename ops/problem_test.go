@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
-	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 )
@@ -163,12 +162,19 @@ func TestUnavailable(t *testing.T) {
 			return memlog.None
 		}
 	}
-	b := setupOn(t, memlog.New(memlog.Config{Fault: fault}), func(c *Config, _ *enginetest.Bench) { c.Timeout = 200 * time.Millisecond })
+	b := setupOn(t, memlog.New(memlog.Config{Fault: fault}))
 	b.deploy("shop", "send", eventlog.GrantAllow)
+	hasty := b.server.cfg
+	hasty.Timeout = 200 * time.Millisecond
+	s, err := New(hasty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 	lost <- struct{}{}
-	res, body := b.request("POST", "/v1/workflows/shop/topics/order.in/events", `{"messageId":"x","title":"X"}`)
-	if res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || mustJSON(t, body)["code"] != "storage.unavailable" {
-		t.Errorf("%d %s %s", res.StatusCode, res.Header, body)
+	res := record(t, s.Handler(), "POST", "/v1/workflows/shop/topics/order.in/events", `{"messageId":"x","title":"X"}`)
+	if res.Code != 503 || res.Header().Get("Retry-After") == "" || mustJSON(t, res.Body.Bytes())["code"] != "storage.unavailable" {
+		t.Errorf("%d %s %s", res.Code, res.Header(), res.Body)
 	}
 	<-lost
 	// The same once more: the first attempt is settled on the way, and nothing is there twice.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -46,7 +45,7 @@ func (s site) copy(t *testing.T) site {
 }
 
 func (s site) config() jslog.Config {
-	return jslog.Config{Mark: s.mark, EmbeddedSync: true, ReadTimeout: time.Second}
+	return jslog.Config{Mark: s.mark, EmbeddedSync: true}
 }
 
 // fill writes n transitions of one workflow and stops everything.
