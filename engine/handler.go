@@ -173,7 +173,7 @@ func (w *worker) emit(ctx context.Context, s *projections.State, run *projection
 }
 
 func (w *worker) invoke(ctx context.Context, s *projections.State, run *projections.Run, call sandbox.Invocation) (sandbox.Result, error) {
-	h := &host{worker: w, state: s, run: run}
+	h := &host{worker: w, state: s, run: run, origin: call.Now, start: time.Now()}
 	out, err := w.engine.cfg.Scripts.Invoke(ctx, call, h)
 	if looksFurther(err) {
 		return out, err // it is called again, and says all of it again
@@ -181,7 +181,7 @@ func (w *worker) invoke(ctx context.Context, s *projections.State, run *projecti
 	if log := w.engine.cfg.RunLog; log != nil {
 		lines := append(h.calls(), out.Logs...)
 		if err != nil {
-			lines = append(lines, inputsOf(call))
+			lines = append(lines, h.inputsOf(call))
 		}
 		slices.SortStableFunc(lines, func(a, b sandbox.LogLine) int { return a.At.Compare(b.At) })
 		if len(lines) > 0 {
@@ -189,6 +189,20 @@ func (w *worker) invoke(ctx context.Context, s *projections.State, run *projecti
 		}
 	}
 	return out, err
+}
+
+// warn tells who wrote the script what was ignored of what prepare returned.
+func (w *worker) warn(cmd decide.Command, warnings []string) {
+	prepared, ok := cmd.(decide.FinishPrepare)
+	log := w.engine.cfg.RunLog
+	if len(warnings) == 0 || !ok || log == nil {
+		return
+	}
+	lines := make([]sandbox.LogLine, len(warnings))
+	for i, text := range warnings {
+		lines[i] = sandbox.LogLine{At: w.engine.cfg.Clock.Now(), Level: "warn", Text: "prepare: " + text}
+	}
+	log(w.name, prepared.Run, lines)
 }
 
 // The levels of run log lines that the engine writes itself, beside those of the script.
@@ -201,7 +215,7 @@ const (
 const maxLoggedInputs = 64 << 10
 
 // inputsOf keeps what a failed handler was given: a repairer needs it, and nothing else does.
-func inputsOf(call sandbox.Invocation) sandbox.LogLine {
+func (h *host) inputsOf(call sandbox.Invocation) sandbox.LogLine {
 	text, err := json.Marshal(struct {
 		Phase          sandbox.Phase              `json:"phase"`
 		State          json.RawMessage            `json:"state,omitempty"`
@@ -212,7 +226,7 @@ func inputsOf(call sandbox.Invocation) sandbox.LogLine {
 	if err != nil || len(text) > maxLoggedInputs {
 		text = fmt.Appendf(nil, `{"phase":%q,"truncated":true,"bytes":%d}`, call.Phase, len(text))
 	}
-	return sandbox.LogLine{At: time.Now(), Level: LevelInputs, Text: string(text)}
+	return sandbox.LogLine{At: h.at(time.Now()), Level: LevelInputs, Text: string(text)}
 }
 
 func commit(run *projections.Run, out sandbox.Result, err error) decide.CommitRun {

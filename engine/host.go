@@ -20,6 +20,8 @@ type host struct {
 	worker *worker
 	state  *projections.State
 	run    *projections.Run
+	// origin and start say what the script's clock is at any moment: the engine's may stand still.
+	origin, start time.Time
 
 	mu  sync.Mutex
 	log []sandbox.LogLine
@@ -37,8 +39,11 @@ func (h *host) note(began time.Time, capability string, params, answer json.RawM
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.log = append(h.log, sandbox.LogLine{At: began, Level: LevelCall, Text: text})
+	h.log = append(h.log, sandbox.LogLine{At: h.at(began), Level: LevelCall, Text: text})
 }
+
+// at is what the script's clock showed at a moment.
+func (h *host) at(moment time.Time) time.Time { return h.origin.Add(moment.Sub(h.start)) }
 
 func (h *host) calls() []sandbox.LogLine {
 	h.mu.Lock()

@@ -79,9 +79,7 @@ func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.
 			}
 			continue
 		}
-		for _, warning := range decision.Warnings {
-			w.log.Warn(warning)
-		}
+		w.warn(cmd, decision.Warnings)
 		return decision, err
 	}
 }

@@ -2,8 +2,7 @@ package sandbox
 
 import (
 	"crypto/sha256"
-	"encoding/base32"
-	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,17 +17,15 @@ import (
 const maxMessageID = 512
 
 // InputID is the id of the input that ctx.registerInput({source, type, id}) names: the same three
-// values give the same id, in every run and outside of scripts. It is 24 characters of [0-9a-v].
+// values give the same id, in every run and outside of scripts. It is the id that the engine records,
+// eventlog.NewInputID's; the engine's tests hold the two against each other.
 func InputID(source, typ, id string) string {
 	h := sha256.New()
 	for _, part := range []string{source, typ, id} {
-		// Lengths keep ("ab", "c") and ("a", "bc") apart.
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		h.Write(length[:])
 		h.Write([]byte(part))
+		h.Write([]byte{0}) // which no part contains
 	}
-	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)[:15]))
+	return "in_" + hex.EncodeToString(h.Sum(nil)[:12])
 }
 
 // publish is ctx.publish(topic | topics, {messageId, title, payload, inputId?}). It is only
@@ -123,6 +120,11 @@ func (inv *invocation) registerInput(args []goja.Value) goja.Value {
 		ExtID:  inv.required("input.invalid", "ctx.registerInput: id", input.get("id")),
 		Title:  inv.required("input.invalid", "ctx.registerInput: title", input.get("title")),
 	}
+	for _, part := range []struct{ name, text string }{{"source", in.Source}, {"type", in.Type}, {"id", in.ExtID}} {
+		if why := badID(part.text); why != "" {
+			inv.abort(scriptFault("input.invalid", "ctx.registerInput: %s %s: %q", part.name, why, clip(part.text, 100)))
+		}
+	}
 	in.ID = InputID(in.Source, in.Type, in.ExtID)
 	if i := slices.IndexFunc(inv.inputs, func(known Input) bool { return known.ID == in.ID }); i >= 0 {
 		inv.publishBytes += len(in.Title) - len(inv.inputs[i].Title)
@@ -152,12 +154,18 @@ func (inv *invocation) required(code, what string, raw json.RawMessage) string {
 	return s
 }
 
-// badMessageID says what is wrong with a message id, or "". A replacement character stands for half
-// of a surrogate pair: two such ids could not be told apart.
+// badMessageID says what is wrong with a message id, or "".
 func badMessageID(id string) string {
-	switch {
-	case len(id) > maxMessageID:
+	if len(id) > maxMessageID {
 		return "has more than 512 bytes"
+	}
+	return badID(id)
+}
+
+// badID says what no id may contain, or "". A replacement character stands for half of a surrogate
+// pair: two such ids could not be told apart.
+func badID(id string) string {
+	switch {
 	case strings.ContainsFunc(id, unicode.IsControl):
 		return "contains a control character"
 	case strings.ContainsRune(id, utf8.RuneError):

@@ -51,32 +51,35 @@ func TestR12_PublishIsValidated(t *testing.T) {
 	for call, code := range map[string]string{
 		`ctx.publish()`:      "publish.invalid",
 		`ctx.publish("t.a")`: "publish.invalid",
-		`ctx.publish("t.a", { messageId: "1", title: "t" }, 1)`:               "publish.invalid",
-		`ctx.publish("t.a", null)`:                                            "publish.invalid",
-		`ctx.publish("t.a", [])`:                                              "publish.invalid",
-		`ctx.publish("t.a", "x")`:                                             "publish.invalid",
-		`ctx.publish("t.a", { title: "t" })`:                                  "publish.invalid",
-		`ctx.publish("t.a", { messageid: "1", title: "t" })`:                  "publish.invalid",
-		`ctx.publish("t.a", { messageId: 1, title: "t" })`:                    "publish.invalid",
-		`ctx.publish("t.a", { messageId: "", title: "t" })`:                   "publish.invalid",
-		`ctx.publish("t.a", { messageId: "a\nb", title: "t" })`:               "publish.invalid",
-		`ctx.publish("t.a", { messageId: "\ud800", title: "t" })`:             "publish.invalid",
-		`ctx.publish("t.a", { messageId: "x".repeat(513), title: "t" })`:      "publish.invalid",
-		`ctx.publish("t.a", { messageId: "1" })`:                              "publish.invalid",
-		`ctx.publish("t.a", { messageId: "1", title: " " })`:                  "publish.invalid",
-		`ctx.publish("t.a", { messageId: "1", title: null })`:                 "publish.invalid",
-		`ctx.publish("t.a", { messageId: "1", title: "t", payload: 1n })`:     "publish.invalid",
-		`ctx.publish("t.a", { messageId: "1", title: "t", inputId: 5 })`:      "publish.invalid",
-		`ctx.publish("t.a", Promise.resolve({ messageId: "1", title: "t" }))`: "publish.invalid",
-		`ctx.publish([], { messageId: "1", title: "t" })`:                     "publish.invalid",
-		`ctx.publish(["t.a", null], { messageId: "1", title: "t" })`:          "publish.invalid",
-		`ctx.publish({}, { messageId: "1", title: "t" })`:                     "publish.invalid",
-		`ctx.publish("t.c", { messageId: "1", title: "t" })`:                  "topic.unknown",
-		`ctx.publish(["t.a", "t.c"], { messageId: "1", title: "t" })`:         "topic.unknown",
-		`ctx.registerInput()`:                                                 "input.invalid",
-		`ctx.registerInput({ source: "s", type: "t", id: "", title: "x" })`:   "input.invalid",
-		`ctx.registerInput({ source: "s", type: "t", id: 5, title: "x" })`:    "input.invalid",
-		`ctx.registerInput("x")`:                                              "input.invalid",
+		`ctx.publish("t.a", { messageId: "1", title: "t" }, 1)`:                   "publish.invalid",
+		`ctx.publish("t.a", null)`:                                                "publish.invalid",
+		`ctx.publish("t.a", [])`:                                                  "publish.invalid",
+		`ctx.publish("t.a", "x")`:                                                 "publish.invalid",
+		`ctx.publish("t.a", { title: "t" })`:                                      "publish.invalid",
+		`ctx.publish("t.a", { messageid: "1", title: "t" })`:                      "publish.invalid",
+		`ctx.publish("t.a", { messageId: 1, title: "t" })`:                        "publish.invalid",
+		`ctx.publish("t.a", { messageId: "", title: "t" })`:                       "publish.invalid",
+		`ctx.publish("t.a", { messageId: "a\nb", title: "t" })`:                   "publish.invalid",
+		`ctx.publish("t.a", { messageId: "\ud800", title: "t" })`:                 "publish.invalid",
+		`ctx.publish("t.a", { messageId: "x".repeat(513), title: "t" })`:          "publish.invalid",
+		`ctx.publish("t.a", { messageId: "1" })`:                                  "publish.invalid",
+		`ctx.publish("t.a", { messageId: "1", title: " " })`:                      "publish.invalid",
+		`ctx.publish("t.a", { messageId: "1", title: null })`:                     "publish.invalid",
+		`ctx.publish("t.a", { messageId: "1", title: "t", payload: 1n })`:         "publish.invalid",
+		`ctx.publish("t.a", { messageId: "1", title: "t", inputId: 5 })`:          "publish.invalid",
+		`ctx.publish("t.a", Promise.resolve({ messageId: "1", title: "t" }))`:     "publish.invalid",
+		`ctx.publish([], { messageId: "1", title: "t" })`:                         "publish.invalid",
+		`ctx.publish(["t.a", null], { messageId: "1", title: "t" })`:              "publish.invalid",
+		`ctx.publish({}, { messageId: "1", title: "t" })`:                         "publish.invalid",
+		`ctx.publish("t.c", { messageId: "1", title: "t" })`:                      "topic.unknown",
+		`ctx.publish(["t.a", "t.c"], { messageId: "1", title: "t" })`:             "topic.unknown",
+		`ctx.registerInput()`:                                                     "input.invalid",
+		`ctx.registerInput({ source: "s", type: "t", id: "", title: "x" })`:       "input.invalid",
+		`ctx.registerInput({ source: "s", type: "t", id: 5, title: "x" })`:        "input.invalid",
+		`ctx.registerInput("x")`:                                                  "input.invalid",
+		`ctx.registerInput({ source: "s\0", type: "t", id: "1", title: "x" })`:    "input.invalid",
+		`ctx.registerInput({ source: "s", type: "\0t", id: "1", title: "x" })`:    "input.invalid",
+		`ctx.registerInput({ source: "s", type: "t", id: "\ud800", title: "x" })`: "input.invalid",
 	} {
 		_, err := runBody(t, Producer, "\n"+call+"; return 1")
 		if e := wantFault(t, err, FaultScript, code); e.Line != 2 {
@@ -123,7 +126,7 @@ func TestR12_PeekedEvents(t *testing.T) {
 // TestInputID is stable for ever: it is stored in logs.
 func TestInputID(t *testing.T) {
 	t.Parallel()
-	if got, want := InputID("mail", "email", "m1"), "mok8vavciiab10dgcfl2hh6q"; got != want {
+	if got, want := InputID("mail", "email", "m1"), "in_f440f34c4bba4c86366ad630"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if InputID("ab", "c", "d") == InputID("a", "bc", "d") {

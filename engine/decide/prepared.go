@@ -75,14 +75,25 @@ func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 	if len(shape.WakeAt) > 0 && string(shape.WakeAt) != "null" {
 		at, ok := parseTime(shape.WakeAt)
 		if !ok {
-			p.Warnings = append(p.Warnings, "wakeAt "+describe(shape.WakeAt)+" is not an ISO 8601 time and was ignored")
+			p.Warnings = append(p.Warnings, "wakeAt "+describe(shape.WakeAt)+" is neither an ISO 8601 time nor milliseconds since 1970 and was ignored")
 		}
 		p.WakeAt = at
 	}
 	return p, nil
 }
 
+// endOfTime is the year 10000 in milliseconds since 1970, which ISO text cannot say any more.
+const endOfTime = 253_402_300_800_000
+
+// parseTime reads ISO 8601 text or milliseconds since 1970.
 func parseTime(raw json.RawMessage) (eventlog.Instant, bool) {
+	var ms float64
+	if json.Unmarshal(raw, &ms) == nil {
+		if ms <= 0 || ms >= endOfTime {
+			return 0, false
+		}
+		return eventlog.At(time.UnixMilli(int64(ms))), true
+	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return 0, false

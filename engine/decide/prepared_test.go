@@ -29,7 +29,12 @@ func TestParsePrepared(t *testing.T) {
 		{name: "S4 a time with an offset", raw: `{"wakeAt":"2026-01-01T10:00:00+02:00"}`, wake: "2026-01-01T08:00:00Z"},
 		{name: "S4 null is absent", raw: `{"wakeAt":null}`},
 		{name: "S4 no time is ignored with a warning", raw: `{"wakeAt":"tomorrow"}`, warnings: 1},
-		{name: "S4 a number is no time", raw: `{"wakeAt":1767261600000}`, warnings: 1},
+		{name: "S4 milliseconds", raw: `{"wakeAt":1767261600500}`, wake: "2026-01-01T10:00:00.5Z"},
+		{name: "S4 a fraction of a millisecond", raw: `{"wakeAt":1767261600000.75}`, wake: "2026-01-01T10:00:00Z"},
+		{name: "S4 no milliseconds at all", raw: `{"wakeAt":0}`, warnings: 1},
+		{name: "S4 milliseconds before all time", raw: `{"wakeAt":-5}`, warnings: 1},
+		{name: "S4 milliseconds after all time", raw: `{"wakeAt":1e18}`, warnings: 1},
+		{name: "S4 neither text nor number", raw: `{"wakeAt":true}`, warnings: 1},
 		{name: "S4 before all time", raw: `{"wakeAt":"0001-01-01T00:00:00Z"}`, warnings: 1},
 		{name: "a title that is none", raw: `{"ui":{"title":7}}`, warnings: 1},
 	}
