@@ -25,7 +25,7 @@ func TestNames(t *testing.T) {
 		{Topic(""), false}, {Topic("."), false}, {Topic("a."), false}, {Topic(".a"), false}, {Topic("a..b"), false}, {Topic("a.*"), false}, {Topic("a.>"), false},
 
 		{MessageID("x"), true}, {MessageID("a b/ü*>.\"'"), true}, {MessageID(strings.Repeat("x", 512)), true}, {MessageID(strings.Repeat("x", 513)), false},
-		{MessageID(""), false}, {MessageID("a\x00"), false}, {MessageID("a\n"), false}, {MessageID("\x7f"), false}, {MessageID("\u0085"), false}, {MessageID("\xff"), false},
+		{MessageID(""), false}, {MessageID("a\x00"), false}, {MessageID("a\n"), false}, {MessageID("\x7f"), false}, {MessageID("\u0085"), false}, {MessageID("\xff"), false}, {MessageID("a\ufffd"), false},
 	} {
 		if err := c.name.Validate(); (err == nil) != c.valid {
 			t.Errorf("%T %q: %v, want valid %t", c.name, c.name, err, c.valid)

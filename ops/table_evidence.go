@@ -32,6 +32,7 @@ type (
 		Run         readmodel.Run         `json:"run"`
 		Error       *evidenceError        `json:"error"`
 		Inputs      rawJSON               `json:"inputs" jsonschema:"what the failed handler was given: phase, and of state, prepared, mutationResult and pending what there was; null when it did not fail or the run log has dropped it"`
+		Mutation    *readmodel.Mutation   `json:"mutation" jsonschema:"the run's mutation with its exact parameters and what became of it, null when there was none"`
 		Calls       []runlog.Line         `json:"calls" jsonschema:"its connector reads, with parameters and answers"`
 		Logs        []runlog.Line         `json:"logs" jsonschema:"what the script has logged"`
 		Attempts    []evidenceAttempt     `json:"attempts" jsonschema:"earlier failed runs of the same handler, the newest first, at most 5"`
@@ -95,6 +96,13 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 	e := evidenceAnswer{
 		Workflow: r.Workflow, Version: run.Version, Filename: script.Filename, Source: script.Source, Handler: run.Handler, Run: run,
 		Calls: []runlog.Line{}, Logs: []runlog.Line{}, Error: evidenceOf(run.Error, script.Source),
+	}
+	if run.Mutation != nil {
+		m, err := s.cfg.Reader.Mutation(ctx, *run.Mutation)
+		if err != nil {
+			return e, err
+		}
+		e.Mutation = &m
 	}
 	lines, err := s.runLines(ctx, r.Workflow, r.Run)
 	if err != nil {

@@ -75,7 +75,12 @@ func (f *folding) mutationFailed(e *eventlog.MutationFailed) error {
 }
 
 func (f *folding) mutationSkipped(e *eventlog.MutationSkipped) error {
-	if err := f.settle(e.Mutation, eventlog.MutationStatusFailed, func(m *Mutation) { m.ResolvedBy = e.ResolvedBy }); err != nil {
+	var why *eventlog.Failure
+	if m := f.Mutation(e.Mutation); m != nil {
+		why = m.Failure // why nobody knew stays on record
+	}
+	err := f.settle(e.Mutation, eventlog.MutationStatusFailed, func(m *Mutation) { m.ResolvedBy, m.Failure = e.ResolvedBy, why })
+	if err != nil {
 		return err
 	}
 	return f.changeRun(e.Run, func(r *Run) { r.Outcome = OutcomeSkipped })

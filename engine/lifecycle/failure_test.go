@@ -57,6 +57,24 @@ func TestClassDecides(t *testing.T) {
 	}
 }
 
+// Whoever repairs a script whose call was refused sees the call, exactly as it was made.
+func TestEvidenceOfARefusedCall(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{})
+	l.sends(definitely(eventlog.Logic))
+	l.push("a")
+	run := l.wantRun("mutating failed:logic failure")
+	var evidence struct {
+		Error    *struct{ Code string }
+		Mutation *readmodel.Mutation
+	}
+	l.do("getEvidence", &evidence, "workflow", "shop", "run", run.ID)
+	if m := evidence.Mutation; evidence.Error == nil || m == nil || string(m.Params) != `{"order":"a"}` || m.Error == nil || m.Error.Code != evidence.Error.Code {
+		t.Errorf("the evidence: %+v, the call %+v", evidence.Error, evidence.Mutation)
+	}
+	l.sound()
+}
+
 // F3, F4, F5: an uncertain call is asked about once at once; if the answer is known, the same run
 // goes on, or its events are free.
 func TestInlineReconcile(t *testing.T) {

@@ -37,6 +37,9 @@ func TestSkippedStaysSkipped(t *testing.T) {
 	l.deploy(shop{mutate: fires, next: broken("publish")})
 	m := l.indeterminate()
 	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "skip")
+	if after := l.mutation(); m.Error == nil || after.Error == nil || *after.Error != *m.Error {
+		t.Errorf("why nobody knew was %+v and is now %+v", m.Error, after.Error)
+	}
 	l.settle()
 	l.wantEvent("a", "skipped")
 	l.wantWorkflow("active maintenance retry")
