@@ -21,14 +21,25 @@
 //     does, with an error that names the limit. A worker that does not keep a limit by itself (one
 //     native function holds it, or its memory is gone) is killed from outside and replaced.
 //   - Limits.CPU is processor time of the worker process, where the operating system tells it, and
-//     Limits.Wall is the time that passes; a script is not blamed for a busy machine.
+//     Limits.Wall is the time that passes; a script is not blamed for a busy machine. One whose process
+//     had a processor for less than a tenth of that time, because it was stopped or the machine was too
+//     busy, fails with worker.lost instead of limit.wall.
 //   - A worker holds no secrets: no environment, no files, no sockets, on Linux taken from it for good
 //     (package confine); PoolReport says how much of that this machine could do. It dies with its
 //     engine. What it answers is checked again against the call.
 //   - A call whose worker is killed from outside fails with worker.lost. It has sent nothing: a mutation
-//     call leaves a worker only in its result.
+//     call leaves a worker only in its result. A worker that ends before it has read all of a call has
+//     run nothing of it: the call goes to another worker, once, and only PoolReport tells. (Where the
+//     operating system does not say what was read, which only Linux does, that is so if the call could
+//     not be written.)
 //   - Where there are two places or more, workflows that compute long leave one to those that do not.
 //     A call that waits for a connector's read holds a process, but no place.
+//   - Workflows whose calls have lately waited long for reads hold together, and any one workflow holds
+//     alone, no more than PoolConfig.MaxWorkers - Size processes at once. So a workflow whose reads are
+//     quick waits for the calls of others like it, not for slow reads, from the second call on that
+//     those make: only by its first call is a workflow known to be slow. Nobody waits for ever: calls
+//     get processes in the order in which they came, and each gives its own back within Limits.Wall of
+//     its own time and Limits.Reads.
 //
 // NewInProcess runs scripts in the calling goroutine, for tests and tools with scripts of their own.
 // It contains nothing: the script's instructions are interrupted at their deadline, but one native

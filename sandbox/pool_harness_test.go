@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -170,6 +173,23 @@ func (x twin) Close() error { return errors.Join(x.here.Close(), x.workers.Close
 // executors are both executors, for tests that count what a host sees.
 func executors(t *testing.T) map[string]Executor {
 	return map[string]Executor{"in process": NewInProcess(Config{}), "in workers": newPool(t, PoolConfig{Size: 2})}
+}
+
+// elapse makes time pass for a conversation, as soon as there is one that fits: since it was last
+// started or stopped. fits is called with the conversation locked.
+func elapse(p *Pool, d time.Duration, fits func(*conversation) bool) {
+	for passed := false; !passed; runtime.Gosched() {
+		p.mu.Lock()
+		conversations := slices.Collect(maps.Values(p.busy))
+		p.mu.Unlock()
+		for _, c := range conversations {
+			c.mu.Lock()
+			if !passed && !c.since.IsZero() && fits(c) {
+				passed, c.since = true, c.since.Add(-d)
+			}
+			c.mu.Unlock()
+		}
+	}
 }
 
 // within fails a test whose signal does not come.

@@ -200,6 +200,60 @@ func TestReadsLeaveTheirPlace(t *testing.T) {
 	calls.Wait()
 }
 
+// TestSlowReadersLeaveProcesses: workflows whose reads take long wait for each other's processes, each
+// gets its turn, and one that reads quickly finds a process all the while.
+func TestSlowReadersLeaveProcesses(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, PoolConfig{Size: 1, MaxWorkers: 3})
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	// read calls a workflow and returns once its read is open, with what answers that.
+	read := func(workflow string) (opened chan struct{}, answer func()) {
+		opened, answered := make(chan struct{}), make(chan struct{})
+		host := fakeHost{"mail.search": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			close(opened)
+			<-answered
+			return json.RawMessage(`[1]`), nil
+		}}
+		call := invocationOf(Prepare, `await ctx.mail.search({})`)
+		call.Workflow = workflow
+		ended := make(chan struct{})
+		calls.Go(func() {
+			defer close(ended)
+			if _, err := p.Invoke(t.Context(), call, host); err != nil {
+				t.Errorf("%s: %v", workflow, err)
+			}
+		})
+		return opened, func() { close(answered); <-ended }
+	}
+	for _, workflow := range []string{"a", "b", "c"} {
+		_, answer := read(workflow)
+		elapse(p, time.Minute, func(c *conversation) bool { return !c.running })
+		answer()
+	}
+
+	openA, answerA := read("a")
+	openB, answerB := read("b")
+	<-openA
+	<-openB
+	openC, answerC := read("c")
+	for p.Report().Waiting == 0 {
+		runtime.Gosched()
+	}
+	if _, err := callCanary(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-openC:
+		t.Error("three slow workflows hold all processes")
+	default:
+	}
+	answerB()
+	<-openC
+	answerA()
+	answerC()
+}
+
 // TestCancelledInNativeCode: a call that cannot be interrupted ends all the same, with its worker.
 func TestCancelledInNativeCode(t *testing.T) {
 	t.Parallel()
@@ -239,31 +293,6 @@ func TestBusyMachine(t *testing.T) {
 	calls.Wait()
 	if r := p.Report(); r.Restarts != 0 {
 		t.Errorf("%d workers were killed: %v", r.Restarts, r.Deaths)
-	}
-}
-
-// TestOverdue: a worker is given its while in both times, and a native function not much more.
-func TestOverdue(t *testing.T) {
-	t.Parallel()
-	l := Limits{CPU: 2 * time.Second, Wall: 30 * time.Second}
-	for _, c := range []struct {
-		wall, cpu time.Duration
-		code      string
-	}{
-		{2 * time.Second, 2 * time.Second, ""},
-		{5 * time.Second, 2 * time.Second, ""},
-		{2249 * time.Millisecond, 3 * time.Second, ""}, // with two threads
-		{2250 * time.Millisecond, 2250 * time.Millisecond, "limit.cpu"},
-		{30 * time.Second, time.Second, ""},
-		{30250 * time.Millisecond, time.Second, "limit.wall"},
-	} {
-		code := ""
-		if e := l.overdue(c.wall, c.cpu); e != nil {
-			code = e.Code
-		}
-		if code != c.code {
-			t.Errorf("after %s, %s of them computing: %q, want %q", c.wall, c.cpu, code, c.code)
-		}
 	}
 }
 

@@ -53,3 +53,19 @@ func memoryOf(pid int) (bytesHeld int64, ok bool) {
 	shared, errShared := strconv.ParseInt(string(fields[2]), 10, 64)
 	return (resident - shared) * int64(os.Getpagesize()), err == nil && errShared == nil
 }
+
+// unread is how many bytes in a pipe, given by its writing end, nobody has read. They are kept when
+// the reader is gone.
+func unread(in *os.File) (n int) {
+	connection, err := in.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = connection.Control(func(fd uintptr) { // fails for a closed file, which holds nothing
+		n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	})
+	if err != nil {
+		return 0
+	}
+	return n
+}
