@@ -60,33 +60,17 @@ func TestWorkerWithC(t *testing.T) {
 // TestRequiredConfinement: a pool whose workers are confined less than required does not start.
 func TestRequiredConfinement(t *testing.T) {
 	t.Parallel()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	p, err := NewPool(PoolConfig{Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "TestUnconfinedWorker") }})
+	if err == nil {
+		t.Fatal("started", p.Close())
 	}
-	_, err = NewPool(PoolConfig{Require: confine.Full, Command: func() *exec.Cmd {
-		return exec.Command(exe, "-test.run=^TestUnconfinedWorker$", "unconfined")
-	}})
-	if err == nil || !strings.Contains(err.Error(), "none") || !strings.Contains(err.Error(), "full is required") {
-		t.Errorf("got %v", err)
-	}
+	wantContains(t, err.Error(), "none", "full is required")
 }
 
-// TestUnconfinedWorker is not a test but, with an argument, the program of the test above: a worker
-// that could take nothing from itself.
+// TestUnconfinedWorker is the program of the test above.
 func TestUnconfinedWorker(t *testing.T) {
-	if os.Args[len(os.Args)-1] != "unconfined" {
-		return
-	}
-	in, pack := newFrameReader(os.Stdin), newPacker()
-	if kind, err := in.next(1 << 20); err != nil || kind != frameHello {
-		t.Fatal(kind, err)
-	}
-	ready{version: frameVersion, report: confine.Report{Level: confine.None, Missing: []string{"all of it"}}}.pack(pack)
-	if err := pack.flush(os.Stdout); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = in.next(1 << 20) // until the pool ends this process
+	part(t)
+	_, _ = greetsUnconfined(t).next(1 << 20) // until the pool ends this process
 }
 
 // TestWorkersThatCannotStart are an error that says what they said.
@@ -151,9 +135,7 @@ func TestLostWorker(t *testing.T) {
 func TestIdleWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, PoolConfig{Size: 1})
-	p.mu.Lock()
-	w := p.idle[0]
-	p.mu.Unlock()
+	w := onlyWorker(p)
 	if err := w.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -15,49 +15,30 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/pawl-run/pawl/sandbox/confine"
 )
 
 // dying is a pool with one place whose first workers are no workers: each reads so many bytes of its
 // first request (all of it if the number is negative) and ends as how says. Those after them are real.
 func dying(t *testing.T, how string, bytes ...int) *Pool {
 	t.Helper()
-	path, err := built.plain()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := plainWorker(t)
 	var started atomic.Int64
 	return newPool(t, PoolConfig{Size: 1, Command: func() *exec.Cmd {
 		if i := int(started.Add(1)) - 1; i < len(bytes) {
-			return exec.Command(exe, "-test.run=^TestDyingWorker$", "dying", how, strconv.Itoa(bytes[i]))
+			return itself(t, "TestDyingWorker", how, strconv.Itoa(bytes[i]))
 		}
 		return exec.Command(path)
 	}})
 }
 
-// TestDyingWorker is not a test but, with arguments, the program of the pool above.
+// TestDyingWorker is the program of the pool above.
 func TestDyingWorker(t *testing.T) {
-	if len(os.Args) < 4 || os.Args[len(os.Args)-3] != "dying" {
-		return
-	}
-	how := os.Args[len(os.Args)-2]
-	bytes, err := strconv.Atoi(os.Args[len(os.Args)-1])
+	how, number := part(t)[0], part(t)[1]
+	bytes, err := strconv.Atoi(number)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, pack := newFrameReader(os.Stdin), newPacker()
-	if kind, err := in.next(1 << 20); err != nil || kind != frameHello {
-		t.Fatal(kind, err)
-	}
-	ready{version: frameVersion, report: confine.Report{Level: confine.None, Missing: []string{"all of it"}}}.pack(pack)
-	if err := pack.flush(os.Stdout); err != nil {
-		t.Fatal(err)
-	}
+	in := greetsUnconfined(t)
 	// The request must be there before this ends, or it could never have been read.
 	if _, err := unix.Poll([]unix.PollFd{{Fd: 0, Events: unix.POLLIN}}, -1); err != nil {
 		t.Fatal(err)
@@ -177,9 +158,9 @@ func TestCallIsGivenToTwoWorkersAtMost(t *testing.T) {
 func TestDeadWorkerIsChosen(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, PoolConfig{Size: 1})
+	w := onlyWorker(p)
 	p.mu.Lock()
-	w := p.idle[0]
-	p.idle = p.idle[1:] // so that its end is not seen here
+	p.idle = nil // so that it does not end as an idle one
 	p.mu.Unlock()
 	if err := w.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -218,9 +199,7 @@ func halt(p *Pool) error {
 func TestCancelledCallIsNotGivenAgain(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, PoolConfig{Size: 1})
-	p.mu.Lock()
-	w := p.idle[0]
-	p.mu.Unlock()
+	w := onlyWorker(p)
 	if err := halt(p); err != nil {
 		t.Fatal(err)
 	}
