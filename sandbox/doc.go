@@ -44,8 +44,8 @@
 // NewInProcess runs scripts in the calling goroutine, for tests and tools with scripts of their own.
 // It contains nothing: the script's instructions are interrupted at their deadline, but one native
 // built-in (a huge String.repeat, a BigInt power, a deeply nested JSON.parse) can use memory without
-// bound, hold the goroutine until it ends, or end the process. Both its time limits count the time
-// that passes. Date's local-time methods use the zone of the process there, and UTC in workers.
+// bound, hold the goroutine until it ends, or end the process. Limits.CPU is processor time there too
+// (of the script's thread) on Linux; elsewhere both limits count the time that passes. Date's local-time methods use the zone of the process there, and UTC in workers.
 //
 // Not guaranteed: that logs written before a worker was killed are kept, nor that the line is known
 // where one native function was killed.

@@ -248,13 +248,3 @@ func elapse(p *Pool, d time.Duration, fits func(*conversation) bool) {
 		}
 	}
 }
-
-// within fails a test whose signal does not come.
-func within(t testing.TB, limit time.Duration, done <-chan struct{}, what string) {
-	t.Helper()
-	select {
-	case <-done:
-	case <-time.After(limit):
-		t.Fatalf("%s took longer than %s", what, limit)
-	}
-}

@@ -9,7 +9,7 @@ import (
 // a budget is empty it ends the script.
 type scriptClock struct {
 	limits Limits
-	// cpu is the processor time of the process, nil where it says nothing about one script. With it
+	// cpu is the processor time of the process or thread, nil where it is not known. With it
 	// a script is charged for what it computed, not for the time a busy machine took over it.
 	cpu   func() time.Duration
 	began time.Duration // cpu at the start
@@ -100,7 +100,7 @@ func (l Limits) exceeded(wall, cpu, while time.Duration) *Error {
 	case wall < l.Wall+while:
 		return nil
 	case cpu < wall/leastShare:
-		return lost("the worker process had a processor for %s of the last %s: it was stopped, or the machine is too busy; nothing was sent, and the script can run again",
+		return lost("the script had a processor for %s of the last %s: its process was stopped, or the machine is too busy; nothing was sent, and it can run again",
 			cpu.Round(time.Millisecond), wall.Round(time.Millisecond))
 	}
 	return scriptFault("limit.wall", "the script ran for longer than %s", l.Wall)
