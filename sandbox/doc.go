@@ -45,7 +45,8 @@
 // It contains nothing: the script's instructions are interrupted at their deadline, but one native
 // built-in (a huge String.repeat, a BigInt power, a deeply nested JSON.parse) can use memory without
 // bound, hold the goroutine until it ends, or end the process. Limits.CPU is processor time there too
-// (of the script's thread) on Linux; elsewhere both limits count the time that passes. Date's local-time methods use the zone of the process there, and UTC in workers.
+// (of the script's thread) on Linux; elsewhere both limits count the time that passes. Date's
+// local-time methods use the zone of the process there, and UTC in workers.
 //
 // Not guaranteed: that logs written before a worker was killed are kept, nor that the line is known
 // where one native function was killed.

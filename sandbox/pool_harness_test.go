@@ -136,6 +136,15 @@ func onlyWorker(p *Pool) *process {
 	return p.idle[0]
 }
 
+// wantMemoryLimited wants a script that fills the memory to end for that.
+func wantMemoryLimited(t *testing.T, p *Pool) {
+	t.Helper()
+	call := invocationOf(Prepare, `const all = []; for (;;) all.push(new Array(1000).fill(1))`)
+	call.Limits.CPU = MaxCPU // which collecting garbage takes much of
+	_, err := p.Invoke(t.Context(), call, world)
+	wantFault(t, err, FaultScript, "limit.memory")
+}
+
 // greetsUnconfined answers the engine like a worker that could take nothing from itself.
 func greetsUnconfined(t *testing.T) *frameReader {
 	t.Helper()

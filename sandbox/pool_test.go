@@ -53,8 +53,7 @@ func TestWorkerWithC(t *testing.T) {
 			t.Fatalf("%s, %v", r.Value, err)
 		}
 	}
-	_, err = p.Invoke(t.Context(), invocationOf(Prepare, `const all = []; for (;;) all.push(new Array(1000).fill(1))`), world)
-	wantFault(t, err, FaultScript, "limit.memory")
+	wantMemoryLimited(t, p)
 }
 
 // TestRequiredConfinement: a pool whose workers are confined less than required does not start.

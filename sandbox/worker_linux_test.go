@@ -91,8 +91,7 @@ func TestWorkerOfAnotherUser(t *testing.T) {
 	if !strings.Contains(string(status), "\nUid:\t65534\t65534\t65534\t65534\n") {
 		t.Errorf("the worker is of another user:\n%s", status)
 	}
-	_, err = p.Invoke(t.Context(), invocationOf(Prepare, `const all = []; for (;;) all.push(new Array(1000).fill(1))`), world)
-	wantFault(t, err, FaultScript, "limit.memory")
+	wantMemoryLimited(t, p)
 }
 
 // TestBecomeNobody is the program of the test above: it gives its rights up and becomes the worker.
