@@ -34,12 +34,12 @@
 //     not be written.)
 //   - Where there are two places or more, workflows that compute long leave one to those that do not.
 //     A call that waits for a connector's read holds a process, but no place.
-//   - Workflows whose calls have lately waited long for reads hold together, and any one workflow holds
-//     alone, no more than PoolConfig.MaxWorkers - Size processes at once. So a workflow whose reads are
-//     quick waits for the calls of others like it, not for slow reads, from the second call on that
-//     those make: only by its first call is a workflow known to be slow. Nobody waits for ever: calls
-//     get processes in the order in which they came, and each gives its own back within Limits.Wall of
-//     its own time and Limits.Reads.
+//   - A workflow whose calls have lately waited long for reads is slow. Slow ones together, and any one
+//     workflow alone, hold at most PoolConfig.MaxWorkers - Size processes, so one whose reads are quick
+//     waits for the calls of others like it, never for those of the slow. (That a workflow is slow shows
+//     only at the end of its first long call: until then such calls can keep others waiting for as long as
+//     their reads may take.) Nobody waits for ever: of those that may go on, who came first goes first,
+//     and each gives its process back within Limits.Wall of its own time and Limits.Reads of its reads'.
 //
 // NewInProcess runs scripts in the calling goroutine, for tests and tools with scripts of their own.
 // It contains nothing: the script's instructions are interrupted at their deadline, but one native
