@@ -11,40 +11,30 @@ import (
 	"time"
 )
 
-// Bounds that the engine keeps from outside, whatever the worker does about its own.
-const (
-	// killAfter is how long a worker may be late: it interrupts its script at the limit itself,
-	// unless one native function holds it.
-	killAfter = 250 * time.Millisecond
-	// superviseEvery is how often a worker is looked at while its call lasts.
-	superviseEvery = 10 * time.Millisecond
-	// raceFactor is how much more memory the race detector takes.
-	raceFactor = 8
-)
-
 // conversation is one call, or one description, on one worker.
 type conversation struct {
 	pool   *Pool
 	w      *process
 	key    string // who pays for the time
 	serial uint64
-	limits Limits
-	call   *Invocation // nil for a description
-	host   Host
 	ctx    context.Context // of the reads; ends with the conversation
+	question
 
 	mu sync.Mutex
 	// running says that the worker owes a frame, holds a slot and its time is the script's.
 	running  bool
 	resuming bool
 	over     bool
-	since    time.Time
-	spent    time.Duration
+	since    time.Time     // when it was last started or stopped
+	spent    time.Duration // of the script's time
+	waited   time.Duration // for reads
 	cpuBegan time.Duration
 	cpuKnown bool
 	timer    *time.Timer
 	stopAt   time.Time // when a cancelled worker is killed
 	stopFor  *Error
+
+	untaken bool // the worker ended, and nothing of the script has run
 
 	answers  []reply // not sent yet
 	sent     int
@@ -53,42 +43,40 @@ type conversation struct {
 	causes   map[int]error // of reads that failed
 }
 
-// converse runs a conversation to its end on a worker that has a slot, and gives both back. request
-// packs the first frame; the result's frame is handed to read.
-func (c *conversation) converse(ctx context.Context, request func(*packer), want frameKind, maxFrame int, read func(*unpacker) (uint64, error)) *Error {
+// converse runs a conversation to its end on a worker that has a slot, and gives both back.
+func (c *conversation) converse(ctx context.Context, ref scriptRef) *Error {
 	var cancelReads context.CancelFunc
 	c.ctx, cancelReads = context.WithCancel(ctx)
 	defer cancelReads()
 	c.mu.Lock() // the timer may fire at once
+	c.cpuBegan, c.cpuKnown = cpuOf(c.w.cmd.Process.Pid)
 	c.running, c.since = true, time.Now()
 	c.timer = time.AfterFunc(superviseEvery, c.supervise)
 	c.mu.Unlock()
 	unwatch := context.AfterFunc(ctx, func() { c.cancel(cancelled(ctx, c.cancelMessage())) })
 
-	fault := c.exchange(request, want, maxFrame, read)
+	fault := c.exchange(ref)
 
 	unwatch()
 	c.mu.Lock()
 	c.over = true
 	c.timer.Stop()
 	held := c.running
-	c.pause()
-	used := c.spent
+	if !held && !c.resuming {
+		c.waited += time.Since(c.since)
+	}
+	used, waited := c.pause(), c.waited
 	c.mu.Unlock()
+	if c.untaken {
+		used = 0 // not the workflow's doing
+	}
 	if fault != nil {
 		c.pool.discard(c.w, fault.Code)
-		if held {
-			c.pool.release(c.key, used, nil)
-		}
-		return fault
-	}
-	c.w.calls.Add(1)
-	if held {
-		c.pool.release(c.key, used, c.w)
 	} else {
-		c.pool.giveBack(c.w)
+		c.w.calls.Add(1)
 	}
-	return nil
+	c.pool.finish(c, fault == nil, held, used, waited)
+	return fault
 }
 
 func (c *conversation) cancelMessage() string {
@@ -100,13 +88,17 @@ func (c *conversation) cancelMessage() string {
 
 // exchange sends the request and serves the worker until its result. A fault is that of a worker
 // which is not to be used again.
-func (c *conversation) exchange(request func(*packer), want frameKind, maxFrame int, read func(*unpacker) (uint64, error)) *Error {
+func (c *conversation) exchange(ref scriptRef) *Error {
 	// A worker that died cannot be written to; why it died is found by reading on.
-	_ = c.w.write(request)
-	for {
-		kind, err := c.w.frames.next(maxFrame)
+	unwritten := c.w.write(func(k *packer) { c.pack(k, c.serial, ref) })
+	for heard := false; ; heard = true {
+		kind, err := c.w.frames.next(c.maxFrame)
 		if err != nil {
-			return c.broken(err)
+			fault := c.broken(err)
+			if !heard {
+				fault = c.untook(unwritten, fault)
+			}
+			return fault
 		}
 		u := &c.w.frames.unpacker
 		switch kind {
@@ -116,7 +108,7 @@ func (c *conversation) exchange(request func(*packer), want frameKind, maxFrame 
 				return c.broken(err)
 			}
 			if r.serial == c.serial {
-				go c.read(r)
+				go c.serve(r)
 			}
 		case frameWaiting:
 			serial, answers := uint64(u.num()), int(u.num())
@@ -126,8 +118,8 @@ func (c *conversation) exchange(request func(*packer), want frameKind, maxFrame 
 			if serial == c.serial {
 				c.parked(answers)
 			}
-		case want:
-			serial, err := read(u)
+		case c.answer:
+			serial, err := c.read(u)
 			if err == nil && serial != c.serial {
 				err = fmt.Errorf("%w: an answer to another call", errMalformed)
 			}
@@ -151,66 +143,37 @@ func (c *conversation) broken(err error) *Error {
 	}
 	select {
 	case <-c.w.exited:
-	case <-time.After(killAfter):
+	case <-time.After(exitTimeout):
 		c.w.kill(malformed(errors.New("it closed its pipe and went on")))
 	}
-	c.w.end()
+	c.w.stop()
 	return deathOf(c.w, c.pool.config.Memory)
 }
 
-// pause stops the clock. The caller locks.
-func (c *conversation) pause() {
-	if c.running {
-		c.running = false
-		c.spent += time.Since(c.since)
+// untook is the fault of a call of which its worker, now gone, has said nothing. As long as a part of
+// the request was never read, nothing of the script has run: whatever ended the worker, it was not the
+// script, and another worker can take the call as if nothing had been.
+func (c *conversation) untook(unwritten error, fault *Error) *Error {
+	if unwritten == nil && unread(c.w.in) == 0 {
+		return fault
 	}
-}
-
-// supervise looks at the worker from outside and ends it when it is too late or too large.
-func (c *conversation) supervise() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over {
-		return
+	if c.stopFor != nil || fault.Fault == FaultInternal || fault.Code == "script.cancelled" {
+		return fault // nobody waits for it, or an operator should look
 	}
-	if e := c.excess(time.Now()); e != nil {
-		c.w.kill(e)
-		return
-	}
-	c.timer.Reset(superviseEvery)
+	c.untaken = true
+	return lost("the worker process ended (%s) before it took the call; nothing of the script has run", c.w.cmd.ProcessState)
 }
 
-func (c *conversation) excess(now time.Time) *Error {
-	if c.stopFor != nil && now.After(c.stopAt) {
-		return c.stopFor
+// pause stops the script's time and tells how long it ran since it was started. The caller locks.
+func (c *conversation) pause() (stretch time.Duration) {
+	if c.running {
+		now := time.Now()
+		stretch = now.Sub(c.since)
+		c.running, c.spent, c.since = false, c.spent+stretch, now
 	}
-	if !c.running {
-		return nil
-	}
-	limit := c.pool.config.Memory
-	if c.w.ready.race {
-		limit *= raceFactor
-	}
-	if held, ok := memoryOf(c.w.cmd.Process.Pid); ok && held > limit {
-		return tooMuchMemory(c.pool.config.Memory)
-	}
-	// The worker's processor time, so that a script is not blamed for a machine that was busy.
-	wall := c.spent + now.Sub(c.since)
-	cpu, ok := cpuOf(c.w.cmd.Process.Pid)
-	if !ok {
-		return c.limits.overdue(wall, wall)
-	}
-	if !c.cpuKnown {
-		c.cpuKnown, c.cpuBegan = true, cpu-min(cpu, wall)
-	}
-	return c.limits.overdue(wall, cpu-c.cpuBegan)
-}
-
-// overdue is the fault of a script that its own worker should have ended a while ago. Both times have
-// to be over by that while: on a busy machine a script's processor time runs out long after the same
-// time has passed, and a worker killed at that moment could not say on which line its script was.
-func (l Limits) overdue(wall, cpu time.Duration) *Error {
-	return l.exceeded(wall-killAfter, cpu-killAfter)
+	return stretch
 }
 
 // cancel asks the worker to stop, and sees to it that it does.
@@ -251,8 +214,8 @@ func (c *conversation) mayRead(r readRequest) error {
 	return nil
 }
 
-// read asks the host and takes its answer to the worker.
-func (c *conversation) read(r readRequest) {
+// serve asks the host and takes its answer to the worker.
+func (c *conversation) serve(r readRequest) {
 	a := perform(c.ctx, c.host, r.id, Operation{Connector: r.connector, Operation: r.operation}, r.params)
 	if c.ctx.Err() != nil {
 		return // what a cancelled host answers is no answer; the worker is told of the end, or is done
@@ -271,7 +234,10 @@ func (c *conversation) read(r readRequest) {
 	}
 	c.answers = append(c.answers, a)
 	resume := !c.over && !c.running && !c.resuming
-	c.resuming = c.resuming || resume
+	if resume {
+		c.resuming = true
+		c.waited += time.Since(c.since)
+	}
 	c.mu.Unlock()
 	if resume && !c.resume() {
 		return
@@ -289,7 +255,7 @@ func (c *conversation) resume() bool {
 		return false // cancelled or closed: the worker is told or killed by others
 	}
 	if c.over {
-		go c.pool.release(c.key, 0, nil)
+		go c.pool.release(c.key, 0)
 		return false
 	}
 	c.running, c.since = true, time.Now()
@@ -326,11 +292,9 @@ func (c *conversation) parked(answers int) {
 		c.mu.Unlock()
 		return
 	}
-	before := c.spent
-	c.pause()
-	used := c.spent - before
+	used := c.pause()
 	c.mu.Unlock()
-	c.pool.release(c.key, used, nil)
+	c.pool.release(c.key, used)
 }
 
 // cause puts the host's own error in the place of what stood for it inside the worker.

@@ -26,24 +26,27 @@ func deathOf(p *process, memory int64) *Error {
 	code, signal := exitOf(p.cmd.ProcessState)
 	switch {
 	case signal == "killed":
-		return &Error{Fault: FaultTransient, Code: "worker.lost",
-			Message: "the worker process was killed from outside while the script ran; nothing was sent, and it can run again"}
+		return lost("the worker process was killed from outside while the script ran; nothing was sent, and it can run again")
 	case signal == "terminated", signal == "interrupt", signal == "hangup":
-		return &Error{Fault: FaultTransient, Code: "worker.lost",
-			Message: "the worker process was ended from outside (" + signal + ") while the script ran; nothing was sent, and it can run again"}
+		return lost("the worker process was ended from outside (%s) while the script ran; nothing was sent, and it can run again", signal)
 	case code == exitMemory, saysMemory.MatchString(said), signal == "segmentation fault" && !saysStack.MatchString(said):
 		// The runtime often cannot even say that its memory was refused before it faults.
 		return tooMuchMemory(memory)
 	case saysStack.MatchString(said):
 		return scriptFault("limit.stack", "the script nests deeper than the interpreter's stack of %d MiB allows", maxWorkerStack>>20)
 	case code == exitNoEngine:
-		return &Error{Fault: FaultTransient, Code: "worker.lost", Message: "the worker process lost its engine"}
+		return lost("the worker process lost its engine")
 	}
 	why := p.cmd.ProcessState.String()
 	if line, _, _ := strings.Cut(strings.TrimSpace(said), "\n"); line != "" {
 		why += ", " + clip(line, 300)
 	}
 	return scriptFault("script.crashed", "the interpreter crashed while it ran the script (%s)", why)
+}
+
+// lost is the fault of a call whose worker was taken from it.
+func lost(format string, args ...any) *Error {
+	return &Error{Fault: FaultTransient, Code: "worker.lost", Message: clip(fmt.Sprintf(format, args...), maxMessage)}
 }
 
 func tooMuchMemory(limit int64) *Error {

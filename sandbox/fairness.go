@@ -5,10 +5,14 @@ import (
 	"time"
 )
 
-// Fairness between workflows. A worker's time is what they compete for; slots are how many may
-// compute at once. A workflow whose calls compute long is heavy for a while: it waits behind those
-// whose calls do not, and heavy ones together never hold the last slot. How many short calls a
-// workflow makes says nothing against it.
+// Fairness between workflows. There are two things that they compete for.
+//
+// A worker's time: slots are how many may compute at once. A workflow whose calls compute long is heavy
+// for a while: it waits behind those whose calls do not, and heavy ones together never hold the last
+// slot. How many short calls a workflow makes says nothing against it.
+//
+// The processes, which a call holds also while it waits for reads. A workflow whose calls wait long is
+// slow for a while: slow ones together, and any one workflow, leave some of the processes to others.
 const (
 	heavyFrom = 250 * time.Millisecond
 	// short is what a call may compute without being charged.
@@ -17,26 +21,42 @@ const (
 	halfLife = 10 * time.Second
 	// patience is how long a heavy workflow waits before it is treated like any other.
 	patience = 5 * time.Second
+
+	slowFrom = time.Second
+	// brief is how long a call may wait for reads without being charged.
+	brief = time.Second
+	// slowHalfLife is that of the time waited: a slow workflow is still known as one when its
+	// schedule brings it back.
+	slowHalfLife = 5 * time.Minute
 )
 
-// account is what one workflow has used lately.
+// account is what one workflow uses, and has used lately.
 type account struct {
-	running int
+	running int // slots
+	holding int // processes
 	used    time.Duration
-	at      time.Time // when used was last brought up to date
+	waited  time.Duration
+	at      time.Time // when used and waited were last brought up to date
 }
 
 func (a *account) decay(now time.Time) {
 	if elapsed := now.Sub(a.at); elapsed > 0 {
-		for ; elapsed >= halfLife && a.used > 0; elapsed -= halfLife {
-			a.used /= 2
-		}
-		a.used -= time.Duration(float64(a.used) * 0.5 * float64(elapsed) / float64(halfLife))
+		a.used = decayed(a.used, elapsed, halfLife)
+		a.waited = decayed(a.waited, elapsed, slowHalfLife)
 	}
 	a.at = now
 }
 
+// decayed is what is left of d: half of it after each half-life, and in between nearly so.
+func decayed(d, elapsed, halfLife time.Duration) time.Duration {
+	for ; elapsed >= halfLife && d > 0; elapsed -= halfLife {
+		d /= 2
+	}
+	return d - time.Duration(float64(d)*0.5*float64(elapsed)/float64(halfLife))
+}
+
 func (a *account) heavy() bool { return a.used >= heavyFrom }
+func (a *account) slow() bool  { return a.waited >= slowFrom }
 
 // waiter is a call that waits for a slot, and for a process if it has none yet.
 type waiter struct {
@@ -56,13 +76,14 @@ type grant struct {
 // ledger holds the slots and who uses them. Its user locks.
 type ledger struct {
 	slots, free int
-	share       int // of one workflow
+	share       int // of the slots, of one workflow
+	processes   int // that slow workflows together, or one workflow, may hold
 	accounts    map[string]*account
 	waiters     []*waiter // in order of arrival
 }
 
-func newLedger(slots int) *ledger {
-	return &ledger{slots: slots, free: slots, share: max(1, slots-1), accounts: make(map[string]*account)}
+func newLedger(slots, processes int) *ledger {
+	return &ledger{slots: slots, free: slots, share: max(1, slots-1), processes: processes - min(slots, processes/2), accounts: make(map[string]*account)}
 }
 
 func (l *ledger) account(key string, now time.Time) *account {
@@ -83,13 +104,30 @@ func (l *ledger) admits(a *account, waited time.Duration) bool {
 	return !a.heavy() || waited >= patience || l.slots == 1 || l.free > 1
 }
 
+// spares reports whether a workflow may hold one more process.
+func (l *ledger) spares(a *account, now time.Time) bool {
+	if a.holding >= l.processes {
+		return false
+	}
+	if !a.slow() {
+		return true
+	}
+	held := 0
+	for _, other := range l.accounts {
+		if other.decay(now); other.slow() {
+			held += other.holding
+		}
+	}
+	return held < l.processes
+}
+
 // pick chooses who gets a slot next: those who use little in order of arrival, then the heavy ones
 // by what they have used. possible says which waiters could go on with a slot.
 func (l *ledger) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	best, bestUsed := -1, time.Duration(0)
 	for i, w := range l.waiters {
 		a := l.account(w.key, now)
-		if !l.admits(a, now.Sub(w.since)) || !possible(w) {
+		if !l.admits(a, now.Sub(w.since)) || !possible(w) || !w.process && !l.spares(a, now) {
 			continue
 		}
 		used := a.used
@@ -111,10 +149,14 @@ func (l *ledger) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	return w
 }
 
-// take books a slot.
-func (l *ledger) take(key string, now time.Time) {
+// take books what a waiter is granted: a slot, and a process if it has none.
+func (l *ledger) take(w *waiter, now time.Time) {
+	a := l.account(w.key, now)
 	l.free--
-	l.account(key, now).running++
+	a.running++
+	if !w.process {
+		a.holding++
+	}
 }
 
 // give books a slot back, and what was used of it.
@@ -126,9 +168,17 @@ func (l *ledger) give(key string, used time.Duration, now time.Time) {
 	l.forget(key, a)
 }
 
+// part books a process back, and how long it was held for reads.
+func (l *ledger) part(key string, waited time.Duration, now time.Time) {
+	a := l.account(key, now)
+	a.holding--
+	a.waited += max(0, waited-brief)
+	l.forget(key, a)
+}
+
 // forget drops an account with nothing to remember, as nearly all are.
 func (l *ledger) forget(key string, a *account) {
-	if a.running == 0 && a.used < heavyFrom/8 {
+	if a.running == 0 && a.holding == 0 && a.used < heavyFrom/8 && a.waited < slowFrom/8 {
 		delete(l.accounts, key)
 	}
 }

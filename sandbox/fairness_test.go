@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -16,8 +17,9 @@ func queue(l *ledger, now time.Time, keys ...string) (served []string) {
 		if w == nil {
 			return served
 		}
-		l.take(w.key, now)
+		l.take(w, now)
 		l.give(w.key, 0, now)
+		l.part(w.key, 0, now)
 		served = append(served, w.key)
 	}
 }
@@ -26,8 +28,8 @@ func queue(l *ledger, now time.Time, keys ...string) (served []string) {
 func TestHeavyWorkflowsWait(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
-	l := newLedger(2)
-	burn := func(key string, d time.Duration) { l.take(key, now); l.give(key, d, now) }
+	l := newLedger(2, 16)
+	burn := func(key string, d time.Duration) { l.take(&waiter{key: key, process: true}, now); l.give(key, d, now) }
 	burn("burner", 5*time.Second)
 	burn("smaller", time.Second)
 	for range 1000 {
@@ -50,12 +52,13 @@ func TestHeavyWorkflowsWait(t *testing.T) {
 func TestOnePlaceIsKept(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
-	l := newLedger(2)
+	l := newLedger(2, 16)
+	take := func(key string) { l.take(&waiter{key: key, process: true}, now) }
 	for _, key := range []string{"x", "y"} {
-		l.take(key, now)
+		take(key)
 		l.give(key, 5*time.Second, now)
 	}
-	l.take("x", now)
+	take("x")
 	if l.admits(l.account("y", now), 0) {
 		t.Error("a second heavy workflow got the last place")
 	}
@@ -66,13 +69,68 @@ func TestOnePlaceIsKept(t *testing.T) {
 		t.Error("a light workflow did not get the last place")
 	}
 	l.give("x", 0, now)
-	l.take("light", now)
+	take("light")
 	if l.admits(l.account("light", now), 0) {
 		t.Error("one workflow got more than its share")
 	}
-	one := newLedger(1)
+	one := newLedger(1, 8)
 	one.account("x", now).used = time.Hour
 	if !one.admits(one.account("x", now), 0) {
 		t.Error("the only place is kept from the only workflow")
+	}
+}
+
+// TestProcessesAreKept: of the processes that calls hold while they wait for reads, slow workflows
+// together leave as many to others as may compute at once, and so does any one workflow.
+func TestProcessesAreKept(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	const slots, processes = 3, 8
+	hold := func(l *ledger, key string) bool {
+		w := &waiter{key: key}
+		spared := l.spares(l.account(key, now), now)
+		if spared {
+			l.take(w, now)
+			l.give(key, 0, now)
+		}
+		return spared
+	}
+	name := func(key string, i int) string { return key + strconv.Itoa(i) }
+
+	l := newLedger(slots, processes)
+	for i := range processes {
+		l.account(name("slow", i), now).waited = time.Minute
+		if got, want := hold(l, name("slow", i)), i < processes-slots; got != want {
+			t.Errorf("slow workflow %d may hold a process: %t", i, got)
+		}
+	}
+	for i := range slots {
+		if !hold(l, name("swift", i)) {
+			t.Errorf("no process is left for workflow %d that never waits", i)
+		}
+	}
+	l.part("slow0", time.Minute, now)
+	if !hold(l, name("slow", 7)) {
+		t.Error("a process that was given back is kept from the next slow workflow")
+	}
+	now = now.Add(20 * slowHalfLife)
+	if !hold(l, name("slow", 6)) {
+		t.Error("a slow workflow is slow for ever")
+	}
+
+	l = newLedger(slots, processes)
+	for i := range processes {
+		if got, want := hold(l, "many calls"), i < processes-slots; got != want {
+			t.Errorf("call %d of one workflow may hold a process: %t", i, got)
+		}
+	}
+	for range processes - slots {
+		l.part("many calls", brief, now) // which says nothing against it
+	}
+	if len(l.accounts) != 0 {
+		t.Errorf("remembers %+v", l.accounts["many calls"])
+	}
+	if one := newLedger(1, 1); !hold(one, "only") {
+		t.Error("the only process is kept from the only workflow")
 	}
 }

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"runtime"
 )
 
 // Config of an in-process executor.
@@ -43,12 +44,23 @@ func (e *inProcess) Describe(ctx context.Context, source Source) (Definition, []
 	if e.closing.Err() != nil {
 		return Definition{}, nil, errClosed
 	}
-	return describe(ctx, surroundings{closing: e.closing, scripts: e.scripts}, e.limits, source)
+	around, leave := e.enter()
+	defer leave()
+	return describe(ctx, around, e.limits, source)
 }
 
 // Invoke implements Executor.
 func (e *inProcess) Invoke(ctx context.Context, call Invocation, host Host) (Result, error) {
-	return invoke(ctx, surroundings{closing: e.closing, scripts: e.scripts}, call, hostTransport{host})
+	around, leave := e.enter()
+	defer leave()
+	return invoke(ctx, around, call, hostTransport{host})
+}
+
+// enter gives the calling goroutine a thread of its own, whose processor time is its script's, until
+// leave is called.
+func (e *inProcess) enter() (around surroundings, leave func()) {
+	runtime.LockOSThread()
+	return surroundings{closing: e.closing, scripts: e.scripts, cpu: threadCPU()}, runtime.UnlockOSThread
 }
 
 // Close implements Executor. It does not wait for calls in flight; they end with script.cancelled.

@@ -33,7 +33,8 @@ const callCancelled = "the handler call was cancelled"
 type surroundings struct {
 	closing context.Context // ends every call
 	scripts *cache
-	// cpu is the processor time that this process has used; nil where it also runs other things.
+	// cpu is the processor time used by what runs this script and, at the time, nothing else; nil
+	// where it is not known.
 	cpu func() time.Duration
 }
 

@@ -31,7 +31,8 @@ type PoolConfig struct {
 	// leave one of these places to others, if there are two. A call that waits for a connector's
 	// read does not compute.
 	Size int
-	// MaxWorkers bounds the processes, with those whose calls wait for reads; 0 means 8 × Size.
+	// MaxWorkers bounds the processes, with those whose calls wait for reads; 0 means 8 × Size. Size of
+	// them, at most half, are not for workflows that wait long.
 	MaxWorkers int
 	// Memory is what one worker process may use, in bytes; 0 means DefaultMemory, less than 64 MiB
 	// is an error.
@@ -94,7 +95,7 @@ func NewPool(config PoolConfig) (*Pool, error) {
 	}
 	p := &Pool{
 		config: config, limits: config.Limits.effective(), spawns: make(chan func()), closed: make(chan struct{}),
-		ledger: newLedger(config.Size), deaths: make(map[string]uint64), ids: make(map[Source]uint64), busy: make(map[*process]*conversation),
+		ledger: newLedger(config.Size, config.MaxWorkers), deaths: make(map[string]uint64), ids: make(map[Source]uint64), busy: make(map[*process]*conversation),
 	}
 	go p.spawner()
 	first, err := p.start()
@@ -224,109 +225,6 @@ func (p *Pool) warm() {
 	}
 }
 
-// grant gives free slots to those who wait for them. The caller locks.
-func (p *Pool) grant() {
-	for p.ledger.free > 0 && len(p.ledger.waiters) > 0 {
-		now := time.Now()
-		w := p.ledger.pick(now, func(w *waiter) bool {
-			return w.process || len(p.idle) > 0 || p.warming == 0 && p.mayStart()
-		})
-		if w == nil {
-			return
-		}
-		p.ledger.take(w.key, now)
-		w.granted <- p.equip(w)
-	}
-}
-
-func (p *Pool) mayStart() bool { return len(p.all)+p.starting < p.config.MaxWorkers }
-
-// equip finds an idle process for a waiter that needs one: the one that was last used of those that
-// know its script (what it needs is still in the processor's caches), else the one that has been idle
-// longest. Without any, the waiter starts one.
-func (p *Pool) equip(w *waiter) grant {
-	if w.process {
-		return grant{}
-	}
-	if len(p.idle) == 0 {
-		p.starting++
-		return grant{start: true}
-	}
-	i := len(p.idle) - 1
-	for i > 0 && !p.idle[i].has(w.script) {
-		i--
-	}
-	chosen := p.idle[i]
-	p.idle = slices.Delete(p.idle, i, i+1)
-	return grant{process: chosen}
-}
-
-// acquire waits for a slot and, unless the caller has one, for a process.
-func (p *Pool) acquire(ctx context.Context, key string, script uint64, hasProcess bool) (*process, error) {
-	w := &waiter{key: key, script: script, process: hasProcess, since: time.Now(), granted: make(chan grant, 1)}
-	p.mu.Lock()
-	if p.shut {
-		p.mu.Unlock()
-		return nil, errPoolClosed
-	}
-	p.ledger.waiters = append(p.ledger.waiters, w)
-	p.grant()
-	p.mu.Unlock()
-	var g grant
-	select {
-	case g = <-w.granted:
-	default:
-		select {
-		case g = <-w.granted:
-		case <-ctx.Done():
-			return nil, p.leave(w, ctx.Err())
-		case <-p.closed:
-			return nil, p.leave(w, errPoolClosed)
-		}
-	}
-	if !g.start {
-		return g.process, nil
-	}
-	started, err := p.start()
-	p.mu.Lock()
-	p.starting--
-	p.mu.Unlock()
-	if err != nil {
-		p.release(key, 0, nil)
-		return nil, err
-	}
-	return started, nil
-}
-
-// leave gives up waiting; what was granted at the same moment is given back.
-func (p *Pool) leave(w *waiter, err error) error {
-	p.mu.Lock()
-	left := p.ledger.leave(w)
-	p.mu.Unlock()
-	if !left {
-		g := <-w.granted
-		if g.start {
-			p.mu.Lock()
-			p.starting--
-			p.mu.Unlock()
-		}
-		p.release(w.key, 0, g.process)
-	}
-	return err
-}
-
-// release gives a slot back with the time used of it, and a process (which may be nil).
-func (p *Pool) release(key string, used time.Duration, w *process) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	p.ledger.give(key, used, now)
-	if w != nil {
-		p.put(w, now)
-	}
-	p.grant()
-}
-
 // put gives a process back. The caller locks.
 func (p *Pool) put(w *process, now time.Time) {
 	delete(p.busy, w)
@@ -413,12 +311,4 @@ func (p *Pool) Close() error {
 	}
 	p.ending.Wait()
 	return nil
-}
-
-// giveBack gives back a process whose call ended without a slot.
-func (p *Pool) giveBack(w *process) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.put(w, time.Now())
-	p.grant()
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -26,15 +25,6 @@ func computed(p *Pool) (total time.Duration) {
 // as scripts may compute at once, each with a workflow of its own, and reports the calls per second,
 // how long one takes and what it costs of all processors.
 func BenchmarkExecutors(b *testing.B) {
-	base := Invocation{Source: exampleSource(b), Topics: []string{"email.received", "row.created"},
-		Operations: []Operation{{"gmail", "search", KindList}, {"sheets", "appendRow", KindMutate}},
-		Pending: map[string][]Event{"email.received": {{MessageID: "m1", Topic: "email.received", Title: "T",
-			Payload: json.RawMessage(`{"subject":"Hi","from":"a@example.com"}`)}}},
-		Prepared:       json.RawMessage(`{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}}}`),
-		MutationResult: json.RawMessage(`{"status":"applied","result":{"rowId":5}}`)}
-	host := fakeHost{"gmail.search": answers(`[{"id":"m1","from":"a@example.com","subject":"Hi"}]`)}
-	phases := []Phase{Producer, Prepare, Mutate, Next}
-
 	for _, callers := range []int{1, 2} {
 		for _, workers := range []bool{false, true} {
 			name := "here"
@@ -42,9 +32,9 @@ func BenchmarkExecutors(b *testing.B) {
 				name = "workers"
 			}
 			for _, reads := range []bool{false, true} {
-				which := phases[1:]
-				if reads {
-					which = phases[:1] // the producer reads
+				which := []Invocation{exampleCall(b, Producer)} // which reads
+				if !reads {
+					which = []Invocation{exampleCall(b, Prepare), exampleCall(b, Mutate), exampleCall(b, Next)}
 				}
 				b.Run(fmt.Sprintf("%s=%d/reads=%t", name, callers, reads), func(b *testing.B) {
 					var e Executor = NewInProcess(Config{})
@@ -62,14 +52,10 @@ func BenchmarkExecutors(b *testing.B) {
 						wg.Go(func() {
 							own := make([]time.Duration, 0, b.N/callers+1)
 							for i := range b.N / callers {
-								call := base
+								call := which[i%len(which)]
 								call.Workflow = fmt.Sprint("w", caller)
-								call.Phase, call.Handler = which[i%len(which)], "processEmail"
-								if call.Phase == Producer {
-									call.Handler = "pollEmail"
-								}
 								start := time.Now()
-								if _, err := e.Invoke(b.Context(), call, host); err != nil {
+								if _, err := e.Invoke(b.Context(), call, exampleHost); err != nil {
 									b.Error(err)
 									return
 								}

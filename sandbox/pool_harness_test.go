@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/sandbox/confine"
 )
 
 var built struct {
@@ -22,6 +27,9 @@ var built struct {
 }
 
 func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, playing) {
+		os.Exit(m.Run())
+	}
 	dir, err := os.MkdirTemp("", "pawl-worker")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -53,14 +61,45 @@ func buildWorker(name, cgo string) (string, error) {
 	return path, nil
 }
 
-// newPool makes a pool of plain workers of its own.
-func newPool(t testing.TB, config PoolConfig) *Pool {
+// plainWorker is the path of a plain worker.
+func plainWorker(t testing.TB) string {
 	t.Helper()
 	path, err := built.plain()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// itself is this test program as a command that runs one test, which is to find its part by the
+// arguments.
+func itself(t testing.TB, test string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command(path, append([]string{"-test.run=^" + test + "$", playing}, arguments...)...)
+}
+
+// playing stands before the arguments of a test that is a part of another one.
+const playing = "playing"
+
+// part is the arguments of a test that plays a part in another one; without any it is skipped.
+func part(t *testing.T) []string {
+	t.Helper()
+	i := slices.Index(os.Args, playing)
+	if i < 0 {
+		t.Skip("the program of another test")
+	}
+	return os.Args[i+1:]
+}
+
+// newPool makes a pool of its own, of plain workers unless it has a command.
+func newPool(t testing.TB, config PoolConfig) *Pool {
+	t.Helper()
 	if config.Command == nil {
+		path := plainWorker(t)
 		config.Command = func() *exec.Cmd { return exec.Command(path) }
 	}
 	p, err := NewPool(config)
@@ -89,6 +128,36 @@ var (
 		return p, err
 	})
 )
+
+// onlyWorker is the one process of a pool, while it is idle.
+func onlyWorker(p *Pool) *process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.idle[0]
+}
+
+// wantMemoryLimited wants a script that fills the memory to end for that.
+func wantMemoryLimited(t *testing.T, p *Pool) {
+	t.Helper()
+	call := invocationOf(Prepare, `const all = []; for (;;) all.push(new Array(1000).fill(1))`)
+	call.Limits.CPU = MaxCPU // which collecting garbage takes much of
+	_, err := p.Invoke(t.Context(), call, world)
+	wantFault(t, err, FaultScript, "limit.memory")
+}
+
+// greetsUnconfined answers the engine like a worker that could take nothing from itself.
+func greetsUnconfined(t *testing.T) *frameReader {
+	t.Helper()
+	in, pack := newFrameReader(os.Stdin), newPacker()
+	if kind, err := in.next(1 << 20); err != nil || kind != frameHello {
+		t.Fatal(kind, err)
+	}
+	ready{version: frameVersion, report: confine.Report{Level: confine.None, Missing: []string{"all of it"}}}.pack(pack)
+	if err := pack.flush(os.Stdout); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
 
 // twin runs everything twice, in this process and in a worker process, and wants the same from both.
 // So every test of behaviour is one of both executors.
@@ -172,12 +241,19 @@ func executors(t *testing.T) map[string]Executor {
 	return map[string]Executor{"in process": NewInProcess(Config{}), "in workers": newPool(t, PoolConfig{Size: 2})}
 }
 
-// within fails a test whose signal does not come.
-func within(t testing.TB, limit time.Duration, done <-chan struct{}, what string) {
-	t.Helper()
-	select {
-	case <-done:
-	case <-time.After(limit):
-		t.Fatalf("%s took longer than %s", what, limit)
+// elapse makes time pass for a conversation, as soon as there is one that fits: since it was last
+// started or stopped. fits is called with the conversation locked.
+func elapse(p *Pool, d time.Duration, fits func(*conversation) bool) {
+	for passed := false; !passed; runtime.Gosched() {
+		p.mu.Lock()
+		conversations := slices.Collect(maps.Values(p.busy))
+		p.mu.Unlock()
+		for _, c := range conversations {
+			c.mu.Lock()
+			if !passed && !c.since.IsZero() && fits(c) {
+				passed, c.since = true, c.since.Add(-d)
+			}
+			c.mu.Unlock()
+		}
 	}
 }

@@ -53,40 +53,23 @@ func TestWorkerWithC(t *testing.T) {
 			t.Fatalf("%s, %v", r.Value, err)
 		}
 	}
-	_, err = p.Invoke(t.Context(), invocationOf(Prepare, `const all = []; for (;;) all.push(new Array(1000).fill(1))`), world)
-	wantFault(t, err, FaultScript, "limit.memory")
+	wantMemoryLimited(t, p)
 }
 
 // TestRequiredConfinement: a pool whose workers are confined less than required does not start.
 func TestRequiredConfinement(t *testing.T) {
 	t.Parallel()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	p, err := NewPool(PoolConfig{Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "TestUnconfinedWorker") }})
+	if err == nil {
+		t.Fatal("started", p.Close())
 	}
-	_, err = NewPool(PoolConfig{Require: confine.Full, Command: func() *exec.Cmd {
-		return exec.Command(exe, "-test.run=^TestUnconfinedWorker$", "unconfined")
-	}})
-	if err == nil || !strings.Contains(err.Error(), "none") || !strings.Contains(err.Error(), "full is required") {
-		t.Errorf("got %v", err)
-	}
+	wantContains(t, err.Error(), "none", "full is required")
 }
 
-// TestUnconfinedWorker is not a test but, with an argument, the program of the test above: a worker
-// that could take nothing from itself.
+// TestUnconfinedWorker is the program of the test above.
 func TestUnconfinedWorker(t *testing.T) {
-	if os.Args[len(os.Args)-1] != "unconfined" {
-		return
-	}
-	in, pack := newFrameReader(os.Stdin), newPacker()
-	if kind, err := in.next(1 << 20); err != nil || kind != frameHello {
-		t.Fatal(kind, err)
-	}
-	ready{version: frameVersion, report: confine.Report{Level: confine.None, Missing: []string{"all of it"}}}.pack(pack)
-	if err := pack.flush(os.Stdout); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = in.next(1 << 20) // until the pool ends this process
+	part(t)
+	_, _ = greetsUnconfined(t).next(1 << 20) // until the pool ends this process
 }
 
 // TestWorkersThatCannotStart are an error that says what they said.
@@ -147,23 +130,22 @@ func TestLostWorker(t *testing.T) {
 	}
 }
 
-// TestIdleWorkerIsReplaced before anybody needs it.
+// TestIdleWorkerIsReplaced before anybody needs it, or when somebody does.
 func TestIdleWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, PoolConfig{Size: 1})
-	p.mu.Lock()
-	w := p.idle[0]
-	p.mu.Unlock()
+	w := onlyWorker(p)
 	if err := w.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 10*time.Second, w.exited, "the end of a killed worker")
-	r, err := p.Invoke(t.Context(), invocationOf(Prepare, `return 1`), world)
-	if err != nil && !strings.Contains(err.Error(), "worker.lost") || err == nil && string(r.Value) != "1" {
-		t.Errorf("%s, %v", r.Value, err)
+	<-w.exited
+	for range 2 {
+		if r, err := p.Invoke(t.Context(), invocationOf(Prepare, `return 1`), world); err != nil || string(r.Value) != "1" {
+			t.Errorf("%s, %v", r.Value, err)
+		}
 	}
-	if r, err := p.Invoke(t.Context(), invocationOf(Prepare, `return 2`), world); err != nil || string(r.Value) != "2" {
-		t.Errorf("%s, %v", r.Value, err)
+	if r := p.Report(); r.Restarts != 1 {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -198,6 +180,60 @@ func TestReadsLeaveTheirPlace(t *testing.T) {
 	}
 	close(answer)
 	calls.Wait()
+}
+
+// TestSlowReadersLeaveProcesses: workflows whose reads take long wait for each other's processes, each
+// gets its turn, and one that reads quickly finds a process all the while.
+func TestSlowReadersLeaveProcesses(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, PoolConfig{Size: 1, MaxWorkers: 3})
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	// read calls a workflow and returns once its read is open, with what answers that.
+	read := func(workflow string) (opened chan struct{}, answer func()) {
+		opened, answered := make(chan struct{}), make(chan struct{})
+		host := fakeHost{"mail.search": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			close(opened)
+			<-answered
+			return json.RawMessage(`[1]`), nil
+		}}
+		call := invocationOf(Prepare, `await ctx.mail.search({})`)
+		call.Workflow = workflow
+		ended := make(chan struct{})
+		calls.Go(func() {
+			defer close(ended)
+			if _, err := p.Invoke(t.Context(), call, host); err != nil {
+				t.Errorf("%s: %v", workflow, err)
+			}
+		})
+		return opened, func() { close(answered); <-ended }
+	}
+	for _, workflow := range []string{"a", "b", "c"} {
+		_, answer := read(workflow)
+		elapse(p, time.Minute, func(c *conversation) bool { return !c.running })
+		answer()
+	}
+
+	openA, answerA := read("a")
+	openB, answerB := read("b")
+	<-openA
+	<-openB
+	openC, answerC := read("c")
+	for p.Report().Waiting == 0 {
+		runtime.Gosched()
+	}
+	if _, err := callCanary(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-openC:
+		t.Error("three slow workflows hold all processes")
+	default:
+	}
+	answerB()
+	<-openC
+	answerA()
+	answerC()
 }
 
 // TestCancelledInNativeCode: a call that cannot be interrupted ends all the same, with its worker.
@@ -239,31 +275,6 @@ func TestBusyMachine(t *testing.T) {
 	calls.Wait()
 	if r := p.Report(); r.Restarts != 0 {
 		t.Errorf("%d workers were killed: %v", r.Restarts, r.Deaths)
-	}
-}
-
-// TestOverdue: a worker is given its while in both times, and a native function not much more.
-func TestOverdue(t *testing.T) {
-	t.Parallel()
-	l := Limits{CPU: 2 * time.Second, Wall: 30 * time.Second}
-	for _, c := range []struct {
-		wall, cpu time.Duration
-		code      string
-	}{
-		{2 * time.Second, 2 * time.Second, ""},
-		{5 * time.Second, 2 * time.Second, ""},
-		{2249 * time.Millisecond, 3 * time.Second, ""}, // with two threads
-		{2250 * time.Millisecond, 2250 * time.Millisecond, "limit.cpu"},
-		{30 * time.Second, time.Second, ""},
-		{30250 * time.Millisecond, time.Second, "limit.wall"},
-	} {
-		code := ""
-		if e := l.overdue(c.wall, c.cpu); e != nil {
-			code = e.Code
-		}
-		if code != c.code {
-			t.Errorf("after %s, %s of them computing: %q, want %q", c.wall, c.cpu, code, c.code)
-		}
 	}
 }
 

@@ -20,22 +20,20 @@ func (p *Pool) Invoke(ctx context.Context, call Invocation, host Host) (Result, 
 		_, _, problems := compile(call.Source, call.Limits.Source) // which only looks at the length
 		return Result{}, compileFault(problems)
 	}
-	c, ref, e := p.open(ctx, &call.Source, &call)
-	if e != nil {
-		return Result{}, e
-	}
-	c.host, c.limits = host, call.Limits
 	var result Result
 	var failed *Error
-	fault := c.converse(ctx, func(k *packer) { packCall(k, c.serial, ref, &call) }, frameResult, maxResultFrame(call.Limits),
-		func(u *unpacker) (uint64, error) {
-			var serial uint64
+	c, fault := p.ask(ctx, question{
+		source: &call.Source, call: &call, host: host, limits: call.Limits,
+		pack:   func(k *packer, serial uint64, ref scriptRef) { packCall(k, serial, ref, &call) },
+		answer: frameResult, maxFrame: maxResultFrame(call.Limits),
+		read: func(u *unpacker) (serial uint64, err error) {
 			serial, result, failed = unpackResult(u)
 			return serial, errors.Join(u.done(), recheck(&call, &result, failed))
-		})
+		},
+	})
 	switch {
 	case fault != nil:
-		return Result{}, p.died(ctx, c, &call, fault)
+		return Result{}, call.where(fault)
 	case failed != nil:
 		c.cause(failed)
 		if failed.Code == "script.cancelled" && failed.Cause == nil {
@@ -44,16 +42,6 @@ func (p *Pool) Invoke(ctx context.Context, call Invocation, host Host) (Result, 
 		return result, failed
 	}
 	return result, nil
-}
-
-// died completes the fault of a call whose worker did not live to its end.
-func (p *Pool) died(ctx context.Context, c *conversation, call *Invocation, fault *Error) *Error {
-	fault = call.where(fault)
-	if fault.Code != "script.cancelled" {
-		p.config.Logger.Warn("a worker process ended with its script", "workflow", call.Workflow, "handler", call.title(),
-			"code", fault.Code, "message", fault.Message, "pid", c.w.cmd.Process.Pid)
-	}
-	return fault
 }
 
 // Describe implements Executor.
@@ -65,24 +53,20 @@ func (p *Pool) Describe(ctx context.Context, source Source) (Definition, []Probl
 		_, _, problems := compile(source, p.limits.Source) // which only looks at the length
 		return Definition{}, problems, nil
 	}
-	c, ref, e := p.open(ctx, &source, nil)
-	if e != nil {
-		if e.Code == "script.cancelled" && errors.Is(e.Cause, errPoolClosed) {
-			return Definition{}, nil, errClosed
-		}
-		return Definition{}, nil, e
-	}
-	c.limits = p.limits
 	var answer described
-	fault := c.converse(ctx, func(k *packer) {
-		start := k.begin(frameDescribe)
-		k.num(int64(c.serial))
-		ref.pack(k)
-		k.end(start)
-	}, frameDescribed, maxDescribedFrame, func(u *unpacker) (uint64, error) {
-		var serial uint64
-		serial, answer = unpackDescribed(u)
-		return serial, u.done()
+	_, fault := p.ask(ctx, question{
+		source: &source, limits: p.limits,
+		pack: func(k *packer, serial uint64, ref scriptRef) {
+			start := k.begin(frameDescribe)
+			k.num(int64(serial))
+			ref.pack(k)
+			k.end(start)
+		},
+		answer: frameDescribed, maxFrame: maxDescribedFrame,
+		read: func(u *unpacker) (serial uint64, err error) {
+			serial, answer = unpackDescribed(u)
+			return serial, u.done()
+		},
 	})
 	if fault == nil {
 		fault = answer.fault
@@ -91,6 +75,8 @@ func (p *Pool) Describe(ctx context.Context, source Source) (Definition, []Probl
 		}
 	}
 	switch {
+	case fault != nil && errors.Is(fault.Cause, errPoolClosed):
+		return Definition{}, nil, errClosed
 	case fault != nil && fault.Fault == FaultScript:
 		return Definition{}, []Problem{problemOf(fault)}, nil
 	case fault != nil:
@@ -103,29 +89,57 @@ func (p *Pool) Describe(ctx context.Context, source Source) (Definition, []Probl
 	return text.Definition, text.Problems, nil
 }
 
-// open finds a worker with a slot for a script.
-func (p *Pool) open(ctx context.Context, source *Source, call *Invocation) (*conversation, scriptRef, *Error) {
-	id := p.identify(*source)
+// question is what is asked of a worker: to run a handler, or to describe a script.
+type question struct {
+	source   *Source
+	call     *Invocation // nil for a description
+	host     Host
+	limits   Limits
+	pack     func(k *packer, serial uint64, ref scriptRef)
+	answer   frameKind
+	maxFrame int
+	read     func(*unpacker) (serial uint64, err error)
+}
+
+// ask puts a question to a worker. One that ends before it has taken the question, as an idle process
+// may at the moment it is chosen, is no answer: another worker is asked, once.
+func (p *Pool) ask(ctx context.Context, q question) (*conversation, *Error) {
+	c, fault := p.tell(ctx, q)
+	if c != nil && c.untaken {
+		p.config.Logger.Warn("a worker process ended before it took its call; another is given it", "code", fault.Code, "message", fault.Message,
+			"pid", c.w.cmd.Process.Pid)
+		c, fault = p.tell(ctx, q)
+	}
+	if c != nil && fault != nil && q.call != nil && fault.Code != "script.cancelled" {
+		p.config.Logger.Warn("a worker process ended with its script", "workflow", q.call.Workflow, "handler", q.call.title(),
+			"code", fault.Code, "message", fault.Message, "pid", c.w.cmd.Process.Pid)
+	}
+	return c, fault
+}
+
+// tell finds a worker for a question and hears its answer. Without a worker there is no conversation.
+func (p *Pool) tell(ctx context.Context, q question) (*conversation, *Error) {
+	id := p.identify(*q.source)
 	key := fmt.Sprint("script ", id)
-	if call != nil && call.Workflow != "" {
-		key = "workflow " + call.Workflow
+	if q.call != nil && q.call.Workflow != "" {
+		key = "workflow " + q.call.Workflow
 	}
 	w, err := p.acquire(ctx, key, id, false)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		return nil, scriptRef{}, cancelled(ctx, callCancelled)
+		return nil, cancelled(ctx, callCancelled)
 	case errors.Is(err, errPoolClosed):
-		return nil, scriptRef{}, &Error{Fault: FaultTransient, Code: "script.cancelled", Message: errPoolClosed.Error(), Cause: errPoolClosed}
+		return nil, &Error{Fault: FaultTransient, Code: "script.cancelled", Message: errPoolClosed.Error(), Cause: errPoolClosed}
 	default:
-		return nil, scriptRef{}, &Error{Fault: FaultTransient, Code: "worker.lost", Message: clip(err.Error(), maxMessage), Cause: err}
+		return nil, &Error{Fault: FaultTransient, Code: "worker.lost", Message: clip(err.Error(), maxMessage), Cause: err}
 	}
-	c := &conversation{pool: p, w: w, key: key, call: call}
-	ref := w.load(id, source)
+	c := &conversation{pool: p, w: w, key: key, question: q}
+	ref := w.load(id, q.source)
 	p.mu.Lock()
 	p.serial++
 	c.serial = p.serial
 	p.busy[w] = c
 	p.mu.Unlock()
-	return c, ref, nil
+	return c, c.converse(ctx, ref)
 }

@@ -21,8 +21,13 @@ const (
 	maxLoadedBytes = 1 << 20
 )
 
-// startTimeout is how long a worker may take from exec to its first frame.
-const startTimeout = 20 * time.Second
+const (
+	// startTimeout is how long a worker may take from exec to its first frame.
+	startTimeout = 20 * time.Second
+	// exitTimeout is how long one may take from its last frame to its end. Those that end are gone
+	// much sooner; to close the pipe and go on is what no script can do.
+	exitTimeout = 20 * time.Second
+)
 
 // process is a worker process as its engine sees it. At any time it belongs to the pool or to one
 // conversation; only kill and the fields marked so may be used by others.
@@ -140,10 +145,15 @@ func (p *process) killedFor() *Error {
 	return p.reason
 }
 
-// end kills the process if it still runs, waits until it is gone and closes the pipes.
-func (p *process) end() {
+// stop kills the process if it still runs and waits until it is gone.
+func (p *process) stop() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited
+}
+
+// end stops the process and closes the pipes.
+func (p *process) end() {
+	p.stop()
 	// Errors of closing pipes to nobody mean nothing.
 	_ = p.in.Close()
 	_ = p.out.Close()

@@ -23,6 +23,13 @@ func ownCPU() func() time.Duration {
 	return func() time.Duration { return clockOf(unix.CLOCK_PROCESS_CPUTIME_ID) }
 }
 
+// threadCPU tells, to any thread, the processor time of the thread that calls it.
+func threadCPU() func() time.Duration {
+	// The kernel's encoding of the clock that counts one thread.
+	clock := int32(^unix.Gettid())<<3 | 6
+	return func() time.Duration { return clockOf(clock) }
+}
+
 // cpuOf tells the processor time of another process; ok is false where it is not known.
 func cpuOf(pid int) (cpu time.Duration, ok bool) {
 	// The kernel's encoding of the clock that counts all threads of a process.
@@ -52,4 +59,20 @@ func memoryOf(pid int) (bytesHeld int64, ok bool) {
 	resident, err := strconv.ParseInt(string(fields[1]), 10, 64)
 	shared, errShared := strconv.ParseInt(string(fields[2]), 10, 64)
 	return (resident - shared) * int64(os.Getpagesize()), err == nil && errShared == nil
+}
+
+// unread is how many bytes in a pipe, given by its writing end, nobody has read. They are kept when
+// the reader is gone.
+func unread(in *os.File) (n int) {
+	connection, err := in.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = connection.Control(func(fd uintptr) { // fails for a closed file, which holds nothing
+		n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	})
+	if err != nil {
+		return 0
+	}
+	return n
 }

@@ -159,7 +159,7 @@ const CodeMore = "peek.more"
 // Limits of one invocation; zero values are replaced by DefaultLimits.
 type Limits struct {
 	CPU       time.Duration // script time, connector reads not counted; at most MaxCPU
-	Wall      time.Duration // script wall time, connector reads not counted
+	Wall      time.Duration // script wall time, connector reads not counted; who gets no processor in it is not blamed
 	Reads     time.Duration // sum of the durations of all connector reads
 	Source    int           // bytes
 	Argument  int           // bytes of everything the host passes in: arguments and pending events together, and each read's answer
@@ -279,7 +279,8 @@ type Error struct {
 	//   - topic.notSubscribed, topic.unknown, publish.invalid, input.invalid: topics
 	//   - handler.unknown, script.threw, script.result, script.pending, script.crashed,
 	//     script.cancelled, script.syntax, script.import: the script as a whole
-	//   - worker.lost: the worker process was ended from outside, or none could be started
+	//   - worker.lost: the worker process was ended or stopped from outside, got next to no processor
+	//     time, or none could be started
 	//   - internal: the executor or its host is broken
 	Code    string
 	Message string

@@ -9,7 +9,7 @@ import (
 // a budget is empty it ends the script.
 type scriptClock struct {
 	limits Limits
-	// cpu is the processor time of the process, nil where it says nothing about one script. With it
+	// cpu is the processor time of the process or thread, nil where it is not known. With it
 	// a script is charged for what it computed, not for the time a busy machine took over it.
 	cpu   func() time.Duration
 	began time.Duration // cpu at the start
@@ -66,7 +66,7 @@ func (c *scriptClock) expire() {
 	var fault *Error
 	if c.running {
 		wall := c.spent + time.Since(c.since)
-		fault = c.limits.exceeded(wall, c.computed(wall))
+		fault = c.limits.exceeded(wall, c.computed(wall), 0)
 		if fault == nil {
 			rest := min(c.limits.Wall-wall, c.limits.CPU-c.computed(wall))
 			c.timer.Reset(max(rest, leastRest))
@@ -86,13 +86,22 @@ func (c *scriptClock) computed(wall time.Duration) time.Duration {
 	return c.cpu() - c.began
 }
 
-// exceeded is the fault of a script that ran and computed for so long, nil while both are allowed.
-func (l Limits) exceeded(wall, cpu time.Duration) *Error {
+// leastShare is the part of the time that passes which a script has had a processor for, at least, if
+// it is to blame for a limit of that time. A script waits for nothing while its clock runs: where its
+// process did not compute, it was stopped or the machine had no time for it.
+const leastShare = 10
+
+// exceeded is the fault of a script that ran and computed for so long, nil while both are allowed by
+// its limits and a while beyond them.
+func (l Limits) exceeded(wall, cpu, while time.Duration) *Error {
 	switch {
-	case wall >= l.CPU && cpu >= l.CPU:
+	case wall >= l.CPU+while && cpu >= l.CPU+while:
 		return scriptFault("limit.cpu", "the script computed for longer than %s", l.CPU)
-	case wall >= l.Wall:
-		return scriptFault("limit.wall", "the script ran for longer than %s", l.Wall)
+	case wall < l.Wall+while:
+		return nil
+	case cpu < wall/leastShare:
+		return lost("the script had a processor for %s of the last %s: its process was stopped, or the machine is too busy; nothing was sent, and it can run again",
+			cpu.Round(time.Millisecond), wall.Round(time.Millisecond))
 	}
-	return nil
+	return scriptFault("limit.wall", "the script ran for longer than %s", l.Wall)
 }

@@ -79,17 +79,8 @@ func TestWorkerOfAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user; all other tests of workers run as one already")
 	}
-	path, err := built.plain()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newPool(t, PoolConfig{Size: 1, Require: confine.Full, Command: func() *exec.Cmd {
-		return exec.Command(exe, "-test.run=^TestBecomeNobody$", "nobody", path)
-	}})
+	path := plainWorker(t)
+	p := newPool(t, PoolConfig{Size: 1, Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "TestBecomeNobody", path) }})
 	if _, err := callCanary(t.Context(), p); err != nil {
 		t.Error(err)
 	}
@@ -100,17 +91,12 @@ func TestWorkerOfAnotherUser(t *testing.T) {
 	if !strings.Contains(string(status), "\nUid:\t65534\t65534\t65534\t65534\n") {
 		t.Errorf("the worker is of another user:\n%s", status)
 	}
-	_, err = p.Invoke(t.Context(), invocationOf(Prepare, `const all = []; for (;;) all.push(new Array(1000).fill(1))`), world)
-	wantFault(t, err, FaultScript, "limit.memory")
+	wantMemoryLimited(t, p)
 }
 
-// TestBecomeNobody is not a test but, with arguments, part of the program of the test above: it gives
-// its rights up and becomes the worker.
+// TestBecomeNobody is the program of the test above: it gives its rights up and becomes the worker.
 func TestBecomeNobody(t *testing.T) {
-	if len(os.Args) < 3 || os.Args[len(os.Args)-2] != "nobody" {
-		return
-	}
-	path := os.Args[len(os.Args)-1]
+	path := part(t)[0]
 	if err := errors.Join(unix.Setgroups(nil), unix.Setgid(65534), unix.Setuid(65534), unix.Exec(path, []string{path}, os.Environ())); err != nil {
 		t.Fatal(err)
 	}
@@ -120,15 +106,7 @@ func TestBecomeNobody(t *testing.T) {
 // native function holds.
 func TestWorkerDiesWithItsEngine(t *testing.T) {
 	t.Parallel()
-	path, err := built.plain()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := exec.Command(exe, "-test.run=^TestEngineWithWorker$", "engine", path)
+	engine := itself(t, "TestEngineWithWorker", plainWorker(t))
 	engine.Stderr = os.Stderr
 	out, err := engine.StdoutPipe()
 	if err != nil {
@@ -167,13 +145,10 @@ func TestWorkerDiesWithItsEngine(t *testing.T) {
 	}
 }
 
-// TestEngineWithWorker is not a test but, with arguments, the program of the test above: an engine
-// whose worker is held by a native function, and which waits to be killed.
+// TestEngineWithWorker is the program of the test above: an engine whose worker is held by a native
+// function, and which waits to be killed.
 func TestEngineWithWorker(t *testing.T) {
-	if len(os.Args) < 3 || os.Args[len(os.Args)-2] != "engine" {
-		return
-	}
-	path := os.Args[len(os.Args)-1]
+	path := part(t)[0]
 	p, err := NewPool(PoolConfig{Size: 1, Command: func() *exec.Cmd { return exec.Command(path) }})
 	if err != nil {
 		t.Fatal(err)

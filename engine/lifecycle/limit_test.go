@@ -21,7 +21,7 @@ func TestLimitsComeFromPolicies(t *testing.T) {
 		code   string
 	}{
 		"cpu":       {func(s *schedule.Script) { s.CPU = time.Second }, shop{prepare: `for (;;) {}`}, "preparing failed:logic none", "limit.cpu"},
-		"wall":      {func(s *schedule.Script) { s.CPU, s.Wall = sandbox.MaxCPU, 2*time.Second }, shop{prepare: `for (;;) {}`}, "preparing failed:logic none", "limit.wall"},
+		"wall":      {func(s *schedule.Script) { s.CPU, s.Wall = sandbox.MaxCPU, 4*time.Second }, shop{prepare: `for (;;) {}`}, "preparing failed:logic none", "limit.wall"},
 		"reads":     {func(s *schedule.Script) { s.Reads = 1 }, shop{prepare: `await ctx.world.list({});`}, "preparing paused:transient none", "limit.reads"},
 		"hostCalls": {func(s *schedule.Script) { s.HostCalls = 5 }, shop{prepare: `for (let i = 0; i < 9; i++) await ctx.peek("orders");`}, "preparing failed:logic none", "limit.hostCalls"},
 		"result": {func(s *schedule.Script) { s.Result = 200 }, shop{prepare: `return { reservations: [], data: "x".repeat(300) };`},

@@ -118,8 +118,22 @@ func (l *life) killsDuringRead(handler string) {
 	})
 }
 
+// loses makes a handler run by what do does, and kills its worker: while its first read is open, or while
+// it computes.
+func (l *life) loses(handler string, reads bool, do func()) {
+	l.t.Helper()
+	if reads {
+		l.killsDuringRead(handler)
+	}
+	do()
+	if !reads {
+		l.kill(computing(handler))
+	}
+	l.settle()
+}
+
 // wantLost wants one run to have ended because its worker was killed, and nothing else to have ended
-// that way.
+// that way: the workflow is backing off.
 func (l *life) wantLost(handler string, phase eventlog.Phase) readmodel.Run {
 	l.t.Helper()
 	var lost []readmodel.Run
@@ -134,7 +148,17 @@ func (l *life) wantLost(handler string, phase eventlog.Phase) readmodel.Run {
 	if r := l.workers.Report(); r.Deaths["worker.lost"] != 1 || len(r.Deaths) != 1 {
 		l.t.Errorf("the workers died otherwise: %+v", r)
 	}
+	l.wantWhy(decide.ReasonBackoff)
 	return lost[0]
+}
+
+// wantDone wants the order a to be completed in so many attempts by one call, and ends the test.
+func (l *life) wantDone(attempts int) {
+	l.t.Helper()
+	l.wantJob("a", "completed", attempts)
+	l.wantReceipt("a", "applied")
+	l.wantSent(1)
+	l.sound()
 }
 
 // A worker that is killed while its producer computes: nothing of the run is visible, and the poll
@@ -144,25 +168,17 @@ func TestWorkerKilledInProducer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := staffed(t)
 			s := shop{producer: `await ctx.publish("orders", { messageId: "a", title: "Order a" });` + body}
-			if name == "reading" {
-				l.killsDuringRead(`producer "poll"`)
-			}
-			l.do("deployWorkflow", nil, "source", s.source(), "filename", "shop.ts", "grants", map[string]any{"*": "allow"})
-			if name == "computing" {
-				l.kill(computing(`producer "poll"`))
-			}
-			l.settle()
+			l.loses(`producer "poll"`, name == "reading", func() {
+				l.do("deployWorkflow", nil, "source", s.source(), "filename", "shop.ts", "grants", map[string]any{"*": "allow"})
+			})
 			l.wantLost("poll", eventlog.PhaseExecuting)
-			l.wantWhy(decide.ReasonBackoff)
 			var events readmodel.Page[readmodel.Event]
 			if l.do("listWorkflowEvents", &events); len(events.Items) != 0 {
 				t.Fatalf("events of a run that failed are visible: %+v", events.Items)
 			}
 			l.advance("90m")
 			l.wantRun("committed committed success")
-			l.wantJob("a", "completed", 1)
-			l.wantSent(1)
-			l.sound()
+			l.wantDone(1)
 		})
 	}
 }
@@ -186,27 +202,16 @@ func TestWorkerKilledBeforeTheCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := staffed(t)
 			l.deploy(c.shop)
-			if c.reads {
-				l.killsDuringRead(c.handler)
-			}
-			l.pushed("a")
-			if !c.reads {
-				l.kill(computing(c.handler))
-			}
-			l.settle()
+			l.loses(c.handler, c.reads, func() { l.pushed("a") })
 			failed := l.wantLost("send", c.phase)
 			l.wantEvent("a", "pending")
 			l.wantWorkflow("active")
-			l.wantWhy(decide.ReasonBackoff)
 			l.wantSent(0)
 			l.advance("90m")
 			if fresh := l.wantRun("committed committed success"); fresh.RetryOf != nil || fresh.ID == failed.ID {
 				t.Fatalf("not a fresh run: %+v", fresh)
 			}
-			l.wantJob("a", "completed", c.attempts)
-			l.wantReceipt("a", "applied")
-			l.wantSent(1)
-			l.sound()
+			l.wantDone(c.attempts)
 		})
 	}
 }
@@ -234,10 +239,7 @@ func TestWorkersKilledDuringTheCall(t *testing.T) {
 				t.Fatalf("the run: %+v", run)
 			}
 			l.wantMutation(c.ends)
-			l.wantJob("a", "completed", 1)
-			l.wantReceipt("a", "applied")
-			l.wantSent(1)
-			l.sound()
+			l.wantDone(1)
 		})
 	}
 }
@@ -247,21 +249,15 @@ func TestWorkersKilledDuringTheCall(t *testing.T) {
 func TestWorkerKilledInNext(t *testing.T) {
 	l := staffed(t)
 	l.deploy(shop{next: computes})
-	l.pushed("a")
-	l.kill(computing(`next of consumer "send"`))
-	l.settle()
+	l.loses(`next of consumer "send"`, false, func() { l.pushed("a") })
 	failed := l.wantLost("send", eventlog.PhaseEmitting)
 	l.wantEvent("a", "reserved")
 	l.wantWorkflow("active retry")
-	l.wantWhy(decide.ReasonBackoff)
 	l.advance("90m")
 	if retry := l.wantRun("committed committed success"); retry.RetryOf == nil || *retry.RetryOf != failed.ID || *retry.Mutation != *failed.Mutation {
 		t.Fatalf("the retry run: %+v", retry)
 	}
-	l.wantJob("a", "completed", 1)
-	l.wantReceipt("a", "applied")
-	l.wantSent(1)
-	l.sound()
+	l.wantDone(1)
 }
 
 // A worker that is killed while it reads a definition: the deploy is refused for the moment, nothing

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // longest bounds what is compared, in bytes: the cost grows with the product of two lengths.
@@ -36,28 +38,11 @@ func Nearest(distances map[string]int, most int) []string {
 // Tolerance is in how many letters another name may differ to be close to this one.
 func Tolerance(name string) int { return max(2, len(name)/4) }
 
-// Distance counts the insertions, deletions and replacements (Levenshtein) that turn a into b,
-// capitals aside. Names too long to compare are far apart.
+// Distance counts the letters to insert, to delete and to replace that turn a into b, capitals aside.
+// Names too long to compare are far apart.
 func Distance(a, b string) int {
 	if len(a) > longest || len(b) > longest {
 		return max(len(a), len(b))
 	}
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
+	return levenshtein.ComputeDistance(strings.ToLower(a), strings.ToLower(b))
 }

@@ -19,6 +19,7 @@ func TestNamesAreTheNearestFirstAndNothingFarAway(t *testing.T) {
 		"b":              nil, // one letter of one is another name
 		"handler":        nil,
 		"":               nil,
+		"ñëxt":           {"next"}, // letters are counted, not bytes
 	} {
 		if got := similar.Names(name, known, 3); !slices.Equal(got, want) {
 			t.Errorf("Names(%q) = %q, want %q", name, got, want)
