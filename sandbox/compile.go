@@ -267,13 +267,12 @@ func repairPropertyEscapes(tree *ast.Program) {
 	}
 }
 
-// authorPlace keeps only positions that the source map could translate. Columns of a source map
-// start at 0.
+// authorPlace keeps only positions that the source map could translate.
 func authorPlace(p file.Position) Place {
 	if p.Filename == wrapperName || p.Line <= 0 {
 		return Place{}
 	}
-	return Place{Line: p.Line, Column: p.Column + 1}
+	return Place{Line: p.Line, Column: p.Column}
 }
 
 // displayName is the file name that positions and stacks show: no folders of the author's machine,

@@ -118,6 +118,7 @@ func TestProblems(t *testing.T) {
 		"getter throws":        {"export default Keep.workflow({ get name() { throw new Error('x') } })", []string{"script.threw@1:51"}},
 		"getter endless":       {"export default Keep.workflow({ get name() { for (;;) Math.abs(1) } })", []string{"limit.cpu@1:0"}},
 		"proxy":                {"export default Keep.workflow(new Proxy({}, { ownKeys() { throw 5 } }))", []string{"script.threw@1:0"}},
+		"first character":      {"x", []string{"script.threw@1:1", "!global.unknown@1:1"}},
 		"peek in next":         {consumer("async next(ctx) {\n   await ctx.peek('t') }"), []string{"phase.forbidden@6:14"}},
 		"publish destructured": {consumer("async mutate({ publish }) {\n   await publish('t', e) }"), []string{"phase.forbidden@6:10", "!global.unknown@6:23"}},
 		"connector called":     {consumer("async next(ctx) {\n   await ctx.fetch('t') }"), []string{"connector.unknown@6:14"}},

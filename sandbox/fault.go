@@ -217,7 +217,6 @@ func authorStack(stack, file string) (string, Place) {
 		if m[2] != file || errLine != nil || errColumn != nil {
 			continue
 		}
-		column++ // the interpreter passes on the source map's columns, which start at 0
 		if at.Line == 0 {
 			at = Place{line, column}
 		}

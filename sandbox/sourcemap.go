@@ -13,7 +13,8 @@ const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 
 // shiftColumns makes the generated columns of a source map those of the interpreter: it counts bytes
 // from 1 where a map counts UTF-16 units from 0. Left alone, it would find the token behind the one that
-// failed. code is the text that the map is of.
+// failed. The author's columns start at 1 too, as editors count them: the interpreter passes them on,
+// and takes column 0 of the first line for no place at all. code is the text that the map is of.
 func shiftColumns(sourceMap []byte, code string) ([]byte, error) {
 	var m struct {
 		Version  int      `json:"version"`
@@ -25,6 +26,7 @@ func shiftColumns(sourceMap []byte, code string) ([]byte, error) {
 		return nil, fmt.Errorf("read the source map: %w", err)
 	}
 	lines := strings.Split(m.Mappings, ";")
+	shifted := false
 	for i, line := range lines {
 		text, rest, _ := strings.Cut(code, "\n")
 		code = rest
@@ -34,6 +36,12 @@ func shiftColumns(sourceMap []byte, code string) ([]byte, error) {
 		var err error
 		if lines[i], err = shiftLine(line, text); err != nil {
 			return nil, fmt.Errorf("read the source map: line %d is malformed", i+1)
+		}
+		if !shifted { // all others are told as distances from the one before
+			if lines[i], err = shiftSource(lines[i]); err != nil {
+				return nil, fmt.Errorf("read the source map: line %d is malformed", i+1)
+			}
+			shifted = true
 		}
 	}
 	m.Mappings = strings.Join(lines, ";")
@@ -68,6 +76,24 @@ func shiftLine(line, text string) (string, error) {
 		before = bytes
 	}
 	return strings.Join(segments, ","), nil
+}
+
+// shiftSource moves the author's column of the first segment of the first line that has one: generated
+// column, source, line, column, and perhaps a name.
+func shiftSource(line string) (string, error) {
+	var b strings.Builder
+	rest := line
+	for field := range 4 {
+		n, after, ok := decodeVLQ(rest)
+		if !ok || n < 0 {
+			return "", errMalformedMap
+		}
+		if rest = after; field == 3 {
+			n++
+		}
+		b.WriteString(encodeVLQ(n))
+	}
+	return b.String() + rest, nil
 }
 
 func isASCII(text string) bool {
