@@ -177,6 +177,7 @@ func writtenNumber(w Written, n *ast.NumberLiteral, sign float64) Written {
 func (c *collector) object(w Written, o *ast.ObjectLiteral, depth int) Written {
 	whole := w
 	whole.Kind = WrittenObject
+	seen := make(map[string]bool, len(o.Value))
 	// anything may have replaced what stands before, and added members of any name.
 	anything := func() {
 		whole.Open = true
@@ -196,7 +197,10 @@ func (c *collector) object(w Written, o *ast.ObjectLiteral, depth int) Written {
 		case name == "toJSON" || name == "__proto__":
 			return w // the object decides itself what JSON it becomes
 		}
-		whole.Members = slices.DeleteFunc(whole.Members, func(m WrittenMember) bool { return m.Name == name })
+		if seen[name] { // the last one counts
+			whole.Members = slices.DeleteFunc(whole.Members, func(m WrittenMember) bool { return m.Name == name })
+		}
+		seen[name] = true
 		if c.leftOut(value) {
 			continue
 		}
