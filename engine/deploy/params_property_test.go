@@ -25,6 +25,9 @@ func TestNothingThatCouldWorkIsRefused(t *testing.T) {
 		schema := rapid.SampledFrom(drawnSchemas).Draw(rt, "schema")
 		w := &writer{rt: rt}
 		argument := w.object(3)
+		if w.draw(3) == 0 {
+			argument = w.named(argument)
+		}
 		code := `export default Keep.workflow({ name: "w", topics: { t: {} }, consumers: { c: Keep.consumer({ subscribe: ["t"],
   async prepare() { return { reservations: [], data: null, ui: { title: "x" } } },
   async mutate(ctx, { data }) { const { x, y, z } = data; ` + w.before.String() + `
@@ -88,6 +91,7 @@ var drawnSchemas = []string{
 	`{"if":{"properties":{"a":{"type":"string"}}},"then":{"required":["b"]},"else":{"required":["c"]}}`,
 	`{"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"},"c":{"type":"null"}},"type":["object","string","number"]}`,
 	`{"patternProperties":{"^[ab]$":{"type":["string","boolean","object"]}},"additionalProperties":{"type":"array"}}`,
+	`{"properties":{"a":{"$ref":"#/$defs/n"},"b":{"$ref":"#/$defs/n"},"c":{"$ref":"#/$defs/n"}},"$defs":{"n":{"required":["b"],"properties":{"a":{"type":"string"}}}}}`,
 	`{"minProperties":2,"maxProperties":3,"propertyNames":{"maxLength":1}}`,
 }
 
@@ -123,7 +127,10 @@ func (w *writer) expression(depth int) string {
 
 // variable declares one with a value, and perhaps does something with it.
 func (w *writer) variable(depth int) string {
-	value := w.expression(depth)
+	return w.named(w.expression(depth))
+}
+
+func (w *writer) named(value string) string {
 	w.names++
 	name := fmt.Sprintf("v%d", w.names)
 	fmt.Fprintf(&w.before, "let %s: any = %s;\n", name, value)
