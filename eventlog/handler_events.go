@@ -2,6 +2,15 @@ package eventlog
 
 import "encoding/json"
 
+// SessionResult is how a session ended (S7).
+type SessionResult string
+
+// The results of a session.
+const (
+	SessionCompleted SessionResult = "completed"
+	SessionFailed    SessionResult = "failed"
+)
+
 type (
 	// HandlerStateSaved: the handler's own state, as JSON, after a committed run (R13).
 	HandlerStateSaved struct {
@@ -34,8 +43,8 @@ type (
 	}
 	// SessionEnded: the burst is over; Result is "completed" or "failed" (S7).
 	SessionEnded struct {
-		Session SessionID `msgpack:"session" json:"session"`
-		Result  string    `msgpack:"result" json:"result"`
+		Session SessionID     `msgpack:"session" json:"session"`
+		Result  SessionResult `msgpack:"result" json:"result"`
 	}
 )
 

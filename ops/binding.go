@@ -34,7 +34,9 @@ type boundField struct {
 
 // binding fills a request from HTTP (path, query, body) or from one JSON object with the same
 // fields. Field names come from the json tag; `in:"path"` and `in:"query"` move a field out of the
-// body; body and path fields without omitempty are required.
+// body; body and path fields without omitempty are required. What names or chooses something, in path
+// or query, must be possible: a value that its type cannot have would find nothing, and be taken for an
+// answer.
 type binding struct {
 	typ    reflect.Type
 	fields []boundField
@@ -100,8 +102,8 @@ func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
 		if f.in != inPath {
 			continue
 		}
-		if err := setScalar(request.Elem().FieldByIndex(f.index), r.PathValue(f.name)); err != nil {
-			return nil, malformed("path.invalid", "path segment {%s}: %v", f.name, err)
+		if err := f.set("path segment {"+f.name+"}", request, r.PathValue(f.name)); err != nil {
+			return nil, malformed("path.invalid", "%v", err)
 		}
 	}
 	return request.Interface(), b.query(r.URL.RawQuery, request)
@@ -123,8 +125,8 @@ func (b *binding) query(raw string, request reflect.Value) error {
 		if len(given) != 1 {
 			return malformed("query.invalid", "query parameter %s is given %d times", name, len(given))
 		}
-		if err := setScalar(request.Elem().FieldByIndex(f.index), given[0]); err != nil {
-			return malformed("query.invalid", "query parameter %s: %v", name, err)
+		if err := f.set("query parameter "+name, request, given[0]); err != nil {
+			return malformed("query.invalid", "%v", err)
 		}
 	}
 	return nil
@@ -164,8 +166,15 @@ func (b *binding) decode(object []byte, request reflect.Value, expected func(bou
 			continue
 		}
 		if ok && string(raw) != "null" {
-			if err := json.Unmarshal(raw, request.Elem().FieldByIndex(f.index).Addr().Interface()); err != nil {
+			value := request.Elem().FieldByIndex(f.index)
+			if err := json.Unmarshal(raw, value.Addr().Interface()); err != nil {
 				return malformed("field.invalid", "field %s: %s", f.name, jsonFault(err, raw))
+			}
+			if f.in == inBody {
+				continue
+			}
+			if err := checkPossible("field "+f.name, value); err != nil {
+				return malformed("field.invalid", "%v", err)
 			}
 		} else if f.required {
 			return malformed("field.missing", "field %s is required", f.name).hint(b.listFields(expected))
@@ -219,6 +228,15 @@ func jsonKind(t reflect.Type) string {
 		return jsonKind(t.Elem())
 	}
 	return t.String()
+}
+
+// set reads a path or query value into its field, if it is one that the field can have.
+func (f *boundField) set(name string, request reflect.Value, text string) error {
+	value := request.Elem().FieldByIndex(f.index)
+	if err := setScalar(value, text); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return checkPossible(name, value)
 }
 
 // setScalar reads a path or query value.

@@ -148,3 +148,35 @@ func TestConcurrentActionsHaveOneWinner(t *testing.T) {
 		t.Errorf("deployed %d times, want 2", facts["workflow.deployed"])
 	}
 }
+
+// People who change different grants at the same time both get what they wanted; who changes the same
+// one is followed by the other.
+func TestConcurrentGrantsAreAllKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "fire", eventlog.GrantAsk)
+	var changes []request
+	wanted := map[string]eventlog.Grant{"*": eventlog.GrantAsk}
+	for i := range 8 {
+		capability := fmt.Sprintf("tool%d.*", i)
+		wanted[capability] = eventlog.GrantDeny
+		changes = append(changes, request{"changeGrants", map[string]any{"workflow": "shop", "grants": map[string]any{capability: "deny"}}})
+	}
+	want(t, "change", b.atOnce(changes...), map[string]int{"": 8})
+	var now grantsAnswer
+	b.do("getGrants", map[string]any{"workflow": "shop"}, &now)
+	if !maps.Equal(now.Grants, wanted) {
+		t.Errorf("grants %v, want %v", now.Grants, wanted)
+	}
+	before := b.last()
+	now = grantsAnswer{}
+	b.do("changeGrants", map[string]any{"workflow": "shop", "grants": map[string]any{"tool0.*": nil, "tool1.*": "deny", "world.fire": "allow"}}, &now)
+	delete(wanted, "tool0.*")
+	wanted["world.fire"] = eventlog.GrantAllow
+	if !maps.Equal(now.Grants, wanted) || now.Operations[0].Grant != eventlog.GrantAllow || b.last() != before+1 {
+		t.Errorf("grants %v, want %v in one transition", now, wanted)
+	}
+	if b.do("changeGrants", map[string]any{"workflow": "shop", "grants": map[string]any{"world.fire": "allow"}}, nil); b.last() != before+1 {
+		t.Error("a change that changes nothing was recorded")
+	}
+}

@@ -54,7 +54,7 @@ func (s *Server) listLog(ctx context.Context, w http.ResponseWriter, q *logReque
 		if _, err := w.Write(append(body, '\n')); err != nil {
 			return nil // the reader is gone
 		}
-		if n++; n == q.Limit {
+		if n++; n == int(q.Limit) {
 			break
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 				return nil
 			}
 			if got.err == nil {
-				if n++; n == q.Limit {
+				if n++; n == int(q.Limit) {
 					return nil
 				}
 			}

@@ -64,6 +64,19 @@ func (o *Operation) Params() (path, query, body []string) {
 	return path, query, body
 }
 
+// Possible lists what a field of the operation can be, nil where it is no enumeration.
+func Possible(id, field string) []string {
+	o, ok := Lookup(id)
+	if !ok {
+		return nil
+	}
+	f := o.request.field(field)
+	if f == nil || knownSchemas[f.typ] == nil {
+		return nil
+	}
+	return possible(f.typ)
+}
+
 // operation starts a row: "METHOD /path".
 func operation(id, route string, role Role, summary string) Operation {
 	method, path, ok := strings.Cut(route, " ")

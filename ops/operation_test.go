@@ -107,6 +107,9 @@ func TestEveryOperation(t *testing.T) {
 	if v := call("setGrants", 200, with("grants", map[string]any{"world.fire": "allow"})); v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
 		t.Errorf("set grants: %v", v)
 	}
+	if v := call("changeGrants", 200, with("grants", map[string]any{"world.*": "deny"})); len(v["grants"].(map[string]any)) != 2 || v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
+		t.Errorf("change grants: %v", v)
+	}
 	b.uncertain()
 	b.push("shop", "c")
 	b.engine.Rest("shop")

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // rawJSON is any JSON; nothing is null.
@@ -52,7 +53,8 @@ type factDocument struct {
 	Data    rawJSON           `json:"data"`
 }
 
-// knownSchemas are the types whose JSON their Go kind does not tell.
+// knownSchemas are the types whose JSON their Go kind does not tell. What an enumeration lists here is
+// what its type's constants are, and the only list: requests are checked against it.
 var knownSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[json.RawMessage](): {},
 	reflect.TypeFor[rawJSON]():         {},
@@ -77,9 +79,14 @@ var knownSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[eventlog.BlockReason](): enum(eventlog.BlockApproval, eventlog.BlockReconcile, eventlog.BlockIndeterminate, eventlog.BlockTransient,
 		eventlog.BlockLogic, eventlog.BlockPermission, eventlog.BlockAuth, eventlog.BlockPrecondition, eventlog.BlockInternal,
 		eventlog.BlockContradiction, eventlog.BlockLoss),
-	reflect.TypeFor[eventlog.Grant]():    enum(eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny),
-	reflect.TypeFor[connector.Kind]():    enum(connector.List, connector.Get, connector.Mutate),
-	reflect.TypeFor[decide.Resolution](): enum(decide.DidNotHappen, decide.Skip, decide.TryAgain),
+	reflect.TypeFor[eventlog.Grant]():          enum(eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny),
+	reflect.TypeFor[connector.Kind]():          enum(connector.List, connector.Get, connector.Mutate),
+	reflect.TypeFor[projections.InputStatus](): enum(projections.InputPending, projections.InputDone, projections.InputSkipped),
+	reflect.TypeFor[eventlog.SessionResult]():  enum(eventlog.SessionCompleted, eventlog.SessionFailed),
+	reflect.TypeFor[order]():                   enum(oldestFirst, newestFirst),
+	reflect.TypeFor[pageLimit]():               {Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(float64(readmodel.MaxLimit))},
+	reflect.TypeFor[logLimit]():                {Type: "integer", Minimum: jsonschema.Ptr(1.0)},
+	reflect.TypeFor[decide.Resolution]():       enum(decide.DidNotHappen, decide.Skip, decide.TryAgain),
 	reflect.TypeFor[decide.Reason](): enum(decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake, decide.ReasonBackoff, decide.ReasonUserPause,
 		decide.ReasonApproval, decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked,
 		decide.ReasonStorage, decide.ReasonArchived, reasonNoWorker),
@@ -93,15 +100,44 @@ func enum[S ~string](values ...S) *jsonschema.Schema {
 	return s
 }
 
-// oneOf reports a filter's value that is none of those that its type can have.
-func oneOf[T ~string](filter, value string) error {
-	possible := knownSchemas[reflect.TypeFor[T]()].Enum
-	if value == "" || slices.Contains(possible, any(value)) {
+// checkPossible says why what has the name is no value that its type can have: by the type's own rule, or
+// by the schema that the OpenAPI document shows of it.
+func checkPossible(name string, v reflect.Value) error {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if named, ok := v.Interface().(interface{ Validate() error }); ok {
+		if err := named.Validate(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 		return nil
 	}
-	words := make([]string, len(possible))
-	for i, v := range possible {
-		words[i] = fmt.Sprint(v)
+	schema := knownSchemas[v.Type()]
+	if schema == nil {
+		return nil
 	}
-	return fmt.Errorf("%s is %q; it must be one of %s", filter, clip(value), strings.Join(words, ", "))
+	if v.CanInt() {
+		n := float64(v.Int())
+		low, high := schema.Minimum, schema.Maximum
+		switch {
+		case low != nil && high != nil && (n < *low || n > *high):
+			return fmt.Errorf("%s is %v; it must be %v to %v", name, n, *low, *high)
+		case low != nil && n < *low:
+			return fmt.Errorf("%s is %v; it must be %v or more", name, n, *low)
+		}
+		return nil
+	}
+	if len(schema.Enum) == 0 || slices.Contains(schema.Enum, any(v.String())) {
+		return nil
+	}
+	return fmt.Errorf("%s is %q; it must be one of %s", name, clip(v.String()), strings.Join(possible(v.Type()), ", "))
+}
+
+// possible are the values of an enumeration.
+func possible(t reflect.Type) []string {
+	var values []string
+	for _, v := range knownSchemas[t].Enum {
+		values = append(values, fmt.Sprint(v))
+	}
+	return values
 }

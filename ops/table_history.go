@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -11,37 +12,45 @@ import (
 // would silently match nothing.
 type (
 	paging struct {
-		Cursor string `json:"cursor,omitempty" in:"query" jsonschema:"the next of the page before"`
-		Limit  int    `json:"limit,omitempty" in:"query" jsonschema:"the most items on a page, 1 to 1000; 100 when left out"`
-		Order  string `json:"order,omitempty" in:"query" jsonschema:"asc (oldest first, the default) or desc"`
-		Q      string `json:"q,omitempty" in:"query" jsonschema:"text to find in titles, ids and error messages"`
+		Cursor string    `json:"cursor,omitempty" in:"query" jsonschema:"the next of the page before"`
+		Limit  pageLimit `json:"limit,omitempty" in:"query" jsonschema:"the most items on a page; 100 when left out"`
+		Order  order     `json:"order,omitempty" in:"query" jsonschema:"asc (oldest first) when left out"`
+		Q      string    `json:"q,omitempty" in:"query" jsonschema:"text to find in titles, ids and error messages"`
 	}
 	workflowsQuery struct {
 		paging
-		Status string `json:"status,omitempty" in:"query" jsonschema:"active, paused, error or archived"`
+		Status projections.Status `json:"status,omitempty" in:"query" jsonschema:"the workflow's status"`
 	}
 	runsQuery struct {
 		paging
-		Status  string           `json:"status,omitempty" in:"query" jsonschema:"the run's status, e.g. active or failed:logic"`
-		Phase   string           `json:"phase,omitempty" in:"query" jsonschema:"the run's phase, e.g. mutating"`
-		Handler eventlog.Handler `json:"handler,omitempty" in:"query" jsonschema:"a handler's name"`
+		Status  eventlog.RunStatus `json:"status,omitempty" in:"query" jsonschema:"the run's status"`
+		Phase   eventlog.Phase     `json:"phase,omitempty" in:"query" jsonschema:"the run's phase"`
+		Handler eventlog.Handler   `json:"handler,omitempty" in:"query" jsonschema:"a handler's name"`
 	}
 	eventsQuery struct {
 		paging
-		Status string         `json:"status,omitempty" in:"query" jsonschema:"pending, reserved, consumed, skipped or discarded"`
-		Topic  eventlog.Topic `json:"topic,omitempty" in:"query" jsonschema:"a topic's name"`
-		State  string         `json:"state,omitempty" in:"query" jsonschema:"the state of the event's job"`
+		Status eventlog.EventStatus `json:"status,omitempty" in:"query" jsonschema:"the event's status"`
+		Topic  eventlog.Topic       `json:"topic,omitempty" in:"query" jsonschema:"a topic's name"`
+		State  projections.JobState `json:"state,omitempty" in:"query" jsonschema:"the state of the event's job"`
 	}
 	jobsQuery struct {
 		paging
-		State   string           `json:"state,omitempty" in:"query" jsonschema:"available, running, retryable, completed, cancelled or discarded"`
-		Status  string           `json:"status,omitempty" in:"query" jsonschema:"the status of the job's event"`
-		Topic   eventlog.Topic   `json:"topic,omitempty" in:"query" jsonschema:"a topic's name"`
-		Handler eventlog.Handler `json:"handler,omitempty" in:"query" jsonschema:"the consumer's name"`
+		State   projections.JobState `json:"state,omitempty" in:"query" jsonschema:"the job's state"`
+		Status  eventlog.EventStatus `json:"status,omitempty" in:"query" jsonschema:"the status of the job's event"`
+		Topic   eventlog.Topic       `json:"topic,omitempty" in:"query" jsonschema:"a topic's name"`
+		Handler eventlog.Handler     `json:"handler,omitempty" in:"query" jsonschema:"the consumer's name"`
 	}
-	statusQuery struct {
+	mutationsQuery struct {
 		paging
-		Status string `json:"status,omitempty" in:"query" jsonschema:"only those of this status"`
+		Status eventlog.MutationStatus `json:"status,omitempty" in:"query" jsonschema:"the mutation's status"`
+	}
+	inputsQuery struct {
+		paging
+		Status projections.InputStatus `json:"status,omitempty" in:"query" jsonschema:"the input's status"`
+	}
+	sessionsQuery struct {
+		paging
+		Status eventlog.SessionResult `json:"status,omitempty" in:"query" jsonschema:"the session's result"`
 	}
 
 	workflowRuns struct {
@@ -56,9 +65,17 @@ type (
 		inWorkflow
 		jobsQuery
 	}
-	workflowStatus struct {
+	workflowMutations struct {
 		inWorkflow
-		statusQuery
+		mutationsQuery
+	}
+	workflowInputs struct {
+		inWorkflow
+		inputsQuery
+	}
+	workflowSessions struct {
+		inWorkflow
+		sessionsQuery
 	}
 
 	runRequest struct {
@@ -75,66 +92,70 @@ type (
 	}
 )
 
-func (q paging) options() readmodel.ListOptions {
-	return readmodel.ListOptions{Cursor: q.Cursor, Limit: q.Limit, Desc: q.Order == "desc", Q: q.Q}
-}
+// pageLimit is how many items a page may have at most, 1 to readmodel.MaxLimit; 0 when left out.
+type pageLimit int
 
-func (q paging) check() error {
-	if q.Order != "" && q.Order != "asc" && q.Order != "desc" {
-		return malformed("query.invalid", "order is %q; it must be asc or desc", clip(q.Order))
-	}
-	if q.Limit < 0 || q.Limit > readmodel.MaxLimit {
-		return malformed("query.invalid", "limit is %d; it must be 1 to %d", q.Limit, readmodel.MaxLimit)
-	}
-	return nil
+// order is the direction of a list.
+type order string
+
+const (
+	oldestFirst order = "asc"
+	newestFirst order = "desc"
+)
+
+func (q paging) options() readmodel.ListOptions {
+	return readmodel.ListOptions{Cursor: q.Cursor, Limit: int(q.Limit), Desc: q.Order == newestFirst, Q: q.Q}
 }
 
 func (q *workflowsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
-	o.Status = q.Status
+	o.Status = string(q.Status)
 	return o
 }
 
 func (q *runsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
-	o.Status, o.Phase, o.Handler = q.Status, q.Phase, string(q.Handler)
+	o.Status, o.Phase, o.Handler = string(q.Status), string(q.Phase), string(q.Handler)
 	return o
 }
 
 func (q *eventsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
-	o.Status, o.Topic, o.State = q.Status, string(q.Topic), q.State
+	o.Status, o.Topic, o.State = string(q.Status), string(q.Topic), string(q.State)
 	return o
 }
 
 func (q *jobsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
-	o.State, o.Status, o.Topic, o.Handler = q.State, q.Status, string(q.Topic), string(q.Handler)
+	o.State, o.Status, o.Topic, o.Handler = string(q.State), string(q.Status), string(q.Topic), string(q.Handler)
 	return o
 }
 
-func (q *statusQuery) options() readmodel.ListOptions {
+func (q *mutationsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
-	o.Status = q.Status
+	o.Status = string(q.Status)
+	return o
+}
+
+func (q *inputsQuery) options() readmodel.ListOptions {
+	o := q.paging.options()
+	o.Status = string(q.Status)
+	return o
+}
+
+func (q *sessionsQuery) options() readmodel.ListOptions {
+	o := q.paging.options()
+	o.Status = string(q.Status)
 	return o
 }
 
 // query is a list's request: its filters, and whether it is of one workflow.
-type query interface {
-	options() readmodel.ListOptions
-	check() error
-}
+type query interface{ options() readmodel.ListOptions }
 
 func listed[V any](ctx context.Context, q query, list func(context.Context, readmodel.ListOptions) (readmodel.Page[V], error)) (readmodel.Page[V], error) {
-	if err := q.check(); err != nil {
-		return readmodel.Page[V]{}, err
-	}
 	o := q.options()
 	if one, ok := q.(interface{ workflow() eventlog.WorkflowName }); ok {
-		if o.Workflow = one.workflow(); o.Workflow == "" {
-			// An empty name would list across workflows.
-			return readmodel.Page[V]{}, &readmodel.NotFoundError{What: "workflow"}
-		}
+		o.Workflow = one.workflow()
 	}
 	return list(ctx, o)
 }
@@ -158,13 +179,13 @@ var historyTable = []Operation{
 	define(operation("getJob", "GET /v1/workflows/{workflow}/jobs/{topic}/{messageId}", Read, "Show the processing record of an event"), func(ctx context.Context, c *Call, r *eventRequest) (readmodel.Job, error) {
 		return c.server.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
 	}),
-	define(operation("listWorkflowMutations", "GET /v1/workflows/{workflow}/mutations", Read, "List a workflow's mutations"), func(ctx context.Context, c *Call, r *workflowStatus) (readmodel.Page[readmodel.Mutation], error) {
+	define(operation("listWorkflowMutations", "GET /v1/workflows/{workflow}/mutations", Read, "List a workflow's mutations"), func(ctx context.Context, c *Call, r *workflowMutations) (readmodel.Page[readmodel.Mutation], error) {
 		return listed(ctx, r, c.server.cfg.Reader.Mutations)
 	}),
-	define(operation("listWorkflowInputs", "GET /v1/workflows/{workflow}/inputs", Read, "List what a workflow took in from outside"), func(ctx context.Context, c *Call, r *workflowStatus) (readmodel.Page[readmodel.Input], error) {
+	define(operation("listWorkflowInputs", "GET /v1/workflows/{workflow}/inputs", Read, "List what a workflow took in from outside"), func(ctx context.Context, c *Call, r *workflowInputs) (readmodel.Page[readmodel.Input], error) {
 		return listed(ctx, r, c.server.cfg.Reader.Inputs)
 	}),
-	define(operation("listWorkflowSessions", "GET /v1/workflows/{workflow}/sessions", Read, "List a workflow's bursts of runs"), func(ctx context.Context, c *Call, r *workflowStatus) (readmodel.Page[readmodel.Session], error) {
+	define(operation("listWorkflowSessions", "GET /v1/workflows/{workflow}/sessions", Read, "List a workflow's bursts of runs"), func(ctx context.Context, c *Call, r *workflowSessions) (readmodel.Page[readmodel.Session], error) {
 		return listed(ctx, r, c.server.cfg.Reader.Sessions)
 	}),
 	define(operation("listWorkflowHandlers", "GET /v1/workflows/{workflow}/handlers", Read, "List the handlers of a workflow's current version"), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Page[readmodel.Handler], error) {
@@ -179,16 +200,16 @@ var historyTable = []Operation{
 	define(operation("listJobs", "GET /v1/jobs", Read, "List the processing records of events across workflows"), func(ctx context.Context, c *Call, r *jobsQuery) (readmodel.Page[readmodel.Job], error) {
 		return listed(ctx, r, c.server.cfg.Reader.Jobs)
 	}),
-	define(operation("listMutations", "GET /v1/mutations", Read, "List mutations across workflows"), func(ctx context.Context, c *Call, r *statusQuery) (readmodel.Page[readmodel.Mutation], error) {
+	define(operation("listMutations", "GET /v1/mutations", Read, "List mutations across workflows"), func(ctx context.Context, c *Call, r *mutationsQuery) (readmodel.Page[readmodel.Mutation], error) {
 		return listed(ctx, r, c.server.cfg.Reader.Mutations)
 	}),
 	define(operation("getMutation", "GET /v1/mutations/{mutation}", Read, "Show a mutation"), func(ctx context.Context, c *Call, r *mutationRequest) (readmodel.Mutation, error) {
 		return c.server.cfg.Reader.Mutation(ctx, r.Mutation)
 	}),
-	define(operation("listInputs", "GET /v1/inputs", Read, "List what came in from outside, across workflows"), func(ctx context.Context, c *Call, r *statusQuery) (readmodel.Page[readmodel.Input], error) {
+	define(operation("listInputs", "GET /v1/inputs", Read, "List what came in from outside, across workflows"), func(ctx context.Context, c *Call, r *inputsQuery) (readmodel.Page[readmodel.Input], error) {
 		return listed(ctx, r, c.server.cfg.Reader.Inputs)
 	}),
-	define(operation("listSessions", "GET /v1/sessions", Read, "List bursts of runs across workflows"), func(ctx context.Context, c *Call, r *statusQuery) (readmodel.Page[readmodel.Session], error) {
+	define(operation("listSessions", "GET /v1/sessions", Read, "List bursts of runs across workflows"), func(ctx context.Context, c *Call, r *sessionsQuery) (readmodel.Page[readmodel.Session], error) {
 		return listed(ctx, r, c.server.cfg.Reader.Sessions)
 	}),
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -27,14 +28,14 @@ type (
 	}
 	bulkRequest struct {
 		inWorkflow
-		Items  []eventItem    `json:"items,omitempty" jsonschema:"the events; else those that the filter fields choose"`
-		Topic  eventlog.Topic `json:"topic,omitempty" jsonschema:"filter: the topic"`
-		State  string         `json:"state,omitempty" jsonschema:"filter: the state of the event's job; without state and status only events that the action applies to"`
-		Status string         `json:"status,omitempty" jsonschema:"filter: the event's status"`
-		Q      string         `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages"`
-		Limit  int            `json:"limit,omitempty" jsonschema:"the most events the filter chooses, oldest first, 1 to 10000; 10000 when left out"`
-		Reason string         `json:"reason,omitempty" jsonschema:"why, for the record"`
-		DryRun bool           `json:"dryRun,omitempty" jsonschema:"change nothing, only count"`
+		Items  []eventItem          `json:"items,omitempty" jsonschema:"the events; else those that the filter fields choose"`
+		Topic  eventlog.Topic       `json:"topic,omitempty" jsonschema:"filter: the topic"`
+		State  projections.JobState `json:"state,omitempty" jsonschema:"filter: the state of the event's job; without state and status only events that the action applies to"`
+		Status eventlog.EventStatus `json:"status,omitempty" jsonschema:"filter: the event's status"`
+		Q      string               `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages"`
+		Limit  int                  `json:"limit,omitempty" jsonschema:"the most events the filter chooses, oldest first, 1 to 10000; 10000 when left out"`
+		Reason string               `json:"reason,omitempty" jsonschema:"why, for the record"`
+		DryRun bool                 `json:"dryRun,omitempty" jsonschema:"change nothing, only count"`
 	}
 	bulkAnswer struct {
 		Matched int           `json:"matched" jsonschema:"how many events were chosen"`
@@ -148,11 +149,14 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 		return nil, false, invalid("limit is %d; it must be 1 to %d", r.Limit, mostChanged)
 	}
 	// A filter that is misspelt would find nothing to do, and say that all is done.
-	if err := oneOf[projections.JobState]("state", r.State); err != nil {
-		return nil, false, invalid("%v", err)
-	}
-	if err := oneOf[eventlog.EventStatus]("status", r.Status); err != nil {
-		return nil, false, invalid("%v", err)
+	for _, filter := range []struct {
+		name  string
+		value any
+	}{{"topic", r.Topic}, {"state", r.State}, {"status", r.Status}} {
+		value := reflect.ValueOf(filter.value)
+		if err := checkPossible(filter.name, value); err != nil && !value.IsZero() {
+			return nil, false, invalid("%v", err)
+		}
 	}
 	seen := map[eventlog.EventRef]bool{}
 	for _, item := range r.Items {
@@ -169,7 +173,7 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 	if limit == 0 {
 		limit = mostChanged
 	}
-	o := readmodel.ListOptions{Workflow: r.Workflow, Limit: readmodel.MaxLimit, Topic: string(r.Topic), State: r.State, Status: r.Status, Q: r.Q}
+	o := readmodel.ListOptions{Workflow: r.Workflow, Limit: readmodel.MaxLimit, Topic: string(r.Topic), State: string(r.State), Status: string(r.Status), Q: r.Q}
 	for {
 		page, err := s.cfg.Reader.Jobs(ctx, o)
 		if err != nil {

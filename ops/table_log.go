@@ -16,8 +16,11 @@ type logRequest struct {
 	From     string                `json:"from,omitempty" in:"query" jsonschema:"the first position to read, partition:seq, or a bare number for partition 0; several are joined by commas; the beginning when left out"`
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty" in:"query" jsonschema:"only this workflow's transitions"`
 	Follow   bool                  `json:"follow,omitempty" in:"query" jsonschema:"go on with new transitions, as server-sent events"`
-	Limit    int                   `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out"`
+	Limit    logLimit              `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out"`
 }
+
+// logLimit is a number of transitions of 1 or more; 0 when left out.
+type logLimit int
 
 var logTable = []Operation{func() Operation {
 	o := operation("readLog", "GET /v1/log", Read, "Read the log, or follow it as server-sent events").slow()
@@ -32,9 +35,6 @@ var logTable = []Operation{func() Operation {
 // readLog answers with one JSON array, with a transition per line (application/x-ndjson), or with
 // server-sent events.
 func (s *Server) readLog(w http.ResponseWriter, r *http.Request, q *logRequest) error {
-	if q.Limit < 0 {
-		return malformed("query.invalid", "limit is %d; it must be 1 or more", q.Limit)
-	}
 	from, err := s.positions(q.From, 0)
 	if err != nil {
 		return err

@@ -51,6 +51,10 @@ type (
 		inWorkflow
 		Grants map[string]eventlog.Grant `json:"grants" jsonschema:"allow, ask or deny by connector.operation, connector.* or *; replaces all former grants"`
 	}
+	grantChangesRequest struct {
+		inWorkflow
+		Grants map[string]*eventlog.Grant `json:"grants" jsonschema:"allow, ask or deny for each capability to change, null to take it out; those not named stay as they are"`
+	}
 	grantsAnswer struct {
 		Grants     map[string]eventlog.Grant `json:"grants"`
 		Operations []grantedOperation        `json:"operations" jsonschema:"what the grants mean for each operation the current version uses"`
@@ -82,6 +86,7 @@ var workflowTable = []Operation{
 		return grantsOf(&s), nil
 	}),
 	define(operation("setGrants", "PUT /v1/workflows/{workflow}/grants", Operate, "Replace what a workflow may do"), setGrants),
+	define(operation("changeGrants", "PATCH /v1/workflows/{workflow}/grants", Operate, "Change some of what a workflow may do"), changeGrants),
 }
 
 // state returns the workflow's live state.
@@ -150,17 +155,34 @@ func validateScript(ctx context.Context, c *Call, r *validateRequest) (validateA
 }
 
 func setGrants(ctx context.Context, c *Call, r *grantsRequest) (grantsAnswer, error) {
-	s, err := c.server.state(r.Workflow)
+	return operateGrants(ctx, c, r.Workflow, r.Grants, decide.SetGrants{Grants: r.Grants}, "setGrants")
+}
+
+// changeGrants is a merge patch: what it names is changed, in one decision on the newest state.
+func changeGrants(ctx context.Context, c *Call, r *grantChangesRequest) (grantsAnswer, error) {
+	given := map[string]eventlog.Grant{}
+	for capability, grant := range r.Grants {
+		given[capability] = eventlog.GrantDeny // of one that is taken out only the name counts
+		if grant != nil {
+			given[capability] = *grant
+		}
+	}
+	return operateGrants(ctx, c, r.Workflow, given, decide.ChangeGrants{Changes: r.Grants}, "changeGrants")
+}
+
+// operateGrants carries out a command that gives the grants, once they are found to be possible.
+func operateGrants(ctx context.Context, c *Call, w eventlog.WorkflowName, given map[string]eventlog.Grant, cmd decide.Command, id string) (grantsAnswer, error) {
+	s, err := c.server.state(w)
 	if err != nil {
 		return grantsAnswer{}, err
 	}
-	if err := deploy.ValidateGrants(r.Grants, s.Definition()); err != nil {
+	if err := deploy.ValidateGrants(given, s.Definition()); err != nil {
 		return grantsAnswer{}, grantsInvalid(err)
 	}
-	if err := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, decide.SetGrants{Grants: r.Grants}, "setGrants"); err != nil {
+	if err := c.server.cfg.Engine.Operate(ctx, c.Actor, w, cmd, id); err != nil {
 		return grantsAnswer{}, err
 	}
-	s, err = c.server.state(r.Workflow)
+	s, err = c.server.state(w)
 	return grantsOf(&s), err
 }
 

@@ -20,7 +20,7 @@ type Why struct {
 	Workflow eventlog.WorkflowName `json:"workflow"`
 	// Moving is true while something is being done right now; Reason is null then.
 	Moving bool           `json:"moving"`
-	Reason *decide.Reason `json:"reason" jsonschema:"one of idle, scheduled, wake, backoff, userPause, approval, reconcileDue, indeterminate, maintenance, blocked, storage, archived, noWorker; null while moving"`
+	Reason *decide.Reason `json:"reason" jsonschema:"null while moving"`
 	// Since is when it began, null where the facts do not say.
 	Since eventlog.Instant `json:"since"`
 	// Until is when it ends by itself, null when something must happen first.

@@ -201,8 +201,8 @@ type (
 	}
 	// Session is one burst of runs (S7).
 	Session struct {
-		ID     eventlog.SessionID `msgpack:"id"`
-		Result string             `msgpack:"result,omitempty"`
+		ID     eventlog.SessionID     `msgpack:"id"`
+		Result eventlog.SessionResult `msgpack:"result,omitempty"`
 		// ProducersFirst gives producers due at its start their turn before consumers (S7).
 		ProducersFirst bool             `msgpack:"producersFirst,omitempty"`
 		Runs           int              `msgpack:"runs"`

@@ -288,7 +288,7 @@ func TestInputCounters(t *testing.T) {
 	check := func(moment string, open, consumed, skipped int, status string) {
 		t.Helper()
 		i := p.State.Input("in-a")
-		if got, want := [3]int{i.Open, i.Consumed, i.Skipped}, [3]int{open, consumed, skipped}; got != want || i.Status() != status {
+		if got, want := [3]int{i.Open, i.Consumed, i.Skipped}, [3]int{open, consumed, skipped}; got != want || string(i.Status()) != status {
 			t.Errorf("%s: open, consumed, skipped %v (%s), want %v (%s)", moment, got, i.Status(), want, status)
 		}
 	}

@@ -45,14 +45,24 @@ func (e *TopicEvent) failed() bool {
 	return e.Failures > 0 || slices.ContainsFunc(e.Attempts[since:], func(a Attempt) bool { return a.Failure != nil })
 }
 
+// InputStatus is what became of an input.
+type InputStatus string
+
+// The statuses of an input.
+const (
+	InputPending InputStatus = "pending"
+	InputDone    InputStatus = "done"
+	InputSkipped InputStatus = "skipped"
+)
+
 // Status derives an input's status: pending while any event it caused is pending or reserved.
-func (i *Input) Status() string {
+func (i *Input) Status() InputStatus {
 	switch {
 	case i.Open > 0:
-		return "pending"
+		return InputPending
 	case i.Consumed == 0 && i.Skipped > 0:
-		return "skipped"
+		return InputSkipped
 	default:
-		return "done"
+		return InputDone
 	}
 }

@@ -55,6 +55,9 @@ func (c *collector) operationArguments(t *touch, args []ast.Expression) {
 				"%s takes one object of parameters, and got %s", t.name(), what)
 		}
 	}
+	if len(args) <= 1 {
+		c.written(t, args)
+	}
 }
 
 func (c *collector) publishArguments(t *touch, args []ast.Expression) {

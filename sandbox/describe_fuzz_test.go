@@ -28,6 +28,7 @@ func FuzzDescribe(f *testing.F) {
 		"export default Keep.workflow({name:'w',topics:{t:{}},producers:{p({a:{b},...c},[d]=[],ctx=this){a.b();with_:for(var[x]of c)try{ctx.x.y()}catch({z}){}finally{}}}})",
 		"class A{static{ctx.a.b()}#p=1;get[ctx](){return super.x}}label:while(0)continue label;new.target",
 		"export default Keep.workflow({consumers:{c:{subscribe:['t'],mutate:(ctx)=>[ctx.a.b(),ctx.a.c()],prepare:()=>({}),next:({publish:p})=>p()}}})",
+		"export default Keep.workflow({producers:{p(ctx,s){const o={a:1,...s,get b(){},[s]:-1n,__proto__:s};ctx.a.b({o,x:[,...s],y:`${s}`,'z':/a/,w(){},v:void 0});ctx.a.b(o)}}})",
 	} {
 		f.Add(code)
 	}
@@ -51,6 +52,11 @@ func FuzzDescribe(f *testing.F) {
 		}
 		if len(problems) > mostProblems+1 {
 			t.Errorf("%d problems", len(problems))
+		}
+		for _, call := range d.Calls {
+			if at := call.Params.Place; at.Line < 1 || at.Line > lines || at.Column < 1 {
+				t.Errorf("the parameters of %s.%s are at %+v of %d lines", call.Connector, call.Operation, at, lines)
+			}
 		}
 		for path, at := range d.Places {
 			if at.Line < 1 || at.Line > lines || at.Column < 1 {

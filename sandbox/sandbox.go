@@ -34,6 +34,8 @@ type Definition struct {
 	// Uses are the connector operations that the text of the script names, found without running
 	// it, in the order of the text. An operation reached only by a computed name is not in it.
 	Uses []OperationUse `json:"uses,omitempty"`
+	// Calls are the calls of connector operations whose text shows something of their parameters.
+	Calls []WrittenCall `json:"calls,omitempty"`
 	// Places are where the members are written, as far as the text shows it; see Place.
 	Places map[string]Place `json:"places,omitempty"`
 	// Incomplete tells that something could not be read and is missing: an error says what.

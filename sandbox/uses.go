@@ -97,13 +97,17 @@ type collector struct {
 	seen       map[visit]bool
 	calls      map[*ast.CallExpression]bool // of ctx, once all are known
 	fates      map[*variable]fate           // of promises in variables
+	taken      map[*ast.CallExpression]bool // whose parameters are taken down
+	// writtenLeft is how many bytes of parameters may still be taken down.
+	writtenLeft int
 }
 
 // handlers finds which connector operations the handlers of a definition name, and what the text
 // alone shows to be wrong about them.
 func (in *inspection) handlers(d *Definition) ([]OperationUse, []Problem) {
 	c := &collector{findings: &findings{in: in, said: make(map[Problem]bool)}, in: in, definition: d, holders: make(map[*ast.Binding]*holder),
-		followed: make(map[*variable]bool), seen: make(map[visit]bool), fates: make(map[*variable]fate)}
+		followed: make(map[*variable]bool), seen: make(map[visit]bool), fates: make(map[*variable]fate),
+		taken: make(map[*ast.CallExpression]bool), writtenLeft: mostWritten}
 	for _, p := range d.Producers {
 		_, value := in.find("producers", p.Name)
 		if o, ok := in.resolve(value).(*ast.ObjectLiteral); ok {

@@ -128,26 +128,18 @@ func (c *grantsCmd) Run(a *app) error {
 	if len(c.Change) == 0 {
 		return answer(connected, "getGrants", map[string]any{"workflow": c.Name}, show)
 	}
-	var now grants
-	if err := connected.do("getGrants", map[string]any{"workflow": c.Name}, &now); err != nil {
-		return err
-	}
-	changed := maps.Clone(now.Grants)
-	if changed == nil {
-		changed = map[string]eventlog.Grant{}
-	}
+	changes := map[string]*eventlog.Grant{}
 	for _, change := range c.Change {
-		capability, grant, ok := strings.Cut(change, "=")
+		capability, text, ok := strings.Cut(change, "=")
 		if !ok || capability == "" {
 			return misconfigured("write e.g. csv.appendRow=allow", "%q is no change of a grant", change)
 		}
-		if grant == "" {
-			delete(changed, capability)
-			continue
+		changes[capability] = nil
+		if grant := eventlog.Grant(text); grant != "" {
+			changes[capability] = &grant
 		}
-		changed[capability] = eventlog.Grant(grant)
 	}
-	return answer(connected, "setGrants", map[string]any{"workflow": c.Name, "grants": changed}, show)
+	return answer(connected, "changeGrants", map[string]any{"workflow": c.Name, "grants": changes}, show)
 }
 
 type grants struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/pawl-run/pawl/ops"
@@ -50,6 +51,17 @@ type silent int
 
 func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
 
+// asWritten names a parameter of the HTTP interface as the command line does.
+func asWritten(detail string) string {
+	if rest, ok := strings.CutPrefix(detail, "query parameter "); ok {
+		return "--" + rest
+	}
+	if _, rest, ok := strings.Cut(detail, "}: "); ok && strings.HasPrefix(detail, "path segment {") {
+		return rest
+	}
+	return detail
+}
+
 // complain prints the error for a person and returns the exit code.
 func (a *app) complain(err error) int {
 	var quiet silent
@@ -64,6 +76,9 @@ func (a *app) complain(err error) int {
 		code, hint = own.code, own.hint
 	case errors.As(err, &problem):
 		hint = problem.Hint
+		if problem.Status == http.StatusBadRequest {
+			code, err = exitUsage, errors.New(asWritten(problem.Detail))
+		}
 		for _, p := range problem.Problems {
 			fmt.Fprintln(a.stderr, formatProblem("", p))
 		}

@@ -99,6 +99,13 @@ func (c *logCmd) Run(a *app) error {
 			return err
 		}
 	}
+	if last == "" && !c.Follow {
+		from := ""
+		if c.From != "" {
+			from = " from " + oneLine(c.From, 100) + " on"
+		}
+		fmt.Fprintf(a.stderr, "nothing is recorded%s\n", from)
+	}
 	return nil
 }
 

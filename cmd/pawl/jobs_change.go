@@ -271,6 +271,9 @@ func (c *jobsAction) params(verb string) (map[string]any, error) {
 		key, value, ok := strings.Cut(part, "=")
 		switch {
 		case ok && (key == "topic" || key == "state" || key == "status" || key == "q"):
+			if possible := ops.Possible("listJobs", key); possible != nil && !slices.Contains(possible, value) {
+				return nil, misconfigured(usage, "--where: %s is %q; it must be one of %s", key, value, strings.Join(possible, ", "))
+			}
 			params[key], last = value, key
 		case ok && key == "limit":
 			limit, err := strconv.Atoi(value)

@@ -4,6 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/pawl-run/pawl/ops"
 )
 
 // listFlags are the flags of every list. Lists show the newest, the newest at the bottom.
@@ -16,6 +21,19 @@ type listFlags struct {
 // ofWorkflow narrows a list to one workflow.
 type ofWorkflow struct {
 	Workflow string `short:"w" placeholder:"NAME" help:"Only those of this workflow."`
+}
+
+// choices are the values of filters, as the table of operations has them, for the help.
+func choices() kong.Vars {
+	vars := kong.Vars{}
+	for name, of := range map[string][2]string{
+		"workflow_status": {"listWorkflows", "status"}, "run_status": {"listRuns", "status"}, "run_phase": {"listRuns", "phase"},
+		"event_status": {"listEvents", "status"}, "job_state": {"listJobs", "state"}, "mutation_status": {"listMutations", "status"},
+		"input_status": {"listInputs", "status"}, "session_result": {"listSessions", "status"},
+	} {
+		vars[name] = strings.Join(ops.Possible(of[0], of[1]), ", ")
+	}
+	return vars
 }
 
 // list asks for the newest and prints them.
@@ -64,7 +82,7 @@ type (
 	}
 	listWorkflows struct {
 		listFlags
-		Status string `help:"Only those of this status: active, paused, error, archived."`
+		Status string `help:"Only those of this status: ${workflow_status}."`
 	}
 	showWorkflow struct {
 		clientFlags
@@ -82,8 +100,8 @@ type (
 	listRuns struct {
 		listFlags
 		ofWorkflow
-		Status  string `help:"Only those of this status, e.g. failed:logic."`
-		Phase   string `help:"Only those in this phase."`
+		Status  string `help:"Only those of this status: ${run_status}."`
+		Phase   string `help:"Only those in this phase: ${run_phase}."`
 		Handler string `help:"Only those of this handler."`
 	}
 	eventsCmd struct {
@@ -94,7 +112,7 @@ type (
 		listFlags
 		ofWorkflow
 		Topic  string `help:"Only those of this topic."`
-		Status string `help:"Only those of this status: pending, reserved, consumed, skipped, discarded."`
+		Status string `help:"Only those of this status: ${event_status}."`
 	}
 	showEvent struct {
 		clientFlags
@@ -110,7 +128,7 @@ type (
 		listFlags
 		ofWorkflow
 		Topic string `help:"Only those of this topic."`
-		State string `help:"Only those in this state: available, running, retryable, completed, cancelled, discarded."`
+		State string `help:"Only those in this state: ${job_state}."`
 	}
 	showJob      struct{ showEvent }
 	mutationsCmd struct {
@@ -120,7 +138,7 @@ type (
 	listMutations struct {
 		listFlags
 		ofWorkflow
-		Status string `help:"Only those of this status, e.g. awaiting_approval or indeterminate."`
+		Status string `help:"Only those of this status: ${mutation_status}."`
 	}
 	showMutation struct {
 		clientFlags
@@ -132,7 +150,7 @@ type (
 	listInputs struct {
 		listFlags
 		ofWorkflow
-		Status string `help:"Only those of this status: pending, done, skipped."`
+		Status string `help:"Only those of this status: ${input_status}."`
 	}
 	sessionsCmd struct {
 		List listSessions `cmd:"" default:"withargs" help:"List sessions."`
@@ -140,7 +158,7 @@ type (
 	listSessions struct {
 		listFlags
 		ofWorkflow
-		Status string `name:"result" help:"Only those with this result: completed, failed."`
+		Status string `name:"result" aliases:"status" help:"Only those with this result: ${session_result}."`
 	}
 )
 

@@ -78,6 +78,7 @@ func newGrammar(line *commandLine, a *app) (*kong.Kong, error) {
 		kong.ValueFormatter(describeFlag),
 		kong.Resolvers(environment{a.env}),
 		kong.Bind(a),
+		choices(),
 		kong.ExplicitGroups(groups),
 	)
 }

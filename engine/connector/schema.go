@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -91,29 +92,44 @@ func (r *Registry) checkParams(call Call, op Operation) *eventlog.Failure {
 	if err == nil {
 		return nil
 	}
-	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
+	problems := ParamProblems(nil, err)
+	if problems == nil {
 		return Failf(eventlog.Logic, CodeParams, "the parameters of %s.%s cannot be checked: %v", call.Connector, call.Operation, err)
 	}
-	problems := schemaProblems(invalid, nil)
-	if len(problems) > maxSchemaProblems {
-		problems = append(problems[:maxSchemaProblems], fmt.Sprintf("and %d more", len(problems)-maxSchemaProblems))
-	}
-	return Failf(eventlog.Logic, CodeParams, "the parameters of %s.%s do not fit: %s",
-		call.Connector, call.Operation, strings.Join(problems, "; "))
+	return Failf(eventlog.Logic, CodeParams, "%s", UnfitParams(call.Connector, call.Operation, problems))
 }
 
-// schemaProblems lists the innermost causes: they name the field that is wrong.
-func schemaProblems(err *jsonschema.ValidationError, into []string) []string {
-	if len(err.Causes) == 0 {
-		where := strings.Join(err.InstanceLocation, ".")
-		if where != "" {
-			where += ": "
-		}
-		return append(into, where+err.ErrorKind.LocalizedString(english))
+// UnfitParams says that parameters do not fit an operation, and why: the same words when a deploy finds
+// it and when the call does.
+func UnfitParams(connector, operation string, problems []string) string {
+	if len(problems) > maxSchemaProblems {
+		problems = append(problems[:maxSchemaProblems:maxSchemaProblems], fmt.Sprintf("and %d more", len(problems)-maxSchemaProblems))
 	}
-	for _, cause := range err.Causes {
-		into = schemaProblems(cause, into)
+	return fmt.Sprintf("the parameters of %s.%s do not fit: %s", connector, operation, strings.Join(problems, "; "))
+}
+
+// ParamProblems lists the innermost causes in the error of a schema that was asked about the value at a
+// location: they name the field that is wrong. It is nil for an error that is no schema's.
+func ParamProblems(at []string, err error) []string {
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return nil
 	}
-	return into
+	if len(invalid.Causes) == 0 {
+		return []string{ParamProblem(slices.Concat(at, invalid.InstanceLocation), invalid.ErrorKind)}
+	}
+	var problems []string
+	for _, cause := range invalid.Causes {
+		problems = append(problems, ParamProblems(at, cause)...)
+	}
+	return problems
+}
+
+// ParamProblem says what is wrong at a location in parameters.
+func ParamProblem(at []string, what jsonschema.ErrorKind) string {
+	where := strings.Join(at, ".")
+	if where != "" {
+		where += ": "
+	}
+	return where + what.LocalizedString(english)
 }

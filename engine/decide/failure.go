@@ -35,7 +35,7 @@ func (d *decision) fail(run *projections.Run, f eventlog.Failure) {
 	f.Class = known(f.Class)
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
-	d.endSession(SessionFailed)
+	d.endSession(eventlog.SessionFailed)
 	if d.dispose(run, f.Class) {
 		return // its jobs bear the failure; the workflow goes on (J2)
 	}
@@ -49,7 +49,7 @@ const Aborted = "run.aborted"
 // workflow is not held, a fresh run goes on.
 func (d *decision) abort(run *projections.Run, format string, args ...any) {
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed, Failure: *failure(eventlog.Transient, Aborted, format, args...)})
-	d.endSession(SessionFailed)
+	d.endSession(eventlog.SessionFailed)
 	d.release(run, "")
 }
 
@@ -69,7 +69,7 @@ func (c FailRun) decide(d *decision) error {
 	f.Class = known(f.Class)
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
-	d.endSession(SessionFailed)
+	d.endSession(eventlog.SessionFailed)
 	d.dispose(run, "") // our own trouble never counts against a job
 	d.affect(run.ID, f)
 	return nil
@@ -180,7 +180,7 @@ func (d *decision) block(reason eventlog.BlockReason, run eventlog.RunID, format
 	d.emit(&eventlog.WorkflowBlocked{Reason: reason, Message: failure("", "", format, args...).Message, Run: run})
 }
 
-func (d *decision) endSession(result string) {
+func (d *decision) endSession(result eventlog.SessionResult) {
 	if session := d.state().OpenSession(); session != nil {
 		d.emit(&eventlog.SessionEnded{Session: session.ID, Result: result})
 	}
@@ -217,6 +217,6 @@ func (d *decision) crash(run *projections.Run) {
 		return
 	}
 	d.lead(&eventlog.RunCrashed{Run: run.ID})
-	d.endSession(SessionFailed)
+	d.endSession(eventlog.SessionFailed)
 	d.dispose(run, "")
 }

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -77,5 +78,66 @@ func TestO9_DeployKeepsGrants(t *testing.T) {
 				t.Errorf("the deploy changed the grants of the state before it: %v", earlier.Grants)
 			}
 		})
+	}
+}
+
+// A change concerns the grants that it names, on the state at that moment; one that changes nothing is no
+// transition.
+func TestChangedGrantsLeaveTheOthers(t *testing.T) {
+	t.Parallel()
+	to := func(g eventlog.Grant) *eventlog.Grant { return &g }
+	for name, c := range map[string]struct {
+		was     grants
+		changes map[string]*eventlog.Grant
+		want    grants
+	}{
+		"another is set":            {grants{"m.send": ask}, map[string]*eventlog.Grant{"m.get": to(deny)}, grants{"m.send": ask, "m.get": deny}},
+		"one is changed":            {grants{"m.send": ask, "*": deny}, map[string]*eventlog.Grant{"m.send": to(allow)}, grants{"m.send": allow, "*": deny}},
+		"one is taken out":          {grants{"m.send": ask, "*": deny}, map[string]*eventlog.Grant{"*": nil}, grants{"m.send": ask}},
+		"one that is not there":     {grants{"m.send": ask}, map[string]*eventlog.Grant{"x.*": nil}, nil},
+		"the same again":            {grants{"m.send": ask}, map[string]*eventlog.Grant{"m.send": to(ask)}, nil},
+		"nothing":                   {grants{"m.send": ask}, nil, nil},
+		"the first of all":          {grants{}, map[string]*eventlog.Grant{"m.send": to(deny)}, grants{"m.send": deny}},
+		"one set and one taken out": {grants{"m.send": ask}, map[string]*eventlog.Grant{"m.get": to(deny), "m.send": nil}, grants{"m.get": deny}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			for _, cmd := range []decide.Command{decide.Deploy{Definition: pins(map[string]string{"m.send": "mutate"}), SourceHash: "1"}, decide.SetGrants{Grants: c.was}} {
+				if err := b.do(cmd); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := b.state
+			if err := b.do(decide.ChangeGrants{Changes: c.changes}); err != nil {
+				t.Fatal(err)
+			}
+			if c.want == nil {
+				if b.state.Head != before.Head {
+					t.Errorf("a transition was written: revision %d", b.state.Head.Revision)
+				}
+				return
+			}
+			if !maps.Equal(b.state.Grants, c.want) || b.state.Head.Revision != before.Head.Revision+1 {
+				t.Errorf("got %v at revision %d, want %v one after %d", b.state.Grants, b.state.Head.Revision, c.want, before.Head.Revision)
+			}
+			if !maps.Equal(before.Grants, c.was) {
+				t.Errorf("the state before has changed: %v", before.Grants)
+			}
+		})
+	}
+}
+
+func TestGrantsOfAnArchivedWorkflowStay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, cmd := range []decide.Command{decide.Deploy{Definition: pins(nil), SourceHash: "1"}, decide.Archive{}} {
+		if err := b.do(cmd); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var refusal *decide.Refusal
+	if err := b.do(decide.ChangeGrants{}); !errors.As(err, &refusal) || refusal.Code != "workflow.archived" {
+		t.Errorf("got %v", err)
 	}
 }

@@ -168,7 +168,7 @@ func (d *decision) unblock(reasons ...eventlog.BlockReason) {
 func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation, f eventlog.Failure) {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
-	d.endSession(SessionFailed)
+	d.endSession(eventlog.SessionFailed)
 	if m.Call.Reconciles && d.env.Policies.Reconcile.Attempts > 0 {
 		d.emit(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: d.firstReconcile(m), Failure: f})
 		d.holdFor(m, run.ID)

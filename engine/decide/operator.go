@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"maps"
+
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -17,6 +19,11 @@ type (
 	Archive struct{}
 	// SetGrants replaces the workflow's grants.
 	SetGrants struct{ Grants map[string]eventlog.Grant }
+	// ChangeGrants changes the grants that it names and leaves the others as they are at that
+	// moment: who changes another one at the same time loses nothing. A nil grant takes one out.
+	ChangeGrants struct {
+		Changes map[string]*eventlog.Grant
+	}
 	// Approve lets exactly the recorded call leave (O5).
 	Approve struct {
 		Mutation eventlog.MutationID
@@ -42,11 +49,12 @@ const (
 	TryAgain     Resolution = "try_again"      // O3
 )
 
-func (RunNow) names(*projections.State, func(projections.Key))    {}
-func (Pause) names(*projections.State, func(projections.Key))     {}
-func (Resume) names(*projections.State, func(projections.Key))    {}
-func (Archive) names(*projections.State, func(projections.Key))   {}
-func (SetGrants) names(*projections.State, func(projections.Key)) {}
+func (RunNow) names(*projections.State, func(projections.Key))       {}
+func (Pause) names(*projections.State, func(projections.Key))        {}
+func (Resume) names(*projections.State, func(projections.Key))       {}
+func (Archive) names(*projections.State, func(projections.Key))      {}
+func (SetGrants) names(*projections.State, func(projections.Key))    {}
+func (ChangeGrants) names(*projections.State, func(projections.Key)) {}
 func (c Approve) names(_ *projections.State, want func(projections.Key)) {
 	want(projections.MutationKey(c.Mutation))
 }
@@ -157,6 +165,27 @@ func (c SetGrants) decide(d *decision) error {
 		return archived(s)
 	}
 	d.lead(&eventlog.WorkflowGranted{Grants: c.Grants})
+	return nil
+}
+
+func (c ChangeGrants) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return archived(s)
+	}
+	grants := make(map[string]eventlog.Grant, len(s.Grants)+len(c.Changes))
+	maps.Copy(grants, s.Grants)
+	for capability, grant := range c.Changes {
+		if grant == nil {
+			delete(grants, capability)
+		} else {
+			grants[capability] = *grant
+		}
+	}
+	if maps.Equal(grants, s.Grants) {
+		return nil
+	}
+	d.lead(&eventlog.WorkflowGranted{Grants: grants})
 	return nil
 }
 

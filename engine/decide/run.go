@@ -19,7 +19,7 @@ func (d *decision) startOwedRun() {
 	session := s.OpenSession()
 	if !owed {
 		if session != nil {
-			d.emit(&eventlog.SessionEnded{Session: session.ID, Result: SessionCompleted})
+			d.emit(&eventlog.SessionEnded{Session: session.ID, Result: eventlog.SessionCompleted})
 		}
 		return
 	}
@@ -28,7 +28,7 @@ func (d *decision) startOwedRun() {
 	}
 	producersFirst := false
 	if session != nil && session.Runs >= d.env.Policies.Session.MaxRuns {
-		d.emit(&eventlog.SessionEnded{Session: session.ID, Result: SessionCompleted})
+		d.emit(&eventlog.SessionEnded{Session: session.ID, Result: eventlog.SessionCompleted})
 		session, producersFirst = nil, true
 	}
 	if session == nil {
@@ -39,12 +39,6 @@ func (d *decision) startOwedRun() {
 	}
 	d.start(start)
 }
-
-// The results of a session (S7).
-const (
-	SessionCompleted = "completed"
-	SessionFailed    = "failed"
-)
 
 func (d *decision) start(start StartRun) {
 	s := d.state()

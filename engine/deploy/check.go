@@ -52,6 +52,7 @@ func Check(in Input) (Accepted, []sandbox.Problem) {
 	c.subscriptions()
 	c.unusedTopics()
 	c.operations()
+	c.calls()
 	c.redeploy()
 	c.sort()
 	if Refused(c.found) {

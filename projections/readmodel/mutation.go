@@ -68,13 +68,13 @@ func (r *Reader) Mutation(ctx context.Context, id eventlog.MutationID) (Mutation
 
 // Input is something outside that a workflow took in, with what became of it.
 type Input struct {
-	ID         eventlog.InputID      `json:"id"`
-	Source     string                `json:"source"`
-	Type       string                `json:"type"`
-	ExternalID string                `json:"externalId"`
-	Title      string                `json:"title"`
-	Status     string                `json:"status"`
-	Outputs    []eventlog.MutationID `json:"outputs"`
+	ID         eventlog.InputID        `json:"id"`
+	Source     string                  `json:"source"`
+	Type       string                  `json:"type"`
+	ExternalID string                  `json:"externalId"`
+	Title      string                  `json:"title"`
+	Status     projections.InputStatus `json:"status"`
+	Outputs    []eventlog.MutationID   `json:"outputs"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
@@ -90,7 +90,7 @@ func InputView(i *projections.Input) Input {
 // Inputs lists inputs; the filter status applies.
 func (r *Reader) Inputs(ctx context.Context, o ListOptions) (Page[Input], error) {
 	return list(ctx, r, projections.KindInput, o, func(_ *view, w eventlog.WorkflowName, i *projections.Input) (row, func() Input, error) {
-		return row{status: i.Status(), text: []string{i.Title, string(i.ID), i.ExternalID}}, func() Input {
+		return row{status: string(i.Status()), text: []string{i.Title, string(i.ID), i.ExternalID}}, func() Input {
 			v := InputView(i)
 			v.Workflow = o.across(w)
 			return v

@@ -96,11 +96,11 @@ func (r *Reader) Run(ctx context.Context, w eventlog.WorkflowName, id eventlog.R
 
 // Session is one burst of runs (S7).
 type Session struct {
-	ID        eventlog.SessionID `json:"id"`
-	Result    *string            `json:"result"`
-	Runs      int                `json:"runs"`
-	StartedAt eventlog.Instant   `json:"startedAt"`
-	EndedAt   eventlog.Instant   `json:"endedAt"`
+	ID        eventlog.SessionID      `json:"id"`
+	Result    *eventlog.SessionResult `json:"result"`
+	Runs      int                     `json:"runs"`
+	StartedAt eventlog.Instant        `json:"startedAt"`
+	EndedAt   eventlog.Instant        `json:"endedAt"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
@@ -108,7 +108,7 @@ type Session struct {
 // Sessions lists sessions; the filter status is the result.
 func (r *Reader) Sessions(ctx context.Context, o ListOptions) (Page[Session], error) {
 	return list(ctx, r, projections.KindSession, o, func(_ *view, w eventlog.WorkflowName, x *projections.Session) (row, func() Session, error) {
-		return row{status: x.Result, text: []string{string(x.ID)}}, func() Session {
+		return row{status: string(x.Result), text: []string{string(x.ID)}}, func() Session {
 			s := sessionView(x)
 			s.Workflow = o.across(w)
 			return s

@@ -1,0 +1,290 @@
+package connector
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/pawl-run/pawl/sandbox/similar"
+)
+
+// Partial is a JSON value of which perhaps only a part is known.
+type Partial struct {
+	// Kind is its type, named as in a JSON Schema; empty for anything, also for nothing at all.
+	Kind string
+	// Value is a scalar's JSON, empty where only its type is known.
+	Value json.RawMessage
+	// Members are those of an object, each name once; Items those of an array, from its first on.
+	Members []PartialMember
+	Items   []Partial
+	// Open tells that there may be more members or items than these.
+	Open bool
+}
+
+// PartialMember is a member of a partly known object.
+type PartialMember struct {
+	Name  string
+	Value Partial
+}
+
+// Misfit is one thing because of which parameters do not fit an operation, whatever becomes of what is
+// not known of them.
+type Misfit struct {
+	// Where is the location of the value or member that it is about.
+	Where []string
+	// Message is what a call with these parameters fails with, Fix what to write instead.
+	Message, Fix string
+}
+
+// ParamSchema is the schema of one operation's parameters.
+type ParamSchema struct {
+	connector, operation string
+	// compiled is nil where the schema cannot be used.
+	compiled *jsonschema.Schema
+}
+
+// ReadParamSchema compiles a schema once for many calls. It is silent about one that cannot be used: that
+// is what its calls report.
+func ReadParamSchema(connector, operation string, schema json.RawMessage) *ParamSchema {
+	s := &ParamSchema{connector: connector, operation: operation}
+	for _, dynamic := range []string{`"$dynamicRef"`, `"$recursiveRef"`} {
+		if bytes.Contains(schema, []byte(dynamic)) {
+			return s // its parts mean something else apart from the whole
+		}
+	}
+	if compiled, err := CompileSchema(schema); err == nil {
+		s.compiled = compiled
+	}
+	return s
+}
+
+// Misfits holds partly known parameters against the schema.
+func (s *ParamSchema) Misfits(params *Partial) []Misfit {
+	if s.compiled == nil {
+		return nil
+	}
+	f := fitting{ParamSchema: s}
+	f.value(s.compiled, params, nil, 0)
+	return f.found
+}
+
+// fitting holds a partly known value against a schema. A part of the schema is looked at only where the
+// whole requires it, and about a part of the value only what holds whatever the rest may be.
+type fitting struct {
+	*ParamSchema
+	found []Misfit
+	steps int
+}
+
+// A schema that refers to itself would go on forever, or into ever more branches.
+const (
+	maxSchemaDepth = 200
+	maxSchemaSteps = 100_000
+)
+
+// maxMisfits bounds what is said about one call: nobody reads more.
+const maxMisfits = 20
+
+func (f *fitting) value(schema *jsonschema.Schema, w *Partial, at []string, depth int) {
+	if f.steps++; w.Kind == "" || depth > maxSchemaDepth || f.steps > maxSchemaSteps {
+		return
+	}
+	found := len(f.found)
+	switch {
+	case schema.Bool != nil:
+		if !*schema.Bool {
+			f.report(at, "remove it", at, &kind.FalseSchema{})
+		}
+		return
+	case schema.Types != nil && !fits(schema.Types.ToStrings(), w.Kind):
+		want := schema.Types.ToStrings()
+		f.report(at, "write "+sample(at, want[0]), at, &kind.Type{Got: w.Kind, Want: want})
+		return
+	}
+	if schema.Ref != nil {
+		f.value(schema.Ref, w, at, depth+1)
+	}
+	for _, part := range schema.AllOf {
+		f.value(part, w, at, depth+1)
+	}
+	switch w.Kind {
+	case "object":
+		f.object(schema, w, at, depth)
+	case "array":
+		f.array(schema, w, at, depth)
+	}
+	if len(f.found) > found {
+		return // the rest may follow from it
+	}
+	if value, complete := complete(w); complete {
+		if problems := ParamProblems(at, schema.Validate(value)); problems != nil {
+			f.add(at, "see what it takes: pawl connectors show "+f.connector, problems...)
+		}
+	}
+}
+
+func fits(types []string, of string) bool {
+	return slices.Contains(types, of) || of == "number" && slices.Contains(types, "integer")
+}
+
+func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, depth int) {
+	written := make([]string, 0, len(w.Members))
+	for i := range w.Members {
+		written = append(written, w.Members[i].Name)
+	}
+	known := slices.Sorted(maps.Keys(schema.Properties))
+	if !w.Open {
+		var missing, fixes []string
+		for _, name := range schema.Required {
+			if !slices.Contains(written, name) {
+				missing, fixes = append(missing, name), append(fixes, addMember(name, schema.Properties[name], strangers(written, known)))
+			}
+		}
+		if missing != nil {
+			f.report(at, strings.Join(fixes, "; "), at, &kind.Required{Missing: missing})
+		}
+	}
+	for i := range w.Members {
+		m := &w.Members[i]
+		inside := slices.Concat(at, []string{m.Name})
+		part, listed := schema.Properties[m.Name]
+		if listed {
+			f.value(part, &m.Value, inside, depth+1)
+		}
+		for pattern, part := range schema.PatternProperties {
+			if pattern.MatchString(m.Name) {
+				listed = true
+				f.value(part, &m.Value, inside, depth+1)
+			}
+		}
+		switch others := schema.AdditionalProperties.(type) {
+		case *jsonschema.Schema:
+			if !listed {
+				f.value(others, &m.Value, inside, depth+1)
+			}
+		case bool:
+			if !listed && !others && m.Value.Kind != "" {
+				fix := "remove it"
+				if len(known) > 0 {
+					fix = fmt.Sprintf("remove it; %s.%s takes %s here", f.connector, f.operation, clip(strings.Join(known, ", ")))
+				}
+				if near := similar.Names(m.Name, strangers(known, written), 1); len(near) > 0 {
+					fix = fmt.Sprintf("rename %s to %s", clip(m.Name), clip(near[0]))
+				}
+				f.report(inside, fix, at, &kind.AdditionalProperties{Properties: []string{m.Name}})
+			}
+		}
+	}
+}
+
+func (f *fitting) array(schema *jsonschema.Schema, w *Partial, at []string, depth int) {
+	for i := range w.Items {
+		var part *jsonschema.Schema
+		switch items := schema.Items.(type) { // as drafts before 2020 have it
+		case *jsonschema.Schema:
+			part = items
+		case []*jsonschema.Schema:
+			if i < len(items) {
+				part = items[i]
+			} else if rest, ok := schema.AdditionalItems.(*jsonschema.Schema); ok {
+				part = rest
+			}
+		}
+		if i < len(schema.PrefixItems) {
+			part = schema.PrefixItems[i]
+		} else if schema.Items2020 != nil {
+			part = schema.Items2020
+		}
+		if part != nil {
+			f.value(part, &w.Items[i], slices.Concat(at, []string{strconv.Itoa(i)}), depth+1)
+		}
+	}
+}
+
+// strangers are the names that are not among the others.
+func strangers(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+}
+
+// report says what is wrong at a location, about the value or member there is: where.
+func (f *fitting) report(where []string, fix string, at []string, what jsonschema.ErrorKind) {
+	f.add(where, fix, ParamProblem(at, what))
+}
+
+// add says each thing once, whichever parts of the schema say it.
+func (f *fitting) add(where []string, fix string, problems ...string) {
+	if len(f.found) == maxMisfits {
+		return
+	}
+	m := Misfit{Where: where, Message: UnfitParams(f.connector, f.operation, problems), Fix: fix}
+	if !slices.ContainsFunc(f.found, func(o Misfit) bool { return o.Message == m.Message && slices.Equal(o.Where, m.Where) }) {
+		f.found = append(f.found, m)
+	}
+}
+
+func addMember(name string, schema *jsonschema.Schema, strange []string) string {
+	if near := similar.Names(name, strange, 1); len(near) > 0 {
+		return fmt.Sprintf("rename %s to %s", clip(near[0]), clip(name))
+	}
+	want := ""
+	if schema != nil && schema.Types != nil {
+		want = schema.Types.ToStrings()[0]
+	}
+	return "add " + sample([]string{clip(name)}, want)
+}
+
+// sample shows how a value of a type is written, with its name where it has one.
+func sample(at []string, of string) string {
+	value := map[string]string{"string": `"…"`, "number": "1", "integer": "1", "boolean": "true", "null": "null", "array": "[…]", "object": "{ … }"}[of]
+	if value == "" {
+		value = "…"
+	}
+	if len(at) == 0 {
+		return value
+	}
+	name := at[len(at)-1]
+	if _, err := strconv.Atoi(name); err == nil {
+		return value
+	}
+	return clip(name) + ": " + value
+}
+
+// complete is the value if all of it is written.
+func complete(w *Partial) (any, bool) {
+	switch w.Kind {
+	case "null":
+		return nil, true
+	case "object":
+		object := make(map[string]any, len(w.Members))
+		for i := range w.Members {
+			value, ok := complete(&w.Members[i].Value)
+			if !ok {
+				return nil, false
+			}
+			object[w.Members[i].Name] = value
+		}
+		return object, !w.Open
+	case "array":
+		items := make([]any, len(w.Items))
+		for i := range w.Items {
+			value, ok := complete(&w.Items[i])
+			if !ok {
+				return nil, false
+			}
+			items[i] = value
+		}
+		return items, !w.Open
+	}
+	if len(w.Value) == 0 {
+		return nil, false
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(w.Value))
+	return value, err == nil
+}

@@ -1,0 +1,67 @@
+package deploy
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// mostFound ends the search for more wrong parameters: nobody reads more.
+const mostFound = 200
+
+// calls refuses calls whose parameters, as they are written, cannot fit the operation's schema: the call
+// would end the run in the same words. What the text does not show is left to the call.
+func (c *check) calls() {
+	schemas := make(map[string]*connector.ParamSchema)
+	for i := range c.in.Definition.Calls {
+		call := &c.in.Definition.Calls[i]
+		pin, ok := c.accepted.Operation(call.Connector, call.Operation)
+		if !ok {
+			continue
+		}
+		schema := schemas[pin.Capability()]
+		if schema == nil {
+			schema = connector.ReadParamSchema(call.Connector, call.Operation, json.RawMessage(pin.Schema))
+			schemas[pin.Capability()] = schema
+		}
+		if len(c.found) > mostFound {
+			return
+		}
+		params := partial(&call.Params)
+		for _, m := range schema.Misfits(&params) {
+			c.refuse(connector.CodeParams, m.Fix, "%s", m.Message)
+			c.at(part(&call.Params, m.Where).Place)
+		}
+	}
+}
+
+// partial is what a written value is for a schema.
+func partial(w *sandbox.Written) connector.Partial {
+	p := connector.Partial{Kind: string(w.Kind), Value: w.Value, Open: w.Open}
+	for i := range w.Members {
+		p.Members = append(p.Members, connector.PartialMember{Name: w.Members[i].Name, Value: partial(&w.Members[i].Value)})
+	}
+	for i := range w.Items {
+		p.Items = append(p.Items, partial(&w.Items[i]))
+	}
+	return p
+}
+
+// part follows a location into a written value.
+func part(w *sandbox.Written, where []string) *sandbox.Written {
+	for _, name := range where {
+		if i, err := strconv.Atoi(name); err == nil && w.Kind == sandbox.WrittenArray && i < len(w.Items) {
+			w = &w.Items[i]
+			continue
+		}
+		for i := range w.Members {
+			if w.Members[i].Name == name {
+				w = &w.Members[i].Value
+				break
+			}
+		}
+	}
+	return w
+}

@@ -1,0 +1,268 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+)
+
+// WrittenCall is one call of ctx.<Connector>.<Operation>, with its parameters as they are written.
+type WrittenCall struct {
+	Connector string  `json:"connector"`
+	Operation string  `json:"operation"`
+	Params    Written `json:"params"`
+}
+
+// Written is a value as far as the text of a script shows for certain what JSON it becomes.
+type Written struct {
+	// Place is that of the name of a member, else that of the value itself.
+	Place
+	// Kind is empty where the value may be anything, also undefined: its member may not be there then.
+	Kind WrittenKind `json:"kind,omitempty"`
+	// Value is the JSON of text, a number or a flag, empty where only the kind is certain.
+	Value json.RawMessage `json:"value,omitempty"`
+	// Members are those of an object, each name once; Items those of an array, from its first on.
+	Members []WrittenMember `json:"members,omitempty"`
+	Items   []Written       `json:"items,omitempty"`
+	// Open tells that there may be more members or items than these.
+	Open bool `json:"open,omitempty"`
+}
+
+// WrittenMember is a member of a written object.
+type WrittenMember struct {
+	Name  string  `json:"name"`
+	Value Written `json:"written"`
+}
+
+// WrittenKind is a type of JSON, named as in a JSON Schema.
+type WrittenKind string
+
+// The kinds of values.
+const (
+	WrittenString  WrittenKind = "string"
+	WrittenNumber  WrittenKind = "number"
+	WrittenBoolean WrittenKind = "boolean"
+	WrittenNull    WrittenKind = "null"
+	WrittenArray   WrittenKind = "array"
+	WrittenObject  WrittenKind = "object"
+)
+
+// Bounds of what is taken down: a name may stand for a large literal in many places.
+const (
+	mostWritten  = 1 << 20 // bytes of all calls of a script, about
+	writtenBytes = 100     // of one value, beside its text
+	mostNested   = 100
+)
+
+// written takes down the parameters of a call that has at most one argument.
+func (c *collector) written(t *touch, args []ast.Expression) {
+	if c.taken[t.call] {
+		return
+	}
+	c.taken[t.call] = true
+	params := Written{Place: c.in.position(t.e.Idx0()), Kind: WrittenObject} // none are {}
+	if len(args) == 1 && !c.undefined(args[0]) {
+		params = c.value(args[0], 0)
+	}
+	if params.Kind == WrittenObject {
+		c.definition.Calls = append(c.definition.Calls, WrittenCall{Connector: t.member, Operation: t.operation, Params: params})
+	}
+}
+
+// value takes down an expression. What is not listed here may be anything.
+func (c *collector) value(e ast.Expression, depth int) Written {
+	c.writtenLeft -= writtenBytes
+	e, constant := c.constant(e)
+	if e == nil || depth > mostNested || c.writtenLeft < 0 {
+		return Written{}
+	}
+	w := Written{Place: c.in.position(e.Idx0())}
+	switch e := e.(type) {
+	case *ast.StringLiteral:
+		return c.writtenText(w, e.Value.String())
+	case *ast.TemplateLiteral:
+		switch text, known := c.in.text(e); {
+		case known:
+			return c.writtenText(w, text)
+		case e.Tag == nil:
+			w.Kind = WrittenString
+		}
+	case *ast.NumberLiteral:
+		return writtenNumber(w, e, 1)
+	case *ast.UnaryExpression:
+		n, numeral := e.Operand.(*ast.NumberLiteral)
+		switch {
+		case e.Operator == token.MINUS && numeral:
+			return writtenNumber(w, n, -1)
+		case e.Operator == token.NOT:
+			w.Kind = WrittenBoolean
+		}
+	case *ast.BooleanLiteral:
+		w.Kind, w.Value = WrittenBoolean, json.RawMessage("false")
+		if e.Value {
+			w.Value = json.RawMessage("true")
+		}
+	case *ast.NullLiteral:
+		w.Kind = WrittenNull
+	case *ast.ObjectLiteral:
+		if constant {
+			return c.object(w, e, depth)
+		}
+	case *ast.ArrayLiteral:
+		if constant {
+			return c.array(w, e, depth)
+		}
+	}
+	return w
+}
+
+// constant follows names to what they stand for, and tells whether what is there stays as it is written:
+// an object behind a name that is used elsewhere may have been changed.
+func (c *collector) constant(e ast.Expression) (ast.Expression, bool) {
+	constant := true
+	for range 10 {
+		id, named := e.(*ast.Identifier)
+		if !named {
+			return e, constant
+		}
+		v := c.in.refers[id]
+		if v == nil {
+			return nil, false
+		}
+		constant = constant && c.in.fixed(id)
+		e = v.value
+	}
+	return nil, false
+}
+
+func (c *collector) writtenText(w Written, text string) Written {
+	w.Kind = WrittenString
+	if c.writtenLeft -= len(text); c.writtenLeft < 0 || strings.ContainsRune(text, utf8.RuneError) {
+		return w // half of a surrogate pair reads like this too, and is written otherwise
+	}
+	if value, err := json.Marshal(text); err == nil {
+		w.Value = value
+	}
+	return w
+}
+
+func writtenNumber(w Written, n *ast.NumberLiteral, sign float64) Written {
+	var f float64
+	switch v := n.Value.(type) {
+	case int64:
+		f = float64(v)
+	case float64:
+		f = v
+	default:
+		return w // what JSON has no number for
+	}
+	if f *= sign; f == 0 {
+		f = 0 // -0 is written 0
+	}
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return w
+	}
+	if value, err := json.Marshal(f); err == nil {
+		w.Kind, w.Value = WrittenNumber, value
+	}
+	return w
+}
+
+func (c *collector) object(w Written, o *ast.ObjectLiteral, depth int) Written {
+	whole := w
+	whole.Kind = WrittenObject
+	seen := make(map[string]bool, len(o.Value))
+	// anything may have replaced what stands before, and added members of any name.
+	anything := func() {
+		whole.Open = true
+		for i := range whole.Members {
+			whole.Members[i].Value = Written{Place: whole.Members[i].Value.Place}
+		}
+	}
+	for _, p := range o.Value {
+		if c.writtenLeft -= writtenBytes; c.writtenLeft < 0 {
+			return w
+		}
+		name, at, value, plain := plainMember(p)
+		switch {
+		case !plain:
+			anything()
+			continue
+		case name == "toJSON" || name == "__proto__":
+			return w // the object decides itself what JSON it becomes
+		}
+		if seen[name] { // the last one counts
+			whole.Members = slices.DeleteFunc(whole.Members, func(m WrittenMember) bool { return m.Name == name })
+		}
+		seen[name] = true
+		if c.leftOut(value) {
+			continue
+		}
+		member := c.value(value, depth+1)
+		member.Place = c.in.position(at)
+		c.writtenLeft -= len(name)
+		whole.Members = append(whole.Members, WrittenMember{name, member})
+	}
+	return whole
+}
+
+// undefined reports an expression that is always undefined, by its name or as the compiler writes it.
+func (c *collector) undefined(e ast.Expression) bool {
+	if u, ok := e.(*ast.UnaryExpression); ok {
+		_, literal := u.Operand.(*ast.NumberLiteral)
+		return literal && u.Operator == token.VOID
+	}
+	id, named := e.(*ast.Identifier)
+	return named && id.Name.String() == "undefined" && c.in.refers[id] == nil
+}
+
+// leftOut reports a value that JSON has none for: its member is not written.
+func (c *collector) leftOut(e ast.Expression) bool {
+	if c.undefined(e) {
+		return true
+	}
+	e, _ = c.constant(e)
+	_, _, isFunction := function(e)
+	return isFunction
+}
+
+// plainMember is a member of an object literal with a name and a value of its own.
+func plainMember(p ast.Property) (name string, at file.Idx, value ast.Expression, plain bool) {
+	switch p := p.(type) {
+	case *ast.PropertyShort:
+		return p.Name.Name.String(), p.Name.Idx, &p.Name, true
+	case *ast.PropertyKeyed:
+		key, ok := p.Key.(*ast.StringLiteral)
+		if ok && !p.Computed && (p.Kind == ast.PropertyKindValue || p.Kind == ast.PropertyKindMethod) {
+			return key.Value.String(), key.Idx, p.Value, true
+		}
+	}
+	return "", 0, nil, false
+}
+
+func (c *collector) array(w Written, a *ast.ArrayLiteral, depth int) Written {
+	whole := w
+	whole.Kind = WrittenArray
+	for _, e := range a.Value {
+		if c.writtenLeft < 0 {
+			return w
+		}
+		if _, spread := e.(*ast.SpreadElement); spread {
+			whole.Open = true
+			break
+		}
+		item := Written{}
+		if e != nil {
+			item = c.value(e, depth+1)
+			item.Place = c.in.position(e.Idx0())
+		}
+		whole.Items = append(whole.Items, item)
+	}
+	return whole
+}
