@@ -14,9 +14,9 @@ type Input struct {
 	Found []sandbox.Problem
 	// Catalog answers which operations there are; nil means none.
 	Catalog Catalog
-	// UnknownConnector is the severity of a connector or operation that the Catalog lacks: empty
-	// means sandbox.SeverityError. A validation without an engine knows the compiled-in connectors
-	// only and passes sandbox.SeverityWarning; such operations are then not pinned.
+	// UnknownConnector is the severity of a connector that the Catalog lacks: empty means
+	// sandbox.SeverityError. A validation without an engine knows the compiled-in connectors only
+	// and passes sandbox.SeverityWarning; such operations are then not pinned.
 	UnknownConnector string
 	// Previous is what the workflow has and holds now; nil for a new one.
 	Previous *Previous

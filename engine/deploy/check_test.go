@@ -273,6 +273,10 @@ func TestCheck_UnknownConnectorOfALoneValidation(t *testing.T) {
 	if _, pinned := accepted.Definition.Operation("warehouse", "appendRow"); pinned {
 		t.Error("an operation that nobody knows was pinned")
 	}
+	d = workflow() // a connector that is there has no operation that is not
+	d.Uses[0].Operation = "append"
+	expect(t, deploy.Input{Definition: d, Catalog: catalog(t), UnknownConnector: sandbox.SeverityWarning},
+		expectation{sandbox.SeverityError, deploy.CodeOperation, 20, "sheets has no operation append", "appendRow"})
 }
 
 func TestCheck_UnknownOperationIsSaidOnceAndPlacesAreSorted(t *testing.T) {

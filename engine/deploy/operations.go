@@ -88,10 +88,9 @@ func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Oper
 }
 
 func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
-	severity := cmp.Or(c.in.UnknownConnector, sandbox.SeverityError)
 	full := clip(use.Connector) + "." + clip(use.Operation)
 	if connectors := catalog.Connectors(); slices.Contains(connectors, use.Connector) {
-		c.add(severity, CodeOperation, didYouMean(catalog.Similar(use.Connector+"."+use.Operation), "write one of "+list(written(use.Connector, catalog.Operations(use.Connector)))),
+		c.add(sandbox.SeverityError, CodeOperation, didYouMean(catalog.Similar(use.Connector+"."+use.Operation), "write one of "+list(written(use.Connector, catalog.Operations(use.Connector)))),
 			"connector %s has no operation %s (%s)", clip(use.Connector), clip(use.Operation), full)
 	} else {
 		similar := slices.Concat(catalog.Similar(use.Connector), catalog.Similar(use.Connector+"."+use.Operation))
@@ -99,7 +98,7 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 		if advice := sandbox.Advise(use.Connector); advice != "" && len(similar) == 0 {
 			fix = advice + "; or, if a connector is meant, " + fix
 		}
-		c.add(severity, CodeConnector, fix,
+		c.add(cmp.Or(c.in.UnknownConnector, sandbox.SeverityError), CodeConnector, fix,
 			"there is no connector %s (%s); `pawl connectors list` shows what there is", clip(use.Connector), full)
 	}
 	c.at(sandbox.Place{Line: use.Line, Column: use.Column})
