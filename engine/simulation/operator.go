@@ -84,8 +84,15 @@ func (s *sim) operate() {
 	case x < 35:
 		s.change(n, w)
 	case x == 35:
-		grants := map[string]eventlog.Grant{"*": pick(s, eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny)}
-		s.command(n, w, "grants", decide.SetGrants{Grants: grants})
+		grant := pick(s, eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny)
+		switch s.rng.IntN(3) {
+		case 0:
+			s.command(n, w, "grants", decide.ChangeGrants{Changes: map[string]*eventlog.Grant{"world.send": &grant}})
+		case 1:
+			s.command(n, w, "grants", decide.ChangeGrants{Changes: map[string]*eventlog.Grant{"world.send": nil}})
+		default:
+			s.command(n, w, "grants", decide.SetGrants{Grants: map[string]eventlog.Grant{"*": grant}})
+		}
 	case x < 38:
 		s.repair(n, w, &state)
 	case x == 38:
