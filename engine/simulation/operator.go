@@ -203,10 +203,14 @@ func (s *sim) repair(n *node, w *workflow, state *projections.State) {
 func (s *sim) change(n *node, w *workflow) {
 	topic := s.topic()
 	state := s.judge.book(w.name).state()
-	var there []eventlog.EventRef
+	var there, reserved []eventlog.EventRef
 	for _, e := range state.Events() {
+		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
 		if e.Status != eventlog.EventStatusConsumed {
-			there = append(there, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+			there = append(there, ref)
+		}
+		if e.Status == eventlog.EventStatusReserved {
+			reserved = append(reserved, ref)
 		}
 	}
 	var refs []eventlog.EventRef
@@ -216,6 +220,11 @@ func (s *sim) change(n *node, w *workflow) {
 			continue
 		}
 		refs = append(refs, eventlog.EventRef{Topic: topic, MessageID: eventlog.MessageID(fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids+1)))})
+	}
+	if len(reserved) > 0 && s.chance(0.4) { // where a skip has most to look at (O7)
+		ref := pick(s, reserved...)
+		s.command(n, w, "skip", decide.SkipEvent{Topic: ref.Topic, MessageID: ref.MessageID, Reason: "not wanted"})
+		return
 	}
 	ref := refs[0]
 	switch s.rng.IntN(4) {
