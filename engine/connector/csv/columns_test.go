@@ -123,10 +123,10 @@ func TestReadsLoseNothing(t *testing.T) {
 	}
 }
 
-// A sheet may have thousands of columns without a name: numbering them must stay quick.
+// A spreadsheet may export thousands of columns without a name: numbering them must stay quick.
 func TestManyColumnsOfOneName(t *testing.T) {
 	b := open(t, t.TempDir(), nil)
-	const columns = 100_000
+	const columns = 16_384 // as many as a spreadsheet may have
 	if err := os.WriteFile(filepath.Join(b.dir, "a.csv"), []byte("_pawl"+strings.Repeat(",", columns)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
