@@ -29,6 +29,8 @@ const (
 	addressRoom = 64 << 10
 	// maxError bounds what is said about a malformed mail.
 	maxError = 300
+	// maxExcerpt bounds what is quoted from it.
+	maxExcerpt = 60
 )
 
 // mailHead is what a mail's headers say.
@@ -136,8 +138,12 @@ func parseHead(id string, r io.Reader) (mailHead, textproto.MIMEHeader) {
 	if err == nil {
 		header, err = enmime.ReadHeader(bufio.NewReader(bytes.NewReader(append(block, "\r\n"...))), ignored{})
 	}
-	if err != nil {
-		head.spoil("the headers cannot be read: " + err.Error())
+	var broken textproto.ProtocolError
+	switch {
+	case errors.As(err, &broken):
+		head.spoil("its headers cannot be read: a line is no header" + beginning(block))
+	case err != nil:
+		head.spoil("its headers cannot be read: " + err.Error())
 	}
 	head.MessageID = head.field(strings.Trim(strings.TrimSpace(header.Get("Message-Id")), "<>"))
 	head.Subject = head.field(header.Get("Subject"))
@@ -157,13 +163,18 @@ func parseHead(id string, r io.Reader) (mailHead, textproto.MIMEHeader) {
 		}
 	}
 	if head.MessageID == "" && head.From == "" && head.Subject == "" && head.Date == nil && len(head.To) == 0 {
-		reason := "it has none of the headers of a mail (From, To, Subject, Date, Message-ID)"
-		if begins := excerpt(string(block[:min(len(block), 200)]), 60); begins != "" {
-			reason += "; it begins with: " + begins
-		}
-		head.spoil(reason)
+		head.spoil("it has none of the headers of a mail (From, To, Subject, Date, Message-ID)" + beginning(block))
 	}
 	return head, header
+}
+
+// beginning shows how a header block begins, so that a person sees what the file is.
+func beginning(block []byte) string {
+	text := excerpt(string(block), maxExcerpt)
+	if text == "" {
+		return ""
+	}
+	return "; it begins with: " + text
 }
 
 type address struct{ shown, bare string }
