@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -134,6 +135,9 @@ func TestWriteReadList(t *testing.T) {
 }
 
 func TestEveryListedPathLeadsToItsFile(t *testing.T) {
+	if runtime.GOOS == "darwin" {
+		t.Skip("the file system refuses names that are not UTF-8")
+	}
 	f := open(t)
 	for _, name := range []string{"caf\xe9.txt", "d\xff/in.txt", "caf\uFFFD.txt", "a\nb.txt", `a\b.txt`, " .txt", "ok.txt"} {
 		f.put(name, "in "+name)
