@@ -20,7 +20,8 @@ import (
 type appendParams struct {
 	File   string          `json:"file"`
 	Values json.RawMessage `json:"values"`
-	Header []string        `json:"header"`
+	// Header names the columns that listed values are for, and those of a file that is created.
+	Header []string `json:"header"`
 }
 
 const appendSchema = `{
@@ -53,7 +54,7 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 		return connector.FailedWith(failure)
 	}
 	defer f.Close()
-	return c.append(ctx, call, s, f, p.Values)
+	return c.append(ctx, call, s, f, p)
 }
 
 func (c *Connector) appendParams(call connector.Call) (appendParams, string, *eventlog.Failure) {
@@ -66,7 +67,7 @@ func (c *Connector) appendParams(call connector.Call) (appendParams, string, *ev
 }
 
 // append writes the row to the locked file. Up to the write everything is a definite failure.
-func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f *openFile, values json.RawMessage) connector.Outcome {
+func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f *openFile, p appendParams) connector.Outcome {
 	x, failure := s.look(f)
 	if failure == nil {
 		failure = x.checkKeyColumn(f)
@@ -86,7 +87,7 @@ func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f
 		}
 		return connector.Outcome{Status: connector.Applied, Result: rowResult(written)}
 	}
-	row, failure := x.layout.row(values, call.Key)
+	row, failure := x.layout.row(p, call.Key)
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
@@ -195,7 +196,7 @@ func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connecto
 	// Values that do not fit the file were never written, so there is no piece of them either.
 	var expected []byte
 	if x.layout.key >= 0 {
-		if encoded, failure := x.layout.row(p.Values, call.Key); failure == nil {
+		if encoded, failure := x.layout.row(p, call.Key); failure == nil {
 			expected = encoded
 		}
 	}
@@ -287,9 +288,9 @@ func headerFor(name string, p appendParams) ([]byte, *eventlog.Failure) {
 		}
 		seen[column] = true
 	}
-	l := layout{comma: ',', lineEnd: "\n", header: append(slices.Clone(columns), keyColumn), key: len(columns)}
+	l := newLayout(append(slices.Clone(columns), keyColumn), ',', "\n")
 	// The values are checked against the new header first: a call that fails leaves no file.
-	if _, failure := l.row(p.Values, "key"); failure != nil {
+	if _, failure := l.row(p, "key"); failure != nil {
 		return nil, failure
 	}
 	return l.encode(l.header), nil

@@ -13,6 +13,12 @@
 //     readRows and findRow take away again). JSON numbers stay numbers.
 //   - The file stays its owner's: columns may be reordered and added, rows sorted, edited and
 //     deleted; separator (comma, semicolon or tab), byte order mark and line ends are kept.
+//   - Cells go by the names of columns: values by name, or a list by the call's `header`. A name
+//     that the file lacks is refused before anything is written. Only a list without a header goes
+//     by the file's order, and must be as long.
+//   - Reads lose nothing in silence: of columns with the same name the second is called `name (2)`
+//     (also to write to), and text that is not UTF-8 and cells beyond the header are failures that
+//     name the row.
 //
 // What it does not guarantee: a person who saves an old copy over the file removes rows, and a row
 // removed before its reconcile counts as never written. After a power loss that takes the note but

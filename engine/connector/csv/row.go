@@ -18,33 +18,64 @@ type layout struct {
 	header  []string
 	comma   byte
 	lineEnd string
+	// names are what the columns are called: as in the header, and of a name that stands there
+	// twice the second is called `name (2)`, so that none hides another.
+	names []string
 	// key is the index of keyColumn in header, or -1.
 	key int
 }
 
-// columns are the header's names without the key column.
+func newLayout(header []string, comma byte, lineEnd string) layout {
+	return layout{header: header, comma: comma, lineEnd: lineEnd, names: distinct(header), key: slices.Index(header, keyColumn)}
+}
+
+// distinct numbers the names that are repeated. The key column is no column to read or write by name.
+func distinct(header []string) []string {
+	taken := make(map[string]bool, len(header))
+	for _, name := range header {
+		taken[name] = true
+	}
+	names := slices.Clone(header)
+	times := make(map[string]int, len(header))
+	for i, name := range header {
+		if times[name]++; name == keyColumn || times[name] == 1 {
+			continue
+		}
+		for taken[names[i]] {
+			names[i] = strings.TrimSpace(fmt.Sprintf("%s (%d)", name, times[name]))
+			if taken[names[i]] {
+				times[name]++
+			}
+		}
+		taken[names[i]] = true
+	}
+	return names
+}
+
+// columns are the columns' names without the key column.
 func (l layout) columns() []string {
-	return slices.DeleteFunc(slices.Clone(l.header), func(name string) bool { return name == keyColumn })
+	return slices.DeleteFunc(slices.Clone(l.names), func(name string) bool { return name == keyColumn })
 }
 
 // detect reads a file's layout from its first record.
 func detect(raw []byte) layout {
-	l := layout{comma: ',', lineEnd: "\n", key: -1}
+	lineEnd := "\n"
 	if strings.HasSuffix(string(raw), "\r\n") {
-		l.lineEnd = "\r\n"
+		lineEnd = "\r\n"
 	}
+	var header []string
+	var separator byte
 	for _, comma := range []byte{',', ';', '\t'} {
-		header := cells(raw, comma)
-		if l.header == nil || len(header) > len(l.header) {
-			l.header, l.comma = header, comma
+		found := cells(raw, comma)
+		if header == nil || len(found) > len(header) {
+			header, separator = found, comma
 		}
-		if slices.Contains(header, keyColumn) {
-			l.header, l.comma = header, comma
+		if slices.Contains(found, keyColumn) {
+			header, separator = found, comma
 			break
 		}
 	}
-	l.key = slices.Index(l.header, keyColumn)
-	return l
+	return newLayout(header, separator, lineEnd)
 }
 
 // encode writes the cells as one record with its line end.
@@ -68,37 +99,41 @@ func (l layout) encode(cells []string) []byte {
 }
 
 // row encodes a call's values, in the header's order, with the key in its column.
-func (l layout) row(values json.RawMessage, key string) ([]byte, *eventlog.Failure) {
-	named, listed, failure := decodeValues(values)
+func (l layout) row(p appendParams, key string) ([]byte, *eventlog.Failure) {
+	named, listed, failure := decodeValues(p.Values)
 	if failure != nil {
 		return nil, failure
 	}
 	columns := l.columns()
-	if named == nil && len(listed) != len(columns) {
-		return nil, connector.Failf(eventlog.Logic, "csv.columns", "values has %d cells, the file has %d columns: %s",
-			len(listed), len(columns), strings.Join(columns, ", "))
+	if named == nil {
+		// A list goes by the call's header, whatever order the file has by now; without one, by the file's.
+		names := columns
+		if len(p.Header) > 0 {
+			names = p.Header
+		}
+		if named, failure = byName(names, listed); failure != nil {
+			return nil, failure
+		}
+	}
+	known := make(map[string]bool, len(columns))
+	for _, column := range columns {
+		known[column] = true
 	}
 	for name := range named {
-		if name == keyColumn || !slices.Contains(columns, name) {
+		if !known[name] {
 			return nil, connector.Failf(eventlog.Logic, "csv.column", "the file has no column %q to write to; its columns are: %s",
 				name, strings.Join(columns, ", "))
 		}
 	}
 	out := make([]string, len(l.header))
-	given := 0
-	for i, column := range l.header {
+	for i, column := range l.names {
 		if column == keyColumn {
 			if i == l.key {
 				out[i] = key
 			}
 			continue
 		}
-		value := named[column]
-		if named == nil {
-			value = listed[given]
-		}
-		given++
-		cell, failure := cellText(value, column)
+		cell, failure := cellText(named[column], column)
 		if failure != nil {
 			return nil, failure
 		}
@@ -107,7 +142,23 @@ func (l layout) row(values json.RawMessage, key string) ([]byte, *eventlog.Failu
 	return l.encode(out), nil
 }
 
-// decodeValues reads values: an object by column name, or a list in the columns' order.
+// byName gives each cell of a list its column's name.
+func byName(names []string, listed []any) (map[string]any, *eventlog.Failure) {
+	if len(listed) != len(names) {
+		return nil, connector.Failf(eventlog.Logic, "csv.columns", "values has %d cells for %d columns: %s",
+			len(listed), len(names), strings.Join(names, ", "))
+	}
+	named := make(map[string]any, len(names))
+	for i, name := range names {
+		if _, twice := named[name]; twice {
+			return nil, connector.Failf(eventlog.Logic, "csv.header", "the header names the column %q twice", name)
+		}
+		named[name] = listed[i]
+	}
+	return named, nil
+}
+
+// decodeValues reads values: an object by column name, or a list of cells.
 func decodeValues(raw json.RawMessage) (named map[string]any, listed []any, failure *eventlog.Failure) {
 	var value any
 	if failure := connector.DecodeParams(raw, &value); failure != nil {

@@ -5,6 +5,9 @@
 // and gets the first answer. Reconcile answers `failed` only after it has made sure, in the file
 // system, that the call with that key can never be applied any more.
 //
+// Every path that list gives leads to its file. Files whose names are not UTF-8 have no such path: list
+// counts and shows them apart, as `unnamed`.
+//
 // How: a write first goes to `.pawl/<key>.new`, then leaves the empty mark `.pawl/<key>`, and then is
 // renamed to its place, which removes `<key>.new`; at last the mark gets the answer. Each step is
 // one atomic operation, so reconcile can take the next one away from the writer: without a mark it

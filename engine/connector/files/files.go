@@ -25,6 +25,9 @@ const maxFile = connector.MaxResult
 // maxEntries bounds one list.
 const maxEntries = 5000
 
+// maxUnnamed bounds how many of the entries are shown that have no usable name.
+const maxUnnamed = 20
+
 // Config of the files connector.
 type Config struct {
 	// Root is the folder scripts may use; it must exist.
@@ -69,7 +72,7 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 var operations = []connector.Operation{
 	{
 		Name: "list", Kind: connector.List, Schema: json.RawMessage(listSchema),
-		Summary: "files of a folder {path?, pattern?} -> {entries: [{name, path, type, size, modified}]}",
+		Summary: "files of a folder {path?, pattern?} -> {entries: [{name, path, type, size, modified}], unnamed?: {count, names}}; unnamed are those whose name is not UTF-8: no path leads to them",
 	},
 	{
 		Name: "read", Kind: connector.Get, Schema: json.RawMessage(readSchema),
@@ -122,6 +125,19 @@ type entry struct {
 	Modified string `json:"modified"`
 }
 
+// unnamed are entries whose names are not UTF-8. A path is JSON text, so there is none that leads to
+// them, and one that only looks like theirs would name nothing or another file.
+type unnamed struct {
+	Count int `json:"count"`
+	// Names are the first of them, each byte that is no text written as \xE9.
+	Names []string `json:"names"`
+}
+
+type listResult struct {
+	Entries []entry  `json:"entries"`
+	Unnamed *unnamed `json:"unnamed,omitempty"`
+}
+
 func (c *Connector) list(params json.RawMessage) (any, *eventlog.Failure) {
 	p := struct {
 		Path    string `json:"path"`
@@ -147,9 +163,14 @@ func (c *Connector) list(params json.RawMessage) (any, *eventlog.Failure) {
 		return nil, c.dir.Failure("list", name, err)
 	}
 	entries := []entry{}
+	var nameless []string
 	for _, f := range found {
 		matches, _ := path.Match(p.Pattern, f.Name()) // the pattern was checked
 		if strings.HasPrefix(f.Name(), ".pawl") || (p.Pattern != "" && !matches) {
+			continue
+		}
+		if !utf8.ValidString(f.Name()) {
+			nameless = append(nameless, f.Name())
 			continue
 		}
 		info, err := f.Info()
@@ -165,7 +186,35 @@ func (c *Connector) list(params json.RawMessage) (any, *eventlog.Failure) {
 		return nil, c.dir.Fail(eventlog.Precondition, "tooMany", "%s has %d matching entries, the limit is %d: use a pattern or sub-folders", name, len(entries), maxEntries)
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.Name, b.Name) })
-	return map[string]any{"entries": entries}, nil
+	return listResult{entries, newUnnamed(nameless)}, nil
+}
+
+// newUnnamed describes entries without a usable name, or is nil if there are none.
+func newUnnamed(names []string) *unnamed {
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	u := &unnamed{Count: len(names)}
+	for _, name := range names[:min(len(names), maxUnnamed)] {
+		u.Names = append(u.Names, escaped(name))
+	}
+	return u
+}
+
+// escaped writes every byte of a name that is no text as \xE9.
+func escaped(name string) string {
+	var out strings.Builder
+	for i := 0; i < len(name); {
+		r, size := utf8.DecodeRuneInString(name[i:])
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&out, `\x%02X`, name[i])
+		} else {
+			out.WriteString(name[i : i+size])
+		}
+		i += size
+	}
+	return out.String()
 }
 
 func typeOf(mode fs.FileMode) string {

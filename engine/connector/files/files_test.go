@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -130,6 +131,54 @@ func TestWriteReadList(t *testing.T) {
 	}
 	if got := strings.Join(names, ", "); got != "a folder, bin file, z.txt file" {
 		t.Errorf("list = %s", got)
+	}
+}
+
+func TestEveryListedPathLeadsToItsFile(t *testing.T) {
+	if runtime.GOOS == "darwin" {
+		t.Skip("the file system refuses names that are not UTF-8")
+	}
+	f := open(t)
+	for _, name := range []string{"caf\xe9.txt", "d\xff/in.txt", "caf\uFFFD.txt", "a\nb.txt", `a\b.txt`, " .txt", "ok.txt"} {
+		f.put(name, "in "+name)
+	}
+	entries := map[string]int{`{}`: 5, `{"pattern":"*.txt"}`: 5, `{"pattern":"ok*"}`: 1}
+	for params, want := range map[string]string{
+		`{}`:                  `{"count":2,"names":["caf\\xE9.txt","d\\xFF"]}`,
+		`{"pattern":"*.txt"}`: `{"count":1,"names":["caf\\xE9.txt"]}`,
+		`{"pattern":"ok*"}`:   ``,
+	} {
+		raw, failure := f.read("list", params)
+		var got struct {
+			Entries []entry
+			Unnamed json.RawMessage
+		}
+		if err := json.Unmarshal(raw, &got); err != nil || failure != nil {
+			t.Fatal(err, failure)
+		}
+		if string(got.Unnamed) != want {
+			t.Errorf("list %s: unnamed = %s, want %s", params, got.Unnamed, want)
+		}
+		if len(got.Entries) != entries[params] {
+			t.Errorf("list %s = %+v", params, got.Entries)
+		}
+		for _, e := range got.Entries {
+			path, err := json.Marshal(e.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, failure := f.read("read", `{"path":`+string(path)+`}`)
+			var file struct{ Content string }
+			if err := json.Unmarshal(raw, &file); err != nil || failure != nil || file.Content != "in "+e.Path {
+				t.Errorf("read %q = %q, %v %v", e.Path, file.Content, failure, err)
+			}
+		}
+	}
+	for i := range 30 {
+		f.put(fmt.Sprintf("many/%02d\xe9", i), "")
+	}
+	if raw, _ := f.read("list", `{"path":"many"}`); !strings.HasPrefix(string(raw), `{"entries":[],"unnamed":{"count":30,"names":["00\\xE9",`) || strings.Count(string(raw), "xE9") != 20 {
+		t.Errorf("many = %s", raw)
 	}
 }
 

@@ -2,15 +2,18 @@
 // as single .eml files.
 //
 // What it guarantees: it only reads, and nothing outside the folder (symbolic links included). A
-// mail's id stays the same when a mail program moves it from new to cur or changes its flags. Lists
-// come in delivery order: by the time at the beginning of the file name, then by name, so the order
-// depends on nothing but the ids. Listing reads the mails' headers only.
+// mail's id stays the same when a mail program moves it from new to cur or changes its flags. It is
+// the file's name; bytes that no event's messageId can hold (a file name may have any) are escaped,
+// so that every id is fit to publish and get takes it. Lists come in delivery order: by the time at
+// the beginning of the file name, then by name, so the order depends on nothing but the ids. Listing
+// reads the mails' headers only, and says of them what get says.
 //
 // A mail that cannot be understood is data, not a failure: list and get return it with
 // `malformed: true` and the reason in `error`, and with whatever could be read, so that one broken
-// mail never hides the others and a script can record or skip it. A mail of more than 32 MiB counts
-// as malformed.
+// mail never hides the others and a script can record or skip it. The reason is one printable line of
+// at most 300 bytes, whatever the mail holds. A mail of more than 32 MiB counts as malformed.
 //
-// What it does not guarantee: that senders are who they say. Texts longer than 256 KiB are cut
-// (`truncated: true`), and attachments are described, not returned.
+// What it does not guarantee: that senders are who they say. Nothing is returned without bound: a
+// text ends at 256 KiB, a header at 8 KiB (and then with `…`), a mail's headers are read as far as
+// 4 MiB into it; `truncated: true` says that something was cut. Attachments are described, not returned.
 package maildir

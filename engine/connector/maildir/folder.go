@@ -15,7 +15,6 @@ import (
 
 // mailFile is where a mail lies.
 type mailFile struct {
-	// id is the file's name without the flags, which change.
 	id string
 	// path is relative to the root.
 	path string
@@ -23,29 +22,29 @@ type mailFile struct {
 	delivered int64
 }
 
-func newMailFile(folder, name string) mailFile {
-	id := idOf(name)
+// placeOf is where the mail with this id stands in a list: the id alone decides, so a mail that is
+// gone still has its place.
+func placeOf(id string) mailFile {
 	digits := len(id) - len(strings.TrimLeft(id, "0123456789"))
 	delivered := int64(0)
 	// A Maildir name is <seconds>.<unique>.<host>; other names sort as text only.
 	if digits > 0 && strings.HasPrefix(id[digits:], ".") && !strings.EqualFold(filepath.Ext(id), ".eml") {
 		delivered, _ = strconv.ParseInt(id[:digits], 10, 64) // too long a number counts as its limit
 	}
-	return mailFile{id: id, path: filepath.Join(folder, name), delivered: delivered}
+	return mailFile{id: id, delivered: delivered}
 }
 
 func (m mailFile) compare(other mailFile) int {
 	return cmp.Or(cmp.Compare(m.delivered, other.delivered), cmp.Compare(m.id, other.id))
 }
 
-// idOf strips a Maildir's flags: `:2,S`, or with the separators used where colons are not allowed.
-func idOf(name string) string {
-	for _, separator := range []string{":2,", ";2,", "!2,"} {
-		if at := strings.LastIndex(name, separator); at > 0 {
-			return name[:at]
-		}
+// position finds the place of an id in sorted mails. An id with flags is a file name somebody kept:
+// it means the same mail.
+func position(files []mailFile, id string) (int, bool) {
+	if !strings.Contains(id, "/") {
+		id = idOf(id)
 	}
-	return name
+	return slices.BinarySearchFunc(files, placeOf(id), mailFile.compare)
 }
 
 // files lists the mails of a folder ("new", "cur" or "both") in delivery order. In a folder without
@@ -84,7 +83,8 @@ func (c *Connector) files(folder string) ([]mailFile, *eventlog.Failure) {
 				(!isMaildir && !strings.EqualFold(filepath.Ext(name), ".eml")) {
 				continue
 			}
-			if file := newMailFile(folder, name); !seen[file.id] {
+			file := placeOf(idOf(name))
+			if file.path = filepath.Join(folder, name); !seen[file.id] {
 				seen[file.id] = true
 				files = append(files, file)
 			}
@@ -105,15 +105,14 @@ func (c *Connector) readDir(name string) ([]os.DirEntry, error) {
 
 // find returns where the mail with this id lies now.
 func (c *Connector) find(id string) (mailFile, *eventlog.Failure) {
-	if strings.ContainsAny(id, "/\\\x00") || strings.HasPrefix(id, ".") {
+	if !isID(id) {
 		return mailFile{}, c.dir.Fail(eventlog.Logic, "outside", "%q is not the id of a mail", id)
 	}
 	files, failure := c.files("both")
 	if failure != nil {
 		return mailFile{}, failure
 	}
-	// An id with flags is a file name somebody kept: it means the same mail.
-	at, found := slices.BinarySearchFunc(files, newMailFile("", id), mailFile.compare)
+	at, found := position(files, id)
 	if !found {
 		return mailFile{}, c.dir.Fail(eventlog.Precondition, "missing", "there is no mail %q (any more)", id)
 	}

@@ -1,16 +1,12 @@
 package maildir
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
-	"net/mail"
 	"net/textproto"
 	"os"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/jhillyerd/enmime/v2"
 
@@ -19,8 +15,6 @@ import (
 )
 
 const (
-	// maxHead is how much of a mail is read to list it.
-	maxHead = 256 << 10
 	// maxMail is the biggest mail that is taken apart.
 	maxMail = 32 << 20
 	// maxText is how much of a text is returned, in bytes as JSON.
@@ -29,36 +23,17 @@ const (
 	maxParts = 200
 	// maxAttachments bounds how many attachments are described.
 	maxAttachments = 200
-	// maxField bounds one header's text.
-	maxField = 8 << 10
-	// maxAddresses bounds the addresses of one header.
-	maxAddresses = 500
+	// attachmentRoom bounds what they are called together, in bytes as JSON.
+	attachmentRoom = 96 << 10
+	// headerRoom bounds the headers that were asked for together, in bytes as JSON.
+	headerRoom = 64 << 10
 )
-
-// mailHead is what a mail's headers say.
-type mailHead struct {
-	ID        string `json:"id"`
-	MessageID string `json:"messageId"`
-	// From is the sender as shown, `Ann <ann@example.com>`; FromAddress is the bare address.
-	From        string   `json:"from"`
-	FromAddress string   `json:"fromAddress"`
-	To          []string `json:"to"`
-	Cc          []string `json:"cc"`
-	Subject     string   `json:"subject"`
-	// Date is RFC 3339, null if the mail has none that can be read.
-	Date *string `json:"date"`
-	Size int64   `json:"size"`
-	// Malformed: the mail is not a usable mail; Error says why.
-	Malformed bool   `json:"malformed,omitempty"`
-	Error     string `json:"error,omitempty"`
-}
 
 // mailBody is a whole mail.
 type mailBody struct {
 	mailHead
 	Text        string       `json:"text"`
 	HTML        string       `json:"html"`
-	Truncated   bool         `json:"truncated,omitempty"`
 	Attachments []attachment `json:"attachments"`
 	// Headers are those asked for, by lower-case name.
 	Headers map[string][]string `json:"headers,omitempty"`
@@ -68,104 +43,6 @@ type attachment struct {
 	Filename    string `json:"filename"`
 	ContentType string `json:"contentType"`
 	Size        int    `json:"size"`
-}
-
-// spoil marks the mail as malformed; the first reason stays.
-func (m *mailHead) spoil(reason string) {
-	if !m.Malformed {
-		m.Malformed, m.Error = true, limited(reason, maxField)
-	}
-}
-
-// readHead reads a mail's headers. It never fails: what is wrong is said in the result.
-func (c *Connector) readHead(file mailFile) mailHead {
-	f, failure := c.dir.OpenRegular(file.path, os.O_RDONLY)
-	if failure != nil {
-		head := mailHead{ID: file.id, To: []string{}, Cc: []string{}}
-		head.spoil(failure.Message)
-		return head
-	}
-	defer f.Close()
-	head, _ := parseHead(file.id, io.LimitReader(f, maxHead))
-	if info, err := f.Stat(); err == nil {
-		head.Size = info.Size()
-	}
-	return head
-}
-
-// problems collects what enmime says about a header block.
-type problems struct{ first string }
-
-func (p *problems) AddError(name, format string, args ...any) {
-	if p.first == "" {
-		p.first = name + ": " + fmt.Sprintf(format, args...)
-	}
-}
-
-// AddWarning ignores what enmime could repair.
-func (*problems) AddWarning(string, string, ...any) {}
-
-func parseHead(id string, r io.Reader) (mailHead, textproto.MIMEHeader) {
-	head := mailHead{ID: id, To: []string{}, Cc: []string{}}
-	var found problems
-	header, err := enmime.ReadHeader(bufio.NewReader(r), &found)
-	if err != nil {
-		head.spoil("the headers cannot be read: " + err.Error())
-	}
-	head.MessageID = strings.Trim(strings.TrimSpace(header.Get("Message-Id")), "<>")
-	head.MessageID = limited(head.MessageID, maxField)
-	head.Subject = field(header, "Subject")
-	if from := addresses(header, "From"); len(from) > 0 {
-		head.From = from[0].shown
-		head.FromAddress = from[0].bare
-	}
-	for _, to := range addresses(header, "To") {
-		head.To = append(head.To, to.shown)
-	}
-	for _, cc := range addresses(header, "Cc") {
-		head.Cc = append(head.Cc, cc.shown)
-	}
-	if date, err := mail.ParseDate(header.Get("Date")); err == nil {
-		if text := date.Format(time.RFC3339); date.Year() >= 0 && date.Year() <= 9999 {
-			head.Date = &text
-		}
-	}
-	if head.MessageID == "" && head.From == "" && head.Subject == "" && head.Date == nil && len(head.To) == 0 {
-		reason := "it has none of the headers of a mail (From, To, Subject, Date, Message-ID)"
-		if found.first != "" {
-			reason += "; " + found.first
-		}
-		head.spoil(reason)
-	}
-	return head, header
-}
-
-func field(header textproto.MIMEHeader, name string) string {
-	return limited(enmime.DecodeRFC2047(header.Get(name)), maxField)
-}
-
-type address struct{ shown, bare string }
-
-// addresses reads an address header; what cannot be read is given as it stands.
-func addresses(header textproto.MIMEHeader, name string) []address {
-	raw := strings.Join(header.Values(name), ", ")
-	if strings.TrimSpace(raw) == "" {
-		return nil
-	}
-	list, err := enmime.ParseAddressList(raw)
-	if err != nil || len(list) == 0 {
-		text := limited(enmime.DecodeRFC2047(raw), maxField)
-		return []address{{shown: text, bare: text}}
-	}
-	var out []address
-	for _, a := range list[:min(len(list), maxAddresses)] {
-		shown := a.Address
-		if a.Name != "" {
-			shown = a.Name + " <" + a.Address + ">"
-		}
-		out = append(out, address{shown: limited(shown, maxField), bare: limited(a.Address, maxField)})
-	}
-	return out
 }
 
 var parser = enmime.NewParser(
@@ -208,25 +85,14 @@ func (c *Connector) get(call connector.Call) (any, *eventlog.Failure) {
 func parseMail(id string, data []byte, wanted []string) (m mailBody) {
 	head, header := parseHead(id, bytes.NewReader(data[:min(len(data), maxMail)]))
 	m = mailBody{mailHead: head, Attachments: []attachment{}}
-	for _, name := range wanted {
-		var values []string
-		for _, value := range header.Values(name) {
-			values = append(values, limited(enmime.DecodeRFC2047(value), maxField))
-		}
-		if len(values) > 0 {
-			if m.Headers == nil {
-				m.Headers = make(map[string][]string)
-			}
-			m.Headers[strings.ToLower(name)] = values[:min(len(values), 50)]
-		}
-	}
+	m.addHeaders(header, wanted)
 	if len(data) > maxMail {
 		m.spoil(fmt.Sprintf("the mail has more than %d bytes", maxMail))
 		return m
 	}
 	if parts := bytes.Count(bytes.ToLower(data), []byte("multipart/")); parts > maxParts {
 		m.spoil(fmt.Sprintf("the mail has %d nested parts, the limit is %d", parts, maxParts))
-		m.Text, m.Truncated = limitedText(bodyOf(data))
+		m.addBody(data)
 		return m
 	}
 	defer func() {
@@ -238,7 +104,7 @@ func parseMail(id string, data []byte, wanted []string) (m mailBody) {
 	envelope, err := parser.ReadEnvelope(bytes.NewReader(data))
 	if err != nil {
 		m.spoil("the mail cannot be taken apart: " + err.Error())
-		m.Text, m.Truncated = limitedText(bodyOf(data))
+		m.addBody(data)
 		return m
 	}
 	for _, problem := range envelope.Errors {
@@ -247,21 +113,56 @@ func parseMail(id string, data []byte, wanted []string) (m mailBody) {
 		}
 	}
 	var cutText, cutHTML bool
-	m.Text, cutText = limitedText(envelope.Text)
-	m.HTML, cutHTML = limitedText(envelope.HTML)
-	m.Truncated = cutText || cutHTML
+	m.Text, cutText = limited(envelope.Text, maxText)
+	m.HTML, cutHTML = limited(envelope.HTML, maxText)
+	m.Truncated = m.Truncated || cutText || cutHTML
+	m.addAttachments(envelope)
+	return m
+}
+
+func (m *mailBody) addAttachments(envelope *enmime.Envelope) {
+	left := room(attachmentRoom)
 	for _, parts := range [][]*enmime.Part{envelope.Attachments, envelope.Inlines, envelope.OtherParts} {
 		for _, part := range parts {
-			if len(m.Attachments) == maxAttachments {
+			name, cutName := limited(part.FileName, 1024)
+			kind, cutKind := limited(part.ContentType, 256)
+			if len(m.Attachments) == maxAttachments || !left.take(name) || !left.take(kind) {
 				m.Truncated = true
-				return m
+				return
 			}
-			m.Attachments = append(m.Attachments, attachment{
-				Filename: limited(part.FileName, 1024), ContentType: limited(part.ContentType, 256), Size: len(part.Content),
-			})
+			m.Truncated = m.Truncated || cutName || cutKind
+			m.Attachments = append(m.Attachments, attachment{Filename: name, ContentType: kind, Size: len(part.Content)})
 		}
 	}
-	return m
+}
+
+// addHeaders adds the headers that were asked for.
+func (m *mailBody) addHeaders(header textproto.MIMEHeader, wanted []string) {
+	left := room(headerRoom)
+	for _, name := range wanted {
+		name = strings.ToLower(name)
+		values := header.Values(name)
+		if len(values) == 0 || m.Headers[name] != nil {
+			continue
+		}
+		if m.Headers == nil {
+			m.Headers = make(map[string][]string)
+		}
+		m.Headers[name] = []string{}
+		for _, value := range values {
+			if value = m.field(value); !left.take(value) {
+				m.Truncated = true
+				break
+			}
+			m.Headers[name] = append(m.Headers[name], value)
+		}
+	}
+}
+
+// addBody gives the text as it stands, for a mail that cannot be taken apart.
+func (m *mailBody) addBody(data []byte) {
+	text, cut := limited(bodyOf(data), maxText)
+	m.Text, m.Truncated = text, m.Truncated || cut
 }
 
 // bodyOf is what follows the headers, as it stands.
@@ -272,32 +173,4 @@ func bodyOf(data []byte) string {
 		}
 	}
 	return ""
-}
-
-// limitedText cuts a text so that it has at most maxText bytes when it is written as JSON.
-func limitedText(text string) (string, bool) {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	size := 0
-	for i, r := range text {
-		switch {
-		case r < 0x20 || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029':
-			size += 6
-		case r == '"' || r == '\\':
-			size += 2
-		default:
-			size += utf8.RuneLen(r)
-		}
-		if size > maxText {
-			return text[:i], true
-		}
-	}
-	return text, false
-}
-
-func limited(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }

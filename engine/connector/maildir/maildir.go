@@ -51,11 +51,11 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 var operations = []connector.Operation{
 	{
 		Name: "list", Kind: connector.List, Schema: json.RawMessage(listSchema),
-		Summary: "mails, oldest first {folder?: new|cur|both, after?: id, limit?} -> {mails: [{id, from, subject, date, …}], next}",
+		Summary: "mails, oldest first {folder?: new|cur|both, after?: id, limit?} -> {mails: [{id, from, subject, date, malformed?, error?, truncated?, …}], next}",
 	},
 	{
 		Name: "get", Kind: connector.Get, Schema: json.RawMessage(getSchema),
-		Summary: "one mail {id, headers?: [name]} -> {id, messageId, from, to, cc, subject, date, text, html, attachments}",
+		Summary: "one mail {id, headers?: [name]} -> {id, messageId, from, to, cc, subject, date, text, html, attachments, truncated?}",
 	},
 }
 
@@ -125,7 +125,7 @@ func (c *Connector) list(ctx context.Context, call connector.Call) (any, *eventl
 	}
 	if p.After != "" {
 		// The mail itself may be gone: its id alone says where it stood.
-		at, found := slices.BinarySearchFunc(files, newMailFile("", p.After), mailFile.compare)
+		at, found := position(files, p.After)
 		if found {
 			at++
 		}

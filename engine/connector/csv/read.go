@@ -1,0 +1,218 @@
+package csv
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+const readSchema = `{
+  "type": "object", "additionalProperties": false, "required": ["file"],
+  "properties": {
+    "file": {"type": "string", "minLength": 1},
+    "after": {"type": "integer", "minimum": 0},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 10000}
+  }
+}`
+
+const findSchema = `{
+  "type": "object", "additionalProperties": false, "required": ["file", "column", "value"],
+  "properties": {
+    "file": {"type": "string", "minLength": 1},
+    "column": {"type": "string", "minLength": 1},
+    "value": {"type": ["string", "number", "boolean"]}
+  }
+}`
+
+// Read performs readRows and findRow.
+func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
+	var failure *eventlog.Failure
+	var result any
+	switch call.Operation {
+	case "readRows":
+		result, failure = c.readRows(ctx, call)
+	case "findRow":
+		result, failure = c.findRow(ctx, call)
+	default:
+		failure = c.dir.Fail(eventlog.Internal, "operation", "csv.%s is not a read", call.Operation)
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	out, err := json.Marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("write the result of csv.%s: %w", call.Operation, err)
+	}
+	return out, nil
+}
+
+type rowsResult struct {
+	Columns []string            `json:"columns"`
+	Rows    []map[string]string `json:"rows"`
+	// Next is the `after` of the next page, null at the end.
+	Next *int64 `json:"next"`
+}
+
+// pageBytes ends a page before its result grows beyond what one call may return.
+const pageBytes = connector.MaxResult * 3 / 4
+
+func (c *Connector) readRows(ctx context.Context, call connector.Call) (any, *eventlog.Failure) {
+	p := struct {
+		File  string `json:"file"`
+		After int64  `json:"after"`
+		Limit int    `json:"limit"`
+	}{Limit: 1000}
+	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
+		return nil, failure
+	}
+	result := rowsResult{Columns: []string{}, Rows: []map[string]string{}}
+	size := 0
+	failure := c.eachRow(ctx, p.File, func(l layout, cells []string, row int64) bool {
+		if row == 0 {
+			result.Columns = l.columns()
+			return true
+		}
+		if row <= p.After {
+			return true
+		}
+		values := rowValues(l, cells)
+		for name, value := range values {
+			// Written as JSON a character can take six bytes.
+			size += len(name) + jsonLength(value) + 6
+		}
+		if len(result.Rows) > 0 && (len(result.Rows) == p.Limit || size > pageBytes) {
+			last := row - 1
+			result.Next = &last
+			return false
+		}
+		result.Rows = append(result.Rows, values)
+		return true
+	})
+	return result, failure
+}
+
+func (c *Connector) findRow(ctx context.Context, call connector.Call) (any, *eventlog.Failure) {
+	var p struct {
+		File   string `json:"file"`
+		Column string `json:"column"`
+		Value  any    `json:"value"`
+	}
+	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
+		return nil, failure
+	}
+	wanted := fmt.Sprint(p.Value)
+	type foundRow struct {
+		Row    int64             `json:"row"`
+		Values map[string]string `json:"values"`
+	}
+	var found *foundRow
+	var unknown *eventlog.Failure
+	failure := c.eachRow(ctx, p.File, func(l layout, cells []string, row int64) bool {
+		if row == 0 {
+			if columns := l.columns(); !slices.Contains(columns, p.Column) {
+				unknown = c.dir.Fail(eventlog.Logic, "column", "%s has no column %q; its columns are: %v", p.File, p.Column, columns)
+				return false
+			}
+			return true
+		}
+		if values := rowValues(l, cells); values[p.Column] == wanted {
+			found = &foundRow{Row: row, Values: values}
+		}
+		return found == nil
+	})
+	if failure == nil {
+		failure = unknown
+	}
+	return found, failure
+}
+
+// eachRow visits the header and the rows of a file that no append is working on.
+func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layout, cells []string, row int64) bool) *eventlog.Failure {
+	name, failure := c.dir.Clean(file)
+	if failure != nil {
+		return failure
+	}
+	f, failure := openLocked(ctx, c.dir, name, false)
+	if failure != nil {
+		return failure
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return c.dir.Failure("look at", name, err)
+	}
+	end := info.Size()
+	var broken *eventlog.Failure
+	err = scanRows(io.NewSectionReader(f, 0, end), func(l layout, r record, row int64) bool {
+		if !r.terminated {
+			// A piece of a row that a dead process left is no row.
+			x := index{info: info, tail: r.start}
+			at, failure := x.tornAt(f, nil)
+			if failure != nil || (at >= 0 && at <= r.start) {
+				broken = failure
+				return false
+			}
+		}
+		if row%1024 == 0 && ctx.Err() != nil {
+			broken = connector.ContextFailure(ctx, connector.Call{Connector: "csv", Operation: "read of " + name})
+			return false
+		}
+		found := cells(r.raw, l.comma)
+		if broken = unreadable(f, l, r.raw, found, row); broken != nil {
+			return false
+		}
+		return visit(l, found, row)
+	})
+	if err != nil {
+		return scanFailure(f, err)
+	}
+	return broken
+}
+
+// unreadable says why a record cannot be given as it stands, or nil: bytes that are no text, or
+// cells that belong to no column.
+func unreadable(f *openFile, l layout, raw []byte, found []string, row int64) *eventlog.Failure {
+	where := fmt.Sprintf("row %d", row)
+	if row == 0 {
+		where = "the header"
+	}
+	if !utf8.Valid(raw) {
+		return f.dir.Fail(eventlog.Precondition, "encoding", "%s of %s is not UTF-8 text: save the file as CSV in UTF-8", where, f.name)
+	}
+	if len(found) > len(l.header) && slices.ContainsFunc(found[len(l.header):], func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
+		return f.dir.Fail(eventlog.Precondition, "surplus", "%s of %s has %d cells, the header has %d columns: put quotes around a cell that holds the separator %q, or name the column in the header",
+			where, f.name, len(found), len(l.header), l.comma)
+	}
+	return nil
+}
+
+// rowValues maps the columns to their text; cells that are missing are empty.
+func rowValues(l layout, cells []string) map[string]string {
+	values := make(map[string]string, len(l.names))
+	for i, column := range l.names {
+		if column == keyColumn {
+			continue
+		}
+		values[column] = ""
+		if i < len(cells) {
+			values[column] = plainText(cells[i])
+		}
+	}
+	return values
+}
+
+// jsonLength is the length of s as a JSON string.
+func jsonLength(s string) int {
+	quoted, err := json.Marshal(s)
+	if err != nil {
+		return 6 * len(s)
+	}
+	return len(quoted)
+}
