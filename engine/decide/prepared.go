@@ -52,6 +52,9 @@ func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 		return bad("it is no JSON")
 	}
 	p := Prepared{Raw: raw}
+	if shape.Reservations == nil {
+		p.Warnings = append(p.Warnings, "reservations is missing and was taken for none")
+	}
 	seen := map[eventlog.EventRef]bool{}
 	for _, r := range shape.Reservations {
 		for _, id := range r.IDs {
