@@ -27,11 +27,11 @@ type config struct {
 	Sync       string `yaml:"sync"`
 	TLSCert    string `yaml:"tls-cert"`
 	TLSKey     string `yaml:"tls-key"`
-	Insecure   bool   `yaml:"insecure"`
+	Insecure   *bool  `yaml:"insecure"`
 	Sandbox    string `yaml:"require-sandbox"`
 	Clock      string `yaml:"clock"`
 	NATSListen string `yaml:"nats-listen"`
-	UntilIdle  bool   `yaml:"until-idle"`
+	UntilIdle  *bool  `yaml:"until-idle"`
 	URL        string `yaml:"url"`
 	As         string `yaml:"as"`
 	Maildir    string `yaml:"maildir"`
@@ -42,7 +42,7 @@ type config struct {
 	Connectors connectorSettings `yaml:"connectors"`
 	Policies   schedule.Policies `yaml:"policies"`
 
-	path string
+	path, dir string
 }
 
 // connectorSettings configure the compiled-in connectors; nil means not there.
@@ -113,12 +113,26 @@ func (a *app) loadConfig(path string, named bool) (config, error) {
 	if err != nil {
 		return c, failed("", err)
 	}
-	secrets := connector.Secrets{Dir: dir, LookupEnv: a.env}
-	if err := secrets.ExpandAll(&c.Connectors); err != nil {
-		return c, misconfigured("", "%s: connectors.%v", path, err)
+	c.dir = dir
+	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV} {
+		resolve(path, dir)
 	}
-	c.resolvePaths(dir)
 	return c, nil
+}
+
+// expand puts in the secrets that the connectors' settings refer to. Only who runs connectors does:
+// other commands must not need an engine's secrets.
+func (c *config) expand(env func(string) (string, bool)) error {
+	secrets := connector.Secrets{Dir: c.dir, LookupEnv: env}
+	if err := secrets.ExpandAll(&c.Connectors); err != nil {
+		return misconfigured("", "%s: connectors.%v", c.path, err)
+	}
+	for _, root := range []*rootSettings{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
+		if root != nil {
+			resolve(&root.Root, c.dir)
+		}
+	}
+	return nil
 }
 
 // configFault names the place of a mistake as file:line:column.
@@ -151,18 +165,7 @@ func (c *config) validate() error {
 	return nil
 }
 
-// resolvePaths makes the file's paths relative to the file.
-func (c *config) resolvePaths(dir string) {
-	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV} {
-		resolve(path, dir)
-	}
-	for _, root := range []*rootSettings{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
-		if root != nil {
-			resolve(&root.Root, dir)
-		}
-	}
-}
-
+// resolve makes a path of the file relative to the file.
 func resolve(path *string, dir string) {
 	if *path != "" && !filepath.IsAbs(*path) {
 		*path = filepath.Join(dir, *path)

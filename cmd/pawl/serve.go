@@ -17,7 +17,7 @@ import (
 // serveCmd is the engine alone.
 type serveCmd struct {
 	engineFlags
-	UntilIdle bool `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
+	UntilIdle *bool `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
 }
 
 // Run runs the workflows that are there until it is interrupted.

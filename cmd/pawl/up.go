@@ -16,7 +16,7 @@ import (
 // upCmd is an engine with the given workflows.
 type upCmd struct {
 	engineFlags
-	UntilIdle bool     `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
+	UntilIdle *bool    `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
 	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts; without one, the bundled example runs in ./pawl-example."`
 }
 
