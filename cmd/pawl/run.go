@@ -26,12 +26,9 @@ type app struct {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
-	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env}
-	err := a.execute(args)
-	if err == nil {
-		return exitDone
-	}
-	return a.complain(err)
+	out := &output{to: stdout}
+	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr, env: env}
+	return a.end(a.execute(args), out)
 }
 
 // helped ends a command line that asked for help only.
@@ -95,16 +92,23 @@ func usage(err error) error {
 }
 
 // untilInterrupted returns a context that the first interrupt ends. The second ends the process:
-// whoever asks twice does not want to wait, and a crash is something the log survives.
+// whoever asks twice does not want to wait, and a crash is something the log survives. A terminal
+// that goes away counts as the first only, however often that is said.
 func untilInterrupted(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
+	wanted := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup
+		wanted = append(wanted, syscall.SIGHUP)
+	}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, wanted...)
 	go func() {
-		<-signals
-		cancel()
-		<-signals
-		os.Exit(exitFailed)
+		for s := range signals {
+			if ctx.Err() != nil && s != syscall.SIGHUP {
+				os.Exit(exitFailed)
+			}
+			cancel()
+		}
 	}()
 	return ctx
 }

@@ -45,6 +45,7 @@ func stateHome(env func(string) (string, bool)) string {
 // and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
 // the first time, idle (may be nil) has its say.
 func (a *app) operate(s settings, begin func(context.Context, *installation) error, idle func()) (err error) {
+	a.outliveReaders()
 	// The first line says where everything is kept, whatever happens next.
 	fmt.Fprintf(a.stdout, "pawl: data in %s\n", shown(s.Data))
 	if s.SyncInterval > 0 {
