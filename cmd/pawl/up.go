@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/engine"
@@ -83,26 +82,6 @@ With `+"`pawl up`"+` running, try in another terminal:
   pawl why mail-to-sheet       what it is doing or waiting for
 
 `, shown(e.inbox()), shown(e.sheet()), shown(e.script()))
-}
-
-// source is a script file as it was read.
-type source struct {
-	path string // absolute
-	text []byte
-}
-
-func (s source) name() string { return filepath.Base(s.path) }
-
-func readSources(paths []string) ([]source, error) {
-	var sources []source
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, misconfigured("give the path of a workflow script, a .ts or .js file", "read workflow: %v", err)
-		}
-		sources = append(sources, source{path, text})
-	}
-	return sources, nil
 }
 
 // deployer deploys what changed since the last time.
