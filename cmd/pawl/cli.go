@@ -18,8 +18,8 @@ type commandLine struct {
 	Events     eventsCmd     `cmd:"" group:"look" help:"List and show the workflows' events."`
 	Jobs       jobsCmd       `cmd:"" group:"look" help:"List and show how events are being processed."`
 	Mutations  mutationsCmd  `cmd:"" group:"look" help:"List and show changes made outside."`
-	Inputs     inputsCmd     `cmd:"" group:"look" help:"List what came in from outside."`
-	Sessions   sessionsCmd   `cmd:"" group:"look" help:"List bursts of runs."`
+	Inputs     inputsCmd     `cmd:"" group:"look" help:"List and show what came in from outside."`
+	Sessions   sessionsCmd   `cmd:"" group:"look" help:"List and show bursts of runs."`
 	Connectors connectorsCmd `cmd:"" group:"look" help:"List and show connectors."`
 	Workers    workersCmd    `cmd:"" group:"look" help:"Show the processes that run scripts, and how they are confined."`
 	Why        whyCmd        `cmd:"" group:"look" help:"Say what a workflow is doing or waiting for."`

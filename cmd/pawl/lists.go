@@ -128,19 +128,31 @@ type (
 	}
 	inputsCmd struct {
 		List listInputs `cmd:"" default:"withargs" help:"List inputs."`
+		Show showInput  `cmd:"" help:"Show an input with the mutations that came of it."`
 	}
 	listInputs struct {
 		listFlags
 		ofWorkflow
 		Status string `help:"Only those of this status: pending, done, skipped."`
 	}
+	showInput struct {
+		clientFlags
+		Name  string `arg:"" name:"workflow" help:"The workflow."`
+		Input string `arg:"" help:"The input, as pawl inputs list shows it."`
+	}
 	sessionsCmd struct {
 		List listSessions `cmd:"" default:"withargs" help:"List sessions."`
+		Show showSession  `cmd:"" help:"Show a session."`
 	}
 	listSessions struct {
 		listFlags
 		ofWorkflow
 		Status string `name:"result" help:"Only those with this result: completed, failed."`
+	}
+	showSession struct {
+		clientFlags
+		Name    string `arg:"" name:"workflow" help:"The workflow."`
+		Session string `arg:"" help:"The session, as pawl sessions list shows it."`
 	}
 )
 
@@ -228,9 +240,13 @@ func (c *showMutation) Run(a *app) error {
 
 func (c *listInputs) Run(a *app) error {
 	return a.list(c.listFlags, "Inputs", c.Workflow, map[string]string{"status": c.Status}, []column{
-		{title: "source", field: "source"}, {title: "type", field: "type"}, {title: "status", field: "status"},
+		{title: "input", field: "id"}, {title: "source", field: "source"}, {title: "type", field: "type"}, {title: "status", field: "status"},
 		{title: "outputs", field: "outputs", show: length}, {title: "title", field: "title", width: 70},
 	})
+}
+
+func (c *showInput) Run(a *app) error {
+	return a.show(c.clientFlags, "getInput", map[string]any{"workflow": c.Name, "input": c.Input})
 }
 
 func (c *listSessions) Run(a *app) error {
@@ -238,4 +254,8 @@ func (c *listSessions) Run(a *app) error {
 		{title: "session", field: "id"}, {title: "result", field: "result"}, {title: "runs", field: "runs"},
 		{title: "started", field: "startedAt", show: moment}, {title: "ended", field: "endedAt", show: moment},
 	})
+}
+
+func (c *showSession) Run(a *app) error {
+	return a.show(c.clientFlags, "getSession", map[string]any{"workflow": c.Name, "session": c.Session})
 }
