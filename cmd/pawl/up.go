@@ -16,7 +16,7 @@ import (
 type upCmd struct {
 	engineFlags
 	UntilIdle *bool    `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
-	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts; without one, the bundled example runs in ./pawl-example."`
+	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts, each deployed at the start if its bytes have changed since the last; without one, the bundled example runs in ./pawl-example."`
 }
 
 // Run deploys what has changed and runs everything until it is interrupted.
@@ -93,6 +93,9 @@ type deployer struct {
 
 // deployAll deploys every file, so that all complaints are seen at once, and fails if any was refused.
 func (d deployer) deployAll(ctx context.Context, sources []source) error {
+	if err := d.checkNames(ctx, sources); err != nil {
+		return err
+	}
 	refused := 0
 	deploy := func(s source) error {
 		ok, err := d.deploy(ctx, s)
@@ -125,6 +128,30 @@ func (d deployer) deployAll(ctx context.Context, sources []source) error {
 	if refused > 0 {
 		return failed("correct what is listed above and start again; nothing of the refused was changed",
 			fmt.Errorf("%s refused", plural(refused, "workflow")))
+	}
+	return nil
+}
+
+// checkNames refuses two files with one workflow: each would replace the other at every start.
+func (d deployer) checkNames(ctx context.Context, sources []source) error {
+	if len(sources) < 2 {
+		return nil
+	}
+	first := map[eventlog.WorkflowName]source{}
+	for _, s := range sources {
+		name := d.known.Files[s.path].Workflow
+		if !d.unchanged(s) {
+			definition, _, err := d.in.scripts.Describe(ctx, sandbox.Source{Filename: s.name(), Code: string(s.text)})
+			if err != nil || definition.Name == "" {
+				continue // the deploy says what is wrong
+			}
+			name = eventlog.WorkflowName(definition.Name)
+		}
+		if other, twice := first[name]; twice {
+			return failed("give one of them another name, or leave it out; nothing was deployed",
+				fmt.Errorf("%s and %s are both workflow %s", shown(other.path), shown(s.path), name))
+		}
+		first[name] = s
 	}
 	return nil
 }
