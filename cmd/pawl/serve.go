@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -65,11 +66,12 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) err
 		return err
 	}
 	in.announceNATS(a.stdout)
+	in.announce = sync.OnceFunc(func() { fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != "")) })
 	return in.run(a.ctx, func(ctx context.Context) error {
 		if err := begin(ctx, in); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != ""))
+		in.announce()
 		return a.follow(ctx, in, told, out, idle)
 	})
 }
