@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -99,14 +99,19 @@ func (a *app) loadConfig(path string, named bool) (config, error) {
 	case err != nil:
 		return c, misconfigured("correct --config or PAWL_CONFIG", "read configuration: %v", err)
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	c.path = path
-	switch err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&c); {
-	case errors.Is(err, io.EOF): // a file without a key, which empties what it is decoded into
-		return config{Policies: schedule.Default(), path: path}, nil
+	written, empty, err := readText(path, text, reflect.TypeFor[config]())
+	switch {
 	case err != nil:
+		return c, err
+	case empty:
+		return c, nil
+	}
+	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
 		return c, misconfigured("the README lists the keys", "%s", configFault(path, err))
 	}
-	if err := c.validate(); err != nil {
+	if err := c.validate(written); err != nil {
 		return c, err
 	}
 	dir, err := filepath.Abs(filepath.Dir(path))
@@ -135,31 +140,35 @@ func (c *config) expand(env func(string) (string, bool)) error {
 	return nil
 }
 
-// configFault names the place of a mistake as file:line:column.
-func configFault(path string, err error) string {
-	var located yaml.Error
-	if !errors.As(err, &located) || located.GetToken() == nil {
-		return fmt.Sprintf("%s: %v", path, err)
+// validate checks the values, and names the place of what cannot be.
+func (c *config) validate(written *configText) error {
+	var policies schedule.PolicyErrors
+	if errors.As(c.Policies.Validate(), &policies) {
+		var lines []string
+		for _, p := range policies {
+			lines = append(lines, written.place(p.Key)+": "+p.Error())
+		}
+		return misconfigured("", "%s", strings.Join(lines, "\n"))
 	}
-	message := located.GetMessage()
-	var unknown *yaml.UnknownFieldError
-	if errors.As(err, &unknown) {
-		message = fmt.Sprintf("there is no key %q here", located.GetToken().Value)
-	}
-	at := located.GetToken().Position
-	return fmt.Sprintf("%s:%d:%d: %s", path, at.Line, at.Column, message)
-}
-
-func (c *config) validate() error {
-	if err := c.Policies.Validate(); err != nil {
-		return misconfigured("", "%s: %v", c.path, err)
+	_, sync := parseSync(first(c.Sync, "always"))
+	_, sandbox := parseSandbox(c.Sandbox)
+	_, clock := parseClock(first(c.Clock, clockSystem), "")
+	for _, checked := range []struct {
+		key string
+		err error
+	}{{"sync", sync}, {"require-sandbox", sandbox}, {"clock", clock}} {
+		var f *failure
+		if errors.As(checked.err, &f) {
+			f.what = written.place(checked.key) + ": " + f.what
+			return f
+		}
 	}
 	for _, twice := range []struct {
 		key, short string
 		long       *rootSettings
 	}{{"maildir", c.Maildir, c.Connectors.Maildir}, {"files", c.Files, c.Connectors.Files}, {"csv", c.CSV, c.Connectors.CSV}} {
 		if twice.short != "" && twice.long != nil {
-			return misconfigured("keep one of them", "%s: both %s and connectors.%s.root are set", c.path, twice.key, twice.key)
+			return misconfigured("keep one of them", "%s: both %s and connectors.%s.root are set", written.place(twice.key), twice.key, twice.key)
 		}
 	}
 	return nil

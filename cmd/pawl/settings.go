@@ -88,8 +88,8 @@ func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings
 		Policies:   file.Policies,
 	}
 	s.Token, _ = a.env("PAWL_TOKEN")
-	if s.Sandbox, err = confine.ParseLevel(first(flags.Sandbox, file.Sandbox, string(confine.None))); err != nil {
-		return s, misconfigured("full is everything this program knows; none takes what the machine offers", "require-sandbox: %v", err)
+	if s.Sandbox, err = parseSandbox(first(flags.Sandbox, file.Sandbox)); err != nil {
+		return s, err
 	}
 	if s.SyncInterval, err = parseSync(first(flags.Sync, file.Sync, "always")); err != nil {
 		return s, err
@@ -126,6 +126,14 @@ func parseSync(text string) (time.Duration, error) {
 		return 0, misconfigured("write always, or an interval such as 1s", "sync: %q is neither always nor an interval", text)
 	}
 	return d, nil
+}
+
+func parseSandbox(text string) (confine.Level, error) {
+	level, err := confine.ParseLevel(first(text, string(confine.None)))
+	if err != nil {
+		return level, misconfigured("full is everything this program knows; none takes what the machine offers", "require-sandbox: %v", err)
+	}
+	return level, nil
 }
 
 // shown shortens a path for people: relative to the working directory where it lies inside.
