@@ -95,6 +95,7 @@ type (
 		ofWorkflow
 		Topic  string `help:"Only those of this topic."`
 		Status string `help:"Only those of this status: pending, reserved, consumed, skipped, discarded."`
+		State  string `help:"Only those whose job is in this state: available, running, retryable, completed, cancelled, discarded."`
 	}
 	showEvent struct {
 		clientFlags
@@ -205,7 +206,7 @@ func (c *listRuns) Run(a *app) error {
 }
 
 func (c *listEvents) Run(a *app) error {
-	return a.list(c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status}, []column{
+	return a.list(c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}, []column{
 		{title: "topic", field: "topic"}, {title: "status", field: "status"},
 		{title: "message id", field: "messageId", width: 40}, {title: "title", field: "title", width: 70},
 	})

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -56,7 +58,7 @@ func (a *app) execute(args []string) (err error) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	parsed, err := a.grammar.Parse(args)
+	parsed, err := a.grammar.Parse(commandFirst(a.grammar.Model.Node, args))
 	if err != nil {
 		return usage(err)
 	}
@@ -77,6 +79,48 @@ func newGrammar(line *commandLine, a *app) (*kong.Kong, error) {
 		kong.Bind(a),
 		kong.ExplicitGroups(groups),
 	)
+}
+
+// commandFirst moves a command's flags that stand before it to where they are understood: behind it.
+func commandFirst(root *kong.Node, args []string) []string {
+	anywhere, ofCommands := map[string]*kong.Flag{}, map[string]*kong.Flag{}
+	for _, flag := range root.Flags {
+		anywhere[flag.Name] = flag
+	}
+	for _, command := range root.Leaves(false) {
+		for _, flag := range command.Flags {
+			ofCommands[flag.Name] = flag
+		}
+	}
+	var before, moved []string
+	rest := args
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "--") {
+		name, _, valued := strings.Cut(rest[0][2:], "=")
+		flag, to := anywhere[name], &before
+		if flag == nil {
+			flag, to = ofCommands[name], &moved
+		}
+		if flag == nil {
+			return args // the parser says what is wrong
+		}
+		words := 1
+		if !valued && !flag.IsBool() {
+			words = min(2, len(rest))
+		}
+		*to, rest = append(*to, rest[:words]...), rest[words:]
+	}
+	node := root
+	for len(rest) > 0 {
+		child := childOf(node, rest[0])
+		if child == nil {
+			break
+		}
+		node, before, rest = child, append(before, rest[0]), rest[1:]
+	}
+	if node == root {
+		return args
+	}
+	return slices.Concat(before, moved, rest)
 }
 
 // usage turns a mistake on the command line into an error that says how the command goes.

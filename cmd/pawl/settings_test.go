@@ -91,6 +91,30 @@ func TestEnvironmentSetsFlags(t *testing.T) {
 	}
 }
 
+func TestFlagsMayStandBeforeTheirCommand(t *testing.T) {
+	grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"--url X why w":                   "why --url X w",
+		"--url=X --json events list -w a": "events list --url=X --json -w a",
+		"--data D --url X runs show w r":  "--data D runs show --url X w r",
+		"--insecure --http :0 up a.ts":    "up --insecure --http :0 a.ts",
+		"--yes connectors call a.b":       "connectors call --yes a.b",
+		"why --url X":                     "why --url X",
+		"--help":                          "--help",
+		"--nonsense why":                  "--nonsense why",
+		"--url why":                       "--url why",
+		"--url X nothere":                 "--url X nothere",
+		"-- why":                          "-- why",
+	} {
+		if got := strings.Join(commandFirst(grammar.Model.Node, strings.Fields(line)), " "); got != want {
+			t.Errorf("%s: got %s, want %s", line, got, want)
+		}
+	}
+}
+
 func TestConfigKeepsDefaults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), configName)
 	text := `
