@@ -19,31 +19,28 @@ type output struct {
 }
 
 func (o *output) Write(p []byte) (int, error) {
+	if o.lost != nil {
+		return 0, o.lost
+	}
 	n, err := o.to.Write(p)
 	if err == nil || o.spare {
 		return len(p), nil
 	}
-	err = fmt.Errorf("write to standard output: %w", err)
-	if o.lost == nil {
-		o.lost = err
-	}
-	return n, err
+	o.lost = fmt.Errorf("write to standard output: %w", err)
+	return n, o.lost
 }
 
-// end is run's last word: it complains about err, or else about output that was lost, and returns the
-// exit code.
+// end complains about err, or else about output that was lost, and returns the exit code.
 func (a *app) end(err error, out *output) int {
+	var quiet silent
+	said := err == nil || errors.As(err, &quiet) || out.lost != nil && errors.Is(err, out.lost)
 	switch {
-	case out.lost == nil && err == nil:
-		return exitDone
-	case out.lost == nil:
+	case !said, err != nil && out.lost == nil:
 		return a.complain(err)
+	case out.lost == nil:
+		return exitDone
 	case errors.Is(out.lost, syscall.EPIPE):
 		return exitFailed // the reader has gone on purpose
-	}
-	var quiet silent
-	if err != nil && !errors.As(err, &quiet) && !errors.Is(err, out.lost) {
-		return a.complain(err)
 	}
 	return a.complain(failed("what was asked for may have been done all the same; look before you repeat a command that changes something", out.lost))
 }
