@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // place says where a field of a request stands in HTTP.
@@ -151,6 +152,9 @@ func (b *binding) decode(object []byte, request reflect.Value, expected func(bou
 	var given map[string]json.RawMessage
 	if len(bytes.TrimSpace(object)) == 0 {
 		object = []byte("{}")
+	}
+	if !utf8.Valid(object) { // the decoder would replace what is wrong and say nothing
+		return malformed("json.invalid", "the body is not UTF-8").hint("send one JSON object, encoded as UTF-8")
 	}
 	if err := json.Unmarshal(object, &given); err != nil {
 		return malformed("json.invalid", "the body cannot be read: %s", jsonFault(err, object)).hint("send one JSON object, encoded as UTF-8")

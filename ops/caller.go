@@ -116,13 +116,14 @@ func claimedActor(name string) (eventlog.Actor, *Problem) {
 	if name == "" {
 		return eventlog.Actor{Kind: actorAPI, Name: "anonymous"}, nil
 	}
-	if err := checkActor(name); err != nil {
+	if err := CheckActor(name); err != nil {
 		return eventlog.Actor{}, malformed("actor.invalid", "header %s: %v", ActorHeader, err)
 	}
 	return eventlog.Actor{Kind: actorUser, Name: name}, nil
 }
 
-func checkActor(name string) error {
+// CheckActor says what is wrong with a name that a caller claims.
+func CheckActor(name string) error {
 	if len(name) > maxActor {
 		return fmt.Errorf("the name has %d bytes, at most %d are allowed", len(name), maxActor)
 	}

@@ -3,6 +3,7 @@ package ops
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,10 @@ import (
 
 // ErrUnreachable: no engine answered at the client's address, or its answer broke off.
 var ErrUnreachable = errors.New("engine is not reachable")
+
+// ErrUntrusted: something answers at the client's address, with a certificate that this machine does
+// not trust.
+var ErrUntrusted = errors.New("its certificate is not trusted")
 
 // Client calls the operations of an engine over HTTP. The zero Client needs a URL only. It is safe
 // for concurrent use once its fields are set.
@@ -34,7 +39,7 @@ var plainHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request)
 
 // Do calls the operation with its path, query and body fields, given as a map or a struct that
 // encodes to one JSON object (nil for none), and decodes the answer into out (nil drops it). Errors:
-// *Problem as the engine answered it, ErrUnreachable, the context's; any other error is a misuse.
+// *Problem as the engine answered it, ErrUnreachable, ErrUntrusted, the context's; any other error is a misuse.
 func (c *Client) Do(ctx context.Context, operationID string, params, out any) error {
 	_, err := c.DoStatus(ctx, operationID, params, out)
 	return err
@@ -171,6 +176,10 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	var inner *url.Error
 	if errors.As(err, &inner) {
 		err = inner.Err // the address is in this error already
+	}
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return fmt.Errorf("connect to %s: %w: %w", c.URL, ErrUntrusted, certificate.Err)
 	}
 	return fmt.Errorf("%w at %s: %w", ErrUnreachable, c.URL, err)
 }

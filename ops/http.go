@@ -177,12 +177,15 @@ func bodyTooLarge() *Problem {
 		hint("send it in several requests")
 }
 
+// encodeAnswer leaves text as it is recorded: a hash beside it may be over these bytes.
 func encodeAnswer(answer any) ([]byte, error) {
-	body, err := json.Marshal(answer)
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // what is answered is no web page
+	if err := encoder.Encode(answer); err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
-	return append(body, '\n'), nil
+	return body.Bytes(), nil
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {

@@ -130,8 +130,12 @@ func TestEveryOperation(t *testing.T) {
 			t.Errorf("%s: %d of the workflow, %d across workflows", kind, len(one), len(all))
 		}
 		first := all[0].(map[string]any)
-		if kind == "Runs" {
-			call("getRun", 200, with("run", first["id"]))
+		switch kind {
+		case "Runs", "Inputs", "Sessions":
+			what := strings.TrimSuffix(kind, "s")
+			if v := call("get"+what, 200, with(strings.ToLower(what), first["id"])); v["id"] != first["id"] {
+				t.Errorf("get%s %v answers %v", what, first["id"], v)
+			}
 		}
 		if first["workflow"] != "shop" {
 			t.Errorf("%s across workflows do not name theirs: %v", kind, first)

@@ -70,6 +70,7 @@ func TestBadCalls(t *testing.T) {
 		"bad last event id":         {"GET", "/v1/log?follow=true", "", "Last-Event-ID: never", 400, "position.invalid"},
 		"bad follow":                {"GET", "/v1/log?follow=perhaps", "", "", 400, "query.invalid"},
 		"not JSON":                  {"POST", "/v1/workflows", "{", "", 400, "json.invalid"},
+		"not UTF-8":                 {"POST", "/v1/validate", "{\"source\":\"caf\xe9\"}", "", 400, "json.invalid"},
 		"an array":                  {"POST", "/v1/workflows", "[]", "", 400, "json.invalid"},
 		"two objects":               {"POST", "/v1/workflows", "{} {}", "", 400, "json.invalid"},
 		"no source":                 {"POST", "/v1/workflows", "{}", "", 400, "field.missing"},

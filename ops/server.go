@@ -67,7 +67,7 @@ func (c *Config) validate() error {
 	if c.TokenName == "" {
 		c.TokenName = "token"
 	}
-	if err := checkActor(c.TokenName); err != nil {
+	if err := CheckActor(c.TokenName); err != nil {
 		return fmt.Errorf("ops: token name: %w", err)
 	}
 	if c.Now == nil {

@@ -85,6 +85,14 @@ type (
 	mutationRequest struct {
 		Mutation eventlog.MutationID `json:"mutation" in:"path" jsonschema:"the mutation's id"`
 	}
+	inputRequest struct {
+		inWorkflow
+		Input eventlog.InputID `json:"input" in:"path" jsonschema:"the input's id"`
+	}
+	sessionRequest struct {
+		inWorkflow
+		Session eventlog.SessionID `json:"session" in:"path" jsonschema:"the session's id"`
+	}
 	eventRequest struct {
 		inWorkflow
 		Topic     eventlog.Topic     `json:"topic" in:"path" jsonschema:"the topic's name"`
@@ -185,8 +193,14 @@ var historyTable = []Operation{
 	define(operation("listWorkflowInputs", "GET /v1/workflows/{workflow}/inputs", Read, "List what a workflow took in from outside"), func(ctx context.Context, c *Call, r *workflowInputs) (readmodel.Page[readmodel.Input], error) {
 		return listed(ctx, r, c.server.cfg.Reader.Inputs)
 	}),
+	define(operation("getInput", "GET /v1/workflows/{workflow}/inputs/{input}", Read, "Show what came in from outside, with what became of it"), func(ctx context.Context, c *Call, r *inputRequest) (readmodel.Input, error) {
+		return c.server.cfg.Reader.Input(ctx, r.Workflow, r.Input)
+	}),
 	define(operation("listWorkflowSessions", "GET /v1/workflows/{workflow}/sessions", Read, "List a workflow's bursts of runs"), func(ctx context.Context, c *Call, r *workflowSessions) (readmodel.Page[readmodel.Session], error) {
 		return listed(ctx, r, c.server.cfg.Reader.Sessions)
+	}),
+	define(operation("getSession", "GET /v1/workflows/{workflow}/sessions/{session}", Read, "Show a burst of runs"), func(ctx context.Context, c *Call, r *sessionRequest) (readmodel.Session, error) {
+		return c.server.cfg.Reader.Session(ctx, r.Workflow, r.Session)
 	}),
 	define(operation("listWorkflowHandlers", "GET /v1/workflows/{workflow}/handlers", Read, "List the handlers of a workflow's current version"), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Page[readmodel.Handler], error) {
 		return c.server.cfg.Reader.Handlers(ctx, r.Workflow)

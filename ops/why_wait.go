@@ -160,8 +160,15 @@ func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *pr
 	w.say("Only a person can say what became of mutation %s.", wait.Subject)
 	w.can("pawl mutations show %s", wait.Subject)
 	if m != nil {
-		w.say("%s left at %s and nobody knows whether it was applied%s. Look at the other side, then say that it did not happen (it is done afresh) or skip it (its events are skipped and next goes on).",
-			callName(s, m), m.StartedAt, because(m.Failure))
+		afresh, skipped := "it is done afresh", "its events are skipped and next goes on"
+		if s.Archived {
+			afresh, skipped = "its events are freed", "its events are skipped"
+		}
+		w.say("%s left at %s and nobody knows whether it was applied%s. Look at the other side, then say that it did not happen (%s) or skip it (%s).",
+			callName(s, m), m.StartedAt, because(m.Failure), afresh, skipped)
+		if s.Archived {
+			w.add("The workflow is archived: nothing of it runs again, and the record is all that changes.")
+		}
 		if m.Call.Reconciles {
 			w.add("Its connector can also be asked again.")
 			w.can("pawl resolve %s --try-again", wait.Subject)

@@ -72,9 +72,9 @@ type (
 	rejectCmd  struct{ mutationAction }
 	resolveCmd struct {
 		mutationAction
-		DidNotHappen bool `xor:"resolution" required:"" help:"It did not happen: it is done afresh."`
-		Skip         bool `xor:"resolution" required:"" help:"Go on without it: its events count as skipped."`
-		TryAgain     bool `xor:"resolution" required:"" help:"Ask the connector again what became of it."`
+		DidNotHappen bool `xor:"resolution" help:"It did not happen: it is done afresh."`
+		Skip         bool `xor:"resolution" help:"Go on without it: its events count as skipped."`
+		TryAgain     bool `xor:"resolution" help:"Ask the connector again what became of it."`
 	}
 )
 
@@ -89,12 +89,16 @@ func (c *approveCmd) Run(a *app) error {
 func (c *rejectCmd) Run(a *app) error { return c.act(a, "rejectMutation", map[string]any{}) }
 
 func (c *resolveCmd) Run(a *app) error {
-	resolution := "try_again"
+	resolution := ""
 	switch {
 	case c.DidNotHappen:
 		resolution = "did_not_happen"
 	case c.Skip:
 		resolution = "skip"
+	case c.TryAgain:
+		resolution = "try_again"
+	default:
+		return misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --did-not-happen, --skip or --try-again")
 	}
 	return c.act(a, "resolveMutation", map[string]any{"resolution": resolution})
 }

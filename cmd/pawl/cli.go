@@ -18,8 +18,8 @@ type commandLine struct {
 	Events     eventsCmd     `cmd:"" group:"look" help:"List and show the workflows' events."`
 	Jobs       jobsCmd       `cmd:"" group:"look" help:"List and show how events are being processed."`
 	Mutations  mutationsCmd  `cmd:"" group:"look" help:"List and show changes made outside."`
-	Inputs     inputsCmd     `cmd:"" group:"look" help:"List what came in from outside."`
-	Sessions   sessionsCmd   `cmd:"" group:"look" help:"List bursts of runs."`
+	Inputs     inputsCmd     `cmd:"" group:"look" help:"List and show what came in from outside."`
+	Sessions   sessionsCmd   `cmd:"" group:"look" help:"List and show bursts of runs."`
 	Connectors connectorsCmd `cmd:"" group:"look" help:"List and show connectors."`
 	Workers    workersCmd    `cmd:"" group:"look" help:"Show the processes that run scripts, and how they are confined."`
 	Why        whyCmd        `cmd:"" group:"look" help:"Say what a workflow is doing or waiting for."`
@@ -33,7 +33,7 @@ type commandLine struct {
 	RunNow  runNowCmd  `cmd:"" name:"run-now" group:"act" help:"Run a workflow's producers now."`
 	Approve approveCmd `cmd:"" group:"act" help:"Let a mutation that asks leave, exactly as recorded."`
 	Reject  rejectCmd  `cmd:"" group:"act" help:"Go on without a mutation that asks."`
-	Resolve resolveCmd `cmd:"" group:"act" help:"Say what became of a mutation that nobody can ask about."`
+	Resolve resolveCmd `cmd:"" group:"act" help:"Say what became of a mutation that nobody can ask about: --did-not-happen, --skip or --try-again."`
 	Skip    skipCmd    `cmd:"" group:"act" help:"End events unprocessed, whatever their jobs are doing."`
 	Cancel  cancelCmd  `cmd:"" group:"act" help:"Cancel the jobs of events that nobody is processing."`
 	Redrive redriveCmd `cmd:"" group:"act" help:"Make cancelled or discarded jobs available again."`

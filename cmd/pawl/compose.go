@@ -46,6 +46,8 @@ type installation struct {
 	engine   *engine.Engine
 	api      *ops.Server
 	listener net.Listener
+	// announce says, once, where the interface answers: when all is deployed, or before a long wait.
+	announce func()
 
 	// closers undo what was opened, the last first.
 	closers []func() error

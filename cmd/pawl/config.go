@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -27,11 +27,11 @@ type config struct {
 	Sync       string `yaml:"sync"`
 	TLSCert    string `yaml:"tls-cert"`
 	TLSKey     string `yaml:"tls-key"`
-	Insecure   bool   `yaml:"insecure"`
+	Insecure   *bool  `yaml:"insecure"`
 	Sandbox    string `yaml:"require-sandbox"`
 	Clock      string `yaml:"clock"`
 	NATSListen string `yaml:"nats-listen"`
-	UntilIdle  bool   `yaml:"until-idle"`
+	UntilIdle  *bool  `yaml:"until-idle"`
 	URL        string `yaml:"url"`
 	As         string `yaml:"as"`
 	Maildir    string `yaml:"maildir"`
@@ -42,7 +42,7 @@ type config struct {
 	Connectors connectorSettings `yaml:"connectors"`
 	Policies   schedule.Policies `yaml:"policies"`
 
-	path string
+	path, dir string
 }
 
 // connectorSettings configure the compiled-in connectors; nil means not there.
@@ -99,70 +99,82 @@ func (a *app) loadConfig(path string, named bool) (config, error) {
 	case err != nil:
 		return c, misconfigured("correct --config or PAWL_CONFIG", "read configuration: %v", err)
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	c.path = path
-	switch err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&c); {
-	case errors.Is(err, io.EOF): // a file without a key, which empties what it is decoded into
-		return config{Policies: schedule.Default(), path: path}, nil
+	written, empty, err := readText(path, text, reflect.TypeFor[config]())
+	switch {
 	case err != nil:
+		return c, err
+	case empty:
+		return c, nil
+	}
+	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
 		return c, misconfigured("the README lists the keys", "%s", configFault(path, err))
 	}
-	if err := c.validate(); err != nil {
+	if err := c.validate(written); err != nil {
 		return c, err
 	}
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return c, failed("", err)
 	}
-	secrets := connector.Secrets{Dir: dir, LookupEnv: a.env}
-	if err := secrets.ExpandAll(&c.Connectors); err != nil {
-		return c, misconfigured("", "%s: connectors.%v", path, err)
+	c.dir = dir
+	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV} {
+		resolve(path, dir)
 	}
-	c.resolvePaths(dir)
 	return c, nil
 }
 
-// configFault names the place of a mistake as file:line:column.
-func configFault(path string, err error) string {
-	var located yaml.Error
-	if !errors.As(err, &located) || located.GetToken() == nil {
-		return fmt.Sprintf("%s: %v", path, err)
+// expand puts in the secrets that the connectors' settings refer to. Only who runs connectors does:
+// other commands must not need an engine's secrets.
+func (c *config) expand(env func(string) (string, bool)) error {
+	secrets := connector.Secrets{Dir: c.dir, LookupEnv: env}
+	if err := secrets.ExpandAll(&c.Connectors); err != nil {
+		return misconfigured("", "%s: connectors.%v", c.path, err)
 	}
-	message := located.GetMessage()
-	var unknown *yaml.UnknownFieldError
-	if errors.As(err, &unknown) {
-		message = fmt.Sprintf("there is no key %q here", located.GetToken().Value)
+	for _, root := range []*rootSettings{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
+		if root != nil {
+			resolve(&root.Root, c.dir)
+		}
 	}
-	at := located.GetToken().Position
-	return fmt.Sprintf("%s:%d:%d: %s", path, at.Line, at.Column, message)
+	return nil
 }
 
-func (c *config) validate() error {
-	if err := c.Policies.Validate(); err != nil {
-		return misconfigured("", "%s: %v", c.path, err)
+// validate checks the values, and names the place of what cannot be.
+func (c *config) validate(written *configText) error {
+	var policies schedule.PolicyErrors
+	if errors.As(c.Policies.Validate(), &policies) {
+		var lines []string
+		for _, p := range policies {
+			lines = append(lines, written.place(p.Key)+": "+p.Error())
+		}
+		return misconfigured("", "%s", strings.Join(lines, "\n"))
+	}
+	_, sync := parseSync(first(c.Sync, "always"))
+	_, sandbox := parseSandbox(c.Sandbox)
+	_, clock := parseClock(first(c.Clock, clockSystem), "")
+	for _, checked := range []struct {
+		key string
+		err error
+	}{{"sync", sync}, {"require-sandbox", sandbox}, {"clock", clock}} {
+		var f *failure
+		if errors.As(checked.err, &f) {
+			f.what = written.place(checked.key) + ": " + f.what
+			return f
+		}
 	}
 	for _, twice := range []struct {
 		key, short string
 		long       *rootSettings
 	}{{"maildir", c.Maildir, c.Connectors.Maildir}, {"files", c.Files, c.Connectors.Files}, {"csv", c.CSV, c.Connectors.CSV}} {
 		if twice.short != "" && twice.long != nil {
-			return misconfigured("keep one of them", "%s: both %s and connectors.%s.root are set", c.path, twice.key, twice.key)
+			return misconfigured("keep one of them", "%s: both %s and connectors.%s.root are set", written.place(twice.key), twice.key, twice.key)
 		}
 	}
 	return nil
 }
 
-// resolvePaths makes the file's paths relative to the file.
-func (c *config) resolvePaths(dir string) {
-	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV} {
-		resolve(path, dir)
-	}
-	for _, root := range []*rootSettings{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
-		if root != nil {
-			resolve(&root.Root, dir)
-		}
-	}
-}
-
+// resolve makes a path of the file relative to the file.
 func resolve(path *string, dir string) {
 	if *path != "" && !filepath.IsAbs(*path) {
 		*path = filepath.Join(dir, *path)

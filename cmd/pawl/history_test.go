@@ -202,7 +202,9 @@ func (d *daemon) answers() map[string][]byte {
 			filled = more
 		}
 		workflow := func(path string) string { return strings.Split(path, "/")[3] }
-		fill("{run}", func(p string) []item { return list("/v1/workflows/" + workflow(p) + "/runs?limit=1000") }, "id")
+		for parameter, kind := range map[string]string{"{run}": "runs", "{input}": "inputs", "{session}": "sessions"} {
+			fill(parameter, func(p string) []item { return list("/v1/workflows/" + workflow(p) + "/" + kind + "?limit=1000") }, "id")
+		}
 		fill("{topic}/{messageId}", func(p string) []item {
 			kind := "events"
 			if strings.Contains(p, "/jobs/") {

@@ -25,7 +25,7 @@ type jobsAction struct {
 	Reason    string   `placeholder:"TEXT" help:"Why, for the record."`
 	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
 	DryRun    bool     `help:"Only say how many would be changed."`
-	Rate      int      `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
+	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
 }
 
 type (
@@ -57,12 +57,12 @@ func (c *jobsAction) change(a *app, operation, verb, done string) error {
 	if err != nil {
 		return err
 	}
+	if c.Rate != nil && *c.Rate < 1 {
+		return misconfigured("leave it out to change all as fast as possible", "--rate is %d; it must be a number of 1 or more", *c.Rate)
+	}
 	connected, err := a.connect(c.clientFlags)
 	if err != nil {
 		return err
-	}
-	if c.Rate < 0 {
-		return misconfigured("", "--rate is %d; it must be a number of 1 or more", c.Rate)
 	}
 	if c.DryRun || c.Where != "" {
 		matched, err := c.count(connected, operation, params)
@@ -93,10 +93,10 @@ func (c *jobsAction) change(a *app, operation, verb, done string) error {
 func (c *jobsAction) changeAll(connected *connection, operation string, params map[string]any, done string) (changedJobs, error) {
 	a := connected.app
 	at, pace := mostAtOnce, a.goesOn
-	if c.Rate > 0 {
+	if c.Rate != nil {
 		second := time.NewTicker(time.Second)
 		defer second.Stop()
-		at, pace = min(c.Rate, mostAtOnce), func() error {
+		at, pace = min(*c.Rate, mostAtOnce), func() error {
 			select {
 			case <-second.C:
 			case <-a.ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/pawl-run/pawl/ops"
@@ -47,6 +48,11 @@ func (in *installation) listen(ctx context.Context, encrypted bool) error {
 	if err := ops.CheckListen(addr, encrypted, in.settings.Token, in.settings.Insecure); err != nil {
 		return misconfigured("", "%v", err)
 	}
+	if _, port, err := net.SplitHostPort(addr); err == nil {
+		if err := checkPort(port); err != nil {
+			return misconfigured("write e.g. 127.0.0.1:7070", "http: %q: %v", addr, err)
+		}
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -72,6 +78,14 @@ func (in *installation) listen(ctx context.Context, encrypted bool) error {
 		}
 		return nil
 	})
+	return nil
+}
+
+// checkPort refuses what can be no port; none and names of services are left to the system.
+func checkPort(port string) error {
+	if n, err := strconv.Atoi(port); err == nil && (n < 0 || n > 65535) {
+		return fmt.Errorf("port %d is not between 0 and 65535", n)
+	}
 	return nil
 }
 

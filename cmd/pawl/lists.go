@@ -113,6 +113,7 @@ type (
 		ofWorkflow
 		Topic  string `help:"Only those of this topic."`
 		Status string `help:"Only those of this status: ${event_status}."`
+		State  string `help:"Only those whose job is in this state: ${job_state}."`
 	}
 	showEvent struct {
 		clientFlags
@@ -146,19 +147,31 @@ type (
 	}
 	inputsCmd struct {
 		List listInputs `cmd:"" default:"withargs" help:"List inputs."`
+		Show showInput  `cmd:"" help:"Show an input with the mutations that came of it."`
 	}
 	listInputs struct {
 		listFlags
 		ofWorkflow
 		Status string `help:"Only those of this status: ${input_status}."`
 	}
+	showInput struct {
+		clientFlags
+		Name  string `arg:"" name:"workflow" help:"The workflow."`
+		Input string `arg:"" help:"The input, as pawl inputs list shows it."`
+	}
 	sessionsCmd struct {
 		List listSessions `cmd:"" default:"withargs" help:"List sessions."`
+		Show showSession  `cmd:"" help:"Show a session."`
 	}
 	listSessions struct {
 		listFlags
 		ofWorkflow
 		Status string `name:"result" aliases:"status" help:"Only those with this result: ${session_result}."`
+	}
+	showSession struct {
+		clientFlags
+		Name    string `arg:"" name:"workflow" help:"The workflow."`
+		Session string `arg:"" help:"The session, as pawl sessions list shows it."`
 	}
 )
 
@@ -211,7 +224,7 @@ func (c *listRuns) Run(a *app) error {
 }
 
 func (c *listEvents) Run(a *app) error {
-	return a.list(c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status}, []column{
+	return a.list(c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}, []column{
 		{title: "topic", field: "topic"}, {title: "status", field: "status"},
 		{title: "message id", field: "messageId", width: 40}, {title: "title", field: "title", width: 70},
 	})
@@ -246,9 +259,13 @@ func (c *showMutation) Run(a *app) error {
 
 func (c *listInputs) Run(a *app) error {
 	return a.list(c.listFlags, "Inputs", c.Workflow, map[string]string{"status": c.Status}, []column{
-		{title: "source", field: "source"}, {title: "type", field: "type"}, {title: "status", field: "status"},
+		{title: "input", field: "id"}, {title: "source", field: "source"}, {title: "type", field: "type"}, {title: "status", field: "status"},
 		{title: "outputs", field: "outputs", show: length}, {title: "title", field: "title", width: 70},
 	})
+}
+
+func (c *showInput) Run(a *app) error {
+	return a.show(c.clientFlags, "getInput", map[string]any{"workflow": c.Name, "input": c.Input})
 }
 
 func (c *listSessions) Run(a *app) error {
@@ -256,4 +273,8 @@ func (c *listSessions) Run(a *app) error {
 		{title: "session", field: "id"}, {title: "result", field: "result"}, {title: "runs", field: "runs"},
 		{title: "started", field: "startedAt", show: moment}, {title: "ended", field: "endedAt", show: moment},
 	})
+}
+
+func (c *showSession) Run(a *app) error {
+	return a.show(c.clientFlags, "getSession", map[string]any{"workflow": c.Name, "session": c.Session})
 }

@@ -130,6 +130,7 @@ func (d deployer) awaits(ctx context.Context, s source) []string {
 // await waits until tools offer what the script needs. When an engine that is to end by itself has
 // waited long enough, the deploy says what is missing.
 func (d deployer) await(ctx context.Context, s source, missing []string) error {
+	d.in.announce() // who looks why nothing moves must know where to ask
 	most := ""
 	if d.in.settings.UntilIdle {
 		most = fmt.Sprintf(", for at most %s", patience)

@@ -19,6 +19,7 @@ func TestServices(t *testing.T) {
 	t.Parallel()
 	w := newToolWorld(t, impatient)
 	w.await(w.engine, `example\.js waits for gmail\.search, sheets\.appendRow: start the tools`)
+	w.await(w.engine, `^pawl: answering on http://127\.0\.0\.1:\d+$`) // before there is an end to the waiting
 	w.tool(w.address(), "-mails", "3")
 	d := w.settled()
 	w.wantRows(3)

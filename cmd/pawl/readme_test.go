@@ -31,9 +31,13 @@ func TestReadmeConfiguration(t *testing.T) {
 	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := testApp(t, map[string]string{"API_TOKEN": "x"}).loadConfig(path, true)
+	a := testApp(t, map[string]string{"API_TOKEN": "x"})
+	c, err := a.loadConfig(path, true)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := c.expand(a.env); err != nil {
+		t.Error(err)
 	}
 	if c.Policies != schedule.Default() {
 		t.Errorf("policies %+v\nwant %+v", c.Policies, schedule.Default())

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -26,12 +28,9 @@ type app struct {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
-	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env}
-	err := a.execute(args)
-	if err == nil {
-		return exitDone
-	}
-	return a.complain(err)
+	out := &output{to: stdout}
+	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr, env: env}
+	return a.end(a.execute(args), out)
 }
 
 // helped ends a command line that asked for help only.
@@ -59,7 +58,7 @@ func (a *app) execute(args []string) (err error) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	parsed, err := a.grammar.Parse(args)
+	parsed, err := a.grammar.Parse(commandFirst(a.grammar.Model.Node, args))
 	if err != nil {
 		return usage(err)
 	}
@@ -83,6 +82,48 @@ func newGrammar(line *commandLine, a *app) (*kong.Kong, error) {
 	)
 }
 
+// commandFirst moves a command's flags that stand before it to where they are understood: behind it.
+func commandFirst(root *kong.Node, args []string) []string {
+	anywhere, ofCommands := map[string]*kong.Flag{}, map[string]*kong.Flag{}
+	for _, flag := range root.Flags {
+		anywhere[flag.Name] = flag
+	}
+	for _, command := range root.Leaves(false) {
+		for _, flag := range command.Flags {
+			ofCommands[flag.Name] = flag
+		}
+	}
+	var before, moved []string
+	rest := args
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "--") {
+		name, _, valued := strings.Cut(rest[0][2:], "=")
+		flag, to := anywhere[name], &before
+		if flag == nil {
+			flag, to = ofCommands[name], &moved
+		}
+		if flag == nil {
+			return args // the parser says what is wrong
+		}
+		words := 1
+		if !valued && !flag.IsBool() {
+			words = min(2, len(rest))
+		}
+		*to, rest = append(*to, rest[:words]...), rest[words:]
+	}
+	node := root
+	for len(rest) > 0 {
+		child := childOf(node, rest[0])
+		if child == nil {
+			break
+		}
+		node, before, rest = child, append(before, rest[0]), rest[1:]
+	}
+	if node == root {
+		return args
+	}
+	return slices.Concat(before, moved, rest)
+}
+
 // usage turns a mistake on the command line into an error that says how the command goes.
 func usage(err error) error {
 	var parse *kong.ParseError
@@ -96,16 +137,23 @@ func usage(err error) error {
 }
 
 // untilInterrupted returns a context that the first interrupt ends. The second ends the process:
-// whoever asks twice does not want to wait, and a crash is something the log survives.
+// whoever asks twice does not want to wait, and a crash is something the log survives. A terminal
+// that goes away counts as the first only, however often that is said.
 func untilInterrupted(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
+	wanted := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup
+		wanted = append(wanted, syscall.SIGHUP)
+	}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, wanted...)
 	go func() {
-		<-signals
-		cancel()
-		<-signals
-		os.Exit(exitFailed)
+		for s := range signals {
+			if ctx.Err() != nil && s != syscall.SIGHUP {
+				os.Exit(exitFailed)
+			}
+			cancel()
+		}
 	}()
 	return ctx
 }

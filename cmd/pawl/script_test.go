@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "start": start, "await": await, "stop": stop, "mutate": mutate, "address": address,
-			"insist": insist, "follow": follow, "ended": ended, "hole": hole, "swallowed": swallowed,
+			"insist": insist, "follow": follow, "ended": ended, "hole": hole, "swallowed": swallowed, "hangup": hangup,
 		},
 	})
 }

@@ -99,3 +99,16 @@ func insist(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s: %v, want exit code 1:\n%s", args[0], err, p.text())
 	}
 }
+
+// hangup NAME says, as often as a closing terminal does, that there is no terminal any more.
+func hangup(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: hangup NAME")
+	}
+	p := processOf(ts, args[0])
+	ts.Check(p.cmd.Process.Signal(syscall.SIGHUP))
+	if !p.waitFor(regexp.MustCompile(`stopping; handlers under way end first`), longest) {
+		ts.Fatalf("%s does not react to a hangup:\n%s", args[0], p.text())
+	}
+	ts.Check(p.cmd.Process.Signal(syscall.SIGHUP))
+}

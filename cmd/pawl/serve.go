@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -17,7 +18,7 @@ import (
 // serveCmd is the engine alone.
 type serveCmd struct {
 	engineFlags
-	UntilIdle bool `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
+	UntilIdle *bool `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
 }
 
 // Run runs the workflows that are there until it is interrupted.
@@ -45,6 +46,7 @@ func stateHome(env func(string) (string, bool)) string {
 // and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
 // the first time, idle (may be nil) has its say.
 func (a *app) operate(s settings, begin func(context.Context, *installation) error, idle func()) (err error) {
+	a.outliveReaders()
 	// The first line says where everything is kept, whatever happens next.
 	fmt.Fprintf(a.stdout, "pawl: data in %s\n", shown(s.Data))
 	if s.SyncInterval > 0 {
@@ -64,11 +66,12 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) err
 		return err
 	}
 	in.announceNATS(a.stdout)
+	in.announce = sync.OnceFunc(func() { fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != "")) })
 	return in.run(a.ctx, func(ctx context.Context) error {
 		if err := begin(ctx, in); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != ""))
+		in.announce()
 		return a.follow(ctx, in, told, out, idle)
 	})
 }

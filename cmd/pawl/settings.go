@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -32,7 +32,7 @@ type engineFlags struct {
 	TLSKey   string `name:"tls-key" placeholder:"FILE" type:"path" setting:"" help:"Its key, PEM."`
 	NATS     string `name:"nats-listen" placeholder:"ADDR" setting:"" help:"Address for tools, subscribers and operators over NATS (none), e.g. 127.0.0.1:4222; :0 takes a free port."`
 	Sandbox  string `name:"require-sandbox" placeholder:"full|partial|none" setting:"" help:"Refuse to run scripts in processes that are confined less (none)."`
-	Insecure string `placeholder:"true|false" setting:"" help:"Answer beyond this machine without TLS and token."`
+	Insecure *bool  `setting:"" help:"Answer beyond this machine without TLS and token."`
 	Clock    string `placeholder:"system|manual" setting:"" help:"What schedules and waits follow (system); a manual clock is moved by pawl clock advance."`
 	Start    string `name:"clock-start" placeholder:"RFC3339" setting:"" help:"Where a manual clock starts, on empty data only; later it goes on where it stopped."`
 }
@@ -59,31 +59,37 @@ type settings struct {
 	Policies        schedule.Policies
 }
 
-// settle merges flags (which the environment has filled already) over the configuration file.
-func (a *app) settle(flags engineFlags, untilIdle bool) (settings, error) {
+// settle comes to the settings of an engine, with the secrets of its connectors.
+func (a *app) settle(flags engineFlags, untilIdle *bool) (settings, error) {
 	file, err := a.readConfig()
 	if err != nil {
 		return settings{}, err
 	}
-	s := settings{
+	if err := file.expand(a.env); err != nil {
+		return settings{}, err
+	}
+	return a.merge(file, flags, untilIdle)
+}
+
+// merge puts flags (which the environment has filled already) over the configuration file.
+func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings, err error) {
+	s = settings{
 		File:       file.path,
 		Data:       first(a.common.Data, file.Data, a.data, defaultData),
 		HTTP:       first(flags.HTTP, file.HTTP, defaultHTTP),
 		NATSListen: first(flags.NATS, file.NATSListen),
 		TLSCert:    first(flags.TLSCert, file.TLSCert),
 		TLSKey:     first(flags.TLSKey, file.TLSKey),
-		UntilIdle:  untilIdle || file.UntilIdle,
+		Insecure:   *cmp.Or(flags.Insecure, file.Insecure, new(bool)),
+		UntilIdle:  *cmp.Or(untilIdle, file.UntilIdle, new(bool)),
 		URL:        file.URL,
 		As:         file.As,
 		Connectors: file.Connectors,
 		Policies:   file.Policies,
 	}
 	s.Token, _ = a.env("PAWL_TOKEN")
-	if s.Insecure, err = strconv.ParseBool(first(flags.Insecure, strconv.FormatBool(file.Insecure))); err != nil {
-		return s, misconfigured("write --insecure=true or leave it out", "insecure: %q is neither true nor false", flags.Insecure)
-	}
-	if s.Sandbox, err = confine.ParseLevel(first(flags.Sandbox, file.Sandbox, string(confine.None))); err != nil {
-		return s, misconfigured("full is everything this program knows; none takes what the machine offers", "require-sandbox: %v", err)
+	if s.Sandbox, err = parseSandbox(first(flags.Sandbox, file.Sandbox)); err != nil {
+		return s, err
 	}
 	if s.SyncInterval, err = parseSync(first(flags.Sync, file.Sync, "always")); err != nil {
 		return s, err
@@ -120,6 +126,14 @@ func parseSync(text string) (time.Duration, error) {
 		return 0, misconfigured("write always, or an interval such as 1s", "sync: %q is neither always nor an interval", text)
 	}
 	return d, nil
+}
+
+func parseSandbox(text string) (confine.Level, error) {
+	level, err := confine.ParseLevel(first(text, string(confine.None)))
+	if err != nil {
+		return level, misconfigured("full is everything this program knows; none takes what the machine offers", "require-sandbox: %v", err)
+	}
+	return level, nil
 }
 
 // shown shortens a path for people: relative to the working directory where it lies inside.

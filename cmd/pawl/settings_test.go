@@ -74,7 +74,7 @@ func TestEnvironmentSetsFlags(t *testing.T) {
 	if _, err := grammar.Parse([]string{"up"}); err != nil {
 		t.Fatal(err)
 	}
-	if line.Up.HTTP != "127.0.0.1:9" || !line.Up.UntilIdle || line.Up.CSV != "" {
+	if line.Up.HTTP != "127.0.0.1:9" || line.Up.UntilIdle == nil || !*line.Up.UntilIdle || line.Up.CSV != "" {
 		t.Errorf("got %+v", line.Up)
 	}
 	if _, err := grammar.Parse([]string{"up", "--http", "127.0.0.1:10"}); err != nil {
@@ -88,6 +88,30 @@ func TestEnvironmentSetsFlags(t *testing.T) {
 	}
 	if line.Why.JSON {
 		t.Error("--json is no lasting setting")
+	}
+}
+
+func TestFlagsMayStandBeforeTheirCommand(t *testing.T) {
+	grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"--url X why w":                   "why --url X w",
+		"--url=X --json events list -w a": "events list --url=X --json -w a",
+		"--data D --url X runs show w r":  "--data D runs show --url X w r",
+		"--insecure --http :0 up a.ts":    "up --insecure --http :0 a.ts",
+		"--yes connectors call a.b":       "connectors call --yes a.b",
+		"why --url X":                     "why --url X",
+		"--help":                          "--help",
+		"--nonsense why":                  "--nonsense why",
+		"--url why":                       "--url why",
+		"--url X nothere":                 "--url X nothere",
+		"-- why":                          "-- why",
+	} {
+		if got := strings.Join(commandFirst(grammar.Model.Node, strings.Fields(line)), " "); got != want {
+			t.Errorf("%s: got %s, want %s", line, got, want)
+		}
 	}
 }
 
@@ -112,7 +136,7 @@ connectors:
 	}
 	a := testApp(t, map[string]string{"TOKEN": "s3cret"})
 	a.common.Config = path
-	s, err := a.settle(engineFlags{}, false)
+	s, err := a.settle(engineFlags{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +151,42 @@ connectors:
 	}
 	if got, want := s.Connectors.CSV.Root, filepath.Join(filepath.Dir(path), "sheets"); got != want {
 		t.Errorf("csv root %s, want %s", got, want)
+	}
+}
+
+// Where several places set a switch, the strongest decides, also when it says no.
+func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), configName)
+	if err := os.WriteFile(path, []byte("insecure: true\nuntil-idle: true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		env  map[string]string
+		want bool
+	}{
+		{args: nil, want: true},
+		{args: []string{"--insecure=false", "--until-idle=false"}, want: false},
+		{env: map[string]string{"PAWL_INSECURE": "false", "PAWL_UNTIL_IDLE": "false"}, want: false},
+		{args: []string{"--insecure", "--until-idle"}, env: map[string]string{"PAWL_INSECURE": "false", "PAWL_UNTIL_IDLE": "false"}, want: true},
+	} {
+		var line commandLine
+		a := testApp(t, test.env)
+		a.common.Config = path
+		grammar, err := newGrammar(&line, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := grammar.Parse(append([]string{"serve"}, test.args...)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := a.settle(line.Serve.engineFlags, line.Serve.UntilIdle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Insecure != test.want || s.UntilIdle != test.want {
+			t.Errorf("%v with %v: insecure %t, until-idle %t, want %t", test.args, test.env, s.Insecure, s.UntilIdle, test.want)
+		}
 	}
 }
 

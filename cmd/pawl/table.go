@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -178,11 +179,35 @@ func fieldText(raw json.RawMessage) string {
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return oneLine(string(raw), 4000)
 	}
-	if text, ok := value.(string); ok {
-		if _, err := time.Parse(time.RFC3339Nano, text); err == nil {
-			return moment(text)
+	switch v := value.(type) {
+	case string:
+		if _, err := time.Parse(time.RFC3339Nano, v); err == nil {
+			return moment(v)
 		}
-		return oneLine(text, 4000)
+		return oneLine(v, 4000)
+	case map[string]any, []any:
+		return documentLine(raw, 4000)
 	}
 	return oneLine(plain(value), 4000)
+}
+
+// documentLine shows JSON as it was sent, in the order and with the spaces of whoever wrote it: a
+// hash may be over these bytes. What could steer a terminal is escaped as JSON has it.
+func documentLine(raw json.RawMessage, most int) string {
+	var out strings.Builder
+	left := most
+	for _, r := range string(raw) {
+		if left--; left == 0 {
+			return out.String() + "…"
+		}
+		switch {
+		case r == '\n', r == '\r', r == '\t': // between the values: in a string they stand escaped
+			out.WriteByte(' ')
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }

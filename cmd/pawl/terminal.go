@@ -13,6 +13,9 @@ import (
 
 // isTerminal reports whether a person reads what is written.
 func isTerminal(w any) bool {
+	if out, ok := w.(*output); ok {
+		w = out.to
+	}
 	file, ok := w.(*os.File)
 	return ok && (isatty.IsTerminal(file.Fd()) || isatty.IsCygwinTerminal(file.Fd()))
 }

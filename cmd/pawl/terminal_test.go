@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"strings"
 	"sync"
@@ -28,6 +29,24 @@ func TestOneLine(t *testing.T) {
 		if got := oneLine(in, most); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
+	}
+}
+
+// Who compares parameters with their hash must see them as they are recorded.
+func TestFieldsShowDocumentsAsTheyWereSent(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"z":1.0,"a":"two  spaces"}`: `{"z":1.0,"a":"two  spaces"}`,
+		"[1,\n2]":                     "[1, 2]",
+		"{\"a\":\"\u202e\u009b\"}":    `{"a":"\u202e\u009b"}`,
+		`"plain  text"`:               "plain text",
+		`null`:                        "-",
+	} {
+		if got := fieldText(json.RawMessage(raw)); got != want {
+			t.Errorf("%s: got %s, want %s", raw, got, want)
+		}
+	}
+	if got := documentLine(json.RawMessage(`["long"]`), 4); got != `["l…` {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/engine"
@@ -16,8 +15,8 @@ import (
 // upCmd is an engine with the given workflows.
 type upCmd struct {
 	engineFlags
-	UntilIdle bool     `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
-	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts; without one, the bundled example runs in ./pawl-example."`
+	UntilIdle *bool    `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
+	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts, each deployed at the start if its bytes have changed since the last; without one, the bundled example runs in ./pawl-example."`
 }
 
 // Run deploys what has changed and runs everything until it is interrupted.
@@ -85,26 +84,6 @@ With `+"`pawl up`"+` running, try in another terminal:
 `, shown(e.inbox()), shown(e.sheet()), shown(e.script()))
 }
 
-// source is a script file as it was read.
-type source struct {
-	path string // absolute
-	text []byte
-}
-
-func (s source) name() string { return filepath.Base(s.path) }
-
-func readSources(paths []string) ([]source, error) {
-	var sources []source
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, misconfigured("give the path of a workflow script, a .ts or .js file", "read workflow: %v", err)
-		}
-		sources = append(sources, source{path, text})
-	}
-	return sources, nil
-}
-
 // deployer deploys what changed since the last time.
 type deployer struct {
 	*app
@@ -114,6 +93,9 @@ type deployer struct {
 
 // deployAll deploys every file, so that all complaints are seen at once, and fails if any was refused.
 func (d deployer) deployAll(ctx context.Context, sources []source) error {
+	if err := d.checkNames(ctx, sources); err != nil {
+		return err
+	}
 	refused := 0
 	deploy := func(s source) error {
 		ok, err := d.deploy(ctx, s)
@@ -146,6 +128,30 @@ func (d deployer) deployAll(ctx context.Context, sources []source) error {
 	if refused > 0 {
 		return failed("correct what is listed above and start again; nothing of the refused was changed",
 			fmt.Errorf("%s refused", plural(refused, "workflow")))
+	}
+	return nil
+}
+
+// checkNames refuses two files with one workflow: each would replace the other at every start.
+func (d deployer) checkNames(ctx context.Context, sources []source) error {
+	if len(sources) < 2 {
+		return nil
+	}
+	first := map[eventlog.WorkflowName]source{}
+	for _, s := range sources {
+		name := d.known.Files[s.path].Workflow
+		if !d.unchanged(s) {
+			definition, _, err := d.in.scripts.Describe(ctx, sandbox.Source{Filename: s.name(), Code: string(s.text)})
+			if err != nil || definition.Name == "" {
+				continue // the deploy says what is wrong
+			}
+			name = eventlog.WorkflowName(definition.Name)
+		}
+		if other, twice := first[name]; twice {
+			return failed("give one of them another name, or leave it out; nothing was deployed",
+				fmt.Errorf("%s and %s are both workflow %s", shown(other.path), shown(s.path), name))
+		}
+		first[name] = s
 	}
 	return nil
 }

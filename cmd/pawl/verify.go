@@ -90,7 +90,11 @@ func (a *app) verifyStopped(connected *connection) (ops.Verification, error) {
 
 // stoppedData finds the data directory of an engine that does not answer.
 func (a *app) stoppedData(connected *connection) (settings, error) {
-	s, err := a.settle(engineFlags{}, false)
+	file, err := a.readConfig()
+	if err != nil {
+		return settings{}, err
+	}
+	s, err := a.merge(file, engineFlags{}, nil)
 	if err != nil {
 		return s, err
 	}

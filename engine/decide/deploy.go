@@ -39,7 +39,7 @@ func (c Deploy) decide(d *decision) error {
 	}
 	if c.Expected != nil && *c.Expected != s.Version {
 		return refuse(Conflict, "version.moved", "workflow %s runs version %s, not %s", s.Name, s.Version, *c.Expected).
-			hint("look at the running source (pawl workflows show %s) and deploy again", s.Name)
+			hint("look at the running source (pawl workflows source %s) and deploy again", s.Name)
 	}
 	if err := c.allowed(s); err != nil {
 		return err

@@ -1,9 +1,9 @@
 package schedule
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -115,9 +115,9 @@ func (w Wake) Clamp(now, wanted time.Time) time.Time {
 	return wanted
 }
 
-// Validate reports every policy that cannot work, each by its key.
+// Validate reports every policy that cannot work, as [PolicyErrors].
 func (p Policies) Validate() error {
-	var v validation
+	var v PolicyErrors
 	v.growth("transient", p.Transient.Base, p.Transient.Factor, p.Transient.Max)
 	v.atLeast("transient.retries", p.Transient.Retries, 0)
 	v.growth("reconcile", p.Reconcile.Base, p.Reconcile.Factor, p.Reconcile.Max)
@@ -151,16 +151,40 @@ func (p Policies) Validate() error {
 	if p.Script.Stack > MaxScriptStack {
 		v.fail("script.stack", p.Script.Stack, fmt.Sprintf("must be at most %d", MaxScriptStack))
 	}
-	return errors.Join(v...)
+	if len(v) == 0 {
+		return nil
+	}
+	return v
 }
 
-type validation []error
-
-func (v *validation) fail(key string, value any, rule string) {
-	*v = append(*v, fmt.Errorf("policies.%s: %v %s", key, value, rule))
+// PolicyError is one policy that cannot work.
+type PolicyError struct {
+	// Key is where it stands in the configuration, as in policies.wake.max.
+	Key   string
+	Value any
+	Rule  string // what the value must be
 }
 
-func (v *validation) growth(key string, base time.Duration, factor float64, longest time.Duration) {
+// Error names the key, the value and the rule.
+func (e *PolicyError) Error() string { return fmt.Sprintf("%s: %v %s", e.Key, e.Value, e.Rule) }
+
+// PolicyErrors are all that [Policies.Validate] has found.
+type PolicyErrors []*PolicyError
+
+// Error has a line for each.
+func (v PolicyErrors) Error() string {
+	lines := make([]string, len(v))
+	for i, e := range v {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (v *PolicyErrors) fail(key string, value any, rule string) {
+	*v = append(*v, &PolicyError{Key: "policies." + key, Value: value, Rule: rule})
+}
+
+func (v *PolicyErrors) growth(key string, base time.Duration, factor float64, longest time.Duration) {
 	v.positive(key+".base", base)
 	if !(factor >= 1) || math.IsInf(factor, 1) {
 		v.fail(key+".factor", factor, "must be a number of at least 1")
@@ -169,19 +193,19 @@ func (v *validation) growth(key string, base time.Duration, factor float64, long
 	v.positive(key+".max", longest)
 }
 
-func (v *validation) positive(key string, d time.Duration) {
+func (v *PolicyErrors) positive(key string, d time.Duration) {
 	if d <= 0 {
 		v.fail(key, d, "must be longer than zero")
 	}
 }
 
-func (v *validation) atLeast(key string, n, least int) {
+func (v *PolicyErrors) atLeast(key string, n, least int) {
 	if n < least {
 		v.fail(key, n, fmt.Sprintf("must be at least %d", least))
 	}
 }
 
-func (v *validation) size(key string, s Size) {
+func (v *PolicyErrors) size(key string, s Size) {
 	if s <= 0 {
 		v.fail(key, s, "must be more than zero bytes")
 	}

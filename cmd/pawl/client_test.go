@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func testRun(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var out, complaints bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(""), &out, &complaints, func(string) (string, bool) { return "", false })
+	return out.String(), complaints.String(), code
+}
+
+// What is wrong with the command line is not taken for an engine that is away, and a password is not
+// repeated.
+func TestAddressesThatAreNone(t *testing.T) {
+	for _, test := range []struct {
+		flag, value, want string
+	}{
+		{"--url", "bla bla", "it is no URL"},
+		{"--url", "nats://user:s3cret@127.0.0.1:4222", "over http or https, not over nats"},
+		{"--url", "http://user:s3cret@127.0.0.1:1", "its token is taken from PAWL_TOKEN"},
+		{"--url", "http://s3cret:s3cret@%zz", "it is no URL"},
+		{"--url", "http://", "is not host and port"},
+		{"--url", "127.0.0.1:99999", "port 99999 is not between 0 and 65535"},
+		{"--as", "a\nb", "without control characters"},
+		{"--as", strings.Repeat("x", 129), "at most 128"},
+	} {
+		_, stderr, code := testRun(t, "why", test.flag, test.value)
+		if code != exitUsage || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "s3cret") {
+			t.Errorf("%s %q: exit code %d, %s", test.flag, test.value, code, stderr)
+		}
+	}
+	for _, good := range []string{"127.0.0.1:1", "http://127.0.0.1:1/", "http://[::1]:1", "https://pawl.example.com/behind", "localhost"} {
+		if got, err := engineURL(good, "here"); err != nil || !strings.HasSuffix(got, good) {
+			t.Errorf("%s: %s, %v", good, got, err)
+		}
+	}
+}
+
+func TestAddressesToListenOnThatAreNone(t *testing.T) {
+	for _, args := range [][]string{{"--http", "127.0.0.1:99999"}, {"--http", "127.0.0.1:0", "--nats-listen", "127.0.0.1:99999"}} {
+		_, stderr, code := testRun(t, append([]string{"serve", "--data", "d"}, args...)...)
+		if code != exitUsage || !strings.Contains(stderr, "port 99999 is not between 0 and 65535") {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
+// An engine with a certificate that is not trusted is there, and starting another is no help.
+func TestUntrustedCertificateIsNamed(t *testing.T) {
+	engine := httptest.NewUnstartedServer(http.NotFoundHandler())
+	engine.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	engine.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about who hangs up
+	engine.StartTLS()
+	defer engine.Close()
+	for _, command := range [][]string{{"why"}, {"log"}, {"verify"}} {
+		_, stderr, code := testRun(t, append(command, "--url", engine.URL)...)
+		if code != exitUnreachable || !strings.Contains(stderr, "its certificate is not trusted: x509: ") || !strings.Contains(stderr, "SSL_CERT_FILE") || strings.Contains(stderr, "no engine answers") {
+			t.Errorf("%v: exit code %d, %s", command, code, stderr)
+		}
+	}
+}
+
+func TestActionsWantTheirArguments(t *testing.T) {
+	for _, test := range []struct {
+		want string
+		args []string
+	}{
+		{"--did-not-happen, --skip or --try-again", []string{"resolve", "M"}},
+		{"--rate is 0; it must be a number of 1 or more", []string{"redrive", "w", "--where", "state=discarded", "--rate", "0"}},
+		{"--rate is -1", []string{"redrive", "w", "t", "m", "--rate=-1"}},
+	} {
+		if _, stderr, code := testRun(t, test.args...); code != exitUsage || !strings.Contains(stderr, test.want) {
+			t.Errorf("%v: exit code %d, %s", test.args, code, stderr)
+		}
+	}
+	if help, _, _ := testRun(t, "resolve", "--help"); strings.Contains(help, "resolve <mutation> --") || strings.Contains(help, "--did-not-happen --skip") {
+		t.Errorf("the help shows three exclusive flags as required:\n%s", help)
+	}
+}
