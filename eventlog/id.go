@@ -68,19 +68,29 @@ func (t Topic) Validate() error {
 }
 
 // Validate reports whether the message id has 1-512 bytes of UTF-8 without control characters (R12).
-// U+FFFD is refused: it stands for what could not be read, such as half of a surrogate pair, and two
-// such ids could not be told apart.
 func (m MessageID) Validate() error {
 	if len(m) == 0 || len(m) > 512 {
 		return fmt.Errorf("messageId %q must have 1 to 512 bytes", clip(string(m)))
 	}
-	if !utf8.ValidString(string(m)) || strings.ContainsRune(string(m), utf8.RuneError) {
-		return fmt.Errorf("messageId %q must be valid Unicode", clip(string(m)))
+	if !utf8.ValidString(string(m)) {
+		return fmt.Errorf("messageId %q must be valid UTF-8", clip(string(m)))
 	}
 	for _, r := range string(m) {
 		if r < 0x20 || (r >= 0x7f && r <= 0x9f) {
 			return fmt.Errorf("messageId %q must not contain control characters", clip(string(m)))
 		}
+	}
+	return nil
+}
+
+// ValidatePublished is Validate for an id that something is published under. U+FFFD stands for what
+// could not be read, such as half of a surrogate pair: two such ids could not be told apart.
+func (m MessageID) ValidatePublished() error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	if strings.ContainsRune(string(m), utf8.RuneError) {
+		return fmt.Errorf("messageId %q must be valid Unicode: it holds U+FFFD, which stands for what could not be read", clip(string(m)))
 	}
 	return nil
 }

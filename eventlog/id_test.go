@@ -25,10 +25,15 @@ func TestNames(t *testing.T) {
 		{Topic(""), false}, {Topic("."), false}, {Topic("a."), false}, {Topic(".a"), false}, {Topic("a..b"), false}, {Topic("a.*"), false}, {Topic("a.>"), false},
 
 		{MessageID("x"), true}, {MessageID("a b/ü*>.\"'"), true}, {MessageID(strings.Repeat("x", 512)), true}, {MessageID(strings.Repeat("x", 513)), false},
-		{MessageID(""), false}, {MessageID("a\x00"), false}, {MessageID("a\n"), false}, {MessageID("\x7f"), false}, {MessageID("\u0085"), false}, {MessageID("\xff"), false}, {MessageID("a\ufffd"), false},
+		{MessageID(""), false}, {MessageID("a\x00"), false}, {MessageID("a\n"), false}, {MessageID("\x7f"), false}, {MessageID("\u0085"), false}, {MessageID("\xff"), false}, {MessageID("a\ufffd"), true},
 	} {
 		if err := c.name.Validate(); (err == nil) != c.valid {
 			t.Errorf("%T %q: %v, want valid %t", c.name, c.name, err, c.valid)
+		}
+	}
+	for id, valid := range map[MessageID]bool{"a b/ü": true, "a\ufffd": false, "\ufffd": false, "": false, "\xff": false} {
+		if err := id.ValidatePublished(); (err == nil) != valid {
+			t.Errorf("published under %q: %v, want valid %t", id, err, valid)
 		}
 	}
 	for name, valid := range map[string]bool{"m": true, "http": true, "Send_1": true, "": false, "_a": false, "1": false, "a-b": false, "a.b": false} {

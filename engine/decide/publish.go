@@ -31,7 +31,7 @@ func (d *decision) checkPublishes(run *projections.Run, c CommitRun) *eventlog.F
 		registered[in.ID()] = true
 	}
 	for _, p := range c.Publishes {
-		if err := p.MessageID.Validate(); err != nil {
+		if err := p.MessageID.ValidatePublished(); err != nil {
 			return failure(eventlog.Logic, "publish.invalid", "%s publishes an event whose %v", run.Handler, err)
 		}
 		if p.Title == "" {
@@ -152,7 +152,7 @@ func (c Push) decide(d *decision) error {
 		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint("its topics: %s", joinTopics(s.Definition().Topics))
 	}
 	for i, item := range c.Items {
-		if err := item.MessageID.Validate(); err != nil {
+		if err := item.MessageID.ValidatePublished(); err != nil {
 			return refuse(Invalid, "event.invalid", "item %d: %v", i, err)
 		}
 		if item.Title == "" {
