@@ -132,7 +132,7 @@ func (c *collector) constant(e ast.Expression) (ast.Expression, bool) {
 			return e, constant
 		}
 		v := c.in.refers[id]
-		if v == nil {
+		if v == nil || v.hoisted {
 			return nil, false
 		}
 		constant = constant && c.in.fixed(id) && !c.reached(v)
