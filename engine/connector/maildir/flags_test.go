@@ -33,3 +33,13 @@ func TestAnIDThatLooksLikeAFileNameIsStillAnID(t *testing.T) {
 		t.Errorf("a file name that was kept leads to %q", m.ID)
 	}
 }
+
+// A file that a person has named is no Maildir name with flags: two of them are two mails.
+func TestNamesOfEmlFilesHaveNoFlags(t *testing.T) {
+	b := open(t)
+	b.put("Wow!2,000 users.eml", simple)
+	b.put("Wow!2,500 users.eml", simple)
+	if mails, ids, _ := b.list(`{}`); len(mails) != 2 {
+		t.Errorf("two files are listed as %q", ids)
+	}
+}
