@@ -25,6 +25,8 @@ type variable struct {
 	loose     []*ast.Identifier
 	examined  bool
 	rewritten bool // a member of it is assigned
+	// hoisted tells that a var declares it: before that, or where it is not reached, it is undefined.
+	hoisted bool
 }
 
 // scope is a part of the text with names of its own.
@@ -172,11 +174,11 @@ func (s *scopes) declare(n ast.Node) bool {
 			s.add(s.around(n), n.Name, n)
 		}
 	case *ast.VariableStatement:
-		s.bindings(s.hoisted(n), n.List)
+		s.bindings(s.hoisted(n), n.List, true)
 	case *ast.LexicalDeclaration:
-		s.bindings(s.around(n), n.List)
+		s.bindings(s.around(n), n.List, false)
 	case *ast.ForLoopInitializerVarDeclList:
-		s.bindings(s.hoisted(n), n.List)
+		s.bindings(s.hoisted(n), n.List, true)
 	case *ast.ForIntoVar:
 		s.pattern(s.hoisted(n), n.Binding.Target, nil)
 	case *ast.ForDeclaration:
@@ -208,10 +210,10 @@ func (s *scopes) parameters(f ast.Node, list *ast.ParameterList) {
 	s.pattern(s.around(f), list.Rest, nil)
 }
 
-func (s *scopes) bindings(in *scope, list []*ast.Binding) {
+func (s *scopes) bindings(in *scope, list []*ast.Binding, hoisted bool) {
 	for _, b := range list {
 		if id, ok := b.Target.(*ast.Identifier); ok {
-			s.add(in, id, b.Initializer)
+			s.add(in, id, b.Initializer).hoisted = hoisted
 		} else {
 			s.pattern(in, b.Target, b)
 		}

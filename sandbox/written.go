@@ -132,13 +132,63 @@ func (c *collector) constant(e ast.Expression) (ast.Expression, bool) {
 			return e, constant
 		}
 		v := c.in.refers[id]
-		if v == nil {
+		if v == nil || v.hoisted {
 			return nil, false
 		}
-		constant = constant && c.in.fixed(id)
+		constant = constant && c.in.fixed(id) && !c.reached(v)
 		e = v.value
 	}
 	return nil, false
+}
+
+// reached reports whether a part of the object or array behind a name, itself an object or an array, is
+// got hold of: it may be changed there, under whatever name.
+func (c *collector) reached(v *variable) bool {
+	object, _ := v.value.(*ast.ObjectLiteral)
+	array, _ := v.value.(*ast.ArrayLiteral)
+	if object == nil && array == nil {
+		return false
+	}
+	var plain map[string]bool // the members that hold nothing to be changed
+	for _, use := range v.uses {
+		m := c.in.memberOf(use)
+		if m == nil {
+			continue
+		}
+		_, name, _, ok := splitProperty(m)
+		if array != nil {
+			if !ok || name != "length" {
+				return true
+			}
+			continue
+		}
+		if plain == nil {
+			plain = c.plainMembers(object)
+		}
+		if !ok || !plain[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// plainMembers are the members of an object whose values are neither objects nor arrays, as far as they
+// are taken down: what is behind other names is not.
+func (c *collector) plainMembers(o *ast.ObjectLiteral) map[string]bool {
+	plain := make(map[string]bool, len(o.Value))
+	for _, p := range o.Value {
+		name, _, value, ok := plainMember(p)
+		if !ok {
+			continue
+		}
+		kind := c.in.kind(value)
+		if before, twice := plain[name]; kind == "object" || kind == "array" || twice && !before {
+			plain[name] = false
+		} else {
+			plain[name] = true
+		}
+	}
+	return plain
 }
 
 func (c *collector) writtenText(w Written, text string) Written {

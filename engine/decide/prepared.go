@@ -92,7 +92,7 @@ const endOfTime = 253_402_300_800_000
 func parseTime(raw json.RawMessage) (eventlog.Instant, bool) {
 	var ms float64
 	if json.Unmarshal(raw, &ms) == nil {
-		if ms <= 0 || ms >= endOfTime {
+		if ms < 1 || ms >= endOfTime {
 			return 0, false
 		}
 		return eventlog.At(time.UnixMilli(int64(ms))), true

@@ -23,7 +23,12 @@ func (c *check) calls() {
 		}
 		schema := schemas[pin.Capability()]
 		if schema == nil {
-			schema = connector.ReadParamSchema(call.Connector, call.Operation, json.RawMessage(pin.Schema))
+			text := json.RawMessage(pin.Schema)
+			if c.in.Repair {
+				// The pin is older, and a call is held against what its tool says when it is made.
+				text = c.now(call)
+			}
+			schema = connector.ReadParamSchema(call.Connector, call.Operation, text)
 			schemas[pin.Capability()] = schema
 		}
 		if len(c.found) > mostFound {
@@ -35,6 +40,15 @@ func (c *check) calls() {
 			c.at(part(&call.Params, m.Where).Place)
 		}
 	}
+}
+
+// now is the schema of the operation as its tool gives it, or none: of one that is away nothing is known.
+func (c *check) now(call *sandbox.WrittenCall) json.RawMessage {
+	if c.in.Catalog == nil {
+		return nil
+	}
+	op, _ := c.in.Catalog.Operation(call.Connector, call.Operation)
+	return op.Schema
 }
 
 // partial is what a written value is for a schema.

@@ -143,7 +143,7 @@ func isNameInUse(err error) bool { return errors.Is(err, jetstream.ErrStreamName
 // isTemporary reports whether asking the API again may help: a cluster without a leader, a
 // connection that is coming back.
 func isTemporary(err error) bool {
-	if errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrNewerFormat) || errors.Is(err, nats.ErrConnectionClosed) {
+	if errors.Is(err, eventlog.ErrClosed) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrNewerFormat) || errors.Is(err, nats.ErrConnectionClosed) {
 		return false
 	}
 	var api *jetstream.APIError

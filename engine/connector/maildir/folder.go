@@ -38,13 +38,14 @@ func (m mailFile) compare(other mailFile) int {
 	return cmp.Or(cmp.Compare(m.delivered, other.delivered), cmp.Compare(m.id, other.id))
 }
 
-// position finds the place of an id in sorted mails. An id with flags is a file name somebody kept:
-// it means the same mail.
+// position finds the place of an id in sorted mails. An id with flags that no mail has is a file name
+// somebody kept: it means the same mail.
 func position(files []mailFile, id string) (int, bool) {
-	if !strings.Contains(id, "/") {
-		id = idOf(id)
+	at, found := slices.BinarySearchFunc(files, placeOf(id), mailFile.compare)
+	if !found && !strings.Contains(id, "/") {
+		at, found = slices.BinarySearchFunc(files, placeOf(idOf(id)), mailFile.compare)
 	}
-	return slices.BinarySearchFunc(files, placeOf(id), mailFile.compare)
+	return at, found
 }
 
 // files lists the mails of a folder ("new", "cur" or "both") in delivery order. In a folder without
