@@ -187,10 +187,22 @@ func (c *conversation) cancel(e *Error) {
 	c.mu.Unlock()
 	// A worker that cannot be told is killed soon.
 	_ = c.w.write(func(p *packer) {
+		if c.ended() {
+			return
+		}
 		start := p.begin(frameCancel)
 		p.num(int64(c.serial))
 		p.end(start)
 	})
+}
+
+// ended reports whether the worker may be at the next request: while it is asked under the lock of
+// writing, nothing of this conversation gets behind that request, where it would look like a part of it
+// that was never taken.
+func (c *conversation) ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over
 }
 
 // mayRead checks again what the worker has checked: only reads that the call allows go out.
@@ -278,6 +290,9 @@ func (c *conversation) deliver() {
 	}
 	// A worker that died cannot be written to; the conversation ends by reading that.
 	_ = c.w.write(func(p *packer) {
+		if c.ended() {
+			return
+		}
 		for _, a := range answers {
 			packAnswer(p, c.serial, a)
 		}

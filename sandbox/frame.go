@@ -63,7 +63,7 @@ func (p *packer) end(start int) {
 // flush sends what was packed, in one write.
 func (p *packer) flush(w io.Writer) error {
 	defer p.reset()
-	if p.err != nil {
+	if p.err != nil || len(p.buf) == 0 {
 		return p.err
 	}
 	_, err := w.Write(p.buf)

@@ -23,7 +23,7 @@ func InputID(source, typ, id string) string {
 	h := sha256.New()
 	for _, part := range []string{source, typ, id} {
 		h.Write([]byte(part))
-		h.Write([]byte{0}) // which no part contains
+		h.Write([]byte{0})
 	}
 	return "in_" + hex.EncodeToString(h.Sum(nil)[:12])
 }
@@ -120,11 +120,6 @@ func (inv *invocation) registerInput(args []goja.Value) goja.Value {
 		ExtID:  inv.required("input.invalid", "ctx.registerInput: id", input.get("id")),
 		Title:  inv.required("input.invalid", "ctx.registerInput: title", input.get("title")),
 	}
-	for _, part := range []struct{ name, text string }{{"source", in.Source}, {"type", in.Type}, {"id", in.ExtID}} {
-		if why := badID(part.text); why != "" {
-			inv.abort(scriptFault("input.invalid", "ctx.registerInput: %s %s: %q", part.name, why, clip(part.text, 100)))
-		}
-	}
 	in.ID = InputID(in.Source, in.Type, in.ExtID)
 	if i := slices.IndexFunc(inv.inputs, func(known Input) bool { return known.ID == in.ID }); i >= 0 {
 		inv.publishBytes += len(in.Title) - len(inv.inputs[i].Title)
@@ -154,18 +149,12 @@ func (inv *invocation) required(code, what string, raw json.RawMessage) string {
 	return s
 }
 
-// badMessageID says what is wrong with a message id, or "".
+// badMessageID says what is wrong with a message id, or "". A replacement character stands for half
+// of a surrogate pair: two such ids could not be told apart.
 func badMessageID(id string) string {
-	if len(id) > maxMessageID {
-		return "has more than 512 bytes"
-	}
-	return badID(id)
-}
-
-// badID says what no id may contain, or "". A replacement character stands for half of a surrogate
-// pair: two such ids could not be told apart.
-func badID(id string) string {
 	switch {
+	case len(id) > maxMessageID:
+		return "has more than 512 bytes"
 	case strings.ContainsFunc(id, unicode.IsControl):
 		return "contains a control character"
 	case strings.ContainsRune(id, utf8.RuneError):

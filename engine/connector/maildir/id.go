@@ -59,15 +59,19 @@ func idOf(name string) string {
 // that are no character.
 func unfit(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) }
 
-// withoutFlags strips a Maildir's flags: `:2,S`, or with the separators used where colons are not allowed.
+// withoutFlags strips a Maildir's flags, which are letters: `:2,S`, or with the separators used where
+// colons are not allowed. Anything else behind a separator is part of a name that a person gave.
 func withoutFlags(name string) string {
 	for _, separator := range []string{":2,", ";2,", "!2,"} {
-		if at := strings.LastIndex(name, separator); at > 0 {
+		at := strings.LastIndex(name, separator)
+		if at > 0 && strings.Trim(name[at+len(separator):], letters) == "" {
 			return name[:at]
 		}
 	}
 	return name
 }
+
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // isID says whether text can be the id of a mail, or the name of its file. Names that begin with a
 // dot are no mails, and a slash is only ever the beginning of an escaped byte.
