@@ -8,8 +8,8 @@
 //   - An accepted definition is complete: names are subject-safe, every schedule is due at some
 //     time (S2), no topic has two consumers (S8), every operation named in the text is pinned with
 //     its kind, schema, timeout and reconcile. The same input gives the same definition.
-//   - Parameters of a call that are written out fit the schema of their operation, as far as the
-//     text shows them; what is refused is what the call would certainly fail with.
+//   - Parameters of a call that are written out and cannot fit the schema of their operation are a
+//     warning, as far as the text shows them; the call itself judges.
 //   - A repair keeps name, topics, subscriptions and pins, and needs no new capability (F9).
 //   - A grant never becomes wider by a deploy: an operation that starts to mutate asks first.
 //

@@ -11,8 +11,9 @@ import (
 // mostFound ends the search for more wrong parameters: nobody reads more.
 const mostFound = 200
 
-// calls refuses calls whose parameters, as they are written, cannot fit the operation's schema: the call
-// would end the run in the same words. What the text does not show is left to the call.
+// calls names calls whose parameters, as they are written, cannot fit the operation's schema: the call
+// would end the run in the same words. What the text does not show is left to the call. They are
+// warnings: the call itself is the judge, and nothing has left when it refuses.
 func (c *check) calls() {
 	schemas := make(map[string]*connector.ParamSchema)
 	for i := range c.in.Definition.Calls {
@@ -36,7 +37,7 @@ func (c *check) calls() {
 		}
 		params := partial(&call.Params)
 		for _, m := range schema.Misfits(&params) {
-			c.refuse(connector.CodeParams, m.Fix, "%s", m.Message)
+			c.add(sandbox.SeverityWarning, connector.CodeParams, m.Fix, "%s", m.Message)
 			c.at(part(&call.Params, m.Where).Place)
 		}
 	}

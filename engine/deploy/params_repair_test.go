@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,15 +42,17 @@ func TestARepairIsHeldAgainstWhatTheToolTakesNow(t *testing.T) {
 	for name, c := range map[string]struct {
 		argument string
 		catalog  deploy.Catalog
-		refused  bool
+		named    bool
 	}{
 		"what it takes now":           {`{ client: "c" }`, taking("client"), false},
 		"what it took":                {`{ customer: "c" }`, taking("client"), true},
 		"anything, while it is away":  {`{ client: "c" }`, nil, false},
 		"what it has taken all along": {`{ customer: "c" }`, taking("customer"), false},
 	} {
-		if _, problems := check(c.argument, c.catalog, previous); deploy.Refused(problems) != c.refused {
-			t.Errorf("%s: refused %t, want %t: %+v", name, !c.refused, c.refused, problems)
+		_, problems := check(c.argument, c.catalog, previous)
+		named := slices.ContainsFunc(problems, func(p sandbox.Problem) bool { return p.Code == connector.CodeParams })
+		if named != c.named || deploy.Refused(problems) {
+			t.Errorf("%s: named %t, want %t: %+v", name, named, c.named, problems)
 		}
 	}
 }
