@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -17,6 +18,7 @@ var wrongOnPurpose = map[string][]string{
 	"refused.txtar/syntax.ts":   {"script.syntax"},
 	"refused.txtar/schedule.ts": {deploy.CodeSchedule},
 	"refused.txtar/many.ts":     {deploy.CodeWorkflowName, deploy.CodeSchedule, deploy.CodeTopicUnknown, "publish.invalid", "call.notAwaited"},
+	"refused.txtar/params.ts":   {connector.CodeParams},
 	"example.js":                {"ui.title"}, // as it is documented
 	"repair.txtar/broken.ts":    {"script.syntax"},
 }

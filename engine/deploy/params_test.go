@@ -60,7 +60,9 @@ func ordering(t *testing.T, schema, before, argument string) []sandbox.Problem {
 		t.Fatal(err)
 	}
 	_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: deploy.CatalogOf(registry)})
-	return slices.DeleteFunc(problems, func(p sandbox.Problem) bool { return p.Severity == sandbox.SeverityWarning && p.Code != connector.CodeParams })
+	return slices.DeleteFunc(problems, func(p sandbox.Problem) bool {
+		return p.Severity == sandbox.SeverityWarning && p.Code != connector.CodeParams
+	})
 }
 
 // What is certainly wrong with the parameters of a call is said at its place with what to do.
