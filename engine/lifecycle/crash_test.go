@@ -268,6 +268,11 @@ func (p *person) begin() bool {
 		p.deployed = true
 	}
 	if p.cancel && !p.pushed {
+		// A pause takes effect at the run boundary (O6): the run that the deploy wakes ends first, or it
+		// would find the order.
+		if !p.engine.RestOrDie() {
+			return false
+		}
 		if p.engine.Operate(ctx, enginetest.Tester, "shop", decide.Pause{}, "pause") != nil {
 			return false
 		}
