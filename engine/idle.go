@@ -11,7 +11,7 @@ import (
 // idleness lets callers wait until the workers have come to rest.
 type idleness struct {
 	mu      sync.Mutex
-	changed chan struct{} // closed when a worker comes to rest while someone waits
+	changed chan struct{} // closed when a worker comes to rest, or a recording ends, while someone waits
 }
 
 func (i *idleness) rested() {
@@ -61,7 +61,7 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 		if w.stoppedBy() != nil {
 			return true
 		}
-		rest := w.resting()
+		rest := w.quiet()
 		if rest == nil {
 			return false
 		}

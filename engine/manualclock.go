@@ -124,7 +124,7 @@ func (e *Engine) settled(ctx context.Context) error {
 		if w.stoppedBy() != nil {
 			return true
 		}
-		r := w.resting()
+		r := w.quiet()
 		return r != nil && r.Reason != reasonCall && r.Reason != decide.ReasonStorage && (r.Until == 0 || r.Until.Time().After(e.cfg.Clock.Now()))
 	})
 }

@@ -314,7 +314,7 @@ func (w *worker) release(keys []projections.Key) {
 	select {
 	case w.recording <- struct{}{}:
 		w.evict()
-		<-w.recording
+		w.recorded()
 	default:
 	}
 }

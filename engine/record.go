@@ -32,7 +32,7 @@ type unsettled struct {
 func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
 	select {
 	case w.recording <- struct{}{}:
-		defer func() { <-w.recording }()
+		defer w.recorded()
 	case <-ctx.Done():
 		return decide.Decision{}, fmt.Errorf("record on %s: %w", w.name, ctx.Err())
 	}
@@ -82,6 +82,12 @@ func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.
 		w.warn(cmd, decision.Warnings)
 		return decision, err
 	}
+}
+
+// recorded ends a recording, and tells who waits for rest: see quiet.
+func (w *worker) recorded() {
+	<-w.recording
+	w.engine.idle.rested()
 }
 
 // refused passes a decision's refusals through and marks everything else as a defect.

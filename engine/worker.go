@@ -86,6 +86,15 @@ func (w *worker) resting() *decide.Wait {
 	return &r.Wait
 }
 
+// quiet is what the worker waits for, nil as well while anybody records on it: a push, a late
+// reply. Who has seen their transition in the log must not find the engine idle before it counts.
+func (w *worker) quiet() *decide.Wait {
+	if len(w.recording) > 0 {
+		return nil
+	}
+	return w.resting()
+}
+
 // nudge makes the goroutine look at the state again.
 func (w *worker) nudge() {
 	w.nudges.Add(1)
