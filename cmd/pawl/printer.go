@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 )
 
@@ -45,6 +46,12 @@ func (p *printer) print(lines ...string) {
 	}
 	p.mu.Unlock()
 	p.nudge()
+}
+
+// Write queues whole lines.
+func (p *printer) Write(text []byte) (int, error) {
+	p.print(strings.TrimSuffix(string(text), "\n"))
+	return len(text), nil
 }
 
 func (p *printer) nudge() {

@@ -28,7 +28,7 @@ func (c *serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.operate(s, func(context.Context, *installation) error { return nil }, nil)
+	return a.operate(s, func(context.Context, *installation) (beside, error) { return nil, nil }, nil)
 }
 
 // stateHome is where an engine keeps its data that was not told where.
@@ -42,10 +42,28 @@ func stateHome(env func(string) (string, bool)) string {
 	return defaultData
 }
 
+// beside is what a command does while its engine runs. It is no work that could keep an engine from
+// being idle, and ends with ctx: at once with an interrupt, and before an engine that has ended its
+// work is stopped. A nil one does nothing.
+type beside func(ctx context.Context, out *printer)
+
+// during runs b while work does.
+func (b beside) during(ctx context.Context, out *printer, work func() error) error {
+	if b == nil {
+		return work()
+	}
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	ended.Go(func() { b(ctx, out) })
+	return work()
+}
+
 // operate opens an installation, runs its engine, lets begin do its part once the engine is ready,
 // and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
 // the first time, idle (may be nil) has its say.
-func (a *app) operate(s settings, begin func(context.Context, *installation) error, idle func()) (err error) {
+func (a *app) operate(s settings, begin func(context.Context, *installation) (beside, error), idle func()) (err error) {
 	a.outliveReaders()
 	// The first line says where everything is kept, whatever happens next.
 	fmt.Fprintf(a.stdout, "pawl: data in %s\n", shown(s.Data))
@@ -68,11 +86,12 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) err
 	in.announceNATS(a.stdout)
 	in.announce = sync.OnceFunc(func() { fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != "")) })
 	return in.run(a.ctx, func(ctx context.Context) error {
-		if err := begin(ctx, in); err != nil {
+		meanwhile, err := begin(ctx, in)
+		if err != nil {
 			return err
 		}
 		in.announce()
-		return a.follow(ctx, in, told, out, idle)
+		return meanwhile.during(ctx, out, func() error { return a.follow(ctx, in, told, out, idle) })
 	})
 }
 

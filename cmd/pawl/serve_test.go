@@ -17,9 +17,9 @@ func TestInterruptedAsAllCameToRest(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	a := &app{ctx: ctx, stdout: &stdout, stderr: &stderr, env: os.LookupEnv}
 	s := settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
-	err := a.operate(s, func(context.Context, *installation) error { // no workflow: all is at rest
+	err := a.operate(s, func(context.Context, *installation) (beside, error) { // no workflow: all is at rest
 		interrupt()
-		return nil
+		return nil, nil
 	}, nil)
 	if err != nil {
 		t.Errorf("%v\n%s%s", err, &stdout, &stderr)

@@ -16,10 +16,10 @@ import (
 type upCmd struct {
 	engineFlags
 	UntilIdle *bool    `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
-	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts, each deployed at the start if its bytes have changed since the last; without one, the bundled example runs in ./pawl-example."`
+	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts, each deployed if its bytes have changed, at the start and whenever they do while this runs; without one, the bundled example runs in ./pawl-example."`
 }
 
-// Run deploys what has changed and runs everything until it is interrupted.
+// Run deploys what has changed and what changes, and runs everything until it is interrupted.
 func (c *upCmd) Run(a *app) error {
 	s, err := a.settle(c.engineFlags, c.UntilIdle)
 	if err != nil {
@@ -41,13 +41,16 @@ func (c *upCmd) Run(a *app) error {
 	if bundled != nil {
 		idle = func() { a.introduce(*bundled) }
 	}
-	return a.operate(s, func(ctx context.Context, in *installation) error {
+	return a.operate(s, func(ctx context.Context, in *installation) (beside, error) {
 		known, err := loadDeployments(s.Data)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d := deployer{app: a, in: in, known: known}
-		return d.deployAll(ctx, sources)
+		if err := d.deployAll(ctx, sources); err != nil {
+			return nil, err
+		}
+		return d.watch(sources), nil
 	}, idle)
 }
 
@@ -148,12 +151,16 @@ func (d deployer) checkNames(ctx context.Context, sources []source) error {
 			name = eventlog.WorkflowName(definition.Name)
 		}
 		if other, twice := first[name]; twice {
-			return failed("give one of them another name, or leave it out; nothing was deployed",
-				fmt.Errorf("%s and %s are both workflow %s", shown(other.path), shown(s.path), name))
+			return twins(other.path, s.path, name)
 		}
 		first[name] = s
 	}
 	return nil
+}
+
+func twins(one, other string, name eventlog.WorkflowName) error {
+	return failed("give one of them another name, or leave it out; nothing was deployed",
+		fmt.Errorf("%s and %s are both workflow %s", shown(one), shown(other), name))
 }
 
 // unchanged says that the file has the bytes that were last deployed from there.
