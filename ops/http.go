@@ -117,14 +117,13 @@ func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, co
 		return problemOf(err)
 	}
 	if o.stream != nil {
-		if err := s.started(r.Context()); err != nil {
-			return problemOf(err)
-		}
-		if err := o.stream(w, r, &Call{Actor: actor, server: s}, request); err != nil {
+		switch answered, err := o.stream(w, r, &Call{Actor: actor, server: s}, request); {
+		case err != nil:
 			return s.fault(o.ID, err)
+		case answered:
+			count(http.StatusOK)
+			return nil
 		}
-		count(http.StatusOK)
-		return nil
 	}
 	status, answer, err := s.call(r.Context(), o, actor, request)
 	if err != nil {

@@ -87,7 +87,7 @@ func (n *NATSService) addEndpoints() error {
 	group := n.service.AddGroup(n.prefix + ".api")
 	for i := range table {
 		o := &table[i]
-		if o.do == nil {
+		if o.stream != nil {
 			continue // a stream has no form here: the log's own streams are on NATS
 		}
 		err := group.AddEndpoint(o.ID, n.handle(func(ctx context.Context, actor eventlog.Actor, req micro.Request) (int, []byte, *Problem) {

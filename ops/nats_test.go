@@ -100,7 +100,7 @@ func TestNATS(t *testing.T) {
 		offered[e.Name] = e.Subject
 	}
 	for _, o := range Operations() {
-		if want := "pawl.api." + o.ID; o.do != nil && offered[o.ID] != want {
+		if want := "pawl.api." + o.ID; o.stream == nil && offered[o.ID] != want {
 			t.Errorf("operation %s is offered at %q", o.ID, offered[o.ID])
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/eventlog"
 )
 
 const openAPIPath = "/v1/openapi.json"
@@ -94,8 +93,7 @@ func (b *documentBuilder) operation(o *Operation) (object, error) {
 	}
 	content := object{"application/json": object{"schema": answer}}
 	if o.stream != nil {
-		text := object{"schema": object{"type": "string"}}
-		content["text/event-stream"], content["application/x-ndjson"] = text, text
+		content["text/event-stream"] = object{"schema": object{"type": "string"}}
 	}
 	responses := object{"default": problemResponse()}
 	for _, status := range o.Statuses {
@@ -159,8 +157,12 @@ func (b *documentBuilder) schema(t reflect.Type) (any, error) {
 	case t == reflect.TypeFor[oneOrMany]():
 		result, err := b.schema(reflect.TypeFor[decide.PushResult]())
 		return object{"oneOf": []any{result, object{"type": "array", "items": result}}}, err
-	case t == reflect.TypeFor[eventlog.Record]():
-		return b.component("Transition", reflect.TypeFor[transitionDocument](), nil)
+	case t == reflect.TypeFor[*logPage]():
+		transition, err := b.component("Transition", reflect.TypeFor[transitionDocument](), nil)
+		if err != nil {
+			return nil, err
+		}
+		return b.page("Transition", transition, "where the next page begins, as `from` takes it; null where the log ends")
 	case t.Kind() == reflect.Slice && t != reflect.TypeFor[json.RawMessage]() && t != reflect.TypeFor[rawJSON]():
 		items, err := b.schema(t.Elem())
 		return object{"type": "array", "items": items}, err
@@ -172,16 +174,20 @@ func (b *documentBuilder) schema(t reflect.Type) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := exportedName(items.Type.Elem()) + "Page"
-		return b.component(name, t, object{
-			"type": "object", "required": []string{"items", "next"}, "additionalProperties": false,
-			"properties": object{
-				"items": object{"type": "array", "items": item},
-				"next":  object{"type": []string{"string", "null"}, "description": "the cursor of the next page, null on the last"},
-			},
-		})
+		return b.page(exportedName(items.Type.Elem()), item, "the cursor of the next page, null on the last")
 	}
 	return b.component(exportedName(t), t, nil)
+}
+
+// page describes a part of a list.
+func (b *documentBuilder) page(name string, item any, next string) (any, error) {
+	return b.component(name+"Page", nil, object{
+		"type": "object", "required": []string{"items", "next"}, "additionalProperties": false,
+		"properties": object{
+			"items": object{"type": "array", "items": item},
+			"next":  object{"type": []string{"string", "null"}, "description": next},
+		},
+	})
 }
 
 func (b *documentBuilder) component(name string, t reflect.Type, schema any) (any, error) {

@@ -36,8 +36,9 @@ type Operation struct {
 
 	request *binding
 	do      func(context.Context, *Call, any) (int, any, error)
-	// stream is set for an operation that writes its own HTTP answer; it has no other form.
-	stream func(http.ResponseWriter, *http.Request, *Call, any) error
+	// stream is set for an operation that writes its own HTTP answer. It reports false, with nothing
+	// written, for a request that do answers.
+	stream func(http.ResponseWriter, *http.Request, *Call, any) (bool, error)
 	// ingress operations take their body as it is: the path for many small events.
 	ingress bool
 }
