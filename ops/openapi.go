@@ -36,16 +36,14 @@ func OpenAPI(version string) ([]byte, error) {
 		}
 		at[strings.ToLower(o.Method)] = described
 	}
-	for path, summary := range map[string]string{
-		openAPIPath: "This document", "/healthz": "Whether the process answers", "/readyz": "Whether the engine is ready", "/metrics": "Figures for Prometheus",
-	} {
-		paths[path] = object{"get": plainOperation(path, summary)}
+	for _, p := range plainTable {
+		paths[p.path] = object{"get": p.described()}
 	}
 	document, err := json.MarshalIndent(object{
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Pawl", "version": version,
-			"description": "Durable automations: workflows, their runs, events and mutations. Every operation is also an endpoint of the NATS service `pawl`, unless it streams.",
+			"description": "Durable automations: workflows, their runs, events and mutations. Every operation is also an endpoint of the NATS service `pawl`: a request to `pawl.api.<operationId>` holds one JSON object of path, query and body fields. There `readLog` answers in pages; with `follow` it waits a while for what is not there yet. Only `metrics` is not offered there.",
 		},
 		"paths": paths,
 		"components": object{
@@ -58,21 +56,6 @@ func OpenAPI(version string) ([]byte, error) {
 		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
 	}
 	return append(document, '\n'), nil
-}
-
-// plainOperation describes what stands beside the table.
-func plainOperation(path, summary string) object {
-	id, media := strings.Trim(path, "/"), "application/json"
-	switch path {
-	case openAPIPath:
-		id = "openapi"
-	case "/metrics":
-		media = "text/plain"
-	}
-	return object{
-		"operationId": id, "summary": summary,
-		"responses": object{"200": object{"description": "OK", "content": object{media: object{}}}, "default": problemResponse()},
-	}
 }
 
 func problemResponse() object {
@@ -236,8 +219,4 @@ func settle(s *jsonschema.Schema) {
 	}
 	settle(s.Items)
 	settle(s.AdditionalProperties)
-}
-
-func (s *Server) serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, s.openapi)
 }

@@ -48,6 +48,10 @@ type Call struct {
 	// Actor is recorded with what the call changes (O10).
 	Actor  eventlog.Actor
 	server *Server
+	// most is how many bytes an answer may have; 0 means any number.
+	most int
+	// leave ends when whoever answers goes: nothing is waited for any longer.
+	leave context.Context
 }
 
 // Params lists the names of the operation's path, query and body fields.
