@@ -7,51 +7,27 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"net/http"
 )
 
-// Log yields the transitions from the position on (empty: from the beginning), of one workflow or,
-// when it is empty, of all; with follow it goes on until ctx ends. A record that cannot be read is
-// yielded as a *Problem, and the next one comes after it; any other error is the last thing yielded:
-// go on from the position after the last transition. Errors are those of Do.
-func (c *Client) Log(ctx context.Context, from, workflow string, follow bool) iter.Seq2[json.RawMessage, error] {
-	return func(yield func(json.RawMessage, error) bool) {
-		o, ok := Lookup("readLog")
-		if !ok {
-			yield(nil, errors.New("the table has no readLog"))
-			return
-		}
-		params := map[string]any{}
-		if from != "" {
-			params["from"] = from
-		}
-		if workflow != "" {
-			params["workflow"] = workflow
-		}
-		if follow {
-			params["follow"] = true
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // a reader that stops early ends the stream
-		req, err := c.request(ctx, &o, params)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		req.Header.Set("Accept", "text/event-stream")
-		res, err := c.send(req)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer func() { _ = res.Body.Close() }()
-		err = readEvents(res, yield)
-		if errors.Is(err, errStopReading) || errors.Is(err, io.EOF) && !follow {
-			return // a stream that was cut off does not end in io.EOF
-		}
-		yield(nil, c.unreachable(ctx, err))
+func (c *overHTTP) log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, follow bool, yield func(json.RawMessage, error) bool) {
+	req, err := c.request(ctx, o, fields)
+	if err != nil {
+		yield(nil, err)
+		return
 	}
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := c.send(req)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	defer func() { _ = res.Body.Close() }()
+	err = readEvents(res, yield)
+	if errors.Is(err, errStopReading) || errors.Is(err, io.EOF) && !follow {
+		return // a stream that was cut off does not end in io.EOF
+	}
+	yield(nil, c.unreachable(ctx, err))
 }
 
 // errStopReading: the caller has had enough.

@@ -367,10 +367,19 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// TestClientLog: the client's iterator, listing and following.
+// TestClientLog: the client's iterator, listing and following, is the same over HTTP and over NATS.
 func TestClientLog(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
+	for name, by := range transports {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			by(b)
+			clientLog(t, b)
+		})
+	}
+}
+
+func clientLog(t *testing.T, b *bundle) {
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	var listed []uint64
 	for raw, err := range b.client.Log(await(t), "", "shop", false) {
