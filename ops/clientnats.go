@@ -19,11 +19,10 @@ import (
 const (
 	// dialTime bounds the way to the NATS server.
 	dialTime = 10 * time.Second
-	// answerTime is how long an engine may take over an operation that is not slow: twice its own limit,
-	// and something for the way.
+	// answerTime is how long an engine may take over an operation that is not slow: its own limit, and
+	// plenty for the way.
 	answerTime = 30 * time.Second
-	// probeTime is how often a slow operation's caller looks whether there is an engine still, and how
-	// long that may take.
+	// probeTime is how often a slow operation's caller looks whether there is an engine still.
 	probeTime = 10 * time.Second
 )
 
@@ -132,7 +131,7 @@ func (l *NATSLine) ask(ctx context.Context, msg *nats.Msg, slow bool) (*nats.Msg
 		}()
 		defer func() { giveUp(nil); <-probed }()
 	} else {
-		patience := time.AfterFunc(l.answer, func() { giveUp(fmt.Errorf("no answer within %s", l.answer)) })
+		patience := time.AfterFunc(l.answer, func() { giveUp(l.silence()) })
 		defer patience.Stop()
 	}
 	answer, err := nc.RequestMsgWithContext(waiting, msg)
@@ -150,6 +149,10 @@ func (l *NATSLine) ask(ctx context.Context, msg *nats.Msg, slow bool) (*nats.Msg
 	return nil, l.explain(err)
 }
 
+func (l *NATSLine) silence() error {
+	return fmt.Errorf("no answer within %s; what was asked for may be done all the same", l.answer)
+}
+
 // watch gives up when no engine answers any more.
 func (l *NATSLine) watch(ctx context.Context, nc *natsConn, giveUp func(error)) {
 	tick := time.NewTicker(l.probe)
@@ -160,8 +163,11 @@ func (l *NATSLine) watch(ctx context.Context, nc *natsConn, giveUp func(error)) 
 			return
 		case <-tick.C:
 		}
-		probe, cancel := context.WithTimeout(ctx, l.probe)
+		probe, cancel := context.WithTimeoutCause(ctx, l.answer, l.silence())
 		_, err := nc.RequestWithContext(probe, "$SRV.PING.pawl", nil)
+		if probe.Err() != nil {
+			err = context.Cause(probe)
+		}
 		cancel()
 		if err != nil {
 			giveUp(err) // of no effect where the wait has ended

@@ -280,7 +280,8 @@ func TestNATSRequestTooLarge(t *testing.T) {
 	}
 }
 
-// TestNATSFollowEndsWithEngine: who follows over NATS learns that the engine has gone.
+// TestNATSFollowEndsWithEngine: who follows over NATS waits as long as the engine is there, and learns
+// that it has gone.
 func TestNATSFollowEndsWithEngine(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
@@ -288,17 +289,26 @@ func TestNATSFollowEndsWithEngine(t *testing.T) {
 	s := newSite(t)
 	service := b.offer(s)
 	last, n := b.last(), uint64(0)
+	line := s.line(embeddednats.Operator)
+	line.probe, line.answer = time.Millisecond, time.Hour
+	probed := make(chan struct{})
+	if _, err := s.engine.Subscribe("$SRV.PING.pawl", func(*nats.Msg) {
+		select {
+		case probed <- struct{}{}:
+		default:
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
 	var end error
-	for raw, err := range (&Client{NATS: s.line(embeddednats.Operator)}).Log(await(t), "", "", true) {
+	for raw, err := range (&Client{NATS: line}).Log(await(t), "", "", true) {
 		if end = err; raw == nil {
 			break
 		}
 		if n++; n == last {
 			go func() {
-				for len(b.server.followers) == 0 { // until it waits
-					if _, err := s.engine.RequestWithContext(await(t), "pawl.api.healthz", nil); err != nil {
-						return
-					}
+				for range 20 {
+					<-probed
 				}
 				_ = service.Stop()
 			}()
