@@ -145,7 +145,7 @@ func (b *documentBuilder) schema(t reflect.Type) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return b.page("Transition", transition, "where the next page begins, as `from` takes it; null where the log ends")
+		return b.page("Transition", transition, "where the next page begins, as `from` takes it; null where the log ends and nobody follows it")
 	case t.Kind() == reflect.Slice && t != reflect.TypeFor[json.RawMessage]() && t != reflect.TypeFor[rawJSON]():
 		items, err := b.schema(t.Elem())
 		return object{"type": "array", "items": items}, err
