@@ -1,17 +1,12 @@
 package ops
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
+	"iter"
 	"net/http"
-	"net/url"
-	"strings"
 )
 
 // ErrUnreachable: no engine answered at the client's address, or its answer broke off.
@@ -21,8 +16,8 @@ var ErrUnreachable = errors.New("engine is not reachable")
 // not trust.
 var ErrUntrusted = errors.New("its certificate is not trusted")
 
-// Client calls the operations of an engine over HTTP. The zero Client needs a URL only. It is safe
-// for concurrent use once its fields are set.
+// Client calls the operations of an engine, over HTTP or over NATS. A Client needs a URL or NATS only.
+// It is safe for concurrent use once its fields are set.
 type Client struct {
 	// URL of the engine, e.g. http://127.0.0.1:7070.
 	URL string
@@ -32,10 +27,24 @@ type Client struct {
 	Actor string
 	// HTTP is a client without redirects and without a time limit when nil: contexts bound calls.
 	HTTP *http.Client
+	// NATS, when set, takes the place of URL, Token and HTTP.
+	NATS *NATSLine
 }
 
-// plainHTTP follows no redirect: an engine sends none, and a token must not travel on.
-var plainHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+// transport carries calls to an engine. Its errors are those of Do.
+type transport interface {
+	// call returns the answer's status and JSON.
+	call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (status int, answer []byte, err error)
+	// log yields as Client.Log does.
+	log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, follow bool, yield func(json.RawMessage, error) bool)
+}
+
+func (c *Client) transport() transport {
+	if c.NATS != nil {
+		return overNATS{c.NATS, c.Actor}
+	}
+	return (*overHTTP)(c)
+}
 
 // Do calls the operation with its path, query and body fields, given as a map or a struct that
 // encodes to one JSON object (nil for none), and decodes the answer into out (nil drops it). Errors:
@@ -47,152 +56,75 @@ func (c *Client) Do(ctx context.Context, operationID string, params, out any) er
 
 // DoStatus is Do that also returns the answer's status.
 func (c *Client) DoStatus(ctx context.Context, operationID string, params, out any) (int, error) {
-	o, ok := Lookup(operationID)
-	if !ok {
-		return 0, fmt.Errorf("call %s: there is no such operation", operationID)
-	}
-	req, err := c.request(ctx, &o, params)
-	if err != nil {
-		return 0, fmt.Errorf("call %s: %w", operationID, err)
-	}
-	req.Header.Set("Accept", "application/json")
-	res, err := c.send(req)
+	o, fields, err := prepare(operationID, params)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return res.StatusCode, c.unreachable(ctx, err)
+	status, answer, err := c.transport().call(ctx, o, fields)
+	if err != nil || out == nil {
+		return status, err
 	}
-	if out == nil {
-		return res.StatusCode, nil
+	if err := json.Unmarshal(answer, out); err != nil {
+		return status, fmt.Errorf("read the answer to %s: %w", operationID, err)
 	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return res.StatusCode, fmt.Errorf("read the answer to %s: %w", operationID, err)
-	}
-	return res.StatusCode, nil
+	return status, nil
 }
 
-// request builds method, path, query and body from the table.
-func (c *Client) request(ctx context.Context, o *Operation, params any) (*http.Request, error) {
-	given := map[string]json.RawMessage{}
+// Log yields the transitions from the position on (empty: from the beginning), of one workflow or,
+// when it is empty, of all; with follow it goes on until ctx ends. A record that cannot be read is
+// yielded as a *Problem, and over HTTP the next one comes after it; any other error is the last thing
+// yielded: go on from the position after the last transition. Errors are those of Do.
+func (c *Client) Log(ctx context.Context, from, workflow string, follow bool) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		params := map[string]any{}
+		if from != "" {
+			params["from"] = from
+		}
+		if workflow != "" {
+			params["workflow"] = workflow
+		}
+		if follow {
+			params["follow"] = true
+		}
+		o, fields, err := prepare("readLog", params)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel() // a reader that stops early ends what is under way
+		c.transport().log(ctx, o, fields, follow, yield)
+	}
+}
+
+// prepare looks the operation up and checks that it has these fields, and what names its subject.
+func prepare(operationID string, params any) (*Operation, map[string]json.RawMessage, error) {
+	misuse := func(format string, args ...any) (*Operation, map[string]json.RawMessage, error) {
+		return nil, nil, fmt.Errorf("call "+operationID+": "+format, args...)
+	}
+	o, ok := Lookup(operationID)
+	if !ok {
+		return misuse("there is no such operation")
+	}
+	fields := map[string]json.RawMessage{}
 	if params != nil {
 		encoded, err := json.Marshal(params)
 		if err != nil {
-			return nil, fmt.Errorf("encode the parameters: %w", err)
+			return misuse("encode the parameters: %w", err)
 		}
-		if err := json.Unmarshal(encoded, &given); err != nil {
-			return nil, fmt.Errorf("the parameters are no object: %w", err)
-		}
-	}
-	path, query, fields := o.Path, url.Values{}, map[string]json.RawMessage{}
-	for name, raw := range given {
-		f := o.request.field(name)
-		switch {
-		case f == nil:
-			return nil, fmt.Errorf("it has no parameter %s", name)
-		case f.in == inBody:
-			fields[name] = raw
-		case string(raw) == "null":
-		case f.in == inQuery:
-			query.Set(name, plainText(raw))
-		case f.in == inPath:
-			path = strings.ReplaceAll(path, "{"+name+"}", escapeSegment(plainText(raw)))
+		if err := json.Unmarshal(encoded, &fields); err != nil {
+			return misuse("the parameters are no object: %w", err)
 		}
 	}
-	if strings.Contains(path, "{") {
-		return nil, fmt.Errorf("%s is not complete: a parameter is missing", path)
-	}
-	address := strings.TrimSuffix(c.URL, "/") + path
-	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
-	var body io.Reader
-	if len(fields) > 0 {
-		encoded, err := json.Marshal(fields)
-		if o.ingress {
-			encoded = fields["events"]
+	for name := range fields {
+		if o.request.field(name) == nil {
+			return misuse("it has no parameter %s", name)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("encode the body: %w", err)
+	}
+	for _, f := range o.request.fields {
+		if given := fields[f.name]; f.in == inPath && (given == nil || string(given) == "null") {
+			return misuse("%s is not complete: parameter %s is missing", o.Path, f.name)
 		}
-		body = bytes.NewReader(encoded)
 	}
-	req, err := http.NewRequestWithContext(ctx, o.Method, address, body)
-	if err != nil {
-		return nil, err
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	return req, nil
-}
-
-// plainText is a scalar's text as it stands in a path or query.
-func plainText(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-// escapeSegment makes one segment of any text: dots alone would be taken for a relative path.
-func escapeSegment(s string) string {
-	if s == "." || s == ".." {
-		return strings.ReplaceAll(s, ".", "%2E")
-	}
-	return url.PathEscape(s)
-}
-
-// send returns a successful response, or the problem.
-func (c *Client) send(req *http.Request) (*http.Response, error) {
-	if c.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.Token)
-	}
-	if c.Actor != "" {
-		req.Header.Set(ActorHeader, c.Actor)
-	}
-	client := c.HTTP
-	if client == nil {
-		client = plainHTTP
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		return nil, c.unreachable(req.Context(), err)
-	}
-	if res.StatusCode < 300 {
-		return res, nil
-	}
-	defer func() { _ = res.Body.Close() }()
-	return nil, problemFrom(res)
-}
-
-func (c *Client) unreachable(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	var inner *url.Error
-	if errors.As(err, &inner) {
-		err = inner.Err // the address is in this error already
-	}
-	var certificate *tls.CertificateVerificationError
-	if errors.As(err, &certificate) {
-		return fmt.Errorf("connect to %s: %w: %w", c.URL, ErrUntrusted, certificate.Err)
-	}
-	return fmt.Errorf("%w at %s: %w", ErrUnreachable, c.URL, err)
-}
-
-// problemFrom reads a problem document; what answers otherwise is no engine, or stands before one.
-func problemFrom(res *http.Response) error {
-	const most = 1 << 20
-	body, err := io.ReadAll(io.LimitReader(res.Body, most))
-	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	p := &Problem{}
-	if err == nil && media == problemType && json.Unmarshal(body, p) == nil {
-		return p
-	}
-	return problemf(res.StatusCode, "answer.foreign", "%s answered %s without saying why", res.Request.URL.Host, res.Status).
-		hint("is this the address of a pawl engine?")
+	return &o, fields, nil
 }

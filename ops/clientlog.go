@@ -7,77 +7,34 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"net/http"
 )
 
-// Log yields the transitions from the position on (empty: from the beginning), of one workflow or,
-// when it is empty, of all; with follow it goes on until ctx ends. A record that cannot be read is
-// yielded as a *Problem, and with follow the next one comes after it; any other error is the last
-// thing yielded: go on from the position after the last transition. Errors are those of Do.
-func (c *Client) Log(ctx context.Context, from, workflow string, follow bool) iter.Seq2[json.RawMessage, error] {
-	return func(yield func(json.RawMessage, error) bool) {
-		o, ok := Lookup("readLog")
-		if !ok {
-			yield(nil, errors.New("the table has no readLog"))
-			return
-		}
-		params, media := map[string]any{}, "application/x-ndjson"
-		if from != "" {
-			params["from"] = from
-		}
-		if workflow != "" {
-			params["workflow"] = workflow
-		}
-		if follow {
-			params["follow"], media = true, "text/event-stream"
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // a reader that stops early ends the stream
-		req, err := c.request(ctx, &o, params)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		req.Header.Set("Accept", media)
-		res, err := c.send(req)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer func() { _ = res.Body.Close() }()
-		if follow {
-			err = readEvents(res, yield)
-		} else {
-			err = readLines(res, yield)
-		}
-		if err != nil && !errors.Is(err, errStopReading) {
-			yield(nil, c.unreachable(ctx, err))
-		}
+func (c *overHTTP) log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, follow bool, yield func(json.RawMessage, error) bool) {
+	req, err := c.request(ctx, o, fields)
+	if err != nil {
+		yield(nil, err)
+		return
 	}
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := c.send(req)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	defer func() { _ = res.Body.Close() }()
+	err = readEvents(res, yield)
+	if errors.Is(err, errStopReading) || errors.Is(err, io.EOF) && !follow {
+		return // a stream that was cut off does not end in io.EOF
+	}
+	yield(nil, c.unreachable(ctx, err))
 }
 
 // errStopReading: the caller has had enough.
 var errStopReading = errors.New("stop")
 
-func readLines(res *http.Response, yield func(json.RawMessage, error) bool) error {
-	r := bufio.NewReader(res.Body)
-	for {
-		line, err := r.ReadBytes('\n')
-		if line = bytes.TrimSpace(line); len(line) > 0 && err == nil && !yield(line, nil) {
-			return errStopReading
-		}
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// readEvents reads server-sent events as this server writes them. The stream of a follower has no
-// end of its own: that it ends means that the engine stops.
+// readEvents reads server-sent events as this server writes them, to the end of the stream. The
+// stream of a follower has no end of its own: that it ends means that the engine stops.
 func readEvents(res *http.Response, yield func(json.RawMessage, error) bool) error {
 	r := bufio.NewReader(res.Body)
 	var kind string

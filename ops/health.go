@@ -6,6 +6,48 @@ import (
 	"time"
 )
 
+// plainOperation stands beside the table: it takes nothing, and answers while the engine starts too.
+type plainOperation struct {
+	id, path, summary, media string
+	// answer is nil for what is no JSON: HTTP alone offers it.
+	answer func(*Server, context.Context) ([]byte, *Problem)
+}
+
+var plainTable = []plainOperation{
+	{"openapi", openAPIPath, "This document", "application/json", (*Server).describe},
+	{"healthz", "/healthz", "Whether the process answers", "application/json", (*Server).healthz},
+	{"readyz", "/readyz", "Whether the engine is ready", "application/json", (*Server).readyz},
+	{"metrics", "/metrics", "Figures for Prometheus", "text/plain", nil},
+}
+
+// public says what is answered without a token.
+func public(path string) bool { return path == "/healthz" || path == "/readyz" }
+
+// plain answers one of them over HTTP.
+func (s *Server) plain(p plainOperation) http.Handler {
+	if p.answer == nil {
+		return s.metrics.handler()
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, problem := p.answer(s, r.Context())
+		if problem != nil {
+			problem.write(w)
+			return
+		}
+		writeJSON(w, http.StatusOK, body)
+	})
+}
+
+// described is the operation in the OpenAPI document.
+func (p plainOperation) described() object {
+	return object{
+		"operationId": p.id, "summary": p.summary,
+		"responses": object{"200": object{"description": "OK", "content": object{p.media: object{}}}, "default": problemResponse()},
+	}
+}
+
+func (s *Server) describe(context.Context) ([]byte, *Problem) { return s.openapi, nil }
+
 // readyTimeout bounds the question to the log.
 const readyTimeout = 2 * time.Second
 
@@ -16,39 +58,38 @@ type health struct {
 }
 
 // healthz answers while the process can answer at all.
-func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
-	s.healthy(w)
+func (s *Server) healthz(context.Context) ([]byte, *Problem) {
+	body, err := encodeAnswer(health{OK: true, Version: s.cfg.Version, Installation: s.cfg.Installation})
+	if err != nil {
+		return nil, s.fault("health", err)
+	}
+	return body, nil
 }
 
-// readyz answers 200 once every workflow is replayed, while the log answers and the server is not
+// readyz answers once every workflow is replayed, while the log answers and the server is not
 // stopping.
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+func (s *Server) readyz(ctx context.Context) ([]byte, *Problem) {
 	select {
 	case <-s.cfg.Engine.Ready():
 	default:
-		problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log").write(w)
-		return
+		return nil, problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log")
 	}
 	if s.life.Err() != nil {
-		problemf(http.StatusServiceUnavailable, "engine.stopping", "the engine is shutting down").write(w)
-		return
+		return nil, stopping()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for p := range s.cfg.Log.Partitions() {
 		if _, err := s.cfg.Log.Last(ctx, p); err != nil {
-			problemf(http.StatusServiceUnavailable, "storage.unavailable", "partition %d of the log does not answer: %v", p, err).write(w)
-			return
+			return nil, problemf(http.StatusServiceUnavailable, "storage.unavailable", "partition %d of the log does not answer: %v", p, err)
 		}
 	}
-	s.healthy(w)
+	return s.healthz(ctx)
 }
 
-func (s *Server) healthy(w http.ResponseWriter) {
-	body, err := encodeAnswer(health{OK: true, Version: s.cfg.Version, Installation: s.cfg.Installation})
-	if err != nil {
-		s.fault("health", err).write(w)
-		return
-	}
-	writeJSON(w, http.StatusOK, body)
+// codeStopping: the engine that was asked is about to end.
+const codeStopping = "engine.stopping"
+
+func stopping() *Problem {
+	return problemf(http.StatusServiceUnavailable, codeStopping, "the engine is shutting down")
 }

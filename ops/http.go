@@ -33,10 +33,9 @@ func (s *Server) routes() http.Handler {
 		o := &table[i]
 		handle(o.Method, o.Path, s.operation(o))
 	}
-	handle(http.MethodGet, openAPIPath, http.HandlerFunc(s.serveOpenAPI))
-	handle(http.MethodGet, "/metrics", s.metrics.handler())
-	handle(http.MethodGet, "/healthz", http.HandlerFunc(s.healthz))
-	handle(http.MethodGet, "/readyz", http.HandlerFunc(s.readyz))
+	for _, p := range plainTable {
+		handle(http.MethodGet, p.path, s.plain(p))
+	}
 	for pattern, allowed := range methods {
 		if slices.Contains(allowed, http.MethodGet) {
 			allowed = append(allowed, http.MethodHead)
@@ -71,8 +70,7 @@ func (s *Server) outer(next http.Handler) http.Handler {
 			}
 		}()
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		public := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
-		if p := s.admit(r, public); p != nil {
+		if p := s.admit(r, public(r.URL.Path)); p != nil {
 			p.write(w)
 			return
 		}
@@ -116,17 +114,17 @@ func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, co
 	if err != nil {
 		return problemOf(err)
 	}
+	call := &Call{Actor: actor, server: s, leave: s.life}
 	if o.stream != nil {
-		if err := s.started(r.Context()); err != nil {
-			return problemOf(err)
-		}
-		if err := o.stream(w, r, &Call{Actor: actor, server: s}, request); err != nil {
+		switch answered, err := o.stream(w, r, call, request); {
+		case err != nil:
 			return s.fault(o.ID, err)
+		case answered:
+			count(http.StatusOK)
+			return nil
 		}
-		count(http.StatusOK)
-		return nil
 	}
-	status, answer, err := s.call(r.Context(), o, actor, request)
+	status, answer, err := s.call(r.Context(), o, call, request)
 	if err != nil {
 		return s.fault(o.ID, err)
 	}

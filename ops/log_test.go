@@ -6,9 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,6 +86,25 @@ type transition struct {
 	}
 }
 
+type transitionPage struct {
+	Items []transition
+	Next  *string
+}
+
+// page reads a page of the log.
+func (b *bundle) page(query string) transitionPage {
+	b.t.Helper()
+	res, body := b.request("GET", "/v1/log"+query, "", "Accept", "application/json")
+	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "application/json" {
+		b.t.Fatalf("%s: %d %s", query, res.StatusCode, body)
+	}
+	var page transitionPage
+	if err := json.Unmarshal(body, &page); err != nil {
+		b.t.Fatalf("%v: %s", err, body)
+	}
+	return page
+}
+
 func decodeTransition(t *testing.T, text string) transition {
 	t.Helper()
 	var v transition
@@ -115,20 +138,31 @@ func TestLogStream(t *testing.T) {
 	if got := again(); got != live {
 		t.Errorf("after %s came %+v, want %+v", last.id, got, live)
 	}
-	from := b.follow("?from="+live.id, "Accept", "text/event-stream")
-	if got := from(); got != live {
-		t.Errorf("from %s came %+v", live.id, got)
+	// Without follow too, whatever the caller says it takes, and to the end of the log.
+	for _, accept := range []string{"", "*/*", "text/event-stream", "application/json, text/event-stream", "text/html"} {
+		from := b.follow("?from="+live.id, "Accept", accept)
+		if got := from(); got != live {
+			t.Errorf("from %s came %+v", live.id, got)
+		}
+		resumed := from()
+		if got := decodeTransition(t, resumed.data); got.Kind != "workflow.resumed" {
+			t.Errorf("then %+v", got)
+		}
+		if got := from(); got != (frame{}) {
+			t.Errorf("without follow the stream goes on: %+v", got)
+		}
+		rest := b.follow("", "Accept", accept, "Last-Event-ID", live.id)
+		if got := rest(); got != resumed {
+			t.Errorf("after %s came %+v, want %+v", live.id, got, resumed)
+		}
 	}
-	if got := decodeTransition(t, from().data); got.Kind != "workflow.resumed" {
-		t.Errorf("then %+v", got)
-	}
-	if got := from(); got != (frame{}) {
-		t.Errorf("without follow the stream goes on: %+v", got)
+	if got := b.follow("?follow=true", "Accept", "application/json")(); got.id != "0:1" {
+		t.Errorf("who follows got %+v", got)
 	}
 }
 
-// TestLogForms: array, lines, and the filters.
-func TestLogForms(t *testing.T) {
+// TestLogPartitions: all partitions in one answer, and the filters.
+func TestLogPartitions(t *testing.T) {
 	t.Parallel()
 	b := setupOn(t, memlog.New(memlog.Config{Partitions: 4}))
 	names := []string{"one", "two", "three", "four", "five"}
@@ -137,10 +171,10 @@ func TestLogForms(t *testing.T) {
 		b.push(name, "a")
 		b.engine.Rest(eventlog.WorkflowName(name))
 	}
-	_, body := b.request("GET", "/v1/log", "")
 	var all []transition
-	if err := json.Unmarshal(body, &all); err != nil {
-		t.Fatalf("%v: %s", err, body)
+	listed := b.follow("")
+	for f := listed(); f != (frame{}); f = listed() {
+		all = append(all, decodeTransition(t, f.data))
 	}
 	total := uint64(0)
 	for p := range 4 {
@@ -163,16 +197,34 @@ func TestLogForms(t *testing.T) {
 	if len(seen) != len(names) {
 		t.Errorf("workflows: %v", seen)
 	}
-	_, lines := b.request("GET", "/v1/log?workflow=three", "", "Accept", "application/x-ndjson")
 	var three []transition
-	for line := range strings.Lines(string(lines)) {
-		three = append(three, decodeTransition(t, line))
+	listed = b.follow("?workflow=three")
+	for f := listed(); f != (frame{}); f = listed() {
+		three = append(three, decodeTransition(t, f.data))
 	}
 	if uint64(len(three)) != seen["three"] || slices.ContainsFunc(three, func(v transition) bool { return v.Workflow != "three" }) {
-		t.Errorf("lines: %s", lines)
+		t.Errorf("of workflow three: %+v", three)
 	}
-	if _, body := b.request("GET", "/v1/log?from=0:99999,1:99999,2:99999,3:99999", ""); string(body) != "[]\n" {
-		t.Errorf("beyond the end: %q", body)
+	if got := b.follow("?from=0:99999,1:99999,2:99999,3:99999")(); got != (frame{}) {
+		t.Errorf("beyond the end: %+v", got)
+	}
+	// In pages of five, nothing is missed or repeated.
+	var paged []transition
+	for from, last := "", false; !last; {
+		page := b.page("?limit=5&from=" + from)
+		paged = append(paged, page.Items...)
+		if last = page.Next == nil; !last {
+			from = *page.Next
+		}
+		if len(page.Items) != 5 && !last || len(page.Items) == 0 {
+			t.Fatalf("a page of %d", len(page.Items))
+		}
+	}
+	if !reflect.DeepEqual(paged, all) {
+		t.Errorf("%d transitions in pages, %d in one stream", len(paged), len(all))
+	}
+	if page := b.page("?workflow=three&limit=" + strconv.Itoa(len(three))); !reflect.DeepEqual(page.Items, three) || page.Next != nil {
+		t.Errorf("workflow three in a page: %+v", page)
 	}
 	// A reader that follows all partitions can be cut off anywhere and misses and repeats nothing.
 	next := b.follow("?follow=true")
@@ -216,7 +268,55 @@ func TestLogEndsWithServer(t *testing.T) {
 	}
 }
 
-// TestDamagedLog: a record that cannot be read stops a list loudly, and a stream says so and goes on.
+// TestLogIsNoPart: a stream to the end of the log that is cut off does not end like a whole one.
+func TestLogIsNoPart(t *testing.T) {
+	t.Parallel()
+	log := &stallingLog{Log: memlog.New(memlog.Config{}), reached: make(chan struct{})}
+	b := setupOn(t, log)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	go func() {
+		<-log.reached
+		b.server.Close()
+	}()
+	log.stall.Store(true)
+	var end error
+	n := 0
+	for raw, err := range b.client.Log(await(t), "", "", false) {
+		if end = err; raw != nil {
+			n++
+		}
+	}
+	if !errors.Is(end, ErrUnreachable) || n != 1 {
+		t.Errorf("%d transitions, then %v", n, end)
+	}
+}
+
+// stallingLog reads, once told to, one record and then nothing until the reader gives up.
+type stallingLog struct {
+	eventlog.Log
+	stall   atomic.Bool
+	reached chan struct{}
+}
+
+func (l *stallingLog) Read(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
+	records := l.Log.Read(ctx, partition, from)
+	if !l.stall.Load() {
+		return records
+	}
+	return func(yield func(eventlog.Record, error) bool) {
+		for record, err := range records {
+			if !yield(record, err) {
+				return
+			}
+			close(l.reached)
+			<-ctx.Done()
+			yield(eventlog.Record{}, ctx.Err())
+			return
+		}
+	}
+}
+
+// TestDamagedLog: a record that cannot be read stops a page loudly, and a stream says so and goes on.
 func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	log := memlog.New(memlog.Config{})
@@ -237,20 +337,28 @@ func TestDamagedLog(t *testing.T) {
 	if v := decodeTransition(t, next().data); v.Kind != "workflow.paused" {
 		t.Errorf("then %+v", v)
 	}
-	res, body := b.request("GET", fmt.Sprintf("/v1/log?from=%d", before+1), "")
-	if res.StatusCode != 500 || mustJSON(t, body)["code"] != "log.damaged" {
-		t.Errorf("a list from there: %d %s", res.StatusCode, body)
+	page := b.page("")
+	if uint64(len(page.Items)) != before || page.Next == nil || *page.Next != fmt.Sprintf("0:%d", before+1) {
+		t.Errorf("a page ends before it: %+v", page)
 	}
-	n := 0
-	for _, err := range b.client.Log(await(t), "", "", false) {
-		if n++; err != nil {
-			if !errors.Is(err, ErrUnreachable) || uint64(n) != before+1 {
-				t.Errorf("transition %d: %v", n, err)
-			}
+	res, body := b.request("GET", "/v1/log?from="+*page.Next, "", "Accept", "application/json")
+	if res.StatusCode != 500 || mustJSON(t, body)["code"] != "log.damaged" {
+		t.Errorf("a page from there: %d %s", res.StatusCode, body)
+	}
+	var seen []string
+	for raw, err := range b.client.Log(await(t), "", "", false) {
+		var p *Problem
+		switch {
+		case errors.As(err, &p):
+			seen = append(seen, p.Code)
+		case err != nil:
+			t.Fatal(err)
+		default:
+			seen = append(seen, decodeTransition(t, string(raw)).Kind)
 		}
 	}
-	if uint64(n) != before+1 {
-		t.Errorf("a broken list yields %d, want %d and an error", n, before)
+	if n := len(seen); uint64(n) != before+2 || seen[n-2] != "log.damaged" || seen[n-1] != "workflow.paused" {
+		t.Errorf("listed %v", seen)
 	}
 	var v Verification
 	b.do("verifyLog", nil, &v)
@@ -259,10 +367,19 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// TestClientLog: the client's iterator, listing and following.
+// TestClientLog: the client's iterator, listing and following, is the same over HTTP and over NATS.
 func TestClientLog(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
+	for name, by := range transports {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			by(b)
+			clientLog(t, b)
+		})
+	}
+}
+
+func clientLog(t *testing.T, b *bundle) {
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	var listed []uint64
 	for raw, err := range b.client.Log(await(t), "", "shop", false) {

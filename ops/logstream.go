@@ -14,60 +14,6 @@ import (
 // writeTimeout is how long a reader of a stream may take nothing before it is dropped.
 const writeTimeout = 30 * time.Second
 
-// listLog writes what the log holds now. An error after the first transition aborts the answer, so
-// that the reader cannot take a part for the whole.
-func (s *Server) listLog(ctx context.Context, w http.ResponseWriter, q *logRequest, from []uint64, lines bool) error {
-	begun, n := false, 0
-	begin := func() {
-		begun = true
-		w.Header()["Cache-Control"] = noStore
-		if lines {
-			w.Header().Set("Content-Type", "application/x-ndjson")
-			return
-		}
-		w.Header()["Content-Type"] = contentJSON
-		_, _ = w.Write([]byte("[")) // a reader that is gone shows at the next write
-	}
-	out := http.NewResponseController(w)
-	for record, err := range s.merged(ctx, from, q.Workflow) {
-		var body []byte
-		if err == nil {
-			body, err = json.Marshal(record)
-		}
-		switch {
-		case err == nil:
-		case !begun:
-			return err
-		default:
-			s.cfg.Logger.Warn("reading the log was cut off", "error", err)
-			_ = out.Flush() // what is whole may be used
-			panic(http.ErrAbortHandler)
-		}
-		switch {
-		case !begun:
-			begin()
-		case !lines:
-			body = append([]byte(","), body...)
-		}
-		// Not every ResponseWriter has deadlines; a test's recorder needs none.
-		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout))
-		if _, err := w.Write(append(body, '\n')); err != nil {
-			return nil // the reader is gone
-		}
-		if n++; n == int(q.Limit) {
-			break
-		}
-	}
-	if !begun {
-		begin()
-	}
-	if !lines {
-		_, _ = w.Write([]byte("]\n"))
-	}
-	_ = out.SetWriteDeadline(time.Time{})
-	return nil
-}
-
 // merged reads all partitions to their present ends, merged by time; within a partition the order
 // is that of the log.
 func (s *Server) merged(ctx context.Context, from []uint64, only eventlog.WorkflowName) iter.Seq2[eventlog.Record, error] {
@@ -113,21 +59,23 @@ func (s *Server) merged(ctx context.Context, from []uint64, only eventlog.Workfl
 
 // streamLog sends server-sent events: a transition each, `id:` being how far all partitions were
 // read. An unreadable record is sent as an event of type `problem` and passed over, so that a reader
-// that resumes is not stuck at it.
+// that resumes is not stuck at it. Without follow the stream ends where the log does, and only then
+// in order: one that is cut off is aborted, so that its reader cannot take a part for the whole.
 func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logRequest, from []uint64) error {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header()["Cache-Control"] = noStore
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	send := func(frame []byte) bool {
+	send := func(frame []byte, now bool) bool {
+		// Not every ResponseWriter has deadlines; a test's recorder needs none.
 		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout))
 		if _, err := w.Write(frame); err != nil {
 			return false
 		}
-		return out.Flush() == nil
+		return !now || out.Flush() == nil
 	}
-	if !send([]byte(": pawl log\n\n")) { // the reader sees at once that it is connected
+	if !send([]byte(": pawl log\n\n"), true) { // the reader sees at once that it is connected
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -143,22 +91,28 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 	defer alive.Stop()
 	for n := 0; ; {
 		select {
-		case <-ctx.Done():
+		case <-ended:
+			if ctx.Err() != nil && !q.Follow {
+				panic(http.ErrAbortHandler)
+			}
 			return nil
 		case <-alive.C:
-			if !send([]byte(": alive\n\n")) {
+			if !send([]byte(": alive\n\n"), true) {
 				return nil
 			}
 		case got := <-read:
+			if got.err != nil && ctx.Err() != nil {
+				continue // no news of the log: this end was asked for
+			}
 			if got.record.Position.Seq > 0 {
 				from[got.record.Position.Partition] = got.record.Position.Seq + 1
 			}
 			frame, err := got.frame(from)
 			if err != nil {
 				s.cfg.Logger.Error("a log stream was cut off", "error", err)
-				return nil
+				panic(http.ErrAbortHandler)
 			}
-			if !send(frame) || got.last {
+			if !send(frame, q.Follow) || got.last {
 				return nil
 			}
 			if got.err == nil {
@@ -166,8 +120,6 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 					return nil
 				}
 			}
-		case <-ended:
-			return nil
 		}
 	}
 }
@@ -180,7 +132,7 @@ type readRecord struct {
 }
 
 func (r readRecord) frame(next []uint64) ([]byte, error) {
-	b := append(eventID([]byte("id: "), next), '\n')
+	b := append(appendPositions([]byte("id: "), next, 1), '\n')
 	var body []byte
 	var err error
 	if r.err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,16 +32,25 @@ type NATSConfig struct {
 // NATSService answers the operations as the NATS micro service `pawl`: a request to
 // <prefix>.api.<operation id> holds one JSON object of path, query and body fields, and a request to
 // <prefix>.in.<workflow>.<topic> holds one event or an array of events. A problem comes as
-// Nats-Service-Error-Code with the problem document as body. Several engines share the requests.
+// Nats-Service-Error-Code with the problem document as body; an answer that the NATS server does not
+// carry is one. Several engines share the requests. There are no streams: the log comes in pages, and
+// who follows it asks again and again. Figures for Prometheus are offered over HTTP alone.
 type NATSService struct {
 	server  *Server
 	service micro.Service
+	conn    *nats.Conn
 	prefix  string
 	slots   chan struct{}
 	open    sync.WaitGroup
 	life    context.Context
 	endLife context.CancelFunc
+	// leave ends when the service stops: nobody is kept waiting for the log any longer.
+	leave    context.Context
+	endLeave context.CancelFunc
 }
+
+// natsHead is room for the headers of an answer.
+const natsHead = 1 << 10
 
 // StartNATS subscribes the service; it answers once this returns.
 func (s *Server) StartNATS(cfg NATSConfig) (*NATSService, error) {
@@ -53,11 +63,12 @@ func (s *Server) StartNATS(cfg NATSConfig) (*NATSService, error) {
 	if cfg.Concurrency <= 0 {
 		cfg.Concurrency = 256
 	}
-	n := &NATSService{server: s, prefix: cfg.Prefix, slots: make(chan struct{}, cfg.Concurrency)}
+	n := &NATSService{server: s, conn: cfg.Conn, prefix: cfg.Prefix, slots: make(chan struct{}, cfg.Concurrency)}
 	n.life, n.endLife = context.WithCancel(s.life)
+	n.leave, n.endLeave = context.WithCancel(n.life)
 	var err error
 	n.service, err = micro.AddService(cfg.Conn, micro.Config{
-		Name: "pawl", Version: semver(s.cfg.Version), Description: "Durable automations",
+		Name: "pawl", Version: semver(s.cfg.Version), Description: "Durable automations. The log comes in pages; metrics and streams are offered over HTTP alone.",
 		Metadata: map[string]string{"version": s.cfg.Version, "installation": s.cfg.Installation},
 	})
 	if err != nil {
@@ -75,6 +86,7 @@ func (s *Server) StartNATS(cfg NATSConfig) (*NATSService, error) {
 // Stop takes the subscriptions away and waits for the answers under way.
 func (n *NATSService) Stop() error {
 	err := n.service.Stop()
+	n.endLeave()
 	n.open.Wait()
 	n.endLife()
 	if err != nil {
@@ -87,21 +99,30 @@ func (n *NATSService) addEndpoints() error {
 	group := n.service.AddGroup(n.prefix + ".api")
 	for i := range table {
 		o := &table[i]
-		if o.do == nil {
-			continue // a stream has no form here: the log's own streams are on NATS
-		}
-		err := group.AddEndpoint(o.ID, n.handle(func(ctx context.Context, actor eventlog.Actor, req micro.Request) (int, []byte, *Problem) {
-			return n.server.Dispatch(ctx, o.ID, actor, req.Data())
+		err := group.AddEndpoint(o.ID, n.handle(func(ctx context.Context, c *Call, req micro.Request) (int, []byte, *Problem) {
+			return n.server.dispatch(ctx, o, c, req.Data())
 		}), micro.WithEndpointMetadata(map[string]string{"role": string(o.Role), "summary": o.Summary}))
 		if err != nil {
 			return fmt.Errorf("endpoint %s: %w", o.ID, err)
 		}
 	}
+	for _, p := range plainTable {
+		if p.answer == nil {
+			continue
+		}
+		err := group.AddEndpoint(p.id, n.handle(func(ctx context.Context, _ *Call, _ micro.Request) (int, []byte, *Problem) {
+			body, problem := p.answer(n.server, ctx)
+			return http.StatusOK, body, problem
+		}), micro.WithEndpointMetadata(map[string]string{"role": string(Read), "summary": p.summary}))
+		if err != nil {
+			return fmt.Errorf("endpoint %s: %w", p.id, err)
+		}
+	}
 	in := n.prefix + ".in."
-	err := n.service.AddEndpoint("ingress", n.handle(func(ctx context.Context, actor eventlog.Actor, req micro.Request) (int, []byte, *Problem) {
+	err := n.service.AddEndpoint("ingress", n.handle(func(ctx context.Context, c *Call, req micro.Request) (int, []byte, *Problem) {
 		workflow, topic, _ := strings.Cut(strings.TrimPrefix(req.Subject(), in), ".")
-		body, p := n.server.ingress(ctx, "pushEvents", actor, eventlog.WorkflowName(workflow), eventlog.Topic(topic), req.Data())
-		return 200, body, p
+		body, p := n.server.ingress(ctx, "pushEvents", c.Actor, eventlog.WorkflowName(workflow), eventlog.Topic(topic), req.Data())
+		return http.StatusOK, body, p
 	}), micro.WithEndpointSubject(in+"*.>"))
 	if err != nil {
 		return fmt.Errorf("endpoint ingress: %w", err)
@@ -109,7 +130,7 @@ func (n *NATSService) addEndpoints() error {
 	return nil
 }
 
-type natsAnswer func(context.Context, eventlog.Actor, micro.Request) (int, []byte, *Problem)
+type natsAnswer func(context.Context, *Call, micro.Request) (int, []byte, *Problem)
 
 // handle answers each request in a goroutine of its own: a subscription calls one at a time, and an
 // answer waits for the log.
@@ -127,20 +148,30 @@ func (n *NATSService) handle(answer natsAnswer) micro.Handler {
 func (n *NATSService) answer(req micro.Request, answer natsAnswer) {
 	var status int
 	var body []byte
+	most := int(n.conn.MaxPayload()) - natsHead
 	actor, p := claimedActor(req.Headers().Get(ActorHeader))
-	if p == nil {
-		status, body, p = answer(n.life, actor, req)
+	switch {
+	case p != nil:
+	case n.life.Err() != nil:
+		p = stopping()
+	default:
+		status, body, p = answer(n.life, &Call{Actor: actor, server: n.server, most: most, leave: n.leave}, req)
+	}
+	// Looked at before it is sent: nobody would ever answer a request whose answer does not leave.
+	if p == nil && len(body) > most {
+		p = problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge", "the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, that is done", len(body)).
+			hint("ask for less with limit, or ask over HTTP (pawl --url)")
 	}
 	var err error
 	if p == nil {
 		err = req.Respond(body, micro.WithHeaders(micro.Headers{StatusHeader: {strconv.Itoa(status)}, "Content-Type": contentJSON}))
-		if errors.Is(err, nats.ErrMaxPayload) {
-			p = problemf(413, "answer.tooLarge", "the answer has %d bytes, more than this NATS server carries", len(body)).
-				hint("ask for less with limit, or ask over HTTP")
+	} else {
+		document := p.document()
+		for len(document) > most && len(p.Problems) > 0 { // a script can have many: the first ones will do
+			p.Problems = p.Problems[:len(p.Problems)/2]
+			document = p.document()
 		}
-	}
-	if p != nil {
-		err = req.Error(strconv.Itoa(p.Status), p.Title, p.document(), micro.WithHeaders(micro.Headers{"Content-Type": {problemType}}))
+		err = req.Error(strconv.Itoa(p.Status), p.Title, document, micro.WithHeaders(micro.Headers{"Content-Type": {problemType}}))
 	}
 	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		n.server.cfg.Logger.Warn("an answer over NATS could not be sent", "subject", req.Subject(), "error", err)

@@ -100,12 +100,21 @@ func TestNATS(t *testing.T) {
 		offered[e.Name] = e.Subject
 	}
 	for _, o := range Operations() {
-		if want := "pawl.api." + o.ID; o.do != nil && offered[o.ID] != want {
+		if want := "pawl.api." + o.ID; offered[o.ID] != want {
 			t.Errorf("operation %s is offered at %q", o.ID, offered[o.ID])
 		}
 	}
-	if info.Version != "1.2.3" || offered["ingress"] != "pawl.in.*.>" || offered["readLog"] != "" {
+	if info.Version != "1.2.3" || offered["ingress"] != "pawl.in.*.>" || offered["metrics"] != "" {
 		t.Errorf("info: %+v", info)
+	}
+
+	// What stands beside the table is what HTTP answers.
+	for id, path := range map[string]string{"openapi": "/v1/openapi.json", "healthz": "/healthz", "readyz": "/readyz"} {
+		over := ask(t, nc, "pawl.api."+id, "")
+		_, http := b.request("GET", path, "")
+		if len(http) == 0 || string(over.Data) != string(http) || over.Header.Get(StatusHeader) != "200" || offered[id] != "pawl.api."+id {
+			t.Errorf("%s over NATS: %v %.200s", id, over.Header, over.Data)
+		}
 	}
 
 	// Requests are answered side by side: more of them than one after the other would allow.

@@ -12,7 +12,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/eventlog"
 )
 
 const openAPIPath = "/v1/openapi.json"
@@ -37,16 +36,14 @@ func OpenAPI(version string) ([]byte, error) {
 		}
 		at[strings.ToLower(o.Method)] = described
 	}
-	for path, summary := range map[string]string{
-		openAPIPath: "This document", "/healthz": "Whether the process answers", "/readyz": "Whether the engine is ready", "/metrics": "Figures for Prometheus",
-	} {
-		paths[path] = object{"get": plainOperation(path, summary)}
+	for _, p := range plainTable {
+		paths[p.path] = object{"get": p.described()}
 	}
 	document, err := json.MarshalIndent(object{
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Pawl", "version": version,
-			"description": "Durable automations: workflows, their runs, events and mutations. Every operation is also an endpoint of the NATS service `pawl`, unless it streams.",
+			"description": "Durable automations: workflows, their runs, events and mutations. Every operation is also an endpoint of the NATS service `pawl`: a request to `pawl.api.<operationId>` holds one JSON object of path, query and body fields. There `readLog` answers in pages; with `follow` it waits a while for what is not there yet. Only `metrics` is not offered there.",
 		},
 		"paths": paths,
 		"components": object{
@@ -59,21 +56,6 @@ func OpenAPI(version string) ([]byte, error) {
 		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
 	}
 	return append(document, '\n'), nil
-}
-
-// plainOperation describes what stands beside the table.
-func plainOperation(path, summary string) object {
-	id, media := strings.Trim(path, "/"), "application/json"
-	switch path {
-	case openAPIPath:
-		id = "openapi"
-	case "/metrics":
-		media = "text/plain"
-	}
-	return object{
-		"operationId": id, "summary": summary,
-		"responses": object{"200": object{"description": "OK", "content": object{media: object{}}}, "default": problemResponse()},
-	}
 }
 
 func problemResponse() object {
@@ -94,8 +76,7 @@ func (b *documentBuilder) operation(o *Operation) (object, error) {
 	}
 	content := object{"application/json": object{"schema": answer}}
 	if o.stream != nil {
-		text := object{"schema": object{"type": "string"}}
-		content["text/event-stream"], content["application/x-ndjson"] = text, text
+		content["text/event-stream"] = object{"schema": object{"type": "string"}}
 	}
 	responses := object{"default": problemResponse()}
 	for _, status := range o.Statuses {
@@ -159,8 +140,12 @@ func (b *documentBuilder) schema(t reflect.Type) (any, error) {
 	case t == reflect.TypeFor[oneOrMany]():
 		result, err := b.schema(reflect.TypeFor[decide.PushResult]())
 		return object{"oneOf": []any{result, object{"type": "array", "items": result}}}, err
-	case t == reflect.TypeFor[eventlog.Record]():
-		return b.component("Transition", reflect.TypeFor[transitionDocument](), nil)
+	case t == reflect.TypeFor[*logPage]():
+		transition, err := b.component("Transition", reflect.TypeFor[transitionDocument](), nil)
+		if err != nil {
+			return nil, err
+		}
+		return b.page("Transition", transition, "where the next page begins, as `from` takes it; null where the log ends and nobody follows it")
 	case t.Kind() == reflect.Slice && t != reflect.TypeFor[json.RawMessage]() && t != reflect.TypeFor[rawJSON]():
 		items, err := b.schema(t.Elem())
 		return object{"type": "array", "items": items}, err
@@ -172,16 +157,20 @@ func (b *documentBuilder) schema(t reflect.Type) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := exportedName(items.Type.Elem()) + "Page"
-		return b.component(name, t, object{
-			"type": "object", "required": []string{"items", "next"}, "additionalProperties": false,
-			"properties": object{
-				"items": object{"type": "array", "items": item},
-				"next":  object{"type": []string{"string", "null"}, "description": "the cursor of the next page, null on the last"},
-			},
-		})
+		return b.page(exportedName(items.Type.Elem()), item, "the cursor of the next page, null on the last")
 	}
 	return b.component(exportedName(t), t, nil)
+}
+
+// page describes a part of a list.
+func (b *documentBuilder) page(name string, item any, next string) (any, error) {
+	return b.component(name+"Page", nil, object{
+		"type": "object", "required": []string{"items", "next"}, "additionalProperties": false,
+		"properties": object{
+			"items": object{"type": "array", "items": item},
+			"next":  object{"type": []string{"string", "null"}, "description": next},
+		},
+	})
 }
 
 func (b *documentBuilder) component(name string, t reflect.Type, schema any) (any, error) {
@@ -230,8 +219,4 @@ func settle(s *jsonschema.Schema) {
 	}
 	settle(s.Items)
 	settle(s.AdditionalProperties)
-}
-
-func (s *Server) serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, s.openapi)
 }

@@ -36,8 +36,9 @@ type Operation struct {
 
 	request *binding
 	do      func(context.Context, *Call, any) (int, any, error)
-	// stream is set for an operation that writes its own HTTP answer; it has no other form.
-	stream func(http.ResponseWriter, *http.Request, *Call, any) error
+	// stream is set for an operation that writes its own HTTP answer. It reports false, with nothing
+	// written, for a request that do answers.
+	stream func(http.ResponseWriter, *http.Request, *Call, any) (bool, error)
 	// ingress operations take their body as it is: the path for many small events.
 	ingress bool
 }
@@ -47,6 +48,10 @@ type Call struct {
 	// Actor is recorded with what the call changes (O10).
 	Actor  eventlog.Actor
 	server *Server
+	// most is how many bytes an answer may have; 0 means any number.
+	most int
+	// leave ends when whoever answers goes: nothing is waited for any longer.
+	leave context.Context
 }
 
 // Params lists the names of the operation's path, query and body fields.

@@ -16,12 +16,21 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// TestEveryOperation calls each operation of the table once with success, over HTTP, and holds every
-// answer against the OpenAPI document.
+// TestEveryOperation calls each operation of the table once with success, over HTTP and over NATS, and
+// holds every answer against the OpenAPI document.
 func TestEveryOperation(t *testing.T) {
-	t.Parallel()
+	for name, by := range transports {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			callEveryOperation(t, by)
+		})
+	}
+}
+
+func callEveryOperation(t *testing.T, by func(*bundle)) {
 	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	b := setup(t, manualClock(start), runLog(), calls())
+	by(b)
 	schemas := newSchemas(t, b.server.openapi)
 	called := map[string]bool{}
 	call := func(id string, want int, params map[string]any) map[string]any {

@@ -60,14 +60,23 @@ func TestImpossibleFiltersAreRefused(t *testing.T) {
 		}
 	}
 	// The same over NATS, where all fields are in one object.
+	call := &Call{Actor: eventlog.Actor{Kind: "user", Name: "ann"}, server: b.server, leave: t.Context()}
+	dispatch := func(id, object string) *Problem {
+		o, ok := Lookup(id)
+		if !ok {
+			t.Fatalf("there is no operation %s", id)
+		}
+		_, _, p := b.server.dispatch(t.Context(), &o, call, []byte(object))
+		return p
+	}
 	for object, code := range map[string]string{
 		`{"status":"banana"}`: "field.invalid", `{"limit":0}`: "field.invalid", `{"colour":"red"}`: "field.unknown",
 	} {
-		if _, _, p := b.server.Dispatch(t.Context(), "listRuns", eventlog.Actor{Kind: "user", Name: "ann"}, []byte(object)); p == nil || p.Status != 400 || p.Code != code {
+		if p := dispatch("listRuns", object); p == nil || p.Status != 400 || p.Code != code {
 			t.Errorf("%s: %+v", object, p)
 		}
 	}
-	if _, _, p := b.server.Dispatch(t.Context(), "listWorkflowRuns", eventlog.Actor{Kind: "user", Name: "ann"}, []byte(`{"workflow":""}`)); p == nil || p.Status != 400 {
+	if p := dispatch("listWorkflowRuns", `{"workflow":""}`); p == nil || p.Status != 400 {
 		t.Errorf("an empty name lists across workflows: %+v", p)
 	}
 }

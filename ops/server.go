@@ -54,7 +54,8 @@ type Config struct {
 	Timeout time.Duration
 	// ShutdownTimeout is how long Serve waits for open requests; 0 means 10 s.
 	ShutdownTimeout time.Duration
-	// KeepAlive is the time between comments on a silent log stream; 0 means 15 s.
+	// KeepAlive is the time between comments on a silent log stream, and how long a request over NATS
+	// waits for the log to go on; 0 means 15 s.
 	KeepAlive time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
@@ -95,6 +96,8 @@ type Server struct {
 	metrics *metrics
 	openapi []byte
 	handler http.Handler
+	// followers holds a place for each request that waits for the log to go on.
+	followers chan struct{}
 	// life ends when the server stops: log streams end with it.
 	life    context.Context
 	endLife context.CancelFunc
@@ -105,7 +108,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, origins: http.NewCrossOriginProtection()}
+	s := &Server{cfg: cfg, origins: http.NewCrossOriginProtection(), followers: make(chan struct{}, mostFollowers)}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	document, err := OpenAPI(cfg.Version)
@@ -162,18 +165,14 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// Dispatch carries out an operation given as one JSON object of its path, query and body fields. It
-// returns the status and the answer's JSON, or the problem. The NATS service uses it.
-func (s *Server) Dispatch(ctx context.Context, id string, actor eventlog.Actor, request []byte) (int, []byte, *Problem) {
-	o, ok := Lookup(id)
-	if !ok || o.do == nil {
-		return 0, nil, problemf(http.StatusNotFound, "operation.unknown", "there is no operation %q here", clip(id))
-	}
+// dispatch carries out an operation given as one JSON object of its path, query and body fields. It
+// returns the status and the answer's JSON, or the problem.
+func (s *Server) dispatch(ctx context.Context, o *Operation, c *Call, request []byte) (int, []byte, *Problem) {
 	parsed, err := o.request.fromObject(request)
 	if err != nil {
 		return 0, nil, problemOf(err)
 	}
-	status, answer, err := s.call(ctx, &o, actor, parsed)
+	status, answer, err := s.call(ctx, o, c, parsed)
 	if err != nil {
 		return 0, nil, s.fault(o.ID, err)
 	}
@@ -185,7 +184,7 @@ func (s *Server) Dispatch(ctx context.Context, id string, actor eventlog.Actor, 
 }
 
 // call runs the operation within its time.
-func (s *Server) call(ctx context.Context, o *Operation, actor eventlog.Actor, request any) (status int, answer any, err error) {
+func (s *Server) call(ctx context.Context, o *Operation, c *Call, request any) (status int, answer any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = panicked(r)
@@ -199,7 +198,7 @@ func (s *Server) call(ctx context.Context, o *Operation, actor eventlog.Actor, r
 	if err := s.started(ctx); err != nil {
 		return 0, nil, err
 	}
-	return o.do(ctx, &Call{Actor: actor, server: s}, request)
+	return o.do(ctx, c, request)
 }
 
 // started waits for an engine that is still replaying its log.

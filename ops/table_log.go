@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -15,27 +14,35 @@ import (
 type logRequest struct {
 	From     string                `json:"from,omitempty" in:"query" jsonschema:"the first position to read, partition:seq, or a bare number for partition 0; several are joined by commas; the beginning when left out"`
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty" in:"query" jsonschema:"only this workflow's transitions"`
-	Follow   bool                  `json:"follow,omitempty" in:"query" jsonschema:"go on with new transitions, as server-sent events"`
-	Limit    logLimit              `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out"`
+	Follow   bool                  `json:"follow,omitempty" in:"query" jsonschema:"go on with new transitions: the stream stays open"`
+	Limit    logLimit              `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out, in a page at most 1000"`
 }
 
 // logLimit is a number of transitions of 1 or more; 0 when left out.
 type logLimit int
 
 var logTable = []Operation{func() Operation {
-	o := operation("readLog", "GET /v1/log", Read, "Read the log, or follow it as server-sent events").slow()
-	o.request = bindingOf(reflect.TypeFor[logRequest](), o.Path)
-	o.Answer = reflect.TypeFor[[]eventlog.Record]()
-	o.stream = func(w http.ResponseWriter, r *http.Request, c *Call, request any) error {
-		return c.server.readLog(w, r, request.(*logRequest))
+	o := operation("readLog", "GET /v1/log", Read,
+		"Read the log as server-sent events, one transition each; as application/json, and without follow, a page of it").slow()
+	o = define(o, func(ctx context.Context, c *Call, q *logRequest) (*logPage, error) {
+		return c.server.pageLog(ctx, c, q)
+	})
+	o.stream = func(w http.ResponseWriter, r *http.Request, c *Call, request any) (bool, error) {
+		q := request.(*logRequest)
+		if !q.Follow && accepts(r, "application/json") && !accepts(r, "text/event-stream") {
+			return false, nil
+		}
+		return true, c.server.readLog(w, r, q)
 	}
 	return o
 }()}
 
-// readLog answers with one JSON array, with a transition per line (application/x-ndjson), or with
-// server-sent events.
+// readLog answers with server-sent events.
 func (s *Server) readLog(w http.ResponseWriter, r *http.Request, q *logRequest) error {
-	from, err := s.positions(q.From, 0)
+	if err := s.started(r.Context()); err != nil {
+		return err
+	}
+	from, err := s.logStart(q)
 	if err != nil {
 		return err
 	}
@@ -45,25 +52,28 @@ func (s *Server) readLog(w http.ResponseWriter, r *http.Request, q *logRequest) 
 			return err
 		}
 	}
-	if q.Workflow != "" {
-		if _, ok := s.cfg.Engine.State(q.Workflow); !ok && s.cfg.Engine.Stopped()[q.Workflow] == nil {
-			return &readmodel.NotFoundError{What: "workflow", ID: string(q.Workflow)}
-		}
-	}
 	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", "text/event-stream")
 		return nil // what a stream would say never ends
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	switch {
-	case q.Follow || accepts(r, "text/event-stream"):
-		return s.streamLog(ctx, w, q, from)
-	case accepts(r, "application/x-ndjson"):
-		return s.listLog(ctx, w, q, from, true)
-	default:
-		return s.listLog(ctx, w, q, from, false)
+	return s.streamLog(ctx, w, q, from)
+}
+
+// logStart says where reading begins in every partition, if what is asked for can be read at all.
+func (s *Server) logStart(q *logRequest) ([]uint64, error) {
+	from, err := s.positions(q.From, 0)
+	if err != nil {
+		return nil, err
 	}
+	if q.Workflow != "" {
+		if _, ok := s.cfg.Engine.State(q.Workflow); !ok && s.cfg.Engine.Stopped()[q.Workflow] == nil {
+			return nil, &readmodel.NotFoundError{What: "workflow", ID: string(q.Workflow)}
+		}
+	}
+	return from, nil
 }
 
 // positions reads one position per partition; add is 1 when they name what was read last.
@@ -88,15 +98,16 @@ func (s *Server) positions(list string, add uint64) ([]uint64, error) {
 	return from, nil
 }
 
-// eventID renders how far every partition was read, for Last-Event-ID.
-func eventID(b []byte, next []uint64) []byte {
+// appendPositions renders the next position of every partition, or those that lie so far back: an
+// event's id names what was read last.
+func appendPositions(b []byte, next []uint64, back uint64) []byte {
 	for p, seq := range next {
 		if p > 0 {
 			b = append(b, ',')
 		}
 		b = strconv.AppendInt(b, int64(p), 10)
 		b = append(b, ':')
-		b = strconv.AppendUint(b, seq-1, 10)
+		b = strconv.AppendUint(b, seq-back, 10)
 	}
 	return b
 }

@@ -13,21 +13,54 @@ import (
 	"github.com/pawl-run/pawl/ops"
 )
 
-// connection is a client with the place where its address was found.
+// connection is a client with its address, and the place where that was found.
 type connection struct {
 	*ops.Client
-	app  *app
-	json bool
-	from string
+	app           *app
+	json          bool
+	address, from string
 }
 
-// connect finds the engine: --url or PAWL_URL, the configuration, DATA/http.url, the default address.
+// connect finds the engine: --url or --nats, their variables, the configuration, DATA/http.url, the
+// default address.
 func (a *app) connect(flags clientFlags) (*connection, error) {
 	file, err := a.readConfig()
 	if err != nil {
 		return nil, err
 	}
-	address, from := first(flags.URL, file.URL), "as configured"
+	actor := first(flags.As, file.As, a.as())
+	if err := ops.CheckActor(actor); err != nil {
+		return nil, misconfigured("say who you are with --as NAME", "act as %q: %v", oneLine(actor, 80), err)
+	}
+	c := &connection{Client: &ops.Client{Actor: actor}, app: a, json: flags.JSON, from: "as configured"}
+	if flags.URL != "" && flags.NATS != "" {
+		return nil, misconfigured("name one of them: --url URL or --nats URL", "both url and nats are set")
+	}
+	if !flags.named() {
+		flags.URL, flags.NATS = file.URL, file.NATS
+	}
+	if flags.NATS != "" {
+		if c.NATS, err = natsLine(flags.NATS); err != nil {
+			return nil, err
+		}
+		a.atEnd(c.NATS.Close)
+		c.address = c.NATS.Address()
+		return c, nil
+	}
+	c.Token, _ = a.env("PAWL_TOKEN")
+	if c.address, c.from, err = a.findHTTP(flags.URL, file); err != nil {
+		return nil, err
+	}
+	c.URL = c.address
+	return c, nil
+}
+
+// named says that the caller has said where the engine is.
+func (f clientFlags) named() bool { return f.URL != "" || f.NATS != "" }
+
+// findHTTP is the address over HTTP, the one that was given or the one that an engine has written down.
+func (a *app) findHTTP(address string, file config) (string, string, error) {
+	from := "as configured"
 	if address == "" {
 		path := filepath.Join(first(a.common.Data, file.Data, defaultData), urlFile)
 		text, err := os.ReadFile(path)
@@ -37,21 +70,34 @@ func (a *app) connect(flags clientFlags) (*connection, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			address, from = "http://"+defaultHTTP, "the default address"
 		default:
-			return nil, failed("", fmt.Errorf("find the engine: %w", err))
+			return "", "", failed("", fmt.Errorf("find the engine: %w", err))
 		}
 	}
-	if address, err = engineURL(address, from); err != nil {
-		return nil, err
+	address, err := engineURL(address, from)
+	return address, from, err
+}
+
+// natsLine is the way to an engine over NATS. No error repeats what may be a password.
+func natsLine(text string) (*ops.NATSLine, error) {
+	wrong := func(format string, args ...any) (*ops.NATSLine, error) {
+		return nil, misconfigured(`write e.g. --nats "$(cat .pawl/nats/operator.url)"`, "the URL of the NATS server: "+format, args...)
 	}
-	token, _ := a.env("PAWL_TOKEN")
-	actor := first(flags.As, file.As, a.as())
-	if err := ops.CheckActor(actor); err != nil {
-		return nil, misconfigured("say who you are with --as NAME", "act as %q: %v", oneLine(actor, 80), err)
+	if !strings.Contains(text, "://") {
+		text = "nats://" + text
 	}
-	return &connection{
-		Client: &ops.Client{URL: address, Token: token, Actor: actor},
-		app:    a, json: flags.JSON, from: from,
-	}, nil
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return wrong("it is no URL")
+	case u.Scheme != "nats" && u.Scheme != "tls":
+		return wrong("it begins with nats or tls, not with %s", oneLine(u.Scheme, 40))
+	case u.Hostname() == "" || u.User != nil && u.User.Username() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+		return wrong("it is not user, password, host and port")
+	}
+	if err := checkPort(u.Port()); err != nil {
+		return wrong("%v", err)
+	}
+	return ops.NewNATSLine(u.String())
 }
 
 // engineURL completes the address of an engine, http unless it says otherwise. No error repeats what
@@ -67,6 +113,8 @@ func engineURL(text, from string) (string, error) {
 	switch {
 	case err != nil:
 		return wrong("it is no URL")
+	case u.Scheme == "nats" || u.Scheme == "tls":
+		return "", misconfigured("write it as --nats URL", "the engine's address, %s: --url is for http or https, not for %s", from, u.Scheme)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return wrong("commands reach an engine over http or https, not over %s", u.Scheme)
 	case u.User != nil:
@@ -103,11 +151,18 @@ func (c *connection) explain(err error) error {
 	}
 	if errors.Is(err, ops.ErrUnreachable) {
 		return &failure{
-			code: exitUnreachable, what: fmt.Sprintf("no engine answers at %s (%s)", c.URL, c.from), err: err,
-			hint: "start one: pawl up; or say where it is: --url URL, or PAWL_URL",
+			code: exitUnreachable, what: fmt.Sprintf("no engine answers at %s (%s)", c.address, c.from), err: err,
+			hint: c.whereElse(),
 		}
 	}
 	return err
+}
+
+func (c *connection) whereElse() string {
+	if c.NATS != nil {
+		return "start one: pawl up --nats-listen 127.0.0.1:4222; what to connect with is then in DATA/nats/operator.url"
+	}
+	return "start one: pawl up; or say where it is: --url URL, or PAWL_URL"
 }
 
 // answer carries out an operation and prints what it answers: as JSON, or as show does.

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 )
@@ -26,11 +27,18 @@ func TestAddressesThatAreNone(t *testing.T) {
 		flag, value, want string
 	}{
 		{"--url", "bla bla", "it is no URL"},
-		{"--url", "nats://user:s3cret@127.0.0.1:4222", "over http or https, not over nats"},
+		{"--url", "nats://user:s3cret@127.0.0.1:4222", "write it as --nats URL"},
+		{"--url", "ftp://user:s3cret@127.0.0.1:4222", "over http or https, not over ftp"},
 		{"--url", "http://user:s3cret@127.0.0.1:1", "its token is taken from PAWL_TOKEN"},
 		{"--url", "http://s3cret:s3cret@%zz", "it is no URL"},
 		{"--url", "http://", "is not host and port"},
 		{"--url", "127.0.0.1:99999", "port 99999 is not between 0 and 65535"},
+		{"--nats", "http://user:s3cret@127.0.0.1:7070", "begins with nats or tls, not with http"},
+		{"--nats", "nats://user:s3cret", "it is no URL"},
+		{"--nats", "nats://s3cret/s3cret@127.0.0.1", "it is not user, password, host and port"},
+		{"--nats", "nats://user:s3cret@127.0.0.1:99999", "port 99999 is not between 0 and 65535"},
+		{"--nats", "nats://user:s3cret@:4222", "it is not user, password, host and port"},
+		{"--nats", "@s3cret.url", "it is not user, password, host and port"},
 		{"--as", "a\nb", "without control characters"},
 		{"--as", strings.Repeat("x", 129), "at most 128"},
 	} {
@@ -42,6 +50,49 @@ func TestAddressesThatAreNone(t *testing.T) {
 	for _, good := range []string{"127.0.0.1:1", "http://127.0.0.1:1/", "http://[::1]:1", "https://pawl.example.com/behind", "localhost"} {
 		if got, err := engineURL(good, "here"); err != nil || !strings.HasSuffix(got, good) {
 			t.Errorf("%s: %s, %v", good, got, err)
+		}
+	}
+}
+
+// Where an engine is reached over NATS and over HTTP is said in one place at a time: the command line
+// is stronger than the environment, and that is stronger than the file.
+func TestNATSTakesThePlaceOfHTTP(t *testing.T) {
+	const http, nats = "http://127.0.0.1:1", "nats://operator:s3cret@127.0.0.1:1"
+	for _, test := range []struct {
+		args      []string
+		env, file string
+		want      string
+	}{
+		{[]string{"--nats", nats}, "", "", "no engine answers at nats://127.0.0.1:1 (as configured)"},
+		{nil, "PAWL_NATS=" + nats, "", "no engine answers at nats://127.0.0.1:1"},
+		{nil, "", "nats: " + nats, "no engine answers at nats://127.0.0.1:1"},
+		{[]string{"--nats", nats}, "PAWL_URL=" + http, "url: " + http, "no engine answers at nats://127.0.0.1:1"},
+		{[]string{"--url", http}, "PAWL_NATS=" + nats, "nats: " + nats, "no engine answers at http://127.0.0.1:1"},
+		{nil, "PAWL_URL=" + http, "nats: " + nats, "no engine answers at http://127.0.0.1:1"},
+		{nil, "PAWL_NATS=" + nats, "url: " + http, "no engine answers at nats://127.0.0.1:1"},
+		{[]string{"--nats", nats, "--url", http}, "", "", "both url and nats are set"},
+		{nil, "PAWL_NATS=" + nats + " PAWL_URL=" + http, "", "both url and nats are set"},
+		{nil, "", "url: " + http + "\nnats: " + nats, "pawl.yaml:2:7: both url and nats are set"},
+	} {
+		t.Chdir(t.TempDir())
+		if test.file != "" {
+			if err := os.WriteFile(configName, []byte(test.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		env := map[string]string{}
+		for pair := range strings.FieldsSeq(test.env) {
+			name, value, _ := strings.Cut(pair, "=")
+			env[name] = value
+		}
+		var out, complaints bytes.Buffer
+		code := run(t.Context(), append([]string{"why"}, test.args...), strings.NewReader(""), &out, &complaints, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		want := exitUnreachable
+		if strings.Contains(test.want, "both") {
+			want = exitUsage
+		}
+		if stderr := complaints.String(); code != want || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "s3cret") {
+			t.Errorf("%v %s %q: exit code %d, %s", test.args, test.env, test.file, code, stderr)
 		}
 	}
 }

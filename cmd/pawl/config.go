@@ -33,6 +33,7 @@ type config struct {
 	NATSListen string `yaml:"nats-listen"`
 	UntilIdle  *bool  `yaml:"until-idle"`
 	URL        string `yaml:"url"`
+	NATS       string `yaml:"nats"`
 	As         string `yaml:"as"`
 	Maildir    string `yaml:"maildir"`
 	Files      string `yaml:"files"`
@@ -162,6 +163,9 @@ func (c *config) validate(written *configText) error {
 			f.what = written.place(checked.key) + ": " + f.what
 			return f
 		}
+	}
+	if c.URL != "" && c.NATS != "" {
+		return misconfigured("keep one of them", "%s: both url and nats are set", written.place("nats"))
 	}
 	for _, twice := range []struct {
 		key, short string

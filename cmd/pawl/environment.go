@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -17,14 +18,23 @@ var noVariable = map[string]bool{"help": true, "json": true, "yes": true}
 
 func (environment) Validate(*kong.Application) error { return nil }
 
-func (e environment) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if !fromEnvironment(flag.Value) {
+func (e environment) Resolve(line *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if !fromEnvironment(flag.Value) || given(line, instead[flag.Name]) {
 		return nil, nil
 	}
 	if value, ok := e.lookup(variable(flag.Name)); ok && value != "" {
 		return value, nil
 	}
 	return nil, nil
+}
+
+// instead has the flags that take each other's place: one on the command line is stronger than a
+// variable for the other.
+var instead = map[string]string{"url": "nats", "nats": "url"}
+
+// given says whether a flag of this name stands on the command line.
+func given(line *kong.Context, name string) bool {
+	return slices.ContainsFunc(line.Path, func(p *kong.Path) bool { return p.Flag != nil && !p.Resolved && p.Flag.Name == name })
 }
 
 // fromEnvironment says whether the value is a flag that a variable can set: those marked

@@ -51,13 +51,22 @@ type silent int
 
 func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
 
-// asWritten names a parameter of the HTTP interface as the command line does.
+// asWritten names a parameter of the interface as the command line does.
 func asWritten(detail string) string {
 	if rest, ok := strings.CutPrefix(detail, "query parameter "); ok {
 		return "--" + rest
 	}
 	if _, rest, ok := strings.Cut(detail, "}: "); ok && strings.HasPrefix(detail, "path segment {") {
 		return rest
+	}
+	// Over NATS a path, a query and a body have their fields in one object.
+	if name, rest, ok := strings.Cut(strings.TrimPrefix(detail, "field "), " "); ok && strings.HasPrefix(detail, "field ") {
+		switch {
+		case !strings.HasSuffix(name, ":"):
+			return "--" + name + " " + rest
+		case !strings.HasPrefix(rest, "found "): // what it is says the rest
+			return rest
+		}
 	}
 	return detail
 }

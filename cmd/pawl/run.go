@@ -24,12 +24,22 @@ type app struct {
 	common         common
 	// data is where data is kept when nobody says where; empty means defaultData.
 	data string
+	// ends are what is to be closed once the command is done.
+	ends []func()
 }
+
+// atEnd has something closed once the command is done.
+func (a *app) atEnd(end func()) { a.ends = append(a.ends, end) }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
 	out := &output{to: stdout}
 	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr, env: env}
+	defer func() {
+		for _, end := range a.ends {
+			end()
+		}
+	}()
 	return a.end(a.execute(args), out)
 }
 

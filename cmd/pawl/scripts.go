@@ -134,7 +134,7 @@ func (c *validateCmd) Run(a *app) error {
 	var found verdict
 	err = connected.Do(a.ctx, "validateScript", map[string]any{"source": string(script[0].text), "filename": filepath.Base(c.File)}, &found)
 	switch {
-	case errors.Is(err, ops.ErrUnreachable) && c.URL == "":
+	case errors.Is(err, ops.ErrUnreachable) && !c.named():
 		fmt.Fprintln(a.stderr, "no engine answers: checked alone, with the connectors built in")
 		if found, err = validateAlone(a, script[0]); err != nil {
 			return err

@@ -28,7 +28,7 @@ func (c *verifyCmd) Run(a *app) error {
 	var found ops.Verification
 	if c.AcceptLoss {
 		if err := connected.Do(a.ctx, "listWorkflows", nil, nil); !errors.Is(err, ops.ErrUnreachable) {
-			return failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.URL))
+			return failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.address))
 		}
 		result, err := a.acceptLoss(connected)
 		if err != nil {
@@ -38,7 +38,7 @@ func (c *verifyCmd) Run(a *app) error {
 	}
 	err = connected.Do(a.ctx, "verifyLog", nil, &found)
 	switch {
-	case errors.Is(err, ops.ErrUnreachable) && c.URL == "":
+	case errors.Is(err, ops.ErrUnreachable) && !c.named():
 		if found, err = a.verifyStopped(connected); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (a *app) stoppedData(connected *connection) (settings, error) {
 	s.NATSListen = "" // nobody has anything to ask of an engine that does not run
 	if !isInstallation(s.Data) {
 		return s, &failure{code: exitUnreachable,
-			what: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.URL, shown(s.Data)), hint: "name the data directory: --data DIR"}
+			what: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.address, shown(s.Data)), hint: "name the data directory: --data DIR"}
 	}
 	fmt.Fprintf(a.stderr, "no engine answers: reading the log in %s\n", shown(s.Data))
 	return s, nil

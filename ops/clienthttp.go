@@ -1,0 +1,146 @@
+package ops
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// overHTTP is a client's way over HTTP.
+type overHTTP Client
+
+// plainHTTP follows no redirect: an engine sends none, and a token must not travel on.
+var plainHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+func (c *overHTTP) call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (int, []byte, error) {
+	req, err := c.request(ctx, o, fields)
+	if err != nil {
+		return 0, nil, fmt.Errorf("call %s: %w", o.ID, err)
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := c.send(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		return res.StatusCode, nil, c.unreachable(ctx, err)
+	}
+	return res.StatusCode, answer, nil
+}
+
+// request builds method, path, query and body from the table.
+func (c *overHTTP) request(ctx context.Context, o *Operation, given map[string]json.RawMessage) (*http.Request, error) {
+	path, query, fields := o.Path, url.Values{}, map[string]json.RawMessage{}
+	for name, raw := range given {
+		switch f := o.request.field(name); {
+		case f.in == inBody:
+			fields[name] = raw
+		case string(raw) == "null":
+		case f.in == inQuery:
+			query.Set(name, plainText(raw))
+		case f.in == inPath:
+			path = strings.ReplaceAll(path, "{"+name+"}", escapeSegment(plainText(raw)))
+		}
+	}
+	address := strings.TrimSuffix(c.URL, "/") + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	var body io.Reader
+	if len(fields) > 0 {
+		encoded, err := json.Marshal(fields)
+		if o.ingress {
+			encoded = fields["events"]
+		}
+		if err != nil {
+			return nil, fmt.Errorf("encode the body: %w", err)
+		}
+		body = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(ctx, o.Method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// plainText is a scalar's text as it stands in a path or query.
+func plainText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// escapeSegment makes one segment of any text: dots alone would be taken for a relative path.
+func escapeSegment(s string) string {
+	if s == "." || s == ".." {
+		return strings.ReplaceAll(s, ".", "%2E")
+	}
+	return url.PathEscape(s)
+}
+
+// send returns a successful response, or the problem.
+func (c *overHTTP) send(req *http.Request) (*http.Response, error) {
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	if c.Actor != "" {
+		req.Header.Set(ActorHeader, c.Actor)
+	}
+	client := c.HTTP
+	if client == nil {
+		client = plainHTTP
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, c.unreachable(req.Context(), err)
+	}
+	if res.StatusCode < 300 {
+		return res, nil
+	}
+	defer func() { _ = res.Body.Close() }()
+	return nil, problemFrom(res)
+}
+
+func (c *overHTTP) unreachable(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	var inner *url.Error
+	if errors.As(err, &inner) {
+		err = inner.Err // the address is in this error already
+	}
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return fmt.Errorf("connect to %s: %w: %w", c.URL, ErrUntrusted, certificate.Err)
+	}
+	return fmt.Errorf("%w at %s: %w", ErrUnreachable, c.URL, err)
+}
+
+// problemFrom reads a problem document; what answers otherwise is no engine, or stands before one.
+func problemFrom(res *http.Response) error {
+	const most = 1 << 20
+	body, err := io.ReadAll(io.LimitReader(res.Body, most))
+	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	p := &Problem{}
+	if err == nil && media == problemType && json.Unmarshal(body, p) == nil {
+		return p
+	}
+	return problemf(res.StatusCode, "answer.foreign", "%s answered %s without saying why", res.Request.URL.Host, res.Status).
+		hint("is this the address of a pawl engine?")
+}

@@ -1,0 +1,241 @@
+package ops
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+)
+
+const (
+	// dialTime bounds the way to the NATS server.
+	dialTime = 10 * time.Second
+	// answerTime is how long an engine may take over an operation that is not slow: its own limit, and
+	// plenty for the way.
+	answerTime = 30 * time.Second
+	// probeTime is how often a slow operation's caller looks whether there is an engine still.
+	probeTime = 10 * time.Second
+)
+
+// NATSLine is the way to an engine by its NATS service. It connects when it is first used, and again
+// after the connection was lost. Its methods are safe for concurrent use.
+type NATSLine struct {
+	url, address  string
+	answer, probe time.Duration
+	mu            sync.Mutex
+	open          *natsConn
+}
+
+// natsConn is a connection; its life ends, with the cause, when it is no good any more.
+type natsConn struct {
+	*nats.Conn
+	life context.Context
+}
+
+// NewNATSLine leads to the engine behind the NATS server at the URL, which has the user and the
+// password in it.
+func NewNATSLine(address string) (*NATSLine, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("it is no URL") // its words may hold the password
+	}
+	u.User = nil
+	return &NATSLine{url: address, address: u.String(), answer: answerTime, probe: probeTime}, nil
+}
+
+// Address is the URL without its user.
+func (l *NATSLine) Address() string { return l.address }
+
+// Close ends the connection, if there is one.
+func (l *NATSLine) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != nil {
+		l.open.Close()
+		l.open = nil
+	}
+}
+
+func (l *NATSLine) connect() (*natsConn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != nil && l.open.life.Err() == nil {
+		return l.open, nil
+	}
+	life, end := context.WithCancelCause(context.Background())
+	nc, err := nats.Connect(l.url, nats.Name("pawl"), nats.Timeout(dialTime), nats.NoReconnect(),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				end(err) // what was asked for will never be answered
+			}
+		}),
+		nats.ClosedHandler(func(nc *nats.Conn) {
+			err := nc.LastError()
+			if err == nil {
+				err = nats.ErrConnectionClosed
+			}
+			end(err)
+		}))
+	if err != nil {
+		end(err)
+		return nil, l.explain(err)
+	}
+	if l.open != nil {
+		l.open.Close()
+	}
+	l.open = &natsConn{nc, life}
+	return l.open, nil
+}
+
+// explain says what an error of the connection means to a caller.
+func (l *NATSLine) explain(err error) error {
+	const user = "use the URL of the engine's operators: it is in the file nats/operator.url of its data directory"
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return problemf(http.StatusUnauthorized, "user.refused", "the NATS server at %s does not know this user or its password", l.address).hint(user)
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return problemf(http.StatusForbidden, "user.forbidden", "this user of the NATS server at %s may not operate an engine", l.address).hint(user)
+	case errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("%w at %s: the NATS server answers, and no engine is connected to it", ErrUnreachable, l.address)
+	case errors.As(err, &certificate):
+		return fmt.Errorf("connect to %s: %w: %w", l.address, ErrUntrusted, certificate.Err)
+	}
+	return fmt.Errorf("%w at %s: %w", ErrUnreachable, l.address, err)
+}
+
+// ask sends a request and waits for its answer: at most for the time that an answer may take or, for a
+// slow one, as long as there is an engine.
+func (l *NATSLine) ask(ctx context.Context, msg *nats.Msg, slow bool) (*nats.Msg, error) {
+	nc, err := l.connect()
+	if err != nil {
+		return nil, err
+	}
+	waiting, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	defer context.AfterFunc(nc.life, func() { giveUp(context.Cause(nc.life)) })()
+	if slow {
+		probed := make(chan struct{})
+		go func() {
+			defer close(probed)
+			l.watch(waiting, nc, giveUp)
+		}()
+		defer func() { giveUp(nil); <-probed }()
+	} else {
+		patience := time.AfterFunc(l.answer, func() { giveUp(l.silence()) })
+		defer patience.Stop()
+	}
+	answer, err := nc.RequestMsgWithContext(waiting, msg)
+	switch {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, nats.ErrMaxPayload):
+		return nil, problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "the request has %d bytes, more than the NATS server at %s carries in one message; nothing was changed", len(msg.Data), l.address).
+			hint("send it over HTTP (pawl --url)")
+	case waiting.Err() != nil:
+		err = context.Cause(waiting)
+	}
+	return nil, l.explain(err)
+}
+
+func (l *NATSLine) silence() error {
+	return fmt.Errorf("no answer within %s; what was asked for may be done all the same", l.answer)
+}
+
+// watch gives up when no engine answers any more.
+func (l *NATSLine) watch(ctx context.Context, nc *natsConn, giveUp func(error)) {
+	tick := time.NewTicker(l.probe)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		probe, cancel := context.WithTimeoutCause(ctx, l.answer, l.silence())
+		_, err := nc.RequestWithContext(probe, "$SRV.PING.pawl", nil)
+		if probe.Err() != nil {
+			err = context.Cause(probe)
+		}
+		cancel()
+		if err != nil {
+			giveUp(err) // of no effect where the wait has ended
+			return
+		}
+	}
+}
+
+// overNATS is a client's way over NATS.
+type overNATS struct {
+	line  *NATSLine
+	actor string
+}
+
+func (c overNATS) call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (int, []byte, error) {
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return 0, nil, fmt.Errorf("call %s: encode the parameters: %w", o.ID, err)
+	}
+	msg := nats.NewMsg("pawl.api." + o.ID)
+	msg.Data = body
+	if c.actor != "" {
+		msg.Header.Set(ActorHeader, c.actor)
+	}
+	answer, err := c.line.ask(ctx, msg, o.Slow)
+	if err != nil {
+		return 0, nil, err
+	}
+	if code := answer.Header.Get(micro.ErrorCodeHeader); code != "" {
+		p := &Problem{}
+		if json.Unmarshal(answer.Data, p) == nil && p.Code != "" {
+			return 0, nil, p
+		}
+	}
+	status, err := strconv.Atoi(answer.Header.Get(StatusHeader))
+	if err != nil {
+		return 0, nil, problemf(http.StatusBadGateway, "answer.foreign", "what answers %s at %s is no engine", msg.Subject, c.line.address).
+			hint("is this the address of a NATS server that a pawl engine uses?")
+	}
+	return status, answer.Data, nil
+}
+
+// log reads page by page. Who follows is kept waiting by the engine.
+func (c overNATS) log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, _ bool, yield func(json.RawMessage, error) bool) {
+	for {
+		_, answer, err := c.call(ctx, o, fields)
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+			Next  json.RawMessage   `json:"next"`
+		}
+		if err == nil {
+			err = json.Unmarshal(answer, &page)
+		}
+		if p := (*Problem)(nil); errors.As(err, &p) && p.Code == codeStopping {
+			err = fmt.Errorf("%w at %s: %w", ErrUnreachable, c.line.address, p)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, item := range page.Items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+		if next := string(page.Next); next == "" || next == "null" {
+			return
+		}
+		fields["from"] = page.Next
+	}
+}

@@ -1,0 +1,320 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/embeddednats/natstest"
+	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// transports are the ways on which a client reaches the engine.
+var transports = map[string]func(*bundle){
+	"HTTP": func(*bundle) {},
+	"NATS": func(b *bundle) {
+		site := newSite(b.t)
+		b.offer(site)
+		b.client = &Client{NATS: site.line(embeddednats.Operator), Actor: "ann"}
+	},
+}
+
+// site is a NATS server with a listener and its users.
+type site struct {
+	t      testing.TB
+	dir    string
+	server *embeddednats.Server
+	engine *nats.Conn
+}
+
+func newSite(t testing.TB, options ...func(*embeddednats.Config)) *site {
+	t.Helper()
+	s := &site{t: t, dir: filepath.Join(t.TempDir(), "nats")}
+	users, err := embeddednats.Users(s.dir, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options = append(options, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Users = "127.0.0.1:0", users })
+	s.server = natstest.NewServer(t, options...)
+	if err := s.server.WriteURLs(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	s.engine = natstest.Connect(t, s.server)
+	return s
+}
+
+func (s *site) url(user string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, user+".url"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func (s *site) line(user string) *NATSLine { return newLine(s.t, s.url(user)) }
+
+func newLine(t testing.TB, url string) *NATSLine {
+	t.Helper()
+	line, err := NewNATSLine(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(line.Close)
+	return line
+}
+
+// offer makes the engine answer there.
+func (b *bundle) offer(s *site) *NATSService {
+	b.t.Helper()
+	service, err := b.server.StartNATS(NATSConfig{Conn: s.engine})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = service.Stop() })
+	return service
+}
+
+// TestClientsAgree: over both ways the same call has the same answer or the same problem, and acts
+// under the same name.
+func TestClientsAgree(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.push("shop", "a", "b")
+	b.engine.Rest("shop")
+	s := newSite(t)
+	b.offer(s)
+	over := &Client{NATS: s.line(embeddednats.Operator), Actor: "nina"}
+	for id, params := range map[string]map[string]any{
+		"listWorkflows": nil, "getWorkflow": {"workflow": "shop"}, "listRuns": {"limit": 2, "order": "desc", "status": "committed"},
+		"getEvent": {"workflow": "shop", "topic": "order.in", "messageId": "a"}, "getState": {"workflow": "shop", "at": 3},
+		"readLog": {"workflow": "shop", "limit": 4}, "explainAll": nil, "getSource": {"workflow": "shop"},
+	} {
+		var http, nats any
+		if err := errors.Join(b.client.Do(t.Context(), id, params, &http), over.Do(t.Context(), id, params, &nats)); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+		if fmt.Sprint(http) != fmt.Sprint(nats) {
+			t.Errorf("%s: over HTTP %v\nover NATS %v", id, http, nats)
+		}
+	}
+	for id, params := range map[string]map[string]any{
+		"getWorkflow": {"workflow": "nobody"}, "getRun": {"workflow": "shop", "run": "01AAAAAAAAAAAAAAAAAAAAAAAA"},
+		"deployWorkflow": {"source": "export default 1"}, "listRuns": {"cursor": "x"}, "approveMutation": {"mutation": "01AAAAAAAAAAAAAAAAAAAAAAAA"},
+		"advanceClock": {"by": "5m"}, "readLog": {"from": "x"}, "pushEvents": {"workflow": "shop", "topic": "none", "events": map[string]any{"messageId": "x", "title": "X"}},
+	} {
+		var http, nats *Problem
+		if !errors.As(b.client.Do(t.Context(), id, params, nil), &http) || !errors.As(over.Do(t.Context(), id, params, nil), &nats) {
+			t.Errorf("%s is not refused", id)
+			continue
+		}
+		if string(http.document()) != string(nats.document()) {
+			t.Errorf("%s: over HTTP %s\nover NATS %s", id, http.document(), nats.document())
+		}
+	}
+	if err := over.Do(t.Context(), "pauseWorkflow", map[string]any{"workflow": "shop"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	checkActorOf(t, b, "workflow.paused", eventlog.Actor{Kind: "user", Name: "nina"})
+}
+
+// TestUsersThatMayNotOperate: tools and subscribers of the NATS server cannot call the engine, and are
+// told so.
+func TestUsersThatMayNotOperate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	s := newSite(t)
+	b.offer(s)
+	before := b.last()
+	for _, user := range []string{embeddednats.Connector, embeddednats.Subscriber} {
+		c := &Client{NATS: s.line(user)}
+		for _, o := range Operations() {
+			params := map[string]any{}
+			path, _, _ := o.Params()
+			for _, name := range path {
+				params[name] = "shop"
+			}
+			var p *Problem
+			if err := c.Do(await(t), o.ID, params, nil); !errors.As(err, &p) || p.Status != 403 || p.Code != "user.forbidden" || !strings.Contains(p.Hint, "operator.url") {
+				t.Errorf("%s as %s: %v", o.ID, user, err)
+			}
+		}
+	}
+	if after := b.last(); after != before {
+		t.Errorf("the log went from %d to %d", before, after)
+	}
+	wrong := strings.Replace(s.url(embeddednats.Operator), "@", "x@", 1)
+	var p *Problem
+	err := (&Client{NATS: newLine(t, wrong)}).Do(await(t), "listWorkflows", nil, nil)
+	if !errors.As(err, &p) || p.Status != 401 || p.Code != "user.refused" || strings.Contains(fmt.Sprint(p, p.Hint), wrong) {
+		t.Errorf("a wrong password: %v", err)
+	}
+}
+
+// TestNATSUnreachable: an engine that is not there, or is no more, is told from one that refuses, and
+// is never waited for in vain.
+func TestNATSUnreachable(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s := newSite(t)
+	line := s.line(embeddednats.Operator)
+	c := &Client{NATS: line}
+	unreachable := func(when, id string) {
+		t.Helper()
+		err := c.Do(await(t), id, nil, nil)
+		if !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "operator") || !strings.Contains(err.Error(), line.Address()) {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	unreachable("no engine", "listWorkflows")
+	unreachable("no engine for a slow operation", "verifyLog")
+	service := b.offer(s)
+	if err := c.Do(await(t), "listWorkflows", nil, nil); err != nil {
+		t.Errorf("on the same connection: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) {
+		t.Errorf("a call given up: %v", err)
+	}
+	if err := service.Stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	// Somebody takes requests and answers none: a dead engine whose server has not noticed.
+	line.answer, line.probe = 10*time.Millisecond, 10*time.Millisecond
+	mute, err := s.engine.Subscribe("pawl.api.>", func(*nats.Msg) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unreachable("no answer", "listWorkflows")
+	unreachable("no answer to a slow operation, and nobody there", "verifyLog")
+	if err := mute.Unsubscribe(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.engine.Subscribe("pawl.api.>", func(m *nats.Msg) { _ = m.Respond([]byte("hello")) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.engine.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	line.answer = time.Hour
+	var p *Problem
+	if err := c.Do(await(t), "listWorkflows", nil, nil); !errors.As(err, &p) || p.Code != "answer.foreign" {
+		t.Errorf("a foreign service: %v", err)
+	}
+
+	// The server goes while a request is open.
+	taken := make(chan struct{}, 1)
+	if _, err := s.engine.Subscribe("pawl.api.getDiagnostics", func(*nats.Msg) { taken <- struct{}{} }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.engine.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	broken := make(chan error, 1)
+	alone := &Client{NATS: s.line(embeddednats.Operator)}
+	alone.NATS.answer = time.Hour
+	go func() { broken <- alone.Do(await(t), "getDiagnostics", nil, nil) }()
+	<-taken
+	s.engine.Close()
+	s.server.Shutdown()
+	if err := <-broken; !errors.Is(err, ErrUnreachable) {
+		t.Errorf("the server is gone: %v", err)
+	}
+	unreachable("no server", "listWorkflows")
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // takes a connection, and ends it without a word
+		if conn, err := silent.Accept(); err == nil {
+			_ = conn.Close()
+		}
+	}()
+	c.NATS = newLine(t, "nats://operator:secret@"+silent.Addr().String())
+	line = c.NATS
+	unreachable("no NATS server", "listWorkflows")
+	_ = silent.Close()
+}
+
+// TestNATSLineComesBack: after a broken connection the next call makes a new one.
+func TestNATSLineComesBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s := newSite(t)
+	b.offer(s)
+	c := &Client{NATS: s.line(embeddednats.Operator)}
+	for range 2 {
+		if err := c.Do(await(t), "listWorkflows", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		c.NATS.Close()
+	}
+}
+
+// TestNATSRequestTooLarge: a request that the server would not carry is refused before it is sent.
+func TestNATSRequestTooLarge(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s := newSite(t, func(c *embeddednats.Config) { c.MaxPayload = 4 << 10 })
+	b.offer(s)
+	c := &Client{NATS: s.line(embeddednats.Operator)}
+	var p *Problem
+	err := c.Do(await(t), "deployWorkflow", map[string]any{"source": strings.Repeat("x", 5<<10)}, nil)
+	if !errors.As(err, &p) || p.Status != 413 || p.Code != "body.tooLarge" || !strings.Contains(p.Hint, "--url") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestNATSFollowEndsWithEngine: who follows over NATS waits as long as the engine is there, and learns
+// that it has gone.
+func TestNATSFollowEndsWithEngine(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	s := newSite(t)
+	service := b.offer(s)
+	last, n := b.last(), uint64(0)
+	line := s.line(embeddednats.Operator)
+	line.probe, line.answer = time.Millisecond, time.Hour
+	probed := make(chan struct{})
+	if _, err := s.engine.Subscribe("$SRV.PING.pawl", func(*nats.Msg) {
+		select {
+		case probed <- struct{}{}:
+		default:
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var end error
+	for raw, err := range (&Client{NATS: line}).Log(await(t), "", "", true) {
+		if end = err; raw == nil {
+			break
+		}
+		if n++; n == last {
+			go func() {
+				for range 20 {
+					<-probed
+				}
+				_ = service.Stop()
+			}()
+		}
+	}
+	if !errors.Is(end, ErrUnreachable) || n != last {
+		t.Errorf("after %d of %d: %v", n, last, end)
+	}
+}

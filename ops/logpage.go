@@ -1,0 +1,124 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+const (
+	// The most that a page of the log holds.
+	pageTransitions = 1000
+	pageBytes       = 4 << 20
+	// mostFollowers bounds the requests that wait for the log to go on: each holds a place that others
+	// may need for their answer.
+	mostFollowers = 64
+)
+
+// logPage is a part of the log as one document, for who cannot read a stream.
+type logPage struct {
+	Items []json.RawMessage `json:"items"`
+	// Next is where to go on, in every partition; nil where the log ends and nobody follows it.
+	Next *string `json:"next"`
+
+	at           []uint64 // the next position to read, by partition
+	bytes        int
+	limit, bound int
+	// strict pages hold no transition that alone is beyond the bound.
+	strict bool
+}
+
+// pageLog reads on from a position, as much as fits into one page. Who follows and has read everything
+// waits a while for more; the page may be empty all the same.
+func (s *Server) pageLog(ctx context.Context, c *Call, q *logRequest) (*logPage, error) {
+	from, err := s.logStart(q)
+	if err != nil {
+		return nil, err
+	}
+	page := &logPage{Items: []json.RawMessage{}, at: slices.Clone(from), limit: pageTransitions, bound: pageBytes}
+	if q.Limit > 0 {
+		page.limit = min(page.limit, int(q.Limit))
+	}
+	if c.most > 0 {
+		envelope := len(`{"items":[],"next":""}`) + len("18446744073709551615:18446744073709551615,")*len(from) + len("\n")
+		page.strict, page.bound = true, min(page.bound, c.most-envelope)
+	}
+	more, err := page.fill(s.merged(ctx, from, q.Workflow))
+	if err == nil && q.Follow && len(page.Items) == 0 {
+		err = s.awaitTransition(ctx, c, q, page)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if more || q.Follow {
+		next := string(appendPositions(nil, page.at, 0))
+		page.Next = &next
+	}
+	return page, nil
+}
+
+// fill adds records and reports whether some are left. An error after the first record is left to the
+// next page, which begins with it.
+func (p *logPage) fill(records iter.Seq2[eventlog.Record, error]) (more bool, err error) {
+	for record, err := range records {
+		if len(p.Items) == p.limit {
+			return true, nil
+		}
+		var item []byte
+		if err == nil {
+			item, err = json.Marshal(record)
+		}
+		switch {
+		case err != nil && len(p.Items) > 0:
+			return true, nil
+		case err != nil:
+			return false, err
+		case p.bytes+len(item) > p.bound && len(p.Items) > 0:
+			return true, nil
+		case len(item) > p.bound && p.strict:
+			after := record.Position
+			after.Seq++
+			return false, problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge", "the transition at %s alone has %d bytes, more than one answer can carry here", record.Position, len(item)).
+				hint(fmt.Sprintf("read it over HTTP (pawl log --url URL), or go on behind it: from %s", after))
+		}
+		p.Items = append(p.Items, item)
+		p.bytes += len(item) + len(",")
+		p.at[record.Position.Partition] = record.Position.Seq + 1
+	}
+	return false, nil
+}
+
+// awaitTransition adds the next transition to an empty page, if there is one in time.
+func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, page *logPage) error {
+	select {
+	case s.followers <- struct{}{}:
+		defer func() { <-s.followers }()
+	default:
+		return problemf(http.StatusServiceUnavailable, "log.followers", "%d others wait for the log to go on already", mostFollowers).
+			hint("ask again in a moment, or follow over HTTP")
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.KeepAlive)
+	defer cancel()
+	defer context.AfterFunc(c.leave, cancel)()
+	read, ended := make(chan readRecord), make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.readAll(ctx, q, page.at, read)
+	}()
+	defer func() { cancel(); <-ended }()
+	select {
+	case got := <-read:
+		if got.err != nil && ctx.Err() != nil {
+			return nil // it is the waiting that has ended
+		}
+		_, err := page.fill(func(yield func(eventlog.Record, error) bool) { yield(got.record, got.err) })
+		return err
+	case <-ended:
+		return nil
+	}
+}
