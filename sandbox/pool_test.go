@@ -59,17 +59,11 @@ func TestWorkerWithC(t *testing.T) {
 // TestRequiredConfinement: a pool whose workers are confined less than required does not start.
 func TestRequiredConfinement(t *testing.T) {
 	t.Parallel()
-	p, err := NewPool(PoolConfig{Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "TestUnconfinedWorker") }})
+	p, err := NewPool(PoolConfig{Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "unconfined") }})
 	if err == nil {
 		t.Fatal("started", p.Close())
 	}
 	wantContains(t, err.Error(), "none", "full is required")
-}
-
-// TestUnconfinedWorker is the program of the test above.
-func TestUnconfinedWorker(t *testing.T) {
-	part(t)
-	_, _ = greetsUnconfined(t).next(1 << 20) // until the pool ends this process
 }
 
 // TestWorkersThatCannotStart are an error that says what they said.
