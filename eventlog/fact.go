@@ -67,6 +67,7 @@ var facts = map[FactType]struct {
 	"event.discarded":              {1, func() Fact { return new(EventDiscarded) }},
 	"event.redriven":               {1, func() Fact { return new(EventRedriven) }},
 	"input.registered":             {1, func() Fact { return new(InputRegistered) }},
+	"input.retitled":               {1, func() Fact { return new(InputRetitled) }},
 }
 
 // FactTypes lists every type this version writes.

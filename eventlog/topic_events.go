@@ -96,6 +96,11 @@ type (
 		ExternalID string  `msgpack:"externalId" json:"externalId"`
 		Title      string  `msgpack:"title" json:"title"`
 	}
+	// InputRetitled: what it stands for has come in again under another title.
+	InputRetitled struct {
+		Input InputID `msgpack:"input" json:"input"`
+		Title string  `msgpack:"title" json:"title"`
+	}
 )
 
 func (*EventPublished) FactType() FactType      { return "event.published" }
@@ -110,3 +115,4 @@ func (*EventSkipRequested) FactType() FactType  { return "event.skip_requested" 
 func (*EventDiscarded) FactType() FactType      { return "event.discarded" }
 func (*EventRedriven) FactType() FactType       { return "event.redriven" }
 func (*InputRegistered) FactType() FactType     { return "input.registered" }
+func (*InputRetitled) FactType() FactType       { return "input.retitled" }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 func TestParseEvents(t *testing.T) {
@@ -114,6 +115,11 @@ func TestPushAnswers(t *testing.T) {
 		if res, body := b.request("POST", path, c.body); res.StatusCode != 200 || string(body) != c.want && string(body) != c.want+"\n" {
 			t.Errorf("%s: %d %s", c.body, res.StatusCode, body)
 		}
+	}
+	var inputs readmodel.Page[readmodel.Input]
+	b.do("listWorkflowInputs", map[string]any{"workflow": "shop", "q": "a2"}, &inputs)
+	if len(inputs.Items) != 1 || inputs.Items[0].ExternalID != "a" || inputs.Items[0].Title != "A2" {
+		t.Errorf("the input of an event that came again: %+v, want its newest title", inputs.Items)
 	}
 	if p := b.refused("pushEvents", map[string]any{"workflow": "shop", "topic": "order.in", "events": 7}); p.Code != "event.invalid" {
 		t.Errorf("%+v", p)

@@ -35,7 +35,7 @@ type (
 		Mutation    *readmodel.Mutation   `json:"mutation" jsonschema:"the run's mutation with its exact parameters and what became of it, null when there was none"`
 		Calls       []runlog.Line         `json:"calls" jsonschema:"its connector reads, with parameters and answers"`
 		Logs        []runlog.Line         `json:"logs" jsonschema:"what the script has logged"`
-		Attempts    []evidenceAttempt     `json:"attempts" jsonschema:"earlier failed runs of the same handler, the newest first, at most 5"`
+		Attempts    []evidenceAttempt     `json:"attempts" jsonschema:"earlier runs that bear on this one, the newest first, at most 5: those that it is a retry of, and the failed ones of its handler for an event of its own, or where either failed before it had chosen its events"`
 		Maintenance *evidenceMaintenance  `json:"maintenance" jsonschema:"the repair that is asked for, null when none is"`
 	}
 	evidenceError struct {
@@ -48,7 +48,7 @@ type (
 	evidenceAttempt struct {
 		ID      eventlog.RunID     `json:"id"`
 		Version eventlog.Version   `json:"version"`
-		Error   *readmodel.Failure `json:"error"`
+		Error   *readmodel.Failure `json:"error" jsonschema:"null when that run crashed"`
 	}
 	evidenceMaintenance struct {
 		Attempt     int              `json:"attempt" jsonschema:"the failures in a row so far"`
@@ -61,6 +61,9 @@ var evidenceTable = []Operation{
 	define(operation("getRunLogs", "GET /v1/workflows/{workflow}/runs/{run}/logs", Read, "Read what a run has logged, as far as it is kept"), getRunLogs),
 	define(operation("getEvidence", "GET /v1/workflows/{workflow}/runs/{run}/evidence", Read, "Gather all that a repair of the run's script may need"), getEvidence),
 }
+
+// mostAttempts is how many earlier failures are shown.
+const mostAttempts = 5
 
 func getRunLogs(ctx context.Context, c *Call, r *runLogsRequest) (readmodel.Page[runlog.Line], error) {
 	page := readmodel.Page[runlog.Line]{Items: []runlog.Line{}}
@@ -95,7 +98,7 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 	}
 	e := evidenceAnswer{
 		Workflow: r.Workflow, Version: run.Version, Filename: script.Filename, Source: script.Source, Handler: run.Handler, Run: run,
-		Calls: []runlog.Line{}, Logs: []runlog.Line{}, Error: evidenceOf(run.Error, script.Source),
+		Calls: []runlog.Line{}, Logs: []runlog.Line{}, Attempts: []evidenceAttempt{}, Error: evidenceOf(run.Error, script.Source),
 	}
 	if run.Mutation != nil {
 		m, err := s.cfg.Reader.Mutation(ctx, *run.Mutation)
@@ -118,8 +121,12 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 			e.Inputs = rawJSON(line.Text)
 		}
 	}
-	if e.Attempts, err = s.failedBefore(ctx, run); err != nil {
+	earlier, err := s.cfg.Reader.FailedBefore(ctx, r.Workflow, r.Run, mostAttempts)
+	if err != nil {
 		return e, err
+	}
+	for _, other := range earlier {
+		e.Attempts = append(e.Attempts, evidenceAttempt{ID: other.ID, Version: other.Version, Error: other.Error})
 	}
 	state, err := s.state(r.Workflow)
 	if m := state.Maintenance; err == nil && m != nil {
@@ -144,30 +151,4 @@ func evidenceOf(f *readmodel.Failure, source string) *evidenceError {
 		}
 	}
 	return e
-}
-
-const (
-	// mostAttempts is how many earlier failures are shown, attemptsWithin among how many runs of
-	// the handler they are looked for: evidence must not cost more as history grows.
-	mostAttempts   = 5
-	attemptsWithin = readmodel.MaxLimit
-)
-
-// failedBefore lists the failed runs of the same handler before this one, the newest first.
-func (s *Server) failedBefore(ctx context.Context, run readmodel.Run) ([]evidenceAttempt, error) {
-	attempts := []evidenceAttempt{}
-	page, err := s.cfg.Reader.Runs(ctx, readmodel.ListOptions{Workflow: run.Workflow, Handler: string(run.Handler), Desc: true, Limit: attemptsWithin})
-	if err != nil {
-		return nil, err
-	}
-	before := false
-	for _, other := range page.Items {
-		switch {
-		case other.ID == run.ID:
-			before = true
-		case before && other.Error != nil && len(attempts) < mostAttempts:
-			attempts = append(attempts, evidenceAttempt{ID: other.ID, Version: other.Version, Error: other.Error})
-		}
-	}
-	return attempts, nil
 }

@@ -20,7 +20,7 @@ type (
 )
 
 var operatorTable = []Operation{
-	onWorkflow("pauseWorkflow", "pause", "Hold a workflow at the next run boundary", decide.Pause{}),
+	onWorkflow("pauseWorkflow", "pause", "Hold a workflow at the next run boundary: a run that has begun goes on to its end and may still make its call", decide.Pause{}),
 	onWorkflow("resumeWorkflow", "resume", "End a pause and clear the system's hold", decide.Resume{}),
 	onWorkflow("archiveWorkflow", "archive", "Stop a workflow for good; its history stays", decide.Archive{}),
 	onWorkflow("runWorkflow", "run-now", "Queue every producer of a workflow now", decide.RunNow{}),

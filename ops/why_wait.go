@@ -55,7 +55,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		w.say("Workflow %s cannot go on because storage cannot take its next step: the log does not answer, there is too little free space, or the engine is shutting down. It goes on by itself once that is over.", name)
 		w.can("pawl verify")
 	case decide.ReasonArchived:
-		w.say("Workflow %s is archived: it has stopped for good and takes no events. Its history stays.", name)
+		w.explainArchived(s)
 	default:
 		w.say("Workflow %s waits: %s.", name, wait.Reason)
 	}
@@ -69,10 +69,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 }
 
 func (w *Why) explainIdle(s *projections.State) {
-	pending := 0
-	for _, waiting := range s.Waiting {
-		pending += waiting.Events
-	}
+	pending := pendingEvents(s)
 	goesOn := "It goes on by itself when an event arrives"
 	if len(s.Definition().Producers) > 0 {
 		goesOn += " or its producers are asked to run"
@@ -84,6 +81,30 @@ func (w *Why) explainIdle(s *projections.State) {
 	}
 	w.say("Workflow %s is idle: nothing is due. Of its events %d still wait: no consumer took them when it last looked, or none subscribes to their topic. %s.", s.Name, pending, goesOn)
 	w.can("pawl events list --workflow %s --status pending", s.Name)
+}
+
+func (w *Why) explainArchived(s *projections.State) {
+	w.say("Workflow %s is archived: it has stopped for good and takes no events. Its history stays.", s.Name)
+	if pending := pendingEvents(s); pending > 0 {
+		w.add("Of its events %d are pending, and no run will take them: they can stay so, or be cancelled.", pending)
+		w.can("pawl events list --workflow %s --status pending", s.Name)
+		w.can("pawl cancel %s --where status=pending", s.Name)
+	}
+	if run := s.RetryRun(); run != nil {
+		if held := len(s.Held(run)); held > 0 {
+			w.add("Of its events %d are held by run %s, whose next will not be run again: they can stay so, or be skipped.", held, run.ID)
+			w.can("pawl runs show %s %s", s.Name, run.ID)
+			w.can("pawl skip %s --where status=reserved", s.Name)
+		}
+	}
+}
+
+func pendingEvents(s *projections.State) int {
+	pending := 0
+	for _, waiting := range s.Waiting {
+		pending += waiting.Events
+	}
+	return pending
 }
 
 func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {

@@ -206,6 +206,8 @@ func (f *folding) apply(fact eventlog.Fact) error {
 			return fmt.Errorf("input %s is registered already", e.Input)
 		}
 		f.putInput(&Input{ID: e.Input, Source: e.Source, Type: e.Type, ExternalID: e.ExternalID, Title: e.Title, At: f.at(), Created: f.ordinal()})
+	case *eventlog.InputRetitled:
+		return f.inputRetitled(e)
 	default:
 		return errors.New("unknown fact type")
 	}

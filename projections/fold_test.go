@@ -149,6 +149,7 @@ func TestBrokenLogs(t *testing.T) {
 		}, []eventlog.Fact{&eventlog.EventRedriven{Topic: "in", MessageID: "a"}}, "cannot be redriven"},
 		"redrive of a pending one":   {running, []eventlog.Fact{&eventlog.EventRedriven{Topic: "in", MessageID: "b"}}, "cannot be redriven"},
 		"input registered twice":     {running, []eventlog.Fact{&eventlog.InputRegistered{Input: "in-a"}}, "registered already"},
+		"unknown input retitled":     {running, []eventlog.Fact{&eventlog.InputRetitled{Input: "I"}}, "input I is not known"},
 		"mutation started twice":     {applied, []eventlog.Fact{&eventlog.MutationStarted{Mutation: "R", Run: "R"}}, "cannot start again"},
 		"mutation requested twice":   {applied, []eventlog.Fact{&eventlog.MutationApprovalRequested{Mutation: "R", Run: "R"}}, "recorded already"},
 		"final mutation fails":       {applied, []eventlog.Fact{&eventlog.MutationFailed{Mutation: "R", Run: "R"}}, "is applied already"},

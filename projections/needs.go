@@ -57,6 +57,8 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			}
 		case *eventlog.InputRegistered:
 			registered[f.Input] = true
+		case *eventlog.InputRetitled:
+			inputs([]eventlog.InputID{f.Input})
 		case *eventlog.EventPublished:
 			published[EventKey(f.Topic, f.MessageID).ID] = true
 			inputs(f.CausedBy)

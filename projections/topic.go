@@ -206,6 +206,17 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 	})
 }
 
+func (f *folding) inputRetitled(e *eventlog.InputRetitled) error {
+	old := f.Input(e.Input)
+	if old == nil {
+		return fmt.Errorf("input %s is not known", e.Input)
+	}
+	in := *old
+	in.Title = e.Title
+	f.putInput(&in)
+	return nil
+}
+
 // failureOf is the failure that the run has ended with in this fold, nil after a crash or an
 // abort: there the attempt did not fail.
 func (f *folding) failureOf(run eventlog.RunID) (*eventlog.Failure, error) {

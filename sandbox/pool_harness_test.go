@@ -14,8 +14,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/pawl-run/pawl/sandbox/confine"
 )
 
 var built struct {
@@ -27,8 +25,8 @@ var built struct {
 }
 
 func TestMain(m *testing.M) {
-	if slices.Contains(os.Args, playing) {
-		os.Exit(m.Run())
+	if len(os.Args) > 2 && os.Args[1] == playing {
+		os.Exit(play(os.Args[2], os.Args[3:]))
 	}
 	dir, err := os.MkdirTemp("", "pawl-worker")
 	if err != nil {
@@ -69,30 +67,6 @@ func plainWorker(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// itself is this test program as a command that runs one test, which is to find its part by the
-// arguments.
-func itself(t testing.TB, test string, arguments ...string) *exec.Cmd {
-	t.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return exec.Command(path, append([]string{"-test.run=^" + test + "$", playing}, arguments...)...)
-}
-
-// playing stands before the arguments of a test that is a part of another one.
-const playing = "playing"
-
-// part is the arguments of a test that plays a part in another one; without any it is skipped.
-func part(t *testing.T) []string {
-	t.Helper()
-	i := slices.Index(os.Args, playing)
-	if i < 0 {
-		t.Skip("the program of another test")
-	}
-	return os.Args[i+1:]
 }
 
 // newPool makes a pool of its own, of plain workers unless it has a command.
@@ -143,20 +117,6 @@ func wantMemoryLimited(t *testing.T, p *Pool) {
 	call.Limits.CPU = MaxCPU // which collecting garbage takes much of
 	_, err := p.Invoke(t.Context(), call, world)
 	wantFault(t, err, FaultScript, "limit.memory")
-}
-
-// greetsUnconfined answers the engine like a worker that could take nothing from itself.
-func greetsUnconfined(t *testing.T) *frameReader {
-	t.Helper()
-	in, pack := newFrameReader(os.Stdin), newPacker()
-	if kind, err := in.next(1 << 20); err != nil || kind != frameHello {
-		t.Fatal(kind, err)
-	}
-	ready{version: frameVersion, report: confine.Report{Level: confine.None, Missing: []string{"all of it"}}}.pack(pack)
-	if err := pack.flush(os.Stdout); err != nil {
-		t.Fatal(err)
-	}
-	return in
 }
 
 // twin runs everything twice, in this process and in a worker process, and wants the same from both.

@@ -59,17 +59,11 @@ func TestWorkerWithC(t *testing.T) {
 // TestRequiredConfinement: a pool whose workers are confined less than required does not start.
 func TestRequiredConfinement(t *testing.T) {
 	t.Parallel()
-	p, err := NewPool(PoolConfig{Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "TestUnconfinedWorker") }})
+	p, err := NewPool(PoolConfig{Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "unconfined") }})
 	if err == nil {
 		t.Fatal("started", p.Close())
 	}
 	wantContains(t, err.Error(), "none", "full is required")
-}
-
-// TestUnconfinedWorker is the program of the test above.
-func TestUnconfinedWorker(t *testing.T) {
-	part(t)
-	_, _ = greetsUnconfined(t).next(1 << 20) // until the pool ends this process
 }
 
 // TestWorkersThatCannotStart are an error that says what they said.
@@ -189,51 +183,62 @@ func TestSlowReadersLeaveProcesses(t *testing.T) {
 	p := newPool(t, PoolConfig{Size: 1, MaxWorkers: 3})
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	// read calls a workflow and returns once its read is open, with what answers that.
-	read := func(workflow string) (opened chan struct{}, answer func()) {
-		opened, answered := make(chan struct{}), make(chan struct{})
+	// read calls a workflow whose read says that it is open, and lasts until it is answered.
+	type slow struct {
+		opened, ended chan struct{}
+		answer        func()
+	}
+	read := func(workflow string) slow {
+		answered := make(chan struct{})
+		r := slow{opened: make(chan struct{}), ended: make(chan struct{}), answer: sync.OnceFunc(func() { close(answered) })}
 		host := fakeHost{"mail.search": func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			close(opened)
+			close(r.opened)
 			<-answered
 			return json.RawMessage(`[1]`), nil
 		}}
 		call := invocationOf(Prepare, `await ctx.mail.search({})`)
 		call.Workflow = workflow
-		ended := make(chan struct{})
 		calls.Go(func() {
-			defer close(ended)
+			defer close(r.ended)
 			if _, err := p.Invoke(t.Context(), call, host); err != nil {
 				t.Errorf("%s: %v", workflow, err)
 			}
 		})
-		return opened, func() { close(answered); <-ended }
+		return r
 	}
 	for _, workflow := range []string{"a", "b", "c"} {
-		_, answer := read(workflow)
+		r := read(workflow)
 		elapse(p, time.Minute, func(c *conversation) bool { return !c.running })
-		answer()
+		r.answer()
+		<-r.ended
 	}
 
-	openA, answerA := read("a")
-	openB, answerB := read("b")
-	<-openA
-	<-openB
-	openC, answerC := read("c")
+	a, b := read("a"), read("b")
+	defer a.answer()
+	defer b.answer()
+	<-a.opened
+	<-b.opened
+	c := read("c")
+	defer c.answer()
+	// It either waits or has a process too: whichever it is, it is seen.
 	for p.Report().Waiting == 0 {
-		runtime.Gosched()
+		select {
+		case <-c.opened:
+			t.Fatal("three slow workflows hold all processes")
+		default:
+			runtime.Gosched()
+		}
 	}
 	if _, err := callCanary(t.Context(), p); err != nil {
 		t.Error(err)
 	}
 	select {
-	case <-openC:
+	case <-c.opened:
 		t.Error("three slow workflows hold all processes")
 	default:
 	}
-	answerB()
-	<-openC
-	answerA()
-	answerC()
+	b.answer()
+	<-c.opened
 }
 
 // TestCancelledInNativeCode: a call that cannot be interrupted ends all the same, with its worker.

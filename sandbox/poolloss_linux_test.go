@@ -25,23 +25,27 @@ func dying(t *testing.T, how string, bytes ...int) *Pool {
 	var started atomic.Int64
 	return newPool(t, PoolConfig{Size: 1, Command: func() *exec.Cmd {
 		if i := int(started.Add(1)) - 1; i < len(bytes) {
-			return itself(t, "TestDyingWorker", how, strconv.Itoa(bytes[i]))
+			return itself(t, "dying", how, strconv.Itoa(bytes[i]))
 		}
 		return exec.Command(path)
 	}})
 }
 
-// TestDyingWorker is the program of the pool above.
-func TestDyingWorker(t *testing.T) {
-	how, number := part(t)[0], part(t)[1]
-	bytes, err := strconv.Atoi(number)
+func init() { programs["dying"] = dyingWorker }
+
+// dyingWorker is the program of the pool above.
+func dyingWorker(arguments []string) error {
+	bytes, err := strconv.Atoi(arguments[1])
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	in := greetsUnconfined(t)
+	in, err := greetUnconfined()
+	if err != nil {
+		return err
+	}
 	// The request must be there before this ends, or it could never have been read.
 	if _, err := unix.Poll([]unix.PollFd{{Fd: 0, Events: unix.POLLIN}}, -1); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if bytes < 0 {
 		_, err = in.next(maxFromEngine)
@@ -49,9 +53,9 @@ func TestDyingWorker(t *testing.T) {
 		_, err = io.CopyN(io.Discard, os.Stdin, int64(bytes))
 	}
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	switch how {
+	switch arguments[0] {
 	case "killed":
 		err = unix.Kill(os.Getpid(), unix.SIGKILL)
 	case "faulted":
@@ -60,7 +64,7 @@ func TestDyingWorker(t *testing.T) {
 		os.Exit(exitMemory)
 	}
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	for {
 		_ = unix.Pause()

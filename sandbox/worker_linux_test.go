@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -80,7 +81,7 @@ func TestWorkerOfAnotherUser(t *testing.T) {
 		t.Skip("only root can become another user; all other tests of workers run as one already")
 	}
 	path := plainWorker(t)
-	p := newPool(t, PoolConfig{Size: 1, Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "TestBecomeNobody", path) }})
+	p := newPool(t, PoolConfig{Size: 1, Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "nobody", path) }})
 	if _, err := callCanary(t.Context(), p); err != nil {
 		t.Error(err)
 	}
@@ -94,19 +95,19 @@ func TestWorkerOfAnotherUser(t *testing.T) {
 	wantMemoryLimited(t, p)
 }
 
-// TestBecomeNobody is the program of the test above: it gives its rights up and becomes the worker.
-func TestBecomeNobody(t *testing.T) {
-	path := part(t)[0]
-	if err := errors.Join(unix.Setgroups(nil), unix.Setgid(65534), unix.Setuid(65534), unix.Exec(path, []string{path}, os.Environ())); err != nil {
-		t.Fatal(err)
-	}
+func init() { programs["nobody"], programs["engine"] = becomeNobody, engineWithWorker }
+
+// becomeNobody is the program of the test above: it gives its rights up and becomes the worker.
+func becomeNobody(arguments []string) error {
+	path := arguments[0]
+	return errors.Join(unix.Setgroups(nil), unix.Setgid(65534), unix.Setuid(65534), unix.Exec(path, []string{path}, os.Environ()))
 }
 
 // TestWorkerDiesWithItsEngine: an engine that is killed leaves no worker behind, not even one that a
 // native function holds.
 func TestWorkerDiesWithItsEngine(t *testing.T) {
 	t.Parallel()
-	engine := itself(t, "TestEngineWithWorker", plainWorker(t))
+	engine := itself(t, "engine", plainWorker(t))
 	engine.Stderr = os.Stderr
 	out, err := engine.StdoutPipe()
 	if err != nil {
@@ -145,17 +146,16 @@ func TestWorkerDiesWithItsEngine(t *testing.T) {
 	}
 }
 
-// TestEngineWithWorker is the program of the test above: an engine whose worker is held by a native
+// engineWithWorker is the program of the test above: an engine whose worker is held by a native
 // function, and which waits to be killed.
-func TestEngineWithWorker(t *testing.T) {
-	path := part(t)[0]
-	p, err := NewPool(PoolConfig{Size: 1, Command: func() *exec.Cmd { return exec.Command(path) }})
+func engineWithWorker(arguments []string) error {
+	p, err := NewPool(PoolConfig{Size: 1, Command: func() *exec.Cmd { return exec.Command(arguments[0]) }})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	call := invocationOf(Prepare, `Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1)`)
 	call.Limits.CPU, call.Limits.Wall = MaxCPU, time.Hour
-	go func() { _, _ = p.Invoke(t.Context(), call, world) }()
+	go func() { _, _ = p.Invoke(context.Background(), call, world) }()
 	for {
 		if w := p.Report().Workers[0]; w.State == "busy" {
 			fmt.Println(w.PID)

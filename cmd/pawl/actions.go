@@ -23,6 +23,13 @@ type (
 	runNowCmd  struct{ workflowAction }
 )
 
+// Help says what a pause does not stop: nobody should think that nothing leaves any more.
+func (*pauseCmd) Help() string {
+	return "No further run begins, and no call is approved. A run that has already begun goes on to its end, also one " +
+		"that is still choosing its events: it may yet make its one call, then it publishes. What became of a call that has " +
+		"left is still found out. To stop a run before its call, skip its event (pawl skip), or archive the workflow for good."
+}
+
 func (c *pauseCmd) Run(a *app) error   { return c.act(a, "pauseWorkflow") }
 func (c *resumeCmd) Run(a *app) error  { return c.act(a, "resumeWorkflow") }
 func (c *archiveCmd) Run(a *app) error { return c.act(a, "archiveWorkflow") }

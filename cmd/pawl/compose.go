@@ -186,7 +186,7 @@ func explainLog(data string, err error) error {
 func (in *installation) compose(ctx context.Context, observe func(eventlog.Record), version string) error {
 	var err error
 	if in.registry, err = in.connectors(); err != nil {
-		return misconfigured("", "%v", err)
+		return in.settings.origin.connectors(err)
 	}
 	if in.scripts, err = newWorkers(in.settings, processors+1, in.logger); err != nil {
 		return err

@@ -44,6 +44,7 @@ type config struct {
 	Policies   schedule.Policies `yaml:"policies"`
 
 	path, dir string
+	text      *configText // nil without a file
 }
 
 // connectorSettings configure the compiled-in connectors; nil means not there.
@@ -112,6 +113,7 @@ func (a *app) loadConfig(path string, named bool) (config, error) {
 	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
 		return c, misconfigured("the README lists the keys", "%s", configFault(path, err))
 	}
+	c.text = written
 	if err := c.validate(written); err != nil {
 		return c, err
 	}
@@ -131,7 +133,12 @@ func (a *app) loadConfig(path string, named bool) (config, error) {
 func (c *config) expand(env func(string) (string, bool)) error {
 	secrets := connector.Secrets{Dir: c.dir, LookupEnv: env}
 	if err := secrets.ExpandAll(&c.Connectors); err != nil {
-		return misconfigured("", "%s: connectors.%v", c.path, err)
+		at := c.path
+		var wrong *connector.SettingError
+		if errors.As(err, &wrong) {
+			at = c.text.place("connectors." + wrong.Key)
+		}
+		return misconfigured("", "%s: connectors.%v", at, err)
 	}
 	for _, root := range []*rootSettings{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
 		if root != nil {

@@ -64,13 +64,21 @@ func (c *configText) fault(at ast.Node, hint, format string, args ...any) error 
 
 // place is where the key's value stands, or the nearest thing around it that is written down.
 func (c *configText) place(key string) string {
+	if at, ok := c.written(key); ok {
+		return at
+	}
+	return c.path
+}
+
+// written is place, and whether anything of the key is written down.
+func (c *configText) written(key string) (place string, ok bool) {
 	for at := key; at != ""; {
 		if p, ok := c.places[at]; ok {
-			return fmt.Sprintf("%s:%d:%d", c.path, p.Line, p.Column)
+			return fmt.Sprintf("%s:%d:%d", c.path, p.Line, p.Column), true
 		}
 		at = at[:max(0, strings.LastIndexByte(at, '.'))]
 	}
-	return c.path
+	return "", false
 }
 
 // check holds a value against the type. A key without a value counts as not set.

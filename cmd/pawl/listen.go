@@ -28,7 +28,7 @@ func (s settings) tls() (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
 	if err != nil {
-		return nil, misconfigured("", "read TLS certificate: %v", err)
+		return nil, s.origin.locate("tls-cert", misconfigured("", "read TLS certificate: %v", err))
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
@@ -46,11 +46,11 @@ func (s settings) address() string {
 func (in *installation) listen(ctx context.Context, encrypted bool) error {
 	addr := in.settings.address()
 	if err := ops.CheckListen(addr, encrypted, in.settings.Token, in.settings.Insecure); err != nil {
-		return misconfigured("", "%v", err)
+		return in.settings.origin.locate("http", misconfigured("", "%v", err))
 	}
 	if _, port, err := net.SplitHostPort(addr); err == nil {
 		if err := checkPort(port); err != nil {
-			return misconfigured("write e.g. 127.0.0.1:7070", "http: %q: %v", addr, err)
+			return in.settings.origin.locate("http", misconfigured("write e.g. 127.0.0.1:7070", "http: %q: %v", addr, err))
 		}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
@@ -59,7 +59,7 @@ func (in *installation) listen(ctx context.Context, encrypted bool) error {
 		return failed("another program listens there, maybe another pawl; take another address: --http 127.0.0.1:0 takes a free port",
 			fmt.Errorf("the address %s is taken", addr))
 	case err != nil:
-		return failed("correct --http", fmt.Errorf("listen on %s: %w", addr, err))
+		return in.settings.origin.locate("http", failed("correct --http, or http in the configuration file", fmt.Errorf("listen on %s: %w", addr, err)))
 	}
 	in.listener = listener
 	in.onClose(func() error {

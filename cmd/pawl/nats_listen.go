@@ -30,10 +30,10 @@ func (s settings) natsAddress() (string, error) {
 	}
 	host, port, err := net.SplitHostPort(s.NATSListen)
 	if err != nil {
-		return "", misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %v", err)
+		return "", s.origin.locate("nats-listen", misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %v", err))
 	}
 	if err := checkPort(port); err != nil {
-		return "", misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %q: %v", s.NATSListen, err)
+		return "", s.origin.locate("nats-listen", misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %q: %v", s.NATSListen, err))
 	}
 	if host == "" {
 		host = "127.0.0.1"

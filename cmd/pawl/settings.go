@@ -57,6 +57,8 @@ type settings struct {
 	URL, As         string
 	Connectors      connectorSettings
 	Policies        schedule.Policies
+
+	origin origin
 }
 
 // settle comes to the settings of an engine, with the secrets of its connectors.
@@ -86,6 +88,7 @@ func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings
 		As:         file.As,
 		Connectors: file.Connectors,
 		Policies:   file.Policies,
+		origin:     originOf(file, flags),
 	}
 	s.Token, _ = a.env("PAWL_TOKEN")
 	if s.Sandbox, err = parseSandbox(first(flags.Sandbox, file.Sandbox)); err != nil {
@@ -94,8 +97,12 @@ func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings
 	if s.SyncInterval, err = parseSync(first(flags.Sync, file.Sync, "always")); err != nil {
 		return s, err
 	}
-	if s.Clock, err = parseClock(first(flags.Clock, file.Clock, clockSystem), first(flags.Start, file.ClockStart)); err != nil {
+	clock := first(flags.Clock, file.Clock, clockSystem)
+	if _, err = parseClock(clock, ""); err != nil {
 		return s, err
+	}
+	if s.Clock, err = parseClock(clock, first(flags.Start, file.ClockStart)); err != nil {
+		return s, s.origin.locate("clock-start", err)
 	}
 	s.Connectors.setRoot(&s.Connectors.Maildir, first(flags.Maildir, file.Maildir))
 	s.Connectors.setRoot(&s.Connectors.Files, first(flags.Files, file.Files))

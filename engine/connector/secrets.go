@@ -103,7 +103,8 @@ func (s Secrets) readFile(name string) (string, error) {
 }
 
 // ExpandAll replaces the references in every string that config, a pointer to a decoded
-// configuration, holds: in structs, maps, slices and pointers. The error names the key.
+// configuration, holds: in structs, maps, slices and pointers. The error is a *SettingError whose
+// key is relative to config.
 func (s Secrets) ExpandAll(config any) error {
 	v := reflect.ValueOf(config)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -117,7 +118,8 @@ func (s Secrets) expandValue(v reflect.Value, key string) error {
 	case reflect.String:
 		text, err := s.Expand(v.String())
 		if err != nil {
-			return fmt.Errorf("%s: %w", strings.TrimPrefix(key, "."), err)
+			key = strings.TrimPrefix(key, ".")
+			return &SettingError{Key: key, Err: fmt.Errorf("%s: %w", key, err)}
 		}
 		v.SetString(text)
 	case reflect.Pointer:

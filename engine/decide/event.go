@@ -104,7 +104,7 @@ func (c ChangeEvents) decide(d *decision) error {
 		return refuse(Invalid, "action.unknown", "action %q is none of skip, cancel, redrive", c.Action)
 	}
 	d.bulk = &BulkResult{Noop: []Noop{}}
-	if s := d.state(); s.Archived {
+	if s := d.state(); s.Archived && c.Action == ActionRedrive {
 		return archived(s)
 	}
 	for _, ref := range c.Items {
@@ -120,10 +120,11 @@ func (c ChangeEvents) decide(d *decision) error {
 	return nil
 }
 
-// changeEvent carries out the action on one event, or returns why it does not.
+// changeEvent carries out the action on one event, or returns why it does not. In an archived
+// workflow events can be ended, since no run will take them any more, and none be brought back.
 func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason string) *Refusal {
 	s := d.state()
-	if s.Archived {
+	if s.Archived && action == ActionRedrive {
 		return archived(s)
 	}
 	e := d.event(ref.Topic, ref.MessageID)
@@ -180,6 +181,8 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	case !run.Phase.PastMutation():
 		d.led(skipped)
 		d.abort(run, "%s", why)
+	case s.Archived && s.Current != run.ID:
+		d.led(skipped) // its run is over and will have no retry
 	case e.SkipRequested:
 		return refuse(Conflict, CodeJobState, "the event is to be skipped already, when its run is over")
 	default:

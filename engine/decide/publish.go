@@ -72,7 +72,7 @@ func (d *decision) publishAll(run *projections.Run, c CommitRun) {
 			if run.Type == eventlog.ProducerHandler {
 				id := p.Input
 				if id == "" {
-					id = d.register(producedInput(topic, p))
+					id = d.standIn(producedInput(topic, p))
 				}
 				by = []eventlog.InputID{id}
 			}
@@ -104,6 +104,17 @@ func (d *decision) register(in Input) eventlog.InputID {
 		d.emit(&eventlog.InputRegistered{Input: id, Source: in.Source, Type: in.Type, ExternalID: in.ExternalID, Title: in.Title})
 	}
 	return id
+}
+
+// standIn registers the input that stands for an event from outside. It is called as the event is:
+// when that comes again, the last title wins for both (R11).
+func (d *decision) standIn(in Input) eventlog.InputID {
+	id := in.ID()
+	if known := d.input(id); known != nil && known.Title != in.Title {
+		d.emit(&eventlog.InputRetitled{Input: id, Title: in.Title})
+		return id
+	}
+	return d.register(in)
 }
 
 // publish is R11: a known message id is updated in place, whatever became of the event; a new
@@ -160,7 +171,7 @@ func (c Push) decide(d *decision) error {
 		}
 	}
 	for _, item := range c.Items {
-		in := d.register(pushInput(c.Topic, item))
+		in := d.standIn(pushInput(c.Topic, item))
 		result := PushResult{MessageID: item.MessageID, Result: "updated"}
 		if d.publish(c.Topic, item.MessageID, item.Title, item.Payload, "", []eventlog.InputID{in}) {
 			result.Result = "created"

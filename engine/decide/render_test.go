@@ -77,6 +77,8 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		add(f.Reason)
 	case *eventlog.InputRegistered:
 		add(f.Source, f.ExternalID)
+	case *eventlog.InputRetitled:
+		add(f.Title)
 	default:
 		v := reflect.ValueOf(f).Elem()
 		if topic := v.FieldByName("Topic"); topic.IsValid() {
@@ -169,7 +171,11 @@ func (b *bench) look(line string) string {
 	case "input":
 		for _, row := range b.store {
 			if in, ok := row.(*projections.Input); ok && in.ExternalID == w.first() {
-				return show("%s open=%d consumed=%d skipped=%d outputs=%v source=%s", in.Status(), in.Open, in.Consumed, in.Skipped, in.Outputs, in.Source)
+				out := fmt.Sprintf("%s open=%d consumed=%d skipped=%d outputs=%v source=%s", in.Status(), in.Open, in.Consumed, in.Skipped, in.Outputs, in.Source)
+				if in.Title != "T" {
+					out += " title=" + in.Title
+				}
+				return show("%s", out)
 			}
 		}
 		return show("none")

@@ -201,6 +201,29 @@ func TestPauseResumeArchive(t *testing.T) {
 	l.sound()
 }
 
+// O6: a run that has begun goes on to its end, also one that had chosen no event yet: its call is made.
+func TestPauseWhilePreparing(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{prepare: `await ctx.world.list({});`})
+	reading, gate := make(chan struct{}), make(chan struct{})
+	l.world.OnRead(func(connector.Call) (json.RawMessage, error) {
+		close(reading)
+		<-gate
+		return json.RawMessage(`[]`), nil
+	})
+	l.pushed("a")
+	<-reading
+	l.do("pauseWorkflow", nil)
+	l.pushed("b")
+	close(gate)
+	l.settle()
+	l.wantEvent("a", "consumed")
+	l.wantEvent("b", "pending")
+	l.wantSent(1)
+	l.wantWhy(decide.ReasonUserPause)
+	l.sound()
+}
+
 // O6: resume clears the system's error, and never an unresolved mutation.
 func TestResumeKeepsWhatIsUnresolved(t *testing.T) {
 	l := live(t)

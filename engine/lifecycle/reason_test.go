@@ -155,6 +155,16 @@ var waits = []waiting{
 		l.deploy(shop{})
 		l.do("archiveWorkflow", nil)
 	}, "stopped for good", 0},
+	{"the archive, with events", decide.ReasonArchived, func(l *life) {
+		l.deploy(shop{prepare: `return { reservations: [], data: null };`})
+		l.push("a", "b")
+		l.do("archiveWorkflow", nil)
+	}, "Of its events 2 are pending, and no run will take them", 2},
+	{"the archive, after a mutation", decide.ReasonArchived, func(l *life) {
+		l.deploy(shop{next: broken("publish")})
+		l.push("a")
+		l.do("archiveWorkflow", nil)
+	}, "whose next will not be run again", 2},
 }
 
 // untilStorage waits until the worker has met the full disk.
@@ -239,7 +249,7 @@ func (l *life) command(line string) {
 		switch name, ok := strings.CutPrefix(words[i], "--"); {
 		case !ok:
 			args = append(args, words[i])
-		case i+1 < len(words) && (name == "workflow" || name == "status" || name == "state"):
+		case i+1 < len(words) && (name == "workflow" || name == "status" || name == "state" || name == "where"):
 			i++
 			flags[name] = words[i]
 		default:
@@ -274,6 +284,12 @@ func (l *life) command(line string) {
 		l.do("runWorkflow", nil, "workflow", subject(1))
 	case args[0] == "grants":
 		l.do("getGrants", nil, "workflow", subject(1))
+	case flags["where"] != nil:
+		var done struct{ Updated int }
+		filter, value, _ := strings.Cut(flags["where"].(string), "=")
+		if l.do(args[0]+"Events", &done, "workflow", subject(1), filter, value); done.Updated == 0 {
+			l.t.Errorf("%q changes nothing", line)
+		}
 	case args[0] == "cancel":
 		l.do("cancelEvent", nil, "workflow", subject(1), "topic", subject(2), "messageId", subject(3))
 	case args[0] == "verify":

@@ -139,7 +139,7 @@ func (s *sim) push(n *node, w *workflow) {
 	var items []decide.PushItem
 	for range 1 + s.rng.IntN(3) {
 		payload, _ := json.Marshal(s.rng.IntN(9))
-		items = append(items, decide.PushItem{MessageID: s.messageID(), Title: "From outside", Payload: payload})
+		items = append(items, decide.PushItem{MessageID: s.messageID(), Title: "From outside " + string(payload), Payload: payload})
 	}
 	s.ask(n, w, "push", func(ctx context.Context) error {
 		_, err := n.engine.Push(ctx, operator, w.name, topic, items)

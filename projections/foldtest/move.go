@@ -54,6 +54,9 @@ func (h *History) aside() {
 			h.publish(Out, "", nil)
 			return
 		}
+		if len(e.CausedBy) > 0 {
+			h.Add(&eventlog.InputRetitled{Input: e.CausedBy[0], Title: e.Title + "!"})
+		}
 		in := h.register()
 		h.Add(&eventlog.EventUpdated{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title + "!", Payload: h.json("again"), CausedBy: []eventlog.InputID{in}})
 	case 4:

@@ -25,31 +25,34 @@ type Dir struct {
 	escapes error
 }
 
-// Open opens the folder for the connector named prefix. An error names the configuration key,
-// `connectors.<prefix>.root`.
+// Open opens the folder for the connector named prefix. An error is a *connector.SettingError of the
+// key `connectors.<prefix>.root`.
 func Open(prefix, path string) (*Dir, error) {
 	key := "connectors." + prefix + ".root"
+	wrong := func(format string, args ...any) error {
+		return &connector.SettingError{Key: key, Err: fmt.Errorf(key+format, args...)}
+	}
 	if path == "" {
-		return nil, fmt.Errorf("%s is missing: name the folder that the %s connector may use", key, prefix)
+		return nil, wrong(" is missing: name the folder that the %s connector may use", prefix)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: the folder %s does not exist: create it or correct the path", key, path)
+		return nil, wrong(": the folder %s does not exist: create it or correct the path", path)
 	case err != nil:
-		return nil, fmt.Errorf("%s: open folder: %w", key, err)
+		return nil, wrong(": open folder: %w", err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s: %s is not a folder", key, path)
+		return nil, wrong(": %s is not a folder", path)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: open folder: %w", key, err)
+		return nil, wrong(": open folder: %w", err)
 	}
 	_, provoked := root.Stat("..")
 	var pathError *fs.PathError
 	if !errors.As(provoked, &pathError) {
 		root.Close()
-		return nil, fmt.Errorf("%s: %s cannot be confined on this system", key, path)
+		return nil, wrong(": %s cannot be confined on this system", path)
 	}
 	return &Dir{Root: root, prefix: prefix, escapes: pathError.Err}, nil
 }

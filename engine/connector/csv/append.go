@@ -87,11 +87,15 @@ func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f
 		}
 		return connector.Outcome{Status: connector.Applied, Result: rowResult(written)}
 	}
-	row, failure := x.layout.row(p, call.Key)
+	// First what is torn, or half a character of our own would count as somebody's other encoding.
+	if x, failure = s.cutTorn(f, x, nil); failure == nil {
+		failure = x.checkText(f)
+	}
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
-	if x, failure = s.cutTorn(f, x, nil); failure != nil {
+	row, failure := x.layout.row(p, call.Key)
+	if failure != nil {
 		return connector.FailedWith(failure)
 	}
 	// A last line that somebody left unfinished is completed, or the new row would become part of it.
@@ -192,6 +196,9 @@ func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connecto
 			return connector.RetryWith(f.dir.Failure("sync", f.name, err))
 		}
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: rowResult(row)}
+	}
+	if x.layout.key < 0 && x.foreign == 0 {
+		return connector.RetryWith(x.checkText(f)) // the row may stand there in an encoding that cannot be read
 	}
 	// Values that do not fit the file were never written, so there is no piece of them either.
 	var expected []byte

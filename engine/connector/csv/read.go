@@ -179,16 +179,12 @@ func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layou
 // unreadable says why a record cannot be given as it stands, or nil: bytes that are no text, or
 // cells that belong to no column.
 func unreadable(f *openFile, l layout, raw []byte, found []string, row int64) *eventlog.Failure {
-	where := fmt.Sprintf("row %d", row)
-	if row == 0 {
-		where = "the header"
-	}
 	if !utf8.Valid(raw) {
-		return f.dir.Fail(eventlog.Precondition, "encoding", "%s of %s is not UTF-8 text: save the file as CSV in UTF-8", where, f.name)
+		return notText(f, row)
 	}
 	if len(found) > len(l.header) && slices.ContainsFunc(found[len(l.header):], func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
 		return f.dir.Fail(eventlog.Precondition, "surplus", "%s of %s has %d cells, the header has %d columns: put quotes around a cell that holds the separator %q, or name the column in the header",
-			where, f.name, len(found), len(l.header), l.comma)
+			rowName(row), f.name, len(found), len(l.header), l.comma)
 	}
 	return nil
 }

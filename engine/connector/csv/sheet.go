@@ -3,11 +3,13 @@ package csv
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/engine/connector/confined"
 	"github.com/pawl-run/pawl/eventlog"
@@ -32,6 +34,8 @@ type index struct {
 	// tail is where the last record begins if it has no line end, else -1.
 	tail      int64
 	openQuote bool
+	// foreign is the first row that is not UTF-8 text (0 is the header), -1 if all are.
+	foreign int64
 }
 
 var keySeed = maphash.MakeSeed()
@@ -99,11 +103,14 @@ func (s *sheet) look(f *openFile) (*index, *eventlog.Failure) {
 }
 
 func readIndex(f *openFile, info os.FileInfo) (*index, *eventlog.Failure) {
-	x := &index{info: info, keys: make(map[uint64]int64), tail: -1}
+	x := &index{info: info, keys: make(map[uint64]int64), tail: -1, foreign: -1}
 	err := scanRows(io.NewSectionReader(f, 0, info.Size()), func(l layout, r record, row int64) bool {
 		x.layout = l
 		if !r.terminated {
 			x.tail, x.openQuote = r.start, r.openQuote
+		}
+		if x.foreign < 0 && !utf8.Valid(r.raw) {
+			x.foreign = row
 		}
 		if row == 0 {
 			return true
@@ -188,10 +195,33 @@ func (x *index) find(f *openFile, key string) (int64, *eventlog.Failure) {
 
 // checkKeyColumn says why rows cannot be written, or nil.
 func (x *index) checkKeyColumn(f *openFile) *eventlog.Failure {
-	if x.layout.key >= 0 {
+	switch {
+	case x.layout.key >= 0:
 		return nil
+	case x.foreign == 0:
+		return x.checkText(f) // it may well have the column, in an encoding that cannot be read
 	}
 	return f.dir.Fail(eventlog.Precondition, "keyColumn",
 		"%s has no column %s, which holds the key of each row pawl writes: add it to the end of the header line (its columns: %v)",
 		f.name, keyColumn, slices.Clip(x.layout.header))
+}
+
+// checkText says why no row may stand beside those of the file, or nil: UTF-8 among other text would
+// make a file that no program reads right.
+func (x *index) checkText(f *openFile) *eventlog.Failure {
+	if x.foreign < 0 {
+		return nil
+	}
+	return notText(f, x.foreign)
+}
+
+func notText(f *openFile, row int64) *eventlog.Failure {
+	return f.dir.Fail(eventlog.Precondition, "encoding", "%s of %s is not UTF-8 text: save the file as CSV in UTF-8", rowName(row), f.name)
+}
+
+func rowName(row int64) string {
+	if row == 0 {
+		return "the header"
+	}
+	return fmt.Sprintf("row %d", row)
 }

@@ -79,7 +79,7 @@ type hosts map[string]*host
 
 func newHosts(configured map[string]HostConfig) (hosts, error) {
 	if len(configured) == 0 {
-		return nil, errors.New("connectors.http.hosts is missing: name the hosts that may be called, e.g. hosts: {api.example.com: {}}")
+		return nil, &connector.SettingError{Key: hostsKey, Err: errors.New(hostsKey + " is missing: name the hosts that may be called, e.g. hosts: {api.example.com: {}}")}
 	}
 	byAddress := make(hosts)
 	// Hosts with a port last: they are more specific than the default ports of a bare name.
@@ -90,21 +90,38 @@ func newHosts(configured map[string]HostConfig) (hosts, error) {
 	for _, name := range names {
 		h, addresses, err := newHost(name, configured[name])
 		if err != nil {
-			return nil, fmt.Errorf("connectors.http.hosts.%s: %w", name, err)
+			return nil, wrongHost(name, err)
 		}
 		for _, address := range addresses {
 			if other, twice := exact[address]; twice && len(addresses) == 1 {
-				return nil, fmt.Errorf("connectors.http.hosts.%s: the same host as %s", name, other)
+				return nil, wrongHost(name, fmt.Errorf("the same host as %s", other))
 			}
 			if len(addresses) == 1 {
 				exact[address] = name
 			} else if other, twice := byAddress[address]; twice && other.name != name {
-				return nil, fmt.Errorf("connectors.http.hosts.%s: the same host as %s", name, other.name)
+				return nil, wrongHost(name, fmt.Errorf("the same host as %s", other.name))
 			}
 			byAddress[address] = h
 		}
 	}
 	return byAddress, nil
+}
+
+const hostsKey = "connectors.http.hosts"
+
+// wrongHost is a mistake in a host's settings; of a *connector.SettingError the key is inside of them.
+func wrongHost(name string, err error) error {
+	key := hostsKey + "." + name
+	var inside *connector.SettingError
+	if errors.As(err, &inside) {
+		return &connector.SettingError{Key: key + "." + inside.Key, Err: fmt.Errorf("%s: %w", key, err)}
+	}
+	return &connector.SettingError{Key: key, Err: fmt.Errorf("%s: %w", key, err)}
+}
+
+// wrong is a mistake in the setting of a host that the key names.
+func wrong(key, format string, args ...any) error {
+	return &connector.SettingError{Key: key, Err: fmt.Errorf(format, args...)}
 }
 
 func newHost(name string, config HostConfig) (*host, []string, error) {
@@ -114,7 +131,7 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 	}
 	h := &host{name: name, headers: make(http.Header, len(config.Headers)), timeout: config.Timeout, private: config.Private}
 	if h.timeout < 0 {
-		return nil, nil, fmt.Errorf("timeout: %s is negative", config.Timeout)
+		return nil, nil, wrong("timeout", "timeout: %s is negative", config.Timeout)
 	}
 	if h.timeout == 0 {
 		h.timeout = connector.DefaultTimeout
@@ -122,17 +139,17 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 	for header, value := range config.Headers {
 		// The value may be a secret: no error repeats it.
 		if !httpguts.ValidHeaderFieldName(header) || !httpguts.ValidHeaderFieldValue(value) {
-			return nil, nil, fmt.Errorf("headers: %q or its value is not a valid HTTP header", header)
+			return nil, nil, wrong("headers."+header, "headers: %q or its value is not a valid HTTP header", header)
 		}
 		if forbidden := forbiddenHeader(header); forbidden {
-			return nil, nil, fmt.Errorf("headers: %s cannot be configured, pawl sets it itself", header)
+			return nil, nil, wrong("headers."+header, "headers: %s cannot be configured, pawl sets it itself", header)
 		}
 		h.headers.Set(header, value)
 		h.secrets = append(h.secrets, secretsIn(header, value)...)
 	}
 	if config.Reconcile != nil {
 		if err := config.Reconcile.validate(); err != nil {
-			return nil, nil, fmt.Errorf("reconcile: %w", err)
+			return nil, nil, err
 		}
 		rules := *config.Reconcile
 		h.reconcile = &rules
@@ -143,21 +160,24 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 func (r *ReconcileConfig) validate() error {
 	switch {
 	case !strings.HasPrefix(r.Get, "/") || strings.HasPrefix(r.Get, "//"):
-		return fmt.Errorf("get: want a path on the host, e.g. /orders?key=%s", keyPlaceholder)
+		return wrong("reconcile.get", "reconcile: get: want a path on the host, e.g. /orders?key=%s", keyPlaceholder)
 	case !strings.Contains(r.Get, keyPlaceholder):
-		return fmt.Errorf("get: it has no %s, so it cannot ask for one call", keyPlaceholder)
+		return wrong("reconcile.get", "reconcile: get: it has no %s, so it cannot ask for one call", keyPlaceholder)
 	case r.Applied.Status == 0 && r.Failed.Status == 0:
-		return errors.New("applied.status or failed.status is missing: no answer could settle a call")
+		return wrong("reconcile", "reconcile: applied.status or failed.status is missing: no answer could settle a call")
 	case r.Applied.Status == r.Failed.Status:
-		return fmt.Errorf("applied and failed have the same status %d", r.Applied.Status)
+		return wrong("reconcile.failed.status", "reconcile: applied and failed have the same status %d", r.Applied.Status)
 	}
-	for _, status := range []int{r.Applied.Status, r.Failed.Status} {
-		if status != 0 && (status < 200 || status > 599) {
-			return fmt.Errorf("%d is not a status an answer can have", status)
+	for _, rule := range []struct {
+		key string
+		Rule
+	}{{"applied", r.Applied}, {"failed", r.Failed}} {
+		if rule.Status != 0 && (rule.Status < 200 || rule.Status > 599) {
+			return wrong("reconcile."+rule.key+".status", "reconcile: %s.status: %d is not a status an answer can have", rule.key, rule.Status)
 		}
 	}
 	if _, err := url.Parse(strings.ReplaceAll(r.Get, keyPlaceholder, "k")); err != nil {
-		return errors.New("get: not a usable path")
+		return wrong("reconcile.get", "reconcile: get: not a usable path")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -395,5 +396,14 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: error %v, want one about %s", name, err, c.want)
 		}
+		var wrong *connector.SettingError
+		if !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Key, "connectors.http.hosts") {
+			t.Errorf("%s: the key of %v is %+v", name, err, wrong)
+		}
+	}
+	_, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{"a.b": {Reconcile: rule("/{idempotencyKey}", 200, 99)}}})
+	var wrong *connector.SettingError
+	if !errors.As(err, &wrong) || wrong.Key != "connectors.http.hosts.a.b.reconcile.failed.status" {
+		t.Errorf("a status: the key is %+v", wrong)
 	}
 }
