@@ -94,6 +94,7 @@ func (a *app) stoppedData(connected *connection) (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
+	file.Clock, file.ClockStart = "", "" // time stands still in it, and a flag may have chosen the clock
 	s, err := a.merge(file, engineFlags{}, nil)
 	if err != nil {
 		return s, err

@@ -1,5 +1,10 @@
 package connector
 
+import (
+	"fmt"
+	"time"
+)
+
 // SettingError says that a setting of a connector cannot be as it is. Its text names the key; Key is
 // for whoever knows where that stands in a file.
 type SettingError struct {
@@ -11,3 +16,13 @@ type SettingError struct {
 func (e *SettingError) Error() string { return e.Err.Error() }
 
 func (e *SettingError) Unwrap() error { return e.Err }
+
+// CheckTimeout refuses a configured timeout that has passed before a call begins, as a *SettingError
+// of the key `connectors.<name>.timeout`. Zero is the connector's own.
+func CheckTimeout(name string, timeout time.Duration) error {
+	if timeout >= 0 {
+		return nil
+	}
+	key := "connectors." + name + ".timeout"
+	return &SettingError{Key: key, Err: fmt.Errorf("%s: %s is negative", key, timeout)}
+}

@@ -42,6 +42,9 @@ type Connector struct {
 
 // New opens the folder. Errors name the configuration key.
 func New(config Config) (*Connector, error) {
+	if err := connector.CheckTimeout("csv", config.Timeout); err != nil {
+		return nil, err
+	}
 	dir, err := confined.Open("csv", config.Root)
 	if err != nil {
 		return nil, err

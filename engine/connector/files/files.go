@@ -47,6 +47,9 @@ type Connector struct {
 
 // New opens the folder. Errors name the configuration key.
 func New(config Config) (*Connector, error) {
+	if err := connector.CheckTimeout("files", config.Timeout); err != nil {
+		return nil, err
+	}
 	dir, err := confined.Open("files", config.Root)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,9 @@ type Connector struct {
 
 // New opens the folder. Errors name the configuration key.
 func New(config Config) (*Connector, error) {
+	if err := connector.CheckTimeout("maildir", config.Timeout); err != nil {
+		return nil, err
+	}
 	dir, err := confined.Open("maildir", config.Root)
 	if err != nil {
 		return nil, err
