@@ -320,7 +320,7 @@ func (l *stallingLog) Read(ctx context.Context, partition int, from uint64) iter
 func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	log := memlog.New(memlog.Config{})
-	b := setupOn(t, log)
+	b := setupOn(t, log, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	before := b.last()
 	log.PutRaw("broken", []byte("no transition"))
@@ -360,9 +360,28 @@ func TestDamagedLog(t *testing.T) {
 	if n := len(seen); uint64(n) != before+2 || seen[n-2] != "log.damaged" || seen[n-1] != "workflow.paused" {
 		t.Errorf("listed %v", seen)
 	}
+	// It is none of a workflow's business what is broken of another.
+	next = b.follow("?follow=true&workflow=shop")
+	for revision := uint64(1); revision <= before+1; revision++ {
+		if f := next(); f.event != "" || decodeTransition(t, f.data).Revision != revision {
+			t.Fatalf("of shop alone, at %d: %+v", revision, f)
+		}
+	}
+	nc, _ := b.overNATS(0)
+	from := fmt.Sprintf("0:%d", before+1)
+	waiting := b.followPages(nc, from, "shop")
+	if page := waiting(); len(page.Items) != 1 || page.Items[0].Kind != "workflow.paused" {
+		t.Errorf("a page of shop alone: %+v", page)
+	}
+	log.PutRaw("broken", []byte("no transition either"))
+	waiting = b.followPages(nc, fmt.Sprintf("0:%d", b.last()), "shop")
+	b.do("resumeWorkflow", map[string]any{"workflow": "shop"}, nil)
+	if page := waiting(); len(page.Items) != 1 || page.Items[0].Kind != "workflow.resumed" {
+		t.Errorf("the next page of shop alone: %+v", page)
+	}
 	var v Verification
 	b.do("verifyLog", nil, &v)
-	if v.OK || len(v.Problems) != 1 || !strings.Contains(v.Problems[0], "broken") {
+	if v.OK || len(v.Problems) != 2 || !strings.Contains(v.Problems[0], "broken") {
 		t.Errorf("verify: %+v", v)
 	}
 }

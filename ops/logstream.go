@@ -107,6 +107,9 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 			if got.record.Position.Seq > 0 {
 				from[got.record.Position.Partition] = got.record.Position.Seq + 1
 			}
+			if got.foreign(q.Workflow) {
+				continue
+			}
 			frame, err := got.frame(from)
 			if err != nil {
 				s.cfg.Logger.Error("a log stream was cut off", "error", err)
@@ -131,6 +134,12 @@ type readRecord struct {
 	last   bool // nothing follows the error
 }
 
+// foreign says that it is of another workflow than the one that is asked for, whether or not it can be
+// read: it only moves the reader on.
+func (r readRecord) foreign(only eventlog.WorkflowName) bool {
+	return only != "" && !r.last && r.record.Workflow != "" && r.record.Workflow != only
+}
+
 func (r readRecord) frame(next []uint64) ([]byte, error) {
 	b := append(appendPositions([]byte("id: "), next, 1), '\n')
 	var body []byte
@@ -148,14 +157,12 @@ func (r readRecord) frame(next []uint64) ([]byte, error) {
 	return append(append(b, body...), "\n\n"...), nil
 }
 
-// readAll sends records until ctx ends, the log ends (without follow) or fails.
+// readAll sends records until ctx ends, the log ends (without follow) or fails. Who follows one workflow
+// gets those of its partition, and passes the foreign ones over.
 func (s *Server) readAll(ctx context.Context, q *logRequest, from []uint64, to chan<- readRecord) {
 	from = append([]uint64(nil), from...) // the stream moves its own along
 	pass := func(records iter.Seq2[eventlog.Record, error]) {
 		for record, err := range records {
-			if err == nil && q.Workflow != "" && record.Workflow != q.Workflow {
-				continue
-			}
 			got := readRecord{record, err, err != nil && !readable(err)}
 			select {
 			case to <- got:
