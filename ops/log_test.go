@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"reflect"
@@ -311,6 +312,54 @@ func (l *stallingLog) Read(ctx context.Context, partition int, from uint64) iter
 			close(l.reached)
 			<-ctx.Done()
 			yield(eventlog.Record{}, ctx.Err())
+			return
+		}
+	}
+}
+
+// TestLogThatFails: where the log fails in the middle, a stream says so and is cut off: whoever looks at
+// transitions alone cannot take a part for the whole either.
+func TestLogThatFails(t *testing.T) {
+	t.Parallel()
+	log := &failingLog{Log: memlog.New(memlog.Config{})}
+	b := setupOn(t, log)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	log.fail.Store(true)
+	res, err := http.Get(b.http.URL + "/v1/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(string(body), "id: 0:1\n") || !strings.Contains(string(body), "event: problem\n") || !strings.HasSuffix(string(body), "\n\n") {
+		t.Errorf("the stream ends with %v: %s", err, body)
+	}
+	var got []error
+	for _, err := range b.client.Log(await(t), "", "", false) {
+		got = append(got, err)
+	}
+	var p *Problem
+	if len(got) != 3 || got[0] != nil || !errors.As(got[1], &p) || !errors.Is(got[2], ErrUnreachable) {
+		t.Errorf("the client is told %v", got)
+	}
+}
+
+// failingLog reads, once told to, one record and then fails.
+type failingLog struct {
+	eventlog.Log
+	fail atomic.Bool
+}
+
+func (l *failingLog) Read(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
+	records := l.Log.Read(ctx, partition, from)
+	if !l.fail.Load() {
+		return records
+	}
+	return func(yield func(eventlog.Record, error) bool) {
+		for record, err := range records {
+			if yield(record, err) {
+				yield(eventlog.Record{}, errors.New("the disk is gone"))
+			}
 			return
 		}
 	}

@@ -60,7 +60,8 @@ func (s *Server) merged(ctx context.Context, from []uint64, only eventlog.Workfl
 // streamLog sends server-sent events: a transition each, `id:` being how far all partitions were
 // read. An unreadable record is sent as an event of type `problem` and passed over, so that a reader
 // that resumes is not stuck at it. Without follow the stream ends where the log does, and only then
-// in order: one that is cut off is aborted, so that its reader cannot take a part for the whole.
+// in order: one that is cut off, or comes to where the log fails, is aborted, so that its reader cannot
+// take a part for the whole.
 func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logRequest, from []uint64) error {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -110,12 +111,18 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 			if got.foreign(q.Workflow) {
 				continue
 			}
+			if got.last {
+				_ = s.fault("readLog", got.err) // the problem says that there is more to read here
+			}
 			frame, err := got.frame(from)
 			if err != nil {
 				s.cfg.Logger.Error("a log stream was cut off", "error", err)
 				panic(http.ErrAbortHandler)
 			}
-			if !send(frame, q.Follow) || got.last {
+			switch sent := send(frame, q.Follow || got.last); {
+			case sent && got.last && !q.Follow:
+				panic(http.ErrAbortHandler)
+			case !sent || got.last:
 				return nil
 			}
 			if got.err == nil {
