@@ -88,10 +88,13 @@ func (p *logPage) fill(records iter.Seq2[eventlog.Record, error]) (more bool, er
 		}
 		p.Items = append(p.Items, item)
 		p.bytes += len(item) + len(",")
-		p.at[record.Position.Partition] = record.Position.Seq + 1
+		p.pass(record)
 	}
 	return false, nil
 }
+
+// pass makes the next page begin behind the record.
+func (p *logPage) pass(r eventlog.Record) { p.at[r.Position.Partition] = r.Position.Seq + 1 }
 
 // awaitTransition adds the next transition to an empty page, if there is one in time.
 func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, page *logPage) error {
@@ -111,14 +114,20 @@ func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, pa
 		s.readAll(ctx, q, page.at, read)
 	}()
 	defer func() { cancel(); <-ended }()
-	select {
-	case got := <-read:
-		if got.err != nil && ctx.Err() != nil {
-			return nil // it is the waiting that has ended
+	for {
+		select {
+		case got := <-read:
+			if got.err != nil && ctx.Err() != nil {
+				return nil // it is the waiting that has ended
+			}
+			if got.foreign(q.Workflow) {
+				page.pass(got.record) // or whoever asks again would come by it again
+				continue
+			}
+			_, err := page.fill(func(yield func(eventlog.Record, error) bool) { yield(got.record, got.err) })
+			return err
+		case <-ended:
+			return nil
 		}
-		_, err := page.fill(func(yield func(eventlog.Record, error) bool) { yield(got.record, got.err) })
-		return err
-	case <-ended:
-		return nil
 	}
 }

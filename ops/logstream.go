@@ -60,7 +60,8 @@ func (s *Server) merged(ctx context.Context, from []uint64, only eventlog.Workfl
 // streamLog sends server-sent events: a transition each, `id:` being how far all partitions were
 // read. An unreadable record is sent as an event of type `problem` and passed over, so that a reader
 // that resumes is not stuck at it. Without follow the stream ends where the log does, and only then
-// in order: one that is cut off is aborted, so that its reader cannot take a part for the whole.
+// in order: one that is cut off, or comes to where the log fails, is aborted, so that its reader cannot
+// take a part for the whole.
 func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logRequest, from []uint64) error {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -107,12 +108,21 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 			if got.record.Position.Seq > 0 {
 				from[got.record.Position.Partition] = got.record.Position.Seq + 1
 			}
+			if got.foreign(q.Workflow) {
+				continue
+			}
+			if got.last {
+				_ = s.fault("readLog", got.err) // the problem says that there is more to read here
+			}
 			frame, err := got.frame(from)
 			if err != nil {
 				s.cfg.Logger.Error("a log stream was cut off", "error", err)
 				panic(http.ErrAbortHandler)
 			}
-			if !send(frame, q.Follow) || got.last {
+			switch sent := send(frame, q.Follow || got.last); {
+			case sent && got.last && !q.Follow:
+				panic(http.ErrAbortHandler)
+			case !sent || got.last:
 				return nil
 			}
 			if got.err == nil {
@@ -129,6 +139,12 @@ type readRecord struct {
 	record eventlog.Record
 	err    error
 	last   bool // nothing follows the error
+}
+
+// foreign says that it is of another workflow than the one that is asked for, whether or not it can be
+// read: it only moves the reader on.
+func (r readRecord) foreign(only eventlog.WorkflowName) bool {
+	return only != "" && !r.last && r.record.Workflow != "" && r.record.Workflow != only
 }
 
 func (r readRecord) frame(next []uint64) ([]byte, error) {
@@ -148,14 +164,12 @@ func (r readRecord) frame(next []uint64) ([]byte, error) {
 	return append(append(b, body...), "\n\n"...), nil
 }
 
-// readAll sends records until ctx ends, the log ends (without follow) or fails.
+// readAll sends records until ctx ends, the log ends (without follow) or fails. Who follows one workflow
+// gets those of its partition, and passes the foreign ones over.
 func (s *Server) readAll(ctx context.Context, q *logRequest, from []uint64, to chan<- readRecord) {
 	from = append([]uint64(nil), from...) // the stream moves its own along
 	pass := func(records iter.Seq2[eventlog.Record, error]) {
 		for record, err := range records {
-			if err == nil && q.Workflow != "" && record.Workflow != q.Workflow {
-				continue
-			}
 			got := readRecord{record, err, err != nil && !readable(err)}
 			select {
 			case to <- got:

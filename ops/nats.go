@@ -44,9 +44,12 @@ type NATSService struct {
 	open    sync.WaitGroup
 	life    context.Context
 	endLife context.CancelFunc
-	// leave ends when the service stops: nobody is kept waiting for the log any longer.
+	// leave ends when the service stops: nobody is kept waiting for the log any longer, and what is
+	// still in the queue is refused.
 	leave    context.Context
 	endLeave context.CancelFunc
+	// entering is held by what begins, and by Stop, so that nothing begins behind its back.
+	entering sync.Mutex
 }
 
 // natsHead is room for the headers of an answer.
@@ -85,8 +88,10 @@ func (s *Server) StartNATS(cfg NATSConfig) (*NATSService, error) {
 
 // Stop takes the subscriptions away and waits for the answers under way.
 func (n *NATSService) Stop() error {
-	err := n.service.Stop()
+	err := n.service.Stop() // does not wait until the queues are empty
+	n.entering.Lock()
 	n.endLeave()
+	n.entering.Unlock()
 	n.open.Wait()
 	n.endLife()
 	if err != nil {
@@ -137,7 +142,11 @@ type natsAnswer func(context.Context, *Call, micro.Request) (int, []byte, *Probl
 func (n *NATSService) handle(answer natsAnswer) micro.Handler {
 	return micro.HandlerFunc(func(req micro.Request) {
 		n.slots <- struct{}{}
-		n.open.Add(1)
+		if !n.enter() {
+			<-n.slots
+			n.respond(req, 0, nil, stopping())
+			return
+		}
 		go func() {
 			defer func() { n.open.Done(); <-n.slots }()
 			n.answer(req, answer)
@@ -145,18 +154,32 @@ func (n *NATSService) handle(answer natsAnswer) micro.Handler {
 	})
 }
 
-func (n *NATSService) answer(req micro.Request, answer natsAnswer) {
-	var status int
-	var body []byte
-	most := int(n.conn.MaxPayload()) - natsHead
-	actor, p := claimedActor(req.Headers().Get(ActorHeader))
-	switch {
-	case p != nil:
-	case n.life.Err() != nil:
-		p = stopping()
-	default:
-		status, body, p = answer(n.life, &Call{Actor: actor, server: n.server, most: most, leave: n.leave}, req)
+// enter counts an answer that begins, unless the service stops.
+func (n *NATSService) enter() bool {
+	n.entering.Lock()
+	defer n.entering.Unlock()
+	if n.leave.Err() != nil {
+		return false
 	}
+	n.open.Add(1)
+	return true
+}
+
+func (n *NATSService) answer(req micro.Request, answer natsAnswer) {
+	actor, p := claimedActor(req.Headers().Get(ActorHeader))
+	if p != nil {
+		n.respond(req, 0, nil, p)
+		return
+	}
+	status, body, p := answer(n.life, &Call{Actor: actor, server: n.server, most: n.most(), leave: n.leave}, req)
+	n.respond(req, status, body, p)
+}
+
+// most is how many bytes an answer may have.
+func (n *NATSService) most() int { return int(n.conn.MaxPayload()) - natsHead }
+
+func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Problem) {
+	most := n.most()
 	// Looked at before it is sent: nobody would ever answer a request whose answer does not leave.
 	if p == nil && len(body) > most {
 		p = problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge", "the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, that is done", len(body)).

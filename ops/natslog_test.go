@@ -3,6 +3,7 @@ package ops
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -146,29 +147,7 @@ func TestNATSFollow(t *testing.T) {
 	if uint64(len(page.Items)) != b.last() || *page.Next != end {
 		t.Fatalf("what is there: %+v", page)
 	}
-	inbox, err := nc.SubscribeSync(nc.NewInbox())
-	if err != nil {
-		t.Fatal(err)
-	}
-	wait := func(request string) func() transitionPage {
-		t.Helper()
-		if err := nc.PublishRequest("pawl.api.readLog", inbox.Subject, []byte(request)); err != nil {
-			t.Fatal(err)
-		}
-		return func() transitionPage {
-			t.Helper()
-			answer, err := inbox.NextMsgWithContext(await(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var page transitionPage
-			if err := json.Unmarshal(answer.Data, &page); err != nil || page.Next == nil {
-				t.Fatalf("%v %s", err, answer.Data)
-			}
-			return page
-		}
-	}
-	waiting := wait(fmt.Sprintf(`{"follow":true,"from":%q}`, end))
+	waiting := b.followPages(nc, end, "")
 	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
 	if page := waiting(); len(page.Items) != 1 || page.Items[0].Kind != "workflow.paused" || *page.Next != fmt.Sprintf("0:%d", b.last()+1) {
 		t.Errorf("the next one: %+v", page)
@@ -184,7 +163,7 @@ func TestNATSFollow(t *testing.T) {
 	for range mostFollowers {
 		<-b.server.followers
 	}
-	waiting = wait(fmt.Sprintf(`{"follow":true,"from":%q}`, end))
+	waiting = b.followPages(nc, end, "")
 	for len(b.server.followers) == 0 { // until it waits
 		if _, err := nc.RequestWithContext(await(t), "pawl.api.healthz", nil); err != nil {
 			t.Fatal(err)
@@ -211,5 +190,136 @@ func TestNATSWaitIsBounded(t *testing.T) {
 	b.server.Close()
 	if answer := ask(t, nc, "pawl.api.readLog", `{}`); mustJSON(t, answer.Data)["code"] != codeStopping {
 		t.Errorf("a server that stops: %s", answer.Data)
+	}
+}
+
+// TestNATSFollowOneWorkflow: who follows one workflow does not read again and again what others wrote.
+func TestNATSFollowOneWorkflow(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Millisecond })
+	b.deploy("quiet", "send", eventlog.GrantAllow)
+	b.deploy("busy", "send", eventlog.GrantAllow)
+	b.engine.Rest("quiet")
+	b.engine.Rest("busy")
+	nc, _ := b.overNATS(0)
+	end := fmt.Sprintf("0:%d", b.last()+1)
+	page := askLog(t, nc, `{"follow":true,"workflow":"quiet"}`)
+	if len(page.Items) == 0 {
+		t.Error("nothing is there")
+	}
+	for limit := await(t); *page.Next != end; {
+		if page = askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","from":%q}`, *page.Next)); len(page.Items) != 0 {
+			t.Fatalf("nobody wrote %+v", page)
+		}
+		if limit.Err() != nil {
+			t.Fatalf("stuck at %s, the end is %s", *page.Next, end)
+		}
+	}
+	b.do("pauseWorkflow", map[string]any{"workflow": "busy"}, nil)
+	b.do("pauseWorkflow", map[string]any{"workflow": "quiet"}, nil)
+	page = askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","from":%q}`, end))
+	if len(page.Items) != 1 || page.Items[0].Workflow != "quiet" || page.Items[0].Kind != "workflow.paused" {
+		t.Errorf("the next: %+v", page)
+	}
+	// Short pages leave nothing out.
+	var seen []uint64
+	for from := ""; ; {
+		page := askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","limit":1,"from":%q}`, from))
+		if len(page.Items) == 0 {
+			break
+		}
+		from = *page.Next
+		seen = append(seen, page.Items[0].Revision)
+	}
+	for i, revision := range seen {
+		if revision != uint64(i+1) {
+			t.Fatalf("revisions %v", seen)
+		}
+	}
+	if page := askLog(t, nc, `{"workflow":"quiet"}`); len(page.Items) != len(seen) || page.Next != nil {
+		t.Errorf("%d transitions by ones of %+v", len(seen), page)
+	}
+	// Who begins beyond the end stays there.
+	beyond := fmt.Sprintf("0:%d", b.last()+100)
+	if page := askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","from":%q}`, beyond)); len(page.Items) != 0 || *page.Next != beyond {
+		t.Errorf("beyond the end: %+v", page)
+	}
+}
+
+// followPages asks for a page of a workflow's log, and returns how to wait for it.
+func (b *bundle) followPages(nc *nats.Conn, from, workflow string) func() transitionPage {
+	b.t.Helper()
+	inbox, err := nc.SubscribeSync(nc.NewInbox())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	request := fmt.Sprintf(`{"follow":true,"from":%q}`, from)
+	if workflow != "" {
+		request = fmt.Sprintf(`{"follow":true,"from":%q,"workflow":%q}`, from, workflow)
+	}
+	if err := nc.PublishRequest("pawl.api.readLog", inbox.Subject, []byte(request)); err != nil {
+		b.t.Fatal(err)
+	}
+	return func() transitionPage {
+		b.t.Helper()
+		answer, err := inbox.NextMsgWithContext(await(b.t))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		var page transitionPage
+		if err := json.Unmarshal(answer.Data, &page); err != nil || page.Next == nil {
+			b.t.Fatalf("%v %s", err, answer.Data)
+		}
+		return page
+	}
+}
+
+// TestNATSStopAnswersTheQueue: a service that stops begins nothing any more, and answers who waits.
+func TestNATSStopAnswersTheQueue(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
+	service, err := b.server.StartNATS(NATSConfig{Conn: nc, Concurrency: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inbox, err := nc.SubscribeSync(nc.NewInbox())
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish := func(id, request string) {
+		t.Helper()
+		if err := nc.PublishRequest("pawl.api."+id, inbox.Subject, []byte(request)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("readLog", fmt.Sprintf(`{"follow":true,"from":"0:%d"}`, b.last()+1))
+	for len(b.server.followers) == 0 {
+		runtime.Gosched() // until it waits, and holds the only place
+	}
+	queued := []string{"pauseWorkflow", "resumeWorkflow", "archiveWorkflow", "getWorkflow", "listRuns", "healthz"}
+	before := b.last()
+	for _, id := range queued {
+		publish(id, `{"workflow":"shop"}`)
+	}
+	if err := nc.FlushWithContext(await(t)); err != nil { // then the client has them all
+		t.Fatal(err)
+	}
+	if err := service.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	stopped := 0
+	for range len(queued) + 1 {
+		answer, err := inbox.NextMsgWithContext(await(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Header.Get(micro.ErrorCodeHeader) == "503" && mustJSON(t, answer.Data)["code"] == codeStopping {
+			stopped++
+		}
+	}
+	if stopped != len(queued) || b.last() != before {
+		t.Errorf("%d of %d are told that the engine stops; transitions %d, then %d", stopped, len(queued), before, b.last())
 	}
 }

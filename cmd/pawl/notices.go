@@ -17,6 +17,9 @@ import (
 // settle is how long there must be no notice before files are read: a file is seldom written at once.
 const settle = 150 * time.Millisecond
 
+// longestFlurry is how long notices may hold up a look.
+const longestFlurry = 5 * time.Second
+
 // notices tell that files may have changed. Folders are watched and not the files, because editors
 // and tools put another file, link or folder in the place of the old one.
 type notices struct {
@@ -39,10 +42,17 @@ type folders interface {
 }
 
 // follow calls look at once, for what has changed since nobody watched, and then after each flurry
-// of notices, until ctx ends.
+// of notices, until ctx ends. A file that never comes to rest is looked at from time to time.
 func (n *notices) follow(ctx context.Context, look func()) {
 	quiet := time.NewTimer(0)
 	defer quiet.Stop()
+	var first time.Time // of the flurry; zero while there is none
+	heard := func() {
+		if first.IsZero() {
+			first = time.Now()
+		}
+		quiet.Reset(min(settle, time.Until(first.Add(longestFlurry))))
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -52,7 +62,7 @@ func (n *notices) follow(ctx context.Context, look func()) {
 				return
 			}
 			if n.concerns(event) {
-				quiet.Reset(settle)
+				heard()
 			}
 		case err, ok := <-n.errors:
 			if !ok {
@@ -61,8 +71,9 @@ func (n *notices) follow(ctx context.Context, look func()) {
 			if !errors.Is(err, fsnotify.ErrEventOverflow) { // then a look finds what was missed
 				n.failed(err)
 			}
-			quiet.Reset(settle)
+			heard()
 		case <-quiet.C:
+			first = time.Time{}
 			n.watch()
 			look()
 		}

@@ -127,6 +127,36 @@ func TestNoticesSettle(t *testing.T) {
 	})
 }
 
+// A file that never comes to rest holds up neither itself nor the others.
+func TestNoticesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(place(t, map[string]string{"a.ts": "", "b.ts": ""}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		events := make(chan fsnotify.Event)
+		n := notices{files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "b.ts")}, folders: &recordedFolders{}, events: events}
+		var looks atomic.Int64
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			n.follow(ctx, func() { looks.Add(1) })
+		}()
+		synctest.Wait()
+		for begun := time.Now(); time.Since(begun) < time.Minute; {
+			events <- fsnotify.Event{Name: filepath.Join(dir, "a.ts"), Op: fsnotify.Write}
+			<-time.After(settle / 2)
+		}
+		if got, most := looks.Load(), int64(time.Minute/longestFlurry)+1; got < most/2 || got > most {
+			t.Errorf("%d looks in a minute, want about %d", got, most)
+		}
+		end()
+		<-ended
+	})
+}
+
 // Nothing stays watched that no longer leads to a file.
 func TestNoticesWatchTheWay(t *testing.T) {
 	t.Parallel()

@@ -193,6 +193,10 @@ func (w *watcher) refused(ctx context.Context, f *watched, err error) {
 func (w *watcher) goesOn(f *watched, what string) {
 	name := w.known.Files[f.path].Workflow
 	state, _ := w.in.engine.State(name)
+	if state.Archived {
+		fmt.Fprintf(w.stderr, "pawl: %s %s; %s is archived\n", shown(f.path), what, name)
+		return
+	}
 	fmt.Fprintf(w.stderr, "pawl: %s %s; %s goes on with %s\n", shown(f.path), what, name, state.Version)
 }
 

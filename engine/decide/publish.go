@@ -62,8 +62,9 @@ func (d *decision) checkPublishes(run *projections.Run, c CommitRun) *eventlog.F
 }
 
 func (d *decision) publishAll(run *projections.Run, c CommitRun) {
+	named := map[eventlog.InputID]bool{}
 	for _, in := range c.Inputs {
-		d.register(in)
+		named[d.register(in)] = true
 	}
 	inherited := d.causes(run)
 	for _, p := range c.Publishes {
@@ -71,8 +72,12 @@ func (d *decision) publishAll(run *projections.Run, c CommitRun) {
 			by := inherited
 			if run.Type == eventlog.ProducerHandler {
 				id := p.Input
-				if id == "" {
-					id = d.standIn(producedInput(topic, p))
+				switch own := producedInput(topic, p); {
+				case id != "":
+				case named[own.ID()]:
+					id = own.ID() // the script has given it a title of its own
+				default:
+					id = d.standIn(own)
 				}
 				by = []eventlog.InputID{id}
 			}

@@ -300,7 +300,7 @@ func commit(w words, run eventlog.RunID) decide.CommitRun {
 		c.State = []byte(s)
 	}
 	for _, in := range csv(w.named["input"]) {
-		c.Inputs = append(c.Inputs, decide.Input{Source: "mail", Type: "message", ExternalID: in, Title: in})
+		c.Inputs = append(c.Inputs, namedInput(in))
 	}
 	title := w.named["title"]
 	if title == "" {
@@ -312,9 +312,18 @@ func commit(w words, run eventlog.RunID) decide.CommitRun {
 	for _, ref := range refs(csv(w.named["pub"])) {
 		p := decide.Publish{Topics: []eventlog.Topic{ref.Topic}, MessageID: ref.MessageID, Title: title, Payload: []byte(`1`)}
 		if in, ok := w.named["link"]; ok {
-			p.Input = decide.Input{Source: "mail", Type: "message", ExternalID: in}.ID()
+			p.Input = namedInput(in).ID()
 		}
 		c.Publishes = append(c.Publishes, p)
 	}
 	return c
+}
+
+// namedInput is an input that a script registers: a mail's id, or source:type:id.
+func namedInput(text string) decide.Input {
+	in := decide.Input{Source: "mail", Type: "message", ExternalID: text, Title: text}
+	if parts := strings.Split(text, ":"); len(parts) == 3 {
+		in.Source, in.Type, in.ExternalID = parts[0], parts[1], parts[2]
+	}
+	return in
 }
