@@ -196,9 +196,17 @@ func (w *worker) sleepOn(ctx context.Context, clock Clock, wait decide.Wait) {
 	w.engine.atWork.Add(-1)
 	defer w.engine.atWork.Add(1)
 	w.engine.idle.rested()
-	select {
-	case <-w.wake:
-	case <-fired:
-	case <-ctx.Done():
+	for {
+		select {
+		case <-w.wake:
+			if w.nudges.Load() == w.looked {
+				// That nudge came before the look at the state. Waking up for it would take this moment off
+				// a manual clock behind the back of who has just found the worker at rest.
+				continue
+			}
+		case <-fired:
+		case <-ctx.Done():
+		}
+		return
 	}
 }
