@@ -204,7 +204,8 @@ func TestNATSUnreachable(t *testing.T) {
 	if err := mute.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.engine.Subscribe("pawl.api.>", func(m *nats.Msg) { _ = m.Respond([]byte("hello")) }); err != nil {
+	foreign, err := s.engine.Subscribe("pawl.api.>", func(m *nats.Msg) { _ = m.Respond([]byte("hello")) })
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.engine.Flush(); err != nil {
@@ -214,6 +215,9 @@ func TestNATSUnreachable(t *testing.T) {
 	var p *Problem
 	if err := c.Do(await(t), "listWorkflows", nil, nil); !errors.As(err, &p) || p.Code != "answer.foreign" {
 		t.Errorf("a foreign service: %v", err)
+	}
+	if err := foreign.Unsubscribe(); err != nil {
+		t.Fatal(err)
 	}
 
 	// The server goes while a request is open.
