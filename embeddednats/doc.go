@@ -2,7 +2,7 @@
 //
 // Guaranteed: one process per data directory (a lock that the operating system frees when the
 // process dies, however it dies); every JetStream write is synced before it is acknowledged
-// unless [Config.SyncInterval] says otherwise; a server that listens on the network is
+// unless [Config.SyncInterval] says otherwise, also where [Server.StageInMemory] is used; a server that listens on the network is
 // authenticated unless [Config.Insecure] says otherwise; no signal handler is installed; Shutdown
 // returns when everything is closed and the directory is free again.
 //

@@ -24,6 +24,10 @@ type Server struct {
 	users    []User
 	gate     *nats.Conn // nil without readers
 	stop     sync.Once
+
+	mu        sync.Mutex
+	staged    []string // links that StageInMemory made
+	stageHome string   // below which they lead
 }
 
 // Start starts a server and returns when it accepts connections. It refuses a data directory
@@ -207,6 +211,7 @@ func (s *Server) Shutdown() {
 		}
 		s.nats.Shutdown()
 		s.nats.WaitForShutdown()
+		s.unstage()
 		_ = s.lock.Unlock()
 	})
 }

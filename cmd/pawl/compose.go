@@ -161,7 +161,7 @@ const codeStorageResources jetstream.ErrorCode = 10047
 // logConfig configures the log. The mark stands only where every write is synced: otherwise what
 // the broker loses with the power would look like damage.
 func (in *installation) logConfig() jslog.Config {
-	c := jslog.Config{Healthy: in.server.Healthy, Logger: in.logger}
+	c := jslog.Config{Healthy: in.server.Healthy, Stage: in.server.StageInMemory, Logger: in.logger}
 	if in.settings.SyncInterval == 0 {
 		c.Mark, c.EmbeddedSync = filepath.Join(in.settings.Data, markFile), true
 	}

@@ -2,12 +2,15 @@ package jslog
 
 import (
 	"fmt"
+	"log/slog"
+	"math"
 	"runtime"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -20,6 +23,8 @@ type committer struct {
 	log       *Log
 	partition int
 	batches   bool // the stream takes atomic batches
+	from      int  // the least number that goes as a batch
+	window    int  // the most that are on their way by themselves at once
 	inbox     string
 	answers   chan *nats.Msg
 	sub       *nats.Subscription
@@ -36,9 +41,17 @@ type committer struct {
 	wake   chan struct{}
 }
 
-func newCommitter(l *Log, partition int, batches bool) (*committer, error) {
+// A batch costs the server files, unless it stages them in memory: then what takes a batch's place is kept
+// short, so that what waits behind it gathers to one.
+const (
+	fromInFiles  = 32
+	fromInMemory = 12
+	window       = 4
+)
+
+func newCommitter(l *Log, partition int, stream jetstream.StreamConfig) (*committer, error) {
 	c := &committer{
-		log: l, partition: partition, batches: batches,
+		log: l, partition: partition, batches: stream.AllowAtomicPublish, from: fromInFiles, window: math.MaxInt,
 		inbox:   l.nc.NewInbox() + ".",
 		answers: make(chan *nats.Msg, 4*l.cfg.MaxBatch),
 		timer:   time.NewTimer(time.Hour),
@@ -46,6 +59,16 @@ func newCommitter(l *Log, partition int, batches bool) (*committer, error) {
 		wake:    make(chan struct{}, 1),
 		writing: make(map[eventlog.WorkflowName]struct{}),
 		barrier: barrier{log: l},
+	}
+	if stage := l.cfg.Stage; stage != nil && c.batches && stream.Replicas == 1 {
+		if err := stage(stream.Name); err != nil {
+			l.cfg.Logger.Debug("the broker stages batches of writes in files, which is slower", slog.Any("reason", err))
+		} else {
+			c.from, c.window = fromInMemory, window
+		}
+	}
+	if l.cfg.BatchFrom > 0 {
+		c.from = l.cfg.BatchFrom
 	}
 	var err error
 	// Answers come straight into the channel that the committer reads: no goroutine in between.
@@ -105,7 +128,11 @@ func (c *committer) run() {
 		if c.grouped {
 			c.gather(waiting)
 		}
-		group := c.take(c.log.cfg.MaxBatch, c.log.cfg.MaxBatchBytes)
+		most := c.window
+		if c.inBatch(waiting) {
+			most = c.log.cfg.MaxBatch
+		}
+		group := c.take(most, c.log.cfg.MaxBatchBytes)
 		if c.grouped = c.inBatch(len(group)); c.grouped {
 			c.batch(group)
 		} else {
@@ -115,7 +142,7 @@ func (c *committer) run() {
 }
 
 // inBatch reports whether a group of n is written as a batch.
-func (c *committer) inBatch(n int) bool { return c.batches && n >= c.log.cfg.BatchFrom }
+func (c *committer) inBatch(n int) bool { return c.batches && n >= c.from }
 
 // gather lets those that the last group has just woken enqueue again before the next group is
 // cut: otherwise every other group would consist of the first one alone.

@@ -38,8 +38,13 @@ type Config struct {
 	// MaxBatchBytes is the most bytes in one atomic batch; 0 means 4 MiB.
 	MaxBatchBytes int
 	// BatchFrom is the least number of waiting transitions that go as a batch: a batch has a
-	// fixed cost (files that the server makes, syncs and removes), the others a sync each. 0 means 32.
+	// fixed cost (files that the server makes, syncs and removes), the others a sync each. 0 means 32,
+	// or 12 where Stage makes it small.
 	BatchFrom int
+	// Stage makes the server stage the batches of a stream at little cost; nil or an error: it does not.
+	// The log takes each message for itself, so a batch of which the server has lost a part with the power
+	// is no damage: nobody was told of it.
+	Stage func(stream string) error
 	// AckTimeout is how long an answer is waited for before the same bytes are sent again;
 	// 0 means 2 s.
 	AckTimeout time.Duration
@@ -65,7 +70,6 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 	orDefault(&c.Replicas, 1)
 	orDefault(&c.MaxBatch, 500)
 	orDefault(&c.MaxBatchBytes, 4<<20)
-	orDefault(&c.BatchFrom, 32)
 	if c.AckTimeout == 0 {
 		c.AckTimeout = 2 * time.Second
 	}
@@ -87,7 +91,7 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 		return c, fmt.Errorf("configure log: %d partitions, must be 1 to %d", c.Partitions, maxPartitions)
 	case c.MaxBatch < 2 || c.MaxBatch > 1000:
 		return c, fmt.Errorf("configure log: batches of %d, must be 2 to 1000", c.MaxBatch)
-	case c.Replicas < 1 || c.MaxBatchBytes < 0 || c.BatchFrom < 2 || c.AckTimeout < 0 || c.ReadTimeout < 0:
+	case c.Replicas < 1 || c.MaxBatchBytes < 0 || c.BatchFrom < 0 || c.BatchFrom == 1 || c.AckTimeout < 0 || c.ReadTimeout < 0:
 		return c, errors.New("configure log: a number is negative or too small")
 	case c.EmbeddedSync && c.Mark == "":
 		return c, errors.New("configure log: EmbeddedSync needs a Mark")

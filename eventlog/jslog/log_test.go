@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -85,23 +86,75 @@ func smallPayload(c *embeddednats.Config) { c.MaxPayload = 512 << 10 }
 func TestConformanceOneServer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name string
-		cfg  jslog.Config
+		name   string
+		cfg    jslog.Config
+		staged bool
 	}{
-		{"plain", jslog.Config{BatchFrom: 1000}},
-		{"batches", jslog.Config{BatchFrom: 2}},
-		{"partitions and mark", jslog.Config{Partitions: 3}},
+		{"plain", jslog.Config{BatchFrom: 1000}, false},
+		{"batches", jslog.Config{BatchFrom: 2}, false},
+		{"batches staged in memory", jslog.Config{BatchFrom: 2}, true},
+		{"staged in memory", jslog.Config{}, true},
+		{"partitions and mark", jslog.Config{Partitions: 3}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			logtest.Run(t, func(t *testing.T) logtest.Harness {
 				s := natstest.NewServer(t, natstest.Fast, smallPayload)
 				cfg := c.cfg
+				if c.staged {
+					cfg.Stage = s.StageInMemory
+				}
 				if cfg.Partitions > 1 {
 					cfg.Mark, cfg.EmbeddedSync = filepath.Join(t.TempDir(), "mark"), true
 				}
 				return harness(t, natstest.Connect(t, s), natstest.Connect(t, s), cfg)
 			})
 		})
+	}
+}
+
+// TestStagedBatchesGather: where batches cost little, fewer go by themselves at once and what waits behind
+// them goes together sooner.
+func TestStagedBatchesGather(t *testing.T) {
+	t.Parallel()
+	const workflows, each = 24, 40
+	for _, stage := range []bool{false, true} {
+		s := natstest.NewServer(t, natstest.Fast)
+		cfg, asked := jslog.Config{}, ""
+		if stage {
+			cfg.Stage = func(stream string) error { asked = stream; return nil }
+		}
+		l := mustOpen(t, natstest.Connect(t, s), cfg)
+		var all sync.WaitGroup
+		for n := range workflows {
+			all.Go(func() {
+				var head eventlog.Head
+				for range each {
+					var err error
+					if head, err = l.Append(t.Context(), logtest.Entry(t, named(n), head)); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		stats := l.Stats()
+		if got := stats.Batches > 0; got != stage || stats.Publishes+stats.BatchedMessages != workflows*each {
+			t.Errorf("staged in memory %t: %+v for %d appends", stage, stats, workflows*each)
+		}
+		if stage && asked != streamName("") {
+			t.Errorf("asked for stream %q", asked)
+		}
+	}
+}
+
+// TestStagingRefused: without the memory the log does as it always has.
+func TestStagingRefused(t *testing.T) {
+	t.Parallel()
+	s := natstest.NewServer(t, natstest.Fast)
+	l := mustOpen(t, natstest.Connect(t, s), jslog.Config{Stage: func(string) error { return errors.ErrUnsupported }})
+	if _, err := l.Append(t.Context(), logtest.Entry(t, "w", eventlog.Head{})); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -117,7 +117,7 @@ func (l *Log) start(ctx context.Context, infos []*jetstream.StreamInfo) error {
 		return fmt.Errorf("open log: %w", err)
 	}
 	for p, info := range infos {
-		c, err := newCommitter(l, p, info.Config.AllowAtomicPublish)
+		c, err := newCommitter(l, p, info.Config)
 		if err != nil {
 			return fmt.Errorf("open log: %w", err)
 		}

@@ -20,8 +20,8 @@ type flight struct {
 	deadline time.Time
 }
 
-// singly publishes each of the group by itself, and what comes meanwhile too: the server is never
-// without work, and nobody waits for others. It returns when all have been answered, or when so many
+// singly publishes each of the group by itself, and what comes meanwhile too, as far as the window allows:
+// the server is never without work. It returns when all have been answered, or when so many
 // wait that they are sooner written as a batch.
 func (c *committer) singly(group []*request) {
 	s := singles{committer: c, first: c.next}
@@ -47,8 +47,8 @@ func (s *singles) roll() bool {
 	switch {
 	case closed || s.inBatch(waiting):
 		return false
-	case waiting > 0:
-		s.launch(s.take(s.log.cfg.MaxBatch, s.log.cfg.MaxBatchBytes))
+	case waiting > 0 && s.open < s.window:
+		s.launch(s.take(s.window-s.open, s.log.cfg.MaxBatchBytes))
 	}
 	return true
 }

@@ -1,0 +1,53 @@
+package embeddednats
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// sharedMemory is where Linux keeps files in memory for everyone.
+const sharedMemory = "/dev/shm"
+
+// memoryDir is a directory whose files are in memory.
+func memoryDir() (string, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(sharedMemory, &fs); err != nil {
+		return "", fmt.Errorf("look at %s: %w", sharedMemory, err)
+	}
+	if fs.Type != unix.TMPFS_MAGIC {
+		return "", fmt.Errorf("%s is not in memory: %w", sharedMemory, errors.ErrUnsupported)
+	}
+	return sharedMemory, nil
+}
+
+// identity tells a directory from all others, also from one of the same path in another container that
+// shares the memory.
+func identity(dir string) (string, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	var stat unix.Stat_t
+	if err := unix.Stat(path, &stat); err != nil {
+		return "", fmt.Errorf("look at %s: %w", path, err)
+	}
+	return fmt.Sprintf("%d %d %s", stat.Dev, stat.Ino, path), nil
+}
+
+// private is an error unless the directory is this user's and closed to all others.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() || info.Mode().Perm() != 0o700 || int(owner.Uid) != os.Getuid() {
+		return fmt.Errorf("%s belongs to somebody else", dir)
+	}
+	return nil
+}

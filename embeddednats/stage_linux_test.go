@@ -1,0 +1,154 @@
+package embeddednats_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/embeddednats/natstest"
+)
+
+// batchStream makes a stream that takes atomic batches and returns what sends one message of one.
+func batchStream(t *testing.T, s *embeddednats.Server) (send func(seq string, commit bool)) {
+	t.Helper()
+	nc := natstest.Connect(t, s)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, AllowAtomicPublish: true}); err != nil {
+		t.Fatal(err)
+	}
+	return func(seq string, commit bool) {
+		t.Helper()
+		m := &nats.Msg{Subject: "s", Header: nats.Header{"Nats-Batch-Id": {"b"}, "Nats-Batch-Sequence": {seq}}, Data: []byte("message " + seq)}
+		if commit {
+			m.Header["Nats-Batch-Commit"] = []string{"1"}
+		}
+		answer, err := nc.RequestMsg(m, 10*time.Second)
+		if err != nil || strings.Contains(string(answer.Data), "error") {
+			t.Fatalf("message %s of a batch: %q, %v", seq, answer.Data, err)
+		}
+	}
+}
+
+// stagedIn is where the stream's batches are staged, as the data directory shows it.
+func stagedIn(t *testing.T, dir string) (target string) {
+	t.Helper()
+	target, err := os.Readlink(filepath.Join(dir, "jetstream", "$G", "streams", "S", "batches"))
+	if err != nil {
+		t.Fatalf("the server does not stage where StageInMemory looks for it: %v", err)
+	}
+	return target
+}
+
+func entries(t *testing.T, dir string) int {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// TestStageInMemory: a batch that is not committed lies in memory, one that is leaves nothing there, and
+// neither does the server.
+func TestStageInMemory(t *testing.T) {
+	dir := t.TempDir()
+	s := natstest.NewServer(t, natstest.InDir(dir))
+	send := batchStream(t, s)
+	if err := s.StageInMemory("S"); err != nil {
+		t.Fatal(err)
+	}
+	target := stagedIn(t, dir)
+	send("1", false)
+	if !strings.HasPrefix(target, "/dev/shm/") || entries(t, target) != 1 {
+		t.Fatalf("a batch under way has left %d entries in %s, want 1", entries(t, target), target)
+	}
+	if err := s.StageInMemory("S"); err != nil || stagedIn(t, dir) != target || entries(t, target) != 1 {
+		t.Fatalf("asking again: %v, with %d entries, want the batch to be left alone", err, entries(t, target))
+	}
+	send("2", true)
+	if n := entries(t, target); n != 0 {
+		t.Errorf("a committed batch has left %d entries", n)
+	}
+	s.Shutdown()
+	for _, path := range []string{filepath.Dir(target), filepath.Join(dir, "jetstream", "$G", "streams", "S", "batches")} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("after Shutdown %s is still there (%v)", path, err)
+		}
+	}
+}
+
+// TestStageInMemoryAfterCrash: what a process that was killed has left is taken over, and so is a server
+// that has staged in files.
+func TestStageInMemoryAfterCrash(t *testing.T) {
+	dir := t.TempDir()
+	s := natstest.NewServer(t, natstest.InDir(dir))
+	send := batchStream(t, s)
+	send("1", true) // in files
+	if err := s.StageInMemory("S"); err != nil {
+		t.Fatal(err)
+	}
+	target := stagedIn(t, dir)
+	s.Shutdown()
+
+	// As a kill leaves it: the link, where it leads, and a batch there.
+	if err := os.MkdirAll(filepath.Join(target, "abandoned"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(target), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, filepath.Join(dir, "jetstream", "$G", "streams", "S", "batches")); err != nil {
+		t.Fatal(err)
+	}
+	s = natstest.NewServer(t, natstest.InDir(dir))
+	send = batchStream(t, s)
+	if err := s.StageInMemory("S"); err != nil {
+		t.Fatal(err)
+	}
+	if again := stagedIn(t, dir); again != target || entries(t, target) != 0 {
+		t.Errorf("after a crash it stages in %s with %d entries, want %s with none", again, entries(t, target), target)
+	}
+	send("1", false)
+	send("2", true)
+}
+
+// TestStageInMemoryRefused: what cannot be had is an error, and batches work all the same.
+func TestStageInMemoryRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := natstest.NewServer(t, natstest.InDir(dir))
+	if err := s.StageInMemory("S"); err == nil || !strings.Contains(err.Error(), "stream S") {
+		t.Errorf("of a stream that is not there: %v", err)
+	}
+	send := batchStream(t, s)
+	if err := s.StageInMemory("S"); err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Dir(stagedIn(t, dir))
+	s.Shutdown()
+
+	s = natstest.NewServer(t, natstest.InDir(dir))
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(home) })
+	if err := os.Chmod(home, 0o777); err != nil { // another's could look like this
+		t.Fatal(err)
+	}
+	send = batchStream(t, s)
+	if err := s.StageInMemory("S"); err == nil || !strings.Contains(err.Error(), "somebody else") {
+		t.Errorf("in a directory that is open to others: %v", err)
+	}
+	send("1", false)
+	send("2", true)
+}

@@ -1,0 +1,156 @@
+package jslog_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pawl-run/pawl/embeddednats/natstest"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/eventlog/logtest"
+)
+
+const (
+	appenderDir = "PAWL_TEST_APPENDER_DIR" // makes the test below the process that is killed
+	appenders   = 48
+)
+
+// TestKilledInBatches: a process is killed while it writes in batches, at another moment each time.
+// Whatever was acknowledged is in the log, every workflow's past is whole, and the next process goes on.
+func TestKilledInBatches(t *testing.T) {
+	if dir := os.Getenv(appenderDir); dir != "" {
+		appendUntilKilled(t, dir)
+		return
+	}
+	t.Parallel()
+	for name, staged := range map[string]string{"staged in files": "files", "staged in memory": "memory"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			last, batched := uint64(0), 0
+			for round := range 6 {
+				acked, batches := killAppender(t, filepath.Join(dir, staged), 200+37*round)
+				if batches > 0 {
+					batched++
+				}
+				last = checkWhole(t, filepath.Join(dir, staged), acked, last)
+			}
+			if batched < 4 {
+				t.Errorf("only %d of 6 processes wrote batches before they were killed", batched)
+			}
+		})
+	}
+}
+
+// killAppender starts an appender and kills it after so many acknowledgements. It returns the last
+// acknowledged revision of each workflow.
+func killAppender(t *testing.T, dir string, after int) (acked map[eventlog.WorkflowName]uint64, batches uint64) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledInBatches$")
+	cmd.Env = append(os.Environ(), appenderDir+"="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	acked = map[eventlog.WorkflowName]uint64{}
+	lines, said := 0, []string(nil)
+	for scan := bufio.NewScanner(out); scan.Scan(); {
+		var w eventlog.WorkflowName
+		var revision uint64
+		if n, _ := fmt.Sscanf(scan.Text(), "acked %s %d %d", &w, &revision, &batches); n != 3 {
+			said = append(said, scan.Text())
+			continue
+		}
+		acked[w] = max(acked[w], revision)
+		if lines++; lines == after {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err == nil || lines < after {
+		t.Fatalf("the appender ended by itself after %d acknowledgements: %v\n%s", lines, err, strings.Join(said, "\n"))
+	}
+	return acked, batches
+}
+
+func stagedLog(t *testing.T, dir string) *jslog.Log {
+	t.Helper()
+	s := natstest.NewServer(t, natstest.InDir(filepath.Join(dir, "nats")))
+	cfg := jslog.Config{Mark: filepath.Join(dir, "mark"), EmbeddedSync: true, BatchFrom: 4}
+	if filepath.Base(dir) == "memory" {
+		cfg.Stage = s.StageInMemory
+	}
+	return mustOpen(t, natstest.Connect(t, s), cfg)
+}
+
+func appendUntilKilled(t *testing.T, dir string) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l := stagedLog(t, dir)
+	var chain eventlog.Chain
+	for r, err := range l.Read(t.Context(), 0, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := chain.Check(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for n := range appenders {
+		head := chain.Head(named(n))
+		all.Go(func() {
+			for i := 0; ; i++ {
+				e := logtest.PaddedEntry(t, named(n), head, 250)
+				e.Barrier = i%4 == 3
+				next, err := l.Append(t.Context(), e)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				head = next
+				_, _ = fmt.Printf("acked %s %d %d\n", named(n), head.Revision, l.Stats().Batches) // one write
+			}
+		})
+	}
+	all.Wait()
+}
+
+// checkWhole opens the log that a killed process has left and reads all of it. It returns its end.
+func checkWhole(t *testing.T, dir string, acked map[eventlog.WorkflowName]uint64, least uint64) (last uint64) {
+	t.Helper()
+	t.Run("after a kill", func(t *testing.T) { // its server has to end before the next process starts
+		l := stagedLog(t, dir)
+		var chain eventlog.Chain
+		for r, err := range l.Read(t.Context(), 0, 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := chain.Check(r); err != nil {
+				t.Fatal(err)
+			}
+			last = r.Position.Seq
+		}
+		for w, revision := range acked {
+			if head := chain.Head(w); head.Revision < revision {
+				t.Errorf("%s ends at revision %d, acknowledged was %d", w, head.Revision, revision)
+			}
+		}
+		if last <= least {
+			t.Errorf("the log ends at %d, it was at %d before", last, least)
+		}
+	})
+	return last
+}
