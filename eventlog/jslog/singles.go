@@ -26,7 +26,6 @@ type flight struct {
 func (c *committer) singly(group []*request) {
 	s := singles{committer: c, first: c.next}
 	s.launch(group)
-	c.timer.Reset(c.log.cfg.AckTimeout)
 	for rolling := true; s.open > 0; {
 		select {
 		case m := <-c.answers:
@@ -54,6 +53,9 @@ func (s *singles) roll() bool {
 }
 
 func (s *singles) launch(group []*request) {
+	if s.open == 0 { // nobody has set the timer for what comes now
+		s.timer.Reset(s.log.cfg.AckTimeout)
+	}
 	for _, r := range group {
 		m := r.message()
 		m.Reply = s.reply(s.next)
