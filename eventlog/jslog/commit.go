@@ -3,7 +3,6 @@ package jslog
 import (
 	"fmt"
 	"log/slog"
-	"math"
 	"runtime"
 	"strconv"
 	"sync"
@@ -51,7 +50,7 @@ const (
 
 func newCommitter(l *Log, partition int, stream jetstream.StreamConfig) (*committer, error) {
 	c := &committer{
-		log: l, partition: partition, batches: stream.AllowAtomicPublish, from: fromInFiles, window: math.MaxInt,
+		log: l, partition: partition, batches: stream.AllowAtomicPublish, from: fromInFiles, window: l.cfg.MaxBatch,
 		inbox:   l.nc.NewInbox() + ".",
 		answers: make(chan *nats.Msg, 4*l.cfg.MaxBatch),
 		timer:   time.NewTimer(time.Hour),
