@@ -24,6 +24,8 @@ const batchesDir = "batches"
 // nobody was told of, a part of it may be in the stream: whoever asks for this must take each message for
 // itself. A process that is killed loses nothing, the next one on the same directory finds it again.
 //
+// Asked again it makes again what somebody has cleaned from the memory.
+//
 // An error says why this cannot be had here (errors.ErrUnsupported: nowhere on this system); all works
 // without it. Shutdown undoes it.
 func (s *Server) StageInMemory(stream string) error {
@@ -35,7 +37,7 @@ func (s *Server) StageInMemory(stream string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.Contains(s.staged, link) {
-		return nil
+		return s.restage(stream)
 	}
 	if err := s.stage(store, stream, link); err != nil {
 		return fmt.Errorf("stage batches of stream %s in memory: %w", stream, err)
@@ -79,6 +81,21 @@ func (s *Server) stage(store, stream, link string) error {
 	}
 	s.staged = append(s.staged, link)
 	s.stageHome = home
+	return nil
+}
+
+// restage makes what the link leads to again where somebody has cleaned the memory, as a system does that
+// logs a user out. The caller locks.
+func (s *Server) restage(stream string) error {
+	staged := filepath.Join(s.stageHome, stream)
+	for _, dir := range []string{s.stageHome, staged} {
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("stage batches of stream %s in memory again: %w", stream, err)
+		}
+		if err := private(dir); err != nil {
+			return fmt.Errorf("stage batches of stream %s in memory again: %w", stream, err)
+		}
+	}
 	return nil
 }
 

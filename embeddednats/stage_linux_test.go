@@ -80,6 +80,14 @@ func TestStageInMemory(t *testing.T) {
 	if n := entries(t, target); n != 0 {
 		t.Errorf("a committed batch has left %d entries", n)
 	}
+	if err := os.RemoveAll(filepath.Dir(target)); err != nil { // as a system may that logs a user out
+		t.Fatal(err)
+	}
+	if err := s.StageInMemory("S"); err != nil {
+		t.Fatal(err)
+	}
+	send("1", false)
+	send("2", true)
 	s.Shutdown()
 	for _, path := range []string{filepath.Dir(target), filepath.Join(dir, "jetstream", "$G", "streams", "S", "batches")} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -57,6 +57,9 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 		if a.verdict == lost {
 			return unsettled(a.err)
 		}
+		if a.verdict == notBatched {
+			c.unstaged(a.err)
+		}
 		return group, true
 	}
 	group = append(group, c.take(c.log.cfg.MaxBatch-len(group), c.log.cfg.MaxBatchBytes-sizeOf(group))...)
@@ -82,10 +85,14 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 		// Not what was sent: each must be looked at.
 		return unsettled(fmt.Errorf("batch of %d was answered for %d messages", len(group), a.count))
 	case a.verdict == accepted:
+		c.refusals = 0
 		c.batchWritten(group, a.seq)
 		return group, false
 	case a.verdict == lost:
 		return unsettled(a.err)
+	case a.verdict == notBatched:
+		c.unstaged(a.err)
+		return group, true
 	default:
 		return group, true
 	}

@@ -22,8 +22,11 @@ type committer struct {
 	log       *Log
 	partition int
 	batches   bool // the stream takes atomic batches
+	staged    bool // the server stages them at little cost
 	from      int  // the least number that goes as a batch
 	window    int  // the most that are on their way by themselves at once
+	alone     int  // how many more go by themselves before a batch is tried again
+	refusals  int  // batches in a row that the server would not stage
 	inbox     string
 	answers   chan *nats.Msg
 	sub       *nats.Subscription
@@ -63,7 +66,7 @@ func newCommitter(l *Log, partition int, stream jetstream.StreamConfig) (*commit
 		if err := stage(stream.Name); err != nil {
 			l.cfg.Logger.Debug("the broker stages batches of writes in files, which is slower", slog.Any("reason", err))
 		} else {
-			c.from, c.window = fromInMemory, window
+			c.from, c.window, c.staged = fromInMemory, window, true
 		}
 	}
 	if l.cfg.BatchFrom > 0 {
@@ -141,7 +144,26 @@ func (c *committer) run() {
 }
 
 // inBatch reports whether a group of n is written as a batch.
-func (c *committer) inBatch(n int) bool { return c.batches && n >= c.from }
+func (c *committer) inBatch(n int) bool { return c.batches && c.alone == 0 && n >= c.from }
+
+// aloneAfterRefusal is how many messages go by themselves after the first refusal.
+const aloneAfterRefusal = 1000
+
+// unstaged takes in that the server cannot stage a batch. Each attempt leaves files behind and costs
+// everyone in the group a round trip, so the next one has to wait, longer each time.
+func (c *committer) unstaged(reason error) {
+	if c.refusals == 0 {
+		c.log.cfg.Logger.Warn("the broker cannot stage batches of writes, they go one by one, which is slower; see whether /dev/shm is full or was cleaned",
+			slog.String("stream", c.log.names.stream(c.partition)), slog.Any("reason", reason))
+	}
+	c.alone = aloneAfterRefusal << min(c.refusals, 10)
+	c.refusals++
+	if c.staged {
+		if err := c.log.cfg.Stage(c.log.names.stream(c.partition)); err != nil {
+			c.log.cfg.Logger.Debug("the broker cannot stage batches of writes at little cost", slog.Any("reason", err))
+		}
+	}
+}
 
 // gather lets those that the last group has just woken enqueue again before the next group is
 // cut: otherwise every other group would consist of the first one alone.

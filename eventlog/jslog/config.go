@@ -42,6 +42,7 @@ type Config struct {
 	// or 12 where Stage makes it small.
 	BatchFrom int
 	// Stage makes the server stage the batches of a stream at little cost; nil or an error: it does not.
+	// It is asked again when the server cannot stage one.
 	// The log takes each message for itself, so a batch of which the server has lost a part with the power
 	// is no damage: nobody was told of it.
 	Stage func(stream string) error

@@ -60,6 +60,7 @@ func (s *singles) launch(group []*request) {
 		m := r.message()
 		m.Reply = s.reply(s.next)
 		s.next++
+		s.alone = max(0, s.alone-1)
 		s.log.counters.publishes.Add(1)
 		s.flights = append(s.flights, flight{r, time.Now().Add(s.log.cfg.AckTimeout)})
 		s.open++
