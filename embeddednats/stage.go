@@ -29,7 +29,11 @@ const batchesDir = "batches"
 // An error says why this cannot be had here (errors.ErrUnsupported: nowhere on this system); all works
 // without it. Shutdown undoes it.
 func (s *Server) StageInMemory(stream string) error {
-	store := s.nats.JetStreamConfig().StoreDir
+	js := s.nats.JetStreamConfig()
+	if js == nil {
+		return fmt.Errorf("stage batches of stream %s in memory: %w", stream, server.ErrServerNotRunning)
+	}
+	store := js.StoreDir
 	link := filepath.Join(store, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream, batchesDir)
 	if _, err := os.Stat(filepath.Dir(link)); err != nil {
 		return fmt.Errorf("stage batches of stream %s in memory: %w", stream, err)

@@ -159,4 +159,36 @@ func TestStageInMemoryRefused(t *testing.T) {
 	}
 	send("1", false)
 	send("2", true)
+	s.Shutdown()
+	if err := s.StageInMemory("S"); err == nil {
+		t.Error("of a server that has ended: no error")
+	}
+}
+
+// TestServerWithoutStagingAfterCrash: a server that is not asked to stage in memory does as it always has on
+// what one that did has left, also where the memory was lost with the power.
+func TestServerWithoutStagingAfterCrash(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		dir, memory := t.TempDir(), t.TempDir()
+		s := natstest.NewServer(t, natstest.InDir(dir))
+		batchStream(t, s)("1", true)
+		s.Shutdown()
+		link := filepath.Join(dir, "jetstream", "$G", "streams", "S", "batches")
+		if err := errors.Join(os.RemoveAll(link), os.MkdirAll(filepath.Join(memory, "abandoned"), 0o700), os.Symlink(memory, link)); err != nil {
+			t.Fatal(err)
+		}
+		if lost {
+			if err := os.RemoveAll(memory); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s = natstest.NewServer(t, natstest.InDir(dir))
+		send := batchStream(t, s)
+		send("1", false)
+		if info, err := os.Lstat(link); err != nil || !info.IsDir() {
+			t.Errorf("memory lost %t: it stages in %v (%v), want a directory", lost, info, err)
+		}
+		send("2", true)
+		s.Shutdown()
+	}
 }
