@@ -149,19 +149,22 @@ func (c *committer) inBatch(n int) bool { return c.batches && c.alone == 0 && n 
 // aloneAfterRefusal is how many messages go by themselves after the first refusal.
 const aloneAfterRefusal = 1000
 
-// unstaged takes in that the server cannot stage a batch. Each attempt leaves files behind and costs
-// everyone in the group a round trip, so the next one has to wait, longer each time.
+// unstaged takes in that the server refused to stage a batch in memory. Each attempt leaves files behind and
+// costs everyone in the group a round trip, so the next one has to wait, longer each time. Elsewhere such a
+// refusal says little: a cluster that has a new leader has lost the batch, too.
 func (c *committer) unstaged(reason error) {
+	if !c.staged {
+		return
+	}
+	stream := slog.String("stream", c.log.names.stream(c.partition))
 	if c.refusals == 0 {
-		c.log.cfg.Logger.Warn("the broker cannot stage batches of writes, they go one by one, which is slower; see whether /dev/shm is full or was cleaned",
-			slog.String("stream", c.log.names.stream(c.partition)), slog.Any("reason", reason))
+		c.log.cfg.Logger.Warn("the broker cannot stage batches of writes in memory, they go one by one, which is slower; see whether /dev/shm is full or was cleaned",
+			stream, slog.Any("reason", reason))
 	}
 	c.alone = aloneAfterRefusal << min(c.refusals, 10)
 	c.refusals++
-	if c.staged {
-		if err := c.log.cfg.Stage(c.log.names.stream(c.partition)); err != nil {
-			c.log.cfg.Logger.Debug("the broker cannot stage batches of writes at little cost", slog.Any("reason", err))
-		}
+	if err := c.log.cfg.Stage(c.log.names.stream(c.partition)); err != nil {
+		c.log.cfg.Logger.Debug("the memory for batches of writes was not made again", stream, slog.Any("reason", err))
 	}
 }
 
