@@ -12,6 +12,7 @@ import (
 // single messages (one stale member is enough), each is sent by itself and gets its own answer.
 func (c *committer) batch(group []*request) {
 	group, rejected := c.publishBatch(group)
+	c.last = len(group)
 	if rejected {
 		c.singly(group)
 		return

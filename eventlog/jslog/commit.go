@@ -33,6 +33,7 @@ type committer struct {
 	timer     *time.Timer
 	next      uint64                             // numbers replies; an answer to an earlier group is recognised and dropped
 	grouped   bool                               // the last group was a batch: others may be about to arrive
+	last      int                                // how many the last batch had
 	writing   map[eventlog.WorkflowName]struct{} // workflows with an entry on its way
 	ended     chan struct{}
 	barrier   barrier
@@ -129,6 +130,9 @@ func (c *committer) run() {
 		}
 		if c.grouped {
 			c.gather(waiting)
+			if waiting, closed = c.waiting(); closed {
+				continue
+			}
 		}
 		most := c.window
 		if c.inBatch(waiting) {
@@ -168,9 +172,22 @@ func (c *committer) unstaged(reason error) {
 	}
 }
 
+// How long the log rests after a batch that was staged in memory: so long for each of its members, and no
+// longer in all.
+const (
+	restPerMember = 100 * time.Microsecond
+	longestRest   = 10 * time.Millisecond
+)
+
 // gather lets those that the last group has just woken enqueue again before the next group is
-// cut: otherwise every other group would consist of the first one alone.
+// cut: otherwise every other group would consist of the first one alone. After a batch that was staged in
+// memory, and so took no time to speak of, it waits besides, the longer the larger that was: on a busy log
+// batches become fewer, larger and cheaper, and where few write nobody waits long.
 func (c *committer) gather(waiting int) {
+	if c.staged && waiting < c.log.cfg.MaxBatch {
+		c.timer.Reset(min(time.Duration(c.last)*restPerMember, longestRest))
+		<-c.timer.C
+	}
 	for {
 		runtime.Gosched()
 		now, _ := c.waiting()
