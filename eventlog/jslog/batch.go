@@ -8,8 +8,10 @@ import (
 )
 
 // batch publishes the group, and what comes until the server is ready for it, as one atomic batch:
-// all are written with one sync, or none. Where the server refuses it, which tells nothing of the
-// single messages (one stale member is enough), each is sent by itself and gets its own answer.
+// all are written with one sync, or none; but of one that nobody was told of, a power failure can leave the
+// first members, each of which is whole and fenced by itself. Where the server refuses a batch, which tells
+// nothing of the single messages (one stale member is enough), each is sent by itself and gets its own
+// answer.
 func (c *committer) batch(group []*request) {
 	group, rejected := c.publishBatch(group)
 	c.last = len(group)

@@ -44,8 +44,9 @@ type committer struct {
 	wake   chan struct{}
 }
 
-// A batch costs the server files, unless it stages them in memory: then what takes a batch's place is kept
-// short, so that what waits behind it gathers to one.
+// From how many on what waits goes as a batch: for each, the server makes, syncs and removes files, unless
+// it stages them in memory. There no more than a window goes by itself at once, so that what waits behind it
+// gathers to a batch.
 const (
 	fromInFiles  = 32
 	fromInMemory = 12
