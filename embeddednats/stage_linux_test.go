@@ -142,7 +142,7 @@ func TestStageInMemoryRefused(t *testing.T) {
 	if err := s.StageInMemory("S"); err == nil || !strings.Contains(err.Error(), "stream S") {
 		t.Errorf("of a stream that is not there: %v", err)
 	}
-	send := batchStream(t, s)
+	batchStream(t, s)
 	stage(t, s)
 	home := filepath.Dir(stagedIn(t, dir))
 	s.Shutdown()
@@ -155,7 +155,7 @@ func TestStageInMemoryRefused(t *testing.T) {
 	if err := os.Chmod(home, 0o777); err != nil { // another's could look like this
 		t.Fatal(err)
 	}
-	send = batchStream(t, s)
+	send := batchStream(t, s)
 	if err := s.StageInMemory("S"); err == nil || !strings.Contains(err.Error(), "somebody else") {
 		t.Errorf("in a directory that is open to others: %v", err)
 	}
