@@ -43,8 +43,13 @@ func dyingWorker(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	// The request must be there before this ends, or it could never have been read.
-	if _, err := unix.Poll([]unix.PollFd{{Fd: 0, Events: unix.POLLIN}}, -1); err != nil {
+	// The request must be there before this ends, or it could never have been read. A signal, as the
+	// Go runtime sends itself to preempt, is none.
+	err = unix.EINTR
+	for err == unix.EINTR {
+		_, err = unix.Poll([]unix.PollFd{{Fd: 0, Events: unix.POLLIN}}, -1)
+	}
+	if err != nil {
 		return err
 	}
 	if bytes < 0 {
