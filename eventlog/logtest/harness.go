@@ -28,7 +28,7 @@ type Harness struct {
 // deadline bounds what must end by itself.
 const deadline = 30 * time.Second
 
-func within(t *testing.T, d time.Duration) context.Context {
+func within(t testing.TB, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -96,8 +96,8 @@ func fill(t *testing.T, l eventlog.Log, n int, workflows ...eventlog.WorkflowNam
 	return heads
 }
 
-// readAll reads every partition from its start, checks the chains and fails on any error.
-func readAll(t *testing.T, l eventlog.Log) []eventlog.Record {
+// ReadAll reads every partition from its start, checks the chains and fails on any error.
+func ReadAll(t testing.TB, l eventlog.Log) []eventlog.Record {
 	t.Helper()
 	var all []eventlog.Record
 	for p := range l.Partitions() {

@@ -105,7 +105,7 @@ func race(t *testing.T, h Harness) {
 
 	found := map[eventlog.Hash][]eventlog.Head{}
 	total := 0
-	for _, r := range readAll(t, h.Log) { // checks that each names the one before it
+	for _, r := range ReadAll(t, h.Log) { // checks that each names the one before it
 		found[r.Hash] = append(found[r.Hash], r.Head())
 		total++
 	}
@@ -168,7 +168,7 @@ func closing(t *testing.T, h Harness) {
 	if other == h.Log {
 		return // closed too
 	}
-	for _, r := range readAll(t, other) {
+	for _, r := range ReadAll(t, other) {
 		if never[r.Hash] {
 			t.Errorf("%s revision %d was said not to be written", r.Workflow, r.Revision)
 		}
@@ -227,7 +227,7 @@ func badNames(t *testing.T, h Harness) {
 			t.Errorf("workflow name %q was accepted", w)
 		}
 	}
-	if n := len(readAll(t, h.Log)); n != 0 {
+	if n := len(ReadAll(t, h.Log)); n != 0 {
 		t.Errorf("%d records, want none", n)
 	}
 }

@@ -45,12 +45,12 @@ func Run(t *testing.T, open func(*testing.T) Harness) {
 }
 
 func readsBack(t *testing.T, h Harness) {
-	if all := readAll(t, h.Log); len(all) != 0 {
+	if all := ReadAll(t, h.Log); len(all) != 0 {
 		t.Fatalf("a new log holds %d records", len(all))
 	}
 	e := Entry(t, "a", eventlog.Head{})
 	head := mustAppend(t, h.Log, e)
-	all := readAll(t, h.Log)
+	all := ReadAll(t, h.Log)
 	if len(all) != 1 {
 		t.Fatalf("%d records, want 1", len(all))
 	}
@@ -77,7 +77,7 @@ func readsBack(t *testing.T, h Harness) {
 func dense(t *testing.T, h Harness) {
 	heads := fill(t, h.Log, 5, "a", "b", "c")
 	seen := map[eventlog.WorkflowName]int{}
-	for _, r := range readAll(t, h.Log) { // readAll checks revisions and hashes
+	for _, r := range ReadAll(t, h.Log) { // ReadAll checks revisions and hashes
 		seen[r.Workflow]++
 	}
 	for w, head := range heads {
@@ -107,7 +107,7 @@ func stale(t *testing.T, h Harness) {
 			t.Errorf("conflict says %+v", conflict)
 		}
 	}
-	if n := len(readAll(t, h.Log)); n != 2 {
+	if n := len(ReadAll(t, h.Log)); n != 2 {
 		t.Errorf("%d records, want 2", n)
 	}
 	mustAppend(t, h.Log, Entry(t, "b", eventlog.Head{})) // others are not affected
@@ -119,7 +119,7 @@ func ahead(t *testing.T, h Harness) {
 	if _, err := h.Log.Append(within(t, deadline), Entry(t, "a", head)); !errors.Is(err, eventlog.ErrDamaged) {
 		t.Errorf("append on a head that the log lacks: %v, want ErrDamaged", err)
 	}
-	if n := len(readAll(t, h.Log)); n != 1 {
+	if n := len(ReadAll(t, h.Log)); n != 1 {
 		t.Errorf("%d records, want 1", n)
 	}
 }
@@ -135,7 +135,7 @@ func again(t *testing.T, h Harness) {
 		t.Errorf("the same entry later: %+v, want %+v", got, first)
 	}
 	mustAppend(t, h.Log, Entry(t, "a", after))
-	if n := len(readAll(t, h.Log)); n != 3 {
+	if n := len(ReadAll(t, h.Log)); n != 3 {
 		t.Errorf("%d records, want 3", n)
 	}
 }
@@ -157,7 +157,7 @@ func lostAck(t *testing.T, h Harness) {
 		unsettle(t, h, e)
 		head = mustAppend(t, h.Log, e)
 	}
-	if all := readAll(t, h.Log); len(all) != 3 || all[2].Head() != head {
+	if all := ReadAll(t, h.Log); len(all) != 3 || all[2].Head() != head {
 		t.Errorf("%d records, want 3 ending in %+v", len(all), head)
 	}
 }
@@ -200,7 +200,7 @@ func contextEnds(t *testing.T, h Harness) {
 	if settled := mustAppend(t, h.Log, e); err == nil && settled != head {
 		t.Errorf("settled at %+v, was acknowledged at %+v", settled, head)
 	}
-	if n := len(readAll(t, h.Log)); n != 1 {
+	if n := len(ReadAll(t, h.Log)); n != 1 {
 		t.Errorf("%d records, want 1", n)
 	}
 	for _, err := range h.Log.Read(ctx, h.Log.PartitionOf("a"), 1) {
@@ -217,7 +217,7 @@ func tooLarge(t *testing.T, h Harness) {
 	if _, err := h.Log.Append(within(t, deadline), PaddedEntry(t, "a", eventlog.Head{}, h.Log.MaxSize())); !errors.Is(err, eventlog.ErrTooLarge) {
 		t.Errorf("append more than MaxSize: %v, want ErrTooLarge", err)
 	}
-	if n := len(readAll(t, h.Log)); n != 0 {
+	if n := len(ReadAll(t, h.Log)); n != 0 {
 		t.Errorf("%d records, want none", n)
 	}
 }
@@ -229,7 +229,7 @@ func largest(t *testing.T, h Harness) {
 		t.Fatalf("entry has %d bytes, want %d", len(e.Stored), h.Log.MaxSize())
 	}
 	mustAppend(t, h.Log, e)
-	if all := readAll(t, h.Log); len(all) != 1 || all[0].Size != len(e.Stored) {
+	if all := ReadAll(t, h.Log); len(all) != 1 || all[0].Size != len(e.Stored) {
 		t.Errorf("read %d records", len(all))
 	}
 }
@@ -238,7 +238,7 @@ func middle(t *testing.T, h Harness) {
 	heads := fill(t, h.Log, 20, "a", "b") // more of one workflow than is read one by one
 	p := h.Log.PartitionOf("a")
 	whole := map[eventlog.Position]eventlog.Hash{}
-	for _, r := range readAll(t, h.Log) {
+	for _, r := range ReadAll(t, h.Log) {
 		whole[r.Position] = r.Hash
 	}
 	last, err := h.Log.Last(t.Context(), p)
@@ -395,7 +395,7 @@ func group(t *testing.T, h Harness) {
 	for _, head := range heads {
 		want[head] = true
 	}
-	for _, r := range readAll(t, h.Log) {
+	for _, r := range ReadAll(t, h.Log) {
 		delete(want, r.Head())
 	}
 	if len(want) != 0 {
