@@ -44,6 +44,7 @@ func (w *worker) send(m *projections.Mutation, overtaken bool) {
 		if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles {
 			// Once inline, by the caller itself: its own request has ended (F5).
 			if asked := w.ask(w.engine.life, m); asked.Outcome.Status != decide.Uncertain {
+				asked.CallFailure = settlement.Outcome.Failure
 				settlement = asked
 			}
 		}

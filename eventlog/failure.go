@@ -1,5 +1,10 @@
 package eventlog
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // Class says what kind of failure happened (F1). The host decides it from typed errors, never
 // from a message's text and never on the script's word.
 type Class string
@@ -20,15 +25,31 @@ const (
 	Internal Class = "internal"
 )
 
+// MaxMessage bounds a failure's message in bytes: it becomes part of the log.
+const MaxMessage = 4 << 10
+
 // Failure describes an error as a fact: stored in the log, shown to operators and repairers.
 type Failure struct {
 	Class Class `msgpack:"class" json:"class"`
 	// Code names the limit or rule, e.g. `limit.wall`, `phase.forbidden`, `reservation.unknown`.
 	Code string `msgpack:"code" json:"code"`
-	// Message says what happened and what to do, at most 4 KiB.
+	// Message says what happened and what to do, in at most MaxMessage bytes.
 	Message string `msgpack:"message" json:"message"`
 	// Line is the line in the author's source, 0 where unknown.
 	Line int `msgpack:"line,omitempty" json:"line,omitempty"`
 }
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }
+
+// ClipMessage returns the text as valid UTF-8 of at most so many bytes, with a mark where it was cut.
+func ClipMessage(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	cut := most - len("…")
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:max(cut, 0)] + "…"
+}

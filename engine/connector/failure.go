@@ -8,14 +8,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// maxMessage bounds a failure's message in bytes: it becomes part of the log.
-const maxMessage = 4 << 10
 
 var classes = []eventlog.Class{
 	eventlog.Transient, eventlog.Logic, eventlog.Permission,
@@ -87,14 +82,4 @@ func wellFormed(f *eventlog.Failure, call Call) *eventlog.Failure {
 	return &out
 }
 
-func clip(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= maxMessage {
-		return s
-	}
-	cut := maxMessage - len("…")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func clip(s string) string { return eventlog.ClipMessage(s, eventlog.MaxMessage) }

@@ -123,6 +123,8 @@ type (
 		Outcome  Settlement
 		// By is empty for the call's own answer, else one of the eventlog.ResolvedBy values.
 		By string
+		// CallFailure is what the call itself came to when its caller has asked at once (F5).
+		CallFailure *eventlog.Failure
 	}
 	// CommitRun reports on next, or on a producer.
 	CommitRun struct {

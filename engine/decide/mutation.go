@@ -2,6 +2,7 @@ package decide
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -89,7 +90,7 @@ func (c SettleMutation) decide(d *decision) error {
 	case active:
 		d.leaveUncertain(run, m, uncertainty(c.Outcome.Failure))
 	case m.Status == eventlog.MutationNeedsReconcile && c.By == eventlog.ResolvedByReconcile:
-		d.askAgain(m, uncertainty(c.Outcome.Failure))
+		d.askAgain(m, c.found(run, uncertainty(c.Outcome.Failure)))
 	default:
 		// The call's own "not known" says nothing new, and the inline attempt does not count (F5).
 		return ErrStale
@@ -122,6 +123,7 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 		f = *c.Outcome.Failure
 		f.Class = known(f.Class)
 	}
+	f = c.found(run, f)
 	fact := &eventlog.MutationFailed{Mutation: m.ID, Run: run.ID, Failure: f, ResolvedBy: c.By}
 	d.emit(fact)
 	defer func() { d.kind = fact.FactType() }()
@@ -245,4 +247,28 @@ func uncertainty(f *eventlog.Failure) eventlog.Failure {
 		return *f
 	}
 	return *failure(eventlog.Transient, "mutation.uncertain", "the call's outcome is not known")
+}
+
+// found is what a reconcile found out, behind what the call itself came to: that is what a person
+// has to look at. What follows from the failure is up to the finding, so its class and code stay.
+func (c SettleMutation) found(run *projections.Run, f eventlog.Failure) eventlog.Failure {
+	if c.By != eventlog.ResolvedByReconcile {
+		return f
+	}
+	call := c.CallFailure
+	if call == nil && run.Status == eventlog.RunPausedReconcile {
+		call = run.Failure // the run has ended with it, and keeps it
+	}
+	if call == nil || call.Message == "" {
+		return f
+	}
+	f.Message = joined(strings.TrimSuffix(call.Message, "."), "; reconcile: ", f.Message)
+	return f
+}
+
+// joined bounds two messages in one: where both are long, each has half of the room.
+func joined(first, link, second string) string {
+	room := eventlog.MaxMessage - len(link)
+	second = eventlog.ClipMessage(second, max(room/2, room-len(first)))
+	return eventlog.ClipMessage(first, room-len(second)) + link + second
 }

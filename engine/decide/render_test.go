@@ -3,6 +3,7 @@ package decide_test
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -150,6 +151,16 @@ func (b *bench) look(line string) string {
 			out = append(out, fmt.Sprintf("%d:%s:%s", a.N, a.Run, code))
 		}
 		return show("%s", strings.Join(out, " "))
+	case "failure": // of a mutation, and of the run that made it
+		m := b.mutation(eventlog.MutationID(w.first()))
+		out := "mutation none"
+		if m.Failure != nil {
+			out = fmt.Sprintf("mutation %s %s: %s", m.Failure.Class, m.Failure.Code, shortened(m.Failure.Message))
+		}
+		if r := b.run(m.Run); r.Failure != nil {
+			out += fmt.Sprintf(" | run %s %s: %s", r.Failure.Class, r.Failure.Code, shortened(r.Failure.Message))
+		}
+		return show("%s", out)
 	case "mutation":
 		m := b.mutation(eventlog.MutationID(w.first()))
 		if m == nil {
@@ -204,6 +215,18 @@ func (b *bench) inputs(ids []eventlog.InputID) []string {
 		} else {
 			out = append(out, "?")
 		}
+	}
+	return out
+}
+
+// repeated finds what one letter fills.
+var repeated = regexp.MustCompile(`x{9,}|y{9,}`)
+
+// shortened shows a message, its long parts as `x*3` and its length if there are such.
+func shortened(message string) string {
+	out := repeated.ReplaceAllStringFunc(message, func(s string) string { return fmt.Sprintf("%c*%d", s[0], len(s)) })
+	if out != message {
+		out += fmt.Sprintf(" (%d bytes)", len(message))
 	}
 	return out
 }

@@ -132,6 +132,19 @@ func (w words) failure() *eventlog.Failure {
 	return &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test." + w.bare[1], Message: "it failed"}
 }
 
+// told reads a failure's message from `name=some_words`; `name=long:X` is one as long as the log takes.
+func (w words) told(name string) *eventlog.Failure {
+	text, ok := w.named[name]
+	if !ok {
+		return nil
+	}
+	message := strings.ReplaceAll(text, "_", " ")
+	if letter, long := strings.CutPrefix(text, "long:"); long {
+		message = strings.Repeat(letter, eventlog.MaxMessage/len(letter))
+	}
+	return &eventlog.Failure{Class: eventlog.Transient, Code: "test." + name, Message: message}
+}
+
 // refs reads `topic/id`; a bare id is one of topic in.
 func refs(list []string) []eventlog.EventRef {
 	var out []eventlog.EventRef
@@ -243,11 +256,14 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 		case "applied":
 			c.Outcome = decide.Settlement{Status: decide.Applied, Result: []byte(`{"ok":1}`)}
 		case "failed":
-			c.Outcome = decide.Settlement{Status: decide.Failed}
+			c.Outcome = decide.Settlement{Status: decide.Failed, Failure: w.told("says")}
 			if len(w.bare) > 1 {
 				c.Outcome.Failure = &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test", Message: "refused"}
 			}
+		default:
+			c.Outcome.Failure = w.told("says")
 		}
+		c.CallFailure = w.told("call")
 		return c, nil
 	case "next", "produce":
 		return commit(w, run), nil

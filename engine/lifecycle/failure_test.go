@@ -149,6 +149,60 @@ func TestReconcileIsExhausted(t *testing.T) {
 	l.sound()
 }
 
+// F5: what a reconcile finds out does not hide what the call itself came to: both are in the record
+// and in everything that is shown of it, whoever asked.
+func TestF05_FindingKeepsTheCallsFailure(t *testing.T) {
+	const call, notDone, both = "the world says call.timeout", "the call did not take effect", "the world says call.timeout; reconcile: the call did not take effect"
+	say := func(l *life, verdict connector.Verdict, text string) {
+		l.world.OnReconcile(func(connector.Call) connector.Reconciliation {
+			return connector.Reconciliation{Verdict: verdict, Failure: connector.Failf(eventlog.Transient, connector.CodeNotApplied, "%s", text)}
+		})
+	}
+	told := func(l *life, run, mutation, why string) {
+		l.t.Helper()
+		if r := l.run("send"); r.Error == nil || r.Error.Message != run || r.Error.Class != eventlog.Transient {
+			l.t.Errorf("the run's error: %+v", r.Error)
+		}
+		if m := l.mutation(); m.Error == nil || m.Error.Message != mutation || m.Error.Class != eventlog.Transient {
+			l.t.Errorf("the mutation's error: %+v", m.Error)
+		}
+		if w := l.why(); !strings.Contains(w.Message, "("+why+")") {
+			l.t.Errorf("why: %s", w.Message)
+		}
+		var evidence struct{ Mutation readmodel.Mutation }
+		r := l.run("send")
+		if l.do("getEvidence", &evidence, "run", r.ID); evidence.Mutation.Error == nil || evidence.Mutation.Error.Message != mutation {
+			l.t.Errorf("evidence: %+v", evidence.Mutation.Error)
+		}
+	}
+	t.Run("at once", func(t *testing.T) {
+		l := live(t)
+		l.deploy(shop{})
+		l.sends(lost)
+		say(l, connector.VerdictFailed, notDone)
+		l.push("a")
+		told(l, both, both, both)
+		l.sound()
+	})
+	t.Run("later", func(t *testing.T) {
+		l := live(t)
+		l.deploy(shop{})
+		l.sends(lost)
+		say(l, connector.VerdictRetry, "no trace of it yet")
+		l.push("a")
+		told(l, call, call, call)
+		l.advance("6s")
+		unknown := call + "; reconcile: no trace of it yet"
+		told(l, call, unknown, unknown)
+		say(l, connector.VerdictFailed, notDone)
+		l.advance("10s")
+		if m := l.wantMutation("failed reconcile"); m.Error == nil || m.Error.Message != both {
+			t.Errorf("the mutation's error: %+v", m.Error)
+		}
+		l.sound()
+	})
+}
+
 // F6: what leaves is in the log first.
 func TestInFlightIsDurableBeforeItLeaves(t *testing.T) {
 	l := live(t)
