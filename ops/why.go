@@ -53,7 +53,7 @@ func explain(s *projections.State, todo decide.Todo, cause *projections.Run) Why
 		w.Reason, w.Until = &wait.Reason, wait.Until
 		w.about(wait.Subject)
 		w.explainWait(s, wait)
-		if w.Since != 0 {
+		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // who paused it is told with the time
 			w.add("It has waited since %s.", w.Since)
 		}
 		return w

@@ -35,6 +35,9 @@ func TestExplain(t *testing.T) {
 			s.Blocked = &projections.Block{Reason: reason, Message: "mail says no", Run: "R1", Since: at}
 		}
 	}
+	pausedByAda := func(s *projections.State) {
+		s.UserPaused, s.Pause = true, &projections.Pause{By: eventlog.Actor{Kind: "user", Name: "ada"}, Since: at}
+	}
 	for name, c := range map[string]struct {
 		state    *projections.State
 		todo     decide.Todo
@@ -57,13 +60,13 @@ func TestExplain(t *testing.T) {
 			*s = s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventPending, ScheduledAt: later, Failures: 2, Attempts: []projections.Attempt{{Failure: failure}}})
 		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "it's"}, "backoff", 0, later, "it's", []string{`event "it's" of topic mail.in`, "it has failed 2 times (no answer within 5s)"},
 			[]string{`pawl jobs show shop mail.in 'it'\''s'`, `pawl cancel shop mail.in 'it'\''s'`, "pawl jobs list --workflow shop --state retryable"}},
-		"user pause": {base(func(s *projections.State) { s.UserPaused = true }), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", 0, 0, "", []string{"paused by a person"}, []string{"pawl resume shop", "pawl log --workflow shop"}},
-		"user pause over a hold": {base(func(s *projections.State) { blocked(eventlog.BlockAuth)(s); s.UserPaused = true }), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", 0, 0, "",
+		"user pause": {base(pausedByAda), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "", []string{"was paused by ada at 2023-11-14T22:13:20Z. Events still"}, []string{"pawl resume shop", "pawl log --workflow shop"}},
+		"user pause over a hold": {base(func(s *projections.State) { blocked(eventlog.BlockAuth)(s); pausedByAda(s) }), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "",
 			[]string{"Behind the pause the system holds it too (auth): mail says no."}, []string{"pawl resume shop", "pawl log --workflow shop"}},
 		"approval": {base(nil), decide.Wait{Reason: decide.ReasonApproval, Subject: "M1"}, "approval", at, 0, "M1",
 			[]string{"Mutation M1 (mail.send: Send A) awaits approval", "nothing has left"}, []string{"pawl mutations show M1", "pawl approve M1", "pawl reject M1"}},
-		"approval and pause": {base(func(s *projections.State) { s.UserPaused = true }), decide.Wait{Reason: decide.ReasonApproval, Subject: "M1"}, "approval", at, 0, "M1",
-			[]string{"Beside that a person has paused it", "once the workflow is resumed"}, []string{"pawl mutations show M1", "pawl reject M1", "pawl resume shop"}},
+		"approval and pause": {base(pausedByAda), decide.Wait{Reason: decide.ReasonApproval, Subject: "M1"}, "approval", at, 0, "M1",
+			[]string{"Beside that it was paused by ada at 2023-11-14T22:13:20Z.", "once the workflow is resumed"}, []string{"pawl mutations show M1", "pawl reject M1", "pawl resume shop"}},
 		"reconcile": {base(nil), decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at, later, "M1",
 			[]string{"(no answer within 5s)", "2 attempts so far", "Nothing is sent again"}, []string{"pawl mutations show M1"}},
 		"indeterminate": {base(blocked(eventlog.BlockIndeterminate)), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M1"}, "indeterminate", at, 0, "M1",

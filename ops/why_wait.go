@@ -26,7 +26,10 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonBackoff:
 		w.explainBackoff(s, wait)
 	case decide.ReasonUserPause:
-		w.say("Workflow %s was paused by a person; the log says who. Events still arrive and wait.", name)
+		w.say("Workflow %s was paused %s. Events still arrive and wait.", name, pausedBy(s))
+		if s.Pause != nil {
+			w.Since = s.Pause.Since
+		}
 		switch {
 		case s.Blocked != nil:
 			w.add("Behind the pause the system holds it too (%s): %s Resuming ends both.", s.Blocked.Reason, sentence(s.Blocked.Message))
@@ -61,11 +64,19 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	}
 	paused := s.UserPaused && wait.Reason != decide.ReasonUserPause && wait.Reason != decide.ReasonArchived
 	if resume := fmt.Sprintf("pawl resume %s", name); paused {
-		w.add("Beside that a person has paused it.")
+		w.add("Beside that it was paused %s.", pausedBy(s))
 		if !strings.Contains(strings.Join(w.Commands, "\n"), resume) {
 			w.can("%s", resume)
 		}
 	}
+}
+
+// pausedBy says who has paused the workflow, and when.
+func pausedBy(s *projections.State) string {
+	if s.Pause == nil || s.Pause.By.Name == "" {
+		return "by a person"
+	}
+	return fmt.Sprintf("by %s at %s", s.Pause.By.Name, s.Pause.Since)
 }
 
 func (w *Why) explainIdle(s *projections.State) {

@@ -30,8 +30,10 @@ type (
 		Archived bool                      `msgpack:"archived,omitempty"`
 		// UserPaused is a person's pause; Blocked is the system's hold. Neither touches the
 		// other (F7).
-		UserPaused bool   `msgpack:"userPaused,omitempty"`
-		Blocked    *Block `msgpack:"blocked,omitempty"`
+		UserPaused bool `msgpack:"userPaused,omitempty"`
+		// Pause says who paused it and when; nil while nobody has.
+		Pause   *Pause `msgpack:"pause,omitempty"`
+		Blocked *Block `msgpack:"blocked,omitempty"`
 		// Maintenance holds everything until a repair (F7); RepairFailures counts logic
 		// failures in a row (F9).
 		Maintenance    *Maintenance `msgpack:"maintenance,omitempty"`
@@ -53,6 +55,11 @@ type (
 	Waiting struct {
 		Topic  eventlog.Topic `msgpack:"topic"`
 		Events int            `msgpack:"events"`
+	}
+	// Pause is a person's pause.
+	Pause struct {
+		By    eventlog.Actor   `msgpack:"by"`
+		Since eventlog.Instant `msgpack:"since"`
 	}
 	// Block is a system hold.
 	Block struct {

@@ -401,6 +401,28 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
+// TestPauseKeepsItsActor is O10: who paused the workflow and when is in the state for as long as it is.
+func TestPauseKeepsItsActor(t *testing.T) {
+	t.Parallel()
+	p := deployed(t)
+	r, err := p.Append(func() { p.Add(&eventlog.WorkflowPaused{}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &projections.Pause{By: r.Actor, Since: r.At}
+	if got := p.State.Pause; got == nil || *got != *want || !p.State.UserPaused || got.By.Name == "" || got.Since == 0 {
+		t.Errorf("paused %v: %+v, want %+v", p.State.UserPaused, got, want)
+	}
+	p.then(&eventlog.WorkflowBlocked{Reason: eventlog.BlockInternal, Message: "held"}, &eventlog.WorkflowUnblocked{})
+	if got := p.State.Pause; got == nil || *got != *want {
+		t.Errorf("a hold of the system changed the pause: %+v", got)
+	}
+	p.then(&eventlog.WorkflowResumed{})
+	if p.State.Pause != nil || p.State.UserPaused {
+		t.Errorf("resumed, and still paused: %+v", p.State.Pause)
+	}
+}
+
 // TestWorkflowStatus is F7.
 func TestWorkflowStatus(t *testing.T) {
 	t.Parallel()

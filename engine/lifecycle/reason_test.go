@@ -72,7 +72,7 @@ var waits = []waiting{
 	{"a person's pause", decide.ReasonUserPause, func(l *life) {
 		l.deploy(shop{})
 		l.do("pauseWorkflow", nil)
-	}, "paused by a person", 2},
+	}, "shop was paused by ann at 2026-03-01T08:00:00Z", 2},
 	{"approval", decide.ReasonApproval, func(l *life) { l.asking(shop{}) }, `(world.send: Send a) for event "a" of topic orders awaits approval`, 3},
 	{"approval under a pause", decide.ReasonApproval, func(l *life) {
 		l.asking(shop{})
