@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"fmt"
+
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -211,8 +213,11 @@ func (c Recover) decide(d *decision) error {
 
 func (d *decision) crash(run *projections.Run) {
 	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight {
-		f := failure(eventlog.Transient, "mutation.uncertain",
-			"the process stopped while %s.%s was in flight; whether it was applied is being found out", m.Call.Connector, m.Call.Operation)
+		then := "; its connector is asked whether it was applied"
+		if !d.asks(m) {
+			then = fmt.Sprintf(", and nobody is asked whether it was applied: a person decides, with pawl resolve %s", m.ID)
+		}
+		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight%s", m.Call.Connector, m.Call.Operation, then)
 		d.leaveUncertain(run, m, *f)
 		return
 	}

@@ -171,13 +171,18 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
 	d.endSession(eventlog.SessionFailed)
-	if m.Call.Reconciles && d.env.Policies.Reconcile.Attempts > 0 {
+	if d.asks(m) {
 		d.emit(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: d.firstReconcile(m), Failure: f})
 		d.holdFor(m, run.ID)
 	} else {
 		d.leaveIndeterminate(m, run.ID, f)
 	}
 	d.dispose(run, "")
+}
+
+// asks reports whether the mutation's connector will be asked what became of it (F5).
+func (d *decision) asks(m *projections.Mutation) bool {
+	return m.Call.Reconciles && d.env.Policies.Reconcile.Attempts > 0
 }
 
 // firstReconcile lies past the call's own deadline by wall clock, and as long again after the
