@@ -81,6 +81,8 @@ func TestExplain(t *testing.T) {
 			s.Maintenance, s.RepairFailures = &projections.Maintenance{Run: "R1", Since: at}, 2
 		}),
 			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1", []string{"needs a repair", "2 failures in a row"}, []string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE"}},
+		"maintenance, resumed": {base(func(s *projections.State) { s.Maintenance = &projections.Maintenance{Run: "R1", Since: at} }),
+			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1", []string{"shop failed in run R1 and needs a repair."}, []string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE"}},
 		"blocked, permission": {base(blocked(eventlog.BlockPermission)), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
 			[]string{"(permission): mail says no.", "Grant what it needs"}, []string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop"}},
 		"blocked, logic":         {base(blocked(eventlog.BlockLogic)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"deploy a corrected script", "run R1 of consumer send", "since 2023-11-14T22:13:20Z"}, []string{"pawl runs show shop R1 --evidence", "pawl deploy FILE", "pawl resume shop"}},

@@ -215,7 +215,9 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 	w.say("The script of workflow %s failed in run %s and needs a repair.", name, wait.Subject)
 	if s.Maintenance != nil {
 		w.Since = s.Maintenance.Since
-		w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject, count(s.RepairFailures, "failure"))
+		if s.RepairFailures > 0 { // none after a resume, which starts the count again (F9)
+			w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject, count(s.RepairFailures, "failure"))
+		}
 	}
 	if run := w.run(s, eventlog.RunID(wait.Subject)); run != nil && run.Failure != nil {
 		line := ""

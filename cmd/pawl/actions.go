@@ -51,18 +51,29 @@ func (c *workflowAction) act(a *app, operation string) error {
 	if err != nil {
 		return err
 	}
-	return answer(connected, operation, map[string]any{"workflow": c.Name}, func(w struct {
-		Name, Status string
-		UserPaused   bool
-		Blocked      *struct{ Reason, Message string }
-	}) error {
-		held := ""
-		if w.Blocked != nil {
-			held = fmt.Sprintf(", held (%s): %s", w.Blocked.Reason, oneLine(w.Blocked.Message, 300))
-		}
-		fmt.Fprintf(a.stdout, "%s is %s%s\n", w.Name, w.Status, held)
+	return answer(connected, operation, map[string]any{"workflow": c.Name}, func(w standing) error {
+		fmt.Fprintln(a.stdout, w)
 		return nil
 	})
+}
+
+// standing is how a workflow stands.
+type standing struct {
+	Name, Status string
+	UserPaused   bool
+	Blocked      *struct{ Reason, Message string }
+	Maintenance  bool
+}
+
+func (w standing) String() string {
+	text := w.Name + " is " + w.Status
+	if w.Blocked != nil {
+		text += fmt.Sprintf(", held (%s): %s", w.Blocked.Reason, oneLine(w.Blocked.Message, 300))
+	}
+	if w.Maintenance && w.Status == "active" { // nothing but a script ends that (F9)
+		text += fmt.Sprintf(", but stays in maintenance: nothing of it runs until its script is repaired (pawl repair %s FILE) or deployed, also unchanged (pawl deploy FILE)", w.Name)
+	}
+	return text
 }
 
 // mutationAction is an operator's action on a mutation.
@@ -90,34 +101,69 @@ func (c *approveCmd) Run(a *app) error {
 	if c.Hash != "" {
 		params["paramsHash"] = c.Hash
 	}
-	return c.act(a, "approveMutation", params)
+	return c.act(a, "approveMutation", params, approved)
 }
 
-func (c *rejectCmd) Run(a *app) error { return c.act(a, "rejectMutation", map[string]any{}) }
+func (c *rejectCmd) Run(a *app) error {
+	return c.act(a, "rejectMutation", map[string]any{}, rejected)
+}
 
 func (c *resolveCmd) Run(a *app) error {
-	resolution := ""
+	resolution, then := "", consequence{}
 	switch {
 	case c.DidNotHappen:
-		resolution = "did_not_happen"
+		resolution, then = "did_not_happen", undone
 	case c.Skip:
-		resolution = "skip"
+		resolution, then = "skip", skipped
 	case c.TryAgain:
-		resolution = "try_again"
+		resolution, then = "try_again", askedAgain
 	default:
 		return misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --did-not-happen, --skip or --try-again")
 	}
-	return c.act(a, "resolveMutation", map[string]any{"resolution": resolution})
+	return c.act(a, "resolveMutation", map[string]any{"resolution": resolution}, then)
 }
 
-func (c *mutationAction) act(a *app, operation string, params map[string]any) error {
+// consequence is what an action on a mutation has done, and what happens next unless its workflow
+// is held: there, work is what goes on; it is empty for what no hold keeps back.
+type consequence struct{ done, work string }
+
+var (
+	approved   = consequence{done: "is approved and leaves now, once, exactly as recorded"}
+	rejected   = consequence{done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
+	undone     = consequence{done: "did not happen: its events are free", work: "a fresh run takes them"}
+	skipped    = consequence{done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
+	askedAgain = consequence{done: "is asked about again; nothing is sent"}
+)
+
+// of says it of one mutation, whose workflow stands so.
+func (c consequence) of(mutation string, w standing) string {
+	text := mutation + " " + c.done
+	switch {
+	case c.work == "":
+	case w.Status == "archived":
+		text += fmt.Sprintf("; %s is archived, so nothing of it runs again", w.Name)
+	case w.UserPaused:
+		text += fmt.Sprintf(", and %s once %s is resumed (pawl resume %s)", c.work, w.Name, w.Name)
+	case w.Blocked != nil || w.Maintenance:
+		text += fmt.Sprintf(", and %s once %s is no longer held (pawl why %s)", c.work, w.Name, w.Name)
+	default:
+		text += ", and " + c.work
+	}
+	return text
+}
+
+func (c *mutationAction) act(a *app, operation string, params map[string]any, then consequence) error {
 	connected, err := a.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	params["mutation"] = c.Mutation
-	return answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation, Status string }) error {
-		fmt.Fprintf(a.stdout, "%s (%s.%s of %s) is %s\n", m.ID, m.Connector, m.Operation, m.Workflow, m.Status)
+	return answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
+		var w standing
+		if err := connected.do("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
+			return fmt.Errorf("the mutation %s, but its workflow cannot be looked at: %w", then.done, err)
+		}
+		fmt.Fprintln(a.stdout, then.of(fmt.Sprintf("%s (%s.%s of %s)", m.ID, m.Connector, m.Operation, m.Workflow), w))
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,7 +96,11 @@ func (p *progress) lines(r eventlog.Record) []string {
 		case *eventlog.MutationReconcileScheduled:
 			say("%s %s.%s: no certain answer; asking again %s what became of it", p.style.yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
 		case *eventlog.MutationLeftIndeterminate:
-			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s --did-not-happen or --skip", p.style.red("✗"), f.Mutation, f.Mutation)
+			possible := "--did-not-happen or --skip"
+			if run.call.Reconciles || !failedIn(r) { // where asking was of no use, it can be tried again (O3)
+				possible = "--did-not-happen, --skip or --try-again"
+			}
+			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s %s", p.style.red("✗"), f.Mutation, f.Mutation, possible)
 		case *eventlog.MutationApprovalRequested:
 			say("%s %s waits for approval: pawl mutations show %s, then pawl approve %s", p.style.yellow("?"), titleOf(f.Call), f.Mutation, f.Mutation)
 		case *eventlog.BackoffStarted:
@@ -120,6 +125,12 @@ func (p *progress) lines(r eventlog.Record) []string {
 		}
 	}
 	return out
+}
+
+// failedIn reports whether a run failed in the transition: a mutation that is left to a person there
+// has not been asked about.
+func failedIn(r eventlog.Record) bool {
+	return slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool { _, failed := f.(*eventlog.RunFailed); return failed })
 }
 
 // committed renders a commit, unless its mutation has had a line already or nothing came of it.
