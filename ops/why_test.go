@@ -85,6 +85,21 @@ func TestExplain(t *testing.T) {
 			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1", []string{"shop failed in run R1 and needs a repair."}, []string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE"}},
 		"blocked, permission": {base(blocked(eventlog.BlockPermission)), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
 			[]string{"(permission): mail says no.", "Grant what it needs"}, []string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop"}},
+		"blocked, a host that is not configured": {base(func(s *projections.State) {
+			blocked(eventlog.BlockPermission)(s)
+			s.Run("R1").Failure = &eventlog.Failure{Class: eventlog.Permission, Code: "http.host", Message: "mail says no"}
+		}), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
+			[]string{"(permission): mail says no.", "No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, then resume."}, []string{"pawl runs show shop R1", "pawl resume shop"}},
+		"idle, an event": {base(func(s *projections.State) { s.Waiting = []projections.Waiting{{Topic: "in", Events: 1}} }), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",
+			[]string{"1 of its events still waits: no consumer took it when it last looked, or none subscribes to its topic."}, []string{"pawl events list --workflow shop --status pending"}},
+		"archived, an event": {base(func(s *projections.State) {
+			s.Archived, s.Waiting = true, []projections.Waiting{{Topic: "in", Events: 1}}
+		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "",
+			[]string{"1 of its events is pending, and no run will take it: it can stay so, or be cancelled."}, []string{"pawl events list --workflow shop --status pending", "pawl cancel shop --where status=pending"}},
+		"archived, events": {base(func(s *projections.State) {
+			s.Archived, s.Waiting = true, []projections.Waiting{{Topic: "in", Events: 1}, {Topic: "out", Events: 2}}
+		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "",
+			[]string{"3 of its events are pending, and no run will take them: they can stay so, or be cancelled."}, []string{"pawl events list --workflow shop --status pending", "pawl cancel shop --where status=pending"}},
 		"blocked, logic":         {base(blocked(eventlog.BlockLogic)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"deploy a corrected script", "run R1 of consumer send", "since 2023-11-14T22:13:20Z"}, []string{"pawl runs show shop R1 --evidence", "pawl deploy FILE", "pawl resume shop"}},
 		"blocked, contradiction": {base(blocked(eventlog.BlockContradiction)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"late answer differs"}, []string{"pawl runs show shop R1", "pawl mutations show M1", "pawl resume shop"}},
 		"storage":                {base(nil), decide.Wait{Reason: decide.ReasonStorage}, "storage", 0, 0, "", []string{"storage cannot take"}, []string{"pawl verify"}},

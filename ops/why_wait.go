@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -90,24 +91,38 @@ func (w *Why) explainIdle(s *projections.State) {
 		w.say("Workflow %s is idle: nothing is due and no event waits. %s.", s.Name, goesOn)
 		return
 	}
-	w.say("Workflow %s is idle: nothing is due. Of its events %d still wait: no consumer took them when it last looked, or none subscribes to their topic. %s.", s.Name, pending, goesOn)
+	w.say("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked, or none subscribes to %s topic. %s.",
+		s.Name, ofItsEvents(pending, "still waits", "still wait"), number(pending, "it", "them"), number(pending, "its", "their"), goesOn)
 	w.can("pawl events list --workflow %s --status pending", s.Name)
 }
 
 func (w *Why) explainArchived(s *projections.State) {
 	w.say("Workflow %s is archived: it has stopped for good and takes no events. Its history stays.", s.Name)
 	if pending := pendingEvents(s); pending > 0 {
-		w.add("Of its events %d are pending, and no run will take them: they can stay so, or be cancelled.", pending)
+		w.add("%s, and no run will take %s: %s can stay so, or be cancelled.", ofItsEvents(pending, "is pending", "are pending"), number(pending, "it", "them"), number(pending, "it", "they"))
 		w.can("pawl events list --workflow %s --status pending", s.Name)
 		w.can("pawl cancel %s --where status=pending", s.Name)
 	}
 	if run := s.RetryRun(); run != nil {
 		if held := len(s.Held(run)); held > 0 {
-			w.add("Of its events %d are held by run %s, whose next will not be run again: they can stay so, or be skipped.", held, run.ID)
+			w.add("%s by run %s, whose next will not be run again: %s can stay so, or be skipped.", ofItsEvents(held, "is held", "are held"), run.ID, number(held, "it", "they"))
 			w.can("pawl runs show %s %s", s.Name, run.ID)
 			w.can("pawl skip %s --where status=reserved", s.Name)
 		}
 	}
+}
+
+// ofItsEvents says what some of a workflow's events do.
+func ofItsEvents(n int, one, more string) string {
+	return fmt.Sprintf("%d of its events %s", n, number(n, one, more))
+}
+
+// number chooses the word for one or for more.
+func number(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
 }
 
 func pendingEvents(s *projections.State) int {
@@ -261,8 +276,11 @@ func (w *Why) explainBlocked(s *projections.State) {
 		w.add("It comes from run %s of %s %s.", run.ID, run.Type, run.Handler)
 	}
 	changed := b.Reason == eventlog.BlockPrecondition && run != nil && run.Failure != nil && run.Failure.Code == engine.CodeChanged
+	unconfigured := b.Reason == eventlog.BlockPermission && run != nil && run.Failure != nil && connector.Configured(run.Failure.Code)
 	if remedy := remedies[b.Reason]; changed {
 		w.add("Deploy the script again to accept the tool as it is now, then resume.")
+	} else if unconfigured {
+		w.add("No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, then resume.")
 	} else if remedy != "" {
 		w.add("%s", remedy)
 	}
@@ -277,6 +295,7 @@ func (w *Why) explainBlocked(s *projections.State) {
 		w.can(show, s.Name, b.Run)
 	}
 	switch {
+	case unconfigured:
 	case b.Reason == eventlog.BlockPermission:
 		w.can("pawl grants %s", s.Name)
 	case b.Reason == eventlog.BlockLogic, changed:

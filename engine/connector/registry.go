@@ -40,6 +40,21 @@ const (
 	CodeReadLimit = "limit.read"
 )
 
+// Codes of calls that the configuration of the http connector does not let out. No grant changes that.
+const (
+	// CodeHost: the host is not configured.
+	CodeHost = "http.host"
+	// CodeHostPrivate: the host's address is not public, and it is not configured as private.
+	CodeHostPrivate = "http.private"
+	// CodeHostInsecure: what the host is configured with must not travel unencrypted.
+	CodeHostInsecure = "http.insecure"
+)
+
+// Configured reports whether only another configuration of the engine ends failures of the code.
+func Configured(code string) bool {
+	return code == CodeHost || code == CodeHostPrivate || code == CodeHostInsecure
+}
+
 // reserved are the names that scripts find on ctx, and Pawl's own: no connector may take them.
 var reserved = []string{"pawl", "peek", "getByIds", "publish", "registerInput", "log", "now"}
 

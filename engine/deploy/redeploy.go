@@ -86,14 +86,14 @@ func (c *check) drops(previous *Previous) {
 		}
 		if !c.accepted.HasTopic(topic) {
 			c.warn(CodeDrops, "keep the topic, or skip the events",
-				"topic %q is gone while %s of it pending; they stay and nothing processes them", topic, areCount(pending, "event"))
+				"topic %q is gone while %s", topic, stranded(pending))
 			c.at(c.place("topics"))
 			continue
 		}
 		_, had := previous.Definition.Subscriber(topic)
 		if _, has := c.accepted.Subscriber(topic); had && !has {
 			c.warn(CodeDrops, "subscribe a consumer to it, or skip the events",
-				"topic %q loses its consumer while %s of it pending; they stay and nothing processes them", topic, areCount(pending, "event"))
+				"topic %q loses its consumer while %s", topic, stranded(pending))
 			c.at(c.place("topics", string(topic)))
 		}
 	}
@@ -154,16 +154,10 @@ func subscriptionsOf(d *eventlog.Definition) map[eventlog.Topic]eventlog.Handler
 	return of
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+// stranded says what becomes of a topic's pending events that no handler will look at.
+func stranded(events int) string {
+	if events == 1 {
+		return "1 event of it is pending; it stays and nothing processes it"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func areCount(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return count(n, noun) + " are"
+	return fmt.Sprintf("%d events of it are pending; they stay and nothing processes them", events)
 }

@@ -102,7 +102,7 @@ func TestO9_WhatIsLeftBehindIsAWarning(t *testing.T) {
 	d.Consumers[0].Publishes = nil
 	d.Uses = d.Uses[:2]
 	expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous},
-		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `topic "row.created" is gone while 1 event is`, "keep"},
+		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `topic "row.created" is gone while 1 event of it is pending; it stays and nothing processes it`, "keep"},
 		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `handler "notify" is gone`, "name"})
 
 	d = workflow()
@@ -110,7 +110,7 @@ func TestO9_WhatIsLeftBehindIsAWarning(t *testing.T) {
 	d.Uses = d.Uses[:2]
 	previous.Stateful = nil
 	expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous},
-		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `topic "row.created" loses its consumer while 1 event is`, "subscribe"})
+		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `topic "row.created" loses its consumer while 1 event of it is pending; it stays and nothing processes it`, "subscribe"})
 }
 
 func TestF9_Repair(t *testing.T) {

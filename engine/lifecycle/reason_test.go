@@ -52,7 +52,7 @@ var waits = []waiting{
 	{"nothing that anybody wants", decide.ReasonIdle, func(l *life) {
 		l.deploy(shop{prepare: `return { reservations: [], data: null };`})
 		l.push("a")
-	}, "Of its events 1 still wait", 1},
+	}, "1 of its events still waits: no consumer took it", 1},
 	{"a producer's time", decide.ReasonScheduled, func(l *life) { l.deploy(shop{producer: `await ctx.world.list({});`}) }, "producer poll runs by itself at 2026-03-01T09:00:00Z", 1},
 	{"wakeAt", decide.ReasonWake, func(l *life) {
 		l.deploy(shop{prepare: `return { reservations: [], data: null, wakeAt: "2026-03-01T08:10:00Z" };`})
@@ -159,12 +159,12 @@ var waits = []waiting{
 		l.deploy(shop{prepare: `return { reservations: [], data: null };`})
 		l.push("a", "b")
 		l.do("archiveWorkflow", nil)
-	}, "Of its events 2 are pending, and no run will take them", 2},
+	}, "2 of its events are pending, and no run will take them", 2},
 	{"the archive, after a mutation", decide.ReasonArchived, func(l *life) {
 		l.deploy(shop{next: broken("publish")})
 		l.push("a")
 		l.do("archiveWorkflow", nil)
-	}, "whose next will not be run again", 2},
+	}, "1 of its events is held by run", 2},
 }
 
 // untilStorage waits until the worker has met the full disk.

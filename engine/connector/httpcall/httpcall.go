@@ -9,6 +9,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -177,7 +178,7 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 	response, err := transport.RoundTrip(request.WithContext(requestCtx))
 	if err != nil {
 		if f.neverLeft() {
-			return connector.FailedWith(unreached(ctx, call, place(method, t), err))
+			return connector.FailedWith(unreached(ctx, call, place(method, t), "was not sent", err))
 		}
 		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))
 	}
@@ -208,16 +209,16 @@ func settle(ctx context.Context, call connector.Call, where string, a answer, h 
 }
 
 // unreached describes a call that never left: a failed connection, or one that was dead already.
-func unreached(ctx context.Context, call connector.Call, where string, err error) *eventlog.Failure {
+func unreached(ctx context.Context, call connector.Call, where, what string, err error) *eventlog.Failure {
 	var refused *refusedAddress
 	if errors.As(err, &refused) {
-		return connector.Failf(eventlog.Permission, "http.private", "%s was not sent: %v", where, refused)
+		return connector.Failf(eventlog.Permission, connector.CodeHostPrivate, "%s %s: %v", where, what, refused)
 	}
 	if ended := connector.ContextFailure(ctx, call); ended != nil {
 		ended.Message += ": no connection for " + where
 		return ended
 	}
-	return connector.Failf(eventlog.Transient, "http.connect", "%s was not sent: %v", where, cause(err))
+	return connector.Failf(eventlog.Transient, "http.connect", "%s %s: %v", where, what, cause(err))
 }
 
 // noAnswer describes a call whose answer is missing or broke off.
@@ -300,12 +301,13 @@ func (c *Connector) redirect(from target, location string) (target, *eventlog.Fa
 
 // get sends one GET and reads the answer.
 func (c *Connector) get(ctx context.Context, call connector.Call, t target, headers http.Header) (answer, *eventlog.Failure) {
-	response, err := c.reads.RoundTrip(newRequest(http.MethodGet, t, headers).WithContext(ctx))
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	response, err := c.reads.RoundTrip(newRequest(http.MethodGet, t, headers).WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil && !connected.Load() {
+		return answer{}, unreached(ctx, call, place("GET", t), "could not connect", err)
+	}
 	if err != nil {
-		var refused *refusedAddress
-		if errors.As(err, &refused) {
-			return answer{}, unreached(ctx, call, place("GET", t), err)
-		}
 		return answer{}, noAnswer(ctx, call, place("GET", t), err)
 	}
 	return readAnswer(response, t.host), nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -98,6 +99,29 @@ func TestRequestsWithoutABodyAreFramed(t *testing.T) {
 		wantOutcome(t, out, connector.Applied, "", "")
 		if length != 0 || chunked {
 			t.Errorf("%s: length %d, chunked %v", m.method, length, chunked)
+		}
+	}
+}
+
+// A read that was never connected says so; one whose connection broke has no answer that can be used.
+func TestReadThatIsNotConnected(t *testing.T) {
+	_, address := server(t, func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := listener.Addr().String()
+	listener.Close()
+	r := client(t, address, func(c *httpcall.Config, h *httpcall.HostConfig) {
+		c.Hosts = map[string]httpcall.HostConfig{address: *h, nobody: *h}
+	})
+	for _, c := range []struct{ host, code, says string }{
+		{nobody, "http.connect", "GET http://" + nobody + "/a could not connect: dial tcp"},
+		{address, "http.answer", "GET http://" + address + "/a has no usable answer: "},
+	} {
+		_, err := r.Read(t.Context(), mutation("get", map[string]any{"url": "http://" + c.host + "/a?secret=1"}))
+		if f := failureOf(t, err); f.Class != eventlog.Transient || f.Code != c.code || !strings.HasPrefix(f.Message, c.says) || strings.Contains(f.Message, "secret") {
+			t.Errorf("%+v, want %s: %s", f, c.code, c.says)
 		}
 	}
 }

@@ -98,11 +98,11 @@ func (c *Connector) resolveHost(u *url.URL) (target, *eventlog.Failure) {
 	}
 	h, known := c.hosts[net.JoinHostPort(hostname, port)]
 	if !known {
-		return target{}, connector.Failf(eventlog.Permission, "http.host",
-			"the host %s is not allowed; add it under connectors.http.hosts if it should be", u.Host)
+		return target{}, connector.Failf(eventlog.Permission, connector.CodeHost,
+			"the host %s is not allowed: if it should be, add it under connectors.http.hosts in the engine's configuration and start the engine again", u.Host)
 	}
 	if u.Scheme == "http" && !h.private && len(h.headers) > 0 {
-		return target{}, connector.Failf(eventlog.Permission, "http.insecure",
+		return target{}, connector.Failf(eventlog.Permission, connector.CodeHostInsecure,
 			"%s is configured with headers, which must not travel unencrypted: use https, or set private: true", u.Host)
 	}
 	return target{url: u, host: h}, nil
