@@ -64,7 +64,7 @@ func (h *host) Read(ctx context.Context, connectorName, operation string, params
 		return nil, changed
 	}
 	if decide.Granted(h.worker.state().Grants, connectorName, operation, false) == eventlog.GrantDeny {
-		return nil, &eventlog.Failure{Class: eventlog.Permission, Code: "grant.denied", Message: "workflow " + string(h.worker.name) + " is not allowed to call " + op.Capability() + "; an operator can change its grants"}
+		return nil, &eventlog.Failure{Class: eventlog.Permission, Code: decide.CodeDenied, Message: "workflow " + string(h.worker.name) + " is not allowed to call " + op.Capability() + "; an operator can change its grants"}
 	}
 	now := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, op.Timeout())

@@ -84,7 +84,12 @@ func TestExplain(t *testing.T) {
 		"maintenance, resumed": {base(func(s *projections.State) { s.Maintenance = &projections.Maintenance{Run: "R1", Since: at} }),
 			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1", []string{"shop failed in run R1 and needs a repair."}, []string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE"}},
 		"blocked, permission": {base(blocked(eventlog.BlockPermission)), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
-			[]string{"(permission): mail says no.", "Grant what it needs"}, []string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop"}},
+			[]string{"(permission): mail says no.", "Grant what it needs, or let the connector's configuration allow it"}, []string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop"}},
+		"blocked, a grant is missing": {base(func(s *projections.State) {
+			blocked(eventlog.BlockPermission)(s)
+			s.Run("R1").Failure = &eventlog.Failure{Class: eventlog.Permission, Code: "grant.denied", Message: "mail says no"}
+		}), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
+			[]string{"send. Grant what it needs, then resume. It has"}, []string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop"}},
 		"blocked, a host that is not configured": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPermission)(s)
 			s.Run("R1").Failure = &eventlog.Failure{Class: eventlog.Permission, Code: "http.host", Message: "mail says no"}

@@ -254,7 +254,7 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 var remedies = map[eventlog.BlockReason]string{
 	eventlog.BlockTransient:     "Its transient retries are exhausted; resuming starts them again.",
 	eventlog.BlockLogic:         "It is not repaired automatically any more; deploy a corrected script, or resume to try the same one again.",
-	eventlog.BlockPermission:    "Grant what it needs, then resume.",
+	eventlog.BlockPermission:    "Grant what it needs, or let the connector's configuration allow it and start the engine again; then resume.",
 	eventlog.BlockAuth:          "Correct the connector's credentials, then resume.",
 	eventlog.BlockPrecondition:  "Bring the other side into the state that the call needs, then resume.",
 	eventlog.BlockInternal:      "This is a fault of Pawl or of a connector; the run's error says more. Resuming tries again.",
@@ -275,13 +275,21 @@ func (w *Why) explainBlocked(s *projections.State) {
 	if run != nil {
 		w.add("It comes from run %s of %s %s.", run.ID, run.Type, run.Handler)
 	}
-	changed := b.Reason == eventlog.BlockPrecondition && run != nil && run.Failure != nil && run.Failure.Code == engine.CodeChanged
-	unconfigured := b.Reason == eventlog.BlockPermission && run != nil && run.Failure != nil && connector.Configured(run.Failure.Code)
-	if remedy := remedies[b.Reason]; changed {
+	code := ""
+	if run != nil && run.Failure != nil {
+		code = run.Failure.Code
+	}
+	changed := b.Reason == eventlog.BlockPrecondition && code == engine.CodeChanged
+	denied := b.Reason == eventlog.BlockPermission && code == decide.CodeDenied
+	unconfigured := b.Reason == eventlog.BlockPermission && connector.Configured(code)
+	switch remedy := remedies[b.Reason]; {
+	case changed:
 		w.add("Deploy the script again to accept the tool as it is now, then resume.")
-	} else if unconfigured {
+	case denied:
+		w.add("Grant what it needs, then resume.")
+	case unconfigured:
 		w.add("No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, then resume.")
-	} else if remedy != "" {
+	case remedy != "":
 		w.add("%s", remedy)
 	}
 	if s.PendingRetry != "" && b.Reason != eventlog.BlockContradiction {

@@ -136,7 +136,7 @@ func Held(s *projections.State, def *eventlog.Definition) *Refusal {
 		}
 		c, ok := def.Consumer(run.Handler)
 		if !ok {
-			return refuse(Conflict, CodeHolds, "run %s of consumer %s is not over and holds %s, so this version may not drop the consumer", run.ID, run.Handler, reserved(len(held))).
+			return refuse(Conflict, CodeHolds, "run %s of consumer %s is not over and holds %s, so this version may not drop the consumer", run.ID, run.Handler, count(len(held), "reserved event")).
 				hint("keep consumer %s until the run is over (pawl why %s)", run.Handler, s.Name)
 		}
 		for _, e := range held {
@@ -147,13 +147,6 @@ func Held(s *projections.State, def *eventlog.Definition) *Refusal {
 		}
 	}
 	return nil
-}
-
-func reserved(events int) string {
-	if events == 1 {
-		return "1 reserved event"
-	}
-	return fmt.Sprintf("%d reserved events", events)
 }
 
 // CodeHolds is the code of a deploy that O9 refuses.

@@ -139,7 +139,7 @@ func (d *decision) affect(run eventlog.RunID, f eventlog.Failure) {
 			attempt = s.Backoff.Attempt + 1
 		}
 		if attempt > p.Transient.Retries {
-			d.block(eventlog.BlockTransient, run, "%d transient failures in a row, the last: %s", attempt, f.Message)
+			d.block(eventlog.BlockTransient, run, "%s in a row, the last: %s", count(attempt, "transient failure"), f.Message)
 			return
 		}
 		d.emit(&eventlog.BackoffStarted{Attempt: attempt, Until: d.env.Now.Add(p.Transient.Delay(attempt, d.env.Jitter))})
@@ -169,7 +169,7 @@ func (d *decision) escalate(run eventlog.RunID, last string) bool {
 	if d.state().Maintenance != nil {
 		d.emit(&eventlog.MaintenanceLeft{})
 	}
-	d.block(eventlog.BlockLogic, run, "the script failed %d times in a row, the last: %s", failures, last)
+	d.block(eventlog.BlockLogic, run, "the script failed %s in a row, the last: %s", count(failures, "time"), last)
 	return true
 }
 

@@ -7,6 +7,9 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
+// CodeDenied is the code of a call that the workflow's grants do not allow.
+const CodeDenied = "grant.denied"
+
 // Granted resolves a capability: the most specific of `connector.operation`, `connector.*` and `*`
 // wins; without any, reads are allowed and mutations ask. Only a mutation can wait for an answer
 // (O5), so a pattern's "ask" lets reads through, and an "ask" for exactly this read denies it:

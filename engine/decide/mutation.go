@@ -34,7 +34,7 @@ func (c FinishMutate) decide(d *decision) error {
 	id := eventlog.MutationID(run.ID)
 	switch Granted(d.state().Grants, call.Connector, call.Operation, true) {
 	case eventlog.GrantDeny:
-		d.fail(run, *failure(eventlog.Permission, "grant.denied", "workflow %s is not allowed to call %s.%s; an operator can change its grants", d.state().Name, call.Connector, call.Operation))
+		d.fail(run, *failure(eventlog.Permission, CodeDenied, "workflow %s is not allowed to call %s.%s; an operator can change its grants", d.state().Name, call.Connector, call.Operation))
 	case eventlog.GrantAllow:
 		d.startMutation(run, id, call)
 	default:

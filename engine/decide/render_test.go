@@ -151,6 +151,8 @@ func (b *bench) look(line string) string {
 			out = append(out, fmt.Sprintf("%d:%s:%s", a.N, a.Run, code))
 		}
 		return show("%s", strings.Join(out, " "))
+	case "held":
+		return show("%s", s.Blocked.Message)
 	case "failure": // of a mutation, and of the run that made it
 		m := b.mutation(eventlog.MutationID(w.first()))
 		out := "mutation none"

@@ -86,6 +86,14 @@ func TestO9_HeldReservations(t *testing.T) {
 	}
 }
 
+func TestO9_OneHeldReservation(t *testing.T) {
+	previous, d := deployed(t), workflow()
+	previous.State = holding(t, previous, &eventlog.EventReleased{Topic: "email.received", MessageID: "c", Run: "RUN1"})
+	d.Consumers, d.Uses = d.Consumers[1:], d.Uses[1:]
+	expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous},
+		expectation{sandbox.SeverityWarning, deploy.CodeHeld, 0, "is not over and holds 1 reserved event, so this", "pawl why invoices"})
+}
+
 func TestO9_ArchivedNameIsAWarning(t *testing.T) {
 	previous := deployed(t)
 	previous.State = holding(t, previous, &eventlog.WorkflowArchived{})
@@ -109,8 +117,9 @@ func TestO9_WhatIsLeftBehindIsAWarning(t *testing.T) {
 	d.Consumers = d.Consumers[:1]
 	d.Uses = d.Uses[:2]
 	previous.Stateful = nil
+	previous.Pending["row.created"] = 2
 	expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous},
-		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `topic "row.created" loses its consumer while 1 event of it is pending; it stays and nothing processes it`, "subscribe"})
+		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `topic "row.created" loses its consumer while 2 events of it are pending; they stay and nothing processes them`, "subscribe"})
 }
 
 func TestF9_Repair(t *testing.T) {
