@@ -101,7 +101,7 @@ func (c *approveCmd) Run(a *app) error {
 	if c.Hash != "" {
 		params["paramsHash"] = c.Hash
 	}
-	return c.act(a, "approveMutation", params, approved)
+	return c.act(a, "approveMutation", params, consequence{})
 }
 
 func (c *rejectCmd) Run(a *app) error {
@@ -123,12 +123,11 @@ func (c *resolveCmd) Run(a *app) error {
 	return c.act(a, "resolveMutation", map[string]any{"resolution": resolution}, then)
 }
 
-// consequence is what an action on a mutation has done, and what happens next unless its workflow
-// is held: there, work is what goes on; it is empty for what no hold keeps back.
+// consequence is what an action on a mutation has done, and the work that goes on then unless the
+// workflow is held; work is empty for what no hold keeps back, done where the status says it all.
 type consequence struct{ done, work string }
 
 var (
-	approved   = consequence{done: "is approved and leaves now, once, exactly as recorded"}
 	rejected   = consequence{done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
 	undone     = consequence{done: "did not happen: its events are free", work: "a fresh run takes them"}
 	skipped    = consequence{done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
@@ -158,10 +157,15 @@ func (c *mutationAction) act(a *app, operation string, params map[string]any, th
 		return err
 	}
 	params["mutation"] = c.Mutation
-	return answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
+	return answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation, Status string }) error {
+		if then.done == "" {
+			then.done = "is " + m.Status
+		}
 		var w standing
-		if err := connected.do("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
-			return fmt.Errorf("the mutation %s, but its workflow cannot be looked at: %w", then.done, err)
+		if then.work != "" {
+			if err := connected.do("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
+				return fmt.Errorf("mutation %s %s, but how %s stands now is not known: %w", m.ID, then.done, m.Workflow, err)
+			}
 		}
 		fmt.Fprintln(a.stdout, then.of(fmt.Sprintf("%s (%s.%s of %s)", m.ID, m.Connector, m.Operation, m.Workflow), w))
 		return nil

@@ -25,7 +25,6 @@ func TestConsequences(t *testing.T) {
 		{"it did not happen, under another hold", undone, held, "M did not happen: its events are free, and a fresh run takes them once order is no longer held (pawl why order)"},
 		{"asked again", askedAgain, paused, "M is asked about again; nothing is sent"},
 		{"reject", rejected, paused, "M is rejected: nothing has left, its events end as skipped, and its run goes on without it"},
-		{"approve", approved, free, "M is approved and leaves now, once, exactly as recorded"},
 	} {
 		if got := test.then.of("M", test.w); got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.name, got, test.want)
