@@ -116,6 +116,8 @@ func plain(value any) string {
 	}
 }
 
+const momentLayout = "2006-01-02 15:04:05"
+
 // moment shows a time as people here write it: local, to the second.
 func moment(value any) string {
 	text, ok := value.(string)
@@ -126,7 +128,7 @@ func moment(value any) string {
 	if err != nil {
 		return text
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.Local().Format(momentLayout)
 }
 
 func length(value any) string {
