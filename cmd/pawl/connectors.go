@@ -83,6 +83,27 @@ func adviseConnectors(problems []sandbox.Problem, uses []sandbox.OperationUse) [
 	return problems
 }
 
+// adviseListening says of connectors that are unknown, and that this binary does not have, how a tool
+// could bring them where none can connect: waiting for one would be in vain.
+func adviseListening(problems []sandbox.Problem, uses []sandbox.OperationUse) []sandbox.Problem {
+	problems = slices.Clone(problems)
+	for i, p := range problems {
+		if p.Code != deploy.CodeConnector {
+			continue
+		}
+		for _, use := range uses {
+			_, ours := compiledIn[use.Connector]
+			meant := connector.ValidateName(use.Connector) == nil && sandbox.Advise(use.Connector) == ""
+			if ours || !meant || use.Line != p.Line || use.Column != p.Column {
+				continue
+			}
+			problems[i].Message += "; without --nats-listen no tool can connect and bring it"
+			problems[i].Fix += "; for a tool on NATS start again with --nats-listen 127.0.0.1:4222"
+		}
+	}
+	return problems
+}
+
 // unconfigured makes all compiled-in connectors, only to be asked what they offer: a check without
 // an engine calls nothing.
 func unconfigured() (*connector.Registry, func() error, error) {

@@ -218,7 +218,11 @@ func (d deployer) advise(ctx context.Context, s source, problems []sandbox.Probl
 	if err != nil {
 		return problems // the advice is only made better where the script can be read
 	}
-	return adviseConnectors(problems, definition.Uses)
+	problems = adviseConnectors(problems, definition.Uses)
+	if d.in.services == nil {
+		problems = adviseListening(problems, definition.Uses)
+	}
+	return problems
 }
 
 // report prints problems as a compiler does.
