@@ -257,7 +257,7 @@ func (c *listMutations) Run(a *app) error {
 	return a.list(c.listFlags, "Mutations", c.Workflow, map[string]string{"status": c.Status}, []column{
 		{title: "mutation", field: "id"}, {title: "workflow", field: "workflow"}, {title: "connector", field: "connector"},
 		{title: "operation", field: "operation"}, {title: "status", field: "status"}, {title: "title", field: "uiTitle", width: 50},
-		{title: "result", field: "result", width: 30}, {title: "started", field: "startedAt", show: moment},
+		{title: "result", field: "result", instead: "error.message", width: 30}, {title: "started", field: "startedAt", show: moment},
 	})
 }
 

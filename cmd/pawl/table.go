@@ -17,7 +17,9 @@ import (
 type column struct {
 	title string
 	field string // path with dots
-	width int
+	// instead is the field that is shown where field has nothing.
+	instead string
+	width   int
 	// show renders the value; nil shows it as it is.
 	show func(any) string
 }
@@ -79,6 +81,9 @@ func (a *app) more(p page) {
 
 func (c column) cell(item map[string]any) string {
 	value := at(item, c.field)
+	if value == nil && c.instead != "" {
+		value = at(item, c.instead)
+	}
 	if c.show != nil {
 		return oneLine(c.show(value), 400)
 	}
