@@ -19,8 +19,11 @@ type workflowAction struct {
 type (
 	pauseCmd   struct{ workflowAction }
 	resumeCmd  struct{ workflowAction }
-	archiveCmd struct{ workflowAction }
-	runNowCmd  struct{ workflowAction }
+	archiveCmd struct {
+		workflowAction
+		Yes bool `short:"y" help:"Do not ask at a terminal before the workflow is stopped for good."`
+	}
+	runNowCmd struct{ workflowAction }
 )
 
 // Help says what a pause does not stop: nobody should think that nothing leaves any more.
@@ -30,9 +33,18 @@ func (*pauseCmd) Help() string {
 		"left is still found out. To stop a run before its call, skip its event (pawl skip), or archive the workflow for good."
 }
 
-func (c *pauseCmd) Run(a *app) error   { return c.act(a, "pauseWorkflow") }
-func (c *resumeCmd) Run(a *app) error  { return c.act(a, "resumeWorkflow") }
-func (c *archiveCmd) Run(a *app) error { return c.act(a, "archiveWorkflow") }
+func (c *pauseCmd) Run(a *app) error  { return c.act(a, "pauseWorkflow") }
+func (c *resumeCmd) Run(a *app) error { return c.act(a, "resumeWorkflow") }
+
+// Run asks a person first: nothing brings an archived workflow back. A program that says so has meant it.
+func (c *archiveCmd) Run(a *app) error {
+	if !c.Yes && isTerminal(a.stdin) {
+		if err := a.confirm(fmt.Sprintf("archive %s for good (its history stays, its name cannot be used again)?", c.Name)); err != nil {
+			return err
+		}
+	}
+	return c.act(a, "archiveWorkflow")
+}
 
 // Run queues the producers; what they do shows in the log.
 func (c *runNowCmd) Run(a *app) error {

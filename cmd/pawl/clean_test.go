@@ -88,3 +88,23 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 		})
 	}
 }
+
+// No script ends early: testscript has a command stop of its own, which takes the rest for passed.
+func TestScriptsRunToTheirEnd(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(paths) < 15 {
+		t.Fatalf("%d scripts were found: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(archive.Comment)) {
+			if fields := strings.Fields(line); slices.Contains(fields[:min(2, len(fields))], "stop") {
+				t.Errorf("%s: %q ends the script; to end a program: interrupt NAME", path, strings.TrimSpace(line))
+			}
+		}
+	}
+}

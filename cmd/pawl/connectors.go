@@ -31,7 +31,7 @@ func (in *installation) connectors() (*connector.Registry, error) {
 		return err
 	}
 	if c.Maildir != nil {
-		made, err := maildir.New(maildir.Config{Root: c.Maildir.Root, Timeout: c.Maildir.Timeout})
+		made, err := maildir.New(maildir.Config{Root: c.Maildir.Root, Timeout: c.Maildir.Timeout, Logger: in.logger})
 		if err := add(made, err); err != nil {
 			return nil, err
 		}
@@ -78,6 +78,27 @@ func adviseConnectors(problems []sandbox.Problem, uses []sandbox.OperationUse) [
 				problems[i].Message = fmt.Sprintf("connector %s is not configured (%s.%s)", use.Connector, use.Connector, use.Operation)
 				problems[i].Fix = fix
 			}
+		}
+	}
+	return problems
+}
+
+// adviseListening says of connectors that are unknown, and that this binary does not have, how a tool
+// could bring them where none can connect: waiting for one would be in vain.
+func adviseListening(problems []sandbox.Problem, uses []sandbox.OperationUse) []sandbox.Problem {
+	problems = slices.Clone(problems)
+	for i, p := range problems {
+		if p.Code != deploy.CodeConnector {
+			continue
+		}
+		for _, use := range uses {
+			_, ours := compiledIn[use.Connector]
+			meant := connector.ValidateName(use.Connector) == nil && sandbox.Advise(use.Connector) == ""
+			if ours || !meant || use.Line != p.Line || use.Column != p.Column {
+				continue
+			}
+			problems[i].Message += "; without --nats-listen no tool can connect and bring it"
+			problems[i].Fix += "; for a tool on NATS start again with --nats-listen 127.0.0.1:4222"
 		}
 	}
 	return problems

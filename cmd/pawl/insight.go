@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
 )
 
@@ -143,7 +144,17 @@ func logLine(raw json.RawMessage) (string, error) {
 		}
 	}
 	return fmt.Sprintf("%d:%d\t%s\t%s %d\t%s\t%s", t.Partition, t.Seq, moment(t.At), t.Workflow, t.Revision,
-		oneLine(t.Actor.Name, 40), strings.Join(order, " ")), nil
+		actorLabel(t.Actor.Kind, t.Actor.Name), strings.Join(order, " ")), nil
+}
+
+// actorLabel names who did something. Anybody may call himself what the engine is called: the engine
+// alone stands without a kind.
+func actorLabel(kind, name string) string {
+	label := oneLine(name, 40)
+	if kind != eventlog.System.Kind {
+		label += " (" + oneLine(kind, 20) + ")"
+	}
+	return label
 }
 
 // Run prints the state as JSON: it is a document, with or without --json.

@@ -23,7 +23,7 @@ import (
 
 // killedMain is the program with a death sentence in its environment: PAWL_TEST_KILL is
 // `any:N`, die at the N-th transition of this process, `active:N`, at the N-th that leaves a run
-// active, `before:N` or `after:N`, inside the N-th mutation call, before or after it took effect. The
+// active, `applied:N`, at the N-th with an applied mutation, `before:N` or `after:N`, inside the N-th mutation call, before or after it took effect. The
 // death is SIGKILL.
 func killedMain() {
 	mode, at, found := strings.Cut(os.Getenv("PAWL_TEST_KILL"), ":")
@@ -56,6 +56,7 @@ type doom struct {
 func (d *doom) observe(r eventlog.Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	applied := false
 	for _, f := range r.Facts {
 		switch f.(type) {
 		case *eventlog.RunStarted:
@@ -64,11 +65,13 @@ func (d *doom) observe(r eventlog.Record) {
 			d.active = false
 		case *eventlog.MutationStarted:
 			d.inFlight = true
-		case *eventlog.MutationApplied, *eventlog.MutationFailed:
+		case *eventlog.MutationApplied:
+			d.inFlight, applied = false, true
+		case *eventlog.MutationFailed:
 			d.inFlight = false
 		}
 	}
-	if d.mode == "any" || d.mode == "active" && d.active {
+	if d.mode == "any" || d.mode == "active" && d.active || d.mode == "applied" && applied {
 		d.count()
 	}
 }

@@ -38,6 +38,11 @@ func choices() kong.Vars {
 
 // list asks for the newest and prints them.
 func (a *app) list(f listFlags, what, workflow string, filters map[string]string, columns []column) error {
+	return a.listWith(f, what, workflow, filters, columns, func(*connection, page) error { return nil })
+}
+
+// listWith is list, and complete adds to what is printed for people.
+func (a *app) listWith(f listFlags, what, workflow string, filters map[string]string, columns []column, complete func(*connection, page) error) error {
 	c, err := a.connect(f.clientFlags)
 	if err != nil {
 		return err
@@ -60,6 +65,9 @@ func (a *app) list(f listFlags, what, workflow string, filters map[string]string
 		columns = append([]column{{title: "workflow", field: "workflow"}}, columns...)
 	}
 	return answer(c, operation, params, func(p page) error {
+		if err := complete(c, p); err != nil {
+			return err
+		}
 		a.printTable(p, columns, "none")
 		return nil
 	})
@@ -176,10 +184,10 @@ type (
 )
 
 func (c *listWorkflows) Run(a *app) error {
-	return a.list(c.listFlags, "Workflows", "", map[string]string{"status": c.Status}, []column{
+	return a.listWith(c.listFlags, "Workflows", "", map[string]string{"status": c.Status}, []column{
 		{title: "workflow", field: "name"}, {title: "version", field: "version"}, {title: "status", field: "status"},
-		{title: "revision", field: "revision"}, {title: "held", field: "blocked.reason"}, {title: "because", field: "blocked.message", width: 70},
-	})
+		{title: "revision", field: "revision"}, {title: "held", field: "held"}, {title: "because", field: "because", width: 70},
+	}, addHolds)
 }
 
 func (c *showWorkflow) Run(a *app) error {
@@ -249,7 +257,7 @@ func (c *listMutations) Run(a *app) error {
 	return a.list(c.listFlags, "Mutations", c.Workflow, map[string]string{"status": c.Status}, []column{
 		{title: "mutation", field: "id"}, {title: "workflow", field: "workflow"}, {title: "connector", field: "connector"},
 		{title: "operation", field: "operation"}, {title: "status", field: "status"}, {title: "title", field: "uiTitle", width: 50},
-		{title: "result", field: "result", width: 30}, {title: "started", field: "startedAt", show: moment},
+		{title: "result", field: "result", instead: "error.message", width: 30}, {title: "started", field: "startedAt", show: moment},
 	})
 }
 

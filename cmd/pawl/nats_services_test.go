@@ -114,6 +114,9 @@ func TestServicesUntilIdle(t *testing.T) {
 			t.Errorf("lacks %s:\n%s", line, out)
 		}
 	}
+	if strings.Contains(out, "start again with --nats-listen") {
+		t.Errorf("advises what is so already:\n%s", out)
+	}
 	mustRun(t, dir, 2, "pawl", "up", "idle.js", "--nats-listen", "somewhere")
 }
 

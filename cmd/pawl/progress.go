@@ -8,26 +8,35 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // mostTitle is how much of a title that a script chose is shown.
 const mostTitle = 100
 
-// progress tells a person what the engine does: one line per thing that matters, never a payload.
+// progress tells a person what the engine does: one line per thing that matters, never a payload. What
+// was recorded before this process opened the log is read again at its start; it is neither told nor
+// counted.
 type progress struct {
 	print func(...string)
 	style style
+	// before is where the log ended when this process opened it, by partition.
+	before []uint64
+	// state is what is known of a workflow, for a run that began before the records that are read
+	// again; nil where nobody can say.
+	state func(eventlog.WorkflowName) (projections.State, bool)
 
 	mu     sync.Mutex
 	active map[eventlog.WorkflowName]*running
 	counts counts
 }
 
-// counts is what this process has seen happen.
-type counts struct{ applied, failed int }
+// counts is what this process has seen happen: runs are those that something came of.
+type counts struct{ runs, applied, failed int }
 
 // running is what is known of a workflow's present run.
 type running struct {
+	run     eventlog.RunID
 	handler eventlog.Handler
 	title   string
 	call    eventlog.MutationCall
@@ -41,7 +50,11 @@ func newProgress(print func(...string), s style) *progress {
 // observe is the engine's hook: called for each transition, in order per workflow. It must not block.
 func (p *progress) observe(r eventlog.Record) {
 	p.mu.Lock()
+	counted := p.counts
 	lines := p.lines(r)
+	if p.past(r.Position) {
+		lines, p.counts = nil, counted
+	}
 	p.mu.Unlock()
 	if len(lines) == 0 {
 		return
@@ -51,6 +64,38 @@ func (p *progress) observe(r eventlog.Record) {
 		lines[i] = name + "  " + lines[i]
 	}
 	p.print(lines...)
+}
+
+// past says that a position was in the log already when this process opened it.
+func (p *progress) past(at eventlog.Position) bool {
+	return at.Partition < len(p.before) && at.Seq <= p.before[at.Partition]
+}
+
+// remember completes what is known of a run by what the state says of it.
+func (p *progress) remember(run *running, w eventlog.WorkflowName, id eventlog.RunID) {
+	if run.run == id && run.handler != "" || p.state == nil {
+		return
+	}
+	state, _ := p.state(w)
+	known := state.Run(id)
+	if known == nil {
+		return
+	}
+	*run = running{run: id, handler: known.Handler, title: known.UITitle}
+	if m := state.Mutation(known.Mutation); m != nil {
+		run.call, run.mutated = m.Call, true
+	}
+}
+
+// rememberCall completes what is known of the run that has made a call.
+func (p *progress) rememberCall(run *running, w eventlog.WorkflowName, id eventlog.MutationID) {
+	if p.state == nil {
+		return
+	}
+	state, _ := p.state(w)
+	if m := state.Mutation(id); m != nil {
+		p.remember(run, w, m.Run)
+	}
 }
 
 func (p *progress) count() counts {
@@ -71,14 +116,16 @@ func (p *progress) lines(r eventlog.Record) []string {
 	for _, fact := range r.Facts {
 		switch f := fact.(type) {
 		case *eventlog.RunStarted:
-			*run = running{handler: f.Handler}
+			*run = running{run: f.Run, handler: f.Handler}
 		case *eventlog.RunPrepared:
 			run.title = f.UITitle
 		case *eventlog.RunCommitted:
+			p.remember(run, r.Workflow, f.Run)
 			if line := p.committed(r, run); line != "" {
 				out = append(out, line)
 			}
 		case *eventlog.RunFailed:
+			p.remember(run, r.Workflow, f.Run)
 			p.counts.failed++
 			say("%s %s failed: %s%s", p.style.red("✗"), run.handler, oneLine(f.Failure.Message, 300), atLine(f.Failure.Line))
 		case *eventlog.RunCrashed:
@@ -86,6 +133,7 @@ func (p *progress) lines(r eventlog.Record) []string {
 		case *eventlog.MutationStarted:
 			run.call, run.mutated = f.Call, true
 		case *eventlog.MutationApplied:
+			p.remember(run, r.Workflow, f.Run)
 			p.counts.applied++
 			run.mutated = true
 			say("%s %s", p.style.green("✓"), run.effect(f))
@@ -94,6 +142,9 @@ func (p *progress) lines(r eventlog.Record) []string {
 				say("%s %s: found not to have happened (%s)", p.style.yellow("!"), f.Mutation, strings.ReplaceAll(f.ResolvedBy, "_", " "))
 			}
 		case *eventlog.MutationReconcileScheduled:
+			if run.call.Connector == "" {
+				p.rememberCall(run, r.Workflow, f.Mutation)
+			}
 			say("%s %s.%s: no certain answer; asking again %s what became of it", p.style.yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
 		case *eventlog.MutationLeftIndeterminate:
 			possible := "--did-not-happen or --skip"
@@ -135,18 +186,23 @@ func failedIn(r eventlog.Record) bool {
 
 // committed renders a commit, unless its mutation has had a line already or nothing came of it.
 func (p *progress) committed(r eventlog.Record, run *running) string {
-	consumed := 0
+	consumed, skipped := 0, 0
 	published := map[eventlog.Topic]int{}
 	var topics []eventlog.Topic
 	for _, fact := range r.Facts {
 		switch f := fact.(type) {
 		case *eventlog.EventConsumed:
 			consumed++
+		case *eventlog.EventSkipped:
+			skipped++
 		case *eventlog.EventPublished:
 			if published[f.Topic]++; published[f.Topic] == 1 {
 				topics = append(topics, f.Topic)
 			}
 		}
+	}
+	if consumed+skipped+len(topics) > 0 {
+		p.counts.runs++
 	}
 	if run.mutated {
 		return ""

@@ -105,7 +105,68 @@ func TestProgressCounts(t *testing.T) {
 	if got, want := p.count().String(), "2 changes made, 1 run failed"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := (counts{}).String(), "nothing new had to be done"; got != want {
+	for c, want := range map[counts]string{
+		{}: "nothing new had to be done", {runs: 3}: "3 runs, no change outside", {runs: 1}: "1 run, no change outside",
+		{runs: 3, applied: 1}: "1 change made", {failed: 1}: "no change made, 1 run failed",
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A run counts when something came of it.
+func TestProgressCountsRunsThatPublishedOrTookEvents(t *testing.T) {
+	p := newProgress(func(...string) {}, false)
+	for _, facts := range [][]eventlog.Fact{
+		{started("poll")},
+		{&eventlog.EventPublished{Topic: "a"}, &eventlog.RunCommitted{}},
+		{started("poll")},
+		{&eventlog.RunCommitted{}}, // it found nothing
+		{started("sort")},
+		{&eventlog.EventConsumed{}, &eventlog.RunCommitted{}},
+		{started("drop")},
+		{&eventlog.EventSkipped{}, &eventlog.RunCommitted{}},
+	} {
+		p.observe(eventlog.Record{Transition: eventlog.Transition{Workflow: "w", Facts: facts}})
+	}
+	if got, want := p.count().String(), "3 runs, no change outside"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What the log held when this process opened it is neither told nor counted, in any partition; a run
+// that began there and ends here is, by the names that it had there.
+func TestProgressTellsWhatHappenedSinceThisProcessBegan(t *testing.T) {
+	var lines []string
+	p := newProgress(func(l ...string) { lines = append(lines, l...) }, false)
+	p.before = []uint64{4, 9}
+	seq := []uint64{0, 8}
+	observe := func(partition int, facts ...eventlog.Fact) {
+		seq[partition]++
+		p.observe(eventlog.Record{
+			Position:   eventlog.Position{Partition: partition, Seq: seq[partition]},
+			Transition: eventlog.Transition{Workflow: eventlog.WorkflowName([]string{"zero", "one"}[partition]), At: began, Facts: facts},
+		})
+	}
+	observe(1, &eventlog.RunFailed{Failure: eventlog.Failure{Message: "of old"}})
+	observe(0, started("record"), call("csv", "appendRow", `{"file":"a.csv"}`, "Add one"))
+	observe(0, applied(`{"row":1}`))
+	observe(0, &eventlog.EventConsumed{}, &eventlog.RunCommitted{}, started("record"))
+	observe(0, call("csv", "appendRow", `{"file":"a.csv"}`, "Add two"))
+	if len(lines) > 0 || p.count() != (counts{}) {
+		t.Fatalf("of the time before it told %q and counted %+v", lines, p.count())
+	}
+	observe(0, &eventlog.RunCrashed{})
+	observe(0, applied(`{"row":2}`))
+	observe(1, &eventlog.RunFailed{Failure: eventlog.Failure{Message: "of now"}})
+	want := []string{
+		"zero  ! a run was interrupted by the end of the process that ran it; going on", "zero  ✓ Add two → a.csv row 2", "one  ✗  failed: of now",
+	}
+	if strings.Join(lines, "\n") != strings.Join(want, "\n") {
+		t.Errorf("told\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+	if want := (counts{applied: 1, failed: 1}); p.count() != want {
+		t.Errorf("counted %+v, want %+v", p.count(), want)
 	}
 }

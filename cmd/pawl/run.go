@@ -69,6 +69,9 @@ func (a *app) execute(args []string) (err error) {
 		args = []string{"--help"}
 	}
 	parsed, err := a.grammar.Parse(commandFirst(a.grammar.Model.Node, args))
+	if out, ok := a.stdout.(*output); ok && out.lost != nil {
+		return out.lost // the help that was asked for
+	}
 	if err != nil {
 		return usage(err)
 	}

@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "start": start, "await": await, "stop": stop, "mutate": mutate, "address": address,
+			"exits": exits, "start": start, "await": await, "interrupt": interrupt, "mutate": mutate, "address": address,
 			"insist": insist, "follow": follow, "ended": ended, "hole": hole, "swallowed": swallowed, "hangup": hangup,
 		},
 	})
@@ -209,10 +209,10 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// stop NAME interrupts what was started, wants it to end well and leaves what it printed in NAME.out.
-func stop(ts *testscript.TestScript, neg bool, args []string) {
+// interrupt NAME interrupts what was started, wants it to end well and leaves what it printed in NAME.out.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: stop NAME")
+		ts.Fatalf("usage: interrupt NAME")
 	}
 	p := processOf(ts, args[0])
 	ts.Check(p.cmd.Process.Signal(syscall.SIGTERM))

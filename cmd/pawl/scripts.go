@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/engine/deploy"
@@ -83,7 +84,14 @@ func (c *deployCmd) Run(a *app) error {
 // refused prints the problems of a refused script in place of the problem document's summary.
 func (a *app) refused(s source, err error, asJSON bool) error {
 	var problem *ops.Problem
-	if !errors.As(err, &problem) || len(problem.Problems) == 0 {
+	if !errors.As(err, &problem) {
+		return err
+	}
+	if len(problem.Problems) == 0 {
+		if problem.Status == http.StatusConflict && !asJSON {
+			a.report(s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: problem.Code, Message: problem.Detail, Fix: problem.Hint}})
+			return failed("", fmt.Errorf("%s was refused; nothing was changed", shown(s.path)))
+		}
 		return err
 	}
 	if asJSON {

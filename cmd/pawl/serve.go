@@ -80,9 +80,13 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) (be
 		err = errors.Join(err, in.close())
 		out.close()
 	}()
+	if told.before, err = in.ends(a.ctx); err != nil {
+		return explainLog(s.Data, err)
+	}
 	if err := in.compose(a.ctx, told.observe, version()); err != nil {
 		return err
 	}
+	told.state = in.engine.State
 	in.announceNATS(a.stdout)
 	in.announce = sync.OnceFunc(func() { fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != "")) })
 	return in.run(a.ctx, func(ctx context.Context) error {
@@ -93,6 +97,18 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) (be
 		in.announce()
 		return meanwhile.during(ctx, out, func() error { return a.follow(ctx, in, told, out, idle) })
 	})
+}
+
+// ends is the last position of each partition.
+func (in *installation) ends(ctx context.Context) ([]uint64, error) {
+	ends := make([]uint64, in.log.Partitions())
+	for p := range ends {
+		var err error
+		if ends[p], err = in.log.Last(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return ends, nil
 }
 
 // logger writes what an operator should know to standard error.
@@ -212,8 +228,10 @@ func (in *installation) waitIdle(ctx context.Context) error {
 // String sums up what has happened.
 func (c counts) String() string {
 	switch {
-	case c.applied == 0 && c.failed == 0:
+	case c == counts{}:
 		return "nothing new had to be done"
+	case c.applied == 0 && c.failed == 0:
+		return plural(c.runs, "run") + ", no change outside"
 	case c.failed == 0:
 		return fmt.Sprintf("%s made", plural(c.applied, "change"))
 	default:

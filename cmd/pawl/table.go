@@ -17,7 +17,9 @@ import (
 type column struct {
 	title string
 	field string // path with dots
-	width int
+	// instead is the field that is shown where field has nothing.
+	instead string
+	width   int
 	// show renders the value; nil shows it as it is.
 	show func(any) string
 }
@@ -79,6 +81,9 @@ func (a *app) more(p page) {
 
 func (c column) cell(item map[string]any) string {
 	value := at(item, c.field)
+	if value == nil && c.instead != "" {
+		value = at(item, c.instead)
+	}
 	if c.show != nil {
 		return oneLine(c.show(value), 400)
 	}
@@ -116,6 +121,8 @@ func plain(value any) string {
 	}
 }
 
+const momentLayout = "2006-01-02 15:04:05"
+
 // moment shows a time as people here write it: local, to the second.
 func moment(value any) string {
 	text, ok := value.(string)
@@ -126,7 +133,7 @@ func moment(value any) string {
 	if err != nil {
 		return text
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.Local().Format(momentLayout)
 }
 
 func length(value any) string {

@@ -193,10 +193,7 @@ func (d deployer) deploy(ctx context.Context, s source) (accepted bool, err erro
 	var refusal *decide.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		fmt.Fprintf(d.stderr, "%s: error: %s\n", shown(s.path), refusal.Message)
-		if refusal.Hint != "" {
-			fmt.Fprintf(d.stderr, "  fix: %s\n", refusal.Hint)
-		}
+		d.report(s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: refusal.Code, Message: refusal.Message, Fix: refusal.Hint}})
 		return false, nil
 	case err != nil:
 		return false, err
@@ -218,7 +215,11 @@ func (d deployer) advise(ctx context.Context, s source, problems []sandbox.Probl
 	if err != nil {
 		return problems // the advice is only made better where the script can be read
 	}
-	return adviseConnectors(problems, definition.Uses)
+	problems = adviseConnectors(problems, definition.Uses)
+	if d.in.services == nil {
+		problems = adviseListening(problems, definition.Uses)
+	}
+	return problems
 }
 
 // report prints problems as a compiler does.

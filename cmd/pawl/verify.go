@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
@@ -48,6 +50,9 @@ func (c *verifyCmd) Run(a *app) error {
 	return a.printVerification(found, c.JSON)
 }
 
+// seeVerify is the advice, in what a damaged log is said to lack, to do what is being done.
+var seeVerify = regexp.MustCompile("(?:;|,| or) see `pawl verify`")
+
 func (a *app) printVerification(v ops.Verification, asJSON bool) error {
 	if asJSON {
 		document, err := json.Marshal(v)
@@ -58,11 +63,16 @@ func (a *app) printVerification(v ops.Verification, asJSON bool) error {
 			return err
 		}
 	} else {
+		damaged := false
 		for _, problem := range v.Problems {
-			fmt.Fprintln(a.stdout, problem)
+			damaged = damaged || strings.Contains(problem, eventlog.ErrDamaged.Error())
+			fmt.Fprintln(a.stdout, seeVerify.ReplaceAllString(problem, ""))
 		}
 		fmt.Fprintf(a.stdout, "%s, %s: %s\n", plural(v.Workflows, "workflow"), plural(v.Transitions, "transition"),
 			map[bool]string{true: "ok", false: plural(len(v.Problems), "problem")}[v.OK])
+		if damaged {
+			fmt.Fprintln(a.stderr, "  to go on without what is missing, once the engine is stopped and its data copied aside: pawl verify --accept-loss")
+		}
 	}
 	if !v.OK {
 		return silent(exitFailed)

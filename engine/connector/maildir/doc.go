@@ -1,9 +1,9 @@
 // Package maildir is the `maildir` connector: mail that lies in a folder, as a Maildir (new, cur, tmp) or
 // as single .eml files.
 //
-// What it guarantees: it only reads, and nothing outside the folder (symbolic links included). A
-// mail's id stays the same when a mail program moves it from new to cur or changes its flags. It is
-// the file's name; bytes that no event's messageId can hold (a file name may have any) are escaped,
+// What it guarantees: it only reads, and nothing outside the folder (symbolic links included: one
+// where a mail could lie is left out, and the log says so once). A mail's id stays the same when a
+// mail program moves it from new to cur or changes its flags. It is the file's name; bytes that no event's messageId can hold (a file name may have any) are escaped,
 // so that every id is fit to publish and get takes it. Lists come in delivery order: by the time at
 // the beginning of the file name, then by name, so the order depends on nothing but the ids. Listing
 // reads the mails' headers only, and says of them what get says.

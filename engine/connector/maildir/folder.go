@@ -80,8 +80,13 @@ func (c *Connector) files(folder string) ([]mailFile, *eventlog.Failure) {
 		}
 		for _, entry := range entries {
 			name := entry.Name()
-			if strings.HasPrefix(name, ".") || !entry.Type().IsRegular() ||
-				(!isMaildir && !strings.EqualFold(filepath.Ext(name), ".eml")) {
+			if strings.HasPrefix(name, ".") || (!isMaildir && !strings.EqualFold(filepath.Ext(name), ".eml")) {
+				continue
+			}
+			if entry.Type()&fs.ModeSymlink != 0 {
+				c.links.leftOut(filepath.Join(folder, name))
+			}
+			if !entry.Type().IsRegular() {
 				continue
 			}
 			file := placeOf(idOf(name))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -18,12 +19,15 @@ type Config struct {
 	Root string `yaml:"root"`
 	// Timeout bounds one call; 0 means the usual 30 s.
 	Timeout time.Duration `yaml:"timeout"`
+	// Logger is told, once each, of what looks like a mail and is left out; nil means slog.Default().
+	Logger *slog.Logger `yaml:"-"`
 }
 
 // Connector is the maildir connector.
 type Connector struct {
 	dir        *confined.Dir
 	operations []connector.Operation
+	links      *links
 }
 
 // New opens the folder. Errors name the configuration key.
@@ -35,7 +39,7 @@ func New(config Config) (*Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connector{dir: dir, operations: slices.Clone(operations)}
+	c := &Connector{dir: dir, operations: slices.Clone(operations), links: newLinks(dir.Root.Name(), config.Logger)}
 	for i := range c.operations {
 		c.operations[i].Timeout = config.Timeout
 	}
