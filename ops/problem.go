@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -108,8 +109,9 @@ func problemOf(err error) *Problem {
 	return problemf(http.StatusInternalServerError, "internal", "the engine could not carry this out; its log says why").because(err)
 }
 
-// write sends the problem. It is called before anything else was written.
-func (p *Problem) write(w http.ResponseWriter) {
+// write sends the problem as the answer to the request, and lets the caller send the rest of its
+// body. It is called before anything else was written.
+func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", problemType)
 	header.Set("Cache-Control", "no-store")
@@ -122,9 +124,12 @@ func (p *Problem) write(w http.ResponseWriter) {
 	if p.allow != "" {
 		header.Set("Allow", p.allow)
 	}
+	document := p.document()
+	header.Set("Content-Length", strconv.Itoa(len(document)))
 	w.WriteHeader(p.Status)
 	// A reader that is gone needs no answer.
-	_, _ = w.Write(p.document())
+	_, _ = w.Write(document)
+	discardBody(w, r)
 }
 
 func (p *Problem) document() []byte {
