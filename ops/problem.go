@@ -18,6 +18,9 @@ import (
 // problemType is the media type of every error (RFC 9457).
 const problemType = "application/problem+json"
 
+// codeDamaged: a part of the log is lost or cannot be read.
+const codeDamaged = "log.damaged"
+
 // Problem is an error as every interface answers it (RFC 9457). The client returns it as an error.
 type Problem struct {
 	// Type is "urn:pawl:problem:" and the Code.
@@ -102,8 +105,8 @@ func problemOf(err error) *Problem {
 		errors.Is(err, eventlog.ErrFull), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			hint("ask again in a moment; it may have been recorded nevertheless, repeating it is safe").because(err)
-	case errors.Is(err, eventlog.ErrDamaged), errors.Is(err, eventlog.ErrUnreadable):
-		return problemf(http.StatusInternalServerError, "log.damaged", "%v", err).
+	case damaged(err):
+		return problemf(http.StatusInternalServerError, codeDamaged, "%v", err).
 			hint("pawl verify says what is missing").because(err)
 	}
 	return problemf(http.StatusInternalServerError, "internal", "the engine could not carry this out; its log says why").because(err)
