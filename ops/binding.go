@@ -104,7 +104,7 @@ func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
 			continue
 		}
 		if err := f.set("path segment {"+f.name+"}", request, r.PathValue(f.name)); err != nil {
-			return nil, malformed("path.invalid", "%v", err)
+			return nil, malformed("path.invalid", "%v", err).hint("a name or an id is one percent-encoded segment; the lists show those there are")
 		}
 	}
 	return request.Interface(), b.query(r.URL.RawQuery, request)
@@ -116,7 +116,7 @@ func (b *binding) query(raw string, request reflect.Value) error {
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return malformed("query.invalid", "the query cannot be read: %v", err)
+		return malformed("query.invalid", "the query cannot be read: %v", err).hint("percent-encode what is neither letter nor digit")
 	}
 	for name, given := range values {
 		f := b.field(name)
@@ -124,10 +124,10 @@ func (b *binding) query(raw string, request reflect.Value) error {
 			return malformed("query.unknown", "there is no query parameter %q here", name).hint(b.listQuery())
 		}
 		if len(given) != 1 {
-			return malformed("query.invalid", "query parameter %s is given %d times", name, len(given))
+			return malformed("query.invalid", "query parameter %s is given %d times", name, len(given)).hint("give each parameter once")
 		}
 		if err := f.set("query parameter "+name, request, given[0]); err != nil {
-			return malformed("query.invalid", "%v", err)
+			return malformed("query.invalid", "%v", err).hint(openAPIPath + " says what each parameter can be")
 		}
 	}
 	return nil
@@ -172,13 +172,13 @@ func (b *binding) decode(object []byte, request reflect.Value, expected func(bou
 		if ok && string(raw) != "null" {
 			value := request.Elem().FieldByIndex(f.index)
 			if err := json.Unmarshal(raw, value.Addr().Interface()); err != nil {
-				return malformed("field.invalid", "field %s: %s", f.name, jsonFault(err, raw))
+				return malformed("field.invalid", "field %s: %s", f.name, jsonFault(err, raw)).hint(fieldsHint)
 			}
 			if f.in == inBody {
 				continue
 			}
 			if err := checkPossible("field "+f.name, value); err != nil {
-				return malformed("field.invalid", "%v", err)
+				return malformed("field.invalid", "%v", err).hint(fieldsHint)
 			}
 		} else if f.required {
 			return malformed("field.missing", "field %s is required", f.name).hint(b.listFields(expected))
@@ -186,6 +186,9 @@ func (b *binding) decode(object []byte, request reflect.Value, expected func(bou
 	}
 	return nil
 }
+
+// fieldsHint is what to do about a field that cannot be what it is.
+const fieldsHint = openAPIPath + " says what each field can be"
 
 func (b *binding) listFields(expected func(boundField) bool) string {
 	var names []string

@@ -109,7 +109,8 @@ func problemOf(err error) *Problem {
 		return problemf(http.StatusInternalServerError, codeDamaged, "%v", err).
 			hint("pawl verify says what is missing").because(err)
 	}
-	return problemf(http.StatusInternalServerError, "internal", "the engine could not carry this out; its log says why").because(err)
+	return problemf(http.StatusInternalServerError, "internal", "the engine could not carry this out; its log says why").because(err).
+		hint("look at the engine's own output: it names this operation and what went wrong")
 }
 
 // write sends the problem as the answer to the request, and lets the caller send the rest of its

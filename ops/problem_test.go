@@ -133,7 +133,7 @@ func TestBadCalls(t *testing.T) {
 			continue
 		}
 		if res.Header.Get("Content-Type") != problemType || got["type"] != "urn:pawl:problem:"+got["code"].(string) ||
-			got["status"] != float64(c.status) || got["title"] == "" || got["detail"] == "" {
+			got["status"] != float64(c.status) || got["title"] == "" || got["detail"] == "" || got["hint"] == nil {
 			t.Errorf("%s: not a problem document: %s %s", name, res.Header.Get("Content-Type"), body)
 		}
 		if c.status == 405 && res.Header.Get("Allow") == "" {

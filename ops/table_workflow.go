@@ -187,7 +187,7 @@ func operateGrants(ctx context.Context, c *Call, w eventlog.WorkflowName, given 
 }
 
 func grantsInvalid(err error) *Problem {
-	return problemf(http.StatusUnprocessableEntity, "grants.invalid", "%v", err).hint(`write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns`)
+	return problemf(http.StatusUnprocessableEntity, "grants.invalid", "%v", err).hint(deploy.GrantsHint)
 }
 
 func grantsOf(s *projections.State) grantsAnswer {
