@@ -79,6 +79,10 @@ func (RunNow) decide(d *decision) error {
 	if s.Archived {
 		return archived(s)
 	}
+	if len(s.Definition().Producers) == 0 {
+		return refuse(Conflict, "producers.none", "workflow %s has no producers: there is nothing to run now", s.Name).
+			hint("its consumers run by themselves when an event arrives; pawl why %s says what it waits for", s.Name)
+	}
 	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
 		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler, run.Status).
 			hint("wait for it, or look at it: pawl why %s", s.Name)
