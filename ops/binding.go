@@ -42,6 +42,9 @@ type binding struct {
 	typ    reflect.Type
 	fields []boundField
 	body   bool
+	// whole names the body field, a map of texts, that may also be the whole body over HTTP; empty for
+	// none. Its keys must never be able to have the name of a field.
+	whole string
 }
 
 // bindingOf reads the request's tags. It panics on a mistake in the table: that is found by any test.
@@ -64,6 +67,9 @@ func bindingOf(t reflect.Type, path string) *binding {
 		case "":
 			bound.required = !strings.Contains(options, "omitempty")
 			b.body = true
+			if f.Tag.Get("body") == "whole" {
+				b.whole = name
+			}
 		}
 		b.fields = append(b.fields, bound)
 	}
@@ -94,6 +100,9 @@ func (b *binding) fromObject(object []byte) (any, error) {
 // fromHTTP reads path, query and body.
 func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
 	request := reflect.New(b.typ)
+	if b.whole != "" {
+		body = b.fromWhole(body)
+	}
 	if b.body || len(body) > 0 { // a body where none is wanted must not say anything either
 		if err := b.decode(body, request, func(f boundField) bool { return f.in == inBody }); err != nil {
 			return nil, err
@@ -108,6 +117,21 @@ func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
 		}
 	}
 	return request.Interface(), b.query(r.URL.RawQuery, request)
+}
+
+// fromWhole makes a body that is the value of one field, a map of texts, the object that holds it.
+// Whatever has the name of a field is such an object already, and an empty one says nothing.
+func (b *binding) fromWhole(body []byte) []byte {
+	var given map[string]*string
+	if json.Unmarshal(body, &given) != nil || len(given) == 0 {
+		return body // decode says what is wrong with it, if anything
+	}
+	for name := range given {
+		if b.field(name) != nil {
+			return body
+		}
+	}
+	return fmt.Appendf(nil, "{%q:%s}", b.whole, body)
 }
 
 func (b *binding) query(raw string, request reflect.Value) error {
