@@ -60,7 +60,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 		return checked.DeployResult, err
 	}
 	if err := deploy.ValidateGrants(req.Grants, &checked.definition); err != nil {
-		return checked.DeployResult, &decide.Refusal{Kind: decide.Invalid, Code: "grants.invalid", Message: err.Error()}
+		return checked.DeployResult, &decide.Refusal{Kind: decide.Invalid, Code: "grants.invalid", Message: err.Error(), Hint: deploy.GrantsHint}
 	}
 	cmd := decide.Deploy{
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
@@ -136,7 +136,10 @@ func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.W
 	}
 	for i := range items {
 		if len(items[i].Payload) > 0 && !json.Valid(items[i].Payload) {
-			return nil, &decide.Refusal{Kind: decide.Invalid, Code: "event.invalid", Message: fmt.Sprintf("item %d (%s): payload is not JSON", i, items[i].MessageID)}
+			return nil, &decide.Refusal{
+				Kind: decide.Invalid, Code: "event.invalid", Message: fmt.Sprintf("item %d (%s): payload is not JSON", i, items[i].MessageID),
+				Hint: "a payload is any JSON value, or left out",
+			}
 		}
 	}
 	decision, err := e.operate(ctx, name, decide.Push{Topic: topic, Items: items}, actor, "push")

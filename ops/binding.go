@@ -42,6 +42,9 @@ type binding struct {
 	typ    reflect.Type
 	fields []boundField
 	body   bool
+	// whole names the body field, a map of texts, that may also be the whole body over HTTP; empty for
+	// none. Its keys must never be able to have the name of a field.
+	whole string
 }
 
 // bindingOf reads the request's tags. It panics on a mistake in the table: that is found by any test.
@@ -64,6 +67,9 @@ func bindingOf(t reflect.Type, path string) *binding {
 		case "":
 			bound.required = !strings.Contains(options, "omitempty")
 			b.body = true
+			if f.Tag.Get("body") == "whole" {
+				b.whole = name
+			}
 		}
 		b.fields = append(b.fields, bound)
 	}
@@ -94,6 +100,9 @@ func (b *binding) fromObject(object []byte) (any, error) {
 // fromHTTP reads path, query and body.
 func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
 	request := reflect.New(b.typ)
+	if b.whole != "" {
+		body = b.fromWhole(body)
+	}
 	if b.body || len(body) > 0 { // a body where none is wanted must not say anything either
 		if err := b.decode(body, request, func(f boundField) bool { return f.in == inBody }); err != nil {
 			return nil, err
@@ -104,10 +113,25 @@ func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
 			continue
 		}
 		if err := f.set("path segment {"+f.name+"}", request, r.PathValue(f.name)); err != nil {
-			return nil, malformed("path.invalid", "%v", err)
+			return nil, malformed("path.invalid", "%v", err).hint("a name or an id is one percent-encoded segment; the lists show those there are")
 		}
 	}
 	return request.Interface(), b.query(r.URL.RawQuery, request)
+}
+
+// fromWhole makes a body that is the value of one field, a map of texts, the object that holds it.
+// Whatever has the name of a field is such an object already, and an empty one says nothing.
+func (b *binding) fromWhole(body []byte) []byte {
+	var given map[string]*string
+	if json.Unmarshal(body, &given) != nil || len(given) == 0 {
+		return body // decode says what is wrong with it, if anything
+	}
+	for name := range given {
+		if b.field(name) != nil {
+			return body
+		}
+	}
+	return fmt.Appendf(nil, "{%q:%s}", b.whole, body)
 }
 
 func (b *binding) query(raw string, request reflect.Value) error {
@@ -116,7 +140,7 @@ func (b *binding) query(raw string, request reflect.Value) error {
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return malformed("query.invalid", "the query cannot be read: %v", err)
+		return malformed("query.invalid", "the query cannot be read: %v", err).hint("percent-encode what is neither letter nor digit")
 	}
 	for name, given := range values {
 		f := b.field(name)
@@ -124,10 +148,10 @@ func (b *binding) query(raw string, request reflect.Value) error {
 			return malformed("query.unknown", "there is no query parameter %q here", name).hint(b.listQuery())
 		}
 		if len(given) != 1 {
-			return malformed("query.invalid", "query parameter %s is given %d times", name, len(given))
+			return malformed("query.invalid", "query parameter %s is given %d times", name, len(given)).hint("give each parameter once")
 		}
 		if err := f.set("query parameter "+name, request, given[0]); err != nil {
-			return malformed("query.invalid", "%v", err)
+			return malformed("query.invalid", "%v", err).hint(openAPIPath + " says what each parameter can be")
 		}
 	}
 	return nil
@@ -172,13 +196,13 @@ func (b *binding) decode(object []byte, request reflect.Value, expected func(bou
 		if ok && string(raw) != "null" {
 			value := request.Elem().FieldByIndex(f.index)
 			if err := json.Unmarshal(raw, value.Addr().Interface()); err != nil {
-				return malformed("field.invalid", "field %s: %s", f.name, jsonFault(err, raw))
+				return malformed("field.invalid", "field %s: %s", f.name, jsonFault(err, raw)).hint(fieldsHint)
 			}
 			if f.in == inBody {
 				continue
 			}
 			if err := checkPossible("field "+f.name, value); err != nil {
-				return malformed("field.invalid", "%v", err)
+				return malformed("field.invalid", "%v", err).hint(fieldsHint)
 			}
 		} else if f.required {
 			return malformed("field.missing", "field %s is required", f.name).hint(b.listFields(expected))
@@ -186,6 +210,9 @@ func (b *binding) decode(object []byte, request reflect.Value, expected func(bou
 	}
 	return nil
 }
+
+// fieldsHint is what to do about a field that cannot be what it is.
+const fieldsHint = openAPIPath + " says what each field can be"
 
 func (b *binding) listFields(expected func(boundField) bool) string {
 	var names []string

@@ -89,7 +89,8 @@ func (s *Server) admit(r *http.Request, public bool) *Problem {
 			hint("use http://127.0.0.1 or http://localhost with the engine's port")
 	}
 	if err := s.origins.Check(r); err != nil {
-		return problemf(http.StatusForbidden, "origin.forbidden", "a web page of another origin may not use this engine").because(err)
+		return problemf(http.StatusForbidden, "origin.forbidden", "a web page of another origin may not use this engine").because(err).
+			hint("call it from a program, such as pawl or curl, or from a server of your own; a page in a browser cannot")
 	}
 	if s.cfg.Token == "" || public {
 		return nil
@@ -117,7 +118,8 @@ func claimedActor(name string) (eventlog.Actor, *Problem) {
 		return eventlog.Actor{Kind: actorAPI, Name: "anonymous"}, nil
 	}
 	if err := CheckActor(name); err != nil {
-		return eventlog.Actor{}, malformed("actor.invalid", "header %s: %v", ActorHeader, err)
+		return eventlog.Actor{}, malformed("actor.invalid", "header %s: %v", ActorHeader, err).
+			hint("claim a plain name, or leave the header out to be anonymous")
 	}
 	return eventlog.Actor{Kind: actorUser, Name: name}, nil
 }

@@ -192,6 +192,9 @@ func TestNATSUnreachable(t *testing.T) {
 	if err := service.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.engine.Flush(); err != nil { // its subscriptions are gone for the server too
+		t.Fatal(err)
+	}
 
 	// Somebody takes requests and answers none: a dead engine whose server has not noticed.
 	line.answer, line.probe = 10*time.Millisecond, 10*time.Millisecond

@@ -132,6 +132,9 @@ func (b *bundle) refused(id string, params any) *Problem {
 	if !errors.As(err, &p) {
 		b.t.Fatalf("%s: got %v, want a problem", id, err)
 	}
+	if p.Hint == "" {
+		b.t.Errorf("%s: %s has no hint: %+v", id, p.Code, p)
+	}
 	return p
 }
 

@@ -31,7 +31,7 @@ func (s *Server) plain(p plainOperation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, problem := p.answer(s, r.Context())
 		if problem != nil {
-			problem.write(w)
+			problem.write(w, r)
 			return
 		}
 		writeJSON(w, http.StatusOK, body)
@@ -72,7 +72,7 @@ func (s *Server) readyz(ctx context.Context) ([]byte, *Problem) {
 	select {
 	case <-s.cfg.Engine.Ready():
 	default:
-		return nil, problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log")
+		return nil, problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log").hint("ask again in a moment")
 	}
 	if s.life.Err() != nil {
 		return nil, stopping()
@@ -81,7 +81,8 @@ func (s *Server) readyz(ctx context.Context) ([]byte, *Problem) {
 	defer cancel()
 	for p := range s.cfg.Log.Partitions() {
 		if _, err := s.cfg.Log.Last(ctx, p); err != nil {
-			return nil, problemf(http.StatusServiceUnavailable, "storage.unavailable", "partition %d of the log does not answer: %v", p, err)
+			return nil, problemf(http.StatusServiceUnavailable, "storage.unavailable", "partition %d of the log does not answer: %v", p, err).
+				hint("ask again in a moment; the engine's own output says what is wrong with its storage")
 		}
 	}
 	return s.healthz(ctx)
@@ -91,5 +92,5 @@ func (s *Server) readyz(ctx context.Context) ([]byte, *Problem) {
 const codeStopping = "engine.stopping"
 
 func stopping() *Problem {
-	return problemf(http.StatusServiceUnavailable, codeStopping, "the engine is shutting down")
+	return problemf(http.StatusServiceUnavailable, codeStopping, "the engine is shutting down").hint("ask again once it is back")
 }

@@ -3,7 +3,6 @@ package ops
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -14,12 +13,6 @@ import (
 	"sync"
 	"time"
 )
-
-// maxBody bounds a request's body in bytes.
-const maxBody = 8 << 20
-
-// bodyTimeout is how long a caller may take to send a body.
-const bodyTimeout = 30 * time.Second
 
 // routes builds the HTTP interface from the table.
 func (s *Server) routes() http.Handler {
@@ -45,7 +38,7 @@ func (s *Server) routes() http.Handler {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			p := problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on %s", clip(r.Method), clip(r.URL.Path)).hint("allowed: " + allow)
 			p.allow = allow
-			p.write(w)
+			p.write(w, r)
 		})
 	}
 	mux.HandleFunc("/", unknownPath)
@@ -53,7 +46,7 @@ func (s *Server) routes() http.Handler {
 }
 
 func unknownPath(w http.ResponseWriter, r *http.Request) {
-	problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s", clip(r.URL.Path)).hint(openAPIPath + " lists all operations").write(w)
+	problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s", clip(r.URL.Path)).hint(openAPIPath+" lists all operations").write(w, r)
 }
 
 // outer is what every request passes through.
@@ -66,12 +59,13 @@ func (s *Server) outer(next http.Handler) http.Handler {
 				panic(cause)
 			default:
 				// Headers may be out already; then the connection ends and the reader sees it.
-				s.fault(r.Method+" "+r.URL.Path, panicked(cause)).write(w)
+				s.fault(r.Method+" "+r.URL.Path, panicked(cause)).write(w, r)
 			}
 		}()
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		limitBody(w, r)
 		if p := s.admit(r, public(r.URL.Path)); p != nil {
-			p.write(w)
+			p.write(w, r)
 			return
 		}
 		// The mux would redirect an unclean path; a POST would lose its body on the way.
@@ -92,7 +86,7 @@ func (s *Server) operation(o *Operation) http.Handler {
 		p := s.answer(o, w, r, count)
 		if p != nil {
 			count(p.Status)
-			p.write(w)
+			p.write(w, r)
 		}
 	})
 }
@@ -135,44 +129,6 @@ func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, co
 	count(status)
 	writeJSON(w, status, body)
 	return nil
-}
-
-// readBody reads the request's body into the buffer, if the operation takes one.
-func readBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.Buffer) *Problem {
-	if r.ContentLength == 0 {
-		if o.ingress {
-			return malformed("json.invalid", "the body is empty").hint("send one event or an array of events")
-		}
-		return nil
-	}
-	if o.Method == http.MethodGet {
-		return nil // a body of a GET means nothing
-	}
-	if r.ContentLength > maxBody {
-		return bodyTooLarge()
-	}
-	// Not every ResponseWriter has deadlines; a test's recorder needs none.
-	out := http.NewResponseController(w)
-	_ = out.SetReadDeadline(time.Now().Add(bodyTimeout))
-	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
-	if err == nil {
-		_ = out.SetReadDeadline(time.Time{})
-	}
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return bodyTooLarge()
-	case err != nil:
-		return malformed("body.unreadable", "the body could not be read: %v", err)
-	case into.Len() == 0:
-		return nil // chunked, and empty
-	}
-	return checkJSON(r)
-}
-
-func bodyTooLarge() *Problem {
-	return problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "a body may have at most %d bytes; nothing was changed", maxBody).
-		hint("send it in several requests")
 }
 
 // encodeAnswer leaves text as it is recorded: a hash beside it may be over these bytes.

@@ -15,11 +15,11 @@ import (
 // returned refers to the text, whose buffer is used again.
 func parseEvents(text []byte) (items []decide.PushItem, single bool, err error) {
 	if !utf8.Valid(text) {
-		return nil, false, malformed("json.invalid", "the body is not UTF-8")
+		return nil, false, malformed("json.invalid", "the body is not UTF-8").hint(eventsHint)
 	}
 	if !json.Valid(text) {
 		var whole json.RawMessage
-		return nil, false, malformed("json.invalid", "the body cannot be read: %s", jsonFault(json.Unmarshal(text, &whole), text))
+		return nil, false, malformed("json.invalid", "the body cannot be read: %s", jsonFault(json.Unmarshal(text, &whole), text)).hint(eventsHint)
 	}
 	w := walk{text: text}
 	switch w.space(); w.text[w.at] {
@@ -33,6 +33,9 @@ func parseEvents(text []byte) (items []decide.PushItem, single bool, err error) 
 	return nil, false, malformed("event.invalid", "the body is neither an event nor an array of events").
 		hint("send {messageId, title, payload} or an array of them")
 }
+
+// eventsHint says what a push takes.
+const eventsHint = "send one event or an array of events as JSON, encoded as UTF-8"
 
 // walk moves through a text that is known to be valid JSON.
 type walk struct {
@@ -73,7 +76,7 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 	var seen [3]bool
 	once := func(i int, name string) error {
 		if seen[i] {
-			return malformed("field.twice", "item %d has field %s twice", n, name)
+			return malformed("field.twice", "item %d has field %s twice", n, name).hint("an event is {messageId, title, payload}, each once")
 		}
 		seen[i] = true
 		return nil
@@ -169,7 +172,7 @@ func (w *walk) value() []byte {
 // text reads a string value.
 func text(value []byte, n int, field string) (string, error) {
 	if value[0] != '"' {
-		return "", malformed("field.invalid", "item %d: %s must be a string", n, field)
+		return "", malformed("field.invalid", "item %d: %s must be a string", n, field).hint("an event is {messageId, title, payload}; the first two are strings")
 	}
 	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner), nil

@@ -433,6 +433,9 @@ func TestDamagedLog(t *testing.T) {
 	if v.OK || len(v.Problems) != 2 || !strings.Contains(v.Problems[0], "broken") {
 		t.Errorf("verify: %+v", v)
 	}
+	if health := b.logHealth(); health.OK || !slices.Equal(health.Problems, v.Problems) {
+		t.Errorf("diagnostics after verify: %+v", health)
+	}
 }
 
 // TestClientLog: the client's iterator, listing and following, is the same over HTTP and over NATS.

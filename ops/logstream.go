@@ -111,8 +111,11 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 			if got.foreign(q.Workflow) {
 				continue
 			}
-			if got.last {
+			switch {
+			case got.last:
 				_ = s.fault("readLog", got.err) // the problem says that there is more to read here
+			case got.err != nil:
+				s.damage.saw(got.err.Error())
 			}
 			frame, err := got.frame(from)
 			if err != nil {

@@ -123,6 +123,9 @@ func (b *documentBuilder) request(o *Operation, described object) error {
 	if len(required) > 0 {
 		schema["required"] = required
 	}
+	if whole := properties[o.request.whole]; whole != nil {
+		schema = object{"oneOf": []any{schema, object{"allOf": []any{whole}, "minProperties": 1}}}
+	}
 	if o.ingress {
 		event, err := b.schema(reflect.TypeFor[pushedEvent]())
 		if err != nil {

@@ -119,6 +119,16 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	if v := call("changeGrants", 200, with("grants", map[string]any{"world.*": "deny"})); len(v["grants"].(map[string]any)) != 2 || v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
 		t.Errorf("change grants: %v", v)
 	}
+	for _, c := range [][3]string{ // the map alone is the same over HTTP
+		{"PUT", `{"world.fire":"ask","*":"deny"}`, `{"*":"deny","world.fire":"ask"}`},
+		{"PATCH", `{"world.fire":"allow","*":null}`, `{"world.fire":"allow"}`},
+		{"PUT", `{"grants":{}}`, `{}`},
+		{"PUT", `{"grants":{"world.fire":"allow"}}`, `{"world.fire":"allow"}`},
+	} {
+		if res, body := b.request(c[0], "/v1/workflows/shop/grants", c[1]); res.StatusCode != 200 || !strings.HasPrefix(string(body), `{"grants":`+c[2]) {
+			t.Errorf("%s %s: %d %s", c[0], c[1], res.StatusCode, body)
+		}
+	}
 	b.uncertain()
 	b.push("shop", "c")
 	b.engine.Rest("shop")

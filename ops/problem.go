@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -16,6 +17,9 @@ import (
 
 // problemType is the media type of every error (RFC 9457).
 const problemType = "application/problem+json"
+
+// codeDamaged: a part of the log is lost or cannot be read.
+const codeDamaged = "log.damaged"
 
 // Problem is an error as every interface answers it (RFC 9457). The client returns it as an error.
 type Problem struct {
@@ -101,15 +105,17 @@ func problemOf(err error) *Problem {
 		errors.Is(err, eventlog.ErrFull), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			hint("ask again in a moment; it may have been recorded nevertheless, repeating it is safe").because(err)
-	case errors.Is(err, eventlog.ErrDamaged), errors.Is(err, eventlog.ErrUnreadable):
-		return problemf(http.StatusInternalServerError, "log.damaged", "%v", err).
+	case damaged(err):
+		return problemf(http.StatusInternalServerError, codeDamaged, "%v", err).
 			hint("pawl verify says what is missing").because(err)
 	}
-	return problemf(http.StatusInternalServerError, "internal", "the engine could not carry this out; its log says why").because(err)
+	return problemf(http.StatusInternalServerError, "internal", "the engine could not carry this out; its log says why").because(err).
+		hint("look at the engine's own output: it names this operation and what went wrong")
 }
 
-// write sends the problem. It is called before anything else was written.
-func (p *Problem) write(w http.ResponseWriter) {
+// write sends the problem as the answer to the request, and lets the caller send the rest of its
+// body. It is called before anything else was written.
+func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", problemType)
 	header.Set("Cache-Control", "no-store")
@@ -122,9 +128,12 @@ func (p *Problem) write(w http.ResponseWriter) {
 	if p.allow != "" {
 		header.Set("Allow", p.allow)
 	}
+	document := p.document()
+	header.Set("Content-Length", strconv.Itoa(len(document)))
 	w.WriteHeader(p.Status)
 	// A reader that is gone needs no answer.
-	_, _ = w.Write(p.document())
+	_, _ = w.Write(document)
+	discardBody(w, r)
 }
 
 func (p *Problem) document() []byte {

@@ -92,6 +92,10 @@ func TestBadCalls(t *testing.T) {
 		"change without grants":     {"PATCH", "/v1/workflows/shop/grants", `{}`, "", 400, "field.missing"},
 		"change to a bad grant":     {"PATCH", "/v1/workflows/shop/grants", `{"grants":{"world.fire":"maybe"}}`, "", 422, "grants.invalid"},
 		"change of no capability":   {"PATCH", "/v1/workflows/shop/grants", `{"grants":{"world":"allow"}}`, "", 422, "grants.invalid"},
+		"bare grants, one bad":      {"PUT", "/v1/workflows/shop/grants", `{"world.fire":"maybe"}`, "", 422, "grants.invalid"},
+		"bare grants of no object":  {"PUT", "/v1/workflows/shop/grants", `"allow"`, "", 400, "json.invalid"},
+		"bare grants and a field":   {"PUT", "/v1/workflows/shop/grants", `{"world.fire":"allow","grants":{}}`, "", 400, "field.unknown"},
+		"bare grants of objects":    {"PATCH", "/v1/workflows/shop/grants", `{"world.fire":{"grant":"allow"}}`, "", 400, "field.unknown"},
 		"take out no capability":    {"PATCH", "/v1/workflows/shop/grants", `{"grants":{"world":null}}`, "", 422, "grants.invalid"},
 		"change of an archived one": {"PATCH", "/v1/workflows/gone/grants", `{"grants":{"world.fire":"allow"}}`, "", 409, "workflow.archived"},
 		"pause of an archived one":  {"POST", "/v1/workflows/gone/pause", "", "", 409, "workflow.archived"},
@@ -133,7 +137,7 @@ func TestBadCalls(t *testing.T) {
 			continue
 		}
 		if res.Header.Get("Content-Type") != problemType || got["type"] != "urn:pawl:problem:"+got["code"].(string) ||
-			got["status"] != float64(c.status) || got["title"] == "" || got["detail"] == "" {
+			got["status"] != float64(c.status) || got["title"] == "" || got["detail"] == "" || got["hint"] == nil {
 			t.Errorf("%s: not a problem document: %s %s", name, res.Header.Get("Content-Type"), body)
 		}
 		if c.status == 405 && res.Header.Get("Allow") == "" {

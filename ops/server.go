@@ -44,9 +44,6 @@ type Config struct {
 	TokenName string
 	// TLS, when set, is used by Serve. CheckListen says when it is needed.
 	TLS *tls.Config
-	// LogProblems reports what is wrong with the log as a whole, for diagnostics; nil means nothing
-	// is known but what the engine found.
-	LogProblems func() []string
 	// Now is the engine's clock; time.Now when nil.
 	Now func() time.Time
 	// Timeout bounds an operation that records or looks something up, also the wait for a starting
@@ -96,6 +93,8 @@ type Server struct {
 	metrics *metrics
 	openapi []byte
 	handler http.Handler
+	// damage is what was found of a damaged log, for diagnostics.
+	damage damage
 	// followers holds a place for each request that waits for the log to go on.
 	followers chan struct{}
 	// life ends when the server stops: log streams end with it.
@@ -221,6 +220,9 @@ func (s *Server) started(ctx context.Context) error {
 // fault turns an error into its problem and logs what a person must look into.
 func (s *Server) fault(id string, err error) *Problem {
 	p := problemOf(err)
+	if p.Code == codeDamaged {
+		s.damage.saw(p.Detail)
+	}
 	if p.Status == http.StatusInternalServerError {
 		s.cfg.Logger.Error("an operation failed", "operation", id, "error", err)
 	}

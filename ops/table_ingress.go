@@ -44,7 +44,7 @@ var ingressTable = []Operation{func() Operation {
 // push is the HTTP side: the body is the events themselves, and nothing is parsed twice.
 func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, actor eventlog.Actor, body []byte, count func(int)) *Problem {
 	if r.URL.RawQuery != "" {
-		return malformed("query.unknown", "this operation has no query parameters")
+		return malformed("query.unknown", "this operation has no query parameters").hint("the topic stands in the path, the events in the body")
 	}
 	answer, p := s.ingress(r.Context(), o.ID, actor, eventlog.WorkflowName(r.PathValue("workflow")), eventlog.Topic(r.PathValue("topic")), body)
 	if p != nil {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -201,6 +202,10 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (map[string]any, er
 	if err != nil && !errors.Is(err, errReached) {
 		return nil, err
 	}
+	// The log holds what the engine has; where it ends before that, its end is lost.
+	if wanted := min(now.Head.Revision, *cmp.Or(r.At, &now.Head.Revision)); state.Head.Revision < wanted {
+		return nil, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged, r.Workflow, state.Head.Revision, now.Head.Revision)
+	}
 	if r.At != nil && (*r.At == 0 || state.Head.Revision != *r.At) {
 		return nil, problemf(http.StatusNotFound, "revision.unknown", "workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
 			hint("leave out at for the present state")
@@ -220,7 +225,7 @@ func fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, eac
 			return err
 		}
 		if state, err = projections.Apply(state, record); err != nil {
-			return err
+			return foldedFrom(err)
 		}
 		if err := each(state); err != nil {
 			return err
@@ -283,10 +288,7 @@ func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAns
 
 // logProblems says what is wrong with the log as a whole.
 func (s *Server) logProblems(ctx context.Context) []string {
-	problems := []string{}
-	if s.cfg.LogProblems != nil {
-		problems = append(problems, s.cfg.LogProblems()...)
-	}
+	problems := some(s.damage.problems())
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for p := range s.cfg.Log.Partitions() {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -159,7 +160,11 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 		}
 	}
 	seen := map[eventlog.EventRef]bool{}
-	for _, item := range r.Items {
+	for i, item := range r.Items {
+		if err := errors.Join(item.Topic.Validate(), item.MessageID.Validate()); err != nil {
+			return nil, false, malformed("item.invalid", "item %d names no event: %s; nothing was changed", i, strings.ReplaceAll(err.Error(), "\n", ", ")).
+				hint(`an item is {"topic": …, "messageId": …}`)
+		}
 		ref := eventlog.EventRef{Topic: item.Topic, MessageID: item.MessageID}
 		if !seen[ref] {
 			seen[ref] = true

@@ -194,6 +194,10 @@ func TestBulkIsRefused(t *testing.T) {
 		"both":             {map[string]any{"q": "a", "items": []any{map[string]any{"topic": "t", "messageId": "m"}}}, 422},
 		"a wild limit":     {map[string]any{"q": "a", "limit": 10_001}, 422},
 		"unknown workflow": {map[string]any{"workflow": "shed", "q": "a"}, 404},
+		"no message id":    {map[string]any{"items": []any{map[string]any{"topic": "order.in", "messageId": "a"}, map[string]any{"topic": "order.in"}}}, 400},
+		"no topic":         {map[string]any{"items": []any{map[string]any{"messageId": "a"}}}, 400},
+		"an impossible id": {map[string]any{"items": []any{map[string]any{"topic": "order.in", "messageId": "a\nb"}}}, 400},
+		"a number":         {map[string]any{"items": []any{7}}, 400},
 	} {
 		if c.params["workflow"] == nil {
 			c.params["workflow"] = "shop"
@@ -201,6 +205,10 @@ func TestBulkIsRefused(t *testing.T) {
 		if p := b.refused("cancelEvents", c.params); p.Status != c.status || p.Hint == "" {
 			t.Errorf("%s: %+v", name, p)
 		}
+	}
+	two := []any{map[string]any{"topic": "order.in", "messageId": "a"}, map[string]any{"topic": "order.in"}}
+	if p := b.refused("cancelEvents", map[string]any{"workflow": "shop", "items": two}); p.Code != "item.invalid" || !strings.Contains(p.Detail, "item 1 ") {
+		t.Errorf("an item without a message id: %+v", p)
 	}
 	if p := b.refused("cancelEvent", map[string]any{"workflow": "shop", "topic": "order.in", "messageId": "nobody"}); p.Status != 404 || p.Code != "event.unknown" {
 		t.Errorf("an unknown event: %+v", p)

@@ -88,15 +88,18 @@ func (s *Server) positions(list string, add uint64) ([]uint64, error) {
 	for text := range strings.SplitSeq(list, ",") {
 		p, err := eventlog.ParsePosition(strings.TrimSpace(text))
 		if err != nil {
-			return nil, malformed("position.invalid", "%v", err)
+			return nil, malformed("position.invalid", "%v", err).hint(positionHint)
 		}
 		if p.Partition >= len(from) {
-			return nil, malformed("position.invalid", "there is no partition %d; this log has %d", p.Partition, len(from))
+			return nil, malformed("position.invalid", "there is no partition %d; this log has %d", p.Partition, len(from)).hint(positionHint)
 		}
 		from[p.Partition] = max(p.Seq+add, 1)
 	}
 	return from, nil
 }
+
+// positionHint says what a position is.
+const positionHint = "a position is PARTITION:SEQ, e.g. 0:17, as the log shows it; a bare number means partition 0; leave it out to read from the beginning"
 
 // appendPositions renders the next position of every partition, or those that lie so far back: an
 // event's id names what was read last.

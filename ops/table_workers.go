@@ -15,7 +15,8 @@ var workersTable = []Operation{
 
 func getWorkers(_ context.Context, c *Call, _ *everything) (sandbox.PoolReport, error) {
 	if c.server.cfg.Workers == nil {
-		return sandbox.PoolReport{}, problemf(http.StatusNotFound, "workers.none", "this engine has no processes for scripts")
+		return sandbox.PoolReport{}, problemf(http.StatusNotFound, "workers.none", "this engine has no processes for scripts").
+			hint("ask an engine that runs scripts")
 	}
 	return c.server.cfg.Workers(), nil
 }

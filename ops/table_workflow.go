@@ -49,11 +49,11 @@ type (
 	}
 	grantsRequest struct {
 		inWorkflow
-		Grants map[string]eventlog.Grant `json:"grants" jsonschema:"allow, ask or deny by connector.operation, connector.* or *; replaces all former grants"`
+		Grants map[string]eventlog.Grant `json:"grants" body:"whole" jsonschema:"allow, ask or deny by connector.operation, connector.* or *; replaces all former grants"`
 	}
 	grantChangesRequest struct {
 		inWorkflow
-		Grants map[string]*eventlog.Grant `json:"grants" jsonschema:"allow, ask or deny for each capability to change, null to take it out; those not named stay as they are"`
+		Grants map[string]*eventlog.Grant `json:"grants" body:"whole" jsonschema:"allow, ask or deny for each capability to change, null to take it out; those not named stay as they are"`
 	}
 	grantsAnswer struct {
 		Grants     map[string]eventlog.Grant `json:"grants"`
@@ -187,7 +187,7 @@ func operateGrants(ctx context.Context, c *Call, w eventlog.WorkflowName, given 
 }
 
 func grantsInvalid(err error) *Problem {
-	return problemf(http.StatusUnprocessableEntity, "grants.invalid", "%v", err).hint(`write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns`)
+	return problemf(http.StatusUnprocessableEntity, "grants.invalid", "%v", err).hint(deploy.GrantsHint)
 }
 
 func grantsOf(s *projections.State) grantsAnswer {

@@ -26,7 +26,11 @@ func (v *Verification) problem(format string, args ...any) {
 }
 
 func verifyLog(ctx context.Context, c *Call, _ *everything) (Verification, error) {
-	return Verify(ctx, c.server.cfg.Log, c.server.cfg.Reader)
+	v, err := Verify(ctx, c.server.cfg.Log, c.server.cfg.Reader)
+	if err == nil {
+		c.server.damage.verified(v)
+	}
+	return v, err
 }
 
 // Verify reads every partition from its beginning and checks that each workflow's revisions and

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops"
 )
 
 // workflowAction is an operator's action on a workflow.
@@ -52,8 +53,20 @@ func (c *runNowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	// Asked for first: once they are queued they may run, and what holds the workflow then is another matter.
+	var before ops.Why
+	if err := connected.do("explainWorkflow", map[string]any{"workflow": c.Name}, &before); err != nil {
+		return err
+	}
 	return answer(connected, "runWorkflow", map[string]any{"workflow": c.Name}, func(json.RawMessage) error {
-		fmt.Fprintf(a.stdout, "the producers of %s are queued\n", c.Name)
+		if !before.Held() {
+			fmt.Fprintf(a.stdout, "the producers of %s are queued\n", c.Name)
+			return nil
+		}
+		fmt.Fprintf(a.stdout, "the producers of %s are queued; none runs before this is over: %s\n", c.Name, oneLine(before.Message, 2000))
+		for _, command := range before.Commands {
+			fmt.Fprintf(a.stdout, "  %s\n", oneLine(command, 300))
+		}
 		return nil
 	})
 }

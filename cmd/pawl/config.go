@@ -158,7 +158,7 @@ func (c *config) validate(written *configText) error {
 		}
 		return misconfigured("", "%s", strings.Join(lines, "\n"))
 	}
-	_, sync := parseSync(first(c.Sync, "always"))
+	_, sync := parseSync(first(c.Sync, syncAlways))
 	_, sandbox := parseSandbox(c.Sandbox)
 	_, clock := parseClock(first(c.Clock, clockSystem), "")
 	for _, checked := range []struct {

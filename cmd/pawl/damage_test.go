@@ -108,6 +108,19 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
+// logHealth is what diagnostics say of the log.
+func (d *daemon) logHealth() string {
+	d.t.Helper()
+	var diagnostics struct {
+		Log struct {
+			OK       bool
+			Problems []string
+		}
+	}
+	d.get("/v1/diagnostics", &diagnostics)
+	return fmt.Sprint(diagnostics.Log)
+}
+
 // A flipped bit below the local store's checkpoint does not keep the engine from starting: it
 // reads no more than it must. The whole log is what verify is for.
 func TestDamageBelowTheCheckpoint(t *testing.T) {
@@ -117,8 +130,16 @@ func TestDamageBelowTheCheckpoint(t *testing.T) {
 	d := startDaemon(t, dir, "pawl", "serve", "--data", "data")
 	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "verify", "--url", d.url),
 		`stream PAWL_LOG_0 lacks the messages \d+`, `late lacks revisions \d+ to \d+ before revision \d+`)
-	d.call(http.StatusInternalServerError, http.MethodGet, "/v1/workflows/late/state", nil)
 	d.call(http.StatusOK, http.MethodGet, "/v1/workflows/early/state", nil)
+	mustSay(t, d.logHealth(), `^\{false \[.*stream PAWL_LOG_0 lacks the messages \d+.* late lacks revisions`)
+	d.stop()
+	// A restart has seen nothing yet, and a fold shows it again.
+	d = startDaemon(t, dir, "pawl", "serve", "--data", "data")
+	mustSay(t, d.logHealth(), `^\{true \[\]\}`)
+	problem := string(d.call(http.StatusInternalServerError, http.MethodGet, "/v1/workflows/late/state", nil))
+	mustSay(t, problem, `"code":"log\.damaged"`, `"detail":"log is damaged: .*late.* has revision \d+, want \d+"`, `"hint":".*pawl verify`)
+	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "state", "late", "--at", "60", "--url", d.url), `log is damaged: .*late.*`, `pawl verify`)
+	mustSay(t, d.logHealth(), `^\{false \[log is damaged: .*late`)
 	d.stop()
 }
 

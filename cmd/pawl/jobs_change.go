@@ -233,7 +233,7 @@ func (c *jobsAction) count(connected *connection, operation string, params map[s
 	case matched.Matched == 0 && c.JSON:
 		return matched, a.printValue(matched)
 	case matched.Matched == 0:
-		fmt.Fprintln(a.stdout, "no event fits")
+		fmt.Fprintf(a.stdout, "no event of %s fits %s\n", c.Name, c.Where)
 	}
 	return matched, nil
 }

@@ -68,7 +68,7 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) (be
 	// The first line says where everything is kept, whatever happens next.
 	fmt.Fprintf(a.stdout, "pawl: data in %s\n", shown(s.Data))
 	if s.SyncInterval > 0 {
-		fmt.Fprintf(a.stdout, "pawl: --sync=%s: a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
+		fmt.Fprintf(a.stdout, "pawl: --sync=interval: writes are synced every %s, so a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
 	}
 	in, err := openData(a.ctx, s, a.logger())
 	if err != nil {

@@ -27,7 +27,7 @@ type engineFlags struct {
 	Maildir  string `placeholder:"DIR" type:"path" setting:"" help:"Folder with mail for the maildir connector."`
 	Files    string `placeholder:"DIR" type:"path" setting:"" help:"Folder for the files connector."`
 	CSV      string `name:"csv" placeholder:"DIR" type:"path" setting:"" help:"Folder with sheets for the csv connector."`
-	Sync     string `placeholder:"always|INTERVAL" setting:"" help:"When writes reach the disk (always); an interval like 1s is faster and loses that much with the power."`
+	Sync     string `placeholder:"always|interval|DURATION" setting:"" help:"When writes reach the disk (always); interval, which is every second, or a duration like 100ms is faster and loses that much with the power."`
 	TLSCert  string `name:"tls-cert" placeholder:"FILE" type:"path" setting:"" help:"Certificate to answer with, PEM."`
 	TLSKey   string `name:"tls-key" placeholder:"FILE" type:"path" setting:"" help:"Its key, PEM."`
 	NATS     string `name:"nats-listen" placeholder:"ADDR" setting:"" help:"Address for tools, subscribers and operators over NATS (none), e.g. 127.0.0.1:4222; :0 takes a free port."`
@@ -94,7 +94,7 @@ func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings
 	if s.Sandbox, err = parseSandbox(first(flags.Sandbox, file.Sandbox)); err != nil {
 		return s, err
 	}
-	if s.SyncInterval, err = parseSync(first(flags.Sync, file.Sync, "always")); err != nil {
+	if s.SyncInterval, err = parseSync(first(flags.Sync, file.Sync, syncAlways)); err != nil {
 		return s, err
 	}
 	clock := first(flags.Clock, file.Clock, clockSystem)
@@ -123,14 +123,26 @@ func first(values ...string) string {
 	return ""
 }
 
-// parseSync reads `always` or an interval.
+// What sync can be beside a duration.
+const (
+	syncAlways   = "always"
+	syncInterval = "interval"
+)
+
+// defaultSyncInterval is the interval of one who names none.
+const defaultSyncInterval = time.Second
+
+// parseSync reads `always`, `interval` or a duration, which is the interval; 0 is always.
 func parseSync(text string) (time.Duration, error) {
-	if text == "always" {
+	switch text {
+	case syncAlways:
 		return 0, nil
+	case syncInterval:
+		return defaultSyncInterval, nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, misconfigured("write always, or an interval such as 1s", "sync: %q is neither always nor an interval", text)
+		return 0, misconfigured("write always, interval (every second), or a duration such as 100ms", "sync: %q is neither always nor an interval", text)
 	}
 	return d, nil
 }

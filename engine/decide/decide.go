@@ -73,7 +73,8 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 		case Tick, Recover:
 			return Decision{}, nil // a worker may look before the first deploy is recorded
 		default:
-			return Decision{}, refuse(NotFound, "workflow.unknown", "there is no workflow %q", w)
+			return Decision{}, refuse(NotFound, "workflow.unknown", "there is no workflow %q", w).
+				hint("pawl workflows list shows those there are")
 		}
 	}
 	err := cmd.decide(d)

@@ -32,10 +32,12 @@ func (c Deploy) decide(d *decision) error {
 	s := d.state()
 	exists := s.Version != ""
 	if exists && s.Archived {
-		return refuse(Conflict, "workflow.archived", "workflow %s is archived for good; deploy under another name", s.Name)
+		return refuse(Conflict, "workflow.archived", "workflow %s is archived for good; deploy under another name", s.Name).
+			hint("change name: in the script")
 	}
 	if c.Expected != nil && !exists {
-		return refuse(Conflict, "version.moved", "workflow %s is not deployed yet, so it does not run version %s", s.Name, *c.Expected)
+		return refuse(Conflict, "version.moved", "workflow %s is not deployed yet, so it does not run version %s", s.Name, *c.Expected).
+			hint("leave out the expected version for a first deploy")
 	}
 	if c.Expected != nil && *c.Expected != s.Version {
 		return refuse(Conflict, "version.moved", "workflow %s runs version %s, not %s", s.Name, s.Version, *c.Expected).
@@ -80,7 +82,7 @@ func (c Deploy) allowed(s *projections.State) error {
 	case !c.Repair:
 		return nil
 	case c.Expected == nil:
-		return refuse(Invalid, "repair.version", "a repair must say which version it repairs")
+		return refuse(Invalid, "repair.version", "a repair must say which version it repairs").hint("name the running one: pawl workflows show %s", s.Name)
 	case s.Maintenance == nil:
 		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair", s.Name).
 			hint("deploy the script instead (pawl deploy)")
@@ -117,7 +119,8 @@ func samePins(a, b eventlog.Definition) bool {
 func (c RepairRefused) decide(d *decision) error {
 	s := d.state()
 	if s.Maintenance == nil {
-		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair", s.Name)
+		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair", s.Name).
+			hint("deploy the script instead (pawl deploy)")
 	}
 	d.escalate(s.Maintenance.Run, "a repair was refused: "+c.Reason)
 	return nil

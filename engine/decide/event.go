@@ -101,7 +101,7 @@ func (c ChangeEvents) decide(d *decision) error {
 	switch c.Action {
 	case ActionSkip, ActionCancel, ActionRedrive:
 	default:
-		return refuse(Invalid, "action.unknown", "action %q is none of skip, cancel, redrive", c.Action)
+		return refuse(Invalid, "action.unknown", "action %q is none of skip, cancel, redrive", c.Action).hint("say one of them")
 	}
 	d.bulk = &BulkResult{Noop: []Noop{}}
 	if s := d.state(); s.Archived && c.Action == ActionRedrive {
@@ -129,7 +129,8 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 	}
 	e := d.event(ref.Topic, ref.MessageID)
 	if e == nil {
-		return refuse(NotFound, "event.unknown", "there is no event %q in topic %q", ref.MessageID, ref.Topic)
+		return refuse(NotFound, "event.unknown", "there is no event %q in topic %q", ref.MessageID, ref.Topic).
+			hint("ids are case-sensitive; pawl events list -w %s shows those there are", s.Name)
 	}
 	switch {
 	case action == ActionSkip && e.Status == eventlog.EventStatusReserved:
@@ -146,7 +147,8 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 		ActionSkip: "pending and reserved events can be skipped", ActionCancel: "available and retryable jobs can be cancelled",
 		ActionRedrive: "cancelled and discarded jobs can be redriven",
 	}[action]
-	return refuse(Conflict, CodeJobState, "the job is %s; only %s", e.Job(), possible)
+	return refuse(Conflict, CodeJobState, "the job is %s; only %s", e.Job(), possible).
+		hint("pawl jobs list -w %s shows the state of each", s.Name)
 }
 
 // led emits a fact and lets the first such name the transition.
@@ -163,7 +165,8 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	s := d.state()
 	run := s.Run(e.ReservedBy)
 	if run == nil {
-		return refuse(Conflict, "event.orphaned", "event %q of topic %q is reserved by run %q, which holds it no more; see the diagnostics", e.MessageID, e.Topic, e.ReservedBy)
+		return refuse(Conflict, "event.orphaned", "event %q of topic %q is reserved by run %q, which holds it no more; see the diagnostics", e.MessageID, e.Topic, e.ReservedBy).
+			hint("check the log and the local store: pawl verify")
 	}
 	skipped := &eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason}
 	m := s.Mutation(run.Mutation)
@@ -184,7 +187,8 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	case s.Archived && s.Current != run.ID:
 		d.led(skipped) // its run is over and will have no retry
 	case e.SkipRequested:
-		return refuse(Conflict, CodeJobState, "the event is to be skipped already, when its run is over")
+		return refuse(Conflict, CodeJobState, "the event is to be skipped already, when its run is over").
+			hint("see how far its run is: pawl why %s", s.Name)
 	default:
 		d.led(&eventlog.EventSkipRequested{Topic: e.Topic, MessageID: e.MessageID})
 	}

@@ -68,7 +68,7 @@ func (c SettleMutation) decide(d *decision) error {
 	m := s.Mutation(c.Mutation)
 	if m == nil {
 		d.demand(projections.MutationKey(c.Mutation))
-		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name, c.Mutation)
+		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name, c.Mutation).hint("pawl mutations list shows those there are")
 	}
 	if m.Status.Final() {
 		return d.contradict(m, c)

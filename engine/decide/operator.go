@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"maps"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -69,13 +70,18 @@ func (c Resolve) names(_ *projections.State, want func(projections.Key)) {
 }
 
 func archived(s *projections.State) *Refusal {
-	return refuse(Conflict, "workflow.archived", "workflow %s is archived", s.Name)
+	return refuse(Conflict, "workflow.archived", "workflow %s is archived", s.Name).
+		hint("that is for good; its history stays, and its script can be deployed under another name (pawl workflows source %s)", s.Name)
 }
 
 func (RunNow) decide(d *decision) error {
 	s := d.state()
 	if s.Archived {
 		return archived(s)
+	}
+	if len(s.Definition().Producers) == 0 {
+		return refuse(Conflict, "producers.none", "workflow %s has no producers: there is nothing to run now", s.Name).
+			hint("its consumers run by themselves when an event arrives; pawl why %s says what it waits for", s.Name)
 	}
 	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
 		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler, run.Status).
@@ -194,7 +200,7 @@ func (d *decision) mutation(id eventlog.MutationID) (*projections.Mutation, erro
 		return m, nil
 	}
 	d.demand(projections.MutationKey(id))
-	return nil, refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", d.state().Name, id)
+	return nil, refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", d.state().Name, id).hint("pawl mutations list shows those there are")
 }
 
 func (c Approve) decide(d *decision) error {
@@ -210,7 +216,8 @@ func (c Approve) decide(d *decision) error {
 		return refuse(Conflict, "workflow.paused", "workflow %s is paused; nothing may leave it", s.Name).hint("pawl resume %s", s.Name)
 	}
 	if c.ParamsHash != "" && c.ParamsHash != m.Call.ParamsHash {
-		return refuse(Conflict, "approval.changed", "mutation %s awaits approval of other parameters (hash %s)", m.ID, m.Call.ParamsHash)
+		return refuse(Conflict, "approval.changed", "mutation %s awaits approval of other parameters (hash %s)", m.ID, m.Call.ParamsHash).
+			hint("look at what is recorded, then approve that: pawl mutations show %s", m.ID)
 	}
 	// One transition, and the barrier: a crash after it is a crash in flight.
 	d.emit(&eventlog.MutationApproved{Mutation: m.ID, ParamsHash: m.Call.ParamsHash})
@@ -242,7 +249,8 @@ func (d *decision) awaiting(id eventlog.MutationID, verb string) (*projections.M
 	}
 	run := d.state().CurrentRun()
 	if m.Status != eventlog.MutationAwaitingApproval || run == nil || run.Mutation != m.ID {
-		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s", m.ID, m.Status, verb)
+		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s", m.ID, m.Status, verb).
+			hint("see what became of it: pawl mutations show %s", m.ID)
 	}
 	return m, run, nil
 }
@@ -255,6 +263,17 @@ func (d *decision) skipHeld(run *projections.Run, reason string) {
 	}
 }
 
+// resolveHint says what can be done about a mutation that no person may resolve.
+func resolveHint(m *projections.Mutation) string {
+	switch {
+	case m.Status == eventlog.MutationAwaitingApproval:
+		return fmt.Sprintf("pawl approve %s, or pawl reject %s", m.ID, m.ID)
+	case m.Status.Final():
+		return fmt.Sprintf("it is settled; see how: pawl mutations show %s", m.ID)
+	}
+	return "the engine is still finding out what became of it; pawl why says when it asks next"
+}
+
 func (c Resolve) decide(d *decision) error {
 	m, err := d.mutation(c.Mutation)
 	if err != nil {
@@ -262,11 +281,12 @@ func (c Resolve) decide(d *decision) error {
 	}
 	s := d.state()
 	if m.Status != eventlog.MutationIndeterminate {
-		return refuse(Conflict, "mutation.state", "mutation %s is %s; only an indeterminate one can be resolved by a person", m.ID, m.Status)
+		return refuse(Conflict, "mutation.state", "mutation %s is %s; only an indeterminate one can be resolved by a person", m.ID, m.Status).
+			hint("%s", resolveHint(m))
 	}
 	run := s.Run(m.Run)
 	if run == nil || s.PendingRetry != run.ID {
-		return refuse(Conflict, "mutation.state", "mutation %s is not held by a run of %s", m.ID, s.Name)
+		return refuse(Conflict, "mutation.state", "mutation %s is not held by a run of %s", m.ID, s.Name).hint("see what the workflow waits for: pawl why %s", s.Name)
 	}
 	switch c.Resolution {
 	case DidNotHappen:
@@ -291,7 +311,7 @@ func (c Resolve) decide(d *decision) error {
 		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f})
 		d.holdFor(m, run.ID)
 	default:
-		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_not_happen, skip, try_again", c.Resolution)
+		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_not_happen, skip, try_again", c.Resolution).hint("look at the other side, then say which it is; pawl resolve --help explains them")
 	}
 	return nil
 }

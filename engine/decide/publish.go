@@ -159,20 +159,24 @@ func (d *decision) dirtySubscriber(topic eventlog.Topic) {
 	}
 }
 
+// eventHint says what a pushed event must have.
+const eventHint = "an event has a messageId of 1 to 512 bytes, which is its identity, and a title of one line for people"
+
 func (c Push) decide(d *decision) error {
 	s := d.state()
 	if s.Archived {
-		return refuse(Conflict, "workflow.archived", "workflow %s is archived and takes no events", s.Name)
+		return refuse(Conflict, "workflow.archived", "workflow %s is archived and takes no events", s.Name).
+			hint("send them to another workflow; pawl workflows list shows those there are")
 	}
 	if !s.Definition().HasTopic(c.Topic) {
 		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint("its topics: %s", joinTopics(s.Definition().Topics))
 	}
 	for i, item := range c.Items {
 		if err := item.MessageID.ValidatePublished(); err != nil {
-			return refuse(Invalid, "event.invalid", "item %d: %v", i, err)
+			return refuse(Invalid, "event.invalid", "item %d: %v", i, err).hint("%s", eventHint)
 		}
 		if item.Title == "" {
-			return refuse(Invalid, "event.invalid", "item %d (%s): title must be a non-empty string", i, item.MessageID)
+			return refuse(Invalid, "event.invalid", "item %d (%s): title must be a non-empty string", i, item.MessageID).hint("%s", eventHint)
 		}
 	}
 	for _, item := range c.Items {

@@ -27,6 +27,9 @@ func ResolveGrant(grants map[string]eventlog.Grant, kind, connectorName, operati
 	return eventlog.GrantDeny
 }
 
+// GrantsHint says how grants are written.
+const GrantsHint = `write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns`
+
 // ValidateGrants reports every entry that cannot be meant: a malformed pattern, an unknown grant,
 // or an "ask" for exactly one operation that the definition pins as a read. A pattern of an
 // operation that the definition does not have is fine.

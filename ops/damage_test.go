@@ -1,0 +1,118 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
+)
+
+func (b *bundle) logHealth() logHealth {
+	b.t.Helper()
+	var d diagnosticsAnswer
+	b.do("getDiagnostics", nil, &d)
+	return d.Log
+}
+
+// holedLog does not hold some revisions of a workflow while it is told to.
+type holedLog struct {
+	eventlog.Log
+	without atomic.Pointer[func(revision uint64) bool]
+}
+
+func (l *holedLog) leaving(records iter.Seq2[eventlog.Record, error]) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
+		for record, err := range records {
+			if without := l.without.Load(); without != nil && err == nil && (*without)(record.Revision) {
+				continue
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l *holedLog) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record, error] {
+	return l.leaving(l.Log.ReadWorkflow(ctx, w, from))
+}
+
+func (l *holedLog) Read(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
+	return l.leaving(l.Log.Read(ctx, partition, from))
+}
+
+// TestDamageShown: damage that a fold has met is named there and stands in the diagnostics, until a
+// check of the whole log finds nothing.
+func TestDamageShown(t *testing.T) {
+	t.Parallel()
+	log := &holedLog{Log: memlog.New(memlog.Config{})}
+	b := setupOn(t, log)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.push("shop", "a")
+	b.engine.Rest("shop")
+	if health := b.logHealth(); !health.OK || health.Problems == nil || len(health.Problems) > 0 {
+		t.Errorf("before: %+v", health)
+	}
+	state, _ := b.engine.State("shop")
+	head := state.Head.Revision
+	for name, c := range map[string]struct {
+		without func(uint64) bool
+		at      map[string]any
+		says    string
+	}{
+		"a hole":           {func(r uint64) bool { return r == 3 }, map[string]any{"workflow": "shop", "at": 5}, "shop: record"},
+		"the last is lost": {func(r uint64) bool { return r == head }, map[string]any{"workflow": "shop"}, fmt.Sprintf("shop ends at revision %d", head-1)},
+		"its end is lost":  {func(r uint64) bool { return r > 4 }, map[string]any{"workflow": "shop", "at": 5}, "shop ends at revision 4"},
+	} {
+		log.without.Store(&c.without)
+		p := b.refused("getState", c.at)
+		if p.Status != 500 || p.Code != "log.damaged" || !strings.Contains(p.Detail, c.says) || !strings.Contains(p.Hint, "pawl verify") {
+			t.Errorf("%s: %+v", name, p)
+		}
+		if health := b.logHealth(); health.OK || !slices.Equal(health.Problems, []string{p.Detail}) {
+			t.Errorf("%s: diagnostics say %+v after %s", name, health, p.Detail)
+		}
+		log.without.Store(nil)
+		if health := b.logHealth(); health.OK {
+			t.Errorf("%s: forgotten without a check", name)
+		}
+		var v Verification
+		b.do("verifyLog", nil, &v)
+		if health := b.logHealth(); !v.OK || !health.OK {
+			t.Errorf("%s: verify says %+v, diagnostics %+v", name, v, health)
+		}
+	}
+	if p := b.refused("getState", map[string]any{"workflow": "shop", "at": head + 1}); p.Code != "revision.unknown" {
+		t.Errorf("a revision that never was: %+v", p)
+	}
+}
+
+// TestDamageIsBounded: each problem is kept once, and no more of them than a person reads.
+func TestDamageIsBounded(t *testing.T) {
+	t.Parallel()
+	var d damage
+	d.saw("first")
+	d.saw("first")
+	if got := d.problems(); !slices.Equal(got, []string{"first"}) {
+		t.Errorf("%q", got)
+	}
+	var v Verification
+	for i := range 3 * mostDamage {
+		v.problem("problem %d", i)
+	}
+	d.verified(v)
+	got := d.problems()
+	if len(got) != mostDamage+1 || got[0] != "problem 0" || !strings.HasPrefix(got[mostDamage], fmt.Sprintf("and %d more", 2*mostDamage)) {
+		t.Errorf("%d: %q", len(got), got[len(got)-1])
+	}
+	if err := errors.New("other"); foldedFrom(err) != err {
+		t.Error("an error that is none of the log's is changed")
+	}
+}
