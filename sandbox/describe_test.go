@@ -101,7 +101,7 @@ func TestProblems(t *testing.T) {
 		"producers array":      {"export default Keep.workflow({ " + ok + "\n  producers: [] })", []string{"shape.producer@2:3"}},
 		"producer number":      {"export default Keep.workflow({ " + ok + "producers: {\n  p: 5 } })", []string{"shape.producer@2:3"}},
 		"producer no handler":  {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m' } } })", []string{"shape.producer@2:3"}},
-		"producer two":         {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m', run() {}, poll() {} } } })", []string{"shape.producer@2:3"}},
+		"producer two":         {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m', run() {}, poll() {} } } })", []string{"shape.producer@2:34"}},
 		"producer both":        {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m',\n   cron: '* * * * *', run() {} } } })", []string{"shape.producer@3:4"}},
 		"interval number":      {"export default Keep.workflow({ " + ok + "producers: {\n  p: {\n   interval: 5, run() {} } } })", []string{"shape.producer@3:4"}},
 		"producer unknown":     {"export default Keep.workflow({ " + ok + "producers: {\n  p: {\n   intervall: '5m', run() {} } } })", []string{"!shape.unknownKey@3:4"}},
