@@ -291,8 +291,8 @@ type Error struct {
 	//   - internal: the executor or its host is broken
 	Code    string
 	Message string
-	// Line and Column are in the author's source, 0 where unknown: a limit of time may strike
-	// between two functions that promises run.
+	// Line and Column are in the author's source, 0 where unknown. Where the interpreter keeps no
+	// position, as of a limit of memory, they are those of the handler.
 	Line, Column int
 	// Stack is the script's stack in the author's lines, at most 4 KiB.
 	Stack string
