@@ -60,21 +60,21 @@ func IsMutateProblem(p Problem) bool {
 // is not known. Describe knows none; who knows them asks again and drops what Describe said. One that is
 // not known is taken for a mutation, or where reads by id are declared only the last call of the text.
 func (d *Definition) MutateProblems(kind func(connector, operation string) OperationKind) []Problem {
-	j := judgement{calls: d.MutateCalls, mutates: make([]bool, len(d.MutateCalls)), said: make(map[Problem]bool)}
-	for i := range j.calls {
+	j := judgement{calls: d.MutateCalls, next: make([]int, len(d.MutateCalls)+1), said: make(map[Problem]bool)}
+	j.next[len(j.calls)] = len(j.calls)
+	for i := len(j.calls) - 1; i >= 0; i-- {
 		call := &j.calls[i]
 		last := i+1 == len(j.calls) || j.calls[i+1].Handler != call.Handler
-		switch kind(call.Connector, call.Operation) {
-		case KindMutate:
-			j.mutates[i] = true
-		case KindList, KindGet:
-		default:
-			j.mutates[i] = !call.ReadsByID || last
+		k := kind(call.Connector, call.Operation)
+		known := k == KindList || k == KindGet || k == KindMutate
+		j.next[i] = j.next[i+1]
+		if k == KindMutate || !known && (!call.ReadsByID || last) {
+			j.next[i] = i
 		}
 	}
 	never := 0 // calls before this one are said to be never sent
 	for i := range j.calls {
-		if !j.mutates[i] || i < never {
+		if j.next[i] != i || i < never {
 			continue
 		}
 		call := &j.calls[i]
@@ -101,8 +101,9 @@ func (d *Definition) MutateProblems(kind func(connector, operation string) Opera
 
 // judgement is the calls of a definition with what is known of their kinds.
 type judgement struct {
-	calls    []MutateCall
-	mutates  []bool
+	calls []MutateCall
+	// next is the first mutation from each call on.
+	next     []int
 	problems []Problem
 	said     map[Problem]bool
 }
@@ -111,14 +112,14 @@ type judgement struct {
 // first call.
 func (j *judgement) second(r CallRange) int {
 	// What comes from a worker process may be any number.
-	for i := max(r.From, 0); i < min(r.To, len(j.calls)); i++ {
-		if call := &j.calls[i]; j.mutates[i] {
-			j.warn(codeSecondCall, call.Place, "make one call per run: publish an event for it in next, and call "+call.name()+" in mutate of a consumer that subscribes to that event",
-				"mutate of %q ends at its first mutation call: %s after it is never sent", call.Handler, call.name())
-			return i
-		}
+	i := j.next[min(max(r.From, 0), len(j.calls))]
+	if i >= min(r.To, len(j.calls)) {
+		return 0
 	}
-	return 0
+	call := &j.calls[i]
+	j.warn(codeSecondCall, call.Place, "make one call per run: publish an event for it in next, and call "+call.name()+" in mutate of a consumer that subscribes to that event",
+		"mutate of %q ends at its first mutation call: %s after it is never sent", call.Handler, call.name())
+	return i
 }
 
 func (j *judgement) tooLate(call *MutateCall, at Place) {

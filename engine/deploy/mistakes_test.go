@@ -227,6 +227,7 @@ func TestAllMistakesAreSaidAtOnce(t *testing.T) {
 		{`      publishes: ["row.created"],` + "\n", "      publishes: [\"row.created\"], maxAttempts: -1,\n", "shape.consumer", nil},
 		{`      publishes: ["row.created"],` + "\n", "      publishes: \"row.created\",\n", "shape.consumer", nil},
 		{`      publishes: ["row.created"],` + "\n", "      publishes: [\"row.created\"], mutateReads: 5,\n", "shape.consumer", nil},
+		{`await ctx.sheets.appendRow({ row: [prepared.data.from] });` + "\n      },\n", "await ctx.mail.fetch({ id: \"x\" });\n      },\n      mutateReads: \"byID\",\n", "shape.consumer", nil},
 		{`      subscribe: ["email.received"],` + "\n", "", "shape.consumer", []string{"topic.twoConsumers"}},
 		{`      subscribe: ["email.received"],` + "\n", "      subscribe: \"email.received\",\n", "shape.consumer", []string{"topic.twoConsumers"}},
 		{`interval: "5m"`, `interval: 5`, "shape.producer", nil},

@@ -138,7 +138,8 @@ func (c *check) phase(use sandbox.OperationUse, pin eventlog.Operation) {
 	}
 	consumer, _ := c.accepted.Consumer(eventlog.Handler(use.Handler))
 	kind := sandbox.OperationKind(pin.Kind)
-	if sandbox.Allowed(use.Phase, kind, consumer.MutateByID) {
+	byID := consumer.MutateByID || c.in.Definition.Lacks("consumers", use.Handler, "mutateReads")
+	if sandbox.Allowed(use.Phase, kind, byID) {
 		return
 	}
 	c.refuse(CodePhase, phaseFix(use, kind), "%s.%s is a %s operation and may not be called in %s of %q",
