@@ -47,11 +47,11 @@ func (c *collector) arguments(h *holder) {
 func (c *collector) operationArguments(t *touch, args []ast.Expression) {
 	switch {
 	case len(args) > 1:
-		c.fail("call.params", args[1].Idx0(), "write "+t.name()+"({ … }) with everything in one object",
+		c.fail("call.params", c.in.start(args[1]), "write "+t.name()+"({ … }) with everything in one object",
 			"%s takes one object of parameters, and got %d arguments", t.name(), len(args))
 	case len(args) == 1:
 		if what := c.in.notObject(args[0]); what != "" {
-			c.fail("call.params", args[0].Idx0(), "write "+t.name()+"({ … }) with named parameters",
+			c.fail("call.params", c.in.start(args[0]), "write "+t.name()+"({ … }) with named parameters",
 				"%s takes one object of parameters, and got %s", t.name(), what)
 		}
 	}
@@ -73,14 +73,14 @@ func (c *collector) publishArguments(t *touch, args []ast.Expression) {
 				}
 			}
 		}
-		c.fail("publish.invalid", t.call.Idx0(), fix, "ctx.publish takes a topic and an event, and got %s", plural(len(args), "argument"))
+		c.fail("publish.invalid", c.in.start(t.call), fix, "ctx.publish takes a topic and an event, and got %s", plural(len(args), "argument"))
 		return
 	}
 	if what := c.in.never(args[0], "text", "array"); what != "" {
-		c.fail("publish.invalid", args[0].Idx0(), "write "+call, "ctx.publish takes a topic first, and got %s", what)
+		c.fail("publish.invalid", c.in.start(args[0]), "write "+call, "ctx.publish takes a topic first, and got %s", what)
 	}
 	if what := c.in.notObject(args[1]); what != "" {
-		c.fail("publish.invalid", args[1].Idx0(), "write "+call, "ctx.publish takes an event second, and got %s", what)
+		c.fail("publish.invalid", c.in.start(args[1]), "write "+call, "ctx.publish takes an event second, and got %s", what)
 	}
 	event, ok := c.in.resolve(args[1]).(*ast.ObjectLiteral)
 	if !ok || !c.in.fixed(args[1]) {
@@ -171,11 +171,11 @@ func (c *collector) peekArguments(t *touch, args []ast.Expression) {
 		return
 	}
 	if n, ok := c.in.resolve(args[1]).(*ast.NumberLiteral); ok {
-		c.fail("call.params", args[1].Idx0(), fmt.Sprintf("write { limit: %s }", clip(n.Literal, 20)), "the options of ctx.peek must be an object, and are the number %s", clip(n.Literal, 20))
+		c.fail("call.params", c.in.start(args[1]), fmt.Sprintf("write { limit: %s }", clip(n.Literal, 20)), "the options of ctx.peek must be an object, and are the number %s", clip(n.Literal, 20))
 		return
 	}
 	if what := c.in.never(args[1], "object", "undefined", "null", "pattern"); what != "" {
-		c.fail("call.params", args[1].Idx0(), "write { limit: 10 }, or leave it out", "the options of ctx.peek must be an object, and are %s", what)
+		c.fail("call.params", c.in.start(args[1]), "write { limit: 10 }, or leave it out", "the options of ctx.peek must be an object, and are %s", what)
 	}
 	options, ok := c.in.resolve(args[1]).(*ast.ObjectLiteral)
 	if !ok {
@@ -200,20 +200,20 @@ func (c *collector) idsArguments(t *touch, args []ast.Expression) {
 		return
 	}
 	if len(args) < 2 {
-		c.fail("call.params", t.call.Idx0(), "write "+call, "ctx.getByIds takes a topic and an array of message ids, and got one argument")
+		c.fail("call.params", c.in.start(t.call), "write "+call, "ctx.getByIds takes a topic and an array of message ids, and got one argument")
 	} else if what := c.in.never(args[1], "array"); what != "" {
-		c.fail("call.params", args[1].Idx0(), "write "+call, "ctx.getByIds takes an array of message ids, and got %s", what)
+		c.fail("call.params", c.in.start(args[1]), "write "+call, "ctx.getByIds takes an array of message ids, and got %s", what)
 	}
 }
 
 // topicArgument checks the first argument of peek and getByIds.
 func (c *collector) topicArgument(t *touch, args []ast.Expression, call string) bool {
 	if len(args) == 0 {
-		c.fail("call.params", t.call.Idx0(), "write "+call, "%s takes the name of a topic first, and got nothing", t.name())
+		c.fail("call.params", c.in.start(t.call), "write "+call, "%s takes the name of a topic first, and got nothing", t.name())
 		return false
 	}
 	if what := c.in.never(args[0], "text"); what != "" {
-		c.fail("call.params", args[0].Idx0(), "write "+call, "%s takes the name of a topic first, and got %s", t.name(), what)
+		c.fail("call.params", c.in.start(args[0]), "write "+call, "%s takes the name of a topic first, and got %s", t.name(), what)
 		return false
 	}
 	return true
@@ -222,11 +222,11 @@ func (c *collector) topicArgument(t *touch, args []ast.Expression, call string) 
 func (c *collector) inputArguments(t *touch, args []ast.Expression) {
 	const call = `ctx.registerInput({ source: "mailbox", type: "mail", id: mail.id, title: mail.subject })`
 	if len(args) != 1 {
-		c.fail("input.invalid", t.call.Idx0(), "write "+call, "ctx.registerInput takes one object, and got %s", plural(len(args), "argument"))
+		c.fail("input.invalid", c.in.start(t.call), "write "+call, "ctx.registerInput takes one object, and got %s", plural(len(args), "argument"))
 		return
 	}
 	if what := c.in.notObject(args[0]); what != "" {
-		c.fail("input.invalid", args[0].Idx0(), "write "+call, "ctx.registerInput takes one object, and got %s", what)
+		c.fail("input.invalid", c.in.start(args[0]), "write "+call, "ctx.registerInput takes one object, and got %s", what)
 	}
 	input, ok := c.in.resolve(args[0]).(*ast.ObjectLiteral)
 	if !ok || !c.in.fixed(args[0]) {
@@ -258,10 +258,10 @@ func (c *collector) topicsOf(t *touch, m member, e entry) {
 		declared := slices.Contains(c.definition.Topics, topic)
 		switch {
 		case m == memberPublish && !declared:
-			c.fail("topic.unknown", expression.Idx0(), undeclared(topic, c.definition.Topics),
+			c.fail("topic.unknown", c.in.start(expression), undeclared(topic, c.definition.Topics),
 				"ctx.publish names topic %q, and topics does not declare it", clip(topic, 150))
 		case m == memberPublish && e.publishes != nil && !slices.Contains(e.publishes, topic):
-			c.fail("topic.unknown", expression.Idx0(), fmt.Sprintf("add it: publishes: [%s]", quoted(append(slices.Clone(e.publishes), topic))),
+			c.fail("topic.unknown", c.in.start(expression), fmt.Sprintf("add it: publishes: [%s]", quoted(append(slices.Clone(e.publishes), topic))),
 				"ctx.publish names topic %q, and publishes of %q does not", clip(topic, 150), clip(e.handler, 100))
 		case (m == memberPeek || m == memberGetByIDs) && e.consumer != nil && len(e.consumer.Subscribe) > 0 && !slices.Contains(e.consumer.Subscribe, topic):
 			fix := fmt.Sprintf("subscribe to it: subscribe: [%s]", quoted(append(slices.Clone(e.consumer.Subscribe), topic)))
@@ -270,7 +270,7 @@ func (c *collector) topicsOf(t *touch, m member, e entry) {
 			} else if !declared {
 				fix = fmt.Sprintf("write a topic it is subscribed to: %s", quoted(e.consumer.Subscribe))
 			}
-			c.fail("topic.notSubscribed", expression.Idx0(), fix, "%s names topic %q, and consumer %q is not subscribed to it", t.name(), clip(topic, 150), clip(e.handler, 100))
+			c.fail("topic.notSubscribed", c.in.start(expression), fix, "%s names topic %q, and consumer %q is not subscribed to it", t.name(), clip(topic, 150), clip(e.handler, 100))
 		}
 	}
 }

@@ -43,9 +43,9 @@ func (c *collector) awaited(call *ast.CallExpression, name string) {
 	switch c.fateOf(call, 0) {
 	case waited:
 	case dropped:
-		c.warn("call.notAwaited", call.Idx0(), "write await "+name+"(…)", "%s is called without await: the handler goes on before it is done", name)
+		c.warn("call.notAwaited", c.in.start(call), "write await "+name+"(…)", "%s is called without await: the handler goes on before it is done", name)
 	case misused:
-		c.warn("call.notAwaited", call.Idx0(), "write await "+name+"(…), in parentheses where a member of the result is taken: (await "+name+"(…)).length",
+		c.warn("call.notAwaited", c.in.start(call), "write await "+name+"(…), in parentheses where a member of the result is taken: (await "+name+"(…)).length",
 			"%s gives a promise, and it is used like the result", name)
 	}
 }

@@ -8,11 +8,9 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// onlyCall warns of what a mutate cannot do: the host takes over at its mutation call, so no code
-// behind it runs and no second call is sent (R4). Where reads by id are declared, only the last call
-// of the text is taken for the mutation.
-func (c *collector) onlyCall(f ast.Expression, h *holder, e entry) {
-	m := mutate{collector: c, handler: e.handler, f: f, calls: make(map[ast.Node]*touch)}
+// mutateCalls notes the calls of a mutate, and what the text has after each, for MutateProblems.
+func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
+	m := mutate{collector: c, f: f, calls: make(map[ast.Node]*touch), number: make(map[ast.Node]int)}
 	for i := range h.touches {
 		t := &h.touches[i]
 		if _, own := t.builtin(); own || t.operation == "" || t.call == nil {
@@ -23,16 +21,15 @@ func (c *collector) onlyCall(f ast.Expression, h *holder, e entry) {
 	if len(m.calls) == 0 {
 		return
 	}
-	if e.consumer.MutateByID {
-		var last *ast.CallExpression
-		for _, t := range m.calls {
-			if last == nil || t.call.Idx0() > last.Idx0() {
-				last = t.call
-			}
-		}
-		m.calls = map[ast.Node]*touch{last: m.calls[last]}
-	}
 	_, body, _ := function(f)
+	walk(body, func(node ast.Node) bool {
+		if t := m.calls[node]; t != nil {
+			m.number[node] = len(c.definition.MutateCalls)
+			c.definition.MutateCalls = append(c.definition.MutateCalls, MutateCall{Handler: e.handler, Connector: t.member, Operation: t.operation,
+				Place: c.in.position(c.in.start(t.e)), ReadsByID: e.consumer.MutateByID, Loop: m.loop(t)})
+		}
+		return true
+	})
 	walk(body, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.BlockStatement:
@@ -44,9 +41,6 @@ func (c *collector) onlyCall(f ast.Expression, h *holder, e entry) {
 		case *ast.TryStatement:
 			m.finally(node)
 		}
-		if t := m.calls[node]; t != nil {
-			m.repeated(t)
-		}
 		return true
 	})
 }
@@ -54,124 +48,124 @@ func (c *collector) onlyCall(f ast.Expression, h *holder, e entry) {
 // mutate is one handler that is looked at.
 type mutate struct {
 	*collector
-	handler string
-	f       ast.Expression
-	calls   map[ast.Node]*touch
+	f     ast.Expression
+	calls map[ast.Node]*touch
+	// number is the index of each call in the definition's MutateCalls. Calls below one node are
+	// neighbours there.
+	number map[ast.Node]int
 }
 
-// after looks for a statement that makes the call and has another one behind it.
+// within are the calls below a node, in whatever branch.
+func (m *mutate) within(n ast.Node) CallRange {
+	var found CallRange
+	walk(n, func(n ast.Node) bool {
+		if i, ok := m.number[n]; ok {
+			found = found.with(CallRange{i, i + 1})
+		}
+		return true
+	})
+	return found
+}
+
+// after notes for the calls that a statement certainly makes what stands behind it.
 func (m *mutate) after(list []ast.Statement) {
-	for i, statement := range list[:max(len(list)-1, 0)] {
-		if !m.makesCall(statement) {
-			continue
-		}
-		for _, later := range list[i+1:] {
-			if t := m.callIn(later); t != nil {
-				m.second(t)
-				return
+	var later CallRange
+	for i := len(list) - 1; i >= 0; i-- {
+		here := m.within(list[i])
+		if i < len(list)-1 && here.From < here.To {
+			for _, call := range m.certain(list[i]) {
+				m.definition.MutateCalls[call].Later = later
+				m.definition.MutateCalls[call].After = m.in.position(m.code(list[i+1]))
 			}
 		}
-		switch next := list[i+1].(type) {
-		case *ast.EmptyStatement, *ast.BranchStatement:
-		case *ast.ReturnStatement:
-			if next.Argument != nil {
-				m.tooLate(next.Idx0())
-			}
-		default:
-			m.tooLate(next.Idx0())
+		later = later.with(here)
+	}
+}
+
+// code is where a statement that does something begins, 0 for one that only ends what is around it.
+func (m *mutate) code(s ast.Statement) file.Idx {
+	switch s := s.(type) {
+	case *ast.EmptyStatement, *ast.BranchStatement:
+		return 0
+	case *ast.ReturnStatement:
+		if s.Argument == nil {
+			return 0
 		}
+	}
+	return m.in.start(s)
+}
+
+// parallel notes the calls that one list makes together, as for Promise.all.
+func (m *mutate) parallel(list *ast.ArrayLiteral) {
+	var later CallRange
+	for i := len(list.Value) - 1; i >= 0; i-- {
+		here := m.within(list.Value[i])
+		for call := here.From; call < here.To; call++ {
+			if beside := &m.definition.MutateCalls[call].Beside; beside.From == beside.To {
+				*beside = later
+			}
+		}
+		later = later.with(here)
+	}
+}
+
+// finally notes a finally behind calls.
+func (m *mutate) finally(try *ast.TryStatement) {
+	if try.Finally == nil || len(try.Finally.List) == 0 {
 		return
 	}
-}
-
-func (m *mutate) tooLate(at file.Idx) {
-	m.warn("mutate.codeAfter", at, "move it to next, which gets the outcome as its third argument: async next(ctx, prepared, mutationResult) with mutationResult.status and mutationResult.result",
-		"mutate of %q ends at its mutation call: this code after it never runs", m.handler)
-}
-
-func (m *mutate) second(t *touch) {
-	m.warn("mutate.secondCall", t.e.Idx0(), "make one call per run: publish an event for it in next, and call "+t.name()+" in mutate of a consumer that subscribes to that event",
-		"mutate of %q ends at its first mutation call: %s after it is never sent", m.handler, t.name())
-}
-
-// parallel looks for several calls in one list, as for Promise.all.
-func (m *mutate) parallel(list *ast.ArrayLiteral) {
-	found := 0
-	for _, e := range list.Value {
-		if t := m.callIn(e); t != nil {
-			if found++; found == 2 {
-				m.second(t)
-			}
-		}
+	here := m.within(try.Body)
+	for call := here.From; call < here.To; call++ {
+		m.definition.MutateCalls[call].Finally = m.in.position(m.in.start(try.Finally.List[0]))
 	}
 }
 
-// finally looks for a finally behind the call.
-func (m *mutate) finally(try *ast.TryStatement) {
-	if try.Finally != nil && len(try.Finally.List) > 0 && m.callIn(try.Body) != nil {
-		m.tooLate(try.Finally.List[0].Idx0())
-	}
-}
-
-// repeated looks for a loop that makes the call each time.
-func (m *mutate) repeated(t *touch) {
-	const fix = "make one call per run: reserve one event in prepare (the consumer runs again for the next one), or use an operation that takes all items at once"
+// loop says in what the call is made each time anew, empty for nothing.
+func (m *mutate) loop(t *touch) string {
 	var inner ast.Node = t.call
 	for n := m.in.parent(inner); n != nil && n != ast.Node(m.f); inner, n = n, m.in.parent(n) {
 		switch n := n.(type) {
 		case *ast.IfStatement, *ast.SwitchStatement, *ast.ConditionalExpression:
-			return // it may be a search for the one item to work on
+			return "" // it may be a search for the one item to work on
 		case *ast.BlockStatement:
 			i := slices.IndexFunc(n.List, func(s ast.Statement) bool { return ast.Node(s) == inner })
 			if i+1 < len(n.List) {
 				switch next := n.List[i+1].(type) {
 				case *ast.BranchStatement:
 					if next.Token == token.BREAK {
-						return
+						return ""
 					}
 				case *ast.ReturnStatement:
-					return
+					return ""
 				}
 			}
 		case *ast.ReturnStatement:
 			if m.in.functionAround(n) == m.f {
-				return
+				return ""
 			}
 		case *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.WhileStatement, *ast.DoWhileStatement:
-			m.warn("mutate.loop", t.e.Idx0(), fix, "mutate of %q ends at its first mutation call: %s in this loop is sent once, for the first item", m.handler, t.name())
-			return
+			return "this loop"
 		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral:
 			outer, ok := m.in.parent(n).(*ast.CallExpression)
 			if !ok {
-				return
+				return ""
 			}
 			if _, method, _, ok := splitProperty(outer.Callee); ok && deaf[method] != "" {
-				m.warn("mutate.loop", t.e.Idx0(), fix, "mutate of %q ends at its first mutation call: %s in %s is sent once, for the first item", m.handler, t.name(), method)
+				return method
 			}
-			return
+			return ""
 		}
 	}
+	return ""
 }
 
-// callIn is the first call that a part of the handler makes, in whatever branch.
-func (m *mutate) callIn(n ast.Node) (found *touch) {
-	walk(n, func(n ast.Node) bool {
-		if t := m.calls[n]; t != nil && found == nil {
-			found = t
-		}
-		return found == nil
-	})
-	return found
-}
-
-// makesCall reports whether a plain statement (no branch, loop or nested function) makes the call.
-func (m *mutate) makesCall(statement ast.Statement) bool {
+// certain are the calls that a plain statement makes: in no branch, loop or nested function.
+func (m *mutate) certain(statement ast.Statement) (calls []int) {
 	switch statement.(type) {
 	case *ast.ExpressionStatement, *ast.VariableStatement, *ast.LexicalDeclaration:
 	default:
-		return false
+		return nil
 	}
-	found := false
 	walk(statement, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ConditionalExpression:
@@ -181,8 +175,10 @@ func (m *mutate) makesCall(statement ast.Statement) bool {
 				return false
 			}
 		}
-		found = found || m.calls[node] != nil
-		return !found
+		if call, ok := m.number[node]; ok {
+			calls = append(calls, call)
+		}
+		return true
 	})
-	return found
+	return calls
 }

@@ -24,6 +24,11 @@ type script struct {
 	extras extra
 	// reachesGlobal tells that the program could get hold of the global object.
 	reachesGlobal bool
+	// marksThrows tells that throws of the program call throwMark.
+	marksThrows bool
+	// handlers are where the handlers are written, and text what their places are of.
+	handlers map[handlerKey]handlerText
+	text     *file.File
 	// warnings are the transformer's remarks, already in the author's lines.
 	warnings []Problem
 }
@@ -50,8 +55,8 @@ var unsupported = map[string]bool{
 // only its text can have caused it.
 func compile(source Source, limit int) (s *script, tree *ast.Program, problems []Problem) {
 	if len(source.Code) > limit {
-		return nil, nil, []Problem{problemOf(&Error{Code: "limit.source", Message: fmt.Sprintf(
-			"the script has %d bytes; the limit is %d", len(source.Code), limit)})}
+		return nil, nil, []Problem{problemOf(limitFault("limit.source",
+			"the script has %d bytes; the limit is %d", len(source.Code), limit))}
 	}
 	defer func() {
 		if x := recover(); x != nil {
@@ -83,8 +88,13 @@ func compile(source Source, limit int) (s *script, tree *ast.Program, problems [
 	// The names of free variables decide which extras a runtime gets; looking at the generated text
 	// may install one too many, never one too few for a name that is written out.
 	s = &script{file: name, extras: extrasOf(code), warnings: problems}
-	s.reachesGlobal = inspect(tree).reachesGlobal(s.extras)
+	in := inspect(tree)
+	s.reachesGlobal = in.reachesGlobal(s.extras)
+	s.text, s.handlers = tree.File, in.handlerTexts()
+	marked, undo := markThrows(tree)
+	s.marksThrows = marked
 	s.program, err = goja.CompileAST(tree, true)
+	undo()
 	if err != nil {
 		return nil, nil, append(problems, syntaxProblem(err))
 	}

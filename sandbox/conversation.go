@@ -110,6 +110,15 @@ func (c *conversation) exchange(ref scriptRef) *Error {
 			if r.serial == c.serial {
 				go c.serve(r)
 			}
+		case framePlace:
+			serial, at := unpackPlace(u)
+			if err := u.done(); err != nil {
+				return c.broken(err)
+			}
+			if serial != c.serial || c.call == nil {
+				return c.broken(fmt.Errorf("%w: the place of a handler that was not called", errMalformed))
+			}
+			c.w.places()[c.call.key()] = at
 		case frameWaiting:
 			serial, answers := uint64(u.num()), int(u.num())
 			if err := u.done(); err != nil {

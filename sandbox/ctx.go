@@ -176,7 +176,7 @@ func (inv *invocation) admit(m member, name string) {
 	}
 	inv.hostCalls++
 	if inv.hostCalls > inv.limits.HostCalls {
-		inv.abort(scriptFault("limit.hostCalls", "more than %d calls of ctx in one handler call", inv.limits.HostCalls))
+		inv.abort(limitFault("limit.hostCalls", "more than %d calls of ctx in one handler call", inv.limits.HostCalls))
 	}
 }
 
@@ -220,7 +220,7 @@ func (inv *invocation) params(name string, args []goja.Value) json.RawMessage {
 		inv.abort(scriptFault("call.params", "%s takes one object of parameters, and got %s", name, clip(string(params), 60)))
 	}
 	if len(params) > inv.limits.Result {
-		inv.abort(scriptFault("limit.result", "%s: the parameters have %d bytes; the limit is %d", name, len(params), inv.limits.Result))
+		inv.abort(limitFault("limit.result", "%s: the parameters have %d bytes; the limit is %d", name, len(params), inv.limits.Result))
 	}
 	return params
 }

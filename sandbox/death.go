@@ -50,7 +50,7 @@ func lost(format string, args ...any) *Error {
 }
 
 func tooMuchMemory(limit int64) *Error {
-	return scriptFault("limit.memory", "the script needs more memory than the %d MiB its worker process may use", limit>>20)
+	return limitFault("limit.memory", "the script needs more memory than the %d MiB its worker process may use", limit>>20)
 }
 
 // exitOf is the exit code of a process, or the name of the signal that ended it.

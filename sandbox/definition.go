@@ -29,7 +29,11 @@ var (
 // shape of a workflow, as the fix of several problems shows it.
 const shape = `export default Keep.workflow({ name: "…", topics: { "…": {} }, producers: { … }, consumers: { … } })`
 
+// fail reports a member that could not be read, or, without a path, what is wrong with the whole.
 func (r *reader) fail(code, fix string, path []string, format string, args ...any) {
+	if len(path) > 0 {
+		r.definition.Unread = append(r.definition.Unread, placeKey(path))
+	}
 	r.problems = append(r.problems, problem(code, r.text.place(path...), clip(fmt.Sprintf(format, args...), maxMessage), fix))
 }
 
@@ -37,7 +41,12 @@ func (r *reader) fail(code, fix string, path []string, format string, args ...an
 func (r *reader) read(exported goja.Value) {
 	workflow, ok := object(exported)
 	if !ok {
-		r.fail("shape.default", "write "+shape, nil, "the script has no workflow as its default export, but %s", kindOf(exported))
+		r.definition.Incomplete = true
+		if undefined(exported) {
+			r.fail("shape.default", "write "+shape, nil, "the script has no default export, which must be a workflow")
+		} else {
+			r.fail("shape.default", "write "+shape, nil, "the default export must be a workflow, and is %s", kindOf(exported))
+		}
 		return
 	}
 	if !slices.ContainsFunc(r.workflows, func(v goja.Value) bool { return v.SameAs(workflow) }) {
@@ -52,7 +61,8 @@ func (r *reader) read(exported goja.Value) {
 	r.topics(workflow.Get("topics"))
 	r.producers(workflow.Get("producers"))
 	r.consumers(workflow.Get("consumers"))
-	if len(r.problems) == 0 && len(r.definition.Producers) == 0 && len(r.definition.Consumers) == 0 {
+	meant := r.misspelt(workflow, "producers", workflowMembers, "") + r.misspelt(workflow, "consumers", workflowMembers, "")
+	if d := &r.definition; len(d.Producers) == 0 && len(d.Consumers) == 0 && !d.Lacks("producers") && !d.Lacks("consumers") && meant == "" {
 		r.fail("shape.empty", "write "+shape, nil, "the workflow has neither producers nor consumers, so nothing would ever run")
 	}
 }
@@ -89,6 +99,7 @@ func (r *reader) producers(v goja.Value) {
 		if !ok {
 			r.fail("shape.producer", `write `+name+`: async (ctx, state) => { … } or `+name+`: { interval: "5m", async handler(ctx, state) { … } }`,
 				path, "producer %q must be a function or an object, and is %s", name, kindOf(value))
+			r.definition.Producers = append(r.definition.Producers, p)
 			continue
 		}
 		r.unknown(producer, path, "a producer", producerMembers...)
@@ -106,10 +117,10 @@ func (r *reader) producers(v goja.Value) {
 		})
 		switch len(functions) {
 		case 0:
-			r.fail("shape.producer", r.misspelt(producer, "handler", producerMembers, "add async handler(ctx, state) { … }"), path, "producer %q has no function handler", name)
+			r.fail("shape.producer", r.misspelt(producer, "handler", producerMembers, "add async handler(ctx, state) { … }"), append(path, "handler"), "producer %q has no function handler", name)
 		case 1:
 		default:
-			r.fail("shape.producer", "keep one of them, named handler", path, "producer %q has several functions: %s", name, strings.Join(functions, ", "))
+			r.fail("shape.producer", "keep one of them, named handler", append(path, functions[1]), "producer %q has several functions: %s", name, strings.Join(functions, ", "))
 		}
 		r.definition.Producers = append(r.definition.Producers, p)
 	}
@@ -122,21 +133,22 @@ func (r *reader) consumers(v goja.Value) {
 	}
 	for _, name := range consumers.Keys() {
 		path := []string{"consumers", name}
+		c := ConsumerDefinition{Name: name}
 		consumer, ok := object(consumers.Get(name))
 		if _, callable := goja.AssertFunction(consumers.Get(name)); !ok || callable {
 			r.fail("shape.consumer", "write "+name+`: Keep.consumer({ subscribe: ["…"], async prepare(ctx, state) { … }, async mutate(ctx, prepared) { … }, async next(ctx, prepared, result) { … } })`,
 				path, "consumer %q must be an object, and is %s", name, kindOf(consumers.Get(name)))
+			r.definition.Consumers = append(r.definition.Consumers, c)
 			continue
 		}
 		r.unknown(consumer, path, "a consumer", consumerMembers...)
-		c := ConsumerDefinition{Name: name}
 		c.Subscribe = r.names(consumer, path, "subscribe", "shape.consumer")
 		if c.Subscribe == nil && consumer.Get("subscribe") == nil || c.Subscribe != nil && len(c.Subscribe) == 0 {
 			r.fail("shape.consumer", r.misspelt(consumer, "subscribe", consumerMembers, `add subscribe: ["topic"]`), append(path, "subscribe"), "consumer %q subscribes to no topic", name)
 		}
 		c.Publishes = r.names(consumer, path, "publishes", "shape.consumer")
 		if !r.function(consumer, path, "prepare") && undefined(consumer.Get("prepare")) {
-			r.fail("shape.consumer", r.misspelt(consumer, "prepare", consumerMembers, "add async prepare(ctx, state) { … return "+resultShape+" }"), path, "consumer %q has no function prepare", name)
+			r.fail("shape.consumer", r.misspelt(consumer, "prepare", consumerMembers, "add async prepare(ctx, state) { … return "+resultShape+" }"), append(path, "prepare"), "consumer %q has no function prepare", name)
 		}
 		c.HasMutate = r.function(consumer, path, "mutate")
 		c.HasNext = r.function(consumer, path, "next")

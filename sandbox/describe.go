@@ -42,15 +42,19 @@ func describe(ctx context.Context, around surroundings, limits Limits, source So
 		}
 		// What the text alone shows is still worth saying: one round of repair less.
 		problems = append(problems, problemOf(fault))
-		r.definition.Incomplete = true
+		r.definition.Incomplete, r.definition.Unread = true, nil
 	} else {
 		problems = append(problems, r.problems...)
-		r.definition.Incomplete = hasErrors(r.problems)
+		r.definition.Incomplete = r.definition.Incomplete || len(r.definition.Unread) > 0
+		if len(r.definition.Unread) > mostProblems {
+			r.definition.Unread = nil // nobody reads what else there is
+		}
 	}
 	r.definition.Places = r.text.places(&r.definition)
 	uses, found := r.text.handlers(&r.definition)
 	r.definition.Uses = uses
 	problems = append(problems, found...)
+	problems = append(problems, r.definition.MutateProblems(func(string, string) OperationKind { return "" })...)
 	problems = append(problems, r.text.globals(s.globals())...)
 	explain(problems)
 	return r.definition, first(problems), nil

@@ -101,7 +101,7 @@ func TestProblems(t *testing.T) {
 		"producers array":      {"export default Keep.workflow({ " + ok + "\n  producers: [] })", []string{"shape.producer@2:3"}},
 		"producer number":      {"export default Keep.workflow({ " + ok + "producers: {\n  p: 5 } })", []string{"shape.producer@2:3"}},
 		"producer no handler":  {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m' } } })", []string{"shape.producer@2:3"}},
-		"producer two":         {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m', run() {}, poll() {} } } })", []string{"shape.producer@2:3"}},
+		"producer two":         {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m', run() {}, poll() {} } } })", []string{"shape.producer@2:34"}},
 		"producer both":        {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m',\n   cron: '* * * * *', run() {} } } })", []string{"shape.producer@3:4"}},
 		"interval number":      {"export default Keep.workflow({ " + ok + "producers: {\n  p: {\n   interval: 5, run() {} } } })", []string{"shape.producer@3:4"}},
 		"producer unknown":     {"export default Keep.workflow({ " + ok + "producers: {\n  p: {\n   intervall: '5m', run() {} } } })", []string{"!shape.unknownKey@3:4"}},
@@ -153,6 +153,47 @@ func TestProblems(t *testing.T) {
 				t.Errorf("got %v, want %v\n%+v", got, c.want, problems)
 			}
 		})
+	}
+}
+
+// TestDefaultExport: a missing one is told apart from one of the wrong kind.
+func TestDefaultExport(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]string{
+		"":                                   "the script has no default export, which must be a workflow",
+		"// nothing yet":                     "the script has no default export, which must be a workflow",
+		"export const w = Keep.workflow({})": "the script has no default export, which must be a workflow",
+		"export default undefined":           "the script has no default export, which must be a workflow",
+		"export default null":                "the default export must be a workflow, and is null",
+		"export default 5":                   "the default export must be a workflow, and is 5",
+		"export default 'w'":                 `the default export must be a workflow, and is the text "w"`,
+	} {
+		d, problems := describeText(t, code)
+		if len(problems) != 1 || problems[0].Message != want || problems[0].Fix == "" || !d.Incomplete || !d.Lacks("name") {
+			t.Errorf("%q: %+v %+v, want %q", code, d, problems, want)
+		}
+	}
+}
+
+// TestLacks: of an incomplete definition it is known what is missing, and that it is not the rest.
+func TestLacks(t *testing.T) {
+	t.Parallel()
+	d, _ := describeText(t, "export default Keep.workflow({ topics: { t: {} }, producers: { p: { interval: 5, run() {} }, q: 5 }, consumers: { c: { subscribe: 't', prepare() { return { reservations: [] } } } } })")
+	for path, want := range map[string]bool{
+		"name": true, "topics": false, "producers": false, "producers p": false, "producers p interval": true, "producers p cron": false,
+		"producers q": true, "producers q publishes": true, "consumers c": false, "consumers c subscribe": true, "consumers c publishes": false,
+	} {
+		if got := d.Lacks(strings.Fields(path)...); got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+	if len(d.Producers) != 2 || len(d.Consumers) != 1 || !d.Incomplete {
+		t.Errorf("%+v", d)
+	}
+	for _, code := range []string{"throw 1", "export default Keep.workflow({ name: 'w', get topics() { throw 1 } })"} {
+		if d, _ := describeText(t, code); !d.Incomplete || !d.Lacks("topics") {
+			t.Errorf("%q: %+v", code, d)
+		}
 	}
 }
 

@@ -48,6 +48,6 @@
 // (of the script's thread) on Linux; elsewhere both limits count the time that passes. Date's
 // local-time methods use the zone of the process there, and UTC in workers.
 //
-// Not guaranteed: that logs written before a worker was killed are kept, nor that the line is known
-// where one native function was killed.
+// Not guaranteed: that logs written before a worker was killed are kept, nor that more of the place is
+// known where one native function was killed than the handler it was called in.
 package sandbox

@@ -24,7 +24,7 @@ func TestExampleWorkflow(t *testing.T) {
 	if err != nil || len(problems) != 1 || problems[0].Code != "ui.title" || problems[0].Severity != SeverityWarning {
 		t.Fatalf("problems %+v, error %v", problems, err)
 	}
-	d.Places, d.Calls = nil, nil
+	d.Places, d.Calls, d.MutateCalls = nil, nil, nil
 	want := Definition{
 		Name: "example", Topics: []string{"email.received", "row.created"},
 		Producers: []ProducerDefinition{{Name: "pollEmail", Bare: true}},

@@ -25,6 +25,14 @@ func scriptFault(code, format string, args ...any) *Error {
 	return &Error{Fault: FaultScript, Code: code, Message: clip(fmt.Sprintf(format, args...), maxMessage)}
 }
 
+// settings is where the limits stand in the engine's configuration.
+const settings = "policies.script."
+
+// limitFault is a limit that the script passed; it names the setting.
+func limitFault(code, format string, args ...any) *Error {
+	return scriptFault(code, "%s (%s%s)", fmt.Sprintf(format, args...), settings, strings.TrimPrefix(code, "limit."))
+}
+
 // interrupted unwinds the script from inside a native function. goja lets neither catch nor finally
 // see it; only the invocation's own fault or taken call says why.
 func interrupted() *goja.InterruptedError { return &goja.InterruptedError{} }
@@ -86,7 +94,7 @@ func (s *session) faultOf(err error) *Error {
 		}
 		return &Error{Fault: FaultInternal, Code: "internal", Message: "the script was interrupted for no recorded reason"}
 	case errors.As(err, &stackOverflow):
-		return s.locate(scriptFault("limit.stack", "calls are nested deeper than %d", s.limits.Stack), stackOverflow.Stack())
+		return s.locate(limitFault("limit.stack", "calls are nested deeper than %d", s.limits.Stack), stackOverflow.Stack())
 	case errors.As(err, &thrown):
 		return s.thrown(thrown.Value(), thrown.Stack())
 	}
@@ -118,7 +126,10 @@ func (s *session) panicked(x any) *Error {
 // thrown describes a value the script threw or rejected with. The value is hostile: each access may
 // run script code, throw again, or pass the deadline.
 func (s *session) thrown(v goja.Value, frames []goja.StackFrame) *Error {
-	d := s.describe(v)
+	if frames == nil {
+		frames = s.thrownAt(v)
+	}
+	d := s.describe(v) // which may throw something else
 	e := &Error{Fault: FaultScript, Code: "script.threw", Message: clip(d.message, maxMessage), Stack: d.stack}
 	e.Line, e.Column = d.at.Line, d.at.Column
 	return s.locate(e, frames)

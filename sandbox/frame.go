@@ -32,6 +32,7 @@ const (
 	frameResult    frameKind = 18
 	frameRead      frameKind = 19
 	frameWaiting   frameKind = 20 // nothing to do before an answer to a read
+	framePlace     frameKind = 21 // where a handler is written, before its first call in this process
 )
 
 // packer builds one frame after another in the same memory.

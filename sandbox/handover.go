@@ -28,7 +28,7 @@ func (c *collector) parameters(list *ast.ParameterList, e entry) {
 		if id, ok := p.Target.(*ast.Identifier); ok && strings.Contains(strings.ToLower(id.Name.String()), "state") {
 			fix = "remove it; prepare is given the state: pass on in its data what is needed here"
 		}
-		c.warn("handler.parameter", p.Idx0(), fix, "%s of %q is given (%s), so this parameter is always undefined", e.phase, e.handler, strings.Join(given, ", "))
+		c.warn("handler.parameter", c.in.start(p), fix, "%s of %q is given (%s), so this parameter is always undefined", e.phase, e.handler, strings.Join(given, ", "))
 		return
 	}
 }
@@ -178,7 +178,7 @@ func (c *collector) compared(status ast.Expression) {
 		case "noop", "empty", "null", "":
 			fix = `write "none"`
 		}
-		c.warn("mutationResult.unknown", with.Idx0(), fix, "the status of a mutation result is never %q", clip(text, 60))
+		c.warn("mutationResult.unknown", c.in.start(with), fix, "the status of a mutation result is never %q", clip(text, 60))
 	}
 	switch p := c.in.parent(c.in.dressed(status)).(type) {
 	case *ast.BinaryExpression:

@@ -24,6 +24,7 @@ type invocation struct {
 	hostCalls    int
 	publishBytes int
 	publishes    []Publish
+	entered      bool // the handler was called
 	inputs       []Input
 }
 
@@ -63,6 +64,9 @@ func invoke(ctx context.Context, around surroundings, call Invocation, transport
 		return result, nil
 	}
 	if fault != nil {
+		if inv.entered {
+			fault.placed(sc.handlerPlace(call.key()))
+		}
 		return result, call.where(fault)
 	}
 	result.Value, result.Publishes, result.Inputs = value, inv.publishes, inv.inputs
@@ -122,6 +126,16 @@ func (inv *invocation) run() (value json.RawMessage, fault *Error) {
 
 func (inv *invocation) title() string { return inv.call.title() }
 
+// key names the handler that is called.
+func (c *Invocation) key() handlerKey { return handlerKey{c.Phase, c.Handler} }
+
+// placed gives a fault of the script that has no place the one of the handler it happened in.
+func (e *Error) placed(handler Place) {
+	if e.Line == 0 && e.Fault == FaultScript {
+		e.Line, e.Column = handler.Line, handler.Column
+	}
+}
+
 // title names the handler in messages.
 func (c *Invocation) title() string {
 	if c.Phase == Producer {
@@ -153,7 +167,7 @@ func (c *Invocation) tooLarge(limits Limits) *Error {
 	if size <= limits.Argument {
 		return nil
 	}
-	return c.where(scriptFault("limit.argument", "what the handler is given has %d bytes; the limit is %d", size, limits.Argument))
+	return c.where(limitFault("limit.argument", "what the handler is given has %d bytes; the limit is %d", size, limits.Argument))
 }
 
 // enter loads the script and calls the handler; the promise is the handler's end.
@@ -170,6 +184,7 @@ func (inv *invocation) enter() (*goja.Promise, error) {
 	if handler == nil {
 		inv.abort(scriptFault("handler.unknown", "the script defines no %s", inv.title()))
 	}
+	inv.entered = true
 	returned, err := handler(this, inv.arguments()...)
 	if err != nil {
 		return nil, err
@@ -278,16 +293,23 @@ func (inv *invocation) returned(v goja.Value) (json.RawMessage, *Error) {
 	}
 	raw, err := encode(v)
 	if err != nil {
-		return nil, scriptFault("script.result", "what %s returned cannot be written as JSON: %s", inv.title(), inv.reason(err))
+		return nil, inv.returnedAt(0, scriptFault("script.result", "what %s returned cannot be written as JSON: %s", inv.title(), inv.reason(err)))
 	}
 	limit, code, what := inv.limits.State, "limit.state", "the returned state"
 	if inv.call.Phase == Prepare {
 		limit, code, what = inv.limits.Result, "limit.result", "the returned value"
 	}
 	if len(raw) > limit {
-		return nil, scriptFault(code, "%s has %d bytes; the limit is %d", what, len(raw), limit)
+		return nil, inv.returnedAt(limit, limitFault(code, "%s has %d bytes; the limit is %d", what, len(raw), limit))
 	}
 	return raw, nil
+}
+
+// returnedAt gives the fault of a returned value the place of its return.
+func (inv *invocation) returnedAt(limit int, e *Error) *Error {
+	at := inv.script.returnPlace(inv.call.key(), limit)
+	e.Line, e.Column = at.Line, at.Column
+	return e
 }
 
 // compileFault is the failure of a call whose script does not compile.

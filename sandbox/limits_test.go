@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pawl-run/pawl/engine/schedule"
 )
 
 // TestLimits: each limit has its own code, cannot be caught, and names the line where it struck.
@@ -31,10 +34,10 @@ func TestLimits(t *testing.T) {
 		"cpu in a log":      {Prepare, "console.log({ toJSON() { for (;;) {} } })", short, "limit.cpu", 1},
 		"stack":             {Prepare, "const f = () => f() + 1; try { f() } catch { return 1 }", Limits{}, "limit.stack", 1},
 		"source":            {Prepare, "return 1", Limits{Source: 100}, "limit.source", 0},
-		"result":            {Prepare, `return "x".repeat(100)`, Limits{Result: 50}, "limit.result", 0},
+		"result":            {Prepare, `return "x".repeat(100)`, Limits{Result: 50}, "limit.result", 1},
 		"result in params":  {Mutate, "\n\n" + `ctx.mail.send({x: "x".repeat(100)})`, Limits{Result: 50}, "limit.result", 3},
-		"state of producer": {Producer, `return "x".repeat(100)`, Limits{State: 50}, "limit.state", 0},
-		"state of next":     {Next, `return "x".repeat(100)`, Limits{State: 50}, "limit.state", 0},
+		"state of producer": {Producer, `return "x".repeat(100)`, Limits{State: 50}, "limit.state", 1},
+		"state of next":     {Next, `return "x".repeat(100)`, Limits{State: 50}, "limit.state", 1},
 		"publish":           {Next, "\n" + `for (let i = 0; i < 9; i++) await ctx.publish("t.a", {messageId: "m" + i, title: "t", payload: "x".repeat(20)})`, Limits{Publish: 100}, "limit.publish", 2},
 		"inputs":            {Producer, `for (let i = 0; i < 9; i++) ctx.registerInput({source: "s", type: "t", id: "" + i, title: "x".repeat(20)})`, Limits{Publish: 100}, "limit.publish", 1},
 		"hostCalls":         {Prepare, `for (let i = 0; i < 9; i++) await ctx.peek("t.a")`, Limits{HostCalls: 5}, "limit.hostCalls", 1},
@@ -49,10 +52,30 @@ func TestLimits(t *testing.T) {
 			if e.Line != c.line && !between {
 				t.Errorf("%v at line %d, want %d", e, e.Line, c.line)
 			}
+			wantContains(t, e.Message, "(policies.script."+strings.TrimPrefix(c.code, "limit.")+")")
 			if r.Call != nil || r.Publishes != nil || r.Value != nil {
 				t.Errorf("left %+v", r)
 			}
 		})
+	}
+}
+
+// TestLimitsAreSettings: what a passed limit names can be set.
+func TestLimitsAreSettings(t *testing.T) {
+	t.Parallel()
+	keys := make(map[string]bool)
+	script := reflect.TypeFor[schedule.Script]()
+	for i := range script.NumField() {
+		keys[script.Field(i).Tag.Get("yaml")] = true
+	}
+	policies, ok := reflect.TypeFor[schedule.Policies]().FieldByName("Script")
+	if !ok || settings != "policies."+policies.Tag.Get("yaml")+"." {
+		t.Errorf("the settings are not %s…", settings)
+	}
+	for _, code := range []string{"cpu", "wall", "memory", "stack", "source", "argument", "result", "state", "publish", "hostCalls", "reads"} {
+		if !keys[code] {
+			t.Errorf("no setting for limit.%s", code)
+		}
 	}
 }
 

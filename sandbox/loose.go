@@ -76,7 +76,7 @@ func (c *collector) loose(h *holder) {
 	functions := "ctx has the functions " + strings.Join(builtinNames, ", ") + "; a connector's operations are called as ctx.<connector>.<operation>(params)"
 	const written = "write every operation out, as in ctx.csv.appendRow({ … }): a workflow gets those that its text names"
 	for _, e := range h.computed {
-		c.warn("connector.dynamic", e.Idx0(), written, "an operation that is only named while the script runs is not found")
+		c.warn("connector.dynamic", c.in.start(e), written, "an operation that is only named while the script runs is not found")
 	}
 	for i := range h.touches {
 		t := &h.touches[i]
@@ -86,7 +86,7 @@ func (c *collector) loose(h *holder) {
 		}
 		if _, own := t.builtin(); own || t.operation != "" {
 			if c.in.isAssigned(t.e) {
-				c.fail("ctx.assigned", t.e.Idx0(), cmp.Or(fix, keep), "%s cannot be assigned", t.name())
+				c.fail("ctx.assigned", c.in.start(t.e), cmp.Or(fix, keep), "%s cannot be assigned", t.name())
 			}
 			continue
 		}
@@ -96,9 +96,9 @@ func (c *collector) loose(h *holder) {
 		case t.call != nil:
 			c.fail("connector.unknown", t.at, cmp.Or(fix, functions), "ctx.%s is no function", clip(t.member, 100))
 		case c.in.isAssigned(t.e):
-			c.fail("ctx.assigned", t.e.Idx0(), cmp.Or(fix, keep), "ctx.%s cannot be assigned", clip(t.member, 100))
+			c.fail("ctx.assigned", c.in.start(t.e), cmp.Or(fix, keep), "ctx.%s cannot be assigned", clip(t.member, 100))
 		case used:
-			c.warn("connector.dynamic", t.e.Idx0(), written, "ctx.%s is handed on here; what is called of it then is not found unless it is also written out", clip(t.member, 100))
+			c.warn("connector.dynamic", c.in.start(t.e), written, "ctx.%s is handed on here; what is called of it then is not found unless it is also written out", clip(t.member, 100))
 		default:
 			c.fail("connector.unknown", t.from, cmp.Or(fix, written), "ctx.%s does not exist: ctx has %s, and the connectors whose operations the script names", clip(t.member, 100), strings.Join(builtinNames, ", "))
 		}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +31,17 @@ func (d *Definition) Place(path ...string) Place {
 		}
 	}
 	return d.Places[""]
+}
+
+// Lacks reports whether a member, or what it is a part of, could not be read: nothing follows from its
+// absence.
+func (d *Definition) Lacks(path ...string) bool {
+	for ; len(path) > 0; path = path[:len(path)-1] {
+		if slices.Contains(d.Unread, placeKey(path)) {
+			return true
+		}
+	}
+	return d.Incomplete && len(d.Unread) == 0
 }
 
 // places are where the members of a definition are written that a check may have something to say about.

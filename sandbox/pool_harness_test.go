@@ -116,7 +116,11 @@ func wantMemoryLimited(t *testing.T, p *Pool) {
 	call := invocationOf(Prepare, `const all = []; for (;;) all.push(new Array(1000).fill(1))`)
 	call.Limits.CPU = MaxCPU // which collecting garbage takes much of
 	_, err := p.Invoke(t.Context(), call, world)
-	wantFault(t, err, FaultScript, "limit.memory")
+	e := wantFault(t, err, FaultScript, "limit.memory")
+	if e.Line != 1 || e.Column == 0 {
+		t.Errorf("at %d:%d, want the handler's line", e.Line, e.Column)
+	}
+	wantContains(t, e.Message, "(policies.script.memory)")
 }
 
 // twin runs everything twice, in this process and in a worker process, and wants the same from both.

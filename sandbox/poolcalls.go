@@ -33,6 +33,9 @@ func (p *Pool) Invoke(ctx context.Context, call Invocation, host Host) (Result, 
 	})
 	switch {
 	case fault != nil:
+		if c != nil {
+			fault.placed(c.w.places()[call.key()])
+		}
 		return Result{}, call.where(fault)
 	case failed != nil:
 		c.cause(failed)

@@ -59,6 +59,8 @@ type process struct {
 type loadedScript struct {
 	id   uint64
 	size int
+	// places are where its handlers are written, as far as the worker has said.
+	places map[handlerKey]Place
 }
 
 // startProcess starts a worker and waits until it is ready. It must be called by a goroutine that is
@@ -186,13 +188,16 @@ func (p *process) has(id uint64) bool {
 // room for it.
 func (p *process) load(id uint64, source *Source) scriptRef {
 	ref := scriptRef{id: id}
-	size := len(source.Code) + len(source.Filename)
+	loaded := loadedScript{id: id}
+	loaded.size = len(source.Code) + len(source.Filename)
 	if i := slices.IndexFunc(p.loaded, func(l loadedScript) bool { return l.id == id }); i >= 0 {
+		loaded.places = p.loaded[i].places
 		p.loaded = slices.Delete(p.loaded, i, i+1)
 	} else {
 		ref.source = source
+		loaded.places = make(map[handlerKey]Place)
 	}
-	p.loaded = append(p.loaded, loadedScript{id, size})
+	p.loaded = append(p.loaded, loaded)
 	total := 0
 	for _, l := range p.loaded {
 		total += l.size
@@ -205,6 +210,9 @@ func (p *process) load(id uint64, source *Source) scriptRef {
 	p.scripts.Store(int64(len(p.loaded)))
 	return ref
 }
+
+// places are where the handlers of the script are written that was loaded last.
+func (p *process) places() map[handlerKey]Place { return p.loaded[len(p.loaded)-1].places }
 
 // tail keeps the first and the last of what a process writes to standard error: a crash of the Go
 // runtime begins with its reason.

@@ -69,7 +69,7 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 		inv.publishBytes += len(t)
 	}
 	if inv.publishBytes > inv.limits.Publish {
-		inv.abort(scriptFault("limit.publish", "the published events have more than %d bytes together; publish fewer per run", inv.limits.Publish))
+		inv.abort(limitFault("limit.publish", "the published events have more than %d bytes together; publish fewer per run", inv.limits.Publish))
 	}
 	inv.publishes = append(inv.publishes, p)
 	return inv.resolved(goja.Undefined())
@@ -129,7 +129,7 @@ func (inv *invocation) registerInput(args []goja.Value) goja.Value {
 		inv.inputs = append(inv.inputs, in)
 	}
 	if inv.publishBytes > inv.limits.Publish {
-		inv.abort(scriptFault("limit.publish", "the published events and inputs have more than %d bytes together; publish fewer per run", inv.limits.Publish))
+		inv.abort(limitFault("limit.publish", "the published events and inputs have more than %d bytes together; publish fewer per run", inv.limits.Publish))
 	}
 	return inv.rt.ToValue(in.ID)
 }

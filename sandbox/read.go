@@ -141,8 +141,8 @@ func (inv *invocation) await() error {
 
 // readsTooLong names one of the reads that were waited for.
 func (inv *invocation) readsTooLong() *Error {
-	e := &Error{Fault: FaultTransient, Code: "limit.reads",
-		Message: fmt.Sprintf("the reads of this handler call took longer than %s in sum", inv.limits.Reads)}
+	e := limitFault("limit.reads", "the reads of this handler call took longer than %s in sum", inv.limits.Reads)
+	e.Fault = FaultTransient
 	oldest := 0
 	for id := range inv.reads.inFlight {
 		if oldest == 0 || id < oldest {
@@ -177,7 +177,7 @@ func (inv *invocation) deliver(answer reply) error {
 		return nil
 	}
 	if len(answer.raw) > inv.limits.Argument {
-		inv.stop(inv.locate(scriptFault("limit.argument", "%s answered with more than %d bytes", read.name, inv.limits.Argument), read.frames))
+		inv.stop(inv.locate(limitFault("limit.argument", "%s answered with more than %d bytes", read.name, inv.limits.Argument), read.frames))
 		return nil
 	}
 	inv.startReads()

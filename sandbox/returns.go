@@ -32,15 +32,15 @@ func (in *inspection) returns(f ast.Expression) []returned {
 	var add func(at file.Idx, e ast.Expression)
 	add = func(at file.Idx, e ast.Expression) {
 		if choice, ok := e.(*ast.ConditionalExpression); ok {
-			add(choice.Consequent.Idx0(), choice.Consequent)
-			add(choice.Alternate.Idx0(), choice.Alternate)
+			add(in.start(choice.Consequent), choice.Consequent)
+			add(in.start(choice.Alternate), choice.Alternate)
 			return
 		}
 		list = append(list, returned{at, e})
 	}
 	_, body, _ := function(f)
 	if short, ok := body.(*ast.ExpressionBody); ok {
-		add(short.Expression.Idx0(), short.Expression)
+		add(in.start(short.Expression), short.Expression)
 		return list
 	}
 	walk(body, func(n ast.Node) bool {
@@ -83,7 +83,7 @@ func (c *collector) results(prepare ast.Expression, d *ConsumerDefinition) (memb
 	list := c.in.returns(prepare)
 	closed = len(list) > 0
 	if len(list) == 0 && c.endsItself(prepare) {
-		c.fail("prepare.result", prepare.Idx0(), "return "+resultShape+", or "+nothing+" when there is nothing to do", "prepare of %q returns nothing", d.Name)
+		c.fail("prepare.result", c.in.start(prepare), "return "+resultShape+", or "+nothing+" when there is nothing to do", "prepare of %q returns nothing", d.Name)
 	}
 	for _, r := range list {
 		if r.e == nil {
@@ -95,7 +95,7 @@ func (c *collector) results(prepare ast.Expression, d *ConsumerDefinition) (memb
 			if kind := c.in.kind(r.e); kind == "null" || kind == "undefined" {
 				fix = "write return " + nothing
 			}
-			c.fail("prepare.result", r.e.Idx0(), fix, "prepare of %q must return an object, and returns %s here", d.Name, what)
+			c.fail("prepare.result", c.in.start(r.e), fix, "prepare of %q must return an object, and returns %s here", d.Name, what)
 			continue
 		}
 		result, ok := c.in.resolve(r.e).(*ast.ObjectLiteral)
@@ -175,11 +175,11 @@ func (c *collector) reservation(e ast.Expression, d *ConsumerDefinition) {
 		topic = d.Subscribe[0]
 	}
 	if what := c.in.never(e, "object", "null", "pattern"); what != "" {
-		c.fail("prepare.result", e.Idx0(), fmt.Sprintf("write { topic: %q, ids: [event.messageId] }", topic), "a reservation must be an object {topic, ids}, and is %s", what)
+		c.fail("prepare.result", c.in.start(e), fmt.Sprintf("write { topic: %q, ids: [event.messageId] }", topic), "a reservation must be an object {topic, ids}, and is %s", what)
 		return
 	}
 	if c.isMessageID(e) {
-		c.warn("prepare.reservations", e.Idx0(), fmt.Sprintf("write { topic: %q, ids: [%s] }", topic, c.in.source(e)), "a reservation must be an object {topic, ids}, and this looks like a message id")
+		c.warn("prepare.reservations", c.in.start(e), fmt.Sprintf("write { topic: %q, ids: [%s] }", topic, c.in.source(e)), "a reservation must be an object {topic, ids}, and this looks like a message id")
 		return
 	}
 	o, ok := c.in.resolve(e).(*ast.ObjectLiteral)

@@ -36,10 +36,15 @@ type Definition struct {
 	Uses []OperationUse `json:"uses,omitempty"`
 	// Calls are the calls of connector operations whose text shows something of their parameters.
 	Calls []WrittenCall `json:"calls,omitempty"`
+	// MutateCalls are the calls of connector operations in mutate phases; see MutateProblems.
+	MutateCalls []MutateCall `json:"mutateCalls,omitempty"`
 	// Places are where the members are written, as far as the text shows it; see Place.
 	Places map[string]Place `json:"places,omitempty"`
 	// Incomplete tells that something could not be read and is missing: an error says what.
 	Incomplete bool `json:"incomplete,omitempty"`
+	// Unread are the paths of what is missing from an incomplete definition, as keys of Places; see
+	// Lacks. Without any, nothing of the script could be read.
+	Unread []string `json:"unread,omitempty"`
 }
 
 // OperationUse is one place in a script that names ctx.<Connector>.<Operation>.
@@ -286,8 +291,8 @@ type Error struct {
 	//   - internal: the executor or its host is broken
 	Code    string
 	Message string
-	// Line and Column are in the author's source, 0 where unknown: a limit of time may strike
-	// between two functions that promises run.
+	// Line and Column are in the author's source, 0 where unknown. Where the interpreter keeps no
+	// position, as of a limit of memory, they are those of the handler.
 	Line, Column int
 	// Stack is the script's stack in the author's lines, at most 4 KiB.
 	Stack string

@@ -96,12 +96,12 @@ const leastShare = 10
 func (l Limits) exceeded(wall, cpu, while time.Duration) *Error {
 	switch {
 	case wall >= l.CPU+while && cpu >= l.CPU+while:
-		return scriptFault("limit.cpu", "the script computed for longer than %s", l.CPU)
+		return limitFault("limit.cpu", "the script computed for longer than %s", l.CPU)
 	case wall < l.Wall+while:
 		return nil
 	case cpu < wall/leastShare:
 		return lost("the script had a processor for %s of the last %s: its process was stopped, or the machine is too busy; nothing was sent, and it can run again",
 			cpu.Round(time.Millisecond), wall.Round(time.Millisecond))
 	}
-	return scriptFault("limit.wall", "the script ran for longer than %s", l.Wall)
+	return limitFault("limit.wall", "the script ran for longer than %s", l.Wall)
 }

@@ -211,7 +211,7 @@ func (in *inspection) element(i int, path ...string) Place {
 				return in.position(at)
 			}
 		}
-		at = array.Value[i].Idx0()
+		at = in.start(array.Value[i])
 	}
 	return in.position(at)
 }

@@ -151,7 +151,7 @@ func (c *collector) handler(value ast.Expression, e entry) {
 	c.parameters(params, e)
 	c.reach(f, 0, e)
 	if e.phase == Mutate && len(params.List) > 0 {
-		c.onlyCall(f, c.holder(params.List[0]), e)
+		c.mutateCalls(f, c.holder(params.List[0]), e)
 	}
 }
 
@@ -193,7 +193,7 @@ func (c *collector) judge(t *touch, e entry) {
 }
 
 func (c *collector) use(t *touch, e entry) {
-	p := c.in.position(t.e.Idx0())
+	p := c.in.position(c.in.start(t.e))
 	c.uses = append(c.uses, OperationUse{Connector: t.member, Operation: t.operation, Handler: e.handler, Phase: e.phase, Line: p.Line, Column: p.Column})
 }
 

@@ -36,6 +36,12 @@ type session struct {
 
 	goErrorHidden bool
 
+	// lastThrown is what a marked throw threw last, and where.
+	lastThrown struct {
+		value  goja.Value
+		frames []goja.StackFrame
+	}
+
 	// rejected are promises rejected so far that nobody handles.
 	rejected []*goja.Promise
 
@@ -163,5 +169,8 @@ func (s *session) load(keep goja.Value) (goja.Value, error) {
 	if !ok {
 		return nil, errors.New("the compiled script is not a function")
 	}
-	return run(goja.Undefined(), keep)
+	if !s.script.marksThrows {
+		return run(goja.Undefined(), keep)
+	}
+	return run(goja.Undefined(), keep, s.throwing())
 }

@@ -221,6 +221,19 @@ func wireErrorOf(err error) *Error {
 	return &Error{Fault: FaultRead, Code: "read.failed", Message: err.Error()}
 }
 
+// packPlace packs where the handler of a call is written.
+func packPlace(p *packer, serial uint64, at Place) {
+	start := p.begin(framePlace)
+	p.num(int64(serial))
+	p.num(int64(at.Line))
+	p.num(int64(at.Column))
+	p.end(start)
+}
+
+func unpackPlace(u *unpacker) (serial uint64, at Place) {
+	return uint64(u.num()), Place{Line: int(u.num()), Column: int(u.num())}
+}
+
 func packError(p *packer, e *Error) {
 	p.text(string(e.Fault))
 	p.text(e.Code)

@@ -43,7 +43,7 @@ func RunWorker(in io.Reader, out io.Writer) error {
 	os.Clearenv()
 	debug.SetMaxStack(maxWorkerStack)
 
-	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]Source), ended: make(chan error)}
+	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]Source), ended: make(chan error), placed: make(map[uint64]map[handlerKey]bool)}
 	kind, err := w.in.next(maxFromEngine)
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -103,12 +103,14 @@ type worker struct {
 
 	mu      sync.Mutex
 	current *job
-	passed  bool // another goroutine reads while the current job runs
+	passed  bool                           // another goroutine reads while the current job runs
+	placed  map[uint64]map[handlerKey]bool // handlers whose place the engine was told, by script
 }
 
 // job is one call to run or one script to describe.
 type job struct {
 	serial  uint64
+	script  uint64
 	source  Source
 	call    *Invocation // nil to describe
 	ctx     context.Context
@@ -145,7 +147,7 @@ func (w *worker) hear() (*job, error) {
 	case frameCall:
 		serial, script, call := unpackCall(u)
 		call.Source = w.source(script)
-		j = &job{serial: serial, source: call.Source, call: &call}
+		j = &job{serial: serial, script: script.id, source: call.Source, call: &call}
 	case frameDescribe:
 		serial, script := uint64(u.num()), unpackScriptRef(u)
 		j = &job{serial: serial, source: w.source(script)}
@@ -169,6 +171,9 @@ func (w *worker) source(ref scriptRef) Source {
 			w.around.scripts.drop(s)
 			delete(w.sources, id)
 		}
+		w.mu.Lock()
+		delete(w.placed, id)
+		w.mu.Unlock()
 	}
 	if ref.source != nil {
 		w.sources[ref.id] = *ref.source
@@ -227,6 +232,7 @@ func (w *worker) pass() {
 }
 
 func (w *worker) invoke(j *job) {
+	w.place(j)
 	result, err := invoke(j.ctx, w.around, *j.call, &pipeTransport{worker: w, serial: j.serial})
 	var fault *Error
 	if err != nil && !errors.As(err, &fault) {
@@ -235,6 +241,31 @@ func (w *worker) invoke(j *job) {
 	w.pack.reset() // reads asked for by a script that has ended need no answer
 	packResult(w.pack, j.serial, &result, fault)
 	w.send()
+}
+
+// place tells the engine where a handler is written, once: if this process is ended in it, nobody else
+// knows.
+func (w *worker) place(j *job) {
+	key := j.call.key()
+	w.mu.Lock()
+	told := w.placed[j.script][key]
+	w.mu.Unlock()
+	if told {
+		return
+	}
+	script, _ := w.around.scripts.get(j.source, j.call.Limits.effective().Source)
+	if script == nil {
+		return
+	}
+	w.pack.reset()
+	packPlace(w.pack, j.serial, script.handlerPlace(key))
+	w.send()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.placed[j.script] == nil {
+		w.placed[j.script] = make(map[handlerKey]bool)
+	}
+	w.placed[j.script][key] = true
 }
 
 func (w *worker) describe(j *job) {

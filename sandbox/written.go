@@ -66,7 +66,7 @@ func (c *collector) written(t *touch, args []ast.Expression) {
 		return
 	}
 	c.taken[t.call] = true
-	params := Written{Place: c.in.position(t.e.Idx0()), Kind: WrittenObject} // none are {}
+	params := Written{Place: c.in.position(c.in.start(t.e)), Kind: WrittenObject} // none are {}
 	if len(args) == 1 && !c.undefined(args[0]) {
 		params = c.value(args[0], 0)
 	}
@@ -82,7 +82,7 @@ func (c *collector) value(e ast.Expression, depth int) Written {
 	if e == nil || depth > mostNested || c.writtenLeft < 0 {
 		return Written{}
 	}
-	w := Written{Place: c.in.position(e.Idx0())}
+	w := Written{Place: c.in.position(c.in.start(e))}
 	switch e := e.(type) {
 	case *ast.StringLiteral:
 		return c.writtenText(w, e.Value.String())
@@ -310,7 +310,7 @@ func (c *collector) array(w Written, a *ast.ArrayLiteral, depth int) Written {
 		item := Written{}
 		if e != nil {
 			item = c.value(e, depth+1)
-			item.Place = c.in.position(e.Idx0())
+			item.Place = c.in.position(c.in.start(e))
 		}
 		whole.Items = append(whole.Items, item)
 	}

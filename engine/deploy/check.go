@@ -32,11 +32,11 @@ type Accepted struct {
 
 // Check decides on a definition. Accepted is the zero value when [Refused] holds for the problems;
 // beside warnings it is complete. Problems are in the order of the author's lines; those without a
-// line come first. Of an incomplete definition only what was found before is said: the rest would
-// follow from what is missing.
+// line come first. Of an incomplete definition nothing is said that would only follow from what is
+// missing.
 func Check(in Input) (Accepted, []sandbox.Problem) {
 	c := check{in: in, findings: findings{found: slices.Clone(in.Found)}}
-	if in.Definition.Incomplete || in.Definition.Name == "" && Refused(in.Found) {
+	if d := &in.Definition; len(d.Unread) == 0 && (d.Incomplete || d.Name == "" && Refused(in.Found)) {
 		c.sort()
 		return Accepted{}, c.found
 	}
@@ -52,6 +52,7 @@ func Check(in Input) (Accepted, []sandbox.Problem) {
 	c.subscriptions()
 	c.unusedTopics()
 	c.operations()
+	c.mutates()
 	c.calls()
 	c.redeploy()
 	c.sort()

@@ -14,12 +14,12 @@ import (
 
 func (c *check) workflow() {
 	name := c.in.Definition.Name
-	if eventlog.WorkflowName(name).Validate() != nil {
+	if !c.in.Definition.Lacks("name") && eventlog.WorkflowName(name).Validate() != nil {
 		c.refuse(CodeWorkflowName, fmt.Sprintf("use name: %q", SuggestWorkflowName(name)),
 			"workflow name %q must have 1 to 64 letters, digits, - or _ and start with a letter or digit", clip(name))
 		c.at(c.place("name"))
 	}
-	if len(c.in.Definition.Producers) == 0 && len(c.in.Definition.Consumers) == 0 {
+	if len(c.in.Definition.Producers) == 0 && len(c.in.Definition.Consumers) == 0 && !Refused(c.in.Found) {
 		c.warn(CodeEmpty, "add a producer or a consumer", "the workflow has neither producers nor consumers, so nothing ever runs")
 		c.at(c.place())
 	}
@@ -74,7 +74,8 @@ func (c *check) producer(p sandbox.ProducerDefinition) {
 	if err == nil {
 		_, err = schedule.Parse(producer)
 	}
-	if err != nil {
+	lacks := func(option string) bool { return c.in.Definition.Lacks("producers", p.Name, option) }
+	if err != nil && !lacks("interval") && !lacks("cron") && !lacks("timezone") {
 		member, fix := scheduleFix(p)
 		c.refuse(CodeSchedule, fix, "producer %q: %v", clip(p.Name), err)
 		c.at(c.place("producers", p.Name, member))
@@ -90,11 +91,11 @@ func (c *check) consumer(d sandbox.ConsumerDefinition) {
 		Publishes: c.declared("consumer", d.Name, "publishes", d.Publishes), PublishesDeclared: d.Publishes != nil,
 		HasMutate: d.HasMutate, HasNext: d.HasNext, MutateByID: d.MutateByID,
 	}
-	if len(d.Subscribe) == 0 {
+	if len(d.Subscribe) == 0 && !c.in.Definition.Lacks("consumers", d.Name, "subscribe") {
 		c.refuse(CodeSubscribe, `add subscribe: ["topic"]`, "consumer %q subscribes to no topic, so it would never have anything to do", clip(d.Name))
 		c.at(c.place("consumers", d.Name, "subscribe"))
 	}
-	if len(d.Publishes) > 0 && !d.HasNext {
+	if len(d.Publishes) > 0 && !d.HasNext && !c.in.Definition.Lacks("consumers", d.Name, "next") {
 		c.warn(CodePublishes, "add next, or remove publishes", "consumer %q declares publishes but has no next, the only phase that publishes", clip(d.Name))
 		c.at(c.place("consumers", d.Name, "publishes"))
 	}
@@ -124,7 +125,7 @@ func (c *check) declared(kind, handler, field string, names []string) []eventlog
 			c.warn(CodeDuplicate, "name it once", "%s %q names topic %q twice in %s", kind, clip(handler), clip(name), field)
 			c.at(at)
 			continue
-		case !slices.Contains(c.in.Definition.Topics, name):
+		case !slices.Contains(c.in.Definition.Topics, name) && !c.in.Definition.Lacks("topics"):
 			fix := fmt.Sprintf("declare it: topics: { %q: {} }, or use one of the declared: %s", clip(name), list(c.accepted.Topics))
 			if close := similar.Names(name, c.in.Definition.Topics, 1); len(close) > 0 {
 				fix = fmt.Sprintf("write %q, or %s", clip(close[0]), fix)
@@ -188,6 +189,9 @@ func (c *check) definedConsumer(name eventlog.Handler) sandbox.ConsumerDefinitio
 // unusedTopics warns of a topic that no handler reads and none can write. Where `publishes` is not
 // declared, any topic may be written.
 func (c *check) unusedTopics() {
+	if c.lacksTopics() {
+		return
+	}
 	reached := make(map[eventlog.Topic]bool)
 	for _, p := range c.accepted.Producers {
 		if !p.PublishesDeclared {
@@ -211,4 +215,14 @@ func (c *check) unusedTopics() {
 			c.at(c.place("topics", string(topic)))
 		}
 	}
+}
+
+// lacksTopics reports whether it is unknown which topics some handler reads or writes.
+func (c *check) lacksTopics() bool {
+	d := &c.in.Definition
+	return d.Lacks("producers") || d.Lacks("consumers") ||
+		slices.ContainsFunc(d.Producers, func(p sandbox.ProducerDefinition) bool { return d.Lacks("producers", p.Name, "publishes") }) ||
+		slices.ContainsFunc(d.Consumers, func(k sandbox.ConsumerDefinition) bool {
+			return d.Lacks("consumers", k.Name, "publishes") || d.Lacks("consumers", k.Name, "subscribe") || d.Lacks("consumers", k.Name, "next")
+		})
 }

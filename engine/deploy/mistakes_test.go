@@ -170,3 +170,108 @@ func TestMistakesOfLanguageModels(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyMutationsEndAMutate: a read in mutate is refused, and is no mutation call after which others
+// are never sent.
+func TestOnlyMutationsEndAMutate(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		byID bool
+		want []string
+	}{
+		"two reads":                   {"await ctx.mail.search({});\nawait ctx.mail.fetch({ id: 'x' });", false, []string{"phase.forbidden@1", "phase.forbidden@2"}},
+		"reads, then a mutation":      {"await ctx.mail.search({});\nawait ctx.mail.fetch({ id: 'x' });\nawait ctx.sheets.appendRow({ row: [] });", false, []string{"phase.forbidden@1", "phase.forbidden@2"}},
+		"reads by id, then code":      {"const a = await ctx.mail.fetch({ id: 'x' });\nif (!a) return;\nawait ctx.sheets.appendRow({ row: [] });\nconst b = 1;", true, []string{"mutate.codeAfter@4"}},
+		"a read behind the mutation":  {"await ctx.sheets.appendRow({ row: [] });\nawait ctx.mail.fetch({ id: 'x' });", true, []string{"mutate.codeAfter@2"}},
+		"a read in a loop":            {"for (const id of ['x']) {\nawait ctx.mail.fetch({ id });\n}\nawait ctx.sheets.appendRow({ row: [] });", true, nil},
+		"mutations":                   {"await ctx.sheets.appendRow({ row: [] });\nawait ctx.mail.fetch({ id: 'x' });\nawait ctx.sheets.appendRow({ row: [1] });\nawait ctx.sheets.appendRow({ row: [2] });", true, []string{"mutate.secondCall@3"}},
+		"reads and mutations at once": {"await Promise.all([ctx.mail.fetch({ id: 'x' }),\nctx.sheets.appendRow({ row: [] }),\nctx.sheets.appendRow({ row: [1] })]);", true, []string{"mutate.secondCall@3"}},
+		"a read in a try":             {"try {\nawait ctx.mail.fetch({ id: 'x' });\n} finally {\nctx.log(1);\n}\nawait ctx.sheets.appendRow({ row: [] });", true, nil},
+		"nobody knows the connector":  {"await ctx.unheard.one({});\nawait ctx.unheard.two({});", false, []string{"connector.unknown@1", "connector.unknown@2", "mutate.secondCall@2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old := "await ctx.sheets.appendRow({ row: [prepared.data.from] });"
+			code := strings.Replace(flawless, old, c.body, 1)
+			if c.byID {
+				code = strings.Replace(code, `publishes: ["row.created"],`, `publishes: ["row.created"], mutateReads: "byId",`, 1)
+			}
+			first := 1 + strings.Count(flawless[:strings.Index(flawless, old)], "\n")
+			var got []string
+			for _, p := range check(t, code) {
+				got = append(got, fmt.Sprintf("%s@%d", p.Code, p.Line-first+1))
+				if strings.HasPrefix(p.Code, "mutate.") && strings.Contains(p.Message, "ctx.mail.") {
+					t.Errorf("a read is taken for a mutation: %s", p.Message)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAllMistakesAreSaidAtOnce: what is wrong with one member hides nothing that is wrong with another,
+// and nothing is said that only follows from it.
+func TestAllMistakesAreSaidAtOnce(t *testing.T) {
+	others := []struct{ old, with, code string }{
+		{`name: "invoices"`, `name: "my invoices"`, "name.workflow"},
+		{`"row.created": {} }`, `"row.created": {}, "bad topic": {} }`, "name.topic"},
+		{`cron: "0 2 * * *"`, `cron: "0 25 * * *"`, "schedule.invalid"},
+		{`ctx.log("good night");`, `await ctx.sheets.appendRow({ row: [] });`, "phase.forbidden"},
+		{"\n    }),\n  },\n});", "\n    }),\n    again: Keep.consumer({ subscribe: [\"email.received\"], async prepare() { return { reservations: [], data: null }; } }),\n  },\n});", "topic.twoConsumers"},
+	}
+	for _, spoilt := range []struct {
+		old, with, code string
+		hides           []string // what is about the same member
+	}{
+		{`      publishes: ["row.created"],` + "\n", "      publishes: [\"row.created\"], maxAttempts: -1,\n", "shape.consumer", nil},
+		{`      publishes: ["row.created"],` + "\n", "      publishes: \"row.created\",\n", "shape.consumer", nil},
+		{`      publishes: ["row.created"],` + "\n", "      publishes: [\"row.created\"], mutateReads: 5,\n", "shape.consumer", nil},
+		{`await ctx.sheets.appendRow({ row: [prepared.data.from] });` + "\n      },\n", "await ctx.mail.fetch({ id: \"x\" });\n      },\n      mutateReads: \"byID\",\n", "shape.consumer", nil},
+		{`      subscribe: ["email.received"],` + "\n", "", "shape.consumer", []string{"topic.twoConsumers"}},
+		{`      subscribe: ["email.received"],` + "\n", "      subscribe: \"email.received\",\n", "shape.consumer", []string{"topic.twoConsumers"}},
+		{`interval: "5m"`, `interval: 5`, "shape.producer", nil},
+		{`interval: "5m"`, `interval: 5, timezone: "nowhere"`, "shape.producer", nil},
+		{`interval: "5m"`, `interval: "5m", cron: "* * * * *"`, "shape.producer", nil},
+		{`async handler(ctx, state) {`, `async handle(ctx, state) {`, "shape.producer", nil},
+		{`timezone: "Europe/Berlin",`, `timezone: 1,`, "shape.producer", []string{"schedule.invalid"}},
+		{`name: "invoices",`, ``, "shape.name", []string{"name.workflow"}},
+		{`topics: { "email.received": {}, "row.created": {} },`, `topics: ["email.received", "row.created"],`, "shape.topics", []string{"name.topic"}},
+		{`    nightly: {`, "    wrong: 5,\n    nightly: {", "shape.producer", nil},
+		{`    record: Keep`, "    wrong: 5,\n    record: Keep", "shape.consumer", nil},
+		{`    record: Keep`, "    wrong() {},\n    \"2nd\": 5,\n    record: Keep", "shape.consumer", nil},
+	} {
+		t.Run(spoilt.with, func(t *testing.T) {
+			code := strings.Replace(flawless, spoilt.old, spoilt.with, 1)
+			alone := codesOf(check(t, code))
+			for _, code := range alone {
+				if !strings.HasPrefix(code, "shape.") && code != "name.handler" {
+					t.Errorf("alone it is said to be %v", alone)
+				}
+			}
+			want := alone
+			for _, other := range others {
+				if slices.Contains(spoilt.hides, other.code) && !strings.Contains(code, other.old) {
+					continue
+				}
+				code = strings.Replace(code, other.old, other.with, 1)
+				if !slices.Contains(spoilt.hides, other.code) {
+					want = append(want, other.code)
+				}
+			}
+			got := codesOf(check(t, code))
+			slices.Sort(want)
+			slices.Sort(got)
+			if !slices.Contains(alone, spoilt.code) || !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func codesOf(problems []sandbox.Problem) (codes []string) {
+	for _, p := range problems {
+		codes = append(codes, p.Code)
+	}
+	return codes
+}

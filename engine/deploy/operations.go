@@ -120,6 +120,16 @@ func didYouMean(similar []string, otherwise string) string {
 	return "did you mean " + strings.Join(similar, " or ") + "? Otherwise: " + otherwise
 }
 
+// mutates says again what code after a mutation call is good for: only here is known which of the calls
+// in a mutate are mutations.
+func (c *check) mutates() {
+	c.found = slices.DeleteFunc(c.found, sandbox.IsMutateProblem)
+	c.found = append(c.found, c.in.Definition.MutateProblems(func(connectorName, operation string) sandbox.OperationKind {
+		pin, _ := c.accepted.Operation(connectorName, operation)
+		return sandbox.OperationKind(pin.Kind)
+	})...)
+}
+
 // phase refuses an operation where the phase table forbids it (R6, R8). A use whose phase the text
 // does not show is judged when it is called.
 func (c *check) phase(use sandbox.OperationUse, pin eventlog.Operation) {
@@ -128,7 +138,8 @@ func (c *check) phase(use sandbox.OperationUse, pin eventlog.Operation) {
 	}
 	consumer, _ := c.accepted.Consumer(eventlog.Handler(use.Handler))
 	kind := sandbox.OperationKind(pin.Kind)
-	if sandbox.Allowed(use.Phase, kind, consumer.MutateByID) {
+	byID := consumer.MutateByID || c.in.Definition.Lacks("consumers", use.Handler, "mutateReads")
+	if sandbox.Allowed(use.Phase, kind, byID) {
 		return
 	}
 	c.refuse(CodePhase, phaseFix(use, kind), "%s.%s is a %s operation and may not be called in %s of %q",

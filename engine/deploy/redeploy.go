@@ -60,6 +60,9 @@ func (c *check) redeploy() {
 		c.at(c.place("name"))
 		return
 	}
+	if c.in.Definition.Lacks("topics") || c.lacksTopics() {
+		return // whatever is missing would seem to be taken away
+	}
 	if c.in.Repair {
 		c.repair(previous)
 	}
@@ -112,7 +115,7 @@ func (c *check) drops(previous *Previous) {
 // repair checks what a minor version must keep (F9). New capabilities are refused where they are used.
 func (c *check) repair(previous *Previous) {
 	const fix = "keep it as it was, or deploy the file instead"
-	if name := eventlog.WorkflowName(c.in.Definition.Name); name != previous.Name {
+	if name := eventlog.WorkflowName(c.in.Definition.Name); name != previous.Name && !c.in.Definition.Lacks("name") {
 		c.refuse(CodeRepair, fmt.Sprintf("use name: %q", previous.Name), "a repair of %s may not rename it to %q", previous.Name, clip(string(name)))
 		c.at(c.place("name"))
 	}

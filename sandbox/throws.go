@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+)
+
+// throwMark is the wrapper's parameter that each throw of something other than a new error calls with
+// what it throws: of an exception that leaves an async function the interpreter keeps the value alone,
+// and only errors know where they were made. No script can write this name.
+const throwMark = "throw mark"
+
+// markThrows makes the throws of a tree call throwMark, and reports whether there are any. The tree is
+// also what the script's problems are found in: undo makes it again what was written.
+func markThrows(tree *ast.Program) (marked bool, undo func()) {
+	undo = func() {}
+	if len(tree.Body) != 1 {
+		return false, undo
+	}
+	statement, _ := tree.Body[0].(*ast.ExpressionStatement)
+	if statement == nil {
+		return false, undo
+	}
+	wrapper, _ := statement.Expression.(*ast.FunctionLiteral)
+	if wrapper == nil {
+		return false, undo
+	}
+	written := make(map[*ast.ThrowStatement]ast.Expression)
+	walk(wrapper.Body, func(n ast.Node) bool {
+		if throw, ok := n.(*ast.ThrowStatement); ok {
+			if _, fresh := throw.Argument.(*ast.NewExpression); !fresh {
+				written[throw] = throw.Argument
+			}
+		}
+		return true
+	})
+	if len(written) == 0 {
+		return false, undo
+	}
+	for throw, argument := range written {
+		throw.Argument = &ast.CallExpression{
+			Callee:          &ast.Identifier{Name: throwMark, Idx: throw.Throw},
+			LeftParenthesis: throw.Throw, ArgumentList: []ast.Expression{argument}, RightParenthesis: throw.Throw,
+		}
+	}
+	parameters := wrapper.ParameterList.List
+	wrapper.ParameterList.List = append(parameters[:len(parameters):len(parameters)], &ast.Binding{Target: &ast.Identifier{Name: throwMark, Idx: wrapper.ParameterList.Closing}})
+	return true, func() {
+		wrapper.ParameterList.List = parameters
+		for throw, argument := range written {
+			throw.Argument = argument
+		}
+	}
+}
+
+// throwing is the function behind throwMark: it remembers where the last value was thrown.
+func (s *session) throwing() goja.Value {
+	return s.native(func(call goja.FunctionCall) goja.Value {
+		s.alive()
+		s.lastThrown.value, s.lastThrown.frames = call.Argument(0), s.frames()
+		return call.Argument(0)
+	})
+}
+
+// thrownAt is where a value was thrown, if it was the last one.
+func (s *session) thrownAt(v goja.Value) []goja.StackFrame {
+	if last := s.lastThrown.value; last == nil || v == nil || !last.SameAs(v) {
+		return nil
+	}
+	return s.lastThrown.frames
+}
