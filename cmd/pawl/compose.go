@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -49,6 +50,8 @@ type installation struct {
 	// announce says, once, where the interface answers: when all is deployed, or before a long wait.
 	announce func()
 
+	// ended is why the engine ended before it was told to; nil when it did not.
+	ended error
 	// closers undo what was opened, the last first.
 	closers []func() error
 }
@@ -56,12 +59,13 @@ type installation struct {
 // markFile, in the data directory, says up to where the log was acknowledged.
 const markFile = "log.mark"
 
-// Seams for tests that kill the process at a chosen transition or inside a connector's call, or that
-// run scripts in workers built otherwise than this program.
+// Seams for tests that kill the process at a chosen transition or inside a connector's call, that
+// run scripts in workers built otherwise than this program, or that keep the store on a disk of theirs.
 var (
 	observing     func(func(eventlog.Record)) func(eventlog.Record)
 	reaching      = func(c engine.Connectors) engine.Connectors { return c }
 	workerCommand func() *exec.Cmd // nil is this program again
+	storeFiles    vfs.FS           // nil is the disk
 )
 
 // openData opens what lies in the data directory: broker, log and store. Only one process can.
@@ -128,15 +132,31 @@ func (in *installation) openLog(ctx context.Context) (err error) {
 	if err := in.openRunLog(ctx); err != nil {
 		return failed("", err)
 	}
-	in.store, err = store.Open(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger})
-	if err != nil {
+	in.store, err = store.Open(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger, FS: storeFiles})
+	switch {
+	case isFull(err):
+		return explainLog(data, err)
+	case err != nil:
 		return failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
 	}
-	in.onClose(in.store.Close)
+	in.onClose(in.closeStore)
 	for _, warning := range in.store.Warnings() {
 		in.logger.Warn(warning)
 	}
 	return nil
+}
+
+// closeStore closes the store. When the engine has ended for want of room, that the store has none
+// either is not said again.
+func (in *installation) closeStore() error {
+	err := in.store.Close()
+	switch {
+	case err == nil, isFull(in.ended) && isFull(err):
+		return nil
+	case isFull(err):
+		return explainLog(in.settings.Data, err)
+	}
+	return err
 }
 
 // openRunLog opens what keeps the lines that scripts write. They are no facts: a disk too full for
@@ -168,7 +188,7 @@ func (in *installation) logConfig() jslog.Config {
 	return c
 }
 
-// explainLog says what can be done about a log that cannot be used.
+// explainLog says what can be done about a log, or a store, that cannot be used.
 func explainLog(data string, err error) error {
 	hint := ""
 	switch {
@@ -176,10 +196,15 @@ func explainLog(data string, err error) error {
 		hint = "nothing was changed; copy " + data + " aside, restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: pawl verify --accept-loss"
 	case errors.Is(err, eventlog.ErrNewerFormat):
 		hint = "use the newer pawl that wrote it; an older one would misread it"
-	case errors.Is(err, eventlog.ErrFull), errors.Is(err, syscall.ENOSPC):
+	case isFull(err):
 		hint = "free space on the disk of " + data + " and start again; nothing that was acknowledged is lost"
 	}
 	return failed(hint, err)
+}
+
+// isFull reports whether there was no room on the disk.
+func isFull(err error) bool {
+	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // compose makes an engine on an opened data directory, and the interface to it.

@@ -150,7 +150,7 @@ func (in *installation) run(ctx context.Context, work func(context.Context) erro
 	if err := <-served; err != nil && result == nil {
 		result = failed("", err)
 	}
-	if fatal != nil {
+	if in.ended = fatal; fatal != nil {
 		return explainLog(in.settings.Data, fatal)
 	}
 	return result

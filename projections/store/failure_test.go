@@ -161,7 +161,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		return nil
 	}))
-	s, err := Open(Config{InMemory: true, fs: fs})
+	s, err := Open(Config{InMemory: true, FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestFullDisk(t *testing.T) {
 	if err := s.Close(); !errors.Is(err, ErrFailed) {
 		t.Errorf("close of a failed store: %v, want ErrFailed", err)
 	}
-	s = open(t, Config{InMemory: true, fs: restarted})
+	s = open(t, Config{InMemory: true, FS: restarted})
 	state, err := s.Load("w")
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestFullDisk(t *testing.T) {
 func TestCrashLosesATailOnly(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()
-	s, err := Open(Config{InMemory: true, fs: mem})
+	s, err := Open(Config{InMemory: true, FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestCrashLosesATailOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, disk := range disks {
-		s := open(t, Config{InMemory: true, fs: disk})
+		s := open(t, Config{InMemory: true, FS: disk})
 		if w := s.Warnings(); len(w) > 0 {
 			t.Fatalf("disk %d: a crash is no damage: %v", i, w)
 		}

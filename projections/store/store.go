@@ -54,8 +54,8 @@ type Config struct {
 	InMemory bool
 	// Logger takes errors of background work; nil discards them.
 	Logger *slog.Logger
-
-	fs vfs.FS // nil: the disk, or memory
+	// FS is where Dir is; nil is the disk, or memory. It is for tests of what a disk can do.
+	FS vfs.FS
 }
 
 // Store is the local store. Its methods are safe for concurrent use.
@@ -88,7 +88,7 @@ func Open(cfg Config) (*Store, error) {
 	if (cfg.Dir == "") != cfg.InMemory {
 		return nil, errors.New("open local store: set either Dir or InMemory")
 	}
-	s := &Store{cfg: cfg, fs: cfg.fs, log: cfg.Logger, heads: map[eventlog.WorkflowName]uint64{}}
+	s := &Store{cfg: cfg, fs: cfg.FS, log: cfg.Logger, heads: map[eventlog.WorkflowName]uint64{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
