@@ -9,12 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine"
@@ -50,7 +48,7 @@ type installation struct {
 	// announce says, once, where the interface answers: when all is deployed, or before a long wait.
 	announce func()
 
-	// ended is why the engine ended before it was told to; nil when it did not.
+	// ended is what end was told.
 	ended error
 	// closers undo what was opened, the last first.
 	closers []func() error
@@ -72,7 +70,7 @@ var (
 func openData(ctx context.Context, s settings, logger *slog.Logger) (*installation, error) {
 	in := &installation{settings: s, logger: logger}
 	if err := in.open(ctx); err != nil {
-		return nil, errors.Join(err, in.close())
+		return nil, in.end(err)
 	}
 	return in, nil
 }
@@ -126,17 +124,14 @@ func (in *installation) openLog(ctx context.Context) (err error) {
 	data := in.settings.Data
 	in.log, err = jslog.Open(ctx, in.nc, in.logConfig())
 	if err != nil {
-		return explainLog(data, err)
+		return explainLog(data, in.unwritten(err))
 	}
 	in.onClose(in.log.Close)
 	if err := in.openRunLog(ctx); err != nil {
 		return failed("", err)
 	}
 	in.store, err = store.Open(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger, FS: storeFiles})
-	switch {
-	case isFull(err):
-		return explainLog(data, err)
-	case err != nil:
+	if err != nil {
 		return failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
 	}
 	in.onClose(in.closeStore)
@@ -146,25 +141,20 @@ func (in *installation) openLog(ctx context.Context) (err error) {
 	return nil
 }
 
-// closeStore closes the store. When the engine has ended for want of room, that the store has none
-// either is not said again.
+// closeStore closes the store. Of what ended for want of room, it is not said again that the store has
+// none either.
 func (in *installation) closeStore() error {
-	err := in.store.Close()
-	switch {
-	case err == nil, isFull(in.ended) && isFull(err):
-		return nil
-	case isFull(err):
-		return explainLog(in.settings.Data, err)
+	if err := in.store.Close(); !isFull(in.ended) || !isFull(err) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // openRunLog opens what keeps the lines that scripts write. They are no facts: a disk too full for
 // them does not keep an engine from finishing what is under way.
 func (in *installation) openRunLog(ctx context.Context) error {
 	runs, err := runlog.Open(ctx, in.nc, runlog.Config{MaxBytes: runLogLimit(in.limit)})
-	var api *jetstream.APIError
-	if errors.As(err, &api) && api.ErrorCode == codeStorageResources {
+	if err = in.unwritten(err); isFull(err) {
 		in.logger.Warn("what scripts log is not kept before the next start: there is too little free space", "data", in.settings.Data)
 		return nil
 	}
@@ -174,9 +164,6 @@ func (in *installation) openRunLog(ctx context.Context) error {
 	in.runs, in.kept = runs, runs
 	return nil
 }
-
-// codeStorageResources is JetStream's answer when it cannot set aside what a stream may take.
-const codeStorageResources jetstream.ErrorCode = 10047
 
 // logConfig configures the log. The mark stands only where every write is synced: otherwise what
 // the broker loses with the power would look like damage.
@@ -200,11 +187,6 @@ func explainLog(data string, err error) error {
 		hint = "free space on the disk of " + data + " and start again; nothing that was acknowledged is lost"
 	}
 	return failed(hint, err)
-}
-
-// isFull reports whether there was no room on the disk.
-func isFull(err error) bool {
-	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // compose makes an engine on an opened data directory, and the interface to it.
@@ -294,6 +276,17 @@ func (in *installation) runLog(w eventlog.WorkflowName, run eventlog.RunID, line
 }
 
 func (in *installation) onClose(f func() error) { in.closers = append(in.closers, f) }
+
+// end closes everything and returns why it ends, err (which may be nil) and what went wrong while it
+// was closed. What there was no room for says so, whoever met it.
+func (in *installation) end(err error) error {
+	in.ended = err
+	err = errors.Join(err, in.close())
+	if isFull(err) {
+		return explainLog(in.settings.Data, err)
+	}
+	return err
+}
 
 // close undoes everything that was opened, in reverse, and frees the data directory.
 func (in *installation) close() error {

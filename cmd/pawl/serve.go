@@ -77,7 +77,7 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) (be
 	out := newPrinter(a.stderr)
 	told := newProgress(out.print, a.styleOf(a.stderr))
 	defer func() {
-		err = errors.Join(err, in.close())
+		err = in.end(err)
 		out.close()
 	}()
 	if err := in.compose(a.ctx, told.observe, version()); err != nil {
@@ -150,7 +150,7 @@ func (in *installation) run(ctx context.Context, work func(context.Context) erro
 	if err := <-served; err != nil && result == nil {
 		result = failed("", err)
 	}
-	if in.ended = fatal; fatal != nil {
+	if fatal != nil {
 		return explainLog(in.settings.Data, fatal)
 	}
 	return result
