@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/nats-io/nats.go"
 
 	"github.com/pawl-run/pawl/embeddednats"
@@ -63,7 +62,7 @@ var (
 	observing     func(func(eventlog.Record)) func(eventlog.Record)
 	reaching      = func(c engine.Connectors) engine.Connectors { return c }
 	workerCommand func() *exec.Cmd // nil is this program again
-	storeFiles    vfs.FS           // nil is the disk
+	storing       = func(c store.Config) store.Config { return c }
 )
 
 // openData opens what lies in the data directory: broker, log and store. Only one process can.
@@ -130,7 +129,7 @@ func (in *installation) openLog(ctx context.Context) (err error) {
 	if err := in.openRunLog(ctx); err != nil {
 		return failed("", err)
 	}
-	in.store, err = store.Open(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger, FS: storeFiles})
+	in.store, err = store.Open(storing(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger}))
 	if err != nil {
 		return failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
 	}

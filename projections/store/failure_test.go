@@ -7,15 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/foldtest"
+	"github.com/pawl-run/pawl/projections/store/storetest"
 )
 
 // TestUnusableStoresAreSetAside: whatever is found in the directory, Open starts, and says so.
@@ -155,13 +154,7 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()
 	var full atomic.Bool
-	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if full.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
-		}
-		return nil
-	}))
-	s, err := Open(Config{InMemory: true, FS: fs})
+	s, err := Open(Config{InMemory: true, FS: storetest.Disk(mem, full.Load)})
 	if err != nil {
 		t.Fatal(err)
 	}
