@@ -105,6 +105,10 @@ func (p *partition) replay(ctx context.Context) error {
 	if err := p.engine.cfg.Store.Reset(); err != nil {
 		return fmt.Errorf("reset the store: %w", err)
 	}
+	select {
+	case <-p.engine.unkept: // that was the damage
+	default:
+	}
 	p.mu.Lock()
 	clear(p.workers)
 	clear(p.ahead)

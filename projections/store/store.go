@@ -122,14 +122,15 @@ func Open(cfg Config) (*Store, error) {
 
 // open opens what is in the directory and fails if it is not a store of this version.
 func (s *Store) open() error {
-	if err := s.fs.MkdirAll(s.cfg.Dir, 0o700); err != nil {
-		return err
-	}
-	lock, err := pebble.LockDirectory(s.cfg.Dir, s.fs)
-	if errors.Is(err, syscall.ENOSPC) {
+	err := s.fs.MkdirAll(s.cfg.Dir, 0o700)
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}
-	if err != nil {
+	lock, err := pebble.LockDirectory(s.cfg.Dir, s.fs)
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%w: %w", ErrFailed, err)
+	case err != nil:
 		return fmt.Errorf("%w: %w", ErrLocked, err)
 	}
 	// Pebble keeps its own reference to the lock.
@@ -160,14 +161,16 @@ func (s *Store) open() error {
 		opts.Levels[i].IndexBlockSize = 128 << 10 // one block even for the largest table
 	}
 	db, err := pebble.Open(s.cfg.Dir, opts)
-	if err != nil {
-		return err
-	}
-	if err := claim(db); err != nil {
-		return errors.Join(err, db.Close())
+	if err == nil {
+		if err = claim(db); err != nil || s.failure.Load() != nil {
+			err = errors.Join(err, db.Close())
+		}
 	}
 	if f := s.failure.Load(); f != nil {
-		return errors.Join(*f, db.Close())
+		return errors.Join(*f, err)
+	}
+	if err != nil {
+		return err
 	}
 	s.db = db
 	return nil

@@ -8,10 +8,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// Disk is disk, but takes nothing while it is full: every change fails with ENOSPC.
+// Disk is disk, but takes nothing while it is full: every change fails with ENOSPC, but for a folder
+// that is there already.
 func Disk(disk vfs.FS, full func() bool) vfs.FS {
 	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && full() {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpMkdirAll && full() {
 			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
 		}
 		return nil
