@@ -121,8 +121,11 @@ type Engine struct {
 	appends    pace
 	advancing  sync.Mutex // one Advance at a time
 
-	fatalOnce sync.Once
-	fatal     chan error
+	// writable ends, with the cause, once the log cannot be written any more.
+	writable context.Context
+	fail     context.CancelCauseFunc
+	// unkept takes why the local store cannot be written any more.
+	unkept chan error
 	// life ends when the process gives up: settlements are retried until then.
 	life    context.Context
 	endLife context.CancelFunc
@@ -133,10 +136,11 @@ func New(cfg Config) (*Engine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, log: cfg.Logger, ids: newIDSource(cfg.Random), ready: make(chan struct{}), fatal: make(chan error, 1)}
+	e := &Engine{cfg: cfg, log: cfg.Logger, ids: newIDSource(cfg.Random), ready: make(chan struct{}), unkept: make(chan error, 1)}
 	e.name = e.ids.next(cfg.Clock.Now())
 	cfg.Connectors.OnLate(e.late)
 	e.life, e.endLife = context.WithCancel(context.Background())
+	e.writable, e.fail = context.WithCancelCause(context.Background())
 	for p := range cfg.Log.Partitions() {
 		e.partitions = append(e.partitions, newPartition(e, p))
 	}
@@ -148,9 +152,10 @@ func (e *Engine) Ready() <-chan struct{} { return e.ready }
 
 // Run replays the log and runs the workflows until ctx ends; then it lets active handlers end
 // (at most DrainTimeout), waits for calls that have left, writes the store and returns nil. It
-// returns an error when the log is damaged or full.
+// returns an error when the log is damaged or full, or the store cannot be written.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.endLife()
+	defer e.fail(nil)
 	defer e.closed.Store(true)
 	for _, p := range e.partitions {
 		if err := p.replay(ctx); err != nil {
@@ -172,13 +177,15 @@ func (e *Engine) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		e.drain()
-	case fatal = <-e.fatal:
+	case fatal = <-e.unkept:
+		e.drain() // the log still takes what is under way
+	case <-e.writable.Done():
 	}
 	stop()
 	for _, p := range e.partitions {
 		p.join()
 	}
-	if fatal != nil {
+	if e.writable.Err() != nil {
 		e.endLife() // nothing can be recorded any more
 	}
 	e.calls.end()
@@ -187,23 +194,21 @@ func (e *Engine) Run(ctx context.Context) error {
 			fatal = err
 		}
 	}
+	if e.writable.Err() != nil {
+		return context.Cause(e.writable)
+	}
 	return fatal
 }
 
-// drain keeps new runs from starting and waits for the active ones.
+// drain keeps new runs from starting and waits for the active ones, while they can be recorded.
 func (e *Engine) drain() {
 	e.draining.Store(true)
-	timeout, cancel := context.WithTimeout(context.Background(), e.cfg.DrainTimeout)
+	timeout, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
 	defer cancel()
 	e.nudgeAll()
-	if err := e.idle.wait(timeout, e, noActiveRun); err != nil {
+	if err := e.idle.wait(timeout, e, noActiveRun); err != nil && e.writable.Err() == nil {
 		e.log.Warn("stopping with handlers still running; their runs will be started again", "after", e.cfg.DrainTimeout)
 	}
-}
-
-// fail ends the engine: its log cannot be written any more.
-func (e *Engine) fail(err error) {
-	e.fatalOnce.Do(func() { e.fatal <- err })
 }
 
 func (e *Engine) nudgeAll() {
@@ -234,10 +239,16 @@ func (e *Engine) hold() error {
 	if e.draining.Load() {
 		return errors.New("the engine is shutting down")
 	}
-	if e.cfg.Room != nil {
-		if err := e.cfg.Room(); err != nil {
-			return fmt.Errorf("start a run: %w", err)
-		}
+	if err := e.Room(); err != nil {
+		return fmt.Errorf("start a run: %w", err)
 	}
 	return nil
+}
+
+// Room reports why no new work may start now (too little free space), nil when there is room.
+func (e *Engine) Room() error {
+	if e.cfg.Room == nil {
+		return nil
+	}
+	return e.cfg.Room()
 }

@@ -119,11 +119,9 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 		Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params, ParamsHash: eventlog.HashOf(out.Call.Params).String(),
 		TimeoutMS: op.TimeoutMS,
 	}
-	if room := w.engine.cfg.Room; room != nil {
-		if err := room(); err != nil {
-			// A mutation that starts must also be able to settle.
-			return decide.FinishMutate{Run: run.ID, Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "storage.reserve", Message: clip(err.Error())}}
-		}
+	if err := w.engine.Room(); err != nil {
+		// A mutation that starts must also be able to settle.
+		return decide.FinishMutate{Run: run.ID, Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "storage.reserve", Message: clip(err.Error())}}
 	}
 	intent := connector.Call{Workflow: w.name, Run: run.ID, Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params}
 	done.Call.Reconciles = op.Reconciles

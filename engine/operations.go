@@ -14,11 +14,15 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/store"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
 // ErrUnavailable says that the engine cannot record anything now; ask again later.
 var ErrUnavailable = errors.New("the engine cannot record this now")
+
+// ErrNoRoom is the ErrUnavailable that says that nothing was written, since too little space is free.
+var ErrNoRoom = fmt.Errorf("%w for lack of room", ErrUnavailable)
 
 // DeployRequest is a script to deploy.
 type DeployRequest struct {
@@ -126,10 +130,8 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 
 // Push brings events in from outside; it answers once they are durable.
 func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, topic eventlog.Topic, items []decide.PushItem) ([]decide.PushResult, error) {
-	if e.cfg.Room != nil {
-		if err := e.cfg.Room(); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
+	if err := e.Room(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
 	if len(items) == 0 {
 		return []decide.PushResult{}, nil
@@ -231,7 +233,9 @@ func (e *Engine) Flush(ctx context.Context) error {
 		return err
 	}
 	for _, p := range e.partitions {
-		if err := p.flush(); err != nil {
+		if err := p.flush(); errors.Is(err, store.ErrFailed) {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		} else if err != nil {
 			return err
 		}
 	}

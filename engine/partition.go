@@ -105,6 +105,10 @@ func (p *partition) replay(ctx context.Context) error {
 	if err := p.engine.cfg.Store.Reset(); err != nil {
 		return fmt.Errorf("reset the store: %w", err)
 	}
+	select {
+	case <-p.engine.unkept: // that was the damage
+	default:
+	}
 	p.mu.Lock()
 	clear(p.workers)
 	clear(p.ahead)
@@ -248,7 +252,9 @@ func (p *partition) writeBehind(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if err := p.flush(); err != nil {
+		if err := p.flush(); errors.Is(err, store.ErrFailed) {
+			return // the engine ends, and says why
+		} else if err != nil {
 			// The store is disposable: without it, memory grows and starts take longer, but
 			// nothing is lost.
 			p.engine.log.Error("the local store cannot be written; finished work stays in memory", "error", err)
@@ -296,7 +302,14 @@ func (p *partition) flush() error {
 			w.mu.Unlock()
 		}
 		p.mu.Unlock()
-		return fmt.Errorf("write the local store: %w", err)
+		err = fmt.Errorf("write the local store: %w", err)
+		if errors.Is(err, store.ErrFailed) {
+			select {
+			case p.engine.unkept <- err:
+			default: // it is known
+			}
+		}
+		return err
 	}
 	for w, keys := range flushed {
 		w.release(keys)

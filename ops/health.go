@@ -16,7 +16,7 @@ type plainOperation struct {
 var plainTable = []plainOperation{
 	{"openapi", openAPIPath, "This document", "application/json", (*Server).describe},
 	{"healthz", "/healthz", "Whether the process answers", "application/json", (*Server).healthz},
-	{"readyz", "/readyz", "Whether the engine is ready", "application/json", (*Server).readyz},
+	{"readyz", "/readyz", "Whether the engine is ready for new work", "application/json", (*Server).readyz},
 	{"metrics", "/metrics", "Figures for Prometheus", "text/plain", nil},
 }
 
@@ -66,8 +66,8 @@ func (s *Server) healthz(context.Context) ([]byte, *Problem) {
 	return body, nil
 }
 
-// readyz answers once every workflow is replayed, while the log answers and the server is not
-// stopping.
+// readyz answers once every workflow is replayed, while the log answers, new work may start and the
+// server is not stopping.
 func (s *Server) readyz(ctx context.Context) ([]byte, *Problem) {
 	select {
 	case <-s.cfg.Engine.Ready():
@@ -76,6 +76,10 @@ func (s *Server) readyz(ctx context.Context) ([]byte, *Problem) {
 	}
 	if s.life.Err() != nil {
 		return nil, stopping()
+	}
+	if err := s.cfg.Engine.Room(); err != nil {
+		return nil, problemf(http.StatusServiceUnavailable, "storage.unavailable", "nothing new starts, and what is pushed is refused: %v", err).
+			hint("work goes on by itself when there is room")
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

@@ -101,6 +101,9 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &fault) && fault.Fault == sandbox.FaultTransient:
 		return problemf(http.StatusServiceUnavailable, "worker.unavailable", "%v; nothing was changed", err).
 			hint("try again; pawl workers shows the processes that read and run scripts").because(err)
+	case errors.Is(err, engine.ErrNoRoom):
+		return problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
+			hint("nothing was recorded; send it again when there is room").because(err)
 	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, eventlog.ErrUnsettled), errors.Is(err, eventlog.ErrClosed),
 		errors.Is(err, eventlog.ErrFull), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 )
@@ -225,6 +227,48 @@ func TestStarting(t *testing.T) {
 	}
 	if res, _ := b.request("GET", "/readyz", ""); res.StatusCode != 503 {
 		t.Errorf("with its log gone it answers %d", res.StatusCode)
+	}
+}
+
+// TestNoRoom: while pushes are refused for want of space the engine is not ready, though alive, and
+// says why; the push may be sent again, for nothing of it was written.
+func TestNoRoom(t *testing.T) {
+	t.Parallel()
+	var full atomic.Bool
+	b := setup(t, func(_ *Config, bench *enginetest.Bench) {
+		bench.Config.Room = func() error {
+			if full.Load() {
+				return errors.New("3 bytes are free")
+			}
+			return nil
+		}
+	})
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	for _, c := range []struct {
+		full                 bool
+		ready, healthy, push int
+	}{{false, 200, 200, 200}, {true, 503, 200, 503}, {false, 200, 200, 200}} {
+		full.Store(c.full)
+		res, ready := b.request("GET", "/readyz", "")
+		if res.StatusCode != c.ready {
+			t.Errorf("full %v: /readyz answers %d", c.full, res.StatusCode)
+		}
+		if res, _ := b.request("GET", "/healthz", ""); res.StatusCode != c.healthy {
+			t.Errorf("full %v: /healthz answers %d", c.full, res.StatusCode)
+		}
+		res, pushed := b.request("POST", "/v1/workflows/shop/topics/order.in/events", `{"messageId":"a","title":"A","payload":{"id":"a"}}`)
+		if res.StatusCode != c.push {
+			t.Errorf("full %v: a push answers %d %s", c.full, res.StatusCode, pushed)
+		}
+		if !c.full {
+			continue
+		}
+		for what, answer := range map[string][]byte{"/readyz": ready, "a push": pushed} {
+			if p := mustJSON(t, answer); p["code"] != "storage.unavailable" || !strings.Contains(fmt.Sprint(p["detail"]), "3 bytes are free") ||
+				strings.Contains(fmt.Sprint(p["hint"]), "may have been") {
+				t.Errorf("%s says %s", what, answer)
+			}
+		}
 	}
 }
 

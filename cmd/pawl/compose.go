@@ -9,11 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine"
@@ -49,6 +47,8 @@ type installation struct {
 	// announce says, once, where the interface answers: when all is deployed, or before a long wait.
 	announce func()
 
+	// ended is what end was told.
+	ended error
 	// closers undo what was opened, the last first.
 	closers []func() error
 }
@@ -56,19 +56,20 @@ type installation struct {
 // markFile, in the data directory, says up to where the log was acknowledged.
 const markFile = "log.mark"
 
-// Seams for tests that kill the process at a chosen transition or inside a connector's call, or that
-// run scripts in workers built otherwise than this program.
+// Seams for tests that kill the process at a chosen transition or inside a connector's call, that
+// run scripts in workers built otherwise than this program, or that keep the store on a disk of theirs.
 var (
 	observing     func(func(eventlog.Record)) func(eventlog.Record)
 	reaching      = func(c engine.Connectors) engine.Connectors { return c }
 	workerCommand func() *exec.Cmd // nil is this program again
+	storing       = func(c store.Config) store.Config { return c }
 )
 
 // openData opens what lies in the data directory: broker, log and store. Only one process can.
 func openData(ctx context.Context, s settings, logger *slog.Logger) (*installation, error) {
 	in := &installation{settings: s, logger: logger}
 	if err := in.open(ctx); err != nil {
-		return nil, errors.Join(err, in.close())
+		return nil, in.end(err)
 	}
 	return in, nil
 }
@@ -122,19 +123,28 @@ func (in *installation) openLog(ctx context.Context) (err error) {
 	data := in.settings.Data
 	in.log, err = jslog.Open(ctx, in.nc, in.logConfig())
 	if err != nil {
-		return explainLog(data, err)
+		return explainLog(data, in.unwritten(err))
 	}
 	in.onClose(in.log.Close)
 	if err := in.openRunLog(ctx); err != nil {
 		return failed("", err)
 	}
-	in.store, err = store.Open(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger})
+	in.store, err = store.Open(storing(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger}))
 	if err != nil {
 		return failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
 	}
-	in.onClose(in.store.Close)
+	in.onClose(in.closeStore)
 	for _, warning := range in.store.Warnings() {
 		in.logger.Warn(warning)
+	}
+	return nil
+}
+
+// closeStore closes the store. Of what ended for want of room, it is not said again that the store has
+// none either.
+func (in *installation) closeStore() error {
+	if err := in.store.Close(); !isFull(in.ended) || !isFull(err) {
+		return err
 	}
 	return nil
 }
@@ -143,8 +153,7 @@ func (in *installation) openLog(ctx context.Context) (err error) {
 // them does not keep an engine from finishing what is under way.
 func (in *installation) openRunLog(ctx context.Context) error {
 	runs, err := runlog.Open(ctx, in.nc, runlog.Config{MaxBytes: runLogLimit(in.limit)})
-	var api *jetstream.APIError
-	if errors.As(err, &api) && api.ErrorCode == codeStorageResources {
+	if err = in.unwritten(err); isFull(err) {
 		in.logger.Warn("what scripts log is not kept before the next start: there is too little free space", "data", in.settings.Data)
 		return nil
 	}
@@ -154,9 +163,6 @@ func (in *installation) openRunLog(ctx context.Context) error {
 	in.runs, in.kept = runs, runs
 	return nil
 }
-
-// codeStorageResources is JetStream's answer when it cannot set aside what a stream may take.
-const codeStorageResources jetstream.ErrorCode = 10047
 
 // logConfig configures the log. The mark stands only where every write is synced: otherwise what
 // the broker loses with the power would look like damage.
@@ -168,7 +174,7 @@ func (in *installation) logConfig() jslog.Config {
 	return c
 }
 
-// explainLog says what can be done about a log that cannot be used.
+// explainLog says what can be done about a log, or a store, that cannot be used.
 func explainLog(data string, err error) error {
 	hint := ""
 	switch {
@@ -176,7 +182,7 @@ func explainLog(data string, err error) error {
 		hint = "nothing was changed; copy " + data + " aside, restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: pawl verify --accept-loss"
 	case errors.Is(err, eventlog.ErrNewerFormat):
 		hint = "use the newer pawl that wrote it; an older one would misread it"
-	case errors.Is(err, eventlog.ErrFull), errors.Is(err, syscall.ENOSPC):
+	case isFull(err):
 		hint = "free space on the disk of " + data + " and start again; nothing that was acknowledged is lost"
 	}
 	return failed(hint, err)
@@ -269,6 +275,17 @@ func (in *installation) runLog(w eventlog.WorkflowName, run eventlog.RunID, line
 }
 
 func (in *installation) onClose(f func() error) { in.closers = append(in.closers, f) }
+
+// end closes everything and returns why it ends, err (which may be nil) and what went wrong while it
+// was closed. What there was no room for says so, whoever met it.
+func (in *installation) end(err error) error {
+	in.ended = err
+	err = errors.Join(err, in.close())
+	if isFull(err) {
+		return explainLog(in.settings.Data, err)
+	}
+	return err
+}
 
 // close undoes everything that was opened, in reverse, and frees the data directory.
 func (in *installation) close() error {

@@ -36,7 +36,7 @@ func (a *app) acceptLoss(connected *connection) (result accepted, err error) {
 		return result, err
 	}
 	in := &installation{settings: s, logger: a.logger()}
-	defer func() { err = errors.Join(err, in.close()) }()
+	defer func() { err = in.end(err) }()
 	if err := in.openBroker(a.ctx); err != nil {
 		return result, err
 	}

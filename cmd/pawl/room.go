@@ -8,9 +8,13 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 const (
@@ -127,4 +131,33 @@ func runLogLimit(limit int64) int64 {
 		return usual
 	}
 	return min(usual, limit/8)
+}
+
+// isFull reports whether there was no room on the disk.
+func isFull(err error) bool {
+	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// JetStream's answers when it cannot set aside what a stream may take, and when it cannot write the
+// files of a new one. Why not, it tells its own log only.
+const (
+	codeStorageResources jetstream.ErrorCode = 10047
+	codeStreamCreate     jetstream.ErrorCode = 10049
+)
+
+// unwritten adds to the error about a new stream that there is no room for it, if there is none.
+func (in *installation) unwritten(err error) error {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return err
+	}
+	switch api.ErrorCode {
+	case codeStorageResources:
+		return fmt.Errorf("%w: %w", eventlog.ErrFull, err)
+	case codeStreamCreate:
+		if free, unknown := diskSpace(in.settings.Data); unknown == nil && free < lastRoom {
+			return fmt.Errorf("%w: only %d KiB are free: %w", eventlog.ErrFull, free/schedule.KiB, err)
+		}
+	}
+	return err
 }

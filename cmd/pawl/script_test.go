@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		workerCommand = func() *exec.Cmd { return exec.Command(path) }
 	}
 	defaultHTTP = "127.0.0.1:1" // where nothing answers
-	testscript.Main(m, map[string]func(){"pawl": main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-tools": toolsMain})
+	testscript.Main(m, map[string]func(){"pawl": main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-storeless": storelessMain, "pawl-tools": toolsMain})
 }
 
 // plainWorker names, in the environment of a program under test, the worker that it runs scripts in.

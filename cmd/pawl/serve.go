@@ -77,7 +77,7 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) (be
 	out := newPrinter(a.stderr)
 	told := newProgress(out.print, a.styleOf(a.stderr))
 	defer func() {
-		err = errors.Join(err, in.close())
+		err = in.end(err)
 		out.close()
 	}()
 	if told.before, err = in.ends(a.ctx); err != nil {

@@ -11,11 +11,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/projections/store"
+	"github.com/pawl-run/pawl/projections/store/storetest"
 )
 
 // crampedMain is the program on a disk that has as many MiB free as the file says that
@@ -28,6 +31,19 @@ func crampedMain() {
 		}
 		free, err := strconv.Atoi(strings.TrimSpace(string(text)))
 		return schedule.Size(free) * schedule.MiB, err
+	}
+	main()
+}
+
+// storelessMain is the program on a disk that takes nothing of the store while there is a file where
+// PAWL_TEST_FULL says; the log finds room.
+func storelessMain() {
+	storing = func(c store.Config) store.Config {
+		c.FS = storetest.RealDisk(func() bool {
+			_, err := os.Stat(os.Getenv("PAWL_TEST_FULL"))
+			return err == nil
+		})
+		return c
 	}
 	main()
 }
@@ -145,6 +161,72 @@ func TestFullDisk(t *testing.T) {
 	mustRun(t, disk, 0, "pawl", "verify", "--data", "data")
 }
 
+// A full disk that only the store meets ends the engine as well, once and by name; a start on it does
+// the same, and with room again nothing is missing.
+func TestStoreWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	full := filepath.Join(dir, "full")
+	t.Setenv("PAWL_TEST_FULL", full)
+	d := startDaemon(t, dir, "pawl-storeless", "serve", "--data", "data")
+	d.call(http.StatusCreated, http.MethodPost, "/v1/workflows", map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "first")})
+	write(t, full, "")
+	acknowledged := []string{"first"}
+	for i := 0; ; i++ { // the store is written behind, so what ends it shows some commits later
+		name := fmt.Sprintf("w%d", i)
+		status, _, err := d.request(http.MethodPost, "/v1/workflows", map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", name)})
+		if err != nil || status == http.StatusServiceUnavailable {
+			break // it ends, or has ended
+		}
+		if status != http.StatusCreated {
+			t.Fatalf("deploy %s: %d", name, status)
+		}
+		acknowledged = append(acknowledged, name)
+	}
+	wantStoreFull := func(text string) {
+		t.Helper()
+		if n := strings.Count(text, "no space left"); n != 1 || strings.Contains(text, "goroutine") {
+			t.Errorf("the reason is said %d times:\n%s", n, text)
+		}
+		for _, want := range []string{"local store cannot be written: .*no space left", "free space on the disk of .* and start again; nothing that was acknowledged is lost"} {
+			if !regexp.MustCompile(want).MatchString(text) {
+				t.Errorf("it does not say %q:\n%s", want, text)
+			}
+		}
+	}
+	if code := d.exit(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	wantStoreFull(d.text())
+	wantStoreFull(mustRun(t, dir, exitFailed, "pawl-storeless", "serve", "--data", "data"))
+	wantStoreFull(mustRun(t, dir, exitFailed, "pawl-storeless", "verify", "--data", "data"))
+	if err := os.Remove(full); err != nil {
+		t.Fatal(err)
+	}
+	d = startDaemon(t, dir, "pawl-storeless", "serve", "--data", "data")
+	d.holds(acknowledged)
+	d.stop()
+	mustRun(t, dir, 0, "pawl", "verify", "--data", "data")
+}
+
+// A stop that finds no room for the store ends at once, and says what it lacked.
+func TestStopWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	full := filepath.Join(dir, "full")
+	t.Setenv("PAWL_TEST_FULL", full)
+	d := startDaemon(t, dir, "pawl-storeless", "serve", "--data", "data")
+	d.await("all caught up")
+	write(t, full, "")
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := d.exit(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	if text := d.text(); strings.Count(text, "no space left") != 1 || !strings.Contains(text, "free space on the disk of ") {
+		t.Errorf("it says:\n%s", text)
+	}
+}
+
 // fillDisk writes a file until the disk takes no more.
 func fillDisk(ctx context.Context, path string) error {
 	f, err := os.Create(path)
@@ -184,11 +266,15 @@ func TestUntilIdleWithoutRoom(t *testing.T) {
 	write(t, filepath.Join(dir, "other.ts"), strings.ReplaceAll(smallScript, "NAME", "other"))
 	d := startDaemon(t, dir, "pawl-cramped", "up", "other.ts")
 	if status, answer, err := d.request(http.MethodPost, "/v1/workflows/other/topics/t/events", map[string]string{"messageId": "1", "title": "One"}); err != nil ||
-		status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") {
+		status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") || !strings.Contains(string(answer), "nothing was recorded") {
 		t.Errorf("a push without room: %d %s %v", status, answer, err)
+	}
+	if status, answer, err := d.request(http.MethodGet, "/readyz", nil); err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") {
+		t.Errorf("readiness without room: %d %s %v", status, answer, err)
 	}
 	write(t, filepath.Join(dir, "free"), "1000")
 	d.await("all caught up")
+	d.call(http.StatusOK, http.MethodGet, "/readyz", nil)
 	d.stop()
 }
 

@@ -95,7 +95,7 @@ func (a *app) verifyStopped(connected *connection) (ops.Verification, error) {
 		return ops.Verification{}, err
 	}
 	found, err := ops.Verify(a.ctx, in.log, &readmodel.Reader{Store: in.store})
-	return found, errors.Join(err, in.close())
+	return found, in.end(err)
 }
 
 // stoppedData finds the data directory of an engine that does not answer.

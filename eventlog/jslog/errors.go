@@ -40,6 +40,7 @@ const (
 	codeInsufficient       = 10023
 	codeMemoryResources    = 10028
 	codeStorageResources   = 10047
+	codeStreamCreate       = 10049
 	codeStoreFailed        = 10077
 	codeBatchDisabled      = 10174
 	codeBatchMissingSeq    = 10175
@@ -140,16 +141,25 @@ func isStreamNotFound(err error) bool { return errors.Is(err, jetstream.ErrStrea
 // isNameInUse reports whether another engine created the stream at the same time.
 func isNameInUse(err error) bool { return errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) }
 
+// notCreated says why a stream could not be created. For want of space, waiting is no help.
+func notCreated(name string, err error) error {
+	var api *jetstream.APIError
+	if errors.As(err, &api) && judge(&apiError{Code: api.Code, ErrCode: int(api.ErrorCode)}) == full {
+		err = fmt.Errorf("%w: the server says: %w", eventlog.ErrFull, err)
+	}
+	return fmt.Errorf("create stream %s: %w", name, err)
+}
+
 // isTemporary reports whether asking the API again may help: a cluster without a leader, a
 // connection that is coming back.
 func isTemporary(err error) bool {
-	if errors.Is(err, eventlog.ErrClosed) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrNewerFormat) || errors.Is(err, nats.ErrConnectionClosed) {
+	if errors.Is(err, eventlog.ErrClosed) || errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrNewerFormat) || errors.Is(err, nats.ErrConnectionClosed) {
 		return false
 	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		switch int(api.ErrorCode) {
-		case codeInsufficient, int(jetstream.JSErrCodeJetStreamNotEnabled), int(jetstream.JSErrCodeJetStreamNotEnabledForAccount):
+		case codeInsufficient, codeStreamCreate, int(jetstream.JSErrCodeJetStreamNotEnabled), int(jetstream.JSErrCodeJetStreamNotEnabledForAccount):
 			return false
 		}
 		return api.Code >= 500

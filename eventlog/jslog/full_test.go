@@ -112,3 +112,35 @@ func TestFullDisk(t *testing.T) {
 	}
 	mustHold(t, l, append(acks, head))
 }
+
+// TestNoRoomToBegin: a log that cannot be created for want of room is not waited for.
+func TestNoRoomToBegin(t *testing.T) {
+	t.Parallel()
+	disk := filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := mountTemporary(disk, "64k"); err != nil {
+		t.Skipf("cannot mount a file system on %s to fill: %v", runtime.GOOS, err)
+	}
+	t.Cleanup(func() {
+		if err := unmount(disk); err != nil {
+			t.Error(err)
+		}
+	})
+	s := natstest.NewServer(t, natstest.InDir(filepath.Join(disk, "nats")), func(c *embeddednats.Config) { c.JetStreamMaxStore = 1 << 30 })
+	t.Cleanup(s.Shutdown) // before the disk goes
+	f, err := os.Create(filepath.Join(disk, "ballast"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 4<<10))
+	}
+	_ = f.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := jslog.Open(ctx, natstest.Connect(t, s), jslog.Config{Healthy: s.Healthy}); err == nil || ctx.Err() != nil {
+		t.Fatalf("a log on a full disk: %v (%v)", err, ctx.Err())
+	}
+}

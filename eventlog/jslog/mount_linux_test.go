@@ -10,4 +10,5 @@ func remount(dir, size string) error {
 	return syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+size)
 }
 
-func unmount(dir string) error { return syscall.Unmount(dir, 0) }
+// unmount does not mind a file that a broker which met a full disk has left open.
+func unmount(dir string) error { return syscall.Unmount(dir, syscall.MNT_DETACH) }

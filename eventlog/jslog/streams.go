@@ -248,7 +248,7 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 			return err
 		}
 		if err != nil {
-			return fmt.Errorf("create stream %s: %w", name, err)
+			return notCreated(name, err)
 		}
 		info = s.CachedInfo()
 		return nil

@@ -49,11 +49,7 @@ func (s *Store) Commit(b Batch) error {
 		return *f
 	}
 	w := writer{store: s, db: db, batch: db.NewBatchWithSize(s.batchSize), partition: b.Partition, heads: map[eventlog.WorkflowName]uint64{}}
-	defer func() {
-		if !s.abandoned.Load() { // else the database still holds it
-			_ = w.batch.Close()
-		}
-	}()
+	defer func() { _ = w.batch.Close() }()
 	for i := range b.Changes {
 		if err := w.change(&b.Changes[i]); err != nil {
 			return s.fault(fmt.Sprintf("commit workflow %s at revision %d", b.Changes[i].State.Name, b.Changes[i].State.Head.Revision), err)
@@ -86,17 +82,8 @@ type writer struct {
 	err        error
 }
 
-// write hands the batch to the database, which reports a failed write to its logger or by a
-// panic.
-func (w *writer) write() (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			// The database's locks are in an unknown state: it can be read, and never be
-			// written or closed again.
-			w.store.abandoned.Store(true)
-			err = w.store.fail(fmt.Errorf("%w: %v", ErrFailed, r))
-		}
-	}()
+// write hands the batch to the database, which does not know whether a write has failed.
+func (w *writer) write() error {
 	if err := w.batch.Commit(pebble.NoSync); err != nil {
 		return err
 	}

@@ -12,6 +12,9 @@
 //   - A workflow's rows are a consistent cut: its state at the revision in its core row. The
 //     checkpoint of a partition is a low-water mark; a workflow's rows may be ahead of it.
 //   - [Store.Load] and [Store.Get] cost what they return, however long the history is.
+//   - A disk that takes no more writes, full or broken, makes commits, [Open] and [Store.Close] fail with
+//     [ErrFailed] and its cause. Nothing waits for it or panics, what is committed stays readable, and
+//     the disk is left as a crash would have left it.
 //   - Everything read is checksummed. Damage ends in an error that wraps [ErrDamaged], and the
 //     next [Open] starts empty; it never ends in wrong rows.
 //

@@ -29,6 +29,12 @@ func (s *Store) markDamaged() {
 	}
 }
 
+// corrupted is told of damage that reading met, in the background too: the next Open starts empty.
+func (s *Store) corrupted(info pebble.DataCorruptionInfo) {
+	s.markDamaged()
+	s.fail(fmt.Errorf("%w: %s", ErrDamaged, info))
+}
+
 // quiet is the database's logger: it keeps what is fatal to the database and drops the rest.
 type quiet struct{ s *Store }
 
@@ -39,15 +45,11 @@ func (q quiet) Errorf(format string, args ...any) {
 }
 
 // Fatalf must not end the process: the store is disposable, and calls may be waiting for their
-// settlement to be recorded. The store takes no more commits, so its order is kept.
-func (q quiet) Fatalf(format string, args ...any) {
-	_ = q.s.fail(fmt.Errorf("%w: %s", ErrFailed, fmt.Sprintf(format, args...)))
-}
+// settlement to be recorded.
+func (q quiet) Fatalf(format string, args ...any) { q.s.fail(fmt.Errorf(format, args...)) }
 
-// fail ends all writing. It returns the first cause.
-func (s *Store) fail(err error) error {
-	if s.failure.CompareAndSwap(nil, &err) {
-		s.log.Error("local store failed; restart when the cause is gone, it is rebuilt from the log if need be", "dir", s.cfg.Dir, "error", err)
-	}
-	return *s.failure.Load()
+// fail ends all writing; the first cause is kept. The next commit, or Close, says so.
+func (s *Store) fail(cause error) {
+	err := fmt.Errorf("%w: %w", ErrFailed, cause)
+	s.failure.CompareAndSwap(nil, &err)
 }

@@ -7,15 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/foldtest"
+	"github.com/pawl-run/pawl/projections/store/storetest"
 )
 
 // TestUnusableStoresAreSetAside: whatever is found in the directory, Open starts, and says so.
@@ -155,13 +154,7 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()
 	var full atomic.Bool
-	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if full.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
-		}
-		return nil
-	}))
-	s, err := Open(Config{InMemory: true, fs: fs})
+	s, err := Open(Config{InMemory: true, FS: storetest.Disk(mem, full.Load)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +187,7 @@ func TestFullDisk(t *testing.T) {
 	if err := s.Close(); !errors.Is(err, ErrFailed) {
 		t.Errorf("close of a failed store: %v, want ErrFailed", err)
 	}
-	s = open(t, Config{InMemory: true, fs: restarted})
+	s = open(t, Config{InMemory: true, FS: restarted})
 	state, err := s.Load("w")
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +205,7 @@ func TestFullDisk(t *testing.T) {
 func TestCrashLosesATailOnly(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewCrashableMem()
-	s, err := Open(Config{InMemory: true, fs: mem})
+	s, err := Open(Config{InMemory: true, FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +234,7 @@ func TestCrashLosesATailOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, disk := range disks {
-		s := open(t, Config{InMemory: true, fs: disk})
+		s := open(t, Config{InMemory: true, FS: disk})
 		if w := s.Warnings(); len(w) > 0 {
 			t.Fatalf("disk %d: a crash is no damage: %v", i, w)
 		}

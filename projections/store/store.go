@@ -22,8 +22,8 @@ var (
 	// ErrDamaged: the store does not hold what it once wrote. Nothing is lost: Reset it, or
 	// open it again, and replay the log.
 	ErrDamaged = errors.New("local store is damaged")
-	// ErrFailed: a write failed, most likely because the disk is full. The store can be read and
-	// takes no more commits until the process is started again; the log has all that it lacks.
+	// ErrFailed: a write failed, most likely because the disk is full; the error says why. The store
+	// can be read and takes no more commits until it is opened again; the log has all that it lacks.
 	ErrFailed = errors.New("local store cannot be written")
 	// ErrLocked: another process has the store open.
 	ErrLocked = errors.New("local store is in use by another process")
@@ -54,8 +54,8 @@ type Config struct {
 	InMemory bool
 	// Logger takes errors of background work; nil discards them.
 	Logger *slog.Logger
-
-	fs vfs.FS // nil: the disk, or memory
+	// FS is where Dir is; nil is the disk, or memory. It is for tests of what a disk can do.
+	FS vfs.FS
 }
 
 // Store is the local store. Its methods are safe for concurrent use.
@@ -65,9 +65,8 @@ type Store struct {
 	log      *slog.Logger
 	warnings []string
 	// failure is the first failed write: there is none after it, so the order of commits is kept.
-	failure   atomic.Pointer[error]
-	abandoned atomic.Bool // the database cannot even be closed
-	keysRead  atomic.Int64
+	failure  atomic.Pointer[error]
+	keysRead atomic.Int64
 
 	// mu is held shared by every use of db and exclusively by Reset and Close.
 	mu sync.RWMutex
@@ -89,7 +88,7 @@ func Open(cfg Config) (*Store, error) {
 	if (cfg.Dir == "") != cfg.InMemory {
 		return nil, errors.New("open local store: set either Dir or InMemory")
 	}
-	s := &Store{cfg: cfg, fs: cfg.fs, log: cfg.Logger, heads: map[eventlog.WorkflowName]uint64{}}
+	s := &Store{cfg: cfg, fs: cfg.FS, log: cfg.Logger, heads: map[eventlog.WorkflowName]uint64{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -123,11 +122,15 @@ func Open(cfg Config) (*Store, error) {
 
 // open opens what is in the directory and fails if it is not a store of this version.
 func (s *Store) open() error {
-	if err := s.fs.MkdirAll(s.cfg.Dir, 0o700); err != nil {
-		return err
+	err := s.fs.MkdirAll(s.cfg.Dir, 0o700)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}
 	lock, err := pebble.LockDirectory(s.cfg.Dir, s.fs)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%w: %w", ErrFailed, err)
+	case err != nil:
 		return fmt.Errorf("%w: %w", ErrLocked, err)
 	}
 	// Pebble keeps its own reference to the lock.
@@ -138,7 +141,7 @@ func (s *Store) open() error {
 	cache := pebble.NewCache(memory)
 	defer cache.Unref()
 	opts := &pebble.Options{
-		Cache: cache, FS: s.fs, Lock: lock, Logger: quiet{s},
+		Cache: cache, FS: newOverlay(s.fs, s.fail), Lock: lock, Logger: quiet{s},
 		FormatMajorVersion: pebble.FormatNewest,
 		MemTableSize:       memTableSize, MemTableStopWritesThreshold: 2,
 		MaxOpenFiles: 256,
@@ -149,6 +152,7 @@ func (s *Store) open() error {
 		FlushSplitBytes:       512 << 10,
 		L0CompactionThreshold: 16, L0StopWritesThreshold: 40,
 	}
+	opts.EventListener = &pebble.EventListener{DataCorruption: s.corrupted}
 	opts.EnsureDefaults()
 	for i := range opts.Levels {
 		// Most dedupe lookups are for ids never seen: the filters answer those.
@@ -157,11 +161,16 @@ func (s *Store) open() error {
 		opts.Levels[i].IndexBlockSize = 128 << 10 // one block even for the largest table
 	}
 	db, err := pebble.Open(s.cfg.Dir, opts)
+	if err == nil {
+		if err = claim(db); err != nil || s.failure.Load() != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}
+	if f := s.failure.Load(); f != nil {
+		return errors.Join(*f, err)
+	}
 	if err != nil {
 		return err
-	}
-	if err := claim(db); err != nil {
-		return errors.Join(err, db.Close())
 	}
 	s.db = db
 	return nil
@@ -203,12 +212,12 @@ var errForeign = errors.New("it was written by another version or another progra
 // refuses (no space, no permission, a lock) would be refused again, and throwing the store away
 // for it would only cost a replay.
 func disposable(err error) bool {
-	if errors.Is(err, ErrLocked) {
+	if errors.Is(err, ErrLocked) || errors.Is(err, ErrFailed) {
 		return false
 	}
 	var sys syscall.Errno
 	if errors.As(err, &sys) {
-		return sys == syscall.ENOENT && !errors.Is(err, ErrFailed)
+		return sys == syscall.ENOENT
 	}
 	return true
 }
@@ -232,9 +241,6 @@ func (s *Store) Reset() error {
 	if s.db == nil {
 		return ErrClosed
 	}
-	if s.abandoned.Load() {
-		return fmt.Errorf("reset local store %s: %w; restart to reset it", s.cfg.Dir, *s.failure.Load())
-	}
 	// A damaged or failed database may not close cleanly; its files go either way.
 	if err := s.db.Close(); err != nil {
 		s.log.Warn("local store did not close cleanly before its reset", "dir", s.cfg.Dir, "error", err)
@@ -251,7 +257,8 @@ func (s *Store) Reset() error {
 	return nil
 }
 
-// Close makes everything committed durable and ends all use. A second Close does nothing.
+// Close makes everything committed durable and ends all use; ErrFailed says that it could not, now or
+// before. A second Close does nothing.
 func (s *Store) Close() error {
 	s.committing.Lock()
 	defer s.committing.Unlock()
@@ -260,10 +267,6 @@ func (s *Store) Close() error {
 	if s.db == nil {
 		return nil
 	}
-	if s.abandoned.Load() {
-		s.db = nil
-		return fmt.Errorf("close local store %s: %w", s.cfg.Dir, *s.failure.Load())
-	}
 	var errs []error
 	if s.failure.Load() == nil {
 		// The memtable is written out, so that a clean start replays neither it nor the log.
@@ -271,6 +274,9 @@ func (s *Store) Close() error {
 	}
 	errs = append(errs, s.db.Close())
 	s.db = nil
+	if f := s.failure.Load(); f != nil {
+		errs = append(errs, *f)
+	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close local store %s: %w", s.cfg.Dir, err)
 	}
