@@ -291,6 +291,8 @@ func (in *installation) needsPerson(name eventlog.WorkflowName, stopped error) (
 	switch wait.Reason {
 	case decide.ReasonApproval, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked:
 		return ops.Explain(&state, *wait), true
+	case decide.ReasonUserPause: // who ends the pause ends the system's hold behind it, and must know of it
+		return ops.Explain(&state, *wait), state.Blocked != nil
 	}
 	return ops.Why{}, false
 }
