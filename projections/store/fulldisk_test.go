@@ -113,7 +113,7 @@ func life(t *testing.T, fs vfs.FS, log *foldtest.Log, h *foldtest.History) error
 		t.Errorf("a full disk is no damage: %q", w)
 	}
 	var failed error
-	for i := range 24 {
+	for i := range 9 {
 		if _, err := h.Step(); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func life(t *testing.T, fs vfs.FS, log *foldtest.Log, h *foldtest.History) error
 		if state, err := s.Load("w"); err != nil || state.Head != h.State.Head {
 			t.Errorf("commit %d is not read back: %+v %v", i, state.Head, err)
 		}
-		if i%8 == 5 { // as a full memtable would
+		if i%4 == 2 { // as a full memtable would
 			if err := s.db.Flush(); err != nil {
 				t.Errorf("flush: %v", err)
 			}
@@ -230,7 +230,7 @@ func TestAnyWriteMayBeTheLast(t *testing.T) {
 						if err != nil {
 							t.Fatalf("with room for all: %v", err)
 						}
-						if n < 20 {
+						if n < 15 {
 							t.Fatalf("only %d limits were too little", n)
 						}
 						return

@@ -212,7 +212,10 @@ var errForeign = errors.New("it was written by another version or another progra
 // refuses (no space, no permission, a lock) would be refused again, and throwing the store away
 // for it would only cost a replay.
 func disposable(err error) bool {
-	if errors.Is(err, ErrLocked) || errors.Is(err, ErrFailed) {
+	switch {
+	case errors.Is(err, ErrDamaged):
+		return true
+	case errors.Is(err, ErrLocked), errors.Is(err, ErrFailed):
 		return false
 	}
 	var sys syscall.Errno
