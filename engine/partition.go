@@ -107,6 +107,7 @@ func (p *partition) replay(ctx context.Context) error {
 	}
 	select {
 	case <-p.engine.unkept: // that was the damage
+		p.engine.draining.Store(false)
 	default:
 	}
 	p.mu.Lock()
@@ -304,6 +305,7 @@ func (p *partition) flush() error {
 		p.mu.Unlock()
 		err = fmt.Errorf("write the local store: %w", err)
 		if errors.Is(err, store.ErrFailed) {
+			p.engine.draining.Store(true) // at once: no run begins whose rows cannot be kept
 			select {
 			case p.engine.unkept <- err:
 			default: // it is known
