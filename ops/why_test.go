@@ -36,7 +36,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	pausedByAda := func(s *projections.State) {
-		s.UserPaused, s.Pause = true, &projections.Pause{By: eventlog.Actor{Kind: "user", Name: "ada"}, Since: at}
+		s.Pause = &projections.Pause{By: eventlog.Actor{Kind: "user", Name: "ada"}, Since: at}
 	}
 	for name, c := range map[string]struct {
 		state    *projections.State
@@ -108,7 +108,7 @@ func TestExplain(t *testing.T) {
 		"blocked, logic":         {base(blocked(eventlog.BlockLogic)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"deploy a corrected script", "run R1 of consumer send", "since 2023-11-14T22:13:20Z"}, []string{"pawl runs show shop R1 --evidence", "pawl deploy FILE", "pawl resume shop"}},
 		"blocked, contradiction": {base(blocked(eventlog.BlockContradiction)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"late answer differs"}, []string{"pawl runs show shop R1", "pawl mutations show M1", "pawl resume shop"}},
 		"storage":                {base(nil), decide.Wait{Reason: decide.ReasonStorage}, "storage", 0, 0, "", []string{"storage cannot take"}, []string{"pawl verify"}},
-		"archived":               {base(func(s *projections.State) { s.Archived, s.UserPaused = true, true }), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "", []string{"for good"}, nil},
+		"archived":               {base(func(s *projections.State) { s.Archived, s.Pause = true, &projections.Pause{} }), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "", []string{"for good"}, nil},
 		"open call":              {base(nil), decide.Wait{Reason: reasonCall, Subject: "M1"}, "", at, later, "M1", []string{"Mutation M1 (mail.send: Send A) has left"}, nil},
 		"await call":             {base(nil), decide.AwaitCall{Mutation: "M1"}, "", at, later, "M1", []string{"its answer is awaited"}, nil},
 		"reconciling":            {base(nil), decide.ReconcileMutation{Mutation: "M1"}, "", at, 0, "M1", []string{"being asked", "nothing is sent again"}, nil},

@@ -63,7 +63,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	default:
 		w.say("Workflow %s waits: %s.", name, wait.Reason)
 	}
-	paused := s.UserPaused && wait.Reason != decide.ReasonUserPause && wait.Reason != decide.ReasonArchived
+	paused := s.Pause != nil && wait.Reason != decide.ReasonUserPause && wait.Reason != decide.ReasonArchived
 	if resume := fmt.Sprintf("pawl resume %s", name); paused {
 		w.add("Beside that it was paused %s.", pausedBy(s))
 		if !strings.Contains(strings.Join(w.Commands, "\n"), resume) {
@@ -192,7 +192,7 @@ func (w *Why) explainApproval(s *projections.State, wait decide.Wait, m *project
 		w.say("%s awaits approval; nothing has left. Approving sends exactly the recorded parameters, once; rejecting skips its events and goes on with next. Nothing else of the workflow runs until then.", callName(s, m))
 	}
 	w.can("pawl mutations show %s", wait.Subject)
-	if s.UserPaused {
+	if s.Pause != nil {
 		w.add("It can be approved once the workflow is resumed.")
 	} else {
 		w.can("pawl approve %s", wait.Subject)

@@ -100,9 +100,9 @@ func (f *folding) apply(fact eventlog.Fact) error {
 	case *eventlog.WorkflowGranted:
 		f.Grants = e.Grants
 	case *eventlog.WorkflowPaused:
-		f.UserPaused, f.Pause = true, &Pause{By: f.t.Actor, Since: f.at()}
+		f.Pause = &Pause{By: f.t.Actor, Since: f.at()}
 	case *eventlog.WorkflowResumed:
-		f.UserPaused, f.Pause = false, nil
+		f.Pause = nil
 	case *eventlog.WorkflowBlocked:
 		f.Blocked = &Block{Reason: e.Reason, Message: e.Message, Run: e.Run, Since: f.at()}
 	case *eventlog.WorkflowUnblocked:

@@ -28,10 +28,8 @@ type (
 		Grants   map[string]eventlog.Grant `msgpack:"grants"`
 		Created  Ordinal                   `msgpack:"created"`
 		Archived bool                      `msgpack:"archived,omitempty"`
-		// UserPaused is a person's pause; Blocked is the system's hold. Neither touches the
-		// other (F7).
-		UserPaused bool `msgpack:"userPaused,omitempty"`
-		// Pause says who paused it and when; nil while nobody has.
+		// Pause is a person's pause, nil while nobody has paused it; Blocked is the system's hold.
+		// Neither touches the other (F7).
 		Pause   *Pause `msgpack:"pause,omitempty"`
 		Blocked *Block `msgpack:"blocked,omitempty"`
 		// Maintenance holds everything until a repair (F7); RepairFailures counts logic
@@ -56,7 +54,7 @@ type (
 		Topic  eventlog.Topic `msgpack:"topic"`
 		Events int            `msgpack:"events"`
 	}
-	// Pause is a person's pause.
+	// Pause says who paused a workflow, and since when.
 	Pause struct {
 		By    eventlog.Actor   `msgpack:"by"`
 		Since eventlog.Instant `msgpack:"since"`

@@ -410,15 +410,15 @@ func TestPauseKeepsItsActor(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &projections.Pause{By: r.Actor, Since: r.At}
-	if got := p.State.Pause; got == nil || *got != *want || !p.State.UserPaused || got.By.Name == "" || got.Since == 0 {
-		t.Errorf("paused %v: %+v, want %+v", p.State.UserPaused, got, want)
+	if got := p.State.Pause; got == nil || *got != *want || got.By.Name == "" || got.Since == 0 {
+		t.Errorf("paused: %+v, want %+v", got, want)
 	}
 	p.then(&eventlog.WorkflowBlocked{Reason: eventlog.BlockInternal, Message: "held"}, &eventlog.WorkflowUnblocked{})
 	if got := p.State.Pause; got == nil || *got != *want {
 		t.Errorf("a hold of the system changed the pause: %+v", got)
 	}
 	p.then(&eventlog.WorkflowResumed{})
-	if p.State.Pause != nil || p.State.UserPaused {
+	if p.State.Pause != nil {
 		t.Errorf("resumed, and still paused: %+v", p.State.Pause)
 	}
 }
@@ -431,14 +431,14 @@ func TestWorkflowStatus(t *testing.T) {
 		want projections.Status
 	}{
 		{projections.Workflow{}, projections.StatusActive},
-		{projections.Workflow{UserPaused: true}, projections.StatusPaused},
+		{projections.Workflow{Pause: &projections.Pause{}}, projections.StatusPaused},
 		{projections.Workflow{Blocked: &projections.Block{Reason: eventlog.BlockReconcile}}, projections.StatusPaused},
 		{projections.Workflow{Blocked: &projections.Block{Reason: eventlog.BlockIndeterminate}}, projections.StatusPaused},
 		{projections.Workflow{Blocked: &projections.Block{Reason: eventlog.BlockApproval}}, projections.StatusError},
 		{projections.Workflow{Blocked: &projections.Block{Reason: eventlog.BlockInternal}}, projections.StatusError},
-		{projections.Workflow{UserPaused: true, Blocked: &projections.Block{Reason: eventlog.BlockInternal}}, projections.StatusPaused},
+		{projections.Workflow{Pause: &projections.Pause{}, Blocked: &projections.Block{Reason: eventlog.BlockInternal}}, projections.StatusPaused},
 		{projections.Workflow{Backoff: &projections.Backoff{}, Maintenance: &projections.Maintenance{}}, projections.StatusActive},
-		{projections.Workflow{Archived: true, UserPaused: true}, projections.StatusArchived},
+		{projections.Workflow{Archived: true, Pause: &projections.Pause{}}, projections.StatusArchived},
 	} {
 		if got := c.w.Status(); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.w, got, c.want)

@@ -22,7 +22,7 @@ func (w *Workflow) Status() Status {
 	switch {
 	case w.Archived:
 		return StatusArchived
-	case w.UserPaused:
+	case w.Pause != nil:
 		return StatusPaused
 	case w.Blocked == nil:
 		return StatusActive

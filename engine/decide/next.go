@@ -95,7 +95,7 @@ func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
 	switch {
 	case s.Archived:
 		return Wait{Reason: ReasonArchived}
-	case s.UserPaused:
+	case s.Pause != nil:
 		return Wait{Reason: ReasonUserPause}
 	case s.Blocked != nil:
 		return Wait{Reason: ReasonBlocked, Subject: string(s.Blocked.Run)}

@@ -98,7 +98,7 @@ func (Pause) decide(d *decision) error {
 	if s.Archived {
 		return archived(s)
 	}
-	if !s.UserPaused {
+	if s.Pause == nil {
 		d.lead(&eventlog.WorkflowPaused{})
 	}
 	return nil
@@ -109,7 +109,7 @@ func (Resume) decide(d *decision) error {
 	if s.Archived {
 		return archived(s)
 	}
-	if s.UserPaused {
+	if s.Pause != nil {
 		d.lead(&eventlog.WorkflowResumed{})
 	}
 	if b := s.Blocked; b != nil && b.Reason != eventlog.BlockReconcile && b.Reason != eventlog.BlockIndeterminate && b.Reason != eventlog.BlockApproval {
@@ -212,7 +212,7 @@ func (c Approve) decide(d *decision) error {
 	if d.env.Hold {
 		return refuse(Conflict, "engine.held", "nothing may leave workflow %s now: the engine is stopping or short of space", s.Name).hint("approve it again later")
 	}
-	if s.UserPaused {
+	if s.Pause != nil {
 		return refuse(Conflict, "workflow.paused", "workflow %s is paused; nothing may leave it", s.Name).hint("pawl resume %s", s.Name)
 	}
 	if c.ParamsHash != "" && c.ParamsHash != m.Call.ParamsHash {

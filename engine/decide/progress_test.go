@@ -68,7 +68,7 @@ func (l *life) help(wait decide.Wait) (rest bool, err error) {
 	case decide.ReasonUserPause:
 		return false, l.step(decide.Resume{})
 	case decide.ReasonApproval:
-		if l.state.UserPaused {
+		if l.state.Pause != nil {
 			return false, l.step(decide.Resume{})
 		}
 		return false, l.step(decide.Approve{Mutation: eventlog.MutationID(wait.Subject)})

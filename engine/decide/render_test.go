@@ -170,7 +170,7 @@ func (b *bench) look(line string) string {
 		}
 		return show("%s by=%q attempts=%d contradiction=%q", m.Status, m.ResolvedBy, m.ReconcileAttempts, m.Contradiction)
 	case "workflow":
-		out := fmt.Sprintf("%s v%s paused=%v maintenance=%v failures=%d retry=%q", s.Status(), s.Version, s.UserPaused, s.Maintenance != nil, s.RepairFailures, s.PendingRetry)
+		out := fmt.Sprintf("%s v%s paused=%v maintenance=%v failures=%d retry=%q", s.Status(), s.Version, s.Pause != nil, s.Maintenance != nil, s.RepairFailures, s.PendingRetry)
 		if s.Blocked != nil {
 			out += " blocked=" + string(s.Blocked.Reason)
 		}

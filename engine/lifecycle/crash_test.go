@@ -305,7 +305,7 @@ func (p *person) act(s *projections.State) (acted bool, err error) {
 		return true, p.engine.Operate(ctx, enginetest.Tester, "shop", cmd, "test")
 	}
 	switch {
-	case s.UserPaused:
+	case s.Pause != nil:
 		return do(decide.Resume{})
 	case s.Maintenance != nil:
 		if p.repaired == nil {

@@ -105,7 +105,7 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 			do("resume", decide.Resume{})
 		}
 	case decide.ReasonApproval:
-		if state.UserPaused {
+		if state.Pause != nil {
 			do("resume", decide.Resume{})
 		} else {
 			do("approve", decide.Approve{Mutation: eventlog.MutationID(wait.Subject)})

@@ -60,7 +60,7 @@ func (h *History) aside() {
 		in := h.register()
 		h.Add(&eventlog.EventUpdated{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title + "!", Payload: h.json("again"), CausedBy: []eventlog.InputID{in}})
 	case 4:
-		if h.State.UserPaused {
+		if h.State.Pause != nil {
 			h.Add(&eventlog.WorkflowResumed{})
 		} else {
 			h.Add(&eventlog.WorkflowPaused{})

@@ -424,7 +424,7 @@ func TestDocumentAndDiff(t *testing.T) {
 		t.Errorf("documents of a fold and its rows differ:\n%s\n%s", a, b)
 	}
 	if _, err := h.Append(func() {
-		if before.UserPaused {
+		if before.Pause != nil {
 			h.Add(&eventlog.WorkflowResumed{})
 		} else {
 			h.Add(&eventlog.WorkflowPaused{})

@@ -62,7 +62,7 @@ type Script struct {
 // past.
 func WorkflowView(w *projections.Workflow) Workflow {
 	v := Workflow{
-		Name: w.Name, Version: w.Version, Status: w.Status(), UserPaused: w.UserPaused,
+		Name: w.Name, Version: w.Version, Status: w.Status(), UserPaused: w.Pause != nil,
 		Maintenance: w.Maintenance != nil, PendingRetryRun: optional(w.PendingRetry), Revision: w.Head.Revision,
 	}
 	if b := w.Blocked; b != nil {
