@@ -434,7 +434,7 @@ func TestDocumentAndDiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := readmodel.Diff(&before, &h.State)
-	want := []string{`event "new" of topic in: only in the second`, "workflow: head, pause, userPaused, waiting"}
+	want := []string{`event "new" of topic in: only in the second`, "workflow: head, pause, waiting"}
 	if !slices.Equal(got, want) {
 		t.Errorf("diff %q, want %q", got, want)
 	}
