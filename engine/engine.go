@@ -124,8 +124,6 @@ type Engine struct {
 	// writable ends, with the cause, once the log cannot be written any more.
 	writable context.Context
 	fail     context.CancelCauseFunc
-	// unkept takes why the local store cannot be written any more.
-	unkept chan error
 	// life ends when the process gives up: settlements are retried until then.
 	life    context.Context
 	endLife context.CancelFunc
@@ -136,7 +134,7 @@ func New(cfg Config) (*Engine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, log: cfg.Logger, ids: newIDSource(cfg.Random), ready: make(chan struct{}), unkept: make(chan error, 1)}
+	e := &Engine{cfg: cfg, log: cfg.Logger, ids: newIDSource(cfg.Random), ready: make(chan struct{})}
 	e.name = e.ids.next(cfg.Clock.Now())
 	cfg.Connectors.OnLate(e.late)
 	e.life, e.endLife = context.WithCancel(context.Background())
@@ -177,8 +175,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		e.drain()
-	case fatal = <-e.unkept:
+	case <-e.cfg.Store.Failed():
 		e.drain() // the log still takes what is under way
+		fatal = e.cfg.Store.Err()
 	case <-e.writable.Done():
 	}
 	stop()
@@ -190,7 +189,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.calls.end()
 	for _, p := range e.partitions {
-		if err := p.flush(); err != nil && fatal == nil {
+		err := p.flush()
+		if errors.Is(err, store.ErrDamaged) {
+			e.log.Error("the local store could not be written at the end; the next start rebuilds it from the log", "error", err)
+		} else if err != nil && fatal == nil {
 			fatal = err
 		}
 	}
@@ -239,7 +241,7 @@ func (e *Engine) hold() error {
 	if e.draining.Load() {
 		return errors.New("the engine is shutting down")
 	}
-	if err := e.Room(); err != nil {
+	if err := errors.Join(e.cfg.Store.Err(), e.Room()); err != nil {
 		return fmt.Errorf("start a run: %w", err)
 	}
 	return nil

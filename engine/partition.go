@@ -105,11 +105,6 @@ func (p *partition) replay(ctx context.Context) error {
 	if err := p.engine.cfg.Store.Reset(); err != nil {
 		return fmt.Errorf("reset the store: %w", err)
 	}
-	select {
-	case <-p.engine.unkept: // that was the damage
-		p.engine.draining.Store(false)
-	default:
-	}
 	p.mu.Lock()
 	clear(p.workers)
 	clear(p.ahead)
@@ -246,6 +241,7 @@ func (p *partition) applied(w *worker, r eventlog.Record) {
 func (p *partition) writeBehind(ctx context.Context) {
 	ticker := time.NewTicker(p.engine.cfg.FlushEvery)
 	defer ticker.Stop()
+	told := false
 	for {
 		select {
 		case <-ticker.C:
@@ -253,11 +249,15 @@ func (p *partition) writeBehind(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if err := p.flush(); errors.Is(err, store.ErrFailed) {
+		switch err := p.flush(); {
+		case err == nil:
+			told = false
+		case errors.Is(err, store.ErrFailed):
 			return // the engine ends, and says why
-		} else if err != nil {
+		case !told:
 			// The store is disposable: without it, memory grows and starts take longer, but
 			// nothing is lost.
+			told = true
 			p.engine.log.Error("the local store cannot be written; finished work stays in memory", "error", err)
 		}
 	}
@@ -303,15 +303,7 @@ func (p *partition) flush() error {
 			w.mu.Unlock()
 		}
 		p.mu.Unlock()
-		err = fmt.Errorf("write the local store: %w", err)
-		if errors.Is(err, store.ErrFailed) {
-			p.engine.draining.Store(true) // at once: no run begins whose rows cannot be kept
-			select {
-			case p.engine.unkept <- err:
-			default: // it is known
-			}
-		}
-		return err
+		return fmt.Errorf("write the local store: %w", err)
 	}
 	for w, keys := range flushed {
 		w.release(keys)

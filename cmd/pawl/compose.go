@@ -140,13 +140,14 @@ func (in *installation) openLog(ctx context.Context) (err error) {
 	return nil
 }
 
-// closeStore closes the store. Of what ended for want of room, it is not said again that the store has
-// none either.
+// closeStore closes the store. What ended because the disk takes no more is not told again that the
+// store cannot be written either.
 func (in *installation) closeStore() error {
-	if err := in.store.Close(); !isFull(in.ended) || !isFull(err) {
-		return err
+	err := in.store.Close()
+	if errors.Is(err, store.ErrFailed) && (isFull(in.ended) || errors.Is(in.ended, store.ErrFailed)) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // openRunLog opens what keeps the lines that scripts write. They are no facts: a disk too full for
@@ -184,6 +185,8 @@ func explainLog(data string, err error) error {
 		hint = "use the newer pawl that wrote it; an older one would misread it"
 	case isFull(err):
 		hint = "free space on the disk of " + data + " and start again; nothing that was acknowledged is lost"
+	case errors.Is(err, store.ErrFailed):
+		hint = "look at the disk of " + data + " and start again; nothing is lost: what the store lacks is replayed from the log"
 	}
 	return failed(hint, err)
 }
@@ -281,7 +284,7 @@ func (in *installation) onClose(f func() error) { in.closers = append(in.closers
 func (in *installation) end(err error) error {
 	in.ended = err
 	err = errors.Join(err, in.close())
-	if isFull(err) {
+	if isFull(err) || errors.Is(err, store.ErrFailed) {
 		return explainLog(in.settings.Data, err)
 	}
 	return err

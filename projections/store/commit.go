@@ -45,8 +45,8 @@ func (s *Store) Commit(b Batch) error {
 		return err
 	}
 	defer done()
-	if f := s.failure.Load(); f != nil {
-		return *f
+	if err := s.Err(); err != nil {
+		return err
 	}
 	w := writer{store: s, db: db, batch: db.NewBatchWithSize(s.batchSize), partition: b.Partition, heads: map[eventlog.WorkflowName]uint64{}}
 	defer func() { _ = w.batch.Close() }()
@@ -87,10 +87,7 @@ func (w *writer) write() error {
 	if err := w.batch.Commit(pebble.NoSync); err != nil {
 		return err
 	}
-	if f := w.store.failure.Load(); f != nil {
-		return *f
-	}
-	return nil
+	return w.store.Err()
 }
 
 func (w *writer) set(key, value []byte) {

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -19,6 +20,7 @@ func (s *Store) fault(doing string, err error) error {
 	return fmt.Errorf("%s in local store %s: %w", doing, s.cfg.Dir, err)
 }
 
+// markDamaged keeps the next Open from trusting the store.
 func (s *Store) markDamaged() {
 	f, err := s.fs.Create(s.fs.PathJoin(s.cfg.Dir, damageMark), vfs.WriteCategoryUnspecified)
 	if err == nil {
@@ -29,10 +31,14 @@ func (s *Store) markDamaged() {
 	}
 }
 
-// corrupted is told of damage that reading met, in the background too: the next Open starts empty.
+// corrupted is told of damage that reading met, in the background too. What is not damaged goes on
+// being of use; the next Open starts empty.
 func (s *Store) corrupted(info pebble.DataCorruptionInfo) {
+	if s.damaged.Swap(true) {
+		return
+	}
 	s.markDamaged()
-	s.fail(fmt.Errorf("%w: %s", ErrDamaged, info))
+	s.log.Error("local store is damaged; the next start rebuilds it from the log, nothing is lost", "file", info.Path, "error", fmt.Sprint(info.Details))
 }
 
 // quiet is the database's logger: it keeps what is fatal to the database and drops the rest.
@@ -48,8 +54,35 @@ func (q quiet) Errorf(format string, args ...any) {
 // settlement to be recorded.
 func (q quiet) Fatalf(format string, args ...any) { q.s.fail(fmt.Errorf(format, args...)) }
 
-// fail ends all writing; the first cause is kept. The next commit, or Close, says so.
+// failure is the end of all writing.
+type failure struct {
+	once  sync.Once
+	ended chan struct{}
+	err   error // set before ended is closed
+}
+
+func newFailure() *failure { return &failure{ended: make(chan struct{})} }
+
+// fail ends all writing; the first cause is kept.
 func (s *Store) fail(cause error) {
-	err := fmt.Errorf("%w: %w", ErrFailed, cause)
-	s.failure.CompareAndSwap(nil, &err)
+	f := s.failure.Load()
+	f.once.Do(func() {
+		f.err = fmt.Errorf("%w: %w", ErrFailed, cause)
+		close(f.ended)
+	})
+}
+
+// Failed is closed once the store takes no more commits; Err then says why. It is that of what is open
+// now: Reset begins anew.
+func (s *Store) Failed() <-chan struct{} { return s.failure.Load().ended }
+
+// Err is ErrFailed with its cause once the store takes no more commits, nil before.
+func (s *Store) Err() error {
+	f := s.failure.Load()
+	select {
+	case <-f.ended:
+		return f.err
+	default:
+		return nil
+	}
 }

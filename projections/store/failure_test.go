@@ -17,6 +17,13 @@ import (
 	"github.com/pawl-run/pawl/projections/store/storetest"
 )
 
+// failing is a store of which only the failure is used.
+func failing() *Store {
+	s := new(Store)
+	s.failure.Store(newFailure())
+	return s
+}
+
 // TestUnusableStoresAreSetAside: whatever is found in the directory, Open starts, and says so.
 func TestUnusableStoresAreSetAside(t *testing.T) {
 	t.Parallel()
@@ -46,7 +53,7 @@ func TestUnusableStoresAreSetAside(t *testing.T) {
 		}
 	}
 	raw := func(t *testing.T, dir string, change func(*pebble.DB) error) {
-		db, err := pebble.Open(dir, &pebble.Options{Logger: quiet{new(Store)}, FormatMajorVersion: pebble.FormatNewest})
+		db, err := pebble.Open(dir, &pebble.Options{Logger: quiet{failing()}, FormatMajorVersion: pebble.FormatNewest})
 		if err != nil {
 			t.Fatal(err)
 		}

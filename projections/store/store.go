@@ -65,7 +65,8 @@ type Store struct {
 	log      *slog.Logger
 	warnings []string
 	// failure is the first failed write: there is none after it, so the order of commits is kept.
-	failure  atomic.Pointer[error]
+	failure  atomic.Pointer[failure]
+	damaged  atomic.Bool
 	keysRead atomic.Int64
 
 	// mu is held shared by every use of db and exclusively by Reset and Close.
@@ -113,7 +114,6 @@ func Open(cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("open local store %s: set the unusable one aside: %w", s.cfg.Dir, err)
 	}
 	s.warnings = append(s.warnings, fmt.Sprintf("local store %s could not be used (%v); it was moved to %s and will be rebuilt from the log, nothing is lost", s.cfg.Dir, err, aside))
-	s.failure.Store(nil)
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open empty local store %s: %w", s.cfg.Dir, err)
 	}
@@ -122,6 +122,8 @@ func Open(cfg Config) (*Store, error) {
 
 // open opens what is in the directory and fails if it is not a store of this version.
 func (s *Store) open() error {
+	s.failure.Store(newFailure())
+	s.damaged.Store(false)
 	err := s.fs.MkdirAll(s.cfg.Dir, 0o700)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
@@ -162,14 +164,15 @@ func (s *Store) open() error {
 	}
 	db, err := pebble.Open(s.cfg.Dir, opts)
 	if err == nil {
-		if err = claim(db); err != nil || s.failure.Load() != nil {
+		err = claim(db)
+		if s.damaged.Load() {
+			err = errors.Join(ErrDamaged, err)
+		}
+		if err != nil || s.Err() != nil {
 			err = errors.Join(err, db.Close())
 		}
 	}
-	if f := s.failure.Load(); f != nil {
-		return errors.Join(*f, err)
-	}
-	if err != nil {
+	if err := errors.Join(s.Err(), err); err != nil {
 		return err
 	}
 	s.db = db
@@ -252,7 +255,6 @@ func (s *Store) Reset() error {
 	if err := s.fs.RemoveAll(s.cfg.Dir); err != nil {
 		return fmt.Errorf("reset local store %s: %w", s.cfg.Dir, err)
 	}
-	s.failure.Store(nil)
 	clear(s.heads)
 	if err := s.open(); err != nil {
 		return fmt.Errorf("reset local store %s: %w", s.cfg.Dir, err)
@@ -271,16 +273,18 @@ func (s *Store) Close() error {
 		return nil
 	}
 	var errs []error
-	if s.failure.Load() == nil {
+	if s.Err() == nil {
 		// The memtable is written out, so that a clean start replays neither it nor the log.
 		errs = append(errs, s.db.Flush())
 	}
 	errs = append(errs, s.db.Close())
 	s.db = nil
-	if f := s.failure.Load(); f != nil {
-		errs = append(errs, *f)
+	err := errors.Join(errs...)
+	if s.damaged.Load() && err != nil {
+		s.log.Warn("damaged local store did not close cleanly", "dir", s.cfg.Dir, "error", err)
+		err = nil // the next start does without it
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(s.Err(), err); err != nil {
 		return fmt.Errorf("close local store %s: %w", s.cfg.Dir, err)
 	}
 	return nil
