@@ -2,6 +2,7 @@ package ops
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -18,7 +19,7 @@ const (
 )
 
 // limitBody bounds the time for the request's body, if there is one. Whoever answers before it is
-// read has the rest of that time for discardBody.
+// read has the rest of that time for the caller to send it all the same.
 func limitBody(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		// Not every ResponseWriter has deadlines; a test's recorder needs none.
@@ -62,16 +63,20 @@ func bodyTooLarge() *Problem {
 		hint("send it in several requests")
 }
 
-// discardBody reads on after a refusal. Many clients send their whole request before they read
+// refuse answers with a problem, then reads on. Many clients send their whole request before they read
 // anything; a connection that is closed while they do so is all that they would see of the answer.
-// What comes after the bound, or too late, meets a closed connection.
-func discardBody(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength == 0 {
+// What comes after the bound, too late, or while the server stops, meets a closed connection. Over
+// HTTP/2 only a stream is reset, and the answer would not end before the handler does.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
+	p.write(w)
+	if r.ContentLength == 0 || r.ProtoMajor > 1 {
 		return
 	}
-	if http.NewResponseController(w).Flush() != nil {
+	connection := http.NewResponseController(w)
+	if connection.Flush() != nil {
 		return // the caller is gone
 	}
+	defer context.AfterFunc(s.life, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })()
 	// How it ends makes no difference: the server closes what was not read to its end.
 	_, _ = io.CopyN(io.Discard, r.Body, maxDiscard)
 }

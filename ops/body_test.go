@@ -3,8 +3,10 @@ package ops
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -168,6 +170,13 @@ func TestDiscardIsBounded(t *testing.T) {
 			t.Errorf("%s: %d after %d bytes, want at most %d", path, rec.Code, endless.read, most)
 		}
 	}
+	// Over HTTP/2 an answer ends with its handler, and needs no reading on.
+	unread := &zeros{left: 1 << 40}
+	second := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/nothing", unread)
+	second.Host, second.ContentLength, second.ProtoMajor = "localhost", -1, 2
+	if b.server.Handler().ServeHTTP(httptest.NewRecorder(), second); unread.read > 0 {
+		t.Errorf("%d bytes of a refused stream were read", unread.read)
+	}
 	o, _ := Lookup("pushEvents")
 	declared := &zeros{left: maxBody + 1}
 	req := httptest.NewRequestWithContext(t.Context(), "POST", "/", declared)
@@ -175,5 +184,36 @@ func TestDiscardIsBounded(t *testing.T) {
 	var kept bytes.Buffer
 	if p := readBody(&o, httptest.NewRecorder(), req, &kept); p == nil || p.Code != "body.tooLarge" || kept.Cap() > 0 || declared.read > 0 {
 		t.Errorf("%+v, with %d bytes kept and %d read", p, kept.Cap(), declared.read)
+	}
+}
+
+// TestStopDoesNotWaitForARefusedBody: who still sends what was refused does not hold up the end.
+func TestStopDoesNotWaitForARefusedBody(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.Logger = slog.New(slog.NewTextHandler(&said, nil)) })
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- b.server.Serve(ctx, ln) }()
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := fmt.Fprint(conn, "POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nabc"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || res.StatusCode != http.StatusNotFound {
+		t.Fatalf("%v, %v", res, err)
+	}
+	stop()
+	if err := <-served; err != nil || said.Len() > 0 {
+		t.Errorf("the end: %v, %s", err, said.String())
 	}
 }

@@ -31,7 +31,7 @@ func (s *Server) plain(p plainOperation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, problem := p.answer(s, r.Context())
 		if problem != nil {
-			problem.write(w, r)
+			s.refuse(w, r, problem)
 			return
 		}
 		writeJSON(w, http.StatusOK, body)

@@ -38,15 +38,15 @@ func (s *Server) routes() http.Handler {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			p := problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on %s", clip(r.Method), clip(r.URL.Path)).hint("allowed: " + allow)
 			p.allow = allow
-			p.write(w, r)
+			s.refuse(w, r, p)
 		})
 	}
-	mux.HandleFunc("/", unknownPath)
+	mux.HandleFunc("/", s.unknownPath)
 	return s.outer(mux)
 }
 
-func unknownPath(w http.ResponseWriter, r *http.Request) {
-	problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s", clip(r.URL.Path)).hint(openAPIPath+" lists all operations").write(w, r)
+func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
+	s.refuse(w, r, problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s", clip(r.URL.Path)).hint(openAPIPath+" lists all operations"))
 }
 
 // outer is what every request passes through.
@@ -59,18 +59,18 @@ func (s *Server) outer(next http.Handler) http.Handler {
 				panic(cause)
 			default:
 				// Headers may be out already; then the connection ends and the reader sees it.
-				s.fault(r.Method+" "+r.URL.Path, panicked(cause)).write(w, r)
+				s.refuse(w, r, s.fault(r.Method+" "+r.URL.Path, panicked(cause)))
 			}
 		}()
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		limitBody(w, r)
 		if p := s.admit(r, public(r.URL.Path)); p != nil {
-			p.write(w, r)
+			s.refuse(w, r, p)
 			return
 		}
 		// The mux would redirect an unclean path; a POST would lose its body on the way.
 		if escaped := r.URL.EscapedPath(); !strings.HasPrefix(escaped, "/") || path.Clean(escaped) != strings.TrimSuffix(escaped, "/") && escaped != "/" {
-			unknownPath(w, r)
+			s.unknownPath(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -86,7 +86,7 @@ func (s *Server) operation(o *Operation) http.Handler {
 		p := s.answer(o, w, r, count)
 		if p != nil {
 			count(p.Status)
-			p.write(w, r)
+			s.refuse(w, r, p)
 		}
 	})
 }

@@ -116,9 +116,8 @@ func problemOf(err error) *Problem {
 		hint("look at the engine's own output: it names this operation and what went wrong")
 }
 
-// write sends the problem as the answer to the request, and lets the caller send the rest of its
-// body. It is called before anything else was written.
-func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
+// write sends the problem as the answer. It is called before anything else was written.
+func (p *Problem) write(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Content-Type", problemType)
 	header.Set("Cache-Control", "no-store")
@@ -136,7 +135,6 @@ func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(p.Status)
 	// A reader that is gone needs no answer.
 	_, _ = w.Write(document)
-	discardBody(w, r)
 }
 
 func (p *Problem) document() []byte {

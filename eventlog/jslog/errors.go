@@ -141,11 +141,22 @@ func isStreamNotFound(err error) bool { return errors.Is(err, jetstream.ErrStrea
 // isNameInUse reports whether another engine created the stream at the same time.
 func isNameInUse(err error) bool { return errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) }
 
-// notCreated says why a stream could not be created. For want of space, waiting is no help.
-func notCreated(name string, err error) error {
+// finalError is an error that asking again will not change.
+type finalError struct{ error }
+
+func (e finalError) Unwrap() error { return e.error }
+
+// notCreated says why a stream could not be created. For want of space, waiting is no help; nor when
+// the only server that would have it cannot make it, while a cluster has others.
+func notCreated(name string, replicas int, err error) error {
 	var api *jetstream.APIError
-	if errors.As(err, &api) && judge(&apiError{Code: api.Code, ErrCode: int(api.ErrorCode)}) == full {
-		err = fmt.Errorf("%w: the server says: %w", eventlog.ErrFull, err)
+	if errors.As(err, &api) {
+		switch {
+		case judge(&apiError{Code: api.Code, ErrCode: int(api.ErrorCode)}) == full:
+			err = fmt.Errorf("%w: the server says: %w", eventlog.ErrFull, err)
+		case int(api.ErrorCode) == codeStreamCreate && replicas == 1:
+			err = finalError{err}
+		}
 	}
 	return fmt.Errorf("create stream %s: %w", name, err)
 }
@@ -153,13 +164,16 @@ func notCreated(name string, err error) error {
 // isTemporary reports whether asking the API again may help: a cluster without a leader, a
 // connection that is coming back.
 func isTemporary(err error) bool {
+	if _, final := errors.AsType[finalError](err); final {
+		return false
+	}
 	if errors.Is(err, eventlog.ErrClosed) || errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrNewerFormat) || errors.Is(err, nats.ErrConnectionClosed) {
 		return false
 	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		switch int(api.ErrorCode) {
-		case codeInsufficient, codeStreamCreate, int(jetstream.JSErrCodeJetStreamNotEnabled), int(jetstream.JSErrCodeJetStreamNotEnabledForAccount):
+		case codeInsufficient, int(jetstream.JSErrCodeJetStreamNotEnabled), int(jetstream.JSErrCodeJetStreamNotEnabledForAccount):
 			return false
 		}
 		return api.Code >= 500

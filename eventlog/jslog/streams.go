@@ -248,7 +248,7 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 			return err
 		}
 		if err != nil {
-			return notCreated(name, err)
+			return notCreated(name, l.cfg.Replicas, err)
 		}
 		info = s.CachedInfo()
 		return nil
