@@ -6,11 +6,12 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// overlay is the disk until a write to it fails. From then on the disk stays as it is, as after a
+// overlay is the disk until a change of it fails, for whatever reason. From then on the disk stays as it is, as after a
 // crash at that moment, and what is written lies in memory over it.
 //
 // The database knows no full disk: it tries a failed flush again without pause, for ever, makes
@@ -23,12 +24,15 @@ type overlay struct {
 	// failed is told why the disk was given up, once.
 	failed func(error)
 
-	// mu is held shared while the disk is changed: once it is given up, nothing touches it any more.
-	mu sync.RWMutex
+	// changing is held shared while the disk is changed: once it is given up, nothing touches it any more.
+	changing sync.RWMutex
+	givenUp  atomic.Bool
+
+	// mu guards upper and the tails in it. It is never held while the disk is waited for.
+	mu sync.Mutex
 	// upper has the files that are not, or not wholly, on the disk; nil is a file that was removed
 	// after the disk was given up. Until then it has those that are open for writing.
-	upper   map[string]*content
-	givenUp bool
+	upper map[string]*content
 }
 
 func newOverlay(disk vfs.FS, failed func(error)) *overlay {
@@ -48,13 +52,13 @@ func (c *content) size() int64 { return c.kept + int64(len(c.tail)) }
 // onDisk changes the disk, unless it has been given up. It reports whether that was done; if not,
 // the change must be made in memory.
 func (o *overlay) onDisk(change func() error) bool {
-	o.mu.RLock()
-	if o.givenUp {
-		o.mu.RUnlock()
+	o.changing.RLock()
+	if o.givenUp.Load() {
+		o.changing.RUnlock()
 		return false
 	}
 	err := change()
-	o.mu.RUnlock()
+	o.changing.RUnlock()
 	if err != nil {
 		o.giveUp(err)
 	}
@@ -62,10 +66,9 @@ func (o *overlay) onDisk(change func() error) bool {
 }
 
 func (o *overlay) giveUp(err error) {
-	o.mu.Lock()
-	first := !o.givenUp
-	o.givenUp = true
-	o.mu.Unlock()
+	o.changing.Lock()
+	first := !o.givenUp.Swap(true)
+	o.changing.Unlock()
 	if first {
 		o.failed(err)
 	}
@@ -73,11 +76,11 @@ func (o *overlay) giveUp(err error) {
 
 // found returns the upper file; ok is false when the disk has it, if there is one.
 func (o *overlay) found(name string) (c *content, ok bool) {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if !o.givenUp {
+	if !o.givenUp.Load() {
 		return nil, false
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	c, ok = o.upper[name]
 	return c, ok
 }
@@ -89,7 +92,7 @@ func (o *overlay) Create(name string, category vfs.DiskWriteCategory) (vfs.File,
 func (o *overlay) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := o.write(name, func() (vfs.File, error) { return o.FS.ReuseForWrite(old, name, category) })
 	o.mu.Lock()
-	if o.givenUp && f.(*writing).disk == nil {
+	if o.givenUp.Load() && f.(*writing).disk == nil {
 		o.upper[old] = nil
 	}
 	o.mu.Unlock()
@@ -165,7 +168,10 @@ func (o *overlay) MkdirAll(dir string, perm os.FileMode) error {
 }
 
 func (o *overlay) Rename(old, name string) error {
-	if o.onDisk(func() error { return o.FS.Rename(old, name) }) {
+	if o.onDisk(func() error {
+		if err := o.FS.Rename(old, name); err != nil {
+			return err
+		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if c, ok := o.upper[old]; ok { // open for writing
@@ -173,6 +179,8 @@ func (o *overlay) Rename(old, name string) error {
 			o.upper[name] = c
 			delete(o.upper, old)
 		}
+		return nil
+	}) {
 		return nil
 	}
 	return o.link(old, name, true)
@@ -212,11 +220,11 @@ func (o *overlay) List(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if !o.givenUp {
+	if !o.givenUp.Load() {
 		return names, nil
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for name, c := range o.upper {
 		base := o.PathBase(name)
 		if o.PathJoin(dir, base) != name {
@@ -238,8 +246,8 @@ func (o *overlay) Stat(name string) (vfs.FileInfo, error) {
 	case c == nil:
 		return nil, missing("stat", name)
 	}
-	o.mu.RLock()
-	defer o.mu.RUnlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return fileInfo{o.PathBase(name), c.size()}, nil
 }
 

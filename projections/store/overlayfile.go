@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"time"
 
@@ -63,8 +64,8 @@ func (w *writing) Close() error {
 	if w.over.onDisk(w.disk.Close) {
 		w.over.mu.Lock()
 		defer w.over.mu.Unlock()
-		if !w.over.givenUp && w.over.upper[w.name] == w.content {
-			delete(w.over.upper, w.name) // the disk has all of it
+		if !w.over.givenUp.Load() { // the disk has all of it, by whatever name
+			maps.DeleteFunc(w.over.upper, func(_ string, c *content) bool { return c == w.content })
 		}
 		return nil
 	}
@@ -111,14 +112,14 @@ func (r *reading) Read(p []byte) (int, error) {
 }
 
 func (r *reading) ReadAt(p []byte, offset int64) (n int, err error) {
-	r.over.mu.RLock()
-	defer r.over.mu.RUnlock()
-	if below := r.content.kept - offset; below > 0 {
+	if below := r.content.kept - offset; below > 0 { // which nothing changes any more
 		part := p[:min(int64(len(p)), below)]
 		if n, err = r.disk.ReadAt(part, offset); n < len(part) {
 			return n, err
 		}
 	}
+	r.over.mu.Lock()
+	defer r.over.mu.Unlock()
 	if past := offset + int64(n) - r.content.kept; n < len(p) && past < int64(len(r.content.tail)) {
 		n += copy(p[n:], r.content.tail[past:])
 	}
@@ -129,8 +130,8 @@ func (r *reading) ReadAt(p []byte, offset int64) (n int, err error) {
 }
 
 func (r *reading) Stat() (vfs.FileInfo, error) {
-	r.over.mu.RLock()
-	defer r.over.mu.RUnlock()
+	r.over.mu.Lock()
+	defer r.over.mu.Unlock()
 	return fileInfo{r.over.PathBase(r.name), r.content.size()}, nil
 }
 
