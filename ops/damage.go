@@ -43,7 +43,7 @@ func (d *damage) verified(v Verification) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.found, d.more = nil, 0
-	for _, problem := range v.Problems {
+	for _, problem := range v.ofLog {
 		d.add(problem)
 	}
 }

@@ -107,9 +107,10 @@ func TestDamageIsBounded(t *testing.T) {
 	for i := range 3 * mostDamage {
 		v.problem("problem %d", i)
 	}
+	v.differs("the store is no part of the log")
 	d.verified(v)
 	got := d.problems()
-	if len(got) != mostDamage+1 || got[0] != "problem 0" || !strings.HasPrefix(got[mostDamage], fmt.Sprintf("and %d more", 2*mostDamage)) {
+	if len(got) != mostDamage+1 || got[0] != "problem 0" || !strings.HasPrefix(got[mostDamage], fmt.Sprintf("and %d more:", 2*mostDamage)) {
 		t.Errorf("%d: %q", len(got), got[len(got)-1])
 	}
 	if err := errors.New("other"); foldedFrom(err) != err {

@@ -19,10 +19,19 @@ type Verification struct {
 	Workflows   int      `json:"workflows"`
 	Transitions int      `json:"transitions"`
 	Problems    []string `json:"problems"`
+
+	ofLog []string // those of the problems that are the log's
 }
 
+// problem adds a problem of the log.
 func (v *Verification) problem(format string, args ...any) {
-	v.Problems = append(v.Problems, fmt.Sprintf(format, args...))
+	problem := fmt.Sprintf(format, args...)
+	v.Problems, v.ofLog = append(v.Problems, problem), append(v.ofLog, problem)
+}
+
+// differs adds a problem of the local store, which is disposable.
+func (v *Verification) differs(format string, args ...any) {
+	v.Problems = append(v.Problems, fmt.Sprintf(format, args...)+"; "+rebuild)
 }
 
 func verifyLog(ctx context.Context, c *Call, _ *everything) (Verification, error) {
@@ -128,7 +137,7 @@ func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog
 		return err
 	}
 	if core == nil && kept != nil && expected {
-		v.problem("workflow %s is in the log and not in the local store; %s", name, rebuild)
+		v.differs("workflow %s is in the log and not in the local store", name)
 	}
 	var then, end projections.State
 	err = fold(ctx, log, name, func(next projections.State) error {
@@ -186,7 +195,7 @@ func (v *Verification) compare(folded *projections.State, kept *store.Snapshot) 
 		}
 		replay, stored := projections.State{}.Hydrate(entities...), projections.State{}.Hydrate(rows...)
 		for _, difference := range readmodel.Diff(&replay, &stored) {
-			v.problem("workflow %s at revision %d differs between replay and local store: %s; %s", folded.Name, folded.Head.Revision, difference, rebuild)
+			v.differs("workflow %s at revision %d differs between replay and local store: %s", folded.Name, folded.Head.Revision, difference)
 		}
 	}
 	return nil

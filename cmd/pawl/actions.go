@@ -54,10 +54,9 @@ func (c *runNowCmd) Run(a *app) error {
 		return err
 	}
 	// Asked for first: once they are queued they may run, and what holds the workflow then is another matter.
+	// Without an answer they are queued all the same.
 	var before ops.Why
-	if err := connected.do("explainWorkflow", map[string]any{"workflow": c.Name}, &before); err != nil {
-		return err
-	}
+	_ = connected.do("explainWorkflow", map[string]any{"workflow": c.Name}, &before)
 	return answer(connected, "runWorkflow", map[string]any{"workflow": c.Name}, func(json.RawMessage) error {
 		if !before.Held() {
 			fmt.Fprintf(a.stdout, "the producers of %s are queued\n", c.Name)
@@ -99,102 +98,6 @@ func (w standing) String() string {
 		text += fmt.Sprintf(", but stays in maintenance: nothing of it runs until its script is repaired (pawl repair %s FILE) or deployed, also unchanged (pawl deploy FILE)", w.Name)
 	}
 	return text
-}
-
-// mutationAction is an operator's action on a mutation.
-type mutationAction struct {
-	clientFlags
-	Mutation string `arg:"" help:"The mutation, as pawl mutations list shows it."`
-}
-
-type (
-	approveCmd struct {
-		mutationAction
-		Hash string `name:"params-hash" placeholder:"SHA256" help:"Refuse if other parameters are recorded than those you looked at."`
-	}
-	rejectCmd  struct{ mutationAction }
-	resolveCmd struct {
-		mutationAction
-		DidNotHappen bool `xor:"resolution" help:"It did not happen: it is done afresh."`
-		Skip         bool `xor:"resolution" help:"Go on without it: its events count as skipped."`
-		TryAgain     bool `xor:"resolution" help:"Ask the connector again what became of it."`
-	}
-)
-
-func (c *approveCmd) Run(a *app) error {
-	params := map[string]any{}
-	if c.Hash != "" {
-		params["paramsHash"] = c.Hash
-	}
-	return c.act(a, "approveMutation", params, consequence{})
-}
-
-func (c *rejectCmd) Run(a *app) error {
-	return c.act(a, "rejectMutation", map[string]any{}, rejected)
-}
-
-func (c *resolveCmd) Run(a *app) error {
-	resolution, then := "", consequence{}
-	switch {
-	case c.DidNotHappen:
-		resolution, then = "did_not_happen", undone
-	case c.Skip:
-		resolution, then = "skip", skipped
-	case c.TryAgain:
-		resolution, then = "try_again", askedAgain
-	default:
-		return misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --did-not-happen, --skip or --try-again")
-	}
-	return c.act(a, "resolveMutation", map[string]any{"resolution": resolution}, then)
-}
-
-// consequence is what an action on a mutation has done, and the work that goes on then unless the
-// workflow is held; work is empty for what no hold keeps back, done where the status says it all.
-type consequence struct{ done, work string }
-
-var (
-	rejected   = consequence{done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
-	undone     = consequence{done: "did not happen: its events are free", work: "a fresh run takes them"}
-	skipped    = consequence{done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
-	askedAgain = consequence{done: "is asked about again; nothing is sent"}
-)
-
-// of says it of one mutation, whose workflow stands so.
-func (c consequence) of(mutation string, w standing) string {
-	text := mutation + " " + c.done
-	switch {
-	case c.work == "":
-	case w.Status == "archived":
-		text += fmt.Sprintf("; %s is archived, so nothing of it runs again", w.Name)
-	case w.UserPaused:
-		text += fmt.Sprintf(", and %s once %s is resumed (pawl resume %s)", c.work, w.Name, w.Name)
-	case w.Blocked != nil || w.Maintenance:
-		text += fmt.Sprintf(", and %s once %s is no longer held (pawl why %s)", c.work, w.Name, w.Name)
-	default:
-		text += ", and " + c.work
-	}
-	return text
-}
-
-func (c *mutationAction) act(a *app, operation string, params map[string]any, then consequence) error {
-	connected, err := a.connect(c.clientFlags)
-	if err != nil {
-		return err
-	}
-	params["mutation"] = c.Mutation
-	return answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation, Status string }) error {
-		if then.done == "" {
-			then.done = "is " + m.Status
-		}
-		var w standing
-		if then.work != "" {
-			if err := connected.do("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
-				return fmt.Errorf("mutation %s %s, but how %s stands now is not known: %w", m.ID, then.done, m.Workflow, err)
-			}
-		}
-		fmt.Fprintln(a.stdout, then.of(fmt.Sprintf("%s (%s.%s of %s)", m.ID, m.Connector, m.Operation, m.Workflow), w))
-		return nil
-	})
 }
 
 // grantsCmd shows or changes grants. Named capabilities are changed, the others stay.

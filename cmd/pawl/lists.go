@@ -38,11 +38,11 @@ func choices() kong.Vars {
 
 // list asks for the newest and prints them.
 func (a *app) list(f listFlags, what, workflow string, filters map[string]string, columns []column) error {
-	return a.listWith(f, what, workflow, filters, columns, func(*connection, page) error { return nil })
+	return a.listWith(f, what, workflow, filters, columns, func(*connection, page) {})
 }
 
 // listWith is list, and complete adds to what is printed for people.
-func (a *app) listWith(f listFlags, what, workflow string, filters map[string]string, columns []column, complete func(*connection, page) error) error {
+func (a *app) listWith(f listFlags, what, workflow string, filters map[string]string, columns []column, complete func(*connection, page)) error {
 	c, err := a.connect(f.clientFlags)
 	if err != nil {
 		return err
@@ -65,9 +65,7 @@ func (a *app) listWith(f listFlags, what, workflow string, filters map[string]st
 		columns = append([]column{{title: "workflow", field: "workflow"}}, columns...)
 	}
 	return answer(c, operation, params, func(p page) error {
-		if err := complete(c, p); err != nil {
-			return err
-		}
+		complete(c, p)
 		a.printTable(p, columns, "none")
 		return nil
 	})

@@ -213,7 +213,7 @@ func (c Recover) decide(d *decision) error {
 
 func (d *decision) crash(run *projections.Run) {
 	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight {
-		then := "; its connector is asked whether it was applied"
+		then := "; whether it was applied is not known"
 		if !d.asks(m) {
 			then = fmt.Sprintf(", and nobody is asked whether it was applied: a person decides, with pawl resolve %s", m.ID)
 		}
