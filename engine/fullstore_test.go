@@ -90,3 +90,26 @@ func TestFullStoreEndsTheEngineInPeace(t *testing.T) {
 	}
 	b.MustAgree("orders")
 }
+
+// A store that fails while nothing happens, as in the background, ends the engine as well.
+func TestStoreFailsAtRest(t *testing.T) {
+	t.Parallel()
+	var full atomic.Bool
+	b := enginetest.New(t)
+	st, err := store.Open(store.Config{InMemory: true, FS: storetest.MemoryDisk(full.Load)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	b.Store, b.Config = st, engine.Config{FlushEvery: time.Hour}
+	e := b.Start()
+	e.MustDeploy(ordersWorkflow)
+	e.Rest("orders")
+	full.Store(true)
+	for err == nil { // the engine is not told of these
+		err = st.Commit(store.Batch{Partition: 1, Checkpoint: store.Checkpoint{Seq: 1}})
+	}
+	if err := e.Wait(); !errors.Is(err, store.ErrFailed) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the engine ended with %v", err)
+	}
+}

@@ -146,7 +146,10 @@ func TestDamageIsNoticedAndHealed(t *testing.T) {
 			t.Fatalf("damage was read as %v and %v", loadErr, getErr)
 		}
 	}
-	if err := s.Close(); err != nil && !errors.Is(err, ErrDamaged) && !pebble.IsCorruptionError(err) {
+	if err := s.Err(); err != nil {
+		t.Errorf("what is not damaged cannot be used either: %v", err)
+	}
+	if err := s.Close(); err != nil { // the next start rebuilds it: no reason to fail
 		t.Fatal(err)
 	}
 	again := open(t, Config{Dir: dir})
@@ -181,6 +184,11 @@ func TestFullDisk(t *testing.T) {
 	}
 	if !errors.Is(failed, ErrFailed) {
 		t.Fatalf("commits on a full disk: %v, want ErrFailed", failed)
+	}
+	select {
+	case <-s.Failed():
+	default:
+		t.Error("nobody is told of the failure")
 	}
 	if err := s.Commit(whole(h)); !errors.Is(err, ErrFailed) {
 		t.Fatalf("commit after a failed one: %v, want ErrFailed", err)
