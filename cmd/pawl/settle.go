@@ -1,8 +1,6 @@
 package main
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // mutationAction is an operator's action on a mutation.
 type mutationAction struct {
