@@ -185,16 +185,21 @@ func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Pro
 		p = problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge", "the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, that is done", len(body)).
 			hint("ask for less with limit, or ask over HTTP (pawl --url)")
 	}
-	var err error
-	if p == nil {
-		err = req.Respond(body, micro.WithHeaders(micro.Headers{StatusHeader: {strconv.Itoa(status)}, "Content-Type": contentJSON}))
-	} else {
+	reply := &nats.Msg{Subject: req.Reply(), Data: body, Header: nats.Header{StatusHeader: {strconv.Itoa(status)}, "Content-Type": contentJSON}}
+	if p != nil {
 		document := p.document()
 		for len(document) > most && len(p.Problems) > 0 { // a script can have many: the first ones will do
 			p.Problems = p.Problems[:len(p.Problems)/2]
 			document = p.document()
 		}
-		err = req.Error(strconv.Itoa(p.Status), p.Title, document, micro.WithHeaders(micro.Headers{"Content-Type": {problemType}}))
+		reply.Data = document
+		reply.Header = nats.Header{micro.ErrorHeader: {p.Title}, micro.ErrorCodeHeader: {strconv.Itoa(p.Status)}, "Content-Type": {problemType}}
+	}
+	// Not by way of the request: what it notes of an answer is read without a lock as soon as its handler
+	// has returned, and this goes on longer.
+	err := nats.ErrMsgNoReply
+	if reply.Subject != "" {
+		err = n.conn.PublishMsg(reply)
 	}
 	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		n.server.cfg.Logger.Warn("an answer over NATS could not be sent", "subject", req.Subject(), "error", err)
