@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -155,6 +156,34 @@ func TestDamageIsNoticedAndHealed(t *testing.T) {
 	again := open(t, Config{Dir: dir})
 	if _, found, err := again.Checkpoint(0); err != nil || found {
 		t.Fatalf("the damaged store is used again: %v, %v", found, err)
+	}
+}
+
+// TestDamageSeenWhileOpenEndsNothing: what is not damaged goes on being of use, it is said once, and the
+// next Open starts empty.
+func TestDamageSeenWhileOpenEndsNothing(t *testing.T) {
+	t.Parallel()
+	disk := vfs.NewMem()
+	var said strings.Builder
+	s, err := Open(Config{InMemory: true, FS: disk, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := grow(t, foldtest.NewLog(7), "w", 20)
+	commit(t, s, whole(h))
+	for range 2 {
+		s.corrupted(pebble.DataCorruptionInfo{Path: "store/000008.sst", Details: errors.New("checksum mismatch")})
+	}
+	if n := strings.Count(said.String(), "local store is damaged"); n != 1 || !strings.Contains(said.String(), "000008.sst") {
+		t.Errorf("it is said %d times: %s", n, said.String())
+	}
+	commit(t, s, whole(h))
+	if err := errors.Join(s.Err(), s.Close()); err != nil {
+		t.Errorf("damage ended it: %v", err)
+	}
+	again := open(t, Config{InMemory: true, FS: disk})
+	if _, found, err := again.Checkpoint(0); err != nil || found {
+		t.Errorf("the damaged store is used again: %v, %v", found, err)
 	}
 }
 
