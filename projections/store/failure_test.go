@@ -1,7 +1,9 @@
 package store
 
 import (
+	"crypto/sha256"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -63,7 +65,7 @@ func TestUnusableStoresAreSetAside(t *testing.T) {
 		}
 	}
 	for name, spoil := range map[string]func(t *testing.T, dir string){
-		"another version": func(t *testing.T, dir string) {
+		"another program's format": func(t *testing.T, dir string) {
 			fill(t, dir)
 			raw(t, dir, func(db *pebble.DB) error { return db.Set(formatKey(), []byte("other"), pebble.Sync) })
 		},
@@ -156,6 +158,44 @@ func TestDamageIsNoticedAndHealed(t *testing.T) {
 	again := open(t, Config{Dir: dir})
 	if _, found, err := again.Checkpoint(0); err != nil || found {
 		t.Fatalf("the damaged store is used again: %v, %v", found, err)
+	}
+}
+
+// TestAnotherVersionIsEmptied: an upgrade leaves nothing behind that looks like damage.
+func TestAnotherVersionIsEmptied(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "store")
+	old, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := grow(t, foldtest.NewLog(1), "w", 80)
+	commit(t, old, whole(h))
+	before := sha256.Sum256([]byte("rows of another shape"))
+	if err := errors.Join(old.db.Set(formatKey(), before[:], pebble.Sync), old.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	s := open(t, Config{Dir: dir})
+	if w := s.Warnings(); len(w) != 1 || !strings.Contains(w[0], "another version") {
+		t.Errorf("warnings %q do not say that another version wrote the store", w)
+	}
+	if _, found, err := s.Checkpoint(0); err != nil || found {
+		t.Errorf("there is a checkpoint of the other version: %v, %v", found, err)
+	}
+	if names, err := s.Workflows(0); err != nil || len(names) > 0 {
+		t.Errorf("there are workflows of the other version: %v, %v", names, err)
+	}
+	if _, err := os.Stat(dir + asideExt); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the store was set aside as damaged: %v", err)
+	}
+	commit(t, s, whole(h)) // with all its index entries
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Config{Dir: dir})
+	if state, err := s.Load("w"); err != nil || state.Head != h.State.Head || len(s.Warnings()) > 0 {
+		t.Errorf("opened again: head %+v, %v, %q", state.Head, err, s.Warnings())
 	}
 }
 

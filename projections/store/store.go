@@ -81,8 +81,8 @@ type Store struct {
 	batchSize  int // of the last commit: the next will be about as large
 }
 
-// Open opens the store, or creates it. A store that is damaged, of another version or not a
-// store at all is moved to `Dir.damaged` (replacing what an earlier Open moved there) and an
+// Open opens the store, or creates it. A store of another version is emptied. One that is damaged, or
+// not a store at all, is moved to `Dir.damaged` (replacing what an earlier Open moved there) and an
 // empty one is started. ErrLocked and errors of the file system (full, not allowed) are returned
 // and nothing is moved.
 func Open(cfg Config) (*Store, error) {
@@ -164,7 +164,10 @@ func (s *Store) open() error {
 	}
 	db, err := pebble.Open(s.cfg.Dir, opts)
 	if err == nil {
-		err = claim(db)
+		var emptied bool
+		if emptied, err = claim(db); emptied {
+			s.warnings = append(s.warnings, fmt.Sprintf("local store %s was written by another version of pawl; it is rebuilt from the log, nothing is lost", s.cfg.Dir))
+		}
 		if s.damaged.Load() {
 			err = errors.Join(ErrDamaged, err)
 		}
@@ -179,37 +182,53 @@ func (s *Store) open() error {
 	return nil
 }
 
-// claim checks that the database is one of ours, or makes an empty one ours.
-func claim(db *pebble.DB) error {
+// claim checks that the database is one of ours, or makes an empty one ours. One that another version
+// wrote is emptied, in one step: its rows mean something else, and the log has all that is in them.
+func claim(db *pebble.DB) (emptied bool, err error) {
 	got, done, err := db.Get(formatKey())
 	if err == nil {
-		same := bytes.Equal(got, format())
-		if err := done.Close(); err != nil {
-			return err
+		same, ours := bytes.Equal(got, format()), len(got) == len(format())
+		switch err := done.Close(); {
+		case err != nil:
+			return false, err
+		case same:
+			return false, nil
+		case !ours:
+			return false, errForeign
 		}
-		if !same {
-			return errForeign
-		}
-		return nil
+		return true, empty(db)
 	}
 	if !errors.Is(err, pebble.ErrNotFound) {
-		return err
+		return false, err
 	}
 	it, err := db.NewIter(nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	used := it.First()
 	if err := it.Close(); err != nil {
-		return err
+		return false, err
 	}
 	if used {
-		return errForeign
+		return false, errForeign
 	}
-	return db.Set(formatKey(), format(), pebble.Sync)
+	return false, db.Set(formatKey(), format(), pebble.Sync)
 }
 
-var errForeign = errors.New("it was written by another version or another program")
+// empty removes every row, whatever version wrote it, and makes the database one of this version.
+func empty(db *pebble.DB) error {
+	all := db.NewBatch()
+	err := errors.Join(
+		all.DeleteRange([]byte{0}, []byte{0xff}, nil), // keys begin with a letter
+		all.Set(formatKey(), format(), nil),
+	)
+	if err != nil {
+		return errors.Join(err, all.Close())
+	}
+	return errors.Join(all.Commit(pebble.Sync), all.Close())
+}
+
+var errForeign = errors.New("another program wrote it")
 
 // disposable reports whether opening again from nothing can help. What the operating system
 // refuses (no space, no permission, a lock) would be refused again, and throwing the store away
