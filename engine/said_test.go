@@ -29,7 +29,7 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
 	e := b.Start()
 	e.MustDeploy(`export default Keep.workflow({ name: "w", topics: { t: {} }, producers: {}, consumers: {
   c: Keep.consumer({ subscribe: ["t"],
-    async prepare(ctx) { ctx.log("looking"); return { reservations: [], data: null, wakeAt: "tomorrow", ui: { title: 7 } }; } }),
+    async prepare(ctx) { ctx.log("looking"); return { reservations: [], data: null, wakeAt: 1767261600500, ui: { title: 7 } }; } }),
 } });`)
 	e.Rest("w")
 	mu.Lock()
@@ -40,7 +40,7 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
 			t.Errorf("said at %s, the clock is at %s", l.At, now)
 		}
 	}
-	if len(texts) != 3 || texts[0] != "info looking" || !strings.HasPrefix(texts[1], "warn prepare: ui.title") || !strings.Contains(texts[2], `wakeAt "tomorrow"`) {
+	if len(texts) != 3 || texts[0] != "info looking" || !strings.HasPrefix(texts[1], "warn prepare: ui.title") || !strings.Contains(texts[2], `wakeAt 1767261600500 is no ISO 8601`) {
 		t.Errorf("the log: %q", texts)
 	}
 }

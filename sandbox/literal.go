@@ -43,6 +43,29 @@ func (in *inspection) kind(e ast.Expression) string {
 	return ""
 }
 
+// numeric reports whether an expression is certainly a number: a literal, a clock's reading, or what
+// is computed from numbers.
+func (in *inspection) numeric(e ast.Expression) bool { return in.numericTo(e, 10) }
+
+// numericTo follows so many sums: a name may stand for a sum of itself.
+func (in *inspection) numericTo(e ast.Expression, depth int) bool {
+	switch x := in.resolve(e).(type) {
+	case *ast.NumberLiteral:
+		return true
+	case *ast.CallExpression:
+		_, name, _, ok := splitProperty(x.Callee)
+		return ok && (name == "now" || name == "getTime" || name == "valueOf")
+	case *ast.BinaryExpression:
+		switch x.Operator.String() {
+		case "-", "*", "/", "%":
+			return true
+		case "+":
+			return depth > 0 && in.numericTo(x.Left, depth-1) && in.numericTo(x.Right, depth-1)
+		}
+	}
+	return false
+}
+
 // never says what an expression is where that is certainly none of the kinds; empty otherwise.
 func (in *inspection) never(e ast.Expression, kinds ...string) string {
 	kind := in.kind(e)

@@ -108,6 +108,7 @@ func (c *collector) results(prepare ast.Expression, d *ConsumerDefinition) (memb
 		members = append(members, names...)
 		c.reservations(result, names, at, whole, d)
 		c.title(result, names, at, whole, d)
+		c.wakeAt(result, at)
 	}
 	return members, closed
 }
@@ -270,6 +271,21 @@ func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[stri
 	case constant && !identifies(text):
 		c.warn("title.constant", places["title"], "name what it is about: title: `"+clip(text, 60)+" ${…}` with an address, a number or a name out of the data",
 			"every mutation of %q gets the same title %q, so people cannot tell them apart", d.Name, clip(text, 100))
+	}
+}
+
+// wakeAt warns of a time that is no text: it would be ignored (S4).
+func (c *collector) wakeAt(result *ast.ObjectLiteral, at map[string]file.Idx) {
+	_, when := c.in.member(result, "wakeAt")
+	if when == nil {
+		return
+	}
+	what := c.in.never(when, "text", "object", "null", "undefined")
+	if what == "" && c.in.numeric(when) {
+		what = "a number"
+	}
+	if what != "" {
+		c.warn("prepare.wakeAt", at["wakeAt"], "write wakeAt: new Date(…).toISOString()", "wakeAt must be a time as ISO 8601 text, and is %s, so it is ignored", what)
 	}
 }
 

@@ -92,7 +92,7 @@ type ConsumerDefinition struct {
 //   - shape.default, .name, .topics, .producer, .consumer, .empty: what the workflow is made of
 //   - as warnings shape.unknownKey, handler.parameter, global.absent, .unknown, .shared, call.notAwaited,
 //     call.catch, mutate.codeAfter, .secondCall, .loop, ui.title, title.constant, publish.unknownMember,
-//     publish.messageIdRandom, prepare.reservations, prepare.unknownMember, prepared.unknown,
+//     publish.messageIdRandom, prepare.reservations, prepare.unknownMember, prepare.wakeAt, prepared.unknown,
 //     mutationResult.unknown, connector.dynamic, script.suspicious, script.problems
 type Problem struct {
 	Severity string `json:"severity"` // "error" or "warning"

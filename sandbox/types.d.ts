@@ -76,8 +76,8 @@ interface PawlPrepareResult<D = any> {
   data: D;
   /** Shown to people, for example when they approve the mutation. */
   ui?: { title?: string; [key: string]: unknown };
-  /** When to prepare again at the latest: ISO text or milliseconds since 1970. */
-  wakeAt?: string | number;
+  /** When to prepare again at the latest, as ISO 8601 text: new Date(ctx.now() + 3600e3).toISOString(). */
+  wakeAt?: string;
   /** Events to drop unprocessed with the commit of this run. */
   cancel?: { topic: string; ids: string[]; reason?: string }[];
 }

@@ -32,7 +32,7 @@ var historyScripts = map[string]string{
       subscribe: ["order.in"], maxAttempts: 1,
       async prepare(ctx, state) {
         const [event] = await ctx.peek("order.in", { limit: 1 });
-        if (!event) return { reservations: [], data: null, wakeAt: ctx.now() + 3600e3 };
+        if (!event) return { reservations: [], data: null, wakeAt: new Date(ctx.now() + 3600e3).toISOString() };
         const p = event.payload ?? {};
         if (p.drop) return { reservations: [], data: null, cancel: [{ topic: "order.in", ids: [event.id], reason: "not wanted" }] };
         if (p.flaky) await ctx.http.get({ url: "SINK/flaky" });

@@ -21,7 +21,7 @@ type Prepared struct {
 }
 
 // ParsePrepared reads what prepare returned. A wrong shape is the script's fault. Duplicate
-// reservations are folded (R9); a wakeAt that is no time is ignored with a warning (S4).
+// reservations are folded (R9); a wakeAt that is no ISO 8601 text is ignored with a warning (S4).
 func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 	bad := func(format string, args ...any) (Prepared, *eventlog.Failure) {
 		return Prepared{}, failure(eventlog.Logic, "prepare.result", "prepare must return {reservations: [{topic, ids}], data: …, ui?, wakeAt?, cancel?}: "+format, args...)
@@ -78,25 +78,16 @@ func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 	if len(shape.WakeAt) > 0 && string(shape.WakeAt) != "null" {
 		at, ok := parseTime(shape.WakeAt)
 		if !ok {
-			p.Warnings = append(p.Warnings, "wakeAt "+describe(shape.WakeAt)+" is neither an ISO 8601 time nor milliseconds since 1970 and was ignored")
+			p.Warnings = append(p.Warnings, "wakeAt "+describe(shape.WakeAt)+" is no ISO 8601 text and was ignored; write new Date(…).toISOString()")
 		}
 		p.WakeAt = at
 	}
 	return p, nil
 }
 
-// endOfTime is the year 10000 in milliseconds since 1970, which ISO text cannot say any more.
-const endOfTime = 253_402_300_800_000
-
-// parseTime reads ISO 8601 text or milliseconds since 1970.
+// parseTime reads ISO 8601 text. A number is no time: whether it means seconds from now or
+// milliseconds since 1970 would be a guess, and a wrong one runs a workflow all day (S4).
 func parseTime(raw json.RawMessage) (eventlog.Instant, bool) {
-	var ms float64
-	if json.Unmarshal(raw, &ms) == nil {
-		if ms < 1 || ms >= endOfTime {
-			return 0, false
-		}
-		return eventlog.At(time.UnixMilli(int64(ms))), true
-	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return 0, false
