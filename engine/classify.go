@@ -29,7 +29,7 @@ func classify(err error) *eventlog.Failure {
 		f.Class = eventlog.Internal
 		var cause *eventlog.Failure
 		if errors.As(fault.Cause, &cause) {
-			f.Class, f.Code, f.Message = cause.Class, cause.Code, clip(cause.Message)
+			f.Class, f.Code, f.Message, f.RetryAfter = cause.Class, cause.Code, clip(cause.Message), cause.RetryAfter
 		}
 	default:
 		f.Class = eventlog.Internal

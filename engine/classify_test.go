@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
@@ -41,5 +42,14 @@ func TestF1_F3_ClassComesFromTheType(t *testing.T) {
 				t.Errorf("classified as %+v, want class %s and code %s", f, c.class, c.code)
 			}
 		})
+	}
+}
+
+// F13: what a read was asked to wait for reaches the decision.
+func TestF13_ClassifyKeepsWhenToComeAgain(t *testing.T) {
+	t.Parallel()
+	busy := &eventlog.Failure{Class: eventlog.Transient, Code: "http.status", Message: "busy", RetryAfter: 20 * time.Second}
+	if f := classify(&sandbox.Error{Fault: sandbox.FaultRead, Cause: busy}); f.RetryAfter != busy.RetryAfter {
+		t.Errorf("classified as %+v", f)
 	}
 }

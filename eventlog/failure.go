@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -28,6 +29,9 @@ const (
 // MaxMessage bounds a failure's message in bytes: it becomes part of the log.
 const MaxMessage = 4 << 10
 
+// MaxRetryAfter bounds how long the outside may ask to be left alone (F13).
+const MaxRetryAfter = time.Hour
+
 // Failure describes an error as a fact: stored in the log, shown to operators and repairers.
 type Failure struct {
 	Class Class `msgpack:"class" json:"class"`
@@ -37,6 +41,10 @@ type Failure struct {
 	Message string `msgpack:"message" json:"message"`
 	// Line is the line in the author's source, 0 where unknown.
 	Line int `msgpack:"line,omitempty" json:"line,omitempty"`
+	// RetryAfter is how long the outside asked to be left alone when it refused the call, at most
+	// MaxRetryAfter; 0 where it did not ask (F13). It is an argument of a decision and never stored:
+	// the facts of that decision say when the next try is due.
+	RetryAfter time.Duration `msgpack:"-" json:"-"`
 }
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }

@@ -164,6 +164,9 @@ func populate(t *testing.T, v reflect.Value, name string, n *int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
+			if v.Type().Field(i).Tag.Get("msgpack") == "-" {
+				continue // never stored
+			}
 			populate(t, v.Field(i), strings.ToLower(v.Type().Field(i).Name), n)
 		}
 	case reflect.String:

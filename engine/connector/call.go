@@ -208,7 +208,9 @@ func checkedOutcome(out Outcome, call Call) Outcome {
 	case Failed:
 		return FailedWith(wellFormed(out.Failure, call))
 	default:
-		return UncertainWith(wellFormed(out.Failure, call))
+		failure := wellFormed(out.Failure, call)
+		failure.RetryAfter = 0 // it is not tried again: what became of it has to be found out first
+		return UncertainWith(failure)
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -79,7 +82,21 @@ func wellFormed(f *eventlog.Failure, call Call) *eventlog.Failure {
 		out.Code = CodeAnswer
 	}
 	out.Message = clip(out.Message)
+	out.RetryAfter = 0
+	if out.Class == eventlog.Transient && f.RetryAfter > 0 {
+		out.RetryAfter = min(f.RetryAfter, eventlog.MaxRetryAfter)
+	}
 	return &out
+}
+
+// RetryAfter reads a wish to be left alone for a number of whole seconds (F13), at most
+// eventlog.MaxRetryAfter; 0 means that the text is none.
+func RetryAfter(seconds string) time.Duration {
+	n, err := strconv.ParseUint(strings.TrimSpace(seconds), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return time.Duration(min(n, uint64(eventlog.MaxRetryAfter/time.Second))) * time.Second
 }
 
 func clip(s string) string { return eventlog.ClipMessage(s, eventlog.MaxMessage) }

@@ -113,6 +113,7 @@ func (d *decision) state() *projections.State { return d.draft.State() }
 
 // emit adds a fact. The first error sticks: it is a defect, not an outcome.
 func (d *decision) emit(f eventlog.Fact) {
+	dropWish(f)
 	if d.err == nil {
 		d.err = d.draft.Add(f)
 	}

@@ -31,6 +31,27 @@ func known(class eventlog.Class) eventlog.Class {
 	return eventlog.Internal
 }
 
+// dropWish leaves out of a fact what the log does not store of a failure (F13), so that the state that
+// is folded now is the one that a replay folds.
+func dropWish(f eventlog.Fact) {
+	switch f := f.(type) {
+	case *eventlog.RunFailed:
+		f.Failure.RetryAfter = 0
+	case *eventlog.MutationFailed:
+		f.Failure.RetryAfter = 0
+	case *eventlog.MutationReconcileScheduled:
+		f.Failure.RetryAfter = 0
+	case *eventlog.MutationLeftIndeterminate:
+		f.Failure.RetryAfter = 0
+	case *eventlog.MutationContradicted:
+		if f.Failure != nil {
+			plain := *f.Failure
+			plain.RetryAfter = 0
+			f.Failure = &plain
+		}
+	}
+}
+
 // fail ends the active run with the failure: status (F2), disposition of its events (R16),
 // session (S7) and effect on the workflow (F7), all in this transition.
 func (d *decision) fail(run *projections.Run, f eventlog.Failure) {

@@ -61,7 +61,9 @@ func fill(t *testing.T, r *rand.Rand, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(t, r, v.Field(i))
+			if v.Type().Field(i).Tag.Get("msgpack") != "-" {
+				fill(t, r, v.Field(i))
+			}
 		}
 	case reflect.String:
 		v.SetString(strings.Repeat("ä", sizes[r.IntN(len(sizes))]))

@@ -197,10 +197,9 @@ func settle(ctx context.Context, call connector.Call, where string, a answer, h 
 		}
 		return connector.Outcome{Status: connector.Applied, Result: result}
 	}
-	class, definite := statusClass(a.status)
-	failure := connector.Failf(class, "http.status", "%s answered %d%s", where, a.status, a.excerpt())
+	failure, definite := a.refusal(where)
 	if a.status >= 300 && a.status <= 399 {
-		failure = connector.Failf(class, "http.redirect", "%s answered %d; a mutation follows no redirect: use the address it moved to", where, a.status)
+		failure = connector.Failf(failure.Class, "http.redirect", "%s answered %d; a mutation follows no redirect: use the address it moved to", where, a.status)
 	}
 	if definite {
 		return connector.FailedWith(failure)
@@ -316,8 +315,8 @@ func (c *Connector) get(ctx context.Context, call connector.Call, t target, head
 func readResult(ctx context.Context, call connector.Call, a answer, t target) (json.RawMessage, error) {
 	where := place("GET", t)
 	if a.status < 200 || a.status > 299 {
-		class, _ := statusClass(a.status)
-		return nil, connector.Failf(class, "http.status", "%s answered %d%s", where, a.status, a.excerpt())
+		failure, _ := a.refusal(where)
+		return nil, failure
 	}
 	if errors.Is(a.err, errTooBig) {
 		return nil, connector.Failf(eventlog.Logic, connector.CodeReadLimit, "%s answered with more than %d bytes: ask for less at once", where, maxBody)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
@@ -182,6 +183,34 @@ func statusClass(status int) (class eventlog.Class, definite bool) {
 		// 1xx and 3xx: not an answer to the question.
 		return eventlog.Logic, false
 	}
+}
+
+// refusal is the failure of an answer that says no, with the time after which the host wants to be
+// asked again where it names one (F13).
+func (a answer) refusal(where string) (failure *eventlog.Failure, definite bool) {
+	class, definite := statusClass(a.status)
+	failure = connector.Failf(class, "http.status", "%s answered %d%s", where, a.status, a.excerpt())
+	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
+		failure.RetryAfter = a.retryAfter(time.Now())
+	}
+	return failure, definite
+}
+
+// retryAfter reads the header Retry-After: seconds, or a moment. A moment is counted from the answer's
+// own Date, since the host's clock may be another than ours.
+func (a answer) retryAfter(now time.Time) time.Duration {
+	text := a.header.Get("Retry-After")
+	if wish := connector.RetryAfter(text); wish > 0 {
+		return wish
+	}
+	moment, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	if said, err := http.ParseTime(a.header.Get("Date")); err == nil {
+		now = said
+	}
+	return max(moment.Sub(now), 0)
 }
 
 // place names a URL in messages, without its query.

@@ -3,6 +3,7 @@ package natsservice
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -40,6 +41,8 @@ const (
 	HeaderDeadline = "Pawl-Deadline"
 	// HeaderOutcome on the reply to a mutation, `failed` or `uncertain`, says more than the code does.
 	HeaderOutcome = "Pawl-Outcome"
+	// HeaderRetryAfter on a reply with 429 or 503 asks to be left alone for so many seconds (F13).
+	HeaderRetryAfter = "Pawl-Retry-After"
 
 	headerError = "Nats-Service-Error"
 	headerCode  = "Nats-Service-Error-Code"
@@ -53,6 +56,8 @@ type serviceError struct {
 	// code is 0 when there is none that can be read.
 	code int
 	text string
+	// retryAfter is 0 unless the code is 429 or 503 and the service asked to be left alone.
+	retryAfter time.Duration
 }
 
 // errorOf reads an error reply; nil means that the reply is none.
@@ -64,6 +69,9 @@ func errorOf(m *nats.Msg) *serviceError {
 	e := &serviceError{text: text}
 	if n, err := strconv.Atoi(strings.TrimSpace(code)); err == nil && n >= 100 && n <= 599 {
 		e.code = n
+	}
+	if e.code == 429 || e.code == 503 {
+		e.retryAfter = connector.RetryAfter(headerOf(m, HeaderRetryAfter))
 	}
 	if e.text == "" {
 		e.text = "error " + code
@@ -109,7 +117,9 @@ func (e *serviceError) failure(call connector.Call) *eventlog.Failure {
 		return connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s answered with an error that has no %s between 100 and 599: %s",
 			call.Connector, call.Operation, headerCode, e.text)
 	}
-	return connector.Failf(e.class(), "service."+strconv.Itoa(e.code), "%s.%s answered %d: %s", call.Connector, call.Operation, e.code, e.text)
+	failure := connector.Failf(e.class(), "service."+strconv.Itoa(e.code), "%s.%s answered %d: %s", call.Connector, call.Operation, e.code, e.text)
+	failure.RetryAfter = e.retryAfter
+	return failure
 }
 
 // certainty is what a reply says about whether a mutation was applied.

@@ -67,6 +67,7 @@ type wish struct {
 	Code    string `json:"code"`
 	Outcome string `json:"outcome"`
 	Lower   bool   `json:"lower"` // header names in lower case
+	Retry   string `json:"retry"` // Pawl-Retry-After
 }
 
 // seen is a request as the tool got it.
@@ -167,6 +168,9 @@ func grant(w wish, r micro.Request) {
 		h := micro.Headers{}
 		if w.Outcome != "" {
 			h["Pawl-Outcome"] = []string{w.Outcome}
+		}
+		if w.Retry != "" {
+			h["Pawl-Retry-After"] = []string{w.Retry}
 		}
 		if w.Lower {
 			h["nats-service-error-code"], h["nats-service-error"] = []string{w.Code}, []string{"lower"}
