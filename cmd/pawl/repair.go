@@ -29,7 +29,7 @@ type (
 
 // Run makes the file the workflow's next minor version.
 func (c *repairCmd) Run(a *app) error {
-	script, err := readSources([]string{c.File})
+	script, err := readSource(c.File)
 	if err != nil {
 		return err
 	}
@@ -37,13 +37,13 @@ func (c *repairCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	params := map[string]any{"workflow": c.Name, "source": string(script[0].text), "filename": filepath.Base(c.File)}
+	params := map[string]any{"workflow": c.Name, "source": string(script.text), "filename": filepath.Base(c.File)}
 	if c.Note != "" {
 		params["note"] = c.Note
 	}
 	var raw json.RawMessage
 	if err := connected.do("repairWorkflow", params, &raw); err != nil {
-		err = a.refused(script[0], err, connected.json)
+		err = a.refused(script, err, connected.json)
 		var refused *failure
 		if errors.As(err, &refused) {
 			refused.hint = "correct what is listed above and repair again; a refused repair counts as one more failure (pawl why " + c.Name + ")"
@@ -60,7 +60,7 @@ func (c *repairCmd) Run(a *app) error {
 	if err := json.Unmarshal(raw, &done); err != nil {
 		return fmt.Errorf("read the engine's answer: %w", err)
 	}
-	a.report(script[0], done.Warnings)
+	a.report(script, done.Warnings)
 	fmt.Fprintf(a.stdout, "%s %s is repaired and goes on\n", done.Workflow, done.Version)
 	return nil
 }

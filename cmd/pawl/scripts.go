@@ -32,7 +32,7 @@ type (
 
 // Run deploys the script to the running engine.
 func (c *deployCmd) Run(a *app) error {
-	script, err := readSources([]string{c.File})
+	script, err := readSource(c.File)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (c *deployCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	params := map[string]any{"source": string(script[0].text), "filename": filepath.Base(c.File)}
+	params := map[string]any{"source": string(script.text), "filename": filepath.Base(c.File)}
 	if c.Expect != "" {
 		params["expectedVersion"] = c.Expect
 	}
@@ -49,7 +49,7 @@ func (c *deployCmd) Run(a *app) error {
 	}
 	var raw json.RawMessage
 	if err := connected.do("deployWorkflow", params, &raw); err != nil {
-		return a.refused(script[0], err, connected.json)
+		return a.refused(script, err, connected.json)
 	}
 	if connected.json {
 		return a.printJSON(raw)
@@ -63,7 +63,7 @@ func (c *deployCmd) Run(a *app) error {
 	if err := json.Unmarshal(raw, &done); err != nil {
 		return fmt.Errorf("read the engine's answer: %w", err)
 	}
-	a.report(script[0], done.Warnings)
+	a.report(script, done.Warnings)
 	fmt.Fprintf(a.stdout, "%s %s\n", done.Name, done.Version)
 	for _, capability := range done.Asks {
 		fmt.Fprintf(a.stderr, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
@@ -131,7 +131,7 @@ type verdict struct {
 // Run asks a running engine, which knows what the workflow holds and every connector; without one
 // it checks what can be checked alone.
 func (c *validateCmd) Run(a *app) error {
-	script, err := readSources([]string{c.File})
+	script, err := readSource(c.File)
 	if err != nil {
 		return err
 	}
@@ -140,17 +140,17 @@ func (c *validateCmd) Run(a *app) error {
 		return err
 	}
 	var found verdict
-	err = connected.Do(a.ctx, "validateScript", map[string]any{"source": string(script[0].text), "filename": filepath.Base(c.File)}, &found)
+	err = connected.Do(a.ctx, "validateScript", map[string]any{"source": string(script.text), "filename": filepath.Base(c.File)}, &found)
 	switch {
 	case errors.Is(err, ops.ErrUnreachable) && !c.named():
 		fmt.Fprintln(a.stderr, "no engine answers: checked alone, with the connectors built in")
-		if found, err = validateAlone(a, script[0]); err != nil {
+		if found, err = validateAlone(a, script); err != nil {
 			return err
 		}
 	case err != nil:
 		return connected.explain(err)
 	}
-	return a.printVerdict(script[0], found, c.JSON)
+	return a.printVerdict(script, found, c.JSON)
 }
 
 func (a *app) printVerdict(s source, found verdict, asJSON bool) error {

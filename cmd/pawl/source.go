@@ -16,6 +16,16 @@ type source struct {
 
 func (s source) name() string { return filepath.Base(s.path) }
 
+// readSource reads the script at path, which must be UTF-8.
+func readSource(path string) (source, error) {
+	sources, err := readSources([]string{path})
+	if err != nil {
+		return source{}, err
+	}
+	return sources[0], sources[0].checkText()
+}
+
+// readSources reads files as they are: only the path is the command line's fault.
 func readSources(paths []string) ([]source, error) {
 	var sources []source
 	for _, path := range paths {
@@ -23,11 +33,7 @@ func readSources(paths []string) ([]source, error) {
 		if err != nil {
 			return nil, misconfigured("give the path of a workflow script, a .ts or .js file", "read workflow: %v", err)
 		}
-		s := source{path, text}
-		if err := s.checkText(); err != nil {
-			return nil, err
-		}
-		sources = append(sources, s)
+		sources = append(sources, source{path, text})
 	}
 	return sources, nil
 }

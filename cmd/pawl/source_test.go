@@ -22,7 +22,7 @@ func TestScriptsAreUTF8(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := readSources([]string{path})
+		_, err := readSource(path)
 		var f *failure
 		switch {
 		case want == "":

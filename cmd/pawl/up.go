@@ -41,17 +41,24 @@ func (c *upCmd) Run(a *app) error {
 	if bundled != nil {
 		idle = func() { a.introduce(*bundled) }
 	}
-	return a.operate(s, func(ctx context.Context, in *installation) (beside, error) {
+	refused := map[string]struct{}{}
+	err = a.operate(s, func(ctx context.Context, in *installation) (beside, error) {
 		known, err := loadDeployments(s.Data)
 		if err != nil {
 			return nil, err
 		}
-		d := deployer{app: a, in: in, known: known}
+		d := deployer{app: a, in: in, known: known, refused: refused}
 		if err := d.deployAll(ctx, sources); err != nil {
 			return nil, err
 		}
 		return d.watch(sources), nil
 	}, idle)
+	var quiet silent
+	if s.UntilIdle && len(refused) > 0 && (err == nil || errors.As(err, &quiet) && quiet == exitNeedsPerson) {
+		return failed("correct what is listed above and start again; nothing of the refused was changed",
+			fmt.Errorf("%s refused", plural(len(refused), "workflow")))
+	}
+	return err
 }
 
 // example writes the bundled example and points its connectors at it. Configured connectors belong
@@ -92,27 +99,32 @@ type deployer struct {
 	*app
 	in    *installation
 	known *deployments
+	// refused holds the path of each file whose last deploy was refused.
+	refused map[string]struct{}
 }
 
-// deployAll deploys every file, so that all complaints are seen at once, and fails if any was refused.
+// deployAll deploys every file. A file that is refused is named with its problems and noted in
+// d.refused, and keeps no other file from running.
 func (d deployer) deployAll(ctx context.Context, sources []source) error {
 	if err := d.checkNames(ctx, sources); err != nil {
 		return err
 	}
-	refused := 0
 	deploy := func(s source) error {
 		ok, err := d.deploy(ctx, s)
 		if err != nil {
 			return fmt.Errorf("deploy %s: %w", shown(s.path), err)
 		}
 		if !ok {
-			refused++
+			d.refuse(s.path)
 		}
 		return nil
 	}
 	var later []source // what has to wait for its tools holds up nothing else
 	for _, s := range sources {
-		if len(d.awaits(ctx, s)) > 0 {
+		if err := s.checkText(); err != nil {
+			d.complain(err)
+			d.refuse(s.path)
+		} else if len(d.awaits(ctx, s)) > 0 {
 			later = append(later, s)
 		} else if err := deploy(s); err != nil {
 			return err
@@ -128,11 +140,29 @@ func (d deployer) deployAll(ctx context.Context, sources []source) error {
 			return err
 		}
 	}
-	if refused > 0 {
-		return failed("correct what is listed above and start again; nothing of the refused was changed",
-			fmt.Errorf("%s refused", plural(refused, "workflow")))
-	}
 	return nil
+}
+
+// refuse notes that the file was refused, and says what becomes of its workflow.
+func (d deployer) refuse(path string) {
+	d.refused[path] = struct{}{}
+	d.goesOn(path, "is not deployed")
+}
+
+// goesOn says what runs although the file is no longer what it was.
+func (d deployer) goesOn(path, what string) {
+	name := d.known.Files[path].Workflow
+	state, exists := d.in.engine.State(name)
+	then := fmt.Sprintf("%s goes on with %s", name, state.Version)
+	switch {
+	case !exists && d.in.settings.UntilIdle:
+		then = "everything else runs"
+	case !exists:
+		then = "it is tried again when it is saved; everything else runs"
+	case state.Archived:
+		then = fmt.Sprintf("%s is archived", name)
+	}
+	fmt.Fprintf(d.stderr, "pawl: %s %s; %s\n", shown(path), what, then)
 }
 
 // checkNames refuses two files with one workflow: each would replace the other at every start.

@@ -122,7 +122,7 @@ func (w *watcher) look(ctx context.Context) {
 			if !errors.Is(err, fs.ErrNotExist) {
 				what = "cannot be read: " + oneLine(err.Error(), 400)
 			}
-			w.goesOn(f, what)
+			w.goesOn(f.path, what)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (w *watcher) try(ctx context.Context, f *watched, s source) {
 		err = w.checkName(ctx, s)
 	}
 	if err != nil {
-		w.refused(ctx, f, err)
+		w.reject(ctx, f, err)
 		return
 	}
 	missing := w.awaits(ctx, s)
@@ -162,7 +162,7 @@ func (w *watcher) try(ctx context.Context, f *watched, s source) {
 		switch {
 		case ctx.Err() != nil: // the file has changed meanwhile, or all ends
 		case err != nil:
-			w.refused(ctx, f, err)
+			w.reject(ctx, f, err)
 		default:
 			w.again(ctx, f, s)
 		}
@@ -175,29 +175,20 @@ func (w *watcher) again(ctx context.Context, f *watched, s source) {
 	switch {
 	case err != nil:
 		f.hash = "" // what went wrong may be none of the file's doing
-		w.refused(ctx, f, failed("save the file once more to try it again", fmt.Errorf("deploy %s: %w", shown(s.path), err)))
+		w.reject(ctx, f, failed("save the file once more to try it again", fmt.Errorf("deploy %s: %w", shown(s.path), err)))
 	case !accepted:
-		w.goesOn(f, "is not deployed")
+		w.refuse(f.path)
+	default:
+		delete(w.refused, f.path)
 	}
 }
 
-func (w *watcher) refused(ctx context.Context, f *watched, err error) {
+func (w *watcher) reject(ctx context.Context, f *watched, err error) {
 	if ctx.Err() != nil {
 		return // all ends
 	}
 	w.complain(err)
-	w.goesOn(f, "is not deployed")
-}
-
-// goesOn says what runs although the file is no longer what it was.
-func (w *watcher) goesOn(f *watched, what string) {
-	name := w.known.Files[f.path].Workflow
-	state, _ := w.in.engine.State(name)
-	if state.Archived {
-		fmt.Fprintf(w.stderr, "pawl: %s %s; %s is archived\n", shown(f.path), what, name)
-		return
-	}
-	fmt.Fprintf(w.stderr, "pawl: %s %s; %s goes on with %s\n", shown(f.path), what, name, state.Version)
+	w.refuse(f.path)
 }
 
 // checkName refuses a file that has become another workflow: half of a new name, once saved, would
