@@ -17,6 +17,9 @@ func classify(err error) *eventlog.Failure {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			return &eventlog.Failure{Class: eventlog.Transient, Code: "script.cancelled", Message: "the handler was stopped before it ended"}
 		}
+		if errors.Is(err, errPaging) {
+			return &eventlog.Failure{Class: eventlog.Transient, Code: "storage.read", Message: clip(err.Error())} // F11
+		}
 		return &eventlog.Failure{Class: eventlog.Internal, Code: "internal", Message: clip(err.Error())}
 	}
 	f := &eventlog.Failure{Code: fault.Code, Message: clip(fault.Message), Line: fault.Line}

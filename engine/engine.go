@@ -61,6 +61,9 @@ type Config struct {
 	// FlushEvery is how long finished work may stay in memory before it is written to the
 	// store; 0 means a second.
 	FlushEvery time.Duration
+	// Window bounds the pending events of a workflow that stay in memory with their payloads; of a
+	// longer backlog memory holds the order only. Zero means 1,000 events and 16 MiB.
+	Window projections.Window
 	// Linger is how long at most a run that was started only to find nothing left waits for an event
 	// while many workflows are at work; 0 means not at all. It is real time, whatever the clock. What
 	// falls due in the meantime waits as long.
@@ -94,6 +97,9 @@ func (c *Config) validate() error {
 	}
 	if c.FlushEvery == 0 {
 		c.FlushEvery = time.Second
+	}
+	if c.Window == (projections.Window{}) {
+		c.Window = projections.Window{Events: 1000, Bytes: 16 << 20}
 	}
 	if c.DrainTimeout == 0 {
 		c.DrainTimeout = 30 * time.Second

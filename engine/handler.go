@@ -15,17 +15,6 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// sight is how far prepare sees: the oldest events of each topic, at most so many and, but for
-// the first, so many bytes.
-type sight struct{ events, bytes int }
-
-// Most scripts look at a few events. What goes in with every call is what these see; a script that
-// looks further is called again, and from then on gets all it may see at once.
-var (
-	nearSight = sight{events: 100, bytes: 64 << 10}
-	farSight  = sight{events: 1000, bytes: 4 << 20}
-)
-
 // produce runs a producer.
 func (w *worker) produce(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
 	call, bad := w.invocation(s, run, sandbox.Producer)
@@ -41,7 +30,7 @@ func (w *worker) produce(ctx context.Context, s *projections.State, run *project
 // nothing to mutate for, mutate when it may not read. That saves a write each, and nothing can
 // have been seen between them.
 func (w *worker) prepare(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
-	done := decide.FinishPrepare{Run: run.ID, Seen: *s}
+	done := decide.FinishPrepare{Run: run.ID}
 	call, bad := w.invocation(s, run, sandbox.Prepare)
 	if bad != nil {
 		done.Failure = bad
@@ -49,7 +38,8 @@ func (w *worker) prepare(ctx context.Context, s *projections.State, run *project
 	}
 	consumer, _ := s.Script(run.Version).Definition.Consumer(run.Handler)
 	call.State = handlerState(s, run)
-	out, err := w.look(ctx, s, run, consumer, call)
+	seen, out, err := w.look(ctx, s, run, consumer, call)
+	done.Seen = *seen
 	if err != nil {
 		done.Failure = classify(err)
 		return done
@@ -69,20 +59,27 @@ func (w *worker) prepare(ctx context.Context, s *projections.State, run *project
 	return done
 }
 
-// look calls prepare with the events it may look at.
-func (w *worker) look(ctx context.Context, s *projections.State, run *projections.Run, c eventlog.Consumer, call sandbox.Invocation) (sandbox.Result, error) {
+// look calls prepare with the events it may look at. It returns the state that they are of.
+func (w *worker) look(ctx context.Context, s *projections.State, run *projections.Run, c eventlog.Consumer, call sandbox.Invocation) (*projections.State, sandbox.Result, error) {
 	now := eventlog.At(call.Now)
+	look := func(most sight) (seen *projections.State, out sandbox.Result, err error) {
+		seen, call.Pending, call.More, err = w.peekable(ctx, s, c, now, most)
+		if err == nil {
+			if most == farSight {
+				call.More = nil
+			}
+			out, err = w.invoke(ctx, s, run, call)
+		}
+		return seen, out, err
+	}
 	if !w.farSighted[run.Handler] {
-		call.Pending, call.More = peekable(s, c, now, nearSight)
-		out, err := w.invoke(ctx, s, run, call)
+		seen, out, err := look(nearSight)
 		if !looksFurther(err) {
-			return out, err
+			return seen, out, err
 		}
 		w.farSighted[run.Handler] = true
 	}
-	call.Pending, _ = peekable(s, c, now, farSight)
-	call.More = nil
-	return w.invoke(ctx, s, run, call)
+	return look(farSight)
 }
 
 func looksFurther(err error) bool {
@@ -292,25 +289,4 @@ func handlerState(s *projections.State, run *projections.Run) json.RawMessage {
 		return h.State
 	}
 	return nil
-}
-
-// peekable is what peek and getByIds can see: pending events of the subscribed topics, oldest
-// first. It names the topics of which there are more.
-func peekable(s *projections.State, c eventlog.Consumer, now eventlog.Instant, most sight) (pending map[string][]sandbox.Event, more []string) {
-	pending = make(map[string][]sandbox.Event, len(c.Subscribe))
-	for _, topic := range c.Subscribe {
-		events, bytes := []sandbox.Event{}, 0
-		for e := range s.Pending(topic) {
-			if !e.Visible(now) {
-				continue
-			}
-			if bytes += len(e.Payload) + len(e.Title); len(events) == most.events || bytes > most.bytes && len(events) > 0 {
-				more = append(more, string(topic))
-				break
-			}
-			events = append(events, sandbox.Event{MessageID: string(e.MessageID), Topic: string(topic), Title: e.Title, Payload: e.Payload})
-		}
-		pending[string(topic)] = events
-	}
-	return pending, more
 }

@@ -317,6 +317,7 @@ func (w *worker) release(keys []projections.Key) {
 	w.mu.Lock()
 	w.flushing = nil
 	w.evictable = append(w.evictable, keys...)
+	w.flushed = true
 	w.mu.Unlock()
 	select {
 	case w.recording <- struct{}{}:

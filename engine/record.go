@@ -30,12 +30,10 @@ type unsettled struct {
 // Someone else's write means: catch up and decide again. Errors: those of decide.Decide,
 // eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnsettled, the context's.
 func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
-	select {
-	case w.recording <- struct{}{}:
-		defer w.recorded()
-	case <-ctx.Done():
-		return decide.Decision{}, fmt.Errorf("record on %s: %w", w.name, ctx.Err())
+	if err := w.lock(ctx); err != nil {
+		return decide.Decision{}, fmt.Errorf("record on %s: %w", w.name, err)
 	}
+	defer w.recorded()
 	if err := w.settleAppend(ctx); errors.Is(err, eventlog.ErrConflict) {
 		// What an earlier call left unsettled was not written: someone else was first.
 		if err := w.catchUp(ctx); err != nil {
@@ -81,6 +79,16 @@ func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.
 		}
 		w.warn(cmd, decision.Warnings)
 		return decision, err
+	}
+}
+
+// lock begins a recording.
+func (w *worker) lock(ctx context.Context) error {
+	select {
+	case w.recording <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -258,29 +266,33 @@ func (w *worker) replayRecord(r eventlog.Record) error {
 	return w.apply(r)
 }
 
-// evict lets go of what a committed checkpoint holds. Under recording.
+// evict lets go of what a committed checkpoint holds: of finished entities altogether, of a long
+// backlog's pending events but for their places. Under recording.
 func (w *worker) evict() {
 	if w.unsettled != nil {
 		return // it will be applied to what was read for it, once it is known to be written
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.evictable) == 0 {
+	if len(w.evictable) == 0 && !w.flushed {
 		return
 	}
-	keys := w.evictable[:0]
-	for _, k := range w.evictable {
-		_, changed := w.dirty[k]
-		// A change on its way to the store is not there yet: who evicted it now would read the row
-		// from before it, and decide on that.
-		_, underWay := w.flushing[k]
-		if !changed && !underWay {
-			keys = append(keys, k)
-		}
-	}
+	keys := slices.DeleteFunc(w.evictable, func(k projections.Key) bool { return !w.stored(k) })
 	s := w.state().Evict(keys)
+	if w.flushed { // before a flush, most of what could be paged out is not stored
+		s = s.PageOut(w.engine.cfg.Window, w.stored)
+	}
 	w.current.Store(&s)
-	w.evictable = nil
+	w.evictable, w.flushed = nil, false
+}
+
+// stored reports whether the store has the entity as memory has it. Under w.mu.
+func (w *worker) stored(k projections.Key) bool {
+	_, changed := w.dirty[k]
+	// A change on its way to the store is not there yet: who evicted it now would read the row
+	// from before it, and decide on that.
+	_, underWay := w.flushing[k]
+	return !changed && !underWay
 }
 
 // mayEvict notes entities that came from the store.

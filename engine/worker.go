@@ -52,6 +52,7 @@ type worker struct {
 	flushing map[projections.Key]struct{}
 	// evictable is in a committed checkpoint and may leave memory.
 	evictable []projections.Key
+	flushed   bool  // since the last eviction
 	stopped   error // why this workflow cannot go on
 	started   bool
 }

@@ -141,12 +141,15 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 			if string(e.MessageID) != wait.Subject || e.ScheduledAt != wait.Until {
 				continue
 			}
-			last := ""
-			if n := len(e.Attempts); n > 0 {
-				last = because(e.Attempts[n-1].Failure)
+			failed := ""
+			if job := s.Event(e.Topic, e.MessageID); job != nil { // else it is paged out; its job tells the rest
+				failed = ": it has failed " + count(job.Failures, "time")
+				if n := len(job.Attempts); n > 0 {
+					failed += because(job.Attempts[n-1].Failure)
+				}
 			}
-			w.say("Workflow %s has nothing to do until event %q of topic %s may be tried again, by itself at %s: it has failed %s%s.",
-				name, wait.Subject, e.Topic, wait.Until, count(e.Failures, "time"), last)
+			w.say("Workflow %s has nothing to do until event %q of topic %s may be tried again, by itself at %s%s.",
+				name, wait.Subject, e.Topic, wait.Until, failed)
 			w.can("pawl jobs show %s %s %s", name, e.Topic, shellWord(e.MessageID))
 			w.can("pawl cancel %s %s %s", name, e.Topic, shellWord(e.MessageID))
 			break

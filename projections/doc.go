@@ -10,6 +10,9 @@
 // names it ([Needs]): a deploy names the pending events of each topic that it subscribes to anew. A fold
 // that never evicts holds the whole history; both agree on every entity.
 //
+// Of a long backlog a state holds the places only ([State.Queue]): the events themselves are paged out
+// by [State.PageOut] and come back by Hydrate, for a fact that names them or for a look.
+//
 // Apply refuses what cannot follow: a gap in revisions, a broken hash, an unknown fact, an entity
 // that is not there, a phase that goes backwards. Such an error stops the workflow; it is never
 // skipped.

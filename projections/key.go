@@ -19,7 +19,7 @@ const (
 	KindInput    EntityKind = 'i'
 	KindSession  EntityKind = 's'
 	KindScript   EntityKind = 'v'
-	// KindPending is no entity: its key names all pending events of a topic.
+	// KindPending is no entity: its key names the queue of a topic's pending events.
 	KindPending EntityKind = 'p'
 )
 
@@ -56,10 +56,10 @@ func EventKey(topic eventlog.Topic, id eventlog.MessageID) Key {
 	return Key{KindEvent, string(topic) + "\x00" + string(id)}
 }
 
-// PendingKey names all pending events of the topic.
+// PendingKey names the queue of the topic's pending events.
 func PendingKey(topic eventlog.Topic) Key { return Key{KindPending, string(topic)} }
 
-// KeyOf names an entity; false for what is none.
+// KeyOf names an entity, or the queue that a backlog belongs to; false for what is neither.
 func KeyOf(entity any) (Key, bool) {
 	switch e := entity.(type) {
 	case *Workflow:
@@ -78,6 +78,8 @@ func KeyOf(entity any) (Key, bool) {
 		return SessionKey(e.ID), true
 	case *Script:
 		return ScriptKey(e.Version), true
+	case *Backlog:
+		return PendingKey(e.Topic), true
 	}
 	return Key{}, false
 }

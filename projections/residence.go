@@ -7,8 +7,9 @@ import (
 )
 
 // Live reports whether the entity belongs to work that is not finished, and so must stay in
-// memory. Pending events wait elsewhere while nobody subscribes to their topic: the deploy of a
-// subscriber brings them back. Inputs are only looked up.
+// memory; of a pending event that means its place in the queue, see PageOut. Pending events wait
+// elsewhere while nobody subscribes to their topic: the deploy of a subscriber brings them back.
+// Inputs are only looked up.
 func (s *State) Live(k Key) bool {
 	switch k.Kind {
 	case KindWorkflow, KindHandler:
@@ -75,14 +76,15 @@ func (s *State) touchMoved(old *State) {
 	}
 }
 
-// park lists the pending events of topics that have lost their consumer. They are not touched:
-// what is in the store of them stays as it is.
+// park lists the topics that have lost their consumer and the pending events in memory. They are
+// not touched: what is in the store of them stays as it is.
 func (s *State) park(old *State) {
 	for _, c := range old.Definition().Consumers {
 		for _, topic := range c.Subscribe {
 			if s.Subscribed(topic) {
 				continue
 			}
+			s.Parked = append(s.Parked, PendingKey(topic))
 			for e := range s.Pending(topic) {
 				s.Parked = append(s.Parked, EventKey(e.Topic, e.MessageID))
 			}
@@ -121,14 +123,18 @@ func (s State) Evict(keys []Key) State {
 			s.sessions.drop(eventlog.SessionID(k.ID))
 		case KindScript:
 			s.scripts.drop(eventlog.Version(k.ID))
-		case KindWorkflow, KindHandler, KindPending:
+		case KindPending:
+			if topic := eventlog.Topic(k.ID); !s.Subscribed(topic) {
+				s.forget(topic)
+			}
+		case KindWorkflow, KindHandler:
 		}
 	}
 	return s
 }
 
 // Has reports whether all that the key names is in memory. Of a topic with a subscriber all
-// pending events are.
+// pending events are in the queue.
 func (s *State) Has(k Key) bool {
 	if k.Kind == KindPending {
 		return s.Subscribed(eventlog.Topic(k.ID))
@@ -225,6 +231,8 @@ func (s State) Hydrate(entities ...any) State {
 			if s.Event(e.Topic, e.MessageID) == nil {
 				s.putEvent(e)
 			}
+		case *Backlog:
+			s.hydrateBacklog(e)
 		case *Input:
 			if s.Input(e.ID) == nil {
 				s.inputs.put(e.ID, e)

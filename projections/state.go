@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -14,7 +13,7 @@ type State struct {
 	Workflow
 	// Touched lists the entities that the last Apply changed, and those that became live or
 	// finished with it; but not pending events whose topic has won or lost its consumer: the
-	// latter are in Parked.
+	// latter are in Parked, with the keys of their topics.
 	Touched []Key
 	Parked  []Key
 	// touched is the set of what is in Touched, once that is long.
@@ -27,10 +26,11 @@ type State struct {
 	inputs    table[eventlog.InputID, *Input]
 	sessions  table[eventlog.SessionID, *Session]
 	scripts   table[eventlog.Version, *Script]
-	// pending orders the keys of pending events by topic and place in the log.
-	pending table[string, string]
-	// scheduled orders the keys of pending events that J2 hides by the time they come due.
-	scheduled table[string, string]
+	// queues orders the pending events of each topic by place in the log, also those that are not in
+	// events because they are paged out.
+	queues queues
+	// scheduled orders the pending events that J2 hides by the time they come due.
+	scheduled table[string, struct{}]
 }
 
 // Exists reports whether anything has happened to the workflow.
@@ -62,7 +62,7 @@ func (s *State) RetryRun() *Run { return s.Run(s.PendingRetry) }
 // Mutation returns the ledger record, or nil when it is not in memory.
 func (s *State) Mutation(id eventlog.MutationID) *Mutation { e, _ := s.mutations.get(id); return e }
 
-// Event returns the topic event, or nil when it is not in memory.
+// Event returns the topic event, or nil when it is not in memory: unknown, finished or paged out.
 func (s *State) Event(topic eventlog.Topic, id eventlog.MessageID) *TopicEvent {
 	e, _ := s.events.get(EventKey(topic, id).ID)
 	return e
@@ -95,22 +95,6 @@ func (s *State) Sessions() iter.Seq2[eventlog.SessionID, *Session] { return s.se
 // Scripts yields the script versions in memory.
 func (s *State) Scripts() iter.Seq2[eventlog.Version, *Script] { return s.scripts.all() }
 
-// Pending yields the topic's pending events, oldest first, also those that J2 still hides; of a
-// topic without a subscriber only those in memory.
-func (s *State) Pending(topic eventlog.Topic) iter.Seq[*TopicEvent] {
-	return func(yield func(*TopicEvent) bool) {
-		prefix := string(topic) + "\x00"
-		for at, key := range s.pending.from(prefix) {
-			if len(at) < len(prefix) || at[:len(prefix)] != prefix {
-				return
-			}
-			if e, ok := s.events.get(key); ok && !yield(e) {
-				return
-			}
-		}
-	}
-}
-
 // Visible reports whether the pending event can be peeked and reserved at now (J2).
 func (e *TopicEvent) Visible(now eventlog.Instant) bool {
 	return e.Status == eventlog.EventPending && e.ScheduledAt <= now
@@ -130,32 +114,6 @@ func (s *State) Held(run *Run) []*TopicEvent {
 	return held
 }
 
-func pendingKey(e *TopicEvent) string {
-	var most [160]byte // topics have 128 characters at most
-	b := append(most[:0], e.Topic...)
-	b = append(b, 0)
-	b = binary.BigEndian.AppendUint64(b, e.Created.Seq)
-	b = binary.BigEndian.AppendUint32(b, e.Created.N)
-	return string(b)
-}
-
-func scheduledKey(e *TopicEvent) string {
-	b := binary.BigEndian.AppendUint64(nil, uint64(e.ScheduledAt))
-	return string(b) + EventKey(e.Topic, e.MessageID).ID
-}
-
-// Scheduled yields the pending events that come due after the given time, soonest first (J2).
-func (s *State) Scheduled(after eventlog.Instant) iter.Seq[*TopicEvent] {
-	return func(yield func(*TopicEvent) bool) {
-		pivot := string(binary.BigEndian.AppendUint64(nil, uint64(after)+1))
-		for _, key := range s.scheduled.from(pivot) {
-			if e, ok := s.events.get(key); ok && !yield(e) {
-				return
-			}
-		}
-	}
-}
-
 // fork makes the copy safe to write to without touching the origin.
 func (s *State) fork() {
 	s.Touched, s.Parked, s.touched = nil, nil, nil
@@ -166,7 +124,7 @@ func (s *State) fork() {
 	s.inputs.fork()
 	s.sessions.fork()
 	s.scripts.fork()
-	s.pending.fork()
+	s.queues.fork()
 	s.scheduled.fork()
 }
 
@@ -203,36 +161,35 @@ func (s *State) putInput(i *Input)     { s.touch(InputKey(i.ID)); s.inputs.put(i
 func (s *State) putSession(x *Session) { s.touch(SessionKey(x.ID)); s.sessions.put(x.ID, x) }
 func (s *State) putScript(v *Script)   { s.touch(ScriptKey(v.Version)); s.scripts.put(v.Version, v) }
 
-// putEvent keeps the pending index in step with the event's status.
+// putEvent keeps queue and schedule in step with the event.
 func (s *State) putEvent(e *TopicEvent) {
 	key := EventKey(e.Topic, e.MessageID)
 	s.touch(key)
 	old, known := s.events.get(key.ID)
 	if known && old.ScheduledAt != 0 {
-		s.scheduled.drop(scheduledKey(old))
+		s.scheduled.drop(scheduledKey(old.scheduled()))
 	}
 	s.events.put(key.ID, e)
-	if e.Status == eventlog.EventPending && e.ScheduledAt != 0 {
-		s.scheduled.put(scheduledKey(e), key.ID)
-	}
-	was, is := known && old.Status == eventlog.EventPending, e.Status == eventlog.EventPending
 	switch {
-	case is && !was:
-		s.pending.put(pendingKey(e), key.ID)
-	case was && !is:
-		s.pending.drop(pendingKey(e))
+	case e.Status == eventlog.EventPending:
+		s.queues.put(e.Topic, Queued{Created: e.Created, ScheduledAt: e.ScheduledAt, Event: e})
+		if e.ScheduledAt != 0 {
+			s.scheduled.put(scheduledKey(e.scheduled()), struct{}{})
+		}
+	case known && old.Status == eventlog.EventPending:
+		s.queues.drop(e.Topic, e.Created)
 	}
 }
 
-// dropEvent takes the event out of memory and of the indexes.
+// dropEvent takes the event out of memory and of its queue.
 func (s *State) dropEvent(key string) {
 	e, ok := s.events.get(key)
 	if !ok {
 		return
 	}
 	s.events.drop(key)
-	s.pending.drop(pendingKey(e))
+	s.queues.drop(e.Topic, e.Created)
 	if e.ScheduledAt != 0 {
-		s.scheduled.drop(scheduledKey(e))
+		s.scheduled.drop(scheduledKey(e.scheduled()))
 	}
 }

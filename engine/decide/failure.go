@@ -225,7 +225,7 @@ func (c Recover) decide(d *decision) error {
 	}
 	for _, c := range s.Definition().Consumers {
 		h := s.Handler(c.Name)
-		if h != nil && h.DirtyAt == 0 && oldestVisible(s, c, d.env.Now) != nil {
+		if _, waits := oldestVisible(s, c, d.env.Now); waits && h != nil && h.DirtyAt == 0 {
 			d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
 		}
 	}

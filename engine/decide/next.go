@@ -149,9 +149,9 @@ func due(s *projections.State, now eventlog.Instant) (StartRun, bool) {
 		if h == nil || !consumerDue(s, c, h, now) {
 			continue
 		}
-		at := projections.Ordinal{Seq: ^uint64(0)}
-		if e := oldestVisible(s, c, now); e != nil {
-			at = e.Created
+		at, ok := oldestVisible(s, c, now)
+		if !ok {
+			at = projections.Ordinal{Seq: ^uint64(0)}
 		}
 		if best == "" || at.Before(oldest) {
 			best, oldest = c.Name, at
@@ -203,20 +203,21 @@ func subscribed(c eventlog.Consumer, topic eventlog.Topic) bool {
 	return false
 }
 
-func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Instant) *projections.TopicEvent {
-	var oldest *projections.TopicEvent
+// oldestVisible finds the oldest place in the consumer's queues that can be peeked; the event itself may
+// be paged out.
+func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (oldest projections.Ordinal, found bool) {
 	for _, topic := range c.Subscribe {
-		for e := range s.Pending(topic) {
-			if !e.Visible(now) {
+		for q := range s.Queue(topic) {
+			if !q.Visible(now) {
 				continue
 			}
-			if oldest == nil || e.Created.Before(oldest.Created) {
-				oldest = e
+			if !found || q.Created.Before(oldest) {
+				oldest, found = q.Created, true
 			}
 			break
 		}
 	}
-	return oldest
+	return oldest, found
 }
 
 // LooksAround reports whether the run can only see that nothing is left (S3): nothing has happened
@@ -229,7 +230,7 @@ func LooksAround(s *projections.State, run *projections.Run, now eventlog.Instan
 	def := s.Definition()
 	for _, c := range def.Consumers {
 		h := s.Handler(c.Name)
-		if oldestVisible(s, c, now) != nil || h != nil && h.WakeAt != 0 && h.WakeAt <= now {
+		if _, waits := oldestVisible(s, c, now); waits || h != nil && h.WakeAt != 0 && h.WakeAt <= now {
 			return false
 		}
 	}

@@ -88,6 +88,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 		Logger: slog.New(slog.DiscardHandler), DrainTimeout: 5 * time.Second,
 		// The driver flushes: a ticker of the engine's own would only cost time.
 		FlushEvery: 1000 * time.Hour,
+		Window:     projections.Window{Events: 1 + int(jitter*4), Bytes: 1 << 20}, // most of a backlog is paged out
 		Room: func() error {
 			if s.tight.Load() {
 				return errTight

@@ -189,19 +189,22 @@ func (w *writer) entity(name eventlog.WorkflowName, k projections.Key, entity an
 	}
 	event, ok := entity.(*projections.TopicEvent)
 	pending := ok && event.Status == eventlog.EventPending
+	w.value = appendPartition(w.value[:0], w.partition)
 	w.key = appendOrdinal(appendKind(w.key[:0], spaceLive, name, k.Kind), created)
 	w.mark(live && !pending, fresh)
 	if ok {
+		if event.ScheduledAt != 0 {
+			w.value = appendHidden(w.value, event)
+		}
 		w.key = appendOrdinal(appendOpen(w.key[:0], name, event.Topic), created)
 		w.mark(pending, fresh)
 	}
 }
 
-// mark sets or removes the mark with the key.
+// mark sets the mark with the key to the value, or removes it.
 func (w *writer) mark(set, fresh bool) {
 	switch {
 	case set:
-		w.value = appendPartition(w.value[:0], w.partition)
 		w.set(w.key, w.value)
 	case !fresh:
 		w.remove(w.key)

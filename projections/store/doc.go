@@ -11,7 +11,8 @@
 //     earlier commit.
 //   - A workflow's rows are a consistent cut: its state at the revision in its core row. The
 //     checkpoint of a partition is a low-water mark; a workflow's rows may be ahead of it.
-//   - [Store.Load] and [Store.Get] cost what they return, however long the history is.
+//   - [Store.Load] and [Store.Get] cost what they return, however long the history is. Of pending
+//     events Load returns the places; [Queue] reads them one by one.
 //   - A disk that takes no more writes, full or broken, makes commits, [Open] and [Store.Close] fail with
 //     [ErrFailed] and its cause. Nothing waits for it or panics, what is committed stays readable, and
 //     the disk is left as a crash would have left it.

@@ -12,7 +12,7 @@ import (
 )
 
 // Get returns pointers to those of the entities that the store has, in the order of keys. The key
-// of a topic's pending events stands for all of them, oldest first.
+// of a topic's queue stands for the places of its pending events, as *projections.Backlog.
 func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -40,18 +40,17 @@ func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, err
 }
 
 // Get returns pointers to those of the entities that the store has, in the order of keys. The key
-// of a topic's pending events stands for all of them, oldest first.
+// of a topic's queue stands for the places of its pending events, as *projections.Backlog.
 func (v *Snapshot) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
-	rows, err := v.store.rows(v.at, w, keys, v.pending)
+	rows, err := v.store.rows(v.at, w, keys, v.backlog)
 	if err != nil {
 		return nil, v.store.fault("read rows of workflow "+string(w), err)
 	}
 	return rows, nil
 }
 
-// rows reads those of the entities that are there; pending, if they name any, a topic's pending
-// events.
-func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []projections.Key, pending func(eventlog.WorkflowName, eventlog.Topic) ([]any, error)) (entities []any, err error) {
+// rows reads those of the entities that are there; backlog, if they name any, a topic's queue.
+func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []projections.Key, backlog func(eventlog.WorkflowName, eventlog.Topic, func(*projections.Backlog)) error) (entities []any, err error) {
 	// One iterator for all: it keeps its blocks between neighbouring keys. It reads the filters
 	// of the lowest level too, which a plain Get does not, and so answers for absent ids there
 	// without reading rows.
@@ -73,11 +72,10 @@ func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []project
 		placed := false
 		switch k.Kind {
 		case projections.KindPending:
-			events, err := pending(w, eventlog.Topic(k.ID))
+			err := backlog(w, eventlog.Topic(k.ID), func(b *projections.Backlog) { entities = append(entities, b) })
 			if err != nil {
 				return nil, err
 			}
-			entities = append(entities, events...)
 			continue
 		case projections.KindWorkflow:
 			row = coreKey(w)

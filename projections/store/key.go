@@ -23,7 +23,7 @@ const (
 	spaceID    = 'I' // I name NUL kind id → partition seq n
 	spaceOwn   = 'N' // N name NUL kind seq n → partition: a workflow's rows in order
 	spaceLive  = 'L' // L name NUL kind seq n → partition: rows that belong in memory, but pending events
-	spaceOpen  = 'O' // O name NUL topic NUL seq n → partition: pending events, in memory while somebody subscribes
+	spaceOpen  = 'O' // O name NUL topic NUL seq n → partition, of a hidden one also time and message id: pending events, queued in memory while somebody subscribes
 	spaceOwner = 'M' // M mutation → name: mutations are addressed without their workflow
 )
 
@@ -114,6 +114,24 @@ func decodePlace(b []byte) (at place, err error) {
 	at.partition = int(binary.BigEndian.Uint32(b))
 	at.Ordinal, err = decodeOrdinal(b[partitionSize:])
 	return at, err
+}
+
+// appendHidden adds to the mark of a pending event what the schedule must know of it (J2).
+func appendHidden(v []byte, e *projections.TopicEvent) []byte {
+	return append(binary.BigEndian.AppendUint64(v, uint64(e.ScheduledAt)), e.MessageID...)
+}
+
+// decodeHidden reads what follows the partition in the mark of a pending event; zero when it is not
+// hidden.
+func decodeHidden(b []byte) (eventlog.Instant, eventlog.MessageID, error) {
+	const at = 8
+	if len(b) == 0 {
+		return 0, "", nil
+	}
+	if len(b) <= at {
+		return 0, "", fmt.Errorf("%w: a hidden event's mark has %d bytes", ErrDamaged, len(b))
+	}
+	return eventlog.Instant(binary.BigEndian.Uint64(b)), eventlog.MessageID(b[at:]), nil
 }
 
 // after returns the first key behind all that start with the prefix. Prefixes start with a

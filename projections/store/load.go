@@ -127,24 +127,48 @@ func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err e
 	state = projections.State{}.Hydrate(entities...)
 	for _, c := range state.Definition().Consumers {
 		for _, topic := range c.Subscribe {
-			pending, err := v.pending(w, topic)
+			err := v.backlog(w, topic, func(b *projections.Backlog) { state = state.Hydrate(b) })
 			if err != nil {
 				return projections.State{}, err
 			}
-			state = state.Hydrate(pending...)
 		}
 	}
 	return state, nil
 }
 
-// pending returns the topic's pending events.
-func (v *Snapshot) pending(w eventlog.WorkflowName, topic eventlog.Topic) ([]any, error) {
-	var events []any
+// backlogPart bounds what is read of a queue at once.
+const backlogPart = 10_000
+
+// backlog reads the places of the topic's pending events, in parts and oldest first.
+func (v *Snapshot) backlog(w eventlog.WorkflowName, topic eventlog.Topic, take func(*projections.Backlog)) error {
+	part := &projections.Backlog{Topic: topic}
 	prefix := appendOpen(nil, w, topic)
-	err := v.marked(w, prefix, func(mark []byte) (projections.EntityKind, []byte) {
-		return projections.KindEvent, mark[len(prefix):]
-	}, func(entity any) { events = append(events, entity) })
-	return events, err
+	err := v.store.scan(v.at, prefix, func(mark, value []byte) error {
+		if len(value) < partitionSize {
+			return fmt.Errorf("%w: the mark of a pending event has %d bytes", ErrDamaged, len(value))
+		}
+		at, err := decodeOrdinal(mark[len(prefix):])
+		if err != nil {
+			return err
+		}
+		scheduled, id, err := decodeHidden(value[partitionSize:])
+		if err != nil {
+			return err
+		}
+		if len(part.Queued) == backlogPart {
+			take(part)
+			part = &projections.Backlog{Topic: topic, Queued: make([]projections.Queued, 0, backlogPart)}
+		}
+		part.Queued = append(part.Queued, projections.Queued{Created: at, ScheduledAt: scheduled})
+		if scheduled != 0 {
+			part.Scheduled = append(part.Scheduled, projections.ScheduledEvent{Topic: topic, MessageID: id, ScheduledAt: scheduled})
+		}
+		return nil
+	})
+	if err == nil && len(part.Queued) > 0 {
+		take(part)
+	}
+	return err
 }
 
 // marked reads the rows that the marks with the prefix stand for: split says of a mark the row's
@@ -180,8 +204,11 @@ func placeOf(ordinal, partition []byte) (at place, err error) {
 
 // placed reads the workflow's row at the place.
 func (v *Snapshot) placed(rows *pebble.Iterator, w eventlog.WorkflowName, kind projections.EntityKind, at place) (any, error) {
-	key := appendRow(nil, kind, at)
-	v.store.keysRead.Add(1)
+	return v.store.placed(rows, w, kind, appendRow(nil, kind, at))
+}
+
+func (s *Store) placed(rows *pebble.Iterator, w eventlog.WorkflowName, kind projections.EntityKind, key []byte) (any, error) {
+	s.keysRead.Add(1)
 	if !rows.SeekGE(key) || !bytes.Equal(rows.Key(), key) {
 		if err := rows.Error(); err != nil {
 			return nil, err

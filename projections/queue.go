@@ -1,0 +1,249 @@
+package projections
+
+import (
+	"cmp"
+	"encoding/binary"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/btree"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Queued is the place of a pending event in its topic. Of a long backlog memory holds no more than
+// these: some 50 bytes for each event.
+type Queued struct {
+	// Created orders the events of a topic, oldest first.
+	Created Ordinal
+	// ScheduledAt hides the event until then (J2).
+	ScheduledAt eventlog.Instant
+	// Event is nil while the event is paged out: then the store has it as it is.
+	Event *TopicEvent
+}
+
+// Visible reports whether the pending event can be peeked and reserved at now (J2).
+func (q Queued) Visible(now eventlog.Instant) bool { return q.ScheduledAt <= now }
+
+// ScheduledEvent names a pending event that J2 hides until a time.
+type ScheduledEvent struct {
+	Topic       eventlog.Topic
+	MessageID   eventlog.MessageID
+	ScheduledAt eventlog.Instant
+}
+
+// Backlog lists pending events of one topic as the store knows them. It is no entity: hydrated, it
+// puts into the queue what memory does not know.
+type Backlog struct {
+	Topic eventlog.Topic
+	// Queued lists places in ascending order; no Event is set.
+	Queued []Queued
+	// Scheduled names those of them that have a retry time.
+	Scheduled []ScheduledEvent
+}
+
+// Window bounds the pending events that are in memory with title and payload.
+type Window struct{ Events, Bytes int }
+
+// queueDegree is larger than that of other tables: queues can be long, and their items are small.
+const queueDegree = 32
+
+// queue orders the pending events of one topic.
+type queue = btree.BTreeG[Queued]
+
+// queues are the pending events by topic: a persistent map, like table.
+type queues struct {
+	topics table[eventlog.Topic, *queue]
+	// own lists the topics whose queue this copy has written to.
+	own []eventlog.Topic
+}
+
+func (q *queues) fork() {
+	q.topics.fork()
+	q.own = nil
+}
+
+// write returns the topic's queue for writing.
+func (q *queues) write(topic eventlog.Topic) *queue {
+	t, known := q.topics.get(topic)
+	switch {
+	case known && slices.Contains(q.own, topic):
+		return t
+	case known:
+		t = t.Copy()
+	default:
+		before := func(a, b Queued) bool { return a.Created.Before(b.Created) }
+		t = btree.NewBTreeGOptions(before, btree.Options{NoLocks: true, Degree: queueDegree})
+	}
+	q.topics.put(topic, t)
+	q.own = append(q.own, topic)
+	return t
+}
+
+func (q *queues) put(topic eventlog.Topic, item Queued) { q.write(topic).Set(item) }
+
+func (q *queues) drop(topic eventlog.Topic, at Ordinal) {
+	if t, ok := q.topics.get(topic); ok {
+		if _, ok := t.Get(Queued{Created: at}); ok {
+			q.write(topic).Delete(Queued{Created: at})
+		}
+	}
+}
+
+func (q *queues) get(topic eventlog.Topic, at Ordinal) (Queued, bool) {
+	t, ok := q.topics.get(topic)
+	if !ok {
+		return Queued{}, false
+	}
+	return t.Get(Queued{Created: at})
+}
+
+// Queue yields the places of the topic's pending events, oldest first, also of those that J2 still
+// hides; of a topic without a subscriber only those in memory.
+func (s *State) Queue(topic eventlog.Topic) iter.Seq[Queued] {
+	return func(yield func(Queued) bool) {
+		if t, ok := s.queues.topics.get(topic); ok {
+			t.Scan(yield)
+		}
+	}
+}
+
+// Pending yields those of the topic's pending events that are in memory, oldest first: rules that
+// must know of all go by [State.Queue].
+func (s *State) Pending(topic eventlog.Topic) iter.Seq[*TopicEvent] {
+	return func(yield func(*TopicEvent) bool) {
+		for q := range s.Queue(topic) {
+			if q.Event != nil && !yield(q.Event) {
+				return
+			}
+		}
+	}
+}
+
+func scheduledKey(e ScheduledEvent) string {
+	b := binary.BigEndian.AppendUint64(nil, uint64(e.ScheduledAt))
+	return string(b) + EventKey(e.Topic, e.MessageID).ID
+}
+
+func (e *TopicEvent) scheduled() ScheduledEvent {
+	return ScheduledEvent{Topic: e.Topic, MessageID: e.MessageID, ScheduledAt: e.ScheduledAt}
+}
+
+// Scheduled yields the pending events that come due after the given time, soonest first (J2).
+func (s *State) Scheduled(after eventlog.Instant) iter.Seq[ScheduledEvent] {
+	return func(yield func(ScheduledEvent) bool) {
+		pivot := string(binary.BigEndian.AppendUint64(nil, uint64(after)+1))
+		for at := range s.scheduled.from(pivot) {
+			ref := Key{KindEvent, at[8:]}.Event()
+			e := ScheduledEvent{ref.Topic, ref.MessageID, eventlog.Instant(binary.BigEndian.Uint64([]byte(at[:8])))}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// hydrateBacklog queues what memory does not know. What is in memory wins: there the event may be
+// pending no more.
+func (s *State) hydrateBacklog(b *Backlog) {
+	ended := map[Ordinal]bool{}
+	prefix := string(b.Topic) + "\x00"
+	for id, e := range s.events.from(prefix) {
+		if !strings.HasPrefix(id, prefix) {
+			break
+		}
+		if e.Status != eventlog.EventPending {
+			ended[e.Created] = true
+		}
+	}
+	for _, q := range b.Queued {
+		if _, known := s.queues.get(b.Topic, q.Created); !known && !ended[q.Created] {
+			s.queues.put(b.Topic, q)
+		}
+	}
+	for _, e := range b.Scheduled {
+		if s.Event(e.Topic, e.MessageID) == nil {
+			s.scheduled.put(scheduledKey(e), struct{}{})
+		}
+	}
+}
+
+// forget takes those of the topic's pending events out of the queue that are paged out: nobody
+// subscribes to it any more.
+func (s *State) forget(topic eventlog.Topic) {
+	var paged []Ordinal
+	for q := range s.Queue(topic) {
+		if q.Event == nil {
+			paged = append(paged, q.Created)
+		}
+	}
+	for _, at := range paged {
+		s.queues.drop(topic, at)
+	}
+	var keys []string
+	for at := range s.scheduled.all() {
+		if ref := (Key{KindEvent, at[8:]}).Event(); ref.Topic == topic && s.Event(topic, ref.MessageID) == nil {
+			keys = append(keys, at)
+		}
+	}
+	for _, at := range keys {
+		s.scheduled.drop(at)
+	}
+}
+
+// resident is a pending event in memory, with its key.
+type resident struct {
+	id    string
+	event *TopicEvent
+}
+
+// PageOut returns the state with at most so many of the pending events in memory; the others keep
+// their place in the queue. The oldest of each topic stay, with an equal share for each topic. Stored
+// says whether the store has the event as it is: what it has not stays.
+func (s State) PageOut(most Window, stored func(Key) bool) State {
+	topics := map[eventlog.Topic][]resident{}
+	count, bytes := 0, 0
+	for id, e := range s.events.all() {
+		if e.Status != eventlog.EventPending {
+			continue
+		}
+		count++
+		bytes += e.size()
+		topics[e.Topic] = append(topics[e.Topic], resident{id, e})
+	}
+	if count <= most.Events && bytes <= most.Bytes {
+		return s
+	}
+	s.fork()
+	for topic, events := range topics {
+		if !s.Subscribed(topic) {
+			continue // they leave altogether, by Evict
+		}
+		slices.SortFunc(events, func(a, b resident) int { return a.event.need(b.event) })
+		left := Window{most.Events / len(topics), most.Bytes / len(topics)}
+		for _, r := range events {
+			left.Events--
+			left.Bytes -= r.event.size()
+			if (left.Events < 0 || left.Bytes < 0) && stored(Key{KindEvent, r.id}) {
+				s.events.drop(r.id)
+				s.queues.put(topic, Queued{Created: r.event.Created, ScheduledAt: r.event.ScheduledAt})
+			}
+		}
+	}
+	return s
+}
+
+// need orders pending events by when a look will need them: those that are hidden last.
+func (e *TopicEvent) need(f *TopicEvent) int {
+	switch {
+	case (e.ScheduledAt != 0) != (f.ScheduledAt != 0):
+		return cmp.Compare(min(e.ScheduledAt, 1), min(f.ScheduledAt, 1))
+	case e.Created.Before(f.Created):
+		return -1
+	}
+	return 1
+}
+
+// size is about what the event takes in memory beside its fixed fields.
+func (e *TopicEvent) size() int { return len(e.Payload) + len(e.Title) }
