@@ -41,7 +41,7 @@ func writeAllThenRead(t *testing.T, address, method, path string, chunked bool, 
 	}
 	defer func() { _ = conn.Close() }()
 	out := bufio.NewWriter(conn)
-	_, _ = fmt.Fprintf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n", method, path, address)
+	_, _ = fmt.Fprintf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n", method, path, address, testToken)
 	if chunked {
 		_, _ = fmt.Fprint(out, "Transfer-Encoding: chunked\r\n\r\n")
 		for part := make([]byte, 64<<10); err == nil; {
@@ -136,7 +136,7 @@ func TestSmallRefusedBody(t *testing.T) {
 	in := bufio.NewReader(conn)
 	for range 3 {
 		body := strings.Repeat("x", 1000)
-		if _, err := fmt.Fprintf(conn, "POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", testToken, len(body), body); err != nil {
 			t.Fatal(err)
 		}
 		res, err := http.ReadResponse(in, nil)
@@ -163,6 +163,7 @@ func TestDiscardIsBounded(t *testing.T) {
 		req := httptest.NewRequestWithContext(t.Context(), "POST", path, endless)
 		req.Host = "localhost"
 		req.ContentLength = -1
+		authorize(req)
 		rec := httptest.NewRecorder()
 		b.server.Handler().ServeHTTP(rec, req)
 		const ahead = 64 << 10 // what a buffer may hold
@@ -173,6 +174,7 @@ func TestDiscardIsBounded(t *testing.T) {
 	// Over HTTP/2 an answer ends with its handler, and needs no reading on.
 	unread := &zeros{left: 1 << 40}
 	second := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/nothing", unread)
+	authorize(second)
 	second.Host, second.ContentLength, second.ProtoMajor = "localhost", -1, 2
 	if b.server.Handler().ServeHTTP(httptest.NewRecorder(), second); unread.read > 0 {
 		t.Errorf("%d bytes of a refused stream were read", unread.read)
@@ -205,7 +207,7 @@ func TestStopDoesNotWaitForARefusedBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := fmt.Fprint(conn, "POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nabc"); err != nil {
+	if _, err := fmt.Fprint(conn, "POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+testToken+"\r\nContent-Length: 1000000\r\n\r\nabc"); err != nil {
 		t.Fatal(err)
 	}
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)

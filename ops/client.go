@@ -16,12 +16,15 @@ var ErrUnreachable = errors.New("engine is not reachable")
 // not trust.
 var ErrUntrusted = errors.New("its certificate is not trusted")
 
+// ErrTokenInClear: the client has a token, and its address is neither https nor this machine's own.
+var ErrTokenInClear = errors.New("a token is sent over https only, or to this machine")
+
 // Client calls the operations of an engine, over HTTP or over NATS. A Client needs a URL or NATS only.
 // It is safe for concurrent use once its fields are set.
 type Client struct {
 	// URL of the engine, e.g. http://127.0.0.1:7070.
 	URL string
-	// Token is sent as a bearer token unless empty.
+	// Token is sent as a bearer token unless empty; never unencrypted to another machine.
 	Token string
 	// Actor is the name the transitions will carry where no token gives one.
 	Actor string
@@ -48,7 +51,7 @@ func (c *Client) transport() transport {
 
 // Do calls the operation with its path, query and body fields, given as a map or a struct that
 // encodes to one JSON object (nil for none), and decodes the answer into out (nil drops it). Errors:
-// *Problem as the engine answered it, ErrUnreachable, ErrUntrusted, the context's; any other error is a misuse.
+// *Problem as the engine answered it, ErrUnreachable, ErrUntrusted, ErrTokenInClear, the context's; any other error is a misuse.
 func (c *Client) Do(ctx context.Context, operationID string, params, out any) error {
 	_, err := c.DoStatus(ctx, operationID, params, out)
 	return err

@@ -97,6 +97,9 @@ func escapeSegment(s string) string {
 // send returns a successful response, or the problem.
 func (c *overHTTP) send(req *http.Request) (*http.Response, error) {
 	if c.Token != "" {
+		if !MayCarryToken(req.URL) {
+			return nil, fmt.Errorf("call %s: %w", c.URL, ErrTokenInClear)
+		}
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
 	if c.Actor != "" {
@@ -115,6 +118,13 @@ func (c *overHTTP) send(req *http.Request) (*http.Response, error) {
 	}
 	defer func() { _ = res.Body.Close() }()
 	return nil, problemFrom(res)
+}
+
+// MayCarryToken reports whether a token may be sent to the address: it is https, or an address of this
+// machine. Names below localhost may lead elsewhere, and do not count.
+func MayCarryToken(u *url.URL) bool {
+	host := strings.ToLower(u.Hostname())
+	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(host) && !strings.HasSuffix(host, ".localhost") && !strings.HasSuffix(host, ".")
 }
 
 func (c *overHTTP) unreachable(ctx context.Context, err error) error {

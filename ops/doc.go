@@ -4,11 +4,10 @@
 // Guaranteed: an operation answers only after what it changed is durable; a refused or malformed
 // call changes nothing; every error is a problem document with a stable code and, where there is
 // one, the next thing to do. An operator's action is a transition with the actor's name (O10). A web
-// page cannot use an engine that listens on loopback; an engine that listens beyond it asks for a
-// token over TLS.
+// page cannot use an engine, and every other caller needs its token, on loopback too; beyond it, over
+// TLS. What a caller may do is its role, which one function enforces for all interfaces: Permit.
 //
 // Not guaranteed: a call that ends in 503 may still be recorded, since its append was not settled in
 // time. All operations may be repeated: a push is deduplicated by its message ids (R11), and an
-// operator's action that already holds is a no-op or is refused by the state it led to. There are no
-// per-user permissions: a token opens everything, roles only describe.
+// operator's action that already holds is a no-op or is refused by the state it led to.
 package ops

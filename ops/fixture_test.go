@@ -63,6 +63,12 @@ type bundle struct {
 	client *Client
 }
 
+// testToken opens the engines of these tests.
+const testToken = "pawl_token-of-the-tests"
+
+// authorize sends the token with a raw request.
+func authorize(req *http.Request) { req.Header.Set("Authorization", "Bearer "+testToken) }
+
 type setting func(*Config, *enginetest.Bench)
 
 func setup(t testing.TB, settings ...setting) *bundle {
@@ -77,7 +83,7 @@ func setupOn(t testing.TB, log eventlog.Log, settings ...setting) *bundle {
 	if err != nil {
 		t.Fatalf("register the world: %v", err)
 	}
-	cfg := Config{Log: log, Connectors: deploy.CatalogOf(registry), Version: "1.2.3", Installation: "test", Logger: b.bench.Logger,
+	cfg := Config{Token: testToken, Log: log, Connectors: deploy.CatalogOf(registry), Version: "1.2.3", Installation: "test", Logger: b.bench.Logger,
 		Workers: func() sandbox.PoolReport {
 			return sandbox.PoolReport{Sandbox: "full", Size: 2, Restarts: 3, Deaths: map[string]uint64{"limit.memory": 2}, Workers: []sandbox.WorkerReport{{PID: 5, Sandbox: "full", State: "idle", Memory: 7}}}
 		}}
@@ -145,6 +151,7 @@ func (b *bundle) request(method, path, body string, headers ...string) (*http.Re
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	authorize(req)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -26,7 +26,7 @@ func public(path string) bool { return path == "/healthz" || path == "/readyz" }
 // plain answers one of them over HTTP.
 func (s *Server) plain(p plainOperation) http.Handler {
 	if p.answer == nil {
-		return s.metrics.handler()
+		return s.figures()
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, problem := p.answer(s, r.Context())
@@ -38,12 +38,33 @@ func (s *Server) plain(p plainOperation) http.Handler {
 	})
 }
 
+// figures answers those who may see all workflows.
+func (s *Server) figures() http.Handler {
+	handler := s.metrics.handler()
+	figures := Operation{ID: "metrics", Role: Viewer}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, p := callerOf(r)
+		if p == nil {
+			p = figures.Permit(caller, nil)
+		}
+		if p != nil {
+			s.refuse(w, r, p)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
 // described is the operation in the OpenAPI document.
 func (p plainOperation) described() object {
-	return object{
+	described := object{
 		"operationId": p.id, "summary": p.summary,
 		"responses": object{"200": object{"description": "OK", "content": object{p.media: object{}}}, "default": problemResponse()},
 	}
+	if public(p.path) {
+		described["security"] = []any{}
+	}
+	return described
 }
 
 func (s *Server) describe(context.Context) ([]byte, *Problem) { return s.openapi, nil }

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -64,9 +65,13 @@ func (s *Server) outer(next http.Handler) http.Handler {
 		}()
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		limitBody(w, r)
-		if p := s.admit(r, public(r.URL.Path)); p != nil {
+		caller, p := s.door.admit(r, public(r.URL.Path))
+		if p != nil {
 			s.refuse(w, r, p)
 			return
+		}
+		if caller != nil {
+			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))
 		}
 		// The mux would redirect an unclean path; a POST would lose its body on the way.
 		if escaped := r.URL.EscapedPath(); !strings.HasPrefix(escaped, "/") || path.Clean(escaped) != strings.TrimSuffix(escaped, "/") && escaped != "/" {
@@ -92,7 +97,10 @@ func (s *Server) operation(o *Operation) http.Handler {
 }
 
 func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, count func(int)) *Problem {
-	actor, p := s.actor(r.Header.Get(ActorHeader))
+	caller, p := callerOf(r)
+	if p == nil {
+		p = o.ask(caller)
+	}
 	if p != nil {
 		return p
 	}
@@ -102,14 +110,17 @@ func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, co
 		return p
 	}
 	if o.ingress {
-		return s.push(o, w, r, actor, buffer.Bytes(), count)
+		return s.push(o, w, r, caller, buffer.Bytes(), count)
 	}
 	request, err := o.request.fromHTTP(r, buffer.Bytes())
 	if err != nil {
 		return problemOf(err)
 	}
-	call := &Call{Actor: actor, server: s, leave: s.life}
+	call := &Call{Caller: *caller, server: s, leave: s.life}
 	if o.stream != nil {
+		if p := o.Permit(&call.Caller, request); p != nil {
+			return p
+		}
 		switch answered, err := o.stream(w, r, call, request); {
 		case err != nil:
 			return s.fault(o.ID, err)

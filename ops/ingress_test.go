@@ -179,6 +179,7 @@ func BenchmarkPush(b *testing.B) {
 					body.WriteByte(']')
 					req := httptest.NewRequest("POST", "http://localhost/v1/workflows/shop/topics/order.in/events", bytes.NewReader(body.Bytes()))
 					req.Header.Set("Content-Type", "application/json")
+					authorize(req)
 					rec := httptest.NewRecorder()
 					if h.ServeHTTP(rec, req); rec.Code != 200 {
 						b.Fatalf("%d %s", rec.Code, rec.Body)

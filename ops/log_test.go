@@ -34,6 +34,7 @@ func (b *bundle) follow(query string, headers ...string) func() frame {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	authorize(req)
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
@@ -325,7 +326,12 @@ func TestLogThatFails(t *testing.T) {
 	b := setupOn(t, log)
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	log.fail.Store(true)
-	res, err := http.Get(b.http.URL + "/v1/log")
+	req, err := http.NewRequestWithContext(t.Context(), "GET", b.http.URL+"/v1/log", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authorize(req)
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

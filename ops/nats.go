@@ -118,15 +118,19 @@ func (n *NATSService) addEndpoints() error {
 		err := group.AddEndpoint(p.id, n.handle(func(ctx context.Context, _ *Call, _ micro.Request) (int, []byte, *Problem) {
 			body, problem := p.answer(n.server, ctx)
 			return http.StatusOK, body, problem
-		}), micro.WithEndpointMetadata(map[string]string{"role": string(Read), "summary": p.summary}))
+		}), micro.WithEndpointMetadata(map[string]string{"role": string(Viewer), "summary": p.summary}))
 		if err != nil {
 			return fmt.Errorf("endpoint %s: %w", p.id, err)
 		}
 	}
 	in := n.prefix + ".in."
+	push, ok := Lookup("pushEvents")
+	if !ok {
+		return errors.New("endpoint ingress: there is no operation pushEvents")
+	}
 	err := n.service.AddEndpoint("ingress", n.handle(func(ctx context.Context, c *Call, req micro.Request) (int, []byte, *Problem) {
 		workflow, topic, _ := strings.Cut(strings.TrimPrefix(req.Subject(), in), ".")
-		body, p := n.server.ingress(ctx, "pushEvents", c.Actor, eventlog.WorkflowName(workflow), eventlog.Topic(topic), req.Data())
+		body, p := n.server.ingress(ctx, &push, &c.Caller, eventlog.WorkflowName(workflow), eventlog.Topic(topic), req.Data())
 		return http.StatusOK, body, p
 	}), micro.WithEndpointSubject(in+"*.>"))
 	if err != nil {
@@ -171,7 +175,7 @@ func (n *NATSService) answer(req micro.Request, answer natsAnswer) {
 		n.respond(req, 0, nil, p)
 		return
 	}
-	status, body, p := answer(n.life, &Call{Actor: actor, server: n.server, most: n.most(), leave: n.leave}, req)
+	status, body, p := answer(n.life, &Call{Caller: Caller{Actor: actor, Role: Admin, Key: "nats"}, server: n.server, most: n.most(), leave: n.leave}, req)
 	n.respond(req, status, body, p)
 }
 

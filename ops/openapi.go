@@ -48,9 +48,9 @@ func OpenAPI(version string) ([]byte, error) {
 		"paths": paths,
 		"components": object{
 			"schemas":         b.components,
-			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "Asked for when the engine has a token."}},
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "The token in the file http.token of the data directory."}},
 		},
-		"security": []any{object{}, object{"token": []any{}}},
+		"security": []any{object{"token": []any{}}},
 	}, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)

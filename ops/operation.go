@@ -6,17 +6,6 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-
-	"github.com/pawl-run/pawl/eventlog"
-)
-
-// Role says what an operation needs: reading, or changing something.
-type Role string
-
-// The roles.
-const (
-	Read    Role = "read"
-	Operate Role = "operate"
 )
 
 // Operation is one row of the table: everything an interface needs to offer it.
@@ -36,6 +25,8 @@ type Operation struct {
 
 	request *binding
 	do      func(context.Context, *Call, any) (int, any, error)
+	// narrows marks an operation about all workflows that shows a caller of one workflow only that one.
+	narrows bool
 	// stream is set for an operation that writes its own HTTP answer. It reports false, with nothing
 	// written, for a request that do answers.
 	stream func(http.ResponseWriter, *http.Request, *Call, any) (bool, error)
@@ -45,8 +36,7 @@ type Operation struct {
 
 // Call is one call of an operation, whatever interface it came through.
 type Call struct {
-	// Actor is recorded with what the call changes (O10).
-	Actor  eventlog.Actor
+	Caller
 	server *Server
 	// most is how many bytes an answer may have; 0 means any number.
 	most int
@@ -98,6 +88,11 @@ func (o Operation) answering(statuses ...int) Operation {
 
 func (o Operation) slow() Operation {
 	o.Slow = true
+	return o
+}
+
+func (o Operation) narrowing() Operation {
+	o.narrows = true
 	return o
 }
 

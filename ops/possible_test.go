@@ -60,7 +60,7 @@ func TestImpossibleFiltersAreRefused(t *testing.T) {
 		}
 	}
 	// The same over NATS, where all fields are in one object.
-	call := &Call{Actor: eventlog.Actor{Kind: "user", Name: "ann"}, server: b.server, leave: t.Context()}
+	call := &Call{Caller: Caller{Actor: eventlog.Actor{Kind: "user", Name: "ann"}, Role: Admin}, server: b.server, leave: t.Context()}
 	dispatch := func(id, object string) *Problem {
 		o, ok := Lookup(id)
 		if !ok {

@@ -276,7 +276,7 @@ func TestNoRoom(t *testing.T) {
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	o := operation("panic", "GET /panic", Read, "")
+	o := operation("panic", "GET /panic", Viewer, "")
 	o = define(o, func(context.Context, *Call, *everything) (everything, error) { panic("no such luck") })
 	rec := record(t, b.server.outer(b.server.operation(&o)), "GET", "/panic", "")
 	if rec.Code != 500 || mustJSON(t, rec.Body.Bytes())["code"] != "internal" || strings.Contains(rec.Body.String(), "luck") {

@@ -38,10 +38,14 @@ type Config struct {
 	Version string
 	// Installation names the log this engine belongs to.
 	Installation string
-	// Token, when set, is asked of every caller over HTTP but for health. TokenName is the actor
-	// that its transitions name; empty means "token".
-	Token     string
-	TokenName string
+	// Token is asked of every caller over HTTP, but for health. It opens everything, and gives no name:
+	// transitions carry the one that the caller claims. Required unless NoAuth, and never shown.
+	Token string
+	// NoAuth lets in whatever reaches this engine, without a token. Serve refuses it beyond loopback.
+	NoAuth bool
+	// PublicURL is the address under which this engine is reached where that is not its own, such as
+	// https://pawl.example.com when TLS ends before it; its host is answered to. Empty for none.
+	PublicURL string
 	// TLS, when set, is used by Serve. CheckListen says when it is needed.
 	TLS *tls.Config
 	// Now is the engine's clock; time.Now when nil.
@@ -62,11 +66,8 @@ func (c *Config) validate() error {
 	if c.Engine == nil || c.Reader == nil || c.Reader.Store == nil || c.Log == nil || c.Connectors == nil {
 		return errors.New("ops: Engine, Reader, Log and Connectors are required")
 	}
-	if c.TokenName == "" {
-		c.TokenName = "token"
-	}
-	if err := CheckActor(c.TokenName); err != nil {
-		return fmt.Errorf("ops: token name: %w", err)
+	if c.Token == "" && !c.NoAuth {
+		return errors.New("ops: a Token is required, unless NoAuth says that none is wanted")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -89,7 +90,7 @@ func (c *Config) validate() error {
 // Server offers the table of operations. Its methods are safe for concurrent use.
 type Server struct {
 	cfg     Config
-	origins *http.CrossOriginProtection
+	door    *door
 	metrics *metrics
 	openapi []byte
 	handler http.Handler
@@ -107,7 +108,11 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, origins: http.NewCrossOriginProtection(), followers: make(chan struct{}, mostFollowers)}
+	door, err := newDoor(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, door: door, followers: make(chan struct{}, mostFollowers)}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	document, err := OpenAPI(cfg.Version)
@@ -128,6 +133,10 @@ func (s *Server) Close() { s.endLife() }
 // Serve answers on the listener until ctx ends. Then log streams end, open requests are finished
 // (at most ShutdownTimeout) and it returns nil.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	if s.cfg.NoAuth && beyondLoopback(ln.Addr()) {
+		s.endLife()
+		return fmt.Errorf("serve on %s: without a token only loopback is answered on", ln.Addr())
+	}
 	server := &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -196,6 +205,9 @@ func (s *Server) call(ctx context.Context, o *Operation, c *Call, request any) (
 	}
 	if err := s.started(ctx); err != nil {
 		return 0, nil, err
+	}
+	if p := o.Permit(&c.Caller, request); p != nil {
+		return 0, nil, p
 	}
 	return o.do(ctx, c, request)
 }

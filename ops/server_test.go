@@ -42,7 +42,7 @@ func TestServe(t *testing.T) {
 	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- b.server.Serve(ctx, ln) }()
-	client := &Client{URL: "http://" + ln.Addr().String()}
+	client := &Client{URL: "http://" + ln.Addr().String(), Token: testToken}
 	if err := client.Do(await(t), "listWorkflows", nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestServeTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}}
-	client := &Client{URL: "https://" + ln.Addr().String(), HTTP: &http.Client{Transport: transport}}
+	client := &Client{URL: "https://" + ln.Addr().String(), Token: testToken, HTTP: &http.Client{Transport: transport}}
 	if err := client.Do(await(t), "listWorkflows", nil, nil); err != nil {
 		t.Error(err)
 	}

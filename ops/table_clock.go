@@ -18,7 +18,7 @@ type (
 )
 
 var clockTable = []Operation{
-	define(operation("advanceClock", "POST /v1/clock/advance", Operate, "Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
+	define(operation("advanceClock", "POST /v1/clock/advance", Operator, "Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
 }
 
 func advanceClock(ctx context.Context, c *Call, r *advanceRequest) (advanceAnswer, error) {

@@ -36,7 +36,7 @@ type (
 )
 
 var connectorTable = []Operation{
-	define(operation("callConnector", "POST /v1/connectors/{connector}/{operation}/call", Operate, "Call one operation of a connector, outside of any workflow").slow(), callConnector),
+	define(operation("callConnector", "POST /v1/connectors/{connector}/{operation}/call", Admin, "Call one operation of a connector, outside of any workflow").slow(), callConnector),
 }
 
 // callConnector is for a person who tries a connector out. A mutation goes through no ledger and is

@@ -58,8 +58,8 @@ type (
 )
 
 var evidenceTable = []Operation{
-	define(operation("getRunLogs", "GET /v1/workflows/{workflow}/runs/{run}/logs", Read, "Read what a run has logged, as far as it is kept"), getRunLogs),
-	define(operation("getEvidence", "GET /v1/workflows/{workflow}/runs/{run}/evidence", Read, "Gather all that a repair of the run's script may need"), getEvidence),
+	define(operation("getRunLogs", "GET /v1/workflows/{workflow}/runs/{run}/logs", Viewer, "Read what a run has logged, as far as it is kept"), getRunLogs),
+	define(operation("getEvidence", "GET /v1/workflows/{workflow}/runs/{run}/evidence", Viewer, "Gather all that a repair of the run's script may need"), getEvidence),
 }
 
 // mostAttempts is how many earlier failures are shown.

@@ -32,7 +32,7 @@ type (
 type oneOrMany struct{}
 
 var ingressTable = []Operation{func() Operation {
-	o := operation("pushEvents", "POST /v1/workflows/{workflow}/topics/{topic}/events", Operate, "Bring events in from outside; answers once they are durable")
+	o := operation("pushEvents", "POST /v1/workflows/{workflow}/topics/{topic}/events", Ingest, "Bring events in from outside; answers once they are durable")
 	o = define(o, func(ctx context.Context, c *Call, r *pushRequest) (json.RawMessage, error) {
 		return c.server.pushEvents(ctx, c.Actor, r.Workflow, r.Topic, r.Events)
 	})
@@ -42,11 +42,11 @@ var ingressTable = []Operation{func() Operation {
 }()}
 
 // push is the HTTP side: the body is the events themselves, and nothing is parsed twice.
-func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, actor eventlog.Actor, body []byte, count func(int)) *Problem {
+func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, caller *Caller, body []byte, count func(int)) *Problem {
 	if r.URL.RawQuery != "" {
 		return malformed("query.unknown", "this operation has no query parameters").hint("the topic stands in the path, the events in the body")
 	}
-	answer, p := s.ingress(r.Context(), o.ID, actor, eventlog.WorkflowName(r.PathValue("workflow")), eventlog.Topic(r.PathValue("topic")), body)
+	answer, p := s.ingress(r.Context(), o, caller, eventlog.WorkflowName(r.PathValue("workflow")), eventlog.Topic(r.PathValue("topic")), body)
 	if p != nil {
 		return p
 	}
@@ -56,17 +56,20 @@ func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, acto
 }
 
 // ingress is a push within its time, for interfaces whose request is the events themselves.
-func (s *Server) ingress(ctx context.Context, id string, actor eventlog.Actor, workflow eventlog.WorkflowName, topic eventlog.Topic, body []byte) (json.RawMessage, *Problem) {
+func (s *Server) ingress(ctx context.Context, o *Operation, c *Caller, workflow eventlog.WorkflowName, topic eventlog.Topic, body []byte) (json.RawMessage, *Problem) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
+	if p := o.Permit(c, &inWorkflow{workflow}); p != nil {
+		return nil, p
+	}
 	err := s.started(ctx)
 	if err == nil {
 		var answer json.RawMessage
-		if answer, err = s.pushEvents(ctx, actor, workflow, topic, body); err == nil {
+		if answer, err = s.pushEvents(ctx, c.Actor, workflow, topic, body); err == nil {
 			return answer, nil
 		}
 	}
-	return nil, s.fault(id, err)
+	return nil, s.fault(o.ID, err)
 }
 
 // pushEvents records one object or an array of events in one transition: all of them or none.

@@ -70,14 +70,14 @@ type (
 )
 
 var insightTable = []Operation{
-	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", Read, "Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (Why, error) {
+	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", Viewer, "Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (Why, error) {
 		return c.server.explain(r.Workflow)
 	}),
-	define(operation("explainAll", "GET /v1/why", Read, "Explain what every workflow does or waits for"), explainAll),
-	define(operation("getState", "GET /v1/workflows/{workflow}/state", Read, "Rebuild a workflow's state at a revision from its log").slow(), getState),
-	define(operation("listConnectors", "GET /v1/connectors", Read, "List connectors with their operations, and the services that are refused"), listConnectors),
-	define(operation("getDiagnostics", "GET /v1/diagnostics", Read, "Show what is wrong with this engine, if anything"), getDiagnostics),
-	define(operation("verifyLog", "POST /v1/verify", Read, "Check the whole log and compare the stored state with a full replay").slow(), verifyLog),
+	define(operation("explainAll", "GET /v1/why", Viewer, "Explain what every workflow does or waits for").narrowing(), explainAll),
+	define(operation("getState", "GET /v1/workflows/{workflow}/state", Viewer, "Rebuild a workflow's state at a revision from its log").slow(), getState),
+	define(operation("listConnectors", "GET /v1/connectors", Viewer, "List connectors with their operations, and the services that are refused").narrowing(), listConnectors),
+	define(operation("getDiagnostics", "GET /v1/diagnostics", Viewer, "Show what is wrong with this engine, if anything"), getDiagnostics),
+	define(operation("verifyLog", "POST /v1/verify", Viewer, "Check the whole log and compare the stored state with a full replay").slow(), verifyLog),
 }
 
 func (s *Server) explain(name eventlog.WorkflowName) (Why, error) {
@@ -150,6 +150,9 @@ func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[Why
 	for name, err := range c.server.workflows(ctx) {
 		if err != nil {
 			return page, err
+		}
+		if c.sees(name) != nil {
+			continue
 		}
 		if err := stopped[name]; err != nil {
 			page.Items = append(page.Items, ExplainStopped(name, err))

@@ -72,7 +72,7 @@ var jobTable = []Operation{
 // done: the same answer again.
 func onEvent(id string, action decide.EventAction, summary string) Operation {
 	route := "POST /v1/workflows/{workflow}/events/{topic}/{messageId}/" + string(action)
-	return define(operation(id, route, Operate, summary), func(ctx context.Context, c *Call, r *eventActionRequest) (readmodel.Job, error) {
+	return define(operation(id, route, Operator, summary), func(ctx context.Context, c *Call, r *eventActionRequest) (readmodel.Job, error) {
 		var cmd decide.Command
 		switch action {
 		case decide.ActionSkip:
@@ -106,7 +106,7 @@ func (s *Server) toBeSkipped(r *eventRequest) bool {
 }
 
 func onEvents(id string, action decide.EventAction, summary string) Operation {
-	o := operation(id, "POST /v1/workflows/{workflow}/events/"+string(action), Operate, summary).slow()
+	o := operation(id, "POST /v1/workflows/{workflow}/events/"+string(action), Operator, summary).slow()
 	return define(o, func(ctx context.Context, c *Call, r *bulkRequest) (bulkAnswer, error) {
 		answer := bulkAnswer{Noop: []decide.Noop{}}
 		refs, more, err := c.server.chosen(ctx, r, action)

@@ -18,11 +18,13 @@ type logRequest struct {
 	Limit    logLimit              `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out, in a page at most 1000"`
 }
 
+func (r *logRequest) scope() *eventlog.WorkflowName { return &r.Workflow }
+
 // logLimit is a number of transitions of 1 or more; 0 when left out.
 type logLimit int
 
 var logTable = []Operation{func() Operation {
-	o := operation("readLog", "GET /v1/log", Read,
+	o := operation("readLog", "GET /v1/log", Viewer,
 		"Read the log as server-sent events, one transition each; as application/json, and without follow, a page of it").slow()
 	o = define(o, func(ctx context.Context, c *Call, q *logRequest) (*logPage, error) {
 		return c.server.pageLog(ctx, c, q)

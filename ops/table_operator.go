@@ -24,19 +24,19 @@ var operatorTable = []Operation{
 	onWorkflow("resumeWorkflow", "resume", "End a pause and clear the system's hold", decide.Resume{}),
 	onWorkflow("archiveWorkflow", "archive", "Stop a workflow for good; its history stays", decide.Archive{}),
 	onWorkflow("runWorkflow", "run-now", "Queue every producer of a workflow now", decide.RunNow{}),
-	define(operation("approveMutation", "POST /v1/mutations/{mutation}/approve", Operate, "Let exactly the recorded call leave"), func(ctx context.Context, c *Call, r *approveRequest) (readmodel.Mutation, error) {
+	define(operation("approveMutation", "POST /v1/mutations/{mutation}/approve", Operator, "Let exactly the recorded call leave").narrowing(), func(ctx context.Context, c *Call, r *approveRequest) (readmodel.Mutation, error) {
 		return onMutation(ctx, c, r.Mutation, decide.Approve{Mutation: r.Mutation, ParamsHash: r.ParamsHash}, "approveMutation")
 	}),
-	define(operation("rejectMutation", "POST /v1/mutations/{mutation}/reject", Operate, "Go on without the call that awaits approval"), func(ctx context.Context, c *Call, r *mutationRequest) (readmodel.Mutation, error) {
+	define(operation("rejectMutation", "POST /v1/mutations/{mutation}/reject", Operator, "Go on without the call that awaits approval").narrowing(), func(ctx context.Context, c *Call, r *mutationRequest) (readmodel.Mutation, error) {
 		return onMutation(ctx, c, r.Mutation, decide.Reject{Mutation: r.Mutation}, "rejectMutation")
 	}),
-	define(operation("resolveMutation", "POST /v1/mutations/{mutation}/resolve", Operate, "Say what became of an indeterminate mutation"), func(ctx context.Context, c *Call, r *resolveRequest) (readmodel.Mutation, error) {
+	define(operation("resolveMutation", "POST /v1/mutations/{mutation}/resolve", Operator, "Say what became of an indeterminate mutation").narrowing(), func(ctx context.Context, c *Call, r *resolveRequest) (readmodel.Mutation, error) {
 		return onMutation(ctx, c, r.Mutation, decide.Resolve{Mutation: r.Mutation, Resolution: r.Resolution}, "resolveMutation")
 	}),
 }
 
 func onWorkflow(id, verb, summary string, cmd decide.Command) Operation {
-	return define(operation(id, "POST /v1/workflows/{workflow}/"+verb, Operate, summary), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
+	return define(operation(id, "POST /v1/workflows/{workflow}/"+verb, Operator, summary), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
 		if err := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id); err != nil {
 			return readmodel.Workflow{}, err
 		}
@@ -45,9 +45,21 @@ func onWorkflow(id, verb, summary string, cmd decide.Command) Operation {
 	})
 }
 
+// mutation finds a mutation, if the caller may see its workflow.
+func (c *Call) mutation(ctx context.Context, id eventlog.MutationID) (readmodel.Mutation, error) {
+	m, err := c.server.cfg.Reader.Mutation(ctx, id)
+	if err != nil {
+		return readmodel.Mutation{}, err
+	}
+	if p := c.sees(m.Workflow); p != nil {
+		return readmodel.Mutation{}, p
+	}
+	return m, nil
+}
+
 // onMutation finds the mutation's workflow, acts on it and answers with the mutation as it is then.
 func onMutation(ctx context.Context, c *Call, id eventlog.MutationID, cmd decide.Command, operation string) (readmodel.Mutation, error) {
-	m, err := c.server.cfg.Reader.Mutation(ctx, id)
+	m, err := c.mutation(ctx, id)
 	if err != nil {
 		return readmodel.Mutation{}, err
 	}

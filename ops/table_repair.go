@@ -24,7 +24,7 @@ type (
 )
 
 var repairTable = []Operation{
-	define(operation("repairWorkflow", "POST /v1/workflows/{workflow}/repair", Operate, "Make a repaired script the next minor version of a workflow in maintenance"), repairWorkflow),
+	define(operation("repairWorkflow", "POST /v1/workflows/{workflow}/repair", Operator, "Make a repaired script the next minor version of a workflow in maintenance"), repairWorkflow),
 }
 
 // repairWorkflow is F9. A script with problems counts as one more failure: the answer says how many

@@ -10,7 +10,7 @@ import (
 )
 
 var workersTable = []Operation{
-	define(operation("getWorkers", "GET /v1/workers", Read, "Show the processes that run scripts, and how they are confined"), getWorkers),
+	define(operation("getWorkers", "GET /v1/workers", Viewer, "Show the processes that run scripts, and how they are confined"), getWorkers),
 }
 
 func getWorkers(_ context.Context, c *Call, _ *everything) (sandbox.PoolReport, error) {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -19,7 +20,7 @@ type inWorkflow struct {
 	Workflow eventlog.WorkflowName `json:"workflow" in:"path" jsonschema:"the workflow's name"`
 }
 
-func (r inWorkflow) workflow() eventlog.WorkflowName { return r.Workflow }
+func (r *inWorkflow) scope() *eventlog.WorkflowName { return &r.Workflow }
 
 type (
 	deployRequest struct {
@@ -67,26 +68,43 @@ type (
 )
 
 var workflowTable = []Operation{
-	define(operation("listWorkflows", "GET /v1/workflows", Read, "List workflows"), func(ctx context.Context, c *Call, r *workflowsQuery) (readmodel.Page[readmodel.Workflow], error) {
-		return listed(ctx, r, c.server.cfg.Reader.Workflows)
+	define(operation("listWorkflows", "GET /v1/workflows", Viewer, "List workflows").narrowing(), func(ctx context.Context, c *Call, r *workflowsQuery) (readmodel.Page[readmodel.Workflow], error) {
+		if c.Workflow != "" {
+			return c.ownWorkflow(ctx)
+		}
+		return listed(ctx, c, r, c.server.cfg.Reader.Workflows)
 	}),
-	defineStatus(operation("deployWorkflow", "POST /v1/workflows", Operate, "Deploy a script: a new workflow, or its next version").answering(http.StatusCreated, http.StatusOK), deployWorkflow),
-	define(operation("validateScript", "POST /v1/validate", Read, "Check a script as a deploy would, and change nothing"), validateScript),
-	define(operation("getWorkflow", "GET /v1/workflows/{workflow}", Read, "Show a workflow"), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
+	defineStatus(operation("deployWorkflow", "POST /v1/workflows", Operator, "Deploy a script: a new workflow, or its next version").answering(http.StatusCreated, http.StatusOK).narrowing(), deployWorkflow),
+	define(operation("validateScript", "POST /v1/validate", Viewer, "Check a script as a deploy would, and change nothing").narrowing(), validateScript),
+	define(operation("getWorkflow", "GET /v1/workflows/{workflow}", Viewer, "Show a workflow"), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
 		return c.server.cfg.Reader.Workflow(ctx, r.Workflow)
 	}),
-	define(operation("getSource", "GET /v1/workflows/{workflow}/source", Read, "Fetch a workflow's script"), func(ctx context.Context, c *Call, r *sourceRequest) (readmodel.Script, error) {
+	define(operation("getSource", "GET /v1/workflows/{workflow}/source", Viewer, "Fetch a workflow's script"), func(ctx context.Context, c *Call, r *sourceRequest) (readmodel.Script, error) {
 		return c.server.cfg.Reader.Script(ctx, r.Workflow, r.Version)
 	}),
-	define(operation("getGrants", "GET /v1/workflows/{workflow}/grants", Read, "Show what a workflow may do"), func(_ context.Context, c *Call, r *inWorkflow) (grantsAnswer, error) {
+	define(operation("getGrants", "GET /v1/workflows/{workflow}/grants", Viewer, "Show what a workflow may do"), func(_ context.Context, c *Call, r *inWorkflow) (grantsAnswer, error) {
 		s, err := c.server.state(r.Workflow)
 		if err != nil {
 			return grantsAnswer{}, err
 		}
 		return grantsOf(&s), nil
 	}),
-	define(operation("setGrants", "PUT /v1/workflows/{workflow}/grants", Operate, "Replace what a workflow may do"), setGrants),
-	define(operation("changeGrants", "PATCH /v1/workflows/{workflow}/grants", Operate, "Change some of what a workflow may do"), changeGrants),
+	define(operation("setGrants", "PUT /v1/workflows/{workflow}/grants", Admin, "Replace what a workflow may do"), setGrants),
+	define(operation("changeGrants", "PATCH /v1/workflows/{workflow}/grants", Admin, "Change some of what a workflow may do"), changeGrants),
+}
+
+// ownWorkflow lists the one workflow that the caller may see, if it exists.
+func (c *Call) ownWorkflow(ctx context.Context) (readmodel.Page[readmodel.Workflow], error) {
+	page := readmodel.Page[readmodel.Workflow]{Items: []readmodel.Workflow{}}
+	var unknown *readmodel.NotFoundError
+	switch w, err := c.server.cfg.Reader.Workflow(ctx, c.Workflow); {
+	case errors.As(err, &unknown):
+	case err != nil:
+		return page, err
+	default:
+		page.Items = append(page.Items, w)
+	}
+	return page, nil
 }
 
 // state returns the workflow's live state.
@@ -106,6 +124,9 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 	}
 	if err := deploy.ValidateGrants(r.Grants, &eventlog.Definition{}); err != nil {
 		return 0, deployAnswer{}, grantsInvalid(err)
+	}
+	if err := c.mayDeploy(ctx, r); err != nil {
+		return 0, deployAnswer{}, err
 	}
 	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{
 		Source: r.Source, Filename: r.Filename, Grants: r.Grants, Expected: r.ExpectedVersion,
@@ -128,6 +149,26 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 		status = http.StatusCreated
 	}
 	return status, deployAnswer{Workflow: readmodel.WorkflowView(&s.Workflow), Warnings: some(result.Problems), Asks: some(result.Asks)}, nil
+}
+
+// mayDeploy refuses grants to a caller who may not give them, and a script of another workflow than
+// the caller's own. What is refused for other reasons is left to the deploy, which says so.
+func (c *Call) mayDeploy(ctx context.Context, r *deployRequest) error {
+	if len(r.Grants) > 0 && !c.Role.Covers(Admin) {
+		return problemf(http.StatusForbidden, "role.insufficient", "grants need the role %s; this caller has the role %s", Admin, c.Role).
+			hint("nothing was changed; deploy without grants and let an admin set them: pawl grants WORKFLOW")
+	}
+	if c.Workflow == "" {
+		return nil
+	}
+	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename, DryRun: true})
+	if err != nil {
+		return err
+	}
+	if p := c.sees(result.Workflow); p != nil && !result.Refused {
+		return p
+	}
+	return nil
 }
 
 func firstError(problems []sandbox.Problem) string {

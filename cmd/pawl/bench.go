@@ -143,7 +143,7 @@ func (c *benchCmd) measure(a *app, in *installation, world *benchWorld) ([]bench
 		if !c.JSON {
 			fmt.Fprintf(a.stderr, "measuring %d in flight for %d s …\n", n, c.Seconds)
 		}
-		if _, err := world.run(a.ctx, url, n, time.Second); err != nil { // warm up, not counted
+		if _, err := world.run(a.ctx, url, in.token, n, time.Second); err != nil { // warm up, not counted
 			return nil, err
 		}
 		stage, err := c.stage(a, in, world, url, n)
@@ -158,7 +158,7 @@ func (c *benchCmd) measure(a *app, in *installation, world *benchWorld) ([]bench
 func (c *benchCmd) stage(a *app, in *installation, world *benchWorld, url string, n int) (benchStage, error) {
 	stage := benchStage{InFlight: n}
 	cpu, disk, stats := processCPU(world.pid()), diskUse(in.settings.Data), in.log.Stats()
-	result, err := world.run(a.ctx, url, n, time.Duration(c.Seconds)*time.Second)
+	result, err := world.run(a.ctx, url, in.token, n, time.Duration(c.Seconds)*time.Second)
 	if err != nil {
 		return stage, err
 	}

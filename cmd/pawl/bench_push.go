@@ -25,16 +25,16 @@ type benchPushers struct {
 	round    int
 }
 
-func (p *benchPushers) start(ctx context.Context, url string, n int, d time.Duration) {
+func (p *benchPushers) start(ctx context.Context, url, token string, n int, d time.Duration) {
 	p.round++
 	p.finished = make([]chan struct{}, n)
 	for i := range p.finished {
 		p.finished[i] = make(chan struct{}, 4)
 	}
-	go p.run(ctx, url, d, p.finished, p.round)
+	go p.run(ctx, url, token, d, p.finished, p.round)
 }
 
-func (p *benchPushers) run(ctx context.Context, url string, d time.Duration, finished []chan struct{}, round int) {
+func (p *benchPushers) run(ctx context.Context, url, token string, d time.Duration, finished []chan struct{}, round int) {
 	before, _ := p.sink.counts()
 	began := time.Now()
 	var mu sync.Mutex
@@ -44,7 +44,7 @@ func (p *benchPushers) run(ctx context.Context, url string, d time.Duration, fin
 	for i := range finished {
 		wg.Go(func() {
 			var own []time.Duration
-			c, err := dialBench(ctx, url)
+			c, err := dialBench(ctx, url, token)
 			if err == nil {
 				defer func() { _ = c.Close() }()
 			}
@@ -81,10 +81,11 @@ func (p *benchPushers) run(ctx context.Context, url string, d time.Duration, fin
 type benchConn struct {
 	net.Conn
 	host   string
+	token  string
 	answer *bufio.Reader
 }
 
-func dialBench(ctx context.Context, address string) (*benchConn, error) {
+func dialBench(ctx context.Context, address, token string) (*benchConn, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func dialBench(ctx context.Context, address string) (*benchConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &benchConn{Conn: conn, host: u.Host, answer: bufio.NewReader(conn)}, nil
+	return &benchConn{Conn: conn, host: u.Host, token: token, answer: bufio.NewReader(conn)}, nil
 }
 
 // push sends an order of about 470 bytes.
@@ -104,8 +105,8 @@ func (c *benchConn) push(i int, id string) error {
 		`"customer":{"name":"Customer Number %d","email":"customer%d@example.com","street":"Long Street 12","city":"Exampletown","country":"DE"},`+
 		`"items":[{"sku":"A-1001","name":"Notebook, ruled","quantity":2,"price":4.5},{"sku":"B-2002","name":"Fountain pen, blue","quantity":1,"price":29.9},`+
 		`{"sku":"C-3003","name":"Ink cartridges","quantity":3,"price":3.2}],"comment":"please leave at the door"}}`, id, id, i, id, i, i)
-	fmt.Fprintf(&request, "POST /v1/workflows/%s/topics/order/events HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
-		benchName(i), c.host, body.Len())
+	fmt.Fprintf(&request, "POST /v1/workflows/%s/topics/order/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+		benchName(i), c.host, c.token, body.Len())
 	request.Write(body.Bytes())
 	if _, err := c.Write(request.Bytes()); err != nil {
 		return err

@@ -109,9 +109,9 @@ func (w *benchWorld) observe(r eventlog.Record) {
 }
 
 // run makes the other process push items for a while, inFlight at a time.
-func (w *benchWorld) run(ctx context.Context, url string, inFlight int, d time.Duration) (worldStage, error) {
+func (w *benchWorld) run(ctx context.Context, url, token string, inFlight int, d time.Duration) (worldStage, error) {
 	select {
-	case w.lines <- fmt.Sprintf("run %s %d %d\n", url, inFlight, d.Milliseconds()):
+	case w.lines <- fmt.Sprintf("run %s %s %d %d\n", url, token, inFlight, d.Milliseconds()):
 	case <-ctx.Done():
 		return worldStage{}, ctx.Err()
 	}
@@ -160,12 +160,12 @@ func (*benchWorldCmd) Run(a *app) error {
 				pushers.finished[i] <- struct{}{}
 			}
 		case "run":
-			var url string
+			var url, token string
 			var n, ms int
-			if _, err := fmt.Sscanf(rest, "%s %d %d", &url, &n, &ms); err != nil {
+			if _, err := fmt.Sscanf(rest, "%s %s %d %d", &url, &token, &n, &ms); err != nil {
 				return failed("", fmt.Errorf("read %q: %w", rest, err))
 			}
-			pushers.start(a.ctx, url, n, time.Duration(ms)*time.Millisecond)
+			pushers.start(a.ctx, url, token, n, time.Duration(ms)*time.Millisecond)
 		}
 	}
 	return nil

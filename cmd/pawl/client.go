@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,6 +20,8 @@ type connection struct {
 	app           *app
 	json          bool
 	address, from string
+	// tokenless says why no token is sent, if there is something to say.
+	tokenless string
 }
 
 // connect finds the engine: --url or --nats, their variables, the configuration, DATA/http.url, the
@@ -36,7 +39,8 @@ func (a *app) connect(flags clientFlags) (*connection, error) {
 	if flags.URL != "" && flags.NATS != "" {
 		return nil, misconfigured("name one of them: --url URL or --nats URL", "both url and nats are set")
 	}
-	if !flags.named() {
+	named := flags.named()
+	if !named {
 		flags.URL, flags.NATS = file.URL, file.NATS
 	}
 	if flags.NATS != "" {
@@ -47,34 +51,67 @@ func (a *app) connect(flags clientFlags) (*connection, error) {
 		c.address = c.NATS.Address()
 		return c, nil
 	}
-	c.Token, _ = a.env("PAWL_TOKEN")
-	if c.address, c.from, err = a.findHTTP(flags.URL, file); err != nil {
+	place, err := a.findHTTP(named, flags.URL, file)
+	if err != nil {
 		return nil, err
 	}
-	c.URL = c.address
-	return c, nil
+	c.URL, c.address, c.from = place.address, place.address, place.from
+	return c, c.authenticate(place)
 }
 
 // named says that the caller has said where the engine is.
 func (f clientFlags) named() bool { return f.URL != "" || f.NATS != "" }
 
+// httpPlace is where an engine answers over HTTP, and how that is known.
+type httpPlace struct {
+	address, from string
+	url           *url.URL
+	// named says that the caller has named the address, by a flag or a variable.
+	named bool
+	// data is the data directory of the engine that has written the address down, empty if none has.
+	data string
+}
+
 // findHTTP is the address over HTTP, the one that was given or the one that an engine has written down.
-func (a *app) findHTTP(address string, file config) (string, string, error) {
-	from := "as configured"
-	if address == "" {
-		path := filepath.Join(first(a.common.Data, file.Data, defaultData), urlFile)
-		text, err := os.ReadFile(path)
-		switch {
-		case err == nil:
-			address, from = strings.TrimSpace(string(text)), "from "+shown(path)
-		case errors.Is(err, fs.ErrNotExist):
-			address, from = "http://"+defaultHTTP, "the default address"
-		default:
-			return "", "", failed("", fmt.Errorf("find the engine: %w", err))
-		}
+func (a *app) findHTTP(named bool, address string, file config) (httpPlace, error) {
+	place := httpPlace{named: named, address: address, from: "as configured"}
+	data, written, err := a.writtenDown(file)
+	if err != nil {
+		return place, err
 	}
-	address, err := engineURL(address, from)
-	return address, from, err
+	switch {
+	case address == "" && written == "":
+		place.address, place.from = "http://"+defaultHTTP, "the default address"
+	case address == "":
+		place.address, place.from, place.data = written, "from "+shown(filepath.Join(data, urlFile)), data
+	}
+	if place.address, err = engineURL(place.address, place.from); err != nil {
+		return place, err
+	}
+	if place.url, err = url.Parse(place.address); err != nil {
+		return place, err // engineURL has parsed it
+	}
+	if written != "" && strings.TrimSuffix(place.address, "/") == strings.TrimSuffix(written, "/") {
+		place.data = data
+	}
+	return place, nil
+}
+
+// writtenDown is the address that an engine has written into its data directory, and the directory:
+// the one that is configured, the one here, or that of an engine that serves in the background.
+func (a *app) writtenDown(file config) (data, address string, err error) {
+	data = first(a.common.Data, file.Data, defaultData)
+	if _, err := os.Stat(data); data == defaultData && errors.Is(err, fs.ErrNotExist) {
+		data = stateHome(a.env)
+	}
+	text, err := os.ReadFile(filepath.Join(data, urlFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return data, "", nil
+	case err != nil:
+		return data, "", failed("", fmt.Errorf("find the engine: %w", err))
+	}
+	return data, strings.TrimSpace(string(text)), nil
 }
 
 // natsLine is the way to an engine over NATS. No error repeats what may be a password.
@@ -118,7 +155,7 @@ func engineURL(text, from string) (string, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return wrong("commands reach an engine over http or https, not over %s", u.Scheme)
 	case u.User != nil:
-		return wrong("a user and a password say nothing to an engine; its token is taken from PAWL_TOKEN")
+		return wrong("a user and a password say nothing to an engine; its token is taken from PAWL_TOKEN, or from the engine's data directory")
 	case u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
 		return wrong("%q is not host and port", oneLine(text, 200))
 	}
@@ -154,6 +191,10 @@ func (c *connection) explain(err error) error {
 			code: exitUnreachable, what: fmt.Sprintf("no engine answers at %s (%s)", c.address, c.from), err: err,
 			hint: c.whereElse(),
 		}
+	}
+	var p *ops.Problem
+	if errors.As(err, &p) && p.Status == http.StatusUnauthorized && c.tokenless != "" {
+		return failed(p.Hint, fmt.Errorf("%w; %s", err, c.tokenless))
 	}
 	return err
 }

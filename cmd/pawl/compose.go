@@ -44,6 +44,7 @@ type installation struct {
 	engine   *engine.Engine
 	api      *ops.Server
 	listener net.Listener
+	token    string // asked of callers over HTTP; empty where none is asked for
 	// announce says, once, where the interface answers: when all is deployed, or before a long wait.
 	announce func()
 
@@ -233,9 +234,14 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	if in.services != nil {
 		refused = in.services.refused
 	}
+	if !in.settings.NoAuth {
+		if in.token, err = localToken(in.settings.Data, in.logger); err != nil {
+			return err
+		}
+	}
 	in.api, err = ops.New(ops.Config{
 		Engine: in.engine, Reader: &readmodel.Reader{Store: in.store, Flush: in.engine.Flush}, Log: in.log, Connectors: known, Calls: in.registry, RunLog: in.kept,
-		Workers: in.scripts.Report, Version: version, Installation: in.log.Installation(), Token: in.settings.Token, TLS: certificate, Logger: in.logger,
+		Workers: in.scripts.Report, Version: version, Installation: in.log.Installation(), Token: in.token, NoAuth: in.settings.NoAuth, PublicURL: in.settings.PublicURL, TLS: certificate, Logger: in.logger,
 		Now: clock.Now, Refused: refused,
 	})
 	if err != nil {

@@ -27,6 +27,9 @@ type config struct {
 	Sync       string `yaml:"sync"`
 	TLSCert    string `yaml:"tls-cert"`
 	TLSKey     string `yaml:"tls-key"`
+	Plaintext  *bool  `yaml:"plaintext"`
+	NoAuth     *bool  `yaml:"no-auth"`
+	PublicURL  string `yaml:"public-url"`
 	Insecure   *bool  `yaml:"insecure"`
 	Sandbox    string `yaml:"require-sandbox"`
 	Clock      string `yaml:"clock"`

@@ -18,11 +18,14 @@ type origin struct {
 func originOf(file config, flags engineFlags) origin {
 	o := origin{text: file.text, keys: map[string]string{}}
 	for key, flag := range map[string]string{
-		"http": flags.HTTP, "nats-listen": flags.NATS, "clock-start": flags.Start, "tls-cert": flags.TLSCert, "tls-key": flags.TLSKey,
+		"http": flags.HTTP, "nats-listen": flags.NATS, "clock-start": flags.Start, "tls-cert": flags.TLSCert, "tls-key": flags.TLSKey, "public-url": flags.Public,
 	} {
 		if flag != "" {
 			o.keys[key] = ""
 		}
+	}
+	if flags.Insecure != nil {
+		o.keys["insecure"] = ""
 	}
 	for _, folder := range []struct{ key, flag, short string }{
 		{"maildir", flags.Maildir, file.Maildir}, {"files", flags.Files, file.Files}, {"csv", flags.CSV, file.CSV},

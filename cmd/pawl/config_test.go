@@ -37,7 +37,7 @@ func TestConfigMistakesAreNamed(t *testing.T) {
 		"http: {a: b}":                                   "http: want text (in quotes, if it looks like something else), found keys with values",
 		"as: 0123":                                       "as: want text (in quotes, if it looks like something else), found 0123",
 		"as: 1.10":                                       "as: want text (in quotes, if it looks like something else), found 1.10",
-		"insecure: yes":                                  `insecure: want true or false, found "yes"`,
+		"no-auth: yes":                                   `no-auth: want true or false, found "yes"`,
 		"until-idle: 1":                                  "until-idle: want true or false, found 1",
 		"- http":                                         "c.yaml:1:1: the file: want keys with values, found a list",
 		"connectors: {http: {hosts: {a: {timeut: 1s}}}}": `c.yaml:1:33: there is no key "timeut" here`,

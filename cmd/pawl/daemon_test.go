@@ -144,6 +144,11 @@ func (d *daemon) request(method, path string, body any) (int, []byte, error) {
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	token, err := d.token()
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, nil, err
@@ -151,6 +156,19 @@ func (d *daemon) request(method, path string, body any) (int, []byte, error) {
 	defer func() { _ = res.Body.Close() }()
 	answer, err := io.ReadAll(res.Body)
 	return res.StatusCode, answer, err
+}
+
+// token is the one that lies in the program's data directory, which its first line names.
+func (d *daemon) token() (string, error) {
+	data := regexp.MustCompile(`(?m)^pawl: data in (.+)$`).FindStringSubmatch(d.text())
+	if data == nil {
+		return "", errors.New("the program has not named its data directory")
+	}
+	path := data[1]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(d.cmd.Dir, path)
+	}
+	return readToken(filepath.Join(path, tokenFile))
 }
 
 // call is a request that must be answered with the status.

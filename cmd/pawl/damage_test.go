@@ -128,7 +128,7 @@ func TestDamageBelowTheCheckpoint(t *testing.T) {
 	dir := recorded(t)
 	damage(t, dir, func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
 	d := startDaemon(t, dir, "pawl", "serve", "--data", "data")
-	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "verify", "--url", d.url),
+	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "verify", "--url", d.url, "--data", "data"),
 		`stream PAWL_LOG_0 lacks the messages \d+`, `late lacks revisions \d+ to \d+ before revision \d+`)
 	d.call(http.StatusOK, http.MethodGet, "/v1/workflows/early/state", nil)
 	mustSay(t, d.logHealth(), `^\{false \[.*stream PAWL_LOG_0 lacks the messages \d+.* late lacks revisions`)
@@ -138,7 +138,7 @@ func TestDamageBelowTheCheckpoint(t *testing.T) {
 	mustSay(t, d.logHealth(), `^\{true \[\]\}`)
 	problem := string(d.call(http.StatusInternalServerError, http.MethodGet, "/v1/workflows/late/state", nil))
 	mustSay(t, problem, `"code":"log\.damaged"`, `"detail":"log is damaged: .*late.* has revision \d+, want \d+"`, `"hint":".*pawl verify`)
-	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "state", "late", "--at", "60", "--url", d.url), `log is damaged: .*late.*`, `pawl verify`)
+	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "state", "late", "--at", "60", "--url", d.url, "--data", "data"), `log is damaged: .*late.*`, `pawl verify`)
 	mustSay(t, d.logHealth(), `^\{false \[log is damaged: .*late`)
 	d.stop()
 }

@@ -45,7 +45,8 @@ func (s settings) address() string {
 // listen takes the address and writes it down for the other commands.
 func (in *installation) listen(ctx context.Context, encrypted bool) error {
 	addr := in.settings.address()
-	if err := ops.CheckListen(addr, encrypted, in.settings.Token, in.settings.Insecure); err != nil {
+	how := ops.Listening{TLS: encrypted, Plaintext: in.settings.Plaintext, NoAuth: in.settings.NoAuth}
+	if err := ops.CheckListen(addr, how); err != nil {
 		return in.settings.origin.locate("http", misconfigured("", "%v", err))
 	}
 	if _, port, err := net.SplitHostPort(addr); err == nil {
@@ -62,6 +63,9 @@ func (in *installation) listen(ctx context.Context, encrypted bool) error {
 		return in.settings.origin.locate("http", failed("correct --http, or http in the configuration file", fmt.Errorf("listen on %s: %w", addr, err)))
 	}
 	in.listener = listener
+	if err := ops.CheckListen(listener.Addr().String(), how); err != nil { // where a name has led
+		return errors.Join(in.settings.origin.locate("http", misconfigured("", "%v", err)), listener.Close())
+	}
 	in.onClose(func() error {
 		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
 			return err

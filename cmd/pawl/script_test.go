@@ -63,7 +63,8 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "start": start, "await": await, "interrupt": interrupt, "mutate": mutate, "address": address,
-			"insist": insist, "follow": follow, "ended": ended, "hole": hole, "swallowed": swallowed, "hangup": hangup,
+			"insist": insist, "follow": follow, "ended": ended, "eavesdrop": eavesdrop, "overheard": overheard, "request": request, "secret": secret,
+			"hole": hole, "swallowed": swallowed, "hangup": hangup,
 		},
 	})
 }

@@ -70,7 +70,14 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) (be
 	if s.SyncInterval > 0 {
 		fmt.Fprintf(a.stdout, "pawl: --sync=interval: writes are synced every %s, so a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
 	}
-	in, err := openData(a.ctx, s, a.logger())
+	logger := a.logger()
+	if _, set := a.env("PAWL_TOKEN"); set {
+		logger.Info("PAWL_TOKEN is for commands; what this engine asks for is in its data directory", "file", shown(filepath.Join(s.Data, tokenFile)))
+	}
+	if s.NoAuth {
+		logger.Warn("this engine asks nobody for a token: every user and program of this machine may do everything", "flag", "--no-auth")
+	}
+	in, err := openData(a.ctx, s, logger)
 	if err != nil {
 		return err
 	}

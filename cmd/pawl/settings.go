@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/sandbox/confine"
 )
 
@@ -32,7 +33,10 @@ type engineFlags struct {
 	TLSKey   string `name:"tls-key" placeholder:"FILE" type:"path" setting:"" help:"Its key, PEM."`
 	NATS     string `name:"nats-listen" placeholder:"ADDR" setting:"" help:"Address for tools, subscribers and operators over NATS (none), e.g. 127.0.0.1:4222; :0 takes a free port."`
 	Sandbox  string `name:"require-sandbox" placeholder:"full|partial|none" setting:"" help:"Refuse to run scripts in processes that are confined less (none)."`
-	Insecure *bool  `setting:"" help:"Answer beyond this machine without TLS and token."`
+	Plain    *bool  `name:"plaintext" setting:"" help:"Answer beyond this machine unencrypted: TLS ends before pawl, at a proxy of yours."`
+	NoAuth   *bool  `name:"no-auth" setting:"" help:"Ask nobody for a token; on loopback only. Every user and program of this machine may then do everything."`
+	Public   string `name:"public-url" placeholder:"URL" setting:"" help:"Address under which this engine is reached from elsewhere, such as https://pawl.example.com; its host is answered to."`
+	Insecure *bool  `setting:"" hidden:"" help:"Of the first release; now --plaintext or --no-auth."`
 	Clock    string `placeholder:"system|manual" setting:"" help:"What schedules and waits follow (system); a manual clock is moved by pawl clock advance."`
 	Start    string `name:"clock-start" placeholder:"RFC3339" setting:"" help:"Where a manual clock starts, on empty data only; later it goes on where it stopped."`
 }
@@ -49,14 +53,16 @@ type settings struct {
 	// SyncInterval is 0 for syncing every write.
 	SyncInterval    time.Duration
 	TLSCert, TLSKey string
-	Insecure        bool
-	Sandbox         confine.Level
-	Token           string
-	Clock           clockSettings
-	UntilIdle       bool
-	URL, As         string
-	Connectors      connectorSettings
-	Policies        schedule.Policies
+	// Plaintext says that TLS ends before this engine; NoAuth that it asks for no token.
+	Plaintext, NoAuth bool
+	// PublicURL is where this engine is reached from elsewhere, empty for nowhere.
+	PublicURL  string
+	Sandbox    confine.Level
+	Clock      clockSettings
+	UntilIdle  bool
+	URL, As    string
+	Connectors connectorSettings
+	Policies   schedule.Policies
 
 	origin origin
 }
@@ -82,7 +88,9 @@ func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings
 		NATSListen: first(flags.NATS, file.NATSListen),
 		TLSCert:    first(flags.TLSCert, file.TLSCert),
 		TLSKey:     first(flags.TLSKey, file.TLSKey),
-		Insecure:   *cmp.Or(flags.Insecure, file.Insecure, new(bool)),
+		Plaintext:  *cmp.Or(flags.Plain, file.Plaintext, new(bool)),
+		NoAuth:     *cmp.Or(flags.NoAuth, file.NoAuth, new(bool)),
+		PublicURL:  first(flags.Public, file.PublicURL),
 		UntilIdle:  *cmp.Or(untilIdle, file.UntilIdle, new(bool)),
 		URL:        file.URL,
 		As:         file.As,
@@ -90,7 +98,15 @@ func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings
 		Policies:   file.Policies,
 		origin:     originOf(file, flags),
 	}
-	s.Token, _ = a.env("PAWL_TOKEN")
+	if *cmp.Or(flags.Insecure, file.Insecure, new(bool)) {
+		return s, s.origin.locate("insecure", misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; or listen on 127.0.0.1, with --no-auth if no token is wanted there",
+			"insecure is no more: an engine beyond this machine always asks for a token"))
+	}
+	if s.PublicURL != "" {
+		if _, err := ops.ParsePublicURL(s.PublicURL); err != nil {
+			return s, s.origin.locate("public-url", misconfigured("write e.g. https://pawl.example.com", "public-url: %v", err))
+		}
+	}
 	if s.Sandbox, err = parseSandbox(first(flags.Sandbox, file.Sandbox)); err != nil {
 		return s, err
 	}

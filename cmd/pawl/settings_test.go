@@ -100,7 +100,7 @@ func TestFlagsMayStandBeforeTheirCommand(t *testing.T) {
 		"--url X why w":                   "why --url X w",
 		"--url=X --json events list -w a": "events list --url=X --json -w a",
 		"--data D --url X runs show w r":  "--data D runs show --url X w r",
-		"--insecure --http :0 up a.ts":    "up --insecure --http :0 a.ts",
+		"--no-auth --http :0 up a.ts":     "up --no-auth --http :0 a.ts",
 		"--yes connectors call a.b":       "connectors call --yes a.b",
 		"why --url X":                     "why --url X",
 		"--help":                          "--help",
@@ -157,7 +157,7 @@ connectors:
 // Where several places set a switch, the strongest decides, also when it says no.
 func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), configName)
-	if err := os.WriteFile(path, []byte("insecure: true\nuntil-idle: true\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("plaintext: true\nuntil-idle: true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -166,9 +166,9 @@ func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
 		want bool
 	}{
 		{args: nil, want: true},
-		{args: []string{"--insecure=false", "--until-idle=false"}, want: false},
-		{env: map[string]string{"PAWL_INSECURE": "false", "PAWL_UNTIL_IDLE": "false"}, want: false},
-		{args: []string{"--insecure", "--until-idle"}, env: map[string]string{"PAWL_INSECURE": "false", "PAWL_UNTIL_IDLE": "false"}, want: true},
+		{args: []string{"--plaintext=false", "--until-idle=false"}, want: false},
+		{env: map[string]string{"PAWL_PLAINTEXT": "false", "PAWL_UNTIL_IDLE": "false"}, want: false},
+		{args: []string{"--plaintext", "--until-idle"}, env: map[string]string{"PAWL_PLAINTEXT": "false", "PAWL_UNTIL_IDLE": "false"}, want: true},
 	} {
 		var line commandLine
 		a := testApp(t, test.env)
@@ -184,8 +184,8 @@ func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Insecure != test.want || s.UntilIdle != test.want {
-			t.Errorf("%v with %v: insecure %t, until-idle %t, want %t", test.args, test.env, s.Insecure, s.UntilIdle, test.want)
+		if s.Plaintext != test.want || s.UntilIdle != test.want {
+			t.Errorf("%v with %v: plaintext %t, until-idle %t, want %t", test.args, test.env, s.Plaintext, s.UntilIdle, test.want)
 		}
 	}
 }

@@ -248,6 +248,9 @@ func (l *life) isSlowAt(kind eventlog.FactType) {
 	l.slowAt = kind
 }
 
+// lifeToken opens the interface of these engines.
+const lifeToken = "pawl_token-of-the-tests"
+
 // boot starts an engine and its interface on what there is.
 func (l *life) boot() {
 	l.t.Helper()
@@ -260,13 +263,13 @@ func (l *life) boot() {
 	}
 	server, err := ops.New(ops.Config{
 		Engine: l.engine.Engine, Reader: &readmodel.Reader{Store: l.bench.Store, Flush: l.engine.Flush}, Log: l.below,
-		Connectors: deploy.CatalogOf(registry), Calls: registry, Now: l.clock.Now, Logger: l.bench.Logger, Version: "test",
+		Connectors: deploy.CatalogOf(registry), Calls: registry, Now: l.clock.Now, Logger: l.bench.Logger, Version: "test", Token: lifeToken,
 	})
 	if err != nil {
 		l.t.Fatalf("make the interface: %v", err)
 	}
 	web := httptest.NewServer(server.Handler())
-	l.client = &ops.Client{URL: web.URL, Actor: "ann"}
+	l.client = &ops.Client{URL: web.URL, Actor: "ann", Token: lifeToken}
 	l.close = sync.OnceFunc(func() { server.Close(); web.Close(); _ = l.engine.Stop() })
 }
 

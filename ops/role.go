@@ -1,0 +1,88 @@
+package ops
+
+import (
+	"net/http"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Role is what a caller may do, and what an operation asks for.
+type Role string
+
+// The roles. A viewer reads. Ingest pushes events and does nothing else. An operator does both, deploys
+// and acts on what is deployed. An admin also decides who may do what: grants and tokens.
+const (
+	Viewer   Role = "viewer"
+	Ingest   Role = "ingest"
+	Operator Role = "operator"
+	Admin    Role = "admin"
+)
+
+// Covers reports whether a caller with role r may do what asks for role need. A role that is not one of
+// the four covers nothing.
+func (r Role) Covers(need Role) bool {
+	switch r {
+	case Admin:
+		return true
+	case Operator:
+		return need != Admin
+	case Viewer, Ingest:
+		return need == r
+	}
+	return false
+}
+
+// Caller is who calls an operation, whatever interface the call came through.
+type Caller struct {
+	// Actor is recorded with what the call changes (O10).
+	Actor eventlog.Actor
+	Role  Role
+	// Workflow, unless it is empty, is the only one that the caller may see and act on.
+	Workflow eventlog.WorkflowName
+	// Key tells callers apart for limits: calls with the same credential are one caller.
+	Key string
+}
+
+// scoped requests are about one workflow, or about all where it is left empty. To a caller that may see
+// one workflow only, such a request is about that one.
+type scoped interface{ scope() *eventlog.WorkflowName }
+
+// Permit refuses an operation that the caller may not carry out. It is the one place where roles are
+// enforced: each interface asks it before the operation runs. It narrows a request about all workflows
+// to the caller's own.
+func (o *Operation) Permit(c *Caller, request any) *Problem {
+	if p := o.ask(c); p != nil {
+		return p
+	}
+	if c.Workflow == "" || o.narrows {
+		return nil
+	}
+	s, ok := request.(scoped)
+	if !ok {
+		return problemf(http.StatusForbidden, "workflow.forbidden", "%s is about more than workflow %s, the only one that this token is for", o.ID, c.Workflow).
+			hint("use a token that is for all workflows")
+	}
+	of := s.scope()
+	if *of == "" {
+		*of = c.Workflow
+	}
+	return c.sees(*of)
+}
+
+// ask refuses a caller whose role the operation is not for: what can be said before the request is read.
+func (o *Operation) ask(c *Caller) *Problem {
+	if c.Role.Covers(o.Role) {
+		return nil
+	}
+	return problemf(http.StatusForbidden, "role.insufficient", "%s needs the role %s; this caller has the role %s", o.ID, o.Role, c.Role).
+		hint("nothing was changed; ask with a token of that role")
+}
+
+// sees refuses a workflow that the caller's token is not for, whether or not there is such a workflow.
+func (c *Caller) sees(w eventlog.WorkflowName) *Problem {
+	if c.Workflow == "" || c.Workflow == w {
+		return nil
+	}
+	return problemf(http.StatusForbidden, "workflow.forbidden", "this token is for workflow %s only", c.Workflow).
+		hint("use a token that is for all workflows, or for that one")
+}

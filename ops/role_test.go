@@ -1,0 +1,188 @@
+package ops
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// TestRoles: every operation asks for one of the four roles, and for the one that design says.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		role Role
+		may  []Role
+	}{
+		{Viewer, []Role{Viewer}}, {Ingest, []Role{Ingest}}, {Operator, []Role{Viewer, Ingest, Operator}}, {Admin, []Role{Viewer, Ingest, Operator, Admin}}, {"", nil}, {"root", nil},
+	} {
+		for _, need := range []Role{Viewer, Ingest, Operator, Admin} {
+			if got := c.role.Covers(need); got != slices.Contains(c.may, need) {
+				t.Errorf("%q covers %q: %t", c.role, need, got)
+			}
+		}
+	}
+	admins := map[string]bool{"setGrants": true, "changeGrants": true, "callConnector": true}
+	// What reads only, though it is sent by POST.
+	viewers := map[string]bool{"validateScript": true, "verifyLog": true}
+	for _, o := range Operations() {
+		want := Operator
+		switch {
+		case o.ID == "pushEvents":
+			want = Ingest
+		case admins[o.ID]:
+			want = Admin
+		case o.Method == "GET" || viewers[o.ID]:
+			want = Viewer
+		}
+		if o.Role != want {
+			t.Errorf("%s asks for %s, want %s", o.ID, o.Role, want)
+		}
+	}
+}
+
+// TestPermit: a caller of one workflow sees that one only; what shows all workflows is refused to it or
+// narrowed, by name in this test.
+func TestPermit(t *testing.T) {
+	t.Parallel()
+	one := &Caller{Role: Admin, Workflow: "shop"}
+	narrows := []string{
+		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "approveMutation", "rejectMutation", "resolveMutation",
+		"listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
+	}
+	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock"}
+	for _, o := range table {
+		request := newRequest(&o)
+		s, isScoped := request.(scoped)
+		p := o.Permit(one, request)
+		switch {
+		case slices.Contains(refused, o.ID):
+			if p == nil || p.Code != "workflow.forbidden" {
+				t.Errorf("%s: %+v", o.ID, p)
+			}
+			continue
+		case p != nil:
+			t.Errorf("%s without a workflow: %+v", o.ID, p)
+		case o.narrows:
+			if !slices.Contains(narrows, o.ID) {
+				t.Errorf("%s narrows what it answers: does it, and is there a test?", o.ID)
+			}
+			continue
+		case !isScoped || *s.scope() != "shop":
+			t.Errorf("%s is not narrowed to the caller's workflow: %+v", o.ID, request)
+			continue
+		}
+		*s.scope() = "other"
+		if p := o.Permit(one, request); p == nil || p.Code != "workflow.forbidden" {
+			t.Errorf("%s of another workflow: %+v", o.ID, p)
+		}
+		if p := o.Permit(&Caller{Role: Admin}, request); p != nil {
+			t.Errorf("%s with a token for all: %+v", o.ID, p)
+		}
+	}
+	for _, o := range table {
+		for _, role := range []Role{Viewer, Ingest, Operator} {
+			if p := o.Permit(&Caller{Role: role}, newRequest(&o)); (p == nil) != role.Covers(o.Role) {
+				t.Errorf("%s with role %s: %+v", o.ID, role, p)
+			}
+		}
+	}
+}
+
+// TestOneWorkflow: operations about all workflows answer a caller of one workflow with that one only.
+func TestOneWorkflow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAsk)
+	b.deploy("other", "send", eventlog.GrantAsk)
+	b.push("shop", "1")
+	b.push("other", "2")
+	b.engine.Rest("shop")
+	b.engine.Rest("other")
+	call := func(id, request string) (int, map[string]any, *Problem) {
+		o, _ := Lookup(id)
+		c := &Call{Caller: Caller{Role: Admin, Workflow: "shop", Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server, leave: t.Context()}
+		status, body, p := b.server.dispatch(t.Context(), &o, c, []byte(request))
+		if p != nil {
+			return p.Status, nil, p
+		}
+		return status, mustJSON(t, body), nil
+	}
+	for _, kind := range []string{"Runs", "Events", "Jobs", "Mutations", "Inputs", "Sessions"} {
+		_, all, p := call("list"+kind, `{}`)
+		_, own, q := call("listWorkflow"+kind, `{"workflow":"shop"}`)
+		if p != nil || q != nil || !reflect.DeepEqual(all, own) || len(listOf(own["items"])) == 0 && kind != "Inputs" {
+			t.Errorf("list%s: %+v, %+v\n%v\nlistWorkflow%s: %v", kind, p, q, all, kind, own)
+		}
+	}
+	for _, id := range []string{"listWorkflows", "explainAll", "readLog"} {
+		_, answer, p := call(id, `{}`)
+		if p != nil {
+			t.Errorf("%s: %+v", id, p)
+			continue
+		}
+		items := listOf(answer["items"])
+		if len(items) == 0 {
+			t.Errorf("%s lists nothing: %v", id, answer)
+		}
+		for _, item := range items {
+			object := item.(map[string]any)
+			if name := object["workflow"]; name != "shop" && object["name"] != "shop" {
+				t.Errorf("%s shows %v", id, object)
+			}
+		}
+	}
+	foreign := b.only("other")
+	before := b.last()
+	for _, id := range []string{"getMutation", "approveMutation", "rejectMutation"} {
+		if _, _, p := call(id, `{"mutation":"`+foreign+`"}`); p == nil || p.Code != "workflow.forbidden" {
+			t.Errorf("%s of another workflow: %+v", id, p)
+		}
+	}
+	if _, _, p := call("deployWorkflow", `{"source":`+quoted(t, orders("other", "send")+"// changed")+`}`); p == nil || p.Code != "workflow.forbidden" {
+		t.Errorf("deploy of another workflow: %+v", p)
+	}
+	if b.last() != before {
+		t.Error("something was recorded")
+	}
+	if status, _, p := call("deployWorkflow", `{"source":`+quoted(t, orders("shop", "send")+"// changed")+`}`); p != nil || status != 201 {
+		t.Errorf("deploy of its own workflow: %d %+v", status, p)
+	}
+	if _, _, p := call("getMutation", `{"mutation":"`+b.only("shop")+`"}`); p != nil {
+		t.Errorf("its own mutation: %+v", p)
+	}
+}
+
+// TestDeployWithGrants: who may deploy may not say what the script may do.
+func TestDeployWithGrants(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	deploy := func(role Role, grants string) *Problem {
+		o, _ := Lookup("deployWorkflow")
+		c := &Call{Caller: Caller{Role: role, Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server, leave: t.Context()}
+		_, _, p := b.server.dispatch(t.Context(), &o, c, []byte(`{"source":`+quoted(t, orders("shop", "send"))+grants+`}`))
+		return p
+	}
+	if p := deploy(Operator, `,"grants":{"*":"allow"}`); p == nil || p.Code != "role.insufficient" || b.last() != 0 {
+		t.Errorf("an operator gives grants: %+v", p)
+	}
+	if p := deploy(Operator, ""); p != nil {
+		t.Errorf("an operator deploys: %+v", p)
+	}
+	if p := deploy(Admin, `,"grants":{"*":"allow"}`); p != nil {
+		t.Errorf("an admin gives grants: %+v", p)
+	}
+}
+
+func newRequest(o *Operation) any { return reflect.New(o.request.typ).Interface() }
+
+func quoted(t *testing.T, text string) string {
+	t.Helper()
+	b, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
