@@ -84,6 +84,8 @@ func problemOf(err error) *Problem {
 			status = http.StatusNotFound
 		case decide.Conflict:
 			status = http.StatusConflict
+		case decide.TooMany:
+			status = http.StatusTooManyRequests
 		case decide.Invalid:
 		}
 		return problemf(status, refusal.Code, "%s", refusal.Message).hint(refusal.Hint)
@@ -121,8 +123,11 @@ func (p *Problem) write(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Content-Type", problemType)
 	header.Set("Cache-Control", "no-store")
-	if p.Status == http.StatusServiceUnavailable {
+	switch p.Status {
+	case http.StatusServiceUnavailable:
 		header.Set("Retry-After", "1")
+	case http.StatusTooManyRequests:
+		header.Set("Retry-After", "10") // a backlog takes its time
 	}
 	if p.Status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", `Bearer realm="pawl"`)

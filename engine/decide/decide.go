@@ -158,6 +158,7 @@ const (
 	Invalid  RefusalKind = iota // the request makes no sense (422)
 	NotFound                    // what it names does not exist (404)
 	Conflict                    // not in this state (409)
+	TooMany                     // too much waits already (429)
 )
 
 // Refusal is an operation that changes nothing, with the reason for the person who asked.

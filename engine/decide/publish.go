@@ -179,11 +179,13 @@ func (c Push) decide(d *decision) error {
 			return refuse(Invalid, "event.invalid", "item %d (%s): title must be a non-empty string", i, item.MessageID).hint("%s", eventHint)
 		}
 	}
+	created := 0
 	for _, item := range c.Items {
 		in := d.standIn(pushInput(c.Topic, item))
 		result := PushResult{MessageID: item.MessageID, Result: "updated"}
 		if d.publish(c.Topic, item.MessageID, item.Title, item.Payload, "", []eventlog.InputID{in}) {
 			result.Result = "created"
+			created++
 		}
 		if d.err != nil {
 			return nil
@@ -191,10 +193,45 @@ func (c Push) decide(d *decision) error {
 		result.Status = d.state().Event(c.Topic, item.MessageID).Status
 		d.pushed = append(d.pushed, result)
 	}
+	if full := d.backlogFull(c.Topic, created); full != nil {
+		return full
+	}
 	if facts := d.draft.Facts(); len(facts) > 0 {
 		d.kind = "event.published"
 	}
 	return nil
+}
+
+// CodeBacklogFull is the code of a push that the backlog's bound refuses.
+const CodeBacklogFull = "backlog.full"
+
+// backlogFull refuses a push whose new events, which are in the draft already, pass the bound. A
+// repeat (R11) is none. What waits in topics without a subscriber does not count, but in the very
+// topic of the push: nothing will ever work it off, so it must not close the others.
+func (d *decision) backlogFull(topic eventlog.Topic, created int) error {
+	if created == 0 {
+		return nil
+	}
+	s, waiting := d.state(), 0
+	for _, w := range s.Waiting {
+		if w.Topic == topic || s.Subscribed(w.Topic) {
+			waiting += w.Events
+		}
+	}
+	most := d.env.Policies.Backlog.Events
+	if waiting <= most {
+		return nil
+	}
+	return refuse(TooMany, CodeBacklogFull, "%s pending in workflow %s, and %s would be more than policies.backlog.events allows, which is %d; none was recorded",
+		count(waiting-created, "event")+be(waiting-created), s.Name, count(created, "new event"), most).
+		hint("pawl why %s says what the workflow waits for; push again when fewer are pending", s.Name)
+}
+
+func be(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
 }
 
 func joinTopics(topics []eventlog.Topic) string {

@@ -222,6 +222,8 @@ func (b *bench) policy(w words) error {
 			b.policies.Repair.Budget = n
 		case "maxRuns":
 			b.policies.Session.MaxRuns = n
+		case "backlog":
+			b.policies.Backlog.Events = n
 		default:
 			return fmt.Errorf("no policy %q", k)
 		}

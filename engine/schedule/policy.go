@@ -29,6 +29,7 @@ type (
 		Wake      Wake      `yaml:"wake" json:"wake"`
 		Session   Session   `yaml:"session" json:"session"`
 		Storage   Storage   `yaml:"storage" json:"storage"`
+		Backlog   Backlog   `yaml:"backlog" json:"backlog"`
 		Script    Script    `yaml:"script" json:"script"`
 	}
 	// Transient spaces the retries of transient failures (F8); Max also caps a job's backoff (J2).
@@ -69,6 +70,12 @@ type (
 		// paused:transient (F11). It never applies to a settlement.
 		Wait time.Duration `yaml:"wait" json:"wait"`
 	}
+	// Backlog bounds what may wait in a workflow.
+	Backlog struct {
+		// Events is how many events may be pending; a push of new ones that would pass it is refused.
+		// What the workflow's own scripts publish is not. At least 1.
+		Events int `yaml:"events" json:"events"`
+	}
 	// Script limits one handler call.
 	Script struct {
 		CPU       time.Duration `yaml:"cpu" json:"cpu"`             // script time without reads, at most MaxScriptCPU
@@ -96,6 +103,7 @@ func Default() Policies {
 		Wake:      Wake{Min: 30 * time.Second, Max: 24 * time.Hour},
 		Session:   Session{MaxRuns: 100},
 		Storage:   Storage{Wait: 10 * time.Second},
+		Backlog:   Backlog{Events: 1_000_000},
 		Script: Script{
 			CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,
 			Memory: 128 * MiB, Source: 256 * KiB, Argument: 16 * MiB, Result: MiB, State: 256 * KiB, Publish: 3 * MiB, Log: 64 * KiB, HostCalls: 1000, InFlight: 16, Stack: 1000,
@@ -130,6 +138,7 @@ func (p Policies) Validate() error {
 	}
 	v.atLeast("session.maxRuns", p.Session.MaxRuns, 1)
 	v.positive("storage.wait", p.Storage.Wait)
+	v.atLeast("backlog.events", p.Backlog.Events, 1)
 	v.positive("script.cpu", p.Script.CPU)
 	v.positive("script.wall", p.Script.Wall)
 	if p.Script.CPU > MaxScriptCPU {

@@ -18,6 +18,7 @@ repair:    {budget: 3}
 wake:      {min: 30s, max: 24h}
 session:   {maxRuns: 100}
 storage:   {wait: 10s}
+backlog:   {events: 1000000}
 script:    {cpu: 2s, wall: 30s, reads: 5m, memory: 128MiB, source: 256KiB, argument: 16MiB, result: 1MiB, state: 256KiB, publish: 3MiB, log: 64KiB, hostCalls: 1000, inFlight: 16, stack: 1000}
 `
 
@@ -62,6 +63,8 @@ func TestPolicies_Validate(t *testing.T) {
 		"wake: {max: 1s}":             "policies.wake.max",
 		"session: {maxRuns: 0}":       "policies.session.maxRuns",
 		"storage: {wait: 0s}":         "policies.storage.wait",
+		"backlog: {events: 0}":        "policies.backlog.events",
+		"backlog: {events: 1}":        "",
 		"script: {cpu: 0s}":           "policies.script.cpu",
 		"script: {cpu: 11s}":          "policies.script.cpu",
 		"script: {wall: 0s}":          "policies.script.wall",
