@@ -77,18 +77,23 @@ func compile(source Source, limit int) (s *script, tree *ast.Program, problems [
 			return nil, nil, append(problems, p)
 		}
 	}
+	code, requireName := dropRequireShim(code)
 	tree, err := goja.Parse(wrapperName, wrapperPrefix+returnDefault(code)+wrapperSuffix,
 		parser.WithSourceMapLoader(func(string) ([]byte, error) { return sourceMap, nil }))
 	if err != nil {
 		return nil, nil, append(problems, syntaxProblem(err))
 	}
+	restoreRequire(tree, requireName)
 	if extrasOf(code)&extraProperty != 0 {
 		repairPropertyEscapes(tree)
 	}
 	// The names of free variables decide which extras a runtime gets; looking at the generated text
 	// may install one too many, never one too few for a name that is written out.
-	s = &script{file: name, extras: extrasOf(code), warnings: problems}
 	in := inspect(tree)
+	if problems = append(problems, in.requires()...); hasErrors(problems) {
+		return nil, nil, problems
+	}
+	s = &script{file: name, extras: extrasOf(code), warnings: problems}
 	s.reachesGlobal = in.reachesGlobal(s.extras)
 	s.text, s.handlers = tree.File, in.handlerTexts()
 	marked, undo := markThrows(tree)
@@ -164,16 +169,23 @@ func returnDefault(code string) string {
 	return code[:i] + "\n"
 }
 
-const importRefused = "scripts cannot import"
+const (
+	importRefused = "scripts cannot import"
+	importFix     = "remove this: Keep and ctx are given without an import. One file is one workflow, so code belongs into " +
+		"this file, and the outside is reached through ctx.<connector>.<operation>({ … }); only `import type` is allowed"
+)
 
-// refuseImports makes import, require and re-export fail at compile time with their line, instead
-// of at run time with "require is not defined". Imports of types vanish before it is asked.
+// refuseImports makes import and re-export fail at compile time with their line. Imports of types vanish before it is
+// asked. A call of require stays as it is written: a bundled library may only try it, see requires.
 var refuseImports = api.Plugin{
 	Name: "pawl",
 	Setup: func(build api.PluginBuild) {
 		build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
-			if args.Kind == api.ResolveEntryPoint {
+			switch args.Kind {
+			case api.ResolveEntryPoint:
 				return api.OnResolveResult{}, nil
+			case api.ResolveJSRequireCall:
+				return api.OnResolveResult{Path: args.Path, External: true}, nil
 			}
 			return api.OnResolveResult{Errors: []api.Message{{Text: fmt.Sprintf("%s: %q is not available", importRefused, args.Path)}}}, nil
 		})
@@ -192,7 +204,7 @@ func messageProblem(m api.Message, severity string) Problem {
 	switch {
 	case strings.HasPrefix(m.Text, importRefused):
 		p.Code = "script.import"
-		p.Fix = "remove this: Keep and ctx are given without an import. One file is one workflow, so code belongs into this file, and the outside is reached through ctx.<connector>.<operation>({ … }); only `import type` is allowed"
+		p.Fix = importFix
 	case severity == SeverityWarning:
 		p.Code = "script.suspicious"
 		p.Fix = "check this place; the script can run as it is"

@@ -118,12 +118,7 @@ var given = map[string]string{
 // Names that it asks for with typeof it knows to be uncertain. exist are the names that do.
 func (in *inspection) globals(exist []string) []Problem {
 	f := &findings{in: in, said: make(map[Problem]bool)}
-	asked := make(map[string]bool)
-	for _, id := range in.free {
-		if p, ok := in.parent(id).(*ast.UnaryExpression); ok && p.Operator == token.TYPEOF {
-			asked[id.Name.String()] = true
-		}
-	}
+	asked := in.asked()
 	known := map[string]bool{"arguments": true, "Keep": true, "undefined": true}
 	for _, name := range exist {
 		known[name] = true
