@@ -104,12 +104,10 @@ func (c *conversation) exchange(ref scriptRef) *Error {
 		switch kind {
 		case frameRead:
 			r := unpackRead(u)
-			if err := errors.Join(u.done(), c.mayRead(r)); err != nil {
+			if err := errors.Join(u.done(), c.own(r.serial), c.mayRead(r)); err != nil {
 				return c.broken(err)
 			}
-			if r.serial == c.serial {
-				go c.serve(r)
-			}
+			go c.serve(r)
 		case framePlace:
 			serial, at := unpackPlace(u)
 			if err := u.done(); err != nil {
@@ -121,18 +119,13 @@ func (c *conversation) exchange(ref scriptRef) *Error {
 			c.w.places()[c.call.key()] = at
 		case frameWaiting:
 			serial, answers := uint64(u.num()), int(u.num())
-			if err := u.done(); err != nil {
+			if err := errors.Join(u.done(), c.own(serial)); err != nil {
 				return c.broken(err)
 			}
-			if serial == c.serial {
-				c.parked(answers)
-			}
+			c.parked(answers)
 		case c.answer:
 			serial, err := c.read(u)
-			if err == nil && serial != c.serial {
-				err = fmt.Errorf("%w: an answer to another call", errMalformed)
-			}
-			if err != nil {
+			if err := errors.Join(err, c.own(serial), c.w.silent()); err != nil {
 				return c.broken(err)
 			}
 			return nil
@@ -140,6 +133,14 @@ func (c *conversation) exchange(ref scriptRef) *Error {
 			return c.broken(fmt.Errorf("%w: kind %d", errMalformed, kind))
 		}
 	}
+}
+
+// own refuses what belongs to another call: a worker serves one at a time.
+func (c *conversation) own(serial uint64) error {
+	if serial != c.serial {
+		return fmt.Errorf("%w: an answer to another call", errMalformed)
+	}
+	return nil
 }
 
 // broken ends the worker and says why the conversation cannot go on.

@@ -193,6 +193,18 @@ func (u *unpacker) bytes() []byte {
 
 func (u *unpacker) texts() []string { return unpackEach(u, u.text) }
 
+// unpackAtMost reads a list that may have most items. One byte can stand for an item of a hundred bytes of memory, so
+// the length is refused before any item is made.
+func unpackAtMost[T any](u *unpacker, most int, unpack func() T) []T {
+	before := *u
+	if n := u.list(); n > most {
+		u.fail(fmt.Sprintf("a list of %d items, at most %d are allowed", n, most))
+		return nil
+	}
+	*u = before
+	return unpackEach(u, unpack)
+}
+
 func unpackEach[T any](u *unpacker, unpack func() T) []T {
 	n := u.list()
 	if n == 0 {
@@ -226,6 +238,9 @@ type frameReader struct {
 func newFrameReader(r io.Reader) *frameReader {
 	return &frameReader{r: bufio.NewReaderSize(r, 32<<10)}
 }
+
+// buffered is how many bytes have come that no frame has taken.
+func (f *frameReader) buffered() int { return f.r.Buffered() }
 
 // next reads one frame of at most limit bytes. What its bytes are is undefined after the next call.
 // io.EOF says that the other end is gone.

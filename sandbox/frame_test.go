@@ -53,7 +53,7 @@ func TestFramesCross(t *testing.T) {
 		Inputs:    []Input{{"1", "2", "3", "4", "5"}}, Logs: []LogLine{{At: time.Unix(5, 6).UTC(), Level: "info", Text: "x"}}}
 	fault := &Error{Fault: FaultRead, Code: "c", Message: "m", Line: 1, Column: 2, Stack: "s", Cause: &remoteError{read: 3, text: "m"}}
 	_, u = crossed(t, func(p *packer) { packResult(p, 9, &result, fault) })
-	serial, gotResult, gotFault := unpackResult(u)
+	serial, gotResult, gotFault := unpackResult(u, &call)
 	if err := u.done(); err != nil || serial != 9 || !reflect.DeepEqual(gotResult, result) || !reflect.DeepEqual(gotFault, fault) {
 		t.Errorf("%v\n%+v\n%+v", err, gotResult, gotFault)
 	}
@@ -87,6 +87,8 @@ func TestMalformedFrames(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	call := invocationOf(Next, "")
+	call.Limits = DefaultLimits
 	// The kind, the number of the call, no fault, no value; then lists of publishes, inputs and logs.
 	for name, body := range map[string][]byte{
 		"cut short":      {36, 2},
@@ -102,7 +104,7 @@ func TestMalformedFrames(t *testing.T) {
 		if _, err := r.next(1 << 20); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		unpackResult(&r.unpacker)
+		unpackResult(&r.unpacker, &call)
 		if err := r.done(); !errors.Is(err, errMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -118,10 +120,10 @@ func FuzzResultFrame(f *testing.F) {
 		var u unpacker
 		u.reset(body)
 		u.num()
-		_, result, failed := unpackResult(&u)
+		call := invocationOf(Next, "")
+		call.Limits = DefaultLimits
+		_, result, failed := unpackResult(&u, &call)
 		if u.done() == nil {
-			call := invocationOf(Next, "")
-			call.Limits = DefaultLimits
 			_ = recheck(&call, &result, failed)
 		}
 	})

@@ -27,7 +27,7 @@ func (p *Pool) Invoke(ctx context.Context, call Invocation, host Host) (Result, 
 		pack:   func(k *packer, serial uint64, ref scriptRef) { packCall(k, serial, ref, &call) },
 		answer: frameResult, maxFrame: maxResultFrame(call.Limits),
 		read: func(u *unpacker) (serial uint64, err error) {
-			serial, result, failed = unpackResult(u)
+			serial, result, failed = unpackResult(u, &call)
 			return serial, errors.Join(u.done(), recheck(&call, &result, failed))
 		},
 	})
@@ -68,7 +68,7 @@ func (p *Pool) Describe(ctx context.Context, source Source) (Definition, []Probl
 		answer: frameDescribed, maxFrame: maxDescribedFrame,
 		read: func(u *unpacker) (serial uint64, err error) {
 			serial, answer = unpackDescribed(u)
-			return serial, u.done()
+			return serial, errors.Join(u.done(), recheckDescribed(&answer, p.limits))
 		},
 	})
 	if fault == nil {

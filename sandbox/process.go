@@ -170,6 +170,15 @@ func (p *process) retire() bool {
 	return first
 }
 
+// silent refuses a worker that has said more than its answer: what it said would be read as the answer to the next
+// call, which may be another workflow's.
+func (p *process) silent() error {
+	if n := p.frames.buffered() + unread(p.out); n > 0 {
+		return fmt.Errorf("%w: %d bytes after the answer", errMalformed, n)
+	}
+	return nil
+}
+
 // alive reports whether the process still runs, as far as is known.
 func (p *process) alive() bool {
 	select {

@@ -61,6 +61,24 @@ func memoryOf(pid int) (bytesHeld int64, ok bool) {
 	return (resident - shared) * int64(os.Getpagesize()), err == nil && errShared == nil
 }
 
+// threadsOf is how many threads a process has, 0 where it is not known.
+func threadsOf(pid int) int {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// The name of the program stands in parentheses and may hold anything; the number is the 18th field behind it.
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 18 {
+		return 0
+	}
+	n, err := strconv.Atoi(string(fields[17]))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // unread is how many bytes in a pipe, given by its writing end, nobody has read. They are kept when
 // the reader is gone.
 func unread(in *os.File) (n int) {

@@ -22,5 +22,8 @@ func cpuOf(int) (time.Duration, bool) { return 0, false }
 
 func memoryOf(int) (int64, bool) { return 0, false }
 
+// threadsOf is not known here.
+func threadsOf(int) int { return 0 }
+
 // unread is not known here.
 func unread(*os.File) int { return 0 }

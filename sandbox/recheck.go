@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -29,6 +32,7 @@ func recheck(call *Invocation, r *Result, failed *Error) error {
 		default:
 			return bad("the fault %.40q", failed.Fault)
 		}
+		failed.clip()
 		if r.Value != nil || r.Publishes != nil || r.Inputs != nil || r.Call != nil {
 			return bad("a failure with results")
 		}
@@ -82,10 +86,48 @@ func recheck(call *Invocation, r *Result, failed *Error) error {
 	}
 	logged := 0
 	for i := range r.Logs {
-		logged += len(r.Logs[i].Text)
+		if !logLevels[r.Logs[i].Level] {
+			return bad("a log line of level %.40q", r.Logs[i].Level)
+		}
+		logged += len(r.Logs[i].Text) + lineCost
 	}
 	if logged > call.Limits.Log+1024 {
 		return bad("a log of %d bytes", logged)
 	}
 	return nil
 }
+
+// logLevels are those that a script can write. The engine has levels of its own for what it notes beside them.
+var logLevels = map[string]bool{"info": true, "warn": true, "error": true, "debug": true}
+
+// clip bounds the texts of a fault that comes from a worker.
+func (e *Error) clip() {
+	e.Code, e.Message, e.Stack = clip(e.Code, maxCode), clip(e.Message, 2*maxMessage), clip(e.Stack, 2*maxStack)
+	e.Line, e.Column = max(e.Line, 0), max(e.Column, 0)
+}
+
+// maxCode is more than the longest code of a fault or a problem.
+const maxCode = 64
+
+// recheckDescribed refuses a description that would take more memory than any script's: three bytes of JSON can
+// stand for a problem of a hundred.
+func recheckDescribed(d *described, l Limits) error {
+	if d.fault != nil {
+		d.fault.clip()
+	}
+	tokens := json.NewDecoder(bytes.NewReader(d.text))
+	for n := 0; ; n++ {
+		switch _, err := tokens.Token(); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%w: a description that is no JSON: %w", errMalformed, err)
+		case n > mostDescribedTokens+l.Source:
+			return fmt.Errorf("%w: a description of more than %d values", errMalformed, n)
+		}
+	}
+}
+
+// mostDescribedTokens is what the problems of a script take at most; its definition takes less than one for each
+// byte of its text.
+const mostDescribedTokens = 50_000

@@ -1,6 +1,9 @@
 package sandbox
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Bounds that the engine keeps from outside, whatever the worker does about its own.
 const (
@@ -9,6 +12,9 @@ const (
 	killAfter = 250 * time.Millisecond
 	// superviseEvery is how often a worker is looked at while its call lasts.
 	superviseEvery = 10 * time.Millisecond
+	// maxWorkerThreads is a multiple of what the Go runtime of a worker starts. What has broken out of the interpreter
+	// could start as many as the machine has room for.
+	maxWorkerThreads = 64
 	// raceFactor is how much more memory the race detector takes.
 	raceFactor = 8
 )
@@ -40,6 +46,9 @@ func (c *conversation) excess(now time.Time) *Error {
 	}
 	if held, ok := memoryOf(c.w.cmd.Process.Pid); ok && held > limit {
 		return tooMuchMemory(c.pool.config.Memory)
+	}
+	if n := threadsOf(c.w.cmd.Process.Pid); n > maxWorkerThreads {
+		return malformed(fmt.Errorf("it has started %d threads", n))
 	}
 	wall := c.spent + now.Sub(c.since)
 	computed := wall

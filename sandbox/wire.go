@@ -296,22 +296,26 @@ func packResult(p *packer, serial uint64, r *Result, fault *Error) {
 	p.end(start)
 }
 
-func unpackResult(u *unpacker) (serial uint64, r Result, fault *Error) {
+// unpackResult reads how a call ended, which may list no more than the call allows.
+func unpackResult(u *unpacker, call *Invocation) (serial uint64, r Result, fault *Error) {
 	serial = uint64(u.num())
 	if u.flag() {
 		fault = unpackError(u)
 	}
 	r.Value = u.bytes()
-	r.Publishes = unpackEach(u, func() Publish {
-		return Publish{Topics: u.texts(), MessageID: u.text(), Title: u.text(), Payload: u.bytes(), InputID: u.text()}
+	topic := func() []string { return unpackAtMost(u, len(call.Topics), u.text) }
+	r.Publishes = unpackAtMost(u, call.Limits.HostCalls, func() Publish {
+		return Publish{Topics: topic(), MessageID: u.text(), Title: u.text(), Payload: u.bytes(), InputID: u.text()}
 	})
-	r.Inputs = unpackEach(u, func() Input {
+	r.Inputs = unpackAtMost(u, call.Limits.HostCalls, func() Input {
 		return Input{ID: u.text(), Source: u.text(), Type: u.text(), ExtID: u.text(), Title: u.text()}
 	})
 	if u.flag() {
 		r.Call = &MutationCall{Connector: u.text(), Operation: u.text(), Params: u.bytes()}
 	}
-	r.Logs = unpackEach(u, func() LogLine { return LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text()} })
+	r.Logs = unpackAtMost(u, mostLogLines(call.Limits), func() LogLine {
+		return LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text()}
+	})
 	r.Reads = int(u.num())
 	return serial, r, fault
 }

@@ -42,6 +42,7 @@ func RunWorker(in io.Reader, out io.Writer) error {
 	}
 	os.Clearenv()
 	debug.SetMaxStack(maxWorkerStack)
+	debug.SetMaxThreads(maxWorkerThreads)
 
 	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]Source), ended: make(chan error), placed: make(map[uint64]map[handlerKey]bool)}
 	kind, err := w.in.next(maxFromEngine)

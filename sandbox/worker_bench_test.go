@@ -145,7 +145,7 @@ func (l *lastFrame) fault(b *testing.B) *Error {
 	if kind, err := in.next(maxFromEngine); err != nil || kind != frameResult {
 		b.Fatalf("answered with a frame of kind %d: %v", kind, err)
 	}
-	_, _, fault := unpackResult(&in.unpacker)
+	_, _, fault := unpackResult(&in.unpacker, &Invocation{Limits: DefaultLimits})
 	if err := in.done(); err != nil {
 		b.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type engineFlags struct {
 	TLSCert  string `name:"tls-cert" placeholder:"FILE" type:"path" setting:"" help:"Certificate to answer with, PEM."`
 	TLSKey   string `name:"tls-key" placeholder:"FILE" type:"path" setting:"" help:"Its key, PEM."`
 	NATS     string `name:"nats-listen" placeholder:"ADDR" setting:"" help:"Address for tools, subscribers and operators over NATS (none), e.g. 127.0.0.1:4222; :0 takes a free port."`
-	Sandbox  string `name:"require-sandbox" placeholder:"full|partial|none" setting:"" help:"Refuse to run scripts in processes that are confined less (none)."`
+	Sandbox  string `name:"require-sandbox" placeholder:"full|partial|none" setting:"" help:"Refuse to run scripts in processes that are confined less (full where the system offers it, else none)."`
 	Plain    *bool  `name:"plaintext" setting:"" help:"Answer beyond this machine unencrypted: TLS ends before pawl, at a proxy of yours."`
 	NoAuth   *bool  `name:"no-auth" setting:"" help:"Ask nobody for a token; on loopback only. Every user and program of this machine may then do everything."`
 	Public   string `name:"public-url" placeholder:"URL" setting:"" help:"Address under which this engine is reached from elsewhere, such as https://pawl.example.com; its host is answered to."`
@@ -164,7 +164,7 @@ func parseSync(text string) (time.Duration, error) {
 }
 
 func parseSandbox(text string) (confine.Level, error) {
-	level, err := confine.ParseLevel(first(text, string(confine.None)))
+	level, err := confine.ParseLevel(first(text, string(confine.Offered())))
 	if err != nil {
 		return level, misconfigured("full is everything this program knows; none takes what the machine offers", "require-sandbox: %v", err)
 	}

@@ -63,6 +63,15 @@ func Apply(config Config) Report {
 	return m.report()
 }
 
+// Offered is the level that this system lets a process of this program reach: Full where the kernel has Landlock and
+// filters of system calls.
+func Offered() Level {
+	if version, err := ll.LandlockGetABIVersion(); err != nil || version < 1 || !seccomp.Supported() || Race {
+		return None
+	}
+	return Full
+}
+
 // closeInherited closes what this process was started with beside its standard streams: a file that
 // the parent's own parent left open would be out of every later measure's reach.
 func closeInherited() error {
@@ -163,8 +172,10 @@ func filter() error {
 	allowed := seccomp.SyscallGroup{
 		Action: seccomp.ActionAllow, Names: names,
 		NamesWithCondtions: []seccomp.NameWithConditions{
-			// No new executable memory: what runs is what was there at the start.
-			on("mmap", seccomp.Condition{Argument: 2, Operation: seccomp.BitsNotSet, Value: unix.PROT_EXEC}),
+			// No new executable memory: what runs is what was there at the start. No shared memory: neither the limit
+			// of private memory nor a look from outside counts it.
+			on("mmap", seccomp.Condition{Argument: 2, Operation: seccomp.BitsNotSet, Value: unix.PROT_EXEC},
+				seccomp.Condition{Argument: 3, Operation: seccomp.BitsNotSet, Value: unix.MAP_SHARED}),
 			on("mprotect", seccomp.Condition{Argument: 2, Operation: seccomp.BitsNotSet, Value: unix.PROT_EXEC}),
 			// The scheduler of Go interrupts its own threads by signals.
 			on("tgkill", seccomp.Condition{Argument: 0, Operation: seccomp.Equal, Value: uint64(unix.Getpid())}),

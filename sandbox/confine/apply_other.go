@@ -12,5 +12,8 @@ func Apply(Config) Report {
 	return Report{Level: None, Missing: []string{"system calls: " + errors.ErrUnsupported.Error() + " on " + runtime.GOOS}}
 }
 
+// Offered is None: this system confines nothing.
+func Offered() Level { return None }
+
 // Reexec does nothing on this operating system.
 func Reexec() error { return nil }

@@ -3,7 +3,7 @@
 //
 // On Linux, what Apply could take is gone for every thread of the process, also as root: opening
 // any file, making any socket, starting any program, tracing or signalling any other process,
-// gaining privileges, mapping executable memory, and more private memory than Config.Data. Of what is
+// gaining privileges, mapping executable or shared memory, and more private memory than Config.Data. Of what is
 // open, only the standard streams stay open.
 //
 // Not guaranteed: that each measure is available. An old kernel, a container's own filter or

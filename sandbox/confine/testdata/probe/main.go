@@ -117,6 +117,10 @@ func main() {
 		}
 		return unix.Mprotect(page, unix.PROT_READ|unix.PROT_EXEC)
 	})
+	try("map shared memory", func() error {
+		_, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+		return err
+	})
 	try("map much memory", func() error {
 		_, err := unix.Mmap(-1, 0, 512<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 		return err
