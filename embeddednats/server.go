@@ -28,6 +28,7 @@ type Server struct {
 	mu        sync.Mutex
 	staged    []string // links that StageInMemory made
 	stageHome string   // below which they lead
+	stageLock *flock.Flock
 }
 
 // Start starts a server and returns when it accepts connections. It refuses a data directory

@@ -1,8 +1,6 @@
 package embeddednats
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 )
 
@@ -22,7 +23,8 @@ const batchesDir = "batches"
 // in the data directory, which takes several syncs and removals from each batch. Nothing that was
 // acknowledged is there: that is in the stream. But where the power fails while a batch is written, which
 // nobody was told of, a part of it may be in the stream: whoever asks for this must take each message for
-// itself. A process that is killed loses nothing, the next one on the same directory finds it again.
+// itself. A process that is killed loses nothing that was acknowledged either; what it leaves in memory, the
+// next server of the same user removes.
 //
 // Asked again it makes again what somebody has cleaned from the memory.
 //
@@ -43,36 +45,23 @@ func (s *Server) StageInMemory(stream string) error {
 	if slices.Contains(s.staged, link) {
 		return s.restage(stream)
 	}
-	if err := s.stage(store, stream, link); err != nil {
+	if err := s.stage(stream, link); err != nil {
 		return fmt.Errorf("stage batches of stream %s in memory: %w", stream, err)
 	}
 	return nil
 }
 
 // stage makes the link. The caller locks.
-func (s *Server) stage(store, stream, link string) error {
-	memory, err := memoryDir()
-	if err != nil {
+func (s *Server) stage(stream, link string) error {
+	if s.stageHome == "" {
+		if err := s.openHome(); err != nil {
+			return err
+		}
+	}
+	if err := private(s.stageHome); err != nil {
 		return err
 	}
-	own, err := identity(store)
-	if err != nil {
-		return err
-	}
-	// The same name again after a crash: what was staged then is of use to the next server.
-	name := sha256.Sum256([]byte(own))
-	home := filepath.Join(memory, "pawl-"+strconv.Itoa(os.Getuid())+"-"+hex.EncodeToString(name[:8]))
-	if err := os.Mkdir(home, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	// Everyone may make names there: what is not ours alone might be a trap.
-	if err := private(home); err != nil {
-		return err
-	}
-	staged := filepath.Join(home, stream)
-	if err := os.RemoveAll(staged); err != nil { // of an earlier process: the server has looked at it at its start
-		return err
-	}
+	staged := filepath.Join(s.stageHome, stream)
 	if err := os.Mkdir(staged, 0o700); err != nil {
 		return err
 	}
@@ -84,22 +73,106 @@ func (s *Server) stage(store, stream, link string) error {
 		return err
 	}
 	s.staged = append(s.staged, link)
-	s.stageHome = home
 	return nil
+}
+
+// Names in memory, which all users share. Each server has a directory of its own whose name cannot be foreseen.
+const (
+	homePrefix = "pawl-"
+	homeLock   = "lock"
+	// abandoned is the age at which a directory without a lock file belongs to no server that is just starting.
+	abandoned = 24 * time.Hour
+)
+
+// openHome makes the server's directory in memory and holds its lock, and removes those of servers that were killed.
+// The caller locks.
+func (s *Server) openHome() error {
+	memory, err := memoryDir()
+	if err != nil {
+		return err
+	}
+	own := homePrefix + strconv.Itoa(os.Getuid()) + "-"
+	sweepHomes(memory, own)
+	home, err := os.MkdirTemp(memory, own)
+	if err != nil {
+		return err
+	}
+	lock, err := lockHome(home)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(home))
+	}
+	s.stageHome, s.stageLock = home, lock
+	return nil
+}
+
+// lockHome takes the lock that says that the directory is in use.
+func lockHome(home string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(home, homeLock), flock.SetPermissions(0o600))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", home, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("lock %s: another server holds it", home)
+	}
+	return lock, nil
+}
+
+// sweepHomes removes this user's directories whose server is gone: the system has freed its lock. The next server on
+// the same data has no need of what was staged there, since nothing of it was acknowledged. What cannot be removed
+// does no harm: the next server tries again.
+func sweepHomes(memory, prefix string) {
+	entries, err := os.ReadDir(memory)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		dir := filepath.Join(memory, e.Name())
+		if !strings.HasPrefix(e.Name(), prefix) || private(dir) != nil {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, homeLock)); err != nil {
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+				_ = os.RemoveAll(dir)
+			}
+			continue
+		}
+		if lock, err := lockHome(dir); err == nil {
+			_ = os.RemoveAll(dir)
+			_ = lock.Unlock()
+		}
+	}
 }
 
 // restage makes what the link leads to again where somebody has cleaned the memory, as a system does that
 // logs a user out. The caller locks.
 func (s *Server) restage(stream string) error {
-	staged := filepath.Join(s.stageHome, stream)
+	if err := s.remake(filepath.Join(s.stageHome, stream)); err != nil {
+		return fmt.Errorf("stage batches of stream %s in memory again: %w", stream, err)
+	}
+	return nil
+}
+
+// remake makes the directory and its home again as far as they are gone. Both must be this user's alone: meanwhile
+// another user may have taken the name.
+func (s *Server) remake(staged string) error {
 	for _, dir := range []string{s.stageHome, staged} {
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("stage batches of stream %s in memory again: %w", stream, err)
+			return err
 		}
 		if err := private(dir); err != nil {
-			return fmt.Errorf("stage batches of stream %s in memory again: %w", stream, err)
+			return err
 		}
 	}
+	if _, err := os.Lstat(filepath.Join(s.stageHome, homeLock)); err == nil {
+		return nil
+	}
+	_ = s.stageLock.Unlock() // of a file that is gone
+	lock, err := lockHome(s.stageHome)
+	if err != nil {
+		return err
+	}
+	s.stageLock = lock
 	return nil
 }
 
@@ -113,5 +186,6 @@ func (s *Server) unstage() {
 	}
 	if s.stageHome != "" {
 		_ = os.RemoveAll(s.stageHome)
+		_ = s.stageLock.Unlock()
 	}
 }

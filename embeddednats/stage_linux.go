@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -25,20 +24,6 @@ func memoryDir() (string, error) {
 	return sharedMemory, nil
 }
 
-// identity tells a directory from all others, also from one of the same path in another container that
-// shares the memory.
-func identity(dir string) (string, error) {
-	path, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	var stat unix.Stat_t
-	if err := unix.Stat(path, &stat); err != nil {
-		return "", fmt.Errorf("look at %s: %w", path, err)
-	}
-	return fmt.Sprintf("%d %d %s", stat.Dev, stat.Ino, path), nil
-}
-
 // private is an error unless the directory is this user's and closed to all others.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
@@ -47,7 +32,7 @@ func private(dir string) error {
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.IsDir() || info.Mode().Perm() != 0o700 || int(owner.Uid) != os.Getuid() {
-		return fmt.Errorf("%s belongs to somebody else", dir)
+		return fmt.Errorf("%s is not this user's alone", dir)
 	}
 	return nil
 }

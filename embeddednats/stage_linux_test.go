@@ -107,8 +107,8 @@ func TestStageInMemory(t *testing.T) {
 	}
 }
 
-// TestStageInMemoryAfterCrash: what a process that was killed has left is taken over, and so is a server
-// that has staged in files.
+// TestStageInMemoryAfterCrash: what a process that was killed has left in memory is removed by the next server of the
+// same user, on whatever directory that is, and what a server that lives uses is not.
 func TestStageInMemoryAfterCrash(t *testing.T) {
 	dir := t.TempDir()
 	s := natstest.NewServer(t, natstest.InDir(dir))
@@ -116,23 +116,38 @@ func TestStageInMemoryAfterCrash(t *testing.T) {
 	send("1", true) // in files
 	stage(t, s)
 	target := stagedIn(t, dir)
+	home := filepath.Dir(target)
 	s.Shutdown()
 
-	// As a kill leaves it: the link, where it leads, and a batch there.
+	// As a kill leaves it: the link, where it leads, a lock that the system has freed, and a batch.
 	if err := os.MkdirAll(filepath.Join(target, "abandoned"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Dir(target), 0o700); err != nil {
+	lock := filepath.Join(home, "lock")
+	if err := errors.Join(os.Chmod(home, 0o700), os.WriteFile(lock, nil, 0o600),
+		os.Symlink(target, filepath.Join(dir, "jetstream", "$G", "streams", "S", "batches"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(target, filepath.Join(dir, "jetstream", "$G", "streams", "S", "batches")); err != nil {
-		t.Fatal(err)
+	alive := natstest.NewServer(t, natstest.InDir(t.TempDir()))
+	batchStream(t, alive)
+	stage(t, alive)
+	if _, err := os.Lstat(home); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the next server has left %s of a server that was killed (%v)", home, err)
 	}
+
+	other := t.TempDir()
+	second := natstest.NewServer(t, natstest.InDir(other))
+	batchStream(t, second)
+	stage(t, second)
+	secondHome := filepath.Dir(stagedIn(t, other))
 	s = natstest.NewServer(t, natstest.InDir(dir))
 	send = batchStream(t, s)
 	stage(t, s)
-	if again := stagedIn(t, dir); again != target || entries(t, target) != 0 {
-		t.Errorf("after a crash it stages in %s with %d entries, want %s with none", again, entries(t, target), target)
+	if again := stagedIn(t, dir); again == target || entries(t, again) != 0 {
+		t.Errorf("after a crash it stages in %s with %d entries", again, entries(t, again))
+	}
+	if _, err := os.Lstat(secondHome); err != nil {
+		t.Errorf("a server's directory was taken from it: %v", err)
 	}
 	send("1", false)
 	send("2", true)
@@ -145,21 +160,13 @@ func TestStageInMemoryRefused(t *testing.T) {
 	if err := s.StageInMemory("S"); err == nil || !strings.Contains(err.Error(), "stream S") {
 		t.Errorf("of a stream that is not there: %v", err)
 	}
-	batchStream(t, s)
+	send := batchStream(t, s)
 	stage(t, s)
 	home := filepath.Dir(stagedIn(t, dir))
-	s.Shutdown()
-
-	s = natstest.NewServer(t, natstest.InDir(dir))
-	if err := os.Mkdir(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Remove(home) })
 	if err := os.Chmod(home, 0o777); err != nil { // another's could look like this
 		t.Fatal(err)
 	}
-	send := batchStream(t, s)
-	if err := s.StageInMemory("S"); err == nil || !strings.Contains(err.Error(), "somebody else") {
+	if err := s.StageInMemory("S"); err == nil || !strings.Contains(err.Error(), "is not this user's alone") {
 		t.Errorf("in a directory that is open to others: %v", err)
 	}
 	send("1", false)

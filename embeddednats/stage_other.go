@@ -6,6 +6,4 @@ import "errors"
 
 func memoryDir() (string, error) { return "", errors.ErrUnsupported }
 
-func identity(string) (string, error) { return "", errors.ErrUnsupported }
-
 func private(string) error { return errors.ErrUnsupported }
