@@ -40,9 +40,13 @@ type wireFact struct {
 	Data     msgpack.RawMessage
 }
 
-// upcast turns the stored body of an older version into one of the next version. None yet:
-// every type is at version 1.
-var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){}
+// upcast turns the stored body of an older version into one of the next version.
+var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){
+	"workflow.deployed": {1: unchanged},
+}
+
+// unchanged is the upcast to a version that only adds fields which may be left out.
+func unchanged(body []byte) ([]byte, error) { return body, nil }
 
 // scratch holds buffers to encode into: what is stored is then copied once, in its final size.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
@@ -83,12 +87,11 @@ func appendTransition(b []byte, t *Transition) ([]byte, error) {
 	b = pack.AppendString(pack.AppendString(b, "kind"), string(t.Kind))
 	b = pack.AppendArray(pack.AppendString(b, "facts"), len(t.Facts))
 	for _, f := range t.Facts {
-		entry, ok := facts[f.FactType()]
-		if !ok {
+		if _, ok := facts[f.FactType()]; !ok {
 			return nil, fmt.Errorf("encode transition of %s: fact type %q is not in the table", t.Workflow, f.FactType())
 		}
 		b = pack.AppendString(pack.AppendArray(b, 3), string(f.FactType()))
-		if b, err = pack.Named.Append(pack.AppendInt(b, int64(entry.version)), f); err != nil {
+		if b, err = pack.Named.Append(pack.AppendInt(b, int64(versionOf(f))), f); err != nil {
 			return nil, fmt.Errorf("encode %s of %s: %w", f.FactType(), t.Workflow, err)
 		}
 	}

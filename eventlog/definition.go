@@ -20,9 +20,16 @@ type Producer struct {
 	IntervalMS int64  `msgpack:"intervalMs,omitempty" json:"intervalMs,omitempty"`
 	Cron       string `msgpack:"cron,omitempty" json:"cron,omitempty"`
 	Timezone   string `msgpack:"timezone,omitempty" json:"timezone,omitempty"`
+	// RunOnDeploy makes it run at each deploy of a changed script too.
+	RunOnDeploy bool `msgpack:"runOnDeploy,omitempty" json:"runOnDeploy,omitempty"`
 	// Publishes narrows the topics it may publish to when Declared (S8).
 	Publishes         []Topic `msgpack:"publishes,omitempty" json:"publishes,omitempty"`
 	PublishesDeclared bool    `msgpack:"publishesDeclared,omitempty" json:"publishesDeclared,omitempty"`
+}
+
+// SameSchedule reports whether both are due at the same times.
+func (p Producer) SameSchedule(q Producer) bool {
+	return p.IntervalMS == q.IntervalMS && p.Cron == q.Cron && p.Timezone == q.Timezone
 }
 
 // Interval returns the time between two runs, zero for a cron producer.

@@ -16,7 +16,7 @@ var facts = map[FactType]struct {
 	version int
 	make    func() Fact
 }{
-	"workflow.deployed":            {1, func() Fact { return new(WorkflowDeployed) }},
+	"workflow.deployed":            {2, func() Fact { return new(WorkflowDeployed) }},
 	"workflow.granted":             {1, func() Fact { return new(WorkflowGranted) }},
 	"workflow.paused":              {1, func() Fact { return new(WorkflowPaused) }},
 	"workflow.resumed":             {1, func() Fact { return new(WorkflowResumed) }},
@@ -88,4 +88,17 @@ func NewFact(t FactType) Fact {
 	return entry.make()
 }
 
-func versionOf(f Fact) int { return facts[f.FactType()].version }
+// versioned is a fact whose later versions only add fields that may be left out.
+type versioned interface {
+	// needs is the lowest version that says all that the fact says.
+	needs() int
+}
+
+// versionOf is the version that the fact is written as: without what a later version has added it is
+// stored as before, byte for byte, and a log that uses nothing new can be read by an older binary.
+func versionOf(f Fact) int {
+	if v, ok := f.(versioned); ok {
+		return v.needs()
+	}
+	return facts[f.FactType()].version
+}

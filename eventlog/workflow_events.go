@@ -89,6 +89,16 @@ type (
 	}
 )
 
+// needs: version 2 added Producer.RunOnDeploy.
+func (f *WorkflowDeployed) needs() int {
+	for _, p := range f.Definition.Producers {
+		if p.RunOnDeploy {
+			return 2
+		}
+	}
+	return 1
+}
+
 func (*WorkflowDeployed) FactType() FactType   { return "workflow.deployed" }
 func (*WorkflowGranted) FactType() FactType    { return "workflow.granted" }
 func (*WorkflowPaused) FactType() FactType     { return "workflow.paused" }

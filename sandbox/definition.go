@@ -22,7 +22,7 @@ type reader struct {
 // The members that mean something.
 var (
 	workflowMembers = []string{"name", "topics", "producers", "consumers"}
-	producerMembers = []string{"interval", "cron", "timezone", "publishes", "handler", "run", "poll"}
+	producerMembers = []string{"interval", "cron", "timezone", "runOnDeploy", "publishes", "handler", "run", "poll"}
 	consumerMembers = []string{"subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts"}
 )
 
@@ -106,6 +106,7 @@ func (r *reader) producers(v goja.Value) {
 		p.Interval = r.option(producer, path, "interval", "shape.producer", `write a duration as text: interval: "5m"`)
 		p.Cron = r.option(producer, path, "cron", "shape.producer", `write a cron expression as text: cron: "0 9 * * 1-5"`)
 		p.Timezone = r.option(producer, path, "timezone", "shape.producer", `write a zone's name: timezone: "Europe/Berlin"`)
+		p.RunOnDeploy = r.flag(producer, path, "runOnDeploy", "shape.producer")
 		p.Publishes = r.names(producer, path, "publishes", "shape.producer")
 		p.Bare = p.Interval == "" && p.Cron == ""
 		if p.Interval != "" && p.Cron != "" {
@@ -215,6 +216,20 @@ func (r *reader) option(on *goja.Object, path []string, name, code, fix string) 
 		return ""
 	}
 	return v.String()
+}
+
+// flag reads an optional true or false.
+func (r *reader) flag(on *goja.Object, path []string, name, code string) bool {
+	v := on.Get(name)
+	if undefined(v) {
+		return false
+	}
+	set, ok := v.Export().(bool)
+	if !ok {
+		r.fail(code, "write "+name+": true, or leave it out", append(path, name), "%s must be true or false, and is %s",
+			strings.Join(append(path, name), "."), kindOf(v))
+	}
+	return set
 }
 
 // names reads an optional array of texts; nil means absent (or wrong, which is a problem).

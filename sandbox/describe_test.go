@@ -32,7 +32,7 @@ export default Keep.workflow({
   producers: {
     bare: async (ctx, state: Something) => state,
     every: { interval: "5m", publishes: ["c"], handler: async () => {} },
-    daily: Keep.producer({ cron: "0 9 * * *", timezone: "Europe/Berlin", run() {} }),
+    daily: Keep.producer({ cron: "0 9 * * *", timezone: "Europe/Berlin", runOnDeploy: true, run() {} }),
     declared: { publishes: [], poll() {} },
   },
   consumers: {
@@ -48,7 +48,7 @@ async function prepare() { return { reservations: [] } }
 		Name: "full", Topics: []string{"a.b", "c"},
 		Producers: []ProducerDefinition{
 			{Name: "bare", Bare: true}, {Name: "every", Interval: "5m", Publishes: []string{"c"}},
-			{Name: "daily", Cron: "0 9 * * *", Timezone: "Europe/Berlin"}, {Name: "declared", Bare: true, Publishes: []string{}},
+			{Name: "daily", Cron: "0 9 * * *", Timezone: "Europe/Berlin", RunOnDeploy: true}, {Name: "declared", Bare: true, Publishes: []string{}},
 		},
 		Consumers: []ConsumerDefinition{
 			{Name: "first", Subscribe: []string{"a.b"}, Publishes: []string{"c"}, HasMutate: true, HasNext: true, MutateByID: true, MaxAttempts: &three},
@@ -105,6 +105,7 @@ func TestProblems(t *testing.T) {
 		"producer number":      {"export default Keep.workflow({ " + ok + "producers: {\n  p: 5 } })", []string{"shape.producer@2:3"}},
 		"producer no handler":  {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m' } } })", []string{"shape.producer@2:3"}},
 		"producer two":         {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m', run() {}, poll() {} } } })", []string{"shape.producer@2:34"}},
+		"producer flag":        {"export default Keep.workflow({ " + ok + "producers: {\n  p: { cron: '* * * * *',\n   runOnDeploy: 'yes', run() {} } } })", []string{"shape.producer@3:4"}},
 		"producer both":        {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m',\n   cron: '* * * * *', run() {} } } })", []string{"shape.producer@3:4"}},
 		"interval number":      {"export default Keep.workflow({ " + ok + "producers: {\n  p: {\n   interval: 5, run() {} } } })", []string{"shape.producer@3:4"}},
 		"producer unknown":     {"export default Keep.workflow({ " + ok + "producers: {\n  p: {\n   intervall: '5m', run() {} } } })", []string{"!shape.unknownKey@3:4"}},

@@ -60,13 +60,15 @@ type OperationUse struct {
 }
 
 // ProducerDefinition is one entry of `producers`: a bare function, or
-// `{interval|cron, timezone, publishes, handler|run|poll}`.
+// `{interval|cron, timezone, runOnDeploy, publishes, handler|run|poll}`.
 type ProducerDefinition struct {
 	Name     string `json:"name"`
 	Bare     bool   `json:"bare"` // no schedule of its own: on deploy, on run-now and every 5 minutes (S2)
 	Interval string `json:"interval,omitempty"`
 	Cron     string `json:"cron,omitempty"`
 	Timezone string `json:"timezone,omitempty"`
+	// RunOnDeploy makes it run at each deploy of a changed script too (S2).
+	RunOnDeploy bool `json:"runOnDeploy,omitempty"`
 	// Publishes is nil when undeclared; when declared it is enforced (S8).
 	Publishes []string `json:"publishes,omitempty"`
 }

@@ -92,12 +92,14 @@ type PawlProducerHandler<S> = (ctx: PawlProducerCtx, state: S | undefined) => Pr
 
 /** A producer with its own schedule; a bare function runs on deploy, on demand and every 5 minutes. */
 interface PawlProducer<S = any> {
-  /** "30s", "5m", "1h" … */
+  /** "30s", "5m", "1h" …: first at deploy, then so long after the start of each run. */
   interval?: string;
-  /** Five fields; instead of interval. */
+  /** Five fields; instead of interval. It runs at these times only, not at deploy. */
   cron?: string;
   /** Zone of cron, for example "Europe/Berlin". */
   timezone?: string;
+  /** Also run at each deploy of a changed script. */
+  runOnDeploy?: boolean;
   /** The topics it may publish to; all declared ones if absent. */
   publishes?: string[];
   /** Returns the new state; undefined keeps the old one. Also accepted as `run` or `poll`. */

@@ -79,7 +79,7 @@ var historyScripts = map[string]string{
 	// Has a producer that fails for good.
 	"denied": `export default Keep.workflow({
   name: "denied", topics: { t: {} },
-  producers: { p: { cron: "0 6 * * *", timezone: "Europe/Berlin", async handler(ctx) { await ctx.http.get({ url: "SINK/forbidden" }); } } },
+  producers: { p: { cron: "0 6 * * *", timezone: "Europe/Berlin", runOnDeploy: true, async handler(ctx) { await ctx.http.get({ url: "SINK/forbidden" }); } } },
 });`,
 	"old": `export default Keep.workflow({ name: "old", topics: { t: {} }, producers: { async p(ctx, state) { return (state ?? 0) + 1; } } });`,
 }

@@ -86,6 +86,7 @@ func (b *bench) do(cmd decide.Command) error {
 	for _, h := range []eventlog.Handler{"p", "q"} {
 		env.NextDue[h] = b.now.Add(5 * time.Minute)
 	}
+	env.NextDue["k"] = b.now.Add(7 * time.Hour)
 	d, err := decide.Decide(s, workflow, env, known, cmd)
 	var refusal *decide.Refusal
 	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, decide.ErrStale) && !errors.Is(err, decide.ErrPrepareAgain) {

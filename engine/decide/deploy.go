@@ -58,12 +58,15 @@ func (c Deploy) decide(d *decision) error {
 	if held := Held(s, &c.Definition); held != nil {
 		return held
 	}
+	before := s.Definition()
 	d.lead(&eventlog.WorkflowDeployed{
 		Version: NextVersion(s.Version, c.Repair), Filename: c.Filename, Source: c.Source, SourceHash: c.SourceHash,
 		Definition: c.Definition, Grants: c.grants(s), Repair: c.Repair, Note: c.Note,
 	})
 	for _, p := range c.Definition.Producers {
-		d.emit(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now}) // first run at deploy (S2)
+		if at, changed := d.firstDue(before, p); changed {
+			d.emit(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: at})
+		}
 	}
 	for _, consumer := range c.Definition.Consumers {
 		d.emit(&eventlog.HandlerDirtied{Handler: consumer.Name}) // once at deploy, also of a new version (S3)
@@ -73,6 +76,21 @@ func (c Deploy) decide(d *decision) error {
 	}
 	d.endMaintenance(!c.Repair)
 	return nil
+}
+
+// firstDue is when the deploy lets the producer run, false when it stays due as it is (S2). An interval
+// is due at once; a cron expression names times, and a deploy is none of them.
+func (d *decision) firstDue(before *eventlog.Definition, p eventlog.Producer) (eventlog.Instant, bool) {
+	old, known := before.Producer(p.Name)
+	switch {
+	case p.RunOnDeploy:
+		return d.env.Now, true
+	case known && old.SameSchedule(p):
+		return 0, false
+	case p.Cron != "":
+		return d.env.NextDue[p.Name], true
+	}
+	return d.env.Now, true
 }
 
 // allowed refuses a repair that nobody asked for: a late one would replace what a person has

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -71,7 +72,8 @@ func operatorCommand(w words) (decide.Command, error) {
 	return nil, nil
 }
 
-// definition reads a deploy. Handlers are `p` (a producer) and `c:in` or `c:in,extra`, `d:out`
+// definition reads a deploy. Handlers are `p` and `q` (producers with an interval, `every=`), `k` (one with
+// a cron expression, in `zone=`; `run-on-deploy`) and `c:in` or `c:in,extra`, `d:out`
 // (consumers with mutate and next, less `-next` and `-mutate`); none means c:in. Topics are in,
 // out and free. `src=` names the bytes; each deploy has new ones without it.
 func definition(w words) decide.Deploy {
@@ -97,8 +99,14 @@ func definition(w words) decide.Deploy {
 		switch {
 		case consumer:
 			def.Consumers = append(def.Consumers, consumerOf(w, name, topics))
-		case word == "p", word == "q":
-			p := eventlog.Producer{Name: eventlog.Handler(word), IntervalMS: 300_000}
+		case word == "p", word == "q", word == "k":
+			p := eventlog.Producer{Name: eventlog.Handler(word), IntervalMS: 300_000, RunOnDeploy: w.has("run-on-deploy")}
+			if every, err := time.ParseDuration(w.named["every"]); err == nil {
+				p.IntervalMS = every.Milliseconds()
+			}
+			if word == "k" {
+				p.IntervalMS, p.Cron, p.Timezone = 0, "0 9 * * *", w.named["zone"]
+			}
 			if pubs, ok := w.named["publishes"]; ok {
 				p.Publishes, p.PublishesDeclared = []eventlog.Topic{eventlog.Topic(pubs)}, true
 			}

@@ -61,7 +61,7 @@ func workflow() sandbox.Definition {
 		Topics: []string{"email.received", "row.created"},
 		Producers: []sandbox.ProducerDefinition{
 			{Name: "poll", Interval: "5m", Publishes: []string{"email.received"}},
-			{Name: "nightly", Cron: "0 2 * * *", Timezone: "Europe/Berlin"},
+			{Name: "nightly", Cron: "0 2 * * *", Timezone: "Europe/Berlin", RunOnDeploy: true},
 			{Name: "bare", Bare: true},
 		},
 		Consumers: []sandbox.ConsumerDefinition{
@@ -89,7 +89,7 @@ func TestCheck_AcceptsAndPins(t *testing.T) {
 		Topics: []eventlog.Topic{"email.received", "row.created"},
 		Producers: []eventlog.Producer{
 			{Name: "poll", IntervalMS: 300_000, Publishes: []eventlog.Topic{"email.received"}, PublishesDeclared: true},
-			{Name: "nightly", Cron: "0 2 * * *", Timezone: "Europe/Berlin"},
+			{Name: "nightly", Cron: "0 2 * * *", Timezone: "Europe/Berlin", RunOnDeploy: true},
 			{Name: "bare", IntervalMS: schedule.BareInterval.Milliseconds()},
 		},
 		Consumers: []eventlog.Consumer{
