@@ -30,7 +30,8 @@ const (
 	ResolvedByReconcile  = "reconcile"
 	ResolvedByNeverSent  = "never_sent"
 	ResolvedByLateReply  = "late_reply"
-	ResolvedByUserFailed = "user_assert_failed"
+	ResolvedByUserFailed  = "user_assert_failed"
+	ResolvedByUserApplied = "user_assert_applied"
 	ResolvedByUserSkip   = "user_skip"
 	ResolvedByUserReject = "user_reject"
 )

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -15,7 +16,8 @@ type (
 	}
 	resolveRequest struct {
 		mutationRequest
-		Resolution decide.Resolution `json:"resolution" jsonschema:"did_not_happen, skip or try_again"`
+		Resolution decide.Resolution `json:"resolution" jsonschema:"did_happen, did_not_happen, skip or try_again"`
+		Result     json.RawMessage   `json:"result,omitempty" jsonschema:"with did_happen: what next is given as the call's result, any JSON; null when left out"`
 	}
 )
 
@@ -31,7 +33,7 @@ var operatorTable = []Operation{
 		return onMutation(ctx, c, r.Mutation, decide.Reject{Mutation: r.Mutation}, "rejectMutation")
 	}),
 	define(operation("resolveMutation", "POST /v1/mutations/{mutation}/resolve", Operator, "Say what became of an indeterminate mutation").narrowing(), func(ctx context.Context, c *Call, r *resolveRequest) (readmodel.Mutation, error) {
-		return onMutation(ctx, c, r.Mutation, decide.Resolve{Mutation: r.Mutation, Resolution: r.Resolution}, "resolveMutation")
+		return onMutation(ctx, c, r.Mutation, decide.Resolve{Mutation: r.Mutation, Resolution: r.Resolution, Result: r.Result}, "resolveMutation")
 	}),
 }
 

@@ -71,12 +71,12 @@ func TestExplain(t *testing.T) {
 			[]string{"(no answer within 5s)", "2 attempts so far", "Nothing is sent again"}, []string{"pawl mutations show M1"}},
 		"indeterminate": {base(blocked(eventlog.BlockIndeterminate)), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M1"}, "indeterminate", at, 0, "M1",
 			[]string{"nobody knows whether it was applied", "asked again"},
-			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
+			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened", "pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
 		"indeterminate, archived": {base(func(s *projections.State) { blocked(eventlog.BlockIndeterminate)(s); s.Archived = true }), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M1"}, "indeterminate", at, 0, "M1",
-			[]string{"did not happen (its events are freed) or skip it (its events are skipped)", "archived: nothing of it runs again"},
-			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
+			[]string{"it happened (it is recorded so), that it did not (its events are freed), or skip it (its events are skipped)", "archived: nothing of it runs again"},
+			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened", "pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
 		"indeterminate, not in memory": {base(nil), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M2"}, "indeterminate", 0, 0, "M2",
-			[]string{"Only a person"}, []string{"pawl mutations show M2", "pawl resolve M2 --did-not-happen", "pawl resolve M2 --skip"}},
+			[]string{"Only a person"}, []string{"pawl mutations show M2", "pawl resolve M2 --happened", "pawl resolve M2 --did-not-happen", "pawl resolve M2 --skip"}},
 		"maintenance": {base(func(s *projections.State) {
 			s.Maintenance, s.RepairFailures = &projections.Maintenance{Run: "R1", Since: at}, 2
 		}),

@@ -210,12 +210,12 @@ func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *pr
 	w.say("Only a person can say what became of mutation %s.", wait.Subject)
 	w.can("pawl mutations show %s", wait.Subject)
 	if m != nil {
-		afresh, skipped := "it is done afresh", "its events are skipped and next goes on"
+		happened, afresh, skipped := "next goes on", "it is done afresh", "its events are skipped and next goes on"
 		if s.Archived {
-			afresh, skipped = "its events are freed", "its events are skipped"
+			happened, afresh, skipped = "it is recorded so", "its events are freed", "its events are skipped"
 		}
-		w.say("%s left at %s and nobody knows whether it was applied%s. Look at the other side, then say that it did not happen (%s) or skip it (%s).",
-			callName(s, m), m.StartedAt, because(m.Failure), afresh, skipped)
+		w.say("%s left at %s and nobody knows whether it was applied%s. Look at the other side, then say that it happened (%s), that it did not (%s), or skip it (%s).",
+			callName(s, m), m.StartedAt, because(m.Failure), happened, afresh, skipped)
 		if s.Archived {
 			w.add("The workflow is archived: nothing of it runs again, and the record is all that changes.")
 		}
@@ -224,6 +224,7 @@ func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *pr
 			w.can("pawl resolve %s --try-again", wait.Subject)
 		}
 	}
+	w.can("pawl resolve %s --happened", wait.Subject)
 	w.can("pawl resolve %s --did-not-happen", wait.Subject)
 	w.can("pawl resolve %s --skip", wait.Subject)
 }

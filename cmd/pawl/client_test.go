@@ -126,7 +126,9 @@ func TestActionsWantTheirArguments(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"--did-not-happen, --skip or --try-again", []string{"resolve", "M"}},
+		{"--happened, --did-not-happen, --skip or --try-again", []string{"resolve", "M"}},
+		{`RESULT "1" belongs to --happened`, []string{"resolve", "M", "--skip", "1"}},
+		{`RESULT "sent" is not JSON`, []string{"resolve", "M", "--happened", "sent"}},
 		{"--rate is 0; it must be a number of 1 or more", []string{"redrive", "w", "--where", "state=discarded", "--rate", "0"}},
 		{"--rate is -1", []string{"redrive", "w", "t", "m", "--rate=-1"}},
 	} {

@@ -25,7 +25,11 @@ func (r *running) effect(f *eventlog.MutationApplied) string {
 	} else if r.call.UITitle != "" {
 		line += " (" + r.call.Connector + "." + r.call.Operation + ")"
 	}
-	if f.ResolvedBy != "" {
+	switch f.ResolvedBy {
+	case "":
+	case eventlog.ResolvedByUserApplied:
+		line += ", as a person says"
+	default:
 		line += ", as its connector says"
 	}
 	return line

@@ -147,9 +147,9 @@ func (p *progress) lines(r eventlog.Record) []string {
 			}
 			say("%s %s.%s: no certain answer; asking again %s what became of it", p.style.yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
 		case *eventlog.MutationLeftIndeterminate:
-			possible := "--did-not-happen or --skip"
+			possible := "--happened, --did-not-happen or --skip"
 			if run.call.Reconciles || !failedIn(r) { // where asking was of no use, it can be tried again (O3)
-				possible = "--did-not-happen, --skip or --try-again"
+				possible = "--happened, --did-not-happen, --skip or --try-again"
 			}
 			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s %s", p.style.red("✗"), f.Mutation, f.Mutation, possible)
 		case *eventlog.MutationApprovalRequested:

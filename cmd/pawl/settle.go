@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // mutationAction is an operator's action on a mutation.
 type mutationAction struct {
@@ -16,9 +19,11 @@ type (
 	rejectCmd  struct{ mutationAction }
 	resolveCmd struct {
 		mutationAction
-		DidNotHappen bool `xor:"resolution" help:"It did not happen: it is done afresh."`
-		Skip         bool `xor:"resolution" help:"Go on without it: its events count as skipped."`
-		TryAgain     bool `xor:"resolution" help:"Ask the connector again what became of it."`
+		Happened     bool   `xor:"resolution" help:"It happened: next runs with RESULT."`
+		DidNotHappen bool   `xor:"resolution" help:"It did not happen: it is done afresh."`
+		Skip         bool   `xor:"resolution" help:"Go on without it: its events count as skipped."`
+		TryAgain     bool   `xor:"resolution" help:"Ask the connector again what became of it."`
+		Result       string `arg:"" optional:"" help:"With --happened: what the call answered, as JSON; null when left out."`
 	}
 )
 
@@ -36,7 +41,19 @@ func (c *rejectCmd) Run(a *app) error {
 
 func (c *resolveCmd) Run(a *app) error {
 	resolution, then := "", consequence{}
+	params := map[string]any{}
+	if c.Result != "" {
+		if !c.Happened {
+			return misconfigured("leave it out", "RESULT %q belongs to --happened", c.Result)
+		}
+		if !json.Valid([]byte(c.Result)) {
+			return misconfigured(`write text in quotes, as in '"sent"', or leave it out`, "RESULT %q is not JSON", c.Result)
+		}
+		params["result"] = json.RawMessage(c.Result)
+	}
 	switch {
+	case c.Happened:
+		resolution, then = "did_happen", happened
 	case c.DidNotHappen:
 		resolution, then = "did_not_happen", undone
 	case c.Skip:
@@ -44,9 +61,10 @@ func (c *resolveCmd) Run(a *app) error {
 	case c.TryAgain:
 		resolution, then = "try_again", askedAgain
 	default:
-		return misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --did-not-happen, --skip or --try-again")
+		return misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --happened, --did-not-happen, --skip or --try-again")
 	}
-	return c.act(a, "resolveMutation", map[string]any{"resolution": resolution}, then)
+	params["resolution"] = resolution
+	return c.act(a, "resolveMutation", params, then)
 }
 
 // consequence is what an action on a mutation has done, and the work that goes on then unless the
@@ -55,6 +73,7 @@ type consequence struct{ done, work string }
 
 var (
 	rejected   = consequence{done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
+	happened   = consequence{done: "happened", work: "its run goes on with next"}
 	undone     = consequence{done: "did not happen: its events are free", work: "a fresh run takes them"}
 	skipped    = consequence{done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
 	askedAgain = consequence{done: "is asked about again; nothing is sent"}

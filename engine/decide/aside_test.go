@@ -28,7 +28,7 @@ func (l *life) aside() {
 	case 8:
 		_ = l.step(decide.RunNow{})
 	case 9:
-		_ = l.step(decide.Resolve{Mutation: m, Resolution: decide.Resolution(l.pick("resolution", "did_not_happen", "skip", "try_again"))})
+		_ = l.step(decide.Resolve{Mutation: m, Resolution: decide.Resolution(l.pick("resolution", "did_happen", "did_not_happen", "skip", "try_again"))})
 	case 10:
 		if err := l.step(decide.Approve{Mutation: m}); err == nil && l.chance(50) {
 			l.restart()

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -37,14 +38,17 @@ type (
 	Resolve struct {
 		Mutation   eventlog.MutationID
 		Resolution Resolution
+		// Result is what next is given when it happened, as JSON; nil means null.
+		Result json.RawMessage
 	}
 )
 
 // Resolution is a person's word on an indeterminate mutation.
 type Resolution string
 
-// The resolutions. "It happened" is not offered (O4).
+// The resolutions.
 const (
+	DidHappen    Resolution = "did_happen"     // O4
 	DidNotHappen Resolution = "did_not_happen" // O1
 	Skip         Resolution = "skip"           // O2
 	TryAgain     Resolution = "try_again"      // O3
@@ -288,7 +292,22 @@ func (c Resolve) decide(d *decision) error {
 	if run == nil || s.PendingRetry != run.ID {
 		return refuse(Conflict, "mutation.state", "mutation %s is not held by a run of %s", m.ID, s.Name).hint("see what the workflow waits for: pawl why %s", s.Name)
 	}
+	if c.Result != nil && c.Resolution != DidHappen {
+		return refuse(Invalid, "resolution.result", "a result belongs to did_happen, and the resolution is %q", c.Resolution).
+			hint("leave the result out, or say that it happened")
+	}
+	if c.Result != nil && !json.Valid(c.Result) {
+		return refuse(Invalid, "resolution.result", "the result is not JSON").hint(`write text in quotes, as in '"sent"', or leave the result out`)
+	}
 	switch c.Resolution {
+	case DidHappen:
+		result := c.Result
+		if result == nil {
+			result = []byte("null")
+		}
+		d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result, ResolvedBy: eventlog.ResolvedByUserApplied})
+		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
+		d.unblockUncertain()
 	case DidNotHappen:
 		d.lead(&eventlog.MutationFailed{
 			Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserFailed,
@@ -303,7 +322,7 @@ func (c Resolve) decide(d *decision) error {
 	case TryAgain:
 		if !m.Call.Reconciles {
 			return refuse(Conflict, "mutation.noReconcile", "%s.%s cannot be asked what became of it", m.Call.Connector, m.Call.Operation).
-				hint("find out yourself, then: pawl resolve %s --did-not-happen or --skip", m.ID)
+				hint("find out yourself, then: pawl resolve %s --happened, --did-not-happen or --skip", m.ID)
 		}
 		f := uncertainty(m.Failure)
 		// Never before the call's own end: an answer then could still be overtaken by it.
@@ -311,7 +330,7 @@ func (c Resolve) decide(d *decision) error {
 		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f})
 		d.holdFor(m, run.ID)
 	default:
-		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_not_happen, skip, try_again", c.Resolution).hint("look at the other side, then say which it is; pawl resolve --help explains them")
+		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_happen, did_not_happen, skip, try_again", c.Resolution).hint("look at the other side, then say which it is; pawl resolve --help explains them")
 	}
 	return nil
 }

@@ -56,6 +56,12 @@ func operatorCommand(w words) (decide.Command, error) {
 		return decide.Reject{Mutation: m}, nil
 	case "did-not-happen":
 		return decide.Resolve{Mutation: m, Resolution: decide.DidNotHappen}, nil
+	case "did-happen":
+		c := decide.Resolve{Mutation: m, Resolution: decide.DidHappen}
+		if text, ok := w.named["result"]; ok {
+			c.Result = []byte(text)
+		}
+		return c, nil
 	case "skip-mutation":
 		return decide.Resolve{Mutation: m, Resolution: decide.Skip}, nil
 	case "try-again":

@@ -86,12 +86,41 @@ func TestTryAgain(t *testing.T) {
 	other.sound()
 }
 
-// O4: the three act on indeterminate only; "it happened" is not offered.
+// O4: it happened. Nothing is sent again, and next runs with what the person says that the call answered.
+func TestO4_ItHappened(t *testing.T) {
+	for given, want := range map[string]string{`{"id": 7}`: `{"id":7}`, "": "null"} {
+		l := liveOn(t, memlog.New(memlog.Config{}))
+		l.deploy(shop{mutate: fires})
+		m := l.indeterminate()
+		params := []any{"mutation", m.ID, "resolution", "did_happen"}
+		if given != "" {
+			params = append(params, "result", json.RawMessage(given))
+		}
+		l.do("resolveMutation", nil, params...)
+		l.settle()
+		settled := l.wantMutation("applied user_assert_applied")
+		if got := strings.ReplaceAll(string(settled.Result), " ", ""); got != want {
+			t.Errorf("the result is %s, want %s", got, want)
+		}
+		l.wantEvent("a", "consumed")
+		l.wantReceipt("a", "applied")
+		l.wantWorkflow("active")
+		l.wantSent(1)
+		l.refused("mutation.state", "resolveMutation", "mutation", m.ID, "resolution", "did_happen")
+		l.sound()
+	}
+	l := liveOn(t, memlog.New(memlog.Config{}))
+	l.deploy(shop{mutate: fires})
+	l.refused("resolution.result", "resolveMutation", "mutation", l.indeterminate().ID, "resolution", "skip", "result", json.RawMessage("1"))
+	l.sound()
+}
+
+// O4: the four act on indeterminate only.
 func TestResolveActsOnIndeterminateOnly(t *testing.T) {
 	l := live(t)
 	l.deploy(shop{})
 	l.push("a")
-	for _, resolution := range []string{"did_not_happen", "skip", "try_again"} {
+	for _, resolution := range []string{"did_happen", "did_not_happen", "skip", "try_again"} {
 		l.refused("mutation.state", "resolveMutation", "mutation", l.mutation().ID, "resolution", resolution)
 	}
 	l.deploy(shop{mutate: fires})

@@ -87,14 +87,14 @@ var waits = []waiting{
 	{"what nobody knows", decide.ReasonIndeterminate, func(l *life) {
 		l.deploy(shop{mutate: fires})
 		l.indeterminate()
-	}, "nobody knows whether it was applied", 3},
+	}, "nobody knows whether it was applied", 4},
 	{"what nobody knows yet", decide.ReasonIndeterminate, func(l *life) {
 		l.deploy(shop{})
 		l.sends(lost)
 		l.reconciles(connector.VerdictRetry)
 		l.push("a")
 		l.advance("1h")
-	}, "Its connector can also be asked again", 4},
+	}, "Its connector can also be asked again", 5},
 	{"a repair", decide.ReasonMaintenance, func(l *life) {
 		l.deploy(shop{prepare: broken("read")})
 		l.push("a")
@@ -269,7 +269,7 @@ func (l *life) command(line string) {
 	case args[0] == "repair":
 		l.do("repairWorkflow", nil, "workflow", subject(1), "source", shop{}.source())
 	case args[0] == "resolve":
-		for flag, resolution := range map[string]string{"did-not-happen": "did_not_happen", "skip": "skip", "try-again": "try_again"} {
+		for flag, resolution := range map[string]string{"happened": "did_happen", "did-not-happen": "did_not_happen", "skip": "skip", "try-again": "try_again"} {
 			if flags[flag] == true {
 				l.do("resolveMutation", nil, "mutation", subject(1), "resolution", resolution)
 				return

@@ -111,7 +111,7 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 			do("approve", decide.Approve{Mutation: eventlog.MutationID(wait.Subject)})
 		}
 	case decide.ReasonIndeterminate:
-		do("resolve", decide.Resolve{Mutation: eventlog.MutationID(wait.Subject), Resolution: pick(s, decide.DidNotHappen, decide.Skip)})
+		do("resolve", decide.Resolve{Mutation: eventlog.MutationID(wait.Subject), Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip)})
 	case decide.ReasonMaintenance:
 		s.redeploy(n, w, &state)
 	case decide.ReasonIdle, decide.ReasonArchived:

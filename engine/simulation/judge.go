@@ -21,6 +21,8 @@ type judge struct {
 	started     map[string]*eventlog.MutationStarted // by idempotency key
 	// undone are the keys whose mutation is recorded as not having happened, not by a person.
 	undone map[string]bool
+	// asserted are the chains of whose mutation a person has said that it happened.
+	asserted map[int]bool
 	// barriers are the starts in the log by transition; overtaken the keys that may not leave.
 	barriers  map[eventlog.TransitionID]barrier
 	overtaken map[string]bool
@@ -45,7 +47,7 @@ type book struct {
 func newJudge(s *sim) *judge {
 	return &judge{
 		sim: s, next: make([]uint64, s.memory.Partitions()), books: map[eventlog.WorkflowName]*book{},
-		started: map[string]*eventlog.MutationStarted{}, undone: map[string]bool{},
+		started: map[string]*eventlog.MutationStarted{}, undone: map[string]bool{}, asserted: map[int]bool{},
 		barriers: map[eventlog.TransitionID]barrier{}, overtaken: map[string]bool{}, seen: map[int]string{},
 	}
 }

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"encoding/json"
+
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -16,7 +18,9 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		b.keys[f.Mutation], b.open[f.Mutation] = f.Key, f.Run
 		j.barriers[r.ID] = barrier{key: f.Key, revision: r.Revision}
 	case *eventlog.MutationApplied:
-		if sent := s.world.requests[b.keys[f.Mutation]]; sent == nil || sent.effects == 0 {
+		if f.ResolvedBy == eventlog.ResolvedByUserApplied {
+			j.word(b, f) // a person's word, whatever happened or still happens
+		} else if sent := s.world.requests[b.keys[f.Mutation]]; sent == nil || sent.effects == 0 {
 			s.violate("mutation %s is recorded as applied and never was", s.alias(string(f.Mutation)))
 		}
 		delete(b.open, f.Mutation)
@@ -33,10 +37,25 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		}
 	case *eventlog.MutationContradicted:
 		key := b.keys[f.Mutation]
-		if sent := s.world.requests[key]; sent == nil || (sent.effects > 0) != (f.Outcome == "applied") {
+		effects := 0
+		if sent := s.world.requests[key]; sent != nil {
+			effects = sent.effects
+		}
+		// That nothing has left is an answer too: to a person's word that it happened.
+		if (effects > 0) != (f.Outcome == "applied") {
 			s.violate("mutation %s is contradicted by an answer that nobody gave: %s", s.alias(key), f.Outcome)
 		}
 	}
+}
+
+// word notes the chain of which a person has said that its mutation happened (O4).
+func (j *judge) word(b *book, f *eventlog.MutationApplied) {
+	state := b.state()
+	var params prepared
+	if err := json.Unmarshal(state.Mutation(f.Mutation).Call.Params, &params); err != nil {
+		j.sim.violate("mutation %s has parameters that no script gave: %v", j.sim.alias(string(f.Mutation)), err)
+	}
+	j.asserted[params.Tag] = true
 }
 
 func (j *judge) failed(b *book, f *eventlog.MutationFailed) {
@@ -86,7 +105,7 @@ func (j *judge) nextGiven(tag int, given string, status string) {
 		}
 	}
 	switch {
-	case status == "applied" && effects != 1:
+	case status == "applied" && effects != 1 && !j.asserted[tag]:
 		s.violate("next of chain %d was told of an applied mutation, and there were %d effects", tag, effects)
 	case status == "none" && sent != 0:
 		s.violate("next of chain %d was told of no mutation, and %d requests had left", tag, sent)

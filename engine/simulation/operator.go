@@ -76,7 +76,7 @@ func (s *sim) operate() {
 	case x == 21:
 		s.command(n, w, "run-now", decide.RunNow{})
 	case x < 25:
-		s.command(n, w, "resolve", decide.Resolve{Mutation: s.mutation(&state), Resolution: pick(s, decide.DidNotHappen, decide.Skip, decide.TryAgain)})
+		s.command(n, w, "resolve", decide.Resolve{Mutation: s.mutation(&state), Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip, decide.TryAgain)})
 	case x < 28:
 		s.command(n, w, "approve", decide.Approve{Mutation: s.mutation(&state)})
 	case x == 28:
@@ -127,7 +127,7 @@ func (s *sim) assist(n *node, w *workflow) bool {
 			s.command(n, w, "approve", decide.Approve{Mutation: m})
 		}
 	case decide.ReasonIndeterminate:
-		s.command(n, w, "resolve", decide.Resolve{Mutation: m, Resolution: pick(s, decide.DidNotHappen, decide.Skip, decide.TryAgain)})
+		s.command(n, w, "resolve", decide.Resolve{Mutation: m, Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip, decide.TryAgain)})
 	default:
 		return false
 	}
