@@ -27,13 +27,13 @@ func (s MutationStatus) Unresolved() bool {
 
 // Who or what settled a mutation when it was not the call's own answer.
 const (
-	ResolvedByReconcile  = "reconcile"
-	ResolvedByNeverSent  = "never_sent"
-	ResolvedByLateReply  = "late_reply"
+	ResolvedByReconcile   = "reconcile"
+	ResolvedByNeverSent   = "never_sent"
+	ResolvedByLateReply   = "late_reply"
 	ResolvedByUserFailed  = "user_assert_failed"
 	ResolvedByUserApplied = "user_assert_applied"
-	ResolvedByUserSkip   = "user_skip"
-	ResolvedByUserReject = "user_reject"
+	ResolvedByUserSkip    = "user_skip"
+	ResolvedByUserReject  = "user_reject"
 )
 
 // MutationCall is a mutation's exact request: what is recorded is what is sent.
