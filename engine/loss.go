@@ -4,128 +4,110 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/projections"
 )
 
-// Loss is what a person has accepted as lost, for RecordLoss. Actor, At and Detail are required.
+// Loss is what was accepted as lost, for RecordLoss. Actor, At, Cause and Detail are required.
 type Loss struct {
 	// Actor is who accepted it (O10).
 	Actor eventlog.Actor
 	At    eventlog.Instant
+	Cause eventlog.Cause
 	// Detail says what is missing, for the record.
 	Detail string
 	// End is true when the newest messages of a partition may be gone without a hole that shows it:
 	// then no workflow's past is known to be whole.
 	End bool
+	// Workflows are known to have lost their newest transitions.
+	Workflows []eventlog.WorkflowName
 }
 
-// LostPast is what a loss means for one workflow.
+// LostPast is what a loss means for one workflow. It is held until a person resumes it.
 type LostPast struct {
 	Workflow eventlog.WorkflowName
-	// Broken is true when transitions in the middle of its past are missing: it cannot be followed
-	// any more and stays out of service. Otherwise its newest ones may be missing; it is held until
-	// a person resumes it.
+	// SetAside says what of its past counts no more; nil when only its newest transitions may be missing.
+	SetAside *SetAside
+	// Broken is true when the log could not remember that: then the workflow stays out of service.
 	Broken bool
+}
+
+// SetAside is the part of a workflow's past that cannot be followed: from a record on that cannot be
+// read or folded, or before which others are missing.
+type SetAside struct {
+	From        eventlog.Position
+	Transitions int
+	// Why it cannot be followed.
+	Why string
+	// Calls are the mutation calls in it, as far as it can be read: they may have been sent.
+	Calls []string
+}
+
+func (s *SetAside) String() string {
+	text := fmt.Sprintf("%d of its transitions, from position %s on, count no more (%s)", s.Transitions, s.From, s.Why)
+	if len(s.Calls) > 0 {
+		text += "; calls among them: " + strings.Join(s.Calls, ", ")
+	}
+	return text
 }
 
 // RecordLoss writes into the log who accepted a loss, workflow by workflow, and holds every
 // workflow whose past is not proven to be whole: proven is one whose revisions and hashes run
-// unbroken across every hole. It may be repeated; what has its record already is left alone. The
+// unbroken across every hole, and which can be folded. What follows a break is set aside, so that the
+// workflow's past ends before it. It may be repeated; what has its record already is left alone. The
 // log must have been opened on the accepted loss, and no engine may run on it.
 func RecordLoss(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, error) {
 	ids := newIDSource(nil)
 	var found []LostPast
 	for p := range log.Partitions() {
-		pasts, err := surveyLoss(ctx, log, p)
+		pasts, err := surveyPasts(ctx, log, p)
 		if err != nil {
 			return found, err
 		}
-		for _, name := range slices.Sorted(maps.Keys(pasts.all)) {
-			past := pasts.all[name]
-			unproven := past.broken || loss.End || past.last.Position.Seq < pasts.lastHole
-			if !unproven || past.last.Kind == "workflow.loss_accepted" {
+		for _, name := range loss.Workflows {
+			if log.PartitionOf(name) == p {
+				pasts.of(name).unproven = true
+			}
+		}
+		kept, err := pasts.setAside(ctx, log, p)
+		if err != nil {
+			return found, err
+		}
+		for _, past := range pasts.sorted() {
+			unproven := past.unproven || loss.End || past.last.Position.Seq < pasts.lastLost
+			if past.aside == nil && (!unproven || past.last.Kind == "workflow.loss_accepted") {
 				continue
 			}
-			if err := appendLoss(ctx, log, ids, past, loss); err != nil {
-				return found, fmt.Errorf("record the loss on workflow %s: %w", name, err)
+			if past.aside == nil || kept {
+				if err := appendLoss(ctx, log, ids, past, loss); err != nil {
+					return found, fmt.Errorf("record the loss on workflow %s: %w", past.name, err)
+				}
 			}
-			found = append(found, LostPast{Workflow: name, Broken: past.broken})
+			found = append(found, LostPast{Workflow: past.name, SetAside: past.aside, Broken: past.aside != nil && !kept})
 		}
 	}
 	return found, nil
 }
 
-type lossSurvey struct {
-	all map[eventlog.WorkflowName]*lossPast
-	// lastHole is where the last hole begins, 0 without one.
-	lastHole uint64
-}
-
-type lossPast struct {
-	last   eventlog.Record
-	broken bool
-}
-
-// surveyLoss reads a partition: where its holes are, and where each workflow's past ends.
-func surveyLoss(ctx context.Context, log eventlog.Log, partition int) (lossSurvey, error) {
-	s := lossSurvey{all: map[eventlog.WorkflowName]*lossPast{}}
-	end, err := log.Last(ctx, partition)
-	if err != nil {
-		return s, fmt.Errorf("find the end of the log: %w", err)
-	}
-	next := uint64(1)
-	var chain eventlog.Chain
-	for r, err := range log.Read(ctx, partition, 1) {
-		if err != nil && !(errors.Is(err, eventlog.ErrUnreadable) && r.Workflow != "") {
-			return s, fmt.Errorf("read the log: %w", err)
-		}
-		if r.Position.Seq > next {
-			s.lastHole = next
-		}
-		next = r.Position.Seq + 1
-		past := s.all[r.Workflow]
-		if past == nil {
-			past = &lossPast{}
-			s.all[r.Workflow] = past
-		}
-		if err != nil {
-			// A record that is there and cannot be read is no loss: its workflow stops by itself, and
-			// nothing can be appended to a past whose end is not known.
-			delete(s.all, r.Workflow)
-			continue
-		}
-		past.last, past.broken = r, past.broken || chain.Check(r) != nil
-	}
-	if end >= next {
-		s.lastHole = next
-	}
-	return s, nil
-}
-
 // appendLoss records the loss at the end of the workflow's past.
-func appendLoss(ctx context.Context, log eventlog.Log, ids *idSource, past *lossPast, loss Loss) error {
-	name := past.last.Workflow
+func appendLoss(ctx context.Context, log eventlog.Log, ids *idSource, past *past, loss Loss) error {
+	detail := loss.Detail
+	if past.aside != nil {
+		detail = strings.TrimPrefix(detail+"; "+past.aside.String(), "; ")
+	}
 	t := eventlog.Transition{
-		ID: eventlog.TransitionID(ids.next(loss.At.Time())), Workflow: name, At: loss.At, Actor: loss.Actor,
-		Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"}, Kind: "workflow.loss_accepted",
+		ID: eventlog.TransitionID(ids.next(loss.At.Time())), Workflow: past.name, At: loss.At, Actor: loss.Actor,
+		Cause: loss.Cause, Kind: "workflow.loss_accepted",
 		Facts: []eventlog.Fact{
-			&eventlog.LossAccepted{Detail: loss.Detail},
-			&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "what is newest of its past may be lost: " + loss.Detail},
+			&eventlog.LossAccepted{Detail: detail},
+			&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "what is newest of its past may be lost: " + detail},
 		},
 	}
-	if !past.broken {
-		awaiting, err := awaitsApproval(ctx, log, name)
-		if err != nil {
-			return err
-		}
-		if awaiting {
-			// It may have been approved and sent, unseen: approving it again must be refused (O5).
-			t.Facts = append(t.Facts, &eventlog.WorkflowPaused{})
-		}
+	if past.awaiting {
+		// It may have been approved and sent, unseen: approving it again must be refused (O5).
+		t.Facts = append(t.Facts, &eventlog.WorkflowPaused{})
 	}
 	entry, err := eventlog.NewEntry(t, past.last.Head())
 	if err != nil {
@@ -139,16 +121,25 @@ func appendLoss(ctx context.Context, log eventlog.Log, ids *idSource, past *loss
 	}
 }
 
-func awaitsApproval(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName) (bool, error) {
-	state := projections.State{}
-	for r, err := range log.ReadWorkflow(ctx, name, 1) {
-		if err != nil {
-			return false, fmt.Errorf("read the past of %s: %w", name, err)
-		}
-		if state, err = projections.Apply(state, r); err != nil {
-			return false, err
+// setAside makes the log pass over what cannot be followed. It reports false when the log cannot
+// remember so much: then nothing is set aside.
+func (s *pasts) setAside(ctx context.Context, log eventlog.Log, partition int) (kept bool, err error) {
+	more := slices.Clone(s.foreign)
+	for _, past := range s.sorted() {
+		if past.aside != nil {
+			more = append(more, eventlog.Aside{Workflow: past.name, From: past.aside.From.Seq, To: past.end})
 		}
 	}
-	run := state.CurrentRun()
-	return run != nil && run.Status == eventlog.RunPausedApproval, nil
+	if len(more) == 0 {
+		return true, nil
+	}
+	keeper, ok := log.(eventlog.LossKeeper)
+	if !ok {
+		return false, errors.New("this log cannot set anything aside")
+	}
+	err = keeper.SetAside(ctx, partition, more)
+	if errors.Is(err, eventlog.ErrTooLarge) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -131,18 +131,25 @@ func (p *partition) replayOnto(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find the end of the log: %w", err)
 	}
-	if cp.Seq > last {
-		return fmt.Errorf("%w: the local store has seen position %d:%d, the log ends at %d:%d; run `pawl verify`", eventlog.ErrDamaged, p.number, cp.Seq, p.number, last)
-	}
 	if found {
 		if err := p.restore(); err != nil {
 			return err
 		}
 	}
+	seen, heads := Ahead{Partition: p.number, Seen: cp.Seq, End: last}, map[eventlog.WorkflowName]eventlog.Head{}
+	for name, w := range p.workers {
+		heads[name] = w.state().Head
+		seen.Seen = max(seen.Seen, heads[name].Seq)
+	}
+	if seen.Seen > last {
+		return seen.refuse()
+	}
+	witness := newWitness(cp, heads, cp.Seq)
 	p.low = cp
 	p.low.Identity = log.Identity(p.number)
 	count := 0
 	for r, err := range log.Read(ctx, p.number, max(cp.Seq, 1)) {
+		witness.saw(r)
 		if err != nil {
 			if p.unreadable(r, err) {
 				continue
@@ -152,7 +159,7 @@ func (p *partition) replayOnto(ctx context.Context) error {
 		p.lastAt = max(p.lastAt, r.At)
 		if r.Position.Seq == cp.Seq {
 			if r.Hash != cp.Hash {
-				return fmt.Errorf("%w: the record at %s is not the one the local store has seen there; run `pawl verify`", eventlog.ErrDamaged, r.Position)
+				return seen.refuse()
 			}
 			continue
 		}
@@ -169,6 +176,9 @@ func (p *partition) replayOnto(ctx context.Context) error {
 				return err
 			}
 		}
+	}
+	if !witness.agrees() {
+		return seen.refuse()
 	}
 	return p.flush()
 }

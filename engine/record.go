@@ -241,8 +241,8 @@ func (w *worker) catchUp(ctx context.Context) error {
 
 // replayRecord applies a record read from the log, with the history it needs.
 func (w *worker) replayRecord(r eventlog.Record) error {
-	if r.Revision <= w.state().Head.Revision {
-		w.part.applied(w, r)
+	if r.Position.Seq <= w.state().Head.Seq {
+		w.part.applied(w, r) // the store has it already: its rows may be ahead of the checkpoint
 		return nil
 	}
 	s := *w.state()

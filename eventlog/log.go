@@ -20,6 +20,8 @@ var (
 	ErrFull = errors.New("log storage is full")
 	// ErrDamaged: the log does not hold what it once acknowledged.
 	ErrDamaged = errors.New("log is damaged")
+	// ErrGone: nothing of a log is left that has existed; it is not created anew.
+	ErrGone = fmt.Errorf("%w", ErrDamaged)
 	// ErrNewerFormat: the log was written by a newer version.
 	ErrNewerFormat = errors.New("log format is newer than this pawl reads")
 	// ErrClosed: the log was closed.
@@ -100,4 +102,26 @@ type Log interface {
 	Identity(partition int) string
 	// Close ends all calls with ErrClosed.
 	Close() error
+}
+
+// Aside is a part of a partition that counts no more, though it is there: what a workflow's past
+// consists of from where it cannot be followed on, or a message that is no transition at all.
+type Aside struct {
+	// Workflow is whose messages of the range are meant; empty: everyone's.
+	Workflow WorkflowName
+	From, To uint64 // sequences, both included
+}
+
+// LossKeeper is a Log that remembers what was accepted as lost. No engine may run on it meanwhile.
+type LossKeeper interface {
+	Log
+	// LastLost is where the last missing range of the partition begins that was accepted as lost; 0
+	// when nothing is missing.
+	LastLost(partition int) uint64
+	// Asides returns what was set aside.
+	Asides(partition int) []Aside
+	// SetAside makes readers pass over these messages, and appends follow what stands before them. The
+	// partition then has another Identity, also when there are none. ErrTooLarge: the log cannot
+	// remember so many; it remembers none of them.
+	SetAside(ctx context.Context, partition int, more []Aside) error
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -155,7 +156,7 @@ func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog
 	case core == nil:
 		return nil
 	case then.Head.Revision != core.Head.Revision:
-		v.problem("workflow %s is at revision %d in the local store, and the log ends at revision %d; %s", name, core.Head.Revision, end.Head.Revision, rebuild)
+		v.problem("%v: workflow %s is at revision %d in the local store, and at revision %d in the log", eventlog.ErrDamaged, name, core.Head.Revision, end.Head.Revision)
 		return nil
 	}
 	return v.compare(&then, kept)
@@ -163,6 +164,9 @@ func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog
 
 // rebuild is what to do about a store that is wrong: it is disposable.
 const rebuild = "stop the engine and delete the store, it will be rebuilt from the log"
+
+// OfLog reports whether a problem of a Verification is the log's; the others are the local store's.
+func OfLog(problem string) bool { return !strings.HasSuffix(problem, rebuild) }
 
 // storedCore returns the workflow's own row, nil when there is none.
 func storedCore(kept *store.Snapshot, name eventlog.WorkflowName) (*projections.Workflow, error) {

@@ -29,6 +29,7 @@ import (
 type installation struct {
 	settings settings
 	logger   *slog.Logger
+	stopped  bool // it is looked at, and no engine is to run on it
 
 	limit    int64 // what the broker may store in all; 0 leaves it to the broker
 	server   *embeddednats.Server
@@ -85,7 +86,10 @@ func (in *installation) open(ctx context.Context) (err error) {
 	if _, err := os.Stat(in.lossFile()); err == nil {
 		return failed("finish it: pawl verify --accept-loss", errors.New("accepting a loss was interrupted: it is not written down yet which workflows must be held"))
 	}
-	return nil
+	if in.stopped {
+		return nil
+	}
+	return in.giveWay(ctx)
 }
 
 // openBroker starts the broker and connects to it.
@@ -166,20 +170,22 @@ func (in *installation) openRunLog(ctx context.Context) error {
 	return nil
 }
 
-// logConfig configures the log. The mark stands only where every write is synced: otherwise what
-// the broker loses with the power would look like damage.
+// logConfig configures the log. Where not every write is synced the mark says only that the log
+// exists: otherwise what the broker loses with the power would look like damage.
 func (in *installation) logConfig() jslog.Config {
-	c := jslog.Config{Healthy: in.server.Healthy, Stage: in.server.StageInMemory, Logger: in.logger}
-	if in.settings.SyncInterval == 0 {
-		c.Mark, c.EmbeddedSync = filepath.Join(in.settings.Data, markFile), true
+	synced := in.settings.SyncInterval == 0
+	return jslog.Config{
+		Mark: filepath.Join(in.settings.Data, markFile), EmbeddedSync: synced && !in.stopped, Unsynced: !synced, KeepMark: in.stopped,
+		Healthy: in.server.Healthy, Stage: in.server.StageInMemory, Logger: in.logger,
 	}
-	return c
 }
 
 // explainLog says what can be done about a log, or a store, that cannot be used.
 func explainLog(data string, err error) error {
 	hint := ""
 	switch {
+	case errors.Is(err, eventlog.ErrGone):
+		hint = "nothing was changed; " + goneHint(data)
 	case errors.Is(err, eventlog.ErrDamaged):
 		hint = "nothing was changed; copy " + data + " aside, restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: pawl verify --accept-loss"
 	case errors.Is(err, eventlog.ErrNewerFormat):
@@ -190,6 +196,12 @@ func explainLog(data string, err error) error {
 		hint = "look at the disk of " + data + " and start again; nothing is lost: what the store lacks is replayed from the log"
 	}
 	return failed(hint, err)
+}
+
+// goneHint leads out of a log of which nothing is left.
+func goneHint(data string) string {
+	return "put " + filepath.Join(data, "jetstream") + " back from a copy or a backup and start again; there is nothing left of which a loss could be accepted: " +
+		"to begin anew, without knowing what was done, give pawl another directory: --data DIR"
 }
 
 // compose makes an engine on an opened data directory, and the interface to it.

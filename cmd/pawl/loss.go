@@ -13,15 +13,18 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/projections/store"
 )
 
 // accepted is what accepting a loss came to.
 type accepted struct {
 	// Lost has a line for everything that is missing.
 	Lost []string `json:"lost"`
-	// Held workflows may lack their newest transitions; Broken ones lack some in the middle.
-	Held   []eventlog.WorkflowName `json:"held"`
-	Broken []eventlog.WorkflowName `json:"broken"`
+	// Held workflows may lack their newest transitions; of those in SetAside it is known which count no
+	// more. Broken ones stay out of service.
+	Held     []eventlog.WorkflowName          `json:"held"`
+	SetAside map[eventlog.WorkflowName]string `json:"setAside"`
+	Broken   []eventlog.WorkflowName          `json:"broken"`
 }
 
 // lossFile is there while a loss is being accepted. An engine that started in the middle of that
@@ -35,7 +38,7 @@ func (a *app) acceptLoss(connected *connection) (result accepted, err error) {
 	if err != nil {
 		return result, err
 	}
-	in := &installation{settings: s, logger: a.logger()}
+	in := &installation{settings: s, logger: a.logger(), stopped: true}
 	defer func() { err = in.end(err) }()
 	if err := in.openBroker(a.ctx); err != nil {
 		return result, err
@@ -53,50 +56,77 @@ func (a *app) acceptLoss(connected *connection) (result accepted, err error) {
 		return result, explainLog(s.Data, err)
 	}
 	if len(before) > 0 {
-		lost = append(strings.Split(string(before), "\n"), lost...)
+		lost.Lines = append(strings.Split(string(before), "\n"), lost.Lines...)
 	}
-	if err := writeFile(in.lossFile(), []byte(strings.Join(lost, "\n"))); err != nil {
+	note := func() error { return writeFile(in.lossFile(), []byte(strings.Join(lost.Lines, "\n"))) }
+	if err := note(); err != nil {
 		return result, failed("", fmt.Errorf("write down what is lost: %w", err))
 	}
 	if err := in.openLog(a.ctx); err != nil {
 		return result, err
 	}
-	result = accepted{Lost: lost, Held: []eventlog.WorkflowName{}, Broken: []eventlog.WorkflowName{}}
-	changed := len(lost) > 0 || interrupted
-	if !changed {
-		if err := os.Remove(in.lossFile()); err != nil {
-			return result, failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
-		}
+	ahead, err := engine.FindAhead(a.ctx, in.log, in.store)
+	if err != nil && !errors.Is(err, store.ErrDamaged) {
+		return result, failed("", err)
 	}
-	if err := recordLoss(a.ctx, in, actorNamed(connected.Actor), &result, interrupted); err != nil {
+	for _, one := range ahead {
+		lost.Lines, lost.End = append(lost.Lines, one.String()), true
+	}
+	if err := note(); err != nil {
+		return result, failed("", fmt.Errorf("write down what is lost: %w", err))
+	}
+	if err := in.startEpochs(a.ctx, ahead); err != nil {
 		return result, err
 	}
-	if changed {
+	result = accepted{
+		Lost: append([]string{}, lost.Lines...), Held: []eventlog.WorkflowName{},
+		SetAside: map[eventlog.WorkflowName]string{}, Broken: []eventlog.WorkflowName{},
+	}
+	err = in.recordLoss(a.ctx, &result, engine.Loss{
+		Actor: actorNamed(connected.Actor), Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"},
+		// Who was interrupted may not know any more what was missing.
+		End: interrupted || lost.End,
+	})
+	if err != nil {
+		return result, err
+	}
+	if len(lost.Lines) > 0 || interrupted || len(result.SetAside) > 0 {
 		// The log's identity is another one now: what the store knows of it is worthless.
 		if err := in.store.Reset(); err != nil {
 			return result, failed("delete "+filepath.Join(s.Data, "store")+"; it is rebuilt from the log", fmt.Errorf("empty the local store: %w", err))
 		}
-		if err := os.Remove(in.lossFile()); err != nil {
-			return result, failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
-		}
+	}
+	if err := os.Remove(in.lossFile()); err != nil {
+		return result, failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
 	}
 	return result, nil
 }
 
-func recordLoss(ctx context.Context, in *installation, actor eventlog.Actor, result *accepted, interrupted bool) error {
+// startEpochs makes what the local store knows of these partitions worthless, and every other note of
+// their positions: sequences after a lost end are used again.
+func (in *installation) startEpochs(ctx context.Context, ahead []engine.Ahead) error {
+	for _, one := range ahead {
+		if err := in.log.SetAside(ctx, one.Partition, nil); err != nil {
+			return failed("", fmt.Errorf("accept the loss: %w", err))
+		}
+	}
+	return nil
+}
+
+func (in *installation) recordLoss(ctx context.Context, result *accepted, loss engine.Loss) error {
 	clock, err := in.clock(ctx)
 	if err != nil {
 		return failed("", err)
 	}
-	pasts, err := engine.RecordLoss(ctx, in.log, engine.Loss{
-		Actor: actor, At: eventlog.At(clock.Now()), Detail: oneLine(strings.Join(result.Lost, "; "), 2000),
-		// Who was interrupted may not know any more what was missing.
-		End: interrupted || !onlyHoles(result.Lost),
-	})
+	loss.At, loss.Detail = eventlog.At(clock.Now()), oneLine(strings.Join(result.Lost, "; "), 2000)
+	pasts, err := engine.RecordLoss(ctx, in.log, loss)
 	if err != nil {
 		return failed("nothing runs before this is done: pawl verify --accept-loss again", err)
 	}
 	for _, past := range pasts {
+		if past.SetAside != nil {
+			result.SetAside[past.Workflow] = past.SetAside.String()
+		}
 		if past.Broken {
 			result.Broken = append(result.Broken, past.Workflow)
 		} else {
@@ -104,17 +134,6 @@ func recordLoss(ctx context.Context, in *installation, actor eventlog.Actor, res
 		}
 	}
 	return nil
-}
-
-// onlyHoles reports whether everything lost shows as a hole in the log. Whatever else a line may
-// say, the newest messages may be gone.
-func onlyHoles(lost []string) bool {
-	for _, line := range lost {
-		if _, what, found := strings.Cut(line, ": "); !found || !strings.HasPrefix(what, "messages ") {
-			return false
-		}
-	}
-	return true
 }
 
 func (a *app) printAccepted(r accepted, asJSON bool) error {
@@ -126,15 +145,19 @@ func (a *app) printAccepted(r accepted, asJSON bool) error {
 		return a.printJSON(document)
 	}
 	for _, line := range r.Lost {
-		fmt.Fprintf(a.stdout, "accepted as lost: %s\n", line)
+		fmt.Fprintf(a.stdout, "accepted as lost: %s\n", seeVerify.ReplaceAllString(line, ""))
 	}
 	for _, name := range r.Held {
+		if aside, ok := r.SetAside[name]; ok {
+			fmt.Fprintf(a.stdout, "%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
+			continue
+		}
 		fmt.Fprintf(a.stdout, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
 	}
 	for _, name := range r.Broken {
-		fmt.Fprintf(a.stdout, "%s stays out of service: transitions in the middle of its past are lost. To go on, deploy its script under another name.\n", name)
+		fmt.Fprintf(a.stdout, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name, r.SetAside[name])
 	}
-	if len(r.Lost) == 0 {
+	if len(r.Lost) == 0 && len(r.SetAside) == 0 {
 		fmt.Fprintln(a.stdout, "nothing is missing, nothing was changed")
 	}
 	return nil

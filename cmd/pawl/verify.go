@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
@@ -27,7 +26,7 @@ func (c *verifyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var found ops.Verification
+	found, hint := ops.Verification{}, acceptHint
 	if c.AcceptLoss {
 		if err := connected.Do(a.ctx, "listWorkflows", nil, nil); !errors.Is(err, ops.ErrUnreachable) {
 			return failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.address))
@@ -41,19 +40,22 @@ func (c *verifyCmd) Run(a *app) error {
 	err = connected.Do(a.ctx, "verifyLog", nil, &found)
 	switch {
 	case errors.Is(err, ops.ErrUnreachable) && !c.named():
-		if found, err = a.verifyStopped(connected); err != nil {
+		if found, hint, err = a.verifyStopped(connected); err != nil {
 			return err
 		}
 	case err != nil:
 		return connected.explain(err)
 	}
-	return a.printVerification(found, c.JSON)
+	return a.printVerification(found, hint, c.JSON)
 }
+
+// acceptHint leads out of a damaged log.
+const acceptHint = "to go on without what is missing, or cannot be followed, once the engine is stopped and its data copied aside: pawl verify --accept-loss"
 
 // seeVerify is the advice, in what a damaged log is said to lack, to do what is being done.
 var seeVerify = regexp.MustCompile("(?:;|,| or) see `pawl verify`")
 
-func (a *app) printVerification(v ops.Verification, asJSON bool) error {
+func (a *app) printVerification(v ops.Verification, hint string, asJSON bool) error {
 	if asJSON {
 		document, err := json.Marshal(v)
 		if err != nil {
@@ -65,13 +67,13 @@ func (a *app) printVerification(v ops.Verification, asJSON bool) error {
 	} else {
 		damaged := false
 		for _, problem := range v.Problems {
-			damaged = damaged || strings.Contains(problem, eventlog.ErrDamaged.Error())
+			damaged = damaged || ops.OfLog(problem)
 			fmt.Fprintln(a.stdout, seeVerify.ReplaceAllString(problem, ""))
 		}
 		fmt.Fprintf(a.stdout, "%s, %s: %s\n", plural(v.Workflows, "workflow"), plural(v.Transitions, "transition"),
 			map[bool]string{true: "ok", false: plural(len(v.Problems), "problem")}[v.OK])
 		if damaged {
-			fmt.Fprintln(a.stderr, "  to go on without what is missing, once the engine is stopped and its data copied aside: pawl verify --accept-loss")
+			fmt.Fprintln(a.stderr, "  "+hint)
 		}
 	}
 	if !v.OK {
@@ -80,22 +82,26 @@ func (a *app) printVerification(v ops.Verification, asJSON bool) error {
 	return nil
 }
 
-// verifyStopped checks the log of an engine that is stopped.
-func (a *app) verifyStopped(connected *connection) (ops.Verification, error) {
+// verifyStopped checks the log of an engine that is stopped. The hint leads out of what is found.
+func (a *app) verifyStopped(connected *connection) (found ops.Verification, hint string, err error) {
 	s, err := a.stoppedData(connected)
 	if err != nil {
-		return ops.Verification{}, err
+		return found, "", err
 	}
-	in, err := openData(a.ctx, s, a.logger())
-	if errors.Is(err, eventlog.ErrDamaged) {
-		// What an engine refuses to start on is the answer here.
-		return ops.Verification{Problems: []string{err.Error()}}, nil
+	in := &installation{settings: s, logger: a.logger(), stopped: true}
+	if err := in.open(a.ctx); err != nil {
+		hint = acceptHint
+		if errors.Is(err, eventlog.ErrGone) {
+			hint = goneHint(s.Data)
+		}
+		if err = in.end(err); errors.Is(err, eventlog.ErrDamaged) {
+			// What an engine refuses to start on is the answer here.
+			return ops.Verification{Problems: []string{err.Error()}}, hint, nil
+		}
+		return found, "", err
 	}
-	if err != nil {
-		return ops.Verification{}, err
-	}
-	found, err := ops.Verify(a.ctx, in.log, &readmodel.Reader{Store: in.store})
-	return found, in.end(err)
+	found, err = ops.Verify(a.ctx, in.log, &readmodel.Reader{Store: in.store})
+	return found, acceptHint, in.end(err)
 }
 
 // stoppedData finds the data directory of an engine that does not answer.

@@ -136,7 +136,7 @@ var waits = []waiting{
 	{"an accepted loss", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.close()
-		loss := engine.Loss{Actor: enginetest.Tester, At: eventlog.At(l.clock.Now()), Detail: "the disk", End: true}
+		loss := engine.Loss{Actor: enginetest.Tester, At: eventlog.At(l.clock.Now()), Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"}, Detail: "the disk", End: true}
 		if _, err := engine.RecordLoss(l.t.Context(), l.below, loss); err != nil {
 			l.t.Fatal(err)
 		}

@@ -18,6 +18,8 @@ type request struct {
 	partition int
 	subject   string
 	fence     string
+	// follows is the sequence of the workflow's last message, as the entry expects it.
+	follows uint64
 	// uncertain: an attempt was made whose fate is not known. Only an acknowledgement or a
 	// refusal by the fence may then settle the append.
 	uncertain bool
@@ -45,6 +47,7 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, erro
 	r := &request{
 		ctx: ctx, entry: e, partition: p,
 		subject: l.names.subject(p, e.Workflow, e.Kind), fence: l.names.fence(p, e.Workflow),
+		follows:   l.partitions[p].aside.last(e.Workflow, e.Expected.Seq),
 		uncertain: l.isUnsettled(e),
 		done:      make(chan result, 1),
 	}
@@ -99,7 +102,7 @@ func (r *request) message() *nats.Msg {
 	return &nats.Msg{
 		Subject: r.subject,
 		Header: nats.Header{
-			jetstream.ExpectedLastSubjSeqHeader:     {strconv.FormatUint(r.entry.Expected.Seq, 10)},
+			jetstream.ExpectedLastSubjSeqHeader:     {strconv.FormatUint(r.follows, 10)},
 			jetstream.ExpectedLastSubjSeqSubjHeader: {r.fence},
 		},
 		Data: r.entry.Stored,

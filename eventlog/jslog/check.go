@@ -12,16 +12,14 @@ import (
 // check looks for what JetStream does not refuse to start with: missing messages, a lost tail,
 // a last message that cannot be read. It returns where the partition ends.
 func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (point, error) {
-	name, meta := info.Config.Name, info.Config.Metadata
-	part := l.partitions[p]
-	part.identity = identity(l.installation, p, meta[metaEpoch])
-	var err error
-	if part.accepted, err = parseSpans(meta[metaLost]); err != nil {
-		return point{}, fmt.Errorf("stream %s: %s: %w", name, metaLost, err)
-	}
+	name, part := info.Config.Name, l.partitions[p]
+	part.identity = identity(l.installation, p, info.Config.Metadata[metaEpoch])
 	seen, err := l.survey(ctx, p)
 	if err != nil {
 		return point{}, err
+	}
+	if seen.odd != nil {
+		return point{}, seen.odd
 	}
 	last := seen.last
 	missing := seen.missing.without(part.accepted)
@@ -36,7 +34,10 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 	}
 	torn := spans(nil)
 	for _, m := range missing {
-		if l.mark == nil || m.from <= acknowledged.seq {
+		// Above the mark an end may be lost. Where writes were not synced, so may be anything, but what
+		// stands behind a hole does not say whose transitions were in it.
+		end := m.to >= last || !l.unsynced()
+		if l.mark == nil && !l.cfg.Unsynced || m.from <= acknowledged.seq || !end {
 			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s; stop the engine, keep a copy of its store, restore a backup or see `pawl verify`",
 				eventlog.ErrDamaged, name, missing, l.belowMark(acknowledged))
 		}
@@ -58,10 +59,18 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		}
 	}
 	if torn != nil || seen.lostBytes > 0 {
-		l.warn(fmt.Sprintf("stream %s lost its end when it was stopped (messages %q, %d bytes): nothing of it was acknowledged before a request left", name, torn, seen.lostBytes))
+		note := "nothing of it was acknowledged before a request left"
+		if l.unsynced() {
+			note = "writes were not synced, so some of it may have been acknowledged"
+		}
+		l.warn(fmt.Sprintf("stream %s lost its end when it was stopped (messages %q, %d bytes): %s", name, torn, seen.lostBytes, note))
 	}
 	return l.end(ctx, p, last, part.accepted)
 }
+
+// unsynced reports whether the log was last written, or will be, by a server that does not sync every
+// write.
+func (l *Log) unsynced() bool { return l.cfg.Unsynced || l.mark != nil && l.mark.unsynced }
 
 func (l *Log) belowMark(acknowledged point) string {
 	if l.mark == nil {
@@ -75,6 +84,7 @@ type survey struct {
 	last      uint64
 	missing   spans
 	lostBytes uint64
+	odd       error // the server's own account of it does not add up
 }
 
 func (l *Log) survey(ctx context.Context, p int) (survey, error) {
@@ -109,7 +119,7 @@ func (l *Log) survey(ctx context.Context, p int) (survey, error) {
 		}
 	}
 	if present := s.LastSeq - min(seen.missing.count(), s.LastSeq); present != s.Msgs && s.Lost == nil {
-		return survey{}, fmt.Errorf("%w: stream %s says it has %d messages up to %d, %d known to be missing; see `pawl verify`",
+		seen.odd = fmt.Errorf("%w: stream %s says it has %d messages up to %d, %d known to be missing; see `pawl verify`",
 			eventlog.ErrDamaged, name, s.Msgs, s.LastSeq, seen.missing.count())
 	}
 	// The end may be damaged without any sign: then the last message cannot be read.

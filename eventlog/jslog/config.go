@@ -27,9 +27,15 @@ type Config struct {
 	// Replicas of a new log's streams; 0 means 1.
 	Replicas int
 	// Mark is the path of the high-water mark's file; empty for none. It belongs outside the
-	// server's store, on a disk that survives with it. Use none where the server does not sync
-	// every write: what it loses with the power would be reported as damage.
+	// server's store, on a disk that survives with it. Its existence alone says that the log has
+	// existed: a log whose mark is there is never created anew.
 	Mark string
+	// Unsynced says that the server syncs its writes only now and then. What is acknowledged may then
+	// be lost with the power, so the mark is not raised, and a lost end is no damage but a warning.
+	Unsynced bool
+	// KeepMark leaves Unsynced as the mark has it, and makes no mark where there is none: the log is
+	// opened to be looked at, and how the engine's server syncs is not known.
+	KeepMark bool
 	// EmbeddedSync syncs the mark before a barrier entry is acknowledged, once per group.
 	// Otherwise the mark is synced about once a second while there are appends.
 	EmbeddedSync bool
@@ -94,8 +100,8 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 		return c, fmt.Errorf("configure log: batches of %d, must be 2 to 1000", c.MaxBatch)
 	case c.Replicas < 1 || c.MaxBatchBytes < 0 || c.BatchFrom < 0 || c.BatchFrom == 1 || c.AckTimeout < 0 || c.ReadTimeout < 0:
 		return c, errors.New("configure log: a number is negative or too small")
-	case c.EmbeddedSync && c.Mark == "":
-		return c, errors.New("configure log: EmbeddedSync needs a Mark")
+	case c.EmbeddedSync && (c.Mark == "" || c.Unsynced):
+		return c, errors.New("configure log: EmbeddedSync needs a Mark, and a server that syncs every write")
 	case nc.MaxPayload() <= headerRoom:
 		return c, fmt.Errorf("configure log: the server takes messages of %d bytes only", nc.MaxPayload())
 	}

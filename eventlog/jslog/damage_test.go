@@ -320,12 +320,12 @@ func acceptLoss(t *testing.T, s site) {
 		t.Fatalf("opened: %v, want ErrDamaged", err)
 	}
 	nc := natstest.Connect(t, server)
-	lines, err := jslog.AcceptLoss(t.Context(), nc, s.config())
-	if err != nil || len(lines) != 2 {
-		t.Fatalf("accepted %q, %v; want a hole and the end", lines, err)
+	lost, err := jslog.AcceptLoss(t.Context(), nc, s.config())
+	if err != nil || len(lost.Lines) != 2 || !lost.End {
+		t.Fatalf("accepted %+v, %v; want a hole and the end", lost, err)
 	}
-	if again, err := jslog.AcceptLoss(t.Context(), nc, s.config()); err != nil || len(again) != 0 {
-		t.Errorf("accepted again: %q, %v", again, err)
+	if again, err := jslog.AcceptLoss(t.Context(), nc, s.config()); err != nil || len(again.Lines) != 0 || again.End {
+		t.Errorf("accepted again: %+v, %v", again, err)
 	}
 	l := mustOpen(t, nc, s.config())
 	if !strings.HasSuffix(l.Identity(0), "/1") {

@@ -12,76 +12,104 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// Lost is what AcceptLoss found.
+type Lost struct {
+	// Lines say what was accepted, for the operator; none if nothing is missing.
+	Lines []string
+	// End is true when the newest messages of a partition may be gone without a hole that shows it.
+	End bool
+}
+
+func (f *Lost) hole(format string, args ...any) {
+	f.Lines = append(f.Lines, fmt.Sprintf(format, args...))
+}
+
+func (f *Lost) end(format string, args ...any) {
+	f.End = true
+	f.hole(format, args...)
+}
+
+// accept reports whether damage that prepare met is among what is being accepted.
+func (l *Log) accept(err error) bool {
+	if l.accepting == nil || !errors.Is(err, eventlog.ErrDamaged) {
+		return false
+	}
+	l.accepting.end("%v", err)
+	return true
+}
+
 // AcceptLoss makes a damaged log usable again: it writes down, in the metadata of its streams,
 // which sequences are missing, and sets the high-water mark to what is left. Readers then pass
 // over those sequences without an error; whether a workflow's past is still whole is for an
-// [eventlog.Chain] to say. The engine must be stopped. It returns a line for everything accepted,
-// none if nothing was missing. A stream that is gone altogether cannot be accepted.
-func AcceptLoss(ctx context.Context, nc *nats.Conn, cfg Config) ([]string, error) {
-	l, infos, err := prepare(ctx, nc, cfg)
+// [eventlog.Chain] to say. The engine must be stopped. A stream that is gone altogether cannot be
+// accepted.
+func AcceptLoss(ctx context.Context, nc *nats.Conn, cfg Config) (Lost, error) {
+	var found Lost
+	l, infos, err := prepare(ctx, nc, cfg, &found)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	defer l.cancel()
 	defer func() { _ = l.mark.close() }()
-	var lines []string
 	ends := make([]point, len(infos))
 	for p, info := range infos {
-		accepted, err := parseSpans(info.Config.Metadata[metaLost])
-		if err != nil {
-			return nil, fmt.Errorf("accept loss in %s: %w", info.Config.Name, err)
-		}
-		l.partitions[p].accepted = accepted
-		seen, err := l.survey(ctx, p)
-		if err != nil {
-			return nil, fmt.Errorf("accept loss: %w", err)
-		}
-		unreadable, err := l.unreadable(ctx, p, seen)
-		if err != nil {
-			return nil, fmt.Errorf("accept loss: %w", err)
-		}
-		missing := unreadable.without(accepted)
-		tail, replaced := "", false
-		if l.mark != nil {
-			at := l.mark.at(p)
-			if at.seq > seen.last {
-				tail = fmt.Sprintf("stream %s: the end from %d to %d", info.Config.Name, seen.last+1, at.seq)
-			} else if at.seq > 0 {
-				m, err := l.fetchPatiently(ctx, p, query{Seq: at.seq})
-				if err != nil && !isMessageNotFound(err) {
-					return nil, fmt.Errorf("accept loss: %w", err)
-				}
-				replaced = err == nil && eventlog.HashOf(m.Data) != at.hash
-			}
-		}
-		if missing != nil {
-			lines = append(lines, fmt.Sprintf("stream %s: messages %s", info.Config.Name, missing))
-		}
-		if tail != "" {
-			lines = append(lines, tail)
-		}
-		if replaced {
-			lines = append(lines, fmt.Sprintf("stream %s: message %d is another one than was acknowledged", info.Config.Name, l.mark.at(p).seq))
-		}
-		if missing != nil || tail != "" || replaced {
-			if err := l.recordLoss(ctx, p, missing, true); err != nil {
-				return nil, err
-			}
-		}
-		if ends[p], err = l.end(ctx, p, seen.last, l.partitions[p].accepted); err != nil {
-			return nil, fmt.Errorf("accept loss: %w", err)
+		if ends[p], err = l.acceptIn(ctx, p, info.Config.Name); err != nil {
+			return found, fmt.Errorf("accept loss: %w", err)
 		}
 	}
-	if cfg.Mark != "" && len(lines) > 0 {
-		m, err := createMark(cfg.Mark, l.installation, ends, &l.counters.marks, l.markFailed)
+	if cfg.Mark != "" && len(found.Lines) > 0 {
+		if l.cfg.Unsynced {
+			ends = make([]point, len(ends))
+		}
+		m, err := createMark(cfg.Mark, l.installation, ends, l.cfg.Unsynced, &l.counters.marks, l.markFailed)
 		if err != nil {
-			return nil, fmt.Errorf("accept loss: %w", err)
+			return found, fmt.Errorf("accept loss: %w", err)
 		}
 		if err := m.close(); err != nil {
-			return nil, fmt.Errorf("accept loss: %w", err)
+			return found, fmt.Errorf("accept loss: %w", err)
 		}
 	}
-	return lines, nil
+	return found, nil
+}
+
+// acceptIn accepts what a partition lacks, and returns where it ends.
+func (l *Log) acceptIn(ctx context.Context, p int, name string) (point, error) {
+	seen, err := l.survey(ctx, p)
+	if err != nil {
+		return point{}, err
+	}
+	missing, err := l.unreadable(ctx, p, seen)
+	if err != nil {
+		return point{}, err
+	}
+	missing = missing.without(l.partitions[p].accepted)
+	found, before := l.accepting, len(l.accepting.Lines)
+	if missing != nil {
+		found.hole("stream %s: messages %s", name, missing)
+	}
+	if seen.odd != nil && missing == nil {
+		found.end("%v", seen.odd)
+	}
+	if l.mark != nil {
+		at := l.mark.at(p)
+		if at.seq > seen.last {
+			found.end("stream %s: the end from %d to %d", name, seen.last+1, at.seq)
+		} else if at.seq > 0 {
+			m, err := l.fetchPatiently(ctx, p, query{Seq: at.seq})
+			if err != nil && !isMessageNotFound(err) {
+				return point{}, err
+			}
+			if err == nil && eventlog.HashOf(m.Data) != at.hash {
+				found.end("stream %s: message %d is another one than was acknowledged", name, at.seq)
+			}
+		}
+	}
+	if len(found.Lines) > before || found.End {
+		if err := l.recordLoss(ctx, p, missing, true); err != nil {
+			return point{}, err
+		}
+	}
+	return l.end(ctx, p, seen.last, l.partitions[p].accepted)
 }
 
 // unreadable reads the partition and returns what cannot be read of it: the server does not list
@@ -94,18 +122,25 @@ func (l *Log) unreadable(ctx context.Context, p int, seen survey) (spans, error)
 		part.accepted = part.accepted.with(s)
 	}
 	defer func() { part.accepted = before }()
-	next := uint64(1)
-	for r, err := range l.Read(ctx, p, 1) {
-		if err != nil && r.Position.Seq == 0 {
-			return nil, err
-		}
-		if errors.Is(err, eventlog.ErrDamaged) {
-			continue // where it ends shows in what follows
+	next, failed := uint64(1), error(nil)
+	all := l.newReader(p, 1, "")
+	all.all = true
+	all.run(ctx, seen.last, func(r eventlog.Record, err error) bool {
+		switch {
+		case err != nil && r.Position.Seq == 0:
+			failed = err
+			return false
+		case errors.Is(err, eventlog.ErrDamaged) && !errors.Is(err, eventlog.ErrUnreadable):
+			return true // where it ends shows in what follows
 		}
 		if r.Position.Seq > next {
 			missing = missing.with(span{next, r.Position.Seq - 1})
 		}
 		next = r.Position.Seq + 1
+		return true
+	})
+	if failed != nil {
+		return nil, failed
 	}
 	if next <= seen.last {
 		missing = missing.with(span{next, seen.last})
@@ -122,6 +157,7 @@ func (l *Log) recordLoss(ctx context.Context, p int, lost spans, newEpoch bool) 
 		return fmt.Errorf("record loss: %w", err)
 	}
 	cfg := info.Config
+	cfg.MaxAge, cfg.MaxMsgs, cfg.MaxBytes, cfg.MaxMsgsPerSubject = 0, -1, -1, -1 // a log forgets nothing
 	cfg.Metadata = maps.Clone(cfg.Metadata)
 	for _, s := range lost {
 		part.accepted = part.accepted.with(s)
@@ -129,12 +165,16 @@ func (l *Log) recordLoss(ctx context.Context, p int, lost spans, newEpoch bool) 
 	if len(part.accepted) > 0 {
 		cfg.Metadata[metaLost] = part.accepted.String()
 	}
+	if len(part.aside) > 0 {
+		cfg.Metadata[metaAside] = part.aside.String()
+	}
 	if newEpoch {
 		epoch, err := strconv.Atoi("0" + cfg.Metadata[metaEpoch])
 		if err != nil {
 			return fmt.Errorf("record loss in %s: %w", cfg.Name, err)
 		}
 		cfg.Metadata[metaEpoch] = strconv.Itoa(epoch + 1)
+		part.identity = identity(l.installation, p, cfg.Metadata[metaEpoch])
 	}
 	if _, err := l.js.UpdateStream(ctx, cfg); err != nil {
 		return fmt.Errorf("record loss in %s: %w", cfg.Name, err)

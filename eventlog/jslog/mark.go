@@ -18,12 +18,14 @@ import (
 
 // The mark's file: a header page, then two slots per partition that are written in turn, so that
 // a write torn by a power cut leaves the older one. All slots are there from the start: writing
-// one changes no file size, so a sync is one write to the disk.
+// one changes no file size, so a sync is one write to the disk. A slot more, at the end, says that the
+// log is or was last written by a server that does not sync every write.
 const (
 	markMagic    = "PAWLMARK1\n"
 	markPage     = 4096
 	markSlotSize = 512
 	markDelay    = time.Second
+	markUnsynced = "unsynced"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -38,6 +40,7 @@ type point struct {
 // a lost tail be told from one that was never acknowledged.
 type mark struct {
 	installation string
+	unsynced     bool // what was acknowledged above it may be lost: it is not raised
 	file         *os.File
 	syncs        *atomic.Uint64
 	failed       func(error) // reports a failed background sync
@@ -63,7 +66,7 @@ func openMark(path string, syncs *atomic.Uint64, failed func(error)) (*mark, err
 	m := &mark{file: f, syncs: syncs, failed: failed}
 	if err := m.read(); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("%w: the high-water mark %s cannot be read (%w); see `pawl verify`, then remove the file to go on without it",
+		return nil, fmt.Errorf("%w: the high-water mark %s cannot be read (%w); see `pawl verify`",
 			eventlog.ErrDamaged, path, err)
 	}
 	return m, nil
@@ -106,11 +109,15 @@ func (m *mark) read() error {
 		}
 	}
 	m.synced = append([]point(nil), m.points...)
+	if rest := all[markPage+2*n*markSlotSize:]; len(rest) >= markSlotSize {
+		body, ok := unseal(rest)
+		m.unsynced = !ok || string(body) == markUnsynced // in doubt, less is expected of it
+	}
 	return nil
 }
 
 // createMark writes a new mark at the given points, replacing the file if there is one.
-func createMark(path, installation string, points []point, syncs *atomic.Uint64, failed func(error)) (*mark, error) {
+func createMark(path, installation string, points []point, unsynced bool, syncs *atomic.Uint64, failed func(error)) (*mark, error) {
 	header := binary.BigEndian.AppendUint32(nil, uint32(len(points)))
 	header = append(header, installation...)
 	all := make([]byte, markPage+2*len(points)*markSlotSize)
@@ -120,6 +127,11 @@ func createMark(path, installation string, points []point, syncs *atomic.Uint64,
 		for slot := range 2 {
 			seal(all[markPage+(2*p+slot)*markSlotSize:][:markSlotSize], at.encode())
 		}
+	}
+	if unsynced {
+		slot := make([]byte, markSlotSize)
+		seal(slot, []byte(markUnsynced))
+		all = append(all, slot...)
 	}
 	if err := writeDurably(path, all); err != nil {
 		return nil, fmt.Errorf("create high-water mark: %w", err)
@@ -170,6 +182,11 @@ func unseal(from []byte) ([]byte, bool) {
 	return from[2 : 2+n], true
 }
 
+// of reports whether the mark is of this log.
+func (m *mark) of(installation string, partitions int) bool {
+	return m.installation == installation && len(m.points) == partitions
+}
+
 // at returns the last acknowledged message of the partition.
 func (m *mark) at(partition int) point {
 	m.mu.Lock()
@@ -184,7 +201,7 @@ func (m *mark) observe(partition int, p point) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if p.seq <= m.points[partition].seq || m.closed {
+	if p.seq <= m.points[partition].seq || m.closed || m.unsynced {
 		return
 	}
 	m.points[partition] = p

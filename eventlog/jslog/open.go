@@ -29,6 +29,7 @@ type Log struct {
 	counters     counters
 	warnings     []string
 	session      string // random: the batch ids of two engines must differ
+	accepting    *Lost  // what AcceptLoss has found; nil for a log that must be whole
 
 	closing  chan struct{}
 	ctx      context.Context // ends when closing begins
@@ -45,12 +46,13 @@ type Log struct {
 
 type partition struct {
 	identity string
-	// accepted are the sequences whose loss was accepted.
+	// accepted are the sequences whose loss was accepted, aside what is there and counts no more.
 	accepted  spans
+	aside     asides
 	committer *committer
 }
 
-var _ eventlog.Log = (*Log)(nil)
+var _ eventlog.LossKeeper = (*Log)(nil)
 
 // Open opens the log, creating it if it never existed, and checks that it is whole as far as
 // that can be seen without reading it. Errors: ErrDamaged, ErrNewerFormat, a partition count
@@ -59,7 +61,7 @@ var _ eventlog.Log = (*Log)(nil)
 //
 // A cluster without a leader is waited for until ctx ends.
 func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
-	l, infos, err := prepare(ctx, nc, cfg)
+	l, infos, err := prepare(ctx, nc, cfg, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
 }
 
 // prepare makes a Log that knows its streams and its mark, without any check of their content.
-func prepare(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, []*jetstream.StreamInfo, error) {
+func prepare(ctx context.Context, nc *nats.Conn, cfg Config, accepting *Lost) (*Log, []*jetstream.StreamInfo, error) {
 	cfg, err := cfg.withDefaults(nc)
 	if err != nil {
 		return nil, nil, err
@@ -86,15 +88,19 @@ func prepare(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, []*jetstream
 	l := &Log{
 		nc: nc, js: js, cfg: cfg, names: names{cfg.Prefix}, session: rand.Text(),
 		maxSize:   int(min(nc.MaxPayload()-headerRoom, maxTransition)),
+		accepting: accepting,
 		closing:   make(chan struct{}),
 		unsettled: make(map[eventlog.WorkflowName]eventlog.TransitionID),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	if cfg.Mark != "" {
-		if l.mark, err = openMark(cfg.Mark, &l.counters.marks, l.markFailed); err != nil {
+		if l.mark, err = openMark(cfg.Mark, &l.counters.marks, l.markFailed); err != nil && !l.accept(err) {
 			l.cancel()
 			return nil, nil, fmt.Errorf("open log: %w", err)
 		}
+	}
+	if l.cfg.KeepMark && l.mark != nil {
+		l.cfg.Unsynced = l.mark.unsynced
 	}
 	infos, err := l.streams(ctx)
 	if err != nil {
@@ -132,27 +138,41 @@ func (l *Log) start(ctx context.Context, infos []*jetstream.StreamInfo) error {
 // resumeMark creates the mark where there is none. The mark is only ever raised: what is above
 // it may be an append of the last moment that nobody was told about.
 func (l *Log) resumeMark(ends []point) error {
-	if l.cfg.Mark == "" {
+	if l.cfg.Mark == "" || l.cfg.KeepMark && l.mark == nil {
 		return nil
 	}
-	if l.mark == nil {
+	switch {
+	case l.mark == nil:
 		for _, end := range ends {
-			if end.seq > 0 {
+			if end.seq > 0 && !l.cfg.Unsynced {
 				l.warn(fmt.Sprintf("there was no high-water mark at %s: whether the log lost its newest transitions before this start cannot be told", l.cfg.Mark))
 				break
 			}
 		}
-		m, err := createMark(l.cfg.Mark, l.installation, ends, &l.counters.marks, l.markFailed)
-		if err != nil {
-			return err
+		if l.cfg.Unsynced {
+			ends = make([]point, len(ends)) // it says that the log exists, and no more
 		}
-		l.mark = m
-		return nil
+		return l.replaceMark(ends)
+	case l.cfg.Unsynced && !l.mark.unsynced:
+		return l.replaceMark(l.mark.points) // what was synced stays marked
+	case l.mark.unsynced && !l.cfg.Unsynced:
+		return l.replaceMark(ends)
 	}
 	for p, end := range ends {
 		l.mark.observe(p, end)
 	}
 	return l.mark.sync()
+}
+
+// replaceMark writes a mark at these points in the place of what was there.
+func (l *Log) replaceMark(points []point) error {
+	m, err := createMark(l.cfg.Mark, l.installation, points, l.cfg.Unsynced, &l.counters.marks, l.markFailed)
+	if err != nil {
+		return err
+	}
+	err = l.mark.close()
+	l.mark = m
+	return err
 }
 
 func (l *Log) markFailed(err error) {

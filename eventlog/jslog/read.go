@@ -24,8 +24,8 @@ const (
 	endless = math.MaxUint64
 )
 
-// Read implements eventlog.Log. Every sequence is accounted for: those whose loss was accepted
-// are passed over, any other that is missing yields one ErrDamaged per range, after which the
+// Read implements eventlog.Log. Every sequence is accounted for: those whose loss was accepted and
+// those that were set aside are passed over, any other that is missing yields one ErrDamaged per range, after which the
 // reading goes on, as it does after a record that cannot be decoded. Every other error is the last.
 func (l *Log) Read(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.Record, error] {
 	return func(yield func(eventlog.Record, error) bool) {
@@ -81,7 +81,7 @@ func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from ui
 				return
 			}
 			r.next = m.Seq + 1
-			if !yield(l.record(p, m.Seq, m.Subject, m.Data)) {
+			if !r.deliver(m, yield) {
 				return
 			}
 		}
@@ -97,6 +97,7 @@ type reader struct {
 	partition int
 	filter    string // empty: all, and every sequence must appear
 	next      uint64 // the sequence that comes next
+	all       bool   // also what was set aside
 }
 
 func (l *Log) newReader(p int, from uint64, filter string) *reader {
@@ -177,7 +178,7 @@ func (r *reader) consume(ctx context.Context, last uint64, yield func(eventlog.R
 			return true
 		}
 		r.next = seq + 1
-		if !yield(r.log.record(r.partition, seq, m.Subject(), m.Data())) {
+		if !r.deliver(stored{m.Subject(), seq, m.Data()}, yield) {
 			return true
 		}
 	}
@@ -225,7 +226,15 @@ func (r *reader) investigate(ctx context.Context, last uint64, yield func(eventl
 		return false, true
 	}
 	r.next = m.Seq + 1
-	return true, !yield(r.log.record(r.partition, m.Seq, m.Subject, m.Data))
+	return true, !r.deliver(m, yield)
+}
+
+// deliver yields a message, unless it was set aside. False ends the reading.
+func (r *reader) deliver(m stored, yield func(eventlog.Record, error) bool) bool {
+	if !r.all && r.log.partitions[r.partition].aside.hold(r.log.names.workflow(m.Subject), m.Seq) {
+		return true
+	}
+	return yield(r.log.record(r.partition, m.Seq, m.Subject, m.Data))
 }
 
 // probe looks for the next message that can be read, up to end. It asks for one sequence after
@@ -260,6 +269,10 @@ func (r *reader) fail(ctx context.Context, last uint64, err error, yield func(ev
 func (l *Log) record(p int, seq uint64, subject string, data []byte) (eventlog.Record, error) {
 	r := eventlog.Record{Position: eventlog.Position{Partition: p, Seq: seq}, Hash: eventlog.HashOf(data), Size: len(data)}
 	workflow := l.names.workflow(subject)
+	if workflow.Validate() != nil || l.PartitionOf(workflow) != p {
+		return r, fmt.Errorf("%w: read %s: %w: on subject %s it belongs to no workflow of the partition; see `pawl verify`",
+			eventlog.ErrDamaged, r.Position, eventlog.ErrUnreadable, subject)
+	}
 	t, err := eventlog.Decode(data)
 	if err == nil && subject != l.names.subject(p, t.Workflow, t.Kind) {
 		err = fmt.Errorf("%w: it stands on subject %s but says %s of %s", eventlog.ErrUnreadable, subject, t.Kind, t.Workflow)

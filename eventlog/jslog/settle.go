@@ -55,13 +55,13 @@ func (l *Log) insist(ctx context.Context, r *request, a answer) (uint64, error) 
 				return l.pass(r, found.seq)
 			case err == nil && found.conflict:
 				return 0, &eventlog.ConflictError{Workflow: r.entry.Workflow, Expected: r.entry.Expected}
-			case err == nil && found.last < r.entry.Expected.Seq:
+			case err == nil && found.last < r.follows:
 				// If it stays so, the log lacks the transition that this one follows. (A last
 				// message that is the expected one is different: refused for a write that is in
 				// process and not readable yet. Then only trying again can tell.)
 				if behind++; behind >= patience {
 					return 0, fmt.Errorf("%w: it follows sequence %d, the workflow's last message in stream %s is %d",
-						eventlog.ErrDamaged, r.entry.Expected.Seq, l.names.stream(r.partition), found.last)
+						eventlog.ErrDamaged, r.follows, l.names.stream(r.partition), found.last)
 				}
 			}
 		case busy:
@@ -150,7 +150,7 @@ func (l *Log) lookUp(ctx context.Context, r *request) (finding, error) {
 		return f, err
 	}
 	f.last = last.Seq
-	for at := r.entry.Expected.Seq + 1; at <= f.last; {
+	for at := r.follows + 1; at <= f.last; {
 		m, err := l.fetch(ctx, r.partition, query{Seq: at, Next: r.fence})
 		if err != nil {
 			return f, err
@@ -162,7 +162,7 @@ func (l *Log) lookUp(ctx context.Context, r *request) (finding, error) {
 		}
 		at = m.Seq + 1
 	}
-	f.conflict = f.last > r.entry.Expected.Seq
+	f.conflict = f.last > r.follows
 	return f, nil
 }
 

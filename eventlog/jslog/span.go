@@ -95,6 +95,20 @@ func (s spans) without(other spans) spans {
 	return rest
 }
 
+// hold reports whether seq is in one of the spans.
+func (s spans) hold(seq uint64) bool {
+	_, found := slices.BinarySearchFunc(s, seq, func(one span, seq uint64) int {
+		switch {
+		case one.to < seq:
+			return -1
+		case one.from > seq:
+			return 1
+		}
+		return 0
+	})
+	return found
+}
+
 func (s spans) count() uint64 {
 	var n uint64
 	for _, one := range s {

@@ -20,8 +20,10 @@ const (
 	metaFormat       = "pawl.format"
 	metaPartitions   = "pawl.partitions"
 	metaInstallation = "pawl.installation"
-	// metaLost lists the sequences whose loss was accepted, metaEpoch counts the acceptances.
+	// metaLost lists the sequences whose loss was accepted, metaAside what is there and counts no
+	// more, metaEpoch counts the acceptances.
 	metaLost  = "pawl.lost"
+	metaAside = "pawl.aside"
 	metaEpoch = "pawl.epoch"
 )
 
@@ -56,6 +58,9 @@ func (l *Log) streams(ctx context.Context) ([]*jetstream.StreamInfo, error) {
 			l.partitions = make([]*partition, n)
 			for p := range n {
 				infos[p], l.partitions[p] = found[p], new(partition)
+				if err := l.partitions[p].read(found[p].Config); err != nil {
+					return nil, err
+				}
 			}
 			return infos, nil
 		}
@@ -68,6 +73,17 @@ func (l *Log) streams(ctx context.Context) ([]*jetstream.StreamInfo, error) {
 		}
 	}
 	return nil, fmt.Errorf("create log: streams vanish while they are created")
+}
+
+// read takes from the stream's metadata what was accepted as lost.
+func (p *partition) read(stream jetstream.StreamConfig) (err error) {
+	if p.accepted, err = parseSpans(stream.Metadata[metaLost]); err != nil {
+		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaLost, err)
+	}
+	if p.aside, err = parseAsides(stream.Metadata[metaAside]); err != nil {
+		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaAside, err)
+	}
+	return nil
 }
 
 // find returns the info of all streams that bear the log's names.
@@ -159,12 +175,19 @@ func (l *Log) layout(found map[int]*jetstream.StreamInfo) (int, error) {
 			return 0, fmt.Errorf("%w: stream %s belongs to installation %s, another partition to %s", eventlog.ErrDamaged, name, meta[metaInstallation], l.installation)
 		}
 		l.installation = meta[metaInstallation]
-		if err := checkConfig(info.Config); err != nil {
+		if err := checkConfig(info.Config); err != nil && !l.accept(err) {
+			return 0, err
+		}
+	}
+	if l.mark != nil && l.accepting != nil && n != 0 && !l.mark.of(l.installation, n) {
+		l.accepting.end("the high-water mark %s is another log's", l.cfg.Mark)
+		err := l.mark.close()
+		if l.mark = nil; err != nil {
 			return 0, err
 		}
 	}
 	if l.mark != nil {
-		if n != 0 && len(l.mark.points) != n || l.installation != "" && l.mark.installation != l.installation {
+		if n != 0 && !l.mark.of(l.installation, n) {
 			return 0, fmt.Errorf("%w: the high-water mark %s belongs to installation %s with %d partitions, the log found is %s with %d; restore the log that belongs to this directory",
 				eventlog.ErrDamaged, l.cfg.Mark, l.mark.installation, len(l.mark.points), l.installation, n)
 		}
@@ -197,9 +220,9 @@ func (l *Log) mayCreate(found map[int]*jetstream.StreamInfo, missing []int) erro
 	}
 	gone := func(how string) error {
 		return fmt.Errorf("%w: %s is gone (%s); it is not created anew: restore it from a backup, see `pawl verify`",
-			eventlog.ErrDamaged, strings.Join(streams, ", "), how)
+			eventlog.ErrGone, strings.Join(streams, ", "), how)
 	}
-	if l.mark != nil {
+	if l.mark != nil || l.accepting != nil {
 		return gone("the high-water mark " + l.cfg.Mark + " says that it existed")
 	}
 	if found[0] != nil {

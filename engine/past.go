@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// pasts is what the log of a partition holds of its workflows, as far as a loss is concerned.
+type pasts struct {
+	all map[eventlog.WorkflowName]*past
+	// lastLost is where the last missing messages begin, 0 when none are.
+	lastLost uint64
+	// foreign are messages that belong to no workflow and are not set aside yet.
+	foreign []eventlog.Aside
+}
+
+// past is a workflow's past up to where it can be followed.
+type past struct {
+	name eventlog.WorkflowName
+	last eventlog.Record // without its facts; the zero one when nothing can be followed
+	end  uint64          // the sequence of the workflow's last message
+	// aside is what cannot be followed; nil when all can.
+	aside *SetAside
+	// awaiting: a mutation awaits approval at its end.
+	awaiting bool
+	// unproven: it is known that its newest transitions are gone.
+	unproven bool
+}
+
+func (s *pasts) of(name eventlog.WorkflowName) *past {
+	if s.all[name] == nil {
+		s.all[name] = &past{name: name}
+	}
+	return s.all[name]
+}
+
+func (s *pasts) sorted() []*past {
+	all := make([]*past, 0, len(s.all))
+	for _, name := range slices.Sorted(maps.Keys(s.all)) {
+		all = append(all, s.all[name])
+	}
+	return all
+}
+
+// surveyPasts reads a partition, and folds each workflow of it.
+func surveyPasts(ctx context.Context, log eventlog.Log, partition int) (*pasts, error) {
+	s := &pasts{all: map[eventlog.WorkflowName]*past{}}
+	var chain eventlog.Chain
+	for r, err := range log.Read(ctx, partition, 1) {
+		switch {
+		case err == nil:
+			past := s.of(r.Workflow)
+			past.saw(r, chain.Check(r))
+		case errors.Is(err, eventlog.ErrUnreadable) && r.Workflow == "":
+			s.foreign = append(s.foreign, eventlog.Aside{From: r.Position.Seq, To: r.Position.Seq})
+		case errors.Is(err, eventlog.ErrUnreadable):
+			s.of(r.Workflow).saw(r, err)
+		default:
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+	}
+	if keeper, ok := log.(eventlog.LossKeeper); ok {
+		s.lastLost = keeper.LastLost(partition)
+		for _, aside := range keeper.Asides(partition) {
+			// Whoever set it aside may not have come to recording that.
+			if past := s.all[aside.Workflow]; aside.Workflow != "" && (past == nil || past.last.Position.Seq < aside.To) {
+				s.of(aside.Workflow).unproven = true
+			}
+		}
+	}
+	for _, past := range s.sorted() {
+		if err := past.fold(ctx, log); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// saw takes in the workflow's next record, and why it cannot follow the others.
+func (p *past) saw(r eventlog.Record, wrong error) {
+	p.end = r.Position.Seq
+	switch {
+	case p.aside != nil:
+	case wrong != nil:
+		p.broke(r.Position, wrong)
+	default:
+		r.Facts = nil
+		p.last = r
+	}
+}
+
+func (p *past) broke(at eventlog.Position, why error) {
+	p.aside = &SetAside{From: at, Why: why.Error()}
+}
+
+// mostCalls bounds how many calls are named of what is set aside.
+const mostCalls = 20
+
+// fold follows the past to its end, or to what cannot be folded, and looks at what stands after a
+// break.
+func (p *past) fold(ctx context.Context, log eventlog.Log) error {
+	state, followed := projections.State{}, eventlog.Record{}
+	for r, err := range log.ReadWorkflow(ctx, p.name, 1) {
+		if err != nil && !errors.Is(err, eventlog.ErrUnreadable) {
+			return fmt.Errorf("read the past of %s: %w", p.name, err)
+		}
+		if p.aside == nil || r.Position.Seq < p.aside.From.Seq {
+			next, broken := projections.Apply(state, r)
+			if broken == nil {
+				state, followed = next, r
+				followed.Facts = nil
+				continue
+			}
+			p.broke(r.Position, broken)
+			p.last = followed
+		}
+		p.aside.Transitions++
+		for _, fact := range r.Facts {
+			if m, ok := fact.(*eventlog.MutationStarted); ok && len(p.aside.Calls) < mostCalls {
+				p.aside.Calls = append(p.aside.Calls, fmt.Sprintf("%s.%s (mutation %s)", m.Call.Connector, m.Call.Operation, m.Mutation))
+			}
+		}
+	}
+	run := state.CurrentRun()
+	p.awaiting = run != nil && run.Status == eventlog.RunPausedApproval
+	return nil
+}
