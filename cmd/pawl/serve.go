@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -278,12 +280,19 @@ func (in *installation) needPerson(ctx context.Context) ([]ops.Why, error) {
 			if why, ok := in.needsPerson(w.Name, stopped[w.Name]); ok {
 				waiting = append(waiting, why)
 			}
+			delete(stopped, w.Name)
 		}
 		if page.Next == nil {
-			return waiting, nil
+			break
 		}
 		cursor = *page.Next
 	}
+	// Of what stopped at its first record the local store knows nothing.
+	for _, name := range slices.Sorted(maps.Keys(stopped)) {
+		why, _ := in.needsPerson(name, stopped[name])
+		waiting = append(waiting, why)
+	}
+	return waiting, nil
 }
 
 func (in *installation) needsPerson(name eventlog.WorkflowName, stopped error) (ops.Why, bool) {
