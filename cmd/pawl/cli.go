@@ -45,7 +45,8 @@ type commandLine struct {
 	BenchWorld benchWorldCmd `cmd:"" name:"bench-world" hidden:""`
 	BenchStart benchStartCmd `cmd:"" name:"bench-start" hidden:""`
 
-	Worker workerCmd `cmd:"" hidden:""`
+	Worker    workerCmd    `cmd:"" hidden:""`
+	ParseMail parseMailCmd `cmd:"" hidden:""`
 
 	Completion completionCmd `cmd:"" group:"rest" help:"Print a completion script for a shell."`
 	Version    versionCmd    `cmd:"" group:"rest" help:"Print the version."`
