@@ -88,7 +88,7 @@ func hostileHTML() []hostile {
 		{name: "select in select", mail: page + again("<select><option>", 50_000) + "text", text: "text"},
 		{name: "a picture in the text", mail: page + "text <img alt=cat src=\"data:image/png;base64," + again("A", 3_000_000) + "\">", text: "text cat"},
 		{name: "only blanks", mail: page + again("<p> <br> ", 100_000) + "text", text: "text"},
-		{name: "100,000 charsets", mail: from + "Content-Type: text/html\r\n\r\n" + again("<meta charset=a\n", 100_000) + "text", text: "text"},
+		{name: "100,000 charsets", mail: from + "Content-Type: text/html\r\n\r\n" + again("<meta charset=a>\n", 100_000) + "text", text: "text"},
 	}
 }
 

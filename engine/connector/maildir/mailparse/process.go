@@ -123,7 +123,7 @@ func (p *process) death(size int64, err error) (reason string, ok bool) {
 	case errors.Is(err, errProtocol):
 		return "the process that takes it apart answered something else", true
 	case state.ExitCode() == exitTime:
-		return fmt.Sprintf("it takes more than %s of processor time to take it apart", cpuLimit(int(size))), true
+		return fmt.Sprintf("it takes more than %s of processor time to take it apart", cpuLimit(int(min(size, MaxSize)))), true
 	case strings.Contains(said, "stack exceeds"):
 		return "something in it is nested too deeply to take it apart", true
 	case state.ExitCode() == exitMemory, strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate"):

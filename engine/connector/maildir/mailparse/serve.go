@@ -74,7 +74,7 @@ func (s *server) answer() error {
 	}
 	var head Head
 	var failed error
-	s.watch.start(cpuLimit(len(data)))
+	s.watch.start(cpuLimit(min(len(data), MaxSize)))
 	m, whole := parse(data, q.Headers, func(h Head) {
 		head = h
 		failed = writeJSON(s.out, h)
