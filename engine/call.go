@@ -37,13 +37,19 @@ func (w *worker) send(m *projections.Mutation, overtaken bool) {
 			settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
 		} else {
 			ctx, cancel := context.WithTimeout(w.engine.life, callTimeout(m))
+			w.sightings.begins(m.ID, w.engine.moment(), w.state())
 			outcome := w.engine.cfg.Connectors.Perform(ctx, call)
 			cancel()
+			if !outcome.Open {
+				w.sightings.ends(m.ID, w.engine.moment(), outcome.Answered)
+			}
 			settlement.Outcome = settle(outcome)
 		}
 		if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles {
-			// Once inline, by the caller itself: its own request has ended (F5).
-			if asked := w.ask(w.engine.life, m); asked.Outcome.Status != decide.Uncertain {
+			// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
+			// call itself came to as it is.
+			asked := w.ask(w.engine.life, m)
+			if asked.Outcome.Status == decide.Applied || asked.Outcome.Status == decide.Failed && !asked.UnderWay {
 				asked.CallFailure = settlement.Outcome.Failure
 				settlement = asked
 			}
@@ -80,10 +86,14 @@ func (w *worker) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Fa
 	}
 }
 
-// late records the outcome of a call that ended after its deadline (F12).
+// late notes the end of a call that was still open after its deadline, and records its outcome (F12).
 func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
 	w, ok := e.worker(call.Workflow)
-	if !ok || e.closed.Load() || !e.calls.begin() {
+	if !ok {
+		return
+	}
+	w.sightings.ends(eventlog.MutationID(call.Run), e.moment(), outcome.Answered)
+	if outcome.Status == connector.Uncertain || e.closed.Load() || !e.calls.begin() {
 		return
 	}
 	defer e.calls.done()
@@ -112,16 +122,33 @@ func (w *worker) settle(settlement decide.SettleMutation) {
 	}
 }
 
-// reconcile asks what became of an uncertain mutation.
+// reconcile asks what became of an uncertain mutation; where nobody can be asked, it says whether the
+// call is over, so that a person may decide.
 func (w *worker) reconcile(ctx context.Context, m *projections.Mutation) decide.Command {
+	if !m.Call.Reconciles || w.engine.cfg.Policies.Reconcile.Attempts == 0 {
+		return w.unasked(m)
+	}
 	return w.ask(ctx, m)
+}
+
+// unasked is a reconcile's report before anybody was asked: whether the call is over. That has to be
+// looked at before, since an answer may take its time.
+func (w *worker) unasked(m *projections.Mutation) decide.SettleMutation {
+	s := decide.SettleMutation{Mutation: m.ID, By: eventlog.ResolvedByReconcile}
+	if left := w.underWay(m); left > 0 {
+		s.UnderWay = true
+		if left != openEnd {
+			s.OverAt = w.now().Add(left + time.Millisecond) // rounded up
+		}
+	}
+	return s
 }
 
 func (w *worker) ask(ctx context.Context, m *projections.Mutation) decide.SettleMutation {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout(m))
 	defer cancel()
+	s := w.unasked(m)
 	answer := w.engine.cfg.Connectors.Reconcile(ctx, w.call(m))
-	s := decide.SettleMutation{Mutation: m.ID, By: eventlog.ResolvedByReconcile}
 	switch answer.Verdict {
 	case connector.VerdictApplied:
 		s.Outcome = decide.Settlement{Status: decide.Applied, Result: answer.Result}

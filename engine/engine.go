@@ -30,9 +30,12 @@ type Connectors interface {
 	// Reconciles reports whether Reconcile can settle this very call.
 	Reconciles(call connector.Call) bool
 	Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation
+	// Ending says when nothing of this very call can be under way any more.
+	Ending(call connector.Call) connector.Ending
 	// Timeout bounds this very call; false when the operation is not there now.
 	Timeout(call connector.Call) (time.Duration, bool)
-	// OnLate sets who is told the outcome of a mutation call that ended after its deadline (F12).
+	// OnLate sets who is told the outcome of each mutation call that was Open at its deadline, once it
+	// has ended (F12).
 	OnLate(func(connector.Call, connector.Outcome))
 }
 

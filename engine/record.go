@@ -313,6 +313,9 @@ func (w *worker) env(s *projections.State, cmd decide.Command, actor eventlog.Ac
 		Run: eventlog.RunID(w.engine.ids.next(now)), Session: eventlog.SessionID(w.engine.ids.next(now)),
 		Hold: w.engine.hold() != nil, Actor: actor, Cause: cause,
 	}
+	if _, recovers := cmd.(decide.Recover); recovers {
+		env.Quiet = w.quietOf(s)
+	}
 	def, version := s.Definition(), s.Version
 	if d, ok := cmd.(decide.Deploy); ok {
 		def, version = &d.Definition, "deploying"

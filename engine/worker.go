@@ -45,6 +45,8 @@ type worker struct {
 	schedules map[eventlog.Handler]schedule.Schedule // of the version below
 	scheduled eventlog.Version
 
+	sightings sightings // of calls whose outcome is not known
+
 	mu    sync.Mutex
 	dirty map[projections.Key]struct{} // changed since the last flush
 	// flushing was dirty and is on its way to the store: until it has arrived there, memory alone

@@ -45,6 +45,12 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		w.say("It is not known whether mutation %s was applied; its connector is asked again by itself at %s.", wait.Subject, wait.Until)
 		if m != nil {
 			w.Since = m.StartedAt
+		}
+		switch {
+		case m != nil && !m.Call.Reconciles:
+			w.say("It is not known whether %s was applied%s, and nobody can be asked. Something of its call may be under way until %s; after that a person decides. Nothing is sent again, and nothing else of the workflow runs until then.",
+				callName(s, m), because(m.Failure), wait.Until)
+		case m != nil:
 			w.say("It is not known whether %s was applied%s; its connector is asked again by itself at %s (%s so far). Nothing is sent again, and nothing else of the workflow runs until it is known; once the attempts are used up, a person is asked.",
 				callName(s, m), because(m.Failure), wait.Until, count(m.ReconcileAttempts, "attempt"))
 		}

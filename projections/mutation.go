@@ -119,7 +119,7 @@ func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) err
 func (f *folding) leftIndeterminate(e *eventlog.MutationLeftIndeterminate) error {
 	failure := e.Failure
 	return f.changeOpen(e.Mutation, func(m *Mutation) {
-		if m.Status == eventlog.MutationNeedsReconcile {
+		if m.Status == eventlog.MutationNeedsReconcile && m.Call.Reconciles {
 			m.ReconcileAttempts++ // the last one asked, and found nothing out (F5)
 		}
 		m.Status, m.ReconcileAt, m.Failure = eventlog.MutationIndeterminate, 0, &failure

@@ -145,7 +145,11 @@ func (p *progress) lines(r eventlog.Record) []string {
 			if run.call.Connector == "" {
 				p.rememberCall(run, r.Workflow, f.Mutation)
 			}
-			say("%s %s.%s: no certain answer; asking again %s what became of it", p.style.yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
+			then := "asking again %s what became of it"
+			if !run.call.Reconciles {
+				then = "a person can decide %s, when nothing of the call can be under way any more"
+			}
+			say("%s %s.%s: no certain answer; "+then, p.style.yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
 		case *eventlog.MutationLeftIndeterminate:
 			possible := "--happened, --did-not-happen or --skip"
 			if run.call.Reconciles || !failedIn(r) { // where asking was of no use, it can be tried again (O3)

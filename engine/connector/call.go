@@ -134,17 +134,29 @@ func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 	if !handed.CompareAndSwap(false, true) {
 		return <-done
 	}
-	return UncertainWith(ContextFailure(ctx, call))
+	out = UncertainWith(ContextFailure(ctx, call))
+	out.Open = true
+	return out
 }
 
-// reportLate passes on what a call found out after it had been answered as Uncertain (F12).
+// reportLate passes on how a call ended after it had been answered as Uncertain and Open (F12).
 func (r *Registry) reportLate(call Call, out Outcome) {
 	r.mu.RLock()
 	late := r.late
 	r.mu.RUnlock()
-	if late != nil && out.Status != Uncertain {
+	if late != nil {
 		late(call, out)
 	}
+}
+
+// Ending says when nothing of the call can be under way any more. A connector that is not there now
+// cannot say otherwise than the default.
+func (r *Registry) Ending(call Call) Ending {
+	c, _, ok := r.lookup(call.Connector, call.Operation)
+	if ender, says := c.(CallEnder); ok && says {
+		return ender.CallEnding(normal(call))
+	}
+	return Ending{Quiet: DefaultQuiet}
 }
 
 // Reconciles says whether Reconcile can settle this call: its operation says so and, where that
@@ -210,7 +222,7 @@ func checkedOutcome(out Outcome, call Call) Outcome {
 	default:
 		failure := wellFormed(out.Failure, call)
 		failure.RetryAfter = 0 // it is not tried again: what became of it has to be found out first
-		return UncertainWith(failure)
+		return Outcome{Status: Uncertain, Failure: failure, Answered: out.Answered}
 	}
 }
 

@@ -257,12 +257,36 @@ func TestALateReplyIsPassedOn(t *testing.T) {
 		if out.Status != connector.Uncertain {
 			t.Fatalf("status = %v, want Uncertain", out.Status)
 		}
+		if !out.Open {
+			t.Error("the call is not said to be open")
+		}
 		wantFailure(t, out.Failure, eventlog.Transient, "call.timeout")
 		if took := time.Since(start); took > 2*shopTimeout {
 			t.Errorf("answered after %s", took)
 		}
 		if out := <-late; out.Status != connector.Applied || string(out.Result) != `{"id":1}` {
 			t.Errorf("late outcome = %+v", out)
+		}
+	})
+}
+
+// F5: how an open call ended is told even if nobody knows what became of it: until then it is under way.
+func TestF5_TheEndOfAnOpenCallIsToldWhateverItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shop()
+		s.perform = func(context.Context, connector.Call) connector.Outcome {
+			time.Sleep(time.Hour) // virtual
+			return connector.UncertainWith(nil)
+		}
+		r := registry(t, s)
+		late := make(chan connector.Outcome, 1)
+		r.OnLate(func(_ connector.Call, out connector.Outcome) { late <- out })
+		start := time.Now()
+		if out := r.Perform(t.Context(), call("buy", `{"n":1}`)); !out.Open {
+			t.Errorf("outcome = %+v, want an open one", out)
+		}
+		if out := <-late; out.Status != connector.Uncertain || out.Open || time.Since(start) < time.Hour {
+			t.Errorf("after %s: %+v", time.Since(start), out)
 		}
 	})
 }

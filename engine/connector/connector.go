@@ -75,6 +75,34 @@ type Outcome struct {
 	Result json.RawMessage
 	// Failure says why for Failed and Uncertain; its Class drives F2.
 	Failure *eventlog.Failure
+	// Answered, of an Uncertain outcome: the outside has answered completely, so nothing of the call
+	// is under way any more. What it said leaves open whether the call was applied.
+	Answered bool
+	// Open, of an Uncertain outcome: the call itself goes on. The Registry sets it where it has
+	// answered at the deadline for a connector that listens on; OnLate tells the end.
+	Open bool
+}
+
+// DefaultQuiet is how long the outside may go on with a call after its end when its connector does
+// not say otherwise.
+const DefaultQuiet = 5 * time.Second
+
+// Ending says when nothing of a call can be under way any more: that is when a reconcile's "failed"
+// is believed (F5).
+type Ending struct {
+	// Quiet is how long the outside may go on after the call's end: after its connection was closed
+	// without a complete answer, or after its deadline where nobody could see that.
+	Quiet time.Duration
+	// Detached: a call that is still listened to says nothing about the outside, as with a message that
+	// was handed over. Its deadline counts as its end.
+	Detached bool
+}
+
+// CallEnder is implemented by a connector whose calls end in another way than with DefaultQuiet after
+// their exchange. Ask through Registry.Ending.
+type CallEnder interface {
+	// CallEnding says when nothing of the call can be under way any more. It does no I/O.
+	CallEnding(call Call) Ending
 }
 
 // Verdict is a reconcile's answer.

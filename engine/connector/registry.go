@@ -156,8 +156,8 @@ func (r *Registry) Remove(name string) {
 }
 
 // OnLate sets the function that gets the outcome of a mutation call which the registry had to
-// answer as Uncertain because it did not return in time, and which returned Applied or Failed
-// afterwards (F12). It is called from the call's own goroutine; set it before the first call.
+// answer as Uncertain and Open because it did not return in time (F12). It is called once for each,
+// when the call has ended, from the call's own goroutine; set it before the first call.
 func (r *Registry) OnLate(late func(Call, Outcome)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -125,6 +125,11 @@ type (
 		By string
 		// CallFailure is what the call itself came to when its caller has asked at once (F5).
 		CallFailure *eventlog.Failure
+		// UnderWay, of a reconcile's answer: when it was asked, something of the call could still have
+		// been under way. OverAt is when nothing of it can be any more, 0 where nobody knows: the
+		// exchange is open.
+		UnderWay bool
+		OverAt   eventlog.Instant
 	}
 	// CommitRun reports on next, or on a producer.
 	CommitRun struct {

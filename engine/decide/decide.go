@@ -3,6 +3,7 @@ package decide
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
@@ -28,6 +29,9 @@ type Env struct {
 	Jitter float64
 	// NextDue is each producer's next time after Now (S2).
 	NextDue map[eventlog.Handler]eventlog.Instant
+	// Quiet is how long the outside may go on with the call that the current run has in flight, after
+	// its deadline (F5).
+	Quiet time.Duration
 	// Policies bound retries, budgets and wake times.
 	Policies schedule.Policies
 	// Hold keeps any run from starting, and any approval from being given: no lease, draining, or

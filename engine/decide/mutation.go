@@ -70,6 +70,7 @@ func (c SettleMutation) decide(d *decision) error {
 		d.demand(projections.MutationKey(c.Mutation))
 		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name, c.Mutation).hint("pawl mutations list shows those there are")
 	}
+	c = c.believed()
 	if m.Status.Final() {
 		return d.contradict(m, c)
 	}
@@ -88,9 +89,9 @@ func (c SettleMutation) decide(d *decision) error {
 	case c.Outcome.Status == Failed:
 		d.failed(run, m, c, active)
 	case active:
-		d.leaveUncertain(run, m, uncertainty(c.Outcome.Failure))
+		d.leaveUncertain(run, m, c.found(run, uncertainty(c.Outcome.Failure)))
 	case m.Status == eventlog.MutationNeedsReconcile && c.By == eventlog.ResolvedByReconcile:
-		d.askAgain(m, c.found(run, uncertainty(c.Outcome.Failure)))
+		d.askAgain(run, m, c)
 	default:
 		// The call's own "not known" says nothing new, and the inline attempt does not count (F5).
 		return ErrStale
@@ -171,13 +172,31 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
 	d.endSession(eventlog.SessionFailed)
-	if d.asks(m) {
+	if d.asks(m) || m.Engine != d.env.Engine {
+		// Another process's call is nobody's to decide about before it is over, not even a person's.
 		d.emit(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: d.firstReconcile(m), Failure: f})
 		d.holdFor(m, run.ID)
 	} else {
 		d.leaveIndeterminate(m, run.ID, f)
 	}
 	d.dispose(run, "")
+}
+
+// believed is the report as far as it is taken for true: while something of the call may be under way,
+// it may still take effect after its connector has found no trace of it. Such a "failed" says no more
+// than "not known yet" (F5).
+func (c SettleMutation) believed() SettleMutation {
+	if c.By != eventlog.ResolvedByReconcile || c.Outcome.Status != Failed || !c.UnderWay {
+		return c
+	}
+	f := uncertainty(c.Outcome.Failure)
+	until := "its request is still open"
+	if c.OverAt != 0 {
+		until = "something of it may be under way until " + c.OverAt.String()
+	}
+	c.Outcome = Settlement{Failure: failure(eventlog.Transient, "mutation.underWay", "%s",
+		joined(strings.TrimSuffix(f.Message, "."), "; that does not count yet, ", until))}
+	return c
 }
 
 // asks reports whether the mutation's connector will be asked what became of it (F5).
@@ -194,18 +213,34 @@ func (d *decision) firstReconcile(m *projections.Mutation) eventlog.Instant {
 		// Our own call has ended: its deadline alone counts, plus the usual wait.
 		return max(byClock, d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
 	}
-	return max(byClock, d.env.Now.Add(timeout+ReconcileMargin))
+	// Another process's: what its outside may still do is over then, too.
+	return max(byClock, d.env.Now.Add(timeout+ReconcileMargin)).Add(d.env.Quiet)
 }
 
-// askAgain counts a background attempt that found nothing out (F5).
-func (d *decision) askAgain(m *projections.Mutation, f eventlog.Failure) {
+// askAgain counts a background attempt that found nothing out (F5). One that was made while something
+// of the call could be under way counts for nothing: the next comes when that is over, and before it
+// now and then, since the answer may be that it was applied.
+func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c SettleMutation) {
+	f := c.found(run, uncertainty(c.Outcome.Failure))
+	if !d.asks(m) && m.Failure != nil {
+		f = *m.Failure // nobody was asked
+	}
+	p := d.env.Policies.Reconcile
+	if c.UnderWay {
+		at := d.env.Now.Add(max(p.Delay(1, d.env.Jitter), min(d.env.Now.Sub(m.Deadline), p.Max)))
+		if c.OverAt != 0 && (c.OverAt < at || !d.asks(m)) {
+			at = max(c.OverAt, d.env.Now)
+		}
+		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: m.ReconcileAttempts, At: at, Failure: f})
+		return
+	}
 	attempt := m.ReconcileAttempts + 1
-	if attempt >= d.env.Policies.Reconcile.Attempts {
+	if !d.asks(m) || attempt >= p.Attempts {
 		d.leaveIndeterminate(m, m.Run, f)
 		d.kind = "mutation.left_indeterminate"
 		return
 	}
-	wait := d.env.Policies.Reconcile.Delay(attempt+1, d.env.Jitter)
+	wait := p.Delay(attempt+1, d.env.Jitter)
 	d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: attempt, At: d.env.Now.Add(wait), Failure: f})
 }
 
@@ -223,7 +258,11 @@ func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
 	case eventlog.MutationIndeterminate:
 		d.block(eventlog.BlockIndeterminate, run, "nobody can say whether %s.%s was applied; a person must look and resolve mutation %s", m.Call.Connector, m.Call.Operation, m.ID)
 	default:
-		d.block(eventlog.BlockReconcile, run, "%s.%s may or may not have been applied; its connector is being asked", m.Call.Connector, m.Call.Operation)
+		then := "its connector is being asked"
+		if !d.asks(m) {
+			then = "a person decides once nothing of the call can be under way any more"
+		}
+		d.block(eventlog.BlockReconcile, run, "%s.%s may or may not have been applied; %s", m.Call.Connector, m.Call.Operation, then)
 	}
 }
 

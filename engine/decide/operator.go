@@ -275,7 +275,13 @@ func resolveHint(m *projections.Mutation) string {
 	case m.Status.Final():
 		return fmt.Sprintf("it is settled; see how: pawl mutations show %s", m.ID)
 	}
-	return "the engine is still finding out what became of it; pawl why says when it asks next"
+	switch {
+	case m.Status != eventlog.MutationNeedsReconcile:
+		return "its call is open; pawl why says until when"
+	case m.Call.Reconciles:
+		return fmt.Sprintf("the engine is still finding out what became of it, and asks next at %s; pawl why says more", m.ReconcileAt)
+	}
+	return fmt.Sprintf("something of its call may be under way until %s; resolve it after that", m.ReconcileAt)
 }
 
 func (c Resolve) decide(d *decision) error {

@@ -224,6 +224,12 @@ func (l *life) settle(m eventlog.MutationID, by string) {
 	case 2:
 		c.Outcome = decide.Settlement{Status: decide.Failed, Failure: l.failure()}
 	}
+	if by == eventlog.ResolvedByReconcile && l.chance(40) {
+		c.UnderWay = true
+		if l.chance(50) {
+			c.OverAt = l.now.Add(time.Duration(l.int("over", 1, 20)) * time.Second)
+		}
+	}
 	_ = l.step(c)
 }
 

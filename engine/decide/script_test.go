@@ -184,6 +184,10 @@ func (b *bench) command(line string) error {
 	case "engine":
 		b.engine = w.first()
 		return nil
+	case "quiet":
+		d, err := time.ParseDuration(w.first())
+		b.quiet = d
+		return err
 	case "hold":
 		b.hold = w.first() == "on"
 		return nil
@@ -266,6 +270,15 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 			c.Outcome.Failure = w.told("says")
 		}
 		c.CallFailure = w.told("call")
+		if over, ok := w.named["over"]; ok {
+			if c.UnderWay = true; over != "unknown" {
+				wait, err := time.ParseDuration(over)
+				if err != nil {
+					return nil, err
+				}
+				c.OverAt = b.now.Add(wait)
+			}
+		}
 		return c, nil
 	case "next", "produce":
 		return commit(w, run), nil

@@ -95,7 +95,7 @@ func TestInlineReconcile(t *testing.T) {
 	t.Run("it had not", func(t *testing.T) {
 		l := live(t)
 		l.deploy(shop{})
-		l.sends(lost)
+		l.sends(unsure)
 		l.push("a")
 		l.wantRun("mutating paused:transient failure")
 		l.wantMutation("failed reconcile")
@@ -178,7 +178,7 @@ func TestF05_FindingKeepsTheCallsFailure(t *testing.T) {
 	t.Run("at once", func(t *testing.T) {
 		l := live(t)
 		l.deploy(shop{})
-		l.sends(lost)
+		l.sends(unsure)
 		say(l, connector.VerdictFailed, notDone)
 		l.push("a")
 		told(l, both, both, both)

@@ -68,6 +68,11 @@ func lost(*enginetest.World, connector.Call) connector.Outcome {
 	return connector.Outcome{Status: connector.Uncertain, Failure: enginetest.Failing(eventlog.Transient, "call.timeout")}
 }
 
+// unsure is a call to which the world has answered that it does not know whether it happened; it did not.
+func unsure(*enginetest.World, connector.Call) connector.Outcome {
+	return connector.Outcome{Status: connector.Uncertain, Failure: enginetest.Failing(eventlog.Transient, "call.timeout"), Answered: true}
+}
+
 // lostApplied is a call that happened, and whose answer was lost.
 func lostApplied(w *enginetest.World, call connector.Call) connector.Outcome {
 	w.Apply(call)
@@ -257,7 +262,7 @@ func (l *life) boot() {
 	l.log = enginetest.NewCrashLog(slowLog{l.below, l}, 0, enginetest.BeforeAppend)
 	l.bench.Log = l.log
 	l.engine = l.bench.Start()
-	registry, err := connector.NewRegistry(l.world)
+	registry, err := connector.NewRegistry(append([]connector.Connector{l.world}, l.bench.Others...)...)
 	if err != nil {
 		l.t.Fatal(err)
 	}

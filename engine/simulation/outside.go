@@ -22,6 +22,9 @@ const (
 // callTimeout is short, so that little time passes until an open call has ended.
 const callTimeout = time.Second
 
+// quiet is how long the receiver may go on with a request whose call has ended without an answer.
+const quiet = 3 * time.Second
+
 var operations = []connector.Operation{
 	{Name: opList, Kind: connector.List, Timeout: callTimeout},
 	{Name: opGet, Kind: connector.Get, Timeout: callTimeout},
@@ -118,6 +121,9 @@ func (o *outside) Reconciles(call connector.Call) bool {
 	op, ok := o.Operation(call.Connector, call.Operation)
 	return ok && op.Reconciles
 }
+
+// Ending implements engine.Connectors.
+func (o *outside) Ending(connector.Call) connector.Ending { return connector.Ending{Quiet: quiet} }
 
 // Timeout implements engine.Connectors.
 func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return callTimeout, true }

@@ -40,6 +40,10 @@ type HostConfig struct {
 	Headers map[string]string `yaml:"headers"`
 	// Timeout bounds one call; 0 means connector.DefaultTimeout.
 	Timeout time.Duration `yaml:"timeout"`
+	// Quiet is how long the host may go on with a call after its connection was closed without an
+	// answer, or after a crash of ours; nil means connector.DefaultQuiet. Until then no "failed" of
+	// Reconcile is believed.
+	Quiet *time.Duration `yaml:"quiet"`
 	// Private allows private, loopback and link-local addresses, and plain http with Headers.
 	Private bool `yaml:"private"`
 	// Reconcile says how to find out what became of a mutation; nil means that nobody can tell.
@@ -70,6 +74,7 @@ type host struct {
 	headers   http.Header
 	secrets   []string // values to blank out of answers
 	timeout   time.Duration
+	quiet     time.Duration
 	private   bool
 	reconcile *ReconcileConfig
 }
@@ -129,7 +134,12 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h := &host{name: name, headers: make(http.Header, len(config.Headers)), timeout: config.Timeout, private: config.Private}
+	h := &host{name: name, headers: make(http.Header, len(config.Headers)), timeout: config.Timeout, quiet: connector.DefaultQuiet, private: config.Private}
+	if config.Quiet != nil {
+		if h.quiet = *config.Quiet; h.quiet < 0 {
+			return nil, nil, wrong("quiet", "quiet: %s is negative", h.quiet)
+		}
+	}
 	if h.timeout < 0 {
 		return nil, nil, wrong("timeout", "timeout: %s is negative", config.Timeout)
 	}

@@ -115,19 +115,33 @@ func (c *Connector) ReconcilesCall(call connector.Call) bool {
 	return failure == nil && t.host.reconcile != nil
 }
 
-// CallTimeout is the timeout of the call's host.
-func (c *Connector) CallTimeout(call connector.Call) time.Duration {
+// CallEnding is what the configuration of the call's host says.
+func (c *Connector) CallEnding(call connector.Call) connector.Ending {
+	ending := connector.Ending{Quiet: connector.DefaultQuiet}
+	if t, ok := c.targetOf(call); ok {
+		ending.Quiet = t.host.quiet
+	}
+	return ending
+}
+
+// targetOf finds where a call goes; false for one that is refused before it is sent.
+func (c *Connector) targetOf(call connector.Call) (target, bool) {
 	var p struct {
 		URL string `json:"url"`
 	}
 	if json.Unmarshal(call.Params, &p) != nil {
-		return 0 // refused before it is sent
+		return target{}, false
 	}
 	t, failure := c.parseTarget(p.URL)
-	if failure != nil {
-		return 0
+	return t, failure == nil
+}
+
+// CallTimeout is the timeout of the call's host.
+func (c *Connector) CallTimeout(call connector.Call) time.Duration {
+	if t, ok := c.targetOf(call); ok {
+		return t.host.timeout
 	}
-	return t.host.timeout
+	return 0
 }
 
 // Perform sends a mutation once.
@@ -193,7 +207,8 @@ func settle(ctx context.Context, call connector.Call, where string, a answer, h 
 		}
 		result, err := a.result(h)
 		if err != nil {
-			return connector.UncertainWith(connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status, err))
+			failure := connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status, err)
+			return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: true}
 		}
 		return connector.Outcome{Status: connector.Applied, Result: result}
 	}
@@ -204,7 +219,13 @@ func settle(ctx context.Context, call connector.Call, where string, a answer, h 
 	if definite {
 		return connector.FailedWith(failure)
 	}
-	return connector.UncertainWith(failure)
+	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: a.complete() && !relayed(a.status)}
+}
+
+// relayed says whether a status may come from someone in between, like a proxy that has stopped
+// waiting: whoever was to do the work may still be at it.
+func relayed(status int) bool {
+	return status == http.StatusRequestTimeout || status >= http.StatusBadGateway
 }
 
 // unreached describes a call that never left: a failed connection, or one that was dead already.

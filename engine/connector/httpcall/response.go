@@ -213,6 +213,9 @@ func (a answer) retryAfter(now time.Time) time.Duration {
 	return max(moment.Sub(now), 0)
 }
 
+// complete says whether the answer was read to its end.
+func (a answer) complete() bool { return a.err == nil || errors.Is(a.err, errTooBig) }
+
 // place names a URL in messages, without its query.
 func place(method string, t target) string {
 	return method + " " + t.url.Scheme + "://" + t.url.Host + t.url.EscapedPath()

@@ -266,6 +266,10 @@ func TestStatusesOfAMutation(t *testing.T) {
 			path := fmt.Sprintf("/%d", c.status)
 			out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "http://" + w.address + path, "body": 1}))
 			wantOutcome(t, out, c.want, c.class, "")
+			// A proxy that has stopped waiting says nothing about the one who does the work.
+			if answered := out.Status == connector.Uncertain && c.status != 408 && c.status < 502; out.Answered != answered {
+				t.Errorf("answered: %v, want %v", out.Answered, answered)
+			}
 			if got := w.count("POST " + path); got != 1 {
 				t.Errorf("%d requests", got)
 			}
@@ -288,8 +292,8 @@ func TestAnswersThatBreakOff(t *testing.T) {
 			})
 			r := client(t, w.address, nil)
 			out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "http://" + w.address + "/", "body": 1}))
-			if out.Status != connector.Uncertain {
-				t.Errorf("status = %v, want Uncertain", out.Status)
+			if out.Status != connector.Uncertain || out.Answered != (name == "not the JSON") {
+				t.Errorf("status = %v, answered %v, want Uncertain", out.Status, out.Answered)
 			}
 			if got := w.count("POST /"); got != 1 {
 				t.Errorf("%d requests", got)
@@ -313,6 +317,9 @@ func TestATimeoutIsUncertainAndALateAnswerSettles(t *testing.T) {
 	r.OnLate(func(_ connector.Call, out connector.Outcome) { late <- out })
 	out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "http://" + w.address + "/", "body": 1}))
 	wantOutcome(t, out, connector.Uncertain, eventlog.Transient, "call.timeout")
+	if !out.Open {
+		t.Error("the call is not said to be open")
+	}
 	close(answer)
 	wantOutcome(t, <-late, connector.Applied, "", "")
 	if got := w.count("POST /"); got != 1 {

@@ -97,7 +97,11 @@ func TestAnswers(t *testing.T) {
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wantOutcome(t, w.perform(call("mail.send", "K-"+name, soon, tt.wish)), tt.status, tt.class, tt.code)
+			out := w.perform(call("mail.send", "K-"+name, soon, tt.wish))
+			wantOutcome(t, out, tt.status, tt.class, tt.code)
+			if out.Answered != (tt.status == uncertain) {
+				t.Errorf("answered: %v", out.Answered)
+			}
 			_, err := w.registry.Read(t.Context(), call("mail.get", "", soon, tt.wish))
 			var failure *eventlog.Failure
 			switch {

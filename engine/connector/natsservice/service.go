@@ -124,18 +124,29 @@ func (s *service) outcome(e endpoint, m *nats.Msg, call connector.Call) connecto
 		if said == saidFailed || said == unsaid && failed.definite() {
 			return connector.FailedWith(failure)
 		}
-		return connector.UncertainWith(failure)
+		return replied(failure)
 	}
 	switch said {
 	case saidFailed:
 		return connector.FailedWith(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s says that it was not applied, without an error that says why", call.Connector, call.Operation))
 	case saidUncertain:
-		return connector.UncertainWith(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s answered with %s: %s", call.Connector, call.Operation, HeaderOutcome, headerOf(m, HeaderOutcome)))
+		return replied(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s answered with %s: %s", call.Connector, call.Operation, HeaderOutcome, headerOf(m, HeaderOutcome)))
 	}
 	if failure := e.checkResult(m.Data, call); failure != nil {
-		return connector.UncertainWith(failure)
+		return replied(failure)
 	}
 	return connector.Outcome{Status: connector.Applied, Result: m.Data}
+}
+
+// replied is an uncertain outcome of a call that is over: its reply came.
+func replied(failure *eventlog.Failure) connector.Outcome {
+	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: true}
+}
+
+// CallEnding says that a message once handed over is out of our sight: the call is over with its
+// reply, or the default time after its deadline.
+func (s *service) CallEnding(connector.Call) connector.Ending {
+	return connector.Ending{Quiet: connector.DefaultQuiet, Detached: true}
 }
 
 // question is what a reconcile endpoint is sent.

@@ -1,0 +1,201 @@
+package lifecycle_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/httpcall"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// holdOpen brings an order to a call that is still open when its time is over, and stays so until the
+// test gives it an end.
+func (l *life) holdOpen() chan<- outcome {
+	l.t.Helper()
+	l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: true, Timeout: 50 * time.Millisecond}, connector.Operation{Name: "list", Kind: connector.List})
+	end := make(chan outcome)
+	first := sync.OnceValue(func() outcome { return <-end })
+	l.world.OnPerform(func(ctx context.Context, call connector.Call) connector.Outcome {
+		l.mu.Lock()
+		again := len(l.sent) > 0
+		l.mu.Unlock()
+		if again {
+			return l.perform(ctx, call)
+		}
+		_ = l.perform(ctx, call)
+		return first()(l.world, call)
+	})
+	l.sends(lost)
+	l.restart()
+	l.deploy(shop{})
+	l.push("a") // rests at the deadline
+	return end
+}
+
+// F5, F12: while a call is open, a reconcile that finds no trace of it proves nothing: the request may
+// still take effect. It counts as "not known yet", however often and however long after the deadline.
+func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
+	t.Run("then it takes effect", func(t *testing.T) {
+		l := live(t)
+		end := l.holdOpen()
+		l.advance("3h")
+		if m := l.wantMutation("needs_reconcile"); m.ReconcileAttempts != 0 {
+			t.Errorf("%d attempts were counted", m.ReconcileAttempts)
+		}
+		l.wantEvent("a", "reserved")
+		l.wantWhy(decide.ReasonReconcile)
+		l.wantSent(1)
+		changed := l.follow("mutation.applied")
+		end <- applied
+		changed()
+		l.settle()
+		l.wantMutation("applied late_reply")
+		l.wantEvent("a", "consumed")
+		l.wantSent(1)
+		l.sound()
+	})
+	t.Run("then it ends without an answer", func(t *testing.T) {
+		l := live(t)
+		end := l.holdOpen()
+		l.advance("1h")
+		l.wantMutation("needs_reconcile")
+		changed := l.follow("mutation.failed")
+		end <- lost
+		for l.mutations()[0].Status == eventlog.MutationNeedsReconcile { // it ends at a moment of its own
+			l.advance("1m")
+		}
+		changed()
+		l.wantSent(2) // a fresh run's own
+		l.wantEvent("a", "consumed")
+		l.sound()
+	})
+}
+
+// F5: a call that has ended without an answer may go on at the other side for a while.
+func TestF05_QuietAfterTheEndOfACall(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{})
+	l.sends(lost)
+	l.push("a")
+	l.wantMutation("needs_reconcile") // although it was asked at once and says that nothing happened
+	l.advance("4s")
+	l.wantMutation("needs_reconcile")
+	l.wantSent(1)
+	l.advance("3s")
+	if m := l.mutations()[0]; m.Status != "failed" || *m.ResolvedBy != eventlog.ResolvedByReconcile {
+		t.Errorf("the mutation: %+v", m)
+	}
+	l.sound()
+}
+
+// F5, O4: the call of a process that is gone is resolvable by a person only when nothing of it can be
+// under way any more; until then it is said when that is.
+func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{mutate: fires})
+	l.sends(l.crashes(lost))
+	l.pushed("a")
+	l.died()
+	l.settle()
+	over := start.Add(5*time.Second + decide.ReconcileMargin + connector.DefaultQuiet) // the timeout of fire
+	m := l.wantMutation("needs_reconcile")
+	why := l.wantWhy(decide.ReasonReconcile)
+	if !why.Until.Time().Equal(over) || !strings.Contains(why.Message, over.Format(time.RFC3339)) {
+		t.Errorf("why, until %s: %s; want %s", why.Until, why.Message, over)
+	}
+	for _, resolution := range []string{"did_not_happen", "skip"} {
+		problem := l.refused("mutation.state", "resolveMutation", "mutation", m.ID, "resolution", resolution)
+		if !strings.Contains(problem.Hint, over.Format(time.RFC3339)) {
+			t.Errorf("%s: the hint is %q", resolution, problem.Hint)
+		}
+	}
+	l.advance("10s")
+	l.wantMutation("needs_reconcile")
+	l.advance("1s")
+	if m := l.wantMutation("indeterminate"); m.ReconcileAttempts != 0 {
+		t.Errorf("%d attempts, and nobody was asked", m.ReconcileAttempts)
+	}
+	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "did_not_happen")
+	l.settle()
+	l.wantEvent("a", "consumed")
+	l.sound()
+}
+
+// orders is a server over HTTP that takes its time: a POST makes an order only when the test lets it.
+type orders struct {
+	arrived chan struct{}
+	letGo   chan struct{}
+
+	mu    sync.Mutex
+	posts int
+	made  map[string]int // by idempotency key
+}
+
+func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.made[r.URL.Query().Get("key")] == 0 {
+			http.NotFound(w, r)
+		}
+		return
+	}
+	o.mu.Lock()
+	o.posts++
+	o.mu.Unlock()
+	o.arrived <- struct{}{}
+	<-o.letGo
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.made[r.Header.Get("Idempotency-Key")]++
+	w.WriteHeader(http.StatusCreated)
+}
+
+// F5 over the wire: a server that takes longer than the timeout makes one order, although it answers 404
+// when it is asked for it in between.
+func TestF05_AServerSlowerThanTheTimeoutMakesOneOrder(t *testing.T) {
+	server := &orders{arrived: make(chan struct{}, 10), letGo: make(chan struct{}), made: map[string]int{}}
+	web := httptest.NewServer(server)
+	letGo := sync.OnceFunc(func() { close(server.letGo) })
+	t.Cleanup(web.Close)
+	t.Cleanup(letGo)
+	l := live(t)
+	http, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{strings.TrimPrefix(web.URL, "http://"): {
+		Private: true, Timeout: 200 * time.Millisecond,
+		Reconcile: &httpcall.ReconcileConfig{Get: "/orders?key={idempotencyKey}", Applied: httpcall.Rule{Status: 200}, Failed: httpcall.Rule{Status: 404}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = http.Close() })
+	l.bench.Others = []connector.Connector{http}
+	l.restart()
+	l.deploy(shop{mutate: fmt.Sprintf(`await ctx.http.post({ url: %q, body: { order: data.order } });`, web.URL+"/orders")})
+	l.push("a")
+	<-server.arrived
+	l.advance("10m")
+	if m := l.wantMutation("needs_reconcile"); m.ReconcileAttempts != 0 {
+		t.Errorf("%d attempts were counted", m.ReconcileAttempts)
+	}
+	changed := l.follow("mutation.applied")
+	letGo()
+	changed()
+	l.settle()
+	l.wantMutation("applied late_reply")
+	l.wantEvent("a", "consumed")
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	if server.posts != 1 || len(server.made) != 1 {
+		t.Errorf("%d requests made %d orders, want one each", server.posts, len(server.made))
+	}
+	l.sound()
+}
+

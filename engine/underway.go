@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"maps"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// moment is a time by both clocks: the one that the log's times come from, which a person may set, and
+// the one that nobody sets.
+type moment struct {
+	clock   time.Time
+	elapsed time.Duration
+}
+
+// moment is now.
+func (e *Engine) moment() moment {
+	now := moment{clock: e.cfg.Clock.Now()}
+	if _, system := e.cfg.Clock.(SystemClock); system {
+		now.elapsed = elapsed()
+	} else {
+		now.elapsed = time.Duration(now.clock.UnixNano()) // time that is made up has one clock
+	}
+	return now
+}
+
+// until is how long it takes until a time has come by both clocks: at by the first, and wait after m by
+// the second.
+func (m moment) until(now moment, at time.Time, wait time.Duration) time.Duration {
+	return max(at.Sub(now.clock), m.elapsed+wait-now.elapsed, 0)
+}
+
+// sightings is what this process knows of the calls of its workflow whose outcome is not known.
+type sightings struct {
+	mu sync.Mutex
+	of map[eventlog.MutationID]sighting
+}
+
+// sighting is one call.
+type sighting struct {
+	// first is when this process sent the call, or when it first saw the record of another's.
+	first moment
+	// own says that this process has sent it.
+	own bool
+	// ended is when the exchange of an own call was over, answered whether by a complete answer.
+	ended    moment
+	over     bool
+	answered bool
+}
+
+// begins notes that this process is about to send a call, and forgets those that are settled.
+func (s *sightings) begins(id eventlog.MutationID, now moment, state *projections.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.of, func(other eventlog.MutationID, _ sighting) bool {
+		m := state.Mutation(other)
+		return m == nil || m.Status.Final()
+	})
+	s.put(id, sighting{first: now, own: true})
+}
+
+// ends notes that the exchange of an own call is over.
+func (s *sightings) ends(id eventlog.MutationID, now moment, answered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x, ok := s.of[id]; ok && x.own {
+		x.ended, x.over, x.answered = now, true, answered
+		s.put(id, x)
+	}
+}
+
+// see returns what is known of a call, and notes when it was first seen.
+func (s *sightings) see(id eventlog.MutationID, now moment) sighting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, ok := s.of[id]
+	if !ok {
+		x = sighting{first: now}
+		s.put(id, x)
+	}
+	return x
+}
+
+// put is under mu.
+func (s *sightings) put(id eventlog.MutationID, x sighting) {
+	if s.of == nil {
+		s.of = make(map[eventlog.MutationID]sighting)
+	}
+	s.of[id] = x
+}
+
+// openEnd is how long a call may still be under way whose exchange is open: nobody knows.
+const openEnd time.Duration = math.MaxInt64
+
+// underWay says for how long something of a mutation's call may still be under way; 0 means that it is
+// over. What counts is design's barrier: an own call by its exchange, another process's by both clocks.
+func (w *worker) underWay(m *projections.Mutation) time.Duration {
+	now := w.engine.moment()
+	x := w.sightings.see(m.ID, now)
+	ending := w.engine.cfg.Connectors.Ending(w.call(m))
+	switch {
+	case x.own && x.over && x.answered:
+		return 0
+	case x.own && ending.Detached:
+		return x.first.until(now, m.Deadline.Time().Add(ending.Quiet), callTimeout(m)+ending.Quiet)
+	case x.own && !x.over:
+		return openEnd
+	case x.own:
+		return x.ended.until(now, x.ended.clock.Add(ending.Quiet), ending.Quiet)
+	case m.ReconcileAttempts > 0:
+		return 0 // an attempt is counted only when the call was over
+	}
+	after := decide.ReconcileMargin + ending.Quiet
+	return x.first.until(now, m.Deadline.Time().Add(after), callTimeout(m)+after)
+}
+
+// quietOf is how long the outside may go on with the call that a run has in flight.
+func (w *worker) quietOf(s *projections.State) time.Duration {
+	if run := s.CurrentRun(); run != nil && run.Mutation != "" {
+		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationInFlight {
+			w.sightings.see(m.ID, w.engine.moment())
+			return w.engine.cfg.Connectors.Ending(w.call(m)).Quiet
+		}
+	}
+	return connector.DefaultQuiet
+}
