@@ -28,6 +28,7 @@ func TestBugsAreFound(t *testing.T) {
 		{"send before record", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return eager{c} }}, "left before the start"},
 		{"resend instead of reconcile", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return resending{c} }}, "was sent 2 times"},
 		{"an uncertain call taken for a failed one", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return confident{c} }}, "and took effect"},
+		{"no trace of a call taken for proof while it may be under way", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return hasty{c} }}, "after it was recorded as failed"},
 		{"phase tested before mutation state", simulation.Config{Decide: rewriting(phaseFirst)}, "R16"},
 		{"pending retry cleared", simulation.Config{Decide: rewriting(forgetRetry)}, "that no run holds"},
 		{"dirty flag cleared at commit", simulation.Config{Decide: rewriting(cleanAtCommit)}, "is pending"},
@@ -89,6 +90,11 @@ func (c confident) Perform(ctx context.Context, call connector.Call) connector.O
 	return out
 }
 
+// hasty does not wait until nothing of a call can be under way any more.
+type hasty struct{ outside }
+
+func (hasty) Ending(connector.Call) connector.Ending { return connector.Ending{} }
+
 // unaware does not notice that a tool has changed.
 type unaware struct{ outside }
 
@@ -148,7 +154,7 @@ func cleanAtCommit(s *projections.State, facts []eventlog.Fact) []eventlog.Fact 
 // dropSettlement records what became of a call only while its run is active.
 func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
 	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
-		if c, ok := cmd.(decide.SettleMutation); ok {
+		if c, ok := cmd.(decide.SettleMutation); ok && c.Outcome.Status != decide.Uncertain {
 			if run := s.CurrentRun(); run == nil || run.Mutation != c.Mutation {
 				return decide.Decision{}, decide.ErrStale
 			}

@@ -23,6 +23,9 @@
 // nothing owes nothing and says why. Once the faults stop, operators help and everything must
 // come to rest with nothing left to do.
 //
+// A receiver may be busy with a request for some time after its call has ended, and may say meanwhile that
+// there is no trace of it.
+//
 // Not simulated: damage of the log, JetStream, leases, scripts in JavaScript, and what two
 // goroutines of one engine do to each other between two moves: for that there is the race detector
 // and the tests of the engine itself.

@@ -23,6 +23,7 @@ type profile struct {
 	scriptFails                 float64 // per invocation
 	operator                    float64 // per move
 	honestRetry                 float64 // per reconcile
+	careless                    float64 // per reconcile of what the receiver is still busy with
 }
 
 func (s *sim) drawProfile() profile {
@@ -32,12 +33,18 @@ func (s *sim) drawProfile() profile {
 		}
 		return most * s.rng.Float64()
 	}
-	return profile{
+	p := profile{
 		crash: rate(0.05), freeze: rate(0.06), second: rate(0.04), stop: rate(0.02), full: rate(0.01), tool: rate(0.04), tight: rate(0.02),
 		hangUp: rate(0.2), lostAck: rate(0.2), refused: rate(0.15), slow: rate(0.3), die: rate(0.06),
 		uncertain: rate(0.6), definite: rate(0.25), silent: rate(0.5), scriptFails: rate(0.2),
 		operator: 0.05 + 0.2*s.rng.Float64(), honestRetry: s.rng.Float64(),
+		careless: rate(1),
 	}
+	if s.chance(0.15) {
+		// Few requests of a history lose their answers: here most do, at a receiver that is busy for long.
+		p.definite, p.silent, p.uncertain, p.honestRetry, p.careless = 0, 0.4, 0.9, 0, 1
+	}
+	return p
 }
 
 func (s *sim) drawPolicies() schedule.Policies {
@@ -95,19 +102,22 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 			s.apply(r)
 		}
 		r.silentUntil = s.bubbleNow().Add(callTimeout)
+		r.until = started.Deadline.Time().Add(quiet)
 		return performAnswer{silent: true}, fmt.Sprintf("no reply, effect %v", effect)
 	case s.chance(s.profile.uncertain):
 		effect := s.chance(0.5)
 		if effect {
 			s.apply(r)
 		}
+		r.until = s.clock.Now().Add(quiet)
 		return performAnswer{outcome: connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.broken", Message: "the line broke"})}, fmt.Sprintf("uncertain, effect %v", effect)
 	}
 	s.apply(r)
 	return performAnswer{outcome: connector.Outcome{Status: connector.Applied, Result: r.result()}}, "applied"
 }
 
-// reconcileAnswer is honest: applied only if it was, failed only once it can never be any more.
+// reconcileAnswer is honest: applied only if it was, failed only once it can never be any more. But for a
+// careless receiver: that one says failed of what it is still busy with.
 func (s *sim) reconcileAnswer(o *op) (connector.Reconciliation, string) {
 	r := s.world.request(o.call)
 	started := s.judge.started[r.key]
@@ -122,6 +132,10 @@ func (s *sim) reconcileAnswer(o *op) (connector.Reconciliation, string) {
 	}
 	if r.effects > 0 {
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: r.result()}, "it was applied"
+	}
+	if r.open() && s.clock.Now().Before(r.until) && s.chance(s.profile.careless) {
+		s.did("careless no")
+		return connector.Reconciliation{Verdict: connector.VerdictFailed}, "no trace of it, although it is being done"
 	}
 	r.refused = true
 	answer := connector.Reconciliation{Verdict: connector.VerdictFailed}

@@ -254,7 +254,7 @@ func (s *sim) lately() {
 	r := pick(s, some...)
 	if r.open() {
 		// The receiver is still busy with what it has taken.
-		if s.chance(0.5) {
+		if s.clock.Now().Before(r.until) && s.chance(0.5) {
 			s.apply(r)
 		} else {
 			r.refused = true

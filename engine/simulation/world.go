@@ -32,6 +32,8 @@ type request struct {
 	effects int
 	// refused says that it can never be applied any more: the receiver has written that down.
 	refused bool
+	// until is how long the receiver may still be busy with it: quiet after the end of its call.
+	until time.Time
 	// silentUntil is when a call without a reply ends; zero when it got one.
 	silentUntil time.Time
 	toldLate    bool

@@ -16,6 +16,9 @@
 // redirects nor DNS get round it; no proxy from the environment; secret headers go to their own host
 // only and are blanked out where an answer repeats them.
 //
+// After a timeout the host may still be at work. The engine believes no "failed" of a reconcile while the
+// connection is open, nor for the host's quiet time after it was closed without an answer of its own.
+//
 // How an answer is read (F4): 2xx applied. 400, 409, 422 and other 4xx definite, logic; 401, 403
 // auth; 404, 410, 412 precondition; 429 transient. 408, every 5xx, every 3xx (it does not say whether
 // the request took effect here), a 2xx whose body breaks off or is not the JSON it claims to be, and
