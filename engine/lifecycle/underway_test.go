@@ -198,4 +198,3 @@ func TestF05_AServerSlowerThanTheTimeoutMakesOneOrder(t *testing.T) {
 	}
 	l.sound()
 }
-
