@@ -74,10 +74,10 @@ var insightTable = []Operation{
 		return c.server.explain(r.Workflow)
 	}),
 	define(operation("explainAll", "GET /v1/why", Viewer, "Explain what every workflow does or waits for").narrowing(), explainAll),
-	define(operation("getState", "GET /v1/workflows/{workflow}/state", Viewer, "Rebuild a workflow's state at a revision from its log").slow(), getState),
+	define(operation("getState", "GET /v1/workflows/{workflow}/state", Viewer, "Rebuild a workflow's state at a revision from its log").reading(), getState),
 	define(operation("listConnectors", "GET /v1/connectors", Viewer, "List connectors with their operations, and the services that are refused").narrowing(), listConnectors),
 	define(operation("getDiagnostics", "GET /v1/diagnostics", Viewer, "Show what is wrong with this engine, if anything"), getDiagnostics),
-	define(operation("verifyLog", "POST /v1/verify", Viewer, "Check the whole log and compare the stored state with a full replay").slow(), verifyLog),
+	define(operation("verifyLog", "POST /v1/verify", Viewer, "Check the whole log and compare the stored state with a full replay").reading(), verifyLog),
 }
 
 func (s *Server) explain(name eventlog.WorkflowName) (Why, error) {
@@ -186,6 +186,9 @@ func (s *Server) workflows(ctx context.Context) func(func(eventlog.WorkflowName,
 	}
 }
 
+// errTooLong ends a fold that takes too long.
+var errTooLong = errors.New("the fold takes too long")
+
 // errReached ends a fold at the revision that was asked for.
 var errReached = errors.New("revision reached")
 
@@ -194,14 +197,21 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (map[string]any, er
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.server.cfg.HistoryTimeout, errTooLong)
+	defer cancel()
 	state := projections.State{}
 	err = fold(ctx, c.server.cfg.Log, r.Workflow, func(next projections.State) error {
 		if r.At != nil && next.Head.Revision > *r.At {
 			return errReached
 		}
 		state = next
-		return nil
+		return context.Cause(ctx) // a log in memory does not look
 	})
+	if context.Cause(ctx) == errTooLong && !errors.Is(err, errReached) {
+		return nil, problemf(http.StatusServiceUnavailable, "history.long", "the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
+			r.Workflow, c.server.cfg.HistoryTimeout, state.Head.Revision, now.Head.Revision).
+			hint("ask for an earlier revision with at, or read the present from the lists")
+	}
 	if err != nil && !errors.Is(err, errReached) {
 		return nil, err
 	}
