@@ -28,6 +28,8 @@ type Config struct {
 	// Refused looks for services that were found and are not offered to scripts, and says why; nil
 	// means that services are not looked for.
 	Refused func(context.Context) []RefusedService
+	// Tools lists the tools that have a user of their own on NATS; nil means that there are none.
+	Tools func() []ToolUser
 	// Calls performs the calls of operation callConnector; without it there is nothing to call.
 	Calls Calls
 	// RunLog is read for a run's log and evidence; nil means that this engine keeps no run log.

@@ -37,6 +37,12 @@ type (
 	connectorsAnswer struct {
 		readmodel.Page[connectorView]
 		Refused []RefusedService `json:"refused" jsonschema:"services that were found on NATS and are not offered to scripts"`
+		Users   []ToolUser       `json:"users" jsonschema:"tools that have a user of their own on NATS, so that no other tool gets their requests"`
+	}
+	// ToolUser is the user on NATS that serves one connector and no other.
+	ToolUser struct {
+		Connector   string `json:"connector"`
+		Connections int    `json:"connections" jsonschema:"how many of its instances are connected"`
 	}
 	// RefusedService says why a service, or one of its endpoints, is not a connector.
 	RefusedService struct {
@@ -248,10 +254,13 @@ func fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, eac
 }
 
 func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnswer, error) {
-	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{}}
+	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{}, Users: []ToolUser{}}
 	if refused := c.server.cfg.Refused; refused != nil {
 		// First: the look finds connectors too.
 		page.Refused = append(page.Refused, refused(ctx)...)
+	}
+	if users := c.server.cfg.Tools; users != nil {
+		page.Users = users()
 	}
 	catalog := c.server.cfg.Connectors
 	for _, name := range catalog.Connectors() {

@@ -318,7 +318,7 @@ func (w wound) live(out string, held []string) {
 	}
 	for _, name := range held {
 		step := named(w.t, out, "resume "+name)
-		mustRun(w.t, w.dir, 0, step[0], step[1:]...)
+		mustRun(w.t, w.dir, 0, step[0], append(step[1:3], "--url", d.url)...)
 	}
 	for _, name := range []string{"early", "late"} {
 		d.call(http.StatusOK, http.MethodPost, "/v1/workflows/"+name+"/run-now", nil)

@@ -44,7 +44,7 @@ func TestStoreGivesWay(t *testing.T) {
 		t.Error("a deploy ended the hold")
 	}
 	for _, name := range []string{"late", "newest"} {
-		mustRun(t, w.dir, 0, "pawl", "resume", name, "--data", "data")
+		mustRun(t, w.dir, 0, "pawl", "resume", name, "--url", d.url)
 		d.call(http.StatusOK, http.MethodPost, "/v1/workflows/"+name+"/run-now", nil)
 	}
 	d.await("all caught up")

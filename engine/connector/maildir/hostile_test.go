@@ -79,7 +79,7 @@ func TestEveryListedMailCanBePublishedAndReadWhateverItsFileIsCalled(t *testing.
 			t.Fatal(err)
 		}
 	}
-	other, err := maildir.New(maildir.Config{Root: b.dir, Parser: parser})
+	other, err := maildir.New(maildir.Config{Root: b.dir})
 	if err != nil {
 		t.Fatal(err)
 	}

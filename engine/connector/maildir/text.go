@@ -1,4 +1,4 @@
-package mailparse
+package maildir
 
 import (
 	"strings"
