@@ -193,7 +193,7 @@ func TestDamageLeadsOut(t *testing.T) {
 				if err != nil {
 					w.t.Fatal(err)
 				}
-				if _, err := log.Append(w.t.Context(), w.entry("late", head, &eventlog.WorkflowPaused{})); err != nil {
+				if _, err := log.Append(w.t.Context(), w.entry("late", head.Head, &eventlog.WorkflowPaused{})); err != nil {
 					w.t.Fatal(err)
 				}
 			})
