@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -27,6 +28,12 @@ func (w *worker) send(m *projections.Mutation, overtaken bool) {
 		defer w.engine.calls.done()
 		settlement := decide.SettleMutation{Mutation: m.ID}
 		call := w.call(m)
+		var refused atomic.Bool
+		call.Gate = func() *eventlog.Failure {
+			failure := w.mayLeave(m)
+			refused.Store(failure != nil)
+			return failure
+		}
 		never := w.neverSent(m, overtaken)
 		if never == nil && isPinned {
 			// It may have become another tool while the call waited for its approval.
@@ -44,6 +51,9 @@ func (w *worker) send(m *projections.Mutation, overtaken bool) {
 				w.sightings.ends(m.ID, w.engine.moment(), outcome.Answered)
 			}
 			settlement.Outcome = settle(outcome)
+			if refused.Load() && settlement.Outcome.Status == decide.Failed {
+				settlement.By = eventlog.ResolvedByNeverSent
+			}
 		}
 		if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles {
 			// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
@@ -71,15 +81,29 @@ func (w *worker) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool
 
 // neverSent says why the right to send has passed; nil while it has not.
 func (w *worker) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Failure {
-	why := ""
-	switch {
-	case overtaken:
-		why = "someone else had written to the workflow before its start was known to be durable"
-	case !w.engine.cfg.Clock.Now().Before(m.Deadline.Time()):
-		why = "its deadline passed before its start was durable"
-	default:
-		return nil
+	if overtaken {
+		return unsent(m, "someone else had written to the workflow before its start was known to be durable")
 	}
+	return w.mayLeave(m)
+}
+
+// mayLeave is the last look before a request's first byte (F6): to connect may have taken its time, and
+// what was read of the log meanwhile counts.
+func (w *worker) mayLeave(m *projections.Mutation) *eventlog.Failure {
+	s := w.state()
+	now, run := s.Mutation(m.ID), s.CurrentRun()
+	switch {
+	case now == nil || now.Status != eventlog.MutationInFlight || now.Engine != w.engine.name:
+		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
+	case run == nil || run.ID != m.Run || run.Status != eventlog.RunActive || run.Engine != w.engine.name:
+		return unsent(m, "its run is not active any more")
+	case !w.engine.cfg.Clock.Now().Before(m.Deadline.Time()):
+		return unsent(m, "its deadline had passed")
+	}
+	return nil
+}
+
+func unsent(m *projections.Mutation, why string) *eventlog.Failure {
 	return &eventlog.Failure{
 		Class: eventlog.Transient, Code: "mutation.neverSent",
 		Message: fmt.Sprintf("%s.%s was not sent: %s", m.Call.Connector, m.Call.Operation, why),

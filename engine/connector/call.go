@@ -104,7 +104,7 @@ func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 		return FailedWith(failure)
 	}
 	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
-	if failure := notSent(ctx, call); failure != nil {
+	if failure := MayLeave(ctx, call); failure != nil {
 		cancel()
 		return FailedWith(failure)
 	}
@@ -325,14 +325,18 @@ func callContext(ctx context.Context, timeout time.Duration, call Call) (context
 	return context.WithDeadline(ctx, end)
 }
 
-// notSent says why a mutation must not be sent (any more), or nil. The wall clock is asked beside
-// the context, whose timer stands still while the machine is suspended.
-func notSent(ctx context.Context, call Call) *eventlog.Failure {
+// MayLeave says why a mutation must not be sent (any more), or nil. A connector asks it immediately
+// before the first byte: to connect may take its time. The wall clock is asked beside the context, whose
+// timer stands still while the machine is suspended.
+func MayLeave(ctx context.Context, call Call) *eventlog.Failure {
 	if DeadlinePassed(call) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Failf(eventlog.Transient, CodeDeadline, "%s.%s was not sent: its deadline had passed", call.Connector, call.Operation)
 	}
 	if ctx.Err() != nil {
 		return Failf(eventlog.Transient, CodeCancelled, "%s.%s was not sent: the call was given up before", call.Connector, call.Operation)
+	}
+	if call.Gate != nil {
+		return call.Gate()
 	}
 	return nil
 }

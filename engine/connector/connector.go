@@ -51,6 +51,9 @@ type Call struct {
 	// StartedAt and Deadline are wall-clock times; a call ends at its deadline at the latest.
 	StartedAt time.Time
 	Deadline  time.Time
+	// Gate is asked immediately before the first byte of a mutation is handed over, from any goroutine:
+	// a failure says why the right to send it has passed. nil lets everything out.
+	Gate func() *eventlog.Failure
 }
 
 // Status is what became of a mutation call. There is no error beside it: a timeout cannot be
@@ -140,8 +143,8 @@ type Connector interface {
 	// anything else counts as internal (F3).
 	Read(ctx context.Context, call Call) (json.RawMessage, error)
 	// Perform sends the mutation once. Whatever happens after the request may have left is
-	// Uncertain unless the outside said explicitly that it did not apply it (F4). It sends nothing
-	// once call.Deadline has passed by the wall clock.
+	// Uncertain unless the outside said explicitly that it did not apply it (F4). It asks MayLeave
+	// immediately before it hands over the first byte, and sends nothing if that fails.
 	Perform(ctx context.Context, call Call) Outcome
 	// Reconcile asks whether an earlier Perform of the same call took effect. It never
 	// sends the mutation. Called only for operations with Reconciles.

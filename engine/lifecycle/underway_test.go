@@ -129,6 +129,29 @@ func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 	l.sound()
 }
 
+// F6: the engine looks a last time when the connector is about to write: here its clock passes the
+// deadline while the connection is made.
+func TestF06_TheDeadlineIsLookedAtWhenTheConnectorWrites(t *testing.T) {
+	l := live(t)
+	slow := sync.OnceFunc(func() { l.clock.Resume(start.Add(10 * time.Second)) })
+	l.world.OnPerform(func(ctx context.Context, call connector.Call) connector.Outcome {
+		slow()
+		if failure := connector.MayLeave(ctx, call); failure != nil {
+			return connector.FailedWith(failure)
+		}
+		return l.perform(ctx, call)
+	})
+	l.deploy(shop{})
+	l.push("a")
+	if m := l.mutations()[0]; m.Status != "failed" || *m.ResolvedBy != eventlog.ResolvedByNeverSent || m.Error.Class != eventlog.Transient {
+		t.Errorf("the mutation: %+v", m)
+	}
+	l.advance("5s")
+	l.wantEvent("a", "consumed")
+	l.wantSent(1) // by a fresh run
+	l.sound()
+}
+
 // orders is a server over HTTP that takes its time: a POST makes an order only when the test lets it.
 type orders struct {
 	arrived chan struct{}

@@ -114,9 +114,8 @@ func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f
 	if failure := writeNote(f, x.info.Size(), out); failure != nil {
 		return connector.FailedWith(failure)
 	}
-	if connector.DeadlinePassed(call) || ctx.Err() != nil {
-		return connector.FailedWith(connector.Failf(eventlog.Transient, connector.CodeDeadline,
-			"the row was not written to %s: the call's time was over", f.name))
+	if failure := connector.MayLeave(ctx, call); failure != nil {
+		return connector.FailedWith(failure)
 	}
 	// From here on a crash leaves no row, a torn row or the whole row; reconcile tells which.
 	s.index = nil

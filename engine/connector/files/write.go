@@ -89,8 +89,7 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 		}
 		return connector.FailedWith(c.dir.Failure("write", w.path, errors.Join(err, c.dir.Root.Remove(content))))
 	}
-	if connector.DeadlinePassed(call) || ctx.Err() != nil {
-		failure := connector.Failf(eventlog.Transient, connector.CodeDeadline, "%s was not written: the call's time was over", w.path)
+	if failure := connector.MayLeave(ctx, call); failure != nil {
 		return c.giveUp(content, failure)
 	}
 	if err := c.marks.begin(mark); err != nil {

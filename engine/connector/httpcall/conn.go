@@ -6,6 +6,8 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // errSealed ends a write on a connection whose call has been answered already, or whose call
@@ -20,13 +22,15 @@ type conn struct {
 
 	mu     sync.Mutex
 	sealed bool
-	left   bool // a byte of the current call may have left
+	left   bool                     // a byte of the current call may have left
+	gate   func() *eventlog.Failure // why the current call must not leave any more; may be nil
+	closed *eventlog.Failure        // what the gate said
 }
 
 // begin starts the count of a new call.
-func (c *conn) begin() {
+func (c *conn) begin(gate func() *eventlog.Failure) {
 	c.mu.Lock()
-	c.left = false
+	c.left, c.gate, c.closed = false, gate, nil
 	c.mu.Unlock()
 }
 
@@ -39,7 +43,7 @@ func (c *conn) seal() (left bool) {
 	return c.left
 }
 
-// Write marks the call as having left before it writes.
+// Write asks the gate before the first byte, and marks the call as having left before it writes.
 func (c *conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	if c.sealed {
@@ -47,6 +51,13 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, errSealed
 	}
 	before := c.left
+	if !before && c.gate != nil {
+		if c.closed = c.gate(); c.closed != nil {
+			c.sealed = true
+			c.mu.Unlock()
+			return 0, errSealed
+		}
+	}
 	c.left = true
 	c.mu.Unlock()
 
@@ -63,6 +74,7 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // flight follows one mutation call through net/http.
 type flight struct {
+	gate    func() *eventlog.Failure
 	conn    atomic.Pointer[conn]
 	foreign atomic.Bool // a connection that does not count
 	wrote   atomic.Bool // the whole request is out
@@ -81,7 +93,7 @@ func (f *flight) trace() *httptrace.ClientTrace {
 				c.seal()
 				return
 			}
-			c.begin()
+			c.begin(f.gate)
 		},
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err == nil {
@@ -89,6 +101,17 @@ func (f *flight) trace() *httptrace.ClientTrace {
 			}
 		},
 	}
+}
+
+// refused is why the call was not let out at its first byte; nil when it was, or never came so far.
+func (f *flight) refused() *eventlog.Failure {
+	c := f.conn.Load()
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // neverLeft says whether not one byte of the call was handed to the network, and makes sure that

@@ -19,6 +19,14 @@ import (
 // maxRedirects is how many redirects a read follows.
 const maxRedirects = 5
 
+// maxConnections is how many connections to one host each transport has at most, one for each call at
+// once. A call that gets none within its time was not sent.
+const maxConnections = 256
+
+// maxListening is how many calls to one host are listened to after their deadline: a host that hangs
+// must leave connections to those that come.
+const maxListening = 64
+
 // methods of the operations.
 var methods = map[string]string{
 	"get": http.MethodGet, "post": http.MethodPost, "put": http.MethodPut,
@@ -90,6 +98,7 @@ func newTransport(d *dialer) *http.Transport {
 		Protocols: &http1, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 		DisableCompression: true,
 		MaxIdleConns:       256, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second,
+		MaxConnsPerHost:        maxConnections,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 }
@@ -164,13 +173,9 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 	}
 	ctx, cancelTimeout := context.WithTimeout(ctx, t.host.timeout)
 	defer cancelTimeout()
-	if connector.DeadlinePassed(call) {
-		return connector.FailedWith(connector.Failf(eventlog.Transient, connector.CodeDeadline, "%s was not sent: its deadline had passed", place(method, t)))
-	}
-
 	// The request's own context outlives the deadline when the request has left by then: all
 	// that happens afterwards is reading.
-	var f flight
+	f := flight{gate: func() *eventlog.Failure { return connector.MayLeave(ctx, call) }}
 	requestCtx, cancel := context.WithCancel(httptrace.WithClientTrace(context.WithoutCancel(ctx), f.trace()))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
@@ -180,8 +185,11 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 		}
 		timer := time.NewTimer(c.listen)
 		defer timer.Stop()
+		givenUp, leave := t.host.listeners.Join()
+		defer leave()
 		select {
 		case <-timer.C:
+		case <-givenUp:
 		case <-c.closed.Done():
 		case <-requestCtx.Done():
 		}
@@ -192,6 +200,9 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 	response, err := transport.RoundTrip(request.WithContext(requestCtx))
 	if err != nil {
 		if f.neverLeft() {
+			if refused := f.refused(); refused != nil {
+				return connector.FailedWith(refused)
+			}
 			return connector.FailedWith(unreached(ctx, call, place(method, t), "was not sent", err))
 		}
 		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))

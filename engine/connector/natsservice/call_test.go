@@ -173,6 +173,27 @@ func TestF13_RetryAfter(t *testing.T) {
 	}
 }
 
+// TestF4_TheGateIsAskedLast: what has taken the right to send away in the meantime keeps the request here.
+func TestF4_TheGateIsAskedLast(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mail := w.start("mail", mutation("send"))
+	w.await("mail.send")
+	c := call("mail.send", "K1", soon, wish{})
+	asked := 0
+	c.Gate = func() *eventlog.Failure {
+		if asked++; asked == 1 {
+			return nil // before the connector was called
+		}
+		return connector.Failf(eventlog.Transient, "test.taken", "someone else has taken over")
+	}
+	wantOutcome(t, w.perform(c), connector.Failed, eventlog.Transient, "test.taken")
+	wantOutcome(t, w.perform(call("mail.send", "K2", soon, wish{})), connector.Applied, "", "")
+	if key := nats.Header(mail.seen().Header).Get("Idempotency-Key"); key != "K2" || asked != 2 {
+		t.Errorf("the tool got %s first, and the gate was asked %d times", key, asked)
+	}
+}
+
 func TestDiesWhileAMutationIsOpen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -212,12 +233,15 @@ func TestAReplyAfterTheDeadline(t *testing.T) {
 	mail := w.start("mail", mutation("send"))
 	w.await("mail.send")
 	wantOutcome(t, w.perform(call("mail.send", "K1", 200*time.Millisecond, wish{Do: "hold"})), connector.Uncertain, eventlog.Transient, "call.timeout")
-	// No second one may listen on here: it is given up.
+	// Only one may listen on here: the older one is given up.
 	wantOutcome(t, w.perform(call("mail.send", "K2", 200*time.Millisecond, wish{Do: "hold"})), connector.Uncertain, eventlog.Transient, "call.timeout")
+	if got := <-late; got != "K1 " {
+		t.Errorf("late: %s, want the first call's end without an answer", got)
+	}
 	mail.seen()
 	mail.seen()
 	mail.release()
-	if got := <-late; got != `K1 {"id":2}` {
+	if got := <-late; got != `K2 {"id":2}` {
 		t.Errorf("late: %s", got)
 	}
 	// The slot is free again.

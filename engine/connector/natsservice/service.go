@@ -78,12 +78,11 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 		return connector.FailedWith(gone(call))
 	}
 	head := header(ctx, call)
-	// The last look before the bytes are handed over: by the wall clock too, which runs while the
-	// machine is suspended.
-	if connector.DeadlinePassed(call) || ctx.Err() != nil {
-		return connector.FailedWith(connector.Failf(eventlog.Transient, connector.CodeDeadline, "%s.%s was not sent: its time was over", call.Connector, call.Operation))
+	ex, err := s.watcher.wire.send(e.subject, head, call.Params, func() *eventlog.Failure { return connector.MayLeave(ctx, call) })
+	var refused *eventlog.Failure
+	if errors.As(err, &refused) {
+		return connector.FailedWith(refused)
 	}
-	ex, err := s.watcher.wire.send(e.subject, head, call.Params)
 	if errors.Is(err, errNotSent) {
 		return connector.FailedWith(notSent(call, err))
 	}
@@ -106,7 +105,7 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 	// A broken connection does not end the wait: the reply may come over the next one. Either way
 	// the call is uncertain by now.
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		if m := ex.listenOn(s.watcher.life.Done(), s.watcher.cfg.Listen, s.watcher.cfg.MaxListening); m != nil {
+		if m := ex.listenOn(s.watcher.life.Done(), s.watcher.cfg.Listen); m != nil {
 			return s.outcome(e, m, call)
 		}
 	}

@@ -49,8 +49,8 @@ type Config struct {
 	// Listen is how long a mutation's reply is waited for after its deadline (F12); 0 means 10
 	// minutes.
 	Listen time.Duration
-	// MaxListening bounds how many calls do so at once; 0 means 10,000. One more than that is
-	// answered as uncertain and its late reply is lost.
+	// MaxListening bounds how many calls do so at once; 0 means 10,000. With one more than that the
+	// oldest is given up, and its late reply is lost.
 	MaxListening int
 	// Logger is told about services that come, change, go or are refused; nil discards it.
 	Logger *slog.Logger
@@ -107,7 +107,7 @@ func New(cfg Config) (*Watcher, error) {
 		w.logger = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if w.wire, err = connectWire(cfg.Connect, w.logger, w.nudge); err != nil {
+	if w.wire, err = connectWire(cfg.Connect, w.logger, w.nudge, cfg.MaxListening); err != nil {
 		return nil, err
 	}
 	w.life, w.end = context.WithCancel(context.Background())

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // flushTimeout bounds one write to the server. A write that hangs would hold back requests past
@@ -38,12 +41,13 @@ type wire struct {
 	last   uint64
 	open   map[string]chan *nats.Msg
 	broken chan struct{} // closed when the connection breaks, then replaced
-	late   int           // calls that listen on after their deadline
+
+	listeners connector.Listeners // of calls whose deadline has passed
 }
 
 // connectWire opens the connection. connected is called whenever it stands (again).
-func connectWire(connect ConnectFunc, logger *slog.Logger, connected func()) (*wire, error) {
-	w := &wire{open: make(map[string]chan *nats.Msg), broken: make(chan struct{})}
+func connectWire(connect ConnectFunc, logger *slog.Logger, connected func(), maxListening int) (*wire, error) {
+	w := &wire{open: make(map[string]chan *nats.Msg), broken: make(chan struct{}), listeners: connector.Listeners{Most: maxListening}}
 	nc, err := connect(
 		nats.Name("pawl connectors"),
 		// The client would keep requests made while disconnected and send them after the
@@ -118,9 +122,10 @@ type exchange struct {
 // errNotSent says that a request provably never left (F4).
 var errNotSent = errors.New("the request was not sent")
 
-// send writes one request, once. An error that is errNotSent means that nothing left; any other
-// that something may have.
-func (w *wire) send(subject string, header nats.Header, data []byte) (*exchange, error) {
+// send writes one request, once, if the gate, unless it is nil, lets it out at the last moment. An error
+// that is errNotSent, or what the gate has said, means that nothing left; any other that something may
+// have.
+func (w *wire) send(subject string, header nats.Header, data []byte, gate func() *eventlog.Failure) (*exchange, error) {
 	if status := w.nc.Status(); status != nats.CONNECTED {
 		return nil, fmt.Errorf("%w: not connected to NATS (%s)", errNotSent, strings.ToLower(status.String()))
 	}
@@ -131,6 +136,12 @@ func (w *wire) send(subject string, header nats.Header, data []byte) (*exchange,
 	w.open[token] = reply
 	ex := &exchange{wire: w, token: token, reply: reply, broken: w.broken}
 	w.mu.Unlock()
+	if gate != nil {
+		if refused := gate(); refused != nil {
+			ex.close()
+			return nil, refused
+		}
+	}
 	err := w.nc.PublishMsg(&nats.Msg{Subject: subject, Reply: w.inbox + token, Header: header, Data: data})
 	if err == nil {
 		return ex, nil
@@ -158,29 +169,18 @@ func (e *exchange) close() {
 	delete(e.wire.open, e.token)
 }
 
-// listenOn waits for a reply after the deadline, for at most d, until stop is closed, and only
-// while fewer than limit others do (F12). It returns nil when none came.
-func (e *exchange) listenOn(stop <-chan struct{}, d time.Duration, limit int) *nats.Msg {
-	e.wire.mu.Lock()
-	full := e.wire.late >= limit
-	if !full {
-		e.wire.late++
-	}
-	e.wire.mu.Unlock()
-	if full {
-		return nil
-	}
-	defer func() {
-		e.wire.mu.Lock()
-		defer e.wire.mu.Unlock()
-		e.wire.late--
-	}()
+// listenOn waits for a reply after the deadline, for at most d, until stop is closed or too many others
+// do (F12). It returns nil when none came.
+func (e *exchange) listenOn(stop <-chan struct{}, d time.Duration) *nats.Msg {
+	givenUp, leave := e.wire.listeners.Join()
+	defer leave()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case m := <-e.reply:
 		return m
 	case <-timer.C:
+	case <-givenUp:
 	case <-stop:
 	}
 	return nil
@@ -189,7 +189,7 @@ func (e *exchange) listenOn(stop <-chan struct{}, d time.Duration, limit int) *n
 // request asks and waits for the reply until ctx has ended or the connection breaks: for questions
 // that change nothing.
 func (w *wire) request(ctx context.Context, subject string, header nats.Header, data []byte) (*nats.Msg, error) {
-	ex, err := w.send(subject, header, data)
+	ex, err := w.send(subject, header, data, nil)
 	if err != nil {
 		return nil, err
 	}
