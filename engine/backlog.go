@@ -48,8 +48,11 @@ func (w *worker) peekable(ctx context.Context, s *projections.State, c eventlog.
 	return &hydrated, pending, more, nil
 }
 
+// reader gives a pending event by its place.
+type reader func(*projections.State, eventlog.Topic, projections.Ordinal) (*projections.TopicEvent, error)
+
 // view is what the consumer can see in the state.
-func view(s *projections.State, c eventlog.Consumer, now eventlog.Instant, most sight, event func(projections.Queued) (*projections.TopicEvent, error)) (pending map[string][]sandbox.Event, more []string, err error) {
+func view(s *projections.State, c eventlog.Consumer, now eventlog.Instant, most sight, event reader) (pending map[string][]sandbox.Event, more []string, err error) {
 	pending = make(map[string][]sandbox.Event, len(c.Subscribe))
 	for _, topic := range c.Subscribe {
 		events, bytes := []sandbox.Event{}, 0
@@ -61,7 +64,7 @@ func view(s *projections.State, c eventlog.Consumer, now eventlog.Instant, most 
 				more = append(more, string(topic))
 				break
 			}
-			e, err := event(q)
+			e, err := event(s, topic, q.Created)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -79,11 +82,11 @@ func view(s *projections.State, c eventlog.Consumer, now eventlog.Instant, most 
 var errPagedOut = errors.New("a pending event is paged out")
 
 // resident gives an event that is in memory.
-func resident(q projections.Queued) (*projections.TopicEvent, error) {
-	if q.Event == nil {
-		return nil, errPagedOut
+func resident(s *projections.State, topic eventlog.Topic, at projections.Ordinal) (*projections.TopicEvent, error) {
+	if e := s.PendingAt(topic, at); e != nil {
+		return e, nil
 	}
-	return q.Event, nil
+	return nil, errPagedOut
 }
 
 // pager reads pending events that are paged out. Under recording: what is paged out is in the store
@@ -94,9 +97,9 @@ type pager struct {
 	read   []any
 }
 
-func (p *pager) event(q projections.Queued) (*projections.TopicEvent, error) {
-	if q.Event != nil {
-		return q.Event, nil
+func (p *pager) event(s *projections.State, topic eventlog.Topic, at projections.Ordinal) (*projections.TopicEvent, error) {
+	if e := s.PendingAt(topic, at); e != nil {
+		return e, nil
 	}
 	w := p.worker
 	if p.queue == nil {
@@ -106,7 +109,7 @@ func (p *pager) event(q projections.Queued) (*projections.TopicEvent, error) {
 		}
 		p.queue = queue
 	}
-	e, err := p.queue.Event(q.Created)
+	e, err := p.queue.Event(at)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errPaging, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ export default Keep.workflow({ name: "turns", topics: { a: {}, b: {} }, consumer
 func inMemory(s projections.State, topics ...eventlog.Topic) (whole, paged int) {
 	for _, topic := range topics {
 		for q := range s.Queue(topic) {
-			if q.Event == nil {
+			if s.PendingAt(topic, q.Created) == nil {
 				paged++
 			} else {
 				whole++
@@ -171,5 +172,26 @@ func TestHiddenJobsComeDueWhilePagedOut(t *testing.T) {
 	}
 	if sent := b.World.Params(); len(sent) != 3 || len(b.World.Twice()) != 0 {
 		t.Errorf("sent %s, twice %v", sent, b.World.Twice())
+	}
+}
+
+// The store is written when there is much to write, whatever the time: until then memory holds it.
+func TestTheStoreIsWrittenBySizeToo(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	b.Config.FlushEvery = time.Hour
+	e := b.Start()
+	e.MustDeploy(turnsWorkflow)
+	e.Rest("turns")
+	operate(t, e, "turns", decide.Pause{})
+	payload := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
+	for i := range 12 {
+		id := eventlog.MessageID(fmt.Sprint("m", i))
+		if _, err := e.Push(t.Context(), enginetest.Tester, "turns", "a", []decide.PushItem{{MessageID: id, Title: "T", Payload: payload}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if cp, found, err := b.Store.Checkpoint(0); err != nil || !found || cp.Seq == 0 {
+		t.Errorf("after 12 MiB of events the store is at %+v (%v, %v)", cp, found, err)
 	}
 }

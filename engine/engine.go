@@ -61,8 +61,8 @@ type Config struct {
 	RunLog func(eventlog.WorkflowName, eventlog.RunID, []sandbox.LogLine)
 	// Room reports why no new work may start now (too little free space), nil when there is room.
 	Room func() error
-	// FlushEvery is how long finished work may stay in memory before it is written to the
-	// store; 0 means a second.
+	// FlushEvery is how long at most finished work stays in memory before it is written to the
+	// store; 0 means a second. Much of it is written sooner.
 	FlushEvery time.Duration
 	// Window bounds the pending events of a workflow that stay in memory with their payloads; of a
 	// longer backlog memory holds the order only. Zero means 1,000 events and 16 MiB.
@@ -124,8 +124,7 @@ type Engine struct {
 	ready      chan struct{}
 	draining   atomic.Bool
 	closed     atomic.Bool
-	calls      inFlight // mutation calls that have left and their settlements
-	recordings inFlight // decisions on their way into the log, whose callers may be gone
+	calls      openCalls // mutation calls that have left and their settlements
 	idle       idleness
 	atWork     atomic.Int64 // workers that do not rest
 	appends    pace
@@ -134,8 +133,7 @@ type Engine struct {
 	// writable ends, with the cause, once the log cannot be written any more.
 	writable context.Context
 	fail     context.CancelCauseFunc
-	// life ends when the process gives up: settlements, and appends whose answer is not known, are retried
-	// until then.
+	// life ends when the process gives up: settlements are retried until then.
 	life    context.Context
 	endLife context.CancelFunc
 }
@@ -160,8 +158,8 @@ func New(cfg Config) (*Engine, error) {
 func (e *Engine) Ready() <-chan struct{} { return e.ready }
 
 // Run replays the log and runs the workflows until ctx ends; then it lets active handlers end
-// (at most DrainTimeout), waits for what is on its way into the log (at most as long again) and for calls
-// that have left, writes the store and returns nil. It returns an error when the log is damaged or full, or the store cannot be written.
+// (at most DrainTimeout), waits for calls that have left, writes the store and returns nil. It
+// returns an error when the log is damaged or full, or the store cannot be written.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.endLife()
 	defer e.fail(nil)
@@ -195,7 +193,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, p := range e.partitions {
 		p.join()
 	}
-	e.settle()
+	if e.writable.Err() != nil {
+		e.endLife() // nothing can be recorded any more
+	}
+	e.calls.end()
 	for _, p := range e.partitions {
 		err := p.flush()
 		if errors.Is(err, store.ErrDamaged) {
@@ -208,23 +209,6 @@ func (e *Engine) Run(ctx context.Context) error {
 		return context.Cause(e.writable)
 	}
 	return fatal
-}
-
-// settle sees the end of all that is under way. What the log does not answer is given up on in the end: the
-// next start finds out what became of it.
-func (e *Engine) settle() {
-	if e.writable.Err() == nil {
-		patience, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
-		e.recordings.rest(patience) // it may start a call yet
-		e.calls.end()
-		if !e.recordings.rest(patience) && e.writable.Err() == nil {
-			e.log.Warn("stopping although the log has not said what became of the last decisions; the next start finds out", "after", e.cfg.DrainTimeout)
-		}
-		cancel()
-	}
-	e.endLife()
-	e.recordings.end()
-	e.calls.end()
 }
 
 // drain keeps new runs from starting and waits for the active ones, while they can be recorded.
@@ -268,6 +252,11 @@ func (e *Engine) hold() error {
 	}
 	if err := errors.Join(e.cfg.Store.Err(), e.Room()); err != nil {
 		return fmt.Errorf("start a run: %w", err)
+	}
+	for _, p := range e.partitions {
+		if err := p.lag.stuck(); err != nil {
+			return fmt.Errorf("start a run: %w", err)
+		}
 	}
 	return nil
 }

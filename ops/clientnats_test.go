@@ -49,10 +49,7 @@ func newSite(t testing.TB, options ...func(*embeddednats.Config)) *site {
 	if err := s.server.WriteURLs(s.dir); err != nil {
 		t.Fatal(err)
 	}
-	if s.engine, err = s.server.ConnectServices(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.engine.Close)
+	s.engine = natstest.Connect(t, s.server)
 	return s
 }
 

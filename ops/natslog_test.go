@@ -153,14 +153,18 @@ func TestNATSFollow(t *testing.T) {
 		t.Errorf("the next one: %+v", page)
 	}
 	// No more of them than leave room for others.
-	full := fill(b.server.followers)
+	for range mostFollowers {
+		b.server.followers <- struct{}{}
+	}
 	end = fmt.Sprintf("0:%d", b.last()+1)
 	if answer := ask(t, nc, "pawl.api.readLog", fmt.Sprintf(`{"follow":true,"from":%q}`, end)); mustJSON(t, answer.Data)["code"] != "log.followers" {
 		t.Errorf("too many: %s", answer.Data)
 	}
-	full()
+	for range mostFollowers {
+		<-b.server.followers
+	}
 	waiting = b.followPages(nc, end, "")
-	for b.server.followers.open() == 0 { // until it waits
+	for len(b.server.followers) == 0 { // until it waits
 		if _, err := nc.RequestWithContext(await(t), "pawl.api.healthz", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +295,7 @@ func TestNATSStopAnswersTheQueue(t *testing.T) {
 		}
 	}
 	publish("readLog", fmt.Sprintf(`{"follow":true,"from":"0:%d"}`, b.last()+1))
-	for b.server.followers.open() == 0 {
+	for len(b.server.followers) == 0 {
 		runtime.Gosched() // until it waits, and holds the only place
 	}
 	queued := []string{"pauseWorkflow", "resumeWorkflow", "archiveWorkflow", "getWorkflow", "listRuns", "healthz"}

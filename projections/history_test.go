@@ -124,7 +124,7 @@ func (r *resident) pending(full *projections.State, k projections.Key) any {
 	r.t.Helper()
 	e := full.Entity(k).(*projections.TopicEvent)
 	for q := range r.state.Queue(e.Topic) {
-		if q.Created != e.Created || q.Event != nil {
+		if q.Created != e.Created || r.state.PendingAt(e.Topic, q.Created) != nil {
 			continue
 		}
 		queue, err := r.store.Queue(full.Name, 0)

@@ -13,14 +13,13 @@ import (
 )
 
 // Queued is the place of a pending event in its topic. Of a long backlog memory holds no more than
-// these: some 50 bytes for each event.
+// these: some 50 bytes for each event. It must hold no pointer to the event: nodes of a persistent tree
+// share arrays, so what they point to may stay in memory after it was replaced.
 type Queued struct {
 	// Created orders the events of a topic, oldest first.
 	Created Ordinal
 	// ScheduledAt hides the event until then (J2).
 	ScheduledAt eventlog.Instant
-	// Event is nil while the event is paged out: then the store has it as it is.
-	Event *TopicEvent
 }
 
 // Visible reports whether the pending event can be peeked and reserved at now (J2).
@@ -37,7 +36,7 @@ type ScheduledEvent struct {
 // puts into the queue what memory does not know.
 type Backlog struct {
 	Topic eventlog.Topic
-	// Queued lists places in ascending order; no Event is set.
+	// Queued lists places in ascending order.
 	Queued []Queued
 	// Scheduled names those of them that have a retry time.
 	Scheduled []ScheduledEvent
@@ -113,12 +112,29 @@ func (s *State) Queue(topic eventlog.Topic) iter.Seq[Queued] {
 // must know of all go by [State.Queue].
 func (s *State) Pending(topic eventlog.Topic) iter.Seq[*TopicEvent] {
 	return func(yield func(*TopicEvent) bool) {
-		for q := range s.Queue(topic) {
-			if q.Event != nil && !yield(q.Event) {
+		prefix := string(topic) + "\x00"
+		for at, e := range s.pending.from(prefix) {
+			if !strings.HasPrefix(at, prefix) || !yield(e) {
 				return
 			}
 		}
 	}
+}
+
+// PendingAt returns the pending event at the place in the topic's queue; nil while it is paged out: then
+// the store has it as it is.
+func (s *State) PendingAt(topic eventlog.Topic, at Ordinal) *TopicEvent {
+	e, _ := s.pending.get(pendingKey(topic, at))
+	return e
+}
+
+func pendingKey(topic eventlog.Topic, at Ordinal) string {
+	var most [160]byte // topics have 128 characters at most
+	b := append(most[:0], topic...)
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint64(b, at.Seq)
+	b = binary.BigEndian.AppendUint32(b, at.N)
+	return string(b)
 }
 
 func scheduledKey(e ScheduledEvent) string {
@@ -174,7 +190,7 @@ func (s *State) hydrateBacklog(b *Backlog) {
 func (s *State) forget(topic eventlog.Topic) {
 	var paged []Ordinal
 	for q := range s.Queue(topic) {
-		if q.Event == nil {
+		if s.PendingAt(topic, q.Created) == nil {
 			paged = append(paged, q.Created)
 		}
 	}
@@ -227,7 +243,7 @@ func (s State) PageOut(most Window, stored func(Key) bool) State {
 			left.Bytes -= r.event.size()
 			if (left.Events < 0 || left.Bytes < 0) && stored(Key{KindEvent, r.id}) {
 				s.events.drop(r.id)
-				s.queues.put(topic, Queued{Created: r.event.Created, ScheduledAt: r.event.ScheduledAt})
+				s.pending.drop(pendingKey(topic, r.event.Created))
 			}
 		}
 	}

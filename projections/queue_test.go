@@ -2,9 +2,11 @@ package projections_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -101,7 +103,7 @@ func TestABacklogNeverGoesBack(t *testing.T) {
 	order := func() (text string) {
 		for _, topic := range []eventlog.Topic{"a", "b", "free"} {
 			for q := range s.Queue(topic) {
-				text += fmt.Sprintf("%s%d whole:%v until %d; ", topic, q.Created.Seq, q.Event != nil, q.ScheduledAt)
+				text += fmt.Sprintf("%s%d whole:%v until %d; ", topic, q.Created.Seq, s.PendingAt(topic, q.Created) != nil, q.ScheduledAt)
 			}
 		}
 		for e := range s.Scheduled(0) {
@@ -127,5 +129,38 @@ func TestABacklogNeverGoesBack(t *testing.T) {
 	s = s.Evict([]projections.Key{projections.PendingKey("free"), projections.PendingKey("a")})
 	if got := order(); got != own {
 		t.Errorf("without subscriber it stays %q, want %q", got, own)
+	}
+}
+
+// What is paged out is let go of: the trees of the state share parts with those of former states, and
+// must not keep it in memory that way.
+func TestPagedOutEventsAreFreed(t *testing.T) {
+	s := backlog(0, nil)
+	var all []weak.Pointer[projections.TopicEvent]
+	const events, window = 20_000, 100
+	for i := 0; i < events; {
+		var some []any
+		for range 10 {
+			e := &projections.TopicEvent{
+				Topic: "a", MessageID: eventlog.MessageID(fmt.Sprint(i)), Status: eventlog.EventPending,
+				Payload: make([]byte, 100), Created: projections.Ordinal{Seq: uint64(i)},
+			}
+			some, all = append(some, e), append(all, weak.Make(e))
+			i++
+		}
+		s = s.Hydrate(some...)
+		if i%500 == 0 {
+			s = s.PageOut(projections.Window{Events: window, Bytes: 1 << 20}, func(projections.Key) bool { return true })
+		}
+	}
+	runtime.GC()
+	kept := 0
+	for _, e := range all {
+		if e.Value() != nil {
+			kept++
+		}
+	}
+	if n := len(whole(s, "a")); n != window || kept > 1000 {
+		t.Errorf("%d of %d events are in memory, %d in the state; want %d and little more", kept, events, n, window)
 	}
 }

@@ -29,6 +29,8 @@ type State struct {
 	// queues orders the pending events of each topic by place in the log, also those that are not in
 	// events because they are paged out.
 	queues queues
+	// pending has those of them that are in events, by topic and place.
+	pending table[string, *TopicEvent]
 	// scheduled orders the pending events that J2 hides by the time they come due.
 	scheduled table[string, struct{}]
 }
@@ -125,6 +127,7 @@ func (s *State) fork() {
 	s.sessions.fork()
 	s.scripts.fork()
 	s.queues.fork()
+	s.pending.fork()
 	s.scheduled.fork()
 }
 
@@ -172,11 +175,15 @@ func (s *State) putEvent(e *TopicEvent) {
 	s.events.put(key.ID, e)
 	switch {
 	case e.Status == eventlog.EventPending:
-		s.queues.put(e.Topic, Queued{Created: e.Created, ScheduledAt: e.ScheduledAt, Event: e})
+		s.pending.put(pendingKey(e.Topic, e.Created), e)
+		if !known || old.Status != eventlog.EventPending || old.ScheduledAt != e.ScheduledAt {
+			s.queues.put(e.Topic, Queued{Created: e.Created, ScheduledAt: e.ScheduledAt})
+		}
 		if e.ScheduledAt != 0 {
 			s.scheduled.put(scheduledKey(e.scheduled()), struct{}{})
 		}
 	case known && old.Status == eventlog.EventPending:
+		s.pending.drop(pendingKey(e.Topic, e.Created))
 		s.queues.drop(e.Topic, e.Created)
 	}
 }
@@ -188,6 +195,7 @@ func (s *State) dropEvent(key string) {
 		return
 	}
 	s.events.drop(key)
+	s.pending.drop(pendingKey(e.Topic, e.Created))
 	s.queues.drop(e.Topic, e.Created)
 	if e.ScheduledAt != 0 {
 		s.scheduled.drop(scheduledKey(e.scheduled()))

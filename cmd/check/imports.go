@@ -50,7 +50,8 @@ var layers = []layer{
 	{folders: "engine/schedule", project: []string{"eventlog"}, external: []string{"github.com/netresearch/go-cron"}, pure: true},
 	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule"}, pure: true},
 	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/decide", "engine/connector", "sandbox", "sandbox/similar"}, pure: true},
-	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "sandbox/similar"}, external: anyLibrary},
+	// A connector confines the process that reads hostile bytes for it, but runs no script.
+	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "sandbox/confine", "sandbox/similar"}, external: anyLibrary},
 	// The engine sees the Log interface; which log it gets, JetStream or memory, is wired in cmd.
 	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...", "engine/..."}, external: anyLibrary},
 	{folders: "embeddednats/...", project: []string{"embeddednats/..."}, external: anyLibrary},

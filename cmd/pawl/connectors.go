@@ -31,7 +31,7 @@ func (in *installation) connectors() (*connector.Registry, error) {
 		return err
 	}
 	if c.Maildir != nil {
-		made, err := maildir.New(maildir.Config{Root: c.Maildir.Root, Timeout: c.Maildir.Timeout, Logger: in.logger})
+		made, err := maildir.New(maildir.Config{Root: c.Maildir.Root, Timeout: c.Maildir.Timeout, Parser: mailCommand, Logger: in.logger})
 		if err := add(made, err); err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func (c *checkConnector) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	connect, err := a.natsCaller(c.Name)
+	connect, err := a.natsCaller()
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "worker" {
-		main() // an engine inside of a test has started this program again to run scripts
+	if len(os.Args) == 2 && (os.Args[1] == "worker" || os.Args[1] == "parse-mail") {
+		main() // an engine inside of a test has started this program again to run scripts or read mails
 	}
 	if path := os.Getenv(plainWorker); path != "" {
 		workerCommand = func() *exec.Cmd { return exec.Command(path) }

@@ -144,6 +144,7 @@ func (in *installation) run(ctx context.Context, work func(context.Context) erro
 	workCtx, stopWork := context.WithCancel(ctx)
 	defer stopWork()
 
+	go tendHeap(apiCtx)
 	ended, served, finished := make(chan error, 1), make(chan error, 1), make(chan error, 1)
 	go func() { ended <- in.engine.Run(engineCtx) }()
 	go func() { served <- in.api.Serve(apiCtx, in.listener) }()

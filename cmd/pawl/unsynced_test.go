@@ -14,8 +14,6 @@ func TestStoreGivesWay(t *testing.T) {
 	w := wound{t, recorded(t)}
 	serve := []string{"serve", "--data", "data", "--sync=interval"}
 	startDaemon(t, w.dir, "pawl", serve...).stop()
-	// One that stands still for another reason is none of the start's business.
-	w.put("pawl.log.0.broken.run.prepared", []byte("no transition"))
 	w.asBefore(func() {
 		w.more("late", "--sync=interval")
 		d := startDaemon(t, w.dir, "pawl", serve...)
@@ -46,7 +44,7 @@ func TestStoreGivesWay(t *testing.T) {
 		t.Error("a deploy ended the hold")
 	}
 	for _, name := range []string{"late", "newest"} {
-		mustRun(t, w.dir, 0, "pawl", "resume", name, "--url", d.url)
+		mustRun(t, w.dir, 0, "pawl", "resume", name, "--data", "data")
 		d.call(http.StatusOK, http.MethodPost, "/v1/workflows/"+name+"/run-now", nil)
 	}
 	d.await("all caught up")
@@ -56,7 +54,7 @@ func TestStoreGivesWay(t *testing.T) {
 		t.Errorf("it warns again:\n%s", d.text())
 	}
 	d.stop()
-	mustSay(t, mustRun(t, w.dir, exitFailed, "pawl", "verify", "--data", "data"), `read broken at 0:85: transition cannot be read`, `: 1 problem$`)
+	mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data"), `: ok$`)
 }
 
 // TestUnsyncedLogGone: whatever the writes were synced by, a log that is gone is not created anew, where

@@ -57,11 +57,11 @@ func (l *CrashLog) Appends() int {
 }
 
 // Append implements eventlog.Log.
-func (l *CrashLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
+func (l *CrashLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
 	l.mu.Lock()
 	if l.dead {
 		l.mu.Unlock()
-		return eventlog.Written{}, eventlog.ErrClosed
+		return eventlog.Head{}, eventlog.ErrClosed
 	}
 	l.count++
 	die := l.at != 0 && l.count == l.at
@@ -71,12 +71,12 @@ func (l *CrashLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Writt
 	l.mu.Unlock()
 	switch {
 	case die && l.point == BeforeAppend:
-		return eventlog.Written{}, eventlog.ErrClosed
+		return eventlog.Head{}, eventlog.ErrClosed
 	case die:
 		if _, err := l.Log.Append(ctx, e); err != nil {
-			return eventlog.Written{}, err
+			return eventlog.Head{}, err
 		}
-		return eventlog.Written{}, eventlog.ErrClosed
+		return eventlog.Head{}, eventlog.ErrClosed
 	}
 	return l.Log.Append(ctx, e)
 }

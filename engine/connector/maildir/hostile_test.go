@@ -79,7 +79,7 @@ func TestEveryListedMailCanBePublishedAndReadWhateverItsFileIsCalled(t *testing.
 			t.Fatal(err)
 		}
 	}
-	other, err := maildir.New(maildir.Config{Root: b.dir})
+	other, err := maildir.New(maildir.Config{Root: b.dir, Parser: parser})
 	if err != nil {
 		t.Fatal(err)
 	}

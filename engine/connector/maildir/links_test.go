@@ -23,7 +23,7 @@ func TestLinksAreLeftOutAndNamedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var log bytes.Buffer
-			m, err := maildir.New(maildir.Config{Root: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			m, err := maildir.New(maildir.Config{Root: dir, Parser: parser, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,57 +1,15 @@
 package maildir
 
 import (
-	"bytes"
-	"fmt"
-	"io"
-	"net/textproto"
+	"context"
 	"os"
-	"strings"
-
-	"github.com/jhillyerd/enmime/v2"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-const (
-	// maxMail is the biggest mail that is taken apart.
-	maxMail = 32 << 20
-	// maxText is how much of a text is returned, in bytes as JSON.
-	maxText = 256 << 10
-	// maxParts bounds a mail's nested parts: each nesting costs stack and a pass over the mail.
-	maxParts = 200
-	// maxAttachments bounds how many attachments are described.
-	maxAttachments = 200
-	// attachmentRoom bounds what they are called together, in bytes as JSON.
-	attachmentRoom = 96 << 10
-	// headerRoom bounds the headers that were asked for together, in bytes as JSON.
-	headerRoom = 64 << 10
-)
-
-// mailBody is a whole mail.
-type mailBody struct {
-	mailHead
-	Text        string       `json:"text"`
-	HTML        string       `json:"html"`
-	Attachments []attachment `json:"attachments"`
-	// Headers are those asked for, by lower-case name.
-	Headers map[string][]string `json:"headers,omitempty"`
-}
-
-type attachment struct {
-	Filename    string `json:"filename"`
-	ContentType string `json:"contentType"`
-	Size        int    `json:"size"`
-}
-
-var parser = enmime.NewParser(
-	enmime.MaxStoredPartErrors(20),
-	enmime.SkipMalformedParts(true),
-	enmime.SetReadPartErrorPolicy(enmime.AllowCorruptTextPartErrorPolicy),
-)
-
-func (c *Connector) get(call connector.Call) (any, *eventlog.Failure) {
+func (c *Connector) get(ctx context.Context, call connector.Call) (any, *eventlog.Failure) {
 	var p struct {
 		ID      string   `json:"id"`
 		Headers []string `json:"headers"`
@@ -72,105 +30,43 @@ func (c *Connector) get(call connector.Call) (any, *eventlog.Failure) {
 	if err != nil {
 		return nil, c.dir.Failure("look at", file.path, err)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxMail+1))
+	m, err := c.parser.Parse(ctx, mailparse.Source{Content: f, Size: info.Size()}, p.Headers)
 	if err != nil {
-		return nil, c.dir.Failure("read", file.path, err)
+		return nil, c.notParsed(ctx, call, file, err)
 	}
-	m := parseMail(file.id, data, p.Headers)
-	m.Size = info.Size()
+	m.ID = file.id
 	return m, nil
 }
 
-// parseMail takes a mail apart. It never fails: what is wrong is said in the result.
-func parseMail(id string, data []byte, wanted []string) (m mailBody) {
-	head, header := parseHead(id, bytes.NewReader(data[:min(len(data), maxMail)]))
-	m = mailBody{mailHead: head, Attachments: []attachment{}}
-	m.addHeaders(header, wanted)
-	if len(data) > maxMail {
-		m.spoil(fmt.Sprintf("the mail has more than %d bytes", maxMail))
-		return m
+// readHead reads a mail's headers, or knows them from an earlier listing.
+func (c *Connector) readHead(ctx context.Context, call connector.Call, file mailFile) (mailparse.Head, *eventlog.Failure) {
+	f, failure := c.dir.OpenRegular(file.path, os.O_RDONLY)
+	if failure != nil {
+		head := mailparse.NewHead(file.id)
+		head.Spoil("%s", failure.Message)
+		return head, nil
 	}
-	if parts := bytes.Count(bytes.ToLower(data), []byte("multipart/")); parts > maxParts {
-		m.spoil(fmt.Sprintf("the mail has %d nested parts, the limit is %d", parts, maxParts))
-		m.addBody(data)
-		return m
-	}
-	defer func() {
-		// The mail comes from anybody; what breaks the parser is a broken mail.
-		if p := recover(); p != nil {
-			m.spoil(fmt.Sprintf("the mail cannot be taken apart: %v", p))
-		}
-	}()
-	envelope, err := parser.ReadEnvelope(bytes.NewReader(data))
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
-		m.spoil("the mail cannot be taken apart: " + err.Error())
-		m.addBody(data)
-		return m
+		return mailparse.Head{}, c.dir.Failure("look at", file.path, err)
 	}
-	for _, problem := range envelope.Errors {
-		if problem.Severe {
-			m.spoil(problem.Name + ": " + problem.Detail)
-		}
+	if head, ok := c.heads.get(file.id, info); ok {
+		return head, nil
 	}
-	var cutText, cutHTML bool
-	m.Text, cutText = limited(envelope.Text, maxText)
-	m.HTML, cutHTML = limited(envelope.HTML, maxText)
-	m.Truncated = m.Truncated || cutText || cutHTML
-	m.addAttachments(envelope)
-	return m
+	head, err := c.parser.Head(ctx, mailparse.Source{Content: f, Size: info.Size()})
+	if err != nil {
+		return head, c.notParsed(ctx, call, file, err)
+	}
+	head.ID = file.id
+	c.heads.put(file.id, info, head)
+	return head, nil
 }
 
-func (m *mailBody) addAttachments(envelope *enmime.Envelope) {
-	left := room(attachmentRoom)
-	for _, parts := range [][]*enmime.Part{envelope.Attachments, envelope.Inlines, envelope.OtherParts} {
-		for _, part := range parts {
-			name, cutName := limited(part.FileName, 1024)
-			kind, cutKind := limited(part.ContentType, 256)
-			if len(m.Attachments) == maxAttachments || !left.take(name) || !left.take(kind) {
-				m.Truncated = true
-				return
-			}
-			m.Truncated = m.Truncated || cutName || cutKind
-			m.Attachments = append(m.Attachments, attachment{Filename: name, ContentType: kind, Size: len(part.Content)})
-		}
+// notParsed is a failure that says nothing about the mail.
+func (c *Connector) notParsed(ctx context.Context, call connector.Call, file mailFile, err error) *eventlog.Failure {
+	if failure := connector.ContextFailure(ctx, call); failure != nil {
+		return failure
 	}
-}
-
-// addHeaders adds the headers that were asked for.
-func (m *mailBody) addHeaders(header textproto.MIMEHeader, wanted []string) {
-	left := room(headerRoom)
-	for _, name := range wanted {
-		name = strings.ToLower(name)
-		values := header.Values(name)
-		if len(values) == 0 || m.Headers[name] != nil {
-			continue
-		}
-		if m.Headers == nil {
-			m.Headers = make(map[string][]string)
-		}
-		m.Headers[name] = []string{}
-		for _, value := range values {
-			if value = m.field(value); !left.take(value) {
-				m.Truncated = true
-				break
-			}
-			m.Headers[name] = append(m.Headers[name], value)
-		}
-	}
-}
-
-// addBody gives the text as it stands, for a mail that cannot be taken apart.
-func (m *mailBody) addBody(data []byte) {
-	text, cut := limited(bodyOf(data), maxText)
-	m.Text, m.Truncated = text, m.Truncated || cut
-}
-
-// bodyOf is what follows the headers, as it stands.
-func bodyOf(data []byte) string {
-	for _, separator := range []string{"\r\n\r\n", "\n\n"} {
-		if _, body, found := bytes.Cut(data, []byte(separator)); found {
-			return string(body[:min(len(body), 2*maxText)])
-		}
-	}
-	return ""
+	return c.dir.Fail(eventlog.Transient, "parser", "the mail %s could not be taken apart now: %v", file.id, err)
 }

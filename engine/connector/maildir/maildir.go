@@ -3,13 +3,16 @@ package maildir
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os/exec"
 	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/confined"
+	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -19,6 +22,8 @@ type Config struct {
 	Root string `yaml:"root"`
 	// Timeout bounds one call; 0 means the usual 30 s.
 	Timeout time.Duration `yaml:"timeout"`
+	// Parser makes the command of a process that takes mails apart; see mailparse.Config. Required.
+	Parser func() *exec.Cmd `yaml:"-"`
 	// Logger is told, once each, of what looks like a mail and is left out; nil means slog.Default().
 	Logger *slog.Logger `yaml:"-"`
 }
@@ -28,6 +33,8 @@ type Connector struct {
 	dir        *confined.Dir
 	operations []connector.Operation
 	links      *links
+	parser     *mailparse.Parser
+	heads      *headCache
 }
 
 // New opens the folder. Errors name the configuration key.
@@ -35,11 +42,15 @@ func New(config Config) (*Connector, error) {
 	if err := connector.CheckTimeout("maildir", config.Timeout); err != nil {
 		return nil, err
 	}
+	parser, err := mailparse.New(mailparse.Config{Command: config.Parser, Logger: config.Logger})
+	if err != nil {
+		return nil, err
+	}
 	dir, err := confined.Open("maildir", config.Root)
 	if err != nil {
 		return nil, err
 	}
-	c := &Connector{dir: dir, operations: slices.Clone(operations), links: newLinks(dir.Root.Name(), config.Logger)}
+	c := &Connector{dir: dir, operations: slices.Clone(operations), links: newLinks(dir.Root.Name(), config.Logger), parser: parser, heads: newHeadCache()}
 	for i := range c.operations {
 		c.operations[i].Timeout = config.Timeout
 	}
@@ -49,8 +60,8 @@ func New(config Config) (*Connector, error) {
 // Name is "maildir".
 func (c *Connector) Name() string { return "maildir" }
 
-// Close releases the folder.
-func (c *Connector) Close() error { return c.dir.Close() }
+// Close releases the folder and ends the processes that take mails apart.
+func (c *Connector) Close() error { return errors.Join(c.parser.Close(), c.dir.Close()) }
 
 // Operations lists list and get.
 func (c *Connector) Operations() []connector.Operation { return c.operations }
@@ -84,7 +95,7 @@ func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMess
 	case "list":
 		result, failure = c.list(ctx, call)
 	case "get":
-		result, failure = c.get(call)
+		result, failure = c.get(ctx, call)
 	default:
 		failure = c.dir.Fail(eventlog.Internal, "operation", "there is no maildir.%s", call.Operation)
 	}
@@ -109,7 +120,7 @@ func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.
 }
 
 type listResult struct {
-	Mails []mailHead `json:"mails"`
+	Mails []mailparse.Head `json:"mails"`
 	// Next is the `after` of the next page, null at the end.
 	Next *string `json:"next"`
 }
@@ -138,13 +149,21 @@ func (c *Connector) list(ctx context.Context, call connector.Call) (any, *eventl
 		}
 		files = files[at:]
 	}
-	result := listResult{Mails: []mailHead{}}
+	result := listResult{Mails: []mailparse.Head{}}
 	size := 0
+	enough := pageTime(ctx)
 	for i, file := range files {
 		if failure := connector.ContextFailure(ctx, call); failure != nil {
 			return nil, failure
 		}
-		head := c.readHead(file)
+		if i > 0 && time.Now().After(enough) {
+			result.Next = &files[i-1].id
+			break
+		}
+		head, failure := c.readHead(ctx, call, file)
+		if failure != nil {
+			return nil, failure
+		}
 		encoded, err := json.Marshal(head)
 		if err != nil {
 			return nil, c.dir.Fail(eventlog.Internal, "io", "cannot describe the mail %s: %v", file.id, err)
@@ -157,4 +176,15 @@ func (c *Connector) list(ctx context.Context, call connector.Call) (any, *eventl
 		result.Mails = append(result.Mails, head)
 	}
 	return result, nil
+}
+
+// pageTime is when a page is to end before it is full: mails that take long to take apart must not use up
+// the time of the call, since then none of them would ever be listed.
+func pageTime(ctx context.Context) time.Time {
+	now := time.Now()
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = now.Add(connector.DefaultTimeout)
+	}
+	return now.Add(deadline.Sub(now) / 2)
 }

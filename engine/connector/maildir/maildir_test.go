@@ -5,15 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/maildir"
+	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
 	"github.com/pawl-run/pawl/eventlog"
 )
+
+// parsing is the argument that makes this test program a process that takes mails apart.
+const parsing = "parse-mail"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == parsing {
+		if err := mailparse.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func parser() *exec.Cmd { return exec.Command(os.Args[0], parsing) }
 
 type box struct {
 	*testing.T
@@ -23,17 +43,26 @@ type box struct {
 
 func open(t *testing.T) *box {
 	t.Helper()
-	dir := t.TempDir()
-	c, err := maildir.New(maildir.Config{Root: dir})
+	return openWith(t, maildir.Config{Parser: parser})
+}
+
+func openWith(t *testing.T, config maildir.Config) *box {
+	t.Helper()
+	config.Root = t.TempDir()
+	c, err := maildir.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	r, err := connector.NewRegistry(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &box{t, dir, r}
+	return &box{t, config.Root, r}
 }
 
 func (b *box) put(name, text string) {
@@ -232,7 +261,7 @@ func TestAMalformedMailIsData(t *testing.T) {
 		t.Fatalf("list = %s", ids)
 	}
 	for _, m := range mails {
-		if want := m.ID == "b.eml" || m.ID == "c.eml"; m.Malformed != want || (m.Error != "") != want {
+		if want := m.ID == "b.eml" || m.ID == "c.eml" || m.ID == "nested.eml"; m.Malformed != want || (m.Error != "") != want {
 			t.Errorf("%s: malformed %v, error %q", m.ID, m.Malformed, m.Error)
 		}
 	}
@@ -285,7 +314,7 @@ func TestNothingOutsideIsRead(t *testing.T) {
 }
 
 func TestRootMustExist(t *testing.T) {
-	if _, err := maildir.New(maildir.Config{Root: filepath.Join(t.TempDir(), "gone")}); err == nil || !strings.Contains(err.Error(), "connectors.maildir.root") {
+	if _, err := maildir.New(maildir.Config{Root: filepath.Join(t.TempDir(), "gone"), Parser: parser}); err == nil || !strings.Contains(err.Error(), "connectors.maildir.root") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package maildir
+package mailparse
 
 import (
 	"strings"

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package mailparse
+
+import (
+	"syscall"
+	"time"
+)
+
+// processorTime is not known here: a mail is charged for the time that passes.
+func processorTime() time.Duration { return sinceStart() }
+
+func attributes() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+const (
+	// flushBytes is after how many bytes of records the store is written before its time.
+	flushBytes = 2 << 20
+	// mostLag is how many bytes of records may wait for the store: until they are there, memory must
+	// hold what they changed. A push then waits for the store, and so does the start of a run if the
+	// store cannot be written.
+	mostLag = 8 << 20
+)
+
+// errLag says that the local store lacks too much.
+var errLag = errors.New("the local store lacks too much that memory must hold until it is written")
+
+// lag is what a partition's store does not have yet, in bytes of records.
+type lag struct {
+	mu sync.Mutex
+	// waiting is not taken by a flush yet, underWay is taken and not committed.
+	waiting, underWay int64
+	err               error         // of the last flush
+	changed           chan struct{} // closed when a flush ends
+}
+
+// grow takes a record in, and reports whether the store should be written now.
+func (l *lag) grow(bytes int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting += int64(bytes)
+	return l.waiting >= flushBytes
+}
+
+// due reports whether the store should be written now.
+func (l *lag) due() bool { return l.grow(0) }
+
+// begin notes that a flush takes what waits.
+func (l *lag) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.underWay, l.waiting = l.waiting, 0
+}
+
+// end notes what the flush came to.
+func (l *lag) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.waiting += l.underWay
+	}
+	l.underWay, l.err = 0, err
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// stuck reports why the store cannot take what is too much already, nil while it can.
+func (l *lag) stuck() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stuckLocked()
+}
+
+func (l *lag) stuckLocked() error {
+	if l.err == nil || l.waiting+l.underWay < mostLag {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errLag, l.err)
+}
+
+// wait returns once the store lacks little enough to take more in; at once, with an error, when it
+// cannot be written.
+func (l *lag) wait(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		err := l.stuckLocked()
+		if err != nil || l.waiting+l.underWay < mostLag {
+			l.mu.Unlock()
+			return err
+		}
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", errLag, ctx.Err())
+		}
+	}
+}
