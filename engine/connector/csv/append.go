@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
@@ -228,7 +229,7 @@ func (c *Connector) openOrCreate(ctx context.Context, name string, p appendParam
 			if _, err := c.dir.Root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 				return nil, failure
 			}
-			if failure := c.create(name, p, c.dir.Root.Link); failure != nil {
+			if failure := c.create(name, p, ownersAlone, c.dir.Root.Link); failure != nil {
 				return nil, failure
 			}
 			continue
@@ -243,7 +244,7 @@ func (c *Connector) openOrCreate(ctx context.Context, name string, p appendParam
 		}
 		// The empty file is replaced while its lock is held: whoever waits for that lock finds the
 		// new file under the name afterwards, so no row of anybody can be replaced with it.
-		failure = c.create(name, p, c.dir.Root.Rename)
+		failure = c.create(name, p, info.Mode().Perm(), c.dir.Root.Rename)
 		f.Close()
 		if failure != nil {
 			return nil, failure
@@ -251,22 +252,25 @@ func (c *Connector) openOrCreate(ctx context.Context, name string, p appendParam
 	}
 }
 
+// ownersAlone is the mode of files that are made: what rows hold is for nobody else to read.
+const ownersAlone = 0o600
+
 // create makes the file with its header, whole or not at all. place gives the finished file its
 // name; if that is taken by now, the file there stays.
-func (c *Connector) create(name string, p appendParams, place func(from, to string) error) *eventlog.Failure {
+func (c *Connector) create(name string, p appendParams, mode fs.FileMode, place func(from, to string) error) *eventlog.Failure {
 	header, failure := headerFor(name, p)
 	if failure != nil {
 		return failure
 	}
 	folder := filepath.Dir(name)
 	temporary := filepath.Join(folder, ".pawl-new-"+rand.Text())
-	file, err := c.dir.Root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := c.dir.Root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownersAlone)
 	if err != nil {
 		return c.dir.Failure("create", name, err)
 	}
 	defer c.dir.Root.Remove(temporary)
 	_, err = file.Write(header)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err := errors.Join(err, file.Chmod(mode), file.Sync(), file.Close()); err != nil {
 		return c.dir.Failure("create", name, err)
 	}
 	if err := place(temporary, name); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -288,13 +292,15 @@ func headerFor(name string, p appendParams) ([]byte, *eventlog.Failure) {
 		}
 	}
 	seen := make(map[string]bool, len(columns))
+	header := make([]string, 0, len(columns)+1)
 	for _, column := range columns {
-		if column == "" || column == keyColumn || seen[column] {
-			return nil, connector.Failf(eventlog.Logic, "csv.header", "the header of %s needs names that are not empty, not %s and not repeated: %q", name, keyColumn, column)
+		if column == "" || column == keyColumn || seen[column] || strings.ContainsRune(column, 0) {
+			return nil, connector.Failf(eventlog.Logic, "csv.header", "the header of %s needs names that are not empty, not %s, not repeated and without NUL characters: %q", name, keyColumn, column)
 		}
 		seen[column] = true
+		header = append(header, asText(column))
 	}
-	l := newLayout(append(slices.Clone(columns), keyColumn), ',', "\n")
+	l := newLayout(append(header, keyColumn), ',', "\n")
 	// The values are checked against the new header first: a call that fails leaves no file.
 	if _, failure := l.row(p, "key"); failure != nil {
 		return nil, failure

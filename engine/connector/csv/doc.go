@@ -9,8 +9,10 @@
 //   - A row that was torn by a crash never merges with the next one. What would have been written is
 //     noted beside the file (`.pawl-<file>`) before the write, so the torn piece, and only that, is
 //     cut off by the next append or by reconcile; an unfinished line of anybody else is completed.
-//   - Text stays text: cells that a spreadsheet would run as a formula get a leading apostrophe (which
-//     readRows and findRow take away again). JSON numbers stay numbers.
+//   - Text stays text: cells and the names in a header that a spreadsheet would run as a formula get a leading
+//     apostrophe (which readRows and findRow take away again), and cells with any separator are quoted, also
+//     with one that is not the file's. JSON numbers stay numbers.
+//   - Files that are made, and the notes beside them, can be read by their owner alone (mode 0600).
 //   - The file stays its owner's: columns may be reordered and added, rows sorted, edited and
 //     deleted; separator (comma, semicolon or tab), byte order mark and line ends are kept.
 //   - Cells go by the names of columns: values by name, or a list by the call's `header`. A name

@@ -29,9 +29,13 @@ func noteName(name string) string {
 // writeNote replaces the file's note.
 func writeNote(f *openFile, offset int64, row []byte) *eventlog.Failure {
 	name := noteName(f.name)
-	file, err := f.dir.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
+	file, err := f.dir.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE, ownersAlone)
 	if err != nil {
 		return f.dir.Failure("open", name, err)
+	}
+	// A note of an earlier version could be read by others.
+	if info, err := file.Stat(); err == nil && info.Mode().Perm() != ownersAlone {
+		_ = file.Chmod(ownersAlone) // one of another owner cannot be changed, and is written as it is
 	}
 	note := strconv.AppendInt(nil, offset, 10)
 	note = append(note, ' ')

@@ -18,15 +18,19 @@ type layout struct {
 	header  []string
 	comma   byte
 	lineEnd string
-	// names are what the columns are called: as in the header, and of a name that stands there
-	// twice the second is called `name (2)`, so that none hides another.
+	// names are what the columns are called: as in the header, read as cells are, and of a name that stands
+	// there twice the second is called `name (2)`, so that none hides another.
 	names []string
 	// key is the index of keyColumn in header, or -1.
 	key int
 }
 
 func newLayout(header []string, comma byte, lineEnd string) layout {
-	return layout{header: header, comma: comma, lineEnd: lineEnd, names: distinct(header), key: slices.Index(header, keyColumn)}
+	plain := make([]string, len(header))
+	for i, name := range header {
+		plain[i] = plainText(name)
+	}
+	return layout{header: header, comma: comma, lineEnd: lineEnd, names: distinct(plain), key: slices.Index(header, keyColumn)}
 }
 
 // distinct numbers the names that are repeated. The key column is no column to read or write by name.
@@ -85,9 +89,9 @@ func (l layout) encode(cells []string) []byte {
 		if i > 0 {
 			out = append(out, l.comma)
 		}
-		// A single empty cell would be an empty line, which readers skip.
-		if strings.ContainsAny(cell, "\"\r\n") || strings.IndexByte(cell, l.comma) >= 0 || (cell == "" && len(cells) == 1) ||
-			strings.TrimSpace(cell) != cell {
+		// A single empty cell would be an empty line, which readers skip. Separators that are not this file's are
+		// quoted too: a program may guess another one than the file has.
+		if strings.ContainsAny(cell, "\"\r\n,;\t|") || (cell == "" && len(cells) == 1) || strings.TrimSpace(cell) != cell {
 			out = append(out, '"')
 			out = append(out, strings.ReplaceAll(cell, `"`, `""`)...)
 			out = append(out, '"')

@@ -1,7 +1,8 @@
 // Package files is the `files` connector: list, read and write files in one folder.
 //
 // What it guarantees: no path and no symbolic link reaches outside the folder. A write appears whole
-// or not at all, and is durable when it is answered. The same idempotency key has no second effect
+// or not at all, and is durable when it is answered. A file that is replaced keeps its mode; a new one can be
+// read by its owner alone (mode 0600). The same idempotency key has no second effect
 // and gets the first answer. Reconcile answers `failed` only after it has made sure, in the file
 // system, that the call with that key can never be applied any more.
 //

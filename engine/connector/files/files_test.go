@@ -301,7 +301,7 @@ func TestReconcileBesideTheWriter(t *testing.T) {
 	f.put("x", "old")
 	call := write("k1", "x", "new")
 	mark, content := f.c.marks.names("k1")
-	if err := errors.Join(f.c.marks.prepare(time.Now()), f.c.writeContent(content, []byte("new"))); err != nil {
+	if err := errors.Join(f.c.marks.prepare(time.Now()), f.c.writeContent(content, []byte("new"), ownersAlone)); err != nil {
 		t.Fatal(err)
 	}
 	f.reconcile(call, connector.VerdictFailed)
@@ -309,7 +309,7 @@ func TestReconcileBesideTheWriter(t *testing.T) {
 		t.Errorf("the writer may go on to its mark: %v", err)
 	}
 	mark, content = f.c.marks.names("k2")
-	if err := errors.Join(f.c.writeContent(content, []byte("new")), f.c.marks.begin(mark)); err != nil {
+	if err := errors.Join(f.c.writeContent(content, []byte("new"), ownersAlone), f.c.marks.begin(mark)); err != nil {
 		t.Fatal(err)
 	}
 	f.reconcile(write("k2", "x", "new"), connector.VerdictFailed)
@@ -377,5 +377,37 @@ func TestRootMustBeAFolder(t *testing.T) {
 		if _, err := New(Config{Root: root}); err == nil || !strings.Contains(err.Error(), "connectors.files.root") {
 			t.Errorf("root %q: error %v", root, err)
 		}
+	}
+}
+
+// A file that is written over keeps the mode that its owner gave it; a new one is for its owner alone, as are
+// the marks.
+func TestWriteKeepsTheMode(t *testing.T) {
+	f := open(t)
+	f.perform(write("k1", "new.txt", "x"), connector.Applied)
+	f.wantMode("new.txt", 0o600)
+	for i, mode := range []os.FileMode{0o644, 0o755, 0o600, 0o664, 0o440} {
+		name := fmt.Sprintf("%d.txt", i)
+		f.put(name, "old")
+		if err := os.Chmod(filepath.Join(f.dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+		f.perform(write("over"+name, name, "new"), connector.Applied)
+		f.want(name, "new")
+		f.wantMode(name, mode)
+	}
+	marks, err := os.ReadDir(filepath.Join(f.dir, markFolder))
+	if err != nil || len(marks) != 6 {
+		t.Fatalf("marks = %v, %v", marks, err)
+	}
+	for _, mark := range marks {
+		f.wantMode(filepath.Join(markFolder, mark.Name()), 0o600)
+	}
+}
+
+func (f *folder) wantMode(name string, mode os.FileMode) {
+	f.Helper()
+	if info, err := os.Stat(filepath.Join(f.dir, name)); err != nil || info.Mode() != mode {
+		f.Errorf("%s: %v, %v, want %v", name, info.Mode(), err, mode)
 	}
 }

@@ -107,7 +107,7 @@ func (m *marks) read(mark string) (s state, answer json.RawMessage, err error) {
 
 // begin leaves the empty mark, durable before the rename. It fails with fs.ErrExist if there is one.
 func (m *marks) begin(mark string) error {
-	file, err := m.dir.Root.OpenFile(mark, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := m.dir.Root.OpenFile(mark, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownersAlone)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (m *marks) begin(mark string) error {
 
 // finish writes the answer into the mark. Losing it is no harm: the file's content tells as well.
 func (m *marks) finish(mark string, answer json.RawMessage) error {
-	return m.dir.Root.WriteFile(mark, answer, 0o644)
+	return m.dir.Root.WriteFile(mark, answer, ownersAlone)
 }
 
 // bar leaves a mark that forbids the key, whole or not at all. It fails with fs.ErrExist if there
@@ -140,7 +140,7 @@ func (m *marks) rebar(mark string) error {
 }
 
 func (m *marks) write(name string) error {
-	file, err := m.dir.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	file, err := m.dir.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, ownersAlone)
 	if err != nil {
 		return err
 	}

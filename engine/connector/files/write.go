@@ -80,10 +80,11 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 	if out, settled := c.repeated(mark, w); settled {
 		return out
 	}
-	if failure := c.checkPlace(w.path); failure != nil {
+	mode, failure := c.checkPlace(w.path)
+	if failure != nil {
 		return connector.FailedWith(failure)
 	}
-	if err := c.writeContent(content, w.data); err != nil {
+	if err := c.writeContent(content, w.data, mode); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return connector.UncertainWith(c.dir.Fail(eventlog.Transient, "busy", "%s: a write with the same key is under way", w.path))
 		}
@@ -134,16 +135,20 @@ func (c *Connector) giveUp(content string, failure *eventlog.Failure) connector.
 	return connector.FailedWith(failure)
 }
 
-// checkPlace makes the folders above a file, and refuses to replace what is no regular file.
-func (c *Connector) checkPlace(name string) *eventlog.Failure {
+// ownersAlone is the mode of files that are made: what they hold is for nobody else to read.
+const ownersAlone = 0o600
+
+// checkPlace makes the folders above a file, and refuses to replace what is no regular file. It returns the mode
+// that the file is to have: that of the one that is replaced.
+func (c *Connector) checkPlace(name string) (fs.FileMode, *eventlog.Failure) {
 	if folder := filepath.Dir(name); folder != "." {
 		if err := c.dir.Root.MkdirAll(folder, 0o755); err != nil {
-			return c.dir.Failure("make the folder", folder, err)
+			return 0, c.dir.Failure("make the folder", folder, err)
 		}
 		// Each new folder's name lives in the one above it.
 		for above := filepath.Dir(folder); ; above = filepath.Dir(above) {
 			if err := c.dir.SyncDir(above); err != nil {
-				return c.dir.Failure("sync", above, err)
+				return 0, c.dir.Failure("sync", above, err)
 			}
 			if above == "." {
 				break
@@ -153,22 +158,22 @@ func (c *Connector) checkPlace(name string) *eventlog.Failure {
 	info, err := c.dir.Root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return ownersAlone, nil
 	case err != nil:
-		return c.dir.Failure("look at", name, err)
+		return 0, c.dir.Failure("look at", name, err)
 	case !info.Mode().IsRegular():
-		return c.dir.Fail(eventlog.Precondition, "notRegular", "%s is not a regular file and is not replaced", name)
+		return 0, c.dir.Fail(eventlog.Precondition, "notRegular", "%s is not a regular file and is not replaced", name)
 	}
-	return nil
+	return info.Mode().Perm(), nil
 }
 
-func (c *Connector) writeContent(name string, data []byte) error {
-	file, err := c.dir.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func (c *Connector) writeContent(name string, data []byte, mode fs.FileMode) error {
+	file, err := c.dir.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownersAlone)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(data)
-	return errors.Join(err, file.Sync(), file.Close())
+	return errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
 }
 
 // Reconcile says whether the file was written. See the package comment for why its `failed` holds.
