@@ -134,7 +134,8 @@ func (a *app) loadConfig(path string, named bool) (config, error) {
 // expand puts in the secrets that the connectors' settings refer to. Only who runs connectors does:
 // other commands must not need an engine's secrets.
 func (c *config) expand(env func(string) (string, bool)) error {
-	secrets := connector.Secrets{Dir: c.dir, LookupEnv: env}
+	var found []string
+	secrets := connector.Secrets{Dir: c.dir, LookupEnv: env, Found: func(value string) { found = append(found, value) }}
 	if err := secrets.ExpandAll(&c.Connectors); err != nil {
 		at := c.path
 		var wrong *connector.SettingError
@@ -142,6 +143,9 @@ func (c *config) expand(env func(string) (string, bool)) error {
 			at = c.text.place("connectors." + wrong.Key)
 		}
 		return misconfigured("", "%s: connectors.%v", at, err)
+	}
+	if c.Connectors.HTTP != nil {
+		c.Connectors.HTTP.Secrets = found
 	}
 	for _, root := range []*rootSettings{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
 		if root != nil {

@@ -127,6 +127,7 @@ connectors:
     hosts:
       api.example.com:
         timeout: 4s
+        quiet: 0s
         headers: {Authorization: "Bearer ${env:TOKEN}"}
         reconcile: {get: "/orders?key={idempotencyKey}", applied: {status: 200}, failed: {status: 404}}
   csv: {root: sheets}
@@ -148,6 +149,9 @@ connectors:
 	host := s.Connectors.HTTP.Hosts["api.example.com"]
 	if host.Timeout != 4*time.Second || host.Headers["Authorization"] != "Bearer s3cret" || host.Reconcile.Failed.Status != 404 {
 		t.Errorf("host %+v", host)
+	}
+	if host.Quiet == nil || *host.Quiet != 0 || !slices.Equal(s.Connectors.HTTP.Secrets, []string{"s3cret"}) {
+		t.Errorf("quiet %v, secrets %q", host.Quiet, s.Connectors.HTTP.Secrets)
 	}
 	if got, want := s.Connectors.CSV.Root, filepath.Join(filepath.Dir(path), "sheets"); got != want {
 		t.Errorf("csv root %s, want %s", got, want)

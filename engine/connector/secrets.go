@@ -22,6 +22,8 @@ type Secrets struct {
 	Dir string
 	// LookupEnv finds environment variables; nil means os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
+	// Found is told each value that is filled in; nil where nobody has to know.
+	Found func(value string)
 }
 
 // Expand replaces every reference in s. A file's last line break is not part of the secret.
@@ -49,6 +51,9 @@ func (s Secrets) Expand(text string) (string, error) {
 		value, err := s.resolve(text[at+2 : at+end])
 		if err != nil {
 			return "", err
+		}
+		if s.Found != nil {
+			s.Found(value)
 		}
 		out.WriteString(text[:at] + value)
 		text = text[at+end+1:]

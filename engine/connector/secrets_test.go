@@ -3,6 +3,7 @@ package connector_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,22 @@ func TestSecretsExpand(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), named) {
 			t.Errorf("Expand(%q) = %q, %v, want an error that names %s", text, got, err, named)
 		}
+	}
+}
+
+// Who fills in values tells which they are: what was a secret is known by where it came from.
+func TestSecretsAreToldWhenTheyAreFilledIn(t *testing.T) {
+	var found []string
+	s := connector.Secrets{
+		LookupEnv: func(name string) (string, bool) { return "value of " + name, true },
+		Found:     func(value string) { found = append(found, value) },
+	}
+	config := struct{ A, B, C string }{"Bearer ${env:X}", "plain $${env:Y}", "${env:Z}-${env:X}"}
+	if err := s.ExpandAll(&config); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"value of X", "value of Z", "value of X"}; !slices.Equal(found, want) {
+		t.Errorf("told %q, want %q", found, want)
 	}
 }
 

@@ -27,6 +27,9 @@ type Config struct {
 	// Hosts are the only hosts that may be called: `api.example.com` for the default ports of
 	// https and http, `127.0.0.1:9000` for exactly that port.
 	Hosts map[string]HostConfig `yaml:"hosts"`
+	// Secrets are the values that were filled in from outside the configuration, wherever they stand in
+	// it. They are blanked out of everything that comes back.
+	Secrets []string `yaml:"-"`
 	// Listen is how long to listen on for the answer to a mutation after its deadline;
 	// 0 means DefaultListen, negative not at all.
 	Listen time.Duration `yaml:"-"`
@@ -72,7 +75,7 @@ const keyPlaceholder = "{idempotencyKey}"
 type host struct {
 	name      string // the configured key
 	headers   http.Header
-	secrets   []string // values to blank out of answers
+	secrets   []string // values that stand in the configuration itself
 	timeout   time.Duration
 	quiet     time.Duration
 	private   bool
@@ -234,21 +237,4 @@ func canonicalHost(name string) (string, error) {
 		}
 	}
 	return strings.ToLower(name), nil
-}
-
-// secretsIn lists what of a header's value must not be repeated to scripts or logs.
-func secretsIn(header, value string) []string {
-	lower := strings.ToLower(header)
-	for _, part := range []string{"auth", "cookie", "key", "token", "secret", "password", "credential"} {
-		if !strings.Contains(lower, part) {
-			continue
-		}
-		secrets := []string{value}
-		if _, token, found := strings.Cut(value, " "); found {
-			secrets = append(secrets, token)
-		}
-		// Very short values would blank out half of every answer.
-		return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 6 })
-	}
-	return nil
 }

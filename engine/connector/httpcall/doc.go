@@ -16,8 +16,10 @@
 //
 // And for all calls: only configured hosts; private, loopback, link-local and similar addresses are
 // refused on the address really dialled, unless the host is configured as private, so neither
-// redirects nor DNS get round it; no proxy from the environment; secret headers go to their own host
-// only and are blanked out where an answer repeats them.
+// redirects nor DNS get round it; no proxy from the environment. A host's configured headers go to it
+// only, and only when the workflow calls it: a hop of a redirect to another host has none, since the host
+// that sends on chooses what is asked for. Each value that ${env:} or ${file:} filled into the
+// configuration is blanked out of results, headers and errors, in the forms in which answers repeat it.
 //
 // After a timeout the host may still be at work. The engine believes no "failed" of a reconcile while the
 // connection is open, nor for the host's quiet time after it was closed without an answer of its own.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ var methods = map[string]string{
 // Connector is the http connector.
 type Connector struct {
 	hosts      hosts
+	redact     *redactor
 	listen     time.Duration
 	operations []connector.Operation
 
@@ -57,7 +59,11 @@ func New(config Config) (*Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connector{hosts: byAddress, listen: config.Listen}
+	secrets := slices.Clone(config.Secrets)
+	for _, h := range byAddress {
+		secrets = append(secrets, h.secrets...)
+	}
+	c := &Connector{hosts: byAddress, redact: newRedactor(secrets), listen: config.Listen}
 	if c.listen == 0 {
 		c.listen = DefaultListen
 	}
@@ -155,6 +161,10 @@ func (c *Connector) CallTimeout(call connector.Call) time.Duration {
 
 // Perform sends a mutation once.
 func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+	return c.redact.outcome(c.perform(ctx, call))
+}
+
+func (c *Connector) perform(ctx context.Context, call connector.Call) connector.Outcome {
 	method := methods[call.Operation]
 	if method == "" || method == http.MethodGet {
 		return connector.FailedWith(connector.Failf(eventlog.Internal, connector.CodeKind, "http.%s is not a mutation", call.Operation))
@@ -207,16 +217,16 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 		}
 		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))
 	}
-	return settle(ctx, call, place(method, t), readAnswer(response, t.host), t.host)
+	return settle(ctx, call, place(method, t), c.readAnswer(response))
 }
 
 // settle reads the answer to a mutation (F4).
-func settle(ctx context.Context, call connector.Call, where string, a answer, h *host) connector.Outcome {
+func settle(ctx context.Context, call connector.Call, where string, a answer) connector.Outcome {
 	if a.status >= 200 && a.status <= 299 {
 		if a.err != nil && !errors.Is(a.err, errTooBig) {
 			return connector.UncertainWith(noAnswer(ctx, call, where, a.err))
 		}
-		result, err := a.result(h)
+		result, err := a.result()
 		if err != nil {
 			failure := connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status, err)
 			return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: true}
@@ -272,6 +282,14 @@ func cause(err error) error {
 
 // Read performs a get.
 func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
+	result, failure := c.read(ctx, call)
+	if failure != nil {
+		return nil, c.redact.failure(failure)
+	}
+	return result, nil
+}
+
+func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMessage, *eventlog.Failure) {
 	if call.Operation != "get" {
 		return nil, connector.Failf(eventlog.Internal, connector.CodeKind, "http.%s is not a read", call.Operation)
 	}
@@ -285,10 +303,11 @@ func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMess
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
 	defer cancel()
+	first := t.host
 	for range maxRedirects + 1 {
 		// Kept for the next hop before the host's own headers are added.
 		script := headers.Clone()
-		addHostHeaders(headers, t.host)
+		addHostHeaders(headers, first)
 		a, failure := c.get(ctx, call, t, headers)
 		if failure != nil {
 			return nil, failure
@@ -301,9 +320,11 @@ func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMess
 		if failure != nil {
 			return nil, failure
 		}
-		// What a script sends may be meant for one host only, like a token.
+		// What a script sends may be meant for one host only, like a token. And what another host's
+		// configuration adds is for those whom the workflow calls there, not for whom a host sends on: it
+		// would choose what is done in that name. So no hop after the first host has any.
 		if headers = script; next.host != t.host {
-			headers = make(http.Header)
+			headers, first = make(http.Header), &host{}
 		}
 		t = next
 	}
@@ -341,10 +362,10 @@ func (c *Connector) get(ctx context.Context, call connector.Call, t target, head
 	if err != nil {
 		return answer{}, noAnswer(ctx, call, place("GET", t), err)
 	}
-	return readAnswer(response, t.host), nil
+	return c.readAnswer(response), nil
 }
 
-func readResult(ctx context.Context, call connector.Call, a answer, t target) (json.RawMessage, error) {
+func readResult(ctx context.Context, call connector.Call, a answer, t target) (json.RawMessage, *eventlog.Failure) {
 	where := place("GET", t)
 	if a.status < 200 || a.status > 299 {
 		failure, _ := a.refusal(where)
@@ -356,7 +377,7 @@ func readResult(ctx context.Context, call connector.Call, a answer, t target) (j
 	if a.err != nil {
 		return nil, noAnswer(ctx, call, where, a.err)
 	}
-	result, err := a.result(t.host)
+	result, err := a.result()
 	if err != nil {
 		return nil, connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status, err)
 	}
@@ -365,6 +386,12 @@ func readResult(ctx context.Context, call connector.Call, a answer, t target) (j
 
 // Reconcile asks the host what became of a mutation, with the one GET its configuration names.
 func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	answer := c.reconcile(ctx, call)
+	answer.Failure = c.redact.failure(answer.Failure)
+	return answer
+}
+
+func (c *Connector) reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
 	_, t, failure := c.parse(call)
 	if failure != nil {
 		return connector.RetryWith(failure)
@@ -391,7 +418,7 @@ func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connecto
 	}
 	switch a.status {
 	case rules.Applied.Status:
-		result, err := a.result(t.host)
+		result, err := a.result()
 		if err != nil {
 			return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", place("GET", t), a.status, err))
 		}

@@ -39,12 +39,15 @@ type answer struct {
 	body   []byte
 	size   int64 // of a body too big to keep, as far as known
 	err    error // reading the body failed, or errTooBig
+	// wasJSON: the body was valid JSON before secrets were blanked out of it.
+	wasJSON bool
+	redact  *redactor
 }
 
-// readAnswer reads and closes a response. It blanks out the host's secrets.
-func readAnswer(response *http.Response, h *host) answer {
+// readAnswer reads and closes a response. It blanks out secrets.
+func (c *Connector) readAnswer(response *http.Response) answer {
 	defer response.Body.Close()
-	a := answer{status: response.StatusCode, header: response.Header}
+	a := answer{status: response.StatusCode, header: response.Header, redact: c.redact}
 	if length := response.ContentLength; length > 0 && length <= maxBody {
 		a.body = make([]byte, 0, length+1)
 	}
@@ -54,10 +57,8 @@ func readAnswer(response *http.Response, h *host) answer {
 		a.size = max(int64(len(a.body))+more, response.ContentLength)
 		a.body, a.err = nil, errTooBig
 	}
-	for _, secret := range h.secrets {
-		if bytes.Contains(a.body, []byte(secret)) {
-			a.body = bytes.ReplaceAll(a.body, []byte(secret), []byte("***"))
-		}
+	if blanked, changed := c.redact.bytes(a.body); changed {
+		a.body, a.wasJSON = blanked, json.Valid(bytes.TrimSpace(a.body))
 	}
 	return a
 }
@@ -86,7 +87,7 @@ func (a answer) value() (json.RawMessage, error) {
 		if json.Valid(trimmed) {
 			return trimmed, nil
 		}
-		if declared {
+		if declared && !a.wasJSON {
 			return nil, errMalformed
 		}
 	}
@@ -109,20 +110,20 @@ func jsonContent(contentType string) (declared, guessable bool) {
 }
 
 // result is what scripts get: {status, headers, body}.
-func (a answer) result(h *host) (json.RawMessage, error) {
+func (a answer) result() (json.RawMessage, error) {
 	body, err := a.value()
 	if err != nil {
 		return nil, err
 	}
-	out := a.assemble(body, h)
+	out := a.assemble(body)
 	if len(out) > connector.MaxResult {
 		// A body that fits can grow when it is written as a JSON string.
-		out = a.assemble(connector.TruncatedResult(int64(len(a.body))), h)
+		out = a.assemble(connector.TruncatedResult(int64(len(a.body))))
 	}
 	return out, nil
 }
 
-func (a answer) assemble(body json.RawMessage, h *host) json.RawMessage {
+func (a answer) assemble(body json.RawMessage) json.RawMessage {
 	out := make([]byte, 0, len(body)+256)
 	out = append(out, `{"status":`...)
 	out = strconv.AppendInt(out, int64(a.status), 10)
@@ -133,10 +134,7 @@ func (a answer) assemble(body json.RawMessage, h *host) json.RawMessage {
 		if len(values) == 0 {
 			continue
 		}
-		value := strings.Join(values, ", ")
-		for _, secret := range h.secrets {
-			value = strings.ReplaceAll(value, secret, "***")
-		}
+		value := a.redact.text(strings.Join(values, ", "))
 		quoted, err := json.Marshal(value)
 		if err != nil {
 			continue // a string always marshals
