@@ -50,7 +50,7 @@ func (i *idleness) wait(ctx context.Context, e *Engine, at func(*worker) bool) e
 }
 
 // WaitIdle returns once nothing is active, due or backing off. Schedules, wakeAt and waits for a
-// person do not count as work.
+// person do not count as work, nor does a workflow that has failed so often that it needs attention (F8).
 func (e *Engine) WaitIdle(ctx context.Context) error {
 	select {
 	case <-e.ready:
@@ -66,7 +66,10 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 			return false
 		}
 		switch rest.Reason {
-		case decide.ReasonBackoff, decide.ReasonReconcile, decide.ReasonStorage, reasonCall:
+		case decide.ReasonBackoff:
+			s := w.state()
+			return s.Backoff != nil && s.Backoff.Attention != 0
+		case decide.ReasonReconcile, decide.ReasonStorage, reasonCall:
 			return false
 		}
 		return true

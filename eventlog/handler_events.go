@@ -35,6 +35,12 @@ type (
 	HandlerCleaned struct {
 		Handler Handler `msgpack:"handler" json:"handler"`
 	}
+	// HandlerFailuresCounted: so many runs of the consumer in a row have failed transiently, on different
+	// events; zero after a commit. From the third on it is tried one run at a time (J2, F8).
+	HandlerFailuresCounted struct {
+		Handler Handler `msgpack:"handler" json:"handler"`
+		Runs    int     `msgpack:"runs" json:"runs"`
+	}
 	// SessionStarted: a burst of runs begins. ProducersFirst is set when the one before hit its
 	// bound: producers due by now run before any consumer (S7).
 	SessionStarted struct {
@@ -48,10 +54,11 @@ type (
 	}
 )
 
-func (*HandlerStateSaved) FactType() FactType { return "handler.state_saved" }
-func (*HandlerScheduled) FactType() FactType  { return "handler.scheduled" }
-func (*HandlerWakeSet) FactType() FactType    { return "handler.wake_set" }
-func (*HandlerDirtied) FactType() FactType    { return "handler.dirtied" }
-func (*HandlerCleaned) FactType() FactType    { return "handler.cleaned" }
-func (*SessionStarted) FactType() FactType    { return "session.started" }
-func (*SessionEnded) FactType() FactType      { return "session.ended" }
+func (*HandlerStateSaved) FactType() FactType      { return "handler.state_saved" }
+func (*HandlerScheduled) FactType() FactType       { return "handler.scheduled" }
+func (*HandlerWakeSet) FactType() FactType         { return "handler.wake_set" }
+func (*HandlerDirtied) FactType() FactType         { return "handler.dirtied" }
+func (*HandlerCleaned) FactType() FactType         { return "handler.cleaned" }
+func (*HandlerFailuresCounted) FactType() FactType { return "handler.failures_counted" }
+func (*SessionStarted) FactType() FactType         { return "session.started" }
+func (*SessionEnded) FactType() FactType           { return "session.ended" }

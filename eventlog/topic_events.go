@@ -57,6 +57,8 @@ type (
 		MessageID MessageID `msgpack:"messageId" json:"messageId"`
 		Run       RunID     `msgpack:"run" json:"run"`
 		At        Instant   `msgpack:"at" json:"at"`
+		// Uncounted is set when the failure counts no attempt: the target was to blame (J2, F13).
+		Uncounted bool `msgpack:"uncounted,omitempty" json:"uncounted,omitempty"`
 	}
 	// EventConsumed: its run committed.
 	EventConsumed struct {
@@ -102,6 +104,14 @@ type (
 		Title string  `msgpack:"title" json:"title"`
 	}
 )
+
+// needs: version 2 added Uncounted.
+func (f *EventRetryScheduled) needs() int {
+	if f.Uncounted {
+		return 2
+	}
+	return 1
+}
 
 func (*EventPublished) FactType() FactType      { return "event.published" }
 func (*EventUpdated) FactType() FactType        { return "event.updated" }

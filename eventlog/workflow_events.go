@@ -68,10 +68,12 @@ type (
 	RepairCounted struct {
 		Failures int `msgpack:"failures" json:"failures"`
 	}
-	// BackoffStarted: nothing runs until Until; Attempt transient failures stand in a row (F8).
+	// BackoffStarted: nothing runs until Until; Attempt transient failures stand in a row, and with
+	// Attention that are so many that a person should look (F8).
 	BackoffStarted struct {
-		Attempt int     `msgpack:"attempt" json:"attempt"`
-		Until   Instant `msgpack:"until" json:"until"`
+		Attempt   int     `msgpack:"attempt" json:"attempt"`
+		Until     Instant `msgpack:"until" json:"until"`
+		Attention bool    `msgpack:"attention,omitempty" json:"attention,omitempty"`
 	}
 	// BackoffCleared: the transient failures are over.
 	BackoffCleared struct{}
@@ -88,6 +90,14 @@ type (
 		Detail string `msgpack:"detail" json:"detail"`
 	}
 )
+
+// needs: version 2 added Attention.
+func (f *BackoffStarted) needs() int {
+	if f.Attention {
+		return 2
+	}
+	return 1
+}
 
 // needs: version 2 added Producer.RunOnDeploy.
 func (f *WorkflowDeployed) needs() int {

@@ -68,6 +68,8 @@ var (
 	describeWorkflows = prometheus.NewDesc("pawl_workflows", "Workflows by status.", []string{"status"}, nil)
 	describeActive    = prometheus.NewDesc("pawl_active_runs", "Runs that are active now.", nil, nil)
 	describePerson    = prometheus.NewDesc("pawl_workflows_blocked", "Workflows that the system holds, by reason.", []string{"reason"}, nil)
+	describeAttention = prometheus.NewDesc("pawl_workflows_attention", "Workflows that need attention although they do not wait for a person, by reason.", []string{"reason"}, nil)
+	describeDiscarded = prometheus.NewDesc("pawl_jobs_discarded", "Jobs that were put aside, their attempts used up.", nil, nil)
 	describeStopped   = prometheus.NewDesc("pawl_workflows_stopped", "Workflows that are out of service because their log cannot be followed.", nil, nil)
 	describeOrphans   = prometheus.NewDesc("pawl_orphaned_reservations", "Reserved events that no run holds; there must be none.", nil, nil)
 	describeLast      = prometheus.NewDesc("pawl_store_sequence", "How far the log is in the local store, by partition.", []string{"partition"}, nil)
@@ -76,7 +78,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (c engineCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describePerson, describeStopped, describeOrphans, describeLast, describeReady} {
+	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describePerson, describeAttention, describeDiscarded, describeStopped, describeOrphans, describeLast, describeReady} {
 		to <- d
 	}
 }
@@ -97,7 +99,8 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 	statuses := map[projections.Status]int{
 		projections.StatusActive: 0, projections.StatusPaused: 0, projections.StatusError: 0, projections.StatusArchived: 0,
 	}
-	blocked, active := map[eventlog.BlockReason]int{}, 0
+	blocked, active, discarded := map[eventlog.BlockReason]int{}, 0, 0
+	attention := map[projections.AttentionReason]int{projections.AttentionTransient: 0, projections.AttentionDiscarded: 0}
 	for p := range c.s.cfg.Log.Partitions() {
 		names, err := c.s.cfg.Reader.Store.Workflows(p)
 		if err != nil {
@@ -113,6 +116,10 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 			if state.Blocked != nil {
 				blocked[state.Blocked.Reason]++
 			}
+			if a := state.Attention(); a != nil {
+				attention[a.Reason]++
+			}
+			discarded += state.Counts.Discarded
 			if run := state.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
 				active++
 			}
@@ -127,6 +134,10 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 	for reason, n := range blocked {
 		gauge(describePerson, n, string(reason))
 	}
+	for reason, n := range attention {
+		gauge(describeAttention, n, string(reason))
+	}
+	gauge(describeDiscarded, discarded)
 	gauge(describeActive, active)
 	gauge(describeStopped, len(engine.Stopped()))
 	orphans := 0

@@ -310,10 +310,10 @@ func TestFieldNames(t *testing.T) {
 	b.push("shop", "a")
 	b.engine.Rest("shop")
 	for id, want := range map[string]string{
-		"getWorkflow":           "blocked maintenance name pendingRetryRun repair revision status userPaused version",
+		"getWorkflow":           "attention blocked counts maintenance name pendingRetryRun repair revision status userPaused version",
 		"listWorkflowRuns":      "endedAt error handler handlerType id mutation mutationOutcome phase prepareResult retryOf session startedAt status version workflow",
 		"listWorkflowEvents":    "causedBy createdBy messageId payload reservedBy status title topic",
-		"listWorkflowJobs":      "attempts consumer finalizedAt maxAttempts messageId scheduledAt state topic",
+		"listWorkflowJobs":      "attempt attempts consumer finalizedAt maxAttempts messageId scheduledAt state topic",
 		"listWorkflowMutations": "connector error id operation params paramsHash reconcileAttempts resolvedBy result run settledAt startedAt status uiTitle workflow",
 		"listWorkflowInputs":    "externalId id outputs source status title type",
 		"listWorkflowSessions":  "endedAt id result runs startedAt",

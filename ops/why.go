@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // reasonNoWorker is the engine's own addition to the rules' reasons: nobody can step the workflow.
@@ -30,6 +31,8 @@ type Why struct {
 	Message string  `json:"message"`
 	// Commands are what a person can do about it, the most likely one first.
 	Commands []string `json:"commands"`
+	// Attention is what a person should look at although nothing waits for a person; null for nothing.
+	Attention *readmodel.Attention `json:"attention"`
 
 	cause *projections.Run
 }
@@ -67,6 +70,7 @@ func explain(s *projections.State, todo decide.Todo, cause *projections.Run) Why
 		w.Reason, w.Until = &wait.Reason, wait.Until
 		w.about(wait.Subject)
 		w.explainWait(s, wait)
+		w.attend(s)
 		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // who paused it is told with the time
 			w.add("It has waited since %s.", w.Since)
 		}
@@ -76,7 +80,23 @@ func explain(s *projections.State, todo decide.Todo, cause *projections.Run) Why
 	}
 	w.Moving = true
 	w.explainTodo(s, todo)
+	w.attend(s)
 	return w
+}
+
+// attend says what a person should look at although the workflow does not wait for a person.
+func (w *Why) attend(s *projections.State) {
+	if w.Attention = readmodel.AttentionView(&s.Workflow); w.Attention == nil {
+		return
+	}
+	if w.Attention.Reason == projections.AttentionTransient {
+		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since, count(w.Attention.Failures, "transient failure"))
+	}
+	if n := s.Counts.Discarded; n > 0 {
+		w.add("%s since %s: the attempts are used up, and only a person brings %s back.", ofItsEvents(n, "is discarded", "are discarded"), s.Counts.DiscardedSince, number(n, "it", "them"))
+		w.can("pawl jobs list --workflow %s --state discarded", s.Name)
+		w.can("pawl redrive %s --where state=discarded", s.Name)
+	}
 }
 
 // ExplainStopped is for a workflow that has left the rules' reach: its log cannot be followed.

@@ -58,7 +58,7 @@ func TestExplain(t *testing.T) {
 		"job backoff": {base(nil), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "a"}, "backoff", 0, later, "a", []string{`event "a"`}, []string{"pawl jobs list --workflow shop --state retryable"}},
 		"job backoff of an event": {base(func(s *projections.State) {
 			*s = s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventPending, ScheduledAt: later, Failures: 2, Attempts: []projections.Attempt{{Failure: failure}}})
-		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "it's"}, "backoff", 0, later, "it's", []string{`event "it's" of topic mail.in`, "it has failed 2 times (no answer within 5s)"},
+		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "it's"}, "backoff", 0, later, "it's", []string{`event "it's" of topic mail.in`, "attempt 3 after a failure (no answer within 5s)"},
 			[]string{`pawl jobs show shop mail.in 'it'\''s'`, `pawl cancel shop mail.in 'it'\''s'`, "pawl jobs list --workflow shop --state retryable"}},
 		"user pause": {base(pausedByAda), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "", []string{"was paused by ada at 2023-11-14T22:13:20Z. Events still"}, []string{"pawl resume shop", "pawl log --workflow shop"}},
 		"user pause over a hold": {base(func(s *projections.State) { blocked(eventlog.BlockAuth)(s); pausedByAda(s) }), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "",

@@ -149,9 +149,9 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 			}
 			failed := ""
 			if job := s.Event(e.Topic, e.MessageID); job != nil { // else it is paged out; its job tells the rest
-				failed = ": it has failed " + count(job.Failures, "time")
+				failed = ": attempt " + attemptOf(s, job)
 				if n := len(job.Attempts); n > 0 {
-					failed += because(job.Attempts[n-1].Failure)
+					failed += " after a failure" + because(job.Attempts[n-1].Failure)
 				}
 			}
 			w.say("Workflow %s has nothing to do until event %q of topic %s may be tried again, by itself at %s%s.",
@@ -180,6 +180,14 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 		w.add("What it had to change outside is settled; only next is run again.")
 	}
 	w.can("pawl resume %s", name)
+}
+
+// attemptOf says which attempt of the job comes next, as in "2 of 4".
+func attemptOf(s *projections.State, job *projections.TopicEvent) string {
+	if c, ok := s.Definition().Subscriber(job.Topic); ok && c.MaxAttempts != nil {
+		return fmt.Sprintf("%d of %d", job.Attempt(), *c.MaxAttempts+1)
+	}
+	return fmt.Sprint(job.Attempt())
 }
 
 // lastFailed is the newest failed run in memory: the one that a backoff comes from, unless it has

@@ -122,7 +122,7 @@ func (f *folding) apply(fact eventlog.Fact) error {
 			f.RepairHandler = ""
 		}
 	case *eventlog.BackoffStarted:
-		f.Backoff = &Backoff{Attempt: e.Attempt, Until: e.Until}
+		f.backoffStarted(e)
 	case *eventlog.BackoffCleared:
 		f.Backoff = nil
 	case *eventlog.RetrySet:
@@ -140,6 +140,13 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.changeHandler(e.Handler, func(h *Handler) { h.DirtyAt = f.Head.Revision })
 	case *eventlog.HandlerCleaned:
 		return f.changeHandler(e.Handler, func(h *Handler) { h.DirtyAt = 0 })
+	case *eventlog.HandlerFailuresCounted:
+		return f.changeHandler(e.Handler, func(h *Handler) {
+			if h.Failures == 0 || e.Runs == 0 {
+				h.FailingAt = f.Head.Revision
+			}
+			h.Failures = e.Runs
+		})
 	case *eventlog.SessionStarted:
 		return f.sessionStarted(e)
 	case *eventlog.SessionEnded:
@@ -188,11 +195,11 @@ func (f *folding) apply(fact eventlog.Fact) error {
 	case *eventlog.EventTransferred:
 		return f.eventTransferred(e)
 	case *eventlog.EventReleased:
-		return f.eventReleased(e.Topic, e.MessageID, e.Run, 0)
+		return f.eventReleased(e.Topic, e.MessageID, e.Run)
 	case *eventlog.EventRetryScheduled:
-		return f.eventReleased(e.Topic, e.MessageID, e.Run, e.At)
+		return f.eventRetryScheduled(e)
 	case *eventlog.EventConsumed:
-		return f.eventTaken(e.Topic, e.MessageID, e.Run, eventlog.EventStatusConsumed)
+		return f.eventConsumed(e)
 	case *eventlog.EventSkipped:
 		return f.eventFinal(e.Topic, e.MessageID, eventlog.EventStatusSkipped, e.Reason)
 	case *eventlog.EventDiscarded:

@@ -48,6 +48,7 @@ type (
 		// Waiting counts the pending events of each topic that has any, by topic. Those of a topic
 		// that no consumer subscribes to need not be in memory.
 		Waiting []Waiting `msgpack:"waiting,omitempty"`
+		Counts  Counts    `msgpack:"counts"`
 	}
 	// Waiting is how many events of a topic are pending.
 	Waiting struct {
@@ -75,6 +76,16 @@ type (
 	Backoff struct {
 		Attempt int              `msgpack:"attempt"`
 		Until   eventlog.Instant `msgpack:"until"`
+		// Attention is since when there are so many that a person should look, zero before (F8).
+		Attention eventlog.Instant `msgpack:"attention,omitempty"`
+	}
+	// Counts are the events whose jobs run, wait for a retry or are put aside.
+	Counts struct {
+		Running   int `msgpack:"running,omitempty"`
+		Retryable int `msgpack:"retryable,omitempty"`
+		Discarded int `msgpack:"discarded,omitempty"`
+		// DiscardedSince is since when there has been a discarded one, zero without any.
+		DiscardedSince eventlog.Instant `msgpack:"discardedSince,omitempty"`
 	}
 	// Script is one deployed version.
 	Script struct {
@@ -103,7 +114,12 @@ type (
 		// LookedAt is when its last run that looked started (a retry does not look): retryable
 		// events that became due later make it due again (J2).
 		LookedAt eventlog.Instant `msgpack:"lookedAt,omitempty"`
-		Created  Ordinal          `msgpack:"created"`
+		// Failures is how many of its runs in a row have failed transiently on different events, since
+		// the revision FailingAt; ConsumedAt is the revision of its last commit that took an event (J2).
+		Failures   int     `msgpack:"failures,omitempty"`
+		FailingAt  uint64  `msgpack:"failingAt,omitempty"`
+		ConsumedAt uint64  `msgpack:"consumedAt,omitempty"`
+		Created    Ordinal `msgpack:"created"`
 	}
 	// Run is one attempt of one handler.
 	Run struct {
@@ -170,7 +186,11 @@ type (
 		Executions int `msgpack:"executions,omitempty"`
 		// Failures counts the failures that count against its job since creation or redrive: a
 		// crash does not, nor does a failure that holds the workflow instead (J2, J6).
-		Failures int       `msgpack:"failures,omitempty"`
+		Failures int `msgpack:"failures,omitempty"`
+		// Tries counts those that do not count too: it spaces the tries. FailedAt is the revision of
+		// the last failed one, zero before the first (J2).
+		Tries    int       `msgpack:"tries,omitempty"`
+		FailedAt uint64    `msgpack:"failedAt,omitempty"`
 		Attempts []Attempt `msgpack:"attempts,omitempty"`
 		// ScheduledAt hides a retryable event until then (J2).
 		ScheduledAt   eventlog.Instant `msgpack:"scheduledAt,omitempty"`

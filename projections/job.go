@@ -38,11 +38,20 @@ func (e *TopicEvent) Job() JobState {
 	return JobAvailable
 }
 
+// Attempt is the number, from 1, of the job's attempt that runs or comes next; of a discarded job that of
+// the last. What does not count against the job is the same attempt again (J2).
+func (e *TopicEvent) Attempt() int {
+	if e.Status == eventlog.EventStatusDiscarded {
+		return e.Failures
+	}
+	return e.Failures + 1
+}
+
 // failed reports whether an attempt has failed since the event was created or redriven. A crash
 // is no failure.
 func (e *TopicEvent) failed() bool {
 	since := max(0, len(e.Attempts)-e.Executions)
-	return e.Failures > 0 || slices.ContainsFunc(e.Attempts[since:], func(a Attempt) bool { return a.Failure != nil })
+	return e.Failures > 0 || e.Tries > 0 || slices.ContainsFunc(e.Attempts[since:], func(a Attempt) bool { return a.Failure != nil })
 }
 
 // InputStatus is what became of an input.

@@ -78,6 +78,7 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			run(f.Run)
 		case *eventlog.EventConsumed:
 			event(f.Topic, f.MessageID)
+			run(f.Run)
 		case *eventlog.EventSkipped:
 			event(f.Topic, f.MessageID)
 		case *eventlog.EventSkipRequested:

@@ -17,6 +17,8 @@ func (f *folding) changeEvent(topic eventlog.Topic, id eventlog.MessageID, chang
 	change(&e)
 	f.putEvent(&e)
 	f.wait(topic, pending(&e)-pending(old))
+	f.count(old.Job(), -1)
+	f.count(e.Job(), 1)
 	return f.recount(old, &e)
 }
 
@@ -25,6 +27,23 @@ func pending(e *TopicEvent) int {
 		return 1
 	}
 	return 0
+}
+
+// count keeps the numbers of jobs in a state.
+func (f *folding) count(state JobState, more int) {
+	switch c := &f.Counts; state {
+	case JobRunning:
+		c.Running += more
+	case JobRetryable:
+		c.Retryable += more
+	case JobDiscarded:
+		switch c.Discarded += more; {
+		case c.Discarded == 0:
+			c.DiscardedSince = 0
+		case c.DiscardedSince == 0:
+			c.DiscardedSince = f.at()
+		}
+	}
 }
 
 // wait keeps the number of the topic's pending events.
@@ -141,7 +160,21 @@ func (f *folding) eventTransferred(e *eventlog.EventTransferred) error {
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) { x.ReservedBy = e.Run })
 }
 
-func (f *folding) eventReleased(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID, scheduled eventlog.Instant) error {
+func (f *folding) eventReleased(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID) error {
+	return f.giveBack(topic, id, run, func(*TopicEvent) {})
+}
+
+// eventRetryScheduled: only what is scheduled again has failed for its job (J2).
+func (f *folding) eventRetryScheduled(e *eventlog.EventRetryScheduled) error {
+	return f.giveBack(e.Topic, e.MessageID, e.Run, func(x *TopicEvent) {
+		x.ScheduledAt = e.At
+		if x.Tries++; !e.Uncounted {
+			x.Failures++
+		}
+	})
+}
+
+func (f *folding) giveBack(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID, change func(*TopicEvent)) error {
 	old := f.Event(topic, id)
 	if old != nil && (old.Status != eventlog.EventStatusReserved || old.ReservedBy != run) {
 		return fmt.Errorf("event %s in %s is %s by run %q and cannot be released by run %s", id, topic, old.Status, old.ReservedBy, run)
@@ -151,12 +184,25 @@ func (f *folding) eventReleased(topic eventlog.Topic, id eventlog.MessageID, run
 		return err
 	}
 	return f.changeEvent(topic, id, func(x *TopicEvent) {
-		x.Status, x.ReservedBy, x.ScheduledAt = eventlog.EventPending, "", scheduled
+		x.Status, x.ReservedBy, x.ScheduledAt = eventlog.EventPending, "", 0
 		x.Attempts = f.endAttempt(x.Attempts, failure)
-		if scheduled != 0 {
-			x.Failures++ // only what is scheduled again has been counted against the job (J2)
+		if failure != nil {
+			x.FailedAt = f.Head.Revision
 		}
+		change(x)
 	})
+}
+
+// eventConsumed also notes for the consumer that one of its events was committed (J2).
+func (f *folding) eventConsumed(e *eventlog.EventConsumed) error {
+	if err := f.eventTaken(e.Topic, e.MessageID, e.Run, eventlog.EventStatusConsumed); err != nil {
+		return err
+	}
+	run := f.Run(e.Run)
+	if run == nil {
+		return fmt.Errorf("run %s is not known", e.Run)
+	}
+	return f.changeHandler(run.Handler, func(h *Handler) { h.ConsumedAt = f.Head.Revision })
 }
 
 // eventTaken ends an event that the run holds: by its commit, or by its last failure (J2).
@@ -202,7 +248,7 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 	}
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
 		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventPending, "", 0, "", false
-		x.Executions, x.Failures = 0, 0
+		x.Executions, x.Failures, x.Tries, x.FailedAt = 0, 0, 0, 0
 	})
 }
 

@@ -33,6 +33,56 @@ func (w *Workflow) Status() Status {
 	}
 }
 
+// Attention is what a person should look at although nothing waits for a person.
+type Attention struct {
+	Reason AttentionReason
+	Since  eventlog.Instant
+	// Failures is how many transient failures stand in a row, or how many jobs are discarded.
+	Failures int
+}
+
+// AttentionReason says why a workflow needs attention.
+type AttentionReason string
+
+// The reasons.
+const (
+	AttentionTransient AttentionReason = "transient" // it fails again and again, and goes on trying (F8)
+	AttentionDiscarded AttentionReason = "discarded" // jobs were put aside, their attempts used up (J2)
+)
+
+// Attention derives what needs a person's attention, nil for nothing.
+func (w *Workflow) Attention() *Attention {
+	switch {
+	case w.Archived:
+		return nil
+	case w.Backoff != nil && w.Backoff.Attention != 0:
+		return &Attention{Reason: AttentionTransient, Since: w.Backoff.Attention, Failures: w.Backoff.Attempt}
+	case w.Counts.Discarded > 0:
+		return &Attention{Reason: AttentionDiscarded, Since: w.Counts.DiscardedSince, Failures: w.Counts.Discarded}
+	}
+	return nil
+}
+
+// Available is how many jobs wait for their first try, or were redriven.
+func (w *Workflow) Available() int {
+	pending := 0
+	for _, topic := range w.Waiting {
+		pending += topic.Events
+	}
+	return pending - w.Counts.Retryable
+}
+
+func (f *folding) backoffStarted(e *eventlog.BackoffStarted) {
+	b := &Backoff{Attempt: e.Attempt, Until: e.Until}
+	if e.Attention {
+		b.Attention = f.at()
+		if old := f.Backoff; old != nil && old.Attention != 0 {
+			b.Attention = old.Attention
+		}
+	}
+	f.Backoff = b
+}
+
 func (f *folding) deployed(e *eventlog.WorkflowDeployed) {
 	f.Version, f.Grants = e.Version, e.Grants
 	f.putScript(&Script{

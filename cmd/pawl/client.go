@@ -206,18 +206,25 @@ func (c *connection) whereElse() string {
 	return "start one: pawl up; or say where it is: --url URL, or PAWL_URL"
 }
 
-// answer carries out an operation and prints what it answers: as JSON, or as show does.
-func answer[T any](c *connection, operation string, params map[string]any, show func(T) error) error {
+// answer carries out an operation and prints what it answers: as JSON, or as show does. Either way note
+// is told of it.
+func answer[T any](c *connection, operation string, params map[string]any, show func(T) error, note ...func(T)) error {
 	var raw json.RawMessage
 	if err := c.do(operation, params, &raw); err != nil {
 		return err
 	}
-	if c.json {
+	if c.json && len(note) == 0 {
 		return c.app.printJSON(raw)
 	}
 	var out T
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return fmt.Errorf("read the engine's answer to %s: %w", operation, err)
+	}
+	for _, tell := range note {
+		tell(out)
+	}
+	if c.json {
+		return c.app.printJSON(raw)
 	}
 	return show(out)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // Names that are the interface's own, beside those of the rules: nobody can step the workflow, and its
@@ -62,6 +63,17 @@ func holds(workflow map[string]any, why ops.Why) (held, because []string) {
 			words += " since " + moment(since)
 		}
 		add(string(decide.ReasonMaintenance), words)
+	}
+	if attention, ok := workflow["attention"].(map[string]any); ok {
+		since := ""
+		if at, ok := attention["since"].(string); ok {
+			since = " since " + moment(at)
+		}
+		words := plain(attention["failures"]) + " transient failures in a row" + since
+		if attention["reason"] == string(projections.AttentionDiscarded) {
+			words = plain(attention["failures"]) + " discarded" + since
+		}
+		add("attention", words)
 	}
 	switch {
 	case reason == decide.ReasonBackoff && why.Until != 0:

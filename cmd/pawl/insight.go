@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -36,9 +37,13 @@ func (c *whyCmd) Run(a *app) error {
 		return err
 	}
 	if c.Name != "" {
-		return answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name}, func(w ops.Why) error { a.printWhy(w); return nil })
+		attention := false
+		err := answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name}, func(w ops.Why) error { a.printWhy(w); return nil },
+			func(w ops.Why) { attention = w.Attention != nil })
+		return needsPerson(err, attention)
 	}
-	return answer(connected, "explainAll", nil, func(p struct{ Items []ops.Why }) error {
+	attention := false
+	err = answer(connected, "explainAll", nil, func(p struct{ Items []ops.Why }) error {
 		for i, w := range p.Items {
 			if i > 0 {
 				fmt.Fprintln(a.stdout)
@@ -49,7 +54,18 @@ func (c *whyCmd) Run(a *app) error {
 			fmt.Fprintln(a.stdout, "there are no workflows; deploy one: pawl deploy FILE")
 		}
 		return nil
+	}, func(p struct{ Items []ops.Why }) {
+		attention = slices.ContainsFunc(p.Items, func(w ops.Why) bool { return w.Attention != nil })
 	})
+	return needsPerson(err, attention)
+}
+
+// needsPerson makes the exit code of a command that has said what needs attention.
+func needsPerson(err error, attention bool) error {
+	if err == nil && attention {
+		return silent(exitNeedsPerson)
+	}
+	return err
 }
 
 func (a *app) printWhy(w ops.Why) {

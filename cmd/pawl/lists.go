@@ -243,10 +243,20 @@ func (c *showEvent) params() map[string]any {
 func (c *showEvent) Run(a *app) error { return a.show(c.clientFlags, "getEvent", c.params()) }
 
 func (c *listJobs) Run(a *app) error {
-	return a.list(c.listFlags, "Jobs", c.Workflow, map[string]string{"topic": c.Topic, "state": c.State}, []column{
-		{title: "topic", field: "topic"}, {title: "state", field: "state"}, {title: "attempts", field: "attempts", show: length},
+	return a.listWith(c.listFlags, "Jobs", c.Workflow, map[string]string{"topic": c.Topic, "state": c.State}, []column{
+		{title: "topic", field: "topic"}, {title: "state", field: "state"}, {title: "attempt", field: "attemptOf"},
 		{title: "due", field: "scheduledAt", show: moment}, {title: "message id", field: "messageId", width: 40},
-	})
+	}, addAttempts)
+}
+
+// addAttempts says beside each job which of its attempts it is at, as in "2 of 4".
+func addAttempts(_ *connection, p page) {
+	for _, job := range p.Items {
+		job["attemptOf"] = plain(job["attempt"])
+		if retries, ok := job["maxAttempts"].(float64); ok {
+			job["attemptOf"] = fmt.Sprintf("%s of %d", plain(job["attempt"]), int(retries)+1)
+		}
+	}
 }
 
 func (c *showJob) Run(a *app) error { return a.show(c.clientFlags, "getJob", c.params()) }

@@ -267,7 +267,7 @@ func (a *app) stopping() error {
 	return nil
 }
 
-// needPerson explains the workflows that do not go on by themselves.
+// needPerson explains the workflows that do not go on by themselves, and those that need attention.
 func (in *installation) needPerson(ctx context.Context) ([]ops.Why, error) {
 	reader := readmodel.Reader{Store: in.store, Flush: in.engine.Flush}
 	stopped := in.engine.Stopped()
@@ -309,7 +309,7 @@ func (in *installation) needsPerson(name eventlog.WorkflowName, stopped error) (
 	case decide.ReasonApproval, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked:
 		return ops.Explain(&state, *wait), true
 	case decide.ReasonUserPause: // who ends the pause ends the system's hold behind it, and must know of it
-		return ops.Explain(&state, *wait), state.Blocked != nil
+		return ops.Explain(&state, *wait), state.Blocked != nil || state.Attention() != nil
 	}
-	return ops.Why{}, false
+	return ops.Explain(&state, *wait), state.Attention() != nil
 }

@@ -3,7 +3,6 @@ package decide
 import (
 	"fmt"
 
-	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -59,7 +58,7 @@ func (d *decision) fail(run *projections.Run, f eventlog.Failure) {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
 	d.endSession(eventlog.SessionFailed)
-	if d.dispose(run, f.Class) {
+	if d.dispose(run, f) {
 		return // its jobs bear the failure; the workflow goes on (J2)
 	}
 	d.affect(run.ID, f)
@@ -73,7 +72,7 @@ const Aborted = "run.aborted"
 func (d *decision) abort(run *projections.Run, format string, args ...any) {
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed, Failure: *failure(eventlog.Transient, Aborted, format, args...)})
 	d.endSession(eventlog.SessionFailed)
-	d.release(run, "")
+	d.release(run, nobody)
 }
 
 // decide of FailRun never touches an open mutation: only its settlement may end such a run (F11).
@@ -93,13 +92,13 @@ func (c FailRun) decide(d *decision) error {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
 	d.endSession(eventlog.SessionFailed)
-	d.dispose(run, "") // our own trouble never counts against a job
+	d.dispose(run, nobody) // our own trouble never counts against a job
 	d.affect(run.ID, f)
 	return nil
 }
 
 // dispose is R16, in its order. It reports whether job attempts took the failure (J2).
-func (d *decision) dispose(run *projections.Run, class eventlog.Class) (jobsTookIt bool) {
+func (d *decision) dispose(run *projections.Run, f eventlog.Failure) (jobsTookIt bool) {
 	m := d.state().Mutation(run.Mutation)
 	switch {
 	case run.Mutation != "" && m != nil && m.Status.Unresolved(): // (a) before anything that looks at the phase
@@ -108,15 +107,17 @@ func (d *decision) dispose(run *projections.Run, class eventlog.Class) (jobsTook
 	case run.Phase.PastMutation(): // (c)
 		d.emit(&eventlog.RetrySet{Run: run.ID})
 	default: // (d)
-		return d.release(run, class)
+		return d.release(run, f)
 	}
 	return false
 }
 
-// release gives the run's events back. With a job limit, a definite transient or logic failure
-// counts against the jobs: they back off or are discarded, and the workflow goes on (J2). Class
-// is empty for a crash, which never discards (J6).
-func (d *decision) release(run *projections.Run, class eventlog.Class) (jobsTookIt bool) {
+// nobody is the failure of a run that ended without one that counts: a crash, or our own trouble (J6).
+var nobody = eventlog.Failure{}
+
+// release gives the run's events back. With a job limit a definite transient or logic failure is its
+// jobs' (J2). A failure without a class, as of a crash, is nobody's.
+func (d *decision) release(run *projections.Run, f eventlog.Failure) (jobsTookIt bool) {
 	s := d.state()
 	if run.Type == eventlog.ProducerHandler {
 		// The poll is still owed: its next time was set when it started (F8, O8).
@@ -125,45 +126,31 @@ func (d *decision) release(run *projections.Run, class eventlog.Class) (jobsTook
 	}
 	held := s.Held(run)
 	limit := d.consumer(run).MaxAttempts
-	counts := limit != nil && len(held) > 0 && (class == eventlog.Transient || class == eventlog.Logic)
+	if limit != nil && len(held) > 0 && (f.Class == eventlog.Transient || f.Class == eventlog.Logic) {
+		d.charge(run, held, *limit, f)
+		return true
+	}
 	for _, e := range held {
-		switch {
-		case e.SkipRequested:
+		if e.SkipRequested {
 			d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
-		case !counts:
+		} else {
 			d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
-		case e.Failures >= *limit:
-			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
-		default:
-			wait := schedule.JobBackoff(e.Failures+1, d.env.Jitter, d.env.Policies.Transient.Max)
-			// Never before the run's start: a clock that went back must not hide that it came due.
-			d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: max(d.env.Now, run.StartedAt).Add(wait)})
 		}
 	}
-	if h := d.state().Handler(run.Handler); h != nil && h.DirtyAt == 0 && len(held) > 0 && !counts {
+	if h := d.state().Handler(run.Handler); h != nil && h.DirtyAt == 0 && len(held) > 0 {
 		d.emit(&eventlog.HandlerDirtied{Handler: run.Handler})
 	}
-	return counts
+	return false
 }
 
 // affect is F7: what a failure does to the workflow. It never touches a person's pause.
 func (d *decision) affect(run eventlog.RunID, f eventlog.Failure) {
-	s := d.state()
-	p := d.env.Policies
-	if s.Archived {
+	if d.state().Archived {
 		return // nothing runs there any more
 	}
 	switch f.Class {
 	case eventlog.Transient:
-		attempt := 1
-		if s.Backoff != nil {
-			attempt = s.Backoff.Attempt + 1
-		}
-		if attempt > p.Transient.Retries {
-			d.block(eventlog.BlockTransient, run, "%s in a row, the last: %s", count(attempt, "transient failure"), f.Message)
-			return
-		}
-		d.emit(&eventlog.BackoffStarted{Attempt: attempt, Until: d.env.Now.Add(p.Transient.Delay(attempt, d.env.Jitter))})
+		d.backOff(run, f, 1)
 	case eventlog.Logic:
 		if !d.escalate(run, f.Message) {
 			d.emit(&eventlog.MaintenanceEntered{Run: run})
@@ -244,5 +231,5 @@ func (d *decision) crash(run *projections.Run) {
 	}
 	d.lead(&eventlog.RunCrashed{Run: run.ID})
 	d.endSession(eventlog.SessionFailed)
-	d.dispose(run, "")
+	d.dispose(run, nobody)
 }

@@ -132,7 +132,7 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 		d.fail(d.state().Run(run.ID), f)
 		return
 	}
-	if d.undo(run, f.Class) {
+	if d.undo(run, f) {
 		return
 	}
 	// Being settled unblocks by itself (O4), so its class makes no new hold; a fresh run meets the
@@ -145,8 +145,8 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 
 // undo gives back what an ended run held once its mutation is known not to have happened: its
 // events are free and a fresh run may take them (F5, O1).
-func (d *decision) undo(run *projections.Run, class eventlog.Class) (jobsTookIt bool) {
-	jobsTookIt = d.release(run, class)
+func (d *decision) undo(run *projections.Run, f eventlog.Failure) (jobsTookIt bool) {
+	jobsTookIt = d.release(run, f)
 	if d.state().PendingRetry == run.ID {
 		d.emit(&eventlog.RetryCleared{Run: run.ID})
 	}
@@ -179,7 +179,7 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 	} else {
 		d.leaveIndeterminate(m, run.ID, f)
 	}
-	d.dispose(run, "")
+	d.dispose(run, nobody)
 }
 
 // believed is the report as far as it is taken for true: while something of the call may be under way,

@@ -131,6 +131,11 @@ func (Resume) decide(d *decision) error {
 	if s.Backoff != nil {
 		d.emit(&eventlog.BackoffCleared{}) // resume restarts the budget (F8)
 	}
+	for _, c := range s.Definition().Consumers {
+		if h := s.Handler(c.Name); h != nil && h.Failures > 0 {
+			d.emit(&eventlog.HandlerFailuresCounted{Handler: h.Name})
+		}
+	}
 	if s.RepairFailures > 0 {
 		d.emit(&eventlog.RepairCounted{}) // and that of repairs (F9)
 	}
@@ -319,7 +324,7 @@ func (c Resolve) decide(d *decision) error {
 			Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserFailed,
 			Failure: *failure(eventlog.Transient, "mutation.assertedFailed", "%s says that %s.%s did not happen", d.env.Actor.Name, m.Call.Connector, m.Call.Operation),
 		})
-		d.undo(run, "")
+		d.undo(run, nobody)
 	case Skip:
 		d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
 		d.skipHeld(run, "mutation skipped")

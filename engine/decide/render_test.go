@@ -53,6 +53,11 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		add(f.Mutation, f.Outcome)
 	case *eventlog.EventRetryScheduled:
 		add(string(f.Topic)+"/"+string(f.MessageID), f.Run, in(f.At))
+		if f.Uncounted {
+			add("uncounted")
+		}
+	case *eventlog.HandlerFailuresCounted:
+		add(f.Handler, f.Runs)
 	case *eventlog.EventSkipped:
 		add(string(f.Topic)+"/"+string(f.MessageID), f.Run, quoted(f.Reason))
 	case *eventlog.HandlerScheduled:
@@ -70,6 +75,9 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		add(f.Session, f.Result)
 	case *eventlog.BackoffStarted:
 		add(fmt.Sprintf("attempt %d", f.Attempt), in(f.Until))
+		if f.Attention {
+			add("attention")
+		}
 	case *eventlog.RepairCounted:
 		add(f.Failures)
 	case *eventlog.WorkflowDeployed:
@@ -177,6 +185,9 @@ func (b *bench) look(line string) string {
 		if s.Backoff != nil {
 			out += fmt.Sprintf(" backoff=%d", s.Backoff.Attempt)
 		}
+		if a := s.Attention(); a != nil {
+			out += fmt.Sprintf(" attention=%s:%d since=-%s", a.Reason, a.Failures, b.now.Sub(a.Since))
+		}
 		return show("%s", out)
 	case "handler":
 		h := s.Handler(eventlog.Handler(w.first()))
@@ -192,6 +203,8 @@ func (b *bench) look(line string) string {
 			}
 		}
 		return show("none")
+	case "counts":
+		return show("available=%d running=%d retryable=%d discarded=%d", s.Available(), s.Counts.Running, s.Counts.Retryable, s.Counts.Discarded)
 	case "kind":
 		return show("%s", b.last.Kind)
 	case "next":

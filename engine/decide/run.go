@@ -238,8 +238,10 @@ func (c CommitRun) decide(d *decision) error {
 		return nil
 	}
 	d.publishAll(run, c)
+	taken := 0
 	if run.Type == eventlog.ConsumerHandler {
-		d.settleHandler(run, d.finishEvents(run))
+		taken = d.finishEvents(run)
+		d.settleHandler(run, taken)
 	}
 	if c.State != nil {
 		d.emit(&eventlog.HandlerStateSaved{Handler: run.Handler, State: c.State})
@@ -250,9 +252,7 @@ func (c CommitRun) decide(d *decision) error {
 	if s.RepairFailures > 0 && repaired(s, run.Handler) {
 		d.emit(&eventlog.RepairCounted{})
 	}
-	if s.Backoff != nil {
-		d.emit(&eventlog.BackoffCleared{})
-	}
+	d.recovered(run, taken)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -124,12 +125,18 @@ func (w words) first() string {
 	return w.bare[0]
 }
 
+// retryAfter reads `retry-after=1m` (F13).
+func (w words) retryAfter() time.Duration {
+	d, _ := time.ParseDuration(w.named["retry-after"])
+	return d
+}
+
 // failure reads `fail CLASS`.
 func (w words) failure() *eventlog.Failure {
 	if w.first() != "fail" || len(w.bare) < 2 {
 		return nil
 	}
-	return &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test." + w.bare[1], Message: "it failed"}
+	return &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test." + w.bare[1], Message: "it failed", RetryAfter: w.retryAfter()}
 }
 
 // told reads a failure's message from `name=some_words`; `name=long:X` is one as long as the log takes.
@@ -213,6 +220,18 @@ func (b *bench) command(line string) error {
 
 func (b *bench) policy(w words) error {
 	for k, v := range w.named {
+		switch k {
+		case "then":
+			b.policies.Transient.Then = schedule.Then(v)
+			continue
+		case "max":
+			longest, err := time.ParseDuration(v)
+			if err != nil {
+				return err
+			}
+			b.policies.Transient.Max = longest
+			continue
+		}
 		n, err := strconv.Atoi(v)
 		if err != nil {
 			return err
@@ -264,7 +283,7 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 		case "failed":
 			c.Outcome = decide.Settlement{Status: decide.Failed, Failure: w.told("says")}
 			if len(w.bare) > 1 {
-				c.Outcome.Failure = &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test", Message: "refused"}
+				c.Outcome.Failure = &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test", Message: "refused", RetryAfter: w.retryAfter()}
 			}
 		default:
 			c.Outcome.Failure = w.told("says")

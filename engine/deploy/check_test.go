@@ -90,7 +90,7 @@ func TestCheck_AcceptsAndPins(t *testing.T) {
 		Producers: []eventlog.Producer{
 			{Name: "poll", IntervalMS: 300_000, Publishes: []eventlog.Topic{"email.received"}, PublishesDeclared: true},
 			{Name: "nightly", Cron: "0 2 * * *", Timezone: "Europe/Berlin", RunOnDeploy: true},
-			{Name: "bare", IntervalMS: schedule.BareInterval.Milliseconds()},
+			{Name: "bare", IntervalMS: schedule.BareInterval.Milliseconds(), RunOnDeploy: true},
 		},
 		Consumers: []eventlog.Consumer{
 			{Name: "record", Subscribe: []eventlog.Topic{"email.received"}, Publishes: []eventlog.Topic{"row.created"}, PublishesDeclared: true,

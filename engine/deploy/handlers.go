@@ -59,7 +59,7 @@ func (c *check) handlerName(kind, name string) {
 func (c *check) producer(p sandbox.ProducerDefinition) {
 	c.handlerName("producer", p.Name)
 	producer := eventlog.Producer{
-		Name: eventlog.Handler(p.Name), Cron: p.Cron, Timezone: p.Timezone, RunOnDeploy: p.RunOnDeploy,
+		Name: eventlog.Handler(p.Name), Cron: p.Cron, Timezone: p.Timezone, RunOnDeploy: p.RunOnDeploy || p.Bare, // a bare function runs on deploy (S2)
 		Publishes:         c.declared("producer", p.Name, "publishes", p.Publishes),
 		PublishesDeclared: p.Publishes != nil,
 	}

@@ -253,24 +253,53 @@ func TestPauseAndHoldAreTwoThings(t *testing.T) {
 	l.sound()
 }
 
-// F8: transient retries are exhausted after five; resume starts the budget again.
-func TestTransientRetriesAreExhausted(t *testing.T) {
+// F8: after five failures in a row the workflow needs attention and goes on by itself, at most
+// transient.max apart; for who waits until it is idle it is. The first success clears it.
+func TestF8_TransientFailuresWithoutEnd(t *testing.T) {
 	l := live(t)
+	l.reads(eventlog.Transient)
+	l.deploy(shop{prepare: `await ctx.world.list({});`})
+	l.push("a")
+	l.advance("14s")
+	if w := l.workflow(); w.Attention != nil {
+		t.Fatalf("after four failures it needs attention: %+v", w.Attention)
+	}
+	l.advance("1s")
+	l.wantWorkflow("active")
+	if w := l.workflow(); w.Attention == nil || w.Attention.Reason != "transient" || w.Attention.Failures != schedule.Default().Transient.Retries {
+		t.Fatalf("after five failures: %+v", w.Attention)
+	}
+	if why := l.wantWhy(decide.ReasonBackoff); why.Attention == nil {
+		t.Errorf("why does not say that it needs attention: %+v", why)
+	}
+	idle, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := l.engine.WaitIdle(idle); err != nil {
+		t.Errorf("a workflow that needs attention is not idle: %v", err)
+	}
+	l.advance("24h")
+	if w, least := l.workflow(), int(24*time.Hour/schedule.Default().Transient.Max); w.Attention == nil || w.Attention.Failures < least {
+		t.Errorf("in a day: %+v, want at least %d failures", w.Attention, least)
+	}
+	l.reads("")
+	l.advance("5m")
+	l.wantEvent("a", "consumed")
+	if w := l.workflow(); w.Attention != nil {
+		t.Errorf("a success does not clear it: %+v", w.Attention)
+	}
+	l.sound()
+}
+
+// F8 with transient.then: hold. Resume starts the budget again.
+func TestF8_TransientFailuresHold(t *testing.T) {
+	l := live(t, func(p *schedule.Policies) { p.Transient.Then = schedule.Hold })
 	l.reads(eventlog.Transient)
 	l.deploy(shop{prepare: `await ctx.world.list({});`})
 	l.push("a")
 	l.advance("1h")
 	l.wantWorkflow("error transient")
-	failed := func() (n int) {
-		for _, r := range l.runs("send") {
-			if r.Status == eventlog.RunPausedTransient {
-				n++
-			}
-		}
-		return n
-	}
-	if got, want := failed(), 1+schedule.Default().Transient.Retries; got != want {
-		t.Errorf("%d executions, want %d", got, want)
+	if got, want := len(l.runs("send"))-1, schedule.Default().Transient.Retries; got != want {
+		t.Errorf("%d failed executions, want %d", got, want)
 	}
 	l.do("resumeWorkflow", nil)
 	l.settle()
@@ -284,7 +313,9 @@ func TestTransientRetriesAreExhausted(t *testing.T) {
 
 // F8 after a mutation: what is still owed is kept.
 func TestExhaustedRetriesKeepWhatIsOwed(t *testing.T) {
-	l := live(t, func(p *schedule.Policies) { p.Storage.Wait, p.Transient.Retries = storageWait, 0 })
+	l := live(t, func(p *schedule.Policies) {
+		p.Storage.Wait, p.Transient.Retries, p.Transient.Then = storageWait, 0, schedule.Hold
+	})
 	l.deploy(shop{mutate: `/* nothing to send */`})
 	l.isSlowAt("run.prepared")
 	l.push("a")

@@ -180,7 +180,7 @@ func TestRetryableJobIsCancelled(t *testing.T) {
 	l.sound()
 }
 
-// X = 0 discards at the first failure; what is no failure of a job blocks as ever (J2).
+// X = 0 discards at the first failure that counts; what is no failure of a job blocks as ever (J2).
 func TestWhatCountsAgainstAJob(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -191,7 +191,7 @@ func TestWhatCountsAgainstAJob(t *testing.T) {
 		tried   int
 		state   string // of the workflow
 	}{
-		{name: "transient, no retries", outcome: definitely(eventlog.Transient), job: "discarded", tried: 1, state: "active"},
+		{name: "transient, the first", outcome: definitely(eventlog.Transient), job: "retryable", tried: 1, state: "active"},
 		{name: "logic, no retries", outcome: definitely(eventlog.Logic), job: "discarded", tried: 1, state: "active"},
 		{name: "thrown in mutate", shop: shop{mutate: broken("mutate")}, job: "discarded", tried: 1, state: "active"},
 		{name: "permission", outcome: definitely(eventlog.Permission), job: "retryable", tried: 1, state: "error permission"},

@@ -114,10 +114,10 @@ var waits = []waiting{
 		l.push("a")
 	}, "Deploy the script again to accept the tool", 3},
 	{"internal", decide.ReasonBlocked, failing(eventlog.Internal), "a fault of Pawl or of a connector", 2},
-	{"exhausted retries", decide.ReasonBlocked, func(l *life) {
+	{"retries without end", decide.ReasonBackoff, func(l *life) {
 		failing(eventlog.Transient)(l)
 		l.advance("1h")
-	}, "resuming starts them again", 2},
+	}, "It needs attention since 2026-03-01T08:00:15Z: it goes on trying by itself", 2},
 	{"exhausted repairs", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{prepare: broken("read")})
 		l.push("a")

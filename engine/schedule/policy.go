@@ -37,10 +37,13 @@ type (
 		Base   time.Duration `yaml:"base" json:"base"`     // delay after the first failure
 		Factor float64       `yaml:"factor" json:"factor"` // growth per failure, at least 1
 		Max    time.Duration `yaml:"max" json:"max"`       // longest delay
-		// Retries is how many retries there are before the workflow is blocked; 0 blocks at the
-		// first failure.
+		// Retries is after how many failures in a row the workflow needs attention; 0 means the first.
 		Retries int `yaml:"retries" json:"retries"`
+		// Then is what it does from there on: go on trying, or wait for a person.
+		Then Then `yaml:"then" json:"then"`
 	}
+	// Then says what follows when transient failures do not end (F8).
+	Then string
 	// Reconcile spaces the questions for the outcome of an uncertain mutation (F5).
 	Reconcile struct {
 		Base   time.Duration `yaml:"base" json:"base"`     // delay before the first scheduled question
@@ -94,10 +97,16 @@ type (
 	}
 )
 
+// What follows when transient failures do not end.
+const (
+	Retry Then = "retry" // go on, at most transient.max apart, without end
+	Hold  Then = "hold"  // hold the workflow until a person resumes it
+)
+
 // Default returns the policies of an installation that configures none.
 func Default() Policies {
 	return Policies{
-		Transient: Transient{Base: time.Second, Factor: 2, Max: 5 * time.Minute, Retries: 5},
+		Transient: Transient{Base: time.Second, Factor: 2, Max: 5 * time.Minute, Retries: 5, Then: Retry},
 		Reconcile: Reconcile{Base: 5 * time.Second, Factor: 2, Max: 10 * time.Minute, Attempts: 5},
 		Repair:    Repair{Budget: 3},
 		Wake:      Wake{Min: 30 * time.Second, Max: 24 * time.Hour},
@@ -128,6 +137,9 @@ func (p Policies) Validate() error {
 	var v PolicyErrors
 	v.growth("transient", p.Transient.Base, p.Transient.Factor, p.Transient.Max)
 	v.atLeast("transient.retries", p.Transient.Retries, 0)
+	if p.Transient.Then != Retry && p.Transient.Then != Hold {
+		v.fail("transient.then", fmt.Sprintf("%q", p.Transient.Then), "must be retry or hold")
+	}
 	v.growth("reconcile", p.Reconcile.Base, p.Reconcile.Factor, p.Reconcile.Max)
 	v.atLeast("reconcile.attempts", p.Reconcile.Attempts, 0)
 	v.atLeast("repair.budget", p.Repair.Budget, 1)

@@ -12,7 +12,7 @@ import (
 
 // everyPolicy sets every key, each to its default.
 const everyPolicy = `
-transient: {base: 1s, factor: 2, max: 5m, retries: 5}
+transient: {base: 1s, factor: 2, max: 5m, retries: 5, then: retry}
 reconcile: {base: 5s, factor: 2, max: 10m, attempts: 5}
 repair:    {budget: 3}
 wake:      {min: 30s, max: 24h}
@@ -56,6 +56,8 @@ func TestPolicies_Validate(t *testing.T) {
 		"transient: {factor: .inf}":   "policies.transient.factor",
 		"transient: {max: 0s}":        "policies.transient.max",
 		"transient: {retries: -1}":    "policies.transient.retries",
+		"transient: {then: block}":    "policies.transient.then",
+		"transient: {then: hold}":     "",
 		"reconcile: {base: -1s}":      "policies.reconcile.base",
 		"reconcile: {attempts: -1}":   "policies.reconcile.attempts",
 		"repair: {budget: 0}":         "policies.repair.budget",

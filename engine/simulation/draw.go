@@ -50,6 +50,9 @@ func (s *sim) drawProfile() profile {
 func (s *sim) drawPolicies() schedule.Policies {
 	p := schedule.Default()
 	p.Transient.Retries = s.rng.IntN(3)
+	if s.chance(0.3) {
+		p.Transient.Then = schedule.Hold
+	}
 	p.Reconcile.Attempts = s.rng.IntN(3)
 	p.Repair.Budget = 1 + s.rng.IntN(3)
 	p.Session.MaxRuns = 1 + s.rng.IntN(5)
@@ -94,8 +97,13 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 		return failed(eventlog.Transient, "world.refused"), "refused"
 	case s.calm:
 	case s.chance(s.profile.definite):
-		class := s.class()
-		return failed(class, "world.no"), "definitely failed: " + string(class)
+		answer := failed(s.class(), "world.no")
+		f := answer.outcome.Failure
+		if f.Class == eventlog.Transient && s.chance(0.4) {
+			s.did("retry after")
+			f.RetryAfter = time.Duration(1+s.rng.IntN(4000)) * time.Second
+		}
+		return answer, fmt.Sprintf("definitely failed: %s, not before %s", f.Class, f.RetryAfter)
 	case s.chance(s.profile.silent):
 		effect := s.chance(0.4)
 		if effect {

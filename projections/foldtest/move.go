@@ -92,7 +92,7 @@ func (h *History) aside() {
 			return
 		}
 		h.Add(&eventlog.WorkflowBlocked{Reason: eventlog.BlockInternal, Message: "held"})
-		h.Add(&eventlog.BackoffStarted{Attempt: 2, Until: h.log.now.Add(time.Minute)})
+		h.Add(&eventlog.BackoffStarted{Attempt: 2, Until: h.log.now.Add(time.Minute), Attention: h.State.Head.Revision%2 == 0})
 	case 10:
 		if h.State.Maintenance != nil {
 			h.Add(&eventlog.MaintenanceLeft{})
@@ -282,7 +282,8 @@ func (h *History) release(run *projections.Run) {
 		case 0:
 			h.Add(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		case 1:
-			h.Add(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: h.log.now.Add(time.Second)})
+			h.Add(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: h.log.now.Add(time.Second), Uncounted: h.State.Head.Revision%2 == 0})
+			h.Add(&eventlog.HandlerFailuresCounted{Handler: run.Handler, Runs: int(h.State.Head.Revision % 4)})
 		default:
 			h.Add(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		}

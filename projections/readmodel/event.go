@@ -30,7 +30,10 @@ type Job struct {
 	// Consumer is the one that subscribes to the topic now, null when none does.
 	Consumer *eventlog.Handler    `json:"consumer"`
 	State    projections.JobState `json:"state"`
-	Attempts []Attempt            `json:"attempts"`
+	// Attempt is the number of its attempt that runs or comes next, of those that count, from 1; of an
+	// ended job the last one's (J2).
+	Attempt  int       `json:"attempt"`
+	Attempts []Attempt `json:"attempts"`
 	// MaxAttempts is the consumer's bound on retries, null when it has none (J2).
 	MaxAttempts *int `json:"maxAttempts"`
 	// ScheduledAt is when a retryable job is due, null when it is due already.
@@ -64,7 +67,7 @@ func EventView(e *projections.TopicEvent) Event {
 // JobView renders an event's job under the definition.
 func JobView(e *projections.TopicEvent, d *eventlog.Definition) Job {
 	v := Job{
-		Topic: e.Topic, MessageID: e.MessageID, State: e.Job(), Attempts: make([]Attempt, len(e.Attempts)),
+		Topic: e.Topic, MessageID: e.MessageID, State: e.Job(), Attempt: e.Attempt(), Attempts: make([]Attempt, len(e.Attempts)),
 		ScheduledAt: e.ScheduledAt, FinalizedAt: e.FinalizedAt,
 	}
 	if c, ok := d.Subscriber(e.Topic); ok {

@@ -19,6 +19,36 @@ type Workflow struct {
 	Repair          *Repair               `json:"repair"`
 	PendingRetryRun *eventlog.RunID       `json:"pendingRetryRun"`
 	Revision        uint64                `json:"revision"`
+	// Counts are its jobs by state; those that are over and not put aside are not counted.
+	Counts Counts `json:"counts"`
+	// Attention is what a person should look at although the workflow does not wait for a person.
+	Attention *Attention `json:"attention"`
+}
+
+// Counts are numbers of jobs.
+type Counts struct {
+	Available int `json:"available"`
+	Running   int `json:"running"`
+	Retryable int `json:"retryable"`
+	Held      int `json:"held"`
+	Discarded int `json:"discarded"`
+}
+
+// Attention says why a person should look: Failures transient failures stand in a row (F8), or so many
+// jobs were discarded (J2).
+type Attention struct {
+	Reason   projections.AttentionReason `json:"reason"`
+	Since    eventlog.Instant            `json:"since"`
+	Failures int                         `json:"failures"`
+}
+
+// AttentionView renders what needs attention, nil for nothing.
+func AttentionView(w *projections.Workflow) *Attention {
+	a := w.Attention()
+	if a == nil {
+		return nil
+	}
+	return &Attention{Reason: a.Reason, Since: a.Since, Failures: a.Failures}
 }
 
 // Block is the system's hold on a workflow (F7).
@@ -64,6 +94,8 @@ func WorkflowView(w *projections.Workflow) Workflow {
 	v := Workflow{
 		Name: w.Name, Version: w.Version, Status: w.Status(), UserPaused: w.Pause != nil,
 		Maintenance: w.Maintenance != nil, PendingRetryRun: optional(w.PendingRetry), Revision: w.Head.Revision,
+		Counts:    Counts{Available: w.Available(), Running: w.Counts.Running, Retryable: w.Counts.Retryable, Discarded: w.Counts.Discarded},
+		Attention: AttentionView(w),
 	}
 	if b := w.Blocked; b != nil {
 		v.Blocked = &Block{Reason: b.Reason, Message: b.Message}

@@ -1,0 +1,146 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// probeAfter is how many runs in a row may fail transiently, on different events, before a consumer with
+// a job limit is tried one run at a time: then it is not the events' fault (J2).
+const probeAfter = 3
+
+// backOff is F8: nothing of the workflow runs for a while, then it tries again by itself, without end. After
+// so many failures in a row it needs attention, or is held where the policy says so. least is how many
+// stand in a row at least.
+func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int) {
+	p := d.env.Policies.Transient
+	attempt := 0
+	if b := d.state().Backoff; b != nil {
+		attempt = b.Attempt
+	}
+	if f.RetryAfter == 0 { // who says when to come again is at work (F13)
+		attempt = max(least, attempt+1)
+	}
+	attention := attempt >= max(p.Retries, 1)
+	if attention && p.Then == schedule.Hold {
+		d.block(eventlog.BlockTransient, run, "%s in a row, the last: %s", count(attempt, "transient failure"), f.Message)
+		return
+	}
+	wait := max(p.Delay(attempt, d.env.Jitter), asked(f))
+	d.emit(&eventlog.BackoffStarted{Attempt: attempt, Until: d.env.Now.Add(wait), Attention: attention})
+}
+
+// asked is how long the target wants to be left alone, at most an hour (F13).
+func asked(f eventlog.Failure) time.Duration {
+	return min(max(f.RetryAfter, 0), eventlog.MaxRetryAfter)
+}
+
+// charge lets the jobs of a run bear its failure (J2): each backs off, or is discarded once its attempts
+// are used up, and the workflow goes on, unless it is the third run in a row that fails so on other events.
+func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, limit int, f eventlog.Failure) {
+	probing := d.probing(run.Handler)
+	row := d.row(run, held, f)
+	for _, e := range held {
+		counts := d.counts(run, e, f, probing)
+		switch {
+		case e.SkipRequested:
+			d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+		case counts && e.Failures >= limit:
+			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+		default:
+			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, d.env.Policies.Transient.Max), asked(f))
+			// Never before the run's start: a clock that went back must not hide that it came due.
+			at := max(d.env.Now, run.StartedAt).Add(wait)
+			d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: at, Uncounted: !counts})
+		}
+	}
+	h := d.state().Handler(run.Handler)
+	if h == nil || h.Failures == row {
+		return
+	}
+	d.emit(&eventlog.HandlerFailuresCounted{Handler: run.Handler, Runs: row})
+	if row >= probeAfter && !d.state().Archived {
+		d.backOff(run.ID, f, row)
+	}
+}
+
+// probing reports whether the consumer is tried one run at a time.
+func (d *decision) probing(handler eventlog.Handler) bool {
+	s := d.state()
+	c, ok := s.Definition().Consumer(handler)
+	h := s.Handler(handler)
+	return ok && c.MaxAttempts != nil && h != nil && h.Failures >= probeAfter
+}
+
+// row is how many runs in a row have failed transiently on different events, this one included. A probe
+// that fails counts whatever it was tried on; a failure of another class ends a row that is no probe yet.
+func (d *decision) row(run *projections.Run, held []*projections.TopicEvent, f eventlog.Failure) int {
+	h := d.state().Handler(run.Handler)
+	switch {
+	case h == nil:
+		return 0
+	case f.Class != eventlog.Transient && h.Failures < probeAfter:
+		return 0
+	case f.Class != eventlog.Transient:
+		return h.Failures
+	case h.Failures == 0 || h.Failures >= probeAfter:
+		return h.Failures + 1
+	}
+	for _, e := range held {
+		if e.FailedAt >= h.FailingAt {
+			return h.Failures // it is in the row already
+		}
+	}
+	return h.Failures + 1
+}
+
+// counts reports whether the failure counts against the event's job: a logic failure does. A transient
+// one does if the target was seen to work since the job failed last (the first time: since its run
+// began), or after so long that it cannot wait any more, unless nothing works at the moment (J2).
+func (d *decision) counts(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure, probing bool) bool {
+	switch {
+	case f.Class == eventlog.Logic:
+		return true
+	case f.RetryAfter > 0:
+		return false // F13
+	}
+	since, at := run.StartRevision, run.StartedAt
+	if failed := lastFailure(e); failed != 0 && e.FailedAt != 0 {
+		since, at = e.FailedAt, failed
+	}
+	if h := d.state().Handler(run.Handler); h != nil && h.ConsumedAt > since {
+		return true
+	}
+	return !probing && time.Duration(d.env.Now.Sub(at)) >= d.env.Policies.Transient.Max
+}
+
+// lastFailure is when the event's last failed attempt ended, zero without one.
+func lastFailure(e *projections.TopicEvent) eventlog.Instant {
+	for i := len(e.Attempts) - 1; i >= 0; i-- {
+		if a := e.Attempts[i]; a.Failure != nil {
+			return a.EndedAt
+		}
+	}
+	return 0
+}
+
+// recovered ends the waits that a commit disproves: the consumer's row, and the workflow's back-off unless
+// a consumer is still tried one run at a time. A commit that took no event proves nothing of its target.
+func (d *decision) recovered(run *projections.Run, taken int) {
+	if h := d.state().Handler(run.Handler); h != nil && h.Failures > 0 && taken > 0 {
+		d.emit(&eventlog.HandlerFailuresCounted{Handler: h.Name})
+	}
+	s := d.state()
+	if s.Backoff == nil || d.err != nil {
+		return
+	}
+	for _, c := range s.Definition().Consumers {
+		if d.probing(c.Name) {
+			return
+		}
+	}
+	d.emit(&eventlog.BackoffCleared{})
+}
