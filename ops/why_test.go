@@ -60,6 +60,10 @@ func TestExplain(t *testing.T) {
 			*s = s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventPending, ScheduledAt: later, Failures: 2, Attempts: []projections.Attempt{{Failure: failure}}})
 		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "it's"}, "backoff", 0, later, "it's", []string{`event "it's" of topic mail.in`, "attempt 3 after a failure (no answer within 5s)"},
 			[]string{`pawl jobs show shop mail.in 'it'\''s'`, `pawl cancel shop mail.in 'it'\''s'`, "pawl jobs list --workflow shop --state retryable"}},
+		"job backoff of an event that is paged out": {base(func(s *projections.State) {
+			*s = s.Hydrate(&projections.Backlog{Topic: "mail.in", Scheduled: []projections.ScheduledEvent{{Topic: "mail.in", MessageID: "m", ScheduledAt: later}}})
+		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "m"}, "backoff", 0, later, "m", []string{`event "m" of topic mail.in may be tried again`},
+			[]string{"pawl jobs show shop mail.in m", "pawl cancel shop mail.in m", "pawl jobs list --workflow shop --state retryable"}},
 		"user pause": {base(pausedByAda), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "", []string{"was paused by ada at 2023-11-14T22:13:20Z. Events still"}, []string{"pawl resume shop", "pawl log --workflow shop"}},
 		"user pause over a hold": {base(func(s *projections.State) { blocked(eventlog.BlockAuth)(s); pausedByAda(s) }), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "",
 			[]string{"Behind the pause the system holds it too (auth): mail says no."}, []string{"pawl resume shop", "pawl log --workflow shop"}},

@@ -108,6 +108,11 @@ func (s *State) Queue(topic eventlog.Topic) iter.Seq[Queued] {
 	}
 }
 
+// Queued returns the place in the topic's queue, and false when no pending event stands there.
+func (s *State) Queued(topic eventlog.Topic, at Ordinal) (Queued, bool) {
+	return s.queues.get(topic, at)
+}
+
 // Pending yields those of the topic's pending events that are in memory, oldest first: rules that
 // must know of all go by [State.Queue].
 func (s *State) Pending(topic eventlog.Topic) iter.Seq[*TopicEvent] {

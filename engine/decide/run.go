@@ -197,11 +197,12 @@ func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, seen 
 	if e != nil && e.Visible(d.env.Now) {
 		return nil, nil
 	}
-	if was := seen.Event(ref.Topic, ref.MessageID); was != nil && was.Visible(d.env.Now) {
-		return nil, ErrPrepareAgain
-	}
 	if e == nil {
 		return failure(eventlog.Logic, "reservation.unknown", "prepare wants to %s event %q of topic %q, which does not exist; use the messageId of an event that peek returned", verb, ref.MessageID, ref.Topic), nil
+	}
+	// Its place tells: in what was seen the event itself may be paged out.
+	if was, queued := seen.Queued(ref.Topic, e.Created); queued && was.Visible(d.env.Now) {
+		return nil, ErrPrepareAgain
 	}
 	if e.Status == eventlog.EventPending {
 		return failure(eventlog.Logic, "reservation.notPending", "prepare wants to %s event %q of topic %q, which waits for its retry until %s; only pending events that peek returns can be chosen", verb, ref.MessageID, ref.Topic, e.ScheduledAt), nil

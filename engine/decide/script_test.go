@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // TestRules runs the rules' examples, one file per rule under testdata/rules. In a file, `given` makes a
@@ -312,12 +313,15 @@ func (b *bench) prepare(w words, run eventlog.RunID) decide.FinishPrepare {
 	if w.has("peeked") {
 		c.Seen = b.seen
 	}
+	if w.has("paged") { // what prepare did not look at is not in memory
+		c.Seen = c.Seen.PageOut(projections.Window{}, func(projections.Key) bool { return true })
+	}
 	if c.Failure != nil {
 		return c
 	}
 	var list []string
 	for _, word := range w.bare {
-		if word != "peeked" && word != "+next" {
+		if word != "peeked" && word != "paged" && word != "+next" {
 			list = append(list, word)
 		}
 	}
