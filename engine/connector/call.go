@@ -31,11 +31,11 @@ func (r *Registry) Read(ctx context.Context, call Call) (json.RawMessage, error)
 	if op.Kind != List && op.Kind != Get {
 		return nil, Failf(eventlog.Internal, CodeKind, "%s.%s is a mutation and cannot be read", call.Connector, call.Operation)
 	}
-	if failure := r.checkParams(call, op); failure != nil {
-		return nil, failure
-	}
 	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
 	defer cancel()
+	if failure := r.checkParams(ctx, call, op); failure != nil {
+		return nil, failure
+	}
 
 	type answer struct {
 		result json.RawMessage
@@ -100,10 +100,11 @@ func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 	if call.Key == "" {
 		return FailedWith(Failf(eventlog.Internal, CodeKey, "%s.%s was to be sent without an idempotency key", call.Connector, call.Operation))
 	}
-	if failure := r.checkParams(call, op); failure != nil {
+	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
+	if failure := r.checkParams(ctx, call, op); failure != nil {
+		cancel()
 		return FailedWith(failure)
 	}
-	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
 	if failure := MayLeave(ctx, call); failure != nil {
 		cancel()
 		return FailedWith(failure)

@@ -2,6 +2,7 @@ package connector
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -46,32 +47,34 @@ type Misfit struct {
 // ParamSchema is the schema of one operation's parameters.
 type ParamSchema struct {
 	connector, operation string
-	// compiled is nil where the schema cannot be used.
-	compiled *jsonschema.Schema
+	// schema is nil where it cannot be used.
+	schema *Schema
+	// steps is what may still be spent on the schema, over all calls of a script.
+	steps int
 }
 
 // ReadParamSchema compiles a schema once for many calls. It is silent about one that cannot be used: that
 // is what its calls report.
 func ReadParamSchema(connector, operation string, schema json.RawMessage) *ParamSchema {
-	s := &ParamSchema{connector: connector, operation: operation}
+	s := &ParamSchema{connector: connector, operation: operation, steps: maxSchemaSteps}
 	for _, dynamic := range []string{`"$dynamicRef"`, `"$recursiveRef"`} {
 		if bytes.Contains(schema, []byte(dynamic)) {
 			return s // its parts mean something else apart from the whole
 		}
 	}
 	if compiled, err := CompileSchema(schema); err == nil {
-		s.compiled = compiled
+		s.schema = compiled
 	}
 	return s
 }
 
 // Misfits holds partly known parameters against the schema.
 func (s *ParamSchema) Misfits(params *Partial) []Misfit {
-	if s.compiled == nil {
+	if s.schema == nil {
 		return nil
 	}
 	f := fitting{ParamSchema: s}
-	f.value(s.compiled, params, nil, 0)
+	f.value(s.schema.compiled, params, nil, 0)
 	return f.found
 }
 
@@ -80,20 +83,19 @@ func (s *ParamSchema) Misfits(params *Partial) []Misfit {
 type fitting struct {
 	*ParamSchema
 	found []Misfit
-	steps int
 }
 
 // A schema that refers to itself would go on forever, or into ever more branches.
 const (
 	maxSchemaDepth = 200
-	maxSchemaSteps = 100_000
+	maxSchemaSteps = 1_000_000
 )
 
 // maxMisfits bounds what is said about one call: nobody reads more.
 const maxMisfits = 20
 
 func (f *fitting) value(schema *jsonschema.Schema, w *Partial, at []string, depth int) {
-	if f.steps++; w.Kind == "" || depth > maxSchemaDepth || f.steps > maxSchemaSteps {
+	if f.steps--; w.Kind == "" || depth > maxSchemaDepth || f.steps < 0 {
 		return
 	}
 	found := len(f.found)
@@ -124,10 +126,34 @@ func (f *fitting) value(schema *jsonschema.Schema, w *Partial, at []string, dept
 		return // the rest may follow from it
 	}
 	if value, complete := complete(w); complete {
-		if problems := ParamProblems(at, schema.Validate(value)); problems != nil {
+		if problems := ParamProblems(at, f.validate(schema, value)); problems != nil {
 			f.add(at, "see what it takes: pawl connectors show "+f.connector, problems...)
 		}
 	}
+}
+
+// validate holds a whole value against a part of the schema, as far as there are steps for it: what is not
+// found here is found by the call.
+func (f *fitting) validate(part *jsonschema.Schema, value any) error {
+	if bounded(value, maxValueLevels) != nil {
+		return nil
+	}
+	f.schema.turn <- struct{}{}
+	defer func() { <-f.schema.turn }()
+	m := f.schema.meter
+	err := m.run(context.Background(), part, value, f.steps)
+	f.steps = m.left
+	return err
+}
+
+// matches tries a pattern of the schema on a name.
+func (f *fitting) matches(re jsonschema.Regexp, name string) bool {
+	counted, ok := re.(pattern)
+	if !ok {
+		return false
+	}
+	f.steps -= counted.cost(name)
+	return f.steps > 0 && counted.Regexp.MatchString(name)
 }
 
 func fits(types []string, of string) bool {
@@ -159,7 +185,7 @@ func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, dep
 			f.value(part, &m.Value, inside, depth+1)
 		}
 		for pattern, part := range schema.PatternProperties {
-			if pattern.MatchString(m.Name) {
+			if f.matches(pattern, m.Name) {
 				listed = true
 				f.value(part, &m.Value, inside, depth+1)
 			}

@@ -2,10 +2,12 @@ package connector
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -34,18 +36,72 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("reference to %s: a schema may only refer to itself", url)
 }
 
+// Bounds of a schema: those of a tool are written by its author, whom nothing else bounds.
+const (
+	maxSchemaBytes  = 256 << 10
+	maxSchemaParts  = 20_000
+	maxSchemaLevels = 100
+	// maxNumber bounds a number, in characters, and maxExponent its exponent: numbers are compared exactly,
+	// and 1e999999999 would be written out.
+	maxNumber   = 1000
+	maxExponent = 1000
+	// maxValueLevels bounds the depth of a value that is checked.
+	maxValueLevels = 1000
+)
+
+// Schema is a JSON Schema that checks values at a bounded cost. It is safe for concurrent use.
+type Schema struct {
+	compiled *jsonschema.Schema
+	meter    *meter
+	// turn is held by the check that uses the meter.
+	turn chan struct{}
+}
+
 // CompileSchema compiles the JSON Schema of an operation's parameters; empty accepts any object.
 // It reads nothing but its argument.
-func CompileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
+func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	if len(raw) == 0 {
 		raw = anyObject
+	}
+	if len(raw) > maxSchemaBytes {
+		return nil, fmt.Errorf("read JSON Schema: it has %d bytes, at most %d are allowed", len(raw), maxSchemaBytes)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("read JSON Schema: %w", err)
 	}
+	if err := bounded(doc, maxSchemaLevels); err != nil {
+		return nil, fmt.Errorf("read JSON Schema: %w", err)
+	}
+	if n := parts(doc); n > maxSchemaParts {
+		return nil, fmt.Errorf("read JSON Schema: it has %d parts, at most %d are allowed", n, maxSchemaParts)
+	}
+	s := &Schema{meter: &meter{}, turn: make(chan struct{}, 1)}
+	// Compiled twice: the first time as it stands, which says whether it is one. The vocabulary of the second
+	// time, whose only purpose is to be told of every part, would switch other checks of a schema off.
+	if _, err := s.compile(doc, nil); err != nil {
+		return nil, err
+	}
+	all := make(map[*jsonschema.Schema]cost)
+	if s.compiled, err = s.compile(doc, all); err != nil {
+		return nil, err
+	}
+	s.meter.install(all)
+	return s, nil
+}
+
+// compile compiles a document. It collects every part that has keywords in all, with its cost.
+func (s *Schema) compile(doc any, all map[*jsonschema.Schema]cost) (*jsonschema.Schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
+	compiler.UseRegexpEngine(s.meter.compile)
+	if all != nil {
+		compiler.AssertVocabs()
+		compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "pawl:meter", Compile: func(ctx *jsonschema.CompilerContext, part map[string]any) (jsonschema.SchemaExt, error) {
+			all[ctx.Enqueue(nil)] = costOf(part) // nothing below it: the part itself
+			return nil, nil
+		}})
+	}
 	if err := compiler.AddResource(schemaURL, doc); err != nil {
 		return nil, fmt.Errorf("add JSON Schema: %w", err)
 	}
@@ -56,16 +112,64 @@ func CompileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
+// Validate checks a value, as [jsonschema.UnmarshalJSON] reads it. The error is a
+// [jsonschema.ValidationError] for a value that does not fit; any other says that it could not be checked:
+// ctx has ended, or the schema makes it too expensive.
+func (s *Schema) Validate(ctx context.Context, value any) error {
+	if err := bounded(value, maxValueLevels); err != nil {
+		return err
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.meter.run(ctx, s.compiled, value, baseSteps+stepsPerPart*parts(value))
+}
+
+// bounded says what is too deep, or too long a number, to be looked at.
+func bounded(value any, levels int) error {
+	if levels == 0 {
+		return errors.New("it is nested too deeply")
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, member := range value {
+			if err := bounded(member, levels-1); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, item := range value {
+			if err := bounded(item, levels-1); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		text := value.String()
+		if len(text) > maxNumber {
+			return fmt.Errorf("the number %s… has %d characters, at most %d are allowed", text[:20], len(text), maxNumber)
+		}
+		if at := strings.IndexAny(text, "eE"); at >= 0 {
+			if e, err := strconv.Atoi(strings.TrimPrefix(text[at+1:], "+")); err != nil || e > maxExponent || e < -maxExponent {
+				return fmt.Errorf("the number %.40s is out of range", text)
+			}
+		}
+	}
+	return nil
+}
+
 // compiled is a schema kept with the bytes it came from, so that a connector that changes its
 // operations is checked against what it says now.
 type compiled struct {
 	raw    json.RawMessage
-	schema *jsonschema.Schema
+	schema *Schema
 	err    error
 }
 
 // schemaOf returns the operation's compiled schema, compiling it once per connector, operation and text.
-func (r *Registry) schemaOf(connector string, op Operation) (*jsonschema.Schema, error) {
+func (r *Registry) schemaOf(connector string, op Operation) (*Schema, error) {
 	key := connector + "." + op.Name
 	if kept, ok := r.schemas.Load(key); ok {
 		if c := kept.(*compiled); bytes.Equal(c.raw, op.Schema) {
@@ -78,7 +182,7 @@ func (r *Registry) schemaOf(connector string, op Operation) (*jsonschema.Schema,
 }
 
 // checkParams says why the parameters do not fit the operation, or nil.
-func (r *Registry) checkParams(call Call, op Operation) *eventlog.Failure {
+func (r *Registry) checkParams(ctx context.Context, call Call, op Operation) *eventlog.Failure {
 	schema, err := r.schemaOf(call.Connector, op)
 	if err != nil {
 		return Failf(eventlog.Internal, CodeSchema, "the parameter schema of %s.%s is unusable, its connector must be corrected: %v",
@@ -88,9 +192,15 @@ func (r *Registry) checkParams(call Call, op Operation) *eventlog.Failure {
 	if err != nil {
 		return Failf(eventlog.Logic, CodeParams, "the parameters of %s.%s are not JSON: %v", call.Connector, call.Operation, err)
 	}
-	err = schema.Validate(value)
+	err = schema.Validate(ctx, value)
 	if err == nil {
 		return nil
+	}
+	if ctx.Err() != nil || DeadlinePassed(call) {
+		return MayLeave(ctx, call) // which says why not
+	}
+	if errors.Is(err, errCostly) {
+		return Failf(eventlog.Internal, CodeSchema, "the parameters of %s.%s cannot be checked: %v; its connector must be corrected", call.Connector, call.Operation, err)
 	}
 	problems := ParamProblems(nil, err)
 	if problems == nil {
@@ -102,11 +212,20 @@ func (r *Registry) checkParams(call Call, op Operation) *eventlog.Failure {
 // UnfitParams says that parameters do not fit an operation, and why: the same words when a deploy finds
 // it and when the call does.
 func UnfitParams(connector, operation string, problems []string) string {
+	return fmt.Sprintf("the parameters of %s.%s do not fit: %s", connector, operation, some(problems))
+}
+
+// some joins the first of the problems.
+func some(problems []string) string {
 	if len(problems) > maxSchemaProblems {
 		problems = append(problems[:maxSchemaProblems:maxSchemaProblems], fmt.Sprintf("and %d more", len(problems)-maxSchemaProblems))
 	}
-	return fmt.Sprintf("the parameters of %s.%s do not fit: %s", connector, operation, strings.Join(problems, "; "))
+	return strings.Join(problems, "; ")
 }
+
+// SomeProblems says why a value does not fit a schema: the first causes in the schema's error. It is empty
+// for an error that is no schema's.
+func SomeProblems(err error) string { return some(ParamProblems(nil, err)) }
 
 // ParamProblems lists the innermost causes in the error of a schema that was asked about the value at a
 // location: they name the field that is wrong. It is nil for an error that is no schema's.

@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -65,7 +66,7 @@ func TestNothingThatCouldWorkIsRefused(t *testing.T) {
 		if err := json.Unmarshal(out.Call.Params, &params); err != nil {
 			rt.Fatal(err)
 		}
-		if failure := compiled.Validate(params); failure == nil && said != "" {
+		if failure := compiled.Validate(context.Background(), params); failure == nil && said != "" {
 			rt.Fatalf("refused:%s\nthe call works with %s\nschema %s\n%s", said, out.Call.Params, schema, code)
 		} else if failure == nil {
 			passed++

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/micro"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
@@ -39,7 +38,7 @@ type endpoint struct {
 	asks, reconcile string
 	// result is nil when the service declares no schema for it.
 	resultSchema string
-	result       *jsonschema.Schema
+	result       *connector.Schema
 }
 
 // same says whether two instances describe the endpoint alike.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -65,7 +64,7 @@ func (s *service) Read(ctx context.Context, call connector.Call) (json.RawMessag
 	if failed := errorOf(m); failed != nil {
 		return nil, failed.failure(call)
 	}
-	if failure := e.checkResult(m.Data, call); failure != nil {
+	if failure := e.checkResult(ctx, m.Data, call); failure != nil {
 		return nil, failure
 	}
 	return m.Data, nil
@@ -92,28 +91,28 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 	defer ex.close()
 	select {
 	case m := <-ex.reply:
-		return s.outcome(e, m, call)
+		return s.outcome(ctx, e, m, call)
 	case <-ctx.Done():
 	case <-s.watcher.life.Done():
 		return connector.UncertainWith(connector.Failf(eventlog.Transient, connector.CodeCancelled, "%s.%s was given up before it answered: the engine is stopping", call.Connector, call.Operation))
 	}
 	select {
 	case m := <-ex.reply:
-		return s.outcome(e, m, call)
+		return s.outcome(ctx, e, m, call)
 	default:
 	}
 	// A broken connection does not end the wait: the reply may come over the next one. Either way
 	// the call is uncertain by now.
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		if m := ex.listenOn(s.watcher.life.Done(), s.watcher.cfg.Listen); m != nil {
-			return s.outcome(e, m, call)
+			return s.outcome(ctx, e, m, call)
 		}
 	}
 	return connector.UncertainWith(connector.ContextFailure(ctx, call))
 }
 
 // outcome reads the reply to a mutation. Whatever is not said clearly is uncertain (F3, F4).
-func (s *service) outcome(e endpoint, m *nats.Msg, call connector.Call) connector.Outcome {
+func (s *service) outcome(ctx context.Context, e endpoint, m *nats.Msg, call connector.Call) connector.Outcome {
 	if nobody(m) {
 		return connector.FailedWith(s.absent(call))
 	}
@@ -131,7 +130,7 @@ func (s *service) outcome(e endpoint, m *nats.Msg, call connector.Call) connecto
 	case saidUncertain:
 		return replied(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s answered with %s: %s", call.Connector, call.Operation, HeaderOutcome, headerOf(m, HeaderOutcome)))
 	}
-	if failure := e.checkResult(m.Data, call); failure != nil {
+	if failure := e.checkResult(ctx, m.Data, call); failure != nil {
 		return replied(failure)
 	}
 	return connector.Outcome{Status: connector.Applied, Result: m.Data}
@@ -192,11 +191,11 @@ func (s *service) Reconcile(ctx context.Context, call connector.Call) connector.
 	if failed := errorOf(m); failed != nil {
 		return connector.RetryWith(failed.failure(call))
 	}
-	return e.reconciliation(m.Data, call)
+	return e.reconciliation(ctx, m.Data, call)
 }
 
 // reconciliation reads the answer of a reconcile endpoint.
-func (e endpoint) reconciliation(data []byte, call connector.Call) connector.Reconciliation {
+func (e endpoint) reconciliation(ctx context.Context, data []byte, call connector.Call) connector.Reconciliation {
 	var v verdict
 	if err := json.Unmarshal(data, &v); err != nil {
 		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile, "the reconcile endpoint of %s.%s did not answer with a JSON object: %v", call.Connector, call.Operation, err))
@@ -209,7 +208,7 @@ func (e endpoint) reconciliation(data []byte, call connector.Call) connector.Rec
 	}
 	switch v.Status {
 	case "applied":
-		if failure := e.checkResult(v.Result, call); failure != nil {
+		if failure := e.checkResult(ctx, v.Result, call); failure != nil {
 			return connector.RetryWith(failure)
 		}
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: v.Result}
@@ -224,7 +223,7 @@ func (e endpoint) reconciliation(data []byte, call connector.Call) connector.Rec
 }
 
 // checkResult says why a result cannot be used, or nil.
-func (e endpoint) checkResult(data []byte, call connector.Call) *eventlog.Failure {
+func (e endpoint) checkResult(ctx context.Context, data []byte, call connector.Call) *eventlog.Failure {
 	if data = bytes.TrimSpace(data); len(data) == 0 {
 		data = []byte("null")
 	}
@@ -236,13 +235,17 @@ func (e endpoint) checkResult(data []byte, call connector.Call) *eventlog.Failur
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err == nil {
-		err = e.result.Validate(value)
+		err = e.result.Validate(ctx, value)
 	}
-	if err != nil {
+	if err == nil {
+		return nil
+	}
+	if problems := connector.SomeProblems(err); problems != "" {
 		return connector.Failf(eventlog.Internal, CodeResult, "the result of %s.%s breaks the schema that the service declares in %s: %s",
-			call.Connector, call.Operation, metaResult, strings.ReplaceAll(err.Error(), "\n", " "))
+			call.Connector, call.Operation, metaResult, problems)
 	}
-	return nil
+	return connector.Failf(eventlog.Internal, CodeResult, "the result of %s.%s cannot be checked against the schema that the service declares in %s: %v",
+		call.Connector, call.Operation, metaResult, err)
 }
 
 // header is what every request says about itself.
