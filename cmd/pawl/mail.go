@@ -8,8 +8,9 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
 )
 
-// mailCommand is the process that takes mails apart: this program again, as `pawl parse-mail`.
-func mailCommand() *exec.Cmd {
+// mailCommand makes the process that takes mails apart: this program again, as `pawl parse-mail`. It is a seam for
+// tests whose program is built otherwise than a release.
+var mailCommand = func() *exec.Cmd {
 	path := "/proc/self/exe" // this program, also after its file was replaced or deleted
 	if runtime.GOOS != "linux" {
 		path, _ = os.Executable() // without a path it does not start, which says why

@@ -26,12 +26,19 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(plainWorker); path != "" {
 		workerCommand = func() *exec.Cmd { return exec.Command(path) }
 	}
+	if path := os.Getenv(plainParser); path != "" {
+		mailCommand = func() *exec.Cmd { return exec.Command(path) }
+	}
 	defaultHTTP = "127.0.0.1:1" // where nothing answers
 	testscript.Main(m, map[string]func(){"pawl": main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-storeless": storelessMain, "pawl-tools": toolsMain})
 }
 
-// plainWorker names, in the environment of a program under test, the worker that it runs scripts in.
-const plainWorker = "PAWL_TEST_WORKER"
+// plainWorker and plainParser name, in the environment of a program under test, the worker that it runs scripts in,
+// and the process that takes mails apart for it.
+const (
+	plainWorker = "PAWL_TEST_WORKER"
+	plainParser = "PAWL_TEST_PARSER"
+)
 
 // buildWorker builds a worker as a release has it: without the C library and without the race
 // detector, whose memory and slowness would decide which limit a script meets first.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,9 @@ func TestLinksAreLeftOutAndNamedOnce(t *testing.T) {
 					t.Errorf("listed %q, want the one file", ids)
 				}
 			}
-			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+			lines := slices.Collect(strings.Lines(log.String()))
+			// A system that confines less says so too.
+			lines = slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, "link") })
 			if len(lines) != 1 || !strings.Contains(lines[0], "level=WARN") || !strings.Contains(lines[0], "path="+link) {
 				t.Errorf("the log says %q, want one warning that names %s", lines, link)
 			}
