@@ -32,6 +32,8 @@ type Connectors interface {
 	Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation
 	// Ending says when nothing of this very call can be under way any more.
 	Ending(call connector.Call) connector.Ending
+	// Host is where this very call goes, empty where it goes to none.
+	Host(call connector.Call) string
 	// Timeout bounds this very call; false when the operation is not there now.
 	Timeout(call connector.Call) (time.Duration, bool)
 	// OnLate sets who is told the outcome of each mutation call that was Open at its deadline, once it

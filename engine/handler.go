@@ -121,6 +121,7 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 		return decide.FinishMutate{Run: run.ID, Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "storage.reserve", Message: clip(err.Error())}}
 	}
 	intent := connector.Call{Workflow: w.name, Run: run.ID, Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params}
+	done.Host = w.engine.cfg.Connectors.Host(intent)
 	done.Call.Reconciles = op.Reconciles
 	if _, here := w.engine.cfg.Connectors.Operation(op.Connector, op.Operation); here {
 		// One that is away cannot say more than its pin, and may be back when the call leaves.

@@ -63,16 +63,24 @@ func (h *host) Read(ctx context.Context, connectorName, operation string, params
 	if changed := h.worker.engine.changed(op); changed != nil {
 		return nil, changed
 	}
-	if decide.Granted(h.worker.state().Grants, connectorName, operation, false) == eventlog.GrantDeny {
-		return nil, &eventlog.Failure{Class: eventlog.Permission, Code: decide.CodeDenied, Message: "workflow " + string(h.worker.name) + " is not allowed to call " + op.Capability() + "; an operator can change its grants"}
-	}
 	now := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, op.Timeout())
-	defer cancel()
-	answer, err := h.worker.engine.cfg.Connectors.Read(ctx, connector.Call{
+	call := connector.Call{
 		Workflow: h.worker.name, Run: h.run.ID, Connector: connectorName, Operation: operation, Params: params,
 		StartedAt: now, Deadline: now.Add(op.Timeout()),
-	})
+	}
+	// A host that redirects the read sends it to one that may be forbidden.
+	call.Reach = func(host string) *eventlog.Failure {
+		if decide.GrantedAt(h.worker.state().Grants, connectorName, operation, host, false) == eventlog.GrantDeny {
+			return decide.Denied(h.worker.name, connectorName, operation, host)
+		}
+		return nil
+	}
+	if denied := call.Reach(h.worker.engine.cfg.Connectors.Host(call)); denied != nil {
+		return nil, denied
+	}
+	ctx, cancel := context.WithTimeout(ctx, op.Timeout())
+	defer cancel()
+	answer, err := h.worker.engine.cfg.Connectors.Read(ctx, call)
 	h.note(now, op.Capability(), params, answer, err)
 	return answer, err
 }

@@ -50,7 +50,7 @@ type (
 	}
 	grantsRequest struct {
 		inWorkflow
-		Grants map[string]eventlog.Grant `json:"grants" body:"whole" jsonschema:"allow, ask or deny by connector.operation, connector.* or *; replaces all former grants"`
+		Grants map[string]eventlog.Grant `json:"grants" body:"whole" jsonschema:"allow, ask or deny by connector.operation or connector.* (each also @host), or *; replaces all former grants"`
 	}
 	grantChangesRequest struct {
 		inWorkflow

@@ -104,7 +104,7 @@ func (w standing) String() string {
 type grantsCmd struct {
 	clientFlags
 	Name   string   `arg:"" name:"workflow" help:"The workflow."`
-	Change []string `arg:"" optional:"" name:"capability=grant" help:"Changes, e.g. csv.appendRow=allow, http.*=ask, *=deny; CAPABILITY= takes one out."`
+	Change []string `arg:"" optional:"" name:"capability=grant" help:"Changes, e.g. csv.appendRow=allow, http.post@api.example.com=allow, http.*=ask, *=deny; CAPABILITY= takes one out."`
 }
 
 // Run shows the grants, after changing those that are named.
@@ -143,6 +143,11 @@ type grantedOperation struct {
 
 func (a *app) printGrants(g grants) {
 	p := page{}
+	for _, capability := range slices.Backward(slices.Sorted(maps.Keys(g.Grants))) {
+		if strings.Contains(capability, "@") && !slices.Contains(g.unused(), capability) {
+			p.Items = append(p.Items, map[string]any{"capability": capability, "kind": "", "grant": string(g.Grants[capability])})
+		}
+	}
 	for i := len(g.Operations) - 1; i >= 0; i-- {
 		o := g.Operations[i]
 		p.Items = append(p.Items, map[string]any{"capability": o.Capability, "kind": o.Kind, "grant": string(o.Grant)})
@@ -158,9 +163,10 @@ func (a *app) printGrants(g grants) {
 func (g grants) unused() []string {
 	var list []string
 	for _, capability := range slices.Sorted(maps.Keys(g.Grants)) {
-		connector, all := strings.CutSuffix(capability, ".*")
+		operation, _, _ := strings.Cut(capability, "@")
+		connector, all := strings.CutSuffix(operation, ".*")
 		if capability != "*" && !slices.ContainsFunc(g.Operations, func(o grantedOperation) bool {
-			return o.Capability == capability || all && strings.HasPrefix(o.Capability, connector+".")
+			return o.Capability == operation || all && strings.HasPrefix(o.Capability, connector+".")
 		}) {
 			list = append(list, capability)
 		}

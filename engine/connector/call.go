@@ -150,6 +150,15 @@ func (r *Registry) reportLate(call Call, out Outcome) {
 	}
 }
 
+// Host is where the call goes, empty where it goes to none or its connector is not there now.
+func (r *Registry) Host(call Call) string {
+	c, _, ok := r.lookup(call.Connector, call.Operation)
+	if hoster, names := c.(CallHoster); ok && names {
+		return hoster.CallHost(normal(call))
+	}
+	return ""
+}
+
 // Ending says when nothing of the call can be under way any more. A connector that is not there now
 // cannot say otherwise than the default.
 func (r *Registry) Ending(call Call) Ending {

@@ -54,6 +54,9 @@ type Call struct {
 	// Gate is asked immediately before the first byte of a mutation is handed over, from any goroutine:
 	// a failure says why the right to send it has passed. nil lets everything out.
 	Gate func() *eventlog.Failure
+	// Reach is asked before a read follows to another host than the call names: a failure says why it
+	// may not. nil lets it go to each.
+	Reach func(host string) *eventlog.Failure
 }
 
 // Status is what became of a mutation call. There is no error beside it: a timeout cannot be
@@ -158,6 +161,14 @@ type Connector interface {
 type CallReconciler interface {
 	// ReconcilesCall says whether Reconcile can settle this call. It does no I/O.
 	ReconcilesCall(call Call) bool
+}
+
+// CallHoster is implemented by a connector whose calls name a host, which grants may name then. Ask through
+// Registry.Host.
+type CallHoster interface {
+	// CallHost is the host of the call as grants write it: in lower case, with a port where it is not
+	// the scheme's own; empty for a call that is refused anyway. It does no I/O.
+	CallHost(call Call) string
 }
 
 // CallTimer is implemented by a connector whose timeout depends on the call and not on the

@@ -113,8 +113,10 @@ type (
 	}
 	// FinishMutate reports on mutate: the call it named, none, or a failure.
 	FinishMutate struct {
-		Run     eventlog.RunID
-		Call    *eventlog.MutationCall
+		Run  eventlog.RunID
+		Call *eventlog.MutationCall
+		// Host is where the call goes, empty where it goes to none: grants may name it.
+		Host    string
 		Failure *eventlog.Failure
 	}
 	// SettleMutation reports what became of a mutation.

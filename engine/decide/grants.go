@@ -2,6 +2,7 @@ package decide
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -10,29 +11,68 @@ import (
 // CodeDenied is the code of a call that the workflow's grants do not allow.
 const CodeDenied = "grant.denied"
 
-// Granted resolves a capability: the most specific of `connector.operation`, `connector.*` and `*`
-// wins; without any, reads are allowed and mutations ask. Only a mutation can wait for an answer
-// (O5), so a pattern's "ask" lets reads through, and an "ask" for exactly this read denies it:
-// nobody would ever be asked. An unknown grant denies.
+// Granted is GrantedAt for an operation at any host.
 func Granted(grants map[string]eventlog.Grant, connector, operation string, mutates bool) eventlog.Grant {
-	exact := connector + "." + operation
-	for _, pattern := range []string{exact, connector + ".*", "*"} {
-		switch g, ok := grants[pattern]; {
-		case !ok:
-		case g == eventlog.GrantAllow:
-			return g
-		case g == eventlog.GrantAsk && mutates:
-			return g
-		case g == eventlog.GrantAsk && pattern != exact:
-			return eventlog.GrantAllow
-		default:
-			return eventlog.GrantDeny
+	return GrantedAt(grants, connector, operation, "", mutates)
+}
+
+// GrantedAt resolves a capability: the most specific of `connector.operation@host`, then
+// `connector.operation` and `connector.*@host`, then `connector.*` and `*` wins. Of those two in the
+// middle neither is the more specific one, so the stricter counts. Without any, reads are allowed and
+// mutations ask. Only a mutation can wait for an answer (O5), so a pattern's "ask" lets reads through,
+// and an "ask" for exactly this read denies it: nobody would ever be asked. An unknown grant denies. Host
+// is empty where the call goes to none.
+func GrantedAt(grants map[string]eventlog.Grant, connector, operation, host string, mutates bool) eventlog.Grant {
+	exact, all := connector+"."+operation, connector+".*"
+	levels := [][]string{{exact}, {all}, {"*"}}
+	if host != "" {
+		levels = [][]string{{exact + "@" + host}, {exact, all + "@" + host}, {all}, {"*"}}
+	}
+	for _, level := range levels {
+		found := eventlog.Grant("")
+		for _, pattern := range level {
+			if grant, ok := grants[pattern]; ok {
+				found = stricter(found, meaning(grant, mutates, strings.HasPrefix(pattern, exact)))
+			}
+		}
+		if found != "" {
+			return found
 		}
 	}
 	if mutates {
 		return eventlog.GrantAsk
 	}
 	return eventlog.GrantAllow
+}
+
+// Denied is the failure of a call that the workflow's grants do not allow.
+func Denied(w eventlog.WorkflowName, connector, operation, host string) *eventlog.Failure {
+	at := ""
+	if host != "" {
+		at = " at " + host
+	}
+	return failure(eventlog.Permission, CodeDenied, "workflow %s is not allowed to call %s.%s%s; an operator can change its grants", w, connector, operation, at)
+}
+
+// meaning is what an entry says of an operation: exact is false for one that only a pattern matches.
+func meaning(grant eventlog.Grant, mutates, exact bool) eventlog.Grant {
+	switch {
+	case grant == eventlog.GrantAllow, grant == eventlog.GrantAsk && mutates:
+		return grant
+	case grant == eventlog.GrantAsk && !exact:
+		return eventlog.GrantAllow
+	}
+	return eventlog.GrantDeny
+}
+
+// stricter of two grants; the empty one is none.
+func stricter(a, b eventlog.Grant) eventlog.Grant {
+	for _, grant := range []eventlog.Grant{eventlog.GrantDeny, eventlog.GrantAsk, eventlog.GrantAllow} {
+		if a == grant || b == grant {
+			return grant
+		}
+	}
+	return ""
 }
 
 // grants are those that the deploy leaves the workflow with. What a person decided stays, patterns

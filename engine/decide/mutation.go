@@ -32,9 +32,9 @@ func (c FinishMutate) decide(d *decision) error {
 	call := *c.Call
 	call.UITitle = run.UITitle
 	id := eventlog.MutationID(run.ID)
-	switch Granted(d.state().Grants, call.Connector, call.Operation, true) {
+	switch GrantedAt(d.state().Grants, call.Connector, call.Operation, c.Host, true) {
 	case eventlog.GrantDeny:
-		d.fail(run, *failure(eventlog.Permission, CodeDenied, "workflow %s is not allowed to call %s.%s; an operator can change its grants", d.state().Name, call.Connector, call.Operation))
+		d.fail(run, *Denied(d.state().Name, call.Connector, call.Operation, c.Host))
 	case eventlog.GrantAllow:
 		d.startMutation(run, id, call)
 	default:

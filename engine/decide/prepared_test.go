@@ -97,6 +97,39 @@ func TestGranted(t *testing.T) {
 	}
 }
 
+func TestGrantsNameHosts(t *testing.T) {
+	t.Parallel()
+	const allow, ask, deny = eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny
+	type grants = map[string]eventlog.Grant
+	for name, tt := range map[string]struct {
+		grants                grants
+		host                  string
+		ofMutation, ofReading eventlog.Grant
+	}{
+		"its own host":                       {grants{"m.op@a": allow, "m.op": deny, "m.*": deny}, "a", allow, allow},
+		"another host":                       {grants{"m.op@a": allow, "m.op": deny}, "b", deny, deny},
+		"the host with a port is another":    {grants{"m.op@a": allow, "m.op": deny}, "a:8443", deny, deny},
+		"no host at all":                     {grants{"m.op@a": allow, "m.op@": allow, "m.op": deny}, "", deny, deny},
+		"a host denied":                      {grants{"m.op@a": deny, "m.op": allow}, "a", deny, deny},
+		"exactly asked":                      {grants{"m.op@a": ask, "m.op": allow}, "a", ask, deny},
+		"all of the connector at a host":     {grants{"m.*@a": allow, "m.*": deny}, "a", allow, allow},
+		"all at a host, asked":               {grants{"m.*@a": ask, "m.*": deny}, "a", ask, allow},
+		"one before all at a host":           {grants{"m.op@a": allow, "m.*@a": deny, "m.op": deny}, "a", allow, allow},
+		"neither is more specific, the host": {grants{"m.*@a": deny, "m.op": allow}, "a", deny, deny},
+		"neither is more specific, the op":   {grants{"m.*@a": allow, "m.op": deny}, "a", deny, deny},
+		"neither is more specific, asked":    {grants{"m.*@a": allow, "m.op": ask}, "a", ask, deny},
+		"unknown at a host":                  {grants{"m.op@a": "maybe", "m.op": allow}, "a", deny, deny},
+		"nothing of this host":               {grants{"m.op@a": deny}, "b", ask, allow},
+	} {
+		if got := decide.GrantedAt(tt.grants, "m", "op", tt.host, true); got != tt.ofMutation {
+			t.Errorf("%s: a mutation may %s, want %s", name, got, tt.ofMutation)
+		}
+		if got := decide.GrantedAt(tt.grants, "m", "op", tt.host, false); got != tt.ofReading {
+			t.Errorf("%s: a read may %s, want %s", name, got, tt.ofReading)
+		}
+	}
+}
+
 func TestF9_NextVersion(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -28,7 +31,7 @@ func ResolveGrant(grants map[string]eventlog.Grant, kind, connectorName, operati
 }
 
 // GrantsHint says how grants are written.
-const GrantsHint = `write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns`
+const GrantsHint = `write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns; the first two may name a host: http.post@api.example.com`
 
 // ValidateGrants reports every entry that cannot be meant: a malformed pattern, an unknown grant,
 // or an "ask" for exactly one operation that the definition pins as a read. A pattern of an
@@ -43,7 +46,8 @@ func ValidateGrants(grants map[string]eventlog.Grant, definition *eventlog.Defin
 		switch grants[pattern] {
 		case eventlog.GrantAllow, eventlog.GrantDeny:
 		case eventlog.GrantAsk:
-			connectorName, operation, _ := strings.Cut(pattern, ".")
+			capability, _, _ := strings.Cut(pattern, "@")
+			connectorName, operation, _ := strings.Cut(capability, ".")
 			if pin, ok := definition.Operation(connectorName, operation); ok && connector.Kind(pin.Kind) != connector.Mutate {
 				found = append(found, fmt.Errorf("grant %q: %s only reads and cannot ask; write allow or deny", pattern, pattern))
 			}
@@ -58,10 +62,37 @@ func validatePattern(pattern string) error {
 	if pattern == everything {
 		return nil
 	}
-	connectorName, operation, dotted := strings.Cut(pattern, ".")
+	capability, host, named := strings.Cut(pattern, "@")
+	if named {
+		if err := validateHost(host); err != nil {
+			return fmt.Errorf("grant %q: %w", clip(pattern), err)
+		}
+	}
+	connectorName, operation, dotted := strings.Cut(capability, ".")
 	if !dotted || eventlog.ValidateConnectorName(connectorName) != nil ||
 		operation != everything && eventlog.ValidateConnectorName(operation) != nil {
 		return fmt.Errorf("grant %q is no capability; write connector.operation, connector.* or *", clip(pattern))
+	}
+	return nil
+}
+
+// validateHost refuses a host that no call could ever match.
+func validateHost(host string) error {
+	name, port := host, ""
+	if !strings.HasSuffix(host, "]") && strings.Contains(host, ":") {
+		var err error
+		if name, port, err = net.SplitHostPort(host); err != nil {
+			return errors.New("after @ write a host name, with a port where it is not the default one; an IPv6 address stands in [ ]")
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || n == 80 || n == 443 {
+			return fmt.Errorf("%q is no port to name; leave out 80 and 443, which are the schemes' own", clip(port))
+		}
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return errors.New("after @ write the host name in its ASCII form (xn--…)")
+	}
+	if name == "" || strings.ToLower(name) != name || strings.ContainsAny(name, "/@?#* \t") {
+		return errors.New("after @ write a host name in lower case, without scheme, path or patterns")
 	}
 	return nil
 }

@@ -125,6 +125,9 @@ func (o *outside) Reconciles(call connector.Call) bool {
 // Ending implements engine.Connectors.
 func (o *outside) Ending(connector.Call) connector.Ending { return connector.Ending{Quiet: quiet} }
 
+// Host implements engine.Connectors.
+func (o *outside) Host(connector.Call) string { return "" }
+
 // Timeout implements engine.Connectors.
 func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return callTimeout, true }
 

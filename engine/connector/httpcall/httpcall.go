@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -128,6 +129,29 @@ func (c *Connector) Close() error {
 func (c *Connector) ReconcilesCall(call connector.Call) bool {
 	_, t, failure := c.parse(call)
 	return failure == nil && t.host.reconcile != nil
+}
+
+// CallHost is the host of the call's URL.
+func (c *Connector) CallHost(call connector.Call) string {
+	if t, ok := c.targetOf(call); ok {
+		return hostOf(t)
+	}
+	return ""
+}
+
+// hostOf is a target's host as grants write it.
+func hostOf(t target) string {
+	name, err := canonicalHost(t.url.Hostname())
+	port := t.url.Port()
+	switch {
+	case err != nil:
+		return "" // such a target has no configured host
+	case port != "" && port != map[string]string{"http": "80", "https": "443"}[t.url.Scheme]:
+		return net.JoinHostPort(name, port)
+	case strings.Contains(name, ":"): // IPv6
+		return "[" + name + "]"
+	}
+	return name
 }
 
 // CallEnding is what the configuration of the call's host says.
@@ -319,6 +343,11 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 		next, failure := c.redirect(t, location)
 		if failure != nil {
 			return nil, failure
+		}
+		if call.Reach != nil && hostOf(next) != hostOf(t) {
+			if failure := call.Reach(hostOf(next)); failure != nil {
+				return nil, failure
+			}
 		}
 		// What a script sends may be meant for one host only, like a token. And what another host's
 		// configuration adds is for those whom the workflow calls there, not for whom a host sends on: it

@@ -344,6 +344,43 @@ func TestSecretsAreBlankedOut(t *testing.T) {
 	}
 }
 
+// Grants may name the host of a call: it is written in one way only, and asked about before a read follows
+// a redirect to another one.
+func TestTheHostOfACall(t *testing.T) {
+	_, second := server(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "second") })
+	_, first := server(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/here" {
+			http.Redirect(w, r, "/there", http.StatusFound)
+			return
+		}
+		http.Redirect(w, r, "http://"+second+"/", http.StatusFound)
+	})
+	r := client(t, first, func(c *httpcall.Config, h *httpcall.HostConfig) {
+		c.Hosts = map[string]httpcall.HostConfig{first: *h, second: *h, "api.example.com": {}, "api.example.com:8443": {}, "[::1]:9000": *h, "bücher.example": {}}
+	})
+	for raw, want := range map[string]string{
+		"https://API.example.com/a": "api.example.com", "https://api.example.com:443/a": "api.example.com", "http://api.example.com:80": "api.example.com",
+		"https://api.example.com:8443/": "api.example.com:8443", "http://[::1]:9000/": "[::1]:9000", "https://bücher.example": "xn--bcher-kva.example",
+		"https://elsewhere.example/": "", "nonsense": "", "http://" + first + "/": first,
+	} {
+		for _, operation := range []string{"get", "post"} {
+			if got := r.Host(mutation(operation, map[string]any{"url": raw})); got != want {
+				t.Errorf("%s %s: host %q, want %q", operation, raw, got, want)
+			}
+		}
+	}
+	call := mutation("get", map[string]any{"url": "http://" + first + "/here"})
+	var asked []string
+	call.Reach = func(host string) *eventlog.Failure {
+		asked = append(asked, host)
+		return connector.Failf(eventlog.Permission, "grant.denied", "not there")
+	}
+	_, err := r.Read(t.Context(), call)
+	if f := failureOf(t, err); f.Code != "grant.denied" || len(asked) != 1 || asked[0] != second {
+		t.Errorf("%+v after %q was asked about, want only %s", f, asked, second)
+	}
+}
+
 func TestReconcile(t *testing.T) {
 	status, asked := 0, ""
 	_, address := server(t, func(w http.ResponseWriter, r *http.Request) {
