@@ -14,8 +14,11 @@ import (
 )
 
 const (
-	// readAhead is how many messages one pull asks for: what made bulk reading fastest.
-	readAhead = 10000
+	// readAhead is how many bytes of messages are asked for ahead of their reader: many small ones, and at
+	// least two of the largest, or the consumer would stall.
+	readAhead = 32 << 20
+	// readQueue is how many messages more lie between the connection and the reader.
+	readQueue = 32
 	// readHeartbeat tells a consumer that the server is gone after twice this long.
 	readHeartbeat = 5 * time.Second
 	// fewRecords of one workflow are fetched one by one: a consumer costs more than they do.
@@ -308,13 +311,13 @@ func (r *reader) open(ctx context.Context) (*feed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create consumer: %w", err)
 	}
-	f := &feed{messages: make(chan jetstream.Msg, 1024), quit: make(chan struct{})}
+	f := &feed{messages: make(chan jetstream.Msg, readQueue), quit: make(chan struct{})}
 	f.consumer, err = consumer.Consume(func(m jetstream.Msg) {
 		select {
 		case f.messages <- m:
 		case <-f.quit:
 		}
-	}, jetstream.PullMaxMessages(readAhead), jetstream.PullHeartbeat(readHeartbeat))
+	}, jetstream.PullMaxBytes(readAhead), jetstream.PullHeartbeat(readHeartbeat))
 	if err != nil {
 		return nil, fmt.Errorf("start consumer: %w", err)
 	}
