@@ -3,6 +3,10 @@ package embeddednats
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -10,45 +14,88 @@ import (
 
 // authenticator lets users in by name and password and gives each its permissions and its account.
 // The server could do the same from its options, but then all accounts would have to be there
-// before JetStream, which would no longer find the engine's streams by itself.
+// before JetStream, which would no longer find the engine's streams by itself; and users that come and
+// go would need its configuration to be read again.
 type authenticator struct {
+	logger *slog.Logger
+
+	// mu is held while a user is let in, so that none is half in when its admission ends.
+	mu    sync.RWMutex
 	users map[string]*admission
 }
 
 // admission is one user and what it gets.
 type admission struct {
-	User
-	// granted is nil until the user's account is ready; nobody gets in before.
-	granted atomic.Pointer[server.User]
+	password [sha256.Size]byte
+	granted  *server.User
+	// inProcess is true of the engine's own users: they never come over the network.
+	inProcess bool
+	local     bool
+	warning   string
+	warned    atomic.Bool
 }
 
-func newAuthenticator(users []User) *authenticator {
-	a := &authenticator{users: make(map[string]*admission, len(users))}
-	for _, u := range users {
-		a.users[u.Name] = &admission{User: u}
-	}
-	return a
+func newAuthenticator(logger *slog.Logger) *authenticator {
+	return &authenticator{logger: logger, users: make(map[string]*admission)}
 }
 
 // Check is called by the server for each connection.
 func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	opts := c.GetOpts()
+	a.mu.RLock()
+	defer a.mu.RUnlock()
 	user, ok := a.users[opts.Username]
-	if !ok {
+	if !ok || c.Kind() != server.CLIENT {
 		return false
 	}
 	// Hashes have one length, so that the time taken says nothing about the password's.
-	want, got := sha256.Sum256([]byte(user.Password)), sha256.Sum256([]byte(opts.Password))
-	granted := user.granted.Load()
-	if granted == nil || user.Password == "" || subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
+	got := sha256.Sum256([]byte(opts.Password))
+	if subtle.ConstantTimeCompare(user.password[:], got[:]) != 1 {
 		return false
 	}
-	c.RegisterUser(granted)
+	from := c.RemoteAddress()
+	switch {
+	case user.inProcess && (from == nil || from.Network() != "pipe"):
+		return false
+	case user.local && !ofThisMachine(from):
+		a.logger.Warn("a NATS user that is for this machine only was refused to another one", "user", opts.Username, "from", from)
+		return false
+	}
+	if user.warning != "" && user.warned.CompareAndSwap(false, true) {
+		a.logger.Warn(user.warning, "user", opts.Username, "from", from)
+	}
+	c.RegisterUser(user.granted)
 	return true
 }
 
+// ofThisMachine says whether the connection comes from this machine: by loopback, or by one of its other
+// addresses where the listener has that one.
+func ofThisMachine(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || tcp.IP.IsLoopback() {
+		return ok
+	}
+	own, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(own, func(a net.Addr) bool {
+		network, ok := a.(*net.IPNet)
+		return ok && network.IP.Equal(tcp.IP)
+	})
+}
+
 // admit lets the user in from now on.
-func (a *authenticator) admit(name string, account *server.Account) {
-	user := a.users[name]
-	user.granted.Store(&server.User{Username: name, Account: account, Permissions: user.permissions()})
+func (a *authenticator) admit(u User, account *server.Account) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.users[u.Name] = &admission{
+		password:  sha256.Sum256([]byte(u.Password)),
+		granted:   &server.User{Username: u.Name, Account: account, Permissions: u.permissions()},
+		inProcess: isInternal(u.Name), local: u.Local, warning: u.Warning,
+	}
+}
+
+// dismiss lets the user in no more.
+func (a *authenticator) dismiss(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.users, name)
 }

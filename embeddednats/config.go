@@ -1,6 +1,7 @@
 package embeddednats
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,9 @@ import (
 // DefaultMaxPayload is the largest message in bytes that the server takes by default: a
 // transition of the largest size with room for its headers.
 const DefaultMaxPayload = 8 << 20
+
+// maxSubscriptions bounds what one connection may subscribe to: each costs memory of the engine's process.
+const maxSubscriptions = 10_000
 
 // startTimeout bounds how long a start may take when its context has no deadline. A store is
 // read again from its blocks after a kill: about a third of a second per million messages.
@@ -31,9 +35,13 @@ type Config struct {
 	// ListenAddr is the `host:port` to listen on for clients; port 0 takes a free one. Empty: no
 	// listener, only in-process connections.
 	ListenAddr string
+	// TLS is what the listener requires of its clients; nil means none. In-process connections need none.
+	TLS *tls.Config
 	// Users may connect to the listener. Required with ListenAddr unless Insecure.
 	Users []User
-	// Insecure allows a listener without users.
+	// Prefix is the first token of the subjects that the engine's services answer on; empty means "pawl".
+	Prefix string
+	// Insecure allows a listener without users: everyone may do everything.
 	Insecure bool
 	// MaxPayload in bytes; 0 means DefaultMaxPayload.
 	MaxPayload int32
@@ -59,18 +67,6 @@ type Cluster struct {
 	Routes []string
 }
 
-// User is someone who may connect to the listener.
-type User struct {
-	Name, Password string
-	// Publish and Subscribe are the subjects allowed; nil allows all, an empty list none.
-	Publish, Subscribe []string
-	// Respond allows to answer what was received, whatever Publish says.
-	Respond bool
-	// Streams makes the user a reader of these streams: it gets an account of its own, where
-	// nothing it sends reaches anything but what reading takes. Publish and Subscribe hold within it.
-	Streams []string
-}
-
 func (c Config) options(auth *authenticator) (*server.Options, error) {
 	if c.StoreDir == "" {
 		return nil, errors.New("configure embedded NATS: StoreDir is empty")
@@ -89,6 +85,7 @@ func (c Config) options(auth *authenticator) (*server.Options, error) {
 		DisableJetStreamBanner: true,
 		NoSigs:                 true,
 		DontListen:             c.ListenAddr == "",
+		MaxSubs:                maxSubscriptions,
 	}
 	if o.MaxPayload <= 0 {
 		o.MaxPayload = DefaultMaxPayload
@@ -102,25 +99,23 @@ func (c Config) options(auth *authenticator) (*server.Options, error) {
 		if len(c.Users) == 0 && !c.Insecure {
 			return nil, fmt.Errorf("configure embedded NATS: listening on %s needs users; listening without authentication must be asked for", c.ListenAddr)
 		}
+		o.TLSConfig = c.TLS
 	}
 	if c.Cluster != nil && c.ListenAddr == "" {
-		// The server opens its routes only after its client listener, so there must be one; nobody
-		// but the engine has a password for it.
+		// The server opens its routes only after its client listener, so there must be one. It has no users.
 		o.DontListen, o.Host, o.Port = false, "127.0.0.1", server.RANDOM_PORT
 	}
-	if auth != nil {
-		// With users, in-process connections must authenticate too.
-		o.CustomClientAuthentication = auth
-		seen := make(map[string]bool)
-		for _, u := range c.Users {
-			if u.Name == engineUser {
-				return nil, fmt.Errorf("configure embedded NATS: the user name %q is taken by the engine itself", u.Name)
-			}
-			if u.Name == "" || u.Password == "" || seen[u.Name] {
-				return nil, fmt.Errorf("configure embedded NATS: user %q needs a name of its own and a password", u.Name)
-			}
-			seen[u.Name] = true
+	// In-process connections authenticate too: that is how they come to their accounts.
+	o.CustomClientAuthentication = auth
+	seen := make(map[string]bool)
+	for _, u := range c.Users {
+		if isInternal(u.Name) || toolOf(u.Name) != "" {
+			return nil, fmt.Errorf("configure embedded NATS: the user name %q is taken by the engine itself", u.Name)
 		}
+		if u.Name == "" || u.Password == "" || seen[u.Name] {
+			return nil, fmt.Errorf("configure embedded NATS: user %q needs a name of its own and a password", u.Name)
+		}
+		seen[u.Name] = true
 	}
 	if c.Cluster != nil {
 		if err := c.Cluster.apply(o); err != nil {
@@ -128,26 +123,6 @@ func (c Config) options(auth *authenticator) (*server.Options, error) {
 		}
 	}
 	return o, nil
-}
-
-func (u User) permissions() *server.Permissions {
-	if u.Publish == nil && u.Subscribe == nil && !u.Respond {
-		return nil
-	}
-	of := func(subjects []string) *server.SubjectPermission {
-		switch {
-		case subjects == nil:
-			return nil
-		case len(subjects) == 0:
-			return &server.SubjectPermission{Deny: []string{">"}}
-		}
-		return &server.SubjectPermission{Allow: subjects}
-	}
-	p := &server.Permissions{Publish: of(u.Publish), Subscribe: of(u.Subscribe)}
-	if u.Respond {
-		p.Response = &server.ResponsePermission{MaxMsgs: maxResponses, Expires: responseTime}
-	}
-	return p
 }
 
 func (c *Cluster) apply(o *server.Options) error {

@@ -6,13 +6,25 @@
 // authenticated unless [Config.Insecure] says otherwise; no signal handler is installed; Shutdown
 // returns when everything is closed and the directory is free again.
 //
-// Guaranteed for the users of [Users]: a connector serves tools and answers, a subscriber reads the
-// log and the feed, an operator calls operations and pushes events, and nothing else. A subscriber
-// has an account of its own, because permissions alone would not hold it: JetStream sends its
-// answers, and what consumers deliver, to any subject that the asker names.
+// Guaranteed for the users of [Users] and for each [Tool]: a tool serves its connector and answers, a
+// subscriber reads the log and the feed, an operator calls operations and pushes events, and nothing else.
+// Each kind has an account of its own, and so has each tool; the streams are in another account, which only
+// the engine's own connections use. Permissions alone would not hold a user: the one who asks names the
+// subject of the answer, and what answers (a service, JetStream, what a consumer delivers) is not checked
+// against what the asker may publish. In an account of its own an answer meets nothing but inboxes, and what
+// answers there may publish to inboxes only ([Server.ConnectServices], the users of tools). Accounts also
+// keep tools apart: no other tool gets a request, or can forge an answer or a description. The user that
+// tools may share protects none of them from the others, is let in from this machine only, and is warned of.
 //
-// Not guaranteed: that tools are protected from one another, all connectors share one user; that a
-// subscriber does not slow others down, it may create consumers, which end when it is gone for a day
-// at most. Nor that the data is undamaged. JetStream starts on whatever it finds; package
+// A NATS server that is not this one must be configured to the same effect, since a client cannot see
+// what others may: only the engine's user may publish to pawl.log.>, pawl.own.>, pawl.feed.> and $JS.API.>;
+// the service answers as a user that may publish to _INBOX.> only, never with allow_responses, which lets a
+// user answer wherever it is told to; each tool has a user that may subscribe to pawl.tool.NAME.> (with a
+// queue group), $SRV.PING, INFO and STATS with its own name behind them, and publish to inboxes of the engine
+// that no other user may publish or subscribe to; or better, accounts as here. Nats-Trace-Dest follows the
+// same permissions.
+//
+// Not guaranteed: that a subscriber does not slow others down, it may create consumers, which end when it
+// is gone for a day at most, and subscribers may acknowledge for one another. Nor that the data is undamaged. JetStream starts on whatever it finds; package
 // eventlog/jslog checks what it serves. Only cmd and tests import this package.
 package embeddednats

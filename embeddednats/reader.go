@@ -41,13 +41,9 @@ func readable(stream string) []string {
 	}
 }
 
-// separate makes the reader's account and opens to it what it may ask the engine's.
-func separate(s *server.Server, u User) (*server.Account, error) {
+// openStreams opens to the reader's account what it may ask the engine's.
+func openStreams(s *server.Server, u User, account *server.Account) error {
 	engine := s.GlobalAccount()
-	account, err := s.RegisterAccount("READER_" + u.Name)
-	if err != nil {
-		return nil, fmt.Errorf("make an account for NATS user %s: %w", u.Name, err)
-	}
 	open := func(from, to string) error {
 		if err := engine.AddServiceExportWithResponse(to, server.Streamed, nil); err != nil {
 			return fmt.Errorf("open %s to NATS user %s: %w", to, u.Name, err)
@@ -60,16 +56,16 @@ func separate(s *server.Server, u User) (*server.Account, error) {
 	for _, stream := range u.Streams {
 		for _, subject := range readable(stream) {
 			if err := open(subject, subject); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		for _, rest := range []string{stream, stream + ".*", stream + ".*.>"} {
 			if err := open(consumerCreate+rest, gateSubject+rest); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return account, nil
+	return nil
 }
 
 // consumerRequest is what a reader may say about a consumer. What it says beyond that is left out.

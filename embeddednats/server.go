@@ -1,6 +1,7 @@
 package embeddednats
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -20,12 +21,19 @@ import (
 type Server struct {
 	nats     *server.Server
 	lock     *flock.Flock
-	internal *User // how in-process connections authenticate; nil without users
+	auth     *authenticator
+	password string // of the engine's own users
+	prefix   string
 	users    []User
+	secure   bool       // the listener asks for TLS
 	gate     *nats.Conn // nil without readers
 	stop     sync.Once
 
+	toolsMu sync.Mutex
+	tools   map[string]Tool
+
 	mu        sync.Mutex
+	accounts  map[string]*server.Account
 	staged    []string // links that StageInMemory made
 	stageHome string   // below which they lead
 	stageLock *flock.Flock
@@ -34,12 +42,11 @@ type Server struct {
 // Start starts a server and returns when it accepts connections. It refuses a data directory
 // that another process uses and an address that is taken.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	var internal *User
-	var auth *authenticator
-	if len(cfg.Users) > 0 || cfg.Cluster != nil && cfg.ListenAddr == "" {
-		internal = &User{Name: engineUser, Password: rand.Text()}
-		auth = newAuthenticator(append(slices.Clone(cfg.Users), *internal))
+	log := &logger{to: cfg.Logger}
+	if log.to == nil {
+		log.to = slog.New(slog.DiscardHandler)
 	}
+	auth := newAuthenticator(log.to)
 	opts, err := cfg.options(auth)
 	if err != nil {
 		return nil, err
@@ -58,12 +65,11 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		_ = lock.Unlock()
 		return nil, fmt.Errorf("start embedded NATS: %w", err)
 	}
-	log := &logger{to: cfg.Logger}
-	if log.to == nil {
-		log.to = slog.New(slog.DiscardHandler)
-	}
 	ns.SetLoggerV2(log, false, false, false)
-	s := &Server{nats: ns, lock: lock, internal: internal, users: slices.Clone(cfg.Users)}
+	s := &Server{
+		nats: ns, lock: lock, auth: auth, password: rand.Text(), prefix: cmp.Or(cfg.Prefix, "pawl"), users: slices.Clone(cfg.Users), secure: cfg.TLS != nil,
+		accounts: make(map[string]*server.Account), tools: make(map[string]Tool),
+	}
 
 	// Start recovers the store before it returns; ctx must be able to end the wait for it.
 	started := make(chan struct{})
@@ -78,10 +84,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	for ctx.Err() == nil && ns.Running() && time.Now().Before(deadline) {
 		if ns.ReadyForConnections(min(time.Until(deadline), time.Second)) && ns.JetStreamEnabled() {
-			if auth == nil {
-				return s, nil
-			}
-			if err := s.admit(auth, cfg.Users); err != nil {
+			if err := s.admit(cfg); err != nil {
 				s.Shutdown()
 				return nil, fmt.Errorf("start embedded NATS in %s: %w", cfg.StoreDir, err)
 			}
@@ -100,31 +103,69 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return nil, fmt.Errorf("start embedded NATS in %s: %s", cfg.StoreDir, fatal)
 }
 
-// engineUser is how in-process connections authenticate when there are users.
-const engineUser = "pawl"
-
 // admit lets the users in, once JetStream has found its streams: see authenticator.
-func (s *Server) admit(auth *authenticator, users []User) error {
-	auth.admit(engineUser, s.nats.GlobalAccount())
-	for _, u := range users {
-		account := s.nats.GlobalAccount()
-		if u.Streams != nil {
-			var err error
-			if account, err = separate(s.nats, u); err != nil {
+func (s *Server) admit(cfg Config) error {
+	for _, u := range internal(s.prefix, s.password) {
+		if err := s.letIn(u); err != nil {
+			return err
+		}
+	}
+	if cfg.Insecure && len(cfg.Users) == 0 {
+		s.auth.admit(User{}, s.nats.GlobalAccount())
+	}
+	for _, u := range cfg.Users {
+		if u.Streams == nil {
+			if err := s.letIn(u); err != nil {
 				return err
 			}
-			if s.gate == nil {
-				if s.gate, err = s.Connect(nats.Name("pawl gate for readers")); err != nil {
-					return err
-				}
-				if err := openGate(s.gate); err != nil {
-					return err
-				}
+			continue
+		}
+		if s.gate == nil {
+			var err error
+			if s.gate, err = s.connect(gateUser, gateInbox, nats.Name("pawl gate for readers")); err != nil {
+				return err
+			}
+			if err := openGate(s.gate); err != nil {
+				return err
 			}
 		}
-		auth.admit(u.Name, account)
+		account, err := s.account("READER_" + u.Name)
+		if err != nil {
+			return err
+		}
+		if err := openStreams(s.nats, u, account); err != nil {
+			return err
+		}
+		s.auth.admit(u, account)
 	}
 	return nil
+}
+
+func (s *Server) letIn(u User) error {
+	account, err := s.account(u.Account)
+	if err != nil {
+		return err
+	}
+	s.auth.admit(u, account)
+	return nil
+}
+
+// account finds the account or makes it; the empty name is the engine's.
+func (s *Server) account(name string) (*server.Account, error) {
+	if name == "" {
+		return s.nats.GlobalAccount(), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.accounts[name]; ok {
+		return known, nil
+	}
+	made, err := s.nats.RegisterAccount(name)
+	if err != nil {
+		return nil, fmt.Errorf("make NATS account %s: %w", name, err)
+	}
+	s.accounts[name] = made
+	return made, nil
 }
 
 func (c Config) addresses() []string {
@@ -147,16 +188,25 @@ func free(ctx context.Context, addr string) error {
 	return l.Close()
 }
 
-// inboxPrefix is where the engine's own connections get their answers: not below _INBOX, where
-// every user of the listener gets its own.
-const inboxPrefix = "_INBOX_pawl"
-
-// Connect opens an in-process connection, which needs no listener.
+// Connect opens an in-process connection to the engine's account, where the streams are. It may do
+// everything there, so nothing may answer on it that others ask: see ConnectServices.
 func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
-	base := []nats.Option{nats.InProcessServer(s.nats), nats.CustomInboxPrefix(inboxPrefix)}
-	if s.internal != nil {
-		base = append(base, nats.UserInfo(s.internal.Name, s.internal.Password))
-	}
+	return s.connect(engineUser, engineInbox, opts...)
+}
+
+// ConnectServices opens an in-process connection for the service that answers operators. The one who asks
+// names the subject of the answer, so this connection may publish to inboxes only, in the operators' account.
+func (s *Server) ConnectServices(opts ...nats.Option) (*nats.Conn, error) {
+	return s.connect(servicesUser, servicesInbox, opts...)
+}
+
+// ConnectConnectors opens an in-process connection that calls the tools that share one user.
+func (s *Server) ConnectConnectors(opts ...nats.Option) (*nats.Conn, error) {
+	return s.connect(callingUser, toolsInbox, opts...)
+}
+
+func (s *Server) connect(user, inbox string, opts ...nats.Option) (*nats.Conn, error) {
+	base := []nats.Option{nats.InProcessServer(s.nats), nats.CustomInboxPrefix(inbox), nats.UserInfo(user, s.password)}
 	nc, err := nats.Connect("", append(base, opts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to embedded NATS: %w", err)
@@ -169,7 +219,14 @@ func (s *Server) ClientURL() string {
 	if s.nats.Addr() == nil {
 		return ""
 	}
-	return "nats://" + s.nats.Addr().String()
+	return s.scheme() + "://" + s.nats.Addr().String()
+}
+
+func (s *Server) scheme() string {
+	if s.secure {
+		return "tls"
+	}
+	return "nats"
 }
 
 // Name returns the server's name.

@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // The users of the listener, each with a file of its name that holds its URL.
 const (
-	// Connector serves tools: it gets the requests to them and answers, nothing else.
+	// Connector serves tools: it gets the requests to them and answers, nothing else. All tools of this
+	// machine may share it; it protects none of them from the others. See [Tool].
 	Connector = "connector"
 	// Subscriber reads the log and the feed.
 	Subscriber = "subscriber"
@@ -26,15 +26,6 @@ const (
 
 // ownerOnly is the mode of the files: each holds a password.
 const ownerOnly = 0o600
-
-const (
-	// maxResponses is how many answers to one request a connector may send. One process may serve
-	// several tools over one connection, and all of them answer when services are looked for.
-	maxResponses = 256
-	// responseTime is how long after a request they may come: a late answer is still worth
-	// something to a caller who has given up waiting.
-	responseTime = time.Hour
-)
 
 // Users returns the three users of the listener with their permissions, for subjects that begin
 // with prefix ("" means "pawl"). Their passwords are those in the URL files of dir, so that they
@@ -50,11 +41,14 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 	}
 	users := []User{
 		{
-			Name: Connector,
-			// Only with a queue group (the second word): without one a listener could read
-			// along, or two instances could both carry out one request.
+			Name: Connector, Account: ConnectorsAccount,
+			// Only with a queue group (the second word): without one two instances could both carry out
+			// one request.
 			Subscribe: []string{prefix + ".tool.> >", "$SRV.>"},
-			Publish:   []string{}, Respond: true,
+			Publish:   []string{anyInbox},
+			Local:     true,
+			Warning: "a tool connected as the user that all tools share: each of them can read, answer and forge the calls of the others; " +
+				"give each tool a user of its own: pawl connectors add NAME",
 		},
 		{
 			Name:      Subscriber,
@@ -62,13 +56,13 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 			Streams: streams,
 		},
 		{
-			Name:      Operator,
+			Name: Operator, Account: OperatorsAccount,
 			Subscribe: []string{"_INBOX.>"},
 			Publish:   []string{prefix + ".api.>", prefix + ".in.>", "$SRV.PING", "$SRV.PING.>", "$SRV.INFO", "$SRV.INFO.>", "$SRV.STATS", "$SRV.STATS.>"},
 		},
 	}
 	for i := range users {
-		password, err := savedPassword(dir, users[i].Name)
+		password, err := savedPassword(dir, users[i].Name, users[i].Name)
 		if err != nil {
 			return nil, err
 		}
@@ -82,52 +76,60 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 
 func urlFile(dir, name string) string { return filepath.Join(dir, name+".url") }
 
-// savedPassword reads the password from a URL file; empty without one.
-func savedPassword(dir, name string) (string, error) {
-	path := urlFile(dir, name)
+// savedPassword reads the user's password from a URL file; empty without one.
+func savedPassword(dir, file, user string) (string, error) {
+	path := urlFile(dir, file)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the password of NATS user %s: %w", name, err)
+		return "", fmt.Errorf("read the password of NATS user %s: %w", user, err)
 	}
 	// Its words are not repeated: they may hold the password.
 	u, err := url.Parse(strings.TrimSpace(string(text)))
-	if err == nil && u.User != nil && u.User.Username() == name {
+	if err == nil && u.User != nil && u.User.Username() == user {
 		if password, ok := u.User.Password(); ok && password != "" {
 			return password, nil
 		}
 	}
-	return "", fmt.Errorf("read the password of NATS user %s: %s does not hold a URL like nats://%s:password@host:port; delete it to get a new password", name, path, name)
+	return "", fmt.Errorf("read the password of NATS user %s: %s does not hold a URL like nats://%s:password@host:port; delete it to get a new password", user, path, user)
 }
 
 // WriteURLs writes a file NAME.url for each user of the listener, with a complete URL, readable
-// by the owner only. A file appears whole or not at all, also over a crash.
+// by the owner only, and the address into the files of the tools. A file appears whole or not at all, also
+// over a crash.
 func (s *Server) WriteURLs(dir string) error {
-	address := s.nats.Addr()
-	if address == nil || len(s.users) == 0 {
+	if s.nats.Addr() == nil || len(s.users) == 0 {
 		return errors.New("write NATS URLs: the server has no listener with users")
 	}
-	host, port, err := net.SplitHostPort(address.String())
+	address, err := s.address()
 	if err != nil {
 		return fmt.Errorf("write NATS URLs: %w", err)
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		// Listening on all addresses: this one works here; on another machine its reader must put
-		// this machine's name in its place.
-		host = "127.0.0.1"
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("write NATS URLs: %w", err)
 	}
 	for _, u := range s.users {
-		address := url.URL{Scheme: "nats", User: url.UserPassword(u.Name, u.Password), Host: net.JoinHostPort(host, port)}
+		address := url.URL{Scheme: s.scheme(), User: url.UserPassword(u.Name, u.Password), Host: address}
 		if err := writeFile(urlFile(dir, u.Name), address.String()+"\n"); err != nil {
 			return fmt.Errorf("write the URL of NATS user %s: %w", u.Name, err)
 		}
 	}
-	return nil
+	return readdress(dir, s.scheme(), address)
+}
+
+// address is the host and port that programs on this machine connect to. One that listens on all
+// addresses is reached by loopback; on another machine its user must put this machine's name in its place.
+func (s *Server) address() (string, error) {
+	host, port, err := net.SplitHostPort(s.nats.Addr().String())
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
 }
 
 // writeFile replaces a file by way of a rename, so that a crash leaves the old one or the new one.

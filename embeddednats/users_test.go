@@ -57,6 +57,17 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
+// opened is an in-process connection of the engine's.
+func opened(t *testing.T, connect func(...nats.Option) (*nats.Conn, error)) *nats.Conn {
+	t.Helper()
+	nc, err := connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
 // user is somebody's connection, and what the server refused it.
 type user struct {
 	*nats.Conn
@@ -114,8 +125,8 @@ func (u user) mayNotSubscribe(subjects ...string) {
 }
 
 var everywhere = []string{
-	"pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.in.w.t", "pawl.api.workflows", "pawl.tool.mail.send",
-	"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.NAMES", "$KV.PAWL_LEASES.0", "$SYS.REQ.SERVER.PING", "_INBOX_pawl.x", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED",
+	"pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.in.w.t", "pawl.api.workflows", "pawl.own.0", "pawl.tool.mail.send",
+	"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.NAMES", "$KV.PAWL_LEASES.0", "$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "_INBOX_pawl.x", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED",
 }
 
 func TestConnectorsServeAndAnswerOnly(t *testing.T) {
@@ -130,8 +141,9 @@ func TestConnectorsServeAndAnswerOnly(t *testing.T) {
 	if err := u.Flush(); err != nil {
 		t.Fatal(err)
 	}
+	calls := opened(t, s.server.ConnectConnectors)
 	for _, subject := range []string{"pawl.tool.mail.send", "$SRV.INFO"} {
-		if m, err := s.engine.Request(subject, nil, 10*time.Second); err != nil || string(m.Data) != "answer" {
+		if m, err := calls.Request(subject, nil, 10*time.Second); err != nil || string(m.Data) != "answer" {
 			t.Errorf("%s: %v", subject, err)
 		}
 	}
@@ -293,12 +305,13 @@ func isProblem(data []byte) bool {
 func TestOperatorsCall(t *testing.T) {
 	s := newSite(t)
 	u := s.as(embeddednats.Operator)
+	services := opened(t, s.server.ConnectServices)
 	for _, subject := range []string{"pawl.api.workflows", "pawl.in.w.t", "$SRV.PING"} {
-		if _, err := s.engine.Subscribe(subject, func(m *nats.Msg) { _ = m.Respond([]byte("done")) }); err != nil {
+		if _, err := services.Subscribe(subject, func(m *nats.Msg) { _ = m.Respond([]byte("done")) }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.engine.Flush(); err != nil {
+	if err := services.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	for _, subject := range []string{"pawl.api.workflows", "pawl.in.w.t", "$SRV.PING"} {

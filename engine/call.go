@@ -127,13 +127,14 @@ func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
 // settle records a settlement for as long as the process lives.
 func (w *worker) settle(settlement decide.SettleMutation) {
 	cause := eventlog.Cause{Kind: "call", ID: string(settlement.Mutation)}
+	trying := retry{pauses: resending}
 	for {
 		err := w.report(w.engine.life, settlement, cause)
 		switch {
 		case err == nil:
 			w.nudge()
 			return
-		case errors.Is(err, eventlog.ErrFull), errors.Is(err, eventlog.ErrDamaged), errors.Is(err, eventlog.ErrClosed):
+		case takesNothing(err):
 			w.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", "mutation", settlement.Mutation, "error", err)
 			w.engine.fail(err)
 			return
@@ -141,8 +142,11 @@ func (w *worker) settle(settlement decide.SettleMutation) {
 			w.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", "mutation", settlement.Mutation, "error", err)
 			return
 		}
-		w.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation, "error", err)
-		w.pause(w.engine.life)
+		pause, tell := trying.failed(err)
+		if tell {
+			w.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation, "error", err, "in", pause)
+		}
+		wait(w.engine.life, pause)
 	}
 }
 

@@ -126,7 +126,8 @@ type Engine struct {
 	ready      chan struct{}
 	draining   atomic.Bool
 	closed     atomic.Bool
-	calls      openCalls // mutation calls that have left and their settlements
+	calls      inFlight // mutation calls that have left and their settlements
+	recordings inFlight // decisions on their way into the log, whose callers may be gone
 	idle       idleness
 	atWork     atomic.Int64 // workers that do not rest
 	appends    pace
@@ -135,7 +136,8 @@ type Engine struct {
 	// writable ends, with the cause, once the log cannot be written any more.
 	writable context.Context
 	fail     context.CancelCauseFunc
-	// life ends when the process gives up: settlements are retried until then.
+	// life ends when the process gives up: settlements, and appends whose answer is not known, are retried
+	// until then.
 	life    context.Context
 	endLife context.CancelFunc
 }
@@ -160,8 +162,8 @@ func New(cfg Config) (*Engine, error) {
 func (e *Engine) Ready() <-chan struct{} { return e.ready }
 
 // Run replays the log and runs the workflows until ctx ends; then it lets active handlers end
-// (at most DrainTimeout), waits for calls that have left, writes the store and returns nil. It
-// returns an error when the log is damaged or full, or the store cannot be written.
+// (at most DrainTimeout), waits for what is on its way into the log (at most as long again) and for calls
+// that have left, writes the store and returns nil. It returns an error when the log is damaged or full, or the store cannot be written.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.endLife()
 	defer e.fail(nil)
@@ -195,10 +197,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, p := range e.partitions {
 		p.join()
 	}
-	if e.writable.Err() != nil {
-		e.endLife() // nothing can be recorded any more
-	}
-	e.calls.end()
+	e.settle()
 	for _, p := range e.partitions {
 		err := p.flush()
 		if errors.Is(err, store.ErrDamaged) {
@@ -211,6 +210,23 @@ func (e *Engine) Run(ctx context.Context) error {
 		return context.Cause(e.writable)
 	}
 	return fatal
+}
+
+// settle sees the end of all that is under way. What the log does not answer is given up on in the end: the
+// next start finds out what became of it.
+func (e *Engine) settle() {
+	if e.writable.Err() == nil {
+		patience, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
+		e.recordings.rest(patience) // it may start a call yet
+		e.calls.end()
+		if !e.recordings.rest(patience) && e.writable.Err() == nil {
+			e.log.Warn("stopping although the log has not said what became of the last decisions; the next start finds out", "after", e.cfg.DrainTimeout)
+		}
+		cancel()
+	}
+	e.endLife()
+	e.recordings.end()
+	e.calls.end()
 }
 
 // drain keeps new runs from starting and waits for the active ones, while they can be recorded.

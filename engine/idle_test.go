@@ -17,7 +17,7 @@ type heldLog struct {
 	release chan struct{}
 }
 
-func (l *heldLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (l *heldLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	head, err := l.Log.Append(ctx, e)
 	if e.Kind == l.kind {
 		close(l.written)

@@ -23,6 +23,9 @@ type Loss struct {
 	End bool
 	// Workflows are known to have lost their newest transitions.
 	Workflows []eventlog.WorkflowName
+	// Only them: nobody has looked at the rest. Nothing is set aside, and what cannot be followed stays as
+	// it is.
+	Only bool
 }
 
 // LostPast is what a loss means for one workflow. It is held until a person resumes it.
@@ -62,14 +65,9 @@ func RecordLoss(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, e
 	ids := newIDSource(nil)
 	var found []LostPast
 	for p := range log.Partitions() {
-		pasts, err := surveyPasts(ctx, log, p)
+		pasts, err := surveyPasts(ctx, log, p, loss)
 		if err != nil {
 			return found, err
-		}
-		for _, name := range loss.Workflows {
-			if log.PartitionOf(name) == p {
-				pasts.of(name).unproven = true
-			}
 		}
 		kept, err := pasts.setAside(ctx, log, p)
 		if err != nil {

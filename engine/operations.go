@@ -24,6 +24,10 @@ var ErrUnavailable = errors.New("the engine cannot record this now")
 // ErrNoRoom is the ErrUnavailable that says that nothing was written, since too little space is free.
 var ErrNoRoom = fmt.Errorf("%w for lack of room", ErrUnavailable)
 
+// ErrUnknownOutcome is the ErrUnavailable of a caller that leaves before the log has answered: if the log
+// has what was asked for, it is recorded and done, though the caller is not told.
+var ErrUnknownOutcome = fmt.Errorf("%w while its caller waits; the outcome is not known yet", ErrUnavailable)
+
 // DeployRequest is a script to deploy.
 type DeployRequest struct {
 	Source   string
@@ -181,12 +185,11 @@ func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd d
 	switch {
 	case err == nil:
 		return decision, nil
+	case errors.Is(err, ErrUnavailable):
+		return decision, err
 	case errors.Is(err, errStopped):
 		return decision, &decide.Refusal{Kind: decide.Conflict, Code: "workflow.stopped", Message: fmt.Sprintf("workflow %s is out of service: %v", name, err), Hint: "pawl verify says what is wrong with its log"}
-	case errors.Is(err, eventlog.ErrFull):
-		e.fail(err)
-		return decision, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case errors.Is(err, eventlog.ErrUnsettled), errors.Is(err, eventlog.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, eventlog.ErrFull), errors.Is(err, eventlog.ErrUnsettled), errors.Is(err, eventlog.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return decision, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return decision, err

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -25,14 +23,14 @@ type partition struct {
 	ctx    context.Context // the workers'; set by start
 	done   sync.WaitGroup
 
-	mu      sync.Mutex
-	workers map[eventlog.WorkflowName]*worker
-	// low is the last record up to which everything is applied; done holds those applied
-	// beyond it.
-	low     store.Checkpoint
-	lastAt  eventlog.Instant // of the newest transition replayed
-	ahead   map[uint64]store.Checkpoint
-	touched map[*worker]struct{} // workers with something to flush
+	mu       sync.Mutex
+	workers  map[eventlog.WorkflowName]*worker
+	progress progress
+	lastAt   eventlog.Instant     // of the newest transition replayed
+	touched  map[*worker]struct{} // workers with something to flush
+	// stops and resumed are what the store is to be told next of workflows that progress goes on without.
+	stops   map[eventlog.WorkflowName]store.Stop
+	resumed []eventlog.WorkflowName
 
 	flushing sync.Mutex
 	flushNow chan struct{}
@@ -40,10 +38,18 @@ type partition struct {
 }
 
 func newPartition(e *Engine, number int) *partition {
-	return &partition{
-		engine: e, number: number, workers: map[eventlog.WorkflowName]*worker{}, ahead: map[uint64]store.Checkpoint{},
-		touched: map[*worker]struct{}{}, flushNow: make(chan struct{}, 1),
-	}
+	p := &partition{engine: e, number: number, flushNow: make(chan struct{}, 1)}
+	p.forget()
+	return p
+}
+
+// forget begins anew, with nothing.
+func (p *partition) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.workers, p.touched = map[eventlog.WorkflowName]*worker{}, map[*worker]struct{}{}
+	p.stops, p.resumed = map[eventlog.WorkflowName]store.Stop{}, nil
+	p.progress.from(store.Checkpoint{Identity: p.engine.cfg.Log.Identity(p.number)})
 }
 
 func (p *partition) worker(name eventlog.WorkflowName) (*worker, bool) {
@@ -106,11 +112,7 @@ func (p *partition) replay(ctx context.Context) error {
 	if err := p.engine.cfg.Store.Reset(); err != nil {
 		return fmt.Errorf("reset the store: %w", err)
 	}
-	p.mu.Lock()
-	clear(p.workers)
-	clear(p.ahead)
-	clear(p.touched)
-	p.mu.Unlock()
+	p.forget()
 	return p.replayOnto(ctx)
 }
 
@@ -133,6 +135,7 @@ func (p *partition) replayOnto(ctx context.Context) error {
 		return fmt.Errorf("find the end of the log: %w", err)
 	}
 	if found {
+		p.progress.from(cp)
 		if err := p.restore(); err != nil {
 			return err
 		}
@@ -146,11 +149,16 @@ func (p *partition) replayOnto(ctx context.Context) error {
 		return seen.refuse()
 	}
 	witness := newWitness(cp, heads, cp.Seq)
-	p.low = cp
-	p.low.Identity = log.Identity(p.number)
+	if err := p.tryStopped(ctx); err != nil {
+		return err
+	}
 	count := 0
 	for r, err := range log.Read(ctx, p.number, max(cp.Seq, 1)) {
 		witness.saw(r)
+		if r.Position.Seq != 0 {
+			// Every sequence is accounted for: what is not yielded was accepted as lost.
+			p.skipTo(r.Position.Seq)
+		}
 		if err != nil {
 			if p.unreadable(r, err) {
 				continue
@@ -165,8 +173,8 @@ func (p *partition) replayOnto(ctx context.Context) error {
 			continue
 		}
 		w := p.open(r.Workflow)
-		if w.stoppedBy() != nil {
-			p.applied(w, r)
+		if err := w.stoppedBy(); err != nil {
+			p.passed(w, r, err)
 			continue
 		}
 		if err := w.replayRecord(r); err != nil && !errors.Is(err, projections.ErrBroken) {
@@ -181,6 +189,7 @@ func (p *partition) replayOnto(ctx context.Context) error {
 	if !witness.agrees() {
 		return seen.refuse()
 	}
+	p.skipTo(last + 1)
 	return p.flush()
 }
 
@@ -190,12 +199,11 @@ func (p *partition) unreadable(r eventlog.Record, err error) bool {
 	if !errors.Is(err, eventlog.ErrUnreadable) || r.Workflow == "" {
 		return false
 	}
-	w := p.open(r.Workflow)
-	w.stop(fmt.Errorf("record %s: %w", r.Position, err))
-	p.applied(w, r)
+	p.open(r.Workflow).stopAt(r, fmt.Errorf("record %s: %w", r.Position, err))
 	return true
 }
 
+// restore reads the checkpoint's live work.
 func (p *partition) restore() error {
 	names, err := p.engine.cfg.Store.Workflows(p.number)
 	if err != nil {
@@ -207,6 +215,30 @@ func (p *partition) restore() error {
 			return fmt.Errorf("load workflow %s from the store: %w", name, err)
 		}
 		p.workers[name] = newWorker(p, name, s)
+	}
+	return nil
+}
+
+// tryStopped reads workflows that were stopped, and that the checkpoint has gone on without, from their last
+// good record on: this version may follow what another one could not.
+func (p *partition) tryStopped(ctx context.Context) error {
+	stops, err := p.engine.cfg.Store.Stops(p.number)
+	if err != nil {
+		return fmt.Errorf("list the store's stopped workflows: %w", err)
+	}
+	for _, stop := range stops {
+		w := p.open(stop.Workflow)
+		switch err := w.catchUp(ctx); {
+		case errors.Is(err, errStopped): // it has said why
+		case err != nil:
+			return err
+		default:
+			p.engine.log.Info("a workflow that was stopped can be followed again", "workflow", stop.Workflow, "stoppedAt", stop.Seq, "was", stop.Reason)
+			p.mu.Lock()
+			p.resumed = append(p.resumed, stop.Workflow)
+			p.touched[w] = struct{}{}
+			p.mu.Unlock()
+		}
 	}
 	return nil
 }
@@ -227,127 +259,3 @@ func (p *partition) start(ctx context.Context) {
 }
 
 func (p *partition) join() { p.done.Wait() }
-
-// applied notes that the record is part of its worker's state.
-func (p *partition) applied(w *worker, r eventlog.Record) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.touched[w] = struct{}{}
-	if p.lag.grow(r.Size) {
-		select {
-		case p.flushNow <- struct{}{}:
-		default:
-		}
-	}
-	seq := r.Position.Seq
-	if seq <= p.low.Seq {
-		return
-	}
-	p.ahead[seq] = store.Checkpoint{Seq: seq, Transition: r.ID, Hash: r.Hash, Identity: p.low.Identity}
-	for {
-		next, ok := p.ahead[p.low.Seq+1]
-		if !ok {
-			return
-		}
-		delete(p.ahead, next.Seq)
-		p.low = next
-	}
-}
-
-// writeBehind writes what changed to the store, coalesced.
-func (p *partition) writeBehind(ctx context.Context) {
-	ticker := time.NewTicker(p.engine.cfg.FlushEvery)
-	defer ticker.Stop()
-	told := false
-	for {
-		select {
-		case <-ticker.C:
-		case <-p.flushNow:
-		case <-ctx.Done():
-			return
-		}
-		switch err := p.flush(); {
-		case err == nil:
-			told = false
-		case errors.Is(err, store.ErrFailed):
-			return // the engine ends, and says why
-		case !told:
-			// The store is disposable: without it, memory grows and starts take longer, but
-			// nothing is lost.
-			told = true
-			p.engine.log.Error("the local store cannot be written; finished work stays in memory", "error", err)
-		}
-	}
-}
-
-// flush commits every change so far. Each workflow's rows are a cut at its own revision; the
-// checkpoint is the point up to which all of them are complete.
-func (p *partition) flush() (err error) {
-	p.flushing.Lock()
-	defer p.flushing.Unlock()
-	p.mu.Lock()
-	low := p.low // read before the states: they include everything up to it
-	touched := p.touched
-	p.touched = map[*worker]struct{}{}
-	p.lag.begin()
-	p.mu.Unlock()
-	defer func() { p.lag.end(err) }()
-	if len(touched) == 0 {
-		return nil
-	}
-	batch := store.Batch{Partition: p.number, Checkpoint: low}
-	flushed := make(map[*worker][]projections.Key, len(touched))
-	for w := range touched {
-		w.mu.Lock()
-		keys := slices.Collect(maps.Keys(w.dirty))
-		if len(keys) > 0 {
-			w.flushing, w.dirty = w.dirty, map[projections.Key]struct{}{}
-		}
-		s := *w.state()
-		w.mu.Unlock()
-		flushed[w] = keys
-		if len(keys) > 0 {
-			batch.Changes = append(batch.Changes, store.Change{State: s, Touched: keys})
-		}
-	}
-	if err := p.engine.cfg.Store.Commit(batch); err != nil {
-		p.mu.Lock()
-		for w := range flushed {
-			p.touched[w] = struct{}{}
-			w.mu.Lock()
-			for k := range w.flushing {
-				w.dirty[k] = struct{}{}
-			}
-			w.flushing = nil
-			w.mu.Unlock()
-		}
-		p.mu.Unlock()
-		return fmt.Errorf("write the local store: %w", err)
-	}
-	for w, keys := range flushed {
-		if !w.release(keys) {
-			p.mu.Lock()
-			p.touched[w] = struct{}{} // the next flush tries again if no record does before
-			p.mu.Unlock()
-		}
-	}
-	return nil
-}
-
-// release lets committed entities leave memory, now if nobody is recording, else with the next
-// record. It reports whether they have left.
-func (w *worker) release(keys []projections.Key) bool {
-	w.mu.Lock()
-	w.flushing = nil
-	w.evictable = append(w.evictable, keys...)
-	w.flushed = true
-	w.mu.Unlock()
-	select {
-	case w.recording <- struct{}{}:
-		w.evict()
-		w.recorded()
-		return true
-	default:
-		return false
-	}
-}

@@ -48,8 +48,8 @@ func (s *pasts) sorted() []*past {
 	return all
 }
 
-// surveyPasts reads a partition, and folds each workflow of it.
-func surveyPasts(ctx context.Context, log eventlog.Log, partition int) (*pasts, error) {
+// surveyPasts reads a partition, and folds each workflow of it that the loss may concern.
+func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss) (*pasts, error) {
 	s := &pasts{all: map[eventlog.WorkflowName]*past{}}
 	var chain eventlog.Chain
 	for r, err := range log.Read(ctx, partition, 1) {
@@ -74,9 +74,23 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int) (*pasts, 
 			}
 		}
 	}
+	for _, name := range loss.Workflows {
+		if log.PartitionOf(name) == partition {
+			s.of(name).unproven = true
+		}
+	}
+	if loss.Only {
+		s.foreign, s.lastLost = nil, 0
+		maps.DeleteFunc(s.all, func(name eventlog.WorkflowName, p *past) bool {
+			return p.aside != nil || !slices.Contains(loss.Workflows, name)
+		})
+	}
 	for _, past := range s.sorted() {
 		if err := past.fold(ctx, log); err != nil {
 			return nil, err
+		}
+		if loss.Only && past.aside != nil {
+			delete(s.all, past.name)
 		}
 	}
 	return s, nil

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -19,30 +17,66 @@ var errDefect = errors.New("defect")
 // errStopped is returned for a workflow that is out of service.
 var errStopped = errors.New("workflow is stopped")
 
-// unsettled is an append whose fate is not known: nothing else is appended before it is.
-type unsettled struct {
-	entry      eventlog.Entry
-	transition eventlog.Transition
-	tries      int
+// record is the only way state changes: decide on the newest state, append at its head, apply.
+// Someone else's write means: catch up and decide again. The caller may go away at any moment: from
+// the moment the decision is handed to the log it is the engine's, which sees it settled and does what
+// follows. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnsettled;
+// when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
+func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
+	if err := w.take(ctx); err != nil {
+		return decide.Decision{}, err
+	}
+	type answer struct {
+		decision decide.Decision
+		err      error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		defer w.engine.recordings.done()
+		decision, err := w.recordNow(ctx, cmd, actor, cause)
+		w.recorded()
+		answered <- answer{decision, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.decision, a.err
+	case <-ctx.Done():
+	}
+	select {
+	case a := <-answered:
+		return a.decision, a.err
+	default:
+		return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", w.name, ErrUnknownOutcome, ctx.Err())
+	}
 }
 
-// record is the only way state changes: decide on the newest state, append at its head, apply.
-// Someone else's write means: catch up and decide again. Errors: those of decide.Decide,
-// eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnsettled, the context's.
-func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
+// take locks for a recording that the engine sees the end of, if it has not ended.
+func (w *worker) take(ctx context.Context) error {
 	if err := w.lock(ctx); err != nil {
-		return decide.Decision{}, fmt.Errorf("record on %s: %w", w.name, err)
+		return fmt.Errorf("record on %s, where nothing was recorded: %w", w.name, err)
 	}
-	defer w.recorded()
-	if err := w.settleAppend(ctx); errors.Is(err, eventlog.ErrConflict) {
-		// What an earlier call left unsettled was not written: someone else was first.
-		if err := w.catchUp(ctx); err != nil {
-			return decide.Decision{}, err
-		}
-	} else if err != nil {
+	if !w.engine.recordings.begin() {
+		w.recorded()
+		return fmt.Errorf("record on %s: the engine has ended: %w", w.name, eventlog.ErrClosed)
+	}
+	return nil
+}
+
+// recordNow is record, under recording. Reading and writing go on when ctx ends; nothing new is handed to the
+// log then.
+func (w *worker) recordNow(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
+	life := w.engine.life
+	if err := w.settleAppend(life); err != nil && !errors.Is(err, eventlog.ErrConflict) {
 		return decide.Decision{}, err
 	}
 	for {
+		if w.behind.Load() {
+			if err := w.catchUp(life); errors.Is(err, errStopped) {
+				return decide.Decision{}, err
+			} else if err != nil {
+				return decide.Decision{}, fmt.Errorf("%w, where nothing was recorded: %w", ErrUnavailable, err)
+			}
+		}
 		if err := w.stoppedBy(); err != nil {
 			return decide.Decision{}, fmt.Errorf("%w: %w", errStopped, err)
 		}
@@ -69,20 +103,22 @@ func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.
 		if size, most := len(entry.Stored), w.engine.cfg.Log.MaxSize(); size > most {
 			return decide.Decision{}, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge, t.Kind, w.name, size, most)
 		}
+		if err := ctx.Err(); err != nil {
+			return decide.Decision{}, fmt.Errorf("record on %s, where nothing was recorded: %w", w.name, err)
+		}
 		w.current.Store(&s) // hydrated: nothing else has changed
-		err = w.append(ctx, unsettled{entry: entry, transition: t})
-		if errors.Is(err, eventlog.ErrConflict) {
-			if err := w.catchUp(ctx); err != nil {
-				return decide.Decision{}, err
-			}
+		w.unsettled = &unsettled{entry: entry, transition: t}
+		if err := w.settleAppend(life); errors.Is(err, eventlog.ErrConflict) {
 			continue
+		} else if err != nil {
+			return decision, err
 		}
 		w.warn(cmd, decision.Warnings)
-		return decision, err
+		return decision, nil
 	}
 }
 
-// lock begins a recording.
+// lock keeps others from recording.
 func (w *worker) lock(ctx context.Context) error {
 	select {
 	case w.recording <- struct{}{}:
@@ -128,184 +164,6 @@ func (w *worker) recall(cmd decide.Command) (projections.State, decide.Known, er
 	}
 }
 
-// append writes the entry. While its fate is unknown it stays in w.unsettled, and the next
-// record settles it first, however long that takes (a lost acknowledgement is no failure).
-func (w *worker) append(ctx context.Context, u unsettled) error {
-	w.unsettled = &u
-	return w.settleAppend(ctx)
-}
-
-func (w *worker) settleAppend(ctx context.Context) error {
-	u := w.unsettled
-	if u == nil {
-		return nil
-	}
-	for {
-		u.tries++
-		began := time.Now()
-		head, err := w.engine.cfg.Log.Append(ctx, u.entry)
-		switch {
-		case err == nil:
-			w.engine.appends.observe(time.Since(began))
-			w.unsettled = nil
-			return w.landed(ctx, u, head)
-		case errors.Is(err, eventlog.ErrUnsettled) && (errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrClosed)):
-			return err // sending it again will not help this process; the next one finds out
-		case errors.Is(err, eventlog.ErrUnsettled) && ctx.Err() == nil:
-			w.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.entry.Kind, "error", err)
-			w.pause(ctx)
-		case errors.Is(err, eventlog.ErrUnsettled):
-			return err
-		case errors.Is(err, eventlog.ErrConflict):
-			w.unsettled = nil
-			return err
-		default:
-			w.unsettled = nil // definitely not written
-			return err
-		}
-	}
-}
-
-func (w *worker) pause(ctx context.Context) {
-	fired, cancel := SystemClock{}.At(time.Now().Add(50 * time.Millisecond))
-	defer cancel()
-	select {
-	case <-fired:
-	case <-ctx.Done():
-	}
-}
-
-// landed applies what the log has acknowledged and does what follows from it at once.
-func (w *worker) landed(ctx context.Context, u *unsettled, head eventlog.Head) error {
-	t := u.transition
-	t.Revision, t.Prev = head.Revision, u.entry.Expected.Hash
-	r := eventlog.Record{
-		Position: eventlog.Position{Partition: w.part.number, Seq: head.Seq}, Hash: head.Hash,
-		Size: len(u.entry.Stored), Transition: t,
-	}
-	if err := w.apply(r); err != nil {
-		return err
-	}
-	if started := startsMutation(t.Facts); started != nil {
-		// The barrier is passed: this is the workflow's last transition and it is ours. After an
-		// acknowledgement that came late it need not be the last any more: another engine may have
-		// taken the run for crashed, and a person may have said that nothing happened.
-		m := w.state().Mutation(started.Mutation)
-		overtaken := false
-		if u.tries > 1 {
-			err := w.catchUp(ctx)
-			overtaken = err != nil || w.state().Head != head
-		}
-		w.send(m, overtaken)
-	}
-	w.nudge()
-	return nil
-}
-
-// apply folds one record of the log into the state and notes what changed.
-func (w *worker) apply(r eventlog.Record) error {
-	s := *w.state()
-	next, err := projections.Apply(s, r)
-	if err != nil {
-		w.stop(err)
-		return err
-	}
-	w.mu.Lock()
-	for _, k := range next.Touched {
-		w.dirty[k] = struct{}{}
-	}
-	w.evictable = append(w.evictable, next.Parked...)
-	w.current.Store(&next) // with the keys: a flush must not take them with the older state
-	w.mu.Unlock()
-	w.part.applied(w, r)
-	if observe := w.engine.cfg.Observe; observe != nil {
-		observe(r)
-	}
-	return nil
-}
-
-// catchUp reads what someone else wrote to the workflow. What was to be decided may be refused
-// now, so the worker itself must look at the state again.
-func (w *worker) catchUp(ctx context.Context) error {
-	defer w.nudge()
-	for r, err := range w.engine.cfg.Log.ReadWorkflow(ctx, w.name, w.state().Head.Seq+1) {
-		if err != nil {
-			return fmt.Errorf("catch up on %s: %w", w.name, err)
-		}
-		if err := w.replayRecord(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// replayRecord applies a record read from the log, with the history it needs.
-func (w *worker) replayRecord(r eventlog.Record) error {
-	if r.Position.Seq <= w.state().Head.Seq {
-		w.part.applied(w, r) // the store has it already: its rows may be ahead of the checkpoint
-		return nil
-	}
-	s := *w.state()
-	asked := map[projections.Key]bool{}
-	for {
-		need := slices.DeleteFunc(projections.Needs(&s, r.Facts), func(k projections.Key) bool { return asked[k] })
-		if len(need) == 0 {
-			break
-		}
-		for _, k := range need {
-			asked[k] = true
-		}
-		rows, err := w.engine.cfg.Store.Get(w.name, need)
-		if err != nil {
-			return fmt.Errorf("read history of %s: %w", w.name, err)
-		}
-		s = s.Hydrate(rows...)
-		w.mayEvict(rows)
-	}
-	w.current.Store(&s)
-	return w.apply(r)
-}
-
-// evict lets go of what a committed checkpoint holds: of finished entities altogether, of a long
-// backlog's pending events but for their places. Under recording.
-func (w *worker) evict() {
-	if w.unsettled != nil {
-		return // it will be applied to what was read for it, once it is known to be written
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.evictable) == 0 && !w.flushed {
-		return
-	}
-	keys := slices.DeleteFunc(w.evictable, func(k projections.Key) bool { return !w.stored(k) })
-	s := w.state().Evict(keys)
-	if w.flushed { // before a flush, most of what could be paged out is not stored
-		s = s.PageOut(w.engine.cfg.Window, w.stored)
-	}
-	w.current.Store(&s)
-	w.evictable, w.flushed = nil, false
-}
-
-// stored reports whether the store has the entity as memory has it. Under w.mu.
-func (w *worker) stored(k projections.Key) bool {
-	_, changed := w.dirty[k]
-	// A change on its way to the store is not there yet: who evicted it now would read the row
-	// from before it, and decide on that.
-	_, underWay := w.flushing[k]
-	return !changed && !underWay
-}
-
-// mayEvict notes entities that came from the store.
-func (w *worker) mayEvict(rows []any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, row := range rows {
-		if k, ok := projections.KeyOf(row); ok {
-			w.evictable = append(w.evictable, k)
-		}
-	}
-}
-
 func (w *worker) env(s *projections.State, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) decide.Env {
 	now := w.engine.cfg.Clock.Now()
 	env := decide.Env{
@@ -339,13 +197,4 @@ func (w *worker) env(s *projections.State, cmd decide.Command, actor eventlog.Ac
 		env.NextDue[name] = eventlog.At(parsed.Next(now))
 	}
 	return env
-}
-
-func startsMutation(facts []eventlog.Fact) *eventlog.MutationStarted {
-	for _, f := range facts {
-		if started, ok := f.(*eventlog.MutationStarted); ok {
-			return started
-		}
-	}
-	return nil
 }

@@ -36,8 +36,9 @@ func TestARecordThatRepeatsStopsItsWorkflow(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, err = e.Push(ctx, enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: "a", Title: "a"}})
-	if !errors.Is(err, projections.ErrBroken) {
-		t.Errorf("push: %v, want ErrBroken", err)
+	var refusal *decide.Refusal
+	if !errors.As(err, &refusal) || refusal.Code != "workflow.stopped" {
+		t.Errorf("push: %v, want workflow.stopped", err)
 	}
 	if why := e.Stopped()["orders"]; !errors.Is(why, projections.ErrBroken) {
 		t.Errorf("stopped by %v, want ErrBroken", why)

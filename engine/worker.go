@@ -14,9 +14,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// retryStorage is how long a worker waits before it tries again what failed for reasons outside
-// the workflow.
-const retryStorage = time.Second
+// lookAgain is how long a worker that may start no run waits before it asks again whether it may.
+const lookAgain = time.Second
 
 // worker owns one workflow: one goroutine that steps it, and the lock under which anyone may
 // record a decision on it.
@@ -37,6 +36,10 @@ type worker struct {
 	looked     uint64                    // nudges before the state was looked at
 	farSighted map[eventlog.Handler]bool // consumers whose prepare has looked beyond nearSight
 	worked     bool                      // the last next was that of a run with events
+	trouble    retry                     // with what it needs from log and store
+
+	// behind says that the log is known to hold records of the workflow that are not read yet.
+	behind atomic.Bool
 
 	// recording is a lock that gives up when its context ends.
 	recording chan struct{}
@@ -57,13 +60,14 @@ type worker struct {
 	flushed   bool  // since the last eviction
 	stopped   error // why this workflow cannot go on
 	started   bool
+	left      bool // under part.mu: the checkpoint has gone on without this workflow
 }
 
 func newWorker(p *partition, name eventlog.WorkflowName, s projections.State) *worker {
 	w := &worker{
 		engine: p.engine, part: p, name: name, log: p.engine.log.With("workflow", string(name)),
 		wake: make(chan struct{}, 1), recording: make(chan struct{}, 1), dirty: map[projections.Key]struct{}{},
-		farSighted: map[eventlog.Handler]bool{},
+		farSighted: map[eventlog.Handler]bool{}, trouble: retry{pauses: storageTrouble},
 	}
 	w.current.Store(&s)
 	return w
@@ -78,12 +82,13 @@ func (w *worker) now() eventlog.Instant { return eventlog.At(w.engine.cfg.Clock.
 type rest struct {
 	decide.Wait
 	nudges uint64
+	deaf   bool // no nudge ends it
 }
 
 // resting returns what the worker waits for, nil while it works or is about to.
 func (w *worker) resting() *decide.Wait {
 	r := w.rest.Load()
-	if r == nil || r.nudges != w.nudges.Load() {
+	if r == nil || !r.deaf && r.nudges != w.nudges.Load() {
 		return nil
 	}
 	return &r.Wait
@@ -138,7 +143,9 @@ func (w *worker) run(ctx context.Context) {
 	for ctx.Err() == nil && w.stoppedBy() == nil {
 		var err error
 		w.looked = w.nudges.Load()
-		if !recovered {
+		if w.behind.Load() {
+			err = w.follow(ctx)
+		} else if !recovered {
 			if _, err = w.record(ctx, decide.Recover{}, eventlog.System, eventlog.Cause{Kind: "restart", ID: w.engine.name}); err == nil {
 				recovered = true
 				w.assertNoOrphans()
@@ -146,7 +153,10 @@ func (w *worker) run(ctx context.Context) {
 		} else {
 			err = w.step(ctx)
 		}
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil:
+			w.trouble.succeeded()
+		case ctx.Err() == nil:
 			w.mishap(ctx, err)
 		}
 	}
@@ -155,21 +165,35 @@ func (w *worker) run(ctx context.Context) {
 // mishap deals with what went wrong outside the workflow's rules.
 func (w *worker) mishap(ctx context.Context, err error) {
 	switch {
-	case errors.Is(err, eventlog.ErrFull), errors.Is(err, eventlog.ErrDamaged), errors.Is(err, eventlog.ErrClosed):
+	case takesNothing(err):
 		w.engine.fail(err)
 		<-ctx.Done()
+	case errors.Is(err, errStopped): // it has said why
 	case errors.Is(err, projections.ErrBroken), errors.Is(err, errDefect):
 		w.stop(err)
 	default:
-		w.log.Warn("storage trouble; trying again", "error", err, "in", retryStorage)
-		w.sleepForStorage(ctx)
+		pause, tell := w.trouble.failed(err)
+		if tell {
+			w.log.Warn("storage trouble; trying again", "error", err, "in", pause, "failures", w.trouble.tries)
+		}
+		w.sitOut(ctx, pause)
 	}
+}
+
+// follow reads what others have written to the workflow.
+func (w *worker) follow(ctx context.Context) error {
+	if err := w.take(ctx); err != nil {
+		return err
+	}
+	defer w.engine.recordings.done()
+	defer w.recorded()
+	return w.catchUp(ctx)
 }
 
 // sleepForStorage waits a moment of real time, whatever the engine's clock says: what is waited
 // for is the machine.
 func (w *worker) sleepForStorage(ctx context.Context) {
-	w.sleepOn(ctx, SystemClock{}, decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(retryStorage))})
+	w.sleepOn(ctx, SystemClock{}, decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(lookAgain))})
 }
 
 // assertNoOrphans is the startup assertion: violations are shown loudly and never repaired.
@@ -194,7 +218,7 @@ func (w *worker) sleepOn(ctx context.Context, clock Clock, wait decide.Wait) {
 		fired, cancel = clock.At(wait.Until.Time())
 		defer cancel()
 	}
-	w.rest.Store(&rest{wait, w.looked})
+	w.rest.Store(&rest{Wait: wait, nudges: w.looked})
 	defer w.rest.Store(nil)
 	w.engine.atWork.Add(-1)
 	defer w.engine.atWork.Add(1)

@@ -125,10 +125,10 @@ func Decode(stored []byte) (Transition, error) {
 func decodeFact(f wireFact) (Fact, error) {
 	entry, ok := facts[f.Type]
 	if !ok {
-		return nil, fmt.Errorf("unknown fact type %q", f.Type)
+		return nil, fmt.Errorf("unknown fact type %q; if a newer pawl wrote it, use that one", f.Type)
 	}
 	if f.Version > entry.version {
-		return nil, fmt.Errorf("%s has version %d, this pawl reads up to %d", f.Type, f.Version, entry.version)
+		return nil, fmt.Errorf("%s has version %d, this pawl reads up to %d; use the newer one that wrote it", f.Type, f.Version, entry.version)
 	}
 	body := []byte(f.Data)
 	for v := f.Version; v < entry.version; v++ {

@@ -74,6 +74,16 @@ func (e Entry) HeadAt(seq uint64) Head {
 	return Head{Revision: e.Expected.Revision + 1, Seq: seq, Hash: e.hash}
 }
 
+// Written is the answer to an append: where the entry stands.
+type Written struct {
+	// Head is the workflow's head with the entry as its last one.
+	Head
+	// Overtaken is true when others had written to the workflow after the entry before it was known to
+	// be written, as after an acknowledgement that was lost. What follows from the entry may not hold any
+	// more: a request may not leave (F6), and the workflow must be read on from Head.
+	Overtaken bool
+}
+
 // Log is an append-only log of transitions, in partitions. Implementations are safe for
 // concurrent use.
 type Log interface {
@@ -83,10 +93,12 @@ type Log interface {
 	PartitionOf(WorkflowName) int
 	// MaxSize is the largest stored transition in bytes.
 	MaxSize() int
-	// Append writes the entry and returns the workflow's new head once it is durable. Errors:
+	// Append writes the entry and says where it stands once it is durable. A lost acknowledgement may be
+	// settled by the log itself, or by appending the same entry again: either way the answer tells
+	// whether the entry was still the workflow's last one then. Errors:
 	// ErrConflict, ErrTooLarge, ErrFull, ErrClosed (nothing written), ErrUnsettled (not known:
 	// append the same entry again). When ctx ends first the answer is ErrUnsettled.
-	Append(ctx context.Context, e Entry) (Head, error)
+	Append(ctx context.Context, e Entry) (Written, error)
 	// Last returns the sequence of the partition's last message, 0 when empty.
 	Last(ctx context.Context, partition int) (uint64, error)
 	// Read yields the partition's records from sequence from (1 or more) up to the end at the

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ const (
 // after the connection was lost. Its methods are safe for concurrent use.
 type NATSLine struct {
 	url, address  string
+	options       []nats.Option
 	answer, probe time.Duration
 	mu            sync.Mutex
 	open          *natsConn
@@ -42,14 +44,14 @@ type natsConn struct {
 }
 
 // NewNATSLine leads to the engine behind the NATS server at the URL, which has the user and the
-// password in it.
-func NewNATSLine(address string) (*NATSLine, error) {
+// password in it. Options are for the connection.
+func NewNATSLine(address string, options ...nats.Option) (*NATSLine, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("it is no URL") // its words may hold the password
 	}
 	u.User = nil
-	return &NATSLine{url: address, address: u.String(), answer: answerTime, probe: probeTime}, nil
+	return &NATSLine{url: address, address: u.String(), options: options, answer: answerTime, probe: probeTime}, nil
 }
 
 // Address is the URL without its user.
@@ -72,7 +74,7 @@ func (l *NATSLine) connect() (*natsConn, error) {
 		return l.open, nil
 	}
 	life, end := context.WithCancelCause(context.Background())
-	nc, err := nats.Connect(l.url, nats.Name("pawl"), nats.Timeout(dialTime), nats.NoReconnect(),
+	nc, err := nats.Connect(l.url, append(slices.Clone(l.options), nats.Name("pawl"), nats.Timeout(dialTime), nats.NoReconnect(),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) {
 				end(err) // what was asked for will never be answered
@@ -84,7 +86,7 @@ func (l *NATSLine) connect() (*natsConn, error) {
 				err = nats.ErrConnectionClosed
 			}
 			end(err)
-		}))
+		}))...)
 	if err != nil {
 		end(err)
 		return nil, l.explain(err)
@@ -98,7 +100,7 @@ func (l *NATSLine) connect() (*natsConn, error) {
 
 // explain says what an error of the connection means to a caller.
 func (l *NATSLine) explain(err error) error {
-	const user = "use the URL of the engine's operators: it is in the file nats/operator.url of its data directory"
+	const user = "use the URL of the engine's operators: it is in the file nats/operator.url of its data directory, and --nats @FILE reads it"
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):

@@ -49,7 +49,10 @@ func newSite(t testing.TB, options ...func(*embeddednats.Config)) *site {
 	if err := s.server.WriteURLs(s.dir); err != nil {
 		t.Fatal(err)
 	}
-	s.engine = natstest.Connect(t, s.server)
+	if s.engine, err = s.server.ConnectServices(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.engine.Close)
 	return s
 }
 

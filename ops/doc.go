@@ -6,6 +6,8 @@
 // one, the next thing to do. An operator's action is a transition with the actor's name (O10). A web
 // page cannot use an engine, and every other caller needs its token, on loopback too; beyond it, over
 // TLS. What a caller may do is its role, which one function enforces for all interfaces: Permit.
+// Connections, streams of the log and requests that read a long past are bounded, for each caller and in
+// all; a reader that takes nothing is dropped.
 //
 // Not guaranteed: a call that ends in 503 may still be recorded, since its append was not settled in
 // time. All operations may be repeated: a push is deduplicated by its message ids (R11), and an

@@ -51,6 +51,7 @@ func (s *Server) figures() http.Handler {
 			s.refuse(w, r, p)
 			return
 		}
+		limitWrite(w)
 		handler.ServeHTTP(w, r)
 	})
 }

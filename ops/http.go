@@ -71,6 +71,7 @@ func (s *Server) outer(next http.Handler) http.Handler {
 			return
 		}
 		if caller != nil {
+			trust(r.Context())
 			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))
 		}
 		// The mux would redirect an unclean path; a POST would lose its body on the way.
@@ -154,10 +155,7 @@ func encodeAnswer(answer any) ([]byte, error) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
-	const small = 64 << 10 // fits into what the connection buffers
-	if len(body) > small {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
-	}
+	limitWrite(w)
 	header := w.Header()
 	header["Content-Type"] = contentJSON
 	header["Cache-Control"] = noStore
@@ -165,6 +163,12 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.WriteHeader(status)
 	// A reader that is gone needs no answer.
 	_, _ = w.Write(body)
+}
+
+// limitWrite bounds the time in which the caller takes the answer that comes now.
+func limitWrite(w http.ResponseWriter) {
+	// Not every ResponseWriter has deadlines; a test's recorder needs none.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 
 var (

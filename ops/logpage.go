@@ -15,9 +15,6 @@ const (
 	// The most that a page of the log holds.
 	pageTransitions = 1000
 	pageBytes       = 4 << 20
-	// mostFollowers bounds the requests that wait for the log to go on: each holds a place that others
-	// may need for their answer.
-	mostFollowers = 64
 )
 
 // logPage is a part of the log as one document, for who cannot read a stream.
@@ -98,13 +95,11 @@ func (p *logPage) pass(r eventlog.Record) { p.at[r.Position.Partition] = r.Posit
 
 // awaitTransition adds the next transition to an empty page, if there is one in time.
 func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, page *logPage) error {
-	select {
-	case s.followers <- struct{}{}:
-		defer func() { <-s.followers }()
-	default:
-		return problemf(http.StatusServiceUnavailable, "log.followers", "%d others wait for the log to go on already", mostFollowers).
-			hint("ask again in a moment, or follow over HTTP")
+	leave, p := s.followers.take(&c.Caller)
+	if p != nil {
+		return p
 	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.KeepAlive)
 	defer cancel()
 	defer context.AfterFunc(c.leave, cancel)()

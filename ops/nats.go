@@ -21,6 +21,9 @@ const StatusHeader = "Pawl-Status"
 
 // NATSConfig configures the NATS interface. Conn is required.
 type NATSConfig struct {
+	// Conn is used for nothing else: the one who asks names the subject of the answer, and NATS does not
+	// check it against what that user may publish. Its own user should be allowed to publish to inboxes
+	// only (_INBOX.>); requests that name another subject are not carried out.
 	Conn *nats.Conn
 	// Prefix of the subjects; empty means "pawl".
 	Prefix string
@@ -145,6 +148,10 @@ type natsAnswer func(context.Context, *Call, micro.Request) (int, []byte, *Probl
 // answer waits for the log.
 func (n *NATSService) handle(answer natsAnswer) micro.Handler {
 	return micro.HandlerFunc(func(req micro.Request) {
+		if !isInbox(req.Reply()) {
+			n.server.cfg.Logger.Warn("a request over NATS was not carried out: its answer would go to a subject that is no inbox", "subject", req.Subject(), "reply", clip(req.Reply()))
+			return
+		}
 		n.slots <- struct{}{}
 		if !n.enter() {
 			<-n.slots
@@ -177,6 +184,13 @@ func (n *NATSService) answer(req micro.Request, answer natsAnswer) {
 	}
 	status, body, p := answer(n.life, &Call{Caller: Caller{Actor: actor, Role: Admin, Key: "nats"}, server: n.server, most: n.most(), leave: n.leave}, req)
 	n.respond(req, status, body, p)
+}
+
+// isInbox reports whether an answer may go to the subject: an inbox, one that the server put in the place
+// of an inbox of another account, or nowhere.
+func isInbox(reply string) bool {
+	first, _, _ := strings.Cut(reply, ".")
+	return reply == "" || first == "_R_" || first == "_INBOX" || strings.HasPrefix(first, "_INBOX_")
 }
 
 // most is how many bytes an answer may have.

@@ -134,8 +134,26 @@ func TestNATS(t *testing.T) {
 			t.Fatalf("%v %+v", err, answer)
 		}
 	}
-	if err := service.Stop(); err != nil {
+	// The one who asks chooses where the answer goes: to an inbox, or nothing is done at all.
+	before = b.last()
+	elsewhere, err := nc.SubscribeSync("elsewhere.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, reply := range []string{"elsewhere.a", "elsewhere._INBOX.a"} {
+		if err := nc.PublishRequest("pawl.in.shop.order.sent", reply, fmt.Appendf(nil, `{"messageId":"evil%d","title":"E"}`, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(t, nc, "pawl.in.shop.order.none", `{}`) // the same subscription: it comes after
+	if err := service.Stop(); err != nil {      // which waits for what is under way
 		t.Errorf("stop: %v", err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := elsewhere.Pending(); got != 0 || err != nil || b.last() != before {
+		t.Errorf("%d answers elsewhere (%v), the log went from %v to %v", got, err, before, b.last())
 	}
 	if _, err := nc.Request("pawl.api.listWorkflows", nil, 20*time.Second); err != nats.ErrNoResponders {
 		t.Errorf("after stop: %v", err)

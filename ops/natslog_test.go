@@ -153,18 +153,14 @@ func TestNATSFollow(t *testing.T) {
 		t.Errorf("the next one: %+v", page)
 	}
 	// No more of them than leave room for others.
-	for range mostFollowers {
-		b.server.followers <- struct{}{}
-	}
+	full := fill(b.server.followers)
 	end = fmt.Sprintf("0:%d", b.last()+1)
 	if answer := ask(t, nc, "pawl.api.readLog", fmt.Sprintf(`{"follow":true,"from":%q}`, end)); mustJSON(t, answer.Data)["code"] != "log.followers" {
 		t.Errorf("too many: %s", answer.Data)
 	}
-	for range mostFollowers {
-		<-b.server.followers
-	}
+	full()
 	waiting = b.followPages(nc, end, "")
-	for len(b.server.followers) == 0 { // until it waits
+	for b.server.followers.open() == 0 { // until it waits
 		if _, err := nc.RequestWithContext(await(t), "pawl.api.healthz", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +291,7 @@ func TestNATSStopAnswersTheQueue(t *testing.T) {
 		}
 	}
 	publish("readLog", fmt.Sprintf(`{"follow":true,"from":"0:%d"}`, b.last()+1))
-	for len(b.server.followers) == 0 {
+	for b.server.followers.open() == 0 {
 		runtime.Gosched() // until it waits, and holds the only place
 	}
 	queued := []string{"pauseWorkflow", "resumeWorkflow", "archiveWorkflow", "getWorkflow", "listRuns", "healthz"}

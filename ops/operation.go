@@ -25,6 +25,8 @@ type Operation struct {
 
 	request *binding
 	do      func(context.Context, *Call, any) (int, any, error)
+	// heavy operations read a long past; only some of them are under way at once.
+	heavy bool
 	// narrows marks an operation about all workflows that shows a caller of one workflow only that one.
 	narrows bool
 	// stream is set for an operation that writes its own HTTP answer. It reports false, with nothing
@@ -88,6 +90,11 @@ func (o Operation) answering(statuses ...int) Operation {
 
 func (o Operation) slow() Operation {
 	o.Slow = true
+	return o
+}
+
+func (o Operation) reading() Operation {
+	o.Slow, o.heavy = true, true
 	return o
 }
 

@@ -120,6 +120,7 @@ func problemOf(err error) *Problem {
 
 // write sends the problem as the answer. It is called before anything else was written.
 func (p *Problem) write(w http.ResponseWriter) {
+	limitWrite(w)
 	header := w.Header()
 	header.Set("Content-Type", problemType)
 	header.Set("Cache-Control", "no-store")

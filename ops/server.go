@@ -28,6 +28,8 @@ type Config struct {
 	// Refused looks for services that were found and are not offered to scripts, and says why; nil
 	// means that services are not looked for.
 	Refused func(context.Context) []RefusedService
+	// Tools lists the tools that have a user of their own on NATS; nil means that there are none.
+	Tools func() []ToolUser
 	// Calls performs the calls of operation callConnector; without it there is nothing to call.
 	Calls Calls
 	// RunLog is read for a run's log and evidence; nil means that this engine keeps no run log.
@@ -55,6 +57,10 @@ type Config struct {
 	Timeout time.Duration
 	// ShutdownTimeout is how long Serve waits for open requests; 0 means 10 s.
 	ShutdownTimeout time.Duration
+	// HistoryTimeout bounds an operation that rebuilds a past state; 0 means a minute.
+	HistoryTimeout time.Duration
+	// MaxConnections bounds the open connections of Serve; 0 means 1024.
+	MaxConnections int
 	// KeepAlive is the time between comments on a silent log stream, and how long a request over NATS
 	// waits for the log to go on; 0 means 15 s.
 	KeepAlive time.Duration
@@ -78,6 +84,12 @@ func (c *Config) validate() error {
 	if c.ShutdownTimeout == 0 {
 		c.ShutdownTimeout = 10 * time.Second
 	}
+	if c.HistoryTimeout == 0 {
+		c.HistoryTimeout = time.Minute
+	}
+	if c.MaxConnections == 0 {
+		c.MaxConnections = mostConnections
+	}
 	if c.KeepAlive == 0 {
 		c.KeepAlive = 15 * time.Second
 	}
@@ -96,8 +108,9 @@ type Server struct {
 	handler http.Handler
 	// damage is what was found of a damaged log, for diagnostics.
 	damage damage
-	// followers holds a place for each request that waits for the log to go on.
-	followers chan struct{}
+	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
+	// operations that read a long past.
+	followers, heavy *places
 	// life ends when the server stops: log streams end with it.
 	life    context.Context
 	endLife context.CancelFunc
@@ -112,7 +125,9 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, door: door, followers: make(chan struct{}, mostFollowers)}
+	s := &Server{cfg: cfg, door: door,
+		followers: newPlaces("readers of the log", "log.followers", mostFollowers, mostFollowersEach),
+		heavy:     newPlaces("requests that read a long past", "history.busy", mostHeavy, mostHeavyEach)}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	document, err := OpenAPI(cfg.Version)
@@ -137,8 +152,11 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		s.endLife()
 		return fmt.Errorf("serve on %s: without a token only loopback is answered on", ln.Addr())
 	}
+	conns := newConnections(s.cfg.MaxConnections, s.cfg.Logger)
 	server := &http.Server{
 		Handler:           s.handler,
+		ConnContext:       conns.enter,
+		ConnState:         conns.changed,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -208,6 +226,13 @@ func (s *Server) call(ctx context.Context, o *Operation, c *Call, request any) (
 	}
 	if p := o.Permit(&c.Caller, request); p != nil {
 		return 0, nil, p
+	}
+	if o.heavy {
+		leave, p := s.heavy.take(&c.Caller)
+		if p != nil {
+			return 0, nil, p
+		}
+		defer leave()
 	}
 	return o.do(ctx, c, request)
 }

@@ -37,6 +37,12 @@ type (
 	connectorsAnswer struct {
 		readmodel.Page[connectorView]
 		Refused []RefusedService `json:"refused" jsonschema:"services that were found on NATS and are not offered to scripts"`
+		Users   []ToolUser       `json:"users" jsonschema:"tools that have a user of their own on NATS, so that no other tool gets their requests"`
+	}
+	// ToolUser is the user on NATS that serves one connector and no other.
+	ToolUser struct {
+		Connector   string `json:"connector"`
+		Connections int    `json:"connections" jsonschema:"how many of its instances are connected"`
 	}
 	// RefusedService says why a service, or one of its endpoints, is not a connector.
 	RefusedService struct {
@@ -74,10 +80,10 @@ var insightTable = []Operation{
 		return c.server.explain(r.Workflow)
 	}),
 	define(operation("explainAll", "GET /v1/why", Viewer, "Explain what every workflow does or waits for").narrowing(), explainAll),
-	define(operation("getState", "GET /v1/workflows/{workflow}/state", Viewer, "Rebuild a workflow's state at a revision from its log").slow(), getState),
+	define(operation("getState", "GET /v1/workflows/{workflow}/state", Viewer, "Rebuild a workflow's state at a revision from its log").reading(), getState),
 	define(operation("listConnectors", "GET /v1/connectors", Viewer, "List connectors with their operations, and the services that are refused").narrowing(), listConnectors),
 	define(operation("getDiagnostics", "GET /v1/diagnostics", Viewer, "Show what is wrong with this engine, if anything"), getDiagnostics),
-	define(operation("verifyLog", "POST /v1/verify", Viewer, "Check the whole log and compare the stored state with a full replay").slow(), verifyLog),
+	define(operation("verifyLog", "POST /v1/verify", Viewer, "Check the whole log and compare the stored state with a full replay").reading(), verifyLog),
 }
 
 func (s *Server) explain(name eventlog.WorkflowName) (Why, error) {
@@ -186,6 +192,9 @@ func (s *Server) workflows(ctx context.Context) func(func(eventlog.WorkflowName,
 	}
 }
 
+// errTooLong ends a fold that takes too long.
+var errTooLong = errors.New("the fold takes too long")
+
 // errReached ends a fold at the revision that was asked for.
 var errReached = errors.New("revision reached")
 
@@ -194,14 +203,21 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (map[string]any, er
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.server.cfg.HistoryTimeout, errTooLong)
+	defer cancel()
 	state := projections.State{}
 	err = fold(ctx, c.server.cfg.Log, r.Workflow, func(next projections.State) error {
 		if r.At != nil && next.Head.Revision > *r.At {
 			return errReached
 		}
 		state = next
-		return nil
+		return context.Cause(ctx) // a log in memory does not look
 	})
+	if context.Cause(ctx) == errTooLong && !errors.Is(err, errReached) {
+		return nil, problemf(http.StatusServiceUnavailable, "history.long", "the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
+			r.Workflow, c.server.cfg.HistoryTimeout, state.Head.Revision, now.Head.Revision).
+			hint("ask for an earlier revision with at, or read the present from the lists")
+	}
 	if err != nil && !errors.Is(err, errReached) {
 		return nil, err
 	}
@@ -238,10 +254,13 @@ func fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, eac
 }
 
 func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnswer, error) {
-	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{}}
+	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{}, Users: []ToolUser{}}
 	if refused := c.server.cfg.Refused; refused != nil {
 		// First: the look finds connectors too.
 		page.Refused = append(page.Refused, refused(ctx)...)
+	}
+	if users := c.server.cfg.Tools; users != nil {
+		page.Users = users()
 	}
 	catalog := c.server.cfg.Connectors
 	for _, name := range catalog.Connectors() {

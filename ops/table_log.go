@@ -34,13 +34,13 @@ var logTable = []Operation{func() Operation {
 		if !q.Follow && accepts(r, "application/json") && !accepts(r, "text/event-stream") {
 			return false, nil
 		}
-		return true, c.server.readLog(w, r, q)
+		return true, c.server.readLog(w, r, c, q)
 	}
 	return o
 }()}
 
 // readLog answers with server-sent events.
-func (s *Server) readLog(w http.ResponseWriter, r *http.Request, q *logRequest) error {
+func (s *Server) readLog(w http.ResponseWriter, r *http.Request, c *Call, q *logRequest) error {
 	if err := s.started(r.Context()); err != nil {
 		return err
 	}
@@ -58,6 +58,11 @@ func (s *Server) readLog(w http.ResponseWriter, r *http.Request, q *logRequest) 
 		w.Header().Set("Content-Type", "text/event-stream")
 		return nil // what a stream would say never ends
 	}
+	leave, p := s.followers.take(&c.Caller)
+	if p != nil {
+		return p
+	}
+	defer leave()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()

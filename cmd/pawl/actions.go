@@ -176,10 +176,12 @@ func (g grants) unused() []string {
 
 type (
 	connectorsCmd struct {
-		List  listConnectors `cmd:"" default:"withargs" help:"List connectors and their operations."`
-		Show  showConnector  `cmd:"" help:"Show a connector's operations with the schemas of their parameters."`
-		Call  callConnector  `cmd:"" help:"Call one operation, outside of any workflow."`
-		Check checkConnector `cmd:"" help:"Try whether a tool on NATS keeps what safe mutations rest on."`
+		List   listConnectors  `cmd:"" default:"withargs" help:"List connectors and their operations."`
+		Show   showConnector   `cmd:"" help:"Show a connector's operations with the schemas of their parameters."`
+		Call   callConnector   `cmd:"" help:"Call one operation, outside of any workflow."`
+		Check  checkConnector  `cmd:"" help:"Try whether a tool on NATS keeps what safe mutations rest on."`
+		Add    addConnector    `cmd:"" help:"Give a tool on NATS a user of its own and print its URL: no other tool gets its requests."`
+		Remove removeConnector `cmd:"" help:"Take a tool's own user away and end its connections."`
 	}
 	listConnectors struct{ clientFlags }
 	showConnector  struct {
@@ -196,6 +198,10 @@ type (
 		}
 	}
 	refusedService struct{ Service, Endpoint, Reason string }
+	toolUser       struct {
+		Connector   string
+		Connections int
+	}
 )
 
 // Run lists one operation per line.
@@ -207,6 +213,7 @@ func (c *listConnectors) Run(a *app) error {
 	return answer(connected, "listConnectors", nil, func(list struct {
 		Items   []offered
 		Refused []refusedService
+		Users   []toolUser
 	}) error {
 		p := page{}
 		for _, connector := range list.Items {
@@ -217,6 +224,9 @@ func (c *listConnectors) Run(a *app) error {
 		a.printTable(p, []column{{title: "operation", field: "name"}, {title: "kind", field: "kind"}, {title: "what it does", field: "summary", width: 110}},
 			"no connector is configured; the README says how")
 		a.printRefused(list.Refused, "")
+		for _, u := range list.Users {
+			fmt.Fprintf(a.stderr, "user: %s has a user of its own, with %s now\n", oneLine(u.Connector, 200), plural(u.Connections, "connection"))
+		}
 		return nil
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/pawl-run/pawl/ops"
 )
 
@@ -114,10 +116,22 @@ func (a *app) writtenDown(file config) (data, address string, err error) {
 	return data, strings.TrimSpace(string(text)), nil
 }
 
-// natsLine is the way to an engine over NATS. No error repeats what may be a password.
+// natsLine is the way to an engine over NATS: a URL, or @ and the file that holds it. No error repeats what
+// may be a password.
 func natsLine(text string) (*ops.NATSLine, error) {
 	wrong := func(format string, args ...any) (*ops.NATSLine, error) {
-		return nil, misconfigured(`write e.g. --nats "$(cat .pawl/nats/operator.url)"`, "the URL of the NATS server: "+format, args...)
+		return nil, misconfigured("write e.g. --nats @.pawl/nats/operator.url", "the URL of the NATS server: "+format, args...)
+	}
+	var options []nats.Option
+	if path, is := strings.CutPrefix(text, "@"); is {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return wrong("%v", err)
+		}
+		text = strings.TrimSpace(string(content))
+		if options, err = pinned(filepath.Dir(path)); err != nil {
+			return wrong("%v", err)
+		}
 	}
 	if !strings.Contains(text, "://") {
 		text = "nats://" + text
@@ -134,7 +148,7 @@ func natsLine(text string) (*ops.NATSLine, error) {
 	if err := checkPort(u.Port()); err != nil {
 		return wrong("%v", err)
 	}
-	return ops.NewNATSLine(u.String())
+	return ops.NewNATSLine(u.String(), options...)
 }
 
 // engineURL completes the address of an engine, http unless it says otherwise. No error repeats what

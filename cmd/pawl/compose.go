@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine"
@@ -33,6 +34,7 @@ type installation struct {
 
 	limit    int64 // what the broker may store in all; 0 leaves it to the broker
 	server   *embeddednats.Server
+	natsTLS  bool // the NATS listener asks for TLS
 	nc       *nats.Conn
 	log      *jslog.Log
 	runs     *runlog.Stream
@@ -215,7 +217,7 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	}
 	in.onClose(in.scripts.Close)
 	in.room = newRoom(in.settings.Data, in.logger)
-	if err := in.watchServices(); err != nil {
+	if err := in.watchServices(ctx); err != nil {
 		return err
 	}
 	known := newCatalog(in.registry)
@@ -243,8 +245,9 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 		return err
 	}
 	var refused func(context.Context) []ops.RefusedService
+	var tools func() []ops.ToolUser
 	if in.services != nil {
-		refused = in.services.refused
+		refused, tools = in.services.refused, in.services.users
 	}
 	if !in.settings.NoAuth {
 		if in.token, err = localToken(in.settings.Data, in.logger); err != nil {
@@ -254,13 +257,25 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	in.api, err = ops.New(ops.Config{
 		Engine: in.engine, Reader: &readmodel.Reader{Store: in.store, Flush: in.engine.Flush}, Log: in.log, Connectors: known, Calls: in.registry, RunLog: in.kept,
 		Workers: in.scripts.Report, Version: version, Installation: in.log.Installation(), Token: in.token, NoAuth: in.settings.NoAuth, PublicURL: in.settings.PublicURL, TLS: certificate, Logger: in.logger,
-		Now: clock.Now, Refused: refused,
+		Now: clock.Now, Refused: refused, Tools: tools,
 	})
 	if err != nil {
 		return failed("", err)
 	}
 	in.onClose(func() error { in.api.Close(); return nil })
-	service, err := in.api.StartNATS(ops.NATSConfig{Conn: in.nc})
+	// Not on the connection of the log: the one who asks names the subject of the answer.
+	var told rate.Sometimes
+	told.Interval = time.Minute
+	answering, err := in.server.ConnectServices(nats.Name("pawl services"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		told.Do(func() {
+			in.logger.Warn("NATS refused something to the service that answers operators: perhaps one asks for an answer where none may go", "error", err)
+		})
+	}))
+	if err != nil {
+		return failed("", err)
+	}
+	in.onClose(func() error { answering.Close(); return nil })
+	service, err := in.api.StartNATS(ops.NATSConfig{Conn: answering, Prefix: natsPrefix})
 	if err != nil {
 		return failed("", err)
 	}

@@ -193,7 +193,7 @@ func TestDamageLeadsOut(t *testing.T) {
 				if err != nil {
 					w.t.Fatal(err)
 				}
-				if _, err := log.Append(w.t.Context(), w.entry("late", head, &eventlog.WorkflowPaused{})); err != nil {
+				if _, err := log.Append(w.t.Context(), w.entry("late", head.Head, &eventlog.WorkflowPaused{})); err != nil {
 					w.t.Fatal(err)
 				}
 			})
@@ -256,6 +256,15 @@ func TestDamageLeadsOut(t *testing.T) {
 		"a mark that cannot be read": {damage: func(w wound) {
 			write(w.t, w.path(markFile), "garbage")
 		}, says: `high-water mark .* cannot be read`, held: []string{"early", "late"}},
+		"a mark of another log": {damage: func(w wound) {
+			other := wound{w.t, place(w.t, nil)}
+			startDaemon(w.t, other.dir, "pawl", "serve", "--data", "data").stop()
+			mark, err := os.ReadFile(other.path(markFile))
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			write(w.t, w.path(markFile), string(mark))
+		}, says: `high-water mark .* belongs to installation`, held: []string{"early", "late"}},
 		"a stream that was made to forget": {damage: func(w wound) {
 			w.inLog(func(_ *jslog.Log, js jetstream.JetStream) {
 				s, err := js.Stream(w.t.Context(), "PAWL_LOG_0")

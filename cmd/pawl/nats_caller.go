@@ -1,26 +1,30 @@
 package main
 
 import (
+	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
 )
 
-// callerInbox is where the commands of this program get their answers: a listener's other users
-// read below _INBOX.
-const callerInbox = "_INBOX_" + natsCaller
+// callerInbox is where the commands of this program get their answers: it is no other user's.
+const callerInbox = "_INBOX." + natsCaller
 
-// natsCaller connects to the NATS listener of the engine that runs on the data directory.
-func (a *app) natsCaller() (natsservice.ConnectFunc, error) {
-	file, err := a.readConfig()
+// natsCaller connects to the NATS listener of the engine that runs on the data directory, to where the
+// tool is.
+func (a *app) natsCaller(tool string) (natsservice.ConnectFunc, error) {
+	dir, err := a.natsDir()
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(first(a.common.Data, file.Data, defaultData), natsDir, natsCaller+".url")
+	path := filepath.Join(dir, natsCaller+".url")
 	unreachable := func(err error) error {
 		return &failure{code: exitUnreachable, what: "no engine with a NATS listener runs on this data directory", err: err,
 			hint: "start one: pawl up --nats-listen 127.0.0.1:4222; or name its directory: --data DIR"}
@@ -29,7 +33,19 @@ func (a *app) natsCaller() (natsservice.ConnectFunc, error) {
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	connect := natsservice.ConnectURL(strings.TrimSpace(string(text)), nats.CustomInboxPrefix(callerInbox))
+	address, err := url.Parse(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil, unreachable(errors.New(path + " holds no URL")) // its words may hold the password
+	}
+	if _, err := os.Stat(embeddednats.ToolURLFile(dir, tool)); err == nil && connector.ValidateName(tool) == nil {
+		password, _ := address.User.Password()
+		address.User = url.UserPassword(embeddednats.OfTool(natsCaller, tool), password)
+	}
+	options, err := pinned(dir)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	connect := natsservice.ConnectURL(address.String(), append(options, nats.CustomInboxPrefix(callerInbox))...)
 	// The file outlives its engine, and a watcher would wait for its return.
 	probe, err := connect(nats.Name("pawl"))
 	if err != nil {
@@ -37,4 +53,13 @@ func (a *app) natsCaller() (natsservice.ConnectFunc, error) {
 	}
 	probe.Close()
 	return connect, nil
+}
+
+// natsDir is where the URLs of the NATS listener are.
+func (a *app) natsDir() (string, error) {
+	file, err := a.readConfig()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(first(a.common.Data, file.Data, defaultData), natsDir), nil
 }

@@ -27,7 +27,7 @@ func (c *checkConnector) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	connect, err := a.natsCaller()
+	connect, err := a.natsCaller(c.Name)
 	if err != nil {
 		return err
 	}

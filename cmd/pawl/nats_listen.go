@@ -47,24 +47,37 @@ func (in *installation) openToNATS(broker *embeddednats.Config) error {
 	if err != nil || addr == "" {
 		return err
 	}
+	beyond := beyondLoopback(addr)
+	if beyond {
+		if broker.TLS, err = in.settings.tls(); err != nil {
+			return err
+		}
+		if broker.TLS == nil && !in.settings.Plaintext {
+			return in.settings.origin.locate("nats-listen", misconfigured("give --tls-cert and --tls-key, listen on 127.0.0.1, or pass --plaintext where TLS ends before pawl",
+				"refusing to listen on %s for NATS: beyond this machine passwords, and what tools are sent, would be readable without TLS", addr))
+		}
+	}
+	in.natsTLS = broker.TLS != nil
 	users, err := embeddednats.Users(in.natsDir(), natsPrefix, 1)
 	if err != nil {
 		return failed("", err)
 	}
-	inbox := callerInbox + ".>"
-	broker.ListenAddr = addr
+	broker.ListenAddr, broker.Prefix = addr, natsPrefix
 	broker.Users = append(users, embeddednats.User{
 		// Its password is new with each start: only commands on this machine, which read it
 		// anew, have a use for it.
-		Name: natsCaller, Password: rand.Text(), Subscribe: []string{inbox},
-		Publish: []string{natsPrefix + ".tool.>", "$SRV.PING", "$SRV.PING.>", "$SRV.INFO", "$SRV.INFO.>"},
+		Name: natsCaller, Password: rand.Text(), Account: embeddednats.ConnectorsAccount, EachTool: true, Local: true,
+		Subscribe: []string{callerInbox + ".>"},
+		Publish:   []string{natsPrefix + ".tool.>", "$SRV.PING", "$SRV.PING.>", "$SRV.INFO", "$SRV.INFO.>"},
 	})
-	if host, _, err := net.SplitHostPort(addr); err == nil {
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			in.logger.Warn("NATS answers beyond this machine without TLS: whoever sees the traffic learns the passwords and what tools are sent", "address", addr)
-		}
-	}
 	return nil
+}
+
+// beyondLoopback says whether other machines may reach the address.
+func beyondLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	return err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 func (in *installation) natsDir() string { return filepath.Join(in.settings.Data, natsDir) }
@@ -73,8 +86,10 @@ func (in *installation) natsDir() string { return filepath.Join(in.settings.Data
 // is there only while an engine listens: it is how they know.
 func (in *installation) writeNATSURLs() error {
 	forget := func() error {
-		if err := os.Remove(filepath.Join(in.natsDir(), natsCaller+".url")); !errors.Is(err, fs.ErrNotExist) {
-			return err
+		for _, name := range []string{natsCaller + ".url", natsCertificate} {
+			if err := os.Remove(filepath.Join(in.natsDir(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
 		return nil
 	}
@@ -87,6 +102,9 @@ func (in *installation) writeNATSURLs() error {
 	if err := in.server.WriteURLs(in.natsDir()); err != nil {
 		return failed("", err)
 	}
+	if err := in.writeNATSCertificate(); err != nil {
+		return failed("", err)
+	}
 	in.onClose(forget)
 	return nil
 }
@@ -94,6 +112,6 @@ func (in *installation) writeNATSURLs() error {
 // announceNATS says where tools find what they need to connect.
 func (in *installation) announceNATS(out io.Writer) {
 	if address := in.server.ClientURL(); address != "" {
-		fmt.Fprintf(out, "pawl: NATS listens on %s; tools connect with the URL in %s\n", address, shown(filepath.Join(in.natsDir(), embeddednats.Connector+".url")))
+		fmt.Fprintf(out, "pawl: NATS listens on %s; give each tool a URL of its own with pawl connectors add; those of this machine may share the one in %s\n", address, shown(filepath.Join(in.natsDir(), embeddednats.Connector+".url")))
 	}
 }

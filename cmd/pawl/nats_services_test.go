@@ -224,7 +224,8 @@ func TestExampleTool(t *testing.T) {
 	}
 	w.engine = w.spawn("pawl", "up", "idle.js", "--nats-listen", ":0")
 	w.await(w.engine, `^pawl: answering`)
-	w.await(w.spawn(program, w.address().String()), `^counter serves$`)
+	mustRun(t, dir, 0, "pawl", "connectors", "add", "counter")
+	w.await(w.spawn(program, filepath.Join(dir, ".pawl", "nats", "tools", "counter.url")), `^counter serves$`)
 	out := mustRun(t, dir, 0, "pawl", "connectors", "check", "counter", "--params", `add={"by": 2}`, "--params", "read={}", "--observe", "add=read", "--yes")
 	if !strings.HasSuffix(out, "5 kept, 0 broken, 0 unchecked\n") {
 		t.Errorf("check:\n%s", out)

@@ -14,6 +14,8 @@ func TestStoreGivesWay(t *testing.T) {
 	w := wound{t, recorded(t)}
 	serve := []string{"serve", "--data", "data", "--sync=interval"}
 	startDaemon(t, w.dir, "pawl", serve...).stop()
+	// One that stands still for another reason is none of the start's business.
+	w.put("pawl.log.0.broken.run.prepared", []byte("no transition"))
 	w.asBefore(func() {
 		w.more("late", "--sync=interval")
 		d := startDaemon(t, w.dir, "pawl", serve...)
@@ -54,7 +56,7 @@ func TestStoreGivesWay(t *testing.T) {
 		t.Errorf("it warns again:\n%s", d.text())
 	}
 	d.stop()
-	mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data"), `: ok$`)
+	mustSay(t, mustRun(t, w.dir, exitFailed, "pawl", "verify", "--data", "data"), `read broken at 0:85: transition cannot be read`, `: 1 problem$`)
 }
 
 // TestUnsyncedLogGone: whatever the writes were synced by, a log that is gone is not created anew, where

@@ -57,11 +57,11 @@ func (l *CrashLog) Appends() int {
 }
 
 // Append implements eventlog.Log.
-func (l *CrashLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (l *CrashLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	l.mu.Lock()
 	if l.dead {
 		l.mu.Unlock()
-		return eventlog.Head{}, eventlog.ErrClosed
+		return eventlog.Written{}, eventlog.ErrClosed
 	}
 	l.count++
 	die := l.at != 0 && l.count == l.at
@@ -71,12 +71,12 @@ func (l *CrashLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head,
 	l.mu.Unlock()
 	switch {
 	case die && l.point == BeforeAppend:
-		return eventlog.Head{}, eventlog.ErrClosed
+		return eventlog.Written{}, eventlog.ErrClosed
 	case die:
 		if _, err := l.Log.Append(ctx, e); err != nil {
-			return eventlog.Head{}, err
+			return eventlog.Written{}, err
 		}
-		return eventlog.Head{}, eventlog.ErrClosed
+		return eventlog.Written{}, eventlog.ErrClosed
 	}
 	return l.Log.Append(ctx, e)
 }

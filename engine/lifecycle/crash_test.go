@@ -205,7 +205,7 @@ type slowOnce struct {
 	done atomic.Bool
 }
 
-func (s *slowOnce) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (s *slowOnce) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	head, err := s.Log.Append(ctx, e)
 	if e.Kind == s.at && s.done.CompareAndSwap(false, true) {
 		timer := time.NewTimer(shortWait * 3 / 2)

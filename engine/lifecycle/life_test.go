@@ -229,7 +229,7 @@ type slowLog struct {
 	life *life
 }
 
-func (s slowLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (s slowLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	head, err := s.Log.Append(ctx, e)
 	s.life.mu.Lock()
 	slow := s.life.slowAt != "" && e.Kind == s.life.slowAt

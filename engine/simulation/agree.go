@@ -85,6 +85,10 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 	if n.stopping || n.name.Load() == nil || s.gate.has(n, w, opAppend, opAck, opScript, opReconcile) || s.bubbleNow().Before(s.pausedUntil) {
 		return
 	}
+	if own := j.book(w).written[n]; own > state.Head.Revision {
+		s.violate("engine %d is at revision %d of %s and does nothing, and has written up to %d itself", n.number, state.Head.Revision, w, own)
+		return
+	}
 	why, ok := n.engine.Why(w)
 	if !ok || why == nil {
 		s.violate("engine %d does nothing about %s and cannot say why; owed is %T", n.number, w, decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()))

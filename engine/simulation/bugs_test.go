@@ -36,12 +36,13 @@ func TestBugsAreFound(t *testing.T) {
 		{"a changed tool called all the same", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return unaware{c} }}, "is not what version"},
 		{"append without a fence", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return unfenced{l} }}, "fold"},
 		{"unacknowledged append taken for refused", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return impatient{l} }}, ""},
+		{"an append that the log settled by itself taken for the last", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return silent{l} }}, "had written after its start"},
 		{"unacknowledged append taken for written", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return trusting{l} }}, ""},
 	}
 	for _, bug := range bugs {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
-			const bound = 200
+			const bound = 600
 			for n := range uint64(bound) {
 				cfg := bug.cfg
 				cfg.Seed = n + 1
@@ -154,6 +155,7 @@ func cleanAtCommit(s *projections.State, facts []eventlog.Fact) []eventlog.Fact 
 // dropSettlement records what became of a call only while its run is active.
 func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
 	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
+		// (An answer that says nothing is asked for again at once if it is dropped: that would never end.)
 		if c, ok := cmd.(decide.SettleMutation); ok && c.Outcome.Status != decide.Uncertain {
 			if run := s.CurrentRun(); run == nil || run.Mutation != c.Mutation {
 				return decide.Decision{}, decide.ErrStale
@@ -166,7 +168,7 @@ func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
 // unfenced appends at whatever end the workflow has.
 type unfenced struct{ eventlog.Log }
 
-func (l unfenced) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (l unfenced) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	for r, err := range l.ReadWorkflow(ctx, e.Workflow, e.Expected.Seq+1) {
 		if err == nil {
 			e.Expected.Seq = r.Position.Seq
@@ -178,7 +180,7 @@ func (l unfenced) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, 
 // impatient takes a lost acknowledgement for a refusal.
 type impatient struct{ eventlog.Log }
 
-func (l impatient) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (l impatient) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	head, err := l.Log.Append(ctx, e)
 	if errors.Is(err, eventlog.ErrUnsettled) {
 		return head, &eventlog.ConflictError{Workflow: e.Workflow, Expected: e.Expected}
@@ -186,17 +188,26 @@ func (l impatient) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head,
 	return head, err
 }
 
+// silent does not say that others have gone on behind an entry.
+type silent struct{ eventlog.Log }
+
+func (l silent) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
+	written, err := l.Log.Append(ctx, e)
+	written.Overtaken = false
+	return written, err
+}
+
 // trusting takes a lost acknowledgement for a good one.
 type trusting struct{ eventlog.Log }
 
-func (l trusting) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (l trusting) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	head, err := l.Log.Append(ctx, e)
 	if errors.Is(err, eventlog.ErrUnsettled) {
 		last, lastErr := l.Last(ctx, l.PartitionOf(e.Workflow))
 		if lastErr != nil {
 			return head, err
 		}
-		return e.HeadAt(last + 1), nil
+		return eventlog.Written{Head: e.HeadAt(last + 1)}, nil
 	}
 	return head, err
 }

@@ -3,8 +3,8 @@
 //
 // Real are the engine with its workers and loop, the decisions, the folds, the local store and
 // the memory log with its fences. Simulated are the scripts, the connectors, the clock, the
-// operators, and what befalls processes: an append's acknowledgement is lost, an append is refused or
-// the disk is full or too short for new work, a process dies before or after an append, in a script or in a call, it freezes
+// operators, who hang up at any moment, and what befalls processes: an append's acknowledgement is lost and
+// settled by the log itself or by the engine, an append is refused or the disk is full or too short for new work, a process dies before or after an append, in a script or in a call, it freezes
 // and goes on later, and a second engine works on the same log while the first still lives. The connector goes away and comes
 // back, or is another one then.
 //
@@ -19,7 +19,8 @@
 // durable, with the recorded bytes; no event sees more effects than people's words and redrives
 // account for; every acknowledged push is in the log; no event is consumed twice or orphaned; an
 // unresolved mutation keeps its events reserved; phases only move forward; a retry chain sees one result; the
-// log folds; what an engine holds in memory is the fold of its log; and a worker that does
+// log folds; what an engine holds in memory is the fold of its log, and reaches as far as it has written itself,
+// whether or not the one who asked still waits; and a worker that does
 // nothing owes nothing and says why. Once the faults stop, operators help and everything must
 // come to rest with nothing left to do.
 //

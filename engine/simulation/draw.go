@@ -67,9 +67,9 @@ func (s *sim) appendAnswer() appendAnswer {
 	case x < s.profile.die:
 		return appendAnswer{die: true, written: s.chance(0.5)}
 	case s.chance(s.profile.lostAck):
-		return appendAnswer{fault: memlog.LostAck}
+		return appendAnswer{fault: memlog.LostAck, insist: s.chance(0.5)}
 	case s.chance(s.profile.refused):
-		return appendAnswer{fault: memlog.Refuse}
+		return appendAnswer{fault: memlog.Refuse, insist: s.chance(0.5)}
 	}
 	return appendAnswer{slow: s.chance(s.profile.slow)}
 }

@@ -41,6 +41,7 @@ type book struct {
 	consumed map[eventlog.EventRef]bool
 	open     map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
 	keys     map[eventlog.MutationID]string
+	written  map[*node]uint64 // the last revision of each engine's own
 	wakes    wakes
 }
 
@@ -57,7 +58,8 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 	if !ok {
 		b = &book{
 			name: w, phases: map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{}, awaiting: map[eventlog.RunID]bool{},
-			consumed: map[eventlog.EventRef]bool{}, open: map[eventlog.MutationID]eventlog.RunID{}, keys: map[eventlog.MutationID]string{}, wakes: newWakes(),
+			consumed: map[eventlog.EventRef]bool{}, open: map[eventlog.MutationID]eventlog.RunID{}, keys: map[eventlog.MutationID]string{},
+			written: map[*node]uint64{}, wakes: newWakes(),
 		}
 		j.books[w] = b
 	}
@@ -116,6 +118,9 @@ func (j *judge) record(r eventlog.Record) {
 		return
 	}
 	b.past = append(b.past, after)
+	if n, ok := s.writers.LoadAndDelete(r.ID); ok {
+		b.written[n.(*node)] = r.Revision
+	}
 	for _, f := range r.Facts {
 		s.did(string(f.FactType()))
 		j.fact(b, r, f)

@@ -9,9 +9,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog/memlog"
 )
 
-// appendAnswer is what befalls one append.
+// appendAnswer is what befalls one attempt to append.
 type appendAnswer struct {
 	fault memlog.Fault
+	// insist: the log settles an attempt of which it does not know how it ended by itself, and tells the
+	// engine nothing before. Otherwise the engine is told that it is not settled.
+	insist bool
 	// slow parks again once it is written: others go on before the engine knows.
 	slow bool
 	// die ends the process here: before it is written, or with written after.
@@ -26,13 +29,23 @@ type nodeLog struct {
 }
 
 // Append implements eventlog.Log.
-func (l *nodeLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (l *nodeLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
+	for {
+		written, err, again := l.attempt(ctx, e)
+		if !again {
+			return written, err
+		}
+	}
+}
+
+// attempt makes one attempt; again says that the log makes another one by itself.
+func (l *nodeLog) attempt(ctx context.Context, e eventlog.Entry) (written eventlog.Written, err error, again bool) {
 	answer, err := l.sim.gate.park(ctx, &op{node: l.node, workflow: e.Workflow, kind: opAppend, entry: e})
 	switch {
 	case errors.Is(err, errOver):
-		return eventlog.Head{}, eventlog.ErrClosed
+		return written, eventlog.ErrClosed, false
 	case err != nil: // its sender gave up: for all it knows it may be written
-		return eventlog.Head{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err)
+		return written, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err), false
 	}
 	todo := answer.(appendAnswer)
 	if todo.die {
@@ -40,25 +53,29 @@ func (l *nodeLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, 
 			_, _ = l.Log.Append(context.WithoutCancel(ctx), e) // the dead never learn how it ended
 		}
 		<-l.sim.gate.over
-		return eventlog.Head{}, eventlog.ErrClosed
+		return written, eventlog.ErrClosed, false
 	}
+	l.sim.writers.Store(e.ID, l.node)
 	l.sim.faults.Store(e.ID, todo.fault)
-	head, err := l.Log.Append(context.WithoutCancel(ctx), e)
+	written, err = l.Log.Append(context.WithoutCancel(ctx), e)
 	if todo.slow {
 		_, gone := l.sim.gate.park(ctx, &op{node: l.node, workflow: e.Workflow, kind: opAck, entry: e})
 		switch {
 		case errors.Is(gone, errOver):
-			return eventlog.Head{}, eventlog.ErrClosed
+			return eventlog.Written{}, eventlog.ErrClosed, false
 		case gone != nil:
 			l.sim.doubtful.Store(e.ID, true)
-			return eventlog.Head{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, gone)
+			return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, gone), false
 		}
+	}
+	if errors.Is(err, eventlog.ErrUnsettled) && todo.insist {
+		return eventlog.Written{}, nil, true
 	}
 	if _, doubt := l.sim.doubtful.Load(e.ID); doubt && err != nil && !errors.Is(err, eventlog.ErrConflict) {
 		// A refusal of this try says nothing about an earlier one.
 		err = fmt.Errorf("%w: %w", eventlog.ErrUnsettled, err)
 	}
-	return head, err
+	return written, err, false
 }
 
 // Close does nothing: the log outlives the engines.

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -54,7 +55,7 @@ func (s *sim) move() {
 
 // goOn releases a parked operation, or lets time pass when there is none.
 func (s *sim) goOn() {
-	ops := s.gate.waiting((*node).running)
+	ops := slices.DeleteFunc(s.gate.waiting((*node).running), s.stalls)
 	switch {
 	case len(ops) == 0 && s.chance(0.4):
 		s.operate()
@@ -66,10 +67,23 @@ func (s *sim) goOn() {
 	s.release(ops[s.rng.IntN(len(ops))])
 }
 
+// stall holds up a log that insists for a number of moves: others may go on behind what it has written.
+func (s *sim) stall(o *op) {
+	if s.chance(0.5) {
+		s.stalled[o.entry.ID] = s.report.Moves + 3 + s.rng.IntN(30)
+		if s.profile.second > 0 && s.chance(0.5) {
+			s.second()
+		}
+	}
+}
+
+// stalls reports whether the operation is that of a log that is held up.
+func (s *sim) stalls(o *op) bool { return o.kind == opAppend && s.report.Moves < s.stalled[o.entry.ID] }
+
 // wait lets time pass: until an open call has ended, or up to what some worker waits for.
 func (s *sim) wait() {
 	if s.bubbleNow().Before(s.pausedUntil) {
-		s.pass(60 * time.Millisecond)
+		s.pass(s.pausedUntil.Sub(s.bubbleNow()) + 10*time.Millisecond)
 		return
 	}
 	for _, r := range s.world.order {
@@ -108,7 +122,13 @@ func (s *sim) release(o *op) {
 		case todo.fault == memlog.LostAck, todo.fault == memlog.Refuse:
 			how = map[memlog.Fault]string{memlog.LostAck: "acknowledgement lost", memlog.Refuse: "request lost"}[todo.fault]
 			s.did(how)
-			s.pausedUntil = s.bubbleNow().Add(50 * time.Millisecond)
+			if todo.insist {
+				how += ", the log insists"
+				s.did("the log insists")
+				s.stall(o)
+			} else {
+				s.pause(o)
+			}
 		case todo.fault == memlog.Full:
 			how = "disk full"
 		case todo.slow:
@@ -116,7 +136,7 @@ func (s *sim) release(o *op) {
 		}
 		if todo.fault == memlog.Full {
 			o.node.failing = true
-			s.pausedUntil = s.bubbleNow().Add(50 * time.Millisecond)
+			s.pause(o)
 		}
 		how = string(o.entry.Kind) + " " + how
 	case opAck:
@@ -133,6 +153,15 @@ func (s *sim) release(o *op) {
 	}
 	s.say("engine %d %s %s: %s", o.node.number, o.workflow, o.kind, how)
 	s.gate.release(o, answer)
+}
+
+// pause notes that the engine waits before it appends the entry again, longer each time.
+func (s *sim) pause(o *op) {
+	s.resent[o.entry.ID]++
+	pause := min(50*time.Millisecond<<min(s.resent[o.entry.ID]-1, 5), time.Second)
+	if until := s.bubbleNow().Add(pause); until.After(s.pausedUntil) {
+		s.pausedUntil = until
+	}
 }
 
 // noEngine reports whether nobody is there to do anything.

@@ -68,6 +68,7 @@ type sim struct {
 	below    eventlog.Log
 	faults   sync.Map // eventlog.TransitionID -> memlog.Fault
 	doubtful sync.Map // eventlog.TransitionID -> true: written, and its sender gave up before it knew
+	writers  sync.Map // eventlog.TransitionID -> *node that appends it
 	world    *world
 	// away: the connector is not there. mute: its send cannot be asked any more what became of it.
 	away, mute atomic.Bool
@@ -81,8 +82,10 @@ type sim struct {
 	workflows []*workflow
 	full      bool
 	calm      bool
-	// pausedUntil is when engines have ended their short pause after an unsettled append.
+	// pausedUntil is when engines have ended their pauses after unsettled appends; resent counts those.
 	pausedUntil time.Time
+	resent      map[eventlog.TransitionID]int
+	stalled     map[eventlog.TransitionID]int // until how many moves are made the log does not insist
 	ids, tags   int
 	// requests of operators that can still be given up.
 	hangUp []func()
@@ -110,7 +113,7 @@ func Run(cfg Config) (Report, error) {
 	}
 	s := &sim{
 		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9a81)), clock: newClock(), gate: newGate(), world: newWorld(),
-		inherited: map[*store.Store]bool{}, aliases: map[string]string{}, report: Report{Seen: map[string]int{}},
+		resent: map[eventlog.TransitionID]int{}, stalled: map[eventlog.TransitionID]int{}, inherited: map[*store.Store]bool{}, aliases: map[string]string{}, report: Report{Seen: map[string]int{}},
 	}
 	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
 	s.memory = memlog.New(memlog.Config{Partitions: 1 + s.rng.IntN(2), Fault: s.fault})

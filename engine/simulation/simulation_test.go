@@ -66,7 +66,7 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	for _, what := range []string{
-		"crash", "freeze", "second engine", "restart", "stop", "full", "flush", "died in append", "acknowledgement lost", "request lost",
+		"crash", "freeze", "second engine", "restart", "stop", "full", "flush", "died in append", "acknowledgement lost", "request lost", "the log insists",
 		"late effect", "retry after", "careless no", "tight", "tool gone", "tool changed", "ask grants", "ask run-now", "ask pause", "ask resume", "ask cancel", "ask skip", "ask bulk", "hang up", "late reply", "ask push", "ask deploy", "ask repair", "ask archive", "ask approve", "ask reject", "ask resolve", "ask redrive",
 	} {
 		if all.Seen[what] == 0 {

@@ -27,20 +27,20 @@ type request struct {
 }
 
 type result struct {
-	head eventlog.Head
-	err  error
+	written eventlog.Written
+	err     error
 }
 
 // Append implements eventlog.Log.
-func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	if err := e.Workflow.Validate(); err != nil {
-		return eventlog.Head{}, fmt.Errorf("append: %w", err)
+		return eventlog.Written{}, fmt.Errorf("append: %w", err)
 	}
 	if err := checkKind(e.Kind); err != nil {
-		return eventlog.Head{}, fmt.Errorf("append to %s: %w", e.Workflow, err)
+		return eventlog.Written{}, fmt.Errorf("append to %s: %w", e.Workflow, err)
 	}
 	if len(e.Stored) > l.maxSize {
-		return eventlog.Head{}, fmt.Errorf("append %s revision %d of %d bytes, the log takes %d: %w",
+		return eventlog.Written{}, fmt.Errorf("append %s revision %d of %d bytes, the log takes %d: %w",
 			e.Workflow, e.Expected.Revision+1, len(e.Stored), l.maxSize, eventlog.ErrTooLarge)
 	}
 	p := l.PartitionOf(e.Workflow)
@@ -64,9 +64,9 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, erro
 	}
 	l.noteFate(e, res.err)
 	if res.err != nil {
-		return eventlog.Head{}, fmt.Errorf("append to %s at revision %d: %w", e.Workflow, e.Expected.Revision+1, res.err)
+		return eventlog.Written{}, fmt.Errorf("append to %s at revision %d: %w", e.Workflow, e.Expected.Revision+1, res.err)
 	}
-	return res.head, nil
+	return res.written, nil
 }
 
 // isUnsettled reports whether an earlier Append of this entry ended with ErrUnsettled.
@@ -109,5 +109,9 @@ func (r *request) message() *nats.Msg {
 	}
 }
 
-func (r *request) succeed(seq uint64) { r.done <- result{head: r.entry.HeadAt(seq)} }
-func (r *request) fail(err error)     { r.done <- result{err: err} }
+// succeed answers that the entry stands at seq, and whether others had written after it by then.
+func (r *request) succeed(seq uint64, overtaken bool) {
+	r.done <- result{written: eventlog.Written{Head: r.entry.HeadAt(seq), Overtaken: overtaken}}
+}
+
+func (r *request) fail(err error) { r.done <- result{err: err} }

@@ -40,7 +40,7 @@ func TestSetAside(t *testing.T) {
 	heads := map[eventlog.WorkflowName]eventlog.Head{}
 	add := func(w eventlog.WorkflowName) {
 		t.Helper()
-		head, err := l.Append(t.Context(), logtest.Entry(t, w, heads[w]))
+		head, err := logtest.Head(l.Append(t.Context(), logtest.Entry(t, w, heads[w])))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func (b *barrier) sync() {
 				entry.fail(barrierError(err))
 				continue
 			}
-			entry.succeed(entry.seq)
+			entry.succeed(entry.seq, false)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestBarrierIsPassedBehindTheMark(t *testing.T) {
 					e := logtest.Entry(t, named(n), head)
 					e.Barrier = (n+i)%2 == 0 // the others raise the mark meanwhile
 					var err error
-					if head, err = l.Append(t.Context(), e); err != nil {
+					if head, err = logtest.Head(l.Append(t.Context(), e)); err != nil {
 						t.Error(err)
 						return
 					}
@@ -84,7 +84,7 @@ func TestBarrierIsShutWithoutTheMark(t *testing.T) {
 		all.Wait()
 		restore()
 		for n := 0; n < len(entries); n += 2 {
-			head, err := l.Append(t.Context(), entries[n])
+			head, err := logtest.Head(l.Append(t.Context(), entries[n]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestCloseWaitsForTheBarrier(t *testing.T) {
 		var head eventlog.Head
 		for head.Seq-head.Revision < uint64(cap(passed)) {
 			var err error
-			if head, err = l.Append(t.Context(), logtest.Entry(t, "other", head)); err != nil {
+			if head, err = logtest.Head(l.Append(t.Context(), logtest.Entry(t, "other", head))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -112,7 +112,7 @@ func (c *committer) batchWritten(group []*request, last uint64) {
 			barriers = append(barriers, passage{r, seq})
 			continue
 		}
-		r.succeed(seq)
+		r.succeed(seq, false)
 	}
 	c.barrier.pass(barriers...)
 }

@@ -71,7 +71,7 @@ func benchmarkAppend(b *testing.B, workflows int, cfg jslog.Config, barriers boo
 				e.Barrier = barriers && n%4 == 3
 				start := time.Now()
 				var err error
-				if head, err = l.Append(b.Context(), e); err != nil {
+				if head, err = logtest.Head(l.Append(b.Context(), e)); err != nil {
 					b.Error(err)
 					return
 				}
@@ -111,7 +111,7 @@ func BenchmarkRead(b *testing.B) {
 			head := eventlog.Head{}
 			for range records / 500 {
 				var err error
-				if head, err = l.Append(b.Context(), logtest.PaddedEntry(b, eventlog.WorkflowName(fmt.Sprintf("w%d", i)), head, 250)); err != nil {
+				if head, err = logtest.Head(l.Append(b.Context(), logtest.PaddedEntry(b, eventlog.WorkflowName(fmt.Sprintf("w%d", i)), head, 250))); err != nil {
 					b.Error(err)
 					return
 				}

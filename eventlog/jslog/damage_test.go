@@ -72,7 +72,7 @@ func (s site) append(l eventlog.Log, n, size int) eventlog.Head {
 	for range n {
 		e := logtest.PaddedEntry(s.t, "a", head, size)
 		var err error
-		if head, err = l.Append(s.t.Context(), e); err != nil {
+		if head, err = logtest.Head(l.Append(s.t.Context(), e)); err != nil {
 			s.t.Fatal(err)
 		}
 	}

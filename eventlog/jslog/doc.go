@@ -10,6 +10,10 @@
 //   - A log that lacks something it once acknowledged is refused at Open ([eventlog.ErrDamaged])
 //     or, where only reading shows it, reported by Read; it is never repaired or created anew in
 //     silence. JetStream itself starts on damaged data without a word.
+//   - A log whose mark ([Config.Mark]) exists is never created anew, however its writes are synced.
+//   - What a person has accepted as lost, and what was set aside because it cannot be read or followed
+//     ([Log.SetAside]), is remembered with the stream: readers pass over it, and the next append of the
+//     workflow is fenced on what is there.
 //   - With [Config.Mark] and [Config.EmbeddedSync], an acknowledged barrier entry cannot be lost
 //     unnoticed: its sequence and hash are synced outside the stream before the acknowledgement.
 //

@@ -30,7 +30,7 @@ func appendUntilError(t *testing.T, l eventlog.Log, size int) ([]eventlog.Head, 
 		if err != nil {
 			return acks, e, err
 		}
-		head = got
+		head = got.Head
 		acks = append(acks, head)
 	}
 	t.Fatal("the store never became full")
@@ -106,7 +106,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	s = natstest.NewServer(t, natstest.InDir(dir), unlimited)
 	l = mustOpen(t, natstest.Connect(t, s), jslog.Config{Mark: mark, Healthy: s.Healthy})
-	head, err := l.Append(t.Context(), e)
+	head, err := logtest.Head(l.Append(t.Context(), e))
 	if err != nil {
 		t.Fatalf("the same entry after space was made: %v", err)
 	}

@@ -97,7 +97,7 @@ func TestReadOutlivesASilentLeader(t *testing.T) {
 	defer l.Close()
 	var head eventlog.Head
 	for range 3 {
-		if head, err = l.Append(t.Context(), logtest.Entry(t, "a", head)); err != nil {
+		if head, err = logtest.Head(l.Append(t.Context(), logtest.Entry(t, "a", head))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -112,7 +112,7 @@ func appendUntilKilled(t *testing.T, dir string) {
 					t.Error(err)
 					return
 				}
-				head = next
+				head = next.Head
 				_, _ = fmt.Printf("acked %s %d %d\n", named(n), head.Revision, l.Stats().Batches) // one write
 			}
 		})

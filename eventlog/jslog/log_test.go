@@ -130,7 +130,7 @@ func TestStagedBatchesGather(t *testing.T) {
 				var head eventlog.Head
 				for range each {
 					var err error
-					if head, err = l.Append(t.Context(), logtest.Entry(t, named(n), head)); err != nil {
+					if head, err = logtest.Head(l.Append(t.Context(), logtest.Entry(t, named(n), head))); err != nil {
 						t.Error(err)
 						return
 					}
@@ -248,7 +248,7 @@ func TestLostAnswerHoldsNobodyUp(t *testing.T) {
 	var head eventlog.Head
 	for range 5 {
 		var err error
-		if head, err = l.Append(t.Context(), logtest.Entry(t, "b", head)); err != nil {
+		if head, err = logtest.Head(l.Append(t.Context(), logtest.Entry(t, "b", head))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -283,7 +283,7 @@ func TestServerRestartsUnderAppends(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	head, err := l.Append(t.Context(), logtest.Entry(t, "a", eventlog.Head{}))
+	head, err := logtest.Head(l.Append(t.Context(), logtest.Entry(t, "a", eventlog.Head{})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +399,7 @@ func TestStats(t *testing.T) {
 	l := mustOpen(t, natstest.Connect(t, s), jslog.Config{Mark: filepath.Join(t.TempDir(), "mark"), EmbeddedSync: true})
 	before := l.Stats()
 	e := logtest.Entry(t, "a", eventlog.Head{})
-	head, err := l.Append(t.Context(), e)
+	head, err := logtest.Head(l.Append(t.Context(), e))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,34 +33,37 @@ func (l *Log) settle(r *request, a answer) {
 		defer cancel(nil)
 		stop := context.AfterFunc(l.ctx, func() { cancel(eventlog.ErrClosed) })
 		defer stop()
-		seq, err := l.insist(ctx, r, a)
+		found, err := l.insist(ctx, r, a)
 		if err != nil {
 			r.fail(err)
 			return
 		}
-		r.succeed(seq)
+		r.succeed(found.seq, found.last > found.seq)
 	}()
 }
 
-func (l *Log) insist(ctx context.Context, r *request, a answer) (uint64, error) {
+// insist sends the entry until it is known where it stands, if anywhere, and where the workflow's past
+// ended when that was found.
+func (l *Log) insist(ctx context.Context, r *request, a answer) (finding, error) {
 	pause, behind, unheard := busyPause, 0, 0
 	for {
 		switch a.verdict {
 		case accepted:
-			return l.pass(r, a.seq)
+			found := finding{seq: a.seq, last: a.seq}
+			return found, l.pass(r, found.seq)
 		case stale:
 			found, err := l.lookUp(ctx, r)
 			switch {
 			case err == nil && found.seq != 0:
-				return l.pass(r, found.seq)
+				return found, l.pass(r, found.seq)
 			case err == nil && found.conflict:
-				return 0, &eventlog.ConflictError{Workflow: r.entry.Workflow, Expected: r.entry.Expected}
+				return finding{}, &eventlog.ConflictError{Workflow: r.entry.Workflow, Expected: r.entry.Expected}
 			case err == nil && found.last < r.follows:
 				// If it stays so, the log lacks the transition that this one follows. (A last
 				// message that is the expected one is different: refused for a write that is in
 				// process and not readable yet. Then only trying again can tell.)
 				if behind++; behind >= patience {
-					return 0, fmt.Errorf("%w: it follows sequence %d, the workflow's last message in stream %s is %d",
+					return finding{}, fmt.Errorf("%w: it follows sequence %d, the workflow's last message in stream %s is %d",
 						eventlog.ErrDamaged, r.follows, l.names.stream(r.partition), found.last)
 				}
 			}
@@ -70,26 +73,26 @@ func (l *Log) insist(ctx context.Context, r *request, a answer) (uint64, error) 
 			if errors.Is(a.err, nats.ErrTimeout) || errors.Is(a.err, context.DeadlineExceeded) {
 				if err := l.cfg.Healthy(); err != nil {
 					// A server whose disk is full answers nothing any more; waiting will not help.
-					return 0, fmt.Errorf("%w: %w: %w", eventlog.ErrUnsettled, eventlog.ErrFull, err)
+					return finding{}, fmt.Errorf("%w: %w: %w", eventlog.ErrUnsettled, eventlog.ErrFull, err)
 				}
 			}
 			if errors.Is(a.err, nats.ErrConnectionClosed) {
-				return 0, fmt.Errorf("%w: %w", eventlog.ErrUnsettled, a.err) // it will not come back
+				return finding{}, fmt.Errorf("%w: %w", eventlog.ErrUnsettled, a.err) // it will not come back
 			}
 			if errors.Is(a.err, nats.ErrNoResponders) {
 				if unheard++; unheard >= patience {
 					unheard = 0
 					if _, err := l.info(ctx, l.names.stream(r.partition)); isStreamNotFound(err) {
-						return 0, fmt.Errorf("%w: %w: stream %s is gone", eventlog.ErrUnsettled, eventlog.ErrDamaged, l.names.stream(r.partition))
+						return finding{}, fmt.Errorf("%w: %w: stream %s is gone", eventlog.ErrUnsettled, eventlog.ErrDamaged, l.names.stream(r.partition))
 					}
 				}
 			}
 		default:
-			return 0, r.refuse(refusal(a))
+			return finding{}, r.refuse(refusal(a))
 		}
 		select {
 		case <-ctx.Done():
-			return 0, interrupted(ctx, r, a)
+			return finding{}, interrupted(ctx, r, a)
 		case <-time.After(pause):
 			pause = min(2*pause, retryPause)
 		}
@@ -98,14 +101,14 @@ func (l *Log) insist(ctx context.Context, r *request, a answer) (uint64, error) 
 }
 
 // pass acknowledges a written entry, behind the barrier if it asks for one.
-func (l *Log) pass(r *request, seq uint64) (uint64, error) {
+func (l *Log) pass(r *request, seq uint64) error {
 	l.acknowledged(r, seq)
 	if r.entry.Barrier && l.cfg.EmbeddedSync {
 		if err := l.mark.sync(); err != nil {
-			return 0, barrierError(err)
+			return barrierError(err)
 		}
 	}
-	return seq, nil
+	return nil
 }
 
 func interrupted(ctx context.Context, r *request, a answer) error {

@@ -90,7 +90,7 @@ func (s *singles) answered(m *nats.Msg) {
 	if r.entry.Barrier && s.log.cfg.EmbeddedSync {
 		s.barrier.pass(passage{r, a.seq})
 	} else {
-		r.succeed(a.seq)
+		r.succeed(a.seq, false)
 	}
 	s.over(i)
 }

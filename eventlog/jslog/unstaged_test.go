@@ -38,7 +38,7 @@ func TestBatchesThatCannotBeStaged(t *testing.T) {
 		for n := range heads {
 			all.Go(func() {
 				for range times {
-					head, err := l.Append(t.Context(), logtest.Entry(t, named(n), heads[n]))
+					head, err := logtest.Head(l.Append(t.Context(), logtest.Entry(t, named(n), heads[n])))
 					if err != nil {
 						t.Error(err)
 						return

@@ -77,11 +77,19 @@ func noise(size int) string {
 
 func mustAppend(t *testing.T, l eventlog.Log, e eventlog.Entry) eventlog.Head {
 	t.Helper()
-	head, err := l.Append(within(t, deadline), e)
+	return mustWrite(t, l, e).Head
+}
+
+// Head is the head that an Append answers, for who needs no more of it.
+func Head(w eventlog.Written, err error) (eventlog.Head, error) { return w.Head, err }
+
+func mustWrite(t *testing.T, l eventlog.Log, e eventlog.Entry) eventlog.Written {
+	t.Helper()
+	written, err := l.Append(within(t, deadline), e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return head
+	return written
 }
 
 // fill appends n transitions to each of the workflows in turn and returns their heads.

@@ -81,9 +81,9 @@ func race(t *testing.T, h Harness) {
 						t.Errorf("append to %s: %v", workflow, err)
 						return
 					default:
-						head = got
+						head = got.Head
 						mu.Lock()
-						acks = append(acks, acknowledged{e, got})
+						acks = append(acks, acknowledged{e, got.Head})
 						mu.Unlock()
 					}
 				}
@@ -144,7 +144,7 @@ func closing(t *testing.T, h Harness) {
 				mu.Lock()
 				switch {
 				case err == nil:
-					acks[e.Hash()], head = true, got
+					acks[e.Hash()], head = true, got.Head
 				case errors.Is(err, eventlog.ErrUnsettled):
 				case errors.Is(err, eventlog.ErrClosed):
 					never[e.Hash()] = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ func Run(t *testing.T, open func(*testing.T) Harness) {
 		{"SameEntryAgain", again},
 		{"LostAcknowledgement", lostAck},
 		{"LostAcknowledgementThenTaken", lostAndTaken},
+		{"OvertakenIsSaid", overtaken},
 		{"LostConflict", lostConflict},
 		{"ContextEnds", contextEnds},
 		{"TooLarge", tooLarge},
@@ -176,6 +178,52 @@ func lostAndTaken(t *testing.T, h Harness) {
 	}
 }
 
+// overtaken: an append whose acknowledgement is lost, and which the log settles, says whether others have
+// gone on behind the entry meanwhile.
+func overtaken(t *testing.T, h Harness) {
+	first := mustWrite(t, h.Log, Entry(t, "a", eventlog.Head{}))
+	e := Entry(t, "a", first.Head)
+	h.LoseAnswers(true)
+	settled := make(chan eventlog.Written, 1)
+	go func() {
+		defer close(settled)
+		for ctx := within(t, deadline); ; {
+			written, err := h.Log.Append(ctx, e)
+			switch {
+			case err == nil:
+				settled <- written
+				return
+			case !errors.Is(err, eventlog.ErrUnsettled) || ctx.Err() != nil:
+				t.Errorf("append without an answer: %v", err)
+				return
+			}
+			runtime.Gosched()
+		}
+	}()
+	var head eventlog.Head
+	for r, err := range h.Log.Watch(within(t, deadline), h.Log.PartitionOf("a"), first.Head.Seq+1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		head = r.Head()
+		break
+	}
+	other := h.PutRaw("a", "workflow.paused", Entry(t, "a", head).Stored)
+	h.LoseAnswers(false)
+	if got := <-settled; got != (eventlog.Written{Head: head, Overtaken: true}) {
+		t.Errorf("settled behind %s: %+v, want head %+v and that it was overtaken", other, got, head)
+	}
+	if got := mustWrite(t, h.Log, e); !got.Overtaken || got.Head != head {
+		t.Errorf("the same entry again: %+v, want head %+v and that it was overtaken", got, head)
+	}
+
+	alone := Entry(t, "b", eventlog.Head{})
+	unsettle(t, h, alone)
+	if got := mustWrite(t, h.Log, alone); first.Overtaken || got.Overtaken {
+		t.Errorf("overtaken by nothing: %+v, %+v", first, got)
+	}
+}
+
 // lostConflict: an entry that was refused, without its writer learning of it, stays refused.
 func lostConflict(t *testing.T, h Harness) {
 	head := mustAppend(t, h.Log, Entry(t, "a", eventlog.Head{}))
@@ -197,8 +245,8 @@ func contextEnds(t *testing.T, h Harness) {
 	if err != nil && (!errors.Is(err, eventlog.ErrUnsettled) || !errors.Is(err, context.Canceled)) {
 		t.Fatalf("append with an ended context: %v, want ErrUnsettled", err)
 	}
-	if settled := mustAppend(t, h.Log, e); err == nil && settled != head {
-		t.Errorf("settled at %+v, was acknowledged at %+v", settled, head)
+	if settled := mustAppend(t, h.Log, e); err == nil && settled != head.Head {
+		t.Errorf("settled at %+v, was acknowledged at %+v", settled, head.Head)
 	}
 	if n := len(ReadAll(t, h.Log)); n != 1 {
 		t.Errorf("%d records, want 1", n)
@@ -380,12 +428,12 @@ func group(t *testing.T, h Harness) {
 				if wantConflict {
 					expected = eventlog.Head{}
 				}
-				head, err := h.Log.Append(within(t, deadline), Entry(t, name(i), expected))
+				written, err := h.Log.Append(within(t, deadline), Entry(t, name(i), expected))
 				switch {
 				case wantConflict != errors.Is(err, eventlog.ErrConflict) || !wantConflict && err != nil:
 					t.Errorf("round %d, workflow %d: %v", round, i, err)
 				case !wantConflict:
-					heads[i] = head
+					heads[i] = written.Head
 				}
 			})
 		}

@@ -99,12 +99,12 @@ func (l *Log) MaxSize() int { return l.cfg.MaxSize }
 func (l *Log) Identity(p int) string { return l.installation + "/" + strconv.Itoa(p) }
 
 // Append implements eventlog.Log.
-func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, error) {
+func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	if err := e.Workflow.Validate(); err != nil {
-		return eventlog.Head{}, fmt.Errorf("append: %w", err)
+		return eventlog.Written{}, fmt.Errorf("append: %w", err)
 	}
 	if len(e.Stored) > l.cfg.MaxSize {
-		return eventlog.Head{}, fmt.Errorf("append %s revision %d of %d bytes, at most %d: %w",
+		return eventlog.Written{}, fmt.Errorf("append %s revision %d of %d bytes, at most %d: %w",
 			e.Workflow, e.Expected.Revision+1, len(e.Stored), l.cfg.MaxSize, eventlog.ErrTooLarge)
 	}
 	fault := None
@@ -114,26 +114,26 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Head, erro
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return eventlog.Head{}, l.refuse(e, eventlog.ErrClosed)
+		return eventlog.Written{}, l.refuse(e, eventlog.ErrClosed)
 	}
 	if err := context.Cause(ctx); err != nil {
 		l.unsettled[e.ID] = struct{}{}
-		return eventlog.Head{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err)
+		return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err)
 	}
 	switch fault {
 	case Refuse:
 		l.unsettled[e.ID] = struct{}{}
-		return eventlog.Head{}, fmt.Errorf("append to %s: request lost: %w", e.Workflow, eventlog.ErrUnsettled)
+		return eventlog.Written{}, fmt.Errorf("append to %s: request lost: %w", e.Workflow, eventlog.ErrUnsettled)
 	case Full:
-		return eventlog.Head{}, l.refuse(e, eventlog.ErrFull)
+		return eventlog.Written{}, l.refuse(e, eventlog.ErrFull)
 	}
-	head, err := l.append(e)
+	written, err := l.append(e)
 	if fault == LostAck {
 		l.unsettled[e.ID] = struct{}{}
-		return eventlog.Head{}, fmt.Errorf("append to %s: acknowledgement lost: %w", e.Workflow, eventlog.ErrUnsettled)
+		return eventlog.Written{}, fmt.Errorf("append to %s: acknowledgement lost: %w", e.Workflow, eventlog.ErrUnsettled)
 	}
 	delete(l.unsettled, e.ID)
-	return head, err
+	return written, err
 }
 
 // refuse reports a refusal of this attempt. If an earlier attempt may have been written, the
@@ -145,7 +145,7 @@ func (l *Log) refuse(e eventlog.Entry, reason error) error {
 	return fmt.Errorf("append to %s: %w", e.Workflow, reason)
 }
 
-func (l *Log) append(e eventlog.Entry) (eventlog.Head, error) {
+func (l *Log) append(e eventlog.Entry) (eventlog.Written, error) {
 	p := &l.partitions[l.PartitionOf(e.Workflow)]
 	seqs := p.workflows[e.Workflow]
 	last := uint64(0)
@@ -154,18 +154,18 @@ func (l *Log) append(e eventlog.Entry) (eventlog.Head, error) {
 	}
 	switch {
 	case last == e.Expected.Seq:
-		return e.HeadAt(l.store(p, e.Workflow, e.Stored)), nil
+		return eventlog.Written{Head: e.HeadAt(l.store(p, e.Workflow, e.Stored))}, nil
 	case last < e.Expected.Seq:
-		return eventlog.Head{}, fmt.Errorf("append to %s after sequence %d, its last one in the log is %d: %w",
+		return eventlog.Written{}, fmt.Errorf("append to %s after sequence %d, its last one in the log is %d: %w",
 			e.Workflow, e.Expected.Seq, last, eventlog.ErrDamaged)
 	}
 	// The same entry again: it is settled by what stands after the head it was decided on.
 	for _, seq := range seqs {
 		if seq > e.Expected.Seq && eventlog.HashOf(p.messages[seq-1].stored) == e.Hash() {
-			return e.HeadAt(seq), nil
+			return eventlog.Written{Head: e.HeadAt(seq), Overtaken: seq != last}, nil
 		}
 	}
-	return eventlog.Head{}, &eventlog.ConflictError{Workflow: e.Workflow, Expected: e.Expected}
+	return eventlog.Written{}, &eventlog.ConflictError{Workflow: e.Workflow, Expected: e.Expected}
 }
 
 func (l *Log) store(p *partition, w eventlog.WorkflowName, stored []byte) uint64 {

@@ -25,6 +25,19 @@ type Batch struct {
 	Partition  int
 	Checkpoint Checkpoint
 	Changes    []Change
+	// Stops are workflows that the checkpoint goes on without; Resumed are some of those that it covers
+	// again.
+	Stops   []Stop
+	Resumed []eventlog.WorkflowName
+}
+
+// Stop says that a workflow's rows end before a record that could not be read or folded: the partition's
+// checkpoint does not cover the workflow from there on.
+type Stop struct {
+	Workflow eventlog.WorkflowName `msgpack:"workflow"`
+	// Seq is where that record stands, Reason what was wrong with it.
+	Seq    uint64 `msgpack:"seq"`
+	Reason string `msgpack:"reason"`
 }
 
 // Change brings one workflow's rows to a state.
@@ -54,6 +67,12 @@ func (s *Store) Commit(b Batch) error {
 		if err := w.change(&b.Changes[i]); err != nil {
 			return s.fault(fmt.Sprintf("commit workflow %s at revision %d", b.Changes[i].State.Name, b.Changes[i].State.Head.Revision), err)
 		}
+	}
+	for _, name := range b.Resumed {
+		w.remove(stopKey(b.Partition, name))
+	}
+	for i := range b.Stops {
+		w.put(stopKey(b.Partition, b.Stops[i].Workflow), &b.Stops[i])
 	}
 	w.put(checkpointKey(b.Partition), &b.Checkpoint)
 	if w.err != nil {

@@ -10,7 +10,8 @@
 //     one), never one in the middle; what is found again is the store as it was after some
 //     earlier commit.
 //   - A workflow's rows are a consistent cut: its state at the revision in its core row. The
-//     checkpoint of a partition is a low-water mark; a workflow's rows may be ahead of it.
+//     checkpoint of a partition is a low-water mark; a workflow's rows may be ahead of it, and end
+//     before it only if the workflow is in [Store.Stops].
 //   - [Store.Load] and [Store.Get] cost what they return, however long the history is. Of pending
 //     events Load returns the places; [Queue] reads them one by one.
 //   - A disk that takes no more writes, full or broken, makes commits, [Open] and [Store.Close] fail with

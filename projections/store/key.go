@@ -13,6 +13,7 @@ import (
 const (
 	spaceFormat     = 'F' // F → format
 	spaceCheckpoint = 'C' // C partition → Checkpoint
+	spaceStop       = 'S' // S partition name → Stop
 	spaceMember     = 'P' // P partition name → empty: the workflows of a partition
 	spaceCore       = 'W' // W name → Workflow
 	spaceHandler    = 'H' // H name NUL handler → Handler
@@ -43,6 +44,12 @@ func formatKey() []byte { return []byte{spaceFormat} }
 func checkpointKey(partition int) []byte { return appendPartition([]byte{spaceCheckpoint}, partition) }
 
 func memberPrefix(partition int) []byte { return appendPartition([]byte{spaceMember}, partition) }
+
+func stopPrefix(partition int) []byte { return appendPartition([]byte{spaceStop}, partition) }
+
+func stopKey(partition int, w eventlog.WorkflowName) []byte {
+	return append(stopPrefix(partition), w...)
+}
 
 func coreKey(w eventlog.WorkflowName) []byte { return append([]byte{spaceCore}, w...) }
 

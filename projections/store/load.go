@@ -48,6 +48,27 @@ func (s *Store) Workflows(partition int) ([]eventlog.WorkflowName, error) {
 	return names, nil
 }
 
+// Stops lists the workflows that the partition's checkpoint does not cover, by name.
+func (s *Store) Stops(partition int) ([]Stop, error) {
+	doing := fmt.Sprintf("list the stopped workflows of partition %d", partition)
+	db, done, err := s.use()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	defer done()
+	var stops []Stop
+	err = s.scan(db, stopPrefix(partition), func(_, row []byte) error {
+		var stop Stop
+		err := decode(row, &stop)
+		stops = append(stops, stop)
+		return err
+	})
+	if err != nil {
+		return nil, s.fault(doing, err)
+	}
+	return stops, nil
+}
+
 // Load returns the workflow as it was last committed, with what belongs in memory: its core,
 // its handlers and its live entities. It is the zero State when the workflow is unknown.
 func (s *Store) Load(w eventlog.WorkflowName) (projections.State, error) {

@@ -29,6 +29,7 @@ var format = sync.OnceValue(func() []byte {
 		describe(h, reflect.TypeOf(projections.NewEntity(kind)).Elem(), map[reflect.Type]bool{})
 	}
 	describe(h, reflect.TypeFor[Checkpoint](), map[reflect.Type]bool{})
+	describe(h, reflect.TypeFor[Stop](), map[reflect.Type]bool{})
 	return h.Sum(nil)
 })
 

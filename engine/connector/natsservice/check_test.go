@@ -18,7 +18,7 @@ func ledgerSpec(w *world, sloppy string) toolSpec {
 
 func checkConfig(w *world) natsservice.CheckConfig {
 	return natsservice.CheckConfig{
-		Connect: w.server.Connect, Name: "bank", Yes: true, Timeout: 5 * time.Second,
+		Connect: w.server.ConnectConnectors, Name: "bank", Yes: true, Timeout: 5 * time.Second,
 		Trials: map[string]natsservice.Trial{"pay": {Params: json.RawMessage(`{"amount":1}`), Observe: "total"}},
 	}
 }

@@ -22,16 +22,23 @@
 //   - One call is one request: it is written once, on a connection that buffers nothing while it
 //     is down, and never again. Not connected is a definite failure; a connection that breaks
 //     under a call leaves the call uncertain (F4).
+//
 //   - A mutation is offered only where exactly one receiver gets a request: its endpoint has a
 //     queue group, all instances of its service describe it alike, and no other endpoint listens
 //     on its subject. Anything else is refused, loudly and with the reason.
+//
 //   - A compiled-in connector is never replaced by a service of its name.
+//
 //   - A reply that comes after the deadline still reaches the engine, for a bounded time (F12).
+//
 //   - What a tool answers can make a call less certain, never more: an answer that cannot be
 //     understood is uncertain for a mutation (F3).
 //
-// What it does not guarantee: that tools are honest with one another (whoever may serve one tool
-// may serve any), that a change of a tool is seen at once (it is looked for every few seconds, when
+//   - On a connection for one service ([Config.Only]) no other is believed, and no connection is believed
+//     about a service that has one of its own ([Config.Elsewhere]).
+//
+// What it does not guarantee: that tools on one connection are honest with one another (each may say that
+// it serves what another does), that a change of a tool is seen at once (it is looked for every few seconds, when
 // an operation is unknown and when a call finds nobody), or that a request whose bytes are already
 // in the operating system's hands arrives before its deadline. Only a tool that keeps what [Check]
 // checks closes that gap.

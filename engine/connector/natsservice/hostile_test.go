@@ -10,7 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
 )
@@ -20,7 +19,7 @@ func TestNonsenseHarmsNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("mail", mutation("send"))
-	other := natstest.Connect(t, w.server)
+	other := w.outsider()
 	described := func(name, id, endpoints string) string {
 		return fmt.Sprintf(`{"name":%q,"id":%q,"version":"1.0.0","type":"io.nats.micro.v1.info_response","endpoints":%s}`, name, id, endpoints)
 	}
@@ -60,7 +59,7 @@ func TestNonsenseHarmsNobodyElse(t *testing.T) {
 func TestASlowInstanceIsKeptForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	other := natstest.Connect(t, w.server)
+	other := w.outsider()
 	w.start("mail", mutation("send")) // somebody who answers, so that a look is short
 	var silent atomic.Bool
 	const info = `{"name":"fax","id":"A","version":"1.0.0","type":"io.nats.micro.v1.info_response","endpoints":[{"name":"send","subject":"pawl.tool.fax.send","queue_group":"q","metadata":{"pawl.kind":"get"}}]}`

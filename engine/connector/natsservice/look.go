@@ -58,8 +58,9 @@ func (w *Watcher) look() error {
 
 // apply puts the registry in step with the instances. refused is what was refused before.
 func (w *Watcher) apply(instances []micro.Info, refused []Refusal) {
+	instances, foreign := w.believed(instances)
 	found, more := offers(instances, w.cfg.Prefix+".tool")
-	refused = append(refused, more...)
+	refused = slices.Concat(refused, foreign, more)
 	present := make(map[string]bool, len(found))
 	for _, o := range found {
 		before, ours := w.offered[o.name]
@@ -95,6 +96,25 @@ func (w *Watcher) apply(instances []micro.Info, refused []Refusal) {
 		}
 	}
 	w.tell(refused)
+}
+
+// believed are the instances that this connection's users may be; what others say is refused.
+func (w *Watcher) believed(instances []micro.Info) ([]micro.Info, []Refusal) {
+	var refused []Refusal
+	instances = slices.DeleteFunc(slices.Clone(instances), func(in micro.Info) bool {
+		reason := ""
+		switch {
+		case w.cfg.Only != "" && in.Name != w.cfg.Only:
+			reason = "the user of tool " + w.cfg.Only + " says that it serves it; a tool's own user serves that tool only"
+		case w.cfg.Elsewhere != nil && w.cfg.Elsewhere(in.Name):
+			reason = "it has a user of its own, and an instance connected as another; start it with the URL of its own user"
+		default:
+			return false
+		}
+		refused = append(refused, Refusal{Service: in.Name, Reason: reason, Loud: true})
+		return true
+	})
+	return instances, refused
 }
 
 // tell keeps the refusals and says each once.

@@ -34,6 +34,12 @@ type Config struct {
 	Registry *connector.Registry
 	// Prefix is the first token of subjects; empty means "pawl".
 	Prefix string
+	// Only is the one service that may be found on this connection, where its user may serve no other.
+	// Empty: any may be.
+	Only string
+	// Elsewhere says of a service's name that it is believed on another connection only, because it has a
+	// user of its own there; nil: of none.
+	Elsewhere func(name string) bool
 	// Interval is how often services are looked for; 0 means 5 s. They are also looked for when
 	// the connection comes back, when a call finds nobody, and on Refresh.
 	Interval time.Duration

@@ -36,7 +36,7 @@ func newWorld(t *testing.T, options ...func(*world, *natsservice.Config)) *world
 		t.Fatal(err)
 	}
 	// An engine on another machine: its user may do everything.
-	list = append(list, embeddednats.User{Name: "engine", Password: "secret"})
+	list = append(list, embeddednats.User{Name: "engine", Password: "secret", Account: embeddednats.ConnectorsAccount})
 	w := &world{t: t, users: make(map[string]embeddednats.User), logged: &lines{}}
 	for _, u := range list {
 		w.users[u.Name] = u
@@ -46,7 +46,7 @@ func newWorld(t *testing.T, options ...func(*world, *natsservice.Config)) *world
 		t.Fatal(err)
 	}
 	cfg := natsservice.Config{
-		Connect: w.server.Connect, Registry: w.registry,
+		Connect: w.server.ConnectConnectors, Registry: w.registry,
 		Interval: time.Hour, // tests look when they mean to
 		Quiet:    150 * time.Millisecond,
 		Logger:   slog.New(slog.NewTextHandler(w.logged, nil)),
@@ -71,6 +71,17 @@ func (w *world) userURL(name string) string {
 	}
 	u.User = url.UserPassword(name, w.users[name].Password)
 	return u.String()
+}
+
+// outsider is a connection that may do everything where the tools are.
+func (w *world) outsider() *nats.Conn {
+	w.t.Helper()
+	nc, err := nats.Connect(w.userURL("engine"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(nc.Close)
+	return nc
 }
 
 func (w *world) start(name string, endpoints ...endpointSpec) *tool {

@@ -1,7 +1,7 @@
 // Program tool is a connector in a process of its own: the service counter on NATS. Scripts call it
 // as ctx.counter.add({by: 2}).
 //
-//	go run ./cmd/pawl/example/tool "$(cat .pawl/nats/connector.url)"
+//	go run ./cmd/pawl/example/tool .pawl/nats/tools/counter.url
 //
 // It guarantees what every connector must: it refuses with 503 what it receives after its deadline
 // (a); the same key again has no second effect and gets the first answer (b); what it says has

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,9 +34,13 @@ func main() {
 
 func run() error {
 	if len(os.Args) != 2 {
-		return fmt.Errorf("usage: tool NATS-URL, which pawl up --nats-listen writes to .pawl/nats/connector.url")
+		return fmt.Errorf("usage: tool FILE, the file with its NATS URL: pawl connectors add counter writes .pawl/nats/tools/counter.url")
 	}
-	nc, err := nats.Connect(os.Args[1], nats.MaxReconnects(-1))
+	address, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		return fmt.Errorf("read the NATS URL: %w", err)
+	}
+	nc, err := nats.Connect(strings.TrimSpace(string(address)), nats.MaxReconnects(-1))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 func TestNoCallLeavesAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var calls openCalls
+		var calls inFlight
 		var ended atomic.Bool
 		if !calls.begin() {
 			t.Fatal("the first call may not leave")

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/natsservice"
+)
+
+// addConnector gives a tool a user of its own on the data directory's NATS listener.
+type addConnector struct {
+	Name string `arg:"" help:"The connector, which is the name of the tool's service on NATS."`
+}
+
+// admitTime bounds how long an engine that runs may take to let a new tool in.
+const admitTime = 10 * time.Second
+
+// Run prints the URL, alone, so that a program can read it.
+func (c *addConnector) Run(a *app) error {
+	if err := connector.ValidateName(c.Name); err != nil {
+		return misconfigured("", "%v", err)
+	}
+	if _, ours := compiledIn[c.Name]; ours {
+		return misconfigured("give the tool another name", "%s is a connector of this program, which no tool replaces", c.Name)
+	}
+	dir, err := a.natsDir()
+	if err != nil {
+		return err
+	}
+	address, err := a.natsListener(dir)
+	if err != nil {
+		return err
+	}
+	text, err := embeddednats.AddTool(dir, c.Name, address)
+	switch file := shown(embeddednats.ToolURLFile(dir, c.Name)); {
+	case errors.Is(err, embeddednats.ErrToolExists):
+		return failed("its URL is in "+file+"; for another password: pawl connectors remove "+c.Name+", then add it again", err)
+	case err != nil:
+		return failed("", err)
+	default:
+		fmt.Fprintf(a.stderr, "pawl: the tool %s connects with the URL in %s, which holds its password\n", c.Name, file)
+	}
+	if _, err := os.Stat(filepath.Join(dir, natsCaller+".url")); err != nil {
+		fmt.Fprintln(a.stderr, "pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: pawl up --nats-listen 127.0.0.1:4222")
+	} else if err := admitted(a.ctx, dir, text); err != nil {
+		fmt.Fprintf(a.stderr, "pawl: warning: the engine has not let the tool in yet: %v\n", err)
+	}
+	fmt.Fprintln(a.stdout, text)
+	return nil
+}
+
+// natsListener is the address of the NATS listener: the one that the engine wrote down, or will have.
+func (a *app) natsListener(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, embeddednats.Connector+".url"))
+	if err == nil {
+		if u, err := url.Parse(strings.TrimSpace(string(text))); err == nil {
+			u.User = nil
+			return u.String(), nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", failed("", err)
+	}
+	file, err := a.readConfig()
+	if err != nil {
+		return "", err
+	}
+	listen, _ := a.env("PAWL_NATS_LISTEN")
+	if _, port, err := net.SplitHostPort(first(listen, file.NATSListen)); err == nil && port != "0" {
+		return "nats://127.0.0.1:" + port, nil // the engine puts the whole address there when it starts
+	}
+	return "", failed("start an engine on this data directory once with a NATS listener: pawl up --nats-listen 127.0.0.1:4222",
+		errors.New("no engine has listened for NATS here, so there is no address to connect to"))
+}
+
+// admitted waits until the engine that runs lets the URL in.
+func admitted(ctx context.Context, dir, text string) error {
+	options, err := pinned(dir)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, admitTime)
+	defer cancel()
+	for {
+		nc, err := natsservice.ConnectURL(text, slices.Concat(options, []nats.Option{nats.Name("pawl connectors add"), nats.NoReconnect()})...)()
+		if err == nil {
+			nc.Close()
+			return nil
+		}
+		if !errors.Is(err, nats.ErrAuthorization) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(toolsInterval / 10):
+		}
+	}
+}
+
+// removeConnector takes a tool's own user away.
+type removeConnector struct {
+	Name string `arg:"" help:"The connector."`
+}
+
+// Run removes the user; the tools that share one are believed about the name again.
+func (c *removeConnector) Run(a *app) error {
+	dir, err := a.natsDir()
+	if err != nil {
+		return err
+	}
+	err = embeddednats.RemoveTool(dir, c.Name)
+	if errors.Is(err, embeddednats.ErrNoTool) {
+		return failed("pawl connectors list shows those there are", err)
+	}
+	if err != nil {
+		return failed("", err)
+	}
+	fmt.Fprintf(a.stdout, "%s has no user of its own any more\n", c.Name)
+	return nil
+}

@@ -1,0 +1,97 @@
+package embeddednats
+
+import (
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// User is one that may connect to the listener.
+type User struct {
+	Name, Password string
+	// Account is where it lives: it meets only users of the same account. Empty means the engine's own, where
+	// the streams are, unless Streams makes it a reader.
+	Account string
+	// Publish and Subscribe are the subjects allowed; nil allows all of the account's, an empty list none.
+	Publish, Subscribe []string
+	// Streams makes the user a reader of these streams: it gets an account of its own, where nothing it sends
+	// reaches anything but what reading takes. Publish and Subscribe hold within it.
+	Streams []string
+	// EachTool lets the user in to the account of each [Tool] too, as NAME-TOOL.
+	EachTool bool
+	// Local refuses the user to other machines.
+	Local bool
+	// Warning is logged when the user connects for the first time; empty for none.
+	Warning string
+}
+
+// The accounts of the users. The streams are in another one, which only the engine's own connections use.
+const (
+	// OperatorsAccount is where operators meet the service that answers them.
+	OperatorsAccount = "PAWL_OPERATORS"
+	// ConnectorsAccount is where the tools serve that share one user.
+	ConnectorsAccount = "PAWL_CONNECTORS"
+	// toolAccount, with the tool's name, is the account of one tool.
+	toolAccount = "PAWL_TOOL_"
+)
+
+// Inboxes. Within an account answers go to inboxes, and to nothing else.
+const (
+	// engineInbox is for the answers to the engine's connection to its streams.
+	engineInbox = "_INBOX_pawl"
+	// toolsInbox is for the answers of tools to the engine.
+	toolsInbox = "_INBOX.engine"
+	// servicesInbox is what the engine's service would be answered on; it asks nothing.
+	servicesInbox = "_INBOX.services"
+	gateInbox     = "_INBOX_gate"
+	anyInbox      = "_INBOX.>"
+)
+
+// The engine's own users, each for in-process connections to one account. Their passwords are new with
+// each start.
+const (
+	engineUser   = "pawl"
+	gateUser     = "pawl-gate"
+	servicesUser = "pawl-services"
+	// callingUser, with a tool's name behind it where the tool has an account of its own, calls tools.
+	callingUser = "pawl-calls"
+)
+
+func isInternal(name string) bool {
+	return name == engineUser || name == gateUser || name == servicesUser || strings.HasPrefix(name, callingUser)
+}
+
+// internal lists the engine's own users but those that are made with a tool.
+func internal(prefix, password string) []User {
+	return []User{
+		{Name: engineUser, Password: password},
+		// What it answers and asks is fixed: a reader's answer goes to where the server maps it.
+		{Name: gateUser, Password: password, Publish: []string{consumerCreate + ">", "_R_.>"}, Subscribe: []string{gateSubject + ">", gateInbox + ".>"}},
+		// The subject of an answer is chosen by the one who asks, so it may be an inbox only.
+		{Name: servicesUser, Password: password, Account: OperatorsAccount,
+			Publish: []string{anyInbox}, Subscribe: []string{prefix + ".api.>", prefix + ".in.>", "$SRV.>", servicesInbox + ".>"}},
+		calls(callingUser, prefix, password, ConnectorsAccount, ">"),
+	}
+}
+
+// calls is the user of the connection that calls the tools of an account.
+func calls(name, prefix, password, account, tools string) User {
+	return User{Name: name, Password: password, Account: account,
+		Publish: []string{prefix + ".tool." + tools, "$SRV.>"}, Subscribe: []string{toolsInbox + ".>"}}
+}
+
+func (u User) permissions() *server.Permissions {
+	if u.Publish == nil && u.Subscribe == nil {
+		return nil
+	}
+	of := func(subjects []string) *server.SubjectPermission {
+		switch {
+		case subjects == nil:
+			return nil
+		case len(subjects) == 0:
+			return &server.SubjectPermission{Deny: []string{">"}}
+		}
+		return &server.SubjectPermission{Allow: subjects}
+	}
+	return &server.Permissions{Publish: of(u.Publish), Subscribe: of(u.Subscribe)}
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/store"
+)
+
+// Reached is the sequence up to which everything that the partition's log holds is dealt with: applied, or of
+// a workflow that is stopped, or lost. The store's checkpoint follows it with the next write behind.
+func (e *Engine) Reached(partition int) uint64 {
+	p := e.partitions[partition]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.progress.next - 1
+}
+
+// applied notes that the record is part of its worker's state.
+func (p *partition) applied(w *worker, r eventlog.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.touched[w] = struct{}{}
+	if p.lag.grow(r.Size) {
+		select {
+		case p.flushNow <- struct{}{}:
+		default:
+		}
+	}
+	p.progress.pass(checkpointAt(r))
+}
+
+// passed notes that the record will not be part of its worker's state, since the workflow is stopped. One
+// broken workflow costs the others nothing: the checkpoint goes on, and the store keeps that this workflow
+// is not covered by it.
+func (p *partition) passed(w *worker, r eventlog.Record, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !w.left {
+		w.left = true
+		p.stops[w.name] = store.Stop{Workflow: w.name, Seq: r.Position.Seq, Reason: why.Error()}
+	}
+	p.touched[w] = struct{}{}
+	p.progress.pass(checkpointAt(r))
+}
+
+func checkpointAt(r eventlog.Record) store.Checkpoint {
+	return store.Checkpoint{Seq: r.Position.Seq, Transition: r.ID, Hash: r.Hash}
+}
+
+// skipTo notes that the log holds nothing more before seq.
+func (p *partition) skipTo(seq uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.progress.skipTo(seq)
+}
+
+// writeBehind writes what changed to the store, coalesced.
+func (p *partition) writeBehind(ctx context.Context) {
+	ticker := time.NewTicker(p.engine.cfg.FlushEvery)
+	defer ticker.Stop()
+	told := false
+	for {
+		select {
+		case <-ticker.C:
+		case <-p.flushNow:
+		case <-ctx.Done():
+			return
+		}
+		switch err := p.flush(); {
+		case err == nil:
+			told = false
+		case errors.Is(err, store.ErrFailed):
+			return // the engine ends, and says why
+		case !told:
+			// The store is disposable: without it, memory grows and starts take longer, but
+			// nothing is lost.
+			told = true
+			p.engine.log.Error("the local store cannot be written; finished work stays in memory", "error", err)
+		}
+	}
+}
+
+// flush commits every change so far. Each workflow's rows are a cut at its own revision; the
+// checkpoint is the point up to which all of them are complete.
+func (p *partition) flush() (err error) {
+	p.flushing.Lock()
+	defer p.flushing.Unlock()
+	p.mu.Lock()
+	touched := p.touched
+	// The checkpoint is read before the states: they include everything up to it.
+	batch := store.Batch{Partition: p.number, Checkpoint: p.progress.low, Resumed: p.resumed}
+	for _, stop := range p.stops {
+		batch.Stops = append(batch.Stops, stop)
+	}
+	p.touched = map[*worker]struct{}{}
+	p.lag.begin()
+	p.mu.Unlock()
+	defer func() { p.lag.end(err) }()
+	if len(touched) == 0 {
+		return nil
+	}
+	flushed := make(map[*worker][]projections.Key, len(touched))
+	for w := range touched {
+		w.mu.Lock()
+		keys := slices.Collect(maps.Keys(w.dirty))
+		if len(keys) > 0 {
+			w.flushing, w.dirty = w.dirty, map[projections.Key]struct{}{}
+		}
+		s := *w.state()
+		w.mu.Unlock()
+		flushed[w] = keys
+		if len(keys) > 0 {
+			batch.Changes = append(batch.Changes, store.Change{State: s, Touched: keys})
+		}
+	}
+	if err := p.engine.cfg.Store.Commit(batch); err != nil {
+		p.mu.Lock()
+		for w := range flushed {
+			p.touched[w] = struct{}{}
+			w.mu.Lock()
+			for k := range w.flushing {
+				w.dirty[k] = struct{}{}
+			}
+			w.flushing = nil
+			w.mu.Unlock()
+		}
+		p.mu.Unlock()
+		return fmt.Errorf("write the local store: %w", err)
+	}
+	p.mu.Lock()
+	for _, stop := range batch.Stops {
+		delete(p.stops, stop.Workflow)
+	}
+	p.resumed = p.resumed[len(batch.Resumed):]
+	p.mu.Unlock()
+	for w, keys := range flushed {
+		if !w.release(keys) {
+			p.mu.Lock()
+			p.touched[w] = struct{}{} // the next flush tries again if no record does before
+			p.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// release lets committed entities leave memory, now if nobody is recording, else with the next
+// record. It reports whether they have left.
+func (w *worker) release(keys []projections.Key) bool {
+	w.mu.Lock()
+	w.flushing = nil
+	w.evictable = append(w.evictable, keys...)
+	w.flushed = true
+	w.mu.Unlock()
+	select {
+	case w.recording <- struct{}{}:
+		w.evict()
+		w.recorded()
+		return true
+	default:
+		return false
+	}
+}

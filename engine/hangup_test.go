@@ -1,0 +1,153 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// slowAnswer carries out an append and holds back the answer once it is armed. As in a real log, an Append
+// whose context ends is unsettled, although the entry is written.
+type slowAnswer struct {
+	eventlog.Log
+	armed   atomic.Bool
+	written chan struct{}
+	release chan struct{}
+}
+
+func (l *slowAnswer) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
+	head, err := l.Log.Append(context.WithoutCancel(ctx), e)
+	if !l.armed.CompareAndSwap(true, false) {
+		return head, err
+	}
+	close(l.written)
+	select {
+	case <-l.release:
+	case <-ctx.Done():
+		return eventlog.Written{}, fmt.Errorf("%w: %w", eventlog.ErrUnsettled, context.Cause(ctx))
+	}
+	return head, err
+}
+
+// A client that hangs up while its command is on the way to the log costs nothing: the engine settles
+// it, and does at once what follows from it.
+func TestWhatACallerLeavesBehindIsSettled(t *testing.T) {
+	t.Parallel()
+	ask := eventlog.GrantAsk
+	for _, c := range []struct {
+		name string
+		// before prepares the workflow, then asks, and done says that what follows has happened.
+		before func(*enginetest.Engine)
+		ask    func(context.Context, *enginetest.Engine) error
+		done   func(*enginetest.Bench, *enginetest.Engine) error
+	}{
+		{
+			name: "push",
+			ask: func(ctx context.Context, e *enginetest.Engine) error {
+				_, err := e.Push(ctx, enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: "a", Title: "A", Payload: []byte(`{"id":"a"}`)}})
+				return err
+			},
+			done: sentOnce,
+		},
+		{
+			name: "resume",
+			before: func(e *enginetest.Engine) {
+				mustOperate(e, decide.Pause{}, "pause")
+				e.MustPush("orders", "order.in", "a")
+			},
+			ask: func(ctx context.Context, e *enginetest.Engine) error {
+				return e.Operate(ctx, enginetest.Tester, "orders", decide.Resume{}, "resume")
+			},
+			done: sentOnce,
+		},
+		{
+			name: "approve",
+			before: func(e *enginetest.Engine) {
+				mustOperate(e, decide.SetGrants{Grants: map[string]eventlog.Grant{"world.send": ask, "*": eventlog.GrantAllow}}, "grants")
+				e.MustPush("orders", "order.in", "a")
+				e.Rest("orders")
+			},
+			ask: func(ctx context.Context, e *enginetest.Engine) error {
+				wait, _ := e.Why("orders")
+				return e.Operate(ctx, enginetest.Tester, "orders", decide.Approve{Mutation: eventlog.MutationID(wait.Subject)}, "approve")
+			},
+			done: sentOnce,
+		},
+		{
+			name: "pause",
+			ask: func(ctx context.Context, e *enginetest.Engine) error {
+				return e.Operate(ctx, enginetest.Tester, "orders", decide.Pause{}, "pause")
+			},
+			done: func(_ *enginetest.Bench, e *enginetest.Engine) error {
+				if s := e.Rest("orders"); s.Pause == nil {
+					return errors.New("the workflow is not paused")
+				}
+				if wait, _ := e.Why("orders"); wait == nil || wait.Reason != decide.ReasonUserPause {
+					return fmt.Errorf("it waits for %+v", wait)
+				}
+				return nil
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := enginetest.New(t)
+			held := &slowAnswer{Log: b.Log, written: make(chan struct{}), release: make(chan struct{})}
+			b.Log = held
+			e := b.Start()
+			e.MustDeploy(ordersWorkflow)
+			e.Rest("orders")
+			if c.before != nil {
+				c.before(e)
+			}
+			e.Rest("orders")
+			held.armed.Store(true)
+			ctx, hangUp := context.WithCancel(t.Context())
+			answered := make(chan error, 1)
+			go func() { answered <- c.ask(ctx, e) }()
+			<-held.written
+			hangUp()
+			if err := <-answered; !errors.Is(err, engine.ErrUnavailable) || !errors.Is(err, engine.ErrUnknownOutcome) {
+				t.Errorf("the caller that hung up was told: %v", err)
+			}
+			close(held.release)
+			if err := c.done(b, e); err != nil {
+				t.Error(err)
+			}
+			for p := range b.Log.Partitions() {
+				if last, err := b.Log.Last(t.Context(), p); err != nil || e.Reached(p) != last {
+					t.Errorf("partition %d is reached up to %d, the log ends at %d (%v)", p, e.Reached(p), last, err)
+				}
+			}
+			if err := e.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			b.MustAgree("orders")
+		})
+	}
+}
+
+func mustOperate(e *enginetest.Engine, cmd decide.Command, what string) {
+	if err := e.Operate(context.Background(), enginetest.Tester, "orders", cmd, what); err != nil {
+		panic(fmt.Sprintf("%s: %v", what, err))
+	}
+}
+
+// sentOnce holds that the one order was sent and is consumed.
+func sentOnce(b *enginetest.Bench, e *enginetest.Engine) error {
+	s := e.Rest("orders")
+	if len(b.World.Effects()) != 1 || len(b.World.Twice()) > 0 {
+		return fmt.Errorf("effects %v; the workflow is at revision %d", b.World.Effects(), s.Head.Revision)
+	}
+	if full := b.FullFold("orders"); full.Event("order.in", "a").Status != eventlog.EventStatusConsumed {
+		return fmt.Errorf("the event is %+v", full.Event("order.in", "a"))
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package ops
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// mostConnections bounds the open connections: each holds a descriptor and some memory.
+const mostConnections = 1024
+
+// connections bounds the connections of a listener. When there are too many, one gives way to the newest:
+// the oldest that has shown no token, else the one that has been idle for longest. So a program without
+// the token, however many connections it opens, keeps out nobody who has it.
+type connections struct {
+	most   int
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	open   map[net.Conn]*connection
+	opened uint64
+	told   time.Time
+}
+
+// connection is what is known of one.
+type connection struct {
+	// trusted is set once a request on it had a token.
+	trusted atomic.Bool
+	number  uint64
+	// idle says when it came to rest, counted like number; 0 while a request is under way.
+	idle uint64
+}
+
+func newConnections(most int, logger *slog.Logger) *connections {
+	return &connections{most: most, logger: logger, open: map[net.Conn]*connection{}}
+}
+
+// connectionKey marks the context of a connection's requests.
+type connectionKey struct{}
+
+// enter takes a new connection in; another one may have to leave. It is the ConnContext of a server.
+func (c *connections) enter(ctx context.Context, conn net.Conn) context.Context {
+	c.mu.Lock()
+	var leaving net.Conn
+	if len(c.open) >= c.most {
+		leaving = c.least()
+		if leaving == nil {
+			leaving = conn // all others are at work for callers with a token
+		}
+		delete(c.open, leaving)
+		if now := time.Now(); now.Sub(c.told) > time.Minute {
+			c.told = now
+			c.logger.Warn("connections over HTTP are closed to make room for new ones", "open", c.most)
+		}
+	}
+	c.opened++
+	known := &connection{number: c.opened}
+	if leaving != conn {
+		c.open[conn] = known
+	}
+	c.mu.Unlock()
+	if leaving != nil {
+		_ = leaving.Close() // what is under way on it fails; it is not ours to say how
+	}
+	return context.WithValue(ctx, connectionKey{}, known)
+}
+
+// least is the connection that is missed least, nil if all are at work for callers with a token.
+func (c *connections) least() net.Conn {
+	var stranger, idle net.Conn
+	for conn, known := range c.open {
+		switch {
+		case !known.trusted.Load():
+			if stranger == nil || known.number < c.open[stranger].number {
+				stranger = conn
+			}
+		case known.idle > 0:
+			if idle == nil || known.idle < c.open[idle].idle {
+				idle = conn
+			}
+		}
+	}
+	if stranger != nil {
+		return stranger
+	}
+	return idle
+}
+
+// changed follows a connection. It is the ConnState of a server.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.open[conn]
+	if known == nil {
+		return
+	}
+	switch state {
+	case http.StateActive:
+		known.idle = 0
+	case http.StateIdle:
+		c.opened++
+		known.idle = c.opened
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	case http.StateNew:
+	}
+}
+
+// trust notes that the request's connection is one of a caller with a token.
+func trust(ctx context.Context) {
+	if known, ok := ctx.Value(connectionKey{}).(*connection); ok {
+		known.trusted.Store(true)
+	}
+}
