@@ -1,0 +1,64 @@
+package httpcall
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Reconcile asks the host what became of a mutation, with the one GET its configuration names.
+func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	answer := c.reconcile(ctx, call)
+	answer.Failure = c.redact.failure(answer.Failure)
+	return answer
+}
+
+func (c *Connector) reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	_, t, failure := c.parse(call)
+	if failure != nil {
+		return connector.RetryWith(failure)
+	}
+	rules := t.host.reconcile
+	if rules == nil {
+		return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeKind, "the host %s is configured without reconcile", t.host.name))
+	}
+	asked, err := t.url.Parse(strings.ReplaceAll(rules.Get, keyPlaceholder, escapeKey(call.Key)))
+	if err != nil || asked.Host != t.url.Host {
+		return connector.RetryWith(connector.Failf(eventlog.Internal, "http.reconcile", "connectors.http.hosts.%s.reconcile.get gives no usable address", t.host.name))
+	}
+	t.url = asked
+	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
+	defer cancel()
+	headers := make(http.Header)
+	addHostHeaders(headers, t.host)
+	a, failure := c.get(ctx, call, t, headers)
+	if failure != nil {
+		return connector.RetryWith(failure)
+	}
+	if a.err != nil && !errors.Is(a.err, errTooBig) {
+		return connector.RetryWith(noAnswer(ctx, call, place("GET", t), a.err))
+	}
+	switch a.status {
+	case rules.Applied.Status:
+		result, err := a.result()
+		if err != nil {
+			return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", place("GET", t), a.status, err))
+		}
+		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: result}
+	case rules.Failed.Status:
+		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: connector.Failf(eventlog.Transient, connector.CodeNotApplied,
+			"%s answered %d: the call did not take effect", place("GET", t), a.status)}
+	default:
+		return connector.RetryWith(connector.Failf(eventlog.Transient, "http.reconcile", "%s answered %d, which says neither applied nor failed%s", place("GET", t), a.status, a.excerpt()))
+	}
+}
+
+// escapeKey percent-encodes the key for any place in a path or query.
+func escapeKey(key string) string {
+	return strings.ReplaceAll(url.QueryEscape(key), "+", "%20")
+}
