@@ -1,0 +1,140 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
+)
+
+// keeper is a log in memory that remembers what was set aside, or cannot.
+type keeper struct {
+	*memlog.Log
+	full   bool
+	asides []eventlog.Aside
+}
+
+func (k *keeper) LastLost(int) uint64         { return 0 }
+func (k *keeper) Asides(int) []eventlog.Aside { return k.asides }
+func (k *keeper) last(w eventlog.WorkflowName) (seq uint64) {
+	for _, aside := range k.asides {
+		if aside.Workflow == w {
+			seq = aside.To
+		}
+	}
+	return seq
+}
+
+func (k *keeper) SetAside(_ context.Context, _ int, more []eventlog.Aside) error {
+	if k.full {
+		return fmt.Errorf("set aside: %w", eventlog.ErrTooLarge)
+	}
+	k.asides = append(k.asides, more...)
+	return nil
+}
+
+func (k *keeper) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
+	e.Expected.Seq = max(e.Expected.Seq, k.last(e.Workflow))
+	return k.Log.Append(ctx, e)
+}
+
+// withGarbage is the log of a workflow that has made a call, with a record that cannot be read before the
+// call's.
+func withGarbage(t *testing.T) (k *keeper, garbage, end uint64) {
+	t.Helper()
+	whole := memlog.New(memlog.Config{})
+	e := enginetest.NewOn(t, whole).Start()
+	e.MustDeploy(ordersWorkflow)
+	e.MustPush("orders", "order.in", "a")
+	e.Rest("orders")
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	k = &keeper{Log: memlog.New(memlog.Config{})}
+	for r, err := range whole.Read(t.Context(), 0, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if garbage == 0 && slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool { return f.FactType() == "mutation.started" }) {
+			garbage = k.PutRaw("orders", []byte("garbage")).Seq
+		}
+		stored, err := eventlog.Encode(r.Transition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end = k.PutRaw(r.Workflow, stored).Seq
+	}
+	if garbage == 0 {
+		t.Fatal("no call was made")
+	}
+	return k, garbage, end
+}
+
+func (k *keeper) record(t *testing.T, loss engine.Loss) []engine.LostPast {
+	t.Helper()
+	loss.Actor, loss.At, loss.Cause = enginetest.Tester, eventlog.At(time.Unix(1700000000, 0)), eventlog.Cause{Kind: "test"}
+	pasts, err := engine.RecordLoss(t.Context(), k, loss)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pasts
+}
+
+// What stands after a record that cannot be read is set aside, and the calls in it are named: they may have
+// been sent. The workflow's past goes on before it, with its hold.
+func TestLossSetsAside(t *testing.T) {
+	t.Parallel()
+	k, garbage, end := withGarbage(t)
+	pasts := k.record(t, engine.Loss{})
+	if len(pasts) != 1 || pasts[0].Broken || pasts[0].SetAside == nil || pasts[0].SetAside.From.Seq != garbage {
+		t.Fatalf("found %+v, want what stands from %d on", pasts, garbage)
+	}
+	if text := pasts[0].SetAside.String(); !strings.Contains(text, "(mutation ") || pasts[0].SetAside.Transitions != int(end-garbage)+1 {
+		t.Errorf("it names no call, or not %d transitions: %s", end-garbage+1, text)
+	}
+	if want := []eventlog.Aside{{Workflow: "orders", From: garbage, To: end}}; !slices.Equal(k.asides, want) {
+		t.Errorf("set aside %+v, want %+v", k.asides, want)
+	}
+	var last eventlog.Record
+	for r, err := range k.Read(t.Context(), 0, end+1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = r
+	}
+	if last.Kind != "workflow.loss_accepted" || last.Position.Seq != end+1 || last.Revision != garbage {
+		t.Errorf("recorded %s at %s, revision %d; want the loss at %d, revision %d", last.Kind, last.Position, last.Revision, end+1, garbage)
+	}
+}
+
+// A log that cannot remember what was set aside leaves the workflow out of service: nothing is recorded.
+func TestLossThatCannotBeRemembered(t *testing.T) {
+	t.Parallel()
+	k, _, end := withGarbage(t)
+	k.full = true
+	if pasts := k.record(t, engine.Loss{}); len(pasts) != 1 || !pasts[0].Broken {
+		t.Errorf("found %+v, want orders broken", pasts)
+	}
+	if last, err := k.Last(t.Context(), 0); err != nil || last != end {
+		t.Errorf("the log ends at %d, %v, want %d", last, err, end)
+	}
+}
+
+// A start that gives way to a lost end touches nothing else.
+func TestLossOfOneWorkflowOnly(t *testing.T) {
+	t.Parallel()
+	k, _, _ := withGarbage(t)
+	if pasts := k.record(t, engine.Loss{Only: true, Workflows: []eventlog.WorkflowName{"orders"}}); len(pasts) != 0 || len(k.asides) != 0 {
+		t.Errorf("found %+v, set aside %+v, want nothing: what cannot be followed needs a person", pasts, k.asides)
+	}
+	if pasts := k.record(t, engine.Loss{Only: true, Workflows: []eventlog.WorkflowName{"gone"}}); len(pasts) != 1 || pasts[0].Workflow != "gone" {
+		t.Errorf("found %+v, want gone", pasts)
+	}
+}
