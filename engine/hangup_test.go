@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -150,4 +151,45 @@ func sentOnce(b *enginetest.Bench, e *enginetest.Engine) error {
 		return fmt.Errorf("the event is %+v", full.Event("order.in", "a"))
 	}
 	return nil
+}
+
+// An engine that is asked to stop while the log does not answer does so within its time, and the next one
+// finds out what became of the last decision.
+func TestStopsThoughTheLogDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	below := b.Log
+	held := &slowAnswer{Log: below, written: make(chan struct{}), release: make(chan struct{})}
+	b.Log, b.Config = held, engine.Config{DrainTimeout: 20 * time.Millisecond}
+	e := b.Start()
+	e.MustDeploy(ordersWorkflow)
+	e.Rest("orders")
+	held.armed.Store(true)
+	ctx, hangUp := context.WithCancel(t.Context())
+	answered := make(chan error, 1)
+	push := func(ctx context.Context) error {
+		_, err := e.Push(ctx, enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: "a", Title: "A", Payload: []byte(`{"id":"a"}`)}})
+		return err
+	}
+	go func() { answered <- push(ctx) }()
+	<-held.written
+	hangUp()
+	if err := <-answered; !errors.Is(err, engine.ErrUnknownOutcome) {
+		t.Errorf("the caller was told: %v", err)
+	}
+	second, leave := context.WithCancel(t.Context())
+	leave()
+	if err := push(second); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrUnknownOutcome) {
+		t.Errorf("a caller that leaves before anything was recorded was told: %v", err)
+	}
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := push(t.Context()); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("an engine that has ended answers a push with %v", err)
+	}
+	b.Log = below
+	if err := sentOnce(b, b.Start()); err != nil {
+		t.Error(err)
+	}
 }

@@ -26,7 +26,15 @@ var ErrNoRoom = fmt.Errorf("%w for lack of room", ErrUnavailable)
 
 // ErrUnknownOutcome is the ErrUnavailable of a caller that leaves before the log has answered: if the log
 // has what was asked for, it is recorded and done, though the caller is not told.
-var ErrUnknownOutcome = fmt.Errorf("%w while its caller waits; the outcome is not known yet", ErrUnavailable)
+var ErrUnknownOutcome error = unknownOutcome{}
+
+type unknownOutcome struct{}
+
+func (unknownOutcome) Error() string {
+	return "the log has not answered yet, so the outcome is not known; it is recorded if the log has it"
+}
+
+func (unknownOutcome) Unwrap() error { return ErrUnavailable }
 
 // DeployRequest is a script to deploy.
 type DeployRequest struct {
