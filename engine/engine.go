@@ -128,6 +128,7 @@ type Engine struct {
 	closed     atomic.Bool
 	calls      inFlight // mutation calls that have left and their settlements
 	recordings inFlight // decisions on their way into the log, whose callers may be gone
+	pinned     connector.Pinned
 	idle       idleness
 	atWork     atomic.Int64 // workers that do not rest
 	appends    pace

@@ -116,6 +116,9 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 		Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params, ParamsHash: eventlog.HashOf(out.Call.Params).String(),
 		TimeoutMS: op.TimeoutMS,
 	}
+	if done.Failure = w.engine.pinned.Check(op, out.Call.Params); done.Failure != nil {
+		return done // in the ledger as never sent (F14)
+	}
 	if err := w.engine.Room(); err != nil {
 		// A mutation that starts must also be able to settle.
 		return decide.FinishMutate{Run: run.ID, Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "storage.reserve", Message: clip(err.Error())}}

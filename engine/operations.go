@@ -236,6 +236,18 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 	return sum, nil
 }
 
+// Unknown counts the events whose redrive may repeat an effect (O11).
+func (e *Engine) Unknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, events []eventlog.EventRef) (n int, err error) {
+	for items := range slices.Chunk(events, changedAtOnce) {
+		decision, err := e.operate(ctx, name, decide.ChangeEvents{Action: decide.ActionRedrive, Items: items, Count: true}, actor, "count")
+		if err != nil {
+			return n, err
+		}
+		n += decision.Bulk.Unknown
+	}
+	return n, nil
+}
+
 // State returns a workflow's live state and whether there is such a workflow.
 func (e *Engine) State(name eventlog.WorkflowName) (projections.State, bool) {
 	w, ok := e.worker(name)

@@ -108,7 +108,13 @@ func tooLarge(cmd decide.Command, err error) (decide.Command, bool) {
 		}
 		return decide.FinishPrepare{Run: cmd.Run, Failure: limit(code)}, true
 	case decide.FinishMutate:
-		return decide.FinishMutate{Run: cmd.Run, Failure: limit("limit.result")}, true
+		cmd.Failure = limit("limit.result")
+		if cmd.Call != nil { // in the ledger as never sent, with a marker in place of its parameters (F14)
+			call := *cmd.Call
+			call.Params = oversized(len(call.Params))
+			cmd.Call = &call
+		}
+		return cmd, true
 	case decide.CommitRun:
 		return decide.CommitRun{Run: cmd.Run, Failure: limit("limit.publish")}, true
 	case decide.SettleMutation:

@@ -49,6 +49,7 @@ var facts = map[FactType]struct {
 	"run.reactivated":              {1, func() Fact { return new(RunReactivated) }},
 	"mutation.approval_requested":  {1, func() Fact { return new(MutationApprovalRequested) }},
 	"mutation.approved":            {1, func() Fact { return new(MutationApproved) }},
+	"mutation.refused":             {1, func() Fact { return new(MutationRefused) }},
 	"mutation.started":             {1, func() Fact { return new(MutationStarted) }},
 	"mutation.applied":             {1, func() Fact { return new(MutationApplied) }},
 	"mutation.failed":              {1, func() Fact { return new(MutationFailed) }},

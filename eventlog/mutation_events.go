@@ -60,6 +60,14 @@ type (
 		Mutation   MutationID `msgpack:"mutation" json:"mutation"`
 		ParamsHash string     `msgpack:"paramsHash" json:"paramsHash"`
 	}
+	// MutationRefused: the script named a call that breaks the operation's schema or a limit. Nothing has
+	// left and nothing will (F14).
+	MutationRefused struct {
+		Mutation MutationID   `msgpack:"mutation" json:"mutation"`
+		Run      RunID        `msgpack:"run" json:"run"`
+		Call     MutationCall `msgpack:"call" json:"call"`
+		Failure  Failure      `msgpack:"failure" json:"failure"`
+	}
 	// MutationStarted: the barrier. Only after this is durable may the request leave, and only
 	// before Deadline.
 	MutationStarted struct {
@@ -114,6 +122,7 @@ type (
 
 func (*MutationApprovalRequested) FactType() FactType  { return "mutation.approval_requested" }
 func (*MutationApproved) FactType() FactType           { return "mutation.approved" }
+func (*MutationRefused) FactType() FactType            { return "mutation.refused" }
 func (*MutationStarted) FactType() FactType            { return "mutation.started" }
 func (*MutationApplied) FactType() FactType            { return "mutation.applied" }
 func (*MutationFailed) FactType() FactType             { return "mutation.failed" }

@@ -21,7 +21,8 @@ const mostChanged = 10_000
 type (
 	eventActionRequest struct {
 		eventRequest
-		Reason string `json:"reason,omitempty" jsonschema:"why, for the record"`
+		Reason           string `json:"reason,omitempty" jsonschema:"why, for the record"`
+		IncludingUnknown bool   `json:"includingUnknown,omitempty" jsonschema:"redrive also an event that ended as skipped after a call that was applied or whose outcome nobody knew: that may repeat its effect"`
 	}
 	eventItem struct {
 		Topic     eventlog.Topic     `json:"topic"`
@@ -29,14 +30,15 @@ type (
 	}
 	bulkRequest struct {
 		inWorkflow
-		Items  []eventItem          `json:"items,omitempty" jsonschema:"the events; else those that the filter fields choose"`
-		Topic  eventlog.Topic       `json:"topic,omitempty" jsonschema:"filter: the topic"`
-		State  projections.JobState `json:"state,omitempty" jsonschema:"filter: the state of the event's job; without state and status only events that the action applies to"`
-		Status eventlog.EventStatus `json:"status,omitempty" jsonschema:"filter: the event's status"`
-		Q      string               `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages"`
-		Limit  int                  `json:"limit,omitempty" jsonschema:"the most events the filter chooses, oldest first, 1 to 10000; 10000 when left out"`
-		Reason string               `json:"reason,omitempty" jsonschema:"why, for the record"`
-		DryRun bool                 `json:"dryRun,omitempty" jsonschema:"change nothing, only count"`
+		Items            []eventItem          `json:"items,omitempty" jsonschema:"the events; else those that the filter fields choose"`
+		Topic            eventlog.Topic       `json:"topic,omitempty" jsonschema:"filter: the topic"`
+		State            projections.JobState `json:"state,omitempty" jsonschema:"filter: the state of the event's job; without state and status only events that the action applies to"`
+		Status           eventlog.EventStatus `json:"status,omitempty" jsonschema:"filter: the event's status"`
+		Q                string               `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages"`
+		Limit            int                  `json:"limit,omitempty" jsonschema:"the most events the filter chooses, oldest first, 1 to 10000; 10000 when left out"`
+		Reason           string               `json:"reason,omitempty" jsonschema:"why, for the record"`
+		DryRun           bool                 `json:"dryRun,omitempty" jsonschema:"change nothing, only count"`
+		IncludingUnknown bool                 `json:"includingUnknown,omitempty" jsonschema:"redrive also events that ended as skipped after a call that was applied or whose outcome nobody knew: that may repeat its effect; without it one such event refuses them all (409)"`
 	}
 	bulkAnswer struct {
 		Matched int           `json:"matched" jsonschema:"how many events were chosen"`
@@ -80,7 +82,7 @@ func onEvent(id string, action decide.EventAction, summary string) Operation {
 		case decide.ActionCancel:
 			cmd = decide.CancelJob{Topic: r.Topic, MessageID: r.MessageID, Reason: r.Reason}
 		default:
-			cmd = decide.RedriveJob{Topic: r.Topic, MessageID: r.MessageID}
+			cmd = decide.RedriveJob{Topic: r.Topic, MessageID: r.MessageID, IncludingUnknown: r.IncludingUnknown}
 		}
 		refused := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id)
 		var refusal *decide.Refusal
@@ -114,10 +116,19 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 			return answer, err
 		}
 		answer.Matched, answer.More = len(refs), more
+		if action == decide.ActionRedrive && !r.IncludingUnknown {
+			n, err := c.server.cfg.Engine.Unknown(ctx, c.Actor, r.Workflow, refs)
+			if err == nil && n > 0 {
+				err = decide.RefuseUnknown(n)
+			}
+			if err != nil {
+				return answer, err
+			}
+		}
 		if r.DryRun {
 			return answer, nil
 		}
-		done, err := c.server.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow, decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason})
+		done, err := c.server.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow, decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown})
 		if err != nil && done.Updated > 0 {
 			// What is done is recorded; who repeats the request does the rest.
 			p := *problemOf(err)

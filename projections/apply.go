@@ -172,6 +172,8 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.approvalRequested(e)
 	case *eventlog.MutationApproved:
 		return f.mutationApproved(e)
+	case *eventlog.MutationRefused:
+		return f.mutationRefused(e)
 	case *eventlog.MutationStarted:
 		return f.mutationStarted(e)
 	case *eventlog.MutationApplied:

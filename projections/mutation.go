@@ -29,6 +29,19 @@ func (f *folding) approvalRequested(e *eventlog.MutationApprovalRequested) error
 	return f.changeRun(e.Run, func(r *Run) { r.Mutation = e.Mutation })
 }
 
+// mutationRefused records a call that was never sent (F14).
+func (f *folding) mutationRefused(e *eventlog.MutationRefused) error {
+	if f.Mutation(e.Mutation) != nil {
+		return fmt.Errorf("mutation %s is recorded already", e.Mutation)
+	}
+	failure := e.Failure
+	f.putMutation(&Mutation{
+		ID: e.Mutation, Run: e.Run, Call: e.Call, Status: eventlog.MutationStatusFailed, Failure: &failure,
+		ResolvedBy: eventlog.ResolvedByNeverSent, RequestedAt: f.at(), SettledAt: f.at(), Created: f.ordinal(),
+	})
+	return f.changeRun(e.Run, func(r *Run) { r.Mutation, r.Outcome = e.Mutation, OutcomeFailure })
+}
+
 func (f *folding) mutationStarted(e *eventlog.MutationStarted) error {
 	m := Mutation{ID: e.Mutation, Created: f.ordinal(), RequestedAt: f.at()}
 	if old := f.Mutation(e.Mutation); old != nil {

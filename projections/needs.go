@@ -116,6 +116,9 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 		case *eventlog.MutationApprovalRequested:
 			opened[f.Mutation] = true
 			run(f.Run)
+		case *eventlog.MutationRefused:
+			opened[f.Mutation] = true
+			run(f.Run)
 		case *eventlog.MutationStarted:
 			if s.Mutation(f.Mutation) == nil {
 				opened[f.Mutation] = true

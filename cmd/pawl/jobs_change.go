@@ -26,17 +26,25 @@ type jobsAction struct {
 	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
 	DryRun    bool     `help:"Only say how many would be changed."`
 	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
+
+	unknown bool // redrive what may repeat an effect too (O11)
 }
 
 type (
 	skipCmd    struct{ jobsAction }
 	cancelCmd  struct{ jobsAction }
-	redriveCmd struct{ jobsAction }
+	redriveCmd struct {
+		jobsAction
+		IncludingUnknown bool `help:"Also those that ended as skipped after a call that was applied or whose outcome nobody knew: that may repeat its effect."`
+	}
 )
 
-func (c *skipCmd) Run(a *app) error    { return c.change(a, "skipEvents", "skip", "skipped") }
-func (c *cancelCmd) Run(a *app) error  { return c.change(a, "cancelEvents", "cancel", "cancelled") }
-func (c *redriveCmd) Run(a *app) error { return c.change(a, "redriveEvents", "redrive", "redriven") }
+func (c *skipCmd) Run(a *app) error   { return c.change(a, "skipEvents", "skip", "skipped") }
+func (c *cancelCmd) Run(a *app) error { return c.change(a, "cancelEvents", "cancel", "cancelled") }
+func (c *redriveCmd) Run(a *app) error {
+	c.unknown = c.IncludingUnknown
+	return c.change(a, "redriveEvents", "redrive", "redriven")
+}
 
 // changedJobs is the answer of a bulk operation.
 type changedJobs struct {
@@ -59,6 +67,9 @@ func (c *jobsAction) change(a *app, operation, verb, done string) error {
 	}
 	if c.Rate != nil && *c.Rate < 1 {
 		return misconfigured("leave it out to change all as fast as possible", "--rate is %d; it must be a number of 1 or more", *c.Rate)
+	}
+	if c.unknown {
+		params["includingUnknown"] = true
 	}
 	connected, err := a.connect(c.clientFlags)
 	if err != nil {

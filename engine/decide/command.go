@@ -111,7 +111,8 @@ type (
 		Mutate *FinishMutate
 		Next   *CommitRun
 	}
-	// FinishMutate reports on mutate: the call it named, none, or a failure.
+	// FinishMutate reports on mutate: the call it named, none, or a failure; with both a call that must
+	// not be sent (F14).
 	FinishMutate struct {
 		Run  eventlog.RunID
 		Call *eventlog.MutationCall

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"fmt"
+
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -24,6 +26,8 @@ type (
 	RedriveJob struct {
 		Topic     eventlog.Topic
 		MessageID eventlog.MessageID
+		// IncludingUnknown allows it where that may repeat an effect (O11).
+		IncludingUnknown bool
 	}
 	// ChangeEvents does the same to many events in one transition. What cannot be done is listed
 	// in Decision.Bulk and is no error (J4). The caller bounds the number of items: a transition
@@ -32,9 +36,14 @@ type (
 		Action EventAction
 		Items  []eventlog.EventRef
 		Reason string
+		// IncludingUnknown allows a redrive that may repeat effects; without it one such event refuses
+		// them all (O11). Count changes nothing and only counts such events.
+		IncludingUnknown, Count bool
 	}
 	// BulkResult answers a bulk command.
 	BulkResult struct {
+		// Unknown is how many of the events may have had an effect that a redrive would repeat (O11).
+		Unknown int    `json:"-"`
 		Updated int    `json:"updated"`
 		Noop    []Noop `json:"noop"`
 	}
@@ -67,14 +76,69 @@ func (c CancelJob) names(_ *projections.State, want func(projections.Key)) {
 	want(projections.EventKey(c.Topic, c.MessageID))
 }
 
-func (c RedriveJob) names(_ *projections.State, want func(projections.Key)) {
-	want(projections.EventKey(c.Topic, c.MessageID))
+func (c RedriveJob) names(s *projections.State, want func(projections.Key)) {
+	namesOfRedrive(s, eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}, want)
 }
 
-func (c ChangeEvents) names(_ *projections.State, want func(projections.Key)) {
+func (c ChangeEvents) names(s *projections.State, want func(projections.Key)) {
 	for _, ref := range c.Items {
-		want(projections.EventKey(ref.Topic, ref.MessageID))
+		if c.Action == ActionRedrive {
+			namesOfRedrive(s, ref, want)
+		} else {
+			want(projections.EventKey(ref.Topic, ref.MessageID))
+		}
 	}
+}
+
+// namesOfRedrive also lists the run that the event ended with, and its mutation (O11).
+func namesOfRedrive(s *projections.State, ref eventlog.EventRef, want func(projections.Key)) {
+	want(projections.EventKey(ref.Topic, ref.MessageID))
+	e := s.Event(ref.Topic, ref.MessageID)
+	if e == nil || e.Status != eventlog.EventStatusSkipped || e.ReservedBy == "" {
+		return
+	}
+	want(projections.RunKey(e.ReservedBy))
+	if run := s.Run(e.ReservedBy); run != nil && run.Mutation != "" {
+		want(projections.MutationKey(run.Mutation))
+	}
+}
+
+// mayRepeat is O11: the event ended as skipped, with a mutation that was applied or of which nobody knew
+// whether it was. A redrive would make a call of its own.
+func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
+	e := d.event(ref.Topic, ref.MessageID)
+	if e == nil || e.Status != eventlog.EventStatusSkipped || e.ReservedBy == "" {
+		return false
+	}
+	s := d.state()
+	run := s.Run(e.ReservedBy)
+	if run == nil {
+		d.demand(projections.RunKey(e.ReservedBy))
+		return false
+	}
+	if run.Mutation == "" {
+		return false
+	}
+	m := s.Mutation(run.Mutation)
+	if m == nil {
+		d.demand(projections.MutationKey(run.Mutation))
+		return false
+	}
+	unknown := m.Status.Unresolved() || m.ResolvedBy == eventlog.ResolvedByUserSkip && m.StartedAt != 0
+	return unknown || m.Status == eventlog.MutationStatusApplied || m.Contradiction != ""
+}
+
+// CodeUnknown is the code of a redrive that may repeat an effect (O11).
+const CodeUnknown = "redrive.unknown"
+
+// RefuseUnknown refuses a redrive of so many events that may have had their effect (O11).
+func RefuseUnknown(n int) *Refusal {
+	what := "1 event ended as skipped after a call that was applied or whose outcome nobody knew; redriving it may repeat that effect"
+	if n > 1 {
+		what = fmt.Sprintf("%d events ended as skipped after calls that were applied or whose outcome nobody knew; redriving them may repeat those effects", n)
+	}
+	return refuse(Conflict, CodeUnknown, "%s; nothing was redriven", what).
+		hint("look at the other side; to redrive them all the same: --including-unknown, or includingUnknown: true")
 }
 
 func (c SkipEvent) decide(d *decision) error {
@@ -86,6 +150,10 @@ func (c CancelJob) decide(d *decision) error {
 }
 
 func (c RedriveJob) decide(d *decision) error {
+	ref := eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}
+	if s := d.state(); !s.Archived && !c.IncludingUnknown && d.mayRepeat(ref) {
+		return RefuseUnknown(1)
+	}
 	return d.change(ActionRedrive, eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}, "")
 }
 
@@ -106,6 +174,20 @@ func (c ChangeEvents) decide(d *decision) error {
 	d.bulk = &BulkResult{Noop: []Noop{}}
 	if s := d.state(); s.Archived && c.Action == ActionRedrive {
 		return archived(s)
+	}
+	if c.Action == ActionRedrive && !c.IncludingUnknown {
+		for _, ref := range c.Items {
+			if d.mayRepeat(ref) {
+				d.bulk.Unknown++
+			}
+		}
+		if n := d.bulk.Unknown; n > 0 && !c.Count {
+			d.bulk = nil
+			return RefuseUnknown(n)
+		}
+	}
+	if c.Count {
+		return nil
 	}
 	for _, ref := range c.Items {
 		if no := d.changeEvent(c.Action, ref, c.Reason); no != nil {

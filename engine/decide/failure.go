@@ -38,6 +38,8 @@ func dropWish(f eventlog.Fact) {
 		f.Failure.RetryAfter = 0
 	case *eventlog.MutationFailed:
 		f.Failure.RetryAfter = 0
+	case *eventlog.MutationRefused:
+		f.Failure.RetryAfter = 0
 	case *eventlog.MutationReconcileScheduled:
 		f.Failure.RetryAfter = 0
 	case *eventlog.MutationLeftIndeterminate:

@@ -18,6 +18,10 @@ func (c FinishMutate) decide(d *decision) error {
 	if !ok || run.Mutation != "" || run.Phase != eventlog.PhaseMutating && run.Phase != eventlog.PhasePrepared {
 		return ErrStale
 	}
+	if c.Failure != nil && c.Call != nil {
+		d.refuseCall(run, *c.Call, *c.Failure)
+		return nil
+	}
 	if c.Failure != nil {
 		d.fail(run, *c.Failure)
 		return nil
@@ -45,6 +49,17 @@ func (c FinishMutate) decide(d *decision) error {
 		}
 	}
 	return nil
+}
+
+// refuseCall is F14: the call is in the ledger as failed and never sent, in the failure's own transition.
+func (d *decision) refuseCall(run *projections.Run, call eventlog.MutationCall, f eventlog.Failure) {
+	call.UITitle = run.UITitle
+	refused := &eventlog.MutationRefused{Mutation: eventlog.MutationID(run.ID), Run: run.ID, Call: call, Failure: f}
+	d.emit(refused)
+	if d.err == nil {
+		d.fail(d.state().Run(run.ID), f)
+	}
+	d.kind = refused.FactType()
 }
 
 // startMutation is the barrier: once this is durable, the request may leave, until its deadline.

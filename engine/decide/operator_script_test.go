@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,9 +72,11 @@ func operatorCommand(w words) (decide.Command, error) {
 	case "cancel":
 		return decide.CancelJob{Topic: one.Topic, MessageID: one.MessageID, Reason: "spam"}, nil
 	case "redrive":
-		return decide.RedriveJob{Topic: one.Topic, MessageID: one.MessageID}, nil
+		return decide.RedriveJob{Topic: one.Topic, MessageID: one.MessageID, IncludingUnknown: w.has("+unknown")}, nil
 	case "bulk":
-		return decide.ChangeEvents{Action: decide.EventAction(w.first()), Items: refs(w.bare[1:])}, nil
+		c := decide.ChangeEvents{Action: decide.EventAction(w.first()), IncludingUnknown: w.has("+unknown")}
+		c.Items = refs(slices.DeleteFunc(slices.Clone(w.bare[1:]), func(word string) bool { return word == "+unknown" }))
+		return c, nil
 	}
 	return nil, nil
 }

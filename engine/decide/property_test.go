@@ -287,6 +287,9 @@ func (l *life) mutate(run eventlog.RunID) decide.FinishMutate {
 	switch l.int("mutate", 0, 5) {
 	case 0:
 		c.Failure = l.failure()
+		if l.chance(30) { // a call that must not be sent (F14)
+			c.Call = &eventlog.MutationCall{Connector: "m", Operation: "send", ParamsHash: "h", TimeoutMS: 1000}
+		}
 	case 1:
 	default:
 		c.Call = &eventlog.MutationCall{Connector: "m", Operation: "send", ParamsHash: "h", TimeoutMS: 1000, Reconciles: l.chance(60)}

@@ -340,7 +340,10 @@ func (b *bench) prepare(w words, run eventlog.RunID) decide.FinishPrepare {
 
 func mutate(w words, run eventlog.RunID) decide.FinishMutate {
 	c := decide.FinishMutate{Run: run, Failure: w.failure()}
-	if c.Failure == nil && w.first() == "call" {
+	if w.first() == "refused" {
+		c.Failure = &eventlog.Failure{Class: eventlog.Logic, Code: "params.invalid", Message: "they do not fit"}
+	}
+	if c.Failure == nil && w.first() == "call" || w.first() == "refused" {
 		c.Call = &eventlog.MutationCall{
 			Connector: "m", Operation: "send", Params: []byte(`{"n":1}`), ParamsHash: "hash", TimeoutMS: 30_000, Reconciles: !w.has("noreconcile"),
 		}

@@ -115,6 +115,43 @@ func TestO4_ItHappened(t *testing.T) {
 	l.sound()
 }
 
+// O11: an event that was skipped with a mutation of which nobody knew is redriven only when that is asked
+// for by name; one by one and in bulk, also by a count.
+func TestO11_RedriveOfWhatMayHaveHappened(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{mutate: fires})
+	l.do("resolveMutation", nil, "mutation", l.indeterminate().ID, "resolution", "skip")
+	l.settle()
+	l.wantEvent("a", "skipped")
+	l.refused("redrive.unknown", "redriveEvent", "topic", "orders", "messageId", "a")
+	l.refused("redrive.unknown", "redriveEvents", "state", "cancelled")
+	l.refused("redrive.unknown", "redriveEvents", "state", "cancelled", "dryRun", true)
+	l.wantEvent("a", "skipped")
+	l.do("redriveEvents", nil, "state", "cancelled", "includingUnknown", true)
+	l.settle()
+	l.wantSent(2)
+	l.sound()
+}
+
+// F14: parameters that break the pinned schema are seen before anything starts: the ledger has the call as
+// failed and never sent.
+func TestF14_ParametersThatDoNotFit(t *testing.T) {
+	l := live(t)
+	l.close()
+	l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: true, Schema: json.RawMessage(`{"required":["nowhere"]}`)})
+	l.boot()
+	l.do("deployWorkflow", nil, "source", shop{mutate: `await ctx.world.send(JSON.parse(JSON.stringify({ order: data.order })));`}.source(), "filename", "shop.ts", "grants", map[string]string{"*": "allow"})
+	l.push("a")
+	l.wantWorkflow("active maintenance")
+	m := l.wantMutation("failed never_sent")
+	if m.StartedAt != 0 || m.SettledAt == 0 {
+		t.Errorf("a call that was never sent started at %s and is settled at %s", m.StartedAt, m.SettledAt)
+	}
+	l.wantRun("mutating failed:logic failure")
+	l.wantSent(0)
+	l.sound()
+}
+
 // O4: the four act on indeterminate only.
 func TestResolveActsOnIndeterminateOnly(t *testing.T) {
 	l := live(t)

@@ -263,6 +263,9 @@ func (s *sim) mutate(answer scriptAnswer, given prepared) (scriptAnswer, string)
 	}
 	params, _ := json.Marshal(given)
 	operation := pick(s, opSend, opSend, opFire)
+	if operation == opSend && !s.calm && s.chance(0.05) {
+		params = json.RawMessage(`{"unfit":true}`)
+	}
 	answer.result.Call = &sandbox.MutationCall{Connector: connectorName, Operation: operation, Params: params}
 	return answer, fmt.Sprintf("chain %d calls %s", given.Tag, operation)
 }

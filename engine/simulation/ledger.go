@@ -17,6 +17,10 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		j.started[f.Key] = f
 		b.keys[f.Mutation], b.open[f.Mutation] = f.Key, f.Run
 		j.barriers[r.ID] = barrier{key: f.Key, revision: r.Revision}
+	case *eventlog.MutationRefused:
+		if run := b.run(f.Run); run.Status == eventlog.RunActive || run.Phase.PastMutation() {
+			s.violate("the call of run %s is refused and the run is %s in %s (F14, R17)", s.alias(string(f.Run)), run.Status, run.Phase)
+		}
 	case *eventlog.MutationApplied:
 		if f.ResolvedBy == eventlog.ResolvedByUserApplied {
 			j.word(b, f) // a person's word, whatever happened or still happens

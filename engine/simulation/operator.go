@@ -233,9 +233,9 @@ func (s *sim) change(n *node, w *workflow) {
 	case 1:
 		s.command(n, w, "cancel", decide.CancelJob{Topic: ref.Topic, MessageID: ref.MessageID})
 	case 2:
-		s.command(n, w, "redrive", decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID})
+		s.command(n, w, "redrive", decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID, IncludingUnknown: s.chance(0.7)})
 	default:
-		s.command(n, w, "bulk", decide.ChangeEvents{Action: pick(s, decide.ActionSkip, decide.ActionCancel, decide.ActionRedrive), Items: refs})
+		s.command(n, w, "bulk", decide.ChangeEvents{Action: pick(s, decide.ActionSkip, decide.ActionCancel, decide.ActionRedrive), Items: refs, IncludingUnknown: s.chance(0.7)})
 	}
 }
 

@@ -28,7 +28,7 @@ const quiet = 3 * time.Second
 var operations = []connector.Operation{
 	{Name: opList, Kind: connector.List, Timeout: callTimeout},
 	{Name: opGet, Kind: connector.Get, Timeout: callTimeout},
-	{Name: opSend, Kind: connector.Mutate, Reconciles: true, Timeout: callTimeout},
+	{Name: opSend, Kind: connector.Mutate, Reconciles: true, Timeout: callTimeout, Schema: json.RawMessage(`{"required":["tag"]}`)},
 	{Name: opFire, Kind: connector.Mutate, Timeout: callTimeout},
 }
 

@@ -215,6 +215,14 @@ func (h *History) call(run *projections.Run) {
 		h.Add(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 		h.Add(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
 	default:
+		if h.State.Head.Revision%11 == 0 {
+			f := failures[0]
+			h.Add(&eventlog.MutationRefused{Mutation: id, Run: run.ID, Call: call, Failure: f})
+			h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunFailedLogic, Failure: f})
+			h.endSession()
+			h.release(run)
+			return
+		}
 		h.Add(&eventlog.MutationStarted{Mutation: id, Run: run.ID, Call: call, Key: "k" + string(id), Deadline: h.log.now.Add(30 * time.Second), Engine: "e1"})
 	}
 }
