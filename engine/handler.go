@@ -116,7 +116,7 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 		Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params, ParamsHash: eventlog.HashOf(out.Call.Params).String(),
 		TimeoutMS: op.TimeoutMS,
 	}
-	if done.Failure = w.engine.pinned.Check(op, out.Call.Params); done.Failure != nil {
+	if done.Failure = w.engine.pinned.Check(ctx, op, out.Call.Params); done.Failure != nil {
 		return done // in the ledger as never sent (F14)
 	}
 	if err := w.engine.Room(); err != nil {

@@ -2,6 +2,7 @@ package connector
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"sync"
 
@@ -16,8 +17,8 @@ type Pinned struct {
 	schemas sync.Map // *compiled by the hash of the schema's text
 }
 
-// Check says why the parameters do not fit the pinned schema, or nil. A schema that cannot be used says nothing: the gate holds every call against the live one again.
-func (p *Pinned) Check(op eventlog.Operation, params json.RawMessage) *eventlog.Failure {
+// Check says why the parameters do not fit the pinned schema, or nil. A schema that cannot be used, or not within ctx, says nothing: the gate holds every call against the live one again.
+func (p *Pinned) Check(ctx context.Context, op eventlog.Operation, params json.RawMessage) *eventlog.Failure {
 	key := eventlog.HashOf(op.Schema)
 	kept, ok := p.schemas.Load(key)
 	if !ok {
@@ -29,7 +30,7 @@ func (p *Pinned) Check(op eventlog.Operation, params json.RawMessage) *eventlog.
 	if c.err != nil || err != nil {
 		return nil
 	}
-	if problems := ParamProblems(nil, c.schema.Validate(value)); problems != nil {
+	if problems := ParamProblems(nil, c.schema.Validate(ctx, value)); problems != nil {
 		return Failf(eventlog.Logic, CodeParams, "%s", UnfitParams(op.Connector, op.Operation, problems))
 	}
 	return nil
