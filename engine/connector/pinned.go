@@ -17,7 +17,8 @@ type Pinned struct {
 	schemas sync.Map // *compiled by the hash of the schema's text
 }
 
-// Check says why the parameters do not fit the pinned schema, or nil. A schema that cannot be used, or not within ctx, says nothing: the gate holds every call against the live one again.
+// Check says why the parameters do not fit the pinned schema, or nil. A schema that cannot be used, or not
+// within ctx, says nothing: the gate holds every call against the live one again.
 func (p *Pinned) Check(ctx context.Context, op eventlog.Operation, params json.RawMessage) *eventlog.Failure {
 	key := eventlog.HashOf(op.Schema)
 	kept, ok := p.schemas.Load(key)
