@@ -92,6 +92,12 @@ func (c *ManualClock) step(until time.Time) bool {
 	return found
 }
 
+// Manual reports whether the engine follows a clock that stands still until it is advanced.
+func (e *Engine) Manual() bool {
+	_, ok := e.cfg.Clock.(*ManualClock)
+	return ok
+}
+
 // Advance moves a manual clock, stopping at each due moment in order and letting everything there
 // come to rest. It returns the new time once nothing is active or due. By zero it only waits.
 func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, error) {

@@ -107,7 +107,7 @@ func (s *Server) readyz(ctx context.Context) ([]byte, *Problem) {
 	defer cancel()
 	for p := range s.cfg.Log.Partitions() {
 		if _, err := s.cfg.Log.Last(ctx, p); err != nil {
-			return nil, problemf(http.StatusServiceUnavailable, "storage.unavailable", "partition %d of the log does not answer: %v", p, err).
+			return nil, problemf(http.StatusServiceUnavailable, "storage.unavailable", "partition %d of the log does not answer", p).because(err).
 				hint("ask again in a moment; the engine's own output says what is wrong with its storage")
 		}
 	}

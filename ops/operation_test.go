@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,6 +180,18 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	if first["workflow"].(map[string]any)["version"] != "1.0" || len(first["events"].([]any)) != 0 || now["name"] != "shop" {
 		t.Errorf("state at 1: %v", first)
 	}
+	// The past is told in the words of the present: each list is what the lists of the present hold.
+	whole := call("getState", 200, with())
+	for list, id := range map[string]string{"runs": "Runs", "mutations": "Mutations", "events": "Events", "jobs": "Jobs", "inputs": "Inputs", "sessions": "Sessions", "handlers": "Handlers"} {
+		lists := call("listWorkflow"+id, 200, with())["items"].([]any)
+		past := byName(whole[list].([]any))
+		if present := byName(lists); len(present) == 0 && list != "inputs" || !reflect.DeepEqual(past, present) {
+			t.Errorf("state has %s %v\nthe list has %v", list, past, present)
+		}
+	}
+	if one := call("getWorkflow", 200, with()); !reflect.DeepEqual(whole["workflow"], any(one)) {
+		t.Errorf("state has workflow %v\nnow it is %v", whole["workflow"], one)
+	}
 	if v := call("listConnectors", 200, nil); len(v["items"].([]any)) != 1 || len(v["refused"].([]any)) != 0 {
 		t.Errorf("connectors: %v", v)
 	}
@@ -192,6 +206,9 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	}
 	callEvents(t, b, call)
 	callRepair(t, b, call)
+	if v := call("getClock", 200, nil); v["now"] != "2026-03-01T08:00:00Z" || v["manual"] != true {
+		t.Errorf("clock: %v", v)
+	}
 	before := b.last()
 	if v := call("advanceClock", 200, map[string]any{"by": "90m"}); v["now"] != "2026-03-01T09:30:00Z" {
 		t.Errorf("clock: %v", v)
@@ -376,4 +393,15 @@ func TestPaging(t *testing.T) {
 	if len(found.Items) != 1 || found.Items[0].MessageID != "c" {
 		t.Errorf("found %+v", found.Items)
 	}
+}
+
+// byName sorts a list's items by their names.
+func byName(items []any) []any {
+	name := func(v any) string {
+		o := v.(map[string]any)
+		return fmt.Sprint(o["id"], o["name"], o["topic"], o["messageId"])
+	}
+	items = slices.Clone(items)
+	slices.SortFunc(items, func(a, b any) int { return strings.Compare(name(a), name(b)) })
+	return items
 }

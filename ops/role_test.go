@@ -49,7 +49,7 @@ func TestPermit(t *testing.T) {
 	t.Parallel()
 	one := &Caller{Role: Admin, Workflow: "shop"}
 	narrows := []string{
-		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "approveMutation", "rejectMutation", "resolveMutation",
+		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "approveMutation", "rejectMutation", "resolveMutation",
 		"listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
 	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock"}

@@ -12,12 +12,19 @@ type (
 	advanceRequest struct {
 		By string `json:"by" jsonschema:"how far, as in 90s, 5m or 24h; 0s only waits until everything has come to rest"`
 	}
+	clockAnswer struct {
+		Now    eventlog.Instant `json:"now" jsonschema:"what schedules, waits and deadlines follow"`
+		Manual bool             `json:"manual" jsonschema:"whether it stands still until it is advanced"`
+	}
 	advanceAnswer struct {
 		Now eventlog.Instant `json:"now" jsonschema:"the clock's new time"`
 	}
 )
 
 var clockTable = []Operation{
+	define(operation("getClock", "GET /v1/clock", Viewer, "Read the engine's clock").narrowing(), func(_ context.Context, c *Call, _ *everything) (clockAnswer, error) {
+		return clockAnswer{Now: eventlog.At(c.server.cfg.Now()), Manual: c.server.cfg.Engine.Manual()}, nil
+	}),
 	define(operation("advanceClock", "POST /v1/clock/advance", Operator, "Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
 }
 

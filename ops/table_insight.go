@@ -198,10 +198,10 @@ var errTooLong = errors.New("the fold takes too long")
 // errReached ends a fold at the revision that was asked for.
 var errReached = errors.New("revision reached")
 
-func getState(ctx context.Context, c *Call, r *stateRequest) (map[string]any, error) {
+func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, error) {
 	now, err := c.server.state(r.Workflow)
 	if err != nil {
-		return nil, err
+		return readmodel.State{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.server.cfg.HistoryTimeout, errTooLong)
 	defer cancel()
@@ -214,26 +214,22 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (map[string]any, er
 		return context.Cause(ctx) // a log in memory does not look
 	})
 	if context.Cause(ctx) == errTooLong && !errors.Is(err, errReached) {
-		return nil, problemf(http.StatusServiceUnavailable, "history.long", "the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
+		return readmodel.State{}, problemf(http.StatusServiceUnavailable, "history.long", "the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
 			r.Workflow, c.server.cfg.HistoryTimeout, state.Head.Revision, now.Head.Revision).
 			hint("ask for an earlier revision with at, or read the present from the lists")
 	}
 	if err != nil && !errors.Is(err, errReached) {
-		return nil, err
+		return readmodel.State{}, err
 	}
 	// The log holds what the engine has; where it ends before that, its end is lost.
 	if wanted := min(now.Head.Revision, *cmp.Or(r.At, &now.Head.Revision)); state.Head.Revision < wanted {
-		return nil, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged, r.Workflow, state.Head.Revision, now.Head.Revision)
+		return readmodel.State{}, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged, r.Workflow, state.Head.Revision, now.Head.Revision)
 	}
 	if r.At != nil && (*r.At == 0 || state.Head.Revision != *r.At) {
-		return nil, problemf(http.StatusNotFound, "revision.unknown", "workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
+		return readmodel.State{}, problemf(http.StatusNotFound, "revision.unknown", "workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
 			hint("leave out at for the present state")
 	}
-	document, ok := readmodel.StateDocument(&state).(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("render the state of %s: it is no object", r.Workflow)
-	}
-	return document, nil
+	return readmodel.StateView(&state), nil
 }
 
 // fold replays the workflow's log from its beginning, evicting nothing, and shows each state.

@@ -102,13 +102,49 @@ func timeBefore(ctx context.Context, log eventlog.Log, partition int, seq uint64
 
 type (
 	clockCmd struct {
+		Show    showClock    `cmd:"" help:"Print the time that schedules and waits follow."`
 		Advance advanceClock `cmd:"" help:"Move a manual clock, stopping at each moment at which something is due."`
+	}
+	showClock struct {
+		clientFlags
 	}
 	advanceClock struct {
 		clientFlags
 		By string `arg:"" name:"duration" help:"How far, e.g. 90s, 5m, 24h; 0s waits until everything has come to rest."`
 	}
 )
+
+// Run prints the engine's time.
+func (c *showClock) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, "getClock", nil, func(clock struct {
+		Now    json.RawMessage
+		Manual bool
+	}) error {
+		now, err := instant(clock.Now)
+		if err != nil {
+			return err
+		}
+		kind := "the machine's clock"
+		if clock.Manual {
+			kind = "a manual clock: pawl clock advance DURATION moves it"
+		}
+		fmt.Fprintf(a.stdout, "it is %s (%s)\n", now, kind)
+		return nil
+	})
+}
+
+// instant renders a time of the engine. Scripts and logs of one with a manual clock say the same in UTC.
+func instant(answered json.RawMessage) (string, error) {
+	var at time.Time
+	if err := json.Unmarshal(answered, &at); err != nil {
+		return "", fmt.Errorf("read the engine's answer: %w", err)
+	}
+	return at.UTC().Format(time.RFC3339), nil
+}
 
 // Run answers once everything that became due has come to rest.
 func (c *advanceClock) Run(a *app) error {
@@ -120,12 +156,11 @@ func (c *advanceClock) Run(a *app) error {
 		return err
 	}
 	return answer(connected, "advanceClock", map[string]any{"by": c.By}, func(moved struct{ Now json.RawMessage }) error {
-		var now time.Time
-		if err := json.Unmarshal(moved.Now, &now); err != nil {
-			return fmt.Errorf("read the engine's answer: %w", err)
+		now, err := instant(moved.Now)
+		if err != nil {
+			return err
 		}
-		// Scripts and logs of such an engine say the same in UTC.
-		fmt.Fprintf(a.stdout, "it is now %s\n", now.UTC().Format(time.RFC3339))
+		fmt.Fprintf(a.stdout, "it is now %s\n", now)
 		return nil
 	})
 }

@@ -333,7 +333,7 @@ func compareStates(t *testing.T, data string, answers map[revisionOf]any) {
 			t.Fatal(err)
 		}
 		states[r.Workflow] = state
-		text, err := json.Marshal(readmodel.StateDocument(&state))
+		text, err := json.Marshal(readmodel.StateView(&state))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,13 +60,14 @@ func (r *room) check() error {
 	free, err := r.free(r.dir)
 	switch {
 	case err != nil:
-		r.verdict = fmt.Errorf("find out the free space of %s: %w", r.dir, err)
+		// Also who may not know where the data lies is told; the path is in the log of messages.
+		r.verdict = errors.New("the free space on the disk of the data directory cannot be found out")
 	case free < reserve:
-		r.verdict = fmt.Errorf("only %d MiB are free on the disk of %s, pawl keeps %s for what is under way: free some space", free/schedule.MiB, r.dir, reserve)
+		r.verdict = fmt.Errorf("only %d MiB are free on the disk of the data directory, pawl keeps %s for what is under way: free some space", free/schedule.MiB, reserve)
 	}
 	switch {
 	case r.verdict != nil && before == nil:
-		r.logger.Error("nothing new starts", "reason", r.verdict)
+		r.logger.Error("nothing new starts", "reason", r.verdict, "data", r.dir, "error", err)
 	case r.verdict == nil && before != nil:
 		r.logger.Info("there is room again; work goes on", "free", free.String())
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -57,6 +58,7 @@ func buildWorker(t *testing.T) string {
 // its workflows in workers as a release has them.
 func TestScripts(t *testing.T) {
 	worker := buildWorker(t)
+	hearHangups(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -74,6 +76,25 @@ func TestScripts(t *testing.T) {
 			"hole": hole, "swallowed": swallowed, "hangup": hangup,
 		},
 	})
+}
+
+// hearHangups lets the programs that the test starts be told of a hangup as a terminal tells it, also
+// where these tests run under nohup: a program inherits what is ignored, and not what is handled.
+func hearHangups(t *testing.T) {
+	t.Helper()
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(heard) })
+}
+
+// TestScriptsUnderNohup: the script with a hangup in it passes where hangups are ignored.
+func TestScriptsUnderNohup(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0], "-test.run=^TestScripts$/^interrupt$", "-test.v")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestScripts/interrupt") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 // exits CODE PROGRAM ARGS… runs a program and wants this very exit code.

@@ -269,7 +269,7 @@ func TestUntilIdleWithoutRoom(t *testing.T) {
 		status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") || !strings.Contains(string(answer), "nothing was recorded") {
 		t.Errorf("a push without room: %d %s %v", status, answer, err)
 	}
-	if status, answer, err := d.request(http.MethodGet, "/readyz", nil); err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") {
+	if status, answer, err := d.request(http.MethodGet, "/readyz", nil); err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") || strings.Contains(string(answer), dir) {
 		t.Errorf("readiness without room: %d %s %v", status, answer, err)
 	}
 	write(t, filepath.Join(dir, "free"), "1000")

@@ -12,30 +12,11 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// sections are where the kinds of entities stand in a document.
+// sections name the kinds of entities.
 var sections = map[projections.EntityKind]string{
 	projections.KindHandler: "handlers", projections.KindScript: "scripts", projections.KindSession: "sessions",
 	projections.KindRun: "runs", projections.KindMutation: "mutations", projections.KindEvent: "events",
 	projections.KindInput: "inputs",
-}
-
-// StateDocument returns everything that the state holds in memory, ready for JSON: the
-// workflow's own fields under `workflow`, all other entities in lists by kind, each sorted by
-// name. Two states that hold the same give the same bytes, wherever each of them came from.
-func StateDocument(s *projections.State) any {
-	doc := map[string]any{}
-	for _, section := range sections {
-		doc[section] = []any{}
-	}
-	for _, k := range s.Keys() {
-		entity := plain(reflect.ValueOf(s.Entity(k)))
-		if section, ok := sections[k.Kind]; ok {
-			doc[section] = append(doc[section].([]any), entity)
-		} else {
-			doc["workflow"] = entity
-		}
-	}
-	return doc
 }
 
 // Diff names the entities that differ between the states, with the fields in which they do; it

@@ -145,11 +145,24 @@ func (r *Reader) Handlers(ctx context.Context, w eventlog.WorkflowName) (Page[Ha
 			_, produces := d.Producer(h.Name)
 			_, consumes := d.Consumer(h.Name)
 			if produces || consumes {
-				page.Items = append(page.Items, Handler{Name: h.Name, Type: h.Type, State: h.State, NextRunAt: h.NextRunAt, WakeAt: h.WakeAt})
+				page.Items = append(page.Items, HandlerView(h))
 			}
 		}
 		return page, nil
 	})
+}
+
+// HandlerView renders a handler, also one that comes from memory or from a fold of the past.
+func HandlerView(h *projections.Handler) Handler {
+	return Handler{Name: h.Name, Type: h.Type, State: h.State, NextRunAt: h.NextRunAt, WakeAt: h.WakeAt}
+}
+
+// ScriptView renders a script, also one that comes from memory or from a fold of the past.
+func ScriptView(s *projections.Script) Script {
+	return Script{
+		Version: s.Version, Filename: s.Filename, Source: s.Source, SourceHash: s.SourceHash, Repair: s.Repair,
+		Note: s.Note, DeployedAt: s.DeployedAt, DeployedBy: s.DeployedBy, Definition: s.Definition,
+	}
 }
 
 // Script returns a version of the workflow's script, the current one when the version is empty,
@@ -167,9 +180,6 @@ func (r *Reader) Script(ctx context.Context, w eventlog.WorkflowName, version ev
 		if err != nil {
 			return Script{}, err
 		}
-		return Script{
-			Version: s.Version, Filename: s.Filename, Source: s.Source, SourceHash: s.SourceHash, Repair: s.Repair,
-			Note: s.Note, DeployedAt: s.DeployedAt, DeployedBy: s.DeployedBy, Definition: s.Definition,
-		}, nil
+		return ScriptView(s), nil
 	})
 }

@@ -1,0 +1,54 @@
+package readmodel
+
+import (
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// State is all that a workflow was at a revision: what the lists of the present show, under their names.
+type State struct {
+	Workflow  Workflow                  `json:"workflow"`
+	Grants    map[string]eventlog.Grant `json:"grants"`
+	Scripts   []Script                  `json:"scripts"`
+	Handlers  []Handler                 `json:"handlers"`
+	Runs      []Run                     `json:"runs"`
+	Mutations []Mutation                `json:"mutations"`
+	Events    []Event                   `json:"events"`
+	Jobs      []Job                     `json:"jobs"`
+	Inputs    []Input                   `json:"inputs"`
+	Sessions  []Session                 `json:"sessions"`
+}
+
+// StateView renders a state that was folded without leaving anything out. Each list is sorted by name.
+// Two states that hold the same give the same, wherever each of them came from.
+func StateView(s *projections.State) State {
+	v := State{
+		Workflow: WorkflowView(&s.Workflow), Grants: map[string]eventlog.Grant{},
+		Scripts: []Script{}, Handlers: []Handler{}, Runs: []Run{}, Mutations: []Mutation{},
+		Events: []Event{}, Jobs: []Job{}, Inputs: []Input{}, Sessions: []Session{},
+	}
+	for capability, grant := range s.Grants {
+		v.Grants[capability] = grant
+	}
+	d := s.Definition()
+	for _, k := range s.Keys() {
+		switch e := s.Entity(k).(type) {
+		case *projections.Script:
+			v.Scripts = append(v.Scripts, ScriptView(e))
+		case *projections.Handler:
+			v.Handlers = append(v.Handlers, HandlerView(e))
+		case *projections.Run:
+			v.Runs = append(v.Runs, RunView(s.Name, e))
+		case *projections.Mutation:
+			v.Mutations = append(v.Mutations, MutationView(s.Name, e))
+		case *projections.TopicEvent:
+			v.Events = append(v.Events, EventView(e))
+			v.Jobs = append(v.Jobs, JobView(e, d))
+		case *projections.Input:
+			v.Inputs = append(v.Inputs, InputView(e))
+		case *projections.Session:
+			v.Sessions = append(v.Sessions, sessionView(e))
+		}
+	}
+	return v
+}
