@@ -90,9 +90,9 @@ func hearHangups(t *testing.T) {
 // TestScriptsUnderNohup: the script with a hangup in it passes where hangups are ignored.
 func TestScriptsUnderNohup(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0], "-test.run=^TestScripts$/^interrupt$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0], "-test.run=^TestScripts$/^hangup$", "-test.v")
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestScripts/interrupt") {
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestScripts/hangup") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
