@@ -2,13 +2,13 @@ package simulation
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
-	"github.com/pawl-run/pawl/projections/foldtest"
 )
 
 // callReason is what a worker waits for while its own call is open.
@@ -60,9 +60,27 @@ func (j *judge) agree(n *node, have *projections.State, b *book, rev uint64) {
 	for k := range keys {
 		j.same(n, have, want, k)
 	}
-	if got, all := foldtest.Order(have), foldtest.Order(want); !slices.Equal(got, all) {
+	if got, all := order(have), order(want); !slices.Equal(got, all) {
 		j.sim.violate("engine %d knows the pending events of %s as %q, the log as %q", n.number, b.name, got, all)
 	}
+}
+
+// order lists the places of pending events and what is hidden until when: a state knows them whether the
+// events are paged out or not.
+func order(s *projections.State) (order []string) {
+	for _, c := range s.Definition().Consumers {
+		for _, topic := range c.Subscribe {
+			for q := range s.Queue(topic) {
+				order = append(order, fmt.Sprint(topic, q))
+			}
+		}
+	}
+	for e := range s.Scheduled(0) {
+		if s.Subscribed(e.Topic) {
+			order = append(order, fmt.Sprint(e))
+		}
+	}
+	return order
 }
 
 // same compares one entity. Of a pending event that is paged out the engine has the place only.
