@@ -21,7 +21,7 @@ func TestAFullBacklogRefusesPushes(t *testing.T) {
 		bench.Config.Policies.Backlog.Events = 3
 	})
 	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
-	service, err := b.server.StartNATS(NATSConfig{Conn: nc})
+	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: nc})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ type transport interface {
 
 func (c *Client) transport() transport {
 	if c.NATS != nil {
-		return overNATS{c.NATS, c.Actor}
+		return overNATS{c.NATS, c.Actor, c.Token}
 	}
 	return (*overHTTP)(c)
 }

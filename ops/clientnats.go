@@ -182,6 +182,7 @@ func (l *NATSLine) watch(ctx context.Context, nc *natsConn, giveUp func(error)) 
 type overNATS struct {
 	line  *NATSLine
 	actor string
+	token string
 }
 
 func (c overNATS) call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (int, []byte, error) {
@@ -193,6 +194,9 @@ func (c overNATS) call(ctx context.Context, o *Operation, fields map[string]json
 	msg.Data = body
 	if c.actor != "" {
 		msg.Header.Set(ActorHeader, c.actor)
+	}
+	if c.token != "" {
+		msg.Header.Set(TokenHeader, c.token)
 	}
 	answer, err := c.line.ask(ctx, msg, o.Slow)
 	if err != nil {

@@ -80,7 +80,7 @@ func newLine(t testing.TB, url string) *NATSLine {
 // offer makes the engine answer there.
 func (b *bundle) offer(s *site) *NATSService {
 	b.t.Helper()
-	service, err := b.server.StartNATS(NATSConfig{Conn: s.engine})
+	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: s.engine})
 	if err != nil {
 		b.t.Fatal(err)
 	}

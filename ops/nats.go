@@ -16,6 +16,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// TokenHeader carries a token over NATS.
+const TokenHeader = "Pawl-Token"
+
 // StatusHeader carries an answer's HTTP status over NATS.
 const StatusHeader = "Pawl-Status"
 
@@ -25,6 +28,9 @@ type NATSConfig struct {
 	// check it against what that user may publish. Its own user should be allowed to publish to inboxes
 	// only (_INBOX.>); requests that name another subject are not carried out.
 	Conn *nats.Conn
+	// Role is that of a request without a token: what the users who may send one may do, where this program
+	// knows them. Empty refuses such requests, as on a NATS server of others.
+	Role Role
 	// Prefix of the subjects; empty means "pawl".
 	Prefix string
 	// Concurrency bounds the requests that are answered at once; further ones wait in the
@@ -43,6 +49,7 @@ type NATSService struct {
 	service micro.Service
 	conn    *nats.Conn
 	prefix  string
+	role    Role
 	slots   chan struct{}
 	open    sync.WaitGroup
 	life    context.Context
@@ -69,7 +76,7 @@ func (s *Server) StartNATS(cfg NATSConfig) (*NATSService, error) {
 	if cfg.Concurrency <= 0 {
 		cfg.Concurrency = 256
 	}
-	n := &NATSService{server: s, conn: cfg.Conn, prefix: cfg.Prefix, slots: make(chan struct{}, cfg.Concurrency)}
+	n := &NATSService{server: s, conn: cfg.Conn, prefix: cfg.Prefix, role: cfg.Role, slots: make(chan struct{}, cfg.Concurrency)}
 	n.life, n.endLife = context.WithCancel(s.life)
 	n.leave, n.endLeave = context.WithCancel(n.life)
 	var err error
@@ -177,12 +184,12 @@ func (n *NATSService) enter() bool {
 }
 
 func (n *NATSService) answer(req micro.Request, answer natsAnswer) {
-	actor, p := claimedActor(req.Headers().Get(ActorHeader))
+	caller, p := n.caller(req.Headers())
 	if p != nil {
 		n.respond(req, 0, nil, p)
 		return
 	}
-	status, body, p := answer(n.life, &Call{Caller: Caller{Actor: actor, Role: Admin, Key: "nats"}, server: n.server, most: n.most(), leave: n.leave}, req)
+	status, body, p := answer(n.life, &Call{Caller: *caller, server: n.server, most: n.most(), leave: n.leave}, req)
 	n.respond(req, status, body, p)
 }
 
@@ -191,6 +198,26 @@ func (n *NATSService) answer(req micro.Request, answer natsAnswer) {
 func isInbox(reply string) bool {
 	first, _, _ := strings.Cut(reply, ".")
 	return reply == "" || first == "_R_" || first == "_INBOX" || strings.HasPrefix(first, "_INBOX_")
+}
+
+// caller is who sends a request: the one whose token it carries, else the NATS user.
+func (n *NATSService) caller(head micro.Headers) (*Caller, *Problem) {
+	caller := &Caller{Role: n.role, Key: "nats"}
+	if token := head.Get(TokenHeader); token != "" {
+		if caller = n.server.door.authenticate("Bearer", token); caller == nil {
+			return nil, problemf(http.StatusUnauthorized, "token.required", "this engine does not know the token in %s", TokenHeader).
+				hint("send a token that is in use, or none to act as the NATS user")
+		}
+	} else if n.role == "" {
+		return nil, problemf(http.StatusUnauthorized, "token.required", "this engine asks for a token: this NATS server's users have no role").
+			hint("send one in " + TokenHeader)
+	}
+	if caller.Actor.Verified {
+		return caller, nil
+	}
+	var p *Problem
+	caller.Actor, p = claimedActor(head.Get(ActorHeader))
+	return caller, p
 }
 
 // most is how many bytes an answer may have.

@@ -33,7 +33,7 @@ func TestNATS(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
-	service, err := b.server.StartNATS(NATSConfig{Conn: nc})
+	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: nc})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,6 +157,41 @@ func TestNATS(t *testing.T) {
 	}
 	if _, err := nc.Request("pawl.api.listWorkflows", nil, 20*time.Second); err != nats.ErrNoResponders {
 		t.Errorf("after stop: %v", err)
+	}
+}
+
+// Over NATS a token says who calls; without one the user of the NATS server has its role, or none.
+func TestNATSTokens(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	for _, c := range []struct {
+		role          Role
+		token         string
+		reads, grants string // the problem's code, or empty
+	}{
+		{Operator, "", "", "role.insufficient"},
+		{Operator, b.server.cfg.Token, "", ""},
+		{Operator, "pawl_WRONG", "token.required", "token.required"},
+		{"", "", "token.required", "token.required"},
+		{"", b.server.cfg.Token, "", ""},
+		{Viewer, "", "", "role.insufficient"},
+	} {
+		nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
+		service, err := b.server.StartNATS(NATSConfig{Conn: nc, Role: c.role})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for subject, want := range map[string]string{"pawl.api.getWorkflow": c.reads, "pawl.api.setGrants": c.grants} {
+			body := map[bool]string{true: `{"workflow":"shop"}`, false: `{"workflow":"shop","grants":{"*":"allow"}}`}[subject == "pawl.api.getWorkflow"]
+			answer := ask(t, nc, subject, body, TokenHeader, c.token, ActorHeader, "nina")
+			if code, _ := mustJSON(t, answer.Data)["code"].(string); code != want {
+				t.Errorf("role %q, token %q, %s: %s %.200s, want %q", c.role, c.token, subject, code, answer.Data, want)
+			}
+		}
+		if err := service.Stop(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

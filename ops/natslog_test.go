@@ -22,7 +22,7 @@ import (
 func (b *bundle) overNATS(maxPayload int32) (*nats.Conn, *NATSService) {
 	b.t.Helper()
 	nc := natstest.Connect(b.t, natstest.NewServer(b.t, natstest.Fast, func(c *embeddednats.Config) { c.MaxPayload = maxPayload }))
-	service, err := b.server.StartNATS(NATSConfig{Conn: nc})
+	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: nc})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestNATSStopAnswersTheQueue(t *testing.T) {
 	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
-	service, err := b.server.StartNATS(NATSConfig{Conn: nc, Concurrency: 1})
+	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: nc, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,9 @@ func (a *app) connect(flags clientFlags) (*connection, error) {
 		if c.NATS, err = natsLine(flags.NATS); err != nil {
 			return nil, err
 		}
+		if err := c.authenticateNATS(flags.NATS, named); err != nil {
+			return nil, err
+		}
 		a.atEnd(c.NATS.Close)
 		c.address = c.NATS.Address()
 		return c, nil

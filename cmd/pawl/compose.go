@@ -275,7 +275,7 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 		return failed("", err)
 	}
 	in.onClose(func() error { answering.Close(); return nil })
-	service, err := in.api.StartNATS(ops.NATSConfig{Conn: answering, Prefix: natsPrefix})
+	service, err := in.api.StartNATS(ops.NATSConfig{Conn: answering, Role: ops.Operator, Prefix: natsPrefix})
 	if err != nil {
 		return failed("", err)
 	}

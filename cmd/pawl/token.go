@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 
 	"github.com/pawl-run/pawl/ops"
 )
@@ -105,6 +107,32 @@ func (c *connection) authenticate(place httpPlace) error {
 	}
 	if given {
 		c.tokenless = fmt.Sprintf("PAWL_TOKEN was not sent: the address (%s) was not named by --url or PAWL_URL", c.from)
+	}
+	return nil
+}
+
+// authenticateNATS finds the token that goes with the requests over NATS: that of the data directory whose
+// URL file is named, else PAWL_TOKEN for a server that the caller has named. Without one the NATS user counts.
+func (c *connection) authenticateNATS(given string, named bool) error {
+	address, err := url.Parse(c.NATS.Address())
+	if err != nil {
+		return err
+	}
+	encrypted := *address
+	if encrypted.Scheme = "http"; address.Scheme == "tls" {
+		encrypted.Scheme = "https"
+	}
+	if !named || !ops.MayCarryToken(&encrypted) {
+		return nil
+	}
+	if path, is := strings.CutPrefix(given, "@"); is {
+		if token, err := readToken(filepath.Join(filepath.Dir(filepath.Dir(path)), tokenFile)); err == nil {
+			c.Token = token
+			return nil
+		}
+	}
+	if token, ok := c.app.env("PAWL_TOKEN"); ok {
+		c.Token = token
 	}
 	return nil
 }

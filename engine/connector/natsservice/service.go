@@ -130,7 +130,9 @@ func (s *service) outcome(ctx context.Context, e endpoint, m *nats.Msg, call con
 	case saidUncertain:
 		return replied(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s answered with %s: %s", call.Connector, call.Operation, HeaderOutcome, headerOf(m, HeaderOutcome)))
 	}
-	if failure := e.checkResult(ctx, m.Data, call); failure != nil {
+	// Not given up at the deadline, which may have passed: a late answer counts too (F12), and a check has a
+	// bound of its own.
+	if failure := e.checkResult(context.WithoutCancel(ctx), m.Data, call); failure != nil {
 		return replied(failure)
 	}
 	return connector.Outcome{Status: connector.Applied, Result: m.Data}
