@@ -87,7 +87,7 @@ func TestFollowersAreBounded(t *testing.T) {
 		defer closed()
 		last = closed
 	}
-	res, body := b.request("HEAD", "/v1/log?follow=true", "") // asks for no stream
+	res, _ := b.request("HEAD", "/v1/log?follow=true", "") // asks for no stream
 	if res.StatusCode != 200 {
 		t.Errorf("HEAD: %d", res.StatusCode)
 	}
@@ -95,7 +95,7 @@ func TestFollowersAreBounded(t *testing.T) {
 		closed()
 		t.Fatal("one too many is let in")
 	}
-	res, body = b.request("GET", "/v1/log?follow=true", "")
+	res, body := b.request("GET", "/v1/log?follow=true", "")
 	if res.StatusCode != 429 || mustJSON(t, body)["code"] != "log.followers" || res.Header.Get("Retry-After") == "" {
 		t.Errorf("one too many: %d %s", res.StatusCode, body)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,8 +79,9 @@ func validatePattern(pattern string) error {
 func validateHost(host string) error {
 	name, port := host, ""
 	if !strings.HasSuffix(host, "]") && strings.Contains(host, ":") {
-		var err error
-		if name, port, err = net.SplitHostPort(host); err != nil {
+		at := strings.LastIndexByte(host, ':')
+		name, port = host[:at], host[at+1:]
+		if strings.Contains(name, ":") && !(strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]")) {
 			return errors.New("after @ write a host name, with a port where it is not the default one; an IPv6 address stands in [ ]")
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || n == 80 || n == 443 {
