@@ -89,4 +89,3 @@ func (l *life) follow(kind eventlog.FactType) (wait func()) {
 		}
 	}
 }
-
