@@ -22,6 +22,27 @@ func (e *Engine) Reached(partition int) uint64 {
 	return p.progress.next - 1
 }
 
+// Uncovered is how many messages the partition's log holds that the store's checkpoint does not cover. What
+// was accepted as lost at the very end counts as covered.
+func (e *Engine) Uncovered(ctx context.Context, partition int) (uint64, error) {
+	last, err := e.cfg.Log.Last(ctx, partition)
+	if err != nil {
+		return 0, fmt.Errorf("find the end of the log: %w", err)
+	}
+	stored, _, err := e.cfg.Store.Checkpoint(partition)
+	if err != nil {
+		return 0, fmt.Errorf("read the store's checkpoint: %w", err)
+	}
+	p := e.partitions[partition]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	covered := stored.Seq
+	if covered == p.progress.low.Seq {
+		covered = p.progress.next - 1 // nothing stands between the two
+	}
+	return last - min(covered, last), nil
+}
+
 // applied notes that the record is part of its worker's state.
 func (p *partition) applied(w *worker, r eventlog.Record) {
 	p.mu.Lock()

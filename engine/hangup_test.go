@@ -179,13 +179,13 @@ func TestStopsThoughTheLogDoesNotAnswer(t *testing.T) {
 	}
 	second, leave := context.WithCancel(t.Context())
 	leave()
-	if err := push(second); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrUnknownOutcome) {
+	if err := push(second); !errors.Is(err, engine.ErrNothingRecorded) || errors.Is(err, engine.ErrUnknownOutcome) {
 		t.Errorf("a caller that leaves before anything was recorded was told: %v", err)
 	}
 	if err := e.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := push(t.Context()); !errors.Is(err, engine.ErrUnavailable) {
+	if err := push(t.Context()); !errors.Is(err, engine.ErrNothingRecorded) {
 		t.Errorf("an engine that has ended answers a push with %v", err)
 	}
 	b.Log = below

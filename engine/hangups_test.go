@@ -94,7 +94,7 @@ func TestClientsThatHangUp(t *testing.T) {
 						switch {
 						case errors.Is(err, engine.ErrUnknownOutcome):
 							answer = "not known"
-						case errors.Is(err, engine.ErrUnavailable):
+						case errors.Is(err, engine.ErrNothingRecorded):
 							answer = "nothing recorded"
 						case errors.As(err, &refusal): // it is paused already, or not
 							answer = "refused"

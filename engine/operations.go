@@ -21,8 +21,11 @@ import (
 // ErrUnavailable says that the engine cannot record anything now; ask again later.
 var ErrUnavailable = errors.New("the engine cannot record this now")
 
-// ErrNoRoom is the ErrUnavailable that says that nothing was written, since too little space is free.
-var ErrNoRoom = fmt.Errorf("%w for lack of room", ErrUnavailable)
+// ErrNothingRecorded is the ErrUnavailable of what was never handed to the log, or is known not to be in it.
+var ErrNothingRecorded = fmt.Errorf("%w: nothing was recorded", ErrUnavailable)
+
+// ErrNoRoom is the ErrNothingRecorded for want of free space.
+var ErrNoRoom = fmt.Errorf("%w for lack of room", ErrNothingRecorded)
 
 // ErrUnknownOutcome is the ErrUnavailable of a caller that leaves before the log has answered: if the log
 // has what was asked for, it is recorded and done, though the caller is not told.
@@ -72,6 +75,9 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 		return DeployResult{}, err
 	}
 	checked, state, err := e.check(ctx, req.Source, req.Filename, nil)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", ErrNothingRecorded, err)
+	}
 	if err != nil || checked.Refused || req.DryRun {
 		return checked.DeployResult, err
 	}
@@ -197,8 +203,10 @@ func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd d
 		return decision, err
 	case errors.Is(err, errStopped):
 		return decision, &decide.Refusal{Kind: decide.Conflict, Code: "workflow.stopped", Message: fmt.Sprintf("workflow %s is out of service: %v", name, err), Hint: "pawl verify says what is wrong with its log"}
-	case errors.Is(err, eventlog.ErrFull), errors.Is(err, eventlog.ErrUnsettled), errors.Is(err, eventlog.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, eventlog.ErrUnsettled), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return decision, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case errors.Is(err, eventlog.ErrFull), errors.Is(err, eventlog.ErrClosed):
+		return decision, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
 	}
 	return decision, err
 }
@@ -208,10 +216,10 @@ func (e *Engine) available(ctx context.Context) error {
 	select {
 	case <-e.ready:
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+		return fmt.Errorf("%w: %w", ErrNothingRecorded, ctx.Err())
 	}
 	if e.closed.Load() {
-		return fmt.Errorf("%w: it has stopped", ErrUnavailable)
+		return fmt.Errorf("%w: it has stopped", ErrNothingRecorded)
 	}
 	return nil
 }
@@ -227,7 +235,10 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 		part := cmd
 		part.Items = items
 		decision, err := e.operate(ctx, name, part, actor, string(cmd.Action))
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrNothingRecorded) && sum.Updated > 0:
+			return sum, fmt.Errorf("%w: %d events are changed, the rest is not: %v", ErrUnavailable, sum.Updated, err)
+		case err != nil:
 			return sum, err
 		}
 		sum.Updated += decision.Bulk.Updated

@@ -53,11 +53,11 @@ func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.
 // take locks for a recording that the engine sees the end of, if it has not ended.
 func (w *worker) take(ctx context.Context) error {
 	if err := w.lock(ctx); err != nil {
-		return fmt.Errorf("record on %s, where nothing was recorded: %w", w.name, err)
+		return fmt.Errorf("record on %s: %w: %w", w.name, ErrNothingRecorded, err)
 	}
 	if !w.engine.recordings.begin() {
 		w.recorded()
-		return fmt.Errorf("record on %s: the engine has ended: %w", w.name, eventlog.ErrClosed)
+		return fmt.Errorf("record on %s: %w: the engine has ended: %w", w.name, ErrNothingRecorded, eventlog.ErrClosed)
 	}
 	return nil
 }
@@ -66,7 +66,10 @@ func (w *worker) take(ctx context.Context) error {
 // log then.
 func (w *worker) recordNow(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
 	life := w.engine.life
-	if err := w.settleAppend(life); err != nil && !errors.Is(err, eventlog.ErrConflict) {
+	switch err := w.settleAppend(life); { // what others have left
+	case errors.Is(err, eventlog.ErrUnsettled), takesNothing(err):
+		return decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
+	case err != nil && !errors.Is(err, eventlog.ErrConflict):
 		return decide.Decision{}, err
 	}
 	for {
@@ -74,7 +77,7 @@ func (w *worker) recordNow(ctx context.Context, cmd decide.Command, actor eventl
 			if err := w.catchUp(life); errors.Is(err, errStopped) {
 				return decide.Decision{}, err
 			} else if err != nil {
-				return decide.Decision{}, fmt.Errorf("%w, where nothing was recorded: %w", ErrUnavailable, err)
+				return decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
 			}
 		}
 		if err := w.stoppedBy(); err != nil {
@@ -104,7 +107,7 @@ func (w *worker) recordNow(ctx context.Context, cmd decide.Command, actor eventl
 			return decide.Decision{}, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge, t.Kind, w.name, size, most)
 		}
 		if err := ctx.Err(); err != nil {
-			return decide.Decision{}, fmt.Errorf("record on %s, where nothing was recorded: %w", w.name, err)
+			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", w.name, ErrNothingRecorded, err)
 		}
 		w.current.Store(&s) // hydrated: nothing else has changed
 		w.unsettled = &unsettled{entry: entry, transition: t}

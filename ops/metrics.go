@@ -1,9 +1,11 @@
 package ops
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -73,12 +75,25 @@ var (
 	describeStopped   = prometheus.NewDesc("pawl_workflows_stopped", "Workflows that are out of service because their log cannot be followed.", nil, nil)
 	describeOrphans   = prometheus.NewDesc("pawl_orphaned_reservations", "Reserved events that no run holds; there must be none.", nil, nil)
 	describeLast      = prometheus.NewDesc("pawl_store_sequence", "How far the log is in the local store, by partition.", []string{"partition"}, nil)
+	describeLag       = prometheus.NewDesc("pawl_checkpoint_lag", "Transitions in the log that the local store's checkpoint does not cover, by partition.", []string{"partition"}, nil)
 	describeReady     = prometheus.NewDesc("pawl_ready", "Whether the log is replayed and workflows run.", nil, nil)
 )
 
+// lagPatience is how long the figures wait for the log to say where it ends.
+const lagPatience = 2 * time.Second
+
+// lag tells how far the checkpoint is behind; nothing while the log does not answer.
+func (c engineCollector) lag(partition int, gauge func(*prometheus.Desc, int, ...string)) {
+	ctx, cancel := context.WithTimeout(context.Background(), lagPatience)
+	defer cancel()
+	if n, err := c.s.cfg.Engine.Uncovered(ctx, partition); err == nil {
+		gauge(describeLag, int(n), strconv.Itoa(partition))
+	}
+}
+
 // Describe implements prometheus.Collector.
 func (c engineCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describePerson, describeAttention, describeDiscarded, describeStopped, describeOrphans, describeLast, describeReady} {
+	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describePerson, describeAttention, describeDiscarded, describeStopped, describeOrphans, describeLast, describeLag, describeReady} {
 		to <- d
 	}
 }
@@ -127,6 +142,7 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 		if checkpoint, ok, err := c.s.cfg.Reader.Store.Checkpoint(p); err == nil && ok {
 			gauge(describeLast, int(checkpoint.Seq), strconv.Itoa(p))
 		}
+		c.lag(p, gauge)
 	}
 	for status, n := range statuses {
 		gauge(describeWorkflows, n, string(status))

@@ -106,6 +106,9 @@ func problemOf(err error) *Problem {
 	case errors.Is(err, engine.ErrNoRoom):
 		return problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			hint("nothing was recorded; send it again when there is room").because(err)
+	case errors.Is(err, engine.ErrNothingRecorded):
+		return problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
+			hint("nothing was recorded; send it again in a moment").because(err)
 	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, eventlog.ErrUnsettled), errors.Is(err, eventlog.ErrClosed),
 		errors.Is(err, eventlog.ErrFull), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).

@@ -300,3 +300,35 @@ func TestProblemOf(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestHintSaysWhetherItWasRecorded: who is told that nothing was recorded is not told that it may have been.
+func TestHintSaysWhetherItWasRecorded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		hint string
+	}{
+		{fmt.Errorf("record: %w: %w", engine.ErrNothingRecorded, context.Canceled), "nothing was recorded; send it again in a moment"},
+		{fmt.Errorf("push: %w", engine.ErrNoRoom), "nothing was recorded; send it again when there is room"},
+		{fmt.Errorf("record: %w: %w", engine.ErrUnknownOutcome, context.Canceled), "it may have been recorded nevertheless, repeating it is safe"},
+		{fmt.Errorf("record: %w", eventlog.ErrUnsettled), "it may have been recorded nevertheless, repeating it is safe"},
+	} {
+		if p := problemOf(c.err); p.Status != 503 || !strings.Contains(p.Hint, c.hint) {
+			t.Errorf("%v: %d with the hint %q", c.err, p.Status, p.Hint)
+		}
+	}
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	if err := b.engine.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	last := b.last()
+	for id, params := range map[string]map[string]any{
+		"pauseWorkflow": {"workflow": "shop"},
+		"pushEvents":    {"workflow": "shop", "topic": "order.in", "events": []any{map[string]any{"messageId": "a", "title": "A"}}},
+	} {
+		if p := b.refused(id, params); p.Status != 503 || !strings.HasPrefix(p.Hint, "nothing was recorded") || b.last() != last {
+			t.Errorf("%s on an engine that has ended: %+v", id, p)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -169,6 +170,35 @@ func TestSegments(t *testing.T) {
 	}
 }
 
+// TestCheckpointLag: the figure counts what the log has beyond the store, and falls to nothing with a flush.
+func TestCheckpointLag(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(_ *Config, bench *enginetest.Bench) { bench.Config.FlushEvery = time.Hour })
+	b.deploy("shop", "fire", eventlog.GrantAsk)
+	shows := func(n uint64) {
+		t.Helper()
+		_, body := b.request("GET", "/metrics", "")
+		if line := fmt.Sprintf("\npawl_checkpoint_lag{partition=\"0\"} %d\n", n); !bytes.Contains(body, []byte(line)) {
+			t.Errorf("there is no %s in\n%s", line, body)
+		}
+	}
+	if err := b.engine.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shows(0)
+	before := b.last()
+	b.push("shop", "a")
+	b.engine.Rest("shop")
+	if b.last() == before {
+		t.Fatal("nothing was recorded")
+	}
+	shows(b.last() - before)
+	if err := b.engine.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shows(0)
+}
+
 // TestMetrics: the figures are there, parse, and count what happened.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
@@ -202,6 +232,7 @@ func TestMetrics(t *testing.T) {
 		`pawl_script_worker_restarts_total 3`,
 		`pawl_build_info{version="1.2.3"} 1`,
 		fmt.Sprintf(`pawl_store_sequence{partition="0"} %d`, b.last()),
+		`pawl_checkpoint_lag{partition="0"} 0`,
 	} {
 		if !bytes.Contains(body, []byte("\n"+line+"\n")) {
 			t.Errorf("there is no %s", line)
