@@ -20,8 +20,12 @@ const (
 	askTime = time.Second
 	// askAtOnce bounds how many instances are asked alone at the same time.
 	askAtOnce = 16
-	// maxInstances bounds what one round takes in.
-	maxInstances = 4096
+	// maxInstances, maxInfo (bytes of one answer), maxEndpoints (of one instance) and maxAllEndpoints bound what one
+	// round takes in.
+	maxInstances    = 4096
+	maxInfo         = 1 << 20
+	maxEndpoints    = 256
+	maxAllEndpoints = 16 << 10
 )
 
 // infoSubject is where every instance answers what it is.
@@ -49,6 +53,7 @@ func gather(ctx context.Context, nc *nats.Conn, quiet time.Duration) ([]micro.In
 	end := time.Now().Add(gatherTime)
 	var found []micro.Info
 	var refused []Refusal
+	endpoints := 0
 	for len(found)+len(refused) < maxInstances {
 		wait := time.Until(end)
 		if len(found)+len(refused) > 0 {
@@ -71,6 +76,10 @@ func gather(ctx context.Context, nc *nats.Conn, quiet time.Duration) ([]micro.In
 			refused = append(refused, Refusal{Service: fmt.Sprintf("%.40q", info.Name), Reason: err.Error()})
 			continue
 		}
+		if endpoints += len(info.Endpoints); endpoints > maxAllEndpoints {
+			return found, append(refused, Refusal{Service: info.Name, Loud: true, Reason: fmt.Sprintf(
+				"there are more endpoints of services than the %d that are looked at", maxAllEndpoints)}), nil
+		}
 		found = append(found, info)
 	}
 	refused = append(refused, Refusal{Service: "*", Reason: fmt.Sprintf("there are more service instances than the %d that are looked at", maxInstances), Loud: true})
@@ -83,8 +92,14 @@ func readInfo(m *nats.Msg) (micro.Info, error) {
 	if failed := errorOf(m); failed != nil {
 		return info, fmt.Errorf("it answers %s with an error: %s", infoSubject, failed.text)
 	}
+	if len(m.Data) > maxInfo {
+		return info, fmt.Errorf("its answer to %s has %d bytes, at most %d are read", infoSubject, len(m.Data), maxInfo)
+	}
 	if err := json.Unmarshal(m.Data, &info); err != nil {
 		return info, fmt.Errorf("its answer is not the JSON of a service: %w", err)
+	}
+	if n := len(info.Endpoints); n > maxEndpoints {
+		return info, fmt.Errorf("it has %d endpoints, at most %d are used", n, maxEndpoints)
 	}
 	if !token.MatchString(info.Name) || !token.MatchString(info.ID) {
 		return info, fmt.Errorf("its name %.40q or id %.40q may only have letters, digits, - and _", info.Name, info.ID)

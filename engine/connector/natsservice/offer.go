@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nats-io/nats.go/micro"
 
@@ -44,6 +45,7 @@ func (o offer) same(other offer) bool {
 
 // offers works out what the instances found offer. It decides from what they say alone.
 func offers(instances []micro.Info, tools string) ([]offer, []Refusal) {
+	all := newServed(instances)
 	byName := make(map[string][]micro.Info)
 	for _, in := range instances {
 		byName[in.Name] = append(byName[in.Name], in)
@@ -52,7 +54,7 @@ func offers(instances []micro.Info, tools string) ([]offer, []Refusal) {
 	var refused []Refusal
 	for name, group := range byName {
 		slices.SortFunc(group, func(a, b micro.Info) int { return cmp.Compare(a.ID, b.ID) })
-		o, no := offerOf(name, group, instances, tools)
+		o, no := offerOf(name, group, all, tools)
 		refused = append(refused, no...)
 		if len(o.endpoints) > 0 {
 			found = append(found, o)
@@ -65,8 +67,8 @@ func offers(instances []micro.Info, tools string) ([]offer, []Refusal) {
 	return found, slices.Compact(refused)
 }
 
-// offerOf works out what one service offers. all are the instances of every service.
-func offerOf(name string, group, all []micro.Info, tools string) (offer, []Refusal) {
+// offerOf works out what one service offers. all has the endpoints of every service.
+func offerOf(name string, group []micro.Info, all *served, tools string) (offer, []Refusal) {
 	o := offer{name: name}
 	if !slices.ContainsFunc(group, func(in micro.Info) bool {
 		return slices.ContainsFunc(in.Endpoints, func(e micro.EndpointInfo) bool { return meant(e, tools) })
@@ -101,7 +103,7 @@ func offerOf(name string, group, all []micro.Info, tools string) (offer, []Refus
 			} else if what, alike := before.same(e); !alike {
 				refuse(info.Name, false, "the instances of the service do not agree on %s; stop the old ones (instance %.40s differs)", what, in.ID)
 			}
-			if who := sharer(name, info, all); who != "" {
+			if who := all.sharer(name, info); who != "" {
 				refuse(info.Name, true, "its subject %s is also served by %s, so that one request could be carried out by the wrong one or twice; give each a subject of its own", info.Subject, who)
 			}
 		}
@@ -134,14 +136,40 @@ func offerOf(name string, group, all []micro.Info, tools string) (offer, []Refus
 	return o, refused
 }
 
-// sharer names another endpoint that would get requests on this one's subject too; empty if none.
-func sharer(service string, info micro.EndpointInfo, all []micro.Info) string {
+// served finds which endpoints get the requests on a subject.
+type served struct {
+	literal  map[string][]place
+	patterns []place // with wildcards
+}
+
+// place is an endpoint of a service's instances.
+type place struct{ service, endpoint, subject string }
+
+func newServed(all []micro.Info) *served {
+	s := &served{literal: make(map[string][]place)}
+	seen := make(map[place]bool)
 	for _, in := range all {
-		for _, other := range in.Endpoints {
-			if in.Name == service && other.Name == info.Name || !overlap(info.Subject, other.Subject) {
-				continue
+		for _, e := range in.Endpoints {
+			p := place{in.Name, e.Name, e.Subject}
+			if seen[p] {
+				continue // another instance of the service
 			}
-			return fmt.Sprintf("%s.%s (%s)", in.Name, other.Name, other.Subject)
+			seen[p] = true
+			if strings.ContainsAny(e.Subject, "*>") {
+				s.patterns = append(s.patterns, p)
+			} else {
+				s.literal[e.Subject] = append(s.literal[e.Subject], p)
+			}
+		}
+	}
+	return s
+}
+
+// sharer names another endpoint that would get requests on this one's subject too; empty if none.
+func (s *served) sharer(service string, info micro.EndpointInfo) string {
+	for _, other := range slices.Concat(s.literal[info.Subject], s.patterns) {
+		if (other.service != service || other.endpoint != info.Name) && overlap(info.Subject, other.subject) {
+			return fmt.Sprintf("%s.%s (%s)", other.service, other.endpoint, other.subject)
 		}
 	}
 	return ""
