@@ -88,6 +88,20 @@ func (p *partition) open(name eventlog.WorkflowName) *worker {
 	return w
 }
 
+// openBehind is open for a worker that has something to read before it does anything else.
+func (p *partition) openBehind(name eventlog.WorkflowName) *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w, ok := p.workers[name]
+	if !ok {
+		w = newWorker(p, name, projections.State{})
+		p.workers[name] = w
+	}
+	w.behind.Store(true)
+	p.launch(w)
+	return w
+}
+
 // launch starts the worker's goroutine once the partition runs. Under p.mu.
 func (p *partition) launch(w *worker) {
 	if p.ctx == nil || p.ctx.Err() != nil || w.started {
@@ -251,11 +265,13 @@ func (p *partition) start(ctx context.Context) {
 		p.launch(w)
 	}
 	p.mu.Unlock()
-	p.done.Add(1)
-	go func() {
-		defer p.done.Done()
-		p.writeBehind(ctx)
-	}()
+	for _, keep := range []func(context.Context){p.writeBehind, p.watchGaps} {
+		p.done.Add(1)
+		go func() {
+			defer p.done.Done()
+			keep(ctx)
+		}()
+	}
 }
 
 func (p *partition) join() { p.done.Wait() }

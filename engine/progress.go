@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/pawl-run/pawl/projections/store"
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/projections/store"
+)
 
 // progress is how far a partition's log is dealt with. Records are dealt with in any order, one workflow
 // beside the other; a checkpoint may only cover a stretch without a gap.
@@ -9,14 +13,22 @@ type progress struct {
 	low store.Checkpoint
 	// next is the first sequence that is not: it follows low, but for sequences that are lost.
 	next uint64
-	// ahead holds the records from there on that are dealt with already.
-	ahead map[uint64]store.Checkpoint
+	// ahead are the stretches from there on that are dealt with already, in order, with a gap before each.
+	// However long a gap stays open, they are as few as there are gaps.
+	ahead []stretch
 }
 
-// from begins after a checkpoint; a zero one is the beginning of the log.
-func (p *progress) from(cp store.Checkpoint) {
-	p.low, p.next, p.ahead = cp, cp.Seq+1, map[uint64]store.Checkpoint{}
+// stretch is a part of the log without a gap.
+type stretch struct {
+	from uint64
+	last store.Checkpoint
 }
+
+// gap is a part of the log that nothing was heard of, though something behind it was. Both ends are included.
+type gap struct{ from, to uint64 }
+
+// from begins after a checkpoint; a zero one is the beginning of the log.
+func (p *progress) from(cp store.Checkpoint) { p.low, p.next, p.ahead = cp, cp.Seq+1, nil }
 
 // pass takes in that the record at cp is dealt with.
 func (p *progress) pass(cp store.Checkpoint) {
@@ -24,7 +36,26 @@ func (p *progress) pass(cp store.Checkpoint) {
 		return
 	}
 	cp.Identity = p.low.Identity
-	p.ahead[cp.Seq] = cp
+	// i is the first stretch that ends at cp or later.
+	i, _ := slices.BinarySearchFunc(p.ahead, cp.Seq, func(s stretch, seq uint64) int {
+		if s.last.Seq < seq {
+			return -1
+		}
+		return 1
+	})
+	switch {
+	case i < len(p.ahead) && p.ahead[i].from <= cp.Seq:
+		return // it is known
+	case i > 0 && p.ahead[i-1].last.Seq == cp.Seq-1:
+		i--
+		p.ahead[i].last = cp
+	default:
+		p.ahead = slices.Insert(p.ahead, i, stretch{cp.Seq, cp})
+	}
+	if i+1 < len(p.ahead) && p.ahead[i+1].from == cp.Seq+1 {
+		p.ahead[i].last = p.ahead[i+1].last
+		p.ahead = slices.Delete(p.ahead, i+1, i+2)
+	}
 	p.advance()
 }
 
@@ -36,13 +67,23 @@ func (p *progress) skipTo(seq uint64) {
 }
 
 func (p *progress) advance() {
-	for {
-		cp, ok := p.ahead[p.next]
-		if !ok {
-			return
+	passed := 0
+	for passed < len(p.ahead) && p.ahead[passed].from <= p.next {
+		if last := p.ahead[passed].last; last.Seq >= p.next {
+			p.low, p.next = last, last.Seq+1
 		}
-		delete(p.ahead, p.next)
-		p.low = cp
-		p.next++
+		passed++
 	}
+	p.ahead = slices.Delete(p.ahead, 0, passed)
+}
+
+// gaps returns what is not dealt with although something behind it is.
+func (p *progress) gaps() []gap {
+	var open []gap
+	from := p.next
+	for _, s := range p.ahead {
+		open = append(open, gap{from, s.from - 1})
+		from = s.last.Seq + 1
+	}
+	return open
 }

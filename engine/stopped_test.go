@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -55,13 +56,14 @@ func (l *readerLog) changed(records iter.Seq2[eventlog.Record, error]) iter.Seq2
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	told chan struct{} // if set, gets a value when it says that it tries again
+	told chan struct{} // if set, gets a value when it says sign
+	sign string        // "trying again" if empty
 }
 
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if bytes.Contains(p, []byte("trying again")) {
+	if bytes.Contains(p, []byte(cmp.Or(l.sign, "trying again"))) {
 		select {
 		case l.told <- struct{}{}:
 		default:

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// gapPatience is how long a gap stays open at least before the partition reads what stands in it: almost
+// always, acknowledgements on their way close it.
+const gapPatience = time.Second
+
+// rereading are the pauses between two readings of a gap that stays open.
+var rereading = schedule.Transient{Base: time.Second, Factor: 2, Max: 5 * time.Minute}
+
+// openGap is a gap that was there at the last look.
+type openGap struct {
+	reading retry
+	again   time.Time // not before
+}
+
+// watchGaps reads what stands in gaps that stay open: no worker of this engine wrote it or read it.
+func (p *partition) watchGaps(ctx context.Context) {
+	ticker := time.NewTicker(max(gapPatience, p.engine.cfg.FlushEvery))
+	defer ticker.Stop()
+	known := map[gap]*openGap{}
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		p.mu.Lock()
+		gaps := p.progress.gaps()
+		p.mu.Unlock()
+		still := make(map[gap]*openGap, len(gaps))
+		for _, g := range gaps {
+			o := known[g]
+			switch {
+			case o == nil:
+				o = &openGap{reading: retry{pauses: rereading}}
+			case !time.Now().Before(o.again):
+				p.lookInto(ctx, g, o)
+			}
+			still[g] = o
+		}
+		known = still
+	}
+}
+
+// lookInto reads a gap, and tells of what nobody can deal with.
+func (p *partition) lookInto(ctx context.Context, g gap, o *openGap) {
+	at, err := p.readGap(ctx, g)
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		o.reading.tries++ // its workers are at it
+		o.again = time.Now().Add(rereading.Delay(o.reading.tries, 0.5))
+		return
+	}
+	pause, tell := o.reading.failed(err)
+	o.again = time.Now().Add(pause)
+	switch {
+	case !tell:
+	case at.Seq != 0:
+		p.engine.log.Error("the log holds a message that belongs to no workflow, or lacks one: the store's checkpoint stays before it, and no engine starts on it; run `pawl verify`",
+			"position", at.String(), "error", err)
+	default:
+		p.engine.log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.from, "error", err, "in", pause)
+	}
+}
+
+// readGap gives each record in the gap to its worker, which reads on by itself. It returns the first error
+// that concerns no workflow, and its position unless it is a failure to read.
+func (p *partition) readGap(ctx context.Context, g gap) (first eventlog.Position, trouble error) {
+	for r, err := range p.engine.cfg.Log.Read(ctx, p.number, g.from) {
+		switch {
+		case err != nil && r.Position.Seq == 0:
+			return r.Position, err
+		case r.Position.Seq > g.to:
+			return first, trouble
+		case r.Workflow != "":
+			p.unread(r)
+		case trouble == nil:
+			first, trouble = r.Position, err
+		}
+	}
+	return first, trouble
+}
+
+// unread tells the record's worker, an own one if it is the workflow's first, that the log holds more than
+// it has read.
+func (p *partition) unread(r eventlog.Record) {
+	w := p.openBehind(r.Workflow)
+	if why := w.stoppedBy(); why != nil {
+		p.passed(w, r, why)
+		return
+	}
+	w.nudge()
+}
