@@ -2,14 +2,14 @@
 //
 // Guaranteed: one process per data directory (a lock that the operating system frees when the
 // process dies, however it dies); every JetStream write is synced before it is acknowledged
-// unless [Config.SyncInterval] says otherwise, also where [Server.StageInMemory] is used; a server that listens on the network is
-// authenticated unless [Config.Insecure] says otherwise; no signal handler is installed; Shutdown
-// returns when everything is closed and the directory is free again.
+// unless [Config.SyncInterval] says otherwise, also where [Server.StageInMemory] is used; a server that
+// listens on the network is authenticated unless [Config.Insecure] says otherwise; no signal handler is
+// installed; Shutdown returns when everything is closed and the directory is free again.
 //
 // Guaranteed for the users of [Users] and for each [Tool]: a tool serves its connector and answers, a
 // subscriber reads the log and the feed, an operator calls operations and pushes events, and nothing else.
 // Each kind has an account of its own, and so has each tool; the streams are in another account, which only
-// the engine's own connections use. Permissions alone would not hold a user: the one who asks names the
+// the engine's own connections use. Permissions alone would not hold a user: the caller chooses the
 // subject of the answer, and what answers (a service, JetStream, what a consumer delivers) is not checked
 // against what the asker may publish. In an account of its own an answer meets nothing but inboxes, and what
 // answers there may publish to inboxes only ([Server.ConnectServices], the users of tools). Accounts also
@@ -24,7 +24,8 @@
 // that no other user may publish or subscribe to; or better, accounts as here. Nats-Trace-Dest follows the
 // same permissions.
 //
-// Not guaranteed: that a subscriber does not slow others down, it may create consumers, which end when it
-// is gone for a day at most, and subscribers may acknowledge for one another. Nor that the data is undamaged. JetStream starts on whatever it finds; package
-// eventlog/jslog checks what it serves. Only cmd and tests import this package.
+// Not guaranteed: that subscribers leave one another alone. A subscriber may create consumers, which cost the
+// others time and end a day at most after it has gone, and it may acknowledge in the place of another one.
+// Nor that the data is undamaged: JetStream starts on what it finds, and package eventlog/jslog checks what
+// it serves. Only cmd and tests import this package.
 package embeddednats

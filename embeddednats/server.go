@@ -194,8 +194,8 @@ func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(engineUser, engineInbox, opts...)
 }
 
-// ConnectServices opens an in-process connection for the service that answers operators. The one who asks
-// names the subject of the answer, so this connection may publish to inboxes only, in the operators' account.
+// ConnectServices opens an in-process connection for the service that answers operators. The caller chooses
+// the subject of the answer, so this connection may publish to inboxes only, in the operators' account.
 func (s *Server) ConnectServices(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(servicesUser, servicesInbox, opts...)
 }

@@ -150,8 +150,8 @@ func (w *worker) settle(settlement decide.SettleMutation) {
 	}
 }
 
-// reconcile asks what became of an uncertain mutation; where nobody can be asked, it says whether the
-// call is over, so that a person may decide.
+// reconcile asks what became of an uncertain mutation; where its connector cannot be asked, it
+// says whether the call is over, so that a person may decide.
 func (w *worker) reconcile(ctx context.Context, m *projections.Mutation) decide.Command {
 	if !m.Call.Reconciles || w.engine.cfg.Policies.Reconcile.Attempts == 0 {
 		return w.unasked(m)
@@ -159,8 +159,8 @@ func (w *worker) reconcile(ctx context.Context, m *projections.Mutation) decide.
 	return w.ask(ctx, m)
 }
 
-// unasked is a reconcile's report before anybody was asked: whether the call is over. That has to be
-// looked at before, since an answer may take its time.
+// unasked is a reconcile's report before the connector was asked: whether the call is over. That has to
+// be looked at first, since the connector's answer may take its time.
 func (w *worker) unasked(m *projections.Mutation) decide.SettleMutation {
 	s := decide.SettleMutation{Mutation: m.ID, By: eventlog.ResolvedByReconcile}
 	if left := w.underWay(m); left > 0 {

@@ -171,7 +171,7 @@ func (p *partition) flush() (err error) {
 	return nil
 }
 
-// release lets committed entities leave memory, now if nobody is recording, else with the next
+// release lets committed entities leave memory, now if nothing is being recorded, else with the next
 // record. It reports whether they have left.
 func (w *worker) release(keys []projections.Key) bool {
 	w.mu.Lock()

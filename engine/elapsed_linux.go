@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// elapsed is how long the machine has been up, suspended or not: a clock that nobody sets. It is 0
-// where the kernel has none.
+// elapsed is how long the machine has been up, suspended or not: a clock that cannot be set. It
+// is 0 where the kernel has none.
 func elapsed() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {

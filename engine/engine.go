@@ -36,8 +36,8 @@ type Connectors interface {
 	Host(call connector.Call) string
 	// Timeout bounds this very call; false when the operation is not there now.
 	Timeout(call connector.Call) (time.Duration, bool)
-	// OnLate sets who is told the outcome of each mutation call that was Open at its deadline, once it
-	// has ended (F12).
+	// OnLate sets the function that gets the outcome of each mutation call that was Open at its deadline,
+	// once it has ended (F12).
 	OnLate(func(connector.Call, connector.Outcome))
 }
 
@@ -164,7 +164,8 @@ func (e *Engine) Ready() <-chan struct{} { return e.ready }
 
 // Run replays the log and runs the workflows until ctx ends; then it lets active handlers end
 // (at most DrainTimeout), waits for what is on its way into the log (at most as long again) and for calls
-// that have left, writes the store and returns nil. It returns an error when the log is damaged or full, or the store cannot be written.
+// that have left, writes the store and returns nil. It returns an error when the log is damaged or full, or
+// the store cannot be written.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.endLife()
 	defer e.fail(nil)

@@ -123,8 +123,8 @@ func (w *worker) evict() {
 // stored reports whether the store has the entity as memory has it. Under w.mu.
 func (w *worker) stored(k projections.Key) bool {
 	_, changed := w.dirty[k]
-	// A change on its way to the store is not there yet: who evicted it now would read the row
-	// from before it, and decide on that.
+	// A change on its way to the store is not there yet: after an eviction now, the next decision would
+	// read the row from before the change.
 	_, underWay := w.flushing[k]
 	return !changed && !underWay
 }

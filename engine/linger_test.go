@@ -17,8 +17,8 @@ import (
 )
 
 // lingering is the workflow orders beside a crowd of workflows that are at work for as long as the
-// test lets them: the log does not answer when their first run commits. All of it lives in a bubble, whose time stands still
-// while anybody could go on.
+// test lets them: the log does not answer when their first run commits. All of it lives in a bubble, whose
+// time stands still while any goroutine could go on.
 type lingering struct {
 	*enginetest.Engine
 	t     *testing.T

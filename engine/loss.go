@@ -23,8 +23,8 @@ type Loss struct {
 	End bool
 	// Workflows are known to have lost their newest transitions.
 	Workflows []eventlog.WorkflowName
-	// Only them: nobody has looked at the rest. Nothing is set aside, and what cannot be followed stays as
-	// it is.
+	// Only limits the record to Workflows: the rest was not looked at. Nothing is set aside, and what cannot
+	// be followed stays as it is.
 	Only bool
 }
 
@@ -100,7 +100,7 @@ func appendLoss(ctx context.Context, log eventlog.Log, ids *idSource, past *past
 		Cause: loss.Cause, Kind: "workflow.loss_accepted",
 		Facts: []eventlog.Fact{
 			&eventlog.LossAccepted{Detail: detail},
-			&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "what is newest of its past may be lost: " + detail},
+			&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "its newest transitions may be lost: " + detail},
 		},
 	}
 	if past.awaiting {

@@ -68,7 +68,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 	if keeper, ok := log.(eventlog.LossKeeper); ok {
 		s.lastLost = keeper.LastLost(partition)
 		for _, aside := range keeper.Asides(partition) {
-			// Whoever set it aside may not have come to recording that.
+			// The command that set it aside may have been interrupted before it recorded that.
 			if past := s.all[aside.Workflow]; aside.Workflow != "" && (past == nil || past.last.Position.Seq < aside.To) {
 				s.of(aside.Workflow).unproven = true
 			}

@@ -50,7 +50,7 @@ func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.
 	}
 }
 
-// take locks for a recording that the engine sees the end of, if it has not ended.
+// take locks for a recording whose end the engine waits for. It refuses once the engine has ended.
 func (w *worker) take(ctx context.Context) error {
 	if err := w.lock(ctx); err != nil {
 		return fmt.Errorf("record on %s: %w: %w", w.name, ErrNothingRecorded, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // moment is a time by both clocks: the one that the log's times come from, which a person may set, and
-// the one that nobody sets.
+// the one that cannot be set.
 type moment struct {
 	clock   time.Time
 	elapsed time.Duration
@@ -95,11 +95,11 @@ func (s *sightings) put(id eventlog.MutationID, x sighting) {
 	s.of[id] = x
 }
 
-// openEnd is how long a call may still be under way whose exchange is open: nobody knows.
+// openEnd stands for the time that a call may still be under way while its exchange is open: it is not known.
 const openEnd time.Duration = math.MaxInt64
 
 // underWay says for how long something of a mutation's call may still be under way; 0 means that it is
-// over. What counts is design's barrier: an own call by its exchange, another process's by both clocks.
+// over. A call of this process is judged by its exchange, another process's by both clocks (F5).
 func (w *worker) underWay(m *projections.Mutation) time.Duration {
 	now := w.engine.moment()
 	x := w.sightings.see(m.ID, now)

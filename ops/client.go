@@ -51,7 +51,8 @@ func (c *Client) transport() transport {
 
 // Do calls the operation with its path, query and body fields, given as a map or a struct that
 // encodes to one JSON object (nil for none), and decodes the answer into out (nil drops it). Errors:
-// *Problem as the engine answered it, ErrUnreachable, ErrUntrusted, ErrTokenInClear, the context's; any other error is a misuse.
+// *Problem as the engine answered it, ErrUnreachable, ErrUntrusted, ErrTokenInClear, the context's; any other
+// error is a misuse.
 func (c *Client) Do(ctx context.Context, operationID string, params, out any) error {
 	_, err := c.DoStatus(ctx, operationID, params, out)
 	return err

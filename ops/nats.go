@@ -24,8 +24,8 @@ const StatusHeader = "Pawl-Status"
 
 // NATSConfig configures the NATS interface. Conn is required.
 type NATSConfig struct {
-	// Conn is used for nothing else: the one who asks names the subject of the answer, and NATS does not
-	// check it against what that user may publish. Its own user should be allowed to publish to inboxes
+	// Conn is used for nothing else: the caller chooses the subject of the answer, and NATS does not check
+	// it against what the caller may publish. Its own user should be allowed to publish to inboxes
 	// only (_INBOX.>); requests that name another subject are not carried out.
 	Conn *nats.Conn
 	// Role is that of a request without a token: what the users who may send one may do, where this program

@@ -190,8 +190,8 @@ func (s *State) hydrateBacklog(b *Backlog) {
 	}
 }
 
-// forget takes those of the topic's pending events out of the queue that are paged out: nobody
-// subscribes to it any more.
+// forget takes those of the topic's pending events out of the queue that are paged out: no
+// consumer subscribes to it any more.
 func (s *State) forget(topic eventlog.Topic) {
 	var paged []Ordinal
 	for q := range s.Queue(topic) {

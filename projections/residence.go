@@ -8,7 +8,7 @@ import (
 
 // Live reports whether the entity belongs to work that is not finished, and so must stay in
 // memory; of a pending event that means its place in the queue, see PageOut. Pending events wait
-// elsewhere while nobody subscribes to their topic: the deploy of a subscriber brings them back.
+// elsewhere while no consumer subscribes to their topic: the deploy of a subscriber brings them back.
 // Inputs are only looked up.
 func (s *State) Live(k Key) bool {
 	switch k.Kind {

@@ -34,7 +34,7 @@ func (in *installation) giveWay(ctx context.Context) error {
 		result.Lost = append(result.Lost, ahead.String())
 		loss.Workflows = append(loss.Workflows, ahead.Workflows...)
 	}
-	// In this order: whoever is interrupted finds the same again, until the store is empty.
+	// In this order: after an interruption the next start finds the same again, until the store is empty.
 	if err := in.recordLoss(ctx, &result, loss); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type commandLine struct {
 	RunNow  runNowCmd  `cmd:"" name:"run-now" group:"act" help:"Run a workflow's producers now."`
 	Approve approveCmd `cmd:"" group:"act" help:"Let a mutation that asks leave, exactly as recorded."`
 	Reject  rejectCmd  `cmd:"" group:"act" help:"Go on without a mutation that asks."`
-	Resolve resolveCmd `cmd:"" group:"act" help:"Say what became of a mutation that nobody can ask about: --happened, --did-not-happen, --skip or --try-again."`
+	Resolve resolveCmd `cmd:"" group:"act" help:"Say what became of a mutation whose connector cannot tell: --happened, --did-not-happen, --skip or --try-again."`
 	Skip    skipCmd    `cmd:"" group:"act" help:"End events unprocessed, whatever their jobs are doing."`
 	Cancel  cancelCmd  `cmd:"" group:"act" help:"Cancel the jobs of events that nobody is processing."`
 	Redrive redriveCmd `cmd:"" group:"act" help:"Make cancelled or discarded jobs available again."`

@@ -263,12 +263,12 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 		return failed("", err)
 	}
 	in.onClose(func() error { in.api.Close(); return nil })
-	// Not on the connection of the log: the one who asks names the subject of the answer.
+	// Not on the connection of the log: the caller chooses the subject of the answer.
 	var told rate.Sometimes
 	told.Interval = time.Minute
 	answering, err := in.server.ConnectServices(nats.Name("pawl services"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		told.Do(func() {
-			in.logger.Warn("NATS refused something to the service that answers operators: perhaps one asks for an answer where none may go", "error", err)
+			in.logger.Warn("NATS refused an action of the service that answers operators: perhaps a request asked for its answer on a subject that is no inbox", "error", err)
 		})
 	}))
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 
 // killedMain is the program with a death sentence in its environment: PAWL_TEST_KILL is
 // `any:N`, die at the N-th transition of this process, `active:N`, at the N-th that leaves a run
-// active, `applied:N`, at the N-th with an applied mutation, `before:N` or `after:N`, inside the N-th mutation call, before or after it took effect. The
-// death is SIGKILL.
+// active, `applied:N`, at the N-th with an applied mutation, `before:N` or `after:N`, inside the N-th
+// mutation call, before or after it took effect. The death is SIGKILL.
 func killedMain() {
 	mode, at, found := strings.Cut(os.Getenv("PAWL_TEST_KILL"), ":")
 	n, err := strconv.Atoi(at)

@@ -84,7 +84,7 @@ func (a *app) acceptLoss(connected *connection) (result accepted, err error) {
 	}
 	err = in.recordLoss(a.ctx, &result, engine.Loss{
 		Actor: actorNamed(connected.Actor), Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"},
-		// Who was interrupted may not know any more what was missing.
+		// After an interruption the repeated command may not find any more what was missing.
 		End: interrupted || lost.End,
 	})
 	if err != nil {

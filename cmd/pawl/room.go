@@ -60,7 +60,7 @@ func (r *room) check() error {
 	free, err := r.free(r.dir)
 	switch {
 	case err != nil:
-		// Also who may not know where the data lies is told; the path is in the log of messages.
+		// Callers that may not learn where the data lies read this too: the path goes to the engine's messages only.
 		r.verdict = errors.New("the free space on the disk of the data directory cannot be found out")
 	case free < reserve:
 		r.verdict = fmt.Errorf("only %d MiB are free on the disk of the data directory, pawl keeps %s for what is under way: free some space", free/schedule.MiB, reserve)

@@ -97,7 +97,7 @@ const DefaultQuiet = 5 * time.Second
 // is believed (F5).
 type Ending struct {
 	// Quiet is how long the outside may go on after the call's end: after its connection was closed
-	// without a complete answer, or after its deadline where nobody could see that.
+	// without a complete answer, or after its deadline where that cannot be seen.
 	Quiet time.Duration
 	// Detached: a call that is still listened to says nothing about the outside, as with a message that
 	// was handed over. Its deadline counts as its end.

@@ -39,7 +39,7 @@ type meter struct {
 	looks int
 }
 
-// stopped is what a check is unwound with: the library cannot be told to stop.
+// stopped is the panic value that ends a check: the library has no other way to stop.
 type stopped struct{ error }
 
 func (m *meter) charge(steps int) {

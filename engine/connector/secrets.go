@@ -22,7 +22,7 @@ type Secrets struct {
 	Dir string
 	// LookupEnv finds environment variables; nil means os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
-	// Found is told each value that is filled in; nil where nobody has to know.
+	// Found is called with each value that is filled in; nil means that none is reported.
 	Found func(value string)
 }
 

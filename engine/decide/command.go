@@ -129,8 +129,8 @@ type (
 		// CallFailure is what the call itself came to when its caller has asked at once (F5).
 		CallFailure *eventlog.Failure
 		// UnderWay, of a reconcile's answer: when it was asked, something of the call could still have
-		// been under way. OverAt is when nothing of it can be any more, 0 where nobody knows: the
-		// exchange is open.
+		// been under way. OverAt is when nothing of it can be any more, 0 while its exchange is open:
+		// then that is not known.
 		UnderWay bool
 		OverAt   eventlog.Instant
 	}

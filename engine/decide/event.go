@@ -103,8 +103,8 @@ func namesOfRedrive(s *projections.State, ref eventlog.EventRef, want func(proje
 	}
 }
 
-// mayRepeat is O11: the event ended as skipped, with a mutation that was applied or of which nobody knew
-// whether it was. A redrive would make a call of its own.
+// mayRepeat is O11: the event ended as skipped, with a mutation that was applied or whose outcome was not
+// known. A redrive would make a call of its own.
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
 	if e == nil || e.Status != eventlog.EventStatusSkipped || e.ReservedBy == "" {

@@ -118,7 +118,7 @@ func (d *decision) dispose(run *projections.Run, f eventlog.Failure) (jobsTookIt
 var nobody = eventlog.Failure{}
 
 // release gives the run's events back. With a job limit a definite transient or logic failure is its
-// jobs' (J2). A failure without a class, as of a crash, is nobody's.
+// jobs' (J2). A failure without a class, as of a crash, counts against no job.
 func (d *decision) release(run *projections.Run, f eventlog.Failure) (jobsTookIt bool) {
 	s := d.state()
 	if run.Type == eventlog.ProducerHandler {

@@ -16,12 +16,11 @@ func Granted(grants map[string]eventlog.Grant, connector, operation string, muta
 	return GrantedAt(grants, connector, operation, "", mutates)
 }
 
-// GrantedAt resolves a capability: the most specific of `connector.operation@host`, then
-// `connector.operation` and `connector.*@host`, then `connector.*` and `*` wins. Of those two in the
-// middle neither is the more specific one, so the stricter counts. Without any, reads are allowed and
-// mutations ask. Only a mutation can wait for an answer (O5), so a pattern's "ask" lets reads through,
-// and an "ask" for exactly this read denies it: nobody would ever be asked. An unknown grant denies. Host
-// is empty where the call goes to none.
+// GrantedAt resolves a capability. The most specific entry wins: `connector.operation@host`; then
+// `connector.operation` and `connector.*@host`, of which the stricter counts, since neither is the more
+// specific one; then `connector.*`; then `*`. Without an entry, reads are allowed and mutations ask. Only a
+// mutation can wait for an answer (O5), so a pattern's "ask" lets reads through, and an "ask" for exactly
+// this read denies it. An unknown grant denies. Host is empty where the call goes to none.
 func GrantedAt(grants map[string]eventlog.Grant, connector, operation, host string, mutates bool) eventlog.Grant {
 	exact, all := connector+"."+operation, connector+".*"
 	levels := [][]string{{exact}, {all}, {"*"}}

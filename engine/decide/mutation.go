@@ -188,7 +188,7 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
 	d.endSession(eventlog.SessionFailed)
 	if d.asks(m) || m.Engine != d.env.Engine {
-		// Another process's call is nobody's to decide about before it is over, not even a person's.
+		// Nothing is decided about another process's call before it is over, not even by a person.
 		d.emit(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: d.firstReconcile(m), Failure: f})
 		d.holdFor(m, run.ID)
 	} else {
@@ -238,7 +238,7 @@ func (d *decision) firstReconcile(m *projections.Mutation) eventlog.Instant {
 func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c SettleMutation) {
 	f := c.found(run, uncertainty(c.Outcome.Failure))
 	if !d.asks(m) && m.Failure != nil {
-		f = *m.Failure // nobody was asked
+		f = *m.Failure // no connector was asked
 	}
 	p := d.env.Policies.Reconcile
 	if c.UnderWay {

@@ -21,7 +21,7 @@ func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int) {
 	if b := d.state().Backoff; b != nil {
 		attempt = b.Attempt
 	}
-	if f.RetryAfter == 0 { // who says when to come again is at work (F13)
+	if f.RetryAfter == 0 { // a target that says when to come again is at work (F13)
 		attempt = max(least, attempt+1)
 	}
 	attention := attempt >= max(p.Retries, 1)

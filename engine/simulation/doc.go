@@ -4,8 +4,9 @@
 // Real are the engine with its workers and loop, the decisions, the folds, the local store and
 // the memory log with its fences. Simulated are the scripts, the connectors, the clock, the
 // operators, who hang up at any moment, and what befalls processes: an append's acknowledgement is lost and
-// settled by the log itself or by the engine, an append is refused or the disk is full or too short for new work, a process dies before or after an append, in a script or in a call, it freezes
-// and goes on later, and a second engine works on the same log while the first still lives. The connector goes away and comes
+// settled by the log itself or by the engine, an append is refused, the disk is full or too short for new
+// work, a process dies before or after an append, in a script or in a call, it freezes and goes on later,
+// and a second engine works on the same log while the first still lives. The connector goes away and comes
 // back, or is another one then.
 //
 // How a seed repeats: everything the engines ask of the outside (an append, a call, a reconcile, a
@@ -19,9 +20,8 @@
 // durable, with the recorded bytes; no event sees more effects than people's words and redrives
 // account for; every acknowledged push is in the log; no event is consumed twice or orphaned; an
 // unresolved mutation keeps its events reserved; phases only move forward; a retry chain sees one result; the
-// log folds; what an engine holds in memory is the fold of its log, and reaches as far as it has written itself,
-// whether or not the one who asked still waits; and a worker that does
-// nothing owes nothing and says why. Once the faults stop, operators help and everything must
+// log folds; what an engine holds in memory is the fold of its log, and reaches as far as it has written
+// itself, whether or not the caller still waits; and a worker that does nothing owes nothing and says why. Once the faults stop, operators help and everything must
 // come to rest with nothing left to do.
 //
 // A receiver may be busy with a request for some time after its call has ended, and may say meanwhile that

@@ -80,7 +80,7 @@ func mustAppend(t *testing.T, l eventlog.Log, e eventlog.Entry) eventlog.Head {
 	return mustWrite(t, l, e).Head
 }
 
-// Head is the head that an Append answers, for who needs no more of it.
+// Head is the head that an Append answers, for tests that need nothing else of its answer.
 func Head(w eventlog.Written, err error) (eventlog.Head, error) { return w.Head, err }
 
 func mustWrite(t *testing.T, l eventlog.Log, e eventlog.Entry) eventlog.Written {

@@ -24,7 +24,7 @@ const (
 	spaceID    = 'I' // I name NUL kind id → partition seq n
 	spaceOwn   = 'N' // N name NUL kind seq n → partition: a workflow's rows in order
 	spaceLive  = 'L' // L name NUL kind seq n → partition: rows that belong in memory, but pending events
-	spaceOpen  = 'O' // O name NUL topic NUL seq n → partition, of a hidden one also time and message id: pending events, queued in memory while somebody subscribes
+	spaceOpen  = 'O' // O name NUL topic NUL seq n → partition, of a hidden one also time and message id: pending events, queued in memory while a consumer subscribes
 	spaceOwner = 'M' // M mutation → name: mutations are addressed without their workflow
 )
 

@@ -252,7 +252,7 @@ func (c *Connector) openOrCreate(ctx context.Context, name string, p appendParam
 	}
 }
 
-// ownersAlone is the mode of files that are made: what rows hold is for nobody else to read.
+// ownersAlone is the mode of new files: their owner alone can read what rows hold.
 const ownersAlone = 0o600
 
 // create makes the file with its header, whole or not at all. place gives the finished file its

@@ -61,7 +61,7 @@ func (c *Connector) Name() string { return "csv" }
 // Close releases the folder.
 func (c *Connector) Close() error { return c.dir.Close() }
 
-// CallEnding says that nobody goes on with a call once it has returned or its process is gone.
+// CallEnding says that a call is over once it has returned or its process is gone.
 func (c *Connector) CallEnding(connector.Call) connector.Ending { return connector.Ending{} }
 
 // Operations lists appendRow, readRows and findRow.

@@ -135,7 +135,7 @@ func (c *Connector) giveUp(content string, failure *eventlog.Failure) connector.
 	return connector.FailedWith(failure)
 }
 
-// ownersAlone is the mode of files that are made: what they hold is for nobody else to read.
+// ownersAlone is the mode of new files: their owner alone can read them.
 const ownersAlone = 0o600
 
 // checkPlace makes the folders above a file, and refuses to replace what is no regular file. It returns the mode

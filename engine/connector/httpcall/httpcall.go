@@ -263,8 +263,8 @@ func settle(ctx context.Context, call connector.Call, where string, a answer) co
 	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: a.complete() && !relayed(a.status)}
 }
 
-// relayed says whether a status may come from someone in between, like a proxy that has stopped
-// waiting: whoever was to do the work may still be at it.
+// relayed says whether a status may come from an intermediary, such as a proxy that has stopped waiting:
+// the server behind it may still be at work.
 func relayed(status int) bool {
 	return status == http.StatusRequestTimeout || status >= http.StatusBadGateway
 }

@@ -60,9 +60,9 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 				return nil, failure
 			}
 		}
-		// What a script sends may be meant for one host only, like a token. And what another host's
-		// configuration adds is for those whom the workflow calls there, not for whom a host sends on: it
-		// would choose what is done in that name. So no hop after the first host has any.
+		// Headers of the script may be meant for its host only, like a token. The headers that the
+		// configuration of the next host adds are for calls that the workflow makes: the host that redirects
+		// must not choose what is asked in their name. So a hop to another host has no headers at all.
 		if headers = script; next.host != t.host {
 			headers, first = make(http.Header), &host{}
 		}

@@ -123,7 +123,7 @@ func (r *redactor) outcome(out connector.Outcome) connector.Outcome {
 }
 
 // secretsIn lists what of a header's value is taken for a secret although it stands in the
-// configuration itself: by the header's name, in case somebody wrote it there.
+// configuration itself: by the header's name, in case a secret was written there directly.
 func secretsIn(header, value string) []string {
 	lower := strings.ToLower(header)
 	for _, part := range []string{"auth", "cookie", "key", "token", "secret", "password", "credential"} {

@@ -179,7 +179,7 @@ func (p *Parser) put(w *process) {
 	p.reaper.Reset(keepIdle)
 }
 
-// reap ends processes that nobody has needed for a while.
+// reap ends processes that have been idle for keepIdle.
 func (p *Parser) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

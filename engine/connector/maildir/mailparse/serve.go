@@ -81,7 +81,7 @@ func (s *server) answer() error {
 	})
 	s.watch.stop()
 	if !q.Whole {
-		// What is wrong in a part of a mail is for those to hear who ask for its parts.
+		// What is wrong inside one part is told only when the whole mail is asked for.
 		if !whole {
 			head.Malformed, head.Error = m.Malformed, m.Error
 		}
