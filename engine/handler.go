@@ -46,6 +46,7 @@ func (w *worker) prepare(ctx context.Context, s *projections.State, run *project
 	}
 	done.Prepared, done.Failure = decide.ParsePrepared(out.Value)
 	if done.Failure != nil {
+		done.Failure.Line = out.Malformed.Line
 		return done
 	}
 	switch {

@@ -26,6 +26,8 @@ type returnText struct {
 	at file.Idx
 	// most is how long the JSON of what it returns can be, 0 where the text does not tell.
 	most int
+	// reserves: it is an object that is written with reservations.
+	reserves bool
 }
 
 // handlerTexts finds the handlers that the text shows.
@@ -98,7 +100,12 @@ func (in *inspection) producerHandler(o *ast.ObjectLiteral, otherwise file.Idx) 
 func (in *inspection) returnTexts(f ast.Expression) (list []returnText) {
 	for _, r := range in.returns(f) {
 		if r.e != nil { // nothing is never wrong
-			list = append(list, returnText{r.at, mostJSON(r.e)})
+			text := returnText{at: r.at, most: mostJSON(r.e)}
+			if o, ok := in.resolve(r.e).(*ast.ObjectLiteral); ok {
+				_, reservations := in.member(o, "reservations")
+				text.reserves = reservations != nil
+			}
+			list = append(list, text)
 		}
 	}
 	return list
@@ -161,9 +168,19 @@ func (s *script) handlerPlace(key handlerKey) Place { return s.position(s.handle
 // returnPlace is the return of a handler that gave a value with a JSON of more than limit bytes, or
 // without any for a limit of 0. Where the text shows several that may have, it is the handler.
 func (s *script) returnPlace(key handlerKey, limit int) Place {
+	return s.oneReturn(key, func(r returnText) bool { return r.most == 0 || limit > 0 && r.most > limit })
+}
+
+// malformedPlace is the return of prepare that gave no prepare result: missing tells that it had no reservations.
+func (s *script) malformedPlace(key handlerKey, missing bool) Place {
+	return s.oneReturn(key, func(r returnText) bool { return !missing || !r.reserves })
+}
+
+// oneReturn is the only return of a handler that may be meant; where the text shows several or none, it is the handler.
+func (s *script) oneReturn(key handlerKey, meant func(returnText) bool) Place {
 	var found Place
 	for _, r := range s.handlers[key].returns {
-		if r.most > 0 && (r.most <= limit || limit == 0) {
+		if !meant(r) {
 			continue
 		}
 		at := s.position(r.at)

@@ -26,6 +26,7 @@ type invocation struct {
 	publishes    []Publish
 	entered      bool // the handler was called
 	inputs       []Input
+	malformed    Place // of a result of prepare that is none
 }
 
 const callCancelled = "the handler call was cancelled"
@@ -70,6 +71,7 @@ func invoke(ctx context.Context, around surroundings, call Invocation, transport
 		return result, call.where(fault)
 	}
 	result.Value, result.Publishes, result.Inputs = value, inv.publishes, inv.inputs
+	result.Malformed = inv.malformed
 	return result, nil
 }
 
@@ -302,7 +304,23 @@ func (inv *invocation) returned(v goja.Value) (json.RawMessage, *Error) {
 	if len(raw) > limit {
 		return nil, inv.returnedAt(limit, limitFault(code, "%s has %d bytes; the limit is %d", what, len(raw), limit))
 	}
+	if inv.call.Phase == Prepare {
+		inv.notePrepared(raw)
+	}
 	return raw, nil
+}
+
+// notePrepared keeps where prepare returned what cannot be read: the host refuses it (R19), and knows no lines.
+func (inv *invocation) notePrepared(raw json.RawMessage) {
+	var result struct {
+		Reservations []struct {
+			Topic string   `json:"topic"`
+			IDs   []string `json:"ids"`
+		} `json:"reservations"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil || result.Reservations == nil {
+		inv.malformed = inv.script.malformedPlace(inv.call.key(), err == nil)
+	}
 }
 
 // returnedAt gives the fault of a returned value the place of its return.

@@ -142,6 +142,9 @@ func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at m
 	for _, name := range names {
 		switch close := similar.Names(name, resultMembers, 1); {
 		case slices.Contains(resultMembers, name):
+		case list == nil && whole && slices.Contains(close, "reservations"):
+			c.fail("prepare.result", at[name], "rename it to reservations", "what prepare of %q returns has no reservations; did you mean them by %q?", d.Name, clip(name, 100))
+			return
 		case len(close) > 0 && !slices.Contains(names, close[0]):
 			c.warn("prepare.unknownMember", at[name], "rename it to "+close[0], "%q of the result of prepare means nothing; did you mean %s?", clip(name, 100), close[0])
 		case name == "title" && !slices.Contains(names, "ui"):
@@ -149,14 +152,14 @@ func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at m
 		}
 	}
 	if list == nil {
-		if whole && !slices.ContainsFunc(names, func(n string) bool { return len(similar.Names(n, []string{"reservations"}, 1)) > 0 }) {
-			c.warn("prepare.reservations", result.LeftBrace, `name the events that this run works on: reservations: [{ topic: "…", ids: [event.messageId] }], or reservations: [] for none`,
-				"what prepare of %q returns has no reservations, so no event is ever consumed", d.Name)
+		if whole {
+			c.fail("prepare.result", result.LeftBrace, `name the events that this run works on: reservations: [{ topic: "…", ids: [event.messageId] }], or reservations: [] for none`,
+				"what prepare of %q returns has no reservations", d.Name)
 		}
 		return
 	}
-	if what := c.in.never(list, "array", "null", "undefined"); what != "" {
-		c.fail("prepare.result", at["reservations"], `write reservations: [{ topic: "…", ids: [event.messageId] }]`, "reservations must be an array, and is %s", what)
+	if what := c.in.never(list, "array"); what != "" {
+		c.fail("prepare.result", at["reservations"], `write reservations: [] for none, or reservations: [{ topic: "…", ids: [event.messageId] }]`, "reservations must be an array, and is %s", what)
 	}
 	array, ok := c.in.resolve(list).(*ast.ArrayLiteral)
 	if !ok {

@@ -239,6 +239,8 @@ type Result struct {
 	Logs []LogLine
 	// Reads is how many connector reads were made.
 	Reads int
+	// Malformed is where prepare returned a Value that is no prepare result (R19), as far as the text shows it.
+	Malformed Place
 }
 
 // Host answers what must cross from a script to the engine: connector reads only.

@@ -68,7 +68,7 @@ interface PawlNextCtx extends PawlBaseCtx {
   publish(topic: string | string[], event: PawlNewEvent): Promise<void>;
 }
 
-/** What prepare returns; it is stored and given to mutate and next unchanged. */
+/** What prepare returns, always with reservations; it is stored and given to mutate and next unchanged. */
 interface PawlPrepareResult<D = any> {
   /** The pending events that this run will consume; empty means there is nothing to do. */
   reservations: { topic: string; ids: string[] }[];

@@ -293,6 +293,8 @@ func packResult(p *packer, serial uint64, r *Result, fault *Error) {
 		p.text(l.Text)
 	})
 	p.num(int64(r.Reads))
+	p.num(int64(r.Malformed.Line))
+	p.num(int64(r.Malformed.Column))
 	p.end(start)
 }
 
@@ -317,6 +319,7 @@ func unpackResult(u *unpacker, call *Invocation) (serial uint64, r Result, fault
 		return LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text()}
 	})
 	r.Reads = int(u.num())
+	r.Malformed = Place{Line: int(u.num()), Column: int(u.num())}
 	return serial, r, fault
 }
 

@@ -53,7 +53,7 @@ func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 	}
 	p := Prepared{Raw: raw}
 	if shape.Reservations == nil {
-		p.Warnings = append(p.Warnings, "reservations is missing and was taken for none")
+		return bad("reservations is missing; write reservations: [] where there is nothing to do") // R19
 	}
 	seen := map[eventlog.EventRef]bool{}
 	for _, r := range shape.Reservations {
