@@ -22,7 +22,7 @@ func (w *worker) produce(ctx context.Context, s *projections.State, run *project
 		return decide.CommitRun{Run: run.ID, Failure: bad}
 	}
 	call.State = handlerState(s, run)
-	out, err := w.invoke(ctx, s, run, call)
+	out, err := w.host(s, run, call).invoke(ctx, call)
 	return commit(run, out, err)
 }
 
@@ -38,8 +38,8 @@ func (w *worker) prepare(ctx context.Context, s *projections.State, run *project
 	}
 	consumer, _ := s.Script(run.Version).Definition.Consumer(run.Handler)
 	call.State = handlerState(s, run)
-	seen, out, err := w.look(ctx, s, run, consumer, call)
-	done.Seen = *seen
+	seen, pending, out, err := w.look(ctx, s, run, consumer, call)
+	done.Seen, done.SeenPending = *seen, pending
 	if err != nil {
 		done.Failure = classify(err)
 		return done
@@ -60,23 +60,26 @@ func (w *worker) prepare(ctx context.Context, s *projections.State, run *project
 	return done
 }
 
-// look calls prepare with the events it may look at. It returns the state that they are of.
-func (w *worker) look(ctx context.Context, s *projections.State, run *projections.Run, c eventlog.Consumer, call sandbox.Invocation) (*projections.State, sandbox.Result, error) {
+// look calls prepare with the events it may look at. It returns the state that they are of, and which others
+// prepare was told of as pending.
+func (w *worker) look(ctx context.Context, s *projections.State, run *projections.Run, c eventlog.Consumer, call sandbox.Invocation) (*projections.State, []eventlog.EventRef, sandbox.Result, error) {
 	now := eventlog.At(call.Now)
-	look := func(most sight) (seen *projections.State, out sandbox.Result, err error) {
+	look := func(most sight) (seen *projections.State, pending []eventlog.EventRef, out sandbox.Result, err error) {
 		seen, call.Pending, call.More, err = w.peekable(ctx, s, c, now, most)
 		if err == nil {
 			if most == farSight {
 				call.More = nil
 			}
-			out, err = w.invoke(ctx, s, run, call)
+			h := w.host(s, run, call)
+			out, err = h.invoke(ctx, call)
+			pending = h.seenPending()
 		}
-		return seen, out, err
+		return seen, pending, out, err
 	}
 	if !w.farSighted[run.Handler] {
-		seen, out, err := look(nearSight)
+		seen, pending, out, err := look(nearSight)
 		if !looksFurther(err) {
-			return seen, out, err
+			return seen, pending, out, err
 		}
 		w.farSighted[run.Handler] = true
 	}
@@ -97,7 +100,7 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 		return done
 	}
 	call.Prepared = prepared
-	out, err := w.invoke(ctx, s, run, call)
+	out, err := w.host(s, run, call).invoke(ctx, call)
 	if err != nil {
 		done.Failure = classify(err)
 		return done
@@ -168,12 +171,17 @@ func (w *worker) emit(ctx context.Context, s *projections.State, run *projection
 		return decide.CommitRun{Run: run.ID, Failure: bad}
 	}
 	call.Prepared, call.MutationResult = prepared, result
-	out, err := w.invoke(ctx, s, run, call)
+	out, err := w.host(s, run, call).invoke(ctx, call)
 	return commit(run, out, err)
 }
 
-func (w *worker) invoke(ctx context.Context, s *projections.State, run *projections.Run, call sandbox.Invocation) (sandbox.Result, error) {
-	h := &host{worker: w, state: s, run: run, origin: call.Now, start: time.Now()}
+func (w *worker) host(s *projections.State, run *projections.Run, call sandbox.Invocation) *host {
+	return &host{worker: w, state: s, run: run, phase: call.Phase, origin: call.Now, start: time.Now()}
+}
+
+// invoke makes the call, and keeps what was logged and read.
+func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Result, error) {
+	w := h.worker
 	out, err := w.engine.cfg.Scripts.Invoke(ctx, call, h)
 	if looksFurther(err) {
 		return out, err // it is called again, and says all of it again
@@ -185,7 +193,7 @@ func (w *worker) invoke(ctx context.Context, s *projections.State, run *projecti
 		}
 		slices.SortStableFunc(lines, func(a, b sandbox.LogLine) int { return a.At.Compare(b.At) })
 		if len(lines) > 0 {
-			log(w.name, run.ID, lines)
+			log(w.name, h.run.ID, lines)
 		}
 	}
 	return out, err

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// host answers one run's connector reads. It trusts nothing that comes from the script: the
+// host answers one run's reads. It trusts nothing that comes from the script: the
 // operation must be pinned, be a read, and be granted.
 type host struct {
 	worker *worker
@@ -22,9 +22,11 @@ type host struct {
 	run    *projections.Run
 	// origin and start say what the script's clock is at any moment: the engine's may stand still.
 	origin, start time.Time
+	phase         sandbox.Phase
 
-	mu  sync.Mutex
-	log []sandbox.LogLine
+	mu      sync.Mutex
+	log     []sandbox.LogLine
+	pending []eventlog.EventRef // see seenPending
 }
 
 // maxLoggedCall bounds what is kept of one read's parameters and of its answer.
@@ -51,8 +53,11 @@ func (h *host) calls() []sandbox.LogLine {
 	return h.log
 }
 
-// Read performs a list or get operation.
+// Read performs a list or get operation, or answers getByIds.
 func (h *host) Read(ctx context.Context, connectorName, operation string, params json.RawMessage) (json.RawMessage, error) {
+	if connectorName == sandbox.OwnConnector && operation == sandbox.GetByIDs {
+		return h.getByIDs(ctx, params)
+	}
 	op, ok := h.state.Script(h.run.Version).Definition.Operation(connectorName, operation)
 	if !ok {
 		return nil, &eventlog.Failure{Class: eventlog.Logic, Code: "operation.unknown", Message: connectorName + "." + operation + " was not pinned by this version's deploy"}

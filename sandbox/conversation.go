@@ -220,7 +220,8 @@ func (c *conversation) mayRead(r readRequest) error {
 	if c.call == nil {
 		return fmt.Errorf("%w: a read while describing", errMalformed)
 	}
-	allowedHere := slices.ContainsFunc(c.call.Operations, func(o Operation) bool {
+	allowedHere := r.connector == OwnConnector && r.operation == GetByIDs && allowed(c.call.Phase, memberGetByIDs, false)
+	allowedHere = allowedHere || slices.ContainsFunc(c.call.Operations, func(o Operation) bool {
 		return o.Connector == r.connector && o.Operation == r.operation && o.Kind != KindMutate && Allowed(c.call.Phase, o.Kind, c.call.ReadsByID)
 	})
 	c.mu.Lock()

@@ -194,7 +194,7 @@ func (inv *invocation) operation(op Operation, args []goja.Value) goja.Value {
 	if m == memberMutate {
 		inv.take(op, params)
 	}
-	return inv.read(op, name, params)
+	return inv.read(op, name, params, inv.answered)
 }
 
 // take ends the script at its mutation call: from here the host acts, and nothing of the script runs

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,23 @@ var world = fakeHost{
 	"mail.search": answers(`[{"id":"m1","from":"a@example.com","subject":"Hi"}]`),
 	"mail.get":    answers(`{"id":"m1","exists":true}`),
 	"mail.broken": fails,
+
+	OwnConnector + "." + GetByIDs: known,
+}
+
+// known are the events that getByIds finds beside the pending ones: those whose id ends with their status.
+func known(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+	var query IDsQuery
+	if err := json.Unmarshal(params, &query); err != nil {
+		return nil, err
+	}
+	found := []Event{}
+	for _, id := range slices.Backward(query.IDs) {
+		if _, status, ok := strings.Cut(id, ":"); ok {
+			found = append(found, Event{MessageID: id, Topic: query.Topic, Title: "Known", Payload: json.RawMessage(`{"n":9}`), Status: status})
+		}
+	}
+	return json.Marshal(found)
 }
 
 var worldOperations = []Operation{

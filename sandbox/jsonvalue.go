@@ -74,6 +74,14 @@ func (j jsonValues) event(e *Event) (goja.Value, error) {
 			return nil, err
 		}
 	}
+	for _, member := range [...]struct{ name, text string }{{"status", e.Status}, {"scheduledAt", e.ScheduledAt}} {
+		if member.text == "" {
+			continue
+		}
+		if err := o.Set(member.name, j.textOf(member.text)); err != nil {
+			return nil, err
+		}
+	}
 	return o, o.SetPrototype(j.prototype)
 }
 

@@ -13,10 +13,12 @@ import (
 
 // pendingRead is a read whose promise the script holds.
 type pendingRead struct {
-	name    string // ctx.<connector>.<operation>
-	op      Operation
-	params  json.RawMessage
-	frames  []goja.StackFrame // of the call
+	name   string // ctx.<connector>.<operation>
+	op     Operation
+	params json.RawMessage
+	frames []goja.StackFrame // of the call
+	// value makes of the host's answer what the script gets.
+	value   func(json.RawMessage) (goja.Value, error)
 	resolve func(any) error
 	started time.Time
 }
@@ -61,7 +63,7 @@ type reads struct {
 }
 
 // read queues a list or get operation and returns its promise.
-func (inv *invocation) read(op Operation, name string, params json.RawMessage) goja.Value {
+func (inv *invocation) read(op Operation, name string, params json.RawMessage, value func(json.RawMessage) (goja.Value, error)) goja.Value {
 	p, resolve, _ := inv.rt.NewPromise()
 	r := &inv.reads
 	if r.replies == nil {
@@ -72,7 +74,7 @@ func (inv *invocation) read(op Operation, name string, params json.RawMessage) g
 		r.replies = make(chan reply, inv.limits.InFlight)
 	}
 	r.made++
-	r.waiting = append(r.waiting, &pendingRead{name: name, op: op, params: params, frames: inv.frames(), resolve: resolve})
+	r.waiting = append(r.waiting, &pendingRead{name: name, op: op, params: params, frames: inv.frames(), value: value, resolve: resolve})
 	inv.startReads()
 	return inv.rt.ToValue(p)
 }
@@ -181,16 +183,21 @@ func (inv *invocation) deliver(answer reply) error {
 		return nil
 	}
 	inv.startReads()
-	v := goja.Undefined()
-	if len(answer.raw) > 0 {
-		var err error
-		if v, err = inv.values.parse(string(answer.raw)); err != nil {
-			inv.stop(inv.locate(&Error{Fault: FaultInternal, Code: "internal",
-				Message: read.name + " answered with text that is not JSON"}, read.frames))
-			return nil
-		}
+	v, err := read.value(answer.raw)
+	if err != nil {
+		inv.stop(inv.locate(&Error{Fault: FaultInternal, Code: "internal",
+			Message: read.name + " answered with text that is not JSON"}, read.frames))
+		return nil
 	}
 	return read.resolve(v)
+}
+
+// answered is the value of what a connector answers.
+func (inv *invocation) answered(raw json.RawMessage) (goja.Value, error) {
+	if len(raw) == 0 {
+		return goja.Undefined(), nil
+	}
+	return inv.values.parse(string(raw))
 }
 
 func (inv *invocation) readFailed(read *pendingRead, err error) *Error {

@@ -128,6 +128,10 @@ type Event struct {
 	Topic     string          `json:"topic"`
 	Title     string          `json:"title"`
 	Payload   json.RawMessage `json:"payload"`
+	// Status and ScheduledAt are those of an event that getByIds returns: pending, reserved, consumed, skipped or
+	// discarded; of a pending one that waits for its retry also the time of it, as ISO 8601 text (R19).
+	Status      string `json:"status,omitempty"`
+	ScheduledAt string `json:"scheduledAt,omitempty"`
 }
 
 // Invocation is one handler call, complete: the executor looks nothing up.
@@ -145,8 +149,8 @@ type Invocation struct {
 	MutationResult json.RawMessage
 	// Pending holds the pending events of the subscribed topics, oldest first (prepare only).
 	Pending map[string][]Event
-	// More names those of the topics of which Pending holds only the beginning. A script that asks
-	// for what may lie behind it ends with CodeMore, and is to be called again with more.
+	// More names those of the topics of which Pending holds only the beginning. A script that peeks
+	// at what lies behind it ends with CodeMore, and is to be called again with more.
 	More []string
 	// Topics are those a publish may name: the declared topics, narrowed to `publishes` if declared.
 	Topics     []string
@@ -243,13 +247,28 @@ type Result struct {
 	Malformed Place
 }
 
-// Host answers what must cross from a script to the engine: connector reads only.
+// Host answers what must cross from a script to the engine: connector reads, and what ctx.getByIds asks for
+// beyond the pending events that went in with the call.
 type Host interface {
-	// Read performs a list or get operation. Its error is returned unchanged inside *Error
+	// Read performs a list or get operation. The one of OwnConnector is GetByIDs: its params are an IDsQuery, and
+	// its result is a JSON array of those of the Events that exist. Its error is returned unchanged inside *Error
 	// (Cause), so that the engine can classify it. It is called from several goroutines at once
 	// (at most 16 per invocation), and must return soon after ctx ends: an invocation that has
 	// failed does not wait for its reads.
 	Read(ctx context.Context, connector, operation string, params json.RawMessage) (json.RawMessage, error)
+}
+
+// OwnConnector is the connector of what the engine answers itself; no other has this name. GetByIDs is its
+// only operation, in prepare (R8, R19).
+const (
+	OwnConnector = "pawl"
+	GetByIDs     = "getByIds"
+)
+
+// IDsQuery are the parameters of GetByIDs.
+type IDsQuery struct {
+	Topic string   `json:"topic"`
+	IDs   []string `json:"ids"`
 }
 
 // Executor turns script text into definitions and results, in worker processes (NewPool) or in this

@@ -39,7 +39,8 @@ func (inv *invocation) peek(args []goja.Value) goja.Value {
 	return inv.events(events[:min(len(events), limit)])
 }
 
-// getByIDs is ctx.getByIds(topic, ids): those of the ids that are pending, in the order of ids.
+// getByIDs is ctx.getByIds(topic, ids): those of the events that exist, each with its status, in the order of
+// ids (R19). The host is asked for those that did not go in with the call.
 func (inv *invocation) getByIDs(args []goja.Value) goja.Value {
 	topic, events := inv.pending("ctx.getByIds", args)
 	if len(args) < 2 {
@@ -50,23 +51,55 @@ func (inv *invocation) getByIDs(args []goja.Value) goja.Value {
 	if err := json.Unmarshal(raw, &ids); err != nil || ids == nil {
 		inv.abort(scriptFault("call.params", "ctx.getByIds: the ids must be an array of strings, got %s", clip(string(raw), 60)))
 	}
-	byMessageID := make(map[string]Event, len(events))
+	inv.alive() // encoding may have run script code
+	known := make(map[string]Event, len(events))
 	for _, e := range events {
-		byMessageID[e.MessageID] = e
+		e.Status = statusPending
+		known[e.MessageID] = e
 	}
-	found, taken := make([]Event, 0, len(ids)), make(map[string]bool, len(ids))
+	asked, taken := IDsQuery{Topic: topic}, make(map[string]bool, len(ids))
+	ids = slices.DeleteFunc(ids, func(id string) bool { // a repeated id is answered once
+		again := taken[id]
+		taken[id] = true
+		return again
+	})
 	for _, id := range ids {
-		e, ok := byMessageID[id]
-		switch {
-		case !ok:
-			inv.needAll(topic)
-		case !taken[id]: // a repeated id is answered once
-			found = append(found, e)
-			taken[id] = true
+		if _, here := known[id]; !here {
+			asked.IDs = append(asked.IDs, id)
 		}
 	}
-	return inv.events(found)
+	found := func() []any {
+		list := make([]any, 0, len(ids))
+		for _, id := range ids {
+			if e, ok := known[id]; ok {
+				list = append(list, inv.event(&e))
+			}
+		}
+		return list
+	}
+	if len(asked.IDs) == 0 {
+		return inv.resolved(inv.rt.NewArray(found()...))
+	}
+	params, err := json.Marshal(asked)
+	inv.must(err)
+	if len(params) > inv.limits.Result {
+		inv.abort(limitFault("limit.result", "ctx.getByIds: the ids have %d bytes; the limit is %d", len(params), inv.limits.Result))
+	}
+	op := Operation{Connector: OwnConnector, Operation: GetByIDs, Kind: KindGet}
+	return inv.read(op, "ctx.getByIds", params, func(raw json.RawMessage) (goja.Value, error) {
+		var answered []Event
+		if err := json.Unmarshal(raw, &answered); err != nil {
+			return nil, err
+		}
+		for _, e := range answered {
+			known[e.MessageID] = e
+		}
+		return inv.rt.NewArray(found()...), nil
+	})
 }
+
+// statusPending is the status of all events that go in with a call.
+const statusPending = "pending"
 
 // needAll ends a call that was given only the beginning of the topic's events.
 func (inv *invocation) needAll(topic string) {
@@ -99,12 +132,16 @@ func (inv *invocation) pending(name string, args []goja.Value) (string, []Event)
 func (inv *invocation) events(events []Event) goja.Value {
 	list := make([]any, len(events))
 	for i := range events {
-		v, err := inv.values.event(&events[i])
-		if err != nil {
-			inv.abort(&Error{Fault: FaultInternal, Code: "internal",
-				Message: fmt.Sprintf("the pending event %s is not JSON: %s", clip(events[i].MessageID, 100), clip(err.Error(), 300))})
-		}
-		list[i] = v
+		list[i] = inv.event(&events[i])
 	}
 	return inv.resolved(inv.rt.NewArray(list...))
+}
+
+func (inv *invocation) event(e *Event) goja.Value {
+	v, err := inv.values.event(e)
+	if err != nil {
+		inv.abort(&Error{Fault: FaultInternal, Code: "internal",
+			Message: fmt.Sprintf("the event %s is not JSON: %s", clip(e.MessageID, 100), clip(err.Error(), 300))})
+	}
+	return v
 }

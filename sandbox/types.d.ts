@@ -18,6 +18,13 @@ interface PawlEvent<P = any> {
   readonly payload: P;
 }
 
+/** A topic event of any status, as getByIds returns it. */
+interface PawlKnownEvent<P = any> extends PawlEvent<P> {
+  readonly status: "pending" | "reserved" | "consumed" | "skipped" | "discarded";
+  /** Of a pending event that waits for its retry: before this time, as ISO 8601 text, it cannot be reserved. */
+  readonly scheduledAt?: string;
+}
+
 /** An event to publish. The same messageId in the same topic again updates the event. */
 interface PawlNewEvent {
   /** 1 to 512 bytes, no control characters; stable, so that a repeated run does not publish twice. */
@@ -52,8 +59,8 @@ interface PawlProducerCtx extends PawlBaseCtx {
 interface PawlPrepareCtx extends PawlBaseCtx {
   /** Pending events of a subscribed topic, oldest first: 100 without a limit, at most the oldest 1000 can be seen. */
   peek<P = any>(topic: string, options?: { limit?: number }): Promise<PawlEvent<P>[]>;
-  /** Those of the ids that are pending, in the order of ids. */
-  getByIds<P = any>(topic: string, ids: string[]): Promise<PawlEvent<P>[]>;
+  /** Events of a subscribed topic whatever their status, in the order of ids; unknown ids are left out. */
+  getByIds<P = any>(topic: string, ids: string[]): Promise<PawlKnownEvent<P>[]>;
 }
 
 /**

@@ -106,10 +106,12 @@ type (
 		Run      eventlog.RunID
 		Prepared Prepared
 		Failure  *eventlog.Failure
-		// Seen is the state that prepare peeked at (R9).
-		Seen   projections.State
-		Mutate *FinishMutate
-		Next   *CommitRun
+		// Seen is the state that prepare peeked at, and SeenPending what getByIds has shown it as pending
+		// besides (R9).
+		Seen        projections.State
+		SeenPending []eventlog.EventRef
+		Mutate      *FinishMutate
+		Next        *CommitRun
 	}
 	// FinishMutate reports on mutate: the call it named, none, or a failure; with both a call that must
 	// not be sent (F14).

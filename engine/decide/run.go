@@ -108,7 +108,7 @@ func (c FinishPrepare) decide(d *decision) error {
 		return nil
 	}
 	for _, ref := range c.Prepared.Reservations {
-		bad, err := d.checkChoice(consumer, ref, &c.Seen, "reserve")
+		bad, err := d.checkChoice(consumer, ref, &c, "reserve")
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (c FinishPrepare) decide(d *decision) error {
 		}
 	}
 	for _, x := range c.Prepared.Cancel {
-		bad, err := d.checkChoice(consumer, eventlog.EventRef{Topic: x.Topic, MessageID: x.MessageID}, &c.Seen, "cancel")
+		bad, err := d.checkChoice(consumer, eventlog.EventRef{Topic: x.Topic, MessageID: x.MessageID}, &c, "cancel")
 		if err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (d *decision) emitNext(id eventlog.RunID, consumer eventlog.Consumer, next 
 
 // checkChoice is R9 for one chosen event. It returns the author's fault, or ErrPrepareAgain when
 // the event was there to choose and is gone by now.
-func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, seen *projections.State, verb string) (*eventlog.Failure, error) {
+func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *FinishPrepare, verb string) (*eventlog.Failure, error) {
 	if !subscribed(c, ref.Topic) {
 		return failure(eventlog.Logic, "reservation.topic", "prepare wants to %s events of topic %q, but %s does not subscribe to it", verb, ref.Topic, c.Name), nil
 	}
@@ -201,7 +201,7 @@ func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, seen 
 		return failure(eventlog.Logic, "reservation.unknown", "prepare wants to %s event %q of topic %q, which does not exist; use the messageId of an event that peek returned", verb, ref.MessageID, ref.Topic), nil
 	}
 	// Its place tells: in what was seen the event itself may be paged out.
-	if was, queued := seen.Queued(ref.Topic, e.Created); queued && was.Visible(d.env.Now) {
+	if was, queued := did.Seen.Queued(ref.Topic, e.Created); queued && was.Visible(d.env.Now) || slices.Contains(did.SeenPending, ref) {
 		return nil, ErrPrepareAgain
 	}
 	if e.Status == eventlog.EventPending {

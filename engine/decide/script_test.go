@@ -313,6 +313,7 @@ func (b *bench) prepare(w words, run eventlog.RunID) decide.FinishPrepare {
 	if w.has("peeked") {
 		c.Seen = b.seen
 	}
+	c.SeenPending = refs(csv(w.named["told"]))
 	if w.has("paged") { // what prepare did not look at is not in memory
 		c.Seen = c.Seen.PageOut(projections.Window{}, func(projections.Key) bool { return true })
 	}
