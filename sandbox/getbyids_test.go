@@ -19,7 +19,6 @@ func TestR19_GetByIDs(t *testing.T) {
 		`return (await ctx.getByIds("t.a", ["nope"]))`:                                                                     `[]`,
 		`return (await ctx.peek("t.a")).map((e) => "status" in e)`:                                                         `[false,false,false]`,
 		`const [x, y] = await Promise.all([ctx.getByIds("t.a", ["a:skipped"]), ctx.mail.get({})]); return x.length + y.id`: `"1m1"`,
-		`Array.prototype.toJSON = () => "no"; return (await ctx.getByIds("t.a", ["a:skipped"]))[0].status`:                 `"skipped"`,
 	} {
 		if r := succeed(t, Prepare, body); string(r.Value) != want {
 			t.Errorf("%s: got %s, want %s", body, r.Value, want)
