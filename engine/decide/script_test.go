@@ -281,6 +281,9 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 		switch w.first() {
 		case "applied":
 			c.Outcome = decide.Settlement{Status: decide.Applied, Result: []byte(`{"ok":1}`)}
+			if result := w.named["result"]; result != "" {
+				c.Outcome.Result = []byte(result)
+			}
 		case "failed":
 			c.Outcome = decide.Settlement{Status: decide.Failed, Failure: w.told("says")}
 			if len(w.bare) > 1 {
