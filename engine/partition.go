@@ -154,6 +154,12 @@ func (p *partition) replayOnto(ctx context.Context) error {
 			return err
 		}
 	}
+	return p.replayTail(ctx, cp, last)
+}
+
+// replayTail reads the log from the checkpoint to its last sequence. It refuses a log that does not hold all
+// that the store has seen of it.
+func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last uint64) error {
 	seen, heads := Ahead{Partition: p.number, Seen: cp.Seq, End: last}, map[eventlog.WorkflowName]eventlog.Head{}
 	for name, w := range p.workers {
 		heads[name] = w.state().Head
@@ -167,7 +173,7 @@ func (p *partition) replayOnto(ctx context.Context) error {
 		return err
 	}
 	count := 0
-	for r, err := range log.Read(ctx, p.number, max(cp.Seq, 1)) {
+	for r, err := range p.engine.cfg.Log.Read(ctx, p.number, max(cp.Seq, 1)) {
 		witness.saw(r)
 		if r.Position.Seq != 0 {
 			// Every sequence is accounted for: what is not yielded was accepted as lost.

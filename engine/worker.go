@@ -94,8 +94,8 @@ func (w *worker) resting() *decide.Wait {
 	return &r.Wait
 }
 
-// quiet is what the worker waits for, nil as well while anybody records on it: a push, a late
-// reply. Who has seen their transition in the log must not find the engine idle before it counts.
+// quiet is what the worker waits for, nil as well while something is recorded on it: a push, a late
+// reply. A caller that has seen its transition in the log must not find the engine idle before it counts.
 func (w *worker) quiet() *decide.Wait {
 	if len(w.recording) > 0 {
 		return nil
@@ -212,8 +212,8 @@ func (w *worker) sleep(ctx context.Context, wait decide.Wait) {
 func (w *worker) sleepOn(ctx context.Context, clock Clock, wait decide.Wait) {
 	var fired <-chan struct{}
 	if wait.Until != 0 {
-		// Before anybody can see the worker at rest: who moves a manual clock then must find this
-		// moment on it, or would pass over it.
+		// Before the worker can be seen at rest: a manual clock that is moved then must know this moment,
+		// or it would pass over it.
 		var cancel func()
 		fired, cancel = clock.At(wait.Until.Time())
 		defer cancel()
@@ -228,7 +228,7 @@ func (w *worker) sleepOn(ctx context.Context, clock Clock, wait decide.Wait) {
 		case <-w.wake:
 			if w.nudges.Load() == w.looked {
 				// That nudge came before the look at the state. Waking up for it would take this moment off
-				// a manual clock behind the back of who has just found the worker at rest.
+				// a manual clock whose Advance has just found the worker at rest.
 				continue
 			}
 		case <-fired:

@@ -18,8 +18,8 @@ const (
 	bodyTimeout = 30 * time.Second
 )
 
-// limitBody bounds the time for the request's body, if there is one. Whoever answers before it is
-// read has the rest of that time for the caller to send it all the same.
+// limitBody bounds the time for the request's body, if there is one. An answer that comes before it is
+// read leaves the caller the rest of that time to send it all the same.
 func limitBody(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		// Not every ResponseWriter has deadlines; a test's recorder needs none.

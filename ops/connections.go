@@ -15,7 +15,7 @@ const mostConnections = 1024
 
 // connections bounds the connections of a listener. When there are too many, one gives way to the newest:
 // the oldest that has shown no token, else the one that has been idle for longest. So a program without
-// the token, however many connections it opens, keeps out nobody who has it.
+// the token, however many connections it opens, keeps out no program that has it.
 type connections struct {
 	most   int
 	logger *slog.Logger

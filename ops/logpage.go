@@ -20,7 +20,7 @@ const (
 // logPage is a part of the log as one document, for who cannot read a stream.
 type logPage struct {
 	Items []json.RawMessage `json:"items"`
-	// Next is where to go on, in every partition; nil where the log ends and nobody follows it.
+	// Next is where to go on, in every partition; nil at the end of a log that is not followed.
 	Next *string `json:"next"`
 
 	at           []uint64 // the next position to read, by partition
@@ -116,7 +116,7 @@ func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, pa
 				return nil // it is the waiting that has ended
 			}
 			if got.foreign(q.Workflow) {
-				page.pass(got.record) // or whoever asks again would come by it again
+				page.pass(got.record) // or the next request would meet it again
 				continue
 			}
 			_, err := page.fill(func(yield func(eventlog.Record, error) bool) { yield(got.record, got.err) })

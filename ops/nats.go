@@ -54,8 +54,8 @@ type NATSService struct {
 	open    sync.WaitGroup
 	life    context.Context
 	endLife context.CancelFunc
-	// leave ends when the service stops: nobody is kept waiting for the log any longer, and what is
-	// still in the queue is refused.
+	// leave ends when the service stops: no request waits for the log any longer, and those still in the
+	// queue are refused.
 	leave    context.Context
 	endLeave context.CancelFunc
 	// entering is held by what begins, and by Stop, so that nothing begins behind its back.
@@ -225,7 +225,7 @@ func (n *NATSService) most() int { return int(n.conn.MaxPayload()) - natsHead }
 
 func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Problem) {
 	most := n.most()
-	// Looked at before it is sent: nobody would ever answer a request whose answer does not leave.
+	// Looked at before it is sent: a request whose answer cannot leave would never get one.
 	if p == nil && len(body) > most {
 		p = problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge", "the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, that is done", len(body)).
 			hint("ask for less with limit, or ask over HTTP (pawl --url)")

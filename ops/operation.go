@@ -42,7 +42,7 @@ type Call struct {
 	server *Server
 	// most is how many bytes an answer may have; 0 means any number.
 	most int
-	// leave ends when whoever answers goes: nothing is waited for any longer.
+	// leave ends when the interface that answers stops: nothing is waited for any longer.
 	leave context.Context
 }
 

@@ -21,7 +21,7 @@ func StatusOf(class eventlog.Class) eventlog.RunStatus {
 	}
 }
 
-// known keeps the classes a closed list (F1): what nobody has classified is ours to explain.
+// known keeps the classes a closed list (F1): a failure of any other class is the engine's own.
 func known(class eventlog.Class) eventlog.Class {
 	switch class {
 	case eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth, eventlog.Precondition:
@@ -74,7 +74,7 @@ const Aborted = "run.aborted"
 func (d *decision) abort(run *projections.Run, format string, args ...any) {
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed, Failure: *failure(eventlog.Transient, Aborted, format, args...)})
 	d.endSession(eventlog.SessionFailed)
-	d.release(run, nobody)
+	d.release(run, uncharged)
 }
 
 // decide of FailRun never touches an open mutation: only its settlement may end such a run (F11).
@@ -94,7 +94,7 @@ func (c FailRun) decide(d *decision) error {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
 	d.endSession(eventlog.SessionFailed)
-	d.dispose(run, nobody) // our own trouble never counts against a job
+	d.dispose(run, uncharged) // our own trouble never counts against a job
 	d.affect(run.ID, f)
 	return nil
 }
@@ -114,8 +114,8 @@ func (d *decision) dispose(run *projections.Run, f eventlog.Failure) (jobsTookIt
 	return false
 }
 
-// nobody is the failure of a run that ended without one that counts: a crash, or our own trouble (J6).
-var nobody = eventlog.Failure{}
+// uncharged is the failure of a run that ended without one that counts: a crash, or our own trouble (J6).
+var uncharged = eventlog.Failure{}
 
 // release gives the run's events back. With a job limit a definite transient or logic failure is its
 // jobs' (J2). A failure without a class, as of a crash, counts against no job.
@@ -198,8 +198,8 @@ func (d *decision) endSession(result eventlog.SessionResult) {
 	}
 }
 
-// decide of Recover keeps R14 and S6: whoever started an active run, its worker is gone. Only an
-// open call of this very process is waited for.
+// decide of Recover keeps R14 and S6: the worker of an active run is gone, in this process or
+// another. Only an open call of this very process is waited for.
 func (c Recover) decide(d *decision) error {
 	s := d.state()
 	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive && (run.Engine != d.env.Engine || run.StartRevision <= c.Found) {
@@ -233,5 +233,5 @@ func (d *decision) crash(run *projections.Run) {
 	}
 	d.lead(&eventlog.RunCrashed{Run: run.ID})
 	d.endSession(eventlog.SessionFailed)
-	d.dispose(run, nobody)
+	d.dispose(run, uncharged)
 }

@@ -194,7 +194,7 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 	} else {
 		d.leaveIndeterminate(m, run.ID, f)
 	}
-	d.dispose(run, nobody)
+	d.dispose(run, uncharged)
 }
 
 // believed is the report as far as it is taken for true: while something of the call may be under way,

@@ -324,7 +324,7 @@ func (c Resolve) decide(d *decision) error {
 			Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserFailed,
 			Failure: *failure(eventlog.Transient, "mutation.assertedFailed", "%s says that %s.%s did not happen", d.env.Actor.Name, m.Call.Connector, m.Call.Operation),
 		})
-		d.undo(run, nobody)
+		d.undo(run, uncharged)
 	case Skip:
 		d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
 		d.skipHeld(run, "mutation skipped")

@@ -13,8 +13,8 @@
 // renamed to its place, which removes `<key>.new`; at last the mark gets the answer. Each step is
 // one atomic operation, so reconcile can take the next one away from the writer: without a mark it
 // puts a mark that says refused, and with one it removes `<key>.new`; where that succeeds the write
-// can never happen. If both are too late, the file has the call's content, or somebody has written it
-// since and nobody knows: then the answer stays open.
+// can never happen. If both are too late, the file has the call's content, or it was
+// written since and that cannot be known: then the answer stays open.
 //
 // What it does not guarantee: marks are kept for 30 days; a write older than that is only told by the
 // file's content. List and read take no lock: what another program is writing can be seen half done.

@@ -209,7 +209,7 @@ func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.
 		}
 		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: c.notWritten(w, "it had not begun")}
 	case known == begun:
-		// Whoever removes the content wins: the writer by its rename, or this.
+		// The one that removes the content wins: the writer by its rename, or this reconcile.
 		if err := c.dir.Root.Remove(content); err == nil {
 			if err := c.marks.rebar(mark); err != nil {
 				return connector.RetryWith(c.dir.Failure("give up the write of", w.path, err))
@@ -222,8 +222,8 @@ func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.
 	return c.compare(mark, w, answer)
 }
 
-// compare tells by the content: what has it was written. Anything else is open, since somebody else
-// may have written the file after the call did.
+// compare tells by the content: what has it was written. Anything else is open, since another
+// program may have written the file after the call did.
 func (c *Connector) compare(mark string, w writeCall, answer json.RawMessage) connector.Reconciliation {
 	data, failure := c.dir.Read(w.path, maxFile)
 	if failure != nil {
