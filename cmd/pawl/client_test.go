@@ -38,7 +38,7 @@ func TestAddressesThatAreNone(t *testing.T) {
 		{"--nats", "nats://s3cret/s3cret@127.0.0.1", "it is not user, password, host and port"},
 		{"--nats", "nats://user:s3cret@127.0.0.1:99999", "port 99999 is not between 0 and 65535"},
 		{"--nats", "nats://user:s3cret@:4222", "it is not user, password, host and port"},
-		{"--nats", "@s3cret.url", "it is not user, password, host and port"},
+		{"--nats", "@missing.url", "open missing.url"},
 		{"--as", "a\nb", "without control characters"},
 		{"--as", strings.Repeat("x", 129), "at most 128"},
 	} {

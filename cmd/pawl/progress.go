@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -151,8 +150,11 @@ func (p *progress) lines(r eventlog.Record) []string {
 			}
 			say("%s %s.%s: no certain answer; "+then, p.style.yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
 		case *eventlog.MutationLeftIndeterminate:
+			if run.call.Connector == "" {
+				p.rememberCall(run, r.Workflow, f.Mutation)
+			}
 			possible := "--happened, --did-not-happen or --skip"
-			if run.call.Reconciles || !failedIn(r) { // where asking was of no use, it can be tried again (O3)
+			if run.call.Reconciles { // where its connector can be asked, it can be asked again (O3)
 				possible = "--happened, --did-not-happen, --skip or --try-again"
 			}
 			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s %s", p.style.red("✗"), f.Mutation, f.Mutation, possible)
@@ -180,12 +182,6 @@ func (p *progress) lines(r eventlog.Record) []string {
 		}
 	}
 	return out
-}
-
-// failedIn reports whether a run failed in the transition: a mutation that is left to a person there
-// has not been asked about.
-func failedIn(r eventlog.Record) bool {
-	return slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool { _, failed := f.(*eventlog.RunFailed); return failed })
 }
 
 // committed renders a commit, unless its mutation has had a line already or nothing came of it.
