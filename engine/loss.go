@@ -103,6 +103,14 @@ func appendLoss(ctx context.Context, log eventlog.Log, ids *idSource, past *past
 			&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "its newest transitions may be lost: " + detail},
 		},
 	}
+	if past.name == eventlog.Installation {
+		// A revocation may be among what is lost, and nobody can hold the installation: no token that
+		// was in use opens anything any more.
+		t.Facts = t.Facts[:1]
+		for _, token := range past.tokens {
+			t.Facts = append(t.Facts, &eventlog.TokenRevoked{Name: token.Name})
+		}
+	}
 	if past.awaiting {
 		// It may have been approved and sent, unseen: approving it again must be refused (O5).
 		t.Facts = append(t.Facts, &eventlog.WorkflowPaused{})

@@ -3,12 +3,14 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
@@ -136,5 +138,76 @@ func TestLossOfOneWorkflowOnly(t *testing.T) {
 	}
 	if pasts := k.record(t, engine.Loss{Only: true, Workflows: []eventlog.WorkflowName{"gone"}}); len(pasts) != 1 || pasts[0].Workflow != "gone" {
 		t.Errorf("found %+v, want gone", pasts)
+	}
+}
+
+// After a loss that may concern the installation no named token opens anything: a revocation may be among
+// what is missing. New ones do, and a name may be given again.
+func TestLossRevokesTokens(t *testing.T) {
+	t.Parallel()
+	token := func(name eventlog.TokenName, n int) decide.CreateToken {
+		return decide.CreateToken{Name: name, Role: eventlog.RoleViewer, Hash: fmt.Sprintf("%064x", n), Last4: "ABCD"}
+	}
+	for what, loss := range map[string]engine.Loss{
+		"the end": {End: true}, "known to be short": {Only: true, Workflows: []eventlog.WorkflowName{eventlog.Installation}}, "unreadable": {},
+	} {
+		k := &keeper{Log: memlog.New(memlog.Config{})}
+		bench := enginetest.NewOn(t, k)
+		e := bench.Start()
+		for n, name := range []eventlog.TokenName{"ann", "ben", "cem"} {
+			if err := e.CreateToken(t.Context(), enginetest.Tester, token(name, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.RevokeToken(t.Context(), enginetest.Tester, "ben"); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if what == "unreadable" {
+			k.PutRaw(eventlog.Installation, []byte("garbage"))
+		}
+		for range 2 { // it may be repeated
+			k.record(t, loss)
+		}
+		next := enginetest.NewOn(t, &passing{k}).Start()
+		tokens, err := next.Tokens()
+		if err != nil || len(tokens) != 0 {
+			t.Errorf("%s: %+v, %v", what, tokens, err)
+		}
+		if err := next.CreateToken(t.Context(), enginetest.Tester, token("ann", 9)); err != nil {
+			t.Errorf("%s: a new token: %v", what, err)
+		}
+		if _, ok, err := next.Token(fmt.Sprintf("%064x", 9)); !ok || err != nil {
+			t.Errorf("%s: the new token: %t, %v", what, ok, err)
+		}
+		if err := next.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// passing is a keeper whose readers pass over what was set aside.
+type passing struct{ *keeper }
+
+func (p *passing) Read(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
+	return p.without(p.keeper.Read(ctx, partition, from))
+}
+
+func (p *passing) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record, error] {
+	return p.without(p.keeper.ReadWorkflow(ctx, w, from))
+}
+
+func (p *passing) without(records iter.Seq2[eventlog.Record, error]) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
+		for r, err := range records {
+			aside := slices.ContainsFunc(p.asides, func(a eventlog.Aside) bool {
+				return a.Workflow == r.Workflow && a.From <= r.Position.Seq && r.Position.Seq <= a.To
+			})
+			if !aside && !yield(r, err) {
+				return
+			}
+		}
 	}
 }

@@ -183,7 +183,7 @@ func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd de
 	if err := e.available(ctx); err != nil {
 		return decide.Decision{}, err
 	}
-	if w, ok := e.worker(name); !ok || !w.state().Exists() {
+	if w, ok := e.worker(name); !ok || !w.state().Exists() || name == eventlog.Installation {
 		return decide.Decision{}, unknownWorkflow(name)
 	}
 	return e.decideOn(ctx, name, cmd, actor, operation)
@@ -262,7 +262,7 @@ func (e *Engine) Unknown(ctx context.Context, actor eventlog.Actor, name eventlo
 // State returns a workflow's live state and whether there is such a workflow.
 func (e *Engine) State(name eventlog.WorkflowName) (projections.State, bool) {
 	w, ok := e.worker(name)
-	if !ok || !w.state().Exists() {
+	if !ok || !w.state().Exists() || name == eventlog.Installation {
 		return projections.State{}, false
 	}
 	return *w.state(), true

@@ -29,6 +29,8 @@ type past struct {
 	aside *SetAside
 	// awaiting: a mutation awaits approval at its end.
 	awaiting bool
+	// tokens are in use at its end.
+	tokens []projections.Token
 	// unproven: it is known that its newest transitions are gone.
 	unproven bool
 }
@@ -141,6 +143,7 @@ func (p *past) fold(ctx context.Context, log eventlog.Log) error {
 			}
 		}
 	}
+	p.tokens = state.Tokens
 	run := state.CurrentRun()
 	p.awaiting = run != nil && run.Status == eventlog.RunPausedApproval
 	return nil

@@ -102,7 +102,8 @@ func (w *worker) recordNow(ctx context.Context, cmd decide.Command, actor eventl
 		if err != nil {
 			return decide.Decision{}, fmt.Errorf("%w: %w", errDefect, err)
 		}
-		entry.Barrier = startsMutation(t.Facts) != nil
+		// The loss of a revocation must be noticed as well: the token would open the engine again.
+		entry.Barrier = startsMutation(t.Facts) != nil || w.name == eventlog.Installation
 		if size, most := len(entry.Stored), w.engine.cfg.Log.MaxSize(); size > most {
 			return decide.Decision{}, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge, t.Kind, w.name, size, most)
 		}

@@ -11,9 +11,14 @@ import (
 	"github.com/pawl-run/pawl/eventlog/pack"
 )
 
-// FormatVersion is what this version writes into the log's metadata (`pawl.format`). A log with
-// a newer one is refused.
-const FormatVersion = 1
+// FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a
+// log with a newer one is refused. Format 2 says that the log also holds Installation, whose messages
+// format 1 does not know. A log has it from the first such message on: without one, an older binary reads
+// the log as ever.
+const FormatVersion = 2
+
+// FormatWithout is the format of a log that holds nothing of Installation.
+const FormatWithout = 1
 
 // ErrUnreadable marks a stored transition that cannot be decoded. It stops its workflow loudly;
 // it is never skipped.

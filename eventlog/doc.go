@@ -2,7 +2,8 @@
 //
 // One workflow is one consistency boundary. Everything that happens to it is a [Fact]; facts that
 // became true together are one [Transition]; transitions are appended to a [Log], one message
-// each, so atomicity needs nothing of the broker.
+// each, so atomicity needs nothing of the broker. [Installation] is an aggregate like a workflow, for what
+// belongs to none: its tokens.
 //
 // Guaranteed by every [Log] (package logtest holds the suite that each implementation passes):
 //

@@ -70,6 +70,8 @@ var facts = map[FactType]struct {
 	"event.redriven":               {1, func() Fact { return new(EventRedriven) }},
 	"input.registered":             {1, func() Fact { return new(InputRegistered) }},
 	"input.retitled":               {1, func() Fact { return new(InputRetitled) }},
+	"token.created":                {1, func() Fact { return new(TokenCreated) }},
+	"token.revoked":                {1, func() Fact { return new(TokenRevoked) }},
 }
 
 // FactTypes lists every type this version writes.

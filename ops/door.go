@@ -4,13 +4,20 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
+
+// tokenPrefix begins every token.
+const tokenPrefix = "pawl_"
 
 // door decides who comes in over HTTP.
 //
@@ -21,12 +28,14 @@ import (
 type door struct {
 	token  [sha256.Size]byte
 	noAuth bool
+	// named finds a named token in use by its hash.
+	named func(hash string) (projections.Token, bool, error)
 	// public is the origin under which this engine is reached from elsewhere, nil for none.
 	public *url.URL
 }
 
 func newDoor(cfg *Config) (*door, error) {
-	d := &door{token: sha256.Sum256([]byte(cfg.Token)), noAuth: cfg.NoAuth}
+	d := &door{token: sha256.Sum256([]byte(cfg.Token)), noAuth: cfg.NoAuth, named: cfg.Engine.Token}
 	if cfg.PublicURL == "" {
 		return d, nil
 	}
@@ -65,24 +74,52 @@ func (d *door) admit(r *http.Request, public bool) (*Caller, *Problem) {
 		return nil, nil
 	}
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if caller := d.authenticate(scheme, strings.TrimSpace(given)); caller != nil {
-		return caller, nil
+	caller, p := d.authenticate(scheme, strings.TrimSpace(given))
+	if caller != nil || p != nil {
+		return caller, p
 	}
 	return nil, problemf(http.StatusUnauthorized, "token.required", "this engine asks for a token, and was given none that it knows").
 		hint("send Authorization: Bearer with the token in DATA/http.token; on this machine pawl finds it by itself, from elsewhere it takes PAWL_TOKEN with --url")
 }
 
-// authenticate finds the caller to whom the credential belongs; nil for one that is not known.
-func (d *door) authenticate(scheme, token string) *Caller {
+// authenticate finds the caller to whom the credential belongs; nil for one that is not known. A problem
+// says that the named tokens are not known now: then the local one opens the engine, and no other.
+func (d *door) authenticate(scheme, token string) (*Caller, *Problem) {
 	if d.noAuth {
-		return &Caller{Role: Admin, Key: "anyone"}
+		return &Caller{Role: Admin, Key: "anyone"}, nil
 	}
 	// Hashed first, so that neither content nor length shows in the time this takes.
 	got := sha256.Sum256([]byte(token))
-	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(got[:], d.token[:]) == 1 {
-		return &Caller{Role: Admin, Key: "local"}
+	switch {
+	case !strings.EqualFold(scheme, "Bearer"):
+		return nil, nil
+	case subtle.ConstantTimeCompare(got[:], d.token[:]) == 1:
+		return &Caller{Role: Admin, Key: "local"}, nil
+	case !strings.HasPrefix(token, tokenPrefix):
+		return nil, nil
 	}
-	return nil
+	hash := hex.EncodeToString(got[:])
+	known, ok, err := d.named(hash)
+	switch {
+	case err != nil:
+		return nil, problemf(http.StatusServiceUnavailable, "tokens.unknown", "named tokens cannot be checked now").because(err).
+			hint("ask again in a moment; the engine's own token (DATA/http.token) is accepted, and pawl verify says what is wrong with its log")
+	case !ok:
+		return nil, nil
+	}
+	return &Caller{
+		Actor: eventlog.Actor{Kind: actorUser, Name: string(known.Name), Verified: true}, Role: Role(known.Role), Workflow: known.Workflow,
+		Key: "token " + string(known.Name), token: hash,
+	}, nil
+}
+
+// open reports whether the caller may go on: a token that was revoked after it was shown opens nothing.
+func (d *door) open(c *Caller) bool {
+	if c.token == "" {
+		return true
+	}
+	_, ok, err := d.named(c.token)
+	return ok && err == nil
 }
 
 // answersTo reports whether the request's Host is one of this engine's: loopback by name or address, the

@@ -63,6 +63,10 @@ func (s *Server) pageLog(ctx context.Context, c *Call, q *logRequest) (*logPage,
 // next page, which begins with it.
 func (p *logPage) fill(records iter.Seq2[eventlog.Record, error]) (more bool, err error) {
 	for record, err := range records {
+		if err == nil && record.Workflow == eventlog.Installation {
+			p.pass(record)
+			continue
+		}
 		if len(p.Items) == p.limit {
 			return true, nil
 		}
@@ -114,6 +118,9 @@ func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, pa
 		case got := <-read:
 			if got.err != nil && ctx.Err() != nil {
 				return nil // it is the waiting that has ended
+			}
+			if !s.door.open(&c.Caller) {
+				return revoked()
 			}
 			if got.foreign(q.Workflow) {
 				page.pass(got.record) // or the next request would meet it again

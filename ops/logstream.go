@@ -62,7 +62,7 @@ func (s *Server) merged(ctx context.Context, from []uint64, only eventlog.Workfl
 // that resumes is not stuck at it. Without follow the stream ends where the log does, and only then
 // in order: one that is cut off, or comes to where the log fails, is aborted, so that its reader cannot
 // take a part for the whole.
-func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logRequest, from []uint64) error {
+func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, c *Call, q *logRequest, from []uint64) error {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header()["Cache-Control"] = noStore
@@ -96,7 +96,14 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 				panic(http.ErrAbortHandler)
 			}
 			return nil
+		case <-s.revocations.next():
+			if !s.door.open(&c.Caller) {
+				return cutOff(q)
+			}
 		case <-alive.C:
+			if !s.door.open(&c.Caller) {
+				return cutOff(q)
+			}
 			if !send([]byte(": alive\n\n"), true) {
 				return nil
 			}
@@ -106,6 +113,9 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 			}
 			if got.record.Position.Seq > 0 {
 				from[got.record.Position.Partition] = got.record.Position.Seq + 1
+			}
+			if !s.door.open(&c.Caller) {
+				return cutOff(q)
 			}
 			if got.foreign(q.Workflow) {
 				continue
@@ -136,6 +146,15 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, q *logReq
 	}
 }
 
+// cutOff ends a stream before its end. A reader that goes on forever asks again; another one must see that
+// there is more.
+func cutOff(q *logRequest) error {
+	if !q.Follow {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
 // readRecord is what a reader of a partition came to.
 type readRecord struct {
 	record eventlog.Record
@@ -144,8 +163,11 @@ type readRecord struct {
 }
 
 // foreign says that it is of another workflow than the one that is asked for, whether or not it can be
-// read: it only moves the reader on.
+// read, or of the installation: it only moves the reader on.
 func (r readRecord) foreign(only eventlog.WorkflowName) bool {
+	if r.record.Workflow == eventlog.Installation && r.err == nil {
+		return true
+	}
 	return only != "" && !r.last && r.record.Workflow != "" && r.record.Workflow != only
 }
 

@@ -204,7 +204,10 @@ func isInbox(reply string) bool {
 func (n *NATSService) caller(head micro.Headers) (*Caller, *Problem) {
 	caller := &Caller{Role: n.role, Key: "nats"}
 	if token := head.Get(TokenHeader); token != "" {
-		if caller = n.server.door.authenticate("Bearer", token); caller == nil {
+		var p *Problem
+		if caller, p = n.server.door.authenticate("Bearer", token); p != nil {
+			return nil, p
+		} else if caller == nil {
 			return nil, problemf(http.StatusUnauthorized, "token.required", "this engine does not know the token in %s", TokenHeader).
 				hint("send a token that is in use, or none to act as the NATS user")
 		}

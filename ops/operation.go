@@ -124,7 +124,7 @@ func defineStatus[Request, Answer any](o Operation, do func(context.Context, *Ca
 // table is the one list of operations, in the order of the documentation.
 var table = func() []Operation {
 	var all []Operation
-	for _, part := range [][]Operation{workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable, evidenceTable, connectorTable, clockTable, logTable} {
+	for _, part := range [][]Operation{workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable, evidenceTable, connectorTable, tokenTable, clockTable, logTable} {
 		all = append(all, part...)
 	}
 	seen := map[string]bool{}

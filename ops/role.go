@@ -12,10 +12,10 @@ type Role string
 // The roles. A viewer reads. Ingest pushes events and does nothing else. An operator does both, deploys
 // and acts on what is deployed. An admin also decides who may do what: grants and tokens.
 const (
-	Viewer   Role = "viewer"
-	Ingest   Role = "ingest"
-	Operator Role = "operator"
-	Admin    Role = "admin"
+	Viewer   = Role(eventlog.RoleViewer)
+	Ingest   = Role(eventlog.RoleIngest)
+	Operator = Role(eventlog.RoleOperator)
+	Admin    = Role(eventlog.RoleAdmin)
 )
 
 // Covers reports whether a caller with role r may do what asks for role need. A role that is not one of
@@ -41,6 +41,8 @@ type Caller struct {
 	Workflow eventlog.WorkflowName
 	// Key tells callers apart for limits: calls with the same credential are one caller.
 	Key string
+	// token is the hash of the named token that the caller has shown, empty without one.
+	token string
 }
 
 // scoped requests are about one workflow, or about all where it is left empty. To a caller that may see

@@ -24,7 +24,7 @@ func TestRoles(t *testing.T) {
 			}
 		}
 	}
-	admins := map[string]bool{"setGrants": true, "changeGrants": true, "callConnector": true}
+	admins := map[string]bool{"setGrants": true, "changeGrants": true, "callConnector": true, "createToken": true, "listTokens": true, "revokeToken": true}
 	// What reads only, though it is sent by POST.
 	viewers := map[string]bool{"validateScript": true, "verifyLog": true}
 	for _, o := range Operations() {
@@ -52,7 +52,7 @@ func TestPermit(t *testing.T) {
 		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "approveMutation", "rejectMutation", "resolveMutation",
 		"listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
-	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock"}
+	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken", "listTokens", "revokeToken"}
 	for _, o := range table {
 		request := newRequest(&o)
 		s, isScoped := request.(scoped)

@@ -80,6 +80,7 @@ var knownSchemas = map[reflect.Type]*jsonschema.Schema{
 		eventlog.BlockLogic, eventlog.BlockPermission, eventlog.BlockAuth, eventlog.BlockPrecondition, eventlog.BlockInternal,
 		eventlog.BlockContradiction, eventlog.BlockLoss),
 	reflect.TypeFor[projections.AttentionReason](): enum(projections.AttentionTransient, projections.AttentionDiscarded),
+	reflect.TypeFor[eventlog.TokenRole]():          enum(eventlog.RoleViewer, eventlog.RoleIngest, eventlog.RoleOperator, eventlog.RoleAdmin),
 	reflect.TypeFor[eventlog.Grant]():              enum(eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny),
 	reflect.TypeFor[connector.Kind]():              enum(connector.List, connector.Get, connector.Mutate),
 	reflect.TypeFor[projections.InputStatus]():     enum(projections.InputPending, projections.InputDone, projections.InputSkipped),

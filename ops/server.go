@@ -111,6 +111,8 @@ type Server struct {
 	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
 	// operations that read a long past.
 	followers, heavy *places
+	// revocations tells streams to look whether their caller's token is still in use.
+	revocations revocations
 	// life ends when the server stops: log streams end with it.
 	life    context.Context
 	endLife context.CancelFunc

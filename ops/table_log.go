@@ -66,7 +66,7 @@ func (s *Server) readLog(w http.ResponseWriter, r *http.Request, c *Call, q *log
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	return s.streamLog(ctx, w, q, from)
+	return s.streamLog(ctx, w, c, q, from)
 }
 
 // logStart says where reading begins in every partition, if what is asked for can be read at all.

@@ -85,7 +85,9 @@ func (v *Verification) partition(ctx context.Context, log eventlog.Log, reader *
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(first)) {
-		v.Workflows++
+		if name != eventlog.Installation {
+			v.Workflows++
+		}
 		if broken[name] {
 			continue // it is in the list already, and cannot be folded
 		}

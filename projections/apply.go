@@ -217,6 +217,10 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		f.putInput(&Input{ID: e.Input, Source: e.Source, Type: e.Type, ExternalID: e.ExternalID, Title: e.Title, At: f.at(), Created: f.ordinal()})
 	case *eventlog.InputRetitled:
 		return f.inputRetitled(e)
+	case *eventlog.TokenCreated:
+		return f.tokenCreated(e)
+	case *eventlog.TokenRevoked:
+		return f.tokenRevoked(e)
 	default:
 		return errors.New("unknown fact type")
 	}

@@ -49,6 +49,8 @@ type (
 		// that no consumer subscribes to need not be in memory.
 		Waiting []Waiting `msgpack:"waiting,omitempty"`
 		Counts  Counts    `msgpack:"counts"`
+		// Tokens are the named tokens in use, by hash; those of the installation alone.
+		Tokens []Token `msgpack:"tokens,omitempty"`
 	}
 	// Waiting is how many events of a topic are pending.
 	Waiting struct {

@@ -44,9 +44,14 @@ func (in *installation) giveWay(ctx context.Context) error {
 	if err := in.store.Reset(); err != nil {
 		return failed("", fmt.Errorf("empty the local store: %w", err))
 	}
-	held := make([]string, len(loss.Workflows))
-	for i, name := range loss.Workflows {
-		held[i] = string(name)
+	var held []string
+	for _, name := range loss.Workflows {
+		if name != eventlog.Installation {
+			held = append(held, string(name))
+		}
+	}
+	if result.TokensRevoked {
+		in.logger.Warn(tokensRevoked)
 	}
 	in.logger.Warn("the log lost its end: writes were not synced (--sync=interval), and what was recorded there may have been acknowledged and done; "+
 		"the local store is rebuilt from what is left, and the workflows concerned are held: look at the other side, then pawl resume WORKFLOW",

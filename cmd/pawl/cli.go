@@ -40,6 +40,7 @@ type commandLine struct {
 	Repair  repairCmd  `cmd:"" group:"act" help:"Give a workflow in maintenance its repaired script."`
 	Grants  grantsCmd  `cmd:"" group:"act" help:"Show or change what a workflow may do."`
 
+	Tokens     tokensCmd     `cmd:"" group:"rest" help:"Say who may call: make, list and revoke named tokens."`
 	Clock      clockCmd      `cmd:"" group:"rest" help:"Read an engine's clock, or move it if it runs with --clock=manual."`
 	Bench      benchCmd      `cmd:"" group:"rest" help:"Measure this machine: items through the whole engine, all synced."`
 	BenchWorld benchWorldCmd `cmd:"" name:"bench-world" hidden:""`

@@ -25,7 +25,12 @@ type accepted struct {
 	Held     []eventlog.WorkflowName          `json:"held"`
 	SetAside map[eventlog.WorkflowName]string `json:"setAside"`
 	Broken   []eventlog.WorkflowName          `json:"broken"`
+	// TokensRevoked says that no named token opens anything any more.
+	TokensRevoked bool `json:"tokensRevoked"`
 }
+
+// tokensRevoked says what a loss has done to named tokens.
+const tokensRevoked = "every named token is revoked, since a revocation may be among what is lost; make new ones: pawl tokens create NAME --role ROLE"
 
 // lossFile is there while a loss is being accepted. An engine that started in the middle of that
 // would run workflows that must be held.
@@ -124,6 +129,10 @@ func (in *installation) recordLoss(ctx context.Context, result *accepted, loss e
 		return failed("nothing runs before this is done: pawl verify --accept-loss again", err)
 	}
 	for _, past := range pasts {
+		if past.Workflow == eventlog.Installation && !past.Broken {
+			result.TokensRevoked = true
+			continue
+		}
 		if past.SetAside != nil {
 			result.SetAside[past.Workflow] = past.SetAside.String()
 		}
@@ -147,6 +156,9 @@ func (a *app) printAccepted(r accepted, asJSON bool) error {
 	for _, line := range r.Lost {
 		fmt.Fprintf(a.stdout, "accepted as lost: %s\n", seeVerify.ReplaceAllString(line, ""))
 	}
+	if r.TokensRevoked {
+		fmt.Fprintln(a.stdout, tokensRevoked)
+	}
 	for _, name := range r.Held {
 		if aside, ok := r.SetAside[name]; ok {
 			fmt.Fprintf(a.stdout, "%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
@@ -155,6 +167,10 @@ func (a *app) printAccepted(r accepted, asJSON bool) error {
 		fmt.Fprintf(a.stdout, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
 	}
 	for _, name := range r.Broken {
+		if name == eventlog.Installation {
+			fmt.Fprintf(a.stdout, "named tokens open nothing any more: %s. Programs of this machine use the engine's own, in its %s.\n", r.SetAside[name], tokenFile)
+			continue
+		}
 		fmt.Fprintf(a.stdout, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name, r.SetAside[name])
 	}
 	if len(r.Lost) == 0 && len(r.SetAside) == 0 {

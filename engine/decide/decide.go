@@ -71,14 +71,16 @@ func (d Decision) Transition(w eventlog.WorkflowName, env Env) eventlog.Transiti
 func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, cmd Command) (Decision, error) {
 	meta := eventlog.Transition{Workflow: w, At: env.Now, Actor: env.Actor, Cause: env.Cause}
 	d := &decision{env: env, known: known, draft: projections.NewDraft(s, meta, s.Head.Seq+1)}
+	if err := ownsNo(w, cmd); err != nil {
+		return Decision{}, err
+	}
 	if !s.Exists() {
 		switch cmd.(type) {
-		case Deploy:
+		case Deploy, CreateToken, RevokeToken:
 		case Tick, Recover:
 			return Decision{}, nil // a worker may look before the first deploy is recorded
 		default:
-			return Decision{}, refuse(NotFound, "workflow.unknown", "there is no workflow %q", w).
-				hint("pawl workflows list shows those there are")
+			return Decision{}, unknownWorkflow(w)
 		}
 	}
 	err := cmd.decide(d)

@@ -33,7 +33,7 @@ type result struct {
 
 // Append implements eventlog.Log.
 func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
-	if err := e.Workflow.Validate(); err != nil {
+	if err := e.Workflow.ValidateOwner(); err != nil {
 		return eventlog.Written{}, fmt.Errorf("append: %w", err)
 	}
 	if err := checkKind(e.Kind); err != nil {
@@ -44,6 +44,11 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 			e.Workflow, e.Expected.Revision+1, len(e.Stored), l.maxSize, eventlog.ErrTooLarge)
 	}
 	p := l.PartitionOf(e.Workflow)
+	if e.Workflow == eventlog.Installation {
+		if err := l.raiseFormat(ctx, p); err != nil {
+			return eventlog.Written{}, fmt.Errorf("append to %s: %w", e.Workflow, err)
+		}
+	}
 	r := &request{
 		ctx: ctx, entry: e, partition: p,
 		subject: l.names.subject(p, e.Workflow, e.Kind), fence: l.names.fence(p, e.Workflow),

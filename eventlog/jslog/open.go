@@ -50,6 +50,7 @@ type partition struct {
 	accepted  spans
 	aside     asides
 	committer *committer
+	format    format
 }
 
 var _ eventlog.LossKeeper = (*Log)(nil)

@@ -61,7 +61,7 @@ func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from ui
 			yield(eventlog.Record{}, err)
 			return
 		}
-		if err := w.Validate(); err != nil {
+		if err := w.ValidateOwner(); err != nil {
 			yield(eventlog.Record{}, fmt.Errorf("read log: %w", err))
 			return
 		}
@@ -272,7 +272,7 @@ func (r *reader) fail(ctx context.Context, last uint64, err error, yield func(ev
 func (l *Log) record(p int, seq uint64, subject string, data []byte) (eventlog.Record, error) {
 	r := eventlog.Record{Position: eventlog.Position{Partition: p, Seq: seq}, Hash: eventlog.HashOf(data), Size: len(data)}
 	workflow := l.names.workflow(subject)
-	if workflow.Validate() != nil || l.PartitionOf(workflow) != p {
+	if workflow.ValidateOwner() != nil || l.PartitionOf(workflow) != p {
 		return r, fmt.Errorf("%w: read %s: %w: on subject %s it belongs to no workflow of the partition; see `pawl verify`",
 			eventlog.ErrDamaged, r.Position, eventlog.ErrUnreadable, subject)
 	}

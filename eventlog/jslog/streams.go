@@ -260,7 +260,7 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 			AllowDirect:        l.cfg.Replicas == 1,
 			AllowAtomicPublish: true,
 			Metadata: map[string]string{
-				metaFormat:       strconv.Itoa(eventlog.FormatVersion),
+				metaFormat:       strconv.Itoa(eventlog.FormatWithout),
 				metaPartitions:   strconv.Itoa(n),
 				metaInstallation: installation,
 			},

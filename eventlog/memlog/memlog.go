@@ -100,7 +100,7 @@ func (l *Log) Identity(p int) string { return l.installation + "/" + strconv.Ito
 
 // Append implements eventlog.Log.
 func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
-	if err := e.Workflow.Validate(); err != nil {
+	if err := e.Workflow.ValidateOwner(); err != nil {
 		return eventlog.Written{}, fmt.Errorf("append: %w", err)
 	}
 	if len(e.Stored) > l.cfg.MaxSize {

@@ -92,6 +92,9 @@ func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind,
 			if err := ctx.Err(); err != nil {
 				return page, err
 			}
+			if item.Workflow == eventlog.Installation {
+				continue
+			}
 			row, make, err := look(v, item.Workflow, item.Entity.(*E))
 			if err != nil {
 				return page, err

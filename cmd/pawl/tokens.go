@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+type (
+	tokensCmd struct {
+		Create createToken `cmd:"" help:"Make a token for one program or person and print it, this once."`
+		List   listTokens  `cmd:"" default:"withargs" help:"List the named tokens in use."`
+		Revoke revokeToken `cmd:"" help:"Let the caller with a token in no more, at once."`
+	}
+	createToken struct {
+		clientFlags
+		Name     string `arg:"" help:"Who will use it: the name in the log of all that is done with it."`
+		Role     string `required:"" enum:"viewer,ingest,operator,admin" help:"viewer reads; ingest pushes events and does nothing else; operator does both and deploys; admin also gives grants and tokens."`
+		Workflow string `short:"w" placeholder:"NAME" help:"The only workflow that it is for, which need not exist yet; else it is for all."`
+	}
+	listTokens  struct{ clientFlags }
+	revokeToken struct {
+		clientFlags
+		Name string `arg:"" help:"The token's name."`
+	}
+)
+
+// Run prints the token alone, so that a program can read it.
+func (c *createToken) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	params := map[string]any{"name": c.Name, "role": c.Role}
+	if c.Workflow != "" {
+		params["workflow"] = c.Workflow
+	}
+	return answer(connected, "createToken", params, func(created struct{ Name, Role, Workflow, Token string }) error {
+		of := "all workflows"
+		if created.Workflow != "" {
+			of = "workflow " + created.Workflow
+		}
+		fmt.Fprintf(a.stderr, "pawl: the token %s (%s, %s) is shown this once; programs take it as PAWL_TOKEN, with --url\n", created.Name, created.Role, of)
+		fmt.Fprintln(a.stdout, created.Token)
+		return nil
+	})
+}
+
+func (c *listTokens) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, "listTokens", nil, func(p page) error {
+		slices.Reverse(p.Items) // it is printed from the end on
+		a.printTable(p, []column{
+			{title: "name", field: "name"}, {title: "role", field: "role"}, {title: "workflow", field: "workflow"},
+			{title: "created", field: "createdAt", show: moment}, {title: "by", field: "createdBy.name", width: 40}, {title: "ends in", field: "last4"},
+		}, "none; the engine's own is in DATA/http.token")
+		return nil
+	})
+}
+
+func (c *revokeToken) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, "revokeToken", map[string]any{"name": c.Name}, func(json.RawMessage) error {
+		fmt.Fprintf(a.stdout, "the token %s opens nothing any more\n", c.Name)
+		return nil
+	})
+}

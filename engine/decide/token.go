@@ -1,0 +1,95 @@
+package decide
+
+import (
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// What a person can do to the installation itself. Who may is not decided here.
+type (
+	// CreateToken lets the caller in who shows the token with the hash.
+	CreateToken struct {
+		Name eventlog.TokenName
+		Role eventlog.TokenRole
+		// Workflow, unless empty, is the only one that the token is for; it need not exist yet.
+		Workflow eventlog.WorkflowName
+		// Hash is the SHA-256 of the token, hex; Last4 are its last characters.
+		Hash, Last4 string
+	}
+	// RevokeToken lets that caller in no more. The name may be given to another token then.
+	RevokeToken struct{ Name eventlog.TokenName }
+)
+
+// mostTokens bounds the tokens in use: each transition of the installation rewrites their row.
+const mostTokens = 1000
+
+// hashSize is the length of a SHA-256 in hex.
+const hashSize = 64
+
+func (CreateToken) names(*projections.State, func(projections.Key)) {}
+func (RevokeToken) names(*projections.State, func(projections.Key)) {}
+
+// ownsNo refuses a command on the installation that is one of workflows, and the reverse: the name of the
+// installation is no workflow's, whatever it is asked for.
+func ownsNo(w eventlog.WorkflowName, cmd Command) error {
+	installation := w == eventlog.Installation
+	switch cmd.(type) {
+	case Tick, Recover:
+		return nil
+	case CreateToken, RevokeToken:
+		if installation {
+			return nil
+		}
+		return refuse(Invalid, "token.misplaced", "tokens belong to the installation, not to workflow %s", w).
+			hint("make it a token for that workflow: pawl tokens create NAME --role ROLE --workflow %s", w)
+	}
+	if installation {
+		return unknownWorkflow(w)
+	}
+	return nil
+}
+
+func unknownWorkflow(w eventlog.WorkflowName) *Refusal {
+	return refuse(NotFound, "workflow.unknown", "there is no workflow %q", w).
+		hint("pawl workflows list shows those there are")
+}
+
+func (c CreateToken) decide(d *decision) error {
+	if err := c.Name.Validate(); err != nil {
+		return refuse(Invalid, "token.invalid", "%v", err).hint("name it after the program that will use it, e.g. backup-job")
+	}
+	if err := c.Role.Validate(); err != nil {
+		return refuse(Invalid, "token.invalid", "%v", err).hint("give it the least role that will do")
+	}
+	if c.Workflow != "" {
+		if err := c.Workflow.Validate(); err != nil {
+			return refuse(Invalid, "token.invalid", "%v", err).hint("leave the workflow out for a token that is for all")
+		}
+	}
+	if len(c.Hash) != hashSize {
+		return refuse(Invalid, "token.invalid", "the hash of token %s has %d characters, want %d", c.Name, len(c.Hash), hashSize).
+			hint("a SHA-256 in hex is wanted")
+	}
+	s := d.state()
+	if _, known := s.Token(c.Name); known {
+		return refuse(Conflict, "token.exists", "there is a token %s already", c.Name).
+			hint("give the new one another name, or first revoke that one: pawl tokens revoke %s", c.Name)
+	}
+	if _, known := s.TokenOf(c.Hash); known {
+		return refuse(Conflict, "token.exists", "this token is in use under another name").hint("make a new one")
+	}
+	if len(s.Tokens) >= mostTokens {
+		return refuse(TooMany, "token.tooMany", "there are %d tokens, as many as there may be", len(s.Tokens)).
+			hint("revoke those that are not used any more: pawl tokens list, pawl tokens revoke NAME")
+	}
+	d.lead(&eventlog.TokenCreated{Name: c.Name, Role: c.Role, Workflow: c.Workflow, Hash: c.Hash, Last4: c.Last4})
+	return nil
+}
+
+func (c RevokeToken) decide(d *decision) error {
+	if _, known := d.state().Token(c.Name); !known {
+		return refuse(NotFound, "token.unknown", "there is no token %q", c.Name).hint("pawl tokens list shows those there are")
+	}
+	d.lead(&eventlog.TokenRevoked{Name: c.Name})
+	return nil
+}

@@ -1,0 +1,75 @@
+package jslog_test
+
+import (
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/embeddednats/natstest"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/jslog"
+)
+
+// formatOf is what the streams of a log say of its format.
+func formatOf(t *testing.T, nc *nats.Conn, stream string) string {
+	t.Helper()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.CachedInfo().Config.Metadata["pawl.format"]
+}
+
+// A log that holds nothing new can be read by an older version. One that holds the installation says so
+// before its first message, and an older version refuses it by its format instead of taking that message
+// for damage.
+func TestFormatOfTheInstallation(t *testing.T) {
+	t.Parallel()
+	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
+	l := mustOpen(t, nc, jslog.Config{})
+	write := func(w eventlog.WorkflowName, head eventlog.Head, f eventlog.Fact) eventlog.Head {
+		t.Helper()
+		e, err := eventlog.NewEntry(eventlog.Transition{ID: eventlog.TransitionID("T" + string(w)), Workflow: w, At: 1, Actor: eventlog.System, Kind: f.FactType(), Facts: []eventlog.Fact{f}}, head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, err := l.Append(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return written.Head
+	}
+	write("shop", eventlog.Head{}, &eventlog.WorkflowPaused{})
+	if got := formatOf(t, nc, "PAWL_LOG_0"); got != "1" {
+		t.Errorf("a log of workflows alone has format %s, want 1", got)
+	}
+	head := write(eventlog.Installation, eventlog.Head{}, &eventlog.TokenCreated{Name: "ci", Role: eventlog.RoleViewer, Hash: "00", Last4: "ABCD"})
+	if got := formatOf(t, nc, "PAWL_LOG_0"); got != "2" {
+		t.Errorf("a log with the installation has format %s, want 2", got)
+	}
+	write(eventlog.Installation, head, &eventlog.TokenRevoked{Name: "ci"})
+	again := mustOpen(t, nc, jslog.Config{})
+	var kinds []eventlog.FactType
+	for r, err := range again.ReadWorkflow(t.Context(), eventlog.Installation, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, r.Kind)
+	}
+	if len(kinds) != 2 || kinds[0] != "token.created" || kinds[1] != "token.revoked" {
+		t.Errorf("read %v", kinds)
+	}
+	if last, err := again.Last(t.Context(), 0); err != nil || last != 3 {
+		t.Errorf("the log ends at %d, %v", last, err)
+	}
+	for r, err := range again.Read(t.Context(), 0, 1) {
+		if err != nil {
+			t.Errorf("%s: %v", r.Position, err)
+		}
+	}
+}

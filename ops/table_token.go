@@ -1,0 +1,132 @@
+package ops
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+type (
+	createTokenRequest struct {
+		Name     eventlog.TokenName    `json:"name" jsonschema:"who will use it: the name that the transitions carry"`
+		Role     eventlog.TokenRole    `json:"role" jsonschema:"viewer reads; ingest pushes events and does nothing else; operator does both and deploys; admin also gives grants and tokens"`
+		Workflow eventlog.WorkflowName `json:"workflow,omitempty" jsonschema:"the only workflow that the token is for, which need not exist yet; all when left out"`
+	}
+	createTokenAnswer struct {
+		Name     eventlog.TokenName     `json:"name"`
+		Role     eventlog.TokenRole     `json:"role"`
+		Workflow *eventlog.WorkflowName `json:"workflow"`
+		Token    string                 `json:"token" jsonschema:"the token, which is shown this once"`
+	}
+	revokeTokenRequest struct {
+		Name eventlog.TokenName `json:"name" in:"path" jsonschema:"the token's name"`
+	}
+	revokedToken struct {
+		Name eventlog.TokenName `json:"name"`
+	}
+	tokenView struct {
+		Name      eventlog.TokenName     `json:"name"`
+		Role      eventlog.TokenRole     `json:"role"`
+		Workflow  *eventlog.WorkflowName `json:"workflow" jsonschema:"the only workflow that the token is for, null when it is for all"`
+		CreatedAt eventlog.Instant       `json:"createdAt"`
+		CreatedBy eventlog.Actor         `json:"createdBy"`
+		Last4     string                 `json:"last4" jsonschema:"the token's last characters"`
+	}
+)
+
+var tokenTable = []Operation{
+	define(operation("createToken", "POST /v1/tokens", Admin, "Make a named token; its caller has the role, and the name in all it does").answering(http.StatusCreated), createToken),
+	define(operation("listTokens", "GET /v1/tokens", Admin, "List the named tokens in use"), listTokens),
+	define(operation("revokeToken", "DELETE /v1/tokens/{name}", Admin, "Let the caller with a named token in no more, at once"), revokeToken),
+}
+
+// newToken makes a token of 256 random bits.
+func newToken() string {
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails: it ends the program instead
+	return tokenPrefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret[:])
+}
+
+func createToken(ctx context.Context, c *Call, r *createTokenRequest) (createTokenAnswer, error) {
+	token := newToken()
+	cmd := decide.CreateToken{Name: r.Name, Role: r.Role, Workflow: r.Workflow, Hash: engine.TokenHash(token), Last4: token[len(token)-4:]}
+	if err := c.server.cfg.Engine.CreateToken(ctx, c.Actor, cmd); err != nil {
+		return createTokenAnswer{}, err
+	}
+	return createTokenAnswer{Name: r.Name, Role: r.Role, Workflow: ofWorkflow(r.Workflow), Token: token}, nil
+}
+
+func listTokens(_ context.Context, c *Call, _ *everything) (readmodel.Page[tokenView], error) {
+	page := readmodel.Page[tokenView]{Items: []tokenView{}}
+	tokens, err := c.server.cfg.Engine.Tokens()
+	if err != nil {
+		return page, err
+	}
+	for _, t := range tokens {
+		page.Items = append(page.Items, viewToken(t))
+	}
+	slices.SortFunc(page.Items, func(a, b tokenView) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return page, nil
+}
+
+func revokeToken(ctx context.Context, c *Call, r *revokeTokenRequest) (revokedToken, error) {
+	if err := c.server.cfg.Engine.RevokeToken(ctx, c.Actor, r.Name); err != nil {
+		return revokedToken{}, err
+	}
+	c.server.revocations.tell()
+	return revokedToken{r.Name}, nil
+}
+
+func viewToken(t projections.Token) tokenView {
+	return tokenView{Name: t.Name, Role: t.Role, Workflow: ofWorkflow(t.Workflow), CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy, Last4: t.Last4}
+}
+
+// ofWorkflow is null in JSON for all workflows.
+func ofWorkflow(w eventlog.WorkflowName) *eventlog.WorkflowName {
+	if w == "" {
+		return nil
+	}
+	return &w
+}
+
+// revoked says why what was begun with a token is not answered.
+func revoked() *Problem {
+	return problemf(http.StatusUnauthorized, "token.required", "the token was revoked meanwhile").hint("ask for a new one: pawl tokens create")
+}
+
+// revocations wakes those who wait, whenever a token was revoked. The zero value is ready.
+type revocations struct {
+	mu      sync.Mutex
+	changed chan struct{}
+}
+
+// next is closed at the next revocation.
+func (r *revocations) next() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return r.changed
+}
+
+func (r *revocations) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}

@@ -1,0 +1,75 @@
+package projections
+
+import (
+	"cmp"
+	"crypto/subtle"
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Token is a named token that is in use. What it opens is in its fields; the token itself is kept nowhere.
+type Token struct {
+	Name eventlog.TokenName `msgpack:"name"`
+	Role eventlog.TokenRole `msgpack:"role"`
+	// Workflow, unless empty, is the only one that the token is for.
+	Workflow  eventlog.WorkflowName `msgpack:"workflow,omitempty"`
+	Hash      string                `msgpack:"hash"` // SHA-256, hex
+	Last4     string                `msgpack:"last4"`
+	CreatedAt eventlog.Instant      `msgpack:"createdAt"`
+	CreatedBy eventlog.Actor        `msgpack:"createdBy"`
+}
+
+// Token finds the token in use with the name.
+func (w *Workflow) Token(name eventlog.TokenName) (Token, bool) {
+	for _, t := range w.Tokens {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Token{}, false
+}
+
+// TokenOf finds the token in use with the hash.
+func (w *Workflow) TokenOf(hash string) (Token, bool) {
+	i, found := slices.BinarySearchFunc(w.Tokens, hash, byHash)
+	if !found || subtle.ConstantTimeCompare([]byte(w.Tokens[i].Hash), []byte(hash)) != 1 {
+		return Token{}, false
+	}
+	return w.Tokens[i], true
+}
+
+func byHash(t Token, hash string) int { return cmp.Compare(t.Hash, hash) }
+
+func (f *folding) tokenCreated(e *eventlog.TokenCreated) error {
+	if err := f.ofInstallation(); err != nil {
+		return err
+	}
+	at, taken := slices.BinarySearchFunc(f.Tokens, e.Hash, byHash)
+	if _, known := f.Token(e.Name); known || taken {
+		return fmt.Errorf("token %s is in use already", e.Name)
+	}
+	f.Tokens = slices.Insert(slices.Clone(f.Tokens), at, Token{
+		Name: e.Name, Role: e.Role, Workflow: e.Workflow, Hash: e.Hash, Last4: e.Last4, CreatedAt: f.at(), CreatedBy: f.t.Actor,
+	})
+	return nil
+}
+
+func (f *folding) tokenRevoked(e *eventlog.TokenRevoked) error {
+	if err := f.ofInstallation(); err != nil {
+		return err
+	}
+	if _, known := f.Token(e.Name); !known {
+		return fmt.Errorf("token %s is not in use", e.Name)
+	}
+	f.Tokens = slices.DeleteFunc(slices.Clone(f.Tokens), func(t Token) bool { return t.Name == e.Name })
+	return nil
+}
+
+func (f *folding) ofInstallation() error {
+	if f.t.Workflow != eventlog.Installation {
+		return fmt.Errorf("tokens belong to %s, not to a workflow", eventlog.Installation)
+	}
+	return nil
+}
