@@ -93,6 +93,8 @@ func (w *worker) mayLeave(m *projections.Mutation) *eventlog.Failure {
 	s := w.state()
 	now, run := s.Mutation(m.ID), s.CurrentRun()
 	switch {
+	case w.behind.Load():
+		return unsent(m, "the workflow is not caught up with the log")
 	case now == nil || now.Status != eventlog.MutationInFlight || now.Engine != w.engine.name:
 		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
 	case run == nil || run.ID != m.Run || run.Status != eventlog.RunActive || run.Engine != w.engine.name:

@@ -117,7 +117,13 @@ func (w *worker) underWay(m *projections.Mutation) time.Duration {
 		return 0 // an attempt is counted only when the call was over
 	}
 	after := decide.ReconcileMargin + ending.Quiet
-	return x.first.until(now, m.Deadline.Time().Add(after), callTimeout(m)+after)
+	deadline := m.Deadline.Time()
+	if m.StartedAt.Time().After(x.first.clock.Add(decide.ReconcileMargin)) {
+		// Its clock was ahead of this one: the deadline says nothing here, and waiting for it could take years. The
+		// time since the record was first seen is longer than the call could last.
+		deadline = x.first.clock
+	}
+	return x.first.until(now, deadline.Add(after), callTimeout(m)+after)
 }
 
 // quietOf is how long the outside may go on with the call that a run has in flight.

@@ -228,6 +228,9 @@ func (d *decision) firstReconcile(m *projections.Mutation) eventlog.Instant {
 		// Our own call has ended: its deadline alone counts, plus the usual wait.
 		return max(byClock, d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
 	}
+	if m.StartedAt > d.env.Now.Add(ReconcileMargin) {
+		byClock = 0 // its clock was ahead of this one: its deadline says nothing here
+	}
 	// Another process's: what its outside may still do is over then, too.
 	return max(byClock, d.env.Now.Add(timeout+ReconcileMargin)).Add(d.env.Quiet)
 }

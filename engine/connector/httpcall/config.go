@@ -80,7 +80,6 @@ type host struct {
 	quiet     time.Duration
 	private   bool
 	reconcile *ReconcileConfig
-	listeners connector.Listeners // of calls whose time is over
 }
 
 // hosts finds a host by "name:port".
@@ -138,8 +137,7 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h := &host{name: name, headers: make(http.Header, len(config.Headers)), timeout: config.Timeout, quiet: connector.DefaultQuiet, private: config.Private,
-		listeners: connector.Listeners{Most: maxListening}}
+	h := &host{name: name, headers: make(http.Header, len(config.Headers)), timeout: config.Timeout, quiet: connector.DefaultQuiet, private: config.Private}
 	if config.Quiet != nil {
 		if h.quiet = *config.Quiet; h.quiet < 0 {
 			return nil, nil, wrong("quiet", "quiet: %s is negative", h.quiet)

@@ -11,8 +11,8 @@
 //   - Nothing is sent after the deadline, or after the engine has lost the right to send: the
 //     connection looks at both when the first byte is handed to it, after dialling and TLS.
 //   - A request that has left completely is listened to for longer (5 minutes after its deadline), so
-//     that a late answer can still settle it. At most 64 calls of a host are; one more, and the oldest
-//     is given up. A host has at most 256 connections for reads and twice as many for mutations.
+//     that a late answer can still settle it. A host has at most 256 connections for reads and twice as many
+//     for mutations; a call that gets none within its time was not sent.
 //
 // And for all calls: only configured hosts; private, loopback, link-local and similar addresses are
 // refused on the address really dialled, unless the host is configured as private, so neither

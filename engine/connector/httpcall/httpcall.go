@@ -18,12 +18,10 @@ import (
 )
 
 // maxConnections is how many connections to one host each transport has at most, one for each call at
-// once. A call that gets none within its time was not sent.
+// once, also while it is listened to after its deadline. A call that gets none within its time was not sent.
+// An open call never gives its connection up to another: the host may still carry it out, and nothing but its own
+// end says when it no longer does.
 const maxConnections = 256
-
-// maxListening is how many calls to one host are listened to after their deadline: a host that hangs
-// must leave connections to those that come.
-const maxListening = 64
 
 // methods of the operations.
 var methods = map[string]string{
@@ -215,11 +213,8 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 		}
 		timer := time.NewTimer(c.listen)
 		defer timer.Stop()
-		givenUp, leave := t.host.listeners.Join()
-		defer leave()
 		select {
 		case <-timer.C:
-		case <-givenUp:
 		case <-c.closed.Done():
 		case <-requestCtx.Done():
 		}
