@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,8 +46,11 @@ var scenarios = []scenario{
 		})
 	}},
 	{name: "not applied, the answer is lost, known only later", effects: 3, consumed: 3, world: func(w *enginetest.World) {
+		var mu sync.Mutex
 		lost, asked := map[string]bool{}, map[string]int{}
 		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+			mu.Lock()
+			defer mu.Unlock()
 			if len(lost) == 0 {
 				lost[call.Key] = true
 				return connector.Outcome{Status: connector.Uncertain}
@@ -54,6 +58,8 @@ var scenarios = []scenario{
 			return w.Apply(call)
 		})
 		w.OnReconcile(func(call connector.Call) connector.Reconciliation {
+			mu.Lock()
+			defer mu.Unlock()
 			if asked[call.Key]++; asked[call.Key] < 3 {
 				return connector.Reconciliation{Verdict: connector.VerdictRetry}
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -154,7 +155,9 @@ func (p *progress) lines(r eventlog.Record) []string {
 				p.rememberCall(run, r.Workflow, f.Mutation)
 			}
 			possible := "--happened, --did-not-happen or --skip"
-			if run.call.Reconciles { // where its connector can be asked, it can be asked again (O3)
+			// Where its connector can be asked, it can be asked again (O3). Of a call that is not known here, one that was
+			// left to a person later than its run's failure has been asked about.
+			if run.call.Reconciles || run.call.Connector == "" && !failedIn(r) {
 				possible = "--happened, --did-not-happen, --skip or --try-again"
 			}
 			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s %s", p.style.red("✗"), f.Mutation, f.Mutation, possible)
@@ -182,6 +185,12 @@ func (p *progress) lines(r eventlog.Record) []string {
 		}
 	}
 	return out
+}
+
+// failedIn reports whether a run failed in the transition: a mutation that is left to a person there
+// has not been asked about.
+func failedIn(r eventlog.Record) bool {
+	return slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool { _, failed := f.(*eventlog.RunFailed); return failed })
 }
 
 // committed renders a commit, unless its mutation has had a line already or nothing came of it.

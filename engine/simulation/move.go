@@ -22,6 +22,9 @@ func (s *sim) move() {
 	switch {
 	case s.noEngine():
 		s.restart()
+	case s.successor: // after what was released has come to rest, or it would race with the start
+		s.successor = false
+		s.second()
 	case s.chance(p.operator):
 		s.operate()
 	case s.chance(p.crash):
@@ -71,9 +74,7 @@ func (s *sim) goOn() {
 func (s *sim) stall(o *op) {
 	if s.chance(0.5) {
 		s.stalled[o.entry.ID] = s.report.Moves + 3 + s.rng.IntN(30)
-		if s.profile.second > 0 && s.chance(0.5) {
-			s.second()
-		}
+		s.successor = s.profile.second > 0 && s.chance(0.5)
 	}
 }
 

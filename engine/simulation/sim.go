@@ -86,6 +86,7 @@ type sim struct {
 	pausedUntil time.Time
 	resent      map[eventlog.TransitionID]int
 	stalled     map[eventlog.TransitionID]int // until how many moves are made the log does not insist
+	successor   bool                          // another engine starts with the next move, while a log is held up
 	ids, tags   int
 	// requests of operators that can still be given up.
 	hangUp []func()
