@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,10 +31,9 @@ var orders = []string{"a", "b", "c"}
 var scenarios = []scenario{
 	{name: "all well", effects: 3, consumed: 3},
 	{name: "a definite transient failure first", effects: 3, consumed: 3, world: func(w *enginetest.World) {
-		first := true
+		var tried atomic.Bool
 		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
-			if first {
-				first = false
+			if tried.CompareAndSwap(false, true) {
 				return connector.Outcome{Status: connector.Failed, Failure: enginetest.Failing(eventlog.Transient, "world.busy")}
 			}
 			return w.Apply(call)
