@@ -179,6 +179,12 @@ func (e *Engine) Operate(ctx context.Context, actor eventlog.Actor, name eventlo
 	return err
 }
 
+// RunNow queues every producer of a workflow, and says which runs now and what the others wait for (S5).
+func (e *Engine) RunNow(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, operation string) (*decide.Queued, error) {
+	decision, err := e.operate(ctx, name, decide.RunNow{}, actor, operation)
+	return decision.Queued, err
+}
+
 func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor, operation string) (decide.Decision, error) {
 	if err := e.available(ctx); err != nil {
 		return decide.Decision{}, err

@@ -217,7 +217,9 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		t.Error("the hourly producer did not run within 90 minutes")
 	}
 	before = b.last()
-	call("runWorkflow", 200, with())
+	if v := call("runWorkflow", 200, with()); fmt.Sprint(v["producers"]) != "[map[behind:<nil> name:poll runs:now]]" || v["name"] != "shop" {
+		t.Errorf("run-now: %v", v)
+	}
 	b.engine.Rest("shop")
 	if b.last() == before {
 		t.Error("run-now left no trace")

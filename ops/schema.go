@@ -88,6 +88,7 @@ var knownSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[order]():                       enum(oldestFirst, newestFirst),
 	reflect.TypeFor[pageLimit]():                   {Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(float64(readmodel.MaxLimit))},
 	reflect.TypeFor[logLimit]():                    {Type: "integer", Minimum: jsonschema.Ptr(1.0)},
+	reflect.TypeFor[ProducerRuns]():                enum(RunsNow, RunsQueued),
 	reflect.TypeFor[decide.Resolution]():           enum(decide.DidHappen, decide.DidNotHappen, decide.Skip, decide.TryAgain),
 	reflect.TypeFor[decide.Reason](): enum(decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake, decide.ReasonBackoff, decide.ReasonUserPause,
 		decide.ReasonApproval, decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked,

@@ -99,10 +99,18 @@ func (s *Server) explain(name eventlog.WorkflowName) (Why, error) {
 
 func (s *Server) explainState(state *projections.State) Why {
 	if wait, ok := s.cfg.Engine.Why(state.Name); ok && wait != nil {
-		return explain(state, *wait, s.causeOf(state, *wait))
+		return s.explainTodo(state, *wait)
 	}
 	// The worker is at work, or was nudged this moment: the rules say what it is about.
-	return Explain(state, decide.Next(state, eventlog.At(s.cfg.Now()), stepper(state)))
+	return s.explainTodo(state, decide.Next(state, eventlog.At(s.cfg.Now()), stepper(state)))
+}
+
+// explainTodo explains what the state owes or waits for, with what only history knows.
+func (s *Server) explainTodo(state *projections.State, todo decide.Todo) Why {
+	if wait, ok := todo.(decide.Wait); ok {
+		return explain(state, wait, s.causeOf(state, wait))
+	}
+	return Explain(state, todo)
 }
 
 // causeOf reads the run that a wait comes from, if that is history by now. Where it cannot be read,

@@ -25,7 +25,7 @@ var operatorTable = []Operation{
 	onWorkflow("pauseWorkflow", "pause", "Hold a workflow at the next run boundary: a run that has begun goes on to its end and may still make its call", decide.Pause{}),
 	onWorkflow("resumeWorkflow", "resume", "End a pause and clear the system's hold", decide.Resume{}),
 	onWorkflow("archiveWorkflow", "archive", "Stop a workflow for good; its history stays", decide.Archive{}),
-	onWorkflow("runWorkflow", "run-now", "Queue every producer of a workflow now", decide.RunNow{}),
+	define(operation("runWorkflow", "POST /v1/workflows/{workflow}/run-now", Operator, "Queue every producer of a workflow now, and say what each waits for"), runNow),
 	define(operation("approveMutation", "POST /v1/mutations/{mutation}/approve", Operator, "Let exactly the recorded call leave").narrowing(), func(ctx context.Context, c *Call, r *approveRequest) (readmodel.Mutation, error) {
 		return onMutation(ctx, c, r.Mutation, decide.Approve{Mutation: r.Mutation, ParamsHash: r.ParamsHash}, "approveMutation")
 	}),

@@ -37,20 +37,6 @@ type Why struct {
 	cause *projections.Run
 }
 
-// Held reports whether the whole workflow is kept from starting a run, whatever is due (F10).
-func (w *Why) Held() bool {
-	if w.Reason == nil {
-		return false
-	}
-	switch *w.Reason {
-	case decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake:
-		return false
-	case decide.ReasonBackoff:
-		return w.Subject == nil // else it is one job that waits for its own time
-	}
-	return true
-}
-
 // run returns a run that the explanation speaks of, or nil.
 func (w *Why) run(s *projections.State, id eventlog.RunID) *projections.Run {
 	if w.cause != nil && w.cause.ID == id {

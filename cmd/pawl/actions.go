@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops"
 )
 
 // workflowAction is an operator's action on a workflow.
@@ -24,7 +23,6 @@ type (
 		workflowAction
 		Yes bool `short:"y" help:"Do not ask at a terminal before the workflow is stopped for good."`
 	}
-	runNowCmd struct{ workflowAction }
 )
 
 // Help says what a pause does not stop: nobody should think that nothing leaves any more.
@@ -45,29 +43,6 @@ func (c *archiveCmd) Run(a *app) error {
 		}
 	}
 	return c.act(a, "archiveWorkflow")
-}
-
-// Run queues the producers; what they do shows in the log.
-func (c *runNowCmd) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
-	if err != nil {
-		return err
-	}
-	// Asked for first: once they are queued they may run, and what holds the workflow then is another matter.
-	// Without an answer they are queued all the same.
-	var before ops.Why
-	_ = connected.do("explainWorkflow", map[string]any{"workflow": c.Name}, &before)
-	return answer(connected, "runWorkflow", map[string]any{"workflow": c.Name}, func(json.RawMessage) error {
-		if !before.Held() {
-			fmt.Fprintf(a.stdout, "the producers of %s are queued\n", c.Name)
-			return nil
-		}
-		fmt.Fprintf(a.stdout, "the producers of %s are queued; none runs before this is over: %s\n", c.Name, oneLine(before.Message, 2000))
-		for _, command := range before.Commands {
-			fmt.Fprintf(a.stdout, "  %s\n", oneLine(command, 300))
-		}
-		return nil
-	})
 }
 
 func (c *workflowAction) act(a *app, operation string) error {

@@ -56,6 +56,8 @@ type Decision struct {
 	Pushed []PushResult
 	// Bulk answers a ChangeEvents; nil otherwise.
 	Bulk *BulkResult
+	// Queued answers a RunNow; nil otherwise.
+	Queued *Queued
 }
 
 // Empty reports whether there is nothing to append.
@@ -86,6 +88,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	err := cmd.decide(d)
 	if err == nil {
 		d.startOwedRun()
+		d.queued(cmd)
 	}
 	// A defect goes before the answer: that may follow from what was not known.
 	if d.err != nil {
@@ -98,7 +101,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	if d.kind == "" && len(facts) > 0 {
 		d.kind = facts[0].FactType()
 	}
-	return Decision{Kind: d.kind, Facts: facts, Warnings: d.warnings, Pushed: d.pushed, Bulk: d.bulk}, nil
+	return Decision{Kind: d.kind, Facts: facts, Warnings: d.warnings, Pushed: d.pushed, Bulk: d.bulk, Queued: d.queue}, nil
 }
 
 // decision is one transition in the making: every fact is folded at once, so each rule sees the
@@ -111,6 +114,7 @@ type decision struct {
 	warnings []string
 	pushed   []PushResult
 	bulk     *BulkResult
+	queue    *Queued
 	err      error
 }
 

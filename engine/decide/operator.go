@@ -11,8 +11,6 @@ import (
 
 // What a person can do to a workflow. Each is a transition with the actor's name (O10).
 type (
-	// RunNow queues every producer (S5).
-	RunNow struct{}
 	// Pause holds the workflow at the next run boundary (O6).
 	Pause struct{}
 	// Resume ends the pause and clears the system's hold, except an unresolved mutation (O6).
@@ -54,7 +52,6 @@ const (
 	TryAgain     Resolution = "try_again"      // O3
 )
 
-func (RunNow) names(*projections.State, func(projections.Key))       {}
 func (Pause) names(*projections.State, func(projections.Key))        {}
 func (Resume) names(*projections.State, func(projections.Key))       {}
 func (Archive) names(*projections.State, func(projections.Key))      {}
@@ -76,25 +73,6 @@ func (c Resolve) names(_ *projections.State, want func(projections.Key)) {
 func archived(s *projections.State) *Refusal {
 	return refuse(Conflict, "workflow.archived", "workflow %s is archived", s.Name).
 		hint("that is for good; its history stays, and its script can be deployed under another name (pawl workflows source %s)", s.Name)
-}
-
-func (RunNow) decide(d *decision) error {
-	s := d.state()
-	if s.Archived {
-		return archived(s)
-	}
-	if len(s.Definition().Producers) == 0 {
-		return refuse(Conflict, "producers.none", "workflow %s has no producers: there is nothing to run now", s.Name).
-			hint("its consumers run by themselves when an event arrives; pawl why %s says what it waits for", s.Name)
-	}
-	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
-		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler, run.Status).
-			hint("wait for it, or look at it: pawl why %s", s.Name)
-	}
-	for _, p := range s.Definition().Producers {
-		d.lead(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now})
-	}
-	return nil
 }
 
 func (Pause) decide(d *decision) error {

@@ -208,18 +208,22 @@ func (b *bench) look(line string) string {
 	case "kind":
 		return show("%s", b.last.Kind)
 	case "next":
-		switch todo := b.next().(type) {
-		case decide.Wait:
-			out := "wait " + string(todo.Reason)
-			if todo.Until != 0 {
-				out += " +" + todo.Until.Sub(b.now).String()
-			}
-			return show("%s %s", out, todo.Subject)
-		default:
-			return show("%s %+v", strings.TrimPrefix(fmt.Sprintf("%T", todo), "decide."), todo)
-		}
+		return show("%s", briefTodo(b.next(), b.now))
 	}
 	return show("no such thing")
+}
+
+// briefTodo shows what a state owes, or waits for.
+func briefTodo(todo decide.Todo, now eventlog.Instant) string {
+	wait, ok := todo.(decide.Wait)
+	if !ok {
+		return fmt.Sprintf("%s %+v", strings.TrimPrefix(fmt.Sprintf("%T", todo), "decide."), todo)
+	}
+	out := "wait " + string(wait.Reason)
+	if wait.Until != 0 {
+		out += " +" + wait.Until.Sub(now).String()
+	}
+	return out + " " + wait.Subject
 }
 
 func (b *bench) inputs(ids []eventlog.InputID) []string {

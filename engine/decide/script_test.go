@@ -84,6 +84,21 @@ func (b *bench) outcome(err error) []string {
 	for _, w := range b.last.Warnings {
 		out = append(out, "warning: "+w)
 	}
+	return append(out, queued(b.last.Queued, b.now)...)
+}
+
+// queued shows what a run-now answers, a line for each producer (S5).
+func queued(q *decide.Queued, now eventlog.Instant) (out []string) {
+	if q == nil {
+		return nil
+	}
+	for _, p := range q.Producers {
+		if p == q.Running {
+			out = append(out, fmt.Sprintf("%s runs now", p))
+		} else {
+			out = append(out, fmt.Sprintf("%s is queued behind %s", p, briefTodo(q.First, now)))
+		}
+	}
 	return out
 }
 

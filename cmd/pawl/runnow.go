@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pawl-run/pawl/ops"
+)
+
+type runNowCmd struct{ workflowAction }
+
+// Help says what may come before the producers.
+func (*runNowCmd) Help() string {
+	return "At most one run of a workflow is active, and nothing of it runs while it is held: then its producers are queued. " +
+		"What each of them waits for, and what can be done about it, is said. While a run is active the command is refused."
+}
+
+// Run queues the producers and says which of them runs now; what they do shows in the log.
+func (c *runNowCmd) Run(a *app) error {
+	connected, err := a.connect(c.clientFlags)
+	if err != nil {
+		return err
+	}
+	return answer(connected, "runWorkflow", map[string]any{"workflow": c.Name}, func(w struct{ Producers []ops.QueuedProducer }) error {
+		printQueued(a.stdout, c.Name, w.Producers)
+		return nil
+	})
+}
+
+// printQueued tells of each producer whether it runs now; of those that wait for the same, what that is
+// and how it ends.
+func printQueued(out io.Writer, workflow string, producers []ops.QueuedProducer) {
+	var waiting []string
+	var behind *ops.Behind
+	for _, p := range producers {
+		if p.Behind == nil {
+			fmt.Fprintf(out, "%s of %s runs now\n", p.Name, workflow)
+			continue
+		}
+		waiting, behind = append(waiting, string(p.Name)), p.Behind // the same for all: one thing comes first
+	}
+	if behind == nil {
+		return
+	}
+	be := "is"
+	if len(waiting) > 1 {
+		be = "are"
+	}
+	fmt.Fprintf(out, "%s of %s %s queued behind this: %s\n", strings.Join(waiting, ", "), workflow, be, oneLine(behind.Message, 2000))
+	for _, command := range behind.Commands {
+		fmt.Fprintf(out, "  %s\n", oneLine(command, 300))
+	}
+}

@@ -1,0 +1,68 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+type (
+	// runNowAnswer is the workflow, and what has become of each of its producers (S5).
+	runNowAnswer struct {
+		readmodel.Workflow
+		Producers []QueuedProducer `json:"producers" jsonschema:"each producer of the workflow, in the script's order"`
+	}
+	// QueuedProducer is a producer that runs now or is queued.
+	QueuedProducer struct {
+		Name   eventlog.Handler `json:"name"`
+		Runs   ProducerRuns     `json:"runs" jsonschema:"now, or queued: it runs by itself once what it is behind is over"`
+		Behind *Behind          `json:"behind" jsonschema:"what comes first; null for a producer that runs now"`
+	}
+	// Behind is what a queued producer waits for: what explainWorkflow says of its workflow at that moment.
+	Behind struct {
+		Reason *decide.Reason `json:"reason" jsonschema:"null while nothing holds the workflow and another run goes first"`
+		// Message says it in a few sentences, Commands what a person can do about it.
+		Message  string   `json:"message"`
+		Commands []string `json:"commands"`
+	}
+	// ProducerRuns says when a producer runs that was asked for.
+	ProducerRuns string
+)
+
+// The values of ProducerRuns.
+const (
+	RunsNow    ProducerRuns = "now"
+	RunsQueued ProducerRuns = "queued"
+)
+
+func runNow(ctx context.Context, c *Call, r *inWorkflow) (runNowAnswer, error) {
+	queued, err := c.server.cfg.Engine.RunNow(ctx, c.Actor, r.Workflow, "runWorkflow")
+	if err != nil {
+		return runNowAnswer{}, err
+	}
+	s, err := c.server.state(r.Workflow)
+	return runNowAnswer{Workflow: readmodel.WorkflowView(&s.Workflow), Producers: c.server.queuedProducers(queued)}, err
+}
+
+// queuedProducers tells what the command has come to, by what the workflow was when it was recorded: a
+// producer that ran then may be over by now.
+func (s *Server) queuedProducers(q *decide.Queued) []QueuedProducer {
+	why := s.explainTodo(&q.State, q.First)
+	behind := Behind{Reason: why.Reason, Message: why.Message, Commands: why.Commands}
+	if why.Moving {
+		behind.Message += " What is queued follows by itself."
+		behind.Commands = append(behind.Commands, fmt.Sprintf("pawl why %s", q.State.Name))
+	}
+	list := make([]QueuedProducer, len(q.Producers))
+	for i, name := range q.Producers {
+		if name == q.Running {
+			list[i] = QueuedProducer{Name: name, Runs: RunsNow}
+		} else {
+			list[i] = QueuedProducer{Name: name, Runs: RunsQueued, Behind: &behind}
+		}
+	}
+	return list
+}
