@@ -1,7 +1,6 @@
 package main
 
 import (
-	"go/token"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +9,7 @@ import (
 // treeOf makes a tree of the module example.org/m from file texts.
 func treeOf(t *testing.T, files map[string]string) *tree {
 	t.Helper()
-	tree := &tree{module: "example.org/m", set: token.NewFileSet()}
+	tree := newTree("example.org/m")
 	for name, text := range files {
 		tree.add(name, []byte(text))
 	}

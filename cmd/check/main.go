@@ -52,6 +52,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	report.step("gofmt", tree.format)
 	report.step("imports", tree.imports)
 	report.step("layout", tree.layout)
+	report.step("rules", tree.rules)
+	report.step("links", tree.links)
 	report.step("vet", tool(ctx, root, append([]string{"vet"}, packages...)))
 	report.step("staticcheck", tool(ctx, root, append([]string{"tool", "staticcheck"}, packages...)))
 	if *runTests {

@@ -11,15 +11,24 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// tree is every Go file of the module, parsed once for all checks.
+// tree is every Go file of the module, parsed once for all checks, and the other texts that people write.
 type tree struct {
 	module string
 	set    *token.FileSet
 	files  []*sourceFile
+	// texts are the documents, test scripts and scripts of the module, by path.
+	texts map[string][]byte
+	// paths are all files and folders that a link may lead to.
+	paths map[string]bool
+}
+
+func newTree(module string) *tree {
+	return &tree{module: module, set: token.NewFileSet(), texts: make(map[string][]byte), paths: map[string]bool{".": true}}
 }
 
 // sourceFile is one Go file; paths are relative to the module and use slashes.
@@ -31,24 +40,11 @@ type sourceFile struct {
 	problem      error     // why not
 }
 
-// load reads the module's Go files. Folders that the go command ignores are left out.
+// load reads the module's files. Hidden folders and what version control does not keep are known by
+// name alone.
 func load(root, module string) (*tree, error) {
-	t := &tree{module: module, set: token.NewFileSet()}
+	t := newTree(module)
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		base := entry.Name()
-		if entry.IsDir() {
-			if name != root && (base == "testdata" || base == "vendor" || base[0] == '.' || base[0] == '_') {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if path.Ext(base) != ".go" || base[0] == '.' || base[0] == '_' {
-			return nil
-		}
-		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
@@ -56,7 +52,23 @@ func load(root, module string) (*tree, error) {
 		if err != nil {
 			return err
 		}
-		t.add(filepath.ToSlash(relative), text)
+		relative = filepath.ToSlash(relative)
+		if entry.IsDir() {
+			t.paths[relative] = true
+			if base := entry.Name(); name != root && (base == ".git" || base == ".pawl" || base == "node_modules") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !entry.Type().IsRegular() || !isText(relative) {
+			t.paths[relative] = true
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		t.add(relative, text)
 		return nil
 	})
 	if err != nil {
@@ -65,7 +77,31 @@ func load(root, module string) (*tree, error) {
 	return t, nil
 }
 
+// isText says whether the checks look into a file: Go, documents, scripts, and the scripts of tests.
+func isText(name string) bool {
+	return slices.Contains([]string{".go", ".md", ".ts", ".js", ".mjs", ".txtar"}, path.Ext(name)) || path.Dir(name) == ruleScripts
+}
+
+// ignored says whether the go command ignores a Go file, because of its own name or that of a folder.
+func ignored(name string) bool {
+	parts := strings.Split(name, "/")
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return part == "testdata" || part == "vendor" || part[0] == '.' || part[0] == '_'
+	})
+}
+
+// add takes a file in: a Go file of a package is parsed, any other is kept as text.
 func (t *tree) add(name string, text []byte) {
+	for p := name; !t.paths[p]; p = path.Dir(p) {
+		t.paths[p] = true
+	}
+	if path.Ext(name) != ".go" {
+		t.texts[name] = text
+		return
+	}
+	if ignored(name) {
+		return
+	}
 	f := &sourceFile{path: name, folder: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), text: text}
 	f.syntax, f.problem = parser.ParseFile(t.set, name, text, parser.ParseComments|parser.SkipObjectResolution)
 	if f.problem != nil {

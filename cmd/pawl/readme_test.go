@@ -74,12 +74,3 @@ func TestReadmeLoop(t *testing.T) {
 		t.Errorf("the README has %v\nengine/step.go has %v", got, want)
 	}
 }
-
-// The README links to what there is.
-func TestReadmeLinks(t *testing.T) {
-	for _, found := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(read(t, "../../README.md"), -1) {
-		if _, err := os.Stat(filepath.Join("../..", filepath.FromSlash(found[1]))); err != nil {
-			t.Errorf("the README links to %s: %v", found[1], err)
-		}
-	}
-}

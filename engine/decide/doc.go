@@ -1,5 +1,6 @@
 // Package decide holds the rules: what a command does to a workflow, and what a workflow still
-// owes the world. It is pure: no context, clock, randomness, logger or I/O.
+// owes the world. It is pure: no context, clock, randomness, logger or I/O. RULES.md lists the rules by
+// the ids that code and tests cite, each with its tests.
 //
 // [Decide] turns a state and a command into the facts of one transition. What a rule may know is
 // in its arguments: time, ids and chance come in [Env], history rows that the command names
