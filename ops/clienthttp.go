@@ -120,6 +120,31 @@ func (c *overHTTP) send(req *http.Request) (*http.Response, error) {
 	return nil, problemFrom(res)
 }
 
+// Installation asks which log the engine at the client's URL belongs to. It sends no token, as the engine wants
+// none for it. It is empty where something answers that does not say. Errors are those of Do.
+func (c *Client) Installation(ctx context.Context) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.URL, "/")+"/healthz", nil)
+	if err != nil {
+		return "", fmt.Errorf("ask which engine it is: %w", err)
+	}
+	plain := overHTTP{URL: c.URL, HTTP: c.HTTP}
+	res, err := plain.send(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = res.Body.Close() }()
+	const most = 1 << 16
+	body, err := io.ReadAll(io.LimitReader(res.Body, most))
+	if err != nil {
+		return "", plain.unreachable(ctx, err)
+	}
+	var said health
+	if json.Unmarshal(body, &said) != nil {
+		return "", nil // a page of some other program
+	}
+	return said.Installation, nil
+}
+
 // MayCarryToken reports whether a token may be sent to the address: it is https, or an address of this
 // machine. Names below localhost may lead elsewhere, and do not count.
 func MayCarryToken(u *url.URL) bool {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,13 +21,27 @@ type connection struct {
 	app           *app
 	json          bool
 	address, from string
+	// silence says that nothing answers there; open that it is no address.
+	silence string
+	open    bool
 	// tokenless says why no token is sent, if there is something to say.
 	tokenless string
+	// stranger says that what answers at the address is not the engine of the data directory, if that is so.
+	stranger error
 }
 
-// connect finds the engine: --url or --nats, their variables, the configuration, DATA/http.url, the
-// default address.
+// connect finds the engine, and refuses one that the caller has not named and that is not the engine of the
+// data directory.
 func (a *app) connect(flags clientFlags) (*connection, error) {
+	c, err := a.find(flags)
+	if err == nil && c.stranger != nil {
+		return nil, c.stranger
+	}
+	return c, err
+}
+
+// find finds the engine: --url or --nats, their variables, the configuration's, and then as findHTTP does.
+func (a *app) find(flags clientFlags) (*connection, error) {
 	file, err := a.readConfig()
 	if err != nil {
 		return nil, err
@@ -37,7 +50,7 @@ func (a *app) connect(flags clientFlags) (*connection, error) {
 	if err := ops.CheckActor(actor); err != nil {
 		return nil, misconfigured("say who you are with --as NAME", "act as %q: %v", oneLine(actor, 80), err)
 	}
-	c := &connection{Client: &ops.Client{Actor: actor}, app: a, json: flags.JSON, from: "as configured"}
+	c := &connection{Client: &ops.Client{Actor: actor}, app: a, json: flags.JSON}
 	if flags.URL != "" && flags.NATS != "" {
 		return nil, misconfigured("name one of them: --url URL or --nats URL", "both url and nats are set")
 	}
@@ -54,70 +67,23 @@ func (a *app) connect(flags clientFlags) (*connection, error) {
 		}
 		a.atEnd(c.NATS.Close)
 		c.address = c.NATS.Address()
+		c.silence = fmt.Sprintf("no engine answers at %s (as configured)", c.address)
 		return c, nil
 	}
 	place, err := a.findHTTP(named, flags.URL, file)
 	if err != nil {
 		return nil, err
 	}
-	c.URL, c.address, c.from = place.address, place.address, place.from
+	c.URL, c.address, c.from, c.silence = place.address, place.address, place.from, place.silence()
+	c.open = place.open()
+	if c.stranger = c.recognize(place); c.stranger != nil {
+		return c, nil // it is asked nothing, and told nothing
+	}
 	return c, c.authenticate(place)
 }
 
 // named says that the caller has said where the engine is.
 func (f clientFlags) named() bool { return f.URL != "" || f.NATS != "" }
-
-// httpPlace is where an engine answers over HTTP, and how that is known.
-type httpPlace struct {
-	address, from string
-	url           *url.URL
-	// named says that the caller has named the address, by a flag or a variable.
-	named bool
-	// data is the data directory of the engine that has written the address down, empty if none has.
-	data string
-}
-
-// findHTTP is the address over HTTP, the one that was given or the one that an engine has written down.
-func (a *app) findHTTP(named bool, address string, file config) (httpPlace, error) {
-	place := httpPlace{named: named, address: address, from: "as configured"}
-	data, written, err := a.writtenDown(file)
-	if err != nil {
-		return place, err
-	}
-	switch {
-	case address == "" && written == "":
-		place.address, place.from = "http://"+defaultHTTP, "the default address"
-	case address == "":
-		place.address, place.from, place.data = written, "from "+shown(filepath.Join(data, urlFile)), data
-	}
-	if place.address, err = engineURL(place.address, place.from); err != nil {
-		return place, err
-	}
-	if place.url, err = url.Parse(place.address); err != nil {
-		return place, err // engineURL has parsed it
-	}
-	if written != "" && strings.TrimSuffix(place.address, "/") == strings.TrimSuffix(written, "/") {
-		place.data = data
-	}
-	return place, nil
-}
-
-// writtenDown is the address that an engine has written into its data directory, and the directory:
-// the one that is configured, the one here, or that of an engine that serves in the background.
-func (a *app) writtenDown(file config) (data, address string, err error) {
-	data = first(a.common.Data, file.Data, defaultData)
-	if _, err := os.Stat(data); data == defaultData && errors.Is(err, fs.ErrNotExist) {
-		data = stateHome(a.env)
-	}
-	text, err := os.ReadFile(filepath.Join(data, urlFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return data, "", nil
-	case err != nil:
-		return data, "", failed("", fmt.Errorf("find the engine: %w", err))
-	}
-	return data, strings.TrimSpace(string(text)), nil
-}
 
 // natsLine is the way to an engine over NATS: a URL, or @ and the file that holds it. No error repeats what
 // may be a password.
@@ -154,34 +120,6 @@ func natsLine(text string) (*ops.NATSLine, error) {
 	return ops.NewNATSLine(u.String(), options...)
 }
 
-// engineURL completes the address of an engine, http unless it says otherwise. No error repeats what
-// may be a password.
-func engineURL(text, from string) (string, error) {
-	if !strings.Contains(text, "://") {
-		text = "http://" + text
-	}
-	wrong := func(format string, args ...any) (string, error) {
-		return "", misconfigured("write e.g. --url http://127.0.0.1:7070", "the engine's address, "+from+": "+format, args...)
-	}
-	u, err := url.Parse(text)
-	switch {
-	case err != nil:
-		return wrong("it is no URL")
-	case u.Scheme == "nats" || u.Scheme == "tls":
-		return "", misconfigured("write it as --nats URL", "the engine's address, %s: --url is for http or https, not for %s", from, u.Scheme)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return wrong("commands reach an engine over http or https, not over %s", u.Scheme)
-	case u.User != nil:
-		return wrong("a user and a password say nothing to an engine; its token is taken from PAWL_TOKEN, or from the engine's data directory")
-	case u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
-		return wrong("%q is not host and port", oneLine(text, 200))
-	}
-	if err := checkPort(u.Port()); err != nil {
-		return wrong("%v", err)
-	}
-	return text, nil
-}
-
 // as is the name that the caller claims when nothing else is said.
 func (a *app) as() string {
 	for _, name := range []string{"PAWL_AS", "USER", "USERNAME"} {
@@ -204,8 +142,11 @@ func (c *connection) explain(err error) error {
 			hint: "if the engine's own authority is missing, name it: SSL_CERT_FILE=CA.pem before the command (where the system keeps its own list, add it there)"}
 	}
 	if errors.Is(err, ops.ErrUnreachable) {
+		if c.open {
+			err = nil // it was never worth a try
+		}
 		return &failure{
-			code: exitUnreachable, what: fmt.Sprintf("no engine answers at %s (%s)", c.address, c.from), err: err,
+			code: exitUnreachable, what: c.silence, err: err,
 			hint: c.whereElse(),
 		}
 	}
@@ -214,6 +155,14 @@ func (c *connection) explain(err error) error {
 		return failed(p.Hint, fmt.Errorf("%w; %s", err, c.tokenless))
 	}
 	return err
+}
+
+// alone says, for commands that can do without an engine, that they do.
+func (c *connection) alone() string {
+	if c.stranger != nil {
+		return "no engine of this data directory answers"
+	}
+	return "no engine answers"
 }
 
 func (c *connection) whereElse() string {

@@ -85,8 +85,7 @@ func (a *app) readConfig() (config, error) {
 	if err != nil || c.path != "" {
 		return c, err
 	}
-	data := first(a.common.Data, a.data, defaultData)
-	c, err = a.loadConfig(filepath.Join(data, configName), false)
+	c, err = a.loadConfig(filepath.Join(a.dataDir(""), configName), false)
 	if err == nil && c.Data != "" {
 		return c, misconfigured("move the file to where pawl is started, or take the key out",
 			"%s: data cannot be set by a file that lies in the data directory", c.path)

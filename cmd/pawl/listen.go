@@ -99,14 +99,7 @@ func (in *installation) url(encrypted bool) string {
 	if encrypted {
 		scheme = "https"
 	}
-	host, port, err := net.SplitHostPort(in.listener.Addr().String())
-	if err != nil {
-		return scheme + "://" + in.listener.Addr().String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return scheme + "://" + net.JoinHostPort(host, port)
+	return scheme + "://" + reachable(in.listener.Addr().String())
 }
 
 // writeFile replaces a file so that a reader, or a crash, sees the old or the new content.

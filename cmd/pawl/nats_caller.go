@@ -61,5 +61,5 @@ func (a *app) natsDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(first(a.common.Data, file.Data, defaultData), natsDir), nil
+	return filepath.Join(a.dataDir(file.Data), natsDir), nil
 }

@@ -22,7 +22,8 @@ type app struct {
 	env            func(string) (string, bool)
 	grammar        *kong.Kong
 	common         common
-	// data is where data is kept when nobody says where; empty means defaultData.
+	// data is where the command keeps data when it is not said where and there is none here; empty means with
+	// the user's state.
 	data string
 	// ends are what is to be closed once the command is done.
 	ends []func()

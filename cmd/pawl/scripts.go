@@ -135,15 +135,17 @@ func (c *validateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	connected, err := a.connect(c.clientFlags)
+	connected, err := a.find(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	var found verdict
-	err = connected.Do(a.ctx, "validateScript", map[string]any{"source": string(script.text), "filename": filepath.Base(c.File)}, &found)
+	if err = connected.stranger; err == nil {
+		err = connected.Do(a.ctx, "validateScript", map[string]any{"source": string(script.text), "filename": filepath.Base(c.File)}, &found)
+	}
 	switch {
-	case errors.Is(err, ops.ErrUnreachable) && !c.named():
-		fmt.Fprintln(a.stderr, "no engine answers: checked alone, with the connectors built in")
+	case connected.stranger != nil, errors.Is(err, ops.ErrUnreachable) && !c.named():
+		fmt.Fprintf(a.stderr, "%s: checked alone, with the connectors built in\n", connected.alone())
 		if found, err = validateAlone(a, script); err != nil {
 			return err
 		}

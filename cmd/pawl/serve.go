@@ -25,7 +25,6 @@ type serveCmd struct {
 
 // Run runs the workflows that are there until it is interrupted.
 func (c *serveCmd) Run(a *app) error {
-	a.data = stateHome(a.env)
 	s, err := a.settle(c.engineFlags, c.UntilIdle)
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func (a *app) settle(flags engineFlags, untilIdle *bool) (settings, error) {
 func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings, err error) {
 	s = settings{
 		File:       file.path,
-		Data:       first(a.common.Data, file.Data, a.data, defaultData),
+		Data:       a.dataDir(file.Data),
 		HTTP:       first(flags.HTTP, file.HTTP, defaultHTTP),
 		NATSListen: first(flags.NATS, file.NATSListen),
 		TLSCert:    first(flags.TLSCert, file.TLSCert),
@@ -177,7 +177,11 @@ func shown(path string) string {
 	if err != nil {
 		return path
 	}
-	rel, err := filepath.Rel(dir, path)
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(dir, absolute)
 	if err != nil || !filepath.IsLocal(rel) {
 		return path
 	}

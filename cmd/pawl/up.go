@@ -21,6 +21,7 @@ type upCmd struct {
 
 // Run deploys what has changed and what changes, and runs everything until it is interrupted.
 func (c *upCmd) Run(a *app) error {
+	a.data = defaultData
 	s, err := a.settle(c.engineFlags, c.UntilIdle)
 	if err != nil {
 		return err

@@ -22,14 +22,16 @@ type verifyCmd struct {
 // Run asks a running engine. With the engine stopped it reads the log in the data directory, which
 // nobody else can then use.
 func (c *verifyCmd) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+	connected, err := a.find(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	found, hint := ops.Verification{}, acceptHint
 	if c.AcceptLoss {
-		if err := connected.Do(a.ctx, "listWorkflows", nil, nil); !errors.Is(err, ops.ErrUnreachable) {
-			return failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.address))
+		if connected.stranger == nil {
+			if err := connected.Do(a.ctx, "listWorkflows", nil, nil); !errors.Is(err, ops.ErrUnreachable) {
+				return failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.address))
+			}
 		}
 		result, err := a.acceptLoss(connected)
 		if err != nil {
@@ -37,9 +39,11 @@ func (c *verifyCmd) Run(a *app) error {
 		}
 		return a.printAccepted(result, c.JSON)
 	}
-	err = connected.Do(a.ctx, "verifyLog", nil, &found)
+	if connected.stranger == nil {
+		err = connected.Do(a.ctx, "verifyLog", nil, &found)
+	}
 	switch {
-	case errors.Is(err, ops.ErrUnreachable) && !c.named():
+	case connected.stranger != nil, errors.Is(err, ops.ErrUnreachable) && !c.named():
 		if found, hint, err = a.verifyStopped(connected); err != nil {
 			return err
 		}
@@ -120,7 +124,7 @@ func (a *app) stoppedData(connected *connection) (settings, error) {
 		return s, &failure{code: exitUnreachable,
 			what: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.address, shown(s.Data)), hint: "name the data directory: --data DIR"}
 	}
-	fmt.Fprintf(a.stderr, "no engine answers: reading the log in %s\n", shown(s.Data))
+	fmt.Fprintf(a.stderr, "%s: reading the log in %s\n", connected.alone(), shown(s.Data))
 	return s, nil
 }
 

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/ops"
+)
+
+// dataDir is the data directory, by the same rule for every command: the one that is named, else the one
+// here, else where a command keeps data that was not told where: that is a.data, or the user's state.
+func (a *app) dataDir(configured string) string {
+	if named := first(a.common.Data, configured); named != "" {
+		return named
+	}
+	if _, err := os.Stat(defaultData); !errors.Is(err, fs.ErrNotExist) {
+		return defaultData
+	}
+	return first(a.data, stateHome(a.env))
+}
+
+// httpPlace is where an engine answers over HTTP, and how that is known.
+type httpPlace struct {
+	address, from string
+	url           *url.URL
+	// named says that the caller has named the address, by a flag or a variable; configured that url in the
+	// configuration file has.
+	named, configured bool
+	// looked is the data directory in which an address was looked for; home is the same if the command is about
+	// it: it was named, is the one here, or holds an address.
+	looked, home string
+	// data is home if the engine there has written this address down.
+	data string
+}
+
+// findHTTP is the address over HTTP: the one that was given; the one that the engine of the data directory has
+// written down while it runs, whatever it was told where to listen; where an engine started here would
+// listen: http of the environment or the configuration file, else the default.
+func (a *app) findHTTP(named bool, address string, file config) (httpPlace, error) {
+	place := httpPlace{named: named, configured: !named && address != "", address: address, from: "as configured"}
+	data := a.dataDir(file.Data)
+	written, err := writtenDown(data)
+	if err != nil {
+		return place, err
+	}
+	place.looked = data
+	if written != "" || a.common.Data != "" || file.Data != "" || data == defaultData {
+		place.home = data
+	}
+	switch {
+	case place.configured:
+		place.from = "url in " + shown(file.path)
+	case address != "":
+	case written != "":
+		place.address, place.from, place.data = written, "from "+shown(filepath.Join(data, urlFile)), data
+	default:
+		place.address, place.from = a.wouldListen(file)
+	}
+	if place.address, err = engineURL(place.address, place.from); err != nil {
+		return place, err
+	}
+	if place.url, err = url.Parse(place.address); err != nil {
+		return place, err // engineURL has parsed it
+	}
+	if written != "" && strings.TrimSuffix(place.address, "/") == strings.TrimSuffix(written, "/") {
+		place.data = data
+	}
+	return place, nil
+}
+
+// writtenDown is the address that an engine has written into its data directory, empty for none.
+func writtenDown(data string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(data, urlFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", failed("", fmt.Errorf("find the engine: %w", err))
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// wouldListen is the address at which an engine would answer that is started here, and what says so.
+func (a *app) wouldListen(file config) (address, from string) {
+	variable, _ := a.env("PAWL_HTTP")
+	listen := settings{HTTP: first(variable, file.HTTP)}
+	switch {
+	case variable != "":
+		from = "PAWL_HTTP"
+	case file.HTTP != "":
+		from = "http in " + shown(file.path)
+	default:
+		return "http://" + defaultHTTP, "the default address"
+	}
+	scheme := "http"
+	if certificate, _ := a.env("PAWL_TLS_CERT"); first(certificate, file.TLSCert) != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + reachable(listen.address()), from
+}
+
+// open says that an engine would take a free port, and has not written one down.
+func (p httpPlace) open() bool { return p.data == "" && p.url.Port() == "0" }
+
+// silence says that nothing answers at the place.
+func (p httpPlace) silence() string {
+	switch {
+	case p.open():
+		return fmt.Sprintf("no engine runs on the data directory %s: none has written an address down there, and %s lets it take any port", shown(p.looked), p.from)
+	case p.home == "", p.named, p.configured, p.data != "":
+		return fmt.Sprintf("no engine answers at %s (%s)", p.address, p.from)
+	}
+	return fmt.Sprintf("no engine runs on the data directory %s, and none answers at %s (%s)", shown(p.home), p.address, p.from)
+}
+
+// reachable is an address to listen on as one to connect to from this machine.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// recognizeTime bounds the question which engine it is that answers.
+const recognizeTime = 10 * time.Second
+
+// recognize says why what answers at the place is not the engine of the data directory. It says nothing if it
+// is that one, if nothing answers, if it cannot be told, and of a place that a person has chosen: by flag,
+// by variable, or as url in the configuration file. The engine of a data directory has always written
+// its address down; an address outlives an engine that was killed, and another program may have it now.
+func (c *connection) recognize(place httpPlace) error {
+	if place.named || place.home == "" || place.configured && place.data == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.app.ctx, recognizeTime)
+	defer cancel()
+	found, err := c.Installation(ctx)
+	var answered *ops.Problem
+	if err != nil && (!errors.As(err, &answered) || answered.Status >= 500 || answered.Status == http.StatusTooManyRequests) {
+		return nil // the command itself says what is wrong
+	}
+	if place.data != "" {
+		mine, err := jslog.MarkedInstallation(filepath.Join(place.data, markFile))
+		if err != nil || mine == found {
+			return nil
+		}
+	}
+	what := "another program answers"
+	if found != "" {
+		what = "another engine answers"
+	}
+	return &failure{code: exitUnreachable, err: fmt.Errorf("no engine runs on the data directory %s; %s at %s (%s), and was asked nothing",
+		shown(place.home), what, place.address, place.from),
+		hint: "start yours: pawl up; or name the other if you mean it: --url " + place.address}
+}
+
+// engineURL completes the address of an engine, http unless it says otherwise. No error repeats what
+// may be a password.
+func engineURL(text, from string) (string, error) {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	wrong := func(format string, args ...any) (string, error) {
+		return "", misconfigured("write e.g. --url http://127.0.0.1:7070", "the engine's address, "+from+": "+format, args...)
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return wrong("it is no URL")
+	case u.Scheme == "nats" || u.Scheme == "tls":
+		return "", misconfigured("write it as --nats URL", "the engine's address, %s: --url is for http or https, not for %s", from, u.Scheme)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return wrong("commands reach an engine over http or https, not over %s", u.Scheme)
+	case u.User != nil:
+		return wrong("a user and a password say nothing to an engine; its token is taken from PAWL_TOKEN, or from the engine's data directory")
+	case u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
+		return wrong("%q is not host and port", oneLine(text, 200))
+	}
+	if err := checkPort(u.Port()); err != nil {
+		return wrong("%v", err)
+	}
+	return text, nil
+}
