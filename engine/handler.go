@@ -103,7 +103,6 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 	out, err := w.host(s, run, call).invoke(ctx, call)
 	if err != nil {
 		done.Failure = classify(err)
-		return done
 	}
 	if out.Call == nil {
 		return done
@@ -111,6 +110,10 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 	op, ok := s.Script(run.Version).Definition.Operation(out.Call.Connector, out.Call.Operation)
 	if !ok || op.Kind != string(sandbox.KindMutate) {
 		done.Failure = &eventlog.Failure{Class: eventlog.Logic, Code: "operation.unknown", Message: "mutate calls " + out.Call.Connector + "." + out.Call.Operation + ", which this version's deploy did not pin as a mutation"}
+		return done
+	}
+	if done.Failure != nil { // too large to be kept: in the ledger with a marker in their place (F14)
+		done.Call = &eventlog.MutationCall{Connector: op.Connector, Operation: op.Operation, Params: oversized(out.Call.Oversize), TimeoutMS: op.TimeoutMS}
 		return done
 	}
 	if done.Failure = w.engine.changed(op); done.Failure != nil {

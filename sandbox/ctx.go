@@ -191,16 +191,28 @@ func (inv *invocation) operation(op Operation, args []goja.Value) goja.Value {
 	params := inv.params(name, args)
 	// Encoding the parameters may have run script code (getters, toJSON), and with it another call.
 	inv.alive()
-	if m == memberMutate {
-		inv.take(op, params)
+	var over *Error
+	if len(params) > inv.limits.Result {
+		over = limitFault("limit.result", "%s: the parameters have %d bytes; the limit is %d", name, len(params), inv.limits.Result)
+	}
+	switch {
+	case m == memberMutate:
+		inv.take(op, params, over)
+	case over != nil:
+		inv.abort(over)
 	}
 	return inv.read(op, name, params, inv.answered)
 }
 
 // take ends the script at its mutation call: from here the host acts, and nothing of the script runs
-// any more, neither finally nor catch nor a parallel branch (R4).
-func (inv *invocation) take(op Operation, params json.RawMessage) {
-	inv.outcome.end(nil, &MutationCall{Connector: op.Connector, Operation: op.Operation, Params: params})
+// any more, neither finally nor catch nor a parallel branch (R4). With over it is named and must not be sent (F14).
+func (inv *invocation) take(op Operation, params json.RawMessage, over *Error) {
+	call := &MutationCall{Connector: op.Connector, Operation: op.Operation, Params: params}
+	if over != nil {
+		inv.locate(over, inv.frames())
+		call.Params, call.Oversize = nil, len(params)
+	}
+	inv.outcome.end(over, call)
 	inv.rt.Interrupt(nil)
 	panic(interrupted())
 }
@@ -218,9 +230,6 @@ func (inv *invocation) params(name string, args []goja.Value) json.RawMessage {
 	params := inv.encoded(args[0], "call.params", name+": the parameters")
 	if len(params) == 0 || params[0] != '{' {
 		inv.abort(scriptFault("call.params", "%s takes one object of parameters, and got %s", name, clip(string(params), 60)))
-	}
-	if len(params) > inv.limits.Result {
-		inv.abort(limitFault("limit.result", "%s: the parameters have %d bytes; the limit is %d", name, len(params), inv.limits.Result))
 	}
 	return params
 }

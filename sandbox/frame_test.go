@@ -48,7 +48,7 @@ func TestFramesCross(t *testing.T) {
 		t.Errorf("%+v", ref)
 	}
 
-	result := Result{Value: json.RawMessage("null"), Call: &MutationCall{"a", "b", json.RawMessage("{}")}, Reads: 3,
+	result := Result{Value: json.RawMessage("null"), Call: &MutationCall{"a", "b", json.RawMessage("{}"), 7}, Reads: 3,
 		Publishes: []Publish{{Topics: []string{"t"}, MessageID: "m", Title: "ü", Payload: json.RawMessage("1"), InputID: "i"}},
 		Inputs:    []Input{{"1", "2", "3", "4", "5"}}, Logs: []LogLine{{At: time.Unix(5, 6).UTC(), Level: "info", Text: "x"}}}
 	fault := &Error{Fault: FaultRead, Code: "c", Message: "m", Line: 1, Column: 2, Stack: "s", Cause: &remoteError{read: 3, text: "m"}}
@@ -138,8 +138,12 @@ func TestRecheck(t *testing.T) {
 		return Result{Publishes: []Publish{p}}
 	}
 	send := func(connector, operation, params string) Result {
-		return Result{Call: &MutationCall{connector, operation, json.RawMessage(params)}}
+		return Result{Call: &MutationCall{Connector: connector, Operation: operation, Params: json.RawMessage(params)}}
 	}
+	oversize := func(operation string, bytes int) Result {
+		return Result{Call: &MutationCall{Connector: "mail", Operation: operation, Oversize: bytes}}
+	}
+	over := limitFault("limit.result", "too much")
 	for name, c := range map[string]struct {
 		phase  Phase
 		result Result
@@ -167,6 +171,14 @@ func TestRecheck(t *testing.T) {
 		"input with a wrong id": {Producer, Result{Inputs: []Input{{ID: "x", Source: "a", Type: "b", ExtID: "c"}}}, nil},
 		"log too long":          {Next, Result{Logs: []LogLine{{Text: strings.Repeat("x", 100<<10)}}}, nil},
 		"failure with a call":   {Mutate, send("mail", "send", "{}"), scriptFault("x", "y")},
+		"refused, no failure":   {Mutate, oversize("send", 2<<20), nil},
+		"refused, within limit": {Mutate, oversize("send", 1<<20), over},
+		"refused in prepare":    {Prepare, oversize("send", 2<<20), over},
+		"refused, a read":       {Mutate, oversize("get", 2<<20), over},
+		"refused otherwise":     {Mutate, oversize("send", 2<<20), limitFault("limit.wall", "too long")},
+		"refused by nobody":     {Mutate, oversize("send", 2<<20), &Error{Fault: FaultRead, Code: "limit.result"}},
+		"refused with params":   {Mutate, Result{Call: &MutationCall{Connector: "mail", Operation: "send", Oversize: 2 << 20, Params: json.RawMessage("{}")}}, over},
+		"sent and oversize":     {Mutate, Result{Call: &MutationCall{Connector: "mail", Operation: "send", Oversize: 2 << 20, Params: json.RawMessage("{}")}}, nil},
 		"unknown fault":         {Mutate, Result{}, &Error{Fault: "nobody"}},
 	} {
 		call := invocationOf(c.phase, "")
@@ -179,6 +191,12 @@ func TestRecheck(t *testing.T) {
 	call.Limits = DefaultLimits
 	good := event(func(*Publish) {})
 	if err := recheck(&call, &good, nil); err != nil {
+		t.Error(err)
+	}
+	call = invocationOf(Mutate, "")
+	call.Limits = DefaultLimits
+	good = oversize("send", 2<<20)
+	if err := recheck(&call, &good, over); err != nil {
 		t.Error(err)
 	}
 }

@@ -60,9 +60,8 @@ func invoke(ctx context.Context, around surroundings, call Invocation, transport
 
 	value, fault := inv.run()
 	result := Result{Logs: s.log.lines, Reads: inv.reads.made}
-	if taken := s.outcome.taken(); taken != nil {
-		result.Call = taken // whatever happened after the call is not the script's any more (R4)
-		return result, nil
+	if result.Call = s.outcome.taken(); result.Call != nil && s.outcome.fault() == nil {
+		return result, nil // whatever happened after the call is not the script's any more (R4)
 	}
 	if fault != nil {
 		if inv.entered {

@@ -53,8 +53,34 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%v at line %d, want %d", e, e.Line, c.line)
 			}
 			wantContains(t, e.Message, "(policies.script."+strings.TrimPrefix(c.code, "limit.")+")")
-			if r.Call != nil || r.Publishes != nil || r.Value != nil {
+			if r.Call != nil && name != "result in params" || r.Publishes != nil || r.Value != nil {
 				t.Errorf("left %+v", r)
+			}
+		})
+	}
+}
+
+// TestF14_OversizeParamsNameTheirCall: the host must know which call was not sent. A read is no such call.
+func TestF14_OversizeParamsNameTheirCall(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		phase Phase
+		body  string
+		want  *MutationCall
+	}{
+		"mutation":   {Mutate, `try { await ctx.mail.send({x: "x".repeat(100)}) } catch {} finally { ctx.mail.send({}) }`, &MutationCall{Connector: "mail", Operation: "send", Oversize: 108}},
+		"read":       {Prepare, `await ctx.mail.search({x: "x".repeat(100)})`, nil},
+		"no object":  {Mutate, `await ctx.mail.send("x".repeat(100))`, nil},
+		"forbidden":  {Prepare, `await ctx.mail.send({x: "x".repeat(100)})`, nil},
+		"after this": {Mutate, `try { ctx.peek("t.a") } catch {} ctx.mail.send({x: "x".repeat(100)})`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			call := invocationOf(c.phase, c.body)
+			call.Limits = Limits{Result: 50}
+			r, err := newExecutor(t).Invoke(t.Context(), call, world)
+			if err == nil || !reflect.DeepEqual(r.Call, c.want) {
+				t.Errorf("%v, the call is %+v, want %+v", err, r.Call, c.want)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func recheck(call *Invocation, r *Result, failed *Error) error {
 			return bad("the fault %.40q", failed.Fault)
 		}
 		failed.clip()
-		if r.Value != nil || r.Publishes != nil || r.Inputs != nil || r.Call != nil {
+		if r.Value != nil || r.Publishes != nil || r.Inputs != nil || r.Call != nil && !r.Call.refused(call.Limits, failed) {
 			return bad("a failure with results")
 		}
 	}
@@ -48,8 +48,8 @@ func recheck(call *Invocation, r *Result, failed *Error) error {
 	}
 	if c := r.Call; c != nil {
 		operation := Operation{Connector: c.Connector, Operation: c.Operation, Kind: KindMutate}
-		if call.Phase != Mutate || !slices.Contains(call.Operations, operation) || len(c.Params) == 0 ||
-			c.Params[0] != '{' || len(c.Params) > call.Limits.Result || !json.Valid(c.Params) {
+		sendable := len(c.Params) > 0 && c.Params[0] == '{' && len(c.Params) <= call.Limits.Result && json.Valid(c.Params) && c.Oversize == 0
+		if call.Phase != Mutate || !slices.Contains(call.Operations, operation) || failed == nil && !sendable {
 			return bad("a mutation call that %s may not make", call.Phase)
 		}
 	}
@@ -95,6 +95,11 @@ func recheck(call *Invocation, r *Result, failed *Error) error {
 		return bad("a log of %d bytes", logged)
 	}
 	return nil
+}
+
+// refused reports whether the call is one whose parameters are too large: the one call that comes with a failure.
+func (c *MutationCall) refused(limits Limits, failed *Error) bool {
+	return c.Params == nil && c.Oversize > limits.Result && failed.Fault == FaultScript && failed.Code == "limit.result"
 }
 
 // logLevels are those that a script can write. The engine has levels of its own for what it notes beside them.

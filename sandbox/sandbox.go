@@ -223,6 +223,9 @@ type MutationCall struct {
 	Connector string
 	Operation string
 	Params    json.RawMessage
+	// Oversize is how many bytes the parameters have where Limits.Result allows fewer: then Params is nil, the
+	// invocation has failed, and the call must not be sent (F14).
+	Oversize int
 }
 
 // LogLine is one ctx.log or console call.
@@ -238,7 +241,8 @@ type Result struct {
 	Value     json.RawMessage
 	Publishes []Publish
 	Inputs    []Input
-	// Call is set when mutate named its mutation; nothing of the script ran after it.
+	// Call is set when mutate named its mutation, also with an error about its parameters (F14); nothing of the
+	// script ran after it.
 	Call *MutationCall
 	Logs []LogLine
 	// Reads is how many connector reads were made.

@@ -286,6 +286,7 @@ func packResult(p *packer, serial uint64, r *Result, fault *Error) {
 		p.text(r.Call.Connector)
 		p.text(r.Call.Operation)
 		p.bytes(r.Call.Params)
+		p.num(int64(r.Call.Oversize))
 	}
 	packEach(p, r.Logs, func(l LogLine) {
 		p.num(l.At.UnixNano())
@@ -313,7 +314,7 @@ func unpackResult(u *unpacker, call *Invocation) (serial uint64, r Result, fault
 		return Input{ID: u.text(), Source: u.text(), Type: u.text(), ExtID: u.text(), Title: u.text()}
 	})
 	if u.flag() {
-		r.Call = &MutationCall{Connector: u.text(), Operation: u.text(), Params: u.bytes()}
+		r.Call = &MutationCall{Connector: u.text(), Operation: u.text(), Params: u.bytes(), Oversize: int(u.num())}
 	}
 	r.Logs = unpackAtMost(u, mostLogLines(call.Limits), func() LogLine {
 		return LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text()}

@@ -361,6 +361,9 @@ func mutate(w words, run eventlog.RunID) decide.FinishMutate {
 	c := decide.FinishMutate{Run: run, Failure: w.failure()}
 	if w.first() == "refused" {
 		c.Failure = &eventlog.Failure{Class: eventlog.Logic, Code: "params.invalid", Message: "they do not fit"}
+		if code, ok := w.named["code"]; ok {
+			c.Failure.Code = code
+		}
 	}
 	if c.Failure == nil && w.first() == "call" || w.first() == "refused" {
 		c.Call = &eventlog.MutationCall{

@@ -152,6 +152,35 @@ func TestF14_ParametersThatDoNotFit(t *testing.T) {
 	l.sound()
 }
 
+// F14 for limits: a call whose parameters are too large is in the ledger too, with a marker in their place.
+func TestF14_ParametersAboveTheLimit(t *testing.T) {
+	for name, begin := range map[string]func(*testing.T, ...func(*schedule.Policies)) *life{"here": live, "in a worker": staffed} {
+		t.Run(name, func(t *testing.T) {
+			l := begin(t, func(p *schedule.Policies) { p.Script.Result = 300 })
+			l.deploy(shop{mutate: `await ctx.world.send({ order: data.order, text: "x".repeat(400) });`})
+			l.push("a")
+			m := l.wantMutation("failed never_sent")
+			if m.StartedAt != 0 || m.SettledAt == 0 || m.Operation != "send" || string(m.Params) != `{"truncated":true,"bytes":423}` || m.ParamsHash != "" {
+				t.Errorf("the call in the ledger: %+v, parameters %s", m, m.Params)
+			}
+			if m.Error == nil || m.Error.Code != "limit.result" || m.Error.Class != eventlog.Logic || m.Error.Line == nil {
+				t.Errorf("its error: %+v", m.Error)
+			}
+			failed := l.wantRun("mutating failed:logic failure")
+			if failed.Error.Code != "limit.result" || failed.Mutation == nil || *failed.Mutation != m.ID {
+				t.Errorf("its run: %+v", failed)
+			}
+			l.wantEvent("a", "pending")
+			l.wantWorkflow("active maintenance")
+			l.wantSent(0)
+			l.repair(shop{})
+			l.wantRun("committed committed success")
+			l.wantSent(1)
+			l.sound()
+		})
+	}
+}
+
 // O4: the four act on indeterminate only.
 func TestResolveActsOnIndeterminateOnly(t *testing.T) {
 	l := live(t)
