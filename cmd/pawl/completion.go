@@ -11,7 +11,7 @@ import (
 // completionCmd prints a script that makes a shell ask pawl itself for completions, so that it need
 // not be installed again when commands change.
 type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	Shell string `arg:"" enum:"bash,zsh,fish,powershell" help:"bash, zsh, fish or powershell."`
 }
 
 // completionWord is the hidden first argument with which shells ask.
@@ -36,6 +36,17 @@ compdef _pawl pawl
 `,
 	"fish": `# pawl completion fish > ~/.config/fish/completions/pawl.fish
 complete -c pawl -a '(pawl __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+`,
+	"powershell": `# pawl completion powershell >> $PROFILE
+Register-ArgumentCompleter -Native -CommandName pawl -ScriptBlock {
+	param($wordToComplete, $commandAst, $cursorPosition)
+	$words = @($commandAst.CommandElements | Select-Object -Skip 1 | ForEach-Object { $_.ToString() })
+	# An empty argument is dropped by older PowerShells on its way to a program, so a space stands for it.
+	if ($wordToComplete -eq '') { $words += ' ' }
+	pawl __complete @words 2>$null | ForEach-Object {
+		[System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+	}
+}
 `,
 }
 
@@ -62,7 +73,7 @@ func (a *app) complete(words []string) error {
 	}
 	partial := ""
 	if len(words) > 0 {
-		partial, words = words[len(words)-1], words[:len(words)-1]
+		partial, words = strings.TrimSpace(words[len(words)-1]), words[:len(words)-1]
 	}
 	node := grammar.Model.Node
 	for _, word := range words {

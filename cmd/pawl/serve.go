@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 
+	sdaemon "github.com/coreos/go-systemd/v22/daemon"
+
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
@@ -96,7 +98,10 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) (be
 	}
 	told.state = in.engine.State
 	in.announceNATS(a.stdout)
-	in.announce = sync.OnceFunc(func() { fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != "")) })
+	in.announce = sync.OnceFunc(func() {
+		fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != ""))
+		tellSupervisor(logger, sdaemon.SdNotifyReady)
+	})
 	return in.run(a.ctx, func(ctx context.Context) error {
 		meanwhile, err := begin(ctx, in)
 		if err != nil {
@@ -262,6 +267,7 @@ func plural(n int, noun string) string {
 func (a *app) stopping() error {
 	if a.ctx.Err() != nil {
 		fmt.Fprintln(a.stderr, "pawl: stopping; handlers under way end first (again to stop at once)")
+		tellSupervisor(a.logger(), sdaemon.SdNotifyStopping)
 	}
 	return nil
 }
