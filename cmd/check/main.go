@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -25,7 +26,8 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	short := flags.Bool("short", false, "pass -short to the tests")
+	short := flags.Bool("short", false, "a quick look: short tests without the race detector, no other platforms")
+	all := flags.Bool("all", false, "fail if a part is left out for want of a program outside of Go")
 	runTests := flags.Bool("run-tests", true, "run the tests, not only the static checks")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -48,21 +50,45 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 
-	report := &report{out: stdout}
+	report := &report{out: stdout, module: module, left: make(omissions)}
 	report.step("gofmt", tree.format)
 	report.step("imports", tree.imports)
 	report.step("layout", tree.layout)
 	report.step("rules", tree.rules)
 	report.step("links", tree.links)
-	report.step("vet", tool(ctx, root, append([]string{"vet"}, packages...)))
-	report.step("staticcheck", tool(ctx, root, append([]string{"tool", "staticcheck"}, packages...)))
+	report.step("vet", tool(ctx, root, nil, append([]string{"vet"}, packages...)...))
+	report.step("staticcheck", tool(ctx, root, nil, append([]string{"tool", "staticcheck"}, packages...)...))
+	report.platforms(ctx, root, *short, packages)
 	if *runTests {
 		report.tests(ctx, root, *short, packages)
 	}
+	report.end(*all)
 	if report.failed {
 		return 1
 	}
 	return 0
+}
+
+// otherPlatforms are built and vetted besides the one that the check runs on.
+var otherPlatforms = []string{"linux", "darwin", "windows"}
+
+// platforms builds and vets the packages for other operating systems. They need no C compiler: Pawl is
+// built without C there.
+func (r *report) platforms(ctx context.Context, root string, short bool, packages []string) {
+	for _, platform := range otherPlatforms {
+		if platform == runtime.GOOS {
+			continue
+		}
+		if short {
+			r.left.add("by -short", "builds for "+platform)
+			continue
+		}
+		environment := []string{"GOOS=" + platform, "CGO_ENABLED=0"}
+		r.step(platform, func() []string {
+			found := tool(ctx, root, environment, append([]string{"build", "-o", os.DevNull}, packages...)...)()
+			return append(found, tool(ctx, root, environment, append([]string{"vet"}, packages...)...)()...)
+		})
+	}
 }
 
 // moduleRoot finds the module that the command is run in.
@@ -82,7 +108,24 @@ func moduleRoot(ctx context.Context) (root, module string, err error) {
 // report prints one line per step as it ends.
 type report struct {
 	out    io.Writer
+	module string
 	failed bool
+	left   omissions
+	tested bool
+	// passed, failedTests and skipped count tests.
+	passed, failedTests, skipped int
+}
+
+// end names what was left out, which fails the check if all was asked for, and counts the tests.
+func (r *report) end(all bool) {
+	r.left.print(r.out)
+	if missing := r.left.wanting(); all && len(missing) > 0 {
+		r.failed = true
+		fmt.Fprintf(r.out, "FAIL  -all: install %s\n", strings.Join(missing, ", "))
+	}
+	if r.tested {
+		fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failedTests, r.skipped)
+	}
 }
 
 // step runs a check and prints what it found.
@@ -103,12 +146,13 @@ func (r *report) line(name string, ok bool, took time.Duration) {
 	fmt.Fprintf(r.out, "%s  %-12s %6.1fs\n", verdict, name, took.Seconds())
 }
 
-// tool runs a go command whose whole output is its findings.
-func tool(ctx context.Context, root string, args []string) func() []string {
+// tool runs a go command whose whole output is its findings. The environment is added to that of the check.
+func tool(ctx context.Context, root string, environment []string, args ...string) func() []string {
 	return func() []string {
 		var out bytes.Buffer
 		command := exec.CommandContext(ctx, "go", args...)
 		command.Dir, command.Stdout, command.Stderr = root, &out, &out
+		command.Env = append(command.Environ(), environment...)
 		if err := command.Run(); err != nil {
 			return []string{strings.TrimSpace(out.String()), fmt.Sprintf("go %s: %v", strings.Join(args, " "), err)}
 		}

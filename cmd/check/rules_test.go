@@ -14,7 +14,7 @@ func aRulebook() map[string]string {
 			"### Startup Orphans\n\n[TestStartup_Orphans](../late_test.go)\n\n## Rest\n",
 		ruleScripts + "/R01_phases": "# R1 as it is\ngiven\ndeploy\n----\n\nwhen\npush a\n----\n",
 		"engine/late_test.go":       "package engine\n\nfunc TestF12_Late() {}\n\nfunc TestStartup_Orphans() {}\n",
-		"engine/a.go":               "package engine\n\n// f keeps F12 and R1, not %C3%A9.\nfunc f() { _ = \"R99 is no comment\" }\n",
+		"engine/a.go":               "package engine\n\n// F12 and R1, not %C3%A9.\nfunc f() { _ = \"R99 is no comment\" }\n",
 		"README.md":                 "Rule R1, see (F12).\n",
 	}
 }

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,6 +60,10 @@ func TestLong(t *testing.T) {
 	})
 }
 `,
+		"good/lacking/lacking_test.go": `package lacking
+import "testing"
+func TestLack(t *testing.T) { t.Skip("no C compiler") }
+`,
 		"broken/broken_test.go": "package broken\nvar x int = \"text\"\n",
 		"dead/dead_test.go": `package dead
 import ("os"; "testing")
@@ -64,15 +73,16 @@ func TestNever(t *testing.T) {}
 	})
 
 	var out bytes.Buffer
-	all := &report{out: &out}
+	all := &report{out: &out, module: "example.org/m", left: make(omissions)}
 	all.tests(t.Context(), root, false, []string{"./..."})
 	if !all.failed {
 		t.Error("failing tests were reported as clean")
 	}
 	for _, want := range []string{
 		"FAIL  tests", "it is broken", "before", "cannot use \"text\"", "last words",
-		"skip  example.org/m/good.TestSkip: good_test.go:4: no machine for it",
+		"skip  good.TestSkip: good_test.go:4: no machine for it",
 		"said line 199", "and then it broke", "lines before",
+		"s  good: 3 passed, 0 failed, 1 skipped\n", "s  bad: 1 passed, 3 failed, 0 skipped\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output does not hold %q:\n%s", want, out.String())
@@ -81,28 +91,142 @@ func TestNever(t *testing.T) {}
 	if strings.Contains(out.String(), "said line 100\n") {
 		t.Errorf("more than the end of a long output was printed:\n%s", out.String())
 	}
-	for _, failed := range []string{"bad.TestFail", "bad.TestLong/sub", "bad.TestLong", "build of example.org/m/broken", "dead"} {
-		names := out.String()[strings.LastIndex(out.String(), "      "):]
-		if !strings.Contains(names, failed) {
+	for _, failed := range []string{
+		"bad.TestFail", "bad.TestLong/sub", "bad.TestLong", "build of example.org/m/broken", "dead",
+	} {
+		names := out.String()[strings.Index(out.String(), "FAIL  tests"):]
+		if !strings.Contains(names, "FAIL  "+failed) {
 			t.Errorf("the names of what failed at the end lack %s:\n%s", failed, names)
 		}
 	}
-	if !strings.HasSuffix(out.String(), "\n4 passed, 3 failed, 1 skipped\n") {
-		t.Errorf("the count is not the last line:\n%s", out.String())
+	if all.passed != 4 || all.failedTests != 3 || all.skipped != 2 {
+		t.Errorf("%d passed, %d failed, %d skipped", all.passed, all.failedTests, all.skipped)
+	}
+	if got := all.left[wantOf("C compiler")]; !slices.Contains(got, "good/lacking.TestLack") {
+		t.Errorf("left out for want of a C compiler: %q", got)
 	}
 
 	out.Reset()
-	one := &report{out: &out}
+	one := &report{out: &out, module: "example.org/m", left: make(omissions)}
 	one.tests(t.Context(), root, true, []string{"./good"})
-	if one.failed || !strings.HasPrefix(out.String(), "ok    tests") || !strings.HasSuffix(out.String(), "2 passed, 0 failed, 2 skipped\n") {
-		t.Errorf("-short of the good package: failed %v\n%s", one.failed, out.String())
+	if one.failed || !strings.HasPrefix(out.String(), "ok  ") || one.passed != 2 || one.skipped != 2 {
+		t.Errorf("-short of the good package: failed %v, %d passed, %d skipped\n%s",
+			one.failed, one.passed, one.skipped, out.String())
+	}
+	if got := one.left["by -short"]; !slices.Equal(got, []string{"the race detector"}) {
+		t.Errorf("left out by -short: %q", got)
 	}
 
 	out.Reset()
-	none := &report{out: &out}
-	none.tests(t.Context(), root, false, []string{"./missing"})
+	none := &report{out: &out, module: "example.org/m", left: make(omissions)}
+	none.tests(t.Context(), root, true, []string{"./missing"})
 	if !none.failed || !strings.Contains(out.String(), "missing") {
 		t.Errorf("a package that does not exist: failed %v\n%s", none.failed, out.String())
+	}
+}
+
+// A package is printed when it ends, not when all have.
+func TestTests_PackagesArePrintedAsTheyEnd(t *testing.T) {
+	in, events := io.Pipe()
+	out, printed := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- newResults(printed, "example.org/m").read(in)
+	}()
+	lines := bufio.NewReader(out)
+	for _, name := range []string{"a", "b/c"} {
+		for _, event := range []string{
+			`{"Action":"start","Package":"example.org/m/%s"}`,
+			`{"Action":"pass","Package":"example.org/m/%s","Test":"TestX","Elapsed":1}`,
+			`{"Action":"output","Package":"example.org/m/%s","Output":"ok  \texample.org/m/a\t(cached)\n"}`,
+			`{"Action":"pass","Package":"example.org/m/%s","Elapsed":0}`,
+		} {
+			if _, err := fmt.Fprintf(events, event+"\n", name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := "ok     cached  " + name + ": 1 passed, 0 failed, 0 skipped\n"
+		if line, err := lines.ReadString('\n'); err != nil || line != want {
+			t.Errorf("%q, %v", line, err)
+		}
+	}
+	events.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLacks(t *testing.T) {
+	for text, want := range map[string]string{
+		"pool_test.go:43: no C compiler":                                    "C compiler",
+		"a_test.go:23: no C compiler, which the race detector needs":        "C compiler",
+		"a_test.go:2: needs a C compiler: the library is written in C":      "C compiler",
+		"a_test.go:2: needs Chromium: the console is used as a person does": "Chromium",
+		"a_test.go:2: no pipe has a path here":                              "",
+		"a_test.go:2: it needs Chromium":                                    "",
+		"a_test.go:2: no Chromiumlike":                                      "",
+	} {
+		if got := lacks(text); got != want {
+			t.Errorf("%q lacks %q, want %q", text, got, want)
+		}
+	}
+}
+
+// With nothing but Go the check passes and names what it left out; with -all that is a failure.
+func TestRun_WithoutACompiler(t *testing.T) {
+	if runtime.GOOS == "darwin" {
+		t.Skip("the race detector works without C here")
+	}
+	t.Setenv("CGO_ENABLED", "0")
+	module := map[string]string{"cmd/a/a_test.go": `package a
+import "testing"
+func TestX(t *testing.T) {}
+func TestY(t *testing.T) { t.Skip("needs PostgreSQL: it is the other side") }
+`}
+	const compiler = "left out for want of a program (C compiler): the race detector\n"
+	const database = "left out for want of a program (PostgreSQL): cmd/a.TestY\n"
+	var out bytes.Buffer
+	root := t.TempDir()
+	module["go.mod"] = "module example.org/m\n\ngo 1.26\n"
+	write(t, root, module)
+	r := &report{out: &out, module: "example.org/m", left: make(omissions)}
+	r.tests(t.Context(), root, false, []string{"./..."})
+	r.end(false)
+	if r.failed || !strings.HasSuffix(out.String(), compiler+database+"1 passed, 0 failed, 1 skipped\n") {
+		t.Errorf("failed %v\n%s", r.failed, out.String())
+	}
+	out.Reset()
+	r.end(true)
+	if !r.failed || !strings.Contains(out.String(), "FAIL  -all: install C compiler, PostgreSQL\n") {
+		t.Errorf("with -all: failed %v\n%s", r.failed, out.String())
+	}
+}
+
+// What builds here and not elsewhere is found.
+func TestPlatforms(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, map[string]string{
+		"go.mod":       "module example.org/m\n\ngo 1.26\n",
+		"a/a.go":       "package a\n\nvar _ = here\n",
+		"a/here.go":    "package a\n\nconst here = 1\n",
+		"a/a_plan9.go": "package a\n\nvar x int = \"no platform of ours\"\n",
+	})
+	see := func(short bool) *report {
+		r := &report{out: &bytes.Buffer{}, left: make(omissions)}
+		r.platforms(t.Context(), root, short, []string{"./..."})
+		return r
+	}
+	if r := see(false); r.failed || strings.Count(r.out.(*bytes.Buffer).String(), "ok  ") < 2 {
+		t.Errorf("in order: failed %v\n%s", r.failed, r.out)
+	}
+	if err := os.Rename(filepath.Join(root, "a/here.go"), filepath.Join(root, "a/here_"+runtime.GOOS+".go")); err != nil {
+		t.Fatal(err)
+	}
+	if r := see(false); !r.failed || !strings.Contains(r.out.(*bytes.Buffer).String(), "undefined: here") {
+		t.Errorf("missing elsewhere: failed %v\n%s", r.failed, r.out)
+	}
+	if r := see(true); r.failed || len(r.left["by -short"]) < 2 {
+		t.Errorf("-short: failed %v, left out %q", r.failed, r.left)
 	}
 }
 
@@ -114,7 +238,9 @@ func TestRun_ReportsEveryStepAndFails(t *testing.T) {
 	if code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	for _, want := range []string{"ok    gofmt", "ok    imports", "ok    layout", "FAIL  vet", "wrong type"} {
+	for _, want := range []string{
+		"ok    gofmt", "ok    imports", "ok    layout", "ok    rules", "ok    links", "FAIL  vet", "wrong type",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output does not hold %q:\n%s", want, out)
 		}
