@@ -1,8 +1,11 @@
 package embeddednats
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -15,11 +18,29 @@ type logger struct {
 	fatal string
 }
 
+// afterKill are warnings of nats-server 2.15.2 about the index of a stream, a copy of what its blocks hold: it is
+// written when the server stops and every two minutes, so each start after a kill finds it older than the
+// blocks, drops it and reads the blocks instead. Nothing is lost by that; whether the log is whole is
+// checked against its mark. A block that is missing or damaged has other words, which stay warnings.
+var afterKill = []string{
+	"Stream state outdated, last block has additional entries, will rebuild",
+	"Stream state outdated, found extra blocks, will rebuild",
+	"Recovering stream state from index errored: prior state file", // what follows either of them
+}
+
 func (l *logger) Noticef(format string, v ...any) { l.to.Debug("nats: " + fmt.Sprintf(format, v...)) }
-func (l *logger) Warnf(format string, v ...any)   { l.to.Warn("nats: " + fmt.Sprintf(format, v...)) }
 func (l *logger) Errorf(format string, v ...any)  { l.to.Error("nats: " + fmt.Sprintf(format, v...)) }
 func (l *logger) Debugf(string, ...any)           {}
 func (l *logger) Tracef(string, ...any)           {}
+
+func (l *logger) Warnf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	level := slog.LevelWarn
+	if strings.HasPrefix(text, "Filestore [") && slices.ContainsFunc(afterKill, func(known string) bool { return strings.HasSuffix(text, "] "+known) }) {
+		level = slog.LevelDebug
+	}
+	l.to.Log(context.Background(), level, "nats: "+text)
+}
 
 func (l *logger) Fatalf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)

@@ -46,6 +46,11 @@ func (a *app) find(flags clientFlags) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.findAs(flags, file)
+}
+
+// findAs is find with this configuration.
+func (a *app) findAs(flags clientFlags, file config) (_ *connection, err error) {
 	actor := first(flags.As, file.As, a.as())
 	if err := ops.CheckActor(actor); err != nil {
 		return nil, misconfigured("say who you are with --as NAME", "act as %q: %v", oneLine(actor, 80), err)

@@ -13,11 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/connector/natsservice"
+	"github.com/pawl-run/pawl/ops"
 )
 
 // addConnector gives a tool a user of its own on the data directory's NATS listener.
@@ -55,8 +53,8 @@ func (c *addConnector) Run(a *app) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, natsCaller+".url")); err != nil {
 		fmt.Fprintln(a.stderr, "pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: pawl up --nats-listen 127.0.0.1:4222")
-	} else if err := admitted(a.ctx, dir, text); err != nil {
-		fmt.Fprintf(a.stderr, "pawl: warning: the engine has not let the tool in yet: %v\n", err)
+	} else if err := a.admitted(c.Name); err != nil {
+		fmt.Fprintf(a.stderr, "pawl: warning: the engine does not say that it lets the tool in yet: %v\n", err)
 	}
 	fmt.Fprintln(a.stdout, text)
 	return nil
@@ -85,26 +83,34 @@ func (a *app) natsListener(dir string) (string, error) {
 		errors.New("no engine has listened for NATS here, so there is no address to connect to"))
 }
 
-// admitted waits until the engine that runs lets the URL in.
-func admitted(ctx context.Context, dir, text string) error {
-	options, err := pinned(dir)
+// admitted waits until the engine that runs lets the tool in. The engine is asked whether it does: a tool that
+// connects too early is an error in its log.
+func (a *app) admitted(name string) error {
+	file, err := a.readConfig()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, admitTime)
+	file.URL, file.NATS = "", "" // the engine of this data directory, wherever other commands go
+	connected, err := a.findAs(clientFlags{}, file)
+	if err != nil {
+		return err
+	}
+	if connected.stranger != nil {
+		return connected.stranger
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, admitTime)
 	defer cancel()
 	for {
-		nc, err := natsservice.ConnectURL(text, slices.Concat(options, []nats.Option{nats.Name("pawl connectors add"), nats.NoReconnect()})...)()
-		if err == nil {
-			nc.Close()
-			return nil
+		var known struct{ Users []ops.ToolUser }
+		if err := connected.Do(ctx, "listConnectors", nil, &known); err != nil {
+			return connected.explain(err)
 		}
-		if !errors.Is(err, nats.ErrAuthorization) {
-			return err
+		if slices.ContainsFunc(known.Users, func(u ops.ToolUser) bool { return u.Connector == name }) {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return fmt.Errorf("it did not within %s", admitTime)
 		case <-time.After(toolsInterval / 10):
 		}
 	}

@@ -22,6 +22,9 @@ func TestToolUsers(t *testing.T) {
 	w.await(w.engine, `connected as the user that all tools share`)
 
 	out := mustRun(t, w.dir, 0, "pawl", "connectors", "add", "sheets")
+	if text := w.engine.text(); strings.Contains(text, "authentication error") {
+		t.Errorf("the log complains of a tool that is being added:\n%s", text)
+	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	own, err := url.Parse(lines[len(lines)-1])
 	if err != nil || own.User.Username() != "tool-sheets" {
