@@ -48,7 +48,7 @@ func (w *worker) send(m *projections.Mutation, overtaken bool) {
 			outcome := w.engine.cfg.Connectors.Perform(ctx, call)
 			cancel()
 			if !outcome.Open {
-				w.sightings.ends(m.ID, w.engine.moment(), outcome.Answered)
+				w.sightings.ends(m.ID, w.engine.moment(), outcome)
 			}
 			settlement.Outcome = settle(outcome)
 			if refused.Load() && settlement.Outcome.Status == decide.Failed {
@@ -118,7 +118,7 @@ func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
 	if !ok {
 		return
 	}
-	w.sightings.ends(eventlog.MutationID(call.Run), e.moment(), outcome.Answered)
+	w.sightings.ends(eventlog.MutationID(call.Run), e.moment(), outcome)
 	if outcome.Status == connector.Uncertain || e.closed.Load() || !e.calls.begin() {
 		return
 	}

@@ -176,7 +176,7 @@ func (w *worker) env(s *projections.State, cmd decide.Command, actor eventlog.Ac
 		Hold: w.engine.hold() != nil, Actor: actor, Cause: cause,
 	}
 	if _, recovers := cmd.(decide.Recover); recovers {
-		env.Quiet = w.quietOf(s)
+		env.Unseen = w.unseenOf(s)
 	}
 	def, version := s.Definition(), s.Version
 	if d, ok := cmd.(decide.Deploy); ok {

@@ -48,10 +48,12 @@ type sighting struct {
 	first moment
 	// own says that this process has sent it.
 	own bool
-	// ended is when the exchange of an own call was over, answered whether by a complete answer.
+	// ended is when the exchange of an own call was over, answered whether by a complete answer, relayed
+	// whether perhaps by another party on the way.
 	ended    moment
 	over     bool
 	answered bool
+	relayed  bool
 }
 
 // begins notes that this process is about to send a call, and forgets those that are settled.
@@ -66,11 +68,11 @@ func (s *sightings) begins(id eventlog.MutationID, now moment, state *projection
 }
 
 // ends notes that the exchange of an own call is over.
-func (s *sightings) ends(id eventlog.MutationID, now moment, answered bool) {
+func (s *sightings) ends(id eventlog.MutationID, now moment, outcome connector.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x, ok := s.of[id]; ok && x.own {
-		x.ended, x.over, x.answered = now, true, answered
+		x.ended, x.over, x.answered, x.relayed = now, true, outcome.Answered, outcome.Relayed
 		s.put(id, x)
 	}
 }
@@ -107,16 +109,16 @@ func (w *worker) underWay(m *projections.Mutation) time.Duration {
 	switch {
 	case x.own && x.over && x.answered:
 		return 0
-	case x.own && ending.Detached:
-		return x.first.until(now, m.Deadline.Time().Add(ending.Quiet), callTimeout(m)+ending.Quiet)
+	case x.own && ending.Detached, x.own && x.over && x.relayed:
+		return x.first.until(now, m.Deadline.Time().Add(ending.Unseen), callTimeout(m)+ending.Unseen)
 	case x.own && !x.over:
 		return openEnd
 	case x.own:
 		return x.ended.until(now, x.ended.clock.Add(ending.Quiet), ending.Quiet)
-	case m.ReconcileAttempts > 0:
-		return 0 // an attempt is counted only when the call was over
+	case m.ReconcileAttempts > 0 && m.OverAt != 0:
+		return 0 // an attempt is counted only when the call was over; an older version counted others too
 	}
-	after := decide.ReconcileMargin + ending.Quiet
+	after := decide.ReconcileMargin + ending.Unseen
 	deadline := m.Deadline.Time()
 	if m.StartedAt.Time().After(x.first.clock.Add(decide.ReconcileMargin)) {
 		// Its clock was ahead of this one: the deadline says nothing here, and waiting for it could take years. The
@@ -126,13 +128,14 @@ func (w *worker) underWay(m *projections.Mutation) time.Duration {
 	return x.first.until(now, deadline.Add(after), callTimeout(m)+after)
 }
 
-// quietOf is how long the outside may go on with the call that a run has in flight.
-func (w *worker) quietOf(s *projections.State) time.Duration {
+// unseenOf is how long the outside may go on with the call that a run has in flight, if the end of its
+// exchange is not seen.
+func (w *worker) unseenOf(s *projections.State) time.Duration {
 	if run := s.CurrentRun(); run != nil && run.Mutation != "" {
 		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationInFlight {
 			w.sightings.see(m.ID, w.engine.moment())
-			return w.engine.cfg.Connectors.Ending(w.call(m)).Quiet
+			return w.engine.cfg.Connectors.Ending(w.call(m)).Unseen
 		}
 	}
-	return connector.DefaultQuiet
+	return connector.DefaultEnding().Unseen
 }

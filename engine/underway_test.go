@@ -25,51 +25,79 @@ func (e endings) Ending(connector.Call) connector.Ending { return e.ending }
 func TestF5_UnderWay(t *testing.T) {
 	t.Parallel()
 	const timeout, quiet = 30 * time.Second, 5 * time.Second
-	attached, detached := connector.Ending{Quiet: quiet}, connector.Ending{Quiet: quiet, Detached: true}
+	const unseen = 5*time.Minute + quiet
+	attached, detached := connector.Ending{Quiet: quiet, Unseen: unseen}, connector.Ending{Quiet: quiet, Unseen: unseen, Detached: true}
+	promised := connector.Ending{Quiet: quiet, Unseen: quiet} // by the operator
+	none := connector.Ending{}
 	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for name, c := range map[string]struct {
-		ending   connector.Ending
+	type call struct {
 		own      bool          // sent by this process
 		ended    time.Duration // after its begin; 0: its exchange is open
-		answered bool
+		outcome  connector.Outcome
+		ahead    time.Duration // of the writer's clock
 		first    time.Duration // when another process's record was first seen
 		attempts int
-		now      time.Duration
-		want     time.Duration
+		overAt   time.Duration // as recorded
+	}
+	own, others := call{own: true}, call{}
+	end := func(after time.Duration, outcome connector.Outcome) call {
+		return call{own: true, ended: after, outcome: outcome}
+	}
+	seen := func(first time.Duration) call { return call{first: first} }
+	answered, relayed, cut := connector.Outcome{Answered: true}, connector.Outcome{Relayed: true}, connector.Outcome{}
+	asked := func(overAt time.Duration) call { return call{first: time.Hour, attempts: 1, overAt: overAt} }
+	for name, c := range map[string]struct {
+		ending connector.Ending
+		call   call
+		now    time.Duration
+		want   time.Duration
 	}{
-		"open":                                 {attached, true, 0, false, 0, 0, 3 * time.Hour, openEnd},
-		"answered":                             {attached, true, 2 * time.Second, true, 0, 0, 2 * time.Second, 0},
-		"ended without an answer":              {attached, true, 2 * time.Second, false, 0, 0, 4 * time.Second, 3 * time.Second},
-		"ended long after its deadline":        {attached, true, 5 * time.Minute, false, 0, 0, 5*time.Minute + time.Second, 4 * time.Second},
-		"ended, and quiet since":               {attached, true, 2 * time.Second, false, 0, 0, 7 * time.Second, 0},
-		"ended where nobody goes on":           {connector.Ending{}, true, 2 * time.Second, false, 0, 0, 2 * time.Second, 0},
-		"handed over":                          {detached, true, 0, false, 0, 0, 31 * time.Second, 4 * time.Second},
-		"handed over, the line broke":          {detached, true, time.Second, false, 0, 0, 31 * time.Second, 4 * time.Second},
-		"handed over and answered":             {detached, true, time.Second, true, 0, 0, time.Second, 0},
-		"handed over, and quiet since":         {detached, true, 0, false, 0, 0, 35 * time.Second, 0},
-		"another's, seen at once":              {attached, false, 0, false, 0, 0, 31 * time.Second, 5 * time.Second},
-		"another's, seen later":                {attached, false, 0, false, 25 * time.Second, 0, 36 * time.Second, 25 * time.Second},
-		"another's, long over":                 {attached, false, 0, false, time.Hour, 0, time.Hour + 36*time.Second, 0},
-		"another's, which was found over":      {attached, false, 0, false, time.Hour, 1, time.Hour, 0},
-		"another's, handed over":               {detached, false, 0, false, 0, 0, 31 * time.Second, 5 * time.Second},
-		"another's, with nobody who goes on":   {connector.Ending{}, false, 0, false, 0, 0, 30 * time.Second, time.Second},
-		"another's, its clock is far behind":   {attached, false, 0, false, -time.Hour, 0, 0, 36 * time.Second},
-		"another's, its clock is far in front": {attached, false, 0, false, time.Hour, 0, time.Hour, 36 * time.Second},
+		"open":                                  {attached, own, 3 * time.Hour, openEnd},
+		"answered":                              {attached, end(2*time.Second, answered), 2 * time.Second, 0},
+		"ended without an answer":               {attached, end(2*time.Second, cut), 4 * time.Second, 3 * time.Second},
+		"ended long after its deadline":         {attached, end(5*time.Minute, cut), 5*time.Minute + time.Second, 4 * time.Second},
+		"ended, and quiet since":                {attached, end(2*time.Second, cut), 7 * time.Second, 0},
+		"ended where nothing goes on":           {none, end(2*time.Second, cut), 2 * time.Second, 0},
+		"answered on the way":                   {attached, end(20*time.Second, relayed), 30 * time.Second, unseen},
+		"answered on the way, with a promise":   {promised, end(20*time.Second, relayed), 30 * time.Second, quiet},
+		"handed over":                           {detached, own, 31 * time.Second, unseen - time.Second},
+		"handed over, the line broke":           {detached, end(time.Second, cut), 31 * time.Second, unseen - time.Second},
+		"handed over and answered":              {detached, end(time.Second, answered), time.Second, 0},
+		"handed over, and quiet since":          {detached, own, 30*time.Second + unseen, 0},
+		"another's, seen at once":               {attached, others, 31 * time.Second, unseen},
+		"another's, seen later":                 {attached, seen(25 * time.Second), 36 * time.Second, unseen + 20*time.Second},
+		"another's, long over":                  {attached, seen(time.Hour), time.Hour + 31*time.Second + unseen, 0},
+		"another's, with a promise":             {promised, others, 31 * time.Second, quiet},
+		"another's, with a promise, over":       {promised, others, 36 * time.Second, 0},
+		"another's, which was found over":       {attached, asked(time.Hour), time.Hour, 0},
+		"another's, asked by an older version":  {attached, asked(0), time.Hour, 31*time.Second + unseen},
+		"another's, handed over":                {detached, others, 31 * time.Second, unseen},
+		"another's, with nobody who goes on":    {none, others, 30 * time.Second, time.Second},
+		"another's, its clock is far behind":    {attached, seen(time.Hour), time.Hour, 31*time.Second + unseen},
+		"another's, its clock was a bit ahead":  {promised, call{ahead: time.Second}, 0, time.Second + 36*time.Second},
+		"another's, its clock was far ahead":    {promised, call{ahead: 365 * 24 * time.Hour}, 10 * time.Second, 26 * time.Second},
+		"another's, far ahead and over by time": {promised, call{ahead: 365 * 24 * time.Hour}, 36 * time.Second, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock := NewManualClock(begun.Add(min(c.first, 0)))
+			clock := NewManualClock(begun)
 			w := &worker{engine: &Engine{cfg: Config{Clock: clock, Connectors: endings{ending: c.ending}}}}
-			m := &projections.Mutation{ID: "R1", ReconcileAttempts: c.attempts, Deadline: eventlog.At(begun.Add(timeout)), Call: eventlog.MutationCall{TimeoutMS: timeout.Milliseconds()}}
+			m := &projections.Mutation{
+				ID: "R1", StartedAt: eventlog.At(begun.Add(c.call.ahead)), Deadline: eventlog.At(begun.Add(c.call.ahead + timeout)),
+				ReconcileAttempts: c.call.attempts, Call: eventlog.MutationCall{TimeoutMS: timeout.Milliseconds()},
+			}
+			if c.call.overAt != 0 {
+				m.OverAt = eventlog.At(begun.Add(c.call.overAt))
+			}
 			at := func(d time.Duration) { clock.Resume(begun.Add(d)) }
-			if c.own {
+			if c.call.own {
 				w.sightings.begins(m.ID, w.engine.moment(), &projections.State{})
-				if c.ended > 0 {
-					at(c.ended)
-					w.sightings.ends(m.ID, w.engine.moment(), c.answered)
+				if c.call.ended > 0 {
+					at(c.call.ended)
+					w.sightings.ends(m.ID, w.engine.moment(), c.call.outcome)
 				}
 			} else {
-				at(c.first)
+				at(c.call.first)
 				w.underWay(m)
 			}
 			at(c.now)

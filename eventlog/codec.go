@@ -47,9 +47,10 @@ type wireFact struct {
 
 // upcast turns the stored body of an older version into one of the next version.
 var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){
-	"workflow.deployed":        {1: unchanged},
-	"workflow.backoff_started": {1: unchanged},
-	"event.retry_scheduled":    {1: unchanged},
+	"workflow.deployed":            {1: unchanged},
+	"workflow.backoff_started":     {1: unchanged},
+	"event.retry_scheduled":        {1: unchanged},
+	"mutation.reconcile_scheduled": {1: unchanged},
 }
 
 // unchanged is the upcast to a version that only adds fields which may be left out.

@@ -104,6 +104,9 @@ type (
 		Attempt  int        `msgpack:"attempt" json:"attempt"`
 		At       Instant    `msgpack:"at" json:"at"`
 		Failure  Failure    `msgpack:"failure" json:"failure"`
+		// OverAt is when nothing of the call can be under way any more: attempts before it were not counted.
+		// Zero while that is not known. Version 1 did not have it, and attempts were counted too early.
+		OverAt Instant `msgpack:"overAt,omitempty" json:"overAt,omitempty"`
 	}
 	// MutationLeftIndeterminate: nothing automatic can find out what happened.
 	MutationLeftIndeterminate struct {
@@ -119,6 +122,14 @@ type (
 		Failure  *Failure        `msgpack:"failure,omitempty" json:"failure,omitempty"`
 	}
 )
+
+// needs: version 2 added OverAt.
+func (f *MutationReconcileScheduled) needs() int {
+	if f.OverAt != 0 {
+		return 2
+	}
+	return 1
+}
 
 func (*MutationApprovalRequested) FactType() FactType  { return "mutation.approval_requested" }
 func (*MutationApproved) FactType() FactType           { return "mutation.approved" }

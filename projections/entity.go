@@ -164,11 +164,13 @@ type (
 		ResolvedBy        string                  `msgpack:"resolvedBy,omitempty"`
 		ReconcileAttempts int                     `msgpack:"reconcileAttempts,omitempty"`
 		ReconcileAt       eventlog.Instant        `msgpack:"reconcileAt,omitempty"`
-		RequestedAt       eventlog.Instant        `msgpack:"requestedAt,omitempty"`
-		StartedAt         eventlog.Instant        `msgpack:"startedAt,omitempty"`
-		Deadline          eventlog.Instant        `msgpack:"deadline,omitempty"`
-		SettledAt         eventlog.Instant        `msgpack:"settledAt,omitempty"`
-		Engine            string                  `msgpack:"engine,omitempty"`
+		// OverAt is when nothing of the call can be under way any more, zero while that is not known (F5).
+		OverAt      eventlog.Instant `msgpack:"overAt,omitempty"`
+		RequestedAt eventlog.Instant `msgpack:"requestedAt,omitempty"`
+		StartedAt   eventlog.Instant `msgpack:"startedAt,omitempty"`
+		Deadline    eventlog.Instant `msgpack:"deadline,omitempty"`
+		SettledAt   eventlog.Instant `msgpack:"settledAt,omitempty"`
+		Engine      string           `msgpack:"engine,omitempty"`
 		// Contradiction is a late answer that differs from the final outcome (F12).
 		Contradiction string  `msgpack:"contradiction,omitempty"`
 		Created       Ordinal `msgpack:"created"`

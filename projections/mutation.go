@@ -126,6 +126,7 @@ func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) err
 	failure := e.Failure
 	return f.changeOpen(e.Mutation, func(m *Mutation) {
 		m.Status, m.ReconcileAttempts, m.ReconcileAt, m.Failure = eventlog.MutationNeedsReconcile, e.Attempt, e.At, &failure
+		m.OverAt = e.OverAt
 	})
 }
 

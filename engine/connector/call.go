@@ -166,7 +166,7 @@ func (r *Registry) Ending(call Call) Ending {
 	if ender, says := c.(CallEnder); ok && says {
 		return ender.CallEnding(normal(call))
 	}
-	return Ending{Quiet: DefaultQuiet}
+	return DefaultEnding()
 }
 
 // Reconciles says whether Reconcile can settle this call: its operation says so and, where that
@@ -232,7 +232,7 @@ func checkedOutcome(out Outcome, call Call) Outcome {
 	default:
 		failure := wellFormed(out.Failure, call)
 		failure.RetryAfter = 0 // it is not tried again: what became of it has to be found out first
-		return Outcome{Status: Uncertain, Failure: failure, Answered: out.Answered}
+		return Outcome{Status: Uncertain, Failure: failure, Answered: out.Answered, Relayed: out.Relayed}
 	}
 }
 

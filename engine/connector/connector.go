@@ -84,28 +84,44 @@ type Outcome struct {
 	// Answered, of an Uncertain outcome: the outside has answered completely, so nothing of the call
 	// is under way any more. What it said leaves open whether the call was applied.
 	Answered bool
+	// Relayed, of an Uncertain outcome: another party on the way may have answered because it has stopped
+	// waiting. The outside behind it may still be at work, and its end is not seen.
+	Relayed bool
 	// Open, of an Uncertain outcome: the call itself goes on. The Registry sets it where it has
 	// answered at the deadline for a connector that listens on; OnLate tells the end.
 	Open bool
 }
 
-// DefaultQuiet is how long the outside may go on with a call after its end when its connector does
-// not say otherwise.
+// DefaultQuiet is how long the outside may go on with a call after its exchange has ended, when its
+// connector does not say otherwise.
 const DefaultQuiet = 5 * time.Second
+
+// DefaultListen is how long an exchange may stay open after the deadline of its call, when its connector
+// does not say otherwise: so long may the outside need for the call.
+const DefaultListen = 5 * time.Minute
 
 // Ending says when nothing of a call can be under way any more: that is when a reconcile's "failed"
 // is believed (F5).
 type Ending struct {
-	// Quiet is how long the outside may go on after the call's end: after its connection was closed
-	// without a complete answer, or after its deadline where that cannot be seen.
+	// Quiet is how long the outside may go on after the end of an exchange that this process has seen end
+	// without a complete answer.
 	Quiet time.Duration
-	// Detached: a call that is still listened to says nothing about the outside, as with a message that
-	// was handed over. Its deadline counts as its end.
+	// Unseen is how long the outside may go on after the deadline of a call whose end this process cannot
+	// see: the process that held its exchange is gone, or another party on the way has stopped waiting.
+	Unseen time.Duration
+	// Detached: the end of the exchange says nothing about the outside, as with a message that was handed
+	// over. Only a complete answer ends such a call; otherwise its end is not seen.
 	Detached bool
 }
 
-// CallEnder is implemented by a connector whose calls end in another way than with DefaultQuiet after
-// their exchange. Ask through Registry.Ending.
+// DefaultEnding holds where nothing is known of the outside: what is cut off may go on for as long as an
+// exchange that stays open would be waited for.
+func DefaultEnding() Ending {
+	return Ending{Quiet: DefaultQuiet, Unseen: DefaultListen + DefaultQuiet}
+}
+
+// CallEnder is implemented by a connector whose calls end in another way than DefaultEnding says. Ask
+// through Registry.Ending.
 type CallEnder interface {
 	// CallEnding says when nothing of the call can be under way any more. It does no I/O.
 	CallEnding(call Call) Ending

@@ -32,7 +32,7 @@ type bench struct {
 	policies schedule.Policies
 	jitter   float64
 	hold     bool
-	quiet    time.Duration
+	unseen   time.Duration
 	actor    string
 	runs     int
 	sessions int
@@ -80,7 +80,7 @@ func (b *bench) do(cmd decide.Command) error {
 		}
 	}
 	env := decide.Env{
-		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, Hold: b.hold, Quiet: b.quiet,
+		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, Hold: b.hold, Unseen: b.unseen,
 		Run: eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
 		Actor: eventlog.Actor{Kind: "user", Name: b.actor}, NextDue: map[eventlog.Handler]eventlog.Instant{},
 	}

@@ -29,9 +29,9 @@ type Env struct {
 	Jitter float64
 	// NextDue is each producer's next time after Now (S2).
 	NextDue map[eventlog.Handler]eventlog.Instant
-	// Quiet is how long the outside may go on with the call that the current run has in flight, after
-	// its deadline (F5).
-	Quiet time.Duration
+	// Unseen is how long the outside may go on after the deadline of the call that the current run has in
+	// flight, if that is another process's (F5).
+	Unseen time.Duration
 	// Policies bound retries, budgets and wake times.
 	Policies schedule.Policies
 	// Hold keeps any run from starting, and any approval from being given: no lease, draining, or

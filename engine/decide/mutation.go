@@ -188,8 +188,7 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
 	d.endSession(eventlog.SessionFailed)
 	if d.asks(m) || m.Engine != d.env.Engine {
-		// Nothing is decided about another process's call before it is over, not even by a person.
-		d.emit(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: d.firstReconcile(m), Failure: f})
+		d.emit(d.firstReconcile(m, f))
 		d.holdFor(m, run.ID)
 	} else {
 		d.leaveIndeterminate(m, run.ID, f)
@@ -219,20 +218,27 @@ func (d *decision) asks(m *projections.Mutation) bool {
 	return m.Call.Reconciles && d.env.Policies.Reconcile.Attempts > 0
 }
 
-// firstReconcile lies past the call's own deadline by wall clock, and as long again after the
-// record was first read, whichever is later: the caller's clock may be behind.
-func (d *decision) firstReconcile(m *projections.Mutation) eventlog.Instant {
+// firstReconcile lies past the call's own deadline by wall clock, and as long again after the record was
+// first read, whichever is later: the caller's clock may be behind. That another process's call was applied
+// is believed from then on. That it was not, and what a person says, counts once nothing of it can be under
+// way any more.
+func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure) *eventlog.MutationReconcileScheduled {
 	timeout := time.Duration(m.Call.TimeoutMS) * time.Millisecond
 	byClock := m.Deadline.Add(ReconcileMargin)
 	if m.Engine == d.env.Engine {
 		// Our own call has ended: its deadline alone counts, plus the usual wait.
-		return max(byClock, d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
+		at := max(byClock, d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
+		return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f}
 	}
 	if m.StartedAt > d.env.Now.Add(ReconcileMargin) {
 		byClock = 0 // its clock was ahead of this one: its deadline says nothing here
 	}
-	// Another process's: what its outside may still do is over then, too.
-	return max(byClock, d.env.Now.Add(timeout+ReconcileMargin)).Add(d.env.Quiet)
+	at := max(byClock, d.env.Now.Add(timeout+ReconcileMargin))
+	overAt := at.Add(d.env.Unseen)
+	if !d.asks(m) {
+		at = overAt // nothing can come of it before
+	}
+	return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: overAt}
 }
 
 // askAgain counts a background attempt that found nothing out (F5). One that was made while something
@@ -249,17 +255,26 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 		if c.OverAt != 0 && (c.OverAt < at || !d.asks(m)) {
 			at = max(c.OverAt, d.env.Now)
 		}
-		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: m.ReconcileAttempts, At: at, Failure: f})
+		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: counted(m), At: at, Failure: f, OverAt: c.OverAt})
 		return
 	}
-	attempt := m.ReconcileAttempts + 1
+	attempt := counted(m) + 1
 	if !d.asks(m) || attempt >= p.Attempts {
 		d.leaveIndeterminate(m, m.Run, f)
 		d.kind = "mutation.left_indeterminate"
 		return
 	}
 	wait := p.Delay(attempt+1, d.env.Jitter)
-	d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: attempt, At: d.env.Now.Add(wait), Failure: f})
+	d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: attempt, At: d.env.Now.Add(wait), Failure: f, OverAt: d.env.Now})
+}
+
+// counted is how many attempts have been made to find out, after the call was over. Attempts without
+// that time are an older version's, which counted while the call was open: they prove nothing (F5).
+func counted(m *projections.Mutation) int {
+	if m.OverAt == 0 {
+		return 0
+	}
+	return m.ReconcileAttempts
 }
 
 func (d *decision) leaveIndeterminate(m *projections.Mutation, run eventlog.RunID, f eventlog.Failure) {

@@ -316,7 +316,7 @@ func (c Resolve) decide(d *decision) error {
 		f := uncertainty(m.Failure)
 		// Never before the call's own end: an answer then could still be overtaken by it.
 		at := max(d.env.Now, m.Deadline.Add(ReconcileMargin))
-		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f})
+		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: m.OverAt})
 		d.holdFor(m, run.ID)
 	default:
 		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_happen, did_not_happen, skip, try_again", c.Resolution).hint("look at the other side, then say which it is; pawl resolve --help explains them")

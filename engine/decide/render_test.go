@@ -49,6 +49,9 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		add(f.Mutation, f.ParamsHash)
 	case *eventlog.MutationReconcileScheduled:
 		add(f.Mutation, fmt.Sprintf("attempt %d", f.Attempt), in(f.At))
+		if f.OverAt > now && f.OverAt != f.At {
+			add("over", in(f.OverAt))
+		}
 	case *eventlog.MutationContradicted:
 		add(f.Mutation, f.Outcome)
 	case *eventlog.EventRetryScheduled:

@@ -207,13 +207,15 @@ func (b *bench) command(line string) error {
 	case "engine":
 		b.engine = w.first()
 		return nil
-	case "quiet":
+	case "unseen":
 		d, err := time.ParseDuration(w.first())
-		b.quiet = d
+		b.unseen = d
 		return err
 	case "hold":
 		b.hold = w.first() == "on"
 		return nil
+	case "older-asked": // as version 1 recorded it: attempts were counted whether the call was open or not
+		return b.olderAsked(eventlog.MutationID(w.first()), w.named["attempts"])
 	case "peek": // what a prepare that is under way has seen
 		b.seen = b.state
 		return nil
@@ -232,6 +234,16 @@ func (b *bench) command(line string) error {
 		return fmt.Errorf("no command %q", w.verb)
 	}
 	return b.do(cmd)
+}
+
+func (b *bench) olderAsked(id eventlog.MutationID, attempts string) error {
+	n, err := strconv.Atoi(attempts)
+	if err != nil {
+		return err
+	}
+	fact := &eventlog.MutationReconcileScheduled{Mutation: id, Attempt: n, At: b.now, Failure: *b.mutation(id).Failure}
+	b.append(b.state, eventlog.Transition{Workflow: workflow, At: b.now, Kind: fact.FactType(), Facts: []eventlog.Fact{fact}})
+	return nil
 }
 
 func (b *bench) policy(w words) error {

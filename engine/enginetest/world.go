@@ -24,6 +24,8 @@ type World struct {
 	onPerform   func(context.Context, connector.Call) connector.Outcome
 	onReconcile func(connector.Call) connector.Reconciliation
 	operations  []connector.Operation
+	// Ending says when nothing of a call is under way any more. Set before an engine starts.
+	Ending connector.Ending
 }
 
 // NewWorld makes a world that scripts see as ctx.<name>: list and get read, send mutates and
@@ -31,6 +33,7 @@ type World struct {
 func NewWorld(name string) *World {
 	return &World{
 		name: name, effects: map[string]int{}, params: map[string]json.RawMessage{},
+		Ending: connector.Ending{Quiet: connector.DefaultQuiet, Unseen: connector.DefaultQuiet},
 		operations: []connector.Operation{
 			{Name: "list", Kind: connector.List},
 			{Name: "get", Kind: connector.Get},
@@ -112,6 +115,9 @@ func (w *World) Twice() []string {
 
 // Name implements connector.Connector.
 func (w *World) Name() string { return w.name }
+
+// CallEnding implements connector.CallEnder.
+func (w *World) CallEnding(connector.Call) connector.Ending { return w.Ending }
 
 // Operations implements connector.Connector.
 func (w *World) Operations() []connector.Operation { return w.operations }

@@ -123,7 +123,9 @@ func (o *outside) Reconciles(call connector.Call) bool {
 }
 
 // Ending implements engine.Connectors.
-func (o *outside) Ending(connector.Call) connector.Ending { return connector.Ending{Quiet: quiet} }
+func (o *outside) Ending(connector.Call) connector.Ending {
+	return connector.Ending{Quiet: quiet, Unseen: quiet}
+}
 
 // Host implements engine.Connectors.
 func (o *outside) Host(connector.Call) string { return "" }

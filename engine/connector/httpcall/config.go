@@ -19,9 +19,6 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 )
 
-// DefaultListen is how long a mutation's request that has left is listened to after its deadline.
-const DefaultListen = 5 * time.Minute
-
 // Config of the http connector. Secrets in it have been expanded already.
 type Config struct {
 	// Hosts are the only hosts that may be called: `api.example.com` for the default ports of
@@ -31,7 +28,7 @@ type Config struct {
 	// it. They are blanked out of everything that comes back.
 	Secrets []string `yaml:"-"`
 	// Listen is how long to listen on for the answer to a mutation after its deadline;
-	// 0 means DefaultListen, negative not at all.
+	// 0 means connector.DefaultListen, negative not at all.
 	Listen time.Duration `yaml:"-"`
 	// RootCAs verify servers; nil means the system's. A seam for tests.
 	RootCAs *x509.CertPool `yaml:"-"`
@@ -44,8 +41,8 @@ type HostConfig struct {
 	// Timeout bounds one call; 0 means connector.DefaultTimeout.
 	Timeout time.Duration `yaml:"timeout"`
 	// Quiet is how long the host may go on with a call after its connection was closed without an
-	// answer, or after a crash of ours; nil means connector.DefaultQuiet. Until then no "failed" of
-	// Reconcile is believed.
+	// answer, or after its deadline when a crash of ours closed it; nil means connector.DefaultEnding.
+	// Until then no "failed" of Reconcile is believed.
 	Quiet *time.Duration `yaml:"quiet"`
 	// Private allows private, loopback and link-local addresses, and plain http with Headers.
 	Private bool `yaml:"private"`
@@ -77,7 +74,7 @@ type host struct {
 	headers   http.Header
 	secrets   []string // values that stand in the configuration itself
 	timeout   time.Duration
-	quiet     time.Duration
+	quiet     *time.Duration // nil unless the operator has said it
 	private   bool
 	reconcile *ReconcileConfig
 }
@@ -137,11 +134,9 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h := &host{name: name, headers: make(http.Header, len(config.Headers)), timeout: config.Timeout, quiet: connector.DefaultQuiet, private: config.Private}
-	if config.Quiet != nil {
-		if h.quiet = *config.Quiet; h.quiet < 0 {
-			return nil, nil, wrong("quiet", "quiet: %s is negative", h.quiet)
-		}
+	h := &host{name: name, headers: make(http.Header, len(config.Headers)), timeout: config.Timeout, quiet: config.Quiet, private: config.Private}
+	if h.quiet != nil && *h.quiet < 0 {
+		return nil, nil, wrong("quiet", "quiet: %s is negative", *h.quiet)
 	}
 	if h.timeout < 0 {
 		return nil, nil, wrong("timeout", "timeout: %s is negative", config.Timeout)

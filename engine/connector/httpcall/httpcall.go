@@ -60,7 +60,7 @@ func New(config Config) (*Connector, error) {
 	}
 	c := &Connector{hosts: byAddress, redact: newRedactor(secrets), listen: config.Listen}
 	if c.listen == 0 {
-		c.listen = DefaultListen
+		c.listen = connector.DefaultListen
 	}
 	d := &dialer{hosts: byAddress, tls: &tls.Config{
 		RootCAs: config.RootCAs, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12,
@@ -148,13 +148,13 @@ func hostOf(t target) string {
 	return name
 }
 
-// CallEnding is what the configuration of the call's host says.
+// CallEnding is what the configuration of the call's host says. Its quiet time is the operator's word
+// for all that the host may go on with, whether the end of the exchange was seen or not.
 func (c *Connector) CallEnding(call connector.Call) connector.Ending {
-	ending := connector.Ending{Quiet: connector.DefaultQuiet}
-	if t, ok := c.targetOf(call); ok {
-		ending.Quiet = t.host.quiet
+	if t, ok := c.targetOf(call); ok && t.host.quiet != nil {
+		return connector.Ending{Quiet: *t.host.quiet, Unseen: *t.host.quiet}
 	}
-	return ending
+	return connector.DefaultEnding()
 }
 
 // targetOf finds where a call goes; false for one that is refused before it is sent.
@@ -255,7 +255,7 @@ func settle(ctx context.Context, call connector.Call, where string, a answer) co
 	if definite {
 		return connector.FailedWith(failure)
 	}
-	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: a.complete() && !relayed(a.status)}
+	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: a.complete() && !relayed(a.status), Relayed: relayed(a.status)}
 }
 
 // relayed says whether a status may come from an intermediary, such as a proxy that has stopped waiting:

@@ -144,9 +144,11 @@ func replied(failure *eventlog.Failure) connector.Outcome {
 }
 
 // CallEnding says that a message once handed over is out of our sight: the call is over with its
-// reply, or the default time after its deadline.
+// reply, or once a tool that works on after the deadline has had the default time for it.
 func (s *service) CallEnding(connector.Call) connector.Ending {
-	return connector.Ending{Quiet: connector.DefaultQuiet, Detached: true}
+	ending := connector.DefaultEnding()
+	ending.Detached = true
+	return ending
 }
 
 // question is what a reconcile endpoint is sent.
