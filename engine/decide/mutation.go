@@ -224,14 +224,11 @@ func (d *decision) asks(m *projections.Mutation) bool {
 // way any more.
 func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure) *eventlog.MutationReconcileScheduled {
 	timeout := time.Duration(m.Call.TimeoutMS) * time.Millisecond
-	byClock := m.Deadline.Add(ReconcileMargin)
+	byClock := d.afterDeadline(m)
 	if m.Engine == d.env.Engine {
 		// Our own call has ended: its deadline alone counts, plus the usual wait.
 		at := max(byClock, d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
 		return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f}
-	}
-	if m.StartedAt > d.env.Now.Add(ReconcileMargin) {
-		byClock = 0 // its clock was ahead of this one: its deadline says nothing here
 	}
 	at := max(byClock, d.env.Now.Add(timeout+ReconcileMargin))
 	overAt := at.Add(d.env.Unseen)
@@ -239,6 +236,15 @@ func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure) *
 		at = overAt // nothing can come of it before
 	}
 	return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: overAt}
+}
+
+// afterDeadline is when the mutation's deadline has passed for everyone. Of a call whose writer's clock was
+// ahead of this one the deadline says nothing: waiting for it could take years.
+func (d *decision) afterDeadline(m *projections.Mutation) eventlog.Instant {
+	if m.StartedAt > d.env.Now.Add(ReconcileMargin) {
+		return 0
+	}
+	return m.Deadline.Add(ReconcileMargin)
 }
 
 // askAgain counts a background attempt that found nothing out (F5). One that was made while something
@@ -255,7 +261,9 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 		if c.OverAt != 0 && (c.OverAt < at || !d.asks(m)) {
 			at = max(c.OverAt, d.env.Now)
 		}
-		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: counted(m), At: at, Failure: f, OverAt: c.OverAt})
+		d.lead(&eventlog.MutationReconcileScheduled{
+			Mutation: m.ID, Attempt: counted(m), At: at, Failure: f, OverAt: c.OverAt,
+		})
 		return
 	}
 	attempt := counted(m) + 1
@@ -265,7 +273,9 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 		return
 	}
 	wait := p.Delay(attempt+1, d.env.Jitter)
-	d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: attempt, At: d.env.Now.Add(wait), Failure: f, OverAt: d.env.Now})
+	d.lead(&eventlog.MutationReconcileScheduled{
+		Mutation: m.ID, Attempt: attempt, At: d.env.Now.Add(wait), Failure: f, OverAt: d.env.Now,
+	})
 }
 
 // counted is how many attempts have been made to find out, after the call was over. Attempts without

@@ -315,7 +315,7 @@ func (c Resolve) decide(d *decision) error {
 		}
 		f := uncertainty(m.Failure)
 		// Never before the call's own end: an answer then could still be overtaken by it.
-		at := max(d.env.Now, m.Deadline.Add(ReconcileMargin))
+		at := max(d.env.Now, d.afterDeadline(m))
 		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: m.OverAt})
 		d.holdFor(m, run.ID)
 	default:

@@ -242,7 +242,8 @@ func (b *bench) olderAsked(id eventlog.MutationID, attempts string) error {
 		return err
 	}
 	fact := &eventlog.MutationReconcileScheduled{Mutation: id, Attempt: n, At: b.now, Failure: *b.mutation(id).Failure}
-	b.append(b.state, eventlog.Transition{Workflow: workflow, At: b.now, Kind: fact.FactType(), Facts: []eventlog.Fact{fact}})
+	facts := []eventlog.Fact{fact}
+	b.append(b.state, eventlog.Transition{Workflow: workflow, At: b.now, Kind: fact.FactType(), Facts: facts})
 	return nil
 }
 

@@ -2,16 +2,12 @@ package lifecycle_test
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -100,12 +96,13 @@ func TestF05_QuietAfterTheEndOfACall(t *testing.T) {
 // under way any more; until then it is said when that is.
 func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 	l := live(t)
+	l.world.Ending = connector.DefaultEnding()
 	l.deploy(shop{mutate: fires})
 	l.sends(l.crashes(lost))
 	l.pushed("a")
 	l.died()
 	l.settle()
-	over := start.Add(5*time.Second + decide.ReconcileMargin + connector.DefaultQuiet) // the timeout of fire
+	over := start.Add(5*time.Second + decide.ReconcileMargin + connector.DefaultEnding().Unseen) // the timeout of fire
 	m := l.wantMutation("needs_reconcile")
 	why := l.wantWhy(decide.ReasonReconcile)
 	if !why.Until.Time().Equal(over) || !strings.Contains(why.Message, over.Format(time.RFC3339)) {
@@ -117,7 +114,7 @@ func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 			t.Errorf("%s: the hint is %q", resolution, problem.Hint)
 		}
 	}
-	l.advance("10s")
+	l.advance("5m10s")
 	l.wantMutation("needs_reconcile")
 	l.advance("1s")
 	if m := l.wantMutation("indeterminate"); m.ReconcileAttempts != 0 {
@@ -149,75 +146,5 @@ func TestF06_TheDeadlineIsLookedAtWhenTheConnectorWrites(t *testing.T) {
 	l.advance("5s")
 	l.wantEvent("a", "consumed")
 	l.wantSent(1) // by a fresh run
-	l.sound()
-}
-
-// orders is a server over HTTP that takes its time: a POST makes an order only when the test lets it.
-type orders struct {
-	arrived chan struct{}
-	letGo   chan struct{}
-
-	mu    sync.Mutex
-	posts int
-	made  map[string]int // by idempotency key
-}
-
-func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodGet {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if o.made[r.URL.Query().Get("key")] == 0 {
-			http.NotFound(w, r)
-		}
-		return
-	}
-	o.mu.Lock()
-	o.posts++
-	o.mu.Unlock()
-	o.arrived <- struct{}{}
-	<-o.letGo
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.made[r.Header.Get("Idempotency-Key")]++
-	w.WriteHeader(http.StatusCreated)
-}
-
-// F5 over the wire: a server that takes longer than the timeout makes one order, although it answers 404
-// when it is asked for it in between.
-func TestF05_AServerSlowerThanTheTimeoutMakesOneOrder(t *testing.T) {
-	server := &orders{arrived: make(chan struct{}, 10), letGo: make(chan struct{}), made: map[string]int{}}
-	web := httptest.NewServer(server)
-	letGo := sync.OnceFunc(func() { close(server.letGo) })
-	t.Cleanup(web.Close)
-	t.Cleanup(letGo)
-	l := live(t)
-	http, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{strings.TrimPrefix(web.URL, "http://"): {
-		Private: true, Timeout: 200 * time.Millisecond,
-		Reconcile: &httpcall.ReconcileConfig{Get: "/orders?key={idempotencyKey}", Applied: httpcall.Rule{Status: 200}, Failed: httpcall.Rule{Status: 404}},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = http.Close() })
-	l.bench.Others = []connector.Connector{http}
-	l.restart()
-	l.deploy(shop{mutate: fmt.Sprintf(`await ctx.http.post({ url: %q, body: { order: data.order } });`, web.URL+"/orders")})
-	l.push("a")
-	<-server.arrived
-	l.advance("10m")
-	if m := l.wantMutation("needs_reconcile"); m.ReconcileAttempts != 0 {
-		t.Errorf("%d attempts were counted", m.ReconcileAttempts)
-	}
-	changed := l.follow("mutation.applied")
-	letGo()
-	changed()
-	l.settle()
-	l.wantMutation("applied late_reply")
-	l.wantEvent("a", "consumed")
-	server.mu.Lock()
-	defer server.mu.Unlock()
-	if server.posts != 1 || len(server.made) != 1 {
-		t.Errorf("%d requests made %d orders, want one each", server.posts, len(server.made))
-	}
 	l.sound()
 }

@@ -134,7 +134,10 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h := &host{name: name, headers: make(http.Header, len(config.Headers)), timeout: config.Timeout, quiet: config.Quiet, private: config.Private}
+	h := &host{
+		name: name, headers: make(http.Header, len(config.Headers)),
+		timeout: config.Timeout, quiet: config.Quiet, private: config.Private,
+	}
 	if h.quiet != nil && *h.quiet < 0 {
 		return nil, nil, wrong("quiet", "quiet: %s is negative", *h.quiet)
 	}

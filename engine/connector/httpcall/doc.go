@@ -22,7 +22,9 @@
 // configuration is blanked out of results, headers and errors, in the forms in which answers repeat it.
 //
 // After a timeout the host may still be at work. The engine believes no "failed" of a reconcile while the
-// connection is open, nor for the host's quiet time after it was closed without an answer of its own.
+// connection is open, nor for the host's quiet time after it was closed without an answer of its own. Nor, after
+// the process that held the connection has ended or a proxy has answered 408 or 502 and above, for as long after
+// the deadline as it would have listened. The host's quiet time replaces that where it is configured.
 //
 // How an answer is read (F4): 2xx applied. 400, 409, 422 and other 4xx definite, logic; 401, 403
 // auth; 404, 410, 412 precondition; 429 transient. 408, every 5xx, every 3xx (it does not say whether

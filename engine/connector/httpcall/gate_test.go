@@ -121,3 +121,27 @@ func TestF12_TimedOutCallsAreBounded(t *testing.T) {
 	default:
 	}
 }
+
+// Without the operator's word a call whose end is not seen may go on for as long as one is listened to; with
+// it, quiet is what counts, zero too (F5).
+func TestF5_QuietIsTheOperatorsWord(t *testing.T) {
+	w := newWire(t, func(c net.Conn, _ int, _ *http.Request) bool { return reply(c, 200, `1`) })
+	post := mutation("post", map[string]any{"url": "http://" + w.address + "/", "body": 1})
+	for name, c := range map[string]struct {
+		quiet *time.Duration
+		want  connector.Ending
+	}{
+		"unset": {nil, connector.Ending{Quiet: 5 * time.Second, Unseen: 5*time.Minute + 5*time.Second}},
+		"30s":   {new(30 * time.Second), connector.Ending{Quiet: 30 * time.Second, Unseen: 30 * time.Second}},
+		"0":     {new(time.Duration), connector.Ending{}},
+	} {
+		r := client(t, w.address, func(_ *httpcall.Config, host *httpcall.HostConfig) { host.Quiet = c.quiet })
+		if got := r.Ending(post); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+	r := client(t, w.address, nil)
+	if got := r.Ending(mutation("post", map[string]any{"url": "http://elsewhere/", "body": 1})); got != connector.DefaultEnding() {
+		t.Errorf("a host that is not configured any more: %+v", got)
+	}
+}

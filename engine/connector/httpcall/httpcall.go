@@ -255,7 +255,8 @@ func settle(ctx context.Context, call connector.Call, where string, a answer) co
 	if definite {
 		return connector.FailedWith(failure)
 	}
-	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: a.complete() && !relayed(a.status), Relayed: relayed(a.status)}
+	onTheWay := relayed(a.status)
+	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: a.complete() && !onTheWay, Relayed: onTheWay}
 }
 
 // relayed says whether a status may come from an intermediary, such as a proxy that has stopped waiting:

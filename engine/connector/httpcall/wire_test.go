@@ -270,6 +270,9 @@ func TestStatusesOfAMutation(t *testing.T) {
 			if answered := out.Status == connector.Uncertain && c.status != 408 && c.status < 502; out.Answered != answered {
 				t.Errorf("answered: %v, want %v", out.Answered, answered)
 			}
+			if relayed := c.status == 408 || c.status >= 502; out.Relayed != relayed {
+				t.Errorf("relayed: %v, want %v", out.Relayed, relayed)
+			}
 			if got := w.count("POST " + path); got != 1 {
 				t.Errorf("%d requests", got)
 			}
