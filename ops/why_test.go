@@ -74,7 +74,7 @@ func TestExplain(t *testing.T) {
 		"reconcile": {base(nil), decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at, later, "M1",
 			[]string{"(no answer within 5s)", "2 attempts so far", "Nothing is sent again"}, []string{"pawl mutations show M1"}},
 		"indeterminate": {base(blocked(eventlog.BlockIndeterminate)), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M1"}, "indeterminate", at, 0, "M1",
-			[]string{"nobody knows whether it was applied", "asked again"},
+			[]string{"nobody knows whether it was applied", "asked again", "next is given the result that you write behind --happened, as JSON, or null"},
 			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened", "pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
 		"indeterminate, archived": {base(func(s *projections.State) { blocked(eventlog.BlockIndeterminate)(s); s.Archived = true }), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M1"}, "indeterminate", at, 0, "M1",
 			[]string{"it happened (it is recorded so), that it did not (its events are freed), or skip it (its events are skipped)", "archived: nothing of it runs again"},

@@ -232,6 +232,8 @@ func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *pr
 			callName(s, m), m.StartedAt, because(m.Failure), happened, afresh, skipped)
 		if s.Archived {
 			w.add("The workflow is archived: nothing of it runs again, and the record is all that changes.")
+		} else {
+			w.add("If it happened, next is given the result that you write behind --happened, as JSON, or null.")
 		}
 		if m.Call.Reconciles {
 			w.add("Its connector can also be asked again.")

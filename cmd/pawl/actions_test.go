@@ -23,6 +23,8 @@ func TestConsequences(t *testing.T) {
 		{"skip in the archive", skipped, archived, "M is skipped: its events end as skipped; order is archived, so nothing of it runs again"},
 		{"it did not happen", undone, free, "M did not happen: its events are free, and a fresh run takes them"},
 		{"it did not happen, under another hold", undone, held, "M did not happen: its events are free, and a fresh run takes them once order is no longer held (pawl why order)"},
+		{"it happened", happened(""), free, "M happened, with the result null as none was given, and its run goes on with next"},
+		{"it happened, with a result", happened(`{"id":7}`), paused, `M happened, with the result {"id":7}, and its run goes on with next once order is resumed (pawl resume order)`},
 		{"asked again", askedAgain, paused, "M is asked about again; nothing is sent"},
 		{"reject", rejected, paused, "M is rejected: nothing has left, its events end as skipped, and its run goes on without it"},
 	} {

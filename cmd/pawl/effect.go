@@ -43,19 +43,26 @@ func whereabouts(call eventlog.MutationCall, result json.RawMessage) string {
 	}
 	var answer struct {
 		Row    int64
-		Status int
-	}
+		Status int64
+	} // zero where the answer does not say it: a person's word need not (O4)
 	// Whatever cannot be read is left out: this is only a line for people.
 	_ = json.Unmarshal(call.Params, &params)
 	_ = json.Unmarshal(result, &answer)
+	said := func(place, format string, number int64) string {
+		place = oneLine(place, mostTitle)
+		if number != 0 {
+			place += fmt.Sprintf(format, number)
+		}
+		return place
+	}
 	switch {
 	case call.Connector == "csv" && params.File != "":
-		return fmt.Sprintf("%s row %d", oneLine(params.File, mostTitle), answer.Row)
+		return said(params.File, " row %d", answer.Row)
 	case call.Connector == "files" && params.Path != "":
 		return oneLine(params.Path, mostTitle)
 	case call.Connector == "http":
 		if u, err := url.Parse(params.URL); err == nil && u.Host != "" {
-			return fmt.Sprintf("%s answered %d", oneLine(u.Host, mostTitle), answer.Status)
+			return said(u.Host, " answered %d", answer.Status)
 		}
 	}
 	return ""

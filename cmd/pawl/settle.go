@@ -19,11 +19,11 @@ type (
 	rejectCmd  struct{ mutationAction }
 	resolveCmd struct {
 		mutationAction
-		Happened     bool   `xor:"resolution" help:"It happened: next runs with RESULT."`
+		Happened     bool   `xor:"resolution" help:"It happened: next runs with RESULT as the call's result."`
 		DidNotHappen bool   `xor:"resolution" help:"It did not happen: it is done afresh."`
 		Skip         bool   `xor:"resolution" help:"Go on without it: its events count as skipped."`
 		TryAgain     bool   `xor:"resolution" help:"Ask the connector again what became of it."`
-		Result       string `arg:"" optional:"" help:"With --happened: what the call answered, as JSON; null when left out."`
+		Result       string `arg:"" optional:"" help:"With --happened: what the call answered, as JSON; next is given null when it is left out."`
 	}
 )
 
@@ -53,7 +53,7 @@ func (c *resolveCmd) Run(a *app) error {
 	}
 	switch {
 	case c.Happened:
-		resolution, then = "did_happen", happened
+		resolution, then = "did_happen", happened(c.Result)
 	case c.DidNotHappen:
 		resolution, then = "did_not_happen", undone
 	case c.Skip:
@@ -73,11 +73,18 @@ type consequence struct{ done, work string }
 
 var (
 	rejected   = consequence{done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
-	happened   = consequence{done: "happened", work: "its run goes on with next"}
 	undone     = consequence{done: "did not happen: its events are free", work: "a fresh run takes them"}
 	skipped    = consequence{done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
 	askedAgain = consequence{done: "is asked about again; nothing is sent"}
 )
+
+// happened is what next is given then (O4): the result that the person has written, or null.
+func happened(result string) consequence {
+	if result == "" {
+		result = "null as none was given"
+	}
+	return consequence{done: "happened, with the result " + oneLine(result, 200), work: "its run goes on with next"}
+}
 
 // of says it of one mutation, whose workflow stands so.
 func (c consequence) of(mutation string, w standing) string {
