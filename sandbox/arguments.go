@@ -284,14 +284,6 @@ func undeclared(topic string, declared []string) string {
 	return declare
 }
 
-func quoted(names []string) string {
-	var list []string
-	for _, name := range names[:min(len(names), 10)] {
-		list = append(list, fmt.Sprintf("%q", clip(name, 150)))
-	}
-	return strings.Join(list, ", ")
-}
-
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -10,13 +10,13 @@ import (
 // builtinProgram is a script of our own: one function expression.
 type builtinProgram func() (*goja.Program, error)
 
-func program(name string, source *string) builtinProgram {
+func builtinSource(name string, source *string) builtinProgram {
 	return sync.OnceValues(func() (*goja.Program, error) { return goja.Compile("<"+name+">", *source, true) })
 }
 
 // builtin runs a script of our own in the runtime, calls its function, and returns what it answers if
 // that is an object.
-func (s *session) builtin(p builtinProgram, args ...goja.Value) *goja.Object {
+func (s *setup) builtin(p builtinProgram, args ...goja.Value) *goja.Object {
 	compiled, err := p()
 	if err != nil {
 		panic(fmt.Errorf("compile a built-in script: %w", err))
@@ -34,7 +34,7 @@ func (s *session) builtin(p builtinProgram, args ...goja.Value) *goja.Object {
 }
 
 // once makes a value of the runtime at its first use.
-func (s *session) once(make func() *goja.Object) func() *goja.Object {
+func (s *setup) once(make func() *goja.Object) func() *goja.Object {
 	var made *goja.Object
 	return func() *goja.Object {
 		if made == nil {
@@ -45,7 +45,7 @@ func (s *session) once(make func() *goja.Object) func() *goja.Object {
 }
 
 // lazily defines a global that is made when it is first read.
-func (s *session) lazily(name string, make func() goja.Value) {
+func (s *setup) lazily(name string, make func() goja.Value) {
 	global := s.rt.GlobalObject()
 	define := func(v goja.Value) {
 		s.must(global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
@@ -63,13 +63,13 @@ func (s *session) lazily(name string, make func() goja.Value) {
 }
 
 // method adds a method to the prototype of a class.
-func (s *session) method(class, name string, f func(goja.FunctionCall) goja.Value) {
+func (s *setup) method(class, name string, f func(goja.FunctionCall) goja.Value) {
 	prototype := s.rt.Get(class).ToObject(s.rt).Get("prototype").ToObject(s.rt)
 	s.must(prototype.DefineDataProperty(name, s.native(f), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // texts is an array of strings.
-func (s *session) texts(list []string) goja.Value {
+func (s *setup) texts(list []string) goja.Value {
 	values := make([]any, len(list))
 	for i, text := range list {
 		values[i] = text
@@ -78,7 +78,7 @@ func (s *session) texts(list []string) goja.Value {
 }
 
 // rangeError is an error of that class of the language.
-func (s *session) rangeError(message string) goja.Value {
+func (s *setup) rangeError(message string) goja.Value {
 	class, ok := s.rt.Get("RangeError").(*goja.Object)
 	if !ok {
 		return s.rt.NewTypeError(message) // the script took the class away

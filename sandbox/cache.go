@@ -9,7 +9,7 @@ import (
 type compiled struct {
 	source   Source
 	done     chan struct{}
-	script   *script
+	program  *program
 	problems []Problem
 }
 
@@ -28,26 +28,26 @@ func newCache(limit int) *cache {
 
 // get returns the compiled script, compiling it if need be. Several callers that need the same
 // script at once wait for one compilation. A script that does not compile is remembered too.
-func (c *cache) get(source Source, limit int) (*script, []Problem) {
+func (c *cache) get(source Source, limit int) (*program, []Problem) {
 	// The limit is checked before the key is hashed: it may be a caller's own.
 	if len(source.Code) > limit {
-		_, _, problems := compile(source, limit)
+		_, _, problems := prepare(source, limit)
 		return nil, problems
 	}
 	entry, mine := c.slot(source)
 	if mine {
 		defer close(entry.done)
-		entry.script, _, entry.problems = compile(source, limit)
-		return entry.script, entry.problems
+		entry.program, _, entry.problems = prepare(source, limit)
+		return entry.program, entry.problems
 	}
 	<-entry.done
-	return entry.script, entry.problems
+	return entry.program, entry.problems
 }
 
 // put stores a script that was compiled elsewhere.
-func (c *cache) put(source Source, s *script, problems []Problem) {
+func (c *cache) put(source Source, p *program, problems []Problem) {
 	if entry, mine := c.slot(source); mine {
-		entry.script, entry.problems = s, problems
+		entry.program, entry.problems = p, problems
 		close(entry.done)
 	}
 }

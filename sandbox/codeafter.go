@@ -60,7 +60,7 @@ func (m *mutate) within(n ast.Node) CallRange {
 	var found CallRange
 	walk(n, func(n ast.Node) bool {
 		if i, ok := m.number[n]; ok {
-			found = found.with(CallRange{i, i + 1})
+			found = joined(found, CallRange{i, i + 1})
 		}
 		return true
 	})
@@ -78,7 +78,7 @@ func (m *mutate) after(list []ast.Statement) {
 				m.definition.MutateCalls[call].After = m.in.position(m.code(list[i+1]))
 			}
 		}
-		later = later.with(here)
+		later = joined(later, here)
 	}
 }
 
@@ -105,7 +105,7 @@ func (m *mutate) parallel(list *ast.ArrayLiteral) {
 				*beside = later
 			}
 		}
-		later = later.with(here)
+		later = joined(later, here)
 	}
 }
 

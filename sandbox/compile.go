@@ -20,17 +20,11 @@ type script struct {
 	program *goja.Program
 	// file is the author's file name as positions give it.
 	file string
-	// extras are the globals that the text names and goja lacks or gets wrong.
-	extras extra
-	// reachesGlobal tells that the program could get hold of the global object.
-	reachesGlobal bool
 	// marksThrows tells that throws of the program call throwMark.
 	marksThrows bool
 	// handlers are where the handlers are written, and text what their places are of.
 	handlers map[handlerKey]handlerText
 	text     *file.File
-	// warnings are the transformer's remarks, already in the author's lines.
-	warnings []Problem
 }
 
 // wrapperName is the name goja knows the generated code by. A position that the source map cannot
@@ -50,17 +44,16 @@ var unsupported = map[string]bool{
 	"top-level-await": false, "dynamic-import": false, "import-meta": false,
 }
 
-// compile transforms and compiles a source. The syntax tree is for static analysis; it must not
+// compile transforms and compiles a source. What its text shows is for static analysis; it must not
 // outlive that. A panic inside the transformer or compiler is reported as the script's problem:
 // only its text can have caused it.
-func compile(source Source, limit int) (s *script, tree *ast.Program, problems []Problem) {
-	if len(source.Code) > limit {
-		return nil, nil, []Problem{problemOf(limitFault("limit.source",
-			"the script has %d bytes; the limit is %d", len(source.Code), limit))}
+func compile(source Source, limit int) (s *script, in *inspection, problems []Problem) {
+	if e := sourceTooLarge(source, limit); e != nil {
+		return nil, nil, []Problem{problemOf(e)}
 	}
 	defer func() {
 		if x := recover(); x != nil {
-			s, tree = nil, nil
+			s, in = nil, nil
 			problems = []Problem{problem("script.crashed", Place{},
 				fmt.Sprintf("the compiler could not digest the script: %.200v", x),
 				"simplify the script: very deep nesting or huge constant expressions cause this")}
@@ -84,18 +77,15 @@ func compile(source Source, limit int) (s *script, tree *ast.Program, problems [
 		return nil, nil, append(problems, syntaxProblem(err))
 	}
 	restoreRequire(tree, requireName)
-	if extrasOf(code)&extraProperty != 0 {
+	if strings.Contains(code, `\p{`) || strings.Contains(code, `\P{`) {
 		repairPropertyEscapes(tree)
 	}
-	// The names of free variables decide which extras a runtime gets; looking at the generated text
-	// may install one too many, never one too few for a name that is written out.
-	in := inspect(tree)
+	in = inspect(tree)
+	in.code = code
 	if problems = append(problems, in.requires()...); hasErrors(problems) {
 		return nil, nil, problems
 	}
-	s = &script{file: name, extras: extrasOf(code), warnings: problems}
-	s.reachesGlobal = in.reachesGlobal(s.extras)
-	s.text, s.handlers = tree.File, in.handlerTexts()
+	s = &script{file: name, text: tree.File, handlers: in.handlerTexts()}
 	marked, undo := markThrows(tree)
 	s.marksThrows = marked
 	s.program, err = goja.CompileAST(tree, true)
@@ -103,7 +93,7 @@ func compile(source Source, limit int) (s *script, tree *ast.Program, problems [
 	if err != nil {
 		return nil, nil, append(problems, syntaxProblem(err))
 	}
-	return s, tree, problems
+	return s, in, problems
 }
 
 // transform lowers TypeScript and new syntax to what goja runs, and refuses every import.
@@ -289,6 +279,15 @@ func repairPropertyEscapes(tree *ast.Program) {
 	}
 }
 
+// placeOf is where in the author's source a frame of the interpreter's stack is, zero for one that is
+// native or of code made at run time.
+func placeOf(frame *goja.StackFrame) Place {
+	if frame.SrcName() != wrapperName {
+		return Place{}
+	}
+	return authorPlace(frame.Position())
+}
+
 // authorPlace keeps only positions that the source map could translate.
 func authorPlace(p file.Position) Place {
 	if p.Filename == wrapperName || p.Line <= 0 {
@@ -311,12 +310,4 @@ func displayName(filename string) string {
 		}
 		return '_'
 	}, base)
-}
-
-// clip shortens a text of unknown size for a message, at a character's border.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

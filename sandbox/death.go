@@ -44,11 +44,6 @@ func deathOf(p *process, memory int64) *Error {
 	return scriptFault("script.crashed", "the interpreter crashed while it ran the script (%s)", why)
 }
 
-// lost is the fault of a call whose worker was taken from it.
-func lost(format string, args ...any) *Error {
-	return &Error{Fault: FaultTransient, Code: "worker.lost", Message: clip(fmt.Sprintf(format, args...), maxMessage)}
-}
-
 func tooMuchMemory(limit int64) *Error {
 	return limitFault("limit.memory", "the script needs more memory than the %d MiB its worker process may use", limit>>20)
 }

@@ -1,280 +1,157 @@
 package sandbox
 
 import (
-	"fmt"
-	"math"
+	"encoding/json"
 	"slices"
-	"strings"
-
-	"github.com/dop251/goja"
 )
 
-// reader reads a definition out of a script's default export. Every access may run script code, so
-// it works only under the session's deadline and inside Runtime.Try.
-type reader struct {
-	*session
-	text       *inspection
-	workflows  []goja.Value // what Keep.workflow was called with
-	definition Definition
-	problems   []Problem
+// Definition is what a script declares in `export default Keep.workflow({...})`. It is plain
+// data: schedules and names are checked by engine/deploy, not here.
+type Definition struct {
+	Name      string               `json:"name"`
+	Topics    []string             `json:"topics"`
+	Producers []ProducerDefinition `json:"producers"`
+	Consumers []ConsumerDefinition `json:"consumers"`
+	// Uses are the connector operations that the text of the script names, found without running
+	// it, in the order of the text. An operation reached only by a computed name is not in it.
+	Uses []OperationUse `json:"uses,omitempty"`
+	// Calls are the calls of connector operations whose text shows something of their parameters.
+	Calls []WrittenCall `json:"calls,omitempty"`
+	// MutateCalls are the calls of connector operations in mutate phases; see MutateProblems.
+	MutateCalls []MutateCall `json:"mutateCalls,omitempty"`
+	// Places are where the members are written, as far as the text shows it; see Place.
+	Places map[string]Place `json:"places,omitempty"`
+	// Incomplete tells that something could not be read and is missing: an error says what.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// Unread are the paths of what is missing from an incomplete definition, as keys of Places; see
+	// Lacks. Without any, nothing of the script could be read.
+	Unread []string `json:"unread,omitempty"`
 }
 
-// The members that mean something.
-var (
-	workflowMembers = []string{"name", "topics", "producers", "consumers"}
-	producerMembers = []string{"interval", "cron", "timezone", "runOnDeploy", "publishes", "handler", "run", "poll"}
-	consumerMembers = []string{"subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts"}
+// OperationUse is one place in a script that names ctx.<Connector>.<Operation>.
+type OperationUse struct {
+	Connector string `json:"connector"`
+	Operation string `json:"operation"`
+	// Handler and Phase say which handler reaches the place, directly or through functions that it
+	// passes its ctx to; both are empty where that could not be found out.
+	Handler string `json:"handler,omitempty"`
+	Phase   Phase  `json:"phase,omitempty"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+}
+
+// ProducerDefinition is one entry of `producers`: a bare function, or
+// `{interval|cron, timezone, runOnDeploy, publishes, handler|run|poll}`.
+type ProducerDefinition struct {
+	Name     string `json:"name"`
+	Bare     bool   `json:"bare"` // no schedule of its own: on deploy, on run-now and every 5 minutes (S2)
+	Interval string `json:"interval,omitempty"`
+	Cron     string `json:"cron,omitempty"`
+	Timezone string `json:"timezone,omitempty"`
+	// RunOnDeploy makes it run at each deploy of a changed script too (S2).
+	RunOnDeploy bool `json:"runOnDeploy,omitempty"`
+	// Publishes is nil when undeclared; when declared it is enforced (S8).
+	Publishes []string `json:"publishes,omitempty"`
+}
+
+// ConsumerDefinition is one entry of `consumers`.
+type ConsumerDefinition struct {
+	Name      string   `json:"name"`
+	Subscribe []string `json:"subscribe"`
+	// Publishes is nil when undeclared; when declared it is enforced (S8).
+	Publishes  []string `json:"publishes,omitempty"`
+	HasMutate  bool     `json:"hasMutate"`
+	HasNext    bool     `json:"hasNext"`
+	MutateByID bool     `json:"mutateById"` // mutateReads: "byId" (R6)
+	// MaxAttempts is nil when unset (J2).
+	MaxAttempts *int `json:"maxAttempts,omitempty"`
+}
+
+// MutateCall is a call of a connector operation in a mutate, and what the text has after it. Which of
+// the calls are mutations the text does not say.
+type MutateCall struct {
+	Handler   string `json:"handler"`
+	Connector string `json:"connector"`
+	Operation string `json:"operation"`
+	Place     Place  `json:"place"`
+	// ReadsByID is the consumer's `mutateReads: "byId"`.
+	ReadsByID bool `json:"readsById,omitempty"`
+	// Beside are calls that are made together with it, Later those behind a statement that makes it.
+	Beside CallRange `json:"beside,omitzero"`
+	Later  CallRange `json:"later,omitzero"`
+	// After is the code behind a statement that makes it, Finally that of a finally around it; the zero
+	// value is none.
+	After   Place `json:"after,omitzero"`
+	Finally Place `json:"finally,omitzero"`
+	// Loop is what makes it again and again: "this loop" or the name of a method; empty for nothing.
+	Loop string `json:"loop,omitempty"`
+}
+
+// CallRange is a part of a definition's MutateCalls.
+type CallRange struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// WrittenCall is one call of ctx.<Connector>.<Operation>, with its parameters as they are written.
+type WrittenCall struct {
+	Connector string  `json:"connector"`
+	Operation string  `json:"operation"`
+	Params    Written `json:"params"`
+}
+
+// Written is a value as far as the text of a script shows for certain what JSON it becomes.
+type Written struct {
+	// Place is that of the name of a member, else that of the value itself.
+	Place
+	// Kind is empty where the value may be anything, also undefined: its member may not be there then.
+	Kind WrittenKind `json:"kind,omitempty"`
+	// Value is the JSON of text, a number or a flag, empty where only the kind is certain.
+	Value json.RawMessage `json:"value,omitempty"`
+	// Members are those of an object, each name once; Items those of an array, from its first on.
+	Members []WrittenMember `json:"members,omitempty"`
+	Items   []Written       `json:"items,omitempty"`
+	// Open tells that there may be more members or items than these.
+	Open bool `json:"open,omitempty"`
+}
+
+// WrittenMember is a member of a written object.
+type WrittenMember struct {
+	Name  string  `json:"name"`
+	Value Written `json:"written"`
+}
+
+// WrittenKind is a type of JSON, named as in a JSON Schema.
+type WrittenKind string
+
+// The kinds of values.
+const (
+	WrittenString  WrittenKind = "string"
+	WrittenNumber  WrittenKind = "number"
+	WrittenBoolean WrittenKind = "boolean"
+	WrittenNull    WrittenKind = "null"
+	WrittenArray   WrittenKind = "array"
+	WrittenObject  WrittenKind = "object"
 )
 
-// shape of a workflow, as the fix of several problems shows it.
-const shape = `export default Keep.workflow({ name: "…", topics: { "…": {} }, producers: { … }, consumers: { … } })`
-
-// fail reports a member that could not be read, or, without a path, what is wrong with the whole.
-func (r *reader) fail(code, fix string, path []string, format string, args ...any) {
-	if len(path) > 0 {
-		r.definition.Unread = append(r.definition.Unread, placeKey(path))
+// Place is where a member of the definition is written: Place("consumers", "record", "subscribe", "0").
+// For one that the text does not show it is the nearest one around it that it does.
+func (d *Definition) Place(path ...string) Place {
+	for ; len(path) > 0; path = path[:len(path)-1] {
+		if at, ok := d.Places[placeKey(path)]; ok {
+			return at
+		}
 	}
-	r.problems = append(r.problems, problem(code, r.text.place(path...), clip(fmt.Sprintf(format, args...), maxMessage), fix))
+	return d.Places[""]
 }
 
-// read reads the whole definition; what is wrong is left out of it and becomes a problem.
-func (r *reader) read(exported goja.Value) {
-	workflow, ok := object(exported)
-	if !ok {
-		r.definition.Incomplete = true
-		if undefined(exported) {
-			r.fail("shape.default", "write "+shape, nil, "the script has no default export, which must be a workflow")
-		} else {
-			r.fail("shape.default", "write "+shape, nil, "the default export must be a workflow, and is %s", kindOf(exported))
-		}
-		return
-	}
-	if !slices.ContainsFunc(r.workflows, func(v goja.Value) bool { return v.SameAs(workflow) }) {
-		r.fail("shape.default", "wrap the object: "+shape, nil, "the default export was not made by Keep.workflow")
-	}
-	r.unknown(workflow, nil, "a workflow", workflowMembers...)
-	if name := workflow.Get("name"); name != nil && isText(name) && name.String() != "" {
-		r.definition.Name = name.String()
-	} else {
-		r.fail("shape.name", r.misspelt(workflow, "name", workflowMembers, `add a name: name: "my-workflow"`), []string{"name"}, "name must be a non-empty string, and is %s", kindOf(name))
-	}
-	r.topics(workflow.Get("topics"))
-	r.producers(workflow.Get("producers"))
-	r.consumers(workflow.Get("consumers"))
-	meant := r.misspelt(workflow, "producers", workflowMembers, "") + r.misspelt(workflow, "consumers", workflowMembers, "")
-	if d := &r.definition; len(d.Producers) == 0 && len(d.Consumers) == 0 && !d.Lacks("producers") && !d.Lacks("consumers") && meant == "" {
-		r.fail("shape.empty", "write "+shape, nil, "the workflow has neither producers nor consumers, so nothing would ever run")
-	}
-}
-
-func (r *reader) topics(v goja.Value) {
-	topics, ok := object(v)
-	if !ok || isArray(topics) {
-		fix := `list the topics as keys: topics: { "email.received": {} }`
-		if names := texts(v); len(names) > 0 {
-			fix = "write them as keys: topics: { " + clip(quoted(names), 300) + ": {} }"
-			fix = strings.ReplaceAll(fix, `", "`, `": {}, "`)
-		}
-		r.fail("shape.topics", fix, []string{"topics"}, "topics must be an object whose keys are the topics, and is %s", kindOf(v))
-		return
-	}
-	r.definition.Topics = topics.Keys()
-}
-
-func (r *reader) producers(v goja.Value) {
-	producers, ok := r.group(v, "producers", "shape.producer")
-	if !ok {
-		return
-	}
-	for _, name := range producers.Keys() {
-		path := []string{"producers", name}
-		p := ProducerDefinition{Name: name}
-		value := producers.Get(name)
-		if _, callable := goja.AssertFunction(value); callable {
-			p.Bare = true
-			r.definition.Producers = append(r.definition.Producers, p)
-			continue
-		}
-		producer, ok := object(value)
-		if !ok {
-			r.fail("shape.producer", `write `+name+`: async (ctx, state) => { … } or `+name+`: { interval: "5m", async handler(ctx, state) { … } }`,
-				path, "producer %q must be a function or an object, and is %s", name, kindOf(value))
-			r.definition.Producers = append(r.definition.Producers, p)
-			continue
-		}
-		r.unknown(producer, path, "a producer", producerMembers...)
-		p.Interval = r.option(producer, path, "interval", "shape.producer", `write a duration as text: interval: "5m"`)
-		p.Cron = r.option(producer, path, "cron", "shape.producer", `write a cron expression as text: cron: "0 9 * * 1-5"`)
-		p.Timezone = r.option(producer, path, "timezone", "shape.producer", `write a zone's name: timezone: "Europe/Berlin"`)
-		p.RunOnDeploy = r.flag(producer, path, "runOnDeploy", "shape.producer")
-		p.Publishes = r.names(producer, path, "publishes", "shape.producer")
-		p.Bare = p.Interval == "" && p.Cron == ""
-		if p.Interval != "" && p.Cron != "" {
-			r.fail("shape.producer", "keep one of the two", append(path, "cron"), "producer %q has both an interval and a cron expression", name)
-		}
-		functions := slices.DeleteFunc(slices.Clone(producerHandlers), func(h string) bool {
-			_, callable := goja.AssertFunction(producer.Get(h))
-			return !callable
-		})
-		switch len(functions) {
-		case 0:
-			r.fail("shape.producer", r.misspelt(producer, "handler", producerMembers, "add async handler(ctx, state) { … }"), append(path, "handler"), "producer %q has no function handler", name)
-		case 1:
-		default:
-			r.fail("shape.producer", "keep one of them, named handler", append(path, functions[1]), "producer %q has several functions: %s", name, strings.Join(functions, ", "))
-		}
-		r.definition.Producers = append(r.definition.Producers, p)
-	}
-}
-
-func (r *reader) consumers(v goja.Value) {
-	consumers, ok := r.group(v, "consumers", "shape.consumer")
-	if !ok {
-		return
-	}
-	for _, name := range consumers.Keys() {
-		path := []string{"consumers", name}
-		c := ConsumerDefinition{Name: name}
-		consumer, ok := object(consumers.Get(name))
-		if _, callable := goja.AssertFunction(consumers.Get(name)); !ok || callable {
-			r.fail("shape.consumer", "write "+name+`: Keep.consumer({ subscribe: ["…"], async prepare(ctx, state) { … }, async mutate(ctx, prepared) { … }, async next(ctx, prepared, result) { … } })`,
-				path, "consumer %q must be an object, and is %s", name, kindOf(consumers.Get(name)))
-			r.definition.Consumers = append(r.definition.Consumers, c)
-			continue
-		}
-		r.unknown(consumer, path, "a consumer", consumerMembers...)
-		c.Subscribe = r.names(consumer, path, "subscribe", "shape.consumer")
-		if c.Subscribe == nil && consumer.Get("subscribe") == nil || c.Subscribe != nil && len(c.Subscribe) == 0 {
-			r.fail("shape.consumer", r.misspelt(consumer, "subscribe", consumerMembers, `add subscribe: ["topic"]`), append(path, "subscribe"), "consumer %q subscribes to no topic", name)
-		}
-		c.Publishes = r.names(consumer, path, "publishes", "shape.consumer")
-		if !r.function(consumer, path, "prepare") && undefined(consumer.Get("prepare")) {
-			r.fail("shape.consumer", r.misspelt(consumer, "prepare", consumerMembers, "add async prepare(ctx, state) { … return "+resultShape+" }"), append(path, "prepare"), "consumer %q has no function prepare", name)
-		}
-		c.HasMutate = r.function(consumer, path, "mutate")
-		c.HasNext = r.function(consumer, path, "next")
-		if reads := consumer.Get("mutateReads"); !undefined(reads) {
-			if c.MutateByID = isText(reads) && reads.String() == "byId"; !c.MutateByID {
-				r.fail("shape.consumer", `write mutateReads: "byId", or leave it out`, append(path, "mutateReads"),
-					`mutateReads of consumer %q must be "byId", and is %s`, name, kindOf(reads))
-			}
-		}
-		c.MaxAttempts = r.maxAttempts(consumer, path, name)
-		r.definition.Consumers = append(r.definition.Consumers, c)
-	}
-}
-
-func (r *reader) maxAttempts(consumer *goja.Object, path []string, name string) *int {
-	v := consumer.Get("maxAttempts")
-	if undefined(v) {
-		return nil
-	}
-	if n, ok := number(v); ok && n >= 0 && n == math.Trunc(n) && n <= 1000 {
-		attempts := int(n)
-		return &attempts
-	}
-	r.fail("shape.consumer", "write how many retries a job gets, for example maxAttempts: 3", append(path, "maxAttempts"),
-		"maxAttempts of consumer %q must be a whole number from 0 to 1000, and is %s", name, kindOf(v))
-	return nil
-}
-
-// group reads producers or consumers, which may both be absent.
-func (r *reader) group(v goja.Value, name, code string) (*goja.Object, bool) {
-	if undefined(v) {
-		return nil, false
-	}
-	group, ok := object(v)
-	if _, callable := goja.AssertFunction(v); !ok || callable || isArray(group) {
-		r.fail(code, "write "+name+": { myName: … }", []string{name}, "%s must be an object, and is %s", name, kindOf(v))
-		return nil, false
-	}
-	return group, true
-}
-
-// function reports whether a member is a function; anything else that is present is a problem.
-func (r *reader) function(on *goja.Object, path []string, name string) bool {
-	v := on.Get(name)
-	if undefined(v) {
-		return false
-	}
-	if _, ok := goja.AssertFunction(v); !ok {
-		r.fail("shape.consumer", "write async "+name+"(ctx, …) { … }", append(path, name), "%s must be a function, and is %s",
-			strings.Join(append(path, name), "."), kindOf(v))
-		return false
-	}
-	return true
-}
-
-// option reads an optional text.
-func (r *reader) option(on *goja.Object, path []string, name, code, fix string) string {
-	v := on.Get(name)
-	if undefined(v) {
-		return ""
-	}
-	if !isText(v) || v.String() == "" {
-		r.fail(code, fix, append(path, name), "%s must be a non-empty text, and is %s", strings.Join(append(path, name), "."), kindOf(v))
-		return ""
-	}
-	return v.String()
-}
-
-// flag reads an optional true or false.
-func (r *reader) flag(on *goja.Object, path []string, name, code string) bool {
-	v := on.Get(name)
-	if undefined(v) {
-		return false
-	}
-	set, ok := v.Export().(bool)
-	if !ok {
-		r.fail(code, "write "+name+": true, or leave it out", append(path, name), "%s must be true or false, and is %s",
-			strings.Join(append(path, name), "."), kindOf(v))
-	}
-	return set
-}
-
-// names reads an optional array of texts; nil means absent (or wrong, which is a problem).
-func (r *reader) names(on *goja.Object, path []string, name, code string) []string {
-	v := on.Get(name)
-	if undefined(v) {
-		return nil
-	}
-	names := texts(v)
-	if names == nil {
-		fix := "write " + name + `: ["topic"]`
-		if isText(v) && v.String() != "" {
-			fix = fmt.Sprintf("write %s: [%q]", name, clip(v.String(), 150))
-		}
-		r.fail(code, fix, append(path, name), "%s must be an array of topic names, and is %s",
-			strings.Join(append(path, name), "."), kindOf(v))
-		return nil
-	}
-	return names
-}
-
-// misspelt is the fix for a missing member: to rename one that was probably meant to be it.
-func (r *reader) misspelt(on *goja.Object, member string, known []string, fix string) string {
-	for _, key := range on.Keys() {
-		if !slices.Contains(known, key) && insteadOf(key, known) == member {
-			return fmt.Sprintf("rename %s to %s", clip(key, 100), member)
+// Lacks reports whether a member, or what it is a part of, could not be read: nothing follows from its
+// absence.
+func (d *Definition) Lacks(path ...string) bool {
+	for ; len(path) > 0; path = path[:len(path)-1] {
+		if slices.Contains(d.Unread, placeKey(path)) {
+			return true
 		}
 	}
-	return fix
-}
-
-// unknown warns of members that mean nothing, which are usually spelling mistakes.
-func (r *reader) unknown(on *goja.Object, path []string, what string, known ...string) {
-	for _, key := range on.Keys() {
-		if slices.Contains(known, key) {
-			continue
-		}
-		if len(r.problems) > mostProblems {
-			return
-		}
-		fix := "remove it, or use one of " + strings.Join(known, ", ")
-		if meant := insteadOf(key, known); meant != "" && undefined(on.Get(meant)) {
-			fix = fmt.Sprintf("rename %s to %s", clip(key, 100), meant)
-		}
-		r.problems = append(r.problems, warning("shape.unknownKey", r.text.place(append(slices.Clone(path), key)...),
-			fmt.Sprintf("%q is no member of %s and has no effect", clip(key, 100), what), fix))
-	}
+	return d.Incomplete && len(d.Unread) == 0
 }

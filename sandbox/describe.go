@@ -9,8 +9,6 @@ import (
 	"github.com/dop251/goja"
 )
 
-const describeCancelled = "describing the script was cancelled"
-
 // describe compiles a source and reads its definition under the given limits. The problems are
 // sorted by line; a definition beside an error is incomplete.
 func describe(ctx context.Context, around surroundings, limits Limits, source Source) (d Definition, problems []Problem, err error) {
@@ -24,7 +22,7 @@ func describe(ctx context.Context, around surroundings, limits Limits, source So
 	if ctx.Err() != nil {
 		return Definition{}, nil, cancelled(ctx, describeCancelled)
 	}
-	sc, tree, problems := compile(source, limits.Source)
+	sc, text, problems := prepare(source, limits.Source)
 	if sc == nil {
 		sortProblems(problems)
 		return Definition{}, problems, nil
@@ -35,7 +33,7 @@ func describe(ctx context.Context, around surroundings, limits Limits, source So
 	defer s.watch(ctx, describeCancelled)()
 	defer s.watch(around.closing, "the executor was closed")()
 
-	r := &reader{session: s, text: inspect(tree)}
+	r := &reader{session: s, text: text}
 	if fault := r.run(); fault != nil {
 		if fault.Fault != FaultScript {
 			return Definition{}, nil, fault
@@ -51,28 +49,8 @@ func describe(ctx context.Context, around surroundings, limits Limits, source So
 		}
 	}
 	r.definition.Places = r.text.places(&r.definition)
-	uses, found := r.text.handlers(&r.definition)
-	r.definition.Uses = uses
-	problems = append(problems, found...)
-	problems = append(problems, r.definition.MutateProblems(func(string, string) OperationKind { return "" })...)
-	problems = append(problems, r.text.globals(s.globals())...)
-	explain(problems)
-	return r.definition, first(problems), nil
-}
-
-// explain gives an exception about a name that does not exist the fix that the name has.
-func explain(problems []Problem) {
-	fixes := make(map[Place]string)
-	for _, p := range problems {
-		if p.Code == "global.absent" || p.Code == "global.unknown" {
-			fixes[Place{p.Line, p.Column}] = p.Fix
-		}
-	}
-	for i, p := range problems {
-		if fix := fixes[Place{p.Line, p.Column}]; fix != "" && p.Code == "script.threw" {
-			problems[i].Fix = fix
-		}
-	}
+	problems = append(problems, check(r.text, &r.definition, s.globals())...)
+	return r.definition, listed(problems), nil
 }
 
 // run executes the top-level code and reads what it exports, under the deadline.

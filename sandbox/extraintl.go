@@ -15,7 +15,7 @@ import (
 //go:embed extras/intl.js
 var intlSource string
 
-var intlProgram = program("Intl", &intlSource)
+var intlProgram = builtinSource("Intl", &intlSource)
 
 // localeMethods are the methods of the language that depend on a locale, and what intl.js calls them.
 var localeMethods = []struct{ class, method, name string }{
@@ -31,7 +31,7 @@ var localeMethods = []struct{ class, method, name string }{
 
 // locales replaces what the interpreter answers wrongly, and adds Intl. intl.js is run at the first
 // use; what the script changed before may only harm the script itself, in whose runtime it is.
-func (s *session) locales(e extra) {
+func (s *setup) locales(e extra) {
 	load := s.once(func() *goja.Object {
 		return s.builtin(intlProgram, s.native(s.formatter), s.native(s.optionNames), s.native(s.supported))
 	})
@@ -67,7 +67,7 @@ func (s *session) locales(e extra) {
 }
 
 // optionNames are the options that a kind of format reads.
-func (s *session) optionNames(call goja.FunctionCall) goja.Value {
+func (s *setup) optionNames(call goja.FunctionCall) goja.Value {
 	switch call.Argument(0).String() {
 	case "number":
 		return s.texts(intl.NumberOptions())
@@ -80,7 +80,7 @@ func (s *session) optionNames(call goja.FunctionCall) goja.Value {
 }
 
 // supported filters a list of locales, written as JSON.
-func (s *session) supported(call goja.FunctionCall) goja.Value {
+func (s *setup) supported(call goja.FunctionCall) goja.Value {
 	var tags, known []string
 	s.decode(call.Argument(0), &tags)
 	for _, tag := range tags {
@@ -92,7 +92,7 @@ func (s *session) supported(call goja.FunctionCall) goja.Value {
 }
 
 // decode reads JSON that a built-in script wrote; the script may have disturbed it.
-func (s *session) decode(v goja.Value, into any) {
+func (s *setup) decode(v goja.Value, into any) {
 	if v == nil || !isText(v) {
 		panic(s.rt.NewTypeError("Intl: the options are not readable"))
 	}
@@ -109,7 +109,7 @@ const (
 )
 
 // formatter makes a format of what was asked for; the result is a function of an operation and a value.
-func (s *session) formatter(call goja.FunctionCall) goja.Value {
+func (s *setup) formatter(call goja.FunctionCall) goja.Value {
 	var request struct {
 		Kind, Fields string
 		Locales      []string
@@ -163,7 +163,7 @@ func (s *session) formatter(call goja.FunctionCall) goja.Value {
 }
 
 // refuse throws what a format refuses as the language does.
-func (s *session) refuse(err error) {
+func (s *setup) refuse(err error) {
 	var refusal *intl.Error
 	switch {
 	case err == nil:
@@ -179,7 +179,7 @@ func (s *session) refuse(err error) {
 // operation is what a built-in script asks of a format.
 func operation(call goja.FunctionCall) string { return call.Argument(0).String() }
 
-func (s *session) numberFormat(f *intl.NumberFormat) goja.Value {
+func (s *setup) numberFormat(f *intl.NumberFormat) goja.Value {
 	return s.native(func(call goja.FunctionCall) goja.Value {
 		what := operation(call)
 		if what == "resolved" {
@@ -208,7 +208,7 @@ func (s *session) numberFormat(f *intl.NumberFormat) goja.Value {
 // maxTime is the last time the language knows, in milliseconds after and before 1970.
 const maxTime = 8.64e15
 
-func (s *session) dateFormat(f *intl.DateFormat) goja.Value {
+func (s *setup) dateFormat(f *intl.DateFormat) goja.Value {
 	return s.native(func(call goja.FunctionCall) goja.Value {
 		what := operation(call)
 		if what == "resolved" {
@@ -226,7 +226,7 @@ func (s *session) dateFormat(f *intl.DateFormat) goja.Value {
 }
 
 // pairs and parts are flat lists, name after name and value after value.
-func (s *session) pairs(list [][2]string) goja.Value {
+func (s *setup) pairs(list [][2]string) goja.Value {
 	flat := make([]string, 0, 2*len(list))
 	for _, p := range list {
 		flat = append(flat, p[0], p[1])
@@ -234,7 +234,7 @@ func (s *session) pairs(list [][2]string) goja.Value {
 	return s.texts(flat)
 }
 
-func (s *session) parts(list []intl.Part) goja.Value {
+func (s *setup) parts(list []intl.Part) goja.Value {
 	flat := make([]string, 0, 2*len(list))
 	for _, p := range list {
 		flat = append(flat, p.Type, p.Value)

@@ -9,13 +9,13 @@ import (
 //go:embed extras/iterator.js
 var iteratorSource string
 
-var iteratorProgram = program("Iterator", &iteratorSource)
+var iteratorProgram = builtinSource("Iterator", &iteratorSource)
 
 var iteratorHelpers = []string{"map", "filter", "take", "drop", "flatMap", "reduce", "toArray", "forEach", "some", "every", "find"}
 
 // iterators adds Iterator and the helpers of iterators. Most scripts that make an iterator only loop
 // over it: until the first use each helper is a stand-in that iterator.js replaces.
-func (s *session) iterators() {
+func (s *setup) iterators() {
 	list := s.rt.NewArray()
 	iterate, ok := goja.AssertFunction(list.GetSymbol(goja.SymIterator))
 	if !ok {

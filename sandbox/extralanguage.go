@@ -9,12 +9,14 @@ import (
 
 // queueMicrotask runs a function after the current one. What it throws is noticed like the failure of
 // a promise that nobody awaits.
-func (s *session) queueMicrotask(call goja.FunctionCall) goja.Value {
+func (s *setup) queueMicrotask(call goja.FunctionCall) goja.Value {
 	f := call.Argument(0)
 	if _, ok := goja.AssertFunction(f); !ok {
 		panic(s.rt.NewTypeError("queueMicrotask needs a function"))
 	}
-	settled, ok := s.resolved(goja.Undefined()).(*goja.Object)
+	p, resolve, _ := s.rt.NewPromise()
+	s.must(resolve(goja.Undefined()))
+	settled, ok := s.rt.ToValue(p).(*goja.Object)
 	if !ok {
 		return goja.Undefined()
 	}
@@ -37,7 +39,7 @@ func (s *session) queueMicrotask(call goja.FunctionCall) goja.Value {
 }
 
 // symbols adds the well-known symbols that the transformer's helpers otherwise take from the registry.
-func (s *session) symbols() {
+func (s *setup) symbols() {
 	symbol := s.rt.Get("Symbol").ToObject(s.rt)
 	registry, ok := goja.AssertFunction(symbol.Get("for"))
 	if !ok {
@@ -51,7 +53,7 @@ func (s *session) symbols() {
 }
 
 // units are the UTF-16 code units of a method's receiver.
-func (s *session) units(call goja.FunctionCall, method string) (text goja.String) {
+func (s *setup) units(call goja.FunctionCall, method string) (text goja.String) {
 	if goja.IsUndefined(call.This) || goja.IsNull(call.This) {
 		panic(s.rt.NewTypeError("String.prototype.%s of null or undefined", method))
 	}
@@ -74,7 +76,7 @@ func lone(text goja.String, i int) bool {
 	return false
 }
 
-func (s *session) isWellFormed(call goja.FunctionCall) goja.Value {
+func (s *setup) isWellFormed(call goja.FunctionCall) goja.Value {
 	text := s.units(call, "isWellFormed")
 	for i := range text.Length() {
 		if lone(text, i) {
@@ -84,13 +86,13 @@ func (s *session) isWellFormed(call goja.FunctionCall) goja.Value {
 	return s.rt.ToValue(true)
 }
 
-func (s *session) toWellFormed(call goja.FunctionCall) goja.Value {
+func (s *setup) toWellFormed(call goja.FunctionCall) goja.Value {
 	// Decoding replaces lone surrogates.
 	return s.rt.ToValue(strings.Clone(s.units(call, "toWellFormed").String()))
 }
 
 // captureStackTrace gives an object the stack of this place.
-func (s *session) captureStackTrace(call goja.FunctionCall) goja.Value {
+func (s *setup) captureStackTrace(call goja.FunctionCall) goja.Value {
 	target, ok := call.Argument(0).(*goja.Object)
 	if !ok {
 		panic(s.rt.NewTypeError("Error.captureStackTrace needs an object"))

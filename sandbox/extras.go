@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	_ "embed"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -103,18 +104,43 @@ var extraPrograms = []struct {
 	extra   extra
 	program builtinProgram
 }{
-	{extraStructuredClone, program("structuredClone", &cloneSource)},
-	{extraGroupBy, program("groupBy", &groupSource)},
-	{extraPromise, program("Promise", &promiseSource)},
-	{extraProperty, program("RegExp", &propertySource)},
-	{extraFromAsync, program("fromAsync", &asyncSource)},
+	{extraStructuredClone, builtinSource("structuredClone", &cloneSource)},
+	{extraGroupBy, builtinSource("groupBy", &groupSource)},
+	{extraPromise, builtinSource("Promise", &promiseSource)},
+	{extraProperty, builtinSource("RegExp", &propertySource)},
+	{extraFromAsync, builtinSource("fromAsync", &asyncSource)},
+}
+
+// sources are what the globals take from the call that they are made for.
+type sources struct {
+	// Console makes the global of that name.
+	Console func() goja.Value
+	// Random is the call's source of chance.
+	Random func() *rand.Rand
+}
+
+// setup puts globals into one runtime.
+type setup struct {
+	rt   *goja.Runtime
+	from sources
+}
+
+// native makes a function for scripts.
+func (s *setup) native(f func(goja.FunctionCall) goja.Value) goja.Value { return s.rt.ToValue(f) }
+
+// must passes on what a nested call into the runtime ended with.
+func (s *setup) must(err error) {
+	if err != nil {
+		panic(err)
+	}
 }
 
 // install puts the extras into a runtime before any script code runs.
-func (e extra) install(s *session) error {
+func (e extra) install(rt *goja.Runtime, from sources) error {
 	if e == 0 {
 		return nil
 	}
+	s := &setup{rt: rt, from: from}
 	if ex := s.rt.Try(func() {
 		e.natives(s)
 		for _, p := range extraPrograms {
@@ -128,11 +154,11 @@ func (e extra) install(s *session) error {
 	return nil
 }
 
-func (e extra) natives(s *session) {
+func (e extra) natives(s *setup) {
 	set := func(on *goja.Object, name string, v any) { s.must(on.Set(name, v)) }
 	global := s.rt.GlobalObject()
 	if e&extraConsole != 0 {
-		set(global, "console", s.console())
+		set(global, "console", s.from.Console())
 	}
 	if e&extraText != 0 {
 		set(global, "TextEncoder", s.textEncoder)

@@ -24,7 +24,7 @@ func validText(text string) string {
 }
 
 // textEncoder is the constructor of TextEncoder; it knows UTF-8 only, as the standard has it.
-func (s *session) textEncoder(call goja.ConstructorCall) *goja.Object {
+func (s *setup) textEncoder(call goja.ConstructorCall) *goja.Object {
 	s.must(call.This.Set("encoding", "utf-8"))
 	s.must(call.This.Set("encode", func(call goja.FunctionCall) goja.Value {
 		text := ""
@@ -39,7 +39,7 @@ func (s *session) textEncoder(call goja.ConstructorCall) *goja.Object {
 }
 
 // textDecoder is the constructor of TextDecoder, for UTF-8.
-func (s *session) textDecoder(call goja.ConstructorCall) *goja.Object {
+func (s *setup) textDecoder(call goja.ConstructorCall) *goja.Object {
 	if v := call.Argument(0); !goja.IsUndefined(v) {
 		switch label := strings.ToLower(v.String()); label {
 		case "utf-8", "utf8":
@@ -66,7 +66,7 @@ func (s *session) textDecoder(call goja.ConstructorCall) *goja.Object {
 
 // bytes are the contents of a Uint8Array or ArrayBuffer. The type is asked first: exporting any
 // other object would run its getters.
-func (s *session) bytes(v goja.Value) []byte {
+func (s *setup) bytes(v goja.Value) []byte {
 	if goja.IsUndefined(v) {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (s *session) bytes(v goja.Value) []byte {
 }
 
 // btoa encodes a string of characters up to U+00FF.
-func (s *session) btoa(call goja.FunctionCall) goja.Value {
+func (s *setup) btoa(call goja.FunctionCall) goja.Value {
 	text := call.Argument(0).String()
 	data := make([]byte, 0, len(text))
 	for _, r := range text {
@@ -98,7 +98,7 @@ func (s *session) btoa(call goja.FunctionCall) goja.Value {
 }
 
 // atob decodes to a string of characters up to U+00FF.
-func (s *session) atob(call goja.FunctionCall) goja.Value {
+func (s *setup) atob(call goja.FunctionCall) goja.Value {
 	text := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \t\n\f\r", r) {
 			return -1
@@ -117,10 +117,10 @@ func (s *session) atob(call goja.FunctionCall) goja.Value {
 }
 
 // randomUUID is a version 4 UUID from the invocation's seed, like Math.random.
-func (s *session) randomUUID() string {
+func (s *setup) randomUUID() string {
 	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], s.random().Uint64())
-	binary.BigEndian.PutUint64(b[8:], s.random().Uint64())
+	binary.BigEndian.PutUint64(b[:8], s.from.Random().Uint64())
+	binary.BigEndian.PutUint64(b[8:], s.from.Random().Uint64())
 	b[6] = b[6]&0x0F | 0x40
 	b[8] = b[8]&0x3F | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])

@@ -12,10 +12,10 @@ import (
 //go:embed extras/url.js
 var urlSource string
 
-var urlProgram = program("URL", &urlSource)
+var urlProgram = builtinSource("URL", &urlSource)
 
 // addresses adds URL and URLSearchParams, which are made at the first use.
-func (s *session) addresses() {
+func (s *setup) addresses() {
 	load := s.once(func() *goja.Object {
 		return s.builtin(urlProgram, s.native(s.address), s.native(s.decodeQuery), s.native(s.encodeQuery))
 	})
@@ -33,7 +33,7 @@ const (
 )
 
 // addressText is an argument that a built-in script made a string.
-func (s *session) addressText(v goja.Value) string {
+func (s *setup) addressText(v goja.Value) string {
 	text := v.String()
 	if len(text) > maxAddress {
 		panic(s.rt.NewTypeError("the URL has %d bytes; the limit is %d", len(text), maxAddress))
@@ -60,7 +60,7 @@ func userinfo(text string) int {
 
 // address parses a text against a base and may change one member; it answers all members, or null if
 // there is no such URL.
-func (s *session) address(call goja.FunctionCall) goja.Value {
+func (s *setup) address(call goja.FunctionCall) goja.Value {
 	var u *url.Url
 	var err error
 	text := s.addressText(call.Argument(0))
@@ -115,7 +115,7 @@ func origin(u *url.Url) string {
 	return "null"
 }
 
-func (s *session) queryText(v goja.Value) string {
+func (s *setup) queryText(v goja.Value) string {
 	text := v.String()
 	if len(text) > maxAddress {
 		panic(s.rt.NewTypeError("the query has %d bytes; the limit is %d", len(text), maxAddress))
@@ -124,7 +124,7 @@ func (s *session) queryText(v goja.Value) string {
 }
 
 // decodeQuery reads a query into a flat list of names and values.
-func (s *session) decodeQuery(call goja.FunctionCall) goja.Value {
+func (s *setup) decodeQuery(call goja.FunctionCall) goja.Value {
 	var flat []string
 	for pair := range strings.SplitSeq(strings.TrimPrefix(s.queryText(call.Argument(0)), "?"), "&") {
 		if pair == "" {
@@ -161,7 +161,7 @@ func hexDigit(c byte) int {
 }
 
 // encodeQuery writes a flat list of names and values as a query.
-func (s *session) encodeQuery(call goja.FunctionCall) goja.Value {
+func (s *setup) encodeQuery(call goja.FunctionCall) goja.Value {
 	list := call.Argument(0).ToObject(s.rt)
 	var b strings.Builder
 	for i := range int(list.Get("length").ToInteger()) {

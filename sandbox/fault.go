@@ -3,35 +3,12 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
 )
-
-// Bounds of what a failure tells; scripts control the text.
-const (
-	maxMessage = 4 << 10
-	maxStack   = 4 << 10
-	maxFrames  = 32
-)
-
-var promiseType = reflect.TypeFor[*goja.Promise]()
-
-// scriptFault is a rule the script broke.
-func scriptFault(code, format string, args ...any) *Error {
-	return &Error{Fault: FaultScript, Code: code, Message: clip(fmt.Sprintf(format, args...), maxMessage)}
-}
-
-// settings is where the limits stand in the engine's configuration.
-const settings = "policies.script."
-
-// limitFault is a limit that the script passed; it names the setting.
-func limitFault(code, format string, args ...any) *Error {
-	return scriptFault(code, "%s (%s%s)", fmt.Sprintf(format, args...), settings, strings.TrimPrefix(code, "limit."))
-}
 
 // interrupted unwinds the script from inside a native function. goja lets neither catch nor finally
 // see it; only the invocation's own fault or taken call says why.
@@ -45,10 +22,7 @@ func (s *session) frames() []goja.StackFrame {
 // place resolves frames to the innermost position in the author's source.
 func (s *session) place(frames []goja.StackFrame) Place {
 	for i := range frames {
-		if frames[i].SrcName() != wrapperName {
-			continue // native or eval
-		}
-		if at := authorPlace(frames[i].Position()); at.Line > 0 {
+		if at := placeOf(&frames[i]); at.Line > 0 {
 			return at
 		}
 	}
@@ -59,10 +33,7 @@ func (s *session) place(frames []goja.StackFrame) Place {
 func (s *session) stack(frames []goja.StackFrame) string {
 	var b strings.Builder
 	for i := range frames {
-		if frames[i].SrcName() != wrapperName {
-			continue
-		}
-		if at := authorPlace(frames[i].Position()); at.Line > 0 {
+		if at := placeOf(&frames[i]); at.Line > 0 {
 			fmt.Fprintf(&b, "at %s (%s:%d:%d)\n", clip(frames[i].FuncName(), 100), s.script.file, at.Line, at.Column)
 		}
 	}
@@ -205,12 +176,6 @@ func (s *session) json(obj *goja.Object) (text string, ok bool) {
 		return "", false
 	}
 	return string(b), true
-}
-
-// isText reports whether a value is a primitive string.
-func isText(v goja.Value) bool {
-	_, ok := v.(goja.String)
-	return ok
 }
 
 // stackLine is one frame of an Error's stack: `at name (file:line:column(pc))`, the name and its

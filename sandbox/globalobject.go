@@ -22,7 +22,7 @@ var ownGlobals = sync.OnceValue(func() map[string]bool {
 // with the global object as its this; and through what an extra looks up there. It cannot otherwise:
 // the program is strict, so that no function of it has the global object for its this. Code that the
 // script makes at run time can, and is not looked at here.
-func (in *inspection) reachesGlobal(extras extra) bool {
+func reachesGlobal(in *inspection, extras extra) bool {
 	if extras&^extraConsole != 0 {
 		return true
 	}
@@ -45,14 +45,14 @@ func (in *inspection) reachesGlobal(extras extra) bool {
 	}
 	for id := range in.refers {
 		// A default value does not see what the body declares, which resolving names ignores.
-		if !bound(id) && in.isInParameters(id) {
+		if !bound(id) && isInParameters(in, id) {
 			return true
 		}
 	}
 	return false
 }
 
-func (in *inspection) isInParameters(n ast.Node) bool {
+func isInParameters(in *inspection, n ast.Node) bool {
 	for ; n != nil; n = in.parent(n) {
 		if _, ok := n.(*ast.ParameterList); ok {
 			return true
@@ -81,4 +81,19 @@ func before[O any](do func(), option func(O)) func(O) {
 		do()
 		option(options)
 	}
+}
+
+// names of a runtime's global object.
+func (s *session) globals() []string {
+	var names []string
+	// The script may have put anything in the place of the prototype.
+	if ex := s.rt.Try(func() {
+		s.hideGoError()
+		for o := s.rt.GlobalObject(); o != nil; o = o.Prototype() {
+			names = append(names, o.GetOwnPropertyNames()...)
+		}
+	}); ex != nil {
+		return nil
+	}
+	return names
 }

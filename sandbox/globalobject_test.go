@@ -53,7 +53,7 @@ func TestAGlobalOfTheScriptsOwnStays(t *testing.T) {
 func TestOrdinaryScriptsDoNotReachTheGlobalObject(t *testing.T) {
 	for name, source := range map[string]Source{"orders": {Filename: "orders.ts", Code: orderSource}, "the documented example": exampleSource(t),
 		"console": handlerSource(Prepare, `console.log(Math.max(1, 2), new Date(), undefined, NaN); return JSON.stringify(a)`)} {
-		s, _, problems := compile(source, 1<<20)
+		s, _, problems := prepare(source, 1<<20)
 		if hasErrors(problems) {
 			t.Fatal(problems)
 		}

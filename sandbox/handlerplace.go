@@ -8,12 +8,6 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// handlerKey names one handler of a script.
-type handlerKey struct {
-	phase Phase
-	name  string
-}
-
 // handlerText is where a handler is written: of a failure of which the interpreter keeps no position,
 // this is what can be said.
 type handlerText struct {

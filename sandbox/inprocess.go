@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"runtime"
 )
 
@@ -35,9 +34,6 @@ func NewInProcess(config Config) Executor {
 	e.closing, e.close = context.WithCancel(context.Background())
 	return e
 }
-
-// errClosed is what Describe says after Close.
-var errClosed = errors.New("describe script: the executor is closed")
 
 // Describe implements Executor.
 func (e *inProcess) Describe(ctx context.Context, source Source) (Definition, []Problem, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/dop251/goja"
@@ -28,8 +27,6 @@ type invocation struct {
 	inputs       []Input
 	malformed    Place // of a result of prepare that is none
 }
-
-const callCancelled = "the handler call was cancelled"
 
 // surroundings are what the process offers to all scripts that run in it.
 type surroundings struct {
@@ -127,50 +124,6 @@ func (inv *invocation) run() (value json.RawMessage, fault *Error) {
 
 func (inv *invocation) title() string { return inv.call.title() }
 
-// key names the handler that is called.
-func (c *Invocation) key() handlerKey { return handlerKey{c.Phase, c.Handler} }
-
-// placed gives a fault of the script that has no place the one of the handler it happened in.
-func (e *Error) placed(handler Place) {
-	if e.Line == 0 && e.Fault == FaultScript {
-		e.Line, e.Column = handler.Line, handler.Column
-	}
-}
-
-// title names the handler in messages.
-func (c *Invocation) title() string {
-	if c.Phase == Producer {
-		return fmt.Sprintf("producer %q", c.Handler)
-	}
-	return fmt.Sprintf("%s of consumer %q", c.Phase, c.Handler)
-}
-
-// where adds to a passed limit whose it is: its message is written far from the call.
-func (c *Invocation) where(e *Error) *Error {
-	if !strings.HasPrefix(e.Code, "limit.") {
-		return e
-	}
-	e.Message += "; in " + c.title()
-	if c.Workflow != "" {
-		e.Message += " of workflow " + c.Workflow
-	}
-	return e
-}
-
-// tooLarge is the fault of a call whose arguments nobody should have to hold.
-func (c *Invocation) tooLarge(limits Limits) *Error {
-	size := len(c.State) + len(c.Prepared) + len(c.MutationResult)
-	for _, events := range c.Pending {
-		for i := range events {
-			size += len(events[i].MessageID) + len(events[i].Title) + len(events[i].Payload)
-		}
-	}
-	if size <= limits.Argument {
-		return nil
-	}
-	return c.where(limitFault("limit.argument", "what the handler is given has %d bytes; the limit is %d", size, limits.Argument))
-}
-
 // enter loads the script and calls the handler; the promise is the handler's end.
 func (inv *invocation) enter() (*goja.Promise, error) {
 	definition, err := inv.load(inv.keep())
@@ -209,9 +162,6 @@ func (inv *invocation) keep() goja.Value {
 	}
 	return keep
 }
-
-// producerHandlers are the names a producer object may give its function.
-var producerHandlers = []string{"handler", "run", "poll"}
 
 // find looks the handler up. It runs script code only if the author used getters.
 func (inv *invocation) find(definition goja.Value) (this goja.Value, handler goja.Callable) {
@@ -327,14 +277,4 @@ func (inv *invocation) returnedAt(limit int, e *Error) *Error {
 	at := inv.script.returnPlace(inv.call.key(), limit)
 	e.Line, e.Column = at.Line, at.Column
 	return e
-}
-
-// compileFault is the failure of a call whose script does not compile.
-func compileFault(problems []Problem) *Error {
-	for _, p := range problems {
-		if p.Severity == SeverityError {
-			return &Error{Fault: FaultScript, Code: p.Code, Message: p.Message, Line: p.Line, Column: p.Column}
-		}
-	}
-	return &Error{Fault: FaultInternal, Code: "internal", Message: "the script was not compiled, for no stated reason"}
 }

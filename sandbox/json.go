@@ -62,3 +62,5 @@ func isPromise(v goja.Value) bool {
 	obj, ok := v.(*goja.Object)
 	return ok && obj.ExportType() == promiseType
 }
+
+var promiseType = reflect.TypeFor[*goja.Promise]()

@@ -127,3 +127,14 @@ func (in *inspection) fixed(e ast.Expression) bool {
 	}
 	return true
 }
+
+// source shows a short expression of names and dots as the author wrote it.
+func (in *inspection) source(e ast.Expression) string {
+	switch x := bare(e).(type) {
+	case *ast.Identifier:
+		return clip(x.Name.String(), 60)
+	case *ast.DotExpression:
+		return clip(in.source(x.Left)+"."+x.Identifier.Name.String(), 120)
+	}
+	return "event.messageId"
+}

@@ -17,12 +17,6 @@ type logBuffer struct {
 	cut   bool
 }
 
-// lineCost is what a line costs beside its text, so that empty lines end too.
-const lineCost = 16
-
-// mostLogLines is how many lines a log of this limit can have, with the one that says that it was cut.
-func mostLogLines(l Limits) int { return l.Log/lineCost + 2 }
-
 func (b *logBuffer) add(at time.Time, level, text string) {
 	if b.cut {
 		return

@@ -2,34 +2,8 @@ package sandbox
 
 import "fmt"
 
-// MutateCall is a call of a connector operation in a mutate, and what the text has after it. Which of
-// the calls are mutations the text does not say.
-type MutateCall struct {
-	Handler   string `json:"handler"`
-	Connector string `json:"connector"`
-	Operation string `json:"operation"`
-	Place     Place  `json:"place"`
-	// ReadsByID is the consumer's `mutateReads: "byId"`.
-	ReadsByID bool `json:"readsById,omitempty"`
-	// Beside are calls that are made together with it, Later those behind a statement that makes it.
-	Beside CallRange `json:"beside,omitzero"`
-	Later  CallRange `json:"later,omitzero"`
-	// After is the code behind a statement that makes it, Finally that of a finally around it; the zero
-	// value is none.
-	After   Place `json:"after,omitzero"`
-	Finally Place `json:"finally,omitzero"`
-	// Loop is what makes it again and again: "this loop" or the name of a method; empty for nothing.
-	Loop string `json:"loop,omitempty"`
-}
-
-// CallRange is a part of a definition's MutateCalls.
-type CallRange struct {
-	From int `json:"from"`
-	To   int `json:"to"`
-}
-
-// with is the range over both; an empty one adds nothing.
-func (r CallRange) with(o CallRange) CallRange {
+// joined is the range over both; an empty one adds nothing.
+func joined(r, o CallRange) CallRange {
 	switch {
 	case r.From == r.To:
 		return o
@@ -39,7 +13,7 @@ func (r CallRange) with(o CallRange) CallRange {
 	return CallRange{min(r.From, o.From), max(r.To, o.To)}
 }
 
-func (m *MutateCall) name() string {
+func nameOf(m *MutateCall) string {
 	return "ctx." + clip(m.Connector, 100) + "." + clip(m.Operation, 100)
 }
 
@@ -59,7 +33,7 @@ func IsMutateProblem(p Problem) bool {
 // behind it runs and no second call is sent (R4). kind says what an operation is, nothing for one that
 // is not known. Describe knows none; who knows them asks again and drops what Describe said. One that is
 // not known is taken for a mutation, or where reads by id are declared only the last call of the text.
-func (d *Definition) MutateProblems(kind func(connector, operation string) OperationKind) []Problem {
+func MutateProblems(d *Definition, kind func(connector, operation string) OperationKind) []Problem {
 	j := judgement{calls: d.MutateCalls, next: make([]int, len(d.MutateCalls)+1), said: make(map[Problem]bool)}
 	j.next[len(j.calls)] = len(j.calls)
 	for i := len(j.calls) - 1; i >= 0; i-- {
@@ -93,7 +67,7 @@ func (d *Definition) MutateProblems(kind func(connector, operation string) Opera
 		}
 		if call.Loop != "" {
 			j.warn(codeLoop, call.Place, "make one call per run: reserve one event in prepare (the consumer runs again for the next one), or use an operation that takes all items at once",
-				"mutate of %q ends at its first mutation call: %s in %s is sent once, for the first item", call.Handler, call.name(), call.Loop)
+				"mutate of %q ends at its first mutation call: %s in %s is sent once, for the first item", call.Handler, nameOf(call), call.Loop)
 		}
 	}
 	return j.problems
@@ -117,8 +91,8 @@ func (j *judgement) second(r CallRange) int {
 		return 0
 	}
 	call := &j.calls[i]
-	j.warn(codeSecondCall, call.Place, "make one call per run: publish an event for it in next, and call "+call.name()+" in mutate of a consumer that subscribes to that event",
-		"mutate of %q ends at its first mutation call: %s after it is never sent", call.Handler, call.name())
+	j.warn(codeSecondCall, call.Place, "make one call per run: publish an event for it in next, and call "+nameOf(call)+" in mutate of a consumer that subscribes to that event",
+		"mutate of %q ends at its first mutation call: %s after it is never sent", call.Handler, nameOf(call))
 	return i
 }
 

@@ -15,13 +15,13 @@ func TestMutateProblemsOfAnyNumbers(t *testing.T) {
 			{Handler: "h", Connector: "a", Operation: "b", Place: Place{1, 1}, Beside: numbers, Later: numbers},
 			{Handler: "h", Connector: "a", Operation: "c", Place: Place{2, 1}, Loop: "this loop"},
 		}}
-		for _, p := range d.MutateProblems(mutates) {
+		for _, p := range MutateProblems(&d, mutates) {
 			if p.Line < 1 || p.Line > 2 || p.Code != codeSecondCall && p.Code != codeLoop || !IsMutateProblem(p) {
 				t.Errorf("%v: %+v", numbers, p)
 			}
 		}
 	}
-	if problems := (&Definition{}).MutateProblems(mutates); problems != nil {
+	if problems := MutateProblems(&Definition{}, mutates); problems != nil {
 		t.Errorf("%+v", problems)
 	}
 }
@@ -54,7 +54,7 @@ func TestMutateProblemsKnowKinds(t *testing.T) {
 		"one is unknown":    {false, map[string]OperationKind{"one": KindGet, "three": KindGet}, "mutate.codeAfter 3"},
 	} {
 		var got string
-		for _, p := range calls(c.byID).MutateProblems(func(_, operation string) OperationKind { return c.kinds[operation] }) {
+		for _, p := range MutateProblems(calls(c.byID), func(_, operation string) OperationKind { return c.kinds[operation] }) {
 			got += p.Code + " " + string(rune('0'+p.Line))
 		}
 		if got != c.want {

@@ -121,3 +121,24 @@ func whereAllowed(m member) string {
 	}
 	return ""
 }
+
+// Phase is the part of a workflow script that one invocation runs.
+type Phase string
+
+// The phases of R8's table.
+const (
+	Producer Phase = "producer"
+	Prepare  Phase = "prepare"
+	Mutate   Phase = "mutate"
+	Next     Phase = "next"
+)
+
+// OperationKind mirrors the connector's: "list", "get" or "mutate".
+type OperationKind string
+
+// The kinds of connector operations a script can name.
+const (
+	KindList   OperationKind = "list"
+	KindGet    OperationKind = "get"
+	KindMutate OperationKind = "mutate"
+)

@@ -16,9 +16,8 @@ func (p *Pool) Invoke(ctx context.Context, call Invocation, host Host) (Result, 
 	if e := call.tooLarge(call.Limits); e != nil {
 		return Result{}, e
 	}
-	if len(call.Source.Code) > call.Limits.Source {
-		_, _, problems := compile(call.Source, call.Limits.Source) // which only looks at the length
-		return Result{}, compileFault(problems)
+	if e := sourceTooLarge(call.Source, call.Limits.Source); e != nil {
+		return Result{}, e
 	}
 	var result Result
 	var failed *Error
@@ -52,9 +51,8 @@ func (p *Pool) Describe(ctx context.Context, source Source) (Definition, []Probl
 	if ctx.Err() != nil {
 		return Definition{}, nil, cancelled(ctx, describeCancelled)
 	}
-	if len(source.Code) > p.limits.Source {
-		_, _, problems := compile(source, p.limits.Source) // which only looks at the length
-		return Definition{}, problems, nil
+	if e := sourceTooLarge(source, p.limits.Source); e != nil {
+		return Definition{}, []Problem{problemOf(e)}, nil
 	}
 	var answer described
 	_, fault := p.ask(ctx, question{

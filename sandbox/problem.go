@@ -1,11 +1,7 @@
 package sandbox
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
-
-	"github.com/dop251/goja/file"
 )
 
 // Severities of a Problem.
@@ -22,68 +18,26 @@ func warning(code string, at Place, message, fix string) Problem {
 	return Problem{Severity: SeverityWarning, Code: code, Line: at.Line, Column: at.Column, Message: message, Fix: fix}
 }
 
-// problemOf turns a failure of top-level code into a problem of the script.
-func problemOf(e *Error) Problem {
-	fix := "code outside of handlers runs before every handler call: keep it to constants and functions"
-	switch e.Code {
-	case "limit.source":
-		fix = "make the script smaller; move data out of it"
-	case "script.threw":
-		fix = "correct the error; " + fix
-	}
-	return problem(e.Code, Place{e.Line, e.Column}, e.Message, fix)
-}
-
 // hasErrors reports whether a deploy must be refused.
 func hasErrors(problems []Problem) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity == SeverityError })
 }
 
-// sortProblems orders by the author's lines, errors before warnings on the same place; problems
-// without a line come first.
-func sortProblems(problems []Problem) {
-	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Severity, b.Severity))
-	})
-}
-
-// mostProblems bounds what is said about one script: nobody reads more, and a script must not make a
-// description of any size.
-const mostProblems = 100
-
-// first keeps the first problems, errors before warnings, in the order of the author's lines.
-func first(problems []Problem) []Problem {
-	sortProblems(problems)
-	more := len(problems) - mostProblems
-	if more <= 0 {
-		return problems
-	}
-	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Severity, b.Severity) })
-	kept := problems[:mostProblems]
-	sortProblems(kept)
-	return append(kept, warning("script.problems", Place{}, fmt.Sprintf("%d more problems are not listed", more), "correct those that are listed first"))
-}
-
-// findings collects what the text of a script shows to be wrong, each thing once.
-type findings struct {
-	in       *inspection
-	problems []Problem
-	said     map[Problem]bool
-}
-
-// fail reports what cannot work when it is reached.
-func (f *findings) fail(code string, at file.Idx, fix, format string, args ...any) {
-	f.add(problem(code, f.in.position(at), clip(fmt.Sprintf(format, args...), maxMessage), clip(fix, maxMessage)))
-}
-
-// warn reports what an author will hardly have meant.
-func (f *findings) warn(code string, at file.Idx, fix, format string, args ...any) {
-	f.add(warning(code, f.in.position(at), clip(fmt.Sprintf(format, args...), maxMessage), clip(fix, maxMessage)))
-}
-
-func (f *findings) add(p Problem) {
-	if !f.said[p] {
-		f.said[p] = true
-		f.problems = append(f.problems, p)
-	}
+// Problem is one finding about a script, in the author's lines. An error is what certainly fails when
+// it is reached; a warning is what its author will hardly have meant. The codes of Describe are
+//   - those of Error for top-level code, and for what the text alone shows that it will end in:
+//     phase.forbidden, connector.unknown, call.params, publish.invalid, input.invalid, topic.unknown,
+//     topic.notSubscribed; besides them ctx.assigned, prepare.result and reservation.unknown
+//   - shape.default, .name, .topics, .producer, .consumer, .empty: what the workflow is made of
+//   - as warnings shape.unknownKey, handler.parameter, global.absent, .unknown, .shared, call.notAwaited,
+//     call.catch, mutate.codeAfter, .secondCall, .loop, ui.title, title.constant, publish.unknownMember,
+//     publish.messageIdRandom, prepare.reservations, prepare.unknownMember, prepare.wakeAt, prepared.unknown,
+//     mutationResult.unknown, connector.dynamic, script.suspicious, script.problems
+type Problem struct {
+	Severity string `json:"severity"` // "error" or "warning"
+	Code     string `json:"code"`
+	Line     int    `json:"line"`   // 1-based, 0 where unknown
+	Column   int    `json:"column"` // 1-based, 0 where unknown
+	Message  string `json:"message"`
+	Fix      string `json:"fix,omitempty"`
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strconv"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,33 +15,6 @@ const selfPath = "/proc/self/exe"
 // attributes make a worker die with the thread that started it, and keep signals of a terminal from it.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-}
-
-// ownCPU tells the processor time of this process.
-func ownCPU() func() time.Duration {
-	return func() time.Duration { return clockOf(unix.CLOCK_PROCESS_CPUTIME_ID) }
-}
-
-// threadCPU tells, to any thread, the processor time of the thread that calls it.
-func threadCPU() func() time.Duration {
-	// The kernel's encoding of the clock that counts one thread.
-	clock := int32(^unix.Gettid())<<3 | 6
-	return func() time.Duration { return clockOf(clock) }
-}
-
-// cpuOf tells the processor time of another process; ok is false where it is not known.
-func cpuOf(pid int) (cpu time.Duration, ok bool) {
-	// The kernel's encoding of the clock that counts all threads of a process.
-	cpu = clockOf(int32(^pid)<<3 | 2)
-	return cpu, cpu > 0
-}
-
-func clockOf(id int32) time.Duration {
-	var t unix.Timespec
-	if unix.ClockGettime(id, &t) != nil {
-		return 0
-	}
-	return time.Duration(t.Nano())
 }
 
 // memoryOf tells the resident memory that a process shares with nobody, in bytes; ok is false where

@@ -1,32 +1,13 @@
 package sandbox
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dop251/goja"
 )
-
-// maxMessageID is the longest message id, in bytes.
-const maxMessageID = 512
-
-// InputID is the id of the input that ctx.registerInput({source, type, id}) names: the same three
-// values give the same id, in every run and outside of scripts. It is the id that the engine records,
-// eventlog.NewInputID's; the engine's tests hold the two against each other.
-func InputID(source, typ, id string) string {
-	h := sha256.New()
-	for _, part := range []string{source, typ, id} {
-		h.Write([]byte(part))
-		h.Write([]byte{0})
-	}
-	return "in_" + hex.EncodeToString(h.Sum(nil)[:12])
-}
 
 // publish is ctx.publish(topic | topics, {messageId, title, payload, inputId?}). It is only
 // buffered; the engine makes it visible with the commit of the run (R10).
@@ -147,20 +128,6 @@ func (inv *invocation) required(code, what string, raw json.RawMessage) string {
 		inv.abort(scriptFault(code, "%s must not be empty", what))
 	}
 	return s
-}
-
-// badMessageID says what is wrong with a message id, or "". A replacement character stands for half
-// of a surrogate pair: two such ids could not be told apart.
-func badMessageID(id string) string {
-	switch {
-	case len(id) > maxMessageID:
-		return "has more than 512 bytes"
-	case strings.ContainsFunc(id, unicode.IsControl):
-		return "contains a control character"
-	case strings.ContainsRune(id, utf8.RuneError):
-		return "is not valid Unicode"
-	}
-	return ""
 }
 
 // eventMembers are the members of a published event; id and topic are those of an event that was

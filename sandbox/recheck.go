@@ -33,7 +33,7 @@ func recheck(call *Invocation, r *Result, failed *Error) error {
 			return bad("the fault %.40q", failed.Fault)
 		}
 		failed.clip()
-		if r.Value != nil || r.Publishes != nil || r.Inputs != nil || r.Call != nil && !r.Call.refused(call.Limits, failed) {
+		if r.Value != nil || r.Publishes != nil || r.Inputs != nil || r.Call != nil && !refused(r.Call, call.Limits, failed) {
 			return bad("a failure with results")
 		}
 	}
@@ -98,21 +98,12 @@ func recheck(call *Invocation, r *Result, failed *Error) error {
 }
 
 // refused reports whether the call is one whose parameters are too large: the one call that comes with a failure.
-func (c *MutationCall) refused(limits Limits, failed *Error) bool {
+func refused(c *MutationCall, limits Limits, failed *Error) bool {
 	return c.Params == nil && c.Oversize > limits.Result && failed.Fault == FaultScript && failed.Code == "limit.result"
 }
 
 // logLevels are those that a script can write. The engine has levels of its own for what it notes beside them.
 var logLevels = map[string]bool{"info": true, "warn": true, "error": true, "debug": true}
-
-// clip bounds the texts of a fault that comes from a worker.
-func (e *Error) clip() {
-	e.Code, e.Message, e.Stack = clip(e.Code, maxCode), clip(e.Message, 2*maxMessage), clip(e.Stack, 2*maxStack)
-	e.Line, e.Column = max(e.Line, 0), max(e.Column, 0)
-}
-
-// maxCode is more than the longest code of a fault or a problem.
-const maxCode = 64
 
 // recheckDescribed refuses a description that would take more memory than any script's: three bytes of JSON can
 // stand for a problem of a hundred.

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"fmt"
+	"slices"
 	"regexp"
 	"strings"
 
@@ -56,17 +58,20 @@ func (in *inspection) requires() []Problem {
 	if in.asked()["require"] {
 		return nil
 	}
-	f := &findings{in: in, said: make(map[Problem]bool)}
+	var problems []Problem
 	for _, id := range in.free {
 		call, ok := in.parent(id).(*ast.CallExpression)
 		if !ok || id.Name.String() != "require" || call.Callee != id || len(call.ArgumentList) == 0 || in.tried(call) {
 			continue
 		}
 		if path, ok := call.ArgumentList[0].(*ast.StringLiteral); ok {
-			f.fail("script.import", path.Idx, importFix, "%s: %q is not available", importRefused, path.Value.String())
+			message := clip(fmt.Sprintf("%s: %q is not available", importRefused, path.Value.String()), maxMessage)
+			if p := problem("script.import", in.position(path.Idx), message, importFix); !slices.Contains(problems, p) {
+				problems = append(problems, p)
+			}
 		}
 	}
-	return f.problems
+	return problems
 }
 
 // tried reports whether the node stands in the block of a try statement that catches.

@@ -11,49 +11,11 @@ import (
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
-// resultShape is what prepare returns, as the fix of several problems shows it.
-const resultShape = `{ reservations: [{ topic: "…", ids: [event.messageId] }], data: { … }, ui: { title: "…" } }`
-
 // nothing is what prepare returns when there is nothing to do.
 const nothing = "{ reservations: [], data: null }"
 
 // resultMembers are the members of a prepare result that mean something to the host.
 var resultMembers = []string{"reservations", "data", "ui", "wakeAt", "cancel"}
-
-// returned is one expression that a function returns; e is nil for a return of nothing.
-type returned struct {
-	at file.Idx
-	e  ast.Expression
-}
-
-// returns are what a function returns as far as the text shows it, both sides of a choice apart.
-func (in *inspection) returns(f ast.Expression) []returned {
-	var list []returned
-	var add func(at file.Idx, e ast.Expression)
-	add = func(at file.Idx, e ast.Expression) {
-		if choice, ok := e.(*ast.ConditionalExpression); ok {
-			add(in.start(choice.Consequent), choice.Consequent)
-			add(in.start(choice.Alternate), choice.Alternate)
-			return
-		}
-		list = append(list, returned{at, e})
-	}
-	_, body, _ := function(f)
-	if short, ok := body.(*ast.ExpressionBody); ok {
-		add(in.start(short.Expression), short.Expression)
-		return list
-	}
-	walk(body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral:
-			return false
-		case *ast.ReturnStatement:
-			add(n.Return, n.Argument)
-		}
-		return true
-	})
-	return list
-}
 
 // consumer checks what the phases of a consumer hand on to each other.
 func (c *collector) consumer(d *ConsumerDefinition) {
@@ -229,17 +191,6 @@ func (c *collector) reservation(e ast.Expression, d *ConsumerDefinition) {
 func (c *collector) isMessageID(e ast.Expression) bool {
 	_, name, _, ok := splitProperty(e)
 	return ok && (name == "messageId" || name == "id")
-}
-
-// source shows a short expression of names and dots as the author wrote it.
-func (in *inspection) source(e ast.Expression) string {
-	switch x := bare(e).(type) {
-	case *ast.Identifier:
-		return clip(x.Name.String(), 60)
-	case *ast.DotExpression:
-		return clip(in.source(x.Left)+"."+x.Identifier.Name.String(), 120)
-	}
-	return "event.messageId"
 }
 
 // title warns where people will not see what the mutation is about.

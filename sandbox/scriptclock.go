@@ -85,23 +85,3 @@ func (c *scriptClock) computed(wall time.Duration) time.Duration {
 	}
 	return c.cpu() - c.began
 }
-
-// leastShare is the part of the time that passes which a script has had a processor for, at least, if
-// it is to blame for a limit of that time. A script waits for nothing while its clock runs: where its
-// process did not compute, it was stopped or the machine had no time for it.
-const leastShare = 10
-
-// exceeded is the fault of a script that ran and computed for so long, nil while both are allowed by
-// its limits and a while beyond them.
-func (l Limits) exceeded(wall, cpu, while time.Duration) *Error {
-	switch {
-	case wall >= l.CPU+while && cpu >= l.CPU+while:
-		return limitFault("limit.cpu", "the script computed for longer than %s", l.CPU)
-	case wall < l.Wall+while:
-		return nil
-	case cpu < wall/leastShare:
-		return lost("the script had a processor for %s of the last %s: its process was stopped, or the machine is too busy; nothing was sent, and it can run again",
-			cpu.Round(time.Millisecond), wall.Round(time.Millisecond))
-	}
-	return limitFault("limit.wall", "the script ran for longer than %s", l.Wall)
-}

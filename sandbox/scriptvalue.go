@@ -66,3 +66,9 @@ func texts(v goja.Value) []string {
 	}
 	return names
 }
+
+// isText reports whether a value is a primitive string.
+func isText(v goja.Value) bool {
+	_, ok := v.(goja.String)
+	return ok
+}

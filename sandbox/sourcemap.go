@@ -96,15 +96,6 @@ func shiftSource(line string) (string, error) {
 	return b.String() + rest, nil
 }
 
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
 // utf16Length is how long editors take a text to be.
 func utf16Length(text string) int {
 	length := 0

@@ -12,6 +12,8 @@ type inspection struct {
 	file *file.File
 	body []ast.Statement    // of the script itself, inside the wrapper
 	root *ast.ObjectLiteral // the argument of Keep.workflow
+	// code is the generated text.
+	code string
 	// found are the places that were asked for: finding one takes long enough to remember it.
 	found map[file.Idx]Place
 }

@@ -102,10 +102,10 @@ type collector struct {
 	writtenLeft int
 }
 
-// handlers finds which connector operations the handlers of a definition name, and what the text
+// checkHandlers finds which connector operations the handlers of a definition name, and what the text
 // alone shows to be wrong about them.
-func (in *inspection) handlers(d *Definition) ([]OperationUse, []Problem) {
-	c := &collector{findings: &findings{in: in, said: make(map[Problem]bool)}, in: in, definition: d, holders: make(map[*ast.Binding]*holder),
+func checkHandlers(in *inspection, d *Definition) ([]OperationUse, []Problem) {
+	c := &collector{findings: newFindings(in), in: in, definition: d, holders: make(map[*ast.Binding]*holder),
 		followed: make(map[*variable]bool), seen: make(map[visit]bool), fates: make(map[*variable]fate),
 		taken: make(map[*ast.CallExpression]bool), writtenLeft: mostWritten}
 	for _, p := range d.Producers {

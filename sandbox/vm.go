@@ -20,7 +20,7 @@ func init() {
 // the only part that others write.
 type session struct {
 	rt      *goja.Runtime
-	script  *script
+	script  *program
 	limits  Limits
 	outcome outcome
 
@@ -49,7 +49,7 @@ type session struct {
 }
 
 // newSession makes a runtime without any script code in it.
-func newSession(sc *script, limits Limits, now time.Time, seed uint64, cpu func() time.Duration) *session {
+func newSession(sc *program, limits Limits, now time.Time, seed uint64, cpu func() time.Duration) *session {
 	s := &session{rt: goja.New(), script: sc, limits: limits, seed: seed, start: time.Now()}
 	s.values = newJSONValues(s.rt)
 	s.origin = now
@@ -98,10 +98,6 @@ func (s *session) watch(ctx context.Context, message string) (unwatch func() boo
 	return context.AfterFunc(ctx, func() {
 		s.stop(cancelled(ctx, message))
 	})
-}
-
-func cancelled(ctx context.Context, message string) *Error {
-	return &Error{Fault: FaultTransient, Code: "script.cancelled", Message: message, Cause: context.Cause(ctx)}
 }
 
 // abort ends the invocation from inside a native function, at once: the fault is recorded with the
@@ -158,7 +154,7 @@ func (s *session) must(err error) {
 
 // load runs the script's top-level code and returns its default export, which may be anything.
 func (s *session) load(keep goja.Value) (goja.Value, error) {
-	if err := s.script.extras.install(s); err != nil {
+	if err := s.script.extras.install(s.rt, sources{Console: s.console, Random: s.random}); err != nil {
 		return nil, err
 	}
 	wrapper, err := s.rt.RunProgram(s.script.program)

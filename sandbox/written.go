@@ -12,47 +12,6 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// WrittenCall is one call of ctx.<Connector>.<Operation>, with its parameters as they are written.
-type WrittenCall struct {
-	Connector string  `json:"connector"`
-	Operation string  `json:"operation"`
-	Params    Written `json:"params"`
-}
-
-// Written is a value as far as the text of a script shows for certain what JSON it becomes.
-type Written struct {
-	// Place is that of the name of a member, else that of the value itself.
-	Place
-	// Kind is empty where the value may be anything, also undefined: its member may not be there then.
-	Kind WrittenKind `json:"kind,omitempty"`
-	// Value is the JSON of text, a number or a flag, empty where only the kind is certain.
-	Value json.RawMessage `json:"value,omitempty"`
-	// Members are those of an object, each name once; Items those of an array, from its first on.
-	Members []WrittenMember `json:"members,omitempty"`
-	Items   []Written       `json:"items,omitempty"`
-	// Open tells that there may be more members or items than these.
-	Open bool `json:"open,omitempty"`
-}
-
-// WrittenMember is a member of a written object.
-type WrittenMember struct {
-	Name  string  `json:"name"`
-	Value Written `json:"written"`
-}
-
-// WrittenKind is a type of JSON, named as in a JSON Schema.
-type WrittenKind string
-
-// The kinds of values.
-const (
-	WrittenString  WrittenKind = "string"
-	WrittenNumber  WrittenKind = "number"
-	WrittenBoolean WrittenKind = "boolean"
-	WrittenNull    WrittenKind = "null"
-	WrittenArray   WrittenKind = "array"
-	WrittenObject  WrittenKind = "object"
-)
-
 // Bounds of what is taken down: a name may stand for a large literal in many places.
 const (
 	mostWritten  = 1 << 20 // bytes of all calls of a script, about

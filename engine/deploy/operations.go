@@ -124,7 +124,7 @@ func didYouMean(similar []string, otherwise string) string {
 // in a mutate are mutations.
 func (c *check) mutates() {
 	c.found = slices.DeleteFunc(c.found, sandbox.IsMutateProblem)
-	c.found = append(c.found, c.in.Definition.MutateProblems(func(connectorName, operation string) sandbox.OperationKind {
+	c.found = append(c.found, sandbox.MutateProblems(&c.in.Definition, func(connectorName, operation string) sandbox.OperationKind {
 		pin, _ := c.accepted.Operation(connectorName, operation)
 		return sandbox.OperationKind(pin.Kind)
 	})...)

@@ -1,0 +1,22 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+)
+
+// Executor turns script text into definitions and results, in worker processes (NewPool) or in this
+// one (NewInProcess). Safe for concurrent use.
+type Executor interface {
+	// Describe transforms and compiles the source and reads its definition. Problems are the
+	// author's; err is set only when the executor itself failed.
+	Describe(ctx context.Context, source Source) (Definition, []Problem, error)
+	// Invoke runs one handler in a fresh context. A failure is always a *Error; logs written
+	// before it are in the Result beside it.
+	Invoke(ctx context.Context, call Invocation, host Host) (Result, error)
+	// Close ends the executor; calls in flight end with an error.
+	Close() error
+}
+
+// errClosed is what Describe says after Close.
+var errClosed = errors.New("describe script: the executor is closed")

@@ -1,0 +1,121 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Fault says who is to blame for a failed invocation; the engine derives the class from it (F1, F3).
+type Fault string
+
+// The faults.
+const (
+	// FaultScript: the script threw, returned something unusable, or broke a rule (phase table, limits).
+	FaultScript Fault = "script"
+	// FaultRead: a connector's read failed; Cause holds the host's error.
+	FaultRead Fault = "read"
+	// FaultTransient: our own side could not run it (reads took too long in sum, worker lost, shutdown).
+	FaultTransient Fault = "transient"
+	// FaultInternal: the executor is broken.
+	FaultInternal Fault = "internal"
+)
+
+// Error is a failed invocation.
+type Error struct {
+	Fault Fault
+	// Code names the limit or rule:
+	//   - limit.cpu, .wall, .memory, .stack, .source, .argument, .result, .state, .publish, .hostCalls, .reads
+	//   - phase.forbidden: the table of R8 (and of R6)
+	//   - connector.unknown, operation.unknown, call.params, read.failed: calls of connectors
+	//   - topic.notSubscribed, topic.unknown, publish.invalid, input.invalid: topics
+	//   - handler.unknown, script.threw, script.result, script.pending, script.crashed,
+	//     script.cancelled, script.syntax, script.import: the script as a whole
+	//   - worker.lost: the worker process was ended or stopped from outside, got next to no processor
+	//     time, or none could be started
+	//   - internal: the executor or its host is broken
+	Code    string
+	Message string
+	// Line and Column are in the author's source, 0 where unknown. Where the interpreter keeps no
+	// position, as of a limit of memory, they are those of the handler.
+	Line, Column int
+	// Stack is the script's stack in the author's lines, at most 4 KiB.
+	Stack string
+	// Cause is the host's error of a failed read.
+	Cause error
+}
+
+func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Bounds of what a failure tells; scripts control the text.
+const (
+	maxMessage = 4 << 10
+	maxStack   = 4 << 10
+	maxFrames  = 32
+)
+
+// scriptFault is a rule the script broke.
+func scriptFault(code, format string, args ...any) *Error {
+	return &Error{Fault: FaultScript, Code: code, Message: clip(fmt.Sprintf(format, args...), maxMessage)}
+}
+
+// settings is where the limits stand in the engine's configuration.
+const settings = "policies.script."
+
+// limitFault is a limit that the script passed; it names the setting.
+func limitFault(code, format string, args ...any) *Error {
+	return scriptFault(code, "%s (%s%s)", fmt.Sprintf(format, args...), settings, strings.TrimPrefix(code, "limit."))
+}
+
+// clip bounds the texts of a fault that comes from a worker.
+func (e *Error) clip() {
+	e.Code, e.Message, e.Stack = clip(e.Code, maxCode), clip(e.Message, 2*maxMessage), clip(e.Stack, 2*maxStack)
+	e.Line, e.Column = max(e.Line, 0), max(e.Column, 0)
+}
+
+// maxCode is more than the longest code of a fault or a problem.
+const maxCode = 64
+
+// placed gives a fault of the script that has no place the one of the handler it happened in.
+func (e *Error) placed(handler Place) {
+	if e.Line == 0 && e.Fault == FaultScript {
+		e.Line, e.Column = handler.Line, handler.Column
+	}
+}
+
+// compileFault is the failure of a call whose script does not compile.
+func compileFault(problems []Problem) *Error {
+	for _, p := range problems {
+		if p.Severity == SeverityError {
+			return &Error{Fault: FaultScript, Code: p.Code, Message: p.Message, Line: p.Line, Column: p.Column}
+		}
+	}
+	return &Error{Fault: FaultInternal, Code: "internal", Message: "the script was not compiled, for no stated reason"}
+}
+
+func cancelled(ctx context.Context, message string) *Error {
+	return &Error{Fault: FaultTransient, Code: "script.cancelled", Message: message, Cause: context.Cause(ctx)}
+}
+
+// lost is the fault of a call whose worker was taken from it.
+func lost(format string, args ...any) *Error {
+	return &Error{Fault: FaultTransient, Code: "worker.lost", Message: clip(fmt.Sprintf(format, args...), maxMessage)}
+}
+
+// problemOf turns a failure of top-level code into a problem of the script.
+func problemOf(e *Error) Problem {
+	fix := "code outside of handlers runs before every handler call: keep it to constants and functions"
+	switch e.Code {
+	case "limit.source":
+		fix = "make the script smaller; move data out of it"
+	case "script.threw":
+		fix = "correct the error; " + fix
+	}
+	return problem(e.Code, Place{e.Line, e.Column}, e.Message, fix)
+}
+
+const describeCancelled = "describing the script was cancelled"
+
+const callCancelled = "the handler call was cancelled"

@@ -1,0 +1,120 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Source is one workflow script as its author wrote it.
+type Source struct {
+	// Filename is used in messages; a `.ts` or `.js` name.
+	Filename string
+	Code     string
+}
+
+// Operation binds ctx.<Connector>.<Operation> for one invocation.
+type Operation struct {
+	Connector string
+	Operation string
+	Kind      OperationKind
+}
+
+// Event is a topic event as a script sees it; `id` is an alias of messageId (R12).
+type Event struct {
+	MessageID string          `json:"messageId"`
+	Topic     string          `json:"topic"`
+	Title     string          `json:"title"`
+	Payload   json.RawMessage `json:"payload"`
+	// Status and ScheduledAt are those of an event that getByIds returns: pending, reserved, consumed, skipped or
+	// discarded; of a pending one that waits for its retry also the time of it, as ISO 8601 text (R19).
+	Status      string `json:"status,omitempty"`
+	ScheduledAt string `json:"scheduledAt,omitempty"`
+}
+
+// Invocation is one handler call, complete: the executor looks nothing up.
+type Invocation struct {
+	// Workflow names the workflow in messages; calls that name none share the executor by script.
+	Workflow string
+	Source   Source
+	Phase    Phase
+	Handler  string
+	// State goes to producers and prepare; nil is undefined (R13).
+	State json.RawMessage
+	// Prepared is the prepare result, for mutate and next.
+	Prepared json.RawMessage
+	// MutationResult is next's third argument.
+	MutationResult json.RawMessage
+	// Pending holds the pending events of the subscribed topics, oldest first (prepare only).
+	Pending map[string][]Event
+	// More names those of the topics of which Pending holds only the beginning. A script that peeks
+	// at what lies behind it ends with CodeMore, and is to be called again with more.
+	More []string
+	// Topics are those a publish may name: the declared topics, narrowed to `publishes` if declared.
+	Topics     []string
+	Operations []Operation
+	// ReadsByID allows get operations in mutate (R6).
+	ReadsByID bool
+	// Now is where ctx.now() and Date start; they advance from it with real time. Zero is the
+	// real time.
+	Now time.Time
+	// Seed seeds Math.random.
+	Seed   uint64
+	Limits Limits
+}
+
+// CodeMore is the code of the error with which a call ends that needs more of a topic's pending
+// events than it was given.
+const CodeMore = "peek.more"
+
+// key names the handler that is called.
+func (c *Invocation) key() handlerKey { return handlerKey{c.Phase, c.Handler} }
+
+// title names the handler in messages.
+func (c *Invocation) title() string {
+	if c.Phase == Producer {
+		return fmt.Sprintf("producer %q", c.Handler)
+	}
+	return fmt.Sprintf("%s of consumer %q", c.Phase, c.Handler)
+}
+
+// where adds to a passed limit whose it is: its message is written far from the call.
+func (c *Invocation) where(e *Error) *Error {
+	if !strings.HasPrefix(e.Code, "limit.") {
+		return e
+	}
+	e.Message += "; in " + c.title()
+	if c.Workflow != "" {
+		e.Message += " of workflow " + c.Workflow
+	}
+	return e
+}
+
+// sourceTooLarge is the fault of a script with more than limit bytes, nil for any other.
+func sourceTooLarge(source Source, limit int) *Error {
+	if len(source.Code) <= limit {
+		return nil
+	}
+	return limitFault("limit.source", "the script has %d bytes; the limit is %d", len(source.Code), limit)
+}
+
+// tooLarge is the fault of a call whose arguments nobody should have to hold.
+func (c *Invocation) tooLarge(limits Limits) *Error {
+	size := len(c.State) + len(c.Prepared) + len(c.MutationResult)
+	for _, events := range c.Pending {
+		for i := range events {
+			size += len(events[i].MessageID) + len(events[i].Title) + len(events[i].Payload)
+		}
+	}
+	if size <= limits.Argument {
+		return nil
+	}
+	return c.where(limitFault("limit.argument", "what the handler is given has %d bytes; the limit is %d", size, limits.Argument))
+}
+
+// handlerKey names one handler of a script.
+type handlerKey struct {
+	phase Phase
+	name  string
+}

@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Publish is one buffered publish (R10); visible only with the commit of its run.
+type Publish struct {
+	Topics    []string        `json:"topics"`
+	MessageID string          `json:"messageId"`
+	Title     string          `json:"title"`
+	Payload   json.RawMessage `json:"payload"`
+	InputID   string          `json:"inputId,omitempty"`
+}
+
+// Input is one buffered ctx.registerInput; ID is what the script got back.
+type Input struct {
+	ID     string `json:"id"`
+	Source string `json:"source"`
+	Type   string `json:"type"`
+	ExtID  string `json:"externalId"`
+	Title  string `json:"title"`
+}
+
+// MutationCall is the call that took mutate over (R4).
+type MutationCall struct {
+	Connector string
+	Operation string
+	Params    json.RawMessage
+	// Oversize is how many bytes the parameters have where Limits.Result allows fewer: then Params is nil, the
+	// invocation has failed, and the call must not be sent (F14).
+	Oversize int
+}
+
+// LogLine is one ctx.log or console call.
+type LogLine struct {
+	At    time.Time `json:"at"`
+	Level string    `json:"level"`
+	Text  string    `json:"text"`
+}
+
+// Result of an invocation that ended well.
+type Result struct {
+	// Value is what the handler returned, as JSON; nil is undefined.
+	Value     json.RawMessage
+	Publishes []Publish
+	Inputs    []Input
+	// Call is set when mutate named its mutation, also with an error about its parameters (F14); nothing of the
+	// script ran after it.
+	Call *MutationCall
+	Logs []LogLine
+	// Reads is how many connector reads were made.
+	Reads int
+	// Malformed is where prepare returned a Value that is no prepare result (R19), as far as the text shows it.
+	Malformed Place
+}
+
+// maxMessageID is the longest message id, in bytes.
+const maxMessageID = 512
+
+// InputID is the id of the input that ctx.registerInput({source, type, id}) names: the same three
+// values give the same id, in every run and outside of scripts. It is the id that the engine records,
+// eventlog.NewInputID's; the engine's tests hold the two against each other.
+func InputID(source, typ, id string) string {
+	h := sha256.New()
+	for _, part := range []string{source, typ, id} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return "in_" + hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// badMessageID says what is wrong with a message id, or "". A replacement character stands for half
+// of a surrogate pair: two such ids could not be told apart.
+func badMessageID(id string) string {
+	switch {
+	case len(id) > maxMessageID:
+		return "has more than 512 bytes"
+	case strings.ContainsFunc(id, unicode.IsControl):
+		return "contains a control character"
+	case strings.ContainsRune(id, utf8.RuneError):
+		return "is not valid Unicode"
+	}
+	return ""
+}
