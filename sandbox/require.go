@@ -2,8 +2,8 @@ package sandbox
 
 import (
 	"fmt"
-	"slices"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja/ast"
