@@ -27,6 +27,7 @@ type commandLine struct {
 	State      stateCmd      `cmd:"" group:"look" help:"Rebuild a workflow's state, also of the past."`
 	Verify     verifyCmd     `cmd:"" group:"look" help:"Check the whole log."`
 
+	Push    pushCmd    `cmd:"" group:"act" help:"Push events into a topic of a workflow, from outside."`
 	Pause   pauseCmd   `cmd:"" group:"act" help:"Hold a workflow after the run that has begun."`
 	Resume  resumeCmd  `cmd:"" group:"act" help:"End a hold."`
 	Archive archiveCmd `cmd:"" group:"act" help:"Stop a workflow for good."`
