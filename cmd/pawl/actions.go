@@ -196,8 +196,12 @@ func (c *listConnectors) Run(a *app) error {
 				p.Items = append([]map[string]any{{"name": connector.Name + "." + op.Name, "kind": op.Kind, "summary": op.Summary}}, p.Items...)
 			}
 		}
+		none := "no connector is configured: start the engine with a folder for one (--maildir, --files or --csv DIR), or name hosts for http in pawl.yaml"
+		if len(list.Users) > 0 {
+			none = "no connector is there now: a tool has a user and is not connected"
+		}
 		a.printTable(p, []column{{title: "operation", field: "name"}, {title: "kind", field: "kind"}, {title: "what it does", field: "summary", width: 110}},
-			"no connector is configured; the README says how")
+			none)
 		a.printRefused(list.Refused, "")
 		for _, u := range list.Users {
 			fmt.Fprintf(a.stderr, "user: %s has a user of its own, with %s now\n", oneLine(u.Connector, 200), plural(u.Connections, "connection"))

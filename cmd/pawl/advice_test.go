@@ -44,3 +44,32 @@ func TestAdviceIsCommands(t *testing.T) {
 		}
 	}
 }
+
+// Every command of the README's examples is one: it parses.
+func TestReadmeCommands(t *testing.T) {
+	known := 0
+	for _, block := range regexp.MustCompile("(?ms)^```\n(.*?)^```$").FindAllStringSubmatch(read(t, "../../README.md"), -1) {
+		for line := range strings.Lines(block[1]) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
+			line, _, _ = strings.Cut(line, " > ")
+			if !strings.HasPrefix(line, "pawl ") {
+				continue
+			}
+			known++
+			args := regexp.MustCompile(`'[^']*'|[^ ']+`).FindAllString(line, -1)[1:]
+			for i := range args {
+				args[i] = strings.Trim(args[i], "'")
+			}
+			grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := grammar.Parse(args); err != nil {
+				t.Errorf("%q is no command: %v", line, err)
+			}
+		}
+	}
+	if known < 12 {
+		t.Fatalf("only %d commands were found", known)
+	}
+}

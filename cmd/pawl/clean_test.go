@@ -33,6 +33,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 	workflows := map[string]string{
 		"bench.ts":         strings.ReplaceAll(benchSource, "{NAME}", "bench"),
 		"example.js":       read(t, "../../sandbox/testdata/example.js"),
+		"counting.ts":      read(t, "example/tool/counting.ts"),
 		"mail-to-sheet.ts": read(t, "example/mail-to-sheet.ts"),
 	}
 	archives, err := filepath.Glob("testdata/script/*.txtar")
