@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The commands that the pages beside the code show are ones: they parse. What they do is tested where
+// it is done (TestExampleTool for the tool).
+func TestPagesShowCommands(t *testing.T) {
+	page := read(t, "../../engine/connector/CONNECTORS.md")
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("counting.ts", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	word := regexp.MustCompile(`(?:'[^']*'|[^\s'])+`)
+	found := 0
+	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+		for line := range strings.Lines(block[1]) {
+			args := word.FindAllString(strings.TrimSpace(line), -1)
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "'", "")
+			}
+			if found++; args[0] == "go" {
+				continue // the example's tool, which TestExampleTool builds and runs
+			}
+			grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := grammar.Parse(args[1:]); args[0] != "pawl" || err != nil {
+				t.Errorf("%q is no command: %v", line, err)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("only %d commands were found", found)
+	}
+}
