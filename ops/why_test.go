@@ -109,6 +109,32 @@ func TestExplain(t *testing.T) {
 			s.Archived, s.Waiting = true, []projections.Waiting{{Topic: "in", Events: 1}, {Topic: "out", Events: 2}}
 		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "",
 			[]string{"3 of its events are pending, and no run will take them: they can stay so, or be cancelled."}, []string{"pawl events list --workflow shop --status pending", "pawl cancel shop --where status=pending"}},
+		"blocked, precondition of two events": {base(func(s *projections.State) {
+			blocked(eventlog.BlockPrecondition)(s)
+			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}, {Topic: "in", MessageID: "b c"}}
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending},
+				&projections.TopicEvent{Topic: "in", MessageID: "b c", Title: "b c", Status: eventlog.EventPending})
+		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
+			[]string{`The run was for event "a" (Order a) of topic in and event "b c" of topic in, which wait again. To go on without them, skip them and resume; pawl redrive brings back`},
+			[]string{"pawl runs show shop R1", "pawl resume shop", "pawl skip shop in a", "pawl skip shop in 'b c'"}},
+		"blocked after the call, one event held": {base(func(s *projections.State) {
+			blocked(eventlog.BlockInternal)(s)
+			s.PendingRetry, s.Run("R1").Reserved = "R1", []eventlog.EventRef{{Topic: "in", MessageID: "a"}, {Topic: "in", MessageID: "b"}}
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Status: eventlog.EventStatusReserved, ReservedBy: "R1"},
+				&projections.TopicEvent{Topic: "in", MessageID: "b", Status: eventlog.EventStatusReserved, ReservedBy: "R1", SkipRequested: true})
+		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
+			[]string{`for event "a" of topic in and event "b" of topic in, which wait for its retry. To go on without it, skip it and resume`},
+			[]string{"pawl runs show shop R1", "pawl resume shop", "pawl skip shop in a"}},
+		"blocked, its event skipped": {base(func(s *projections.State) {
+			blocked(eventlog.BlockPrecondition)(s)
+			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
+		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
+			[]string{`The run was for event "a" of topic in. It has waited`}, []string{"pawl runs show shop R1", "pawl resume shop"}},
+		"blocked, credentials": {base(func(s *projections.State) {
+			blocked(eventlog.BlockAuth)(s)
+			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
+		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
+			[]string{"Correct the connector's credentials, then resume. It has waited"}, []string{"pawl runs show shop R1", "pawl resume shop"}},
 		"blocked, logic":         {base(blocked(eventlog.BlockLogic)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"deploy a corrected script", "run R1 of consumer send", "since 2023-11-14T22:13:20Z"}, []string{"pawl runs show shop R1 --evidence", "pawl deploy FILE", "pawl resume shop"}},
 		"blocked, contradiction": {base(blocked(eventlog.BlockContradiction)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"late answer differs"}, []string{"pawl runs show shop R1", "pawl mutations show M1", "pawl resume shop"}},
 		"storage":                {base(nil), decide.Wait{Reason: decide.ReasonStorage}, "storage", 0, 0, "", []string{"storage cannot take"}, []string{"pawl verify"}},

@@ -332,4 +332,8 @@ func (w *Why) explainBlocked(s *projections.State) {
 		w.can("pawl mutations show %s", run.Mutation)
 	}
 	w.can("pawl resume %s", s.Name)
+	switch b.Reason {
+	case eventlog.BlockPrecondition, eventlog.BlockInternal, eventlog.BlockLogic, eventlog.BlockTransient:
+		w.explainHeldEvents(s, run) // of the others no event is the cause
+	}
 }

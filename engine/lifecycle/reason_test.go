@@ -106,13 +106,18 @@ var waits = []waiting{
 	{"auth", decide.ReasonBlocked, failing(eventlog.Auth), "(auth): the world says world.unreadable", 2},
 	{"permission", decide.ReasonBlocked, failing(eventlog.Permission), "Grant what it needs", 3},
 	{"precondition", decide.ReasonBlocked, failing(eventlog.Precondition), "the state that the call needs", 2},
+	{"precondition of a call", decide.ReasonBlocked, func(l *life) {
+		l.deploy(shop{})
+		l.sends(definitely(eventlog.Precondition))
+		l.push("a")
+	}, `The run was for event "a" (Order a) of topic orders, which waits again.`, 3},
 	{"a tool that has changed", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.close()
 		l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate}) // it used to reconcile
 		l.boot()
 		l.push("a")
-	}, "Deploy the script again to accept the tool", 3},
+	}, "Deploy the script again to accept the tool", 4},
 	{"internal", decide.ReasonBlocked, failing(eventlog.Internal), "a fault of Pawl or of a connector", 2},
 	{"retries without end", decide.ReasonBackoff, func(l *life) {
 		failing(eventlog.Transient)(l)
@@ -290,8 +295,8 @@ func (l *life) command(line string) {
 		if l.do(args[0]+"Events", &done, "workflow", subject(1), filter, value); done.Updated == 0 {
 			l.t.Errorf("%q changes nothing", line)
 		}
-	case args[0] == "cancel":
-		l.do("cancelEvent", nil, "workflow", subject(1), "topic", subject(2), "messageId", subject(3))
+	case args[0] == "cancel", args[0] == "skip":
+		l.do(args[0]+"Event", nil, "workflow", subject(1), "topic", subject(2), "messageId", subject(3))
 	case args[0] == "verify":
 		var v ops.Verification
 		if l.do("verifyLog", &v); !v.OK {

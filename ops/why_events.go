@@ -1,0 +1,66 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// mostNamed is how many events of a run are named.
+const mostNamed = 3
+
+// explainHeldEvents names the events that the run was for, and how to go on without them: a skip alone ends no
+// hold, so a resume belongs to it (O6, O7). Nothing is said of a run that had chosen none.
+func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run) {
+	if run == nil || len(run.Reserved) == 0 {
+		return
+	}
+	var names []string
+	for _, ref := range run.Reserved[:min(len(run.Reserved), mostNamed)] {
+		names = append(names, eventName(s, ref))
+	}
+	if more := len(run.Reserved) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	left, holds := 0, false
+	for _, ref := range run.Reserved {
+		e := s.Event(ref.Topic, ref.MessageID)
+		if e == nil || e.SkipRequested {
+			continue // finished, paged out, or to be skipped already
+		}
+		held := e.Status == eventlog.EventStatusReserved && e.ReservedBy == run.ID
+		if !held && e.Status != eventlog.EventPending {
+			continue
+		}
+		left, holds = left+1, holds || held
+		if left <= mostNamed {
+			w.can("pawl skip %s %s %s", s.Name, e.Topic, shellWord(e.MessageID))
+		}
+	}
+	w.add("The run was for %s", strings.Join(names, " and "))
+	if left == 0 {
+		w.Message += "."
+		return
+	}
+	w.Message += fmt.Sprintf(", which %s.", number(len(run.Reserved), waitsFor(holds, "waits"), waitsFor(holds, "wait")))
+	w.add("To go on without %s, skip %s and resume; pawl redrive brings back what was skipped.", number(left, "it", "them"), number(left, "it", "them"))
+}
+
+// waitsFor says how a run's events stand: held for its retry, or free again.
+func waitsFor(holds bool, wait string) string {
+	if holds {
+		return wait + " for its retry"
+	}
+	return wait + " again"
+}
+
+// eventName names an event with its title, where that is in memory.
+func eventName(s *projections.State, ref eventlog.EventRef) string {
+	title := ""
+	if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Title != "" && e.Title != string(ref.MessageID) {
+		title = " (" + e.Title + ")"
+	}
+	return fmt.Sprintf("event %q%s of topic %s", ref.MessageID, title, ref.Topic)
+}
