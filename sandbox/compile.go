@@ -31,10 +31,16 @@ type script struct {
 // translate keeps this name, so generated lines are never taken for the author's.
 const wrapperName = "<generated>"
 
-// The wrapper is a function of Keep that returns the default export. The prefix stands on the first
+// The global with which scripts declare workflows, and the name that it had before, which means the same.
+const (
+	scriptGlobal = "Pawl"
+	oldGlobal    = "Keep"
+)
+
+// The wrapper is a function of both names that returns the default export. The prefix stands on the first
 // line of the generated code, so no line moves.
 const (
-	wrapperPrefix = "(function(Keep){"
+	wrapperPrefix = "(function(" + oldGlobal + "," + scriptGlobal + "){"
 	wrapperSuffix = "\n})\n//# sourceMappingURL=source.map\n"
 )
 
@@ -81,6 +87,7 @@ func compile(source Source, limit int) (s *script, in *inspection, problems []Pr
 		repairPropertyEscapes(tree)
 	}
 	in = inspect(tree)
+	in.yieldGlobal(tree)
 	in.code = code
 	if problems = append(problems, in.requires()...); hasErrors(problems) {
 		return nil, nil, problems
@@ -94,6 +101,23 @@ func compile(source Source, limit int) (s *script, in *inspection, problems []Pr
 		return nil, nil, append(problems, syntaxProblem(err))
 	}
 	return s, in, problems
+}
+
+// yieldGlobal leaves the name Pawl to a script that declares it itself, as one may that was written when the
+// global had its old name only: its variable would begin as the wrapper's parameter of that name.
+func (in *inspection) yieldGlobal(tree *ast.Program) {
+	if _, declared := in.top.variables[scriptGlobal]; !declared || len(tree.Body) != 1 {
+		return
+	}
+	if statement, ok := tree.Body[0].(*ast.ExpressionStatement); ok {
+		if wrapper, ok := statement.Expression.(*ast.FunctionLiteral); ok {
+			for _, parameter := range wrapper.ParameterList.List {
+				if id, ok := parameter.Target.(*ast.Identifier); ok && id.Name == scriptGlobal {
+					id.Name = "<" + scriptGlobal + ">" // no script can write this name
+				}
+			}
+		}
+	}
 }
 
 // transform lowers TypeScript and new syntax to what goja runs, and refuses every import.
@@ -161,7 +185,7 @@ func returnDefault(code string) string {
 
 const (
 	importRefused = "scripts cannot import"
-	importFix     = "remove this: Keep and ctx are given without an import. One file is one workflow, so code belongs into " +
+	importFix     = "remove this: Pawl and ctx are given without an import. One file is one workflow, so code belongs into " +
 		"this file, and the outside is reached through ctx.<connector>.<operation>({ … }); only `import type` is allowed"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Definition is what a script declares in `export default Keep.workflow({...})`. It is plain
+// Definition is what a script declares in `export default Pawl.workflow({...})`. It is plain
 // data: schedules and names are checked by engine/deploy, not here.
 type Definition struct {
 	Name      string               `json:"name"`

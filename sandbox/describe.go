@@ -67,7 +67,7 @@ func (r *reader) run() (fault *Error) {
 		}
 		s.clock.stop()
 	}()
-	exported, err := s.load(r.keep())
+	exported, err := s.load(r.global())
 	if err == nil {
 		if ex := s.rt.Try(func() { r.read(exported) }); ex != nil {
 			err = ex
@@ -89,16 +89,16 @@ func (s *session) recovered(x any) (fault *Error) {
 	return s.panicked(x)
 }
 
-// keep is the global Keep while a script is described: it remembers what Keep.workflow returned, so
+// global is the script's global Pawl while it is described: it remembers what Pawl.workflow returned, so
 // that a default export made otherwise is noticed.
-func (r *reader) keep() goja.Value {
-	keep := r.rt.NewObject()
+func (r *reader) global() goja.Value {
+	global := r.rt.NewObject()
 	identity := func(call goja.FunctionCall) goja.Value { return call.Argument(0) }
-	r.must(keep.Set("workflow", func(call goja.FunctionCall) goja.Value {
+	r.must(global.Set("workflow", func(call goja.FunctionCall) goja.Value {
 		r.workflows = append(r.workflows, call.Argument(0))
 		return call.Argument(0)
 	}))
-	r.must(keep.Set("consumer", identity))
-	r.must(keep.Set("producer", identity))
-	return keep
+	r.must(global.Set("consumer", identity))
+	r.must(global.Set("producer", identity))
+	return global
 }

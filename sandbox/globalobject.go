@@ -30,7 +30,7 @@ func reachesGlobal(in *inspection, extras extra) bool {
 		switch name := id.Name.String(); name {
 		case "globalThis", goError:
 			return false
-		case "Keep", "arguments":
+		case scriptGlobal, oldGlobal, "arguments":
 			return true
 		case "console":
 			return extras&extraConsole != 0

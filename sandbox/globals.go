@@ -17,17 +17,16 @@ var given = map[string]string{
 	"mutationResult": "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)",
 	"result":         "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)",
 	"event":          "write const [event] = await ctx.peek(\"topic\", { limit: 1 }) in prepare",
-	"module":         "write export default Keep.workflow({ … })",
-	"exports":        "write export default Keep.workflow({ … })",
+	"module":         "write export default Pawl.workflow({ … })",
+	"exports":        "write export default Pawl.workflow({ … })",
 	"publish":        "write await ctx.publish(\"topic\", " + eventShape + ")",
 	"log":            "write ctx.log(…) or console.log(…)",
 	"logger":         "write ctx.log(…) or console.log(…)",
-	"workflow":       "write Keep.workflow({ … })",
-	"defineWorkflow": "write Keep.workflow({ … })",
-	"consumer":       "write Keep.consumer({ … })",
-	"producer":       "write Keep.producer({ … })",
-	"Pawl":           "write Keep",
-	"pawl":           "write Keep",
+	"workflow":       "write Pawl.workflow({ … })",
+	"defineWorkflow": "write Pawl.workflow({ … })",
+	"consumer":       "write Pawl.consumer({ … })",
+	"producer":       "write Pawl.producer({ … })",
+	"pawl":           "write Pawl",
 	"axios":          throughConnectors,
 	"z":              "check the data with plain code: typeof and Array.isArray",
 	"moment":         "use Date",
@@ -44,7 +43,7 @@ var given = map[string]string{
 func checkNames(in *inspection, exist []string) []Problem {
 	f := newFindings(in)
 	asked := in.asked()
-	known := map[string]bool{"arguments": true, "Keep": true, "undefined": true}
+	known := map[string]bool{"arguments": true, scriptGlobal: true, oldGlobal: true, "undefined": true}
 	for _, name := range exist {
 		known[name] = true
 	}
@@ -76,7 +75,7 @@ func (f *findings) meant(id *ast.Identifier, exist []string) string {
 	for s := f.in.around(f.in.parent(id)); s != nil && len(visible) < 1000; s = s.outer {
 		visible = slices.AppendSeq(visible, maps.Keys(s.variables))
 	}
-	visible = append(visible, "Keep")
+	visible = append(visible, scriptGlobal, oldGlobal)
 	if close := similar.Names(name, visible, 1); len(close) > 0 {
 		return "write " + close[0]
 	}

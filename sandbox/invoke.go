@@ -126,7 +126,7 @@ func (inv *invocation) title() string { return inv.call.title() }
 
 // enter loads the script and calls the handler; the promise is the handler's end.
 func (inv *invocation) enter() (*goja.Promise, error) {
-	definition, err := inv.load(inv.keep())
+	definition, err := inv.load(inv.global())
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +153,14 @@ func (inv *invocation) enter() (*goja.Promise, error) {
 	return p, resolve(returned)
 }
 
-// keep is the global Keep of a handler call. Its functions only return their argument.
-func (inv *invocation) keep() goja.Value {
-	keep := inv.rt.NewObject()
+// global is the script's global Pawl in a handler call. Its functions only return their argument.
+func (inv *invocation) global() goja.Value {
+	global := inv.rt.NewObject()
 	identity := inv.native(func(call goja.FunctionCall) goja.Value { return call.Argument(0) })
 	for _, name := range []string{"workflow", "consumer", "producer"} {
-		inv.must(keep.Set(name, identity))
+		inv.must(global.Set(name, identity))
 	}
-	return keep
+	return global
 }
 
 // find looks the handler up. It runs script code only if the author used getters.

@@ -14,7 +14,7 @@ import (
 type reader struct {
 	*session
 	text       *inspection
-	workflows  []goja.Value // what Keep.workflow was called with
+	workflows  []goja.Value // what Pawl.workflow was called with
 	definition Definition
 	problems   []Problem
 }
@@ -47,7 +47,7 @@ func (r *reader) read(exported goja.Value) {
 		return
 	}
 	if !slices.ContainsFunc(r.workflows, func(v goja.Value) bool { return v.SameAs(workflow) }) {
-		r.fail("shape.default", "wrap the object: "+shape, nil, "the default export was not made by Keep.workflow")
+		r.fail("shape.default", "wrap the object: "+shape, nil, "the default export was not made by Pawl.workflow")
 	}
 	r.unknown(workflow, nil, "a workflow", workflowMembers...)
 	if name := workflow.Get("name"); name != nil && isText(name) && name.String() != "" {
@@ -134,7 +134,7 @@ func (r *reader) consumers(v goja.Value) {
 		c := ConsumerDefinition{Name: name}
 		consumer, ok := object(consumers.Get(name))
 		if _, callable := goja.AssertFunction(consumers.Get(name)); !ok || callable {
-			r.fail("shape.consumer", "write "+name+`: Keep.consumer({ subscribe: ["…"], async prepare(ctx, state) { … }, async mutate(ctx, prepared) { … }, async next(ctx, prepared, result) { … } })`,
+			r.fail("shape.consumer", "write "+name+`: Pawl.consumer({ subscribe: ["…"], async prepare(ctx, state) { … }, async mutate(ctx, prepared) { … }, async next(ctx, prepared, result) { … } })`,
 				path, "consumer %q must be an object, and is %s", name, kindOf(consumers.Get(name)))
 			r.definition.Consumers = append(r.definition.Consumers, c)
 			continue

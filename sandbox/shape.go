@@ -4,4 +4,4 @@ package sandbox
 const resultShape = `{ reservations: [{ topic: "…", ids: [event.messageId] }], data: { … }, ui: { title: "…" } }`
 
 // shape of a workflow, as the fix of several problems shows it.
-const shape = `export default Keep.workflow({ name: "…", topics: { "…": {} }, producers: { … }, consumers: { … } })`
+const shape = `export default Pawl.workflow({ name: "…", topics: { "…": {} }, producers: { … }, consumers: { … } })`

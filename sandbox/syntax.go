@@ -11,7 +11,7 @@ type inspection struct {
 	*scopes
 	file *file.File
 	body []ast.Statement    // of the script itself, inside the wrapper
-	root *ast.ObjectLiteral // the argument of Keep.workflow
+	root *ast.ObjectLiteral // the argument of Pawl.workflow
 	// code is the generated text.
 	code string
 	// found are the places that were asked for: finding one takes long enough to remember it.
@@ -31,7 +31,7 @@ func inspect(tree *ast.Program) *inspection {
 	in.scopes = resolveNames(in.body)
 	for _, statement := range in.body {
 		walk(statement, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpression); ok && isKeep(call, "workflow") && len(call.ArgumentList) > 0 {
+			if call, ok := n.(*ast.CallExpression); ok && in.isGlobalCall(call, "workflow") && len(call.ArgumentList) > 0 {
 				in.root, _ = in.resolve(call.ArgumentList[0]).(*ast.ObjectLiteral)
 			}
 			return true
@@ -40,17 +40,17 @@ func inspect(tree *ast.Program) *inspection {
 	return in
 }
 
-// isKeep reports a call of Keep.<name>.
-func isKeep(call *ast.CallExpression, name string) bool {
+// isGlobalCall reports a call of Pawl.<name>, also by the old name; a Pawl of the script's own is another one.
+func (in *inspection) isGlobalCall(call *ast.CallExpression, name string) bool {
 	dot, ok := call.Callee.(*ast.DotExpression)
 	if !ok || dot.Identifier.Name.String() != name {
 		return false
 	}
 	left, ok := dot.Left.(*ast.Identifier)
-	return ok && left.Name.String() == "Keep"
+	return ok && in.refers[left] == nil && (left.Name.String() == scriptGlobal || left.Name.String() == oldGlobal)
 }
 
-// resolve follows names, members of constant objects and Keep.consumer(…) to the expression they
+// resolve follows names, members of constant objects and Pawl.consumer(…) to the expression they
 // stand for; nil where the text does not show it.
 func (in *inspection) resolve(e ast.Expression) ast.Expression {
 	for range 10 { // a name may stand for itself
@@ -62,7 +62,7 @@ func (in *inspection) resolve(e ast.Expression) ast.Expression {
 			}
 			e = v.value
 		case *ast.CallExpression:
-			if len(x.ArgumentList) == 0 || !isKeep(x, "consumer") && !isKeep(x, "producer") && !isKeep(x, "workflow") {
+			if len(x.ArgumentList) == 0 || !in.isGlobalCall(x, "consumer") && !in.isGlobalCall(x, "producer") && !in.isGlobalCall(x, "workflow") {
 				return e
 			}
 			e = x.ArgumentList[0]

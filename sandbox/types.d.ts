@@ -1,6 +1,6 @@
 // Types of Pawl workflow scripts. Put this file beside your scripts; nothing has to be imported.
 //
-//   export default Keep.workflow({ name, topics, producers, consumers })
+//   export default Pawl.workflow({ name, topics, producers, consumers })
 //
 // Each handler call runs alone: globals are not kept between calls. What a handler may do depends on
 // its phase; anything else ends the call at once, past every try/catch.
@@ -136,11 +136,13 @@ interface PawlWorkflow {
   consumers?: { [name: string]: PawlConsumer };
 }
 
-declare const Keep: {
+declare const Pawl: {
   workflow<W extends PawlWorkflow>(workflow: W): W;
   consumer<D = any, S = any, R = any>(consumer: PawlConsumer<D, S, R>): PawlConsumer<D, S, R>;
   producer<S = any>(producer: PawlProducer<S> | PawlProducerHandler<S>): PawlProducer<S> | PawlProducerHandler<S>;
 };
+/** The same as Pawl, by the name that it had before. */
+declare const Keep: typeof Pawl;
 
 // What follows exists besides the language itself. Where the types of browsers are loaded too, theirs hold.
 

@@ -153,7 +153,7 @@ func (s *session) must(err error) {
 }
 
 // load runs the script's top-level code and returns its default export, which may be anything.
-func (s *session) load(keep goja.Value) (goja.Value, error) {
+func (s *session) load(global goja.Value) (goja.Value, error) {
 	if err := s.script.extras.install(s.rt, sources{Console: s.console, Random: s.random}); err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (s *session) load(keep goja.Value) (goja.Value, error) {
 		return nil, errors.New("the compiled script is not a function")
 	}
 	if !s.script.marksThrows {
-		return run(goja.Undefined(), keep)
+		return run(goja.Undefined(), global, global)
 	}
-	return run(goja.Undefined(), keep, s.throwing())
+	return run(goja.Undefined(), global, global, s.throwing())
 }

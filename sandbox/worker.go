@@ -67,7 +67,7 @@ func RunWorker(in io.Reader, out io.Writer) error {
 	w.watchdog = newWatchdog(int64(float64(h.memory)*watchdogShare), w.pass)
 
 	// What is made on first use is made now, while files can still be opened and nobody waits.
-	if _, _, problems := prepare(Source{Filename: "warm.ts", Code: "export default Keep.workflow({})"}, 1<<10); hasErrors(problems) {
+	if _, _, problems := prepare(Source{Filename: "warm.ts", Code: "export default Pawl.workflow({})"}, 1<<10); hasErrors(problems) {
 		return fmt.Errorf("compile a first script: %s", problems[0].Message)
 	}
 	report := confine.Apply(confine.Config{Data: max(leastData, int64(float64(h.memory)*dataShare))})

@@ -233,11 +233,11 @@ func diskUse(dir string) int64 {
 }
 
 // benchSource is the workflow that is measured, one copy per item in flight.
-const benchSource = `export default Keep.workflow({
+const benchSource = `export default Pawl.workflow({
   name: "{NAME}",
   topics: { order: {}, sent: {} },
   consumers: {
-    send: Keep.consumer({
+    send: Pawl.consumer({
       subscribe: ["order"],
       async prepare(ctx) {
         const [event] = await ctx.peek("order", { limit: 1 });

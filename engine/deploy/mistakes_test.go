@@ -11,7 +11,7 @@ import (
 )
 
 // flawless is a script without any problem; each mistake replaces a part of it.
-const flawless = `export default Keep.workflow({
+const flawless = `export default Pawl.workflow({
   name: "invoices",
   topics: { "email.received": {}, "row.created": {} },
   producers: {
@@ -33,7 +33,7 @@ const flawless = `export default Keep.workflow({
     nightly: { cron: "0 2 * * *", timezone: "Europe/Berlin", async handler(ctx) { ctx.log("good night"); } },
   },
   consumers: {
-    record: Keep.consumer({
+    record: Pawl.consumer({
       subscribe: ["email.received"],
       publishes: ["row.created"],
       async prepare(ctx) {
@@ -91,11 +91,11 @@ func TestMistakesOfLanguageModels(t *testing.T) {
 		problem    string // severity code@line:column
 		correction string // a part of the fix
 	}{
-		{"imports the library", "export default", "import { Keep } from \"pawl\";\nexport default", "error script.import@1:22", "Keep and ctx are given without an import"},
+		{"imports the library", "export default", "import { Pawl } from \"pawl\";\nexport default", "error script.import@1:22", "Pawl and ctx are given without an import"},
 		{"requires a package", "export default", "const axios = require(\"axios\");\nexport default", "error script.import@1:23", "ctx.<connector>.<operation>"},
-		{"exports the CommonJS way", "export default", "module.exports =", "error shape.default@1:1", "export default Keep.workflow({"},
-		{"uses another name for Keep", "export default Keep.workflow", "export default Pawl.workflow", "error script.threw@1:16", "write Keep"},
-		{"exports a bare object", "Keep.workflow({", "({", "error shape.default@0:0", "export default Keep.workflow({"},
+		{"exports the CommonJS way", "export default", "module.exports =", "error shape.default@1:1", "export default Pawl.workflow({"},
+		{"uses another name for Pawl", "export default Pawl.workflow", "export default pawl.workflow", "error script.threw@1:16", "write Pawl"},
+		{"exports a bare object", "Pawl.workflow({", "({", "error shape.default@0:0", "export default Pawl.workflow({"},
 		{"puts spaces into a name", `name: "invoices"`, `name: "My Invoices"`, "error name.workflow@2:3", `"My-Invoices"`},
 		{"lists topics as an array", `topics: { "email.received": {}, "row.created": {} }`, `topics: ["email.received", "row.created"]`, "error shape.topics@3:3", `topics: { "email.received": {}, "row.created": {} }`},
 		{"puts a slash into a topic", `"row.created": {} }`, `"row.created": {}, "row/old": {} }`, "error name.topic@3:54", `"row-old"`},
@@ -218,7 +218,7 @@ func TestAllMistakesAreSaidAtOnce(t *testing.T) {
 		{`"row.created": {} }`, `"row.created": {}, "bad topic": {} }`, "name.topic"},
 		{`cron: "0 2 * * *"`, `cron: "0 25 * * *"`, "schedule.invalid"},
 		{`ctx.log("good night");`, `await ctx.sheets.appendRow({ row: [] });`, "phase.forbidden"},
-		{"\n    }),\n  },\n});", "\n    }),\n    again: Keep.consumer({ subscribe: [\"email.received\"], async prepare() { return { reservations: [], data: null }; } }),\n  },\n});", "topic.twoConsumers"},
+		{"\n    }),\n  },\n});", "\n    }),\n    again: Pawl.consumer({ subscribe: [\"email.received\"], async prepare() { return { reservations: [], data: null }; } }),\n  },\n});", "topic.twoConsumers"},
 	}
 	for _, spoilt := range []struct {
 		old, with, code string
@@ -238,8 +238,8 @@ func TestAllMistakesAreSaidAtOnce(t *testing.T) {
 		{`name: "invoices",`, ``, "shape.name", []string{"name.workflow"}},
 		{`topics: { "email.received": {}, "row.created": {} },`, `topics: ["email.received", "row.created"],`, "shape.topics", []string{"name.topic"}},
 		{`    nightly: {`, "    wrong: 5,\n    nightly: {", "shape.producer", nil},
-		{`    record: Keep`, "    wrong: 5,\n    record: Keep", "shape.consumer", nil},
-		{`    record: Keep`, "    wrong() {},\n    \"2nd\": 5,\n    record: Keep", "shape.consumer", nil},
+		{`    record: Pawl`, "    wrong: 5,\n    record: Pawl", "shape.consumer", nil},
+		{`    record: Pawl`, "    wrong() {},\n    \"2nd\": 5,\n    record: Pawl", "shape.consumer", nil},
 	} {
 		t.Run(spoilt.with, func(t *testing.T) {
 			code := strings.Replace(flawless, spoilt.old, spoilt.with, 1)

@@ -23,7 +23,7 @@ interface Row {
 
 const columns: (keyof Row)[] = ["received", "from", "subject", "text", "attachments"];
 
-export default Keep.workflow({
+export default Pawl.workflow({
   name: "mail-to-sheet",
 
   topics: {
@@ -36,7 +36,7 @@ export default Keep.workflow({
     // Lists the whole inbox each time. A mail that is known already changes nothing, so no
     // position has to be remembered and none can be lost. (With many hundred mails, keep the last
     // page's `next` in the producer's state instead.)
-    inbox: Keep.producer({
+    inbox: Pawl.producer({
       interval: "10s",
       publishes: ["mail.received", "mail.malformed"],
       async poll(ctx) {
@@ -66,7 +66,7 @@ export default Keep.workflow({
   },
 
   consumers: {
-    record: Keep.consumer<Row | null, void, { row: number }>({
+    record: Pawl.consumer<Row | null, void, { row: number }>({
       subscribe: ["mail.received"],
       publishes: ["row.created"],
 
@@ -108,7 +108,7 @@ export default Keep.workflow({
 
     // Counts the rows: a consumer may also do without a change outside. What `next` returns is the
     // state that the next `prepare` is given, kept together with what the run consumed.
-    tally: Keep.consumer<number, { rows: number }>({
+    tally: Pawl.consumer<number, { rows: number }>({
       subscribe: ["row.created"],
 
       async prepare(ctx, state) {
