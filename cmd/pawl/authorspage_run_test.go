@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Every piece of code on the page is one that a test runs: those under a recipe's number by the tests of recipes, the
+// others here. Code that is added belongs into this list together with what runs it.
+func TestAuthorsPageCodeRuns(t *testing.T) {
+	t.Parallel()
+	recipes := map[string]string{"2": "ts http", "3": "ts sh", "8": "ts sh", "10": "ts sh"}
+	for n := range 10 {
+		if number := fmt.Sprint(n + 1); recipes[number] == "" {
+			recipes[number] = "ts"
+		}
+	}
+	others := map[string]string{
+		"What a workflow is": "ts sh", // TestAuthorsPageFirstWorkflow
+		"Limits":             "yaml",  // TestAuthorsPageConfiguration
+		"Ten recipes":        "yaml",  // TestAuthorsPageConfiguration
+	}
+	for _, part := range pageParts(t) {
+		var languages []string
+		for _, b := range part.blocks {
+			languages = append(languages, b.language)
+		}
+		number, _, _ := strings.Cut(part.heading, ". ")
+		want := recipes[number] + others[part.heading]
+		delete(recipes, number)
+		delete(others, part.heading)
+		if got := strings.Join(languages, " "); got != want {
+			t.Errorf("%q holds code in %q; tests run %q", part.heading, got, want)
+		}
+	}
+	if len(recipes)+len(others) > 0 {
+		t.Errorf("the page lacks %v, %v", recipes, others)
+	}
+}
+
+// The first workflow of the page is valid, and its commands make a row of each file.
+func TestAuthorsPageFirstWorkflow(t *testing.T) {
+	t.Parallel()
+	part := pagePartOf(t, "What a workflow is")
+	dir := place(t, map[string]string{"notes.ts": part.code(t, "ts"), "inbox/a.txt": "alpha", "inbox/b.txt": "be", "sheets/.keep": ""})
+	commands := part.commands(t)
+	if out := mustRun(t, dir, 0, "pawl", strings.Fields(commands[0])[1:]...); strings.Contains(out, "warning") {
+		t.Errorf("%s: %s", commands[0], out)
+	}
+	mustRun(t, dir, 0, "pawl", append(strings.Fields(commands[1])[1:], "--until-idle")...)
+	rows := read(t, filepath.Join(dir, "sheets", "notes.csv"))
+	if !regexp.MustCompile(`\Aname,size,_pawl\na\.txt,5,\S+\nb\.txt,2,\S+\n\z`).MatchString(rows) {
+		t.Errorf("rows:\n%s", rows)
+	}
+}
+
+// What the page shows as configuration is one: the hosts of the recipes, and the defaults of the limits.
+func TestAuthorsPageConfiguration(t *testing.T) {
+	t.Parallel()
+	load := func(heading string) config {
+		path := filepath.Join(t.TempDir(), configName)
+		if err := os.WriteFile(path, []byte(pagePartOf(t, heading).code(t, "yaml")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a := testApp(t, map[string]string{"API_TOKEN": "x"})
+		c, err := a.loadConfig(path, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.expand(a.env); err != nil {
+			t.Error(err)
+		}
+		return c
+	}
+	if got := load("Limits").Policies; got != schedule.Default() {
+		t.Errorf("policies %+v\nwant %+v", got, schedule.Default())
+	}
+	hosts := load("Ten recipes").Connectors.HTTP.Hosts
+	var named []string
+	for name := range hosts {
+		named = append(named, name)
+	}
+	slices.Sort(named)
+	if !slices.Equal(named, recipeHosts) || hosts["api.example.com"].Headers[http.CanonicalHeaderKey("authorization")] != "Bearer x" {
+		t.Errorf("hosts %+v", hosts)
+	}
+}
+
+// mistakes are changes of the page's first workflow, one for each code that the page lists: what is written instead of what.
+var mistakes = map[string][2]string{
+	"script.syntax":           {`topics: {`, `topics: `},
+	"script.import":           {`export default`, "import axios from \"axios\";\naxios;\nexport default"},
+	"shape.default":           {`export default Pawl.workflow({`, `export default ({`},
+	"shape.consumer":          {`subscribe: ["file.found"],`, ``},
+	"shape.producer":          {`interval: "1m",`, `interval: "1m", cron: "0 8 * * *",`},
+	"shape.unknownKey":        {`interval: "1m",`, `interval: "1m", runAtDeploy: true,`},
+	"name.workflow":           {`name: "notes"`, `name: "my notes"`},
+	"schedule.invalid":        {`interval: "1m"`, `interval: "a minute"`},
+	"topic.unknown":           {`ctx.publish("file.found"`, `ctx.publish("file.fuond"`},
+	"topic.notSubscribed":     {`await ctx.peek("file.found"`, `await ctx.peek("file.lost"`},
+	"topic.twoConsumers":      {`  consumers: {`, `  consumers: { other: { subscribe: ["file.found"], prepare() { return { reservations: [], data: null }; } },`},
+	"connector.unknown":       {`ctx.files.list(`, `ctx.ftp.list(`},
+	"operation.unknown":       {`ctx.files.list(`, `ctx.files.dir(`},
+	"call.params":             {`pattern: "*.txt"`, `pattern: 5`},
+	"phase.forbidden":         {`async next(ctx, { data }, outcome) {`, `async next(ctx, { data }, outcome) { await ctx.peek("file.found");`},
+	"mutate.codeAfter":        {`values: data });`, `values: data }); ctx.log("done");`},
+	"mutate.secondCall":       {`values: data });`, `values: data }); await ctx.csv.appendRow({ file: "more.csv", header: ["name", "size"], values: data });`},
+	"mutate.loop":             {`await ctx.csv`, `for (const more of [1, 2]) await ctx.csv`},
+	"call.notAwaited":         {`await ctx.publish(`, `ctx.publish(`},
+	"call.catch":              {`const [file] = await ctx.peek("file.found", { limit: 1 });`, `const [file] = await ctx.peek("file.found", { limit: 1 }).catch(() => []);`},
+	"publish.invalid":         {`messageId: name,`, ``},
+	"publish.messageIdRandom": {`messageId: name,`, `messageId: crypto.randomUUID(),`},
+	"title.constant":          {"title: `File ${name}`", `title: "A file"`},
+	"prepare.result":          {`return { reservations: [], data: null };`, `return;`},
+	"prepare.reservations":    {`reservations: [{ topic: "file.found", ids: [file.id] }]`, `reservations: [file.id]`},
+	"prepare.wakeAt":          {`return { reservations: [], data: null };`, `return { reservations: [], data: null, wakeAt: ctx.now() + 1000 };`},
+	"ui.title":                {"ui: { title: `Row for ${file.id}` },", ``},
+	"global.absent":           {`await ctx.publish(`, `await fetch("https://example.com"); await ctx.publish(`},
+	"global.unknown":          {`size } });`, `siez } });`},
+	"global.shared":           {`const { entries }`, `count++; const { entries }`},
+}
+
+// Each code on the page is what the validator says of such a mistake, and each mistake of the list is on the page.
+func TestAuthorsPageMistakes(t *testing.T) {
+	t.Parallel()
+	part := pagePartOf(t, "What the validator finds")
+	first := pagePartOf(t, "What a workflow is").code(t, "ts")
+	registry, done, err := unconfigured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := done(); err != nil {
+			t.Error(err)
+		}
+	})
+	scripts := sandbox.NewInProcess(sandbox.Config{})
+	t.Cleanup(func() { _ = scripts.Close() })
+	codes := func(code string) (codes []string) {
+		definition, problems, err := scripts.Describe(t.Context(), sandbox.Source{Filename: "notes.ts", Code: code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: newCatalog(registry)})
+		for _, p := range problems {
+			codes = append(codes, p.Code)
+		}
+		return codes
+	}
+	if found := codes(first); len(found) > 0 {
+		t.Errorf("without a mistake: %q", found)
+	}
+	listed := regexp.MustCompile("(?m)^\\| `([a-zA-Z.]+)` \\|").FindAllStringSubmatch(part.prose, -1)
+	if len(listed) != len(mistakes) {
+		t.Errorf("the page lists %d codes, the test knows %d", len(listed), len(mistakes))
+	}
+	for _, row := range listed {
+		mistake, known := mistakes[row[1]]
+		wrong := strings.Replace(first, mistake[0], mistake[1], 1)
+		if row[1] == "global.shared" {
+			wrong = "let count = 0;\n" + wrong
+		}
+		if !known || wrong == first {
+			t.Errorf("%s: the test makes no such mistake", row[1])
+			continue
+		}
+		if found := codes(wrong); !slices.Contains(found, row[1]) {
+			t.Errorf("%s: the validator finds %q", row[1], found)
+		}
+	}
+}
