@@ -46,7 +46,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range archive.Files {
-			if strings.Contains(string(f.Data), "Keep.workflow") {
+			if text := string(f.Data); strings.Contains(text, "Pawl.workflow") || strings.Contains(text, "Keep.workflow") {
 				workflows[filepath.Base(path)+"/"+f.Name] = string(f.Data)
 			}
 		}

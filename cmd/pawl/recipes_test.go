@@ -112,7 +112,14 @@ func TestRecipeJoin(t *testing.T) {
 	r.wantReceived(`POST /shipments {"order":"b","boxes":2}`)
 	r.push("order.paid", "a", nil)
 	r.wantReceived()
-	r.wantEvents("order.paid", "a consumed", "b consumed")
+	r.push("order.packed", "c", map[string]int{"boxes": 3})
+	r.does("pawl cancel shipping order.packed c")
+	r.push("order.paid", "c", nil)
+	r.push("order.paid", "d", nil)
+	r.push("order.packed", "d", map[string]int{"boxes": 4})
+	r.wantReceived(`POST /shipments {"order":"d","boxes":4}`)
+	r.wantEvents("order.paid", "a consumed", "b consumed", "c pending", "d consumed")
+	r.wantEvents("order.packed", "b consumed", "a consumed", "c skipped", "d consumed")
 }
 
 // Recipe 6: each reminder is sent at its time, also when that is more than a day away.
