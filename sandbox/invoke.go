@@ -63,6 +63,7 @@ func invoke(ctx context.Context, around surroundings, call Invocation, transport
 	if fault != nil {
 		if inv.entered {
 			fault.placed(sc.handlerPlace(call.key()))
+			fault.explainReservedNothing(&call)
 		}
 		return result, call.where(fault)
 	}

@@ -124,6 +124,8 @@ var mistakes = map[string][2]string{
 	"prepare.result":          {`return { reservations: [], data: null };`, `return;`},
 	"prepare.reservations":    {`reservations: [{ topic: "file.found", ids: [file.id] }]`, `reservations: [file.id]`},
 	"prepare.wakeAt":          {`return { reservations: [], data: null };`, `return { reservations: [], data: null, wakeAt: ctx.now() + 1000 };`},
+	"mutationResult.unknown":  {`outcome.result.row`, `outcome.row`},
+	"handler.parameter":       {`outcome) {`, `outcome, state) {`},
 	"ui.title":                {"ui: { title: `Row for ${file.id}` },", ``},
 	"global.absent":           {`await ctx.publish(`, `await fetch("https://example.com"); await ctx.publish(`},
 	"global.unknown":          {`size } });`, `siez } });`},
