@@ -181,3 +181,15 @@ func TestAuthorsPageMistakes(t *testing.T) {
 		}
 	}
 }
+
+// The page links to what there is.
+func TestAuthorsPageLinks(t *testing.T) {
+	t.Parallel()
+	for _, part := range pageParts(t) {
+		for _, found := range regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(part.prose, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(authorsPage), filepath.FromSlash(found[1]))); err != nil {
+				t.Errorf("%q links to %s: %v", part.heading, found[1], err)
+			}
+		}
+	}
+}
