@@ -25,47 +25,55 @@ func (w *worker) send(m *projections.Mutation, overtaken bool) {
 		return
 	}
 	go func() {
-		defer w.engine.calls.done()
-		settlement := decide.SettleMutation{Mutation: m.ID}
-		call := w.call(m)
-		var refused atomic.Bool
-		call.Gate = func() *eventlog.Failure {
-			failure := w.mayLeave(m)
-			refused.Store(failure != nil)
-			return failure
-		}
-		never := w.neverSent(m, overtaken)
-		if never == nil && isPinned {
-			// It may have become another tool while the call waited for its approval.
-			never = w.engine.changed(pinned)
-		}
-		if never != nil {
-			settlement.By = eventlog.ResolvedByNeverSent
-			settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
-		} else {
-			ctx, cancel := context.WithTimeout(w.engine.life, callTimeout(m))
-			w.sightings.begins(m.ID, w.engine.moment(), w.state())
-			outcome := w.engine.cfg.Connectors.Perform(ctx, call)
-			cancel()
-			if !outcome.Open {
-				w.sightings.ends(m.ID, w.engine.moment(), outcome)
-			}
-			settlement.Outcome = settle(outcome)
-			if refused.Load() && settlement.Outcome.Status == decide.Failed {
-				settlement.By = eventlog.ResolvedByNeverSent
-			}
-		}
-		if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles {
-			// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
-			// call itself came to as it is.
-			asked := w.ask(w.engine.life, m)
-			if asked.Outcome.Status == decide.Applied || asked.Outcome.Status == decide.Failed && !asked.UnderWay {
-				asked.CallFailure = settlement.Outcome.Failure
-				settlement = asked
-			}
-		}
+		settlement := w.exchange(m, pinned, isPinned, overtaken)
+		w.engine.outcomes.begin()
+		w.engine.calls.done()
+		defer w.engine.outcomes.done()
 		w.settle(settlement)
 	}()
+}
+
+// exchange makes the call, unless the right to it has passed, and asks at once where its outcome is not known.
+func (w *worker) exchange(m *projections.Mutation, pinned eventlog.Operation, isPinned, overtaken bool) decide.SettleMutation {
+	settlement := decide.SettleMutation{Mutation: m.ID}
+	call := w.call(m)
+	var refused atomic.Bool
+	call.Gate = func() *eventlog.Failure {
+		failure := w.mayLeave(m)
+		refused.Store(failure != nil)
+		return failure
+	}
+	never := w.neverSent(m, overtaken)
+	if never == nil && isPinned {
+		// It may have become another tool while the call waited for its approval.
+		never = w.engine.changed(pinned)
+	}
+	if never != nil {
+		settlement.By = eventlog.ResolvedByNeverSent
+		settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
+	} else {
+		ctx, cancel := context.WithTimeout(w.engine.life, callTimeout(m))
+		w.sightings.begins(m.ID, w.engine.moment(), w.state())
+		outcome := w.engine.cfg.Connectors.Perform(ctx, call)
+		cancel()
+		if !outcome.Open {
+			w.sightings.ends(m.ID, w.engine.moment(), outcome)
+		}
+		settlement.Outcome = settle(outcome)
+		if refused.Load() && settlement.Outcome.Status == decide.Failed {
+			settlement.By = eventlog.ResolvedByNeverSent
+		}
+	}
+	if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles {
+		// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
+		// call itself came to as it is.
+		asked := w.ask(w.engine.life, m)
+		if asked.Outcome.Status == decide.Applied || asked.Outcome.Status == decide.Failed && !asked.UnderWay {
+			asked.CallFailure = settlement.Outcome.Failure
+			settlement = asked
+		}
+	}
+	return settlement
 }
 
 // pinned is the operation as the version of the mutation's run was deployed with it.
@@ -119,10 +127,10 @@ func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
 		return
 	}
 	w.sightings.ends(eventlog.MutationID(call.Run), e.moment(), outcome)
-	if outcome.Status == connector.Uncertain || e.closed.Load() || !e.calls.begin() {
+	if outcome.Status == connector.Uncertain || e.closed.Load() || !e.outcomes.begin() {
 		return
 	}
-	defer e.calls.done()
+	defer e.outcomes.done()
 	w.settle(decide.SettleMutation{Mutation: eventlog.MutationID(call.Run), Outcome: settle(outcome), By: eventlog.ResolvedByLateReply})
 }
 
@@ -137,11 +145,11 @@ func (w *worker) settle(settlement decide.SettleMutation) {
 			w.nudge()
 			return
 		case takesNothing(err):
-			w.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", "mutation", settlement.Mutation, "error", err)
+			w.tellUnrecorded(settlement, err)
 			w.engine.fail(err)
 			return
 		case errors.Is(err, errStopped), errors.Is(err, errDefect), errors.Is(err, projections.ErrBroken), w.engine.life.Err() != nil:
-			w.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", "mutation", settlement.Mutation, "error", err)
+			w.tellUnrecorded(settlement, err)
 			return
 		}
 		pause, tell := trying.failed(err)
@@ -155,10 +163,15 @@ func (w *worker) settle(settlement decide.SettleMutation) {
 // reconcile asks what became of an uncertain mutation; where its connector cannot be asked, it
 // says whether the call is over, so that a person may decide.
 func (w *worker) reconcile(ctx context.Context, m *projections.Mutation) decide.Command {
-	if !m.Call.Reconciles || w.engine.cfg.Policies.Reconcile.Attempts == 0 {
+	if !w.asks(m) {
 		return w.unasked(m)
 	}
 	return w.ask(ctx, m)
+}
+
+// asks reports whether the mutation's connector is asked what became of it.
+func (w *worker) asks(m *projections.Mutation) bool {
+	return m.Call.Reconciles && w.engine.cfg.Policies.Reconcile.Attempts > 0
 }
 
 // unasked is a reconcile's report before the connector was asked: whether the call is over. That has to

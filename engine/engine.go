@@ -75,6 +75,9 @@ type Config struct {
 	Linger time.Duration
 	// DrainTimeout is how long running handlers may go on once Run's context ends; 0 means 30 s.
 	DrainTimeout time.Duration
+	// SettleTimeout is how long the log may take for the outcomes of calls once Run's context has ended and
+	// the calls are over; 0 means 30 s. What is not recorded by then is reconciled by the next start.
+	SettleTimeout time.Duration
 	// Decide is decide.Decide when nil. A simulation breaks its rules on purpose, to show that it
 	// would notice.
 	Decide DecideFunc
@@ -109,6 +112,9 @@ func (c *Config) validate() error {
 	if c.DrainTimeout == 0 {
 		c.DrainTimeout = 30 * time.Second
 	}
+	if c.SettleTimeout == 0 {
+		c.SettleTimeout = 30 * time.Second
+	}
 	if c.Decide == nil {
 		c.Decide = decide.Decide
 	}
@@ -126,7 +132,8 @@ type Engine struct {
 	ready      chan struct{}
 	draining   atomic.Bool
 	closed     atomic.Bool
-	calls      inFlight // mutation calls that have left and their settlements
+	calls      inFlight // mutation calls that have left and are within their deadline
+	outcomes   inFlight // their settlements, until they are recorded
 	recordings inFlight // decisions on their way into the log, whose callers may be gone
 	pinned     connector.Pinned
 	idle       idleness
@@ -163,9 +170,10 @@ func New(cfg Config) (*Engine, error) {
 func (e *Engine) Ready() <-chan struct{} { return e.ready }
 
 // Run replays the log and runs the workflows until ctx ends; then it lets active handlers end
-// (at most DrainTimeout), waits for what is on its way into the log (at most as long again) and for calls
-// that have left, writes the store and returns nil. It returns an error when the log is damaged or full, or
-// the store cannot be written.
+// (at most DrainTimeout), waits for what is on its way into the log (at most as long again), for calls that
+// have left (until their deadlines) and for their outcomes to be recorded (at most SettleTimeout), writes the
+// store and returns nil. It names the calls that it leaves open or unrecorded. It returns an error when the log
+// is damaged or full, or the store cannot be written.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.endLife()
 	defer e.fail(nil)
@@ -221,6 +229,12 @@ func (e *Engine) settle() {
 		patience, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
 		e.recordings.rest(patience) // it may start a call yet
 		e.calls.end()
+		recorded, stop := context.WithTimeout(e.writable, e.cfg.SettleTimeout)
+		if !e.outcomes.rest(recorded) && e.writable.Err() == nil {
+			e.log.Warn("stopping although the log has not taken the outcomes of all calls; those that follow are named and reconciled by the next start",
+				"after", e.cfg.SettleTimeout)
+		}
+		stop()
 		if !e.recordings.rest(patience) && e.writable.Err() == nil {
 			e.log.Warn("stopping although the log has not said what became of the last decisions; the next start finds out", "after", e.cfg.DrainTimeout)
 		}
@@ -229,6 +243,8 @@ func (e *Engine) settle() {
 	e.endLife()
 	e.recordings.end()
 	e.calls.end()
+	e.outcomes.end()
+	e.tellOpen()
 }
 
 // drain keeps new runs from starting and waits for the active ones, while they can be recorded.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
@@ -189,6 +191,49 @@ func TestStopsThoughTheLogDoesNotAnswer(t *testing.T) {
 		t.Errorf("an engine that has ended answers a push with %v", err)
 	}
 	b.Log = below
+	if err := sentOnce(b, b.Start()); err != nil {
+		t.Error(err)
+	}
+}
+
+// An engine that is asked to stop while the log does not answer for the outcome of a call does so within its
+// time and names the call. The next one finds out what became of it, and sends nothing again.
+func TestStopsThoughTheLogTakesNoOutcome(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	below := b.Log
+	held := &slowAnswer{Log: below, written: make(chan struct{}), release: make(chan struct{})}
+	var said enginetest.Said
+	b.Log, b.Logger = held, said.Logger()
+	b.Config = engine.Config{DrainTimeout: 20 * time.Millisecond, SettleTimeout: 20 * time.Millisecond}
+	b.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+		held.armed.Store(true) // for the next append, which is the outcome's
+		return b.World.Apply(call)
+	})
+	e := b.Start()
+	e.MustDeploy(ordersWorkflow)
+	e.MustPush("orders", "order.in", "a")
+	<-held.written
+	stopped := make(chan error, 1)
+	go func() { stopped <- e.Stop() }()
+	select {
+	case err := <-stopped:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it does not stop")
+	}
+	full := b.FullFold("orders")
+	for id, m := range full.Mutations() {
+		for _, want := range []string{"the log has not taken the outcomes", "could not be recorded", string(id), string(m.Run), "world.send", "workflow=orders", "since="} {
+			if !strings.Contains(said.String(), want) {
+				t.Errorf("it does not say %q:\n%s", want, said.String())
+			}
+		}
+	}
+	b.Log = below
+	b.World.OnPerform(nil)
 	if err := sentOnce(b, b.Start()); err != nil {
 		t.Error(err)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,6 +88,20 @@ func (s *sightings) see(id eventlog.MutationID, now moment) sighting {
 		s.put(id, x)
 	}
 	return x
+}
+
+// open lists the own calls whose exchange has not ended, oldest first.
+func (s *sightings) open() []eventlog.MutationID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var open []eventlog.MutationID
+	for id, x := range s.of {
+		if x.own && !x.over {
+			open = append(open, id)
+		}
+	}
+	slices.Sort(open) // ids begin with their time
+	return open
 }
 
 // put is under mu.

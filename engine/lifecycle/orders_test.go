@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/enginetest"
 )
 
 // orders is a server over HTTP that takes its time: a POST makes an order only when the test lets it, whether
@@ -21,6 +22,7 @@ type orders struct {
 	url     string
 	host    httpcall.HostConfig
 	client  *httpcall.Connector
+	said    enginetest.Said
 	arrived chan struct{}
 	letGo   func()
 	waits   chan struct{} // closed by letGo
@@ -71,6 +73,7 @@ func takesOrders(t *testing.T, quiet *time.Duration) *orders {
 		Reconcile: &httpcall.ReconcileConfig{Get: "/orders?key={idempotencyKey}", Applied: httpcall.Rule{Status: 200}, Failed: httpcall.Rule{Status: 404}},
 	}
 	o.connect()
+	l.bench.Logger = o.said.Logger()
 	l.restart()
 	l.deploy(shop{mutate: fmt.Sprintf(`await ctx.http.post({ url: %q, body: { order: data.order } });`, web.URL+"/orders")})
 	return o
@@ -134,8 +137,20 @@ func TestF05_ASlowServerAndARestartMakeOneOrder(t *testing.T) {
 	stopped := func(o *orders) {
 		o.l.push("a")
 		<-o.arrived
-		o.l.wantMutation("needs_reconcile")
+		m := o.l.wantMutation("needs_reconcile")
 		o.l.close()
+		over := o.l.clock.Now().Add(200*time.Millisecond + decide.ReconcileMargin + connector.DefaultEnding().Unseen)
+		if o.host.Quiet != nil {
+			over = over.Add(*o.host.Quiet - connector.DefaultEnding().Unseen)
+		}
+		for _, want := range []string{
+			"stopping while a request is open", "workflow=shop", string(m.ID), "run=" + string(m.Run), "operation=http.post",
+			"host=" + strings.TrimPrefix(o.url, "http://"), "since=", over.Format(time.RFC3339),
+		} {
+			if said := o.said.String(); !strings.Contains(said, want) {
+				t.Errorf("at its end the engine does not say %q:\n%s", want, said)
+			}
+		}
 		o.connect()
 		o.l.boot()
 		o.l.settle()
