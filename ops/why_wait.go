@@ -51,8 +51,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 			w.say("It is not known whether %s was applied%s, and nobody can be asked. Something of its call may be under way until %s; after that a person decides. Nothing is sent again, and nothing else of the workflow runs until then.",
 				callName(s, m), because(m.Failure), wait.Until)
 		case m != nil:
-			w.say("It is not known whether %s was applied%s; its connector is asked again by itself at %s (%s so far). Nothing is sent again, and nothing else of the workflow runs until it is known; once the attempts are used up, a person is asked.",
-				callName(s, m), because(m.Failure), wait.Until, count(m.ReconcileAttempts, "attempt"))
+			w.say("It is not known whether %s was applied%s; %s. Nothing is sent again, and nothing else of the workflow runs until it is known; once the attempts are used up, a person is asked.",
+				callName(s, m), because(m.Failure), askedWhen(m, wait.Until))
 		}
 		w.can("pawl mutations show %s", wait.Subject)
 	case decide.ReasonIndeterminate:
@@ -76,6 +76,18 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 			w.can("%s", resume)
 		}
 	}
+}
+
+// askedWhen says when a mutation's connector is asked what became of it, and from when on its no counts.
+func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
+	switch {
+	case m.OverAt > at:
+		return fmt.Sprintf("its connector is asked by itself at %s and now and then after that; that it was not applied counts from %s on, when its request can no longer be under way",
+			at, m.OverAt)
+	case m.OverAt == at:
+		return fmt.Sprintf("its connector is asked by itself at %s, when its request can no longer be under way", at)
+	}
+	return fmt.Sprintf("its connector is asked again by itself at %s (%s so far)", at, count(m.ReconcileAttempts, "attempt"))
 }
 
 // pausedBy says who has paused the workflow, and when.
@@ -163,7 +175,11 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 		w.can("pawl jobs list --workflow %s --state retryable", name)
 		return
 	}
-	w.say("Workflow %s backs off after %s in a row; it goes on by itself at %s.", name, count(s.Backoff.Attempt, "transient failure"), wait.Until)
+	why := "as the other side has asked it to" // F13: that counts as no failure
+	if s.Backoff.Attempt > 0 {
+		why = "after " + count(s.Backoff.Attempt, "transient failure") + " in a row"
+	}
+	w.say("Workflow %s backs off %s; it goes on by itself at %s.", name, why, wait.Until)
 	run := s.RetryRun()
 	if run == nil {
 		run = lastFailed(s)
@@ -182,10 +198,11 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 	w.can("pawl resume %s", name)
 }
 
-// attemptOf says which attempt of the job comes next, as in "2 of 4".
+// attemptOf says which attempt of the job comes next, as in "2 of 4 (maxAttempts: 3 retries)".
 func attemptOf(s *projections.State, job *projections.TopicEvent) string {
 	if c, ok := s.Definition().Subscriber(job.Topic); ok && c.MaxAttempts != nil {
-		return fmt.Sprintf("%d of %d", job.Attempt(), *c.MaxAttempts+1)
+		retries := *c.MaxAttempts
+		return fmt.Sprintf("%d of %d (maxAttempts: %d %s)", job.Attempt(), retries+1, retries, number(retries, "retry", "retries"))
 	}
 	return fmt.Sprint(job.Attempt())
 }

@@ -169,6 +169,9 @@ func TestF05_ASlowServerAndARestartMakeOneOrder(t *testing.T) {
 			o := takesOrders(t, nil)
 			l := o.l
 			posted(o)
+			if says := "when its request can no longer be under way"; name == "killed" && !strings.Contains(l.why().Message, says) {
+				t.Errorf("why does not say %q: %s", says, l.why().Message)
+			}
 			l.advance("4m")
 			if m := l.wantMutation("needs_reconcile"); m.ReconcileAttempts != 0 {
 				t.Errorf("%d attempts were counted", m.ReconcileAttempts)
