@@ -44,7 +44,7 @@ type Connectors interface {
 // Config of an Engine. Log, Store, Scripts and Connectors are required.
 type Config struct {
 	Log        eventlog.Log
-	Store      *store.Store
+	Store      Store
 	Scripts    sandbox.Executor
 	Connectors Connectors
 	// Clock is SystemClock when nil.

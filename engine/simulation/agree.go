@@ -26,6 +26,7 @@ func (j *judge) compare(n *node) {
 	for w, err := range n.engine.Stopped() {
 		s.violate("engine %d has stopped workflow %s: %v", n.number, w, err)
 	}
+	j.dealtWith(n)
 	for _, w := range s.workflows {
 		state, ok := n.engine.State(w.name)
 		if !ok {
@@ -39,6 +40,27 @@ func (j *judge) compare(n *node) {
 		}
 		j.agree(n, &state, b, rev)
 		j.explained(n, &state, w.name)
+	}
+}
+
+// dealtWith: what an engine takes for dealt with it has read, and its store's checkpoint covers no more.
+func (j *judge) dealtWith(n *node) {
+	for p := range j.next {
+		reached := n.engine.Reached(p)
+		cp, _, err := n.store.Checkpoint(p)
+		if err != nil || cp.Seq > reached {
+			j.sim.violate("the checkpoint of engine %d is %d in partition %d, and it has dealt with the log up to %d (%v)", n.number, cp.Seq, p, reached, err)
+		}
+		for _, w := range j.sim.workflows {
+			b := j.book(w.name)
+			if j.sim.memory.PartitionOf(w.name) != p {
+				continue
+			}
+			state, _ := n.engine.State(w.name)
+			if read := state.Head.Revision; read < uint64(len(b.seqs)) && b.seqs[read] <= reached {
+				j.sim.violate("engine %d takes the log for dealt with up to %d, and has not read revision %d of %s at %d", n.number, reached, read+1, w.name, b.seqs[read])
+			}
+		}
 	}
 }
 

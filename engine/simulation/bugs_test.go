@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine"
@@ -13,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/simulation"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/store"
 )
 
 // TestBugsAreFound breaks the engine in one way each and expects the simulation to notice: an
@@ -28,7 +30,9 @@ func TestBugsAreFound(t *testing.T) {
 		{"send before record", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return eager{c} }}, "left before the start"},
 		{"resend instead of reconcile", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return resending{c} }}, "was sent 2 times"},
 		{"an uncertain call taken for a failed one", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return confident{c} }}, "and took effect"},
-		{"no trace of a call taken for proof while it may be under way", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return hasty{c} }}, "after it was recorded as failed"},
+		{"no trace of a call taken for proof while it may be under way", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return hasty{c} }}, "may still be busy with it"},
+		{"another process's call taken as over at once", simulation.Config{Decide: overAtOnce}, "may still be busy with it"},
+		{"a receiver's Retry-After counted against the job", simulation.Config{Decide: rewriting(countBusy)}, "(F13)"},
 		{"phase tested before mutation state", simulation.Config{Decide: rewriting(phaseFirst)}, "R16"},
 		{"pending retry cleared", simulation.Config{Decide: rewriting(forgetRetry)}, "that no run holds"},
 		{"dirty flag cleared at commit", simulation.Config{Decide: rewriting(cleanAtCommit)}, "is pending"},
@@ -37,6 +41,9 @@ func TestBugsAreFound(t *testing.T) {
 		{"append without a fence", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return unfenced{l} }}, "fold"},
 		{"unacknowledged append taken for refused", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return impatient{l} }}, ""},
 		{"an append that the log settled by itself taken for the last", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return silent{l} }}, "had written after its start"},
+		{"a checkpoint that passes what others have written", simulation.Config{Store: func(s engine.Store) engine.Store { return leaping{s} }}, "the checkpoint of engine"},
+		{"what others have written never looked into", simulation.Config{Unwatched: true}, "does not get to the end of the log"},
+		{"ended events queued again when their topic gets a consumer again", simulation.Config{Store: func(s engine.Store) engine.Store { return newHoarding(s) }}, "knows the pending events"},
 		{"unacknowledged append taken for written", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return trusting{l} }}, ""},
 	}
 	for _, bug := range bugs {
@@ -165,6 +172,31 @@ func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
 	}
 }
 
+// overAtOnce takes another process's call as over when it is first asked about.
+func overAtOnce(rules engine.DecideFunc) engine.DecideFunc {
+	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
+		if c, ok := cmd.(decide.SettleMutation); ok && c.UnderWay {
+			if m := s.Mutation(c.Mutation); m != nil && m.Engine != env.Engine {
+				c.UnderWay, c.OverAt = false, 0
+				cmd = c
+			}
+		}
+		return rules(s, w, env, known, cmd)
+	}
+}
+
+// countBusy takes a receiver that wants to be left alone for a failure of the job.
+func countBusy(_ *projections.State, facts []eventlog.Fact) []eventlog.Fact {
+	for i, f := range facts {
+		if f, ok := f.(*eventlog.EventRetryScheduled); ok && f.Uncounted {
+			counted := *f
+			counted.Uncounted = false
+			facts[i] = &counted
+		}
+	}
+	return facts
+}
+
 // unfenced appends at whatever end the workflow has.
 type unfenced struct{ eventlog.Log }
 
@@ -210,4 +242,57 @@ func (l trusting) Append(ctx context.Context, e eventlog.Entry) (eventlog.Writte
 		return eventlog.Written{Head: e.HeadAt(last + 1)}, nil
 	}
 	return head, err
+}
+
+// leaping takes the newest record that is written to it for all of them.
+type leaping struct{ engine.Store }
+
+func (s leaping) Commit(b store.Batch) error {
+	for _, c := range b.Changes {
+		if head := c.State.Head; head.Seq > b.Checkpoint.Seq {
+			b.Checkpoint.Seq, b.Checkpoint.Hash = head.Seq, head.Hash
+		}
+	}
+	return s.Store.Commit(b)
+}
+
+// hoarding keeps the places of events that have ended.
+type hoarding struct {
+	engine.Store
+	mu    sync.Mutex
+	ended map[eventlog.WorkflowName]map[eventlog.Topic][]projections.Queued
+}
+
+func newHoarding(s engine.Store) *hoarding {
+	return &hoarding{Store: s, ended: map[eventlog.WorkflowName]map[eventlog.Topic][]projections.Queued{}}
+}
+
+func (s *hoarding) Commit(b store.Batch) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range b.Changes {
+		of := s.ended[c.State.Name]
+		if of == nil {
+			of = map[eventlog.Topic][]projections.Queued{}
+			s.ended[c.State.Name] = of
+		}
+		for _, e := range c.State.Events() {
+			if e.Status == eventlog.EventStatusConsumed {
+				of[e.Topic] = append(of[e.Topic], projections.Queued{Created: e.Created})
+			}
+		}
+	}
+	return s.Store.Commit(b)
+}
+
+func (s *hoarding) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
+	rows, err := s.Store.Get(w, keys)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for topic, places := range s.ended[w] {
+		if slices.Contains(keys, projections.PendingKey(topic)) {
+			rows = append(rows, &projections.Backlog{Topic: topic, Queued: places})
+		}
+	}
+	return rows, err
 }

@@ -3,6 +3,8 @@ package simulation
 import (
 	"context"
 	"reflect"
+	"slices"
+	"time"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -23,18 +25,16 @@ func (s *sim) settleDown() error {
 	s.calm, s.full = true, false
 	s.away.Store(false)
 	s.tight.Store(false)
-	for _, n := range s.nodes {
-		s.kill(n)
-	}
-	st := s.heir()
-	if s.chance(0.5) {
-		st = nil
-	}
-	n, err := s.start(st)
+	n, err := s.survivor()
 	if err != nil {
 		return err
 	}
-	s.say("calm: engine %d alone (store of another: %v)", n.number, st != nil)
+	if err := s.look(); err != nil {
+		return err
+	}
+	if err := s.catchUp(n); err != nil {
+		return err
+	}
 	if err := s.look(); err != nil {
 		return err
 	}
@@ -74,6 +74,93 @@ func (s *sim) settleDown() error {
 		s.violate("%s does not come to rest: it waits for %+v", w.name, why)
 	}
 	return s.look()
+}
+
+// survivor ends all processes but one that has to find out by itself what the others have written, or all
+// for a new one.
+func (s *sim) survivor() (*node, error) {
+	var last *node
+	if s.watching && s.chance(0.9) {
+		for _, n := range s.live() {
+			if n.ready() && !n.stopping && !n.failing && !slices.Contains(s.known(n), nil) {
+				last = n
+			}
+		}
+	}
+	for _, n := range s.nodes {
+		if n != last {
+			s.kill(n)
+		}
+	}
+	if last != nil {
+		s.say("calm: engine %d is left", last.number)
+		s.did("left alone")
+		return last, nil
+	}
+	st := s.heir()
+	if s.chance(0.5) {
+		st = nil
+	}
+	n, err := s.start(st)
+	if err == nil {
+		s.say("calm: engine %d alone (store of another: %v)", n.number, st != nil)
+	}
+	return n, err
+}
+
+// known is, for each partition that holds anything, a workflow that the engine knows and that is not archived;
+// nil where there is none.
+func (s *sim) known(n *node) []*workflow {
+	var known []*workflow
+	for p, last := range s.judge.next {
+		if last == 0 {
+			continue
+		}
+		known = append(known, nil)
+		for _, w := range s.workflows {
+			_, ok := n.engine.State(w.name)
+			if state := s.judge.book(w.name).state(); ok && !state.Archived && s.memory.PartitionOf(w.name) == p {
+				known[len(known)-1] = w
+			}
+		}
+	}
+	return known
+}
+
+// catchUp holds that an engine that is left alone gets to know all that the log holds. It is told nothing but
+// that something of its own stands at the end.
+func (s *sim) catchUp(n *node) error {
+	for _, w := range s.known(n) {
+		if w == nil {
+			continue // it has begun with the whole log
+		}
+		s.command(n, w, "grants", decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow, "world.fire": eventlog.GrantAllow}})
+	}
+	for range calmMoves {
+		if err := s.look(); err != nil {
+			return err
+		}
+		if n.over() || s.reachedAll(n) {
+			return nil
+		}
+		if ops := s.gate.waiting((*node).running); len(ops) > 0 {
+			s.release(ops[s.rng.IntN(len(ops))])
+		} else {
+			s.pass(time.Second)
+		}
+	}
+	s.violate("engine %d does not get to the end of the log", n.number)
+	return s.look()
+}
+
+// reachedAll reports whether the engine has dealt with all that the log holds.
+func (s *sim) reachedAll(n *node) bool {
+	for p, last := range s.judge.next {
+		if n.engine.Reached(p) != last {
+			return false
+		}
+	}
+	return true
 }
 
 // help does what a workflow waits for, and reports whether nothing is left to do.
@@ -149,6 +236,9 @@ func (s *sim) redeploy(n *node, w *workflow, state *projections.State) {
 func (s *sim) finish(n *node) error {
 	for _, w := range s.workflows {
 		s.nothingLeft(w)
+	}
+	if !s.reachedAll(n) {
+		s.violate("engine %d rests and has not dealt with all that the log holds", n.number)
 	}
 	n.stopping = true
 	n.stop()

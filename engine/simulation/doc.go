@@ -21,11 +21,15 @@
 // account for; every acknowledged push is in the log; no event is consumed twice or orphaned; an
 // unresolved mutation keeps its events reserved; phases only move forward; a retry chain sees one result; the
 // log folds; what an engine holds in memory is the fold of its log, and reaches as far as it has written
-// itself, whether or not the caller still waits; and a worker that does nothing owes nothing and says why. Once the faults stop, operators help and everything must
-// come to rest with nothing left to do.
+// itself, whether or not the caller still waits; it takes no more of the log for dealt with than it has read, and
+// its store's checkpoint covers no more; what was refused with a time to come again is left alone until then and
+// counts against nothing; and a worker that does nothing owes nothing and says why. Once the faults stop, operators
+// help and everything must come to rest with nothing left to do: in some seeds with one of the engines that are
+// there, which has to find out what the others have written.
 //
 // A receiver may be busy with a request for some time after its call has ended, and may say meanwhile that
-// there is no trace of it.
+// there is no trace of it: no call is recorded as failed before that is over, also where the process that
+// made it has died. Some seeds make happen again and again what seldom comes together by chance (focus).
 //
 // Not simulated: damage of the log, JetStream, leases, scripts in JavaScript, and what two
 // goroutines of one engine do to each other between two moves: for that there is the race detector

@@ -7,57 +7,10 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
-
-// profile is how likely what is in this seed. A seed leaves about half of the faults out: those
-// that remain meet each other more often, and long undisturbed histories occur too.
-type profile struct {
-	crash, freeze, second, stop float64 // per move
-	full, tight, hangUp, tool   float64 // per move
-	lostAck, refused, slow, die float64 // per append
-	uncertain, definite, silent float64 // per call
-	scriptFails                 float64 // per invocation
-	operator                    float64 // per move
-	honestRetry                 float64 // per reconcile
-	careless                    float64 // per reconcile of what the receiver is still busy with
-}
-
-func (s *sim) drawProfile() profile {
-	rate := func(most float64) float64 {
-		if s.chance(0.45) {
-			return 0
-		}
-		return most * s.rng.Float64()
-	}
-	p := profile{
-		crash: rate(0.05), freeze: rate(0.06), second: rate(0.04), stop: rate(0.02), full: rate(0.01), tool: rate(0.04), tight: rate(0.02),
-		hangUp: rate(0.2), lostAck: rate(0.2), refused: rate(0.15), slow: rate(0.3), die: rate(0.06),
-		uncertain: rate(0.6), definite: rate(0.25), silent: rate(0.5), scriptFails: rate(0.2),
-		operator: 0.05 + 0.2*s.rng.Float64(), honestRetry: s.rng.Float64(),
-		careless: rate(1),
-	}
-	if s.chance(0.15) {
-		// Few requests of a history lose their answers: here most do, at a receiver that is busy for long.
-		p.definite, p.silent, p.uncertain, p.honestRetry, p.careless = 0, 0.4, 0.9, 0, 1
-	}
-	return p
-}
-
-func (s *sim) drawPolicies() schedule.Policies {
-	p := schedule.Default()
-	p.Transient.Retries = s.rng.IntN(3)
-	if s.chance(0.3) {
-		p.Transient.Then = schedule.Hold
-	}
-	p.Reconcile.Attempts = s.rng.IntN(3)
-	p.Repair.Budget = 1 + s.rng.IntN(3)
-	p.Session.MaxRuns = 1 + s.rng.IntN(5)
-	return p
-}
 
 // appendAnswer draws what befalls an append.
 func (s *sim) appendAnswer() appendAnswer {
@@ -99,9 +52,10 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 	case s.chance(s.profile.definite):
 		answer := failed(s.class(), "world.no")
 		f := answer.outcome.Failure
-		if f.Class == eventlog.Transient && s.chance(0.4) {
+		if f.Class == eventlog.Transient && s.chance(s.profile.busy) {
 			s.did("retry after")
-			f.RetryAfter = time.Duration(1+s.rng.IntN(4000)) * time.Second
+			f.Code, f.RetryAfter = codeBusy, time.Duration(1+s.rng.IntN(4000))*time.Second
+			r.retryAfter = f.RetryAfter
 		}
 		return answer, fmt.Sprintf("definitely failed: %s, not before %s", f.Class, f.RetryAfter)
 	case s.chance(s.profile.silent):
@@ -110,14 +64,14 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 			s.apply(r)
 		}
 		r.silentUntil = s.bubbleNow().Add(callTimeout)
-		r.until = started.Deadline.Time().Add(quiet)
+		r.until = started.Deadline.Time().Add(s.quiet)
 		return performAnswer{silent: true}, fmt.Sprintf("no reply, effect %v", effect)
 	case s.chance(s.profile.uncertain):
 		effect := s.chance(0.5)
 		if effect {
 			s.apply(r)
 		}
-		r.until = s.clock.Now().Add(quiet)
+		r.until = s.clock.Now().Add(s.quiet)
 		return performAnswer{outcome: connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.broken", Message: "the line broke"})}, fmt.Sprintf("uncertain, effect %v", effect)
 	}
 	s.apply(r)

@@ -33,8 +33,9 @@ type judge struct {
 // book is the judge's own account of a workflow.
 type book struct {
 	name eventlog.WorkflowName
-	// past[n] is the fold after revision n+1.
+	// past[n] is the fold after revision n+1, seqs[n] where that stands.
 	past     []projections.State
+	seqs     []uint64
 	phases   map[eventlog.RunID]eventlog.Phase
 	ended    map[eventlog.RunID]bool
 	awaiting map[eventlog.RunID]bool
@@ -117,13 +118,14 @@ func (j *judge) record(r eventlog.Record) {
 		s.violate("the log of %s does not fold: %v", r.Workflow, err)
 		return
 	}
-	b.past = append(b.past, after)
+	b.past, b.seqs = append(b.past, after), append(b.seqs, r.Position.Seq)
 	if n, ok := s.writers.LoadAndDelete(r.ID); ok {
 		b.written[n.(*node)] = r.Revision
 	}
 	for _, f := range r.Facts {
 		s.did(string(f.FactType()))
 		j.fact(b, r, f)
+		j.leftAlone(b, r, f, &before)
 		b.wakes.fact(b, f)
 	}
 	if orphans := decide.Orphans(&after); len(orphans) > 0 {

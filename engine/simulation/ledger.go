@@ -2,8 +2,10 @@ package simulation
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // mutation checks the facts of the ledger against what happened in the world.
@@ -75,8 +77,48 @@ func (j *judge) failed(b *book, f *eventlog.MutationFailed) {
 	if r != nil && r.effects > 0 {
 		s.violate("mutation %s is recorded as failed (%s, %s) and took effect", s.alias(key), f.Failure.Code, f.ResolvedBy)
 	}
+	if r != nil && r.busy(s.clock.Now()) {
+		s.violate("mutation %s is recorded as failed (%s, %s) and its receiver may still be busy with it (F5)", s.alias(key), f.Failure.Code, f.ResolvedBy)
+	}
 	if key != "" {
 		j.undone[key] = true
+	}
+}
+
+// leftAlone: a receiver that has said when to come again is left alone for so long, at most an hour, and that
+// counts against no job and no workflow (F13).
+func (j *judge) leftAlone(b *book, r eventlog.Record, f eventlog.Fact, before *projections.State) {
+	asked := func(id eventlog.RunID) (time.Duration, bool) {
+		run := b.run(id)
+		if run == nil || run.Failure == nil || run.Failure.Code != codeBusy {
+			return 0, false
+		}
+		return min(j.sim.world.requests[b.keys[run.Mutation]].retryAfter, eventlog.MaxRetryAfter), true
+	}
+	switch f := f.(type) {
+	case *eventlog.EventDiscarded:
+		if _, busy := asked(f.Run); busy {
+			j.sim.violate("event %s of topic %s is discarded since its receiver was busy (F13)", f.MessageID, f.Topic)
+		}
+	case *eventlog.EventRetryScheduled:
+		wait, busy := asked(f.Run)
+		if busy && (!f.Uncounted || f.At < r.At.Add(wait)) {
+			j.sim.violate("event %s of topic %s is tried again at %s (counted: %v), and its receiver wants to be left alone for %s (F13)", f.MessageID, f.Topic, f.At, !f.Uncounted, wait)
+		}
+	case *eventlog.BackoffStarted:
+		for _, other := range r.Facts {
+			failed, ok := other.(*eventlog.RunFailed)
+			if !ok {
+				continue
+			}
+			attempt := 0
+			if before.Backoff != nil {
+				attempt = before.Backoff.Attempt
+			}
+			if wait, busy := asked(failed.Run); busy && (f.Attempt > attempt || f.Until < r.At.Add(wait)) {
+				j.sim.violate("%s backs off until %s, attempt %d after %d, and its receiver wants to be left alone for %s (F13)", b.name, f.Until, f.Attempt, attempt, wait)
+			}
+		}
 	}
 }
 

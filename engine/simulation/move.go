@@ -27,6 +27,7 @@ func (s *sim) move() {
 		s.second()
 	case s.chance(p.operator):
 		s.operate()
+	case s.chance(p.busyCrash) && s.crashBusy():
 	case s.chance(p.crash):
 		s.crash()
 	case s.chance(p.freeze):
@@ -199,6 +200,19 @@ func (s *sim) crash() {
 	}
 }
 
+// crashBusy ends a process whose call a receiver is still busy with, and reports whether there is one.
+func (s *sim) crashBusy() bool {
+	for _, r := range s.world.order {
+		if r.busy(s.clock.Now()) && r.node.running() {
+			s.kill(r.node)
+			s.say("engine %d dies while %s is under way", r.node.number, s.alias(r.key))
+			s.did("crash while busy")
+			return true
+		}
+	}
+	return false
+}
+
 // freeze stops a process for a while, or lets a frozen one go on: it knows nothing of what
 // happened meanwhile.
 func (s *sim) freeze() {
@@ -274,7 +288,7 @@ func (s *sim) flush() {
 func (s *sim) lately() {
 	var some []*request
 	for _, r := range s.world.order {
-		if r.open() || r.answerable(s.bubbleNow()) {
+		if r.open() && !(r.busy(s.clock.Now()) && s.chance(s.profile.dawdles)) || r.answerable(s.bubbleNow()) {
 			some = append(some, r)
 		}
 	}

@@ -82,12 +82,21 @@ func (s *sim) start(st *store.Store) (*node, error) {
 	if s.cfg.Connectors != nil {
 		outer = s.cfg.Connectors(outer)
 	}
+	var kept engine.Store = st
+	if s.cfg.Store != nil {
+		kept = s.cfg.Store(kept)
+	}
+	// In most seeds the driver alone flushes: tickers of the engine's own cost time. In the others the engine
+	// also looks into what stands between its own records.
+	every := 1000 * time.Hour
+	if s.watching && !s.cfg.Unwatched {
+		every = 700 * time.Millisecond
+	}
 	e, err := engine.New(engine.Config{
-		Log: &nodeLog{s.below, s, n}, Store: st, Scripts: &scripts{s, n}, Connectors: outer, Clock: nodeClock{s.clock, n},
+		Log: &nodeLog{s.below, s, n}, Store: kept, Scripts: &scripts{s, n}, Connectors: outer, Clock: nodeClock{s.clock, n},
 		Random: rand.NewChaCha8(seed), Jitter: func() float64 { return jitter }, Policies: s.policies,
 		Logger: slog.New(slog.DiscardHandler), DrainTimeout: 5 * time.Second,
-		// The driver flushes: a ticker of the engine's own would only cost time.
-		FlushEvery: 1000 * time.Hour,
+		FlushEvery: every,
 		Window:     projections.Window{Events: 1 + int(jitter*4), Bytes: 1 << 20}, // most of a backlog is paged out
 		Room: func() error {
 			if s.tight.Load() {
@@ -120,6 +129,11 @@ func (s *sim) start(st *store.Store) (*node, error) {
 func (s *sim) kill(n *node) {
 	n.dead = true
 	n.frozen = false
+	for _, r := range s.world.order {
+		if r.node == n && r.open() && s.bubbleNow().Before(r.silentUntil) {
+			r.until = s.judge.started[r.key].Deadline.Time().Add(s.unseen) // it was cut off
+		}
+	}
 }
 
 // live lists the nodes that take part.

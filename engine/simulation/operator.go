@@ -64,6 +64,10 @@ func (s *sim) operate() {
 	if s.chance(0.4) && s.assist(n, w) {
 		return
 	}
+	if s.chance(s.profile.resubscribe) {
+		s.resubscribe(n, w)
+		return
+	}
 	switch x := s.rng.IntN(40); {
 	case x < 14:
 		s.push(n, w)
@@ -157,15 +161,28 @@ func (s *sim) push(n *node, w *workflow) {
 func (s *sim) program(w *workflow) program {
 	w.versions++
 	p := program{Name: string(w.name), Version: w.versions, Shape: s.rng.IntN(shapes), Broken: !s.calm && s.chance(0.05)}
-	if s.chance(0.4) {
+	if s.chance(s.profile.limited) {
 		limit := s.rng.IntN(3)
 		p.MaxAttempts = &limit
 	}
 	return p
 }
 
-func (s *sim) deploy(n *node, w *workflow) {
-	p := s.program(w)
+// resubscribe takes topic b its consumer, or gives it back.
+func (s *sim) resubscribe(n *node, w *workflow) {
+	w.widely = !w.widely
+	p := program{Name: string(w.name), Version: w.versions + 1, Shape: 2}
+	if w.widely {
+		p.Shape = 0
+	}
+	w.versions++
+	s.did("resubscribe")
+	s.install(n, w, p)
+}
+
+func (s *sim) deploy(n *node, w *workflow) { s.install(n, w, s.program(w)) }
+
+func (s *sim) install(n *node, w *workflow, p program) {
 	req := engine.DeployRequest{Source: p.source(), Filename: "simulated.js", GrantUsed: true}
 	if s.chance(0.4) {
 		req.Grants = map[string]eventlog.Grant{"world.send": pick(s, eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny), "*": eventlog.GrantAllow}

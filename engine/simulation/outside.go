@@ -22,8 +22,8 @@ const (
 // callTimeout is short, so that little time passes until an open call has ended.
 const callTimeout = time.Second
 
-// quiet is how long the receiver may go on with a request whose call has ended without an answer.
-const quiet = 3 * time.Second
+// codeBusy is what a receiver says that wants to be left alone for a while (F13).
+const codeBusy = "world.busy"
 
 var operations = []connector.Operation{
 	{Name: opList, Kind: connector.List, Timeout: callTimeout},
@@ -124,7 +124,7 @@ func (o *outside) Reconciles(call connector.Call) bool {
 
 // Ending implements engine.Connectors.
 func (o *outside) Ending(connector.Call) connector.Ending {
-	return connector.Ending{Quiet: quiet, Unseen: quiet}
+	return connector.Ending{Quiet: o.sim.quiet, Unseen: o.sim.unseen}
 }
 
 // Host implements engine.Connectors.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
@@ -26,10 +27,13 @@ type Config struct {
 	Moves int
 	// Trace, if set, gets every line of the history as it happens.
 	Trace func(line string)
-	// Decide, Connectors and Log break the engine on purpose; nil leaves it as it is.
+	// Decide, Connectors, Log and Store break the engine on purpose; nil leaves it as it is.
 	Decide     func(engine.DecideFunc) engine.DecideFunc
 	Connectors func(engine.Connectors) engine.Connectors
 	Log        func(eventlog.Log) eventlog.Log
+	Store      func(engine.Store) engine.Store
+	// Unwatched engines do not look into what others have written.
+	Unwatched bool
 }
 
 // Report says what a run has seen.
@@ -62,6 +66,12 @@ type sim struct {
 	rng      *rand.Rand
 	profile  profile
 	policies schedule.Policies
+	// quiet is how long the receiver may go on with a request whose call has ended without an answer.
+	quiet time.Duration
+	// unseen is how long it may go on after the deadline of a call that was cut off with its process.
+	unseen time.Duration
+	// watching: the engines look into gaps, and write their stores by themselves.
+	watching bool
 	clock    *clock
 	gate     *gate
 	memory   *memlog.Log
@@ -105,6 +115,7 @@ type sim struct {
 type workflow struct {
 	name     eventlog.WorkflowName
 	versions int
+	widely   bool // the last deploy that was to take or give a topic its consumer gave it
 }
 
 // Run simulates one seed. The error is a *Violation, or that the simulation itself failed.
@@ -117,6 +128,9 @@ func Run(cfg Config) (Report, error) {
 		resent: map[eventlog.TransitionID]int{}, stalled: map[eventlog.TransitionID]int{}, inherited: map[*store.Store]bool{}, aliases: map[string]string{}, report: Report{Seen: map[string]int{}},
 	}
 	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
+	s.quiet = pick(s, 3*time.Second, 30*time.Second, 3*time.Minute)
+	s.unseen = s.quiet + pick(s, 0, 10*time.Second, connector.DefaultListen)
+	s.watching = s.chance(0.25)
 	s.memory = memlog.New(memlog.Config{Partitions: 1 + s.rng.IntN(2), Fault: s.fault})
 	s.below = s.memory
 	if cfg.Log != nil {

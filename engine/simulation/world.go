@@ -32,11 +32,14 @@ type request struct {
 	effects int
 	// refused says that it can never be applied any more: the receiver has written that down.
 	refused bool
-	// until is how long the receiver may still be busy with it: quiet after the end of its call.
+	// until is how long the receiver may still be busy with it: quiet after the end of its call, unseen after
+	// its deadline if the call was cut off.
 	until time.Time
 	// silentUntil is when a call without a reply ends; zero when it got one.
 	silentUntil time.Time
 	toldLate    bool
+	// retryAfter is for how long the receiver wanted to be left alone when it refused; zero when it did not say.
+	retryAfter time.Duration
 }
 
 func newWorld() *world {
@@ -55,6 +58,9 @@ func (w *world) request(call connector.Call) *request {
 
 // open reports whether the receiver has the request and may still apply it.
 func (r *request) open() bool { return r.sent > 0 && r.effects == 0 && !r.refused }
+
+// busy reports whether the receiver may still be at work on the request.
+func (r *request) busy(now time.Time) bool { return r.open() && now.Before(r.until) }
 
 // send takes a released request: it leaves now.
 func (s *sim) send(o *op) *request {

@@ -1,0 +1,71 @@
+package simulation
+
+import (
+	"time"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+)
+
+// profile is how likely what is in this seed. A seed leaves about half of the faults out: those
+// that remain meet each other more often, and long undisturbed histories occur too.
+type profile struct {
+	crash, freeze, second, stop float64 // per move
+	full, tight, hangUp, tool   float64 // per move
+	busyCrash                   float64 // per move: the caller of a receiver that is busy dies
+	lostAck, refused, slow, die float64 // per append
+	uncertain, definite, silent float64 // per call
+	scriptFails                 float64 // per invocation
+	operator                    float64 // per move
+	honestRetry                 float64 // per reconcile
+	careless                    float64 // per reconcile of what the receiver is still busy with
+	busy                        float64 // per definite transient failure: it says when to come again
+	dawdles                     float64 // per look at a receiver that is busy: it takes its time
+	limited                     float64 // per version: it limits its jobs' attempts
+	resubscribe                 float64 // per operator's action: a topic loses its consumer, or gets it back
+}
+
+func (s *sim) drawProfile() profile {
+	rate := func(most float64) float64 {
+		if s.chance(0.45) {
+			return 0
+		}
+		return most * s.rng.Float64()
+	}
+	p := profile{
+		crash: rate(0.05), freeze: rate(0.06), second: rate(0.04), stop: rate(0.02), full: rate(0.01), tool: rate(0.04), tight: rate(0.02),
+		hangUp: rate(0.2), lostAck: rate(0.2), refused: rate(0.15), slow: rate(0.3), die: rate(0.06),
+		uncertain: rate(0.6), definite: rate(0.25), silent: rate(0.5), scriptFails: rate(0.2),
+		operator: 0.05 + 0.2*s.rng.Float64(), honestRetry: s.rng.Float64(),
+		careless: rate(1), busyCrash: rate(0.1), busy: rate(0.8), limited: 0.4,
+	}
+	s.focus(&p)
+	return p
+}
+
+// focus makes happen again and again, in some seeds, what seldom comes together by chance.
+func (s *sim) focus(p *profile) {
+	switch s.rng.IntN(7) {
+	case 0: // Few requests of a history lose their answers: here most do, at a receiver that is busy for long.
+		p.definite, p.silent, p.uncertain, p.honestRetry, p.careless = 0, 0.4, 0.9, 0, 1
+	case 1: // The same, and the one who has sent it dies before the receiver is done.
+		p.definite, p.silent, p.uncertain, p.honestRetry, p.careless = 0, 0.2, 0.9, 0, 1
+		p.busyCrash, p.operator, p.scriptFails, p.dawdles = 0.1, 0.05, 0, 0.9
+	case 2: // Between two writes to the store, events come and end while their topic loses its consumer and gets it back.
+		p.resubscribe, p.operator = 0.2, 0.3
+	case 3: // A receiver that has too much to do says when to come again.
+		p.definite, p.busy, p.limited, p.scriptFails = 0.6, 0.8, 0.9, 0
+	}
+}
+
+func (s *sim) drawPolicies() schedule.Policies {
+	p := schedule.Default()
+	p.Transient.Retries = s.rng.IntN(3)
+	if s.chance(0.3) {
+		p.Transient.Then = schedule.Hold
+	}
+	p.Reconcile.Attempts = s.rng.IntN(3)
+	p.Reconcile.Base = pick(s, p.Reconcile.Base, time.Second)
+	p.Repair.Budget = 1 + s.rng.IntN(3)
+	p.Session.MaxRuns = 1 + s.rng.IntN(5)
+	return p
+}
