@@ -245,14 +245,30 @@ func (s *sim) second() {
 	s.did("second engine")
 }
 
+// stopOne asks an engine to stop. Which of an engine's own goroutines comes first then, the one that ends it or
+// one that waits for its turn to record, the seed does not fix: so nobody waits for a turn.
 func (s *sim) stopOne() {
-	if live := s.live(); len(live) > 0 {
+	live := slices.DeleteFunc(s.live(), func(n *node) bool { return n.asks.Load() > s.parkedAsks(n) })
+	if len(live) > 0 {
 		n := pick(s, live...)
 		n.stopping = true
 		n.stop()
 		s.say("engine %d is asked to stop", n.number)
 		s.did("stop")
 	}
+}
+
+// parkedAsks counts the transitions of operators that the node is about to write.
+func (s *sim) parkedAsks(n *node) (count int64) {
+	for _, o := range s.gate.waiting(func(other *node) bool { return other == n }) {
+		if o.kind != opAppend && o.kind != opAck {
+			continue
+		}
+		if t, err := eventlog.Decode(o.entry.Stored); err == nil && t.Actor == operator {
+			count++
+		}
+	}
+	return count
 }
 
 // tool lets the connector go away or come back, or become another one than was deployed with.

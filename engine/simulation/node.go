@@ -28,6 +28,7 @@ type node struct {
 	ended  chan struct{}
 	err    error // what Run returned, once ended
 	late   func(connector.Call, connector.Outcome)
+	asks   atomic.Int64 // of operators, not answered yet
 
 	// dead processes never go on; frozen ones do later; stopping ones have been asked to end;
 	// failing ones have met a full disk.

@@ -22,11 +22,13 @@ func (s *sim) ask(n *node, w *workflow, what string, do func(context.Context) er
 	s.say("operator asks engine %d: %s %s", n.number, what, w.name)
 	s.did("ask " + what)
 	s.asking.Add(1)
+	n.asks.Add(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.hangUp = append(s.hangUp, cancel)
 	go func() {
 		defer s.asking.Done()
 		err := do(ctx)
+		n.asks.Add(-1)
 		var refusal *decide.Refusal
 		if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrUnavailable) {
 			s.violate("operator's %s on %s ended with %v", what, w.name, err)

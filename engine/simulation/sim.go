@@ -92,6 +92,7 @@ type sim struct {
 	workflows []*workflow
 	full      bool
 	calm      bool
+	survived  bool // the engine of the calm is one of those from before
 	// pausedUntil is when engines have ended their pauses after unsettled appends; resent counts those.
 	pausedUntil time.Time
 	resent      map[eventlog.TransitionID]int
