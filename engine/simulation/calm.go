@@ -128,8 +128,8 @@ func (s *sim) known(n *node) []*workflow {
 	return known
 }
 
-// catchUp holds that an engine that is left alone gets to know all that the log holds. It is told nothing but
-// that something of its own stands at the end.
+// catchUp holds that an engine that is left alone gets to know all that the log holds, and answers whoever
+// asked before. It is told nothing but that something of its own stands at the end.
 func (s *sim) catchUp(n *node) error {
 	for _, w := range s.known(n) {
 		if w == nil {
@@ -141,7 +141,7 @@ func (s *sim) catchUp(n *node) error {
 		if err := s.look(); err != nil {
 			return err
 		}
-		if n.over() || s.reachedAll(n) {
+		if n.over() || s.reachedAll(n) && n.asks.Load() == 0 && !s.bubbleNow().Before(s.pausedUntil) {
 			return nil
 		}
 		if ops := s.gate.waiting((*node).running); len(ops) > 0 {
