@@ -109,8 +109,8 @@ func (s *sim) survivor() (*node, error) {
 	return n, err
 }
 
-// known is, for each partition that holds anything, a workflow that the engine knows and that is not archived;
-// nil where there is none.
+// known is, for each partition that holds anything, a workflow that the engine knows and that is not archived, if
+// there is one to its end; nil where there is none.
 func (s *sim) known(n *node) []*workflow {
 	var known []*workflow
 	for p, last := range s.judge.next {
@@ -119,9 +119,13 @@ func (s *sim) known(n *node) []*workflow {
 		}
 		known = append(known, nil)
 		for _, w := range s.workflows {
-			_, ok := n.engine.State(w.name)
-			if state := s.judge.book(w.name).state(); ok && !state.Archived && s.memory.PartitionOf(w.name) == p {
-				known[len(known)-1] = w
+			has, ok := n.engine.State(w.name)
+			state, at := s.judge.book(w.name).state(), &known[len(known)-1]
+			if !ok || state.Archived || s.memory.PartitionOf(w.name) != p {
+				continue
+			}
+			if *at == nil || has.Head.Revision == state.Head.Revision {
+				*at = w
 			}
 		}
 	}

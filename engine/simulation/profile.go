@@ -21,6 +21,7 @@ type profile struct {
 	busy                        float64 // per definite transient failure: it says when to come again
 	dawdles                     float64 // per look at a receiver that is busy: it takes its time
 	limited                     float64 // per version: it limits its jobs' attempts
+	shared                      bool    // two workflows are in one partition, and engines look into what others write
 	resubscribe                 float64 // per operator's action: a topic loses its consumer, or gets it back
 }
 
@@ -54,6 +55,8 @@ func (s *sim) focus(p *profile) {
 		p.resubscribe, p.operator = 0.2, 0.3
 	case 3: // A receiver that has too much to do says when to come again.
 		p.definite, p.busy, p.limited, p.scriptFails = 0.6, 0.8, 0.9, 0
+	case 4: // Two engines are at work on two workflows of a partition.
+		p.second, p.crash, p.stop, p.die, p.full, p.shared = 0.1, 0, 0, 0, 0, true
 	}
 }
 

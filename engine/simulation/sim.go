@@ -131,14 +131,18 @@ func Run(cfg Config) (Report, error) {
 	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
 	s.quiet = pick(s, 3*time.Second, 30*time.Second, 3*time.Minute)
 	s.unseen = s.quiet + pick(s, 0, 10*time.Second, connector.DefaultListen)
-	s.watching = s.chance(0.25)
-	s.memory = memlog.New(memlog.Config{Partitions: 1 + s.rng.IntN(2), Fault: s.fault})
+	s.watching = s.profile.shared || s.chance(0.2)
+	partitions, workflows := 1+s.rng.IntN(2), 1+s.rng.IntN(2)
+	if s.profile.shared {
+		partitions, workflows = 1, 2
+	}
+	s.memory = memlog.New(memlog.Config{Partitions: partitions, Fault: s.fault})
 	s.below = s.memory
 	if cfg.Log != nil {
 		s.below = cfg.Log(s.below)
 	}
 	s.judge = newJudge(s)
-	for i := range 1 + s.rng.IntN(2) {
+	for i := range workflows {
 		s.workflows = append(s.workflows, &workflow{name: eventlog.WorkflowName(fmt.Sprintf("w%d", i+1))})
 	}
 	defer s.end()
