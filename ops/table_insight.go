@@ -235,7 +235,7 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 	}
 	if r.At != nil && (*r.At == 0 || state.Head.Revision != *r.At) {
 		return readmodel.State{}, problemf(http.StatusNotFound, "revision.unknown", "workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
-			hint("leave out at for the present state")
+			hint("without at, the answer is the present state")
 	}
 	return readmodel.StateView(&state), nil
 }

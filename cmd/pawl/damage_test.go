@@ -174,7 +174,7 @@ func TestAcceptLoss(t *testing.T) {
 	mustSay(t, log, `"kind":"workflow\.loss_accepted","at":"[^"]+","actor":\{"kind":"user","name":"ann","verified":false\}`, `"detail":"stream PAWL_LOG_0: messages`)
 	d.call(http.StatusOK, http.MethodPost, "/v1/workflows/early/resume", nil)
 	d.call(http.StatusOK, http.MethodPost, "/v1/workflows/early/run-now", nil)
-	d.await("all caught up")
+	d.await("caught up")
 	d.stop()
 	// What was accepted once stays accepted, and who was resumed stays so.
 	d = startDaemon(t, dir, "pawl", "serve", "--data", "data")

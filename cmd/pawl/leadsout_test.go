@@ -332,7 +332,7 @@ func (w wound) live(out string, held []string) {
 	for _, name := range []string{"early", "late"} {
 		d.call(http.StatusOK, http.MethodPost, "/v1/workflows/"+name+"/run-now", nil)
 	}
-	d.await("all caught up")
+	d.await("caught up")
 	var diagnostics struct{ Stopped []any }
 	if d.get("/v1/diagnostics", &diagnostics); len(diagnostics.Stopped) > 0 {
 		w.t.Errorf("out of service: %v", diagnostics.Stopped)

@@ -66,9 +66,7 @@ func (a *app) execute(args []string) (err error) {
 			panic(p)
 		}
 	}()
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
+	args = asAskedElsewhere(args)
 	parsed, err := a.grammar.Parse(commandFirst(a.grammar.Model.Node, args))
 	if out, ok := a.stdout.(*output); ok && out.lost != nil {
 		return out.lost // the help that was asked for
@@ -94,6 +92,20 @@ func newGrammar(line *commandLine, a *app) (*kong.Kong, error) {
 		choices(),
 		kong.ExplicitGroups(groups),
 	)
+}
+
+// asAskedElsewhere takes what other programs understand: no arguments and `help` are --help, `help COMMAND` is
+// `COMMAND --help`, --version is `version`.
+func asAskedElsewhere(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "--version":
+		return []string{"version"}
+	}
+	return args
 }
 
 // commandFirst moves a command's flags that stand before it to where they are understood: behind it.

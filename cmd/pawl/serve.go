@@ -202,13 +202,20 @@ func (a *app) follow(ctx context.Context, in *installation, told *progress, out 
 		return err
 	}
 	for _, why := range waiting {
-		line := told.style.yellow("?") + " " + oneLine(why.Message, 400)
+		line := told.style.yellow("?") + " " + oneLine(why.Message, 2000)
 		if len(why.Commands) > 0 {
 			line += " Try: " + why.Commands[0]
 		}
 		out.print(line)
 	}
-	out.print(told.style.dim("all caught up: " + told.count().String()))
+	caught := "all caught up: "
+	if len(waiting) > 0 {
+		caught = "caught up but for " + plural(len(waiting), "workflow") + " that need a person: "
+		if len(waiting) == 1 {
+			caught = "caught up but for 1 workflow that needs a person: "
+		}
+	}
+	out.print(told.style.dim(caught + told.count().String()))
 	out.flush() // in the order in which it happened
 	if idle != nil {
 		idle()

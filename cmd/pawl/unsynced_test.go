@@ -20,7 +20,7 @@ func TestStoreGivesWay(t *testing.T) {
 		w.more("late", "--sync=interval")
 		d := startDaemon(t, w.dir, "pawl", serve...)
 		d.call(http.StatusCreated, http.MethodPost, "/v1/workflows", map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "newest")})
-		d.await("all caught up")
+		d.await("caught up")
 		d.stop()
 	})
 	// Commands that look at the data change nothing of that.
@@ -49,7 +49,7 @@ func TestStoreGivesWay(t *testing.T) {
 		mustRun(t, w.dir, 0, "pawl", "resume", name, "--data", "data")
 		d.call(http.StatusOK, http.MethodPost, "/v1/workflows/"+name+"/run-now", nil)
 	}
-	d.await("all caught up")
+	d.await("caught up")
 	d.stop()
 	d = startDaemon(t, w.dir, "pawl", serve...)
 	if strings.Contains(d.text(), "lost its end") {
