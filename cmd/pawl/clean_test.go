@@ -19,6 +19,7 @@ var wrongOnPurpose = map[string][]string{
 	"refused.txtar/schedule.ts": {deploy.CodeSchedule},
 	"refused.txtar/many.ts":     {deploy.CodeWorkflowName, deploy.CodeSchedule, deploy.CodeTopicUnknown, "publish.invalid", "call.notAwaited"},
 	"refused.txtar/params.ts":   {connector.CodeParams},
+	"refused.txtar/post.ts":     {connector.CodeParams},
 	"example.js":                {"ui.title"}, // as it is documented
 	"repair.txtar/broken.ts":    {"script.syntax"},
 	"watch.txtar/broken.ts":     {"script.syntax"},

@@ -201,7 +201,10 @@ func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, dep
 				if len(known) > 0 {
 					fix = fmt.Sprintf("remove it; %s.%s takes %s here", f.connector, f.operation, clip(strings.Join(known, ", ")))
 				}
-				if near := similar.Names(m.Name, strangers(known, written), 1); len(near) > 0 {
+				free := strangers(known, written)
+				if usual := usually[m.Name]; slices.Contains(free, usual) {
+					fix = fmt.Sprintf("rename %s to %s", clip(m.Name), clip(usual))
+				} else if near := similar.Names(m.Name, free, 1); len(near) > 0 {
 					fix = fmt.Sprintf("rename %s to %s", clip(m.Name), clip(near[0]))
 				}
 				f.report(inside, fix, at, &kind.AdditionalProperties{Properties: []string{m.Name}})
@@ -233,6 +236,9 @@ func (f *fitting) array(schema *jsonschema.Schema, w *Partial, at []string, dept
 		}
 	}
 }
+
+// usually has names that well-known HTTP libraries give a parameter, with the name that it has here.
+var usually = map[string]string{"json": "body", "data": "body", "payload": "body", "params": "query", "searchParams": "query", "uri": "url"}
 
 // strangers are the names that are not among the others.
 func strangers(names, others []string) []string {
