@@ -19,7 +19,7 @@ import (
 // others here. Code that is added belongs into this list together with what runs it.
 func TestAuthorsPageCodeRuns(t *testing.T) {
 	t.Parallel()
-	recipes := map[string]string{"2": "ts http", "3": "ts sh", "8": "ts sh", "10": "ts sh"}
+	recipes := map[string]string{"2": "ts sh http", "3": "ts sh", "8": "ts sh", "10": "ts sh"}
 	for n := range 10 {
 		if number := fmt.Sprint(n + 1); recipes[number] == "" {
 			recipes[number] = "ts"

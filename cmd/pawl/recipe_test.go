@@ -180,8 +180,7 @@ func (r *recipe) wantSheet(name string, want ...string) {
 // does runs a command of the recipe.
 func (r *recipe) does(line string) string {
 	r.t.Helper()
-	words := strings.Fields(line)
-	return mustRun(r.t, r.dir, 0, words[0], words[1:]...)
+	return mustRun(r.t, r.dir, 0, "sh", "-c", line)
 }
 
 // mutationIn finds the only mutation with a status.

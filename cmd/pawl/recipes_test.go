@@ -45,13 +45,16 @@ func TestRecipePaging(t *testing.T) {
 // Recipe 2: what is pushed appears in the chat, once.
 func TestRecipePush(t *testing.T) {
 	r := cook(t, 2, nil).ready()
+	r.does(r.part.commands(t)[0])
+	r.settle()
+	r.wantReceived(`POST /hooks/team {"text":"urgent: Disk 7 is full"}`)
 	head, body, _ := strings.Cut(r.part.code(t, "http"), "\n\n")
 	method, path, _ := strings.Cut(head, " ")
-	for range 2 {
-		r.call(http.StatusOK, method, path, json.RawMessage(body))
-		r.settle()
+	if answer := string(r.call(http.StatusOK, method, path, json.RawMessage(body))); !strings.Contains(answer, `"updated"`) {
+		t.Errorf("pushed again: %s", answer)
 	}
-	r.wantReceived(`POST /hooks/team {"text":"urgent: Disk 7 is full"}`)
+	r.settle()
+	r.wantReceived()
 	r.wantEvents("alert.raised", "disk-7 consumed")
 }
 
@@ -246,7 +249,7 @@ func TestRecipeTool(t *testing.T) {
 	}
 	r.push("vote.cast", "v3", nil)
 	r.await(`3 votes`)
-	if out := r.does("pawl connectors call counter.read {}"); out != `{"total":3}`+"\n" {
+	if out := r.does("pawl connectors call counter.read '{}'"); out != `{"total":3}`+"\n" {
 		t.Errorf("the tool has counted %s", out)
 	}
 	if strings.Contains(r.text(), "4 votes") {
