@@ -77,7 +77,10 @@ interface PawlNextCtx extends PawlBaseCtx {
 
 /** What prepare returns, always with reservations; it is stored and given to mutate and next unchanged. */
 interface PawlPrepareResult<D = any> {
-  /** The pending events that this run will consume; empty means there is nothing to do. */
+  /**
+   * The pending events that this run will consume. Empty means that there is nothing to do: mutate is left out,
+   * but next runs all the same, with this data and the status "none".
+   */
   reservations: { topic: string; ids: string[] }[];
   /** Everything that mutate and next need. */
   data: D;
@@ -89,7 +92,10 @@ interface PawlPrepareResult<D = any> {
   cancel?: { topic: string; ids: string[]; reason?: string }[];
 }
 
-/** How the mutation ended. */
+/**
+ * How the mutation ended; "none" where none was made, also in a run without reservations. A result is null where a
+ * person has said that the call happened, and gave none.
+ */
 type PawlMutationResult<T = any> =
   | { status: "applied"; result: T }
   | { status: "none" }
