@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,12 +19,12 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// What the README shows as configuration is one, and its policies are the defaults.
-func TestReadmeConfiguration(t *testing.T) {
-	_, rest, _ := strings.Cut(read(t, "../../README.md"), "```yaml\n")
+// What CONFIG.md shows as configuration is one, and its policies are the defaults.
+func TestConfigurationOfTheManual(t *testing.T) {
+	_, rest, _ := strings.Cut(read(t, "CONFIG.md"), "```yaml\n")
 	block, _, found := strings.Cut(rest, "```")
 	if !found {
-		t.Fatal("the README has no yaml block")
+		t.Fatal("CONFIG.md has no yaml block")
 	}
 	path := filepath.Join(t.TempDir(), configName)
 	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
@@ -44,33 +43,37 @@ func TestReadmeConfiguration(t *testing.T) {
 	}
 }
 
-// Every setting stands in the README's table.
-func TestReadmeSettings(t *testing.T) {
-	readme := read(t, "../../README.md")
+// Every setting stands in the table of CONFIG.md.
+func TestSettingsOfTheManual(t *testing.T) {
+	manual := read(t, "CONFIG.md")
 	grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, flag := range allFlags(grammar.Model.Node) {
-		if flag.Tag.Has("setting") && flag.Name != "config" && !flag.Hidden && !regexp.MustCompile("(?m)^\\|.*`"+regexp.QuoteMeta(flag.Name)+"`.*\\|").MatchString(readme) {
-			t.Errorf("the README's table lacks %s", flag.Name)
+		if flag.Tag.Has("setting") && flag.Name != "config" && !flag.Hidden && !regexp.MustCompile("(?m)^\\|.*`"+regexp.QuoteMeta(flag.Name)+"`.*\\|").MatchString(manual) {
+			t.Errorf("the table of CONFIG.md lacks %s", flag.Name)
 		}
 	}
 }
 
-// The loop in the README has the cases of the loop in the code, in its order.
-func TestReadmeLoop(t *testing.T) {
-	cases := regexp.MustCompile(`case decide\.(\w+):`)
-	names := func(text string) []string {
-		var names []string
-		for _, found := range cases.FindAllStringSubmatch(text, -1) {
-			names = append(names, found[1])
-		}
-		return names
+// The README is a first page: it says the main things in at most a thousand words.
+func TestReadmeIsShort(t *testing.T) {
+	if n := len(strings.Fields(read(t, "../../README.md"))); n > 1000 {
+		t.Errorf("the README has %d words, want at most 1000", n)
 	}
-	step, _, _ := strings.Cut(read(t, "../../engine/step.go"), "panic(")
-	want := names(step)
-	if got := names(read(t, "../../README.md")); len(want) == 0 || !slices.Equal(got, want) {
-		t.Errorf("the README has %v\nengine/step.go has %v", got, want)
+}
+
+// Each metric that the operator's manual names is exported.
+func TestMetricsOfTheManual(t *testing.T) {
+	source := read(t, "../../ops/metrics.go") + read(t, "../../ops/table_workers.go")
+	named := regexp.MustCompile("(?m)^\\| `(pawl_[a-z_]+)` \\|").FindAllStringSubmatch(read(t, "../../ops/OPERATIONS.md"), -1)
+	if len(named) == 0 {
+		t.Fatal("OPERATIONS.md names no metric")
+	}
+	for _, found := range named {
+		if !strings.Contains(source, `"`+found[1]+`"`) {
+			t.Errorf("there is no metric %s", found[1])
+		}
 	}
 }

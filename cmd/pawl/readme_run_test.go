@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// readmeBlock is the first code block of the README that contains a text.
+func readmeBlock(t *testing.T, text string) string {
+	t.Helper()
+	for _, found := range regexp.MustCompile("(?s)\n```[a-z]*\n(.*?)```").FindAllStringSubmatch(read(t, "../../README.md"), -1) {
+		if strings.Contains(found[1], text) {
+			return found[1]
+		}
+	}
+	t.Fatalf("no code block of the README contains %q", text)
+	return ""
+}
+
+// The first page's workflow runs as its commands say: the pushed order becomes a row.
+func TestReadmeWorkflow(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "orders.ts"), []byte(readmeBlock(t, ".workflow({")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sheets"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	start, push, found := strings.Cut(readmeBlock(t, "pawl push"), "\n")
+	if !found || !strings.HasPrefix(start, "pawl up ") {
+		t.Fatalf("the README starts the workflow with %q", start)
+	}
+	d := startDaemon(t, dir, "pawl", strings.Fields(start)[1:]...)
+	d.await(`^all caught up`)
+	args := regexp.MustCompile(`'[^']*'|\S+`).FindAllString(push, -1)
+	for i := range args {
+		args[i] = strings.Trim(args[i], "'")
+	}
+	mustRun(t, dir, 0, args[0], args[1:]...)
+	d.await(`^book-orders .*Book Order 1 → orders\.csv row 1$`)
+	d.stop()
+	if rows := read(t, filepath.Join(dir, "sheets", "orders.csv")); !regexp.MustCompile(`(?m)^o-1,20\b`).MatchString(rows) {
+		t.Errorf("orders.csv holds %q", rows)
+	}
+}
