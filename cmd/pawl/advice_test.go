@@ -49,7 +49,7 @@ func TestAdviceIsCommands(t *testing.T) {
 func TestExamplesAreCommands(t *testing.T) {
 	known := 0
 	pages := read(t, "../../README.md") + "\n" + read(t, "../../ops/OPERATIONS.md")
-	for _, block := range regexp.MustCompile("(?ms)^```\n(.*?)^```$").FindAllStringSubmatch(pages, -1) {
+	for _, block := range regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$").FindAllStringSubmatch(pages, -1) {
 		for line := range strings.Lines(block[1]) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
 			line, _, _ = strings.Cut(line, " > ")
