@@ -68,6 +68,8 @@ var facts = map[FactType]struct {
 	"event.skip_requested":         {1, func() Fact { return new(EventSkipRequested) }},
 	"event.discarded":              {1, func() Fact { return new(EventDiscarded) }},
 	"event.redriven":               {1, func() Fact { return new(EventRedriven) }},
+	"event.given_up":               {1, func() Fact { return new(EventGivenUp) }},
+	"mutation.given_up":            {1, func() Fact { return new(MutationGivenUp) }},
 	"input.registered":             {1, func() Fact { return new(InputRegistered) }},
 	"input.retitled":               {1, func() Fact { return new(InputRetitled) }},
 	"token.created":                {1, func() Fact { return new(TokenCreated) }},

@@ -5,7 +5,7 @@ import "encoding/json"
 // MutationStatus is a mutation's place in the ledger.
 type MutationStatus string
 
-// The statuses of a mutation. Applied and failed are final.
+// The statuses of a mutation. Applied, failed and MutationStatusGivenUp are final.
 const (
 	MutationAwaitingApproval MutationStatus = "awaiting_approval" // nothing has left (O5)
 	MutationInFlight         MutationStatus = "in_flight"         // the request may have left (F6)
@@ -17,7 +17,7 @@ const (
 
 // Final reports whether the mutation's outcome is settled.
 func (s MutationStatus) Final() bool {
-	return s == MutationStatusApplied || s == MutationStatusFailed
+	return s == MutationStatusApplied || s == MutationStatusFailed || s == MutationStatusGivenUp
 }
 
 // Unresolved reports whether the request may have left and its outcome is not known (R16a).

@@ -210,6 +210,10 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) { x.SkipRequested = true })
 	case *eventlog.EventRedriven:
 		return f.eventRedriven(e)
+	case *eventlog.EventGivenUp:
+		return f.eventGivenUp(e)
+	case *eventlog.MutationGivenUp:
+		return f.mutationGivenUp(e)
 	case *eventlog.InputRegistered:
 		if f.Input(e.Input) != nil {
 			return fmt.Errorf("input %s is registered already", e.Input)

@@ -201,8 +201,10 @@ type (
 		FinalizedAt   eventlog.Instant `msgpack:"finalizedAt,omitempty"`
 		SkipRequested bool             `msgpack:"skipRequested,omitempty"`
 		Reason        string           `msgpack:"reason,omitempty"`
-		CreatedAt     eventlog.Instant `msgpack:"createdAt"`
-		Created       Ordinal          `msgpack:"created"`
+		// Unknown: it was given up with an accepted loss, and a call may have been made for it (O11).
+		Unknown   bool             `msgpack:"unknown,omitempty"`
+		CreatedAt eventlog.Instant `msgpack:"createdAt"`
+		Created   Ordinal          `msgpack:"created"`
 	}
 	// Attempt is one execution of a job (J1).
 	Attempt struct {

@@ -88,6 +88,10 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			run(f.Run)
 		case *eventlog.EventRedriven:
 			event(f.Topic, f.MessageID)
+		case *eventlog.EventGivenUp:
+			event(f.Topic, f.MessageID)
+		case *eventlog.MutationGivenUp:
+			mutation(f.Mutation)
 		case *eventlog.RunStarted:
 			started[f.Run] = true
 			run(f.RetryOf)

@@ -248,6 +248,7 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 	}
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
 		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventPending, "", 0, "", false
+		x.Unknown = false
 		x.Executions, x.Failures, x.Tries, x.FailedAt = 0, 0, 0, 0
 	})
 }

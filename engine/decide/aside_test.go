@@ -54,6 +54,9 @@ func (l *life) aside() {
 		case 2:
 			_ = l.step(decide.FailRun{Run: l.state.Current})
 		case 3:
+			if l.chance(30) {
+				l.lose()
+			}
 			_ = l.step(decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.Grant(l.pick("grant", "allow", "ask", "deny"))}})
 		default:
 			if l.chance(10) {
@@ -61,6 +64,22 @@ func (l *life) aside() {
 			}
 		}
 	}
+}
+
+// lose is a loss that a person accepts: an event and a call are known of what is given up.
+func (l *life) lose() {
+	remains := &decide.Remains{Whole: l.chance(30)}
+	l.ids++
+	id := eventlog.MessageID(fmt.Sprintf("e%d", l.ids))
+	remains.Saw(&eventlog.EventPublished{Topic: "in", MessageID: id, Title: "lost"}, l.now)
+	remains.Saw(&eventlog.MutationStarted{Mutation: eventlog.MutationID("lost" + id), Run: "lost", Call: eventlog.MutationCall{Connector: "c", Operation: "o"}}, l.now)
+	if l.chance(50) {
+		remains.Saw(&eventlog.EventConsumed{Topic: "in", MessageID: id, Run: "lost"}, l.now)
+	}
+	hold := l.hold
+	l.hold = true // no engine runs
+	_ = l.step(decide.AcceptLoss{Detail: "test", Remains: remains})
+	l.hold = hold
 }
 
 func (l *life) push() {

@@ -78,7 +78,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	}
 	if !s.Exists() {
 		switch cmd.(type) {
-		case Deploy, CreateToken, RevokeToken:
+		case Deploy, CreateToken, RevokeToken, AcceptLoss:
 		case Tick, Recover:
 			return Decision{}, nil // a worker may look before the first deploy is recorded
 		default:

@@ -107,6 +107,9 @@ func namesOfRedrive(s *projections.State, ref eventlog.EventRef, want func(proje
 // known. A redrive would make a call of its own.
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
+	if e != nil && e.Status == eventlog.EventStatusSkipped && e.Unknown {
+		return true
+	}
 	if e == nil || e.Status != eventlog.EventStatusSkipped || e.ReservedBy == "" {
 		return false
 	}

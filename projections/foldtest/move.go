@@ -66,6 +66,10 @@ func (h *History) aside() {
 			h.Add(&eventlog.WorkflowPaused{})
 		}
 	case 5:
+		if e != nil && e.Status == eventlog.EventPending && h.chance(30) {
+			h.giveUp(e)
+			return
+		}
 		if e != nil && e.Status == eventlog.EventPending {
 			h.Add(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: "not wanted"})
 			return
@@ -110,6 +114,16 @@ func (h *History) aside() {
 		}
 		h.Add(&eventlog.HandlerDirtied{Handler: Work})
 	}
+}
+
+// giveUp is what an accepted loss comes to: the event, one that was not known, and a call.
+func (h *History) giveUp(e *projections.TopicEvent) {
+	h.Add(&eventlog.EventGivenUp{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: e.Payload, Status: eventlog.EventStatusSkipped, Unknown: true, Reason: "lost"})
+	h.Add(&eventlog.EventGivenUp{Topic: e.Topic, MessageID: eventlog.MessageID(h.id("msg ")), Title: "lost", Payload: h.json("lost"), Status: eventlog.EventStatusConsumed, Reason: "lost"})
+	h.Add(&eventlog.MutationGivenUp{
+		Mutation: eventlog.MutationID(h.id("R")), Run: "lost", Call: eventlog.MutationCall{Connector: "mail", Operation: "send", Params: h.json("lost")},
+		Status: eventlog.MutationInFlight, StartedAt: h.log.now,
+	})
 }
 
 func (h *History) register() eventlog.InputID {

@@ -1,0 +1,204 @@
+package decide
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// AcceptLoss records that a person accepted the loss of a part of the workflow's past, on the state before
+// that part, and holds the workflow. Nothing that may have been done in it can be done again without a
+// person's word: its calls go into the ledger as given up; an event that may have been handled is ended, and
+// only a redrive that says so brings it back (O11); one that is known to wait goes on waiting. Where events
+// may have come that are not known any more, every mutation asks for approval from now on. The state must
+// hold all of the workflow's history.
+//
+// What does not fit into one transition comes in several: the last one alone holds LossAccepted. The command
+// is repeated until then, on the state that the former ones led to.
+type AcceptLoss struct {
+	Detail  string
+	Remains *Remains
+	// Kept says that the workflow's past is whole as far as it can be seen, and that nobody asked for
+	// the loss: what waits stays, and what is known is taken over (--sync=interval).
+	Kept bool
+	// Most bounds the transition: its events and calls, and their bytes. Zero is no bound.
+	Most, MostBytes int
+}
+
+func (AcceptLoss) names(s *projections.State, want func(projections.Key)) {
+	for _, e := range s.Events() {
+		if e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved {
+			for _, in := range e.CausedBy {
+				want(projections.InputKey(in))
+			}
+		}
+	}
+}
+
+func (c AcceptLoss) decide(d *decision) error {
+	r := c.Remains
+	if r == nil {
+		r = new(Remains)
+	}
+	d.kind = "event.given_up"
+	d.giveUpRun(r)
+	p := &parts{d: d, most: c.Most, mostBytes: c.MostBytes}
+	p.calls(r)
+	p.waiting(r, c.Kept)
+	p.unknown(r)
+	if p.full() {
+		return nil
+	}
+	d.takeOver(r)
+	if s := d.state(); !r.Whole && !c.Kept && s.Version != "" {
+		if strict := asking(s.Definition(), s.Grants); !maps.Equal(strict, s.Grants) {
+			d.emit(&eventlog.WorkflowGranted{Grants: strict})
+		}
+	}
+	d.lead(&eventlog.LossAccepted{Detail: c.Detail})
+	d.emit(&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "its newest transitions may be lost: " + c.Detail})
+	return nil
+}
+
+// giveUpRun ends the run that is open in the state: it has gone on in what is given up. Its events are still
+// reserved after that, and its call is in the ledger as given up.
+func (d *decision) giveUpRun(r *Remains) {
+	if run := d.state().CurrentRun(); run != nil {
+		d.giveUpCall(r, run)
+		d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed, Failure: *failure(eventlog.Transient, Aborted, "what became of it is in a part of the log that was given up")})
+		d.endSession(eventlog.SessionFailed)
+		if run.Type == eventlog.ProducerHandler {
+			d.emit(&eventlog.HandlerScheduled{Handler: run.Handler, NextRunAt: d.env.Now}) // the poll is still owed
+		}
+	}
+	if run := d.state().RetryRun(); run != nil {
+		d.giveUpCall(r, run)
+		d.emit(&eventlog.RetryCleared{Run: run.ID})
+	}
+}
+
+func (d *decision) giveUpCall(r *Remains, run *projections.Run) {
+	m := d.state().Mutation(run.Mutation)
+	if run.Mutation == "" || m == nil || m.Status.Final() {
+		return
+	}
+	f := r.mutations[m.ID]
+	if f == nil {
+		f = &eventlog.MutationGivenUp{Mutation: m.ID, Run: m.Run, Call: m.Call, Key: m.Key, Status: m.Status, StartedAt: m.StartedAt}
+	}
+	d.emit(f)
+}
+
+// parts adds facts up to the bounds of a transition.
+type parts struct {
+	d               *decision
+	most, mostBytes int
+	n, bytes        int
+}
+
+func (p *parts) full() bool {
+	return p.most > 0 && p.n >= p.most || p.mostBytes > 0 && p.bytes >= p.mostBytes
+}
+
+func (p *parts) add(f eventlog.Fact, size int) {
+	p.d.emit(f)
+	p.n++
+	p.bytes += size + 200
+}
+
+// calls puts those into the ledger that are not settled there.
+func (p *parts) calls(r *Remains) {
+	for _, id := range r.calls {
+		if p.full() {
+			return
+		}
+		if m := p.d.state().Mutation(id); m == nil || !m.Status.Final() {
+			f := r.mutations[id]
+			p.add(f, len(f.Call.Params)+len(f.Result))
+		}
+	}
+}
+
+// waiting ends the events that wait or are reserved in the state, unless they are known to wait still.
+func (p *parts) waiting(r *Remains, kept bool) {
+	var open []*projections.TopicEvent
+	for _, e := range p.d.state().Events() {
+		if e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved {
+			open = append(open, e)
+		}
+	}
+	slices.SortFunc(open, func(a, b *projections.TopicEvent) int {
+		if a.Created.Before(b.Created) {
+			return -1
+		}
+		return 1
+	})
+	for _, e := range open {
+		if p.full() {
+			return
+		}
+		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
+		x := r.events[ref]
+		switch {
+		case x != nil && x.pending && r.Whole:
+			if e.Status == eventlog.EventStatusReserved {
+				p.add(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: e.ReservedBy}, 0)
+			}
+			if x.title != e.Title || !bytes.Equal(x.payload, e.Payload) {
+				p.add(&eventlog.EventUpdated{Topic: e.Topic, MessageID: e.MessageID, Title: x.title, Payload: x.payload, CausedBy: e.CausedBy}, len(x.payload))
+			}
+		case kept && x == nil && e.Status == eventlog.EventPending:
+		default:
+			f := x.outcome(ref)
+			f.Title, f.Payload = e.Title, nil // it has them
+			p.add(f, 0)
+		}
+	}
+}
+
+// unknown adds the events that the state does not know: their ids must be known from now on (R11).
+func (p *parts) unknown(r *Remains) {
+	for _, ref := range r.order {
+		if p.full() {
+			return
+		}
+		if p.d.state().Event(ref.Topic, ref.MessageID) != nil {
+			continue
+		}
+		if x := r.events[ref]; x.pending && r.Whole {
+			p.add(&eventlog.EventPublished{Topic: ref.Topic, MessageID: ref.MessageID, Title: x.title, Payload: x.payload}, len(x.payload))
+		} else {
+			f := x.outcome(ref)
+			p.add(f, len(f.Payload))
+		}
+	}
+}
+
+// takeOver brings script, grants and saved states up to what is known of them.
+func (d *decision) takeOver(r *Remains) {
+	s := d.state()
+	if s.Archived {
+		return
+	}
+	if f := r.deployed; f != nil && f.Version != s.Version {
+		again := *f
+		if again.Grants == nil {
+			again.Grants = r.grants
+		}
+		d.emit(&again)
+	}
+	if r.grants != nil && !maps.Equal(r.grants, s.Grants) {
+		d.emit(&eventlog.WorkflowGranted{Grants: r.grants})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.states)) {
+		if h := s.Handler(name); h != nil && !bytes.Equal(h.State, r.states[name]) {
+			d.emit(&eventlog.HandlerStateSaved{Handler: name, State: r.states[name]})
+		}
+	}
+	if r.archived {
+		d.emit(&eventlog.WorkflowArchived{})
+	}
+}

@@ -1,0 +1,230 @@
+package decide
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Remains is what can still be known of a part of a workflow's past that is given up: from its records that
+// can be read, and from what the local store has folded of it. Saw and Found take it in, in the order of the
+// log. The zero Remains knows nothing.
+type Remains struct {
+	// Whole says that nothing can have happened beyond what was taken in. Then an event that was found
+	// pending is still to be done.
+	Whole bool
+
+	events    map[eventlog.EventRef]*remnant
+	order     []eventlog.EventRef
+	mutations map[eventlog.MutationID]*eventlog.MutationGivenUp
+	calls     []eventlog.MutationID
+	reserved  map[eventlog.RunID][]eventlog.EventRef
+	states    map[eventlog.Handler]json.RawMessage
+	deployed  *eventlog.WorkflowDeployed
+	grants    map[string]eventlog.Grant
+	archived  bool
+}
+
+// remnant is what is known of an event.
+type remnant struct {
+	title    string
+	payload  json.RawMessage
+	consumed bool
+	pending  bool // and nothing has happened to it since
+}
+
+// GivenUpCall is a mutation call that is given up, with the events it was made for.
+type GivenUpCall struct {
+	eventlog.MutationGivenUp
+	Events []eventlog.EventRef
+}
+
+// Calls lists the mutation calls that were taken in, in their order.
+func (r *Remains) Calls() []GivenUpCall {
+	calls := make([]GivenUpCall, len(r.calls))
+	for i, id := range r.calls {
+		calls[i] = GivenUpCall{*r.mutations[id], r.reserved[r.mutations[id].Run]}
+	}
+	return calls
+}
+
+func (r *Remains) event(topic eventlog.Topic, id eventlog.MessageID) *remnant {
+	ref := eventlog.EventRef{Topic: topic, MessageID: id}
+	x := r.events[ref]
+	if x == nil {
+		if r.events == nil {
+			r.events = map[eventlog.EventRef]*remnant{}
+		}
+		x = new(remnant)
+		r.events[ref], r.order = x, append(r.order, ref)
+	}
+	return x
+}
+
+func (r *Remains) call(id eventlog.MutationID) *eventlog.MutationGivenUp {
+	m := r.mutations[id]
+	if m == nil {
+		if r.mutations == nil {
+			r.mutations = map[eventlog.MutationID]*eventlog.MutationGivenUp{}
+		}
+		m = &eventlog.MutationGivenUp{Mutation: id, Run: eventlog.RunID(id), Status: eventlog.MutationInFlight}
+		r.mutations[id], r.calls = m, append(r.calls, id)
+	}
+	return m
+}
+
+func (r *Remains) reserve(run eventlog.RunID, ref eventlog.EventRef) {
+	if r.reserved == nil {
+		r.reserved = map[eventlog.RunID][]eventlog.EventRef{}
+	}
+	if !slices.Contains(r.reserved[run], ref) {
+		r.reserved[run] = append(r.reserved[run], ref)
+	}
+}
+
+// Saw takes in a fact of a record that can be read. Only that an event was published, or consumed, says all
+// of it: what else happened to it may be followed by what is missing.
+func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
+	touch := func(topic eventlog.Topic, id eventlog.MessageID) { r.event(topic, id).pending = false }
+	switch f := fact.(type) {
+	case *eventlog.EventPublished:
+		x := r.event(f.Topic, f.MessageID)
+		x.title, x.payload, x.pending = f.Title, f.Payload, true
+	case *eventlog.EventUpdated:
+		x := r.event(f.Topic, f.MessageID)
+		x.title, x.payload = f.Title, f.Payload
+	case *eventlog.EventReserved:
+		touch(f.Topic, f.MessageID)
+		r.reserve(f.Run, eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
+	case *eventlog.EventTransferred:
+		touch(f.Topic, f.MessageID)
+		r.reserve(f.Run, eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
+	case *eventlog.EventReleased:
+		touch(f.Topic, f.MessageID)
+	case *eventlog.EventRetryScheduled:
+		touch(f.Topic, f.MessageID)
+	case *eventlog.EventConsumed:
+		touch(f.Topic, f.MessageID)
+		r.event(f.Topic, f.MessageID).consumed = true
+	case *eventlog.EventSkipped:
+		touch(f.Topic, f.MessageID)
+	case *eventlog.EventDiscarded:
+		touch(f.Topic, f.MessageID)
+	case *eventlog.EventRedriven:
+		touch(f.Topic, f.MessageID)
+	case *eventlog.EventGivenUp:
+		x := r.event(f.Topic, f.MessageID)
+		x.title, x.payload, x.pending, x.consumed = f.Title, f.Payload, false, f.Status == eventlog.EventStatusConsumed
+	case *eventlog.MutationApprovalRequested:
+		m := r.call(f.Mutation)
+		m.Run, m.Call, m.Status = f.Run, f.Call, eventlog.MutationAwaitingApproval
+	case *eventlog.MutationRefused:
+		m := r.call(f.Mutation)
+		m.Run, m.Call, m.Status = f.Run, f.Call, eventlog.MutationStatusFailed
+	case *eventlog.MutationStarted:
+		m := r.call(f.Mutation)
+		m.Run, m.Call, m.Key, m.Status, m.StartedAt = f.Run, f.Call, f.Key, eventlog.MutationInFlight, at
+	case *eventlog.MutationApplied:
+		m := r.call(f.Mutation)
+		m.Status, m.Result = eventlog.MutationStatusApplied, f.Result
+	case *eventlog.MutationFailed:
+		r.call(f.Mutation).Status = eventlog.MutationStatusFailed
+	case *eventlog.MutationSkipped:
+		r.call(f.Mutation).Status = eventlog.MutationStatusFailed
+	case *eventlog.MutationReconcileScheduled:
+		r.call(f.Mutation).Status = eventlog.MutationNeedsReconcile
+	case *eventlog.MutationLeftIndeterminate:
+		r.call(f.Mutation).Status = eventlog.MutationIndeterminate
+	case *eventlog.MutationGivenUp:
+		*r.call(f.Mutation) = *f
+	case *eventlog.HandlerStateSaved:
+		r.saved(f.Handler, f.State)
+	case *eventlog.WorkflowDeployed:
+		r.deployed, r.grants = f, f.Grants
+	case *eventlog.WorkflowGranted:
+		r.grants = f.Grants
+	case *eventlog.WorkflowArchived:
+		r.archived = true
+	}
+}
+
+func (r *Remains) saved(name eventlog.Handler, state json.RawMessage) {
+	if r.states == nil {
+		r.states = map[eventlog.Handler]json.RawMessage{}
+	}
+	r.states[name] = state
+}
+
+// Found takes in an entity that the local store has folded: a *projections.TopicEvent, *Mutation, *Run,
+// *Handler, *Script (of the current version) or *Workflow.
+func (r *Remains) Found(entity any) {
+	switch e := entity.(type) {
+	case *projections.TopicEvent:
+		x := r.event(e.Topic, e.MessageID)
+		x.title, x.payload = e.Title, e.Payload
+		x.pending, x.consumed = e.Status == eventlog.EventPending, e.Status == eventlog.EventStatusConsumed
+	case *projections.Mutation:
+		m := r.call(e.ID)
+		m.Run, m.Call, m.Key, m.Status, m.Result, m.StartedAt = e.Run, e.Call, e.Key, e.Status, e.Result, e.StartedAt
+	case *projections.Run:
+		for _, ref := range e.Reserved {
+			r.reserve(e.ID, ref)
+		}
+	case *projections.Handler:
+		if e.State != nil {
+			r.saved(e.Name, e.State)
+		}
+	case *projections.Script:
+		r.deployed = &eventlog.WorkflowDeployed{
+			Version: e.Version, Filename: e.Filename, Source: e.Source, SourceHash: e.SourceHash, Definition: e.Definition, Repair: e.Repair, Note: e.Note,
+		}
+	case *projections.Workflow:
+		r.grants, r.archived = e.Grants, e.Archived
+	}
+}
+
+// outcome is the fact that ends an event which may have been handled in what is given up.
+func (x *remnant) outcome(ref eventlog.EventRef) *eventlog.EventGivenUp {
+	f := &eventlog.EventGivenUp{
+		Topic: ref.Topic, MessageID: ref.MessageID, Status: eventlog.EventStatusSkipped, Unknown: true,
+		Reason: "what became of it is in a part of the log that was given up",
+	}
+	if x != nil {
+		f.Title, f.Payload = x.title, x.payload
+		if x.consumed {
+			f.Status, f.Unknown, f.Reason = eventlog.EventStatusConsumed, false, "consumed in a part of the log that was given up"
+		}
+	}
+	if f.Title == "" {
+		f.Title = string(ref.MessageID)
+	}
+	if len(f.Payload) == 0 {
+		f.Payload = json.RawMessage("null")
+	}
+	return f
+}
+
+// asking are grants under which no mutation leaves without a person's word.
+func asking(def *eventlog.Definition, grants map[string]eventlog.Grant) map[string]eventlog.Grant {
+	strict := maps.Clone(grants)
+	for capability, grant := range grants {
+		if grant == eventlog.GrantAllow && !onlyReads(def, capability) {
+			strict[capability] = eventlog.GrantAsk
+		}
+	}
+	return strict
+}
+
+// onlyReads reports whether the capability is that of one operation, and that reads.
+func onlyReads(def *eventlog.Definition, capability string) bool {
+	for _, op := range def.Operations {
+		if rest, ok := strings.CutPrefix(capability, op.Capability()); ok && (rest == "" || rest[0] == '@') {
+			return op.Kind != kindMutate
+		}
+	}
+	return false
+}
