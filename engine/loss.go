@@ -7,7 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/store"
 )
 
 // Loss is what was accepted as lost, for RecordLoss. Actor, At, Cause and Detail are required.
@@ -26,10 +30,22 @@ type Loss struct {
 	// Only limits the record to Workflows: the rest was not looked at. Nothing is set aside, and what cannot
 	// be followed stays as it is.
 	Only bool
+	// Store is what the local store has folded before the loss; nil when there is none. It shows what was
+	// done in the part that is lost.
+	Store *store.Store
+	// Report is given what is given up before anything is; an error of it ends RecordLoss.
+	Report func([]GivenUp) error
+}
+
+// GivenUp is a mutation call whose records are given up with an accepted loss.
+type GivenUp struct {
+	Workflow eventlog.WorkflowName
+	decide.GivenUpCall
 }
 
 // LostPast is what a loss means for one workflow. It is held until a person resumes it.
 type LostPast struct {
+	// Workflow is empty for messages that belong to none: those were set aside, and nothing is held for them.
 	Workflow eventlog.WorkflowName
 	// SetAside says what of its past counts no more; nil when only its newest transitions may be missing.
 	SetAside *SetAside
@@ -62,90 +78,145 @@ func (s *SetAside) String() string {
 // workflow's past ends before it. It may be repeated; what has its record already is left alone. The
 // log must have been opened on the accepted loss, and no engine may run on it.
 func RecordLoss(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, error) {
-	ids := newIDSource(nil)
 	var found []LostPast
-	for p := range log.Partitions() {
-		pasts, err := surveyPasts(ctx, log, p, loss)
-		if err != nil {
+	all := make([]*pasts, log.Partitions())
+	var calls []GivenUp
+	for p := range all {
+		var err error
+		if all[p], err = surveyPasts(ctx, log, p, loss); err != nil {
 			return found, err
 		}
+		if err := all[p].learn(ctx, log, p, loss); err != nil {
+			return found, err
+		}
+		calls = append(calls, all[p].calls(loss)...)
+	}
+	if loss.Report != nil {
+		if err := loss.Report(calls); err != nil {
+			return found, err
+		}
+	}
+	for p, pasts := range all {
 		kept, err := pasts.setAside(ctx, log, p)
 		if err != nil {
 			return found, err
 		}
+		if n := len(pasts.foreign); n > 0 {
+			from := eventlog.Position{Partition: p, Seq: pasts.foreign[0].From}
+			found = append(found, LostPast{SetAside: &SetAside{From: from, Transitions: n, Why: "no workflow wrote them"}, Broken: !kept[""]})
+		}
 		for _, past := range pasts.sorted() {
-			unproven := past.unproven || loss.End || past.last.Position.Seq < pasts.lastLost
-			if past.aside == nil && (!unproven || past.last.Kind == "workflow.loss_accepted") {
+			if !pasts.concerned(past, loss) {
 				continue
 			}
-			if past.aside == nil || kept {
-				if err := appendLoss(ctx, log, ids, past, loss); err != nil {
+			broken := past.aside != nil && !kept[past.name]
+			if !broken {
+				if err := appendLoss(ctx, log, past, loss); err != nil {
 					return found, fmt.Errorf("record the loss on workflow %s: %w", past.name, err)
 				}
 			}
-			found = append(found, LostPast{Workflow: past.name, SetAside: past.aside, Broken: past.aside != nil && !kept})
+			found = append(found, LostPast{Workflow: past.name, SetAside: past.aside, Broken: broken})
 		}
 	}
 	return found, nil
 }
 
-// appendLoss records the loss at the end of the workflow's past.
-func appendLoss(ctx context.Context, log eventlog.Log, ids *idSource, past *past, loss Loss) error {
+// mostGivenUp bounds the events and calls of one transition of an acceptance, and mostGivenUpBytes what they hold.
+const (
+	mostGivenUp      = 1000
+	mostGivenUpBytes = 512 << 10
+)
+
+// appendLoss records the loss at the end of the workflow's past, in as many transitions as that takes.
+func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss) error {
 	detail := loss.Detail
 	if past.aside != nil {
 		detail = strings.TrimPrefix(detail+"; "+past.aside.String(), "; ")
 	}
-	t := eventlog.Transition{
-		ID: eventlog.TransitionID(ids.next(loss.At.Time())), Workflow: past.name, At: loss.At, Actor: loss.Actor,
-		Cause: loss.Cause, Kind: "workflow.loss_accepted",
-		Facts: []eventlog.Fact{
-			&eventlog.LossAccepted{Detail: detail},
-			&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "its newest transitions may be lost: " + detail},
-		},
-	}
 	if past.name == eventlog.Installation {
-		// A revocation may be among what is lost, and nobody can hold the installation: no token that
-		// was in use opens anything any more.
-		t.Facts = t.Facts[:1]
-		for _, token := range past.tokens {
-			t.Facts = append(t.Facts, &eventlog.TokenRevoked{Name: token.Name})
-		}
+		return appendInstallationLoss(ctx, log, past, loss, detail)
 	}
-	if past.awaiting {
-		// It may have been approved and sent, unseen: approving it again must be refused (O5).
-		t.Facts = append(t.Facts, &eventlog.WorkflowPaused{})
-	}
-	entry, err := eventlog.NewEntry(t, past.last.Head())
-	if err != nil {
-		return err
-	}
+	command := decide.AcceptLoss{Detail: detail, Remains: &past.remains, Kept: loss.Only, Most: mostGivenUp, MostBytes: mostGivenUpBytes}
+	env := decide.Env{Now: loss.At, Policies: schedule.Default(), Hold: true, Actor: loss.Actor, Cause: loss.Cause}
 	for {
-		_, err := log.Append(ctx, entry)
-		if !errors.Is(err, eventlog.ErrUnsettled) || ctx.Err() != nil || errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrClosed) {
+		decision, err := decide.Decide(past.state, past.name, env, decide.Known{}, command)
+		if err != nil {
 			return err
+		}
+		record, err := appendTransition(ctx, log, decision.Transition(past.name, env), past.state.Head, past.last.Head())
+		if err != nil {
+			return err
+		}
+		if past.state, err = projections.Apply(past.state, record); err != nil {
+			return err
+		}
+		if past.last = record; record.Kind == lossAccepted {
+			return nil
 		}
 	}
 }
 
-// setAside makes the log pass over what cannot be followed. It reports false when the log cannot
-// remember so much: then nothing is set aside.
-func (s *pasts) setAside(ctx context.Context, log eventlog.Log, partition int) (kept bool, err error) {
+// lossAccepted is the kind of the transition that ends an acceptance.
+const lossAccepted eventlog.FactType = "workflow.loss_accepted"
+
+// appendInstallationLoss revokes every named token: a revocation may be among what is lost, and nobody can hold
+// the installation.
+func appendInstallationLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, detail string) error {
+	t := eventlog.Transition{Workflow: past.name, At: loss.At, Actor: loss.Actor, Cause: loss.Cause, Kind: lossAccepted, Facts: []eventlog.Fact{&eventlog.LossAccepted{Detail: detail}}}
+	for _, token := range past.state.Tokens {
+		t.Facts = append(t.Facts, &eventlog.TokenRevoked{Name: token.Name})
+	}
+	_, err := appendTransition(ctx, log, t, past.last.Head(), past.last.Head())
+	return err
+}
+
+// appendTransition appends until it is known whether it is written.
+func appendTransition(ctx context.Context, log eventlog.Log, t eventlog.Transition, state, head eventlog.Head) (eventlog.Record, error) {
+	if state.Revision != head.Revision {
+		return eventlog.Record{}, fmt.Errorf("%w: the state is at revision %d, the log at %d", errDefect, state.Revision, head.Revision)
+	}
+	t.ID = eventlog.TransitionID(newIDSource(nil).next(t.At.Time()))
+	entry, err := eventlog.NewEntry(t, head)
+	if err != nil {
+		return eventlog.Record{}, err
+	}
+	for {
+		written, err := log.Append(ctx, entry)
+		if errors.Is(err, eventlog.ErrUnsettled) && ctx.Err() == nil && !errors.Is(err, eventlog.ErrFull) && !errors.Is(err, eventlog.ErrClosed) {
+			continue
+		}
+		if err != nil {
+			return eventlog.Record{}, err
+		}
+		t.Revision, t.Prev = entry.Expected.Revision+1, entry.Expected.Hash
+		at := eventlog.Position{Partition: log.PartitionOf(t.Workflow), Seq: written.Seq}
+		return eventlog.Record{Position: at, Hash: entry.Hash(), Size: len(entry.Stored), Transition: t}, nil
+	}
+}
+
+// setAside makes the log pass over what cannot be followed, as far as the log can remember it, and says of
+// which workflows it does.
+func (s *pasts) setAside(ctx context.Context, log eventlog.Log, partition int) (kept map[eventlog.WorkflowName]bool, err error) {
 	more := slices.Clone(s.foreign)
+	kept = map[eventlog.WorkflowName]bool{}
 	for _, past := range s.sorted() {
 		if past.aside != nil {
 			more = append(more, eventlog.Aside{Workflow: past.name, From: past.aside.From.Seq, To: past.end})
 		}
 	}
 	if len(more) == 0 {
-		return true, nil
+		return kept, nil
 	}
 	keeper, ok := log.(eventlog.LossKeeper)
 	if !ok {
-		return false, errors.New("this log cannot set anything aside")
+		return nil, errors.New("this log cannot set anything aside")
 	}
-	err = keeper.SetAside(ctx, partition, more)
+	n, err := keeper.SetAside(ctx, partition, more)
+	for _, aside := range more[:n] {
+		kept[aside.Workflow] = true
+	}
 	if errors.Is(err, eventlog.ErrTooLarge) {
-		return false, nil
+		return kept, nil
 	}
-	return err == nil, err
+	return kept, err
 }

@@ -25,6 +25,9 @@ type keeper struct {
 
 func (k *keeper) LastLost(int) uint64         { return 0 }
 func (k *keeper) Asides(int) []eventlog.Aside { return k.asides }
+func (k *keeper) ReadAll(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
+	return k.Read(ctx, partition, from)
+}
 func (k *keeper) last(w eventlog.WorkflowName) (seq uint64) {
 	for _, aside := range k.asides {
 		if aside.Workflow == w {
@@ -34,12 +37,12 @@ func (k *keeper) last(w eventlog.WorkflowName) (seq uint64) {
 	return seq
 }
 
-func (k *keeper) SetAside(_ context.Context, _ int, more []eventlog.Aside) error {
+func (k *keeper) SetAside(_ context.Context, _ int, more []eventlog.Aside) (int, error) {
 	if k.full {
-		return fmt.Errorf("set aside: %w", eventlog.ErrTooLarge)
+		return 0, fmt.Errorf("set aside: %w", eventlog.ErrTooLarge)
 	}
 	k.asides = append(k.asides, more...)
-	return nil
+	return len(more), nil
 }
 
 func (k *keeper) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -27,10 +28,15 @@ type past struct {
 	end  uint64          // the sequence of the workflow's last message
 	// aside is what cannot be followed; nil when all can.
 	aside *SetAside
-	// awaiting: a mutation awaits approval at its end.
-	awaiting bool
-	// tokens are in use at its end.
-	tokens []projections.Token
+	// state is where it leads to; with all of the workflow's history.
+	state projections.State
+	// remains is what is known of the part that is given up.
+	remains decide.Remains
+	// whole: the local store shows that nothing of it is missing.
+	whole bool
+	// foreign are its messages while none of them could be read: then it may be no workflow at all.
+	foreign []eventlog.Aside
+	read    bool
 	// unproven: it is known that its newest transitions are gone.
 	unproven bool
 }
@@ -58,11 +64,16 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 		switch {
 		case err == nil:
 			past := s.of(r.Workflow)
+			past.read, past.foreign = true, nil
 			past.saw(r, chain.Check(r))
 		case errors.Is(err, eventlog.ErrUnreadable) && r.Workflow == "":
 			s.foreign = append(s.foreign, eventlog.Aside{From: r.Position.Seq, To: r.Position.Seq})
 		case errors.Is(err, eventlog.ErrUnreadable):
-			s.of(r.Workflow).saw(r, err)
+			past := s.of(r.Workflow)
+			past.saw(r, err)
+			if !past.read {
+				past.foreign = append(past.foreign, eventlog.Aside{From: r.Position.Seq, To: r.Position.Seq})
+			}
 		default:
 			return nil, fmt.Errorf("read the log: %w", err)
 		}
@@ -94,8 +105,17 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 		if loss.Only && past.aside != nil {
 			delete(s.all, past.name)
 		}
+		if !s.concerned(past, loss) {
+			past.state = projections.State{} // memory: most workflows are not
+		}
 	}
 	return s, nil
+}
+
+// concerned reports whether a part of the past may be gone.
+func (s *pasts) concerned(p *past, loss Loss) bool {
+	unproven := p.unproven || loss.End || p.last.Position.Seq < s.lastLost
+	return p.aside != nil || unproven && !p.whole && p.last.Kind != "workflow.loss_accepted"
 }
 
 // saw takes in the workflow's next record, and why it cannot follow the others.
@@ -143,8 +163,6 @@ func (p *past) fold(ctx context.Context, log eventlog.Log) error {
 			}
 		}
 	}
-	p.tokens = state.Tokens
-	run := state.CurrentRun()
-	p.awaiting = run != nil && run.Status == eventlog.RunPausedApproval
+	p.state = state
 	return nil
 }

@@ -130,10 +130,12 @@ type LossKeeper interface {
 	// LastLost is where the last missing range of the partition begins that was accepted as lost; 0
 	// when nothing is missing.
 	LastLost(partition int) uint64
+	// ReadAll is Read that also yields what was set aside.
+	ReadAll(ctx context.Context, partition int, from uint64) iter.Seq2[Record, error]
 	// Asides returns what was set aside.
 	Asides(partition int) []Aside
 	// SetAside makes readers pass over these messages, and appends follow what stands before them. The
 	// partition then has another Identity, also when there are none. ErrTooLarge: the log cannot
-	// remember so many; it remembers none of them.
-	SetAside(ctx context.Context, partition int, more []Aside) error
+	// remember so many; it remembers the first so many that it returns.
+	SetAside(ctx context.Context, partition int, more []Aside) (int, error)
 }

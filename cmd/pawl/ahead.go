@@ -28,7 +28,7 @@ func (in *installation) giveWay(ctx context.Context) error {
 	case len(found) == 0:
 		return nil
 	}
-	loss := engine.Loss{Actor: eventlog.System, Cause: eventlog.Cause{Kind: "restart", ID: "lostEnd"}, Only: true}
+	loss := engine.Loss{Actor: eventlog.System, Cause: eventlog.Cause{Kind: "restart", ID: "lostEnd"}, Only: true, Store: in.store}
 	result := accepted{SetAside: map[eventlog.WorkflowName]string{}}
 	for _, ahead := range found {
 		result.Lost = append(result.Lost, ahead.String())

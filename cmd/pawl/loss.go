@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine"
@@ -25,6 +26,12 @@ type accepted struct {
 	Held     []eventlog.WorkflowName          `json:"held"`
 	SetAside map[eventlog.WorkflowName]string `json:"setAside"`
 	Broken   []eventlog.WorkflowName          `json:"broken"`
+	// Foreign messages of no workflow were set aside.
+	Foreign int `json:"foreign"`
+	// GivenUp are the mutation calls whose records are given up; Report is the file that lists them, empty
+	// when there are none.
+	GivenUp int    `json:"givenUp"`
+	Report  string `json:"report,omitempty"`
 	// TokensRevoked says that no named token opens anything any more.
 	TokensRevoked bool `json:"tokensRevoked"`
 }
@@ -38,7 +45,7 @@ func (in *installation) lossFile() string { return filepath.Join(in.settings.Dat
 
 // acceptLoss makes a damaged log usable again, with the engine stopped: what is missing is written
 // down as accepted, and every workflow whose past is not proven to be whole is held.
-func (a *app) acceptLoss(connected *connection) (result accepted, err error) {
+func (a *app) acceptLoss(connected *connection, report string) (result accepted, err error) {
 	s, err := a.stoppedData(connected)
 	if err != nil {
 		return result, err
@@ -90,12 +97,17 @@ func (a *app) acceptLoss(connected *connection) (result accepted, err error) {
 	err = in.recordLoss(a.ctx, &result, engine.Loss{
 		Actor: actorNamed(connected.Actor), Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"},
 		// After an interruption the repeated command may not find any more what was missing.
-		End: interrupted || lost.End,
+		End:   interrupted || lost.End,
+		Store: in.store, Report: func(calls []engine.GivenUp) (err error) {
+			result.GivenUp = len(calls)
+			result.Report, err = in.reportGivenUp(calls, report)
+			return err
+		},
 	})
 	if err != nil {
 		return result, err
 	}
-	if len(lost.Lines) > 0 || interrupted || len(result.SetAside) > 0 {
+	if len(lost.Lines) > 0 || interrupted || len(result.SetAside) > 0 || result.Foreign > 0 {
 		// The log's identity is another one now: what the store knows of it is worthless.
 		if err := in.store.Reset(); err != nil {
 			return result, failed("delete "+filepath.Join(s.Data, "store")+"; it is rebuilt from the log", fmt.Errorf("empty the local store: %w", err))
@@ -111,7 +123,7 @@ func (a *app) acceptLoss(connected *connection) (result accepted, err error) {
 // their positions: sequences after a lost end are used again.
 func (in *installation) startEpochs(ctx context.Context, ahead []engine.Ahead) error {
 	for _, one := range ahead {
-		if err := in.log.SetAside(ctx, one.Partition, nil); err != nil {
+		if _, err := in.log.SetAside(ctx, one.Partition, nil); err != nil {
 			return failed("", fmt.Errorf("accept the loss: %w", err))
 		}
 	}
@@ -133,6 +145,13 @@ func (in *installation) recordLoss(ctx context.Context, result *accepted, loss e
 			result.TokensRevoked = true
 			continue
 		}
+		if past.Workflow == "" {
+			result.Foreign += past.SetAside.Transitions
+			if past.Broken {
+				result.Broken = append(result.Broken, "")
+			}
+			continue
+		}
 		if past.SetAside != nil {
 			result.SetAside[past.Workflow] = past.SetAside.String()
 		}
@@ -145,13 +164,23 @@ func (in *installation) recordLoss(ctx context.Context, result *accepted, loss e
 	return nil
 }
 
+// incomplete says that a part of what is damaged could not be set aside: the log has no room to remember it.
+func (r *accepted) incomplete(a *app) error {
+	if len(r.Broken) == 0 {
+		return nil
+	}
+	fmt.Fprintf(a.stderr, "pawl: the log can remember no more of what is to be set aside: everything else is done, and to repeat this command changes nothing. %s\n",
+		"What stays out of service is named above, with the way to go on.")
+	return silent(exitFailed)
+}
+
 func (a *app) printAccepted(r accepted, asJSON bool) error {
 	if asJSON {
 		document, err := json.Marshal(r)
 		if err != nil {
 			return fmt.Errorf("print what was accepted: %w", err)
 		}
-		return a.printJSON(document)
+		return errors.Join(a.printJSON(document), r.incomplete(a))
 	}
 	for _, line := range r.Lost {
 		fmt.Fprintf(a.stdout, "accepted as lost: %s\n", seeVerify.ReplaceAllString(line, ""))
@@ -166,15 +195,26 @@ func (a *app) printAccepted(r accepted, asJSON bool) error {
 		}
 		fmt.Fprintf(a.stdout, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
 	}
+	if r.Foreign > 0 && !slices.Contains(r.Broken, "") {
+		fmt.Fprintf(a.stdout, "%s of no workflow set aside; nothing is held for that\n", plural(r.Foreign, "foreign message"))
+	}
 	for _, name := range r.Broken {
+		if name == "" {
+			fmt.Fprintf(a.stdout, "%s of no workflow still stand in the log, and no engine starts on it: restore the log from a copy\n", plural(r.Foreign, "foreign message"))
+			continue
+		}
 		if name == eventlog.Installation {
 			fmt.Fprintf(a.stdout, "named tokens open nothing any more: %s. Programs of this machine use the engine's own, in its %s.\n", r.SetAside[name], tokenFile)
 			continue
 		}
 		fmt.Fprintf(a.stdout, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name, r.SetAside[name])
 	}
-	if len(r.Lost) == 0 && len(r.SetAside) == 0 {
+	if r.GivenUp > 0 {
+		fmt.Fprintf(a.stdout, "%s given up: the records of them count no more. They may have been done, and are not done again by themselves. Each stands in %s and in: pawl mutations list --status given_up\n",
+			plural(r.GivenUp, "mutation call"), shown(r.Report))
+	}
+	if len(r.Lost) == 0 && len(r.SetAside) == 0 && r.Foreign == 0 {
 		fmt.Fprintln(a.stdout, "nothing is missing, nothing was changed")
 	}
-	return nil
+	return r.incomplete(a)
 }

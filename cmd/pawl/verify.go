@@ -16,7 +16,8 @@ import (
 // verifyCmd checks the log: through the engine that runs on it, else by itself.
 type verifyCmd struct {
 	clientFlags
-	AcceptLoss bool `help:"With the engine stopped: accept that what is missing is lost, and hold every workflow that it may concern."`
+	AcceptLoss bool   `help:"With the engine stopped: accept that what is missing is lost, and hold every workflow that it may concern."`
+	Report     string `placeholder:"FILE" help:"With --accept-loss: list the mutation calls that are given up in this file; else in one in the data directory."`
 }
 
 // Run asks a running engine. With the engine stopped it reads the log in the data directory, which
@@ -33,7 +34,7 @@ func (c *verifyCmd) Run(a *app) error {
 				return failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.address))
 			}
 		}
-		result, err := a.acceptLoss(connected)
+		result, err := a.acceptLoss(connected, c.Report)
 		if err != nil {
 			return err
 		}

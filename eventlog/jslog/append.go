@@ -49,10 +49,17 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 			return eventlog.Written{}, fmt.Errorf("append to %s: %w", e.Workflow, err)
 		}
 	}
+	follows := l.partitions[p].aside.last(e.Workflow, e.Expected.Seq)
+	if follows == 0 && len(l.partitions[p].aside[""]) > 0 {
+		var err error
+		if follows, err = l.nobodys(ctx, p, e.Workflow); err != nil {
+			return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err)
+		}
+	}
 	r := &request{
 		ctx: ctx, entry: e, partition: p,
 		subject: l.names.subject(p, e.Workflow, e.Kind), fence: l.names.fence(p, e.Workflow),
-		follows:   l.partitions[p].aside.last(e.Workflow, e.Expected.Seq),
+		follows:   follows,
 		uncertain: l.isUnsettled(e),
 		done:      make(chan result, 1),
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -17,8 +18,12 @@ type asides map[eventlog.WorkflowName]spans
 // everyone stands for the empty name in what is stored; no workflow is called so.
 const everyone = "*"
 
-// mostAsides bounds the text of a partition's asides: the server keeps 128 KiB of metadata for a stream.
-const mostAsides = 100 << 10
+// mostAsides bounds the text of a partition's asides, and mostLost that of what was accepted as lost: the server
+// keeps 128 KiB of metadata for a stream.
+const (
+	mostAsides = 90 << 10
+	mostLost   = 30 << 10
+)
 
 // String is the form in which they are stored: `name:from-to` each.
 func (a asides) String() string {
@@ -55,8 +60,12 @@ func parseAsides(text string) (asides, error) {
 func (a asides) with(more []eventlog.Aside) asides {
 	all := asides{}
 	maps.Copy(all, a)
+	added := map[eventlog.WorkflowName]spans{}
 	for _, one := range more {
-		all[one.Workflow] = all[one.Workflow].with(span{one.From, one.To})
+		added[one.Workflow] = append(added[one.Workflow], span{one.From, one.To})
+	}
+	for name, some := range added {
+		all[name] = all[name].with(some...)
 	}
 	return all
 }
@@ -103,17 +112,47 @@ func (l *Log) Asides(p int) []eventlog.Aside {
 }
 
 // SetAside implements eventlog.LossKeeper.
-func (l *Log) SetAside(ctx context.Context, p int, more []eventlog.Aside) error {
+func (l *Log) SetAside(ctx context.Context, p int, more []eventlog.Aside) (int, error) {
 	part := l.partitions[p]
-	aside := part.aside.with(more)
-	if size := len(aside.String()); size > mostAsides {
-		return fmt.Errorf("set aside in stream %s: %w: %d bytes of names and sequences, at most %d fit", l.names.stream(p), eventlog.ErrTooLarge, size, mostAsides)
-	}
 	before := part.aside
-	part.aside = aside
+	fits := func(n int) bool { return len(before.with(more[:n]).String()) <= mostAsides }
+	n := len(more)
+	if !fits(n) {
+		n = sort.Search(len(more), func(n int) bool { return !fits(n + 1) })
+	}
+	tooMany := fmt.Errorf("set aside in stream %s: %w: %d of %d workflows and ranges fit into %d bytes", l.names.stream(p), eventlog.ErrTooLarge, n, len(more), mostAsides)
+	if n == 0 && len(more) > 0 {
+		return 0, tooMany
+	}
+	part.aside = before.with(more[:n])
 	if err := l.recordLoss(ctx, p, nil, true); err != nil {
 		part.aside = before
-		return err
+		return 0, err
 	}
-	return nil
+	if n < len(more) {
+		return n, tooMany
+	}
+	return n, nil
+}
+
+// nobodys is the sequence of the last message, under the name of a workflow that has no transition yet, that was
+// set aside for no workflow: a foreign one. The first transition follows it. It is 0 when there is none.
+func (l *Log) nobodys(ctx context.Context, p int, w eventlog.WorkflowName) (uint64, error) {
+	aside, last := l.partitions[p].aside, uint64(0)
+	for _, s := range aside[""] {
+		for at := s.from; at <= s.to; at++ {
+			m, err := l.fetchAgain(ctx, p, query{Seq: at, Next: l.names.fence(p, w)})
+			if isMessageNotFound(err) {
+				return last, nil
+			}
+			if err != nil {
+				return 0, fmt.Errorf("look for foreign messages: %w", err)
+			}
+			if !aside.hold("", m.Seq) {
+				return last, nil
+			}
+			last, at = m.Seq, m.Seq
+		}
+	}
+	return last, nil
 }

@@ -57,7 +57,7 @@ func TestSetAside(t *testing.T) {
 	}
 	before := l.Identity(0)
 	more := []eventlog.Aside{{Workflow: "a", From: 3, To: 3}, {From: 4, To: 4}, {Workflow: "c", From: 5, To: 5}}
-	if err := l.SetAside(t.Context(), 0, more); err != nil {
+	if _, err := l.SetAside(t.Context(), 0, more); err != nil {
 		t.Fatal(err)
 	}
 	if l.Identity(0) == before {
@@ -94,7 +94,8 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// TestSetAsideTooMuch: what the server could not keep is not half remembered.
+// TestSetAsideTooMuch: what the server can keep is remembered, and how much that is. Nothing is repeated in
+// vain: the rest is refused again, and what is smaller still fits.
 func TestSetAsideTooMuch(t *testing.T) {
 	t.Parallel()
 	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
@@ -103,11 +104,52 @@ func TestSetAsideTooMuch(t *testing.T) {
 	for i := range uint64(5000) {
 		more = append(more, eventlog.Aside{Workflow: eventlog.WorkflowName(fmt.Sprintf("workflow-number-%d", i)), From: 2*i + 1, To: 2*i + 1})
 	}
-	before := l.Identity(0)
-	if err := l.SetAside(t.Context(), 0, more); !errors.Is(err, eventlog.ErrTooLarge) || len(l.Asides(0)) != 0 || l.Identity(0) != before {
-		t.Errorf("%v, %d set aside; want ErrTooLarge and none", err, len(l.Asides(0)))
+	n, err := l.SetAside(t.Context(), 0, more)
+	if !errors.Is(err, eventlog.ErrTooLarge) || n < 2000 || n == len(more) || len(l.Asides(0)) != n {
+		t.Errorf("%v, %d of %d set aside; want ErrTooLarge and thousands", err, n, len(l.Asides(0)))
 	}
-	if err := l.SetAside(t.Context(), 0, more[:3000]); err != nil {
-		t.Errorf("3000 workflows: %v", err)
+	before := l.Identity(0)
+	if again, err := l.SetAside(t.Context(), 0, more[n:]); !errors.Is(err, eventlog.ErrTooLarge) || again != 0 || l.Identity(0) != before {
+		t.Errorf("again: %d, %v", again, err)
+	}
+	if l = mustOpen(t, nc, jslog.Config{}); len(l.Asides(0)) != n {
+		t.Errorf("%d are remembered, want %d", len(l.Asides(0)), n)
+	}
+}
+
+// TestForeignNames: thousands of foreign messages, each under a name of its own, take no name each; a workflow may
+// be deployed under such a name all the same.
+func TestForeignNames(t *testing.T) {
+	t.Parallel()
+	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
+	l := mustOpen(t, nc, jslog.Config{})
+	const foreign = 2200
+	for i := range foreign {
+		putRaw(t, nc, fmt.Sprintf("pawl.log.0.a-foreign-name-that-is-long-enough-%d.run.prepared", i%(foreign-1)), 0, []byte("garbage"))
+	}
+	var more []eventlog.Aside
+	for r, err := range l.Read(t.Context(), 0, 1) {
+		if !errors.Is(err, eventlog.ErrUnreadable) {
+			t.Fatal(err)
+		}
+		more = append(more, eventlog.Aside{From: r.Position.Seq, To: r.Position.Seq})
+	}
+	if n, err := l.SetAside(t.Context(), 0, more); err != nil || n != foreign || len(l.Asides(0)) != 1 {
+		t.Fatalf("%d, %v: %d ranges", n, err, len(l.Asides(0)))
+	}
+	for _, name := range []eventlog.WorkflowName{"a-foreign-name-that-is-long-enough-0", "a-foreign-name-that-is-long-enough-7", "new"} {
+		head, err := logtest.Head(l.Append(t.Context(), logtest.Entry(t, name, eventlog.Head{})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Append(t.Context(), logtest.Entry(t, name, eventlog.Head{})); !errors.Is(err, eventlog.ErrConflict) {
+			t.Errorf("a second first transition of %s: %v, want ErrConflict", name, err)
+		}
+		if _, err := l.Append(t.Context(), logtest.Entry(t, name, head)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := strings.Count(names(t, l), " ") + 1; got != 6 {
+		t.Errorf("read %d records, want 6: %s", got, names(t, l))
 	}
 }

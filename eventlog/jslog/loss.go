@@ -159,9 +159,7 @@ func (l *Log) recordLoss(ctx context.Context, p int, lost spans, newEpoch bool) 
 	cfg := info.Config
 	cfg.MaxAge, cfg.MaxMsgs, cfg.MaxBytes, cfg.MaxMsgsPerSubject = 0, -1, -1, -1 // a log forgets nothing
 	cfg.Metadata = maps.Clone(cfg.Metadata)
-	for _, s := range lost {
-		part.accepted = part.accepted.with(s)
-	}
+	part.accepted = part.accepted.with(lost...).within(mostLost)
 	if len(part.accepted) > 0 {
 		cfg.Metadata[metaLost] = part.accepted.String()
 	}

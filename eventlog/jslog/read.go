@@ -41,6 +41,20 @@ func (l *Log) Read(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.R
 	}
 }
 
+// ReadAll implements eventlog.LossKeeper.
+func (l *Log) ReadAll(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
+		last, err := l.Last(ctx, p)
+		if err != nil {
+			yield(eventlog.Record{}, err)
+			return
+		}
+		r := l.newReader(p, from, "")
+		r.all = true
+		r.run(ctx, last, yield)
+	}
+}
+
 // Watch implements eventlog.Log.
 func (l *Log) Watch(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.Record, error] {
 	return func(yield func(eventlog.Record, error) bool) {

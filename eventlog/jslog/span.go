@@ -46,14 +46,17 @@ func parseSpans(text string) (spans, error) {
 		if err != nil || to < from {
 			return nil, fmt.Errorf("read sequences %q: %q is no range", text, part)
 		}
-		s = s.with(span{from, to})
+		s = append(s, span{from, to})
 	}
-	return s, nil
+	return s.with(), nil
 }
 
-// with returns the union with one more span.
-func (s spans) with(more span) spans {
-	all := append(slices.Clone(s), more)
+// with returns the union with more spans.
+func (s spans) with(more ...span) spans {
+	all := append(slices.Clone(s), more...)
+	if len(all) == 0 {
+		return nil
+	}
 	slices.SortFunc(all, func(a, b span) int {
 		if a.from < b.from {
 			return -1
@@ -93,6 +96,29 @@ func (s spans) without(other spans) spans {
 		}
 	}
 	return rest
+}
+
+// within returns spans whose text takes at most so many bytes: the nearest ones are joined, and what lies
+// between them counts as well. The last one is left alone: it says where the log ends.
+func (s spans) within(most int) spans {
+	for len(s) > 2 && len(s.String()) > most {
+		// Join those whose gap is no larger than that of half of them.
+		gaps := make([]uint64, 0, len(s)-2)
+		for i := 1; i < len(s)-1; i++ {
+			gaps = append(gaps, s[i].from-s[i-1].to)
+		}
+		slices.Sort(gaps)
+		limit, joined := gaps[len(gaps)/2], s[:1:1]
+		for i := 1; i < len(s); i++ {
+			if last := &joined[len(joined)-1]; i < len(s)-1 && s[i].from-last.to <= limit {
+				last.to = s[i].to
+			} else {
+				joined = append(joined, s[i])
+			}
+		}
+		s = joined
+	}
+	return s
 }
 
 // hold reports whether seq is in one of the spans.

@@ -3,6 +3,7 @@ package jslog
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -69,4 +70,20 @@ func set(s spans) map[uint64]bool {
 		}
 	}
 	return m
+}
+
+// TestSpansWithin: what takes too much room is joined where the gaps are smallest; everything stays in, and the
+// last span is left alone.
+func TestSpansWithin(t *testing.T) {
+	var many spans
+	for i := range uint64(20_000) {
+		many = append(many, span{100 * i, 100*i + i%3})
+	}
+	few := many.within(mostLost)
+	if len(few.String()) > mostLost || len(few) < 2 || few[len(few)-1] != many[len(many)-1] || many.without(few) != nil {
+		t.Errorf("%d spans in %d bytes, the last %v; left out: %v", len(few), len(few.String()), few[len(few)-1], many.without(few))
+	}
+	if same := many[:10].within(mostLost); !slices.Equal(same, many[:10]) {
+		t.Errorf("what fits is changed: %v", same)
+	}
 }
