@@ -139,6 +139,7 @@ type Engine struct {
 	idle       idleness
 	atWork     atomic.Int64 // workers that do not rest
 	appends    pace
+	audit      audit
 	advancing  sync.Mutex // one Advance at a time
 
 	// writable ends, with the cause, once the log cannot be written any more.
@@ -155,7 +156,7 @@ func New(cfg Config) (*Engine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, log: cfg.Logger, ids: newIDSource(cfg.Random), ready: make(chan struct{})}
+	e := &Engine{cfg: cfg, log: cfg.Logger, ids: newIDSource(cfg.Random), ready: make(chan struct{}), audit: audit{hurry: make(chan struct{})}}
 	e.name = e.ids.next(cfg.Clock.Now())
 	cfg.Connectors.OnLate(e.late)
 	e.life, e.endLife = context.WithCancel(context.Background())

@@ -173,7 +173,7 @@ func (w *worker) env(s *projections.State, cmd decide.Command, actor eventlog.Ac
 	env := decide.Env{
 		Now: eventlog.At(now), Engine: w.engine.name, Jitter: w.engine.cfg.Jitter(), Policies: w.engine.cfg.Policies,
 		Run: eventlog.RunID(w.engine.ids.next(now)), Session: eventlog.SessionID(w.engine.ids.next(now)),
-		Hold: w.engine.hold() != nil, Actor: actor, Cause: cause,
+		Hold: (w.engine.hold() != nil || w.damagedBy() != nil), Actor: actor, Cause: cause,
 	}
 	if _, recovers := cmd.(decide.Recover); recovers {
 		env.Unseen = w.unseenOf(s)

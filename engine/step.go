@@ -15,6 +15,10 @@ func (w *worker) step(ctx context.Context) error {
 	s := w.state()
 	switch todo := decide.Next(s, w.now(), w.engine.name).(type) {
 	case decide.StartRun: // a retry, a consumer or a producer is due
+		if w.damagedBy() != nil {
+			w.sleep(ctx, decide.Wait{Reason: decide.ReasonBlocked})
+			return nil
+		}
 		if err := w.engine.hold(); err != nil {
 			w.sleepForStorage(ctx)
 			return nil

@@ -38,6 +38,9 @@ type worker struct {
 	worked     bool                      // the last next was that of a run with events
 	trouble    retry                     // with what it needs from log and store
 
+	// damage is what the check of the log has found of the workflow's past: nothing new begins.
+	damage atomic.Pointer[error]
+
 	// behind says that the log is known to hold records of the workflow that are not read yet.
 	behind atomic.Bool
 

@@ -103,6 +103,10 @@ func (s *Server) readyz(ctx context.Context) ([]byte, *Problem) {
 		return nil, problemf(http.StatusServiceUnavailable, "storage.unavailable", "nothing new starts, and what is pushed is refused: %v", err).
 			hint("work goes on by itself when there is room")
 	}
+	if damage := s.cfg.Engine.Damage(); len(damage.Problems) > 0 {
+		return nil, problemf(http.StatusServiceUnavailable, "log.damaged", "the log is damaged: %s begin nothing new, the others go on", count(len(damage.Workflows), "workflow")).
+			hint("pawl why names them and the way out; GET /v1/diagnostics lists what is damaged")
+	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for p := range s.cfg.Log.Partitions() {

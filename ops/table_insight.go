@@ -94,6 +94,9 @@ func (s *Server) explain(name eventlog.WorkflowName) (Why, error) {
 	if err != nil {
 		return Why{}, err
 	}
+	if damage := s.cfg.Engine.Damage(); damage.Workflows[name] != nil {
+		return ExplainDamaged(name, damage.Since, damage.Workflows[name]), nil
+	}
 	return s.explainState(&state), nil
 }
 
@@ -160,7 +163,7 @@ func stepper(s *projections.State) string {
 
 func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[Why], error) {
 	page := readmodel.Page[Why]{Items: []Why{}}
-	stopped := c.server.cfg.Engine.Stopped()
+	stopped, damage := c.server.cfg.Engine.Stopped(), c.server.cfg.Engine.Damage()
 	for name, err := range c.server.workflows(ctx) {
 		if err != nil {
 			return page, err
@@ -170,6 +173,8 @@ func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[Why
 		}
 		if err := stopped[name]; err != nil {
 			page.Items = append(page.Items, ExplainStopped(name, err))
+		} else if err := damage.Workflows[name]; err != nil {
+			page.Items = append(page.Items, ExplainDamaged(name, damage.Since, err))
 		} else if state, ok := c.server.cfg.Engine.State(name); ok {
 			page.Items = append(page.Items, c.server.explainState(&state))
 		}
@@ -315,6 +320,11 @@ func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAns
 // logProblems says what is wrong with the log as a whole.
 func (s *Server) logProblems(ctx context.Context) []string {
 	problems := some(s.damage.problems())
+	for _, problem := range s.cfg.Engine.Damage().Problems {
+		if !slices.Contains(problems, problem) {
+			problems = append(problems, problem)
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for p := range s.cfg.Log.Partitions() {

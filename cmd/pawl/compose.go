@@ -51,6 +51,8 @@ type installation struct {
 	// announce says, once, where the interface answers: when all is deployed, or before a long wait.
 	announce func()
 
+	// checked is closed when the check of the log beside the work has ended.
+	checked chan struct{}
 	// ended is what end was told.
 	ended error
 	// closers undo what was opened, the last first.

@@ -64,6 +64,9 @@ func holds(workflow map[string]any, why ops.Why) (held, because []string) {
 		}
 		add(string(decide.ReasonMaintenance), words)
 	}
+	if why.Attention != nil && why.Attention.Reason == ops.AttentionDamage {
+		add(string(ops.AttentionDamage), "its log is damaged: nothing new begins")
+	}
 	if attention, ok := workflow["attention"].(map[string]any); ok {
 		since := ""
 		if at, ok := attention["since"].(string); ok {

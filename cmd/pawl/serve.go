@@ -149,6 +149,8 @@ func (in *installation) run(ctx context.Context, work func(context.Context) erro
 	defer stopWork()
 
 	go tendHeap(apiCtx)
+	checked := in.checkLog(apiCtx)
+	defer checked()
 	ended, served, finished := make(chan error, 1), make(chan error, 1), make(chan error, 1)
 	go func() { ended <- in.engine.Run(engineCtx) }()
 	go func() { served <- in.api.Serve(apiCtx, in.listener) }()
@@ -194,6 +196,7 @@ func (a *app) follow(ctx context.Context, in *installation, told *progress, out 
 	case err != nil:
 		return a.stopping()
 	}
+	in.awaitCheck(ctx)
 	waiting, err := in.needPerson(ctx)
 	switch {
 	case ctx.Err() != nil: // whatever became of the question
@@ -311,6 +314,9 @@ func (in *installation) needPerson(ctx context.Context) ([]ops.Why, error) {
 func (in *installation) needsPerson(name eventlog.WorkflowName, stopped error) (ops.Why, bool) {
 	if stopped != nil {
 		return ops.Why{Workflow: name, Message: fmt.Sprintf("Workflow %s is out of service: %v.", name, stopped), Commands: []string{"pawl verify"}}, true
+	}
+	if damage := in.engine.Damage(); damage.Workflows[name] != nil {
+		return ops.ExplainDamaged(name, damage.Since, damage.Workflows[name]), true
 	}
 	wait, ok := in.engine.Why(name)
 	state, exists := in.engine.State(name)

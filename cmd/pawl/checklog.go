@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// checkPatience is how long an engine that ends when it is idle waits for the check of its log.
+const checkPatience = 10 * time.Second
+
+// checkLog reads the whole log beside the work, as soon as the engine is ready. The function it returns ends
+// that.
+func (in *installation) checkLog(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	in.checked = make(chan struct{})
+	go func() {
+		defer close(in.checked)
+		if err := in.engine.CheckLog(ctx); err != nil && ctx.Err() == nil {
+			in.logger.Warn("the log could not be checked to its end; the next start tries again", slog.Any("error", err))
+		}
+	}()
+	return func() {
+		cancel()
+		<-in.checked
+	}
+}
+
+// awaitCheck waits for the check where the engine ends once it is idle: damage must show in its exit code.
+func (in *installation) awaitCheck(ctx context.Context) {
+	if !in.settings.UntilIdle {
+		return
+	}
+	in.engine.HurryCheck()
+	patience := time.NewTimer(checkPatience)
+	defer patience.Stop()
+	select {
+	case <-in.checked:
+	case <-ctx.Done():
+	case <-patience.C:
+		in.logger.Warn("this run ends before the whole log was checked for damage; pawl verify checks it", "after", checkPatience)
+	}
+}

@@ -1,0 +1,83 @@
+package engine_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
+)
+
+// Damage below the store's checkpoint, which a start does not read, is found by the check of the whole log: the
+// workflow that lacks a record begins nothing new, by name, and the other one works on.
+func TestDamageBelowTheCheckpointHolds(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(eventlog.Record, error) (eventlog.Record, error, bool){
+		"missing": func(r eventlog.Record, err error) (eventlog.Record, error, bool) {
+			return r, err, r.Workflow != "orders" || r.Revision != 2
+		},
+		"the last is missing": func(r eventlog.Record, err error) (eventlog.Record, error, bool) {
+			return r, err, r.Workflow != "orders" || r.Revision < 3
+		},
+		"unreadable": func(r eventlog.Record, err error) (eventlog.Record, error, bool) {
+			if r.Workflow == "orders" && r.Revision == 2 {
+				r.Facts, err = nil, fmt.Errorf("%w: garbage", eventlog.ErrUnreadable)
+			}
+			return r, err, true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := &readerLog{Log: memlog.New(memlog.Config{})}
+			b := enginetest.NewOn(t, log)
+			var said lines
+			b.Logger = slog.New(slog.NewTextHandler(&said, nil))
+			e := b.Start()
+			e.MustDeploy(ordersWorkflow)
+			e.MustDeploy(strings.Replace(ordersWorkflow, `"orders"`, `"bills"`, 1))
+			e.MustPush("orders", "order.in", "a")
+			e.Rest("orders")
+			e.MustPush("bills", "order.in", "b0") // so that the checkpoint is not a damaged record
+			e.Rest("bills")
+			if err := e.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			log.change = change
+			e = b.Start()
+			if found := e.Damage(); found.Done || len(found.Problems) > 0 {
+				t.Fatalf("found without a check: %+v", found)
+			}
+			e.HurryCheck()
+			if err := e.CheckLog(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			found := e.Damage()
+			if !found.Done || len(found.Problems) != 1 || len(found.Workflows) != 1 || found.Workflows["orders"] == nil || found.Since == 0 {
+				t.Fatalf("found %+v", found)
+			}
+			if said.count("the log of this workflow is damaged") != 1 {
+				t.Errorf("said:\n%s", said.text.String())
+			}
+			before, _ := e.State("orders")
+			e.MustPush("orders", "order.in", "b") // events still arrive
+			e.MustPush("bills", "order.in", "b1")
+			if s := e.Rest("bills"); s.Available() != 2 { // what it has sent on
+				t.Errorf("bills did not work on: %+v", s.Workflow)
+			}
+			if s := e.Rest("orders"); s.Head.Revision != before.Head.Revision+1 || s.Available() != 2 || s.Current != "" {
+				t.Errorf("orders has begun something: %+v", s.Workflow)
+			}
+			if wait, ok := e.Why("orders"); !ok || wait == nil || wait.Reason != decide.ReasonBlocked {
+				t.Errorf("orders waits for %+v", wait)
+			}
+			log.change = nil
+			if err := e.Stop(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
