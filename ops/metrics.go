@@ -115,7 +115,7 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 		projections.StatusActive: 0, projections.StatusPaused: 0, projections.StatusError: 0, projections.StatusArchived: 0,
 	}
 	blocked, active, discarded := map[eventlog.BlockReason]int{}, 0, 0
-	attention := map[projections.AttentionReason]int{projections.AttentionTransient: 0, projections.AttentionDiscarded: 0}
+	attention := map[projections.AttentionReason]int{projections.AttentionTransient: 0, projections.AttentionDiscarded: 0, AttentionDamage: len(engine.Damage().Workflows)}
 	for p := range c.s.cfg.Log.Partitions() {
 		names, err := c.s.cfg.Reader.Store.Workflows(p)
 		if err != nil {

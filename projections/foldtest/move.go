@@ -66,7 +66,7 @@ func (h *History) aside() {
 			h.Add(&eventlog.WorkflowPaused{})
 		}
 	case 5:
-		if e != nil && e.Status == eventlog.EventPending && h.chance(30) {
+		if e != nil && e.Status == eventlog.EventPending && h.State.Head.Revision%5 == 0 {
 			h.giveUp(e)
 			return
 		}
