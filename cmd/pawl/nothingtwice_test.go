@@ -132,12 +132,9 @@ func TestDamageDoesNothingTwice(t *testing.T) {
 	}{
 		"the record of a call": {"mutation.started", 2, true},
 		"a push":               {"event.published", 3, true},
-		"an outcome":           {"mutation.applied", 3, true},
 		"the first record":     {"workflow.deployed", 1, true},
-		"the record of a call, and the store is gone":  {"mutation.started", 2, false},
-		"a push, and the store is gone":                {"event.published", 3, false},
-		"an outcome, and the store is gone":            {"mutation.applied", 3, false},
-		"the record of the last call, no store either": {"mutation.started", 6, false},
+		"the record of a call, and the store is gone": {"mutation.started", 2, false},
+		"a push, and the store is gone":               {"event.published", 3, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
