@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -52,7 +51,9 @@ func TestAuthorsPageCodeRuns(t *testing.T) {
 func TestAuthorsPageFirstWorkflow(t *testing.T) {
 	t.Parallel()
 	part := pagePartOf(t, "What a workflow is")
-	dir := place(t, map[string]string{"notes.ts": part.code(t, "ts"), "inbox/a.txt": "alpha", "inbox/b.txt": "be", "sheets/.keep": ""})
+	dir := place(t, map[string]string{
+		"notes.ts": part.code(t, "ts"), "inbox/a.txt": "alpha", "inbox/b.txt": "be", "sheets/.keep": "",
+	})
 	commands := part.commands(t)
 	if out := mustRun(t, dir, 0, "pawl", strings.Fields(commands[0])[1:]...); strings.Contains(out, "warning") {
 		t.Errorf("%s: %s", commands[0], out)
@@ -91,7 +92,7 @@ func TestAuthorsPageConfiguration(t *testing.T) {
 		named = append(named, name)
 	}
 	slices.Sort(named)
-	if !slices.Equal(named, recipeHosts) || hosts["api.example.com"].Headers[http.CanonicalHeaderKey("authorization")] != "Bearer x" {
+	if !slices.Equal(named, recipeHosts) || hosts["api.example.com"].Headers["Authorization"] != "Bearer x" {
 		t.Errorf("hosts %+v", hosts)
 	}
 }

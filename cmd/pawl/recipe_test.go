@@ -18,7 +18,7 @@ import (
 type otherSide struct {
 	*httptest.Server
 	// answer may answer a request; otherwise it is answered with {}.
-	answer func(w http.ResponseWriter, method, path, body string) bool
+	answer answerFunc
 
 	mu       sync.Mutex
 	received []string // method, path with query, and body of what changes something
@@ -43,6 +43,9 @@ func (o *otherSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "{}")
 	}
 }
+
+// answerFunc answers a request, or reports that it did not.
+type answerFunc func(w http.ResponseWriter, method, path, body string) bool
 
 // takeReceived is what was received since the last time.
 func (o *otherSide) takeReceived() []string {
@@ -70,11 +73,13 @@ var recipeHosts = []string{"api.example.com", "chat.example.com"}
 
 // cook starts the recipe of the page with this number: its workflow must be without complaint, and what it calls is the
 // server of the test instead of the hosts that the page names.
-func cook(t *testing.T, number int, answer func(w http.ResponseWriter, method, path, body string) bool, flags ...string) *recipe {
+func cook(t *testing.T, number int, answer answerFunc, flags ...string) *recipe {
 	t.Helper()
 	t.Parallel()
 	parts := pageParts(t)
-	i := slices.IndexFunc(parts, func(p pagePart) bool { return strings.HasPrefix(p.heading, fmt.Sprintf("%d. ", number)) })
+	i := slices.IndexFunc(parts, func(p pagePart) bool {
+		return strings.HasPrefix(p.heading, fmt.Sprintf("%d. ", number))
+	})
 	if i < 0 {
 		t.Fatalf("the page has no recipe %d", number)
 	}
@@ -96,9 +101,11 @@ func cook(t *testing.T, number int, answer func(w http.ResponseWriter, method, p
 	}
 	r.dir = place(t, map[string]string{
 		r.workflow + ".ts": code, "sheets/.keep": "",
-		"pawl.yaml": "csv: ./sheets\nclock: manual\nclock-start: " + recipeStart + "\nconnectors: {http: {hosts: {\"" + address + "\": {private: true}}}}\n",
+		"pawl.yaml": "csv: ./sheets\nclock: manual\nclock-start: " + recipeStart +
+			"\nconnectors: {http: {hosts: {\"" + address + "\": {private: true}}}}\n",
 	})
-	if out := mustRun(t, r.dir, 0, "pawl", "validate", r.workflow+".ts"); strings.Contains(out, "warning") && !strings.Contains(code, "ctx.counter.") {
+	out := mustRun(t, r.dir, 0, "pawl", "validate", r.workflow+".ts")
+	if strings.Contains(out, "warning") && !strings.Contains(code, "ctx.counter.") { // which runs nowhere yet
 		t.Errorf("recipe %d is not without complaint:\n%s", number, out)
 	}
 	if len(flags) == 0 {

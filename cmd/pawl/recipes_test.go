@@ -37,7 +37,13 @@ func TestRecipePaging(t *testing.T) {
 	r.advance("5m")
 	r.advance("5m")
 	r.wantSheet("orders.csv", "id,total", "o1,10", "o2,20", "o3,30", "o4,40", "o5,50", "o6,60")
-	if want := []string{"/orders?after=", "/orders?after=o2", "/orders?after=o4", "/orders?after=o5", "/orders?after=o6"}; !slices.Equal(r.outside.asked, want) {
+	r.outside.mu.Lock()
+	defer r.outside.mu.Unlock()
+	var want []string
+	for _, cursor := range []string{"", "o2", "o4", "o5", "o6"} {
+		want = append(want, "/orders?after="+cursor)
+	}
+	if !slices.Equal(r.outside.asked, want) {
 		t.Errorf("asked %q, want %q", r.outside.asked, want)
 	}
 }
@@ -50,7 +56,8 @@ func TestRecipePush(t *testing.T) {
 	r.wantReceived(`POST /hooks/team {"text":"urgent: Disk 7 is full"}`)
 	head, body, _ := strings.Cut(r.part.code(t, "http"), "\n\n")
 	method, path, _ := strings.Cut(head, " ")
-	if answer := string(r.call(http.StatusOK, method, path, json.RawMessage(body))); !strings.Contains(answer, `"updated"`) {
+	answer := string(r.call(http.StatusOK, method, path, json.RawMessage(body)))
+	if !strings.Contains(answer, `"updated"`) {
 		t.Errorf("pushed again: %s", answer)
 	}
 	r.settle()
@@ -215,8 +222,8 @@ func TestRecipeState(t *testing.T) {
 	r.does("pawl reject " + string(r.mutationIn("awaiting_approval").ID))
 	r.does("pawl grants numbers http.post=allow")
 	r.push("sale.closed", "d", nil)
-	r.wantReceived(`POST /invoices {"number":1,"sale":"a"}`, `POST /invoices {"number":2,"sale":"b"}`, `POST /invoices {"number":2,"sale":"b"}`,
-		`POST /invoices {"number":3,"sale":"d"}`)
+	r.wantReceived(`POST /invoices {"number":1,"sale":"a"}`, `POST /invoices {"number":2,"sale":"b"}`,
+		`POST /invoices {"number":2,"sale":"b"}`, `POST /invoices {"number":3,"sale":"d"}`)
 	r.wantState("invoice", `{"last":3}`)
 }
 
@@ -233,7 +240,8 @@ func TestRecipeTool(t *testing.T) {
 	if !slices.Equal(command2[:3], []string{"go", "run", "./cmd/pawl/example/tool"}) {
 		t.Fatalf("the last command is %s", commands[2])
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./example/tool").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./example/tool")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	tool := spawn(t, command(t, r.dir, program, command2[3:]...))
