@@ -22,7 +22,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 	"github.com/pawl-run/pawl/projections/readmodel"
-	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
 // orders is a workflow that makes one call per order, and polls an empty list every hour.
@@ -84,8 +84,8 @@ func setupOn(t testing.TB, log eventlog.Log, settings ...setting) *bundle {
 		t.Fatalf("register the world: %v", err)
 	}
 	cfg := Config{Token: testToken, Log: log, Connectors: deploy.CatalogOf(registry), Version: "1.2.3", Installation: "test", Logger: b.bench.Logger,
-		Workers: func() sandbox.PoolReport {
-			return sandbox.PoolReport{Sandbox: "full", Size: 2, Restarts: 3, Deaths: map[string]uint64{"limit.memory": 2}, Workers: []sandbox.WorkerReport{{PID: 5, Sandbox: "full", State: "idle", Memory: 7}}}
+		Workers: func() worker.Report {
+			return worker.Report{Sandbox: "full", Size: 2, Restarts: 3, Deaths: map[string]uint64{"limit.memory": 2}, Workers: []worker.ProcessReport{{PID: 5, Sandbox: "full", State: "idle", Memory: 7}}}
 		}}
 	for _, set := range settings {
 		set(&cfg, b.bench)

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections/readmodel"
-	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
 // Config of a Server. Engine, Reader, Log and Connectors are required.
@@ -35,7 +35,7 @@ type Config struct {
 	// RunLog is read for a run's log and evidence; nil means that this engine keeps no run log.
 	RunLog RunLog
 	// Workers reports on the processes that run scripts; nil means that there are none.
-	Workers func() sandbox.PoolReport
+	Workers func() worker.Report
 	// Version of this program, as `pawl version` prints it.
 	Version string
 	// Installation names the log this engine belongs to.

@@ -6,23 +6,23 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
 var workersTable = []Operation{
 	define(operation("getWorkers", "GET /v1/workers", Viewer, "Show the processes that run scripts, and how they are confined"), getWorkers),
 }
 
-func getWorkers(_ context.Context, c *Call, _ *everything) (sandbox.PoolReport, error) {
+func getWorkers(_ context.Context, c *Call, _ *everything) (worker.Report, error) {
 	if c.server.cfg.Workers == nil {
-		return sandbox.PoolReport{}, problemf(http.StatusNotFound, "workers.none", "this engine has no processes for scripts").
+		return worker.Report{}, problemf(http.StatusNotFound, "workers.none", "this engine has no processes for scripts").
 			hint("ask an engine that runs scripts")
 	}
 	return c.server.cfg.Workers(), nil
 }
 
 // workersCollector reads the figures of the processes that run scripts.
-type workersCollector struct{ report func() sandbox.PoolReport }
+type workersCollector struct{ report func() worker.Report }
 
 var (
 	describeSandbox  = prometheus.NewDesc("pawl_sandbox_level", "How scripts are confined: the present level has the value 1.", []string{"level"}, nil)

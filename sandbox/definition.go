@@ -17,7 +17,7 @@ type Definition struct {
 	Uses []OperationUse `json:"uses,omitempty"`
 	// Calls are the calls of connector operations whose text shows something of their parameters.
 	Calls []WrittenCall `json:"calls,omitempty"`
-	// MutateCalls are the calls of connector operations in mutate phases; see MutateProblems.
+	// MutateCalls are the calls of connector operations in mutate phases; see lint.MutateProblems.
 	MutateCalls []MutateCall `json:"mutateCalls,omitempty"`
 	// Places are where the members are written, as far as the text shows it; see Place.
 	Places map[string]Place `json:"places,omitempty"`
@@ -138,7 +138,7 @@ const (
 // For one that the text does not show it is the nearest one around it that it does.
 func (d *Definition) Place(path ...string) Place {
 	for ; len(path) > 0; path = path[:len(path)-1] {
-		if at, ok := d.Places[placeKey(path)]; ok {
+		if at, ok := d.Places[PlaceKey(path)]; ok {
 			return at
 		}
 	}
@@ -149,7 +149,7 @@ func (d *Definition) Place(path ...string) Place {
 // absence.
 func (d *Definition) Lacks(path ...string) bool {
 	for ; len(path) > 0; path = path[:len(path)-1] {
-		if slices.Contains(d.Unread, placeKey(path)) {
+		if slices.Contains(d.Unread, PlaceKey(path)) {
 			return true
 		}
 	}

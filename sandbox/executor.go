@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Executor turns script text into definitions and results, in worker processes (NewPool) or in this
-// one (NewInProcess). Safe for concurrent use.
+// Executor turns script text into definitions and results, in worker processes (package worker) or in this
+// one (package vm). Safe for concurrent use.
 type Executor interface {
 	// Describe transforms and compiles the source and reads its definition. Problems are the
 	// author's; err is set only when the executor itself failed.
@@ -18,5 +18,5 @@ type Executor interface {
 	Close() error
 }
 
-// errClosed is what Describe says after Close.
-var errClosed = errors.New("describe script: the executor is closed")
+// ErrClosed is what Describe says after Close.
+var ErrClosed = errors.New("describe script: the executor is closed")

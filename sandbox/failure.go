@@ -51,42 +51,41 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 // Bounds of what a failure tells; scripts control the text.
 const (
-	maxMessage = 4 << 10
-	maxStack   = 4 << 10
-	maxFrames  = 32
+	MaxMessage   = 4 << 10
+	MaxStackText = 4 << 10
 )
 
-// scriptFault is a rule the script broke.
-func scriptFault(code, format string, args ...any) *Error {
-	return &Error{Fault: FaultScript, Code: code, Message: clip(fmt.Sprintf(format, args...), maxMessage)}
+// ScriptFault is a rule the script broke.
+func ScriptFault(code, format string, args ...any) *Error {
+	return &Error{Fault: FaultScript, Code: code, Message: Clip(fmt.Sprintf(format, args...), MaxMessage)}
 }
 
-// settings is where the limits stand in the engine's configuration.
-const settings = "policies.script."
+// Settings is where the limits stand in the engine's configuration.
+const Settings = "policies.script."
 
-// limitFault is a limit that the script passed; it names the setting.
-func limitFault(code, format string, args ...any) *Error {
-	return scriptFault(code, "%s (%s%s)", fmt.Sprintf(format, args...), settings, strings.TrimPrefix(code, "limit."))
+// LimitFault is a limit that the script passed; it names the setting.
+func LimitFault(code, format string, args ...any) *Error {
+	return ScriptFault(code, "%s (%s%s)", fmt.Sprintf(format, args...), Settings, strings.TrimPrefix(code, "limit."))
 }
 
-// clip bounds the texts of a fault that comes from a worker.
-func (e *Error) clip() {
-	e.Code, e.Message, e.Stack = clip(e.Code, maxCode), clip(e.Message, 2*maxMessage), clip(e.Stack, 2*maxStack)
+// Clip bounds the texts of a fault that comes from a worker.
+func (e *Error) Clip() {
+	e.Code, e.Message, e.Stack = Clip(e.Code, MaxCode), Clip(e.Message, 2*MaxMessage), Clip(e.Stack, 2*MaxStackText)
 	e.Line, e.Column = max(e.Line, 0), max(e.Column, 0)
 }
 
-// maxCode is more than the longest code of a fault or a problem.
-const maxCode = 64
+// MaxCode is more than the longest code of a fault or a problem.
+const MaxCode = 64
 
-// placed gives a fault of the script that has no place the one of the handler it happened in.
-func (e *Error) placed(handler Place) {
+// PlaceAt gives a fault of the script that has no place the one of the handler it happened in.
+func (e *Error) PlaceAt(handler Place) {
 	if e.Line == 0 && e.Fault == FaultScript {
 		e.Line, e.Column = handler.Line, handler.Column
 	}
 }
 
-// compileFault is the failure of a call whose script does not compile.
-func compileFault(problems []Problem) *Error {
+// FaultOf is the failure of a call whose script does not compile.
+func FaultOf(problems []Problem) *Error {
 	for _, p := range problems {
 		if p.Severity == SeverityError {
 			return &Error{Fault: FaultScript, Code: p.Code, Message: p.Message, Line: p.Line, Column: p.Column}
@@ -95,17 +94,18 @@ func compileFault(problems []Problem) *Error {
 	return &Error{Fault: FaultInternal, Code: "internal", Message: "the script was not compiled, for no stated reason"}
 }
 
-func cancelled(ctx context.Context, message string) *Error {
+// Cancelled is the fault of a call whose ctx has ended.
+func Cancelled(ctx context.Context, message string) *Error {
 	return &Error{Fault: FaultTransient, Code: "script.cancelled", Message: message, Cause: context.Cause(ctx)}
 }
 
-// lost is the fault of a call whose worker was taken from it.
-func lost(format string, args ...any) *Error {
-	return &Error{Fault: FaultTransient, Code: "worker.lost", Message: clip(fmt.Sprintf(format, args...), maxMessage)}
+// WorkerLost is the fault of a call whose worker was taken from it.
+func WorkerLost(format string, args ...any) *Error {
+	return &Error{Fault: FaultTransient, Code: "worker.lost", Message: Clip(fmt.Sprintf(format, args...), MaxMessage)}
 }
 
-// problemOf turns a failure of top-level code into a problem of the script.
-func problemOf(e *Error) Problem {
+// ProblemOf turns a failure of top-level code into a problem of the script.
+func ProblemOf(e *Error) Problem {
 	fix := "code outside of handlers runs before every handler call: keep it to constants and functions"
 	switch e.Code {
 	case "limit.source":
@@ -113,9 +113,11 @@ func problemOf(e *Error) Problem {
 	case "script.threw":
 		fix = "correct the error; " + fix
 	}
-	return problem(e.Code, Place{e.Line, e.Column}, e.Message, fix)
+	return NewProblem(e.Code, Place{e.Line, e.Column}, e.Message, fix)
 }
 
-const describeCancelled = "describing the script was cancelled"
-
-const callCancelled = "the handler call was cancelled"
+// What was cancelled, for the message of Cancelled.
+const (
+	DescribeCancelled = "describing the script was cancelled"
+	CallCancelled     = "the handler call was cancelled"
+)

@@ -68,39 +68,39 @@ type Invocation struct {
 // events than it was given.
 const CodeMore = "peek.more"
 
-// key names the handler that is called.
-func (c *Invocation) key() handlerKey { return handlerKey{c.Phase, c.Handler} }
+// Key names the handler that is called.
+func (c *Invocation) Key() HandlerKey { return HandlerKey{c.Phase, c.Handler} }
 
-// title names the handler in messages.
-func (c *Invocation) title() string {
+// Title names the handler in messages.
+func (c *Invocation) Title() string {
 	if c.Phase == Producer {
 		return fmt.Sprintf("producer %q", c.Handler)
 	}
 	return fmt.Sprintf("%s of consumer %q", c.Phase, c.Handler)
 }
 
-// where adds to a passed limit whose it is: its message is written far from the call.
-func (c *Invocation) where(e *Error) *Error {
+// Where adds to a passed limit whose it is: its message is written far from the call.
+func (c *Invocation) Where(e *Error) *Error {
 	if !strings.HasPrefix(e.Code, "limit.") {
 		return e
 	}
-	e.Message += "; in " + c.title()
+	e.Message += "; in " + c.Title()
 	if c.Workflow != "" {
 		e.Message += " of workflow " + c.Workflow
 	}
 	return e
 }
 
-// sourceTooLarge is the fault of a script with more than limit bytes, nil for any other.
-func sourceTooLarge(source Source, limit int) *Error {
+// SourceTooLarge is the fault of a script with more than limit bytes, nil for any other.
+func SourceTooLarge(source Source, limit int) *Error {
 	if len(source.Code) <= limit {
 		return nil
 	}
-	return limitFault("limit.source", "the script has %d bytes; the limit is %d", len(source.Code), limit)
+	return LimitFault("limit.source", "the script has %d bytes; the limit is %d", len(source.Code), limit)
 }
 
-// tooLarge is the fault of a call whose arguments nobody should have to hold.
-func (c *Invocation) tooLarge(limits Limits) *Error {
+// TooLarge is the fault of a call whose arguments nobody should have to hold.
+func (c *Invocation) TooLarge(limits Limits) *Error {
 	size := len(c.State) + len(c.Prepared) + len(c.MutationResult)
 	for _, events := range c.Pending {
 		for i := range events {
@@ -110,11 +110,11 @@ func (c *Invocation) tooLarge(limits Limits) *Error {
 	if size <= limits.Argument {
 		return nil
 	}
-	return c.where(limitFault("limit.argument", "what the handler is given has %d bytes; the limit is %d", size, limits.Argument))
+	return c.Where(LimitFault("limit.argument", "what the handler is given has %d bytes; the limit is %d", size, limits.Argument))
 }
 
-// handlerKey names one handler of a script.
-type handlerKey struct {
-	phase Phase
-	name  string
+// HandlerKey names one handler of a script.
+type HandlerKey struct {
+	Phase Phase
+	Name  string
 }

@@ -2,8 +2,42 @@ package sandbox
 
 import "time"
 
-// effective fills in the defaults and the bounds of the limits.
-func (l Limits) effective() Limits {
+// Limits of one invocation; zero values are replaced by DefaultLimits.
+type Limits struct {
+	CPU time.Duration // script time, connector reads not counted; at most MaxCPU
+	// Wall is script wall time, connector reads not counted; a script without a processor in it is not blamed.
+	Wall   time.Duration
+	Reads  time.Duration // sum of the durations of all connector reads
+	Source int           // bytes
+	// Argument is bytes of everything the host passes in: arguments and pending events together, and each read's answer.
+	Argument  int
+	Result    int // bytes of a returned value or a call's parameters
+	State     int // bytes of a returned handler state
+	Publish   int // bytes of all publishes together
+	HostCalls int // ctx calls; log, now and console are bounded by Log instead
+	InFlight  int // connector reads at once; more wait, which is no error
+	Log       int // bytes of log output; more is cut, not an error
+	Stack     int // nested calls, at most MaxStack
+}
+
+// MaxCPU is the largest Limits.CPU that is honoured; larger values are reduced to it. A regular
+// expression that backtracks cannot be interrupted, it only times out, and its timeout (one for the
+// process) must not be shorter than any script's deadline, or it would end as "no match".
+const MaxCPU = 10 * time.Second
+
+// MaxStack is the largest Limits.Stack that is honoured: unwinding nested native frames is quadratic,
+// and deeper ones would hold a worker for seconds that nothing can interrupt.
+const MaxStack = 2000
+
+// DefaultLimits are the limits used for every value left zero.
+var DefaultLimits = Limits{
+	CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,
+	Source: 256 << 10, Argument: 16 << 20, Result: 1 << 20, State: 256 << 10, Publish: 3 << 20,
+	HostCalls: 1000, InFlight: 16, Log: 64 << 10, Stack: 1000,
+}
+
+// Effective fills in the defaults and the bounds of the limits.
+func (l Limits) Effective() Limits {
 	d := DefaultLimits
 	l.CPU = min(orDefault(l.CPU, d.CPU), MaxCPU)
 	l.Wall = orDefault(l.Wall, d.Wall)
@@ -27,59 +61,28 @@ func orDefault[T ~int | ~int64](value, fallback T) T {
 	return value
 }
 
-// Limits of one invocation; zero values are replaced by DefaultLimits.
-type Limits struct {
-	CPU       time.Duration // script time, connector reads not counted; at most MaxCPU
-	Wall      time.Duration // script wall time, connector reads not counted; who gets no processor in it is not blamed
-	Reads     time.Duration // sum of the durations of all connector reads
-	Source    int           // bytes
-	Argument  int           // bytes of everything the host passes in: arguments and pending events together, and each read's answer
-	Result    int           // bytes of a returned value or a call's parameters
-	State     int           // bytes of a returned handler state
-	Publish   int           // bytes of all publishes together
-	HostCalls int           // ctx calls; log, now and console are bounded by Log instead
-	InFlight  int           // connector reads at once; more wait, which is no error
-	Log       int           // bytes of log output; more is cut, not an error
-	Stack     int           // nested calls, at most MaxStack
-}
-
-// MaxCPU is the largest Limits.CPU that is honoured; larger values are reduced to it. A regular
-// expression that backtracks cannot be interrupted, it only times out, and its timeout (one for the
-// process) must not be shorter than any script's deadline, or it would end as "no match".
-const MaxCPU = 10 * time.Second
-
-// MaxStack is the largest Limits.Stack that is honoured: unwinding nested native frames is quadratic,
-// and deeper ones would hold a worker for seconds that nothing can interrupt.
-const MaxStack = 2000
-
-// DefaultLimits are the limits used for every value left zero.
-var DefaultLimits = Limits{
-	CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,
-	Source: 256 << 10, Argument: 16 << 20, Result: 1 << 20, State: 256 << 10, Publish: 3 << 20, HostCalls: 1000, InFlight: 16, Log: 64 << 10, Stack: 1000,
-}
-
 // leastShare is the part of the time that passes which a script has had a processor for, at least, if
 // it is to blame for a limit of that time. A script waits for nothing while its clock runs: where its
 // process did not compute, it was stopped or the machine had no time for it.
 const leastShare = 10
 
-// exceeded is the fault of a script that ran and computed for so long, nil while both are allowed by
+// Exceeded is the fault of a script that ran and computed for so long, nil while both are allowed by
 // its limits and a while beyond them.
-func (l Limits) exceeded(wall, cpu, while time.Duration) *Error {
+func (l Limits) Exceeded(wall, cpu, while time.Duration) *Error {
 	switch {
 	case wall >= l.CPU+while && cpu >= l.CPU+while:
-		return limitFault("limit.cpu", "the script computed for longer than %s", l.CPU)
+		return LimitFault("limit.cpu", "the script computed for longer than %s", l.CPU)
 	case wall < l.Wall+while:
 		return nil
 	case cpu < wall/leastShare:
-		return lost("the script had a processor for %s of the last %s: its process was stopped, or the machine is too busy; nothing was sent, and it can run again",
+		return WorkerLost("the script had a processor for %s of the last %s: its process was stopped, or the machine is too busy; nothing was sent, and it can run again",
 			cpu.Round(time.Millisecond), wall.Round(time.Millisecond))
 	}
-	return limitFault("limit.wall", "the script ran for longer than %s", l.Wall)
+	return LimitFault("limit.wall", "the script ran for longer than %s", l.Wall)
 }
 
-// lineCost is what a line costs beside its text, so that empty lines end too.
-const lineCost = 16
+// LogLineCost is what a line costs beside its text, so that empty lines end too.
+const LogLineCost = 16
 
-// mostLogLines is how many lines a log of this limit can have, with the one that says that it was cut.
-func mostLogLines(l Limits) int { return l.Log/lineCost + 2 }
+// MostLogLines is how many lines a log of this limit can have, with the one that says that it was cut.
+func MostLogLines(l Limits) int { return l.Log/LogLineCost + 2 }

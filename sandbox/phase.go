@@ -1,20 +1,20 @@
 package sandbox
 
-// member is one thing a script can ask of ctx (or of console).
-type member int
+// Member is one thing a script can ask of ctx (or of console).
+type Member int
 
 const (
-	memberPeek member = iota
-	memberGetByIDs
-	memberPublish
-	memberRegisterInput
-	memberList
-	memberGet
-	memberMutate
-	memberLog
-	memberNow
-	memberConsole
-	memberCount
+	MemberPeek Member = iota
+	MemberGetByIDs
+	MemberPublish
+	MemberRegisterInput
+	MemberList
+	MemberGet
+	MemberMutate
+	MemberLog
+	MemberNow
+	MemberConsole
+	MemberCount
 )
 
 // rule is one cell of the table.
@@ -28,31 +28,31 @@ const (
 
 // phaseTable is the only place that says which phase may do what (R6, R8). The columns are
 // producer, prepare, mutate, next.
-var phaseTable = [memberCount][4]rule{
-	memberPeek:          {no, yes, no, no},
-	memberGetByIDs:      {no, yes, no, no},
-	memberPublish:       {yes, no, no, yes},
-	memberRegisterInput: {yes, no, no, no},
-	memberList:          {yes, yes, no, no},
-	memberGet:           {yes, yes, byID, no},
-	memberMutate:        {no, no, yes, no},
-	memberLog:           {yes, yes, yes, yes},
-	memberNow:           {yes, yes, yes, yes},
-	memberConsole:       {yes, yes, yes, yes},
+var phaseTable = [MemberCount][4]rule{
+	MemberPeek:          {no, yes, no, no},
+	MemberGetByIDs:      {no, yes, no, no},
+	MemberPublish:       {yes, no, no, yes},
+	MemberRegisterInput: {yes, no, no, no},
+	MemberList:          {yes, yes, no, no},
+	MemberGet:           {yes, yes, byID, no},
+	MemberMutate:        {no, no, yes, no},
+	MemberLog:           {yes, yes, yes, yes},
+	MemberNow:           {yes, yes, yes, yes},
+	MemberConsole:       {yes, yes, yes, yes},
 }
 
-// builtins are the functions of ctx that are no connector.
-var builtins = map[string]member{
-	"peek":          memberPeek,
-	"getByIds":      memberGetByIDs,
-	"publish":       memberPublish,
-	"registerInput": memberRegisterInput,
-	"log":           memberLog,
-	"now":           memberNow,
+// Builtins are the functions of ctx that are no connector.
+var Builtins = map[string]Member{
+	"peek":          MemberPeek,
+	"getByIds":      MemberGetByIDs,
+	"publish":       MemberPublish,
+	"registerInput": MemberRegisterInput,
+	"log":           MemberLog,
+	"now":           MemberNow,
 }
 
-// builtinNames lists them in the order in which messages name them.
-var builtinNames = []string{"peek", "getByIds", "publish", "registerInput", "log", "now"}
+// BuiltinNames lists them in the order in which messages name them.
+var BuiltinNames = []string{"peek", "getByIds", "publish", "registerInput", "log", "now"}
 
 func (p Phase) column() int {
 	switch p {
@@ -68,10 +68,10 @@ func (p Phase) column() int {
 	return -1
 }
 
-// allowed answers one cell; an unknown phase or member allows nothing.
-func allowed(p Phase, m member, readsByID bool) bool {
+// MemberAllowed answers one cell; an unknown phase or member allows nothing.
+func MemberAllowed(p Phase, m Member, readsByID bool) bool {
 	c := p.column()
-	if c < 0 || m < 0 || m >= memberCount {
+	if c < 0 || m < 0 || m >= MemberCount {
 		return false
 	}
 	switch phaseTable[m][c] {
@@ -84,14 +84,15 @@ func allowed(p Phase, m member, readsByID bool) bool {
 	return false
 }
 
-func (k OperationKind) member() (member, bool) {
+// Member is the row of the phase table for operations of this kind; false for an unknown kind.
+func (k OperationKind) Member() (Member, bool) {
 	switch k {
 	case KindList:
-		return memberList, true
+		return MemberList, true
 	case KindGet:
-		return memberGet, true
+		return MemberGet, true
 	case KindMutate:
-		return memberMutate, true
+		return MemberMutate, true
 	}
 	return 0, false
 }
@@ -99,24 +100,24 @@ func (k OperationKind) member() (member, bool) {
 // Allowed reports whether a connector operation of this kind may be called in a phase (R6, R8).
 // readsByID is the consumer's `mutateReads: "byId"`. Unknown phases and kinds are not allowed.
 func Allowed(phase Phase, kind OperationKind, readsByID bool) bool {
-	m, ok := kind.member()
-	return ok && allowed(phase, m, readsByID)
+	m, ok := kind.Member()
+	return ok && MemberAllowed(phase, m, readsByID)
 }
 
-// whereAllowed says in words in which phases a member may be used, for the fix of a message.
-func whereAllowed(m member) string {
+// WhereAllowed says in words in which phases a member may be used, for the fix of a message.
+func WhereAllowed(m Member) string {
 	switch m {
-	case memberPeek, memberGetByIDs:
+	case MemberPeek, MemberGetByIDs:
 		return "only prepare may read topics: do it there and return what later phases need in `data`"
-	case memberPublish:
+	case MemberPublish:
 		return "only producers and next may publish: move it to next"
-	case memberRegisterInput:
+	case MemberRegisterInput:
 		return "only producers may register inputs; what next publishes inherits the inputs of its reserved events"
-	case memberList:
+	case MemberList:
 		return "only producers and prepare may list or search: do it in prepare and return what is needed in `data`"
-	case memberGet:
+	case MemberGet:
 		return "only producers and prepare may read; mutate may read by id if the consumer declares mutateReads: \"byId\""
-	case memberMutate:
+	case MemberMutate:
 		return "only mutate may change something outside: return what it needs from prepare in `data` and call it there"
 	}
 	return ""

@@ -10,8 +10,8 @@ type Place struct {
 	Column int `json:"column"` // 1-based
 }
 
-// placeKey makes a path of members into a key of Places.
-func placeKey(path []string) string {
+// PlaceKey makes a path of members into a key of Places.
+func PlaceKey(path []string) string {
 	var b strings.Builder
 	for _, name := range path {
 		b.WriteByte('/')

@@ -10,21 +10,24 @@ const (
 	SeverityWarning = "warning"
 )
 
-func problem(code string, at Place, message, fix string) Problem {
+// NewProblem is an error at a place.
+func NewProblem(code string, at Place, message, fix string) Problem {
 	return Problem{Severity: SeverityError, Code: code, Line: at.Line, Column: at.Column, Message: message, Fix: fix}
 }
 
-func warning(code string, at Place, message, fix string) Problem {
+// NewWarning is a warning at a place.
+func NewWarning(code string, at Place, message, fix string) Problem {
 	return Problem{Severity: SeverityWarning, Code: code, Line: at.Line, Column: at.Column, Message: message, Fix: fix}
 }
 
-// hasErrors reports whether a deploy must be refused.
-func hasErrors(problems []Problem) bool {
+// HasErrors reports whether a deploy must be refused.
+func HasErrors(problems []Problem) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity == SeverityError })
 }
 
 // Problem is one finding about a script, in the author's lines. An error is what certainly fails when
-// it is reached; a warning is what its author will hardly have meant. The codes of Describe are
+// it is reached; a warning is what its author will hardly have meant. The codes of Describe, with the
+// meaning of each in package lint, are
 //   - those of Error for top-level code, and for what the text alone shows that it will end in:
 //     phase.forbidden, connector.unknown, call.params, publish.invalid, input.invalid, topic.unknown,
 //     topic.notSubscribed; besides them ctx.assigned, prepare.result and reservation.unknown

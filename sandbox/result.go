@@ -76,9 +76,9 @@ func InputID(source, typ, id string) string {
 	return "in_" + hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// badMessageID says what is wrong with a message id, or "". A replacement character stands for half
+// BadMessageID says what is wrong with a message id, or "". A replacement character stands for half
 // of a surrogate pair: two such ids could not be told apart.
-func badMessageID(id string) string {
+func BadMessageID(id string) string {
 	switch {
 	case len(id) > maxMessageID:
 		return "has more than 512 bytes"
@@ -89,3 +89,7 @@ func badMessageID(id string) string {
 	}
 	return ""
 }
+
+// EventMembers are the members of a published event; id and topic are those of an event that was
+// peeked and is passed on, and mean nothing here.
+var EventMembers = []string{"messageId", "title", "payload", "inputId", "id", "topic"}

@@ -46,12 +46,23 @@ var layers = []layer{
 	{folders: "eventlog/...", project: []string{"eventlog/..."}, external: anyLibrary},
 	{folders: "projections", project: []string{"eventlog"}, external: []string{"github.com/tidwall/btree"}, pure: true},
 	{folders: "projections/...", project: []string{"eventlog/pack", "eventlog", "projections/..."}, external: anyLibrary},
-	{folders: "sandbox/...", project: []string{"sandbox/..."}, external: anyLibrary},
+	// The contract of scripts knows none of what keeps it; a text is compiled, judged, run, and run elsewhere.
+	{folders: "sandbox"},
+	{folders: "sandbox/similar", external: anyLibrary},
+	{folders: "sandbox/cputime", external: anyLibrary},
+	{folders: "sandbox/script", project: []string{"sandbox"}, external: anyLibrary},
+	{folders: "sandbox/lint", project: []string{"sandbox", "sandbox/similar", "sandbox/script"}, external: anyLibrary},
+	{folders: "sandbox/vm/value", project: []string{"sandbox"}, external: anyLibrary},
+	{folders: "sandbox/vm/globals/intl", external: anyLibrary},
+	{folders: "sandbox/vm/globals", project: []string{"sandbox", "sandbox/vm/value", "sandbox/vm/globals/intl"}, external: anyLibrary},
+	{folders: "sandbox/vm", project: []string{"sandbox", "sandbox/similar", "sandbox/cputime", "sandbox/script", "sandbox/lint", "sandbox/vm/value", "sandbox/vm/globals"}, external: anyLibrary},
+	{folders: "sandbox/worker/confine", external: anyLibrary},
+	{folders: "sandbox/worker/...", project: []string{"sandbox", "sandbox/cputime", "sandbox/vm", "sandbox/worker/confine"}, external: anyLibrary},
 	{folders: "engine/schedule", project: []string{"eventlog"}, external: []string{"github.com/netresearch/go-cron"}, pure: true},
 	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule"}, pure: true},
-	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/decide", "engine/connector", "sandbox", "sandbox/similar"}, pure: true},
+	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/decide", "engine/connector", "sandbox", "sandbox/lint", "sandbox/similar"}, pure: true},
 	// A connector confines the process that reads hostile bytes for it, but runs no script.
-	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "sandbox/confine", "sandbox/similar"}, external: anyLibrary},
+	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "sandbox/worker/confine", "sandbox/similar"}, external: anyLibrary},
 	// The engine sees the Log interface; which log it gets, JetStream or memory, is wired in cmd.
 	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...", "engine/..."}, external: anyLibrary},
 	{folders: "embeddednats/...", project: []string{"embeddednats/..."}, external: anyLibrary},
@@ -66,8 +77,8 @@ var restrictions = []struct {
 }{
 	{"github.com/nats-io/nats.go/...", []string{"eventlog/jslog/...", "embeddednats/...", "ops/...", "engine/connector/natsservice/...", "engine/runlog/...", "cmd/..."}},
 	{"github.com/nats-io/nats-server/v2/...", []string{"embeddednats/...", "cmd/..."}},
-	{"github.com/dop251/goja/...", []string{"sandbox/..."}},
-	{"github.com/evanw/esbuild/...", []string{"sandbox/..."}},
+	{"github.com/dop251/goja/...", []string{"sandbox/script", "sandbox/lint", "sandbox/vm/..."}},
+	{"github.com/evanw/esbuild/...", []string{"sandbox/script"}},
 	{"github.com/cockroachdb/pebble/v2/...", []string{"projections/store/..."}},
 }
 

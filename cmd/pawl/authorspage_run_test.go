@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
 // Every piece of code on the page is one that a test runs: those under a recipe's number by the tests of recipes, the
@@ -147,7 +148,7 @@ func TestAuthorsPageMistakes(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	scripts := sandbox.NewInProcess(sandbox.Config{})
+	scripts := vm.NewExecutor(vm.Config{})
 	t.Cleanup(func() { _ = scripts.Close() })
 	codes := func(code string) (codes []string) {
 		definition, problems, err := scripts.Describe(t.Context(), sandbox.Source{Filename: "notes.ts", Code: code})

@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
 // wrongOnPurpose are the workflows of the tests with something to complain about, and what.
@@ -64,7 +65,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	scripts := sandbox.NewInProcess(sandbox.Config{})
+	scripts := vm.NewExecutor(vm.Config{})
 	t.Cleanup(func() { _ = scripts.Close() })
 	for name, code := range workflows {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/projections/store"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
 // installation is a data directory with everything that works on it. What is nil was not opened.
@@ -40,7 +41,7 @@ type installation struct {
 	runs     *runlog.Stream
 	kept     ops.RunLog // runs, or nil
 	store    *store.Store
-	scripts  *sandbox.Pool
+	scripts  *worker.Pool
 	registry *connector.Registry
 	services *services
 	room     *room

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/maildir"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint"
 )
 
 // connectors makes the compiled-in connectors that are configured.
@@ -93,7 +94,7 @@ func adviseListening(problems []sandbox.Problem, uses []sandbox.OperationUse) []
 		}
 		for _, use := range uses {
 			_, ours := compiledIn[use.Connector]
-			meant := connector.ValidateName(use.Connector) == nil && sandbox.Advise(use.Connector) == ""
+			meant := connector.ValidateName(use.Connector) == nil && lint.Advise(use.Connector) == ""
 			if ours || !meant || use.Line != p.Line || use.Column != p.Column {
 				continue
 			}

@@ -46,7 +46,7 @@ const (
 func buildWorker(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "worker")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../sandbox/testdata/worker")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../sandbox/worker/testdata/worker")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build a worker: %v\n%s", err, out)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/ops"
-	"github.com/pawl-run/pawl/sandbox/confine"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
 // The defaults of the common settings. Tests must not meet an engine that runs on this machine.

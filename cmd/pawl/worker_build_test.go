@@ -25,7 +25,7 @@ func TestRequiredSandbox(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	worker := filepath.Join(dir, "worker")
-	build := exec.Command("go", "build", "-race", "-buildvcs=false", "-o", worker, "../../sandbox/testdata/worker")
+	build := exec.Command("go", "build", "-race", "-buildvcs=false", "-o", worker, "../../sandbox/worker/testdata/worker")
 	build.Env = append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build a worker: %v\n%s", err, out)

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
 // newWorkers starts the processes that scripts run in: this program again, as `pawl worker`.
 // At most size of them compute at once.
-func newWorkers(s settings, size int, logger *slog.Logger) (*sandbox.Pool, error) {
+func newWorkers(s settings, size int, logger *slog.Logger) (*worker.Pool, error) {
 	p := s.Policies.Script
-	workers, err := sandbox.NewPool(sandbox.PoolConfig{
+	workers, err := worker.NewPool(worker.Config{
 		Command: workerCommand, Size: size, Memory: int64(p.Memory), Require: s.Sandbox, Logger: logger,
 		Limits: sandbox.Limits{CPU: p.CPU, Wall: p.Wall, Source: int(p.Source)}, // of reading a definition
 	})
@@ -36,7 +37,7 @@ type (
 
 // Run serves an engine until that ends.
 func (workerCmd) Run(*app) error {
-	if err := sandbox.RunWorker(os.Stdin, os.Stdout); err != nil {
+	if err := worker.Run(os.Stdin, os.Stdout); err != nil {
 		return failed("this command is started by an engine, not by hand", err)
 	}
 	return nil
@@ -48,7 +49,7 @@ func (c *workersCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return answer(connected, "getWorkers", nil, func(r sandbox.PoolReport) error {
+	return answer(connected, "getWorkers", nil, func(r worker.Report) error {
 		fmt.Fprintf(a.stdout, "sandbox: %s\n", r.Sandbox)
 		for _, missing := range r.Missing {
 			fmt.Fprintf(a.stdout, "  missing %s\n", oneLine(missing, 200))

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
 // tool is a connector that only exists: nothing is ever called.
@@ -301,7 +302,7 @@ func TestCheck_WithoutACatalogEverythingIsUnknown(t *testing.T) {
 }
 
 func TestCheck_ADescribedScript(t *testing.T) {
-	executor := sandbox.NewInProcess(sandbox.Config{})
+	executor := vm.NewExecutor(vm.Config{})
 	defer executor.Close()
 	definition, problems, err := executor.Describe(t.Context(), sandbox.Source{Filename: "invoices.ts", Code: `
 export default Keep.workflow({

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
 // flawless is a script without any problem; each mistake replaces a part of it.
@@ -65,7 +66,7 @@ const flawless = `export default Pawl.workflow({
 // check describes a script and checks its definition, as a deploy does.
 func check(t *testing.T, code string) []sandbox.Problem {
 	t.Helper()
-	executor := sandbox.NewInProcess(sandbox.Config{})
+	executor := vm.NewExecutor(vm.Config{})
 	defer executor.Close()
 	definition, problems, err := executor.Describe(t.Context(), sandbox.Source{Filename: "invoices.ts", Code: code})
 	if err != nil {

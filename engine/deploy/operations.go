@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint"
 )
 
 // operations checks every use and pins what it names.
@@ -95,7 +96,7 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 	} else {
 		similar := slices.Concat(catalog.Similar(use.Connector), catalog.Similar(use.Connector+"."+use.Operation))
 		fix := didYouMean(similar, "start or configure the connector, or use one of those known: "+list(connectors))
-		if advice := sandbox.Advise(use.Connector); advice != "" && len(similar) == 0 {
+		if advice := lint.Advise(use.Connector); advice != "" && len(similar) == 0 {
 			fix = advice + "; or, if a connector is meant, " + fix
 		}
 		c.add(cmp.Or(c.in.UnknownConnector, sandbox.SeverityError), CodeConnector, fix,
@@ -123,8 +124,8 @@ func didYouMean(similar []string, otherwise string) string {
 // mutates says again what code after a mutation call is good for: only here is known which of the calls
 // in a mutate are mutations.
 func (c *check) mutates() {
-	c.found = slices.DeleteFunc(c.found, sandbox.IsMutateProblem)
-	c.found = append(c.found, sandbox.MutateProblems(&c.in.Definition, func(connectorName, operation string) sandbox.OperationKind {
+	c.found = slices.DeleteFunc(c.found, lint.IsMutateProblem)
+	c.found = append(c.found, lint.MutateProblems(&c.in.Definition, func(connectorName, operation string) sandbox.OperationKind {
 		pin, _ := c.accepted.Operation(connectorName, operation)
 		return sandbox.OperationKind(pin.Kind)
 	})...)

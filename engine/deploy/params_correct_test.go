@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
 // A script whose call works when it is made is deployed: each of these is checked, then run.
@@ -108,7 +109,7 @@ func TestScriptsThatWorkAreNotRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			executor := sandbox.NewInProcess(sandbox.Config{})
+			executor := vm.NewExecutor(vm.Config{})
 			defer executor.Close()
 			source := sandbox.Source{Filename: "w.ts", Code: `export default Keep.workflow({ name: "w", topics: { t: {} }, consumers: { c: Keep.consumer({ subscribe: ["t"],
   async prepare() { return { reservations: [], data: null, ui: { title: "x" } } },

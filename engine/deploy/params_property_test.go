@@ -13,13 +13,14 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
 // Whatever a deploy says against the parameters of a call, the call fails: scripts and what their
 // variables hold are drawn, and each is deployed and run.
 func TestNothingThatCouldWorkIsRefused(t *testing.T) {
 	t.Parallel()
-	executor := sandbox.NewInProcess(sandbox.Config{})
+	executor := vm.NewExecutor(vm.Config{})
 	t.Cleanup(func() { _ = executor.Close() })
 	refused, passed := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {

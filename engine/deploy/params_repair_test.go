@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
 // A tool has changed what it takes, and the call fails for that: the repair that writes what the tool
@@ -16,7 +17,7 @@ import (
 // nobody knows what it takes.
 func TestARepairIsHeldAgainstWhatTheToolTakesNow(t *testing.T) {
 	t.Parallel()
-	executor := sandbox.NewInProcess(sandbox.Config{})
+	executor := vm.NewExecutor(vm.Config{})
 	defer executor.Close()
 	check := func(argument string, catalog deploy.Catalog, previous *deploy.Previous) (deploy.Accepted, []sandbox.Problem) {
 		definition, problems, err := executor.Describe(t.Context(), sandbox.Source{Filename: "w.ts", Code: `export default Keep.workflow({ name: "w", topics: { t: {} },

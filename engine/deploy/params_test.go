@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
 // orderSchema uses what schemas of tools use.
@@ -45,7 +46,7 @@ func ordering(t *testing.T, schema, before, argument string) []sandbox.Problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	executor := sandbox.NewInProcess(sandbox.Config{})
+	executor := vm.NewExecutor(vm.Config{})
 	defer executor.Close()
 	code := `export default Keep.workflow({ name: "w", topics: { t: {} }, consumers: { c: Keep.consumer({ subscribe: ["t"],
   async prepare() { return { reservations: [], data: null, ui: { title: "x" } } },

@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
 // Tester is the actor of everything a test asks for.
@@ -85,7 +86,7 @@ func (b *Bench) Start() *Engine {
 	}
 	scripts, closeScripts := b.Scripts, func() error { return nil }
 	if scripts == nil {
-		scripts = sandbox.NewInProcess(sandbox.Config{})
+		scripts = vm.NewExecutor(vm.Config{})
 		closeScripts = scripts.Close
 	}
 	cfg := b.Config

@@ -23,7 +23,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections/readmodel"
-	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
 // life is one workflow's life: what outlives an engine, and the engine of the moment.
@@ -37,7 +37,7 @@ type life struct {
 	engine *enginetest.Engine
 	client *ops.Client
 	// workers run the scripts; nil where this process does.
-	workers *sandbox.Pool
+	workers *worker.Pool
 	close   func()
 	full    atomic.Bool // no room on the disk
 
@@ -137,7 +137,7 @@ func liveOn(t *testing.T, log eventlog.Log, change ...func(*schedule.Policies)) 
 
 // liveWith starts a life on a given log, whose scripts run in the given workers; without any they
 // run in this process.
-func liveWith(t *testing.T, log eventlog.Log, workers *sandbox.Pool, change ...func(*schedule.Policies)) *life {
+func liveWith(t *testing.T, log eventlog.Log, workers *worker.Pool, change ...func(*schedule.Policies)) *life {
 	t.Helper()
 	l := &life{t: t, below: log, workers: workers, clock: engine.NewManualClock(start), sent: map[string]int{}, close: func() {}}
 	l.bench = enginetest.NewOn(t, log)

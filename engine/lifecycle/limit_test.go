@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
 // Each limit of a handler call is the policy's, and the run's error names it, its workflow and its
@@ -108,7 +109,7 @@ func TestLimitFailuresEndInAHold(t *testing.T) {
 }
 
 // calls counts what the workers of a pool have served.
-func calls(r sandbox.PoolReport) (n uint64) {
+func calls(r worker.Report) (n uint64) {
 	for _, w := range r.Workers {
 		n += w.Calls
 	}

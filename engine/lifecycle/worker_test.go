@@ -23,6 +23,7 @@ import (
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
 // workerPath builds, once, a worker as a release has it: without the C library and without the race
@@ -31,7 +32,7 @@ var workerPath func() (string, error)
 
 func buildWorker(dir string) (string, error) {
 	path := filepath.Join(dir, "worker")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../sandbox/testdata/worker")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../sandbox/worker/testdata/worker")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build a worker: %w\n%s", err, out)
@@ -48,7 +49,7 @@ func staffed(t *testing.T, change ...func(*schedule.Policies)) *life {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := sandbox.NewPool(sandbox.PoolConfig{
+	pool, err := worker.NewPool(worker.Config{
 		Size: 2, Command: func() *exec.Cmd { return exec.Command(path) },
 		Limits: sandbox.Limits{CPU: sandbox.MaxCPU}, // what computes is killed, not ended
 	})
@@ -67,7 +68,7 @@ func staffed(t *testing.T, change ...func(*schedule.Policies)) *life {
 const computes = `if (ctx.now() < Date.UTC(2026, 2, 1, 8, 30)) for (;;) {}`
 
 // kill sends SIGKILL to the workers that fit, as soon as there is one, and returns once they are gone.
-func (l *life) kill(fits func(sandbox.WorkerReport) bool) {
+func (l *life) kill(fits func(worker.ProcessReport) bool) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 	defer cancel()
@@ -99,7 +100,7 @@ func (l *life) kill(fits func(sandbox.WorkerReport) bool) {
 
 // killUntil kills every worker that fits until done is closed. One alone would not do: a call that
 // its worker had not taken yet is given to another.
-func (l *life) killUntil(done <-chan struct{}, fits func(sandbox.WorkerReport) bool) {
+func (l *life) killUntil(done <-chan struct{}, fits func(worker.ProcessReport) bool) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 	defer cancel()
@@ -122,13 +123,13 @@ func (l *life) killUntil(done <-chan struct{}, fits func(sandbox.WorkerReport) b
 }
 
 // computing fits the worker that runs this handler.
-func computing(handler string) func(sandbox.WorkerReport) bool {
-	return func(w sandbox.WorkerReport) bool { return w.Handler == handler && w.State == "busy" }
+func computing(handler string) func(worker.ProcessReport) bool {
+	return func(w worker.ProcessReport) bool { return w.Handler == handler && w.State == "busy" }
 }
 
 // within fits the worker that runs this handler or waits for its read.
-func within(handler string) func(sandbox.WorkerReport) bool {
-	return func(w sandbox.WorkerReport) bool { return w.Handler == handler }
+func within(handler string) func(worker.ProcessReport) bool {
+	return func(w worker.ProcessReport) bool { return w.Handler == handler }
 }
 
 // killsDuringRead kills the worker of the handler while its first read is open.
@@ -262,8 +263,8 @@ func TestWorkersKilledDuringTheCall(t *testing.T) {
 			l.deploy(shop{})
 			before := l.workers.Report().Workers
 			l.sends(func(w *enginetest.World, call connector.Call) connector.Outcome {
-				l.kill(func(w sandbox.WorkerReport) bool {
-					return slices.ContainsFunc(before, func(b sandbox.WorkerReport) bool { return b.PID == w.PID })
+				l.kill(func(w worker.ProcessReport) bool {
+					return slices.ContainsFunc(before, func(b worker.ProcessReport) bool { return b.PID == w.PID })
 				})
 				return c.then(w, call)
 			})

@@ -15,5 +15,5 @@
 // Text of a mail that has HTML only is taken from its tokens, in one pass: no tree is ever built.
 //
 // What it does not guarantee: confinement where the system has none. On Linux the process is confined like
-// those that run scripts (sandbox/confine); elsewhere its own limits on memory and time are what is left.
+// those that run scripts (sandbox/worker/confine); elsewhere its own limits on memory and time are what is left.
 package mailparse

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pawl-run/pawl/sandbox/confine"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
 // What the two processes say to each other is a sequence of frames: a length (32 bits, little-endian) and so

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/sandbox/confine"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
 const (

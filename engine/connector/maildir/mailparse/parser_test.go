@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/pawl-run/pawl/sandbox/confine"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
 // playing stands before the name of the program that this test program is to be.

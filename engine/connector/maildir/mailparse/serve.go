@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/pawl-run/pawl/sandbox/confine"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
 const (

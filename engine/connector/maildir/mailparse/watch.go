@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/sandbox/confine"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
 // Exit codes of a process that ends itself.

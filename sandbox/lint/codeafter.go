@@ -1,0 +1,187 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// mutateCalls notes the calls of a mutate, and what the text has after each, for MutateProblems.
+func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
+	m := mutate{collector: c, f: f, calls: make(map[ast.Node]*touch), number: make(map[ast.Node]int)}
+	for i := range h.touches {
+		t := &h.touches[i]
+		if _, own := t.builtin(); own || t.operation == "" || t.call == nil {
+			continue
+		}
+		m.calls[t.call] = t
+	}
+	if len(m.calls) == 0 {
+		return
+	}
+	_, body, _ := script.Function(f)
+	script.Walk(body, func(node ast.Node) bool {
+		if t := m.calls[node]; t != nil {
+			m.number[node] = len(c.definition.MutateCalls)
+			c.definition.MutateCalls = append(c.definition.MutateCalls, sandbox.MutateCall{Handler: e.handler, Connector: t.member, Operation: t.operation,
+				Place: c.in.Position(c.in.Start(t.e)), ReadsByID: e.consumer.MutateByID, Loop: m.loop(t)})
+		}
+		return true
+	})
+	script.Walk(body, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.BlockStatement:
+			m.after(node.List)
+		case *ast.CaseStatement:
+			m.after(node.Consequent)
+		case *ast.ArrayLiteral:
+			m.parallel(node)
+		case *ast.TryStatement:
+			m.finally(node)
+		}
+		return true
+	})
+}
+
+// mutate is one handler that is looked at.
+type mutate struct {
+	*collector
+	f     ast.Expression
+	calls map[ast.Node]*touch
+	// number is the index of each call in the definition's MutateCalls. Calls below one node are
+	// neighbours there.
+	number map[ast.Node]int
+}
+
+// within are the calls below a node, in whatever branch.
+func (m *mutate) within(n ast.Node) sandbox.CallRange {
+	var found sandbox.CallRange
+	script.Walk(n, func(n ast.Node) bool {
+		if i, ok := m.number[n]; ok {
+			found = joined(found, sandbox.CallRange{From: i, To: i + 1})
+		}
+		return true
+	})
+	return found
+}
+
+// after notes for the calls that a statement certainly makes what stands behind it.
+func (m *mutate) after(list []ast.Statement) {
+	var later sandbox.CallRange
+	for i := len(list) - 1; i >= 0; i-- {
+		here := m.within(list[i])
+		if i < len(list)-1 && here.From < here.To {
+			for _, call := range m.certain(list[i]) {
+				m.definition.MutateCalls[call].Later = later
+				m.definition.MutateCalls[call].After = m.in.Position(m.code(list[i+1]))
+			}
+		}
+		later = joined(later, here)
+	}
+}
+
+// code is where a statement that does something begins, 0 for one that only ends what is around it.
+func (m *mutate) code(s ast.Statement) file.Idx {
+	switch s := s.(type) {
+	case *ast.EmptyStatement, *ast.BranchStatement:
+		return 0
+	case *ast.ReturnStatement:
+		if s.Argument == nil {
+			return 0
+		}
+	}
+	return m.in.Start(s)
+}
+
+// parallel notes the calls that one list makes together, as for Promise.all.
+func (m *mutate) parallel(list *ast.ArrayLiteral) {
+	var later sandbox.CallRange
+	for i := len(list.Value) - 1; i >= 0; i-- {
+		here := m.within(list.Value[i])
+		for call := here.From; call < here.To; call++ {
+			if beside := &m.definition.MutateCalls[call].Beside; beside.From == beside.To {
+				*beside = later
+			}
+		}
+		later = joined(later, here)
+	}
+}
+
+// finally notes a finally behind calls.
+func (m *mutate) finally(try *ast.TryStatement) {
+	if try.Finally == nil || len(try.Finally.List) == 0 {
+		return
+	}
+	here := m.within(try.Body)
+	for call := here.From; call < here.To; call++ {
+		m.definition.MutateCalls[call].Finally = m.in.Position(m.in.Start(try.Finally.List[0]))
+	}
+}
+
+// loop says in what the call is made each time anew, empty for nothing.
+func (m *mutate) loop(t *touch) string {
+	var inner ast.Node = t.call
+	for n := m.in.Parent(inner); n != nil && n != ast.Node(m.f); inner, n = n, m.in.Parent(n) {
+		switch n := n.(type) {
+		case *ast.IfStatement, *ast.SwitchStatement, *ast.ConditionalExpression:
+			return "" // it may be a search for the one item to work on
+		case *ast.BlockStatement:
+			i := slices.IndexFunc(n.List, func(s ast.Statement) bool { return ast.Node(s) == inner })
+			if i+1 < len(n.List) {
+				switch next := n.List[i+1].(type) {
+				case *ast.BranchStatement:
+					if next.Token == token.BREAK {
+						return ""
+					}
+				case *ast.ReturnStatement:
+					return ""
+				}
+			}
+		case *ast.ReturnStatement:
+			if m.in.FunctionAround(n) == m.f {
+				return ""
+			}
+		case *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.WhileStatement, *ast.DoWhileStatement:
+			return "this loop"
+		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral:
+			outer, ok := m.in.Parent(n).(*ast.CallExpression)
+			if !ok {
+				return ""
+			}
+			if _, method, _, ok := script.SplitProperty(outer.Callee); ok && deaf[method] != "" {
+				return method
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// certain are the calls that a plain statement makes: in no branch, loop or nested function.
+func (m *mutate) certain(statement ast.Statement) (calls []int) {
+	switch statement.(type) {
+	case *ast.ExpressionStatement, *ast.VariableStatement, *ast.LexicalDeclaration:
+	default:
+		return nil
+	}
+	script.Walk(statement, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ConditionalExpression:
+			return false
+		case *ast.BinaryExpression:
+			if node.Operator == token.LOGICAL_AND || node.Operator == token.LOGICAL_OR || node.Operator == token.COALESCE {
+				return false
+			}
+		}
+		if call, ok := m.number[node]; ok {
+			calls = append(calls, call)
+		}
+		return true
+	})
+	return calls
+}

@@ -1,0 +1,203 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// signatures are the parameters that handlers are given.
+var signatures = map[sandbox.Phase][]string{
+	sandbox.Producer: {"ctx", "state"},
+	sandbox.Prepare:  {"ctx", "state"},
+	sandbox.Mutate:   {"ctx", "prepared"},
+	sandbox.Next:     {"ctx", "prepared", "mutationResult"},
+}
+
+// parameters warns of parameters that nothing is given for.
+func (c *collector) parameters(list *ast.ParameterList, e entry) {
+	given := signatures[e.phase]
+	for i, p := range list.List {
+		if i < len(given) || p.Initializer != nil {
+			continue
+		}
+		fix := "remove it"
+		if id, ok := p.Target.(*ast.Identifier); ok && strings.Contains(strings.ToLower(id.Name.String()), "state") {
+			fix = "remove it; prepare is given the state: pass on in its data what is needed here"
+		}
+		c.warn("handler.parameter", c.in.Start(p), fix, "%s of %q is given (%s), so this parameter is always undefined", e.phase, e.handler, strings.Join(given, ", "))
+		return
+	}
+}
+
+// taken is one member that code takes of a value.
+type taken struct {
+	name string
+	at   file.Idx
+	e    ast.Expression // nil where a pattern takes it
+}
+
+// takenOf are the members that a function takes of its parameter.
+func (c *collector) takenOf(f ast.Expression, parameter int) (list []taken) {
+	params, _, ok := script.Function(f)
+	if !ok || parameter >= len(params.List) {
+		return nil
+	}
+	pattern := func(target ast.Node) {
+		if o, ok := target.(*ast.ObjectPattern); ok {
+			for _, p := range o.Properties {
+				switch p := p.(type) {
+				case *ast.PropertyShort:
+					list = append(list, taken{p.Name.Name.String(), p.Name.Idx, nil})
+				case *ast.PropertyKeyed:
+					if key, ok := p.Key.(*ast.StringLiteral); ok && !p.Computed {
+						list = append(list, taken{key.Value.String(), key.Idx, nil})
+					}
+				}
+			}
+		}
+	}
+	id, ok := params.List[parameter].Target.(*ast.Identifier)
+	if !ok {
+		pattern(params.List[parameter].Target)
+		return list
+	}
+	v := c.in.Declaring[id]
+	if v == nil || c.in.Assigned(v) {
+		return nil
+	}
+	for _, use := range v.Uses {
+		whole := c.in.Dressed(use)
+		if b, ok := c.in.Parent(whole).(*ast.Binding); ok && b.Initializer == whole {
+			pattern(b.Target)
+		}
+		if m := c.in.MemberOf(whole); m != nil {
+			if _, name, at, ok := script.SplitProperty(m); ok {
+				list = append(list, taken{name, at, m})
+			}
+		}
+	}
+	return list
+}
+
+// preparedMembers warns of members of the prepare result that prepare does not return.
+func (c *collector) preparedMembers(f ast.Expression, returned []string) {
+	for _, t := range c.takenOf(f, 1) {
+		if slices.Contains(returned, t.name) || slices.Contains(resultMembers, t.name) || inherits(t.name) {
+			continue
+		}
+		fix := "return it from prepare in data, and write prepared.data." + sandbox.Clip(t.name, 60)
+		if t.name == "status" || t.name == "result" {
+			fix = "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)"
+		}
+		c.warn("prepared.unknown", t.at, fix, "prepare returns no %s, so this is undefined; it returns %s", sandbox.Clip(t.name, 100), strings.Join(distinct(returned), ", "))
+	}
+}
+
+func distinct(names []string) []string {
+	var list []string
+	for _, n := range names {
+		if !slices.Contains(list, n) {
+			list = append(list, sandbox.Clip(n, 60))
+		}
+	}
+	return list
+}
+
+// inherits tells names that every object has.
+func inherits(name string) bool {
+	return slices.Contains([]string{"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf"}, name)
+}
+
+// statuses are those of a mutation result.
+var statuses = []string{"applied", "none", "skipped"}
+
+// outcomes warns of members and values that a mutation result never has.
+func (c *collector) outcomes(next ast.Expression) {
+	for _, t := range c.takenOf(next, 2) {
+		switch {
+		case t.name == "status":
+			if t.e != nil {
+				c.compared(t.e)
+			}
+		case t.name == "result" || inherits(t.name):
+		default:
+			fix := "write mutationResult.result." + sandbox.Clip(t.name, 60) + " for a member of what the connector answered, after mutationResult.status === \"applied\""
+			switch t.name {
+			case "success", "ok", "applied":
+				fix = "write mutationResult.status === \"applied\""
+			case "error", "failed", "failure":
+				fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
+			case "data", "value", "response", "output":
+				fix = "write mutationResult.result"
+			}
+			c.warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s", sandbox.Clip(t.name, 100))
+		}
+	}
+	params, _, _ := script.Function(next)
+	if len(params.List) > 2 {
+		c.destructuredStatus(params.List[2].Target)
+	}
+}
+
+// destructuredStatus looks at the uses of next(ctx, prepared, { status }).
+func (c *collector) destructuredStatus(target ast.Node) {
+	o, ok := target.(*ast.ObjectPattern)
+	if !ok {
+		return
+	}
+	for _, p := range o.Properties {
+		if short, ok := p.(*ast.PropertyShort); ok && short.Name.Name.String() == "status" {
+			if v := c.in.Declaring[&short.Name]; v != nil {
+				for _, use := range v.Uses {
+					c.compared(use)
+				}
+			}
+		}
+	}
+}
+
+// compared checks what a status is compared with.
+func (c *collector) compared(status ast.Expression) {
+	check := func(with ast.Expression) {
+		text, known := c.in.TextOf(with)
+		if !known || slices.Contains(statuses, text) {
+			return
+		}
+		fix := `the status is "applied", "none" or "skipped"`
+		switch strings.ToLower(text) {
+		case "success", "succeeded", "successful", "ok", "done", "completed", "complete", "committed", "confirmed":
+			fix = `write "applied"`
+		case "failed", "failure", "error", "rejected":
+			fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
+		case "skip", "cancelled", "canceled", "user_skip":
+			fix = `write "skipped"`
+		case "noop", "empty", "null", "":
+			fix = `write "none"`
+		}
+		c.warn("mutationResult.unknown", c.in.Start(with), fix, "the status of a mutation result is never %q", sandbox.Clip(text, 60))
+	}
+	switch p := c.in.Parent(c.in.Dressed(status)).(type) {
+	case *ast.BinaryExpression:
+		switch p.Operator {
+		case token.EQUAL, token.STRICT_EQUAL, token.NOT_EQUAL, token.STRICT_NOT_EQUAL:
+			if p.Left == c.in.Dressed(status) {
+				check(p.Right)
+			} else {
+				check(p.Left)
+			}
+		}
+	case *ast.SwitchStatement:
+		for _, branch := range p.Body {
+			if branch.Test != nil {
+				check(branch.Test)
+			}
+		}
+	}
+}

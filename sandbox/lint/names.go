@@ -1,0 +1,91 @@
+package lint
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+	"github.com/pawl-run/pawl/sandbox/similar"
+)
+
+// given are names that scripts use as if they were global, and what they are here.
+var given = map[string]string{
+	"ctx":            "ctx is the first parameter of every handler: pass it to this function",
+	"state":          "the state is the second parameter of producers and prepare: async prepare(ctx, state)",
+	"prepared":       "what prepare returned is the second parameter of mutate and next: async mutate(ctx, prepared)",
+	"mutationResult": "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)",
+	"result":         "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)",
+	"event":          "write const [event] = await ctx.peek(\"topic\", { limit: 1 }) in prepare",
+	"module":         "write export default Pawl.workflow({ … })",
+	"exports":        "write export default Pawl.workflow({ … })",
+	"publish":        "write await ctx.publish(\"topic\", " + eventShape + ")",
+	"log":            "write ctx.log(…) or console.log(…)",
+	"logger":         "write ctx.log(…) or console.log(…)",
+	"workflow":       "write Pawl.workflow({ … })",
+	"defineWorkflow": "write Pawl.workflow({ … })",
+	"consumer":       "write Pawl.consumer({ … })",
+	"producer":       "write Pawl.producer({ … })",
+	"pawl":           "write Pawl",
+	"axios":          throughConnectors,
+	"z":              "check the data with plain code: typeof and Array.isArray",
+	"moment":         "use Date",
+	"dayjs":          "use Date",
+	"_":              "use the methods of arrays and objects",
+	"uuidv4":         "write crypto.randomUUID()",
+	"uuid":           "write crypto.randomUUID()",
+	"__dirname":      "scripts have no files; " + throughConnectors,
+	"fs":             "scripts have no files; " + throughConnectors,
+}
+
+// checkNames warns of names that do not exist here. They are warnings: a script may never come there.
+// Names that it asks for with typeof it knows to be uncertain. exist are the names that do.
+func checkNames(in *script.Text, exist []string) []sandbox.Problem {
+	f := newFindings(in)
+	asked := in.Asked()
+	known := map[string]bool{"arguments": true, script.Global: true, script.OldGlobal: true, "undefined": true}
+	for _, name := range exist {
+		known[name] = true
+	}
+	f.addedGlobals(known)
+	said := make(map[string]bool)
+	for _, id := range in.Free {
+		name := id.Name.String()
+		if said[name] || asked[name] || len(f.problems) > MaxProblems {
+			continue
+		}
+		said[name] = true
+		fix, absent := AbsentGlobals[name]
+		switch {
+		case absent:
+			f.warn("global.absent", id.Idx, fix, "%s does not exist here", name)
+		case known[name] || exist == nil:
+		default:
+			f.warn("global.unknown", id.Idx, f.meant(id, exist), "%s is not declared anywhere, so using it throws a ReferenceError", sandbox.Clip(name, 100))
+		}
+	}
+	f.shared()
+	return f.problems
+}
+
+// meant says what to write instead of a name that nothing declares.
+func (f *findings) meant(id *ast.Identifier, exist []string) string {
+	name := id.Name.String()
+	var visible []string
+	for s := f.in.Around(f.in.Parent(id)); s != nil && len(visible) < 1000; s = s.Outer {
+		visible = slices.AppendSeq(visible, maps.Keys(s.Variables))
+	}
+	visible = append(visible, script.Global, script.OldGlobal)
+	if close := similar.Names(name, visible, 1); len(close) > 0 {
+		return "write " + close[0]
+	}
+	if fix, ok := given[name]; ok {
+		return fix
+	}
+	if close := similar.Names(name, exist, 1); len(close) > 0 {
+		return "write " + close[0]
+	}
+	return "declare it in this file, or pass it as a parameter"
+}

@@ -1,0 +1,338 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// entry is one handler phase from which code is reached.
+type entry struct {
+	handler string
+	phase   sandbox.Phase
+	// consumer is nil for producers.
+	consumer *sandbox.ConsumerDefinition
+	// publishes is nil where it is not declared.
+	publishes []string
+}
+
+// touch is one place that uses a member of a ctx.
+type touch struct {
+	// e is the whole of it: ctx.peek, ctx.csv.appendRow, or a name that stands for it.
+	e ast.Expression
+	// at is where the last name of it stands, from where the member of ctx is taken.
+	at, from file.Idx
+	member   string // of ctx: a function of its own or a connector
+	// operation is empty for ctx's own functions, and for a connector that is used without one.
+	operation string
+	call      *ast.CallExpression // nil where it is not called
+}
+
+// name is how a script writes it.
+func (t *touch) name() string {
+	if t.operation == "" {
+		return "ctx." + sandbox.Clip(t.member, 100)
+	}
+	return "ctx." + sandbox.Clip(t.member, 100) + "." + sandbox.Clip(t.operation, 100)
+}
+
+// builtin reports a function of ctx that is no connector's.
+func (t *touch) builtin() (sandbox.Member, bool) {
+	m, ok := sandbox.Builtins[t.member]
+	return m, ok
+}
+
+// promises reports a call that gives a promise.
+func (t *touch) promises() bool {
+	if t.call == nil {
+		return false
+	}
+	switch m, own := t.builtin(); {
+	case !own:
+		return t.operation != ""
+	case m == sandbox.MemberLog || m == sandbox.MemberNow || m == sandbox.MemberRegisterInput:
+		return false
+	}
+	return true
+}
+
+// pass is a ctx given on to another function.
+type pass struct {
+	call *ast.CallExpression
+	to   ast.Expression // the function, nil where the text does not show it
+	at   int            // its parameter
+}
+
+// holder is a parameter that is given a ctx, and all that is done with it under whatever names.
+type holder struct {
+	touches  []touch
+	passes   []pass
+	computed []ast.Expression // ctx[name], ctx.connector[name]
+}
+
+// role is what a name stands for: a ctx (no member), a member of it, or an operation.
+type role struct {
+	member, operation string
+	from              file.Idx // where the member is taken
+}
+
+// visit is one function looked at as part of one handler.
+type visit struct {
+	parameter *ast.Binding
+	handler   string
+	phase     sandbox.Phase
+}
+
+// collector follows ctx from the handlers through the functions it is passed to.
+type collector struct {
+	*findings
+	in         *script.Text
+	definition *sandbox.Definition
+	uses       []sandbox.OperationUse
+	holders    map[*ast.Binding]*holder
+	order      []*holder // as found
+	followed   map[*script.Variable]bool
+	seen       map[visit]bool
+	calls      map[*ast.CallExpression]bool // of ctx, once all are known
+	fates      map[*script.Variable]fate    // of promises in variables
+	taken      map[*ast.CallExpression]bool // whose parameters are taken down
+	// writtenLeft is how many bytes of parameters may still be taken down.
+	writtenLeft int
+}
+
+// checkHandlers finds which connector operations the handlers of a definition name, and what the text
+// alone shows to be wrong about them.
+func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationUse, []sandbox.Problem) {
+	c := &collector{findings: newFindings(in), in: in, definition: d, holders: make(map[*ast.Binding]*holder),
+		followed: make(map[*script.Variable]bool), seen: make(map[visit]bool), fates: make(map[*script.Variable]fate),
+		taken: make(map[*ast.CallExpression]bool), writtenLeft: MaxWritten}
+	for _, p := range d.Producers {
+		_, value := in.Find("producers", p.Name)
+		if o, ok := in.Resolve(value).(*ast.ObjectLiteral); ok {
+			for _, name := range script.ProducerHandlers {
+				if _, f := in.Member(o, name); f != nil {
+					value = f
+					break
+				}
+			}
+		}
+		c.handler(value, entry{handler: p.Name, phase: sandbox.Producer, publishes: p.Publishes})
+	}
+	for i := range d.Consumers {
+		consumer := &d.Consumers[i]
+		for _, phase := range []sandbox.Phase{sandbox.Prepare, sandbox.Mutate, sandbox.Next} {
+			_, value := in.Find("consumers", consumer.Name, string(phase))
+			c.handler(value, entry{handler: consumer.Name, phase: phase, consumer: consumer, publishes: consumer.Publishes})
+		}
+	}
+	c.rest()
+	for i := range d.Consumers {
+		c.consumer(&d.Consumers[i])
+	}
+	for _, h := range c.order {
+		c.waits(h)
+		c.arguments(h)
+		c.loose(h)
+	}
+	slices.SortStableFunc(c.uses, func(a, b sandbox.OperationUse) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return slices.Compact(c.uses), c.problems
+}
+
+func (c *collector) handler(value ast.Expression, e entry) {
+	f := c.in.Resolve(value)
+	params, _, ok := script.Function(f)
+	if !ok {
+		return
+	}
+	c.parameters(params, e)
+	c.reach(f, 0, e)
+	if e.phase == sandbox.Mutate && len(params.List) > 0 {
+		c.mutateCalls(f, c.holder(params.List[0]), e)
+	}
+}
+
+// reach judges what a function does with the ctx in its parameter, and what those do that it passes
+// it to.
+func (c *collector) reach(f ast.Expression, at int, e entry) {
+	params, _, ok := script.Function(f)
+	if !ok || params == nil || at >= len(params.List) {
+		return
+	}
+	v := visit{params.List[at], e.handler, e.phase}
+	if c.seen[v] {
+		return
+	}
+	c.seen[v] = true
+	h := c.holder(params.List[at])
+	for i := range h.touches {
+		c.judge(&h.touches[i], e)
+	}
+	for _, p := range h.passes {
+		c.reach(p.to, p.at, e)
+	}
+}
+
+// judge notes a use of a connector, and reports what the phase or the declared topics forbid.
+func (c *collector) judge(t *touch, e entry) {
+	m, own := t.builtin()
+	switch {
+	case !own && t.operation != "":
+		if !c.in.IsAssigned(t.e) && !inherits(t.operation) { // an assignment is reported as that
+			c.use(t, e)
+		}
+	case !own:
+	case !sandbox.MemberAllowed(e.phase, m, true):
+		c.fail("phase.forbidden", t.at, sandbox.WhereAllowed(m), "ctx.%s is not allowed in %s (of %q)", t.member, e.phase, e.handler)
+	default:
+		c.topicsOf(t, m, e)
+	}
+}
+
+func (c *collector) use(t *touch, e entry) {
+	p := c.in.Position(c.in.Start(t.e))
+	c.uses = append(c.uses, sandbox.OperationUse{Connector: t.member, Operation: t.operation, Handler: e.handler, Phase: e.phase, Line: p.Line, Column: p.Column})
+}
+
+// rest finds uses by the name ctx that no handler was seen to reach, in classes for example.
+func (c *collector) rest() {
+	for _, v := range c.in.All {
+		if v.Name == "ctx" && !c.followed[v] {
+			h := &holder{}
+			c.order = append(c.order, h)
+			c.follow(h, v, role{})
+			c.unplaced(h)
+		}
+	}
+	for _, statement := range c.in.Body {
+		script.Walk(statement, func(n ast.Node) bool {
+			if dot, ok := n.(*ast.DotExpression); ok && dot.Identifier.Name.String() == "ctx" {
+				h := &holder{}
+				c.order = append(c.order, h)
+				c.site(h, dot, dot.Identifier.Idx, role{})
+				c.unplaced(h)
+			}
+			return true
+		})
+	}
+}
+
+func (c *collector) unplaced(h *holder) {
+	for i := range h.touches {
+		if t := &h.touches[i]; t.operation != "" {
+			c.use(t, entry{})
+		}
+	}
+}
+
+// holder is what is done with the ctx in a parameter.
+func (c *collector) holder(parameter *ast.Binding) *holder {
+	if h, ok := c.holders[parameter]; ok {
+		return h
+	}
+	h := &holder{}
+	c.holders[parameter] = h
+	c.order = append(c.order, h)
+	c.bind(h, parameter.Target, role{})
+	return h
+}
+
+// bind follows the names of a declaration that is given a ctx or a part of one.
+func (c *collector) bind(h *holder, target ast.Node, r role) {
+	switch target := target.(type) {
+	case *ast.Identifier:
+		if v := c.in.Declaring[target]; v != nil {
+			c.follow(h, v, r)
+		} else if v := c.in.Refers[target]; v != nil {
+			c.follow(h, v, r)
+		}
+	case *ast.AssignExpression: // with a default value
+		c.bind(h, target.Left, r)
+	case *ast.ObjectPattern:
+		if r.operation != "" {
+			return
+		}
+		for _, p := range target.Properties {
+			switch p := p.(type) {
+			case *ast.PropertyShort:
+				c.bind(h, &p.Name, r.of(p.Name.Name.String(), p.Name.Idx))
+			case *ast.PropertyKeyed:
+				if key, ok := p.Key.(*ast.StringLiteral); ok && !p.Computed {
+					c.bind(h, p.Value, r.of(key.Value.String(), key.Idx))
+				}
+			}
+		}
+	}
+}
+
+func (r role) of(name string, at file.Idx) role {
+	if r.member == "" {
+		return role{member: name, from: at}
+	}
+	return role{r.member, name, r.from}
+}
+
+func (c *collector) follow(h *holder, v *script.Variable, r role) {
+	if c.followed[v] {
+		return
+	}
+	c.followed[v] = true
+	for _, id := range v.Uses {
+		c.site(h, id, id.Idx, r)
+	}
+}
+
+// site looks at what is done with an expression that is a ctx or a part of one. Its last name stands
+// at the given place.
+func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
+	_, own := sandbox.Builtins[r.member]
+	whole := c.in.Dressed(e)
+	switch p := c.in.Parent(whole).(type) {
+	case *ast.DotExpression:
+		if r.operation == "" && !own {
+			c.site(h, p, p.Identifier.Idx, r.of(p.Identifier.Name.String(), p.Identifier.Idx))
+			return
+		}
+	case *ast.BracketExpression:
+		if p.Left != whole || r.operation != "" || own {
+			break
+		}
+		if _, name, at, ok := script.SplitProperty(p); ok {
+			c.site(h, p, at, r.of(name, at))
+			return
+		}
+		h.computed = append(h.computed, p)
+		return
+	case *ast.Binding:
+		if p.Initializer == whole {
+			c.bind(h, p.Target, r)
+			return
+		}
+	case *ast.AssignExpression:
+		if _, name := p.Left.(*ast.Identifier); name && p.Right == whole {
+			c.bind(h, p.Left, r)
+			return
+		}
+	case *ast.CallExpression:
+		t := touch{e: e, at: at, from: r.from, member: r.member, operation: r.operation}
+		if p.Callee == whole {
+			t.call = p
+		} else if r.member == "" {
+			h.passes = append(h.passes, pass{call: p, to: c.in.Resolve(script.Bare(p.Callee)), at: slices.IndexFunc(p.ArgumentList, func(a ast.Expression) bool { return a == whole })})
+			return
+		}
+		if r.member != "" {
+			h.touches = append(h.touches, t)
+		}
+		return
+	}
+	if r.member != "" {
+		h.touches = append(h.touches, touch{e: e, at: at, from: r.from, member: r.member, operation: r.operation})
+	}
+}

@@ -1,0 +1,47 @@
+package script
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Places are where the members of a definition are written that a check may have something to say about.
+func (in *Text) Places(d *sandbox.Definition) map[string]sandbox.Place {
+	if in.root == nil {
+		return nil
+	}
+	places := map[string]sandbox.Place{"": in.Position(in.root.LeftBrace)}
+	note := func(at sandbox.Place, path ...string) {
+		// What the text does not show has the place of what holds it, which Place finds by itself.
+		if at.Line > 0 && at != places[sandbox.PlaceKey(path[:len(path)-1])] {
+			places[sandbox.PlaceKey(path)] = at
+		}
+	}
+	list := func(names []string, path ...string) {
+		note(in.Place(path...), path...)
+		for i := range names {
+			note(in.element(i, path...), append(path, fmt.Sprint(i))...)
+		}
+	}
+	for _, group := range []string{"name", "topics", "producers", "consumers"} {
+		note(in.Place(group), group)
+	}
+	for _, topic := range d.Topics {
+		note(in.Place("topics", topic), "topics", topic)
+	}
+	for _, p := range d.Producers {
+		note(in.Place("producers", p.Name), "producers", p.Name)
+		for _, option := range []string{"interval", "cron", "timezone"} {
+			note(in.Place("producers", p.Name, option), "producers", p.Name, option)
+		}
+		list(p.Publishes, "producers", p.Name, "publishes")
+	}
+	for _, c := range d.Consumers {
+		note(in.Place("consumers", c.Name), "consumers", c.Name)
+		note(in.Place("consumers", c.Name, "maxAttempts"), "consumers", c.Name, "maxAttempts")
+		list(c.Subscribe, "consumers", c.Name, "subscribe")
+		list(c.Publishes, "consumers", c.Name, "publishes")
+	}
+	return places
+}

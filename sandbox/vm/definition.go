@@ -1,0 +1,282 @@
+package vm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint"
+	"github.com/pawl-run/pawl/sandbox/script"
+	"github.com/pawl-run/pawl/sandbox/vm/value"
+)
+
+// reader reads a definition out of a script's default export. Every access may run script code, so
+// it works only under the session's deadline and inside Runtime.Try.
+type reader struct {
+	*session
+	text       *script.Text
+	workflows  []goja.Value // what Pawl.workflow was called with
+	definition sandbox.Definition
+	problems   []sandbox.Problem
+}
+
+// The members that mean something.
+var (
+	workflowMembers = []string{"name", "topics", "producers", "consumers"}
+	producerMembers = []string{"interval", "cron", "timezone", "runOnDeploy", "publishes", "handler", "run", "poll"}
+	consumerMembers = []string{"subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts"}
+)
+
+// fail reports a member that could not be read, or, without a path, what is wrong with the whole.
+func (r *reader) fail(code, fix string, path []string, format string, args ...any) {
+	if len(path) > 0 {
+		r.definition.Unread = append(r.definition.Unread, sandbox.PlaceKey(path))
+	}
+	r.problems = append(r.problems, sandbox.NewProblem(code, r.text.Place(path...), sandbox.Clip(fmt.Sprintf(format, args...), sandbox.MaxMessage), fix))
+}
+
+// read reads the whole definition; what is wrong is left out of it and becomes a problem.
+func (r *reader) read(exported goja.Value) {
+	workflow, ok := value.AsObject(exported)
+	if !ok {
+		r.definition.Incomplete = true
+		if value.Undefined(exported) {
+			r.fail("shape.default", "write "+script.WorkflowShape, nil, "the script has no default export, which must be a workflow")
+		} else {
+			r.fail("shape.default", "write "+script.WorkflowShape, nil, "the default export must be a workflow, and is %s", value.KindOf(exported))
+		}
+		return
+	}
+	if !slices.ContainsFunc(r.workflows, func(v goja.Value) bool { return v.SameAs(workflow) }) {
+		r.fail("shape.default", "wrap the object: "+script.WorkflowShape, nil, "the default export was not made by Pawl.workflow")
+	}
+	r.unknown(workflow, nil, "a workflow", workflowMembers...)
+	if name := workflow.Get("name"); name != nil && value.IsText(name) && name.String() != "" {
+		r.definition.Name = name.String()
+	} else {
+		r.fail("shape.name", r.misspelt(workflow, "name", workflowMembers, `add a name: name: "my-workflow"`), []string{"name"}, "name must be a non-empty string, and is %s", value.KindOf(name))
+	}
+	r.topics(workflow.Get("topics"))
+	r.producers(workflow.Get("producers"))
+	r.consumers(workflow.Get("consumers"))
+	meant := r.misspelt(workflow, "producers", workflowMembers, "") + r.misspelt(workflow, "consumers", workflowMembers, "")
+	if d := &r.definition; len(d.Producers) == 0 && len(d.Consumers) == 0 && !d.Lacks("producers") && !d.Lacks("consumers") && meant == "" {
+		r.fail("shape.empty", "write "+script.WorkflowShape, nil, "the workflow has neither producers nor consumers, so nothing would ever run")
+	}
+}
+
+func (r *reader) topics(v goja.Value) {
+	topics, ok := value.AsObject(v)
+	if !ok || value.IsArray(topics) {
+		fix := `list the topics as keys: topics: { "email.received": {} }`
+		if names := value.Texts(v); len(names) > 0 {
+			fix = "write them as keys: topics: { " + sandbox.Clip(sandbox.Quoted(names), 300) + ": {} }"
+			fix = strings.ReplaceAll(fix, `", "`, `": {}, "`)
+		}
+		r.fail("shape.topics", fix, []string{"topics"}, "topics must be an object whose keys are the topics, and is %s", value.KindOf(v))
+		return
+	}
+	r.definition.Topics = topics.Keys()
+}
+
+func (r *reader) producers(v goja.Value) {
+	producers, ok := r.group(v, "producers", "shape.producer")
+	if !ok {
+		return
+	}
+	for _, name := range producers.Keys() {
+		path := []string{"producers", name}
+		p := sandbox.ProducerDefinition{Name: name}
+		written := producers.Get(name)
+		if _, callable := goja.AssertFunction(written); callable {
+			p.Bare = true
+			r.definition.Producers = append(r.definition.Producers, p)
+			continue
+		}
+		producer, ok := value.AsObject(written)
+		if !ok {
+			r.fail("shape.producer", `write `+name+`: async (ctx, state) => { … } or `+name+`: { interval: "5m", async handler(ctx, state) { … } }`,
+				path, "producer %q must be a function or an object, and is %s", name, value.KindOf(written))
+			r.definition.Producers = append(r.definition.Producers, p)
+			continue
+		}
+		r.unknown(producer, path, "a producer", producerMembers...)
+		p.Interval = r.option(producer, path, "interval", "shape.producer", `write a duration as text: interval: "5m"`)
+		p.Cron = r.option(producer, path, "cron", "shape.producer", `write a cron expression as text: cron: "0 9 * * 1-5"`)
+		p.Timezone = r.option(producer, path, "timezone", "shape.producer", `write a zone's name: timezone: "Europe/Berlin"`)
+		p.RunOnDeploy = r.flag(producer, path, "runOnDeploy", "shape.producer")
+		p.Publishes = r.names(producer, path, "publishes", "shape.producer")
+		p.Bare = p.Interval == "" && p.Cron == ""
+		if p.Interval != "" && p.Cron != "" {
+			r.fail("shape.producer", "keep one of the two", append(path, "cron"), "producer %q has both an interval and a cron expression", name)
+		}
+		functions := slices.DeleteFunc(slices.Clone(script.ProducerHandlers), func(h string) bool {
+			_, callable := goja.AssertFunction(producer.Get(h))
+			return !callable
+		})
+		switch len(functions) {
+		case 0:
+			r.fail("shape.producer", r.misspelt(producer, "handler", producerMembers, "add async handler(ctx, state) { … }"), append(path, "handler"), "producer %q has no function handler", name)
+		case 1:
+		default:
+			r.fail("shape.producer", "keep one of them, named handler", append(path, functions[1]), "producer %q has several functions: %s", name, strings.Join(functions, ", "))
+		}
+		r.definition.Producers = append(r.definition.Producers, p)
+	}
+}
+
+func (r *reader) consumers(v goja.Value) {
+	consumers, ok := r.group(v, "consumers", "shape.consumer")
+	if !ok {
+		return
+	}
+	for _, name := range consumers.Keys() {
+		path := []string{"consumers", name}
+		c := sandbox.ConsumerDefinition{Name: name}
+		consumer, ok := value.AsObject(consumers.Get(name))
+		if _, callable := goja.AssertFunction(consumers.Get(name)); !ok || callable {
+			r.fail("shape.consumer", "write "+name+`: Pawl.consumer({ subscribe: ["…"], async prepare(ctx, state) { … }, async mutate(ctx, prepared) { … }, async next(ctx, prepared, result) { … } })`,
+				path, "consumer %q must be an object, and is %s", name, value.KindOf(consumers.Get(name)))
+			r.definition.Consumers = append(r.definition.Consumers, c)
+			continue
+		}
+		r.unknown(consumer, path, "a consumer", consumerMembers...)
+		c.Subscribe = r.names(consumer, path, "subscribe", "shape.consumer")
+		if c.Subscribe == nil && consumer.Get("subscribe") == nil || c.Subscribe != nil && len(c.Subscribe) == 0 {
+			r.fail("shape.consumer", r.misspelt(consumer, "subscribe", consumerMembers, `add subscribe: ["topic"]`), append(path, "subscribe"), "consumer %q subscribes to no topic", name)
+		}
+		c.Publishes = r.names(consumer, path, "publishes", "shape.consumer")
+		if !r.function(consumer, path, "prepare") && value.Undefined(consumer.Get("prepare")) {
+			r.fail("shape.consumer", r.misspelt(consumer, "prepare", consumerMembers, "add async prepare(ctx, state) { … return "+script.ResultShape+" }"), append(path, "prepare"), "consumer %q has no function prepare", name)
+		}
+		c.HasMutate = r.function(consumer, path, "mutate")
+		c.HasNext = r.function(consumer, path, "next")
+		if reads := consumer.Get("mutateReads"); !value.Undefined(reads) {
+			if c.MutateByID = value.IsText(reads) && reads.String() == "byId"; !c.MutateByID {
+				r.fail("shape.consumer", `write mutateReads: "byId", or leave it out`, append(path, "mutateReads"),
+					`mutateReads of consumer %q must be "byId", and is %s`, name, value.KindOf(reads))
+			}
+		}
+		c.MaxAttempts = r.maxAttempts(consumer, path, name)
+		r.definition.Consumers = append(r.definition.Consumers, c)
+	}
+}
+
+func (r *reader) maxAttempts(consumer *goja.Object, path []string, name string) *int {
+	v := consumer.Get("maxAttempts")
+	if value.Undefined(v) {
+		return nil
+	}
+	if n, ok := value.Number(v); ok && n >= 0 && n == math.Trunc(n) && n <= 1000 {
+		attempts := int(n)
+		return &attempts
+	}
+	r.fail("shape.consumer", "write how many retries a job gets, for example maxAttempts: 3", append(path, "maxAttempts"),
+		"maxAttempts of consumer %q must be a whole number from 0 to 1000, and is %s", name, value.KindOf(v))
+	return nil
+}
+
+// group reads producers or consumers, which may both be absent.
+func (r *reader) group(v goja.Value, name, code string) (*goja.Object, bool) {
+	if value.Undefined(v) {
+		return nil, false
+	}
+	group, ok := value.AsObject(v)
+	if _, callable := goja.AssertFunction(v); !ok || callable || value.IsArray(group) {
+		r.fail(code, "write "+name+": { myName: … }", []string{name}, "%s must be an object, and is %s", name, value.KindOf(v))
+		return nil, false
+	}
+	return group, true
+}
+
+// function reports whether a member is a function; anything else that is present is a problem.
+func (r *reader) function(on *goja.Object, path []string, name string) bool {
+	v := on.Get(name)
+	if value.Undefined(v) {
+		return false
+	}
+	if _, ok := goja.AssertFunction(v); !ok {
+		r.fail("shape.consumer", "write async "+name+"(ctx, …) { … }", append(path, name), "%s must be a function, and is %s",
+			strings.Join(append(path, name), "."), value.KindOf(v))
+		return false
+	}
+	return true
+}
+
+// option reads an optional text.
+func (r *reader) option(on *goja.Object, path []string, name, code, fix string) string {
+	v := on.Get(name)
+	if value.Undefined(v) {
+		return ""
+	}
+	if !value.IsText(v) || v.String() == "" {
+		r.fail(code, fix, append(path, name), "%s must be a non-empty text, and is %s", strings.Join(append(path, name), "."), value.KindOf(v))
+		return ""
+	}
+	return v.String()
+}
+
+// flag reads an optional true or false.
+func (r *reader) flag(on *goja.Object, path []string, name, code string) bool {
+	v := on.Get(name)
+	if value.Undefined(v) {
+		return false
+	}
+	set, ok := v.Export().(bool)
+	if !ok {
+		r.fail(code, "write "+name+": true, or leave it out", append(path, name), "%s must be true or false, and is %s",
+			strings.Join(append(path, name), "."), value.KindOf(v))
+	}
+	return set
+}
+
+// names reads an optional array of texts; nil means absent (or wrong, which is a problem).
+func (r *reader) names(on *goja.Object, path []string, name, code string) []string {
+	v := on.Get(name)
+	if value.Undefined(v) {
+		return nil
+	}
+	names := value.Texts(v)
+	if names == nil {
+		fix := "write " + name + `: ["topic"]`
+		if value.IsText(v) && v.String() != "" {
+			fix = fmt.Sprintf("write %s: [%q]", name, sandbox.Clip(v.String(), 150))
+		}
+		r.fail(code, fix, append(path, name), "%s must be an array of topic names, and is %s",
+			strings.Join(append(path, name), "."), value.KindOf(v))
+		return nil
+	}
+	return names
+}
+
+// misspelt is the fix for a missing member: to rename one that was probably meant to be it.
+func (r *reader) misspelt(on *goja.Object, member string, known []string, fix string) string {
+	for _, key := range on.Keys() {
+		if !slices.Contains(known, key) && insteadOf(key, known) == member {
+			return fmt.Sprintf("rename %s to %s", sandbox.Clip(key, 100), member)
+		}
+	}
+	return fix
+}
+
+// unknown warns of members that mean nothing, which are usually spelling mistakes.
+func (r *reader) unknown(on *goja.Object, path []string, what string, known ...string) {
+	for _, key := range on.Keys() {
+		if slices.Contains(known, key) {
+			continue
+		}
+		if len(r.problems) > lint.MaxProblems {
+			return
+		}
+		fix := "remove it, or use one of " + strings.Join(known, ", ")
+		if meant := insteadOf(key, known); meant != "" && value.Undefined(on.Get(meant)) {
+			fix = fmt.Sprintf("rename %s to %s", sandbox.Clip(key, 100), meant)
+		}
+		r.problems = append(r.problems, sandbox.NewWarning("shape.unknownKey", r.text.Place(append(slices.Clone(path), key)...),
+			fmt.Sprintf("%q is no member of %s and has no effect", sandbox.Clip(key, 100), what), fix))
+	}
+}

@@ -1,0 +1,199 @@
+package globals
+
+import (
+	_ "embed"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// Set is a set of globals that goja lacks or gets wrong. Each costs time in every call, so a
+// runtime gets only those that its script names; a name that a script puts together at run time
+// finds nothing, which is an ordinary ReferenceError.
+type Set uint
+
+const (
+	Console Set = 1 << iota
+	extraStructuredClone
+	extraText
+	extraBase64
+	extraCrypto
+	extraLocale
+	extraCompare
+	extraGroupBy
+	extraPromise
+	extraProperty
+	extraURL
+	extraIterator
+	extraSymbols
+	extraFromAsync
+	extraWellFormed
+	extraStackTrace
+	extraMicrotask
+)
+
+// extraNames are the names in a script's text that ask for an extra.
+var extraNames = []struct {
+	name  string
+	extra Set
+}{
+	{"console", Console},
+	{"structuredClone", extraStructuredClone},
+	{"TextEncoder", extraText},
+	{"TextDecoder", extraText},
+	{"atob", extraBase64},
+	{"btoa", extraBase64},
+	{"crypto", extraCrypto},
+	{"toLocale", extraLocale},
+	{"localeCompare", extraCompare},
+	{"Intl", extraLocale},
+	{"groupBy", extraGroupBy},
+	{"withResolvers", extraPromise},
+	{"Promise.try", extraPromise},
+	{`\p{`, extraProperty},
+	{`\P{`, extraProperty},
+	{"URL", extraURL},
+	// An iterator comes from one of these; Object.keys(x) and the like have an argument.
+	{"Iterator", extraIterator},
+	{".keys()", extraIterator},
+	{".values()", extraIterator},
+	{".entries()", extraIterator},
+	{"matchAll", extraIterator},
+	{"yield", extraIterator},
+	{"Symbol.iterator", extraIterator},
+	{"asyncIterator", extraSymbols},
+	{"dispose", extraSymbols},
+	{"asyncDispose", extraSymbols},
+	{"fromAsync", extraFromAsync | extraSymbols},
+	{"WellFormed", extraWellFormed},
+	{"captureStackTrace", extraStackTrace},
+	{"queueMicrotask", extraMicrotask},
+}
+
+// Named are the globals that a generated text names.
+func Named(code string) Set {
+	var found Set
+	for _, n := range extraNames {
+		if found&n.extra != n.extra && strings.Contains(code, n.name) {
+			found |= n.extra
+		}
+	}
+	return found
+}
+
+// The extras that are easier to say in the script's own language. Each file is one function
+// expression that takes the global object.
+//
+//go:embed js/clone.js
+var cloneSource string
+
+//go:embed js/group.js
+var groupSource string
+
+//go:embed js/promise.js
+var promiseSource string
+
+//go:embed js/property.js
+var propertySource string
+
+//go:embed js/async.js
+var asyncSource string
+
+// extraPrograms are compiled at their first use and shared by all runtimes.
+var extraPrograms = []struct {
+	extra   Set
+	program compiledSource
+}{
+	{extraStructuredClone, source("structuredClone", &cloneSource)},
+	{extraGroupBy, source("groupBy", &groupSource)},
+	{extraPromise, source("Promise", &promiseSource)},
+	{extraProperty, source("RegExp", &propertySource)},
+	{extraFromAsync, source("fromAsync", &asyncSource)},
+}
+
+// Sources are what the globals take from the call that they are made for.
+type Sources struct {
+	// Console makes the global of that name.
+	Console func() goja.Value
+	// Random is the call's source of chance.
+	Random func() *rand.Rand
+}
+
+// setup puts globals into one runtime.
+type setup struct {
+	rt   *goja.Runtime
+	from Sources
+}
+
+// native makes a function for scripts.
+func (s *setup) native(f func(goja.FunctionCall) goja.Value) goja.Value { return s.rt.ToValue(f) }
+
+// must passes on what a nested call into the runtime ended with.
+func (s *setup) must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// Install puts the extras into a runtime before any script code runs.
+func (e Set) Install(rt *goja.Runtime, from Sources) error {
+	if e == 0 {
+		return nil
+	}
+	s := &setup{rt: rt, from: from}
+	if ex := s.rt.Try(func() {
+		e.natives(s)
+		for _, p := range extraPrograms {
+			if e&p.extra != 0 {
+				s.builtin(p.program, s.rt.GlobalObject())
+			}
+		}
+	}); ex != nil {
+		return ex
+	}
+	return nil
+}
+
+func (e Set) natives(s *setup) {
+	set := func(on *goja.Object, name string, v any) { s.must(on.Set(name, v)) }
+	global := s.rt.GlobalObject()
+	if e&Console != 0 {
+		set(global, "console", s.from.Console())
+	}
+	if e&extraText != 0 {
+		set(global, "TextEncoder", s.textEncoder)
+		set(global, "TextDecoder", s.textDecoder)
+	}
+	if e&extraBase64 != 0 {
+		set(global, "btoa", s.btoa)
+		set(global, "atob", s.atob)
+	}
+	if e&extraCrypto != 0 {
+		crypto := s.rt.NewObject()
+		set(crypto, "randomUUID", func(goja.FunctionCall) goja.Value { return s.rt.ToValue(s.randomUUID()) })
+		set(global, "crypto", crypto)
+	}
+	if e&(extraLocale|extraCompare) != 0 {
+		s.locales(e)
+	}
+	if e&extraIterator != 0 {
+		s.iterators()
+	}
+	if e&extraURL != 0 {
+		s.addresses()
+	}
+	if e&extraMicrotask != 0 {
+		set(global, "queueMicrotask", s.queueMicrotask)
+	}
+	if e&extraSymbols != 0 {
+		s.symbols()
+	}
+	if e&extraWellFormed != 0 {
+		s.method("String", "isWellFormed", s.isWellFormed)
+		s.method("String", "toWellFormed", s.toWellFormed)
+	}
+	if e&extraStackTrace != 0 {
+		set(s.rt.Get("Error").ToObject(s.rt), "captureStackTrace", s.captureStackTrace)
+	}
+}

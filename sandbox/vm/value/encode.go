@@ -1,0 +1,66 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+
+	"github.com/dop251/goja"
+)
+
+// errNotJSON is the reason a value has no JSON form.
+var errNotJSON = errors.New("is not JSON")
+
+// Encode is the JSON text of a value, nil for undefined. Objects go through the interpreter's own
+// JSON.stringify (not the global, which the script may have replaced): getters and toJSON run, so
+// it is called only under the deadline. err is errNotJSON, or what the script's code threw.
+func Encode(v goja.Value) (json.RawMessage, error) {
+	switch {
+	case v == nil || goja.IsUndefined(v):
+		return nil, nil
+	case goja.IsNull(v):
+		return json.RawMessage("null"), nil
+	}
+	if obj, ok := v.(*goja.Object); ok {
+		if _, callable := goja.AssertFunction(obj); callable {
+			return nil, errNotJSON
+		}
+		return obj.MarshalJSON()
+	}
+	if _, ok := v.(*goja.Symbol); ok {
+		return nil, errNotJSON
+	}
+	if IsText(v) {
+		return quote(v.String())
+	}
+	switch v.ExportType().Kind() {
+	case reflect.Bool, reflect.Int64:
+		return json.RawMessage(v.String()), nil
+	case reflect.Float64:
+		if f := v.ToFloat(); math.IsNaN(f) || math.IsInf(f, 0) {
+			return json.RawMessage("null"), nil // as JSON.stringify does
+		}
+		return json.RawMessage(v.String()), nil
+	}
+	return nil, errNotJSON // BigInt
+}
+
+func quote(s string) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// IsPromise reports whether a value is a native promise, the usual sign of a forgotten await.
+func IsPromise(v goja.Value) bool {
+	obj, ok := v.(*goja.Object)
+	return ok && obj.ExportType() == promiseType
+}
+
+var promiseType = reflect.TypeFor[*goja.Promise]()

@@ -1,0 +1,148 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Invoke implements Executor.
+func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox.Host) (sandbox.Result, error) {
+	if ctx.Err() != nil {
+		return sandbox.Result{}, sandbox.Cancelled(ctx, sandbox.CallCancelled)
+	}
+	call.Limits = call.Limits.Effective()
+	if e := call.TooLarge(call.Limits); e != nil {
+		return sandbox.Result{}, e
+	}
+	if e := sandbox.SourceTooLarge(call.Source, call.Limits.Source); e != nil {
+		return sandbox.Result{}, e
+	}
+	var result sandbox.Result
+	var failed *sandbox.Error
+	c, fault := p.ask(ctx, question{
+		source: &call.Source, call: &call, host: host, limits: call.Limits,
+		pack:   func(k *packer, serial uint64, ref scriptRef) { packCall(k, serial, ref, &call) },
+		answer: frameResult, maxFrame: maxResultFrame(call.Limits),
+		read: func(u *unpacker) (serial uint64, err error) {
+			serial, result, failed = unpackResult(u, &call)
+			return serial, errors.Join(u.done(), recheck(&call, &result, failed))
+		},
+	})
+	switch {
+	case fault != nil:
+		if c != nil {
+			fault.PlaceAt(c.w.places()[call.Key()])
+		}
+		return sandbox.Result{}, call.Where(fault)
+	case failed != nil:
+		c.cause(failed)
+		if failed.Code == "script.cancelled" && failed.Cause == nil {
+			failed.Cause = context.Cause(ctx)
+		}
+		return result, failed
+	}
+	return result, nil
+}
+
+// Describe implements Executor.
+func (p *Pool) Describe(ctx context.Context, source sandbox.Source) (sandbox.Definition, []sandbox.Problem, error) {
+	if ctx.Err() != nil {
+		return sandbox.Definition{}, nil, sandbox.Cancelled(ctx, sandbox.DescribeCancelled)
+	}
+	if e := sandbox.SourceTooLarge(source, p.limits.Source); e != nil {
+		return sandbox.Definition{}, []sandbox.Problem{sandbox.ProblemOf(e)}, nil
+	}
+	var answer described
+	_, fault := p.ask(ctx, question{
+		source: &source, limits: p.limits,
+		pack: func(k *packer, serial uint64, ref scriptRef) {
+			start := k.begin(frameDescribe)
+			k.num(int64(serial))
+			ref.pack(k)
+			k.end(start)
+		},
+		answer: frameDescribed, maxFrame: maxDescribedFrame,
+		read: func(u *unpacker) (serial uint64, err error) {
+			serial, answer = unpackDescribed(u)
+			return serial, errors.Join(u.done(), recheckDescribed(&answer, p.limits))
+		},
+	})
+	if fault == nil {
+		fault = answer.fault
+		if fault != nil && fault.Code == "script.cancelled" {
+			fault.Cause = context.Cause(ctx)
+		}
+	}
+	switch {
+	case fault != nil && errors.Is(fault.Cause, errPoolClosed):
+		return sandbox.Definition{}, nil, sandbox.ErrClosed
+	case fault != nil && fault.Fault == sandbox.FaultScript:
+		return sandbox.Definition{}, []sandbox.Problem{sandbox.ProblemOf(fault)}, nil
+	case fault != nil:
+		return sandbox.Definition{}, nil, fault
+	}
+	var text describedText
+	if err := json.Unmarshal(answer.text, &text); err != nil {
+		return sandbox.Definition{}, nil, malformed(fmt.Errorf("read the definition: %w", err))
+	}
+	return text.Definition, text.Problems, nil
+}
+
+// question is what is asked of a worker: to run a handler, or to describe a script.
+type question struct {
+	source   *sandbox.Source
+	call     *sandbox.Invocation // nil for a description
+	host     sandbox.Host
+	limits   sandbox.Limits
+	pack     func(k *packer, serial uint64, ref scriptRef)
+	answer   frameKind
+	maxFrame int
+	read     func(*unpacker) (serial uint64, err error)
+}
+
+// ask puts a question to a worker. One that ends before it has taken the question, as an idle process
+// may at the moment it is chosen, is no answer: another worker is asked, once.
+func (p *Pool) ask(ctx context.Context, q question) (*conversation, *sandbox.Error) {
+	c, fault := p.tell(ctx, q)
+	if c != nil && c.untaken {
+		p.config.Logger.Warn("a worker process ended before it took its call; another is given it", "code", fault.Code, "message", fault.Message,
+			"pid", c.w.cmd.Process.Pid)
+		c, fault = p.tell(ctx, q)
+	}
+	if c != nil && fault != nil && q.call != nil && fault.Code != "script.cancelled" {
+		p.config.Logger.Warn("a worker process ended with its script", "workflow", q.call.Workflow, "handler", q.call.Title(),
+			"code", fault.Code, "message", fault.Message, "pid", c.w.cmd.Process.Pid)
+	}
+	return c, fault
+}
+
+// tell finds a worker for a question and hears its answer. Without a worker there is no conversation.
+func (p *Pool) tell(ctx context.Context, q question) (*conversation, *sandbox.Error) {
+	id := p.identify(*q.source)
+	key := fmt.Sprint("script ", id)
+	if q.call != nil && q.call.Workflow != "" {
+		key = "workflow " + q.call.Workflow
+	}
+	w, err := p.acquire(ctx, key, id, false)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, sandbox.Cancelled(ctx, sandbox.CallCancelled)
+	case errors.Is(err, errPoolClosed):
+		return nil, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "script.cancelled", Message: errPoolClosed.Error(), Cause: errPoolClosed}
+	default:
+		return nil, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "worker.lost", Message: sandbox.Clip(err.Error(), sandbox.MaxMessage), Cause: err}
+	}
+	c := &conversation{pool: p, w: w, key: key, question: q}
+	ref := w.load(id, q.source)
+	p.mu.Lock()
+	p.serial++
+	c.serial = p.serial
+	p.busy[w] = c
+	p.mu.Unlock()
+	return c, c.converse(ctx, ref)
+}

@@ -1,0 +1,70 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Signatures of the Go runtime in what a dying worker writes.
+var (
+	saysMemory = regexp.MustCompile(`out of memory|cannot allocate|pthread_create failed|failed to create new OS thread|SIGSEGV|unexpected fault address`)
+	saysStack  = regexp.MustCompile(`stack exceeds|stack overflow`)
+)
+
+// deathOf says why a worker died in the middle of a call. Killed by this engine: for that reason.
+// Killed by somebody else: nobody's fault, and nothing was sent, since a call that mutate names
+// travels in the result that never came. Anything else was the script's doing: the worker runs
+// nothing but that script.
+func deathOf(p *process, memory int64) *sandbox.Error {
+	if reason := p.killedFor(); reason != nil {
+		copied := *reason
+		return &copied
+	}
+	said := p.errors.String()
+	code, signal := exitOf(p.cmd.ProcessState)
+	switch {
+	case signal == "killed":
+		return sandbox.WorkerLost("the worker process was killed from outside while the script ran; nothing was sent, and it can run again")
+	case signal == "terminated", signal == "interrupt", signal == "hangup":
+		return sandbox.WorkerLost("the worker process was ended from outside (%s) while the script ran; nothing was sent, and it can run again", signal)
+	case code == exitMemory, saysMemory.MatchString(said), signal == "segmentation fault" && !saysStack.MatchString(said):
+		// The runtime often cannot even say that its memory was refused before it faults.
+		return tooMuchMemory(memory)
+	case saysStack.MatchString(said):
+		return sandbox.ScriptFault("limit.stack", "the script nests deeper than the interpreter's stack of %d MiB allows", maxWorkerStack>>20)
+	case code == exitNoEngine:
+		return sandbox.WorkerLost("the worker process lost its engine")
+	}
+	why := p.cmd.ProcessState.String()
+	if line, _, _ := strings.Cut(strings.TrimSpace(said), "\n"); line != "" {
+		why += ", " + sandbox.Clip(line, 300)
+	}
+	return sandbox.ScriptFault("script.crashed", "the interpreter crashed while it ran the script (%s)", why)
+}
+
+func tooMuchMemory(limit int64) *sandbox.Error {
+	return sandbox.LimitFault("limit.memory", "the script needs more memory than the %d MiB its worker process may use", limit>>20)
+}
+
+// exitOf is the exit code of a process, or the name of the signal that ended it.
+func exitOf(s *os.ProcessState) (code int, signal string) {
+	if s == nil {
+		return -1, ""
+	}
+	if name, ok := strings.CutPrefix(s.String(), "signal: "); ok {
+		name, _, _ = strings.Cut(name, " (core dumped)")
+		return -1, name
+	}
+	return s.ExitCode(), ""
+}
+
+// malformed is the fault of a worker that does not keep to the protocol. Scripts cannot make it do
+// that unless they have broken out of the interpreter: an operator should look.
+func malformed(err error) *sandbox.Error {
+	return &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
+		Message: fmt.Sprintf("the worker process answered what no script can say (%v); it was ended. Look at the script before it runs again", err)}
+}

@@ -1,0 +1,137 @@
+package worker
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// dispatch gives free slots to those who wait for them. The caller locks.
+func (p *Pool) dispatch() {
+	for p.scheduler.free > 0 && len(p.scheduler.waiters) > 0 {
+		now := time.Now()
+		w := p.scheduler.pick(now, func(w *waiter) bool {
+			return w.process || len(p.idle) > 0 || p.warming == 0 && p.mayStart()
+		})
+		if w == nil {
+			return
+		}
+		p.scheduler.take(w, now)
+		w.assigned <- p.equip(w)
+	}
+}
+
+func (p *Pool) mayStart() bool { return len(p.all)+p.starting < p.config.MaxWorkers }
+
+// equip finds an idle process for a waiter that needs one: the one that was last used of those that
+// know its script (what it needs is still in the processor's caches), else the one that has been idle
+// longest. Without any, the waiter starts one.
+func (p *Pool) equip(w *waiter) assignment {
+	if w.process {
+		return assignment{}
+	}
+	if len(p.idle) == 0 {
+		p.starting++
+		return assignment{start: true}
+	}
+	i := len(p.idle) - 1
+	for i > 0 && !p.idle[i].has(w.script) {
+		i--
+	}
+	chosen := p.idle[i]
+	p.idle = slices.Delete(p.idle, i, i+1)
+	return assignment{process: chosen}
+}
+
+// acquire waits for a slot and, unless the caller has one, for a process.
+func (p *Pool) acquire(ctx context.Context, key string, script uint64, hasProcess bool) (*process, error) {
+	w := &waiter{key: key, script: script, process: hasProcess, since: time.Now(), assigned: make(chan assignment, 1)}
+	p.mu.Lock()
+	if p.shut {
+		p.mu.Unlock()
+		return nil, errPoolClosed
+	}
+	p.scheduler.waiters = append(p.scheduler.waiters, w)
+	p.dispatch()
+	p.mu.Unlock()
+	var g assignment
+	select {
+	case g = <-w.assigned:
+	default:
+		select {
+		case g = <-w.assigned:
+		case <-ctx.Done():
+			return nil, p.leave(w, ctx.Err())
+		case <-p.closed:
+			return nil, p.leave(w, errPoolClosed)
+		}
+	}
+	if !g.start {
+		return g.process, nil
+	}
+	started, err := p.start()
+	p.mu.Lock()
+	p.starting--
+	p.mu.Unlock()
+	if err != nil {
+		p.refund(w, nil)
+		return nil, err
+	}
+	return started, nil
+}
+
+// leave gives up waiting; what was assigned at the same moment is given back.
+func (p *Pool) leave(w *waiter, err error) error {
+	p.mu.Lock()
+	left := p.scheduler.leave(w)
+	p.mu.Unlock()
+	if !left {
+		g := <-w.assigned
+		if g.start {
+			p.mu.Lock()
+			p.starting--
+			p.mu.Unlock()
+		}
+		p.refund(w, g.process)
+	}
+	return err
+}
+
+// refund gives back what was assigned and not used: a slot, and a process (which may be nil).
+func (p *Pool) refund(w *waiter, process *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.scheduler.give(w.key, 0, now)
+	if !w.process {
+		p.scheduler.part(w.key, 0, now)
+	}
+	if process != nil {
+		p.put(process, now)
+	}
+	p.dispatch()
+}
+
+// release gives a slot back with the time used of it.
+func (p *Pool) release(key string, used time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scheduler.give(key, used, time.Now())
+	p.dispatch()
+}
+
+// finish gives back what a conversation has at its end: its process, unless that was discarded, and its
+// slot if it holds one.
+func (p *Pool) finish(c *conversation, alive, held bool, used, waited time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if held {
+		p.scheduler.give(c.key, used, now)
+	}
+	p.scheduler.part(c.key, waited, now)
+	if alive {
+		p.put(c.w, now)
+	}
+	p.dispatch()
+}

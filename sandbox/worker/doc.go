@@ -1,0 +1,34 @@
+// Package worker runs scripts in worker processes: this is how to run scripts that others wrote. No script text is
+// parsed, compiled or run in the engine's own process.
+//
+// Guaranteed, besides what package vm guarantees of each call:
+//   - Every call ends within its limits and 250 ms, each counted in its own time, whatever its script
+//     does, with an error that names the limit. A worker that does not keep a limit by itself (one
+//     native function holds it, or its memory is gone) is killed from outside and replaced.
+//   - Limits.CPU is processor time of the worker process, where the operating system tells it, and
+//     Limits.Wall is the time that passes; a script is not blamed for a busy machine. One whose process
+//     had a processor for less than a tenth of that time, because it was stopped or the machine was too
+//     busy, fails with worker.lost instead of limit.wall.
+//   - A worker holds no secrets: no environment, no files, no sockets, on Linux taken from it for good
+//     (package confine); Report says how much of that this machine could do. It dies with its
+//     engine. What it answers is bounded before it is unpacked and checked again against the call. It serves one
+//     call at a time, and one that says more than its answer is ended, not handed on.
+//   - A call whose worker is killed from outside fails with worker.lost. It has sent nothing: a mutation
+//     call leaves a worker only in its result. A worker that ends before it has read all of a call has
+//     run nothing of it: the call goes to another worker, once, and only Report tells. (Where the
+//     operating system does not say what was read, which only Linux does, that is so if the call could
+//     not be written.)
+//   - Where there are two slots or more, workflows that compute long leave one to those that do not.
+//     A call that waits for a connector's read holds a process, but no slot.
+//   - A workflow whose calls have lately waited long for reads is slow. Slow ones together, and any one
+//     workflow alone, hold at most Config.MaxWorkers - Size processes, so one whose reads are quick
+//     waits for the calls of others like it, never for those of the slow. (That a workflow is slow shows
+//     only at the end of its first long call: until then such calls can keep others waiting for as long as
+//     their reads may take.) No call waits for ever: of those that may go on, the one that came first goes first,
+//     and each gives its process back within Limits.Wall of its own time and Limits.Reads of its reads'.
+//
+// Date's local-time methods use UTC in workers.
+//
+// Not guaranteed: that logs written before a worker was killed are kept, nor that more of the place is
+// known where one native function was killed than the handler it was called in.
+package worker

@@ -1,0 +1,264 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
+)
+
+// Bounds of what one worker keeps compiled. Compiled scripts are memory of the worker: many of them
+// would count against the script that happens to run.
+const (
+	maxLoaded      = 256
+	maxLoadedBytes = 1 << 20
+)
+
+const (
+	// startTimeout is how long a worker may take from exec to its first frame.
+	startTimeout = 20 * time.Second
+	// exitTimeout is how long one may take from its last frame to its end. Those that end are gone
+	// much sooner; to close the pipe and go on is what no script can do.
+	exitTimeout = 20 * time.Second
+)
+
+// process is a worker process as its engine sees it. At any time it belongs to the pool or to one
+// conversation; only kill and the fields marked so may be used by others.
+type process struct {
+	cmd    *exec.Cmd
+	in     *os.File
+	out    *os.File
+	frames *frameReader
+	errors *tail
+	exited chan struct{} // closed when the process is gone and cmd.ProcessState is set
+
+	writing sync.Mutex
+	pack    *packer
+
+	ready  ready
+	loaded []loadedScript // the most recently used last
+
+	since   time.Time
+	used    time.Time     // last given back
+	calls   atomic.Uint64 // for reports
+	scripts atomic.Int64  // length of loaded, for reports
+	level   atomic.Value  // confine.Level once it is ready, for reports
+
+	mu      sync.Mutex
+	reason  *sandbox.Error // why it was killed, from any goroutine
+	retired bool
+}
+
+type loadedScript struct {
+	id   uint64
+	size int
+	// places are where its handlers are written, as far as the worker has said.
+	places map[sandbox.HandlerKey]sandbox.Place
+}
+
+// startProcess starts a worker and waits until it is ready. It must be called by a goroutine that is
+// locked to a thread which lives as long as the pool: the worker dies with that thread.
+func startProcess(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, errors: &tail{}, exited: make(chan struct{}), pack: newPacker(), since: time.Now()}
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a pipe: %w", err), childIn.Close(), in.Close())
+	}
+	p.in, p.out, p.frames = in, out, newFrameReader(out)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, p.errors
+	err = cmd.Start()
+	closed := errors.Join(childIn.Close(), childOut.Close())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", cmd.Path, err), closed, in.Close(), out.Close())
+	}
+	go func() {
+		_ = cmd.Wait() // how it ended is in ProcessState
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// greet tells the worker its limits and waits for its answer.
+func (p *process) greet(h hello) error {
+	timeout := time.AfterFunc(startTimeout, func() { p.kill(nil) })
+	defer timeout.Stop()
+	// What could not be written to has ended; what it said is still there to be read.
+	_ = p.write(h.pack)
+	kind, err := p.frames.next(64 << 10)
+	if err != nil {
+		return p.startFailed(err)
+	}
+	p.ready = unpackReady(&p.frames.unpacker)
+	if err := p.frames.done(); err != nil || kind != frameReady || p.ready.version != frameVersion {
+		return p.startFailed(fmt.Errorf("it answered with kind %d, version %d: %w", kind, p.ready.version, errMalformed))
+	}
+	p.level.Store(p.ready.report.Level)
+	return nil
+}
+
+// sandbox is the level of confinement, empty while the worker starts.
+func (p *process) sandbox() confine.Level {
+	level, _ := p.level.Load().(confine.Level)
+	return level
+}
+
+// startFailed ends a worker that did not become ready and says what it said.
+func (p *process) startFailed(err error) error {
+	p.end()
+	if said := p.errors.String(); said != "" {
+		return fmt.Errorf("start a worker process: %w; it ended with %s and said: %s", err, p.cmd.ProcessState, said)
+	}
+	return fmt.Errorf("start a worker process: %w; it ended with %s", err, p.cmd.ProcessState)
+}
+
+// write sends frames, from any goroutine. What pack packs is one write.
+func (p *process) write(pack func(*packer)) error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	pack(p.pack)
+	return p.pack.flush(p.in)
+}
+
+// kill ends the process now; the first reason stays.
+func (p *process) kill(reason *sandbox.Error) {
+	p.mu.Lock()
+	if p.reason == nil {
+		p.reason = reason
+	}
+	p.mu.Unlock()
+	// An error says that it has ended by itself.
+	_ = p.cmd.Process.Kill()
+}
+
+func (p *process) killedFor() *sandbox.Error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reason
+}
+
+// stop kills the process if it still runs and waits until it is gone.
+func (p *process) stop() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// end stops the process and closes the pipes.
+func (p *process) end() {
+	p.stop()
+	// Errors of closing pipes to nobody mean nothing.
+	_ = p.in.Close()
+	_ = p.out.Close()
+}
+
+// retire reports whether the caller is the first to take the process out of its pool.
+func (p *process) retire() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := !p.retired
+	p.retired = true
+	return first
+}
+
+// silent refuses a worker that has said more than its answer: what it said would be read as the answer to the next
+// call, which may be another workflow's.
+func (p *process) silent() error {
+	if n := p.frames.buffered() + unread(p.out); n > 0 {
+		return fmt.Errorf("%w: %d bytes after the answer", errMalformed, n)
+	}
+	return nil
+}
+
+// alive reports whether the process still runs, as far as is known.
+func (p *process) alive() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+func (p *process) has(id uint64) bool {
+	return slices.ContainsFunc(p.loaded, func(l loadedScript) bool { return l.id == id })
+}
+
+// load names a script to the worker: with its text if it is not there, and with what has to make
+// room for it.
+func (p *process) load(id uint64, source *sandbox.Source) scriptRef {
+	ref := scriptRef{id: id}
+	loaded := loadedScript{id: id}
+	loaded.size = len(source.Code) + len(source.Filename)
+	if i := slices.IndexFunc(p.loaded, func(l loadedScript) bool { return l.id == id }); i >= 0 {
+		loaded.places = p.loaded[i].places
+		p.loaded = slices.Delete(p.loaded, i, i+1)
+	} else {
+		ref.source = source
+		loaded.places = make(map[sandbox.HandlerKey]sandbox.Place)
+	}
+	p.loaded = append(p.loaded, loaded)
+	total := 0
+	for _, l := range p.loaded {
+		total += l.size
+	}
+	for len(p.loaded) > 1 && (len(p.loaded) > maxLoaded || total > maxLoadedBytes) {
+		total -= p.loaded[0].size
+		ref.forget = append(ref.forget, p.loaded[0].id)
+		p.loaded = p.loaded[1:]
+	}
+	p.scripts.Store(int64(len(p.loaded)))
+	return ref
+}
+
+// places are where the handlers of the script are written that was loaded last.
+func (p *process) places() map[sandbox.HandlerKey]sandbox.Place {
+	return p.loaded[len(p.loaded)-1].places
+}
+
+// tail keeps the first and the last of what a process writes to standard error: a crash of the Go
+// runtime begins with its reason.
+type tail struct {
+	mu   sync.Mutex
+	head []byte
+	last []byte
+}
+
+const maxTail = 2 << 10
+
+var _ io.Writer = (*tail)(nil)
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rest := b
+	if room := maxTail - len(t.head); room > 0 {
+		n := min(room, len(rest))
+		t.head = append(t.head, rest[:n]...)
+		rest = rest[n:]
+	}
+	t.last = append(t.last, rest...)
+	if over := len(t.last) - maxTail; over > 0 {
+		t.last = append(t.last[:0], t.last[over:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.last) == 0 {
+		return string(t.head)
+	}
+	return string(t.head) + "…" + string(t.last)
+}

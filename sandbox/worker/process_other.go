@@ -1,0 +1,21 @@
+//go:build !linux
+
+package worker
+
+import (
+	"os"
+	"syscall"
+)
+
+// selfPath is this program.
+var selfPath, _ = os.Executable()
+
+func attributes() *syscall.SysProcAttr { return nil }
+
+func memoryOf(int) (int64, bool) { return 0, false }
+
+// threadsOf is not known here.
+func threadsOf(int) int { return 0 }
+
+// unread is not known here.
+func unread(*os.File) int { return 0 }

@@ -1,0 +1,197 @@
+package worker
+
+import (
+	"slices"
+	"time"
+)
+
+// Fairness between workflows. There are two things that they compete for.
+//
+// A worker's time: slots are how many may compute at once. A workflow whose calls compute long is heavy
+// for a while: it waits behind those whose calls do not, and heavy ones together never hold the last
+// slot. How many short calls a workflow makes says nothing against it.
+//
+// The processes, which a call holds also while it waits for reads. A workflow whose calls wait long is
+// slow for a while: slow ones together, and any one workflow, leave some of the processes to others.
+const (
+	heavyFrom = 250 * time.Millisecond
+	// short is what a call may compute without being charged.
+	short = 20 * time.Millisecond
+	// halfLife is the time in which what was used counts half as much.
+	halfLife = 10 * time.Second
+	// patience is how long a heavy workflow waits before it is treated like any other.
+	patience = 5 * time.Second
+
+	slowFrom = time.Second
+	// brief is how long a call may wait for reads without being charged.
+	brief = time.Second
+	// slowHalfLife is that of the time waited: a slow workflow is still known as one when its
+	// schedule brings it back.
+	slowHalfLife = 5 * time.Minute
+)
+
+// usage is what one workflow uses, and has used lately.
+type usage struct {
+	running int // slots
+	holding int // processes
+	used    time.Duration
+	waited  time.Duration
+	at      time.Time // when used and waited were last brought up to date
+}
+
+func (a *usage) decay(now time.Time) {
+	if elapsed := now.Sub(a.at); elapsed > 0 {
+		a.used = decayed(a.used, elapsed, halfLife)
+		a.waited = decayed(a.waited, elapsed, slowHalfLife)
+	}
+	a.at = now
+}
+
+// decayed is what is left of d: half of it after each half-life, and in between nearly so.
+func decayed(d, elapsed, halfLife time.Duration) time.Duration {
+	for ; elapsed >= halfLife && d > 0; elapsed -= halfLife {
+		d /= 2
+	}
+	return d - time.Duration(float64(d)*0.5*float64(elapsed)/float64(halfLife))
+}
+
+func (a *usage) heavy() bool { return a.used >= heavyFrom }
+func (a *usage) slow() bool  { return a.waited >= slowFrom }
+
+// waiter is a call that waits for a slot, and for a process if it has none yet.
+type waiter struct {
+	key      string
+	script   uint64
+	process  bool
+	since    time.Time
+	assigned chan assignment
+}
+
+// assignment is a slot; process is nil where the waiter has one, or must start one.
+type assignment struct {
+	process *process
+	start   bool
+}
+
+// scheduler holds the slots and who uses them. Its user locks.
+type scheduler struct {
+	slots, free int
+	share       int // of the slots, of one workflow
+	processes   int // that slow workflows together, or one workflow, may hold
+	usages      map[string]*usage
+	waiters     []*waiter // in order of arrival
+}
+
+func newScheduler(slots, processes int) *scheduler {
+	return &scheduler{slots: slots, free: slots, share: max(1, slots-1), processes: processes - min(slots, processes/2), usages: make(map[string]*usage)}
+}
+
+func (l *scheduler) usage(key string, now time.Time) *usage {
+	a := l.usages[key]
+	if a == nil {
+		a = &usage{at: now}
+		l.usages[key] = a
+	}
+	a.decay(now)
+	return a
+}
+
+// admits reports whether a workflow may have one of the free slots now.
+func (l *scheduler) admits(a *usage, waited time.Duration) bool {
+	if l.free == 0 || a.running >= l.share {
+		return false
+	}
+	return !a.heavy() || waited >= patience || l.slots == 1 || l.free > 1
+}
+
+// spares reports whether a workflow may hold one more process.
+func (l *scheduler) spares(a *usage, now time.Time) bool {
+	if a.holding >= l.processes {
+		return false
+	}
+	if !a.slow() {
+		return true
+	}
+	held := 0
+	for _, other := range l.usages {
+		if other.decay(now); other.slow() {
+			held += other.holding
+		}
+	}
+	return held < l.processes
+}
+
+// pick chooses who gets a slot next: those who use little in order of arrival, then the heavy ones
+// by what they have used. possible says which waiters could go on with a slot.
+func (l *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
+	best, bestUsed := -1, time.Duration(0)
+	for i, w := range l.waiters {
+		a := l.usage(w.key, now)
+		if !l.admits(a, now.Sub(w.since)) || !possible(w) || !w.process && !l.spares(a, now) {
+			continue
+		}
+		used := a.used
+		if !a.heavy() || now.Sub(w.since) >= patience {
+			used = 0
+		}
+		if best < 0 || used < bestUsed {
+			best, bestUsed = i, used
+		}
+		if used == 0 {
+			break // nobody after it comes first
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	w := l.waiters[best]
+	l.waiters = slices.Delete(l.waiters, best, best+1)
+	return w
+}
+
+// take books what a waiter is assigned: a slot, and a process if it has none.
+func (l *scheduler) take(w *waiter, now time.Time) {
+	a := l.usage(w.key, now)
+	l.free--
+	a.running++
+	if !w.process {
+		a.holding++
+	}
+}
+
+// give books a slot back, and what was used of it.
+func (l *scheduler) give(key string, used time.Duration, now time.Time) {
+	l.free++
+	a := l.usage(key, now)
+	a.running--
+	a.used += max(0, used-short)
+	l.forget(key, a)
+}
+
+// part books a process back, and how long it was held for reads.
+func (l *scheduler) part(key string, waited time.Duration, now time.Time) {
+	a := l.usage(key, now)
+	a.holding--
+	a.waited += max(0, waited-brief)
+	l.forget(key, a)
+}
+
+// forget drops a workflow with nothing to remember, as nearly all are.
+func (l *scheduler) forget(key string, a *usage) {
+	if a.running == 0 && a.holding == 0 && a.used < heavyFrom/8 && a.waited < slowFrom/8 {
+		delete(l.usages, key)
+	}
+}
+
+// leave takes a waiter out; false says that it has been assigned a slot already.
+func (l *scheduler) leave(w *waiter) bool {
+	i := slices.Index(l.waiters, w)
+	if i < 0 {
+		return false
+	}
+	l.waiters = slices.Delete(l.waiters, i, i+1)
+	if a := l.usages[w.key]; a != nil {
+		l.forget(w.key, a)
+	}
+	return true
+}

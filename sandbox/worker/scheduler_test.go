@@ -1,0 +1,136 @@
+package worker
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// queue puts waiters into a ledger and answers in which order they are served, each done at once.
+func queue(l *scheduler, now time.Time, keys ...string) (served []string) {
+	for _, key := range keys {
+		l.waiters = append(l.waiters, &waiter{key: key, since: now})
+	}
+	for {
+		w := l.pick(now, func(*waiter) bool { return true })
+		if w == nil {
+			return served
+		}
+		l.take(w, now)
+		l.give(w.key, 0, now)
+		l.part(w.key, 0, now)
+		served = append(served, w.key)
+	}
+}
+
+// TestHeavyWorkflowsWait behind those that use little, and among themselves by what they used.
+func TestHeavyWorkflowsWait(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	l := newScheduler(2, 16)
+	burn := func(key string, d time.Duration) { l.take(&waiter{key: key, process: true}, now); l.give(key, d, now) }
+	burn("burner", 5*time.Second)
+	burn("smaller", time.Second)
+	for range 1000 {
+		burn("busy", 10*time.Millisecond) // many short calls are no reason to wait
+	}
+	if got := queue(l, now, "burner", "a", "smaller", "busy", "b"); !slices.Equal(got, []string{"a", "busy", "b", "smaller", "burner"}) {
+		t.Errorf("served %v", got)
+	}
+	later := now.Add(10 * halfLife)
+	if got := queue(l, later, "burner", "a"); !slices.Equal(got, []string{"burner", "a"}) {
+		t.Errorf("later served %v", got)
+	}
+	if len(l.usages) > 2 {
+		t.Errorf("remembers %d workflows", len(l.usages))
+	}
+}
+
+// TestOnePlaceIsKept: heavy workflows never hold all places, one workflow never more than its share,
+// and nobody waits for ever.
+func TestOnePlaceIsKept(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	l := newScheduler(2, 16)
+	take := func(key string) { l.take(&waiter{key: key, process: true}, now) }
+	for _, key := range []string{"x", "y"} {
+		take(key)
+		l.give(key, 5*time.Second, now)
+	}
+	take("x")
+	if l.admits(l.usage("y", now), 0) {
+		t.Error("a second heavy workflow got the last place")
+	}
+	if !l.admits(l.usage("y", now), patience) {
+		t.Error("a heavy workflow waits for ever")
+	}
+	if !l.admits(l.usage("light", now), 0) {
+		t.Error("a light workflow did not get the last place")
+	}
+	l.give("x", 0, now)
+	take("light")
+	if l.admits(l.usage("light", now), 0) {
+		t.Error("one workflow got more than its share")
+	}
+	one := newScheduler(1, 8)
+	one.usage("x", now).used = time.Hour
+	if !one.admits(one.usage("x", now), 0) {
+		t.Error("the only place is kept from the only workflow")
+	}
+}
+
+// TestProcessesAreKept: of the processes that calls hold while they wait for reads, slow workflows
+// together leave as many to others as may compute at once, and so does any one workflow.
+func TestProcessesAreKept(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	const slots, processes = 3, 8
+	hold := func(l *scheduler, key string) bool {
+		w := &waiter{key: key}
+		spared := l.spares(l.usage(key, now), now)
+		if spared {
+			l.take(w, now)
+			l.give(key, 0, now)
+		}
+		return spared
+	}
+	name := func(key string, i int) string { return key + strconv.Itoa(i) }
+
+	l := newScheduler(slots, processes)
+	for i := range processes {
+		l.usage(name("slow", i), now).waited = time.Minute
+		if got, want := hold(l, name("slow", i)), i < processes-slots; got != want {
+			t.Errorf("slow workflow %d may hold a process: %t", i, got)
+		}
+	}
+	for i := range slots {
+		if !hold(l, name("swift", i)) {
+			t.Errorf("no process is left for workflow %d that never waits", i)
+		}
+	}
+	l.part("slow0", time.Minute, now)
+	if !hold(l, name("slow", 7)) {
+		t.Error("a process that was given back is kept from the next slow workflow")
+	}
+	now = now.Add(20 * slowHalfLife)
+	if !hold(l, name("slow", 6)) {
+		t.Error("a slow workflow is slow for ever")
+	}
+
+	l = newScheduler(slots, processes)
+	for i := range processes {
+		if got, want := hold(l, "many calls"), i < processes-slots; got != want {
+			t.Errorf("call %d of one workflow may hold a process: %t", i, got)
+		}
+	}
+	for range processes - slots {
+		l.part("many calls", brief, now) // which says nothing against it
+	}
+	if len(l.usages) != 0 {
+		t.Errorf("remembers %+v", l.usages["many calls"])
+	}
+	if one := newScheduler(1, 1); !hold(one, "only") {
+		t.Error("the only process is kept from the only workflow")
+	}
+}

@@ -1,0 +1,65 @@
+package worker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/cputime"
+)
+
+// Bounds that the engine keeps from outside, whatever the worker does about its own.
+const (
+	// killAfter is how long a worker may be late: it interrupts its script at the limit itself,
+	// unless one native function holds it.
+	killAfter = 250 * time.Millisecond
+	// superviseEvery is how often a worker is looked at while its call lasts.
+	superviseEvery = 10 * time.Millisecond
+	// maxWorkerThreads is a multiple of what the Go runtime of a worker starts. What has broken out of the interpreter
+	// could start as many as the machine has room for.
+	maxWorkerThreads = 64
+	// raceFactor is how much more memory the race detector takes.
+	raceFactor = 8
+)
+
+// supervise looks at the worker from outside and ends it when it is too late or too large.
+func (c *conversation) supervise() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return
+	}
+	if e := c.excess(time.Now()); e != nil {
+		c.w.kill(e)
+		return
+	}
+	c.timer.Reset(superviseEvery)
+}
+
+func (c *conversation) excess(now time.Time) *sandbox.Error {
+	if c.stopFor != nil && now.After(c.stopAt) {
+		return c.stopFor
+	}
+	if !c.running {
+		return nil
+	}
+	limit := c.pool.config.Memory
+	if c.w.ready.race {
+		limit *= raceFactor
+	}
+	if held, ok := memoryOf(c.w.cmd.Process.Pid); ok && held > limit {
+		return tooMuchMemory(c.pool.config.Memory)
+	}
+	if n := threadsOf(c.w.cmd.Process.Pid); n > maxWorkerThreads {
+		return malformed(fmt.Errorf("it has started %d threads", n))
+	}
+	wall := c.spent + now.Sub(c.since)
+	computed := wall
+	if cpu, ok := cputime.Of(c.w.cmd.Process.Pid); ok && c.cpuKnown {
+		computed = cpu - c.cpuBegan
+	}
+	// Both times have to be over by the while: on a busy machine a script's processor time runs out
+	// long after the same time has passed, and a worker killed at that moment could not say on which
+	// line its script was.
+	return c.limits.Exceeded(wall, computed, killAfter)
+}

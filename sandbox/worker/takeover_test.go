@@ -1,0 +1,156 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+func init() {
+	programs["chatterer"] = chatterer
+	programs["spawner"] = spawner
+}
+
+// chatterer is a worker that a script has taken over: behind each answer stands one to the next call.
+func chatterer([]string) error {
+	in, err := greetUnconfined()
+	for err == nil {
+		if _, err = in.next(1 << 20); err == nil {
+			serial, _, _ := unpackCall(&in.unpacker)
+			pack := newPacker()
+			packResult(pack, serial, &sandbox.Result{Value: json.RawMessage("1")}, nil)
+			packResult(pack, serial+1, &sandbox.Result{Value: json.RawMessage(`"forged"`)}, nil)
+			err = pack.flush(os.Stdout)
+		}
+	}
+	return err
+}
+
+// spawner is a worker that a script has taken over: it starts threads and computes on.
+func spawner([]string) error {
+	in, err := greetUnconfined()
+	if err == nil {
+		_, err = in.next(1 << 20)
+	}
+	for range 4 * maxWorkerThreads {
+		go func() {
+			runtime.LockOSThread()
+			select {}
+		}()
+	}
+	if err == nil {
+		_, err = in.next(1 << 20)
+	}
+	return err
+}
+
+// TestNoAnswerIsLeftForTheNextCall: a worker that says more than its answer is ended, and what it said is read as the
+// answer to no other call.
+func TestNoAnswerIsLeftForTheNextCall(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells what a pipe holds")
+	}
+	p := newPool(t, Config{Size: 1, Command: func() *exec.Cmd { return itself(t, "chatterer") }})
+	for range 2 {
+		r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `return 1`), world)
+		e := wantFault(t, err, sandbox.FaultInternal, "internal")
+		wantContains(t, e.Message, "bytes after the answer")
+		if r.Value != nil {
+			t.Errorf("answered %s", r.Value)
+		}
+	}
+}
+
+// TestThreadsAreBounded: a worker that starts more threads than any script makes it start is ended.
+func TestThreadsAreBounded(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells the threads of a process")
+	}
+	p := newPool(t, Config{Size: 1, Command: func() *exec.Cmd { return itself(t, "spawner") }})
+	call := invocationOf(sandbox.Prepare, `return 1`)
+	call.Limits.CPU, call.Limits.Wall = sandbox.MaxCPU, time.Hour
+	_, err := p.Invoke(t.Context(), call, world)
+	e := wantFault(t, err, sandbox.FaultInternal, "internal")
+	wantContains(t, e.Message, "threads")
+}
+
+// TestFramesAreBoundedBeforeTheyAreUnpacked: the memory that a frame takes is in proportion to its bytes, and what no
+// script can answer is refused before it is made.
+func TestFramesAreBoundedBeforeTheyAreUnpacked(t *testing.T) {
+	const size = 8 << 20
+	call := invocationOf(sandbox.Producer, "")
+	call.Limits = sandbox.DefaultLimits
+	p := newPacker()
+	list := func(before ...byte) []byte { // of items of as few bytes as can be
+		p.reset()
+		p.buf = append(p.buf, before...)
+		p.list(size)
+		return append(bytes.Clone(p.buf), make([]byte, size)...)
+	}
+	result := func(body []byte) error {
+		var u unpacker
+		u.reset(body)
+		_, _, _ = unpackResult(&u, &call)
+		return u.done()
+	}
+	for name, read := range map[string]func() error{
+		"publishes": func() error { return result(list(0, 0, 0)) },
+		"topics":    func() error { return result(list(0, 0, 0, 1)) },
+		"inputs":    func() error { return result(list(0, 0, 0, 0)) },
+		"log lines": func() error { return result(list(0, 0, 0, 0, 0, 0)) },
+		"problems": func() error {
+			text := `{"problems":[` + strings.Repeat("{},", size/3) + `{}]}`
+			return recheckDescribed(&described{text: []byte(text)}, sandbox.DefaultLimits)
+		},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := read()
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, errMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 6*size {
+			t.Errorf("%s: %d MiB for a frame of %d MiB", name, took>>20, size>>20)
+		}
+	}
+}
+
+// TestRecheckLogAndFault: the texts of a worker are bounded, and the levels of its lines are those of scripts.
+func TestRecheckLogAndFault(t *testing.T) {
+	t.Parallel()
+	call := invocationOf(sandbox.Next, "")
+	call.Limits = sandbox.DefaultLimits
+	for _, level := range []string{"call", "inputs", "", "INFO"} {
+		if err := recheck(&call, &sandbox.Result{Logs: []sandbox.LogLine{{Level: level}}}, nil); !errors.Is(err, errMalformed) {
+			t.Errorf("level %q: %v", level, err)
+		}
+	}
+	empty := make([]sandbox.LogLine, sandbox.MostLogLines(call.Limits)+100)
+	for i := range empty {
+		empty[i].Level = "info"
+	}
+	if err := recheck(&call, &sandbox.Result{Logs: empty}, nil); !errors.Is(err, errMalformed) {
+		t.Errorf("%d empty lines: %v", len(empty), err)
+	}
+	long := strings.Repeat("x", 1<<20)
+	fault := &sandbox.Error{Fault: sandbox.FaultScript, Code: long, Message: long, Stack: long, Line: -1, Column: -1}
+	if err := recheck(&call, &sandbox.Result{}, fault); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(len(fault.Code), len(fault.Message), len(fault.Stack), fault.Line, fault.Column); len(fault.Code) > sandbox.MaxCode+8 ||
+		len(fault.Message) > 2*sandbox.MaxMessage+8 || len(fault.Stack) > 2*sandbox.MaxStackText+8 || fault.Line != 0 || fault.Column != 0 {
+		t.Errorf("kept %s", got)
+	}
+}

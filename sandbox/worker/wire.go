@@ -1,0 +1,359 @@
+package worker
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
+)
+
+// The messages between an engine and a worker process. Everything is packed by hand: a decoder that
+// follows the shape of what it reads could be led anywhere by a process that a script has taken over.
+
+// hello is the first message to a worker.
+type hello struct {
+	version  int64
+	memory   int64 // of the process, bytes
+	scripts  int   // compiled scripts to keep
+	describe sandbox.Limits
+}
+
+func (h hello) pack(p *packer) {
+	start := p.begin(frameHello)
+	p.num(h.version)
+	p.num(h.memory)
+	p.num(int64(h.scripts))
+	packLimits(p, h.describe)
+	p.end(start)
+}
+
+func unpackHello(u *unpacker) hello {
+	return hello{version: u.num(), memory: u.num(), scripts: int(u.num()), describe: unpackLimits(u)}
+}
+
+// ready is a worker's answer to hello.
+type ready struct {
+	version  int64
+	report   confine.Report
+	race     bool
+	baseline int64 // memory in use before the first script, bytes
+}
+
+func (r ready) pack(p *packer) {
+	start := p.begin(frameReady)
+	p.num(r.version)
+	p.text(string(r.report.Level))
+	p.texts(r.report.Missing)
+	p.flag(r.race)
+	p.num(r.baseline)
+	p.end(start)
+}
+
+func unpackReady(u *unpacker) ready {
+	return ready{version: u.num(), report: confine.Report{Level: confine.Level(u.text()), Missing: u.texts()}, race: u.flag(), baseline: u.num()}
+}
+
+// scriptRef names a script by the number that the pool gave its text; the text goes along only when
+// the worker does not have it.
+type scriptRef struct {
+	id     uint64
+	source *sandbox.Source
+	forget []uint64 // scripts the worker need not keep
+}
+
+func (s scriptRef) pack(p *packer) {
+	p.num(int64(s.id))
+	p.flag(s.source != nil)
+	if s.source != nil {
+		p.text(s.source.Filename)
+		p.text(s.source.Code)
+	}
+	packEach(p, s.forget, func(id uint64) { p.num(int64(id)) })
+}
+
+func unpackScriptRef(u *unpacker) scriptRef {
+	s := scriptRef{id: uint64(u.num())}
+	if u.flag() {
+		s.source = &sandbox.Source{Filename: u.text(), Code: u.text()}
+	}
+	s.forget = unpackEach(u, func() uint64 { return uint64(u.num()) })
+	return s
+}
+
+func packLimits(p *packer, l sandbox.Limits) {
+	for _, n := range []int64{int64(l.CPU), int64(l.Wall), int64(l.Reads), int64(l.Source), int64(l.Argument), int64(l.Result),
+		int64(l.State), int64(l.Publish), int64(l.HostCalls), int64(l.InFlight), int64(l.Log), int64(l.Stack)} {
+		p.num(n)
+	}
+}
+
+func unpackLimits(u *unpacker) sandbox.Limits {
+	return sandbox.Limits{CPU: time.Duration(u.num()), Wall: time.Duration(u.num()), Reads: time.Duration(u.num()), Source: int(u.num()),
+		Argument: int(u.num()), Result: int(u.num()), State: int(u.num()), Publish: int(u.num()), HostCalls: int(u.num()),
+		InFlight: int(u.num()), Log: int(u.num()), Stack: int(u.num())}
+}
+
+// packCall packs a handler call whose limits are effective.
+func packCall(p *packer, serial uint64, script scriptRef, c *sandbox.Invocation) {
+	start := p.begin(frameCall)
+	p.num(int64(serial))
+	script.pack(p)
+	p.text(string(c.Phase))
+	p.text(c.Handler)
+	p.text(c.Workflow)
+	p.bytes(c.State)
+	p.bytes(c.Prepared)
+	p.bytes(c.MutationResult)
+	p.list(len(c.Pending))
+	for topic, events := range c.Pending {
+		p.text(topic)
+		packEach(p, events, func(e sandbox.Event) {
+			p.text(e.MessageID)
+			p.text(e.Topic)
+			p.text(e.Title)
+			p.bytes(e.Payload)
+		})
+	}
+	p.texts(c.More)
+	p.texts(c.Topics)
+	packEach(p, c.Operations, func(o sandbox.Operation) {
+		p.text(o.Connector)
+		p.text(o.Operation)
+		p.text(string(o.Kind))
+	})
+	p.flag(c.ReadsByID)
+	p.flag(!c.Now.IsZero())
+	p.num(c.Now.UnixNano())
+	p.num(int64(c.Seed))
+	packLimits(p, c.Limits)
+	p.end(start)
+}
+
+func unpackCall(u *unpacker) (serial uint64, script scriptRef, c sandbox.Invocation) {
+	serial, script = uint64(u.num()), unpackScriptRef(u)
+	c.Phase, c.Handler, c.Workflow = sandbox.Phase(u.text()), u.text(), u.text()
+	c.State, c.Prepared, c.MutationResult = u.bytes(), u.bytes(), u.bytes()
+	topics := u.list()
+	c.Pending = make(map[string][]sandbox.Event, topics)
+	for range topics {
+		topic := u.text()
+		c.Pending[topic] = unpackEach(u, func() sandbox.Event {
+			return sandbox.Event{MessageID: u.text(), Topic: u.text(), Title: u.text(), Payload: u.bytes()}
+		})
+	}
+	c.More = u.texts()
+	c.Topics = u.texts()
+	c.Operations = unpackEach(u, func() sandbox.Operation {
+		return sandbox.Operation{Connector: u.text(), Operation: u.text(), Kind: sandbox.OperationKind(u.text())}
+	})
+	c.ReadsByID = u.flag()
+	given, now := u.flag(), u.num()
+	if given {
+		c.Now = time.Unix(0, now).UTC()
+	}
+	c.Seed, c.Limits = uint64(u.num()), unpackLimits(u)
+	return serial, script, c
+}
+
+// readRequest is a connector read that a script asks for.
+type readRequest struct {
+	serial               uint64 // of the call
+	id                   int
+	connector, operation string
+	params               json.RawMessage
+}
+
+func (r readRequest) pack(p *packer) {
+	start := p.begin(frameRead)
+	p.num(int64(r.serial))
+	p.num(int64(r.id))
+	p.text(r.connector)
+	p.text(r.operation)
+	p.bytes(r.params)
+	p.end(start)
+}
+
+func unpackRead(u *unpacker) readRequest {
+	return readRequest{serial: uint64(u.num()), id: int(u.num()), connector: u.text(), operation: u.text(), params: u.bytes()}
+}
+
+// packAnswer packs the host's answer to a read. Of an error only the text crosses; the engine keeps
+// the error itself.
+func packAnswer(p *packer, serial uint64, a vm.Reply) {
+	start := p.begin(frameAnswer)
+	p.num(int64(serial))
+	p.num(int64(a.ID))
+	p.num(int64(a.Took))
+	p.bytes(a.Raw)
+	p.flag(a.Err != nil)
+	if a.Err != nil {
+		packError(p, wireErrorOf(a.Err))
+	}
+	p.end(start)
+}
+
+func unpackAnswer(u *unpacker) (serial uint64, a vm.Reply) {
+	serial, a = uint64(u.num()), vm.Reply{ID: int(u.num()), Took: time.Duration(u.num()), Raw: u.bytes()}
+	if u.flag() {
+		e := unpackError(u)
+		a.Err = &remoteError{read: a.ID, text: e.Message}
+		if e.Fault == sandbox.FaultInternal {
+			e.Cause = nil
+			a.Err = e
+		}
+	}
+	return serial, a
+}
+
+// remoteError stands, inside a worker, for an error that only the engine holds.
+type remoteError struct {
+	read int
+	text string
+}
+
+func (e *remoteError) Error() string { return e.text }
+
+// wireErrorOf is the part of a host's error that a worker needs.
+func wireErrorOf(err error) *sandbox.Error {
+	if own := vm.OwnInternal(err); own != nil {
+		return own
+	}
+	return &sandbox.Error{Fault: sandbox.FaultRead, Code: "read.failed", Message: err.Error()}
+}
+
+// packPlace packs where the handler of a call is written.
+func packPlace(p *packer, serial uint64, at sandbox.Place) {
+	start := p.begin(framePlace)
+	p.num(int64(serial))
+	p.num(int64(at.Line))
+	p.num(int64(at.Column))
+	p.end(start)
+}
+
+func unpackPlace(u *unpacker) (serial uint64, at sandbox.Place) {
+	return uint64(u.num()), sandbox.Place{Line: int(u.num()), Column: int(u.num())}
+}
+
+func packError(p *packer, e *sandbox.Error) {
+	p.text(string(e.Fault))
+	p.text(e.Code)
+	p.text(sandbox.Clip(e.Message, 2*sandbox.MaxMessage))
+	p.num(int64(e.Line))
+	p.num(int64(e.Column))
+	p.text(sandbox.Clip(e.Stack, 2*sandbox.MaxStackText))
+	read := 0
+	if remote, ok := e.Cause.(*remoteError); ok {
+		read = remote.read
+	}
+	p.num(int64(read))
+}
+
+// unpackError reads an error; the cause of a failed read is a remoteError until the engine puts the
+// host's own in its place.
+func unpackError(u *unpacker) *sandbox.Error {
+	e := &sandbox.Error{Fault: sandbox.Fault(u.text()), Code: u.text(), Message: u.text(), Line: int(u.num()), Column: int(u.num()), Stack: u.text()}
+	if read := int(u.num()); read != 0 {
+		e.Cause = &remoteError{read: read, text: e.Message}
+	}
+	return e
+}
+
+// packResult packs how a call ended: both a result and a fault, since logs are kept of a failure.
+func packResult(p *packer, serial uint64, r *sandbox.Result, fault *sandbox.Error) {
+	start := p.begin(frameResult)
+	p.num(int64(serial))
+	p.flag(fault != nil)
+	if fault != nil {
+		packError(p, fault)
+	}
+	p.bytes(r.Value)
+	packEach(p, r.Publishes, func(e sandbox.Publish) {
+		p.texts(e.Topics)
+		p.text(e.MessageID)
+		p.text(e.Title)
+		p.bytes(e.Payload)
+		p.text(e.InputID)
+	})
+	packEach(p, r.Inputs, func(in sandbox.Input) {
+		p.text(in.ID)
+		p.text(in.Source)
+		p.text(in.Type)
+		p.text(in.ExtID)
+		p.text(in.Title)
+	})
+	p.flag(r.Call != nil)
+	if r.Call != nil {
+		p.text(r.Call.Connector)
+		p.text(r.Call.Operation)
+		p.bytes(r.Call.Params)
+		p.num(int64(r.Call.Oversize))
+	}
+	packEach(p, r.Logs, func(l sandbox.LogLine) {
+		p.num(l.At.UnixNano())
+		p.text(l.Level)
+		p.text(l.Text)
+	})
+	p.num(int64(r.Reads))
+	p.num(int64(r.Malformed.Line))
+	p.num(int64(r.Malformed.Column))
+	p.end(start)
+}
+
+// unpackResult reads how a call ended, which may list no more than the call allows.
+func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandbox.Result, fault *sandbox.Error) {
+	serial = uint64(u.num())
+	if u.flag() {
+		fault = unpackError(u)
+	}
+	r.Value = u.bytes()
+	topic := func() []string { return unpackAtMost(u, len(call.Topics), u.text) }
+	r.Publishes = unpackAtMost(u, call.Limits.HostCalls, func() sandbox.Publish {
+		return sandbox.Publish{Topics: topic(), MessageID: u.text(), Title: u.text(), Payload: u.bytes(), InputID: u.text()}
+	})
+	r.Inputs = unpackAtMost(u, call.Limits.HostCalls, func() sandbox.Input {
+		return sandbox.Input{ID: u.text(), Source: u.text(), Type: u.text(), ExtID: u.text(), Title: u.text()}
+	})
+	if u.flag() {
+		r.Call = &sandbox.MutationCall{Connector: u.text(), Operation: u.text(), Params: u.bytes(), Oversize: int(u.num())}
+	}
+	r.Logs = unpackAtMost(u, sandbox.MostLogLines(call.Limits), func() sandbox.LogLine {
+		return sandbox.LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text()}
+	})
+	r.Reads = int(u.num())
+	r.Malformed = sandbox.Place{Line: int(u.num()), Column: int(u.num())}
+	return serial, r, fault
+}
+
+// described is the answer to a description.
+type described struct {
+	text  []byte // a describedText
+	fault *sandbox.Error
+}
+
+// describedText is the JSON of a description.
+type describedText struct {
+	Definition sandbox.Definition `json:"definition"`
+	Problems   []sandbox.Problem  `json:"problems"`
+}
+
+func (d described) pack(p *packer, serial uint64) {
+	start := p.begin(frameDescribed)
+	p.num(int64(serial))
+	p.flag(d.fault != nil)
+	if d.fault != nil {
+		packError(p, d.fault)
+	}
+	p.bytes(d.text)
+	p.end(start)
+}
+
+func unpackDescribed(u *unpacker) (serial uint64, d described) {
+	serial = uint64(u.num())
+	if u.flag() {
+		d.fault = unpackError(u)
+	}
+	d.text = u.bytes()
+	return serial, d
+}

@@ -1,0 +1,324 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/cputime"
+	"github.com/pawl-run/pawl/sandbox/vm"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
+)
+
+// The memory of a worker, as parts of Config.Memory. The watchdog looks at what the Go runtime
+// holds and is the first to see a large allocation; the operating system's limit stops what comes
+// between two looks; the engine, which sees resident memory from outside, is the last.
+const (
+	watchdogShare = 0.75
+	dataShare     = 1.25
+	// leastData is what a Go program needs to get on at all: its heap grows in large steps.
+	leastData = 160 << 20
+)
+
+// maxWorkerStack bounds one goroutine's stack. Deep recursion in native code is not counted by the
+// interpreter; beyond this it ends the process, long before it fills the memory.
+const maxWorkerStack = 32 << 20
+
+// maxFromEngine bounds a frame that an engine sends: a programming mistake, not an attack.
+const maxFromEngine = 1 << 30
+
+// Run makes this process a worker of a Pool in its parent: it reads frames from in, runs the
+// scripts in them, and writes frames to out. It never gives back what it takes from the process:
+// files, sockets, other processes, the environment. It returns when in ends, which it does when the
+// parent ends; the process should then end too.
+func Run(in io.Reader, out io.Writer) error {
+	reexecFailed := confine.Reexec()
+	if time.Local.String() != "UTC" { // as the environment says, where that is how it is said
+		time.Local = time.UTC
+	}
+	os.Clearenv()
+	debug.SetMaxStack(maxWorkerStack)
+	debug.SetMaxThreads(maxWorkerThreads)
+
+	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]sandbox.Source), ended: make(chan error), placed: make(map[uint64]map[sandbox.HandlerKey]bool)}
+	kind, err := w.in.next(maxFromEngine)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the engine's first frame: %w", err)
+	}
+	if kind != frameHello {
+		return fmt.Errorf("the engine's first frame has kind %d", kind)
+	}
+	h := unpackHello(&w.in.unpacker)
+	if err := w.in.done(); err != nil {
+		return fmt.Errorf("read the engine's first frame: %w", err)
+	}
+	if h.version != frameVersion {
+		return fmt.Errorf("the engine speaks version %d of the protocol, this worker version %d", h.version, frameVersion)
+	}
+	w.describeLimits = h.describe
+	w.around = vm.Surroundings{Closing: context.Background(), Scripts: vm.NewScripts(h.scripts), CPU: cputime.Own()}
+	w.watchdog = newWatchdog(int64(float64(h.memory)*watchdogShare), w.pass)
+
+	// What is made on first use is made now, while files can still be opened and nobody waits.
+	if _, _, problems := vm.Prepare(sandbox.Source{Filename: "warm.ts", Code: "export default Pawl.workflow({})"}, 1<<10); sandbox.HasErrors(problems) {
+		return fmt.Errorf("compile a first script: %s", problems[0].Message)
+	}
+	report := confine.Apply(confine.Config{Data: max(leastData, int64(float64(h.memory)*dataShare))})
+	if reexecFailed != nil {
+		report.Missing = append(report.Missing, reexecFailed.Error())
+	}
+	ready{version: frameVersion, report: report, race: confine.Race, baseline: w.watchdog.held()}.pack(w.pack)
+	if err := w.pack.flush(w.out); err != nil {
+		return fmt.Errorf("tell the engine that the worker is ready: %w", err)
+	}
+	go w.serve()
+	if err := <-w.ended; !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// worker is the state of a worker process. One goroutine reads frames and runs what they ask for:
+// between processes each hand-over costs, and most scripts are done sooner than one. A script that
+// takes long, or waits for an answer, gives the reading to another goroutine: an answer, a
+// cancellation and the engine's end must be heard while it computes.
+type worker struct {
+	in      *frameReader              // of the reading goroutine
+	sources map[uint64]sandbox.Source // of the reading goroutine
+	ended   chan error                // why nobody reads any more
+
+	running sync.Mutex // one job at a time; guards what follows
+	out     io.Writer
+	pack    *packer
+
+	around         vm.Surroundings
+	describeLimits sandbox.Limits
+	watchdog       *watchdog
+
+	mu      sync.Mutex
+	current *job
+	passed  bool                                   // another goroutine reads while the current job runs
+	placed  map[uint64]map[sandbox.HandlerKey]bool // handlers whose place the engine was told, by script
+}
+
+// job is one call to run or one script to describe.
+type job struct {
+	serial  uint64
+	script  uint64
+	source  sandbox.Source
+	call    *sandbox.Invocation // nil to describe
+	ctx     context.Context
+	cancel  context.CancelFunc
+	replies chan<- vm.Reply // once the script has asked for a read
+}
+
+// serve reads frames until the engine is gone or another goroutine does it.
+func (w *worker) serve() {
+	for {
+		j, err := w.hear()
+		if err != nil {
+			w.ended <- err
+			return
+		}
+		if j != nil && !w.run(j) {
+			return
+		}
+	}
+}
+
+// hear reads one frame. It returns what is to be run.
+func (w *worker) hear() (*job, error) {
+	kind, err := w.in.next(maxFromEngine)
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read from the engine: %w", err)
+	}
+	var j *job
+	u := &w.in.unpacker
+	switch kind {
+	case frameCall:
+		serial, script, call := unpackCall(u)
+		call.Source = w.source(script)
+		j = &job{serial: serial, script: script.id, source: call.Source, call: &call}
+	case frameDescribe:
+		serial, script := uint64(u.num()), unpackScriptRef(u)
+		j = &job{serial: serial, source: w.source(script)}
+	case frameAnswer:
+		w.answer(unpackAnswer(u))
+	case frameCancel:
+		w.cancel(uint64(u.num()))
+	default:
+		return nil, fmt.Errorf("the engine sent a frame of kind %d", kind)
+	}
+	if err := u.done(); err != nil {
+		return nil, fmt.Errorf("read from the engine: %w", err)
+	}
+	return j, nil
+}
+
+// source finds the text of a script, and forgets those the engine will not name again.
+func (w *worker) source(ref scriptRef) sandbox.Source {
+	for _, id := range ref.forget {
+		if s, ok := w.sources[id]; ok {
+			w.around.Scripts.Drop(s)
+			delete(w.sources, id)
+		}
+		w.mu.Lock()
+		delete(w.placed, id)
+		w.mu.Unlock()
+	}
+	if ref.source != nil {
+		w.sources[ref.id] = *ref.source
+	}
+	return w.sources[ref.id]
+}
+
+// answer hands an answer to the script that asked; one of an earlier call is dropped.
+func (w *worker) answer(serial uint64, a vm.Reply) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != nil && w.current.serial == serial && w.current.replies != nil {
+		w.current.replies <- a // there is room for every read in flight
+	}
+}
+
+func (w *worker) cancel(serial uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != nil && w.current.serial == serial {
+		w.current.cancel()
+	}
+}
+
+// run runs a job to its end and reports whether the caller still is who reads.
+func (w *worker) run(j *job) bool {
+	w.running.Lock()
+	defer w.running.Unlock()
+	j.ctx, j.cancel = context.WithCancel(context.Background())
+	defer j.cancel()
+	w.mu.Lock()
+	w.current, w.passed = j, false
+	w.mu.Unlock()
+	w.watchdog.start()
+	if j.call != nil {
+		w.invoke(j)
+	} else {
+		w.describe(j)
+	}
+	w.watchdog.stop()
+	w.watchdog.tidy()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.current = nil
+	return !w.passed
+}
+
+// pass lets another goroutine read while the current job goes on.
+func (w *worker) pass() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != nil && !w.passed {
+		w.passed = true
+		go w.serve()
+	}
+}
+
+func (w *worker) invoke(j *job) {
+	w.place(j)
+	result, err := vm.Invoke(j.ctx, w.around, *j.call, &pipeTransport{worker: w, serial: j.serial})
+	var fault *sandbox.Error
+	if err != nil && !errors.As(err, &fault) {
+		fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(), sandbox.MaxMessage)}
+	}
+	w.pack.reset() // reads asked for by a script that has ended need no answer
+	packResult(w.pack, j.serial, &result, fault)
+	w.send()
+}
+
+// place tells the engine where a handler is written, once: if this process is ended in it, nobody else
+// knows.
+func (w *worker) place(j *job) {
+	key := j.call.Key()
+	w.mu.Lock()
+	told := w.placed[j.script][key]
+	w.mu.Unlock()
+	if told {
+		return
+	}
+	script, _ := w.around.Scripts.Get(j.source, j.call.Limits.Effective().Source)
+	if script == nil {
+		return
+	}
+	w.pack.reset()
+	packPlace(w.pack, j.serial, script.HandlerPlace(key))
+	w.send()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.placed[j.script] == nil {
+		w.placed[j.script] = make(map[sandbox.HandlerKey]bool)
+	}
+	w.placed[j.script][key] = true
+}
+
+func (w *worker) describe(j *job) {
+	definition, problems, err := vm.Describe(j.ctx, w.around, w.describeLimits, j.source)
+	var answer described
+	if err != nil {
+		var fault *sandbox.Error
+		if !errors.As(err, &fault) {
+			fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(), sandbox.MaxMessage)}
+		}
+		answer.fault = fault
+	} else if answer.text, err = json.Marshal(describedText{definition, problems}); err != nil {
+		answer.fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: "write the definition as JSON: " + err.Error()}
+	}
+	w.pack.reset()
+	answer.pack(w.pack, j.serial)
+	w.send()
+}
+
+// send sends what is packed. Without an engine there is nothing left to do in this process.
+func (w *worker) send() {
+	if err := w.pack.flush(w.out); err != nil {
+		fmt.Fprintln(os.Stderr, "pawl worker: answer the engine:", err)
+		os.Exit(exitNoEngine)
+	}
+}
+
+// pipeTransport takes the reads of one call to the engine's process. They are sent when the script
+// waits for the first of them, all at once.
+type pipeTransport struct {
+	worker *worker
+	serial uint64
+}
+
+// Start implements vm.Transport.
+func (t *pipeTransport) Start(_ context.Context, id int, op sandbox.Operation, params json.RawMessage, replies chan<- vm.Reply) {
+	w := t.worker
+	w.mu.Lock()
+	w.current.replies = replies
+	w.mu.Unlock()
+	readRequest{serial: t.serial, id: id, connector: op.Connector, operation: op.Operation, params: params}.pack(w.pack)
+}
+
+// Waiting implements vm.Transport.
+func (t *pipeTransport) Waiting(answers int) {
+	start := t.worker.pack.begin(frameWaiting)
+	t.worker.pack.num(int64(t.serial))
+	t.worker.pack.num(int64(answers))
+	t.worker.pack.end(start)
+	t.worker.send()
+	t.worker.pass()
+}
