@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -210,7 +211,38 @@ func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last ui
 		return seen.refuse()
 	}
 	p.skipTo(last + 1)
+	if _, resumes := p.engine.cfg.Clock.(interface{ Resume(time.Time) }); resumes && p.lastAt == 0 && cp.Seq > 1 {
+		if err := p.findLastAt(ctx, cp.Seq-1); err != nil {
+			return err
+		}
+	}
 	return p.flush()
+}
+
+// findLastAt looks further back for the newest transition that can be read, where the checkpoint's own cannot: a
+// manual clock goes on from there, and must not begin again.
+func (p *partition) findLastAt(ctx context.Context, before uint64) error {
+	for back := uint64(16); p.lastAt == 0; back *= 16 {
+		from := uint64(1)
+		if before > back {
+			from = before - back
+		}
+		for r, err := range p.engine.cfg.Log.Read(ctx, p.number, from) {
+			switch {
+			case err == nil:
+				p.lastAt = max(p.lastAt, r.At)
+			case !errors.Is(err, eventlog.ErrUnreadable) && !errors.Is(err, eventlog.ErrDamaged):
+				return fmt.Errorf("find the time of the newest transition in partition %d: %w", p.number, err)
+			}
+			if r.Position.Seq >= before {
+				break
+			}
+		}
+		if from == 1 {
+			return nil
+		}
+	}
+	return nil
 }
 
 // unreadable stops the one workflow that the record belongs to. It reports false when that is
