@@ -24,7 +24,7 @@ func (e *Engine) tellOpen() {
 				then = "its connector is asked; that it was not applied counts once it can no longer be under way"
 			}
 			now := e.cfg.Clock.Now()
-			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + e.cfg.Connectors.Ending(w.call(m)).Unseen)
+			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + cutOff(m, e.cfg.Connectors.Ending(w.call(m))))
 			w.log.Warn("stopping while a request is open: the other side may carry it out yet, and it is not sent again",
 				append(w.naming(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
 		}

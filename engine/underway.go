@@ -133,7 +133,7 @@ func (w *worker) underWay(m *projections.Mutation) time.Duration {
 	case m.ReconcileAttempts > 0 && m.OverAt != 0:
 		return 0 // an attempt is counted only when the call was over; an older version counted others too
 	}
-	after := decide.ReconcileMargin + ending.Unseen
+	after := decide.ReconcileMargin + cutOff(m, ending)
 	deadline := m.Deadline.Time()
 	if m.StartedAt.Time().After(x.first.clock.Add(decide.ReconcileMargin)) {
 		// Its clock was ahead of this one: the deadline says nothing here, and waiting for it could take years. The
@@ -141,6 +141,20 @@ func (w *worker) underWay(m *projections.Mutation) time.Duration {
 		deadline = x.first.clock
 	}
 	return x.first.until(now, deadline.Add(after), callTimeout(m)+after)
+}
+
+// cutOff is how long the outside may go on after the deadline of a call whose process is gone. A record that
+// does not say when the call is over was written while its exchange was open. One that does was written later and
+// is kept to, but never for longer than that: the clock that it was written by may have been ahead.
+func cutOff(m *projections.Mutation, ending connector.Ending) time.Duration {
+	switch {
+	case m.Status != eventlog.MutationNeedsReconcile:
+		return ending.Unseen
+	case m.OverAt == 0:
+		return ending.Lasting
+	}
+	recorded := m.OverAt.Sub(m.Deadline) - decide.ReconcileMargin
+	return max(ending.Unseen, min(recorded, ending.Lasting))
 }
 
 // unseenOf is how long the outside may go on with the call that a run has in flight, if the end of its

@@ -25,9 +25,10 @@ func (e endings) Ending(connector.Call) connector.Ending { return e.ending }
 func TestF5_UnderWay(t *testing.T) {
 	t.Parallel()
 	const timeout, quiet = 30 * time.Second, 5 * time.Second
-	const unseen = 5*time.Minute + quiet
-	attached, detached := connector.Ending{Quiet: quiet, Unseen: unseen}, connector.Ending{Quiet: quiet, Unseen: unseen, Detached: true}
-	promised := connector.Ending{Quiet: quiet, Unseen: quiet} // by the operator
+	const unseen, lasting = time.Minute, 5*time.Minute + quiet
+	attached := connector.Ending{Quiet: quiet, Unseen: unseen, Lasting: lasting}
+	detached := connector.Ending{Quiet: quiet, Unseen: unseen, Lasting: lasting, Detached: true}
+	promised := connector.Ending{Quiet: quiet, Unseen: quiet, Lasting: quiet} // by the operator
 	none := connector.Ending{}
 	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	type call struct {
@@ -37,6 +38,7 @@ func TestF5_UnderWay(t *testing.T) {
 		ahead    time.Duration // of the writer's clock
 		first    time.Duration // when another process's record was first seen
 		attempts int
+		recorded bool          // its outcome was recorded as unknown
 		overAt   time.Duration // as recorded
 	}
 	own, others := call{own: true}, call{}
@@ -45,7 +47,10 @@ func TestF5_UnderWay(t *testing.T) {
 	}
 	seen := func(first time.Duration) call { return call{first: first} }
 	answered, relayed, cut := connector.Outcome{Answered: true}, connector.Outcome{Relayed: true}, connector.Outcome{}
-	asked := func(overAt time.Duration) call { return call{first: time.Hour, attempts: 1, overAt: overAt} }
+	asked := func(overAt time.Duration) call {
+		return call{first: time.Hour, attempts: 1, recorded: true, overAt: overAt}
+	}
+	recorded := func(overAt time.Duration) call { return call{recorded: true, overAt: overAt} }
 	for name, c := range map[string]struct {
 		ending connector.Ending
 		call   call
@@ -70,7 +75,12 @@ func TestF5_UnderWay(t *testing.T) {
 		"another's, with a promise":             {promised, others, 31 * time.Second, quiet},
 		"another's, with a promise, over":       {promised, others, 36 * time.Second, 0},
 		"another's, which was found over":       {attached, asked(time.Hour), time.Hour, 0},
-		"another's, asked by an older version":  {attached, asked(0), time.Hour, 31*time.Second + unseen},
+		"another's, asked by an older version":  {attached, asked(0), time.Hour, 31*time.Second + lasting},
+		"another's, which stayed open":          {attached, recorded(0), 31 * time.Second, lasting},
+		"another's, open, with a promise":       {promised, recorded(0), 31 * time.Second, quiet},
+		"another's, which was seen to end":      {attached, recorded(36 * time.Second), 31 * time.Second, unseen},
+		"another's, known to be slow":           {attached, recorded(2*time.Minute + 31*time.Second), 31 * time.Second, 2 * time.Minute},
+		"another's, recorded far ahead":         {attached, recorded(365 * 24 * time.Hour), 31 * time.Second, lasting},
 		"another's, handed over":                {detached, others, 31 * time.Second, unseen},
 		"another's, with nobody who goes on":    {none, others, 30 * time.Second, time.Second},
 		"another's, its clock is far behind":    {attached, seen(time.Hour), time.Hour, 31*time.Second + unseen},
@@ -85,6 +95,9 @@ func TestF5_UnderWay(t *testing.T) {
 			m := &projections.Mutation{
 				ID: "R1", StartedAt: eventlog.At(begun.Add(c.call.ahead)), Deadline: eventlog.At(begun.Add(c.call.ahead + timeout)),
 				ReconcileAttempts: c.call.attempts, Call: eventlog.MutationCall{TimeoutMS: timeout.Milliseconds()},
+			}
+			if c.call.recorded {
+				m.Status = eventlog.MutationNeedsReconcile
 			}
 			if c.call.overAt != 0 {
 				m.OverAt = eventlog.At(begun.Add(c.call.overAt))

@@ -109,15 +109,18 @@ type Ending struct {
 	// Unseen is how long the outside may go on after the deadline of a call whose end this process cannot
 	// see: the process that held its exchange is gone, or another party on the way has stopped waiting.
 	Unseen time.Duration
+	// Lasting takes the place of Unseen for a call whose exchange was still open after its deadline when the
+	// process that held it ended: the outside was seen to be slow, and a restart must not hurry it.
+	Lasting time.Duration
 	// Detached: the end of the exchange says nothing about the outside, as with a message that was handed
 	// over. Only a complete answer ends such a call; otherwise its end is not seen.
 	Detached bool
 }
 
-// DefaultEnding holds where nothing is known of the outside: what is cut off may go on for as long as an
-// exchange that stays open would be waited for.
+// DefaultEnding holds where nothing is known of the outside: what was slow before it was cut off may go on
+// for as long as its exchange would have been waited for.
 func DefaultEnding() Ending {
-	return Ending{Quiet: DefaultQuiet, Unseen: DefaultListen + DefaultQuiet}
+	return Ending{Quiet: DefaultQuiet, Unseen: DefaultQuiet, Lasting: DefaultListen + DefaultQuiet}
 }
 
 // CallEnder is implemented by a connector whose calls end in another way than DefaultEnding says. Ask

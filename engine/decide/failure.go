@@ -228,7 +228,7 @@ func (d *decision) crash(run *projections.Run) {
 			then = fmt.Sprintf(", and nobody is asked whether it was applied: once nothing of it can be under way any more, a person decides, with pawl resolve %s", m.ID)
 		}
 		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight%s", m.Call.Connector, m.Call.Operation, then)
-		d.leaveUncertain(run, m, *f)
+		d.leaveUncertain(run, m, *f, 0)
 		return
 	}
 	d.lead(&eventlog.RunCrashed{Run: run.ID})

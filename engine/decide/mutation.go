@@ -104,7 +104,7 @@ func (c SettleMutation) decide(d *decision) error {
 	case c.Outcome.Status == Failed:
 		d.failed(run, m, c, active)
 	case active:
-		d.leaveUncertain(run, m, c.found(run, uncertainty(c.Outcome.Failure)))
+		d.leaveUncertain(run, m, c.found(run, uncertainty(c.Outcome.Failure)), c.over(d.env.Now))
 	case m.Status == eventlog.MutationNeedsReconcile && c.By == eventlog.ResolvedByReconcile:
 		d.askAgain(run, m, c)
 	default:
@@ -183,12 +183,12 @@ func (d *decision) unblock(reasons ...eventlog.BlockReason) {
 
 // leaveUncertain ends the active run whose mutation may or may not have happened: events stay
 // reserved, the workflow is held, and finding out goes on in the background (R16a, F5).
-func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation, f eventlog.Failure) {
+func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation, f eventlog.Failure, overAt eventlog.Instant) {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
 	d.endSession(eventlog.SessionFailed)
 	if d.asks(m) || m.Engine != d.env.Engine {
-		d.emit(d.firstReconcile(m, f))
+		d.emit(d.firstReconcile(m, f, overAt))
 		d.holdFor(m, run.ID)
 	} else {
 		d.leaveIndeterminate(m, run.ID, f)
@@ -213,6 +213,18 @@ func (c SettleMutation) believed() SettleMutation {
 	return c
 }
 
+// over is when nothing of the call can be under way any more, as far as the report knows: 0 while its exchange
+// is open, and for a report that did not look.
+func (c SettleMutation) over(now eventlog.Instant) eventlog.Instant {
+	switch {
+	case c.UnderWay:
+		return c.OverAt
+	case c.By == eventlog.ResolvedByReconcile:
+		return now
+	}
+	return 0
+}
+
 // asks reports whether the mutation's connector will be asked what became of it (F5).
 func (d *decision) asks(m *projections.Mutation) bool {
 	return m.Call.Reconciles && d.env.Policies.Reconcile.Attempts > 0
@@ -221,17 +233,17 @@ func (d *decision) asks(m *projections.Mutation) bool {
 // firstReconcile lies past the call's own deadline by wall clock, and as long again after the record was
 // first read, whichever is later: the caller's clock may be behind. That another process's call was applied
 // is believed from then on. That it was not, and what a person says, counts once nothing of it can be under
-// way any more.
-func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure) *eventlog.MutationReconcileScheduled {
+// way any more: from overAt on for an own call, 0 while that is not known.
+func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure, overAt eventlog.Instant) *eventlog.MutationReconcileScheduled {
 	timeout := time.Duration(m.Call.TimeoutMS) * time.Millisecond
 	byClock := d.afterDeadline(m)
 	if m.Engine == d.env.Engine {
 		// Our own call has ended: its deadline alone counts, plus the usual wait.
 		at := max(byClock, d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
-		return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f}
+		return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: overAt}
 	}
 	at := max(byClock, d.env.Now.Add(timeout+ReconcileMargin))
-	overAt := at.Add(d.env.Unseen)
+	overAt = at.Add(d.env.Unseen)
 	if !d.asks(m) {
 		at = overAt // nothing can come of it before
 	}

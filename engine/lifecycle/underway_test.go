@@ -114,7 +114,7 @@ func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 			t.Errorf("%s: the hint is %q", resolution, problem.Hint)
 		}
 	}
-	l.advance("5m10s")
+	l.advance("10s")
 	l.wantMutation("needs_reconcile")
 	l.advance("1s")
 	if m := l.wantMutation("indeterminate"); m.ReconcileAttempts != 0 {

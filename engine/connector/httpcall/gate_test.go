@@ -131,8 +131,8 @@ func TestF5_QuietIsTheOperatorsWord(t *testing.T) {
 		quiet *time.Duration
 		want  connector.Ending
 	}{
-		"unset": {nil, connector.Ending{Quiet: 5 * time.Second, Unseen: 5*time.Minute + 5*time.Second}},
-		"30s":   {new(30 * time.Second), connector.Ending{Quiet: 30 * time.Second, Unseen: 30 * time.Second}},
+		"unset": {nil, connector.Ending{Quiet: 5 * time.Second, Unseen: 5 * time.Second, Lasting: 5*time.Minute + 5*time.Second}},
+		"30s":   {new(30 * time.Second), connector.Ending{Quiet: 30 * time.Second, Unseen: 30 * time.Second, Lasting: 30 * time.Second}},
 		"0":     {new(time.Duration), connector.Ending{}},
 	} {
 		r := client(t, w.address, func(_ *httpcall.Config, host *httpcall.HostConfig) { host.Quiet = c.quiet })

@@ -152,7 +152,7 @@ func hostOf(t target) string {
 // for all that the host may go on with, whether the end of the exchange was seen or not.
 func (c *Connector) CallEnding(call connector.Call) connector.Ending {
 	if t, ok := c.targetOf(call); ok && t.host.quiet != nil {
-		return connector.Ending{Quiet: *t.host.quiet, Unseen: *t.host.quiet}
+		return connector.Ending{Quiet: *t.host.quiet, Unseen: *t.host.quiet, Lasting: *t.host.quiet}
 	}
 	return connector.DefaultEnding()
 }
