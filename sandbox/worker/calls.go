@@ -110,12 +110,12 @@ func (p *Pool) ask(ctx context.Context, q question) (*conversation, *sandbox.Err
 	c, fault := p.tell(ctx, q)
 	if c != nil && c.untaken {
 		p.config.Logger.Warn("a worker process ended before it took its call; another is given it", "code", fault.Code, "message", fault.Message,
-			"pid", c.w.cmd.Process.Pid)
+			"pid", c.w.Cmd.Process.Pid)
 		c, fault = p.tell(ctx, q)
 	}
 	if c != nil && fault != nil && q.call != nil && fault.Code != "script.cancelled" {
 		p.config.Logger.Warn("a worker process ended with its script", "workflow", q.call.Workflow, "handler", q.call.Title(),
-			"code", fault.Code, "message", fault.Message, "pid", c.w.cmd.Process.Pid)
+			"code", fault.Code, "message", fault.Message, "pid", c.w.Cmd.Process.Pid)
 	}
 	return c, fault
 }

@@ -53,7 +53,7 @@ func (c *conversation) converse(ctx context.Context, ref scriptRef) *sandbox.Err
 	c.ctx, cancelReads = context.WithCancel(ctx)
 	defer cancelReads()
 	c.mu.Lock() // the timer may fire at once
-	c.cpuBegan, c.cpuKnown = cputime.Of(c.w.cmd.Process.Pid)
+	c.cpuBegan, c.cpuKnown = cputime.Of(c.w.Cmd.Process.Pid)
 	c.running, c.since = true, time.Now()
 	c.timer = time.AfterFunc(superviseEvery, c.supervise)
 	c.mu.Unlock()
@@ -156,11 +156,11 @@ func (c *conversation) broken(err error) *sandbox.Error {
 		c.w.kill(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: "read from the worker process: " + err.Error()})
 	}
 	select {
-	case <-c.w.exited:
+	case <-c.w.Exited:
 	case <-time.After(exitTimeout):
 		c.w.kill(malformed(errors.New("it closed its pipe and went on")))
 	}
-	c.w.stop()
+	c.w.Stop()
 	return deathOf(c.w, c.pool.config.Memory)
 }
 
@@ -168,7 +168,7 @@ func (c *conversation) broken(err error) *sandbox.Error {
 // the request was never read, nothing of the script has run: whatever ended the worker, it was not the
 // script, and another worker can take the call as if nothing had been.
 func (c *conversation) untook(unwritten error, fault *sandbox.Error) *sandbox.Error {
-	if unwritten == nil && unread(c.w.in) == 0 {
+	if unwritten == nil && unread(c.w.In) == 0 {
 		return fault
 	}
 	c.mu.Lock()
@@ -177,7 +177,7 @@ func (c *conversation) untook(unwritten error, fault *sandbox.Error) *sandbox.Er
 		return fault // nobody waits for it, or an operator should look
 	}
 	c.untaken = true
-	return sandbox.WorkerLost("the worker process ended (%s) before it took the call; nothing of the script has run", c.w.cmd.ProcessState)
+	return sandbox.WorkerLost("the worker process ended (%s) before it took the call; nothing of the script has run", c.w.Cmd.ProcessState)
 }
 
 // pause stops the script's time and tells how long it ran since it was started. The caller locks.

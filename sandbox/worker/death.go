@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
 // Signatures of the Go runtime in what a dying worker writes.
@@ -24,14 +25,14 @@ func deathOf(p *process, memory int64) *sandbox.Error {
 		copied := *reason
 		return &copied
 	}
-	said := p.errors.String()
-	code, signal := exitOf(p.cmd.ProcessState)
+	said := p.Said()
+	code, signal := exitOf(p.Cmd.ProcessState)
 	switch {
 	case signal == "killed":
 		return sandbox.WorkerLost("the worker process was killed from outside while the script ran; nothing was sent, and it can run again")
 	case signal == "terminated", signal == "interrupt", signal == "hangup":
 		return sandbox.WorkerLost("the worker process was ended from outside (%s) while the script ran; nothing was sent, and it can run again", signal)
-	case code == exitMemory, saysMemory.MatchString(said), signal == "segmentation fault" && !saysStack.MatchString(said):
+	case code == confine.ExitMemory, saysMemory.MatchString(said), signal == "segmentation fault" && !saysStack.MatchString(said):
 		// The runtime often cannot even say that its memory was refused before it faults.
 		return tooMuchMemory(memory)
 	case saysStack.MatchString(said):
@@ -39,7 +40,7 @@ func deathOf(p *process, memory int64) *sandbox.Error {
 	case code == exitNoEngine:
 		return sandbox.WorkerLost("the worker process lost its engine")
 	}
-	why := p.cmd.ProcessState.String()
+	why := p.Cmd.ProcessState.String()
 	if line, _, _ := strings.Cut(strings.TrimSpace(said), "\n"); line != "" {
 		why += ", " + sandbox.Clip(line, 300)
 	}

@@ -133,9 +133,6 @@ func (p *Pool) spawner() {
 func (p *Pool) start() (*process, error) {
 	cmd := p.config.Command()
 	cmd.SysProcAttr = attributes()
-	// What the Go runtime must know before the first line of code, and nothing else: the worker
-	// clears it. Two threads, so that the watchdog looks while a script computes.
-	cmd.Env = []string{"GOTRACEBACK=none", "GOMAXPROCS=2", "TZ=UTC", "GODEBUG=" + confine.Debug, "GORACE=atexit_sleep_ms=0"}
 	var started *process
 	var err error
 	done := make(chan struct{})
@@ -160,11 +157,11 @@ func (p *Pool) start() (*process, error) {
 	}
 	p.mu.Unlock()
 	if shut {
-		started.end()
+		started.End()
 		return nil, errPoolClosed
 	}
 	go func() {
-		<-started.exited
+		<-started.Exited
 		p.gone(started)
 		p.ending.Done()
 	}()
@@ -172,7 +169,7 @@ func (p *Pool) start() (*process, error) {
 		return nil, err
 	}
 	if r := started.ready.report; p.config.Require != "" && !r.Level.AtLeast(p.config.Require) {
-		started.end()
+		started.End()
 		return nil, fmt.Errorf("the sandbox of worker processes is %s, and %s is required", r, p.config.Require)
 	}
 	return started, nil
@@ -192,11 +189,11 @@ func (p *Pool) gone(w *process) {
 	shut := p.shut
 	if wasIdle && !shut && w.killedFor() == nil {
 		p.restarts++
-		p.config.Logger.Warn("an idle worker process ended; another takes its place", "pid", w.cmd.Process.Pid, "ended", w.cmd.ProcessState.String())
+		p.config.Logger.Warn("an idle worker process ended; another takes its place", "pid", w.Cmd.Process.Pid, "ended", w.Cmd.ProcessState.String())
 	}
 	p.mu.Unlock()
 	if wasIdle {
-		w.end()
+		w.End()
 	}
 	if !shut {
 		p.warm()
@@ -230,7 +227,7 @@ func (p *Pool) warm() {
 func (p *Pool) put(w *process, now time.Time) {
 	delete(p.busy, w)
 	if p.shut || !w.alive() || !slices.Contains(p.all, w) {
-		go w.end()
+		go w.End()
 		return
 	}
 	w.used = now
@@ -255,7 +252,7 @@ func (p *Pool) reap() {
 		p.idle = p.idle[1:]
 		p.all = slices.DeleteFunc(p.all, func(x *process) bool { return x == w })
 		w.retire()
-		go w.end()
+		go w.End()
 		extra--
 	}
 	if extra > 0 && !p.shut {
@@ -267,7 +264,7 @@ func (p *Pool) reap() {
 // discard ends a process that must not be used again and starts another in its place.
 func (p *Pool) discard(w *process, code string) {
 	w.retire()
-	w.end()
+	w.End()
 	p.mu.Lock()
 	delete(p.busy, w)
 	p.all = slices.DeleteFunc(p.all, func(x *process) bool { return x == w })

@@ -130,10 +130,10 @@ func TestIdleWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})
 	w := onlyWorker(p)
-	if err := w.cmd.Process.Kill(); err != nil {
+	if err := w.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-w.exited
+	<-w.Exited
 	for range 2 {
 		if r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `return 1`), world); err != nil || string(r.Value) != "1" {
 			t.Errorf("%s, %v", r.Value, err)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
 // dying is a pool with one place whose first workers are no workers: each reads so many bytes of its
@@ -68,7 +69,7 @@ func dyingWorker(arguments []string) error {
 	case "faulted":
 		err = unix.Kill(os.Getpid(), unix.SIGSEGV)
 	case "left":
-		os.Exit(exitMemory)
+		os.Exit(confine.ExitMemory)
 	}
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func TestDeadWorkerIsChosen(t *testing.T) {
 	p.mu.Lock()
 	p.idle = nil // so that it does not end as an idle one
 	p.mu.Unlock()
-	if err := w.cmd.Process.Kill(); err != nil {
+	if err := w.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	for known := true; known; runtime.Gosched() {
@@ -220,7 +221,7 @@ func TestCancelledCallIsNotGivenAgain(t *testing.T) {
 		_, err := p.Invoke(ctx, invocationOf(sandbox.Prepare, `return 1`), world)
 		ended <- err
 	}()
-	for unread(w.in) == 0 {
+	for unread(w.In) == 0 {
 		runtime.Gosched()
 	}
 	cancel()

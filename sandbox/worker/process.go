@@ -1,10 +1,7 @@
 package worker
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"sync"
@@ -33,12 +30,8 @@ const (
 // process is a worker process as its engine sees it. At any time it belongs to the pool or to one
 // conversation; only kill and the fields marked so may be used by others.
 type process struct {
-	cmd    *exec.Cmd
-	in     *os.File
-	out    *os.File
+	*confine.Process
 	frames *frameReader
-	errors *tail
-	exited chan struct{} // closed when the process is gone and cmd.ProcessState is set
 
 	writing sync.Mutex
 	pack    *packer
@@ -67,27 +60,11 @@ type loadedScript struct {
 // startProcess starts a worker and waits until it is ready. It must be called by a goroutine that is
 // locked to a thread which lives as long as the pool: the worker dies with that thread.
 func startProcess(cmd *exec.Cmd) (*process, error) {
-	p := &process{cmd: cmd, errors: &tail{}, exited: make(chan struct{}), pack: newPacker(), since: time.Now()}
-	childIn, in, err := os.Pipe()
+	started, err := confine.Start(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("make a pipe: %w", err)
+		return nil, err
 	}
-	out, childOut, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a pipe: %w", err), childIn.Close(), in.Close())
-	}
-	p.in, p.out, p.frames = in, out, newFrameReader(out)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, p.errors
-	err = cmd.Start()
-	closed := errors.Join(childIn.Close(), childOut.Close())
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", cmd.Path, err), closed, in.Close(), out.Close())
-	}
-	go func() {
-		_ = cmd.Wait() // how it ended is in ProcessState
-		close(p.exited)
-	}()
-	return p, nil
+	return &process{Process: started, frames: newFrameReader(started.Out), pack: newPacker(), since: time.Now()}, nil
 }
 
 // greet tells the worker its limits and waits for its answer.
@@ -116,11 +93,11 @@ func (p *process) sandbox() confine.Level {
 
 // startFailed ends a worker that did not become ready and says what it said.
 func (p *process) startFailed(err error) error {
-	p.end()
-	if said := p.errors.String(); said != "" {
-		return fmt.Errorf("start a worker process: %w; it ended with %s and said: %s", err, p.cmd.ProcessState, said)
+	p.End()
+	if said := p.Said(); said != "" {
+		return fmt.Errorf("start a worker process: %w; it ended with %s and said: %s", err, p.Cmd.ProcessState, said)
 	}
-	return fmt.Errorf("start a worker process: %w; it ended with %s", err, p.cmd.ProcessState)
+	return fmt.Errorf("start a worker process: %w; it ended with %s", err, p.Cmd.ProcessState)
 }
 
 // write sends frames, from any goroutine. What pack packs is one write.
@@ -128,7 +105,7 @@ func (p *process) write(pack func(*packer)) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	pack(p.pack)
-	return p.pack.flush(p.in)
+	return p.pack.flush(p.In)
 }
 
 // kill ends the process now; the first reason stays.
@@ -138,28 +115,13 @@ func (p *process) kill(reason *sandbox.Error) {
 		p.reason = reason
 	}
 	p.mu.Unlock()
-	// An error says that it has ended by itself.
-	_ = p.cmd.Process.Kill()
+	p.Kill()
 }
 
 func (p *process) killedFor() *sandbox.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.reason
-}
-
-// stop kills the process if it still runs and waits until it is gone.
-func (p *process) stop() {
-	_ = p.cmd.Process.Kill()
-	<-p.exited
-}
-
-// end stops the process and closes the pipes.
-func (p *process) end() {
-	p.stop()
-	// Errors of closing pipes to nobody mean nothing.
-	_ = p.in.Close()
-	_ = p.out.Close()
 }
 
 // retire reports whether the caller is the first to take the process out of its pool.
@@ -174,7 +136,7 @@ func (p *process) retire() bool {
 // silent refuses a worker that has said more than its answer: what it said would be read as the answer to the next
 // call, which may be another workflow's.
 func (p *process) silent() error {
-	if n := p.frames.buffered() + unread(p.out); n > 0 {
+	if n := p.frames.buffered() + unread(p.Out); n > 0 {
 		return fmt.Errorf("%w: %d bytes after the answer", errMalformed, n)
 	}
 	return nil
@@ -183,7 +145,7 @@ func (p *process) silent() error {
 // alive reports whether the process still runs, as far as is known.
 func (p *process) alive() bool {
 	select {
-	case <-p.exited:
+	case <-p.Exited:
 		return false
 	default:
 		return true
@@ -224,41 +186,4 @@ func (p *process) load(id uint64, source *sandbox.Source) scriptRef {
 // places are where the handlers of the script are written that was loaded last.
 func (p *process) places() map[sandbox.HandlerKey]sandbox.Place {
 	return p.loaded[len(p.loaded)-1].places
-}
-
-// tail keeps the first and the last of what a process writes to standard error: a crash of the Go
-// runtime begins with its reason.
-type tail struct {
-	mu   sync.Mutex
-	head []byte
-	last []byte
-}
-
-const maxTail = 2 << 10
-
-var _ io.Writer = (*tail)(nil)
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	rest := b
-	if room := maxTail - len(t.head); room > 0 {
-		n := min(room, len(rest))
-		t.head = append(t.head, rest[:n]...)
-		rest = rest[n:]
-	}
-	t.last = append(t.last, rest...)
-	if over := len(t.last) - maxTail; over > 0 {
-		t.last = append(t.last[:0], t.last[over:]...)
-	}
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.last) == 0 {
-		return string(t.head)
-	}
-	return string(t.head) + "…" + string(t.last)
 }

@@ -52,7 +52,7 @@ func (p *Pool) Report() Report {
 	}
 	var unknown []*process
 	for _, w := range p.all {
-		worker := ProcessReport{PID: w.cmd.Process.Pid, Sandbox: string(w.sandbox()), State: "idle", Calls: w.calls.Load(),
+		worker := ProcessReport{PID: w.Cmd.Process.Pid, Sandbox: string(w.sandbox()), State: "idle", Calls: w.calls.Load(),
 			Scripts: int(w.scripts.Load()), Since: w.since}
 		if c := p.busy[w]; c != nil {
 			worker.State = c.state()
@@ -66,7 +66,7 @@ func (p *Pool) Report() Report {
 	p.mu.Unlock()
 	// Outside of the lock: the files of a busy machine take their time.
 	for i, w := range unknown {
-		r.Workers[i].Memory, _ = memoryOf(w.cmd.Process.Pid)
+		r.Workers[i].Memory, _ = memoryOf(w.Cmd.Process.Pid)
 	}
 	slices.SortFunc(r.Workers, func(a, b ProcessReport) int { return a.PID - b.PID })
 	return r

@@ -47,15 +47,15 @@ func (c *conversation) excess(now time.Time) *sandbox.Error {
 	if c.w.ready.race {
 		limit *= raceFactor
 	}
-	if held, ok := memoryOf(c.w.cmd.Process.Pid); ok && held > limit {
+	if held, ok := memoryOf(c.w.Cmd.Process.Pid); ok && held > limit {
 		return tooMuchMemory(c.pool.config.Memory)
 	}
-	if n := threadsOf(c.w.cmd.Process.Pid); n > maxWorkerThreads {
+	if n := threadsOf(c.w.Cmd.Process.Pid); n > maxWorkerThreads {
 		return malformed(fmt.Errorf("it has started %d threads", n))
 	}
 	wall := c.spent + now.Sub(c.since)
 	computed := wall
-	if cpu, ok := cputime.Of(c.w.cmd.Process.Pid); ok && c.cpuKnown {
+	if cpu, ok := cputime.Of(c.w.Cmd.Process.Pid); ok && c.cpuKnown {
 		computed = cpu - c.cpuBegan
 	}
 	// Both times have to be over by the while: on a busy machine a script's processor time runs out

@@ -77,7 +77,7 @@ func Run(in io.Reader, out io.Writer) error {
 	if reexecFailed != nil {
 		report.Missing = append(report.Missing, reexecFailed.Error())
 	}
-	ready{version: frameVersion, report: report, race: confine.Race, baseline: w.watchdog.held()}.pack(w.pack)
+	ready{version: frameVersion, report: report, race: confine.Race, baseline: w.watchdog.Held()}.pack(w.pack)
 	if err := w.pack.flush(w.out); err != nil {
 		return fmt.Errorf("tell the engine that the worker is ready: %w", err)
 	}
@@ -211,7 +211,7 @@ func (w *worker) run(j *job) bool {
 	w.mu.Lock()
 	w.current, w.passed = j, false
 	w.mu.Unlock()
-	w.watchdog.start()
+	w.watchdog.Start()
 	if j.call != nil {
 		w.invoke(j)
 	} else {

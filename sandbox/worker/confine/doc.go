@@ -8,7 +8,10 @@
 //
 // Not guaranteed: that each measure is available. An old kernel, a container's own filter or
 // another operating system may lack some of them. Apply then takes what it can and says in Report
-// what is missing; who cannot accept that must not go on.
+// what is missing; a process that cannot accept that must not go on.
+//
+// Start starts such a process from outside, with two pipes, what it says on standard error, and nothing of this
+// process's environment. A Watch, inside it, ends it when it holds more memory than allowed.
 //
 // A process with the C library linked allocates thread stacks that count as private memory. Reexec
 // makes such a process start again with small ones; it does nothing in a process without C.

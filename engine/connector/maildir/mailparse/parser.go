@@ -102,11 +102,11 @@ func (p *Parser) parse(ctx context.Context, mail Source, q question) (m Mail, er
 		}
 		reason, known := w.death(mail.Size, err)
 		switch {
-		case !fresh && w.cmd.ProcessState.ExitCode() != exitTime:
+		case !fresh && w.Cmd.ProcessState.ExitCode() != exitTime:
 			// What an earlier mail has left behind may have had a part in it.
 			continue
 		case !known:
-			return Mail{}, fmt.Errorf("the process that takes mails apart ended: %s (%w)", w.cmd.ProcessState, err)
+			return Mail{}, fmt.Errorf("the process that takes mails apart ended: %s (%w)", w.Cmd.ProcessState, err)
 		}
 		m = Mail{Head: NewHead(""), Attachments: []Attachment{}}
 		if head != nil {
@@ -120,10 +120,10 @@ func (p *Parser) parse(ctx context.Context, mail Source, q question) (m Mail, er
 
 // ask has a mail taken apart by a process, which is kept if that went well, and gone if it did not.
 func (p *Parser) ask(ctx context.Context, w *process, mail Source, q question) (*Head, Mail, error) {
-	stop := context.AfterFunc(ctx, w.kill)
+	stop := context.AfterFunc(ctx, w.Kill)
 	head, m, err := w.parse(q, io.NewSectionReader(mail.Content, 0, min(mail.Size, MaxSize+1)))
 	if !stop() || err != nil {
-		w.end()
+		w.End()
 		return head, m, errors.Join(err, ctx.Err())
 	}
 	p.put(w)
@@ -149,9 +149,6 @@ func (p *Parser) take() (*process, error) {
 	}
 	cmd := p.config.Command()
 	cmd.SysProcAttr = attributes()
-	// What the Go runtime must know before the first line of code, and nothing else. Two threads, so that
-	// the watch looks while a mail is taken apart.
-	cmd.Env = []string{"GOTRACEBACK=none", "GOMAXPROCS=2", "TZ=UTC", "GODEBUG=" + confine.Debug, "GORACE=atexit_sleep_ms=0"}
 	w, err := start(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start a process that takes mails apart: %w", err)
@@ -171,7 +168,7 @@ func (p *Parser) put(w *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || w.mails >= mostMails {
-		w.end()
+		w.End()
 		return
 	}
 	w.idle = time.Now()
@@ -184,7 +181,7 @@ func (p *Parser) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.idle) > 0 && time.Since(p.idle[0].idle) >= keepIdle {
-		p.idle[0].end()
+		p.idle[0].End()
 		p.idle = p.idle[1:]
 	}
 	if len(p.idle) > 0 {
@@ -199,7 +196,7 @@ func (p *Parser) Close() error {
 	p.closed = true
 	p.reaper.Stop()
 	for _, w := range p.idle {
-		w.end()
+		w.End()
 	}
 	p.idle = nil
 	return nil

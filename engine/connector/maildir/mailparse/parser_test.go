@@ -279,7 +279,7 @@ func TestConfinement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer real.end()
+	defer real.End()
 	if real.ready.Report.Level != confine.Full {
 		t.Errorf("confined %s", real.ready.Report)
 	}

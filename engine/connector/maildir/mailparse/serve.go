@@ -79,7 +79,7 @@ func (s *server) answer() error {
 		head = h
 		failed = writeJSON(s.out, h)
 	})
-	s.watch.stop()
+	s.watch.Stop()
 	if !q.Whole {
 		// What is wrong inside one part is told only when the whole mail is asked for.
 		if !whole {
@@ -88,7 +88,7 @@ func (s *server) answer() error {
 		m = Mail{Head: head}
 	}
 	data = nil
-	if s.watch.held() > keep {
+	if s.watch.Held() > keep {
 		debug.FreeOSMemory()
 	}
 	return errors.Join(failed, writeJSON(s.out, m))
