@@ -29,6 +29,13 @@ const MaxCPU = 10 * time.Second
 // and deeper ones would hold a worker for seconds that nothing can interrupt.
 const MaxStack = 2000
 
+// The memory of a process that runs scripts, in bytes: what it has unless that is configured, and the least with
+// which one starts.
+const (
+	DefaultMemory = 128 << 20
+	MinMemory     = 64 << 20
+)
+
 // DefaultLimits are the limits used for every value left zero.
 var DefaultLimits = Limits{
 	CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,

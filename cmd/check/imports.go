@@ -58,7 +58,7 @@ var layers = []layer{
 	{folders: "sandbox/vm", project: []string{"sandbox", "sandbox/similar", "sandbox/cputime", "sandbox/script", "sandbox/lint", "sandbox/vm/value", "sandbox/vm/globals"}, external: anyLibrary},
 	{folders: "sandbox/worker/confine", external: anyLibrary},
 	{folders: "sandbox/worker/...", project: []string{"sandbox", "sandbox/cputime", "sandbox/vm", "sandbox/worker/confine"}, external: anyLibrary},
-	{folders: "engine/schedule", project: []string{"eventlog"}, external: []string{"github.com/netresearch/go-cron"}, pure: true},
+	{folders: "engine/schedule", project: []string{"eventlog", "sandbox"}, external: []string{"github.com/netresearch/go-cron"}, pure: true},
 	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule"}, pure: true},
 	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/decide", "engine/connector", "sandbox", "sandbox/lint", "sandbox/similar"}, pure: true},
 	// A connector confines the process that reads hostile bytes for it, but runs no script.

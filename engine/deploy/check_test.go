@@ -326,11 +326,16 @@ export default Keep.workflow({
 		expectation{sandbox.SeverityError, deploy.CodePhase, 11, "sheets.appendRow", "call it in mutate"})
 }
 
-func TestPolicies_ScriptCPUIsWhatTheSandboxHonours(t *testing.T) {
-	if schedule.MaxScriptCPU != sandbox.MaxCPU {
-		t.Errorf("a script.cpu of %s is accepted and %s is honoured", schedule.MaxScriptCPU, sandbox.MaxCPU)
+// TestPolicies_ScriptLimitsAreWhatTheSandboxHonours: what may be configured is not reduced when a script runs.
+func TestPolicies_ScriptLimitsAreWhatTheSandboxHonours(t *testing.T) {
+	policies := schedule.Default()
+	policies.Script.CPU, policies.Script.Stack = sandbox.MaxCPU, sandbox.MaxStack
+	if err := policies.Validate(); err != nil {
+		t.Error(err)
 	}
-	if schedule.MaxScriptStack != sandbox.MaxStack {
-		t.Errorf("a script.stack of %d is accepted and %d is honoured", schedule.MaxScriptStack, sandbox.MaxStack)
+	policies.Script.CPU++
+	policies.Script.Stack++
+	if err := policies.Validate(); err == nil || !strings.Contains(err.Error(), "script.cpu") || !strings.Contains(err.Error(), "script.stack") {
+		t.Errorf("more than is honoured is accepted: %v", err)
 	}
 }

@@ -5,18 +5,9 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/pawl-run/pawl/sandbox"
 )
-
-// MaxScriptCPU is the largest script.cpu: longer ones could not be enforced on a regular
-// expression that backtracks.
-const MaxScriptCPU = 10 * time.Second
-
-// MaxScriptStack is the largest script.stack: deeper calls take seconds to unwind that nothing can
-// interrupt.
-const MaxScriptStack = 2000
-
-// MinScriptMemory is the smallest script.memory: with less, a worker process does not start.
-const MinScriptMemory = 64 * MiB
 
 type (
 	// Policies are the numbers of the rules, under `policies` in the configuration. [Default]
@@ -79,12 +70,12 @@ type (
 		// What the workflow's own scripts publish is not. At least 1.
 		Events int `yaml:"events" json:"events"`
 	}
-	// Script limits one handler call.
+	// Script limits one handler call; sandbox.Limits is what they become, with their defaults and maxima.
 	Script struct {
-		CPU       time.Duration `yaml:"cpu" json:"cpu"`             // script time without reads, at most MaxScriptCPU
+		CPU       time.Duration `yaml:"cpu" json:"cpu"`             // script time without reads, at most sandbox.MaxCPU
 		Wall      time.Duration `yaml:"wall" json:"wall"`           // wall time without reads
 		Reads     time.Duration `yaml:"reads" json:"reads"`         // sum of the durations of all reads
-		Memory    Size          `yaml:"memory" json:"memory"`       // of the worker process, at least MinScriptMemory
+		Memory    Size          `yaml:"memory" json:"memory"`       // of the worker process, at least sandbox.MinMemory
 		Source    Size          `yaml:"source" json:"source"`       // of the script's text
 		Argument  Size          `yaml:"argument" json:"argument"`   // of what a handler is given, and of each read's answer
 		Result    Size          `yaml:"result" json:"result"`       // of a returned value or a call's parameters
@@ -93,7 +84,7 @@ type (
 		Log       Size          `yaml:"log" json:"log"`             // of what one call logs; more is cut
 		HostCalls int           `yaml:"hostCalls" json:"hostCalls"` // calls of ctx, at least 1
 		InFlight  int           `yaml:"inFlight" json:"inFlight"`   // connector reads at once; more wait
-		Stack     int           `yaml:"stack" json:"stack"`         // nested calls, at most MaxScriptStack
+		Stack     int           `yaml:"stack" json:"stack"`         // nested calls, at most sandbox.MaxStack
 	}
 )
 
@@ -113,10 +104,16 @@ func Default() Policies {
 		Session:   Session{MaxRuns: 100},
 		Storage:   Storage{Wait: 10 * time.Second},
 		Backlog:   Backlog{Events: 1_000_000},
-		Script: Script{
-			CPU: 2 * time.Second, Wall: 30 * time.Second, Reads: 5 * time.Minute,
-			Memory: 128 * MiB, Source: 256 * KiB, Argument: 16 * MiB, Result: MiB, State: 256 * KiB, Publish: 3 * MiB, Log: 64 * KiB, HostCalls: 1000, InFlight: 16, Stack: 1000,
-		},
+		Script:    defaultScript(),
+	}
+}
+
+func defaultScript() Script {
+	d := sandbox.DefaultLimits
+	return Script{
+		CPU: d.CPU, Wall: d.Wall, Reads: d.Reads, Memory: sandbox.DefaultMemory,
+		Source: Size(d.Source), Argument: Size(d.Argument), Result: Size(d.Result), State: Size(d.State), Publish: Size(d.Publish), Log: Size(d.Log),
+		HostCalls: d.HostCalls, InFlight: d.InFlight, Stack: d.Stack,
 	}
 }
 
@@ -153,12 +150,12 @@ func (p Policies) Validate() error {
 	v.atLeast("backlog.events", p.Backlog.Events, 1)
 	v.positive("script.cpu", p.Script.CPU)
 	v.positive("script.wall", p.Script.Wall)
-	if p.Script.CPU > MaxScriptCPU {
-		v.fail("script.cpu", p.Script.CPU, "must be at most "+MaxScriptCPU.String())
+	if p.Script.CPU > sandbox.MaxCPU {
+		v.fail("script.cpu", p.Script.CPU, "must be at most "+sandbox.MaxCPU.String())
 	}
 	v.positive("script.reads", p.Script.Reads)
-	if p.Script.Memory < MinScriptMemory {
-		v.fail("script.memory", p.Script.Memory, "must be at least "+MinScriptMemory.String()+", or no worker starts")
+	if p.Script.Memory < sandbox.MinMemory {
+		v.fail("script.memory", p.Script.Memory, "must be at least "+Size(sandbox.MinMemory).String()+", or no worker starts")
 	}
 	v.size("script.source", p.Script.Source)
 	v.size("script.argument", p.Script.Argument)
@@ -169,8 +166,8 @@ func (p Policies) Validate() error {
 	v.atLeast("script.hostCalls", p.Script.HostCalls, 1)
 	v.atLeast("script.inFlight", p.Script.InFlight, 1)
 	v.atLeast("script.stack", p.Script.Stack, 1)
-	if p.Script.Stack > MaxScriptStack {
-		v.fail("script.stack", p.Script.Stack, fmt.Sprintf("must be at most %d", MaxScriptStack))
+	if p.Script.Stack > sandbox.MaxStack {
+		v.fail("script.stack", p.Script.Stack, fmt.Sprintf("must be at most %d", sandbox.MaxStack))
 	}
 	if len(v) == 0 {
 		return nil

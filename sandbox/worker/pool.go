@@ -16,12 +16,6 @@ import (
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
-// DefaultMemory is the memory of a worker process, in bytes.
-const DefaultMemory = 128 << 20
-
-// minMemory is the least with which a worker starts.
-const minMemory = 64 << 20
-
 // Config configures worker processes.
 type Config struct {
 	// Command makes the command of a worker: a program that calls Run with its standard input
@@ -35,7 +29,7 @@ type Config struct {
 	// MaxWorkers bounds the processes, with those whose calls wait for reads; 0 means 8 × Size. Size of
 	// them, at most half, are not for workflows that wait long.
 	MaxWorkers int
-	// Memory is what one worker process may use, in bytes; 0 means DefaultMemory, less than 64 MiB
+	// Memory is what one worker process may use, in bytes; 0 means sandbox.DefaultMemory, less than sandbox.MinMemory
 	// is an error.
 	Memory int64
 	// Limits are those of Describe; what is left zero is taken from DefaultLimits.
@@ -83,10 +77,10 @@ func NewPool(config Config) (*Pool, error) {
 		config.MaxWorkers = 8 * config.Size
 	}
 	if config.Memory == 0 {
-		config.Memory = DefaultMemory
+		config.Memory = sandbox.DefaultMemory
 	}
-	if config.Memory < minMemory {
-		return nil, fmt.Errorf("start worker processes: %d bytes of memory are too few, the least is %d", config.Memory, minMemory)
+	if config.Memory < sandbox.MinMemory {
+		return nil, fmt.Errorf("start worker processes: %d bytes of memory are too few, the least is %d", config.Memory, sandbox.MinMemory)
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
