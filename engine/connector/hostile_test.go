@@ -186,7 +186,7 @@ func TestAHostileSchemaFailsTheCall(t *testing.T) {
 	// A deploy that looks at many such calls ends too, and is silent about them.
 	params := ReadParamSchema("mail", "send", hostile)
 	for range 1000 {
-		if found := params.Misfits(&Partial{Kind: "object"}); len(found) > 0 {
+		if found := params.Violations(&Partial{Kind: "object"}); len(found) > 0 {
 			t.Fatal(found)
 		}
 	}

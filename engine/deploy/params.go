@@ -36,7 +36,7 @@ func (c *check) calls() {
 			return
 		}
 		params := partial(&call.Params)
-		for _, m := range schema.Misfits(&params) {
+		for _, m := range schema.Violations(&params) {
 			c.add(sandbox.SeverityWarning, connector.CodeParams, m.Fix, "%s", m.Message)
 			c.at(part(&call.Params, m.Where).Place)
 		}

@@ -19,7 +19,7 @@ func Sort(problems []sandbox.Problem) {
 	})
 }
 
-// MaxProblems bounds what is said about one script: nobody reads more, and a script must not make a
+// MaxProblems bounds what is said about one script: more would not be read, and a script must not make a
 // description of any size.
 const MaxProblems = 100
 

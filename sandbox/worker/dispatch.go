@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// dispatch gives free slots to those who wait for them. The caller locks.
+// dispatch gives free slots to the calls that wait for them. The caller locks.
 func (p *Pool) dispatch() {
 	for p.scheduler.free > 0 && len(p.scheduler.waiters) > 0 {
 		now := time.Now()

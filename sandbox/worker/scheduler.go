@@ -19,8 +19,8 @@ const (
 	short = 20 * time.Millisecond
 	// halfLife is the time in which what was used counts half as much.
 	halfLife = 10 * time.Second
-	// patience is how long a heavy workflow waits before it is treated like any other.
-	patience = 5 * time.Second
+	// longestHeavyWait is how long a heavy workflow waits before it is treated like any other.
+	longestHeavyWait = 5 * time.Second
 
 	slowFrom = time.Second
 	// brief is how long a call may wait for reads without being charged.
@@ -86,52 +86,52 @@ func newScheduler(slots, processes int) *scheduler {
 	return &scheduler{slots: slots, free: slots, share: max(1, slots-1), processes: processes - min(slots, processes/2), usages: make(map[string]*usage)}
 }
 
-func (l *scheduler) usage(key string, now time.Time) *usage {
-	a := l.usages[key]
+func (s *scheduler) usage(key string, now time.Time) *usage {
+	a := s.usages[key]
 	if a == nil {
 		a = &usage{at: now}
-		l.usages[key] = a
+		s.usages[key] = a
 	}
 	a.decay(now)
 	return a
 }
 
 // admits reports whether a workflow may have one of the free slots now.
-func (l *scheduler) admits(a *usage, waited time.Duration) bool {
-	if l.free == 0 || a.running >= l.share {
+func (s *scheduler) admits(a *usage, waited time.Duration) bool {
+	if s.free == 0 || a.running >= s.share {
 		return false
 	}
-	return !a.heavy() || waited >= patience || l.slots == 1 || l.free > 1
+	return !a.heavy() || waited >= longestHeavyWait || s.slots == 1 || s.free > 1
 }
 
 // spares reports whether a workflow may hold one more process.
-func (l *scheduler) spares(a *usage, now time.Time) bool {
-	if a.holding >= l.processes {
+func (s *scheduler) spares(a *usage, now time.Time) bool {
+	if a.holding >= s.processes {
 		return false
 	}
 	if !a.slow() {
 		return true
 	}
 	held := 0
-	for _, other := range l.usages {
+	for _, other := range s.usages {
 		if other.decay(now); other.slow() {
 			held += other.holding
 		}
 	}
-	return held < l.processes
+	return held < s.processes
 }
 
 // pick chooses who gets a slot next: those who use little in order of arrival, then the heavy ones
 // by what they have used. possible says which waiters could go on with a slot.
-func (l *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
+func (s *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	best, bestUsed := -1, time.Duration(0)
-	for i, w := range l.waiters {
-		a := l.usage(w.key, now)
-		if !l.admits(a, now.Sub(w.since)) || !possible(w) || !w.process && !l.spares(a, now) {
+	for i, w := range s.waiters {
+		a := s.usage(w.key, now)
+		if !s.admits(a, now.Sub(w.since)) || !possible(w) || !w.process && !s.spares(a, now) {
 			continue
 		}
 		used := a.used
-		if !a.heavy() || now.Sub(w.since) >= patience {
+		if !a.heavy() || now.Sub(w.since) >= longestHeavyWait {
 			used = 0
 		}
 		if best < 0 || used < bestUsed {
@@ -144,15 +144,15 @@ func (l *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	if best < 0 {
 		return nil
 	}
-	w := l.waiters[best]
-	l.waiters = slices.Delete(l.waiters, best, best+1)
+	w := s.waiters[best]
+	s.waiters = slices.Delete(s.waiters, best, best+1)
 	return w
 }
 
 // take books what a waiter is assigned: a slot, and a process if it has none.
-func (l *scheduler) take(w *waiter, now time.Time) {
-	a := l.usage(w.key, now)
-	l.free--
+func (s *scheduler) take(w *waiter, now time.Time) {
+	a := s.usage(w.key, now)
+	s.free--
 	a.running++
 	if !w.process {
 		a.holding++
@@ -160,38 +160,38 @@ func (l *scheduler) take(w *waiter, now time.Time) {
 }
 
 // give books a slot back, and what was used of it.
-func (l *scheduler) give(key string, used time.Duration, now time.Time) {
-	l.free++
-	a := l.usage(key, now)
+func (s *scheduler) give(key string, used time.Duration, now time.Time) {
+	s.free++
+	a := s.usage(key, now)
 	a.running--
 	a.used += max(0, used-short)
-	l.forget(key, a)
+	s.forget(key, a)
 }
 
 // part books a process back, and how long it was held for reads.
-func (l *scheduler) part(key string, waited time.Duration, now time.Time) {
-	a := l.usage(key, now)
+func (s *scheduler) part(key string, waited time.Duration, now time.Time) {
+	a := s.usage(key, now)
 	a.holding--
 	a.waited += max(0, waited-brief)
-	l.forget(key, a)
+	s.forget(key, a)
 }
 
 // forget drops a workflow with nothing to remember, as nearly all are.
-func (l *scheduler) forget(key string, a *usage) {
+func (s *scheduler) forget(key string, a *usage) {
 	if a.running == 0 && a.holding == 0 && a.used < heavyFrom/8 && a.waited < slowFrom/8 {
-		delete(l.usages, key)
+		delete(s.usages, key)
 	}
 }
 
 // leave takes a waiter out; false says that it has been assigned a slot already.
-func (l *scheduler) leave(w *waiter) bool {
-	i := slices.Index(l.waiters, w)
+func (s *scheduler) leave(w *waiter) bool {
+	i := slices.Index(s.waiters, w)
 	if i < 0 {
 		return false
 	}
-	l.waiters = slices.Delete(l.waiters, i, i+1)
-	if a := l.usages[w.key]; a != nil {
-		l.forget(w.key, a)
+	s.waiters = slices.Delete(s.waiters, i, i+1)
+	if a := s.usages[w.key]; a != nil {
+		s.forget(w.key, a)
 	}
 	return true
 }

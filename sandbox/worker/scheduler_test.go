@@ -62,7 +62,7 @@ func TestOnePlaceIsKept(t *testing.T) {
 	if l.admits(l.usage("y", now), 0) {
 		t.Error("a second heavy workflow got the last place")
 	}
-	if !l.admits(l.usage("y", now), patience) {
+	if !l.admits(l.usage("y", now), longestHeavyWait) {
 		t.Error("a heavy workflow waits for ever")
 	}
 	if !l.admits(l.usage("light", now), 0) {

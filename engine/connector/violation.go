@@ -35,9 +35,9 @@ type PartialMember struct {
 	Value Partial
 }
 
-// Misfit is one thing because of which parameters do not fit an operation, whatever becomes of what is
+// Violation is one thing because of which parameters do not fit an operation, whatever becomes of what is
 // not known of them.
-type Misfit struct {
+type Violation struct {
 	// Where is the location of the value or member that it is about.
 	Where []string
 	// Message is what a call with these parameters fails with, Fix what to write instead.
@@ -68,8 +68,8 @@ func ReadParamSchema(connector, operation string, schema json.RawMessage) *Param
 	return s
 }
 
-// Misfits holds partly known parameters against the schema.
-func (s *ParamSchema) Misfits(params *Partial) []Misfit {
+// Violations holds partly known parameters against the schema.
+func (s *ParamSchema) Violations(params *Partial) []Violation {
 	if s.schema == nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (s *ParamSchema) Misfits(params *Partial) []Misfit {
 // whole requires it, and about a part of the value only what holds whatever the rest may be.
 type fitting struct {
 	*ParamSchema
-	found []Misfit
+	found []Violation
 }
 
 // A schema that refers to itself would go on forever, or into ever more branches.
@@ -91,8 +91,8 @@ const (
 	maxSchemaSteps = 1_000_000
 )
 
-// maxMisfits bounds what is said about one call: nobody reads more.
-const maxMisfits = 20
+// maxViolations bounds what is said about one call: more would not be read.
+const maxViolations = 20
 
 func (f *fitting) value(schema *jsonschema.Schema, w *Partial, at []string, depth int) {
 	if f.steps--; w.Kind == "" || depth > maxSchemaDepth || f.steps < 0 {
@@ -252,11 +252,11 @@ func (f *fitting) report(where []string, fix string, at []string, what jsonschem
 
 // add says each thing once, whichever parts of the schema say it.
 func (f *fitting) add(where []string, fix string, problems ...string) {
-	if len(f.found) == maxMisfits {
+	if len(f.found) == maxViolations {
 		return
 	}
-	m := Misfit{Where: where, Message: UnfitParams(f.connector, f.operation, problems), Fix: fix}
-	if !slices.ContainsFunc(f.found, func(o Misfit) bool { return o.Message == m.Message && slices.Equal(o.Where, m.Where) }) {
+	m := Violation{Where: where, Message: UnfitParams(f.connector, f.operation, problems), Fix: fix}
+	if !slices.ContainsFunc(f.found, func(o Violation) bool { return o.Message == m.Message && slices.Equal(o.Where, m.Where) }) {
 		f.found = append(f.found, m)
 	}
 }
