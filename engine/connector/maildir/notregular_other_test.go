@@ -1,0 +1,8 @@
+//go:build !unix
+
+package maildir_test
+
+import "os"
+
+// notRegular makes something at a path that is no file. Pipes have no place in folders here, so it is a folder.
+func notRegular(path string) error { return os.Mkdir(path, 0o700) }
