@@ -60,9 +60,9 @@ func (e *Engine) Damage() Damage {
 	found.Problems = slices.Clone(found.Problems)
 	e.audit.mu.Unlock()
 	found.Workflows = map[eventlog.WorkflowName]error{}
-	for w := range e.workers() {
-		if err := w.damagedBy(); err != nil && w.name != eventlog.Installation {
-			found.Workflows[w.name] = err
+	for a := range e.workflows() {
+		if err := a.damagedBy(); err != nil && a.name != eventlog.Installation {
+			found.Workflows[a.name] = err
 		}
 	}
 	return found
@@ -99,11 +99,11 @@ func (p *partition) checkLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A worker is no further than the log: what it has at this moment must be found there.
-	heads := map[*worker]eventlog.Head{}
-	for _, w := range p.all() {
-		if head := w.state().Head; head.Seq <= last {
-			heads[w] = head
+	// A workflow in memory is no further than the log: what it has at this moment must be found there.
+	heads := map[eventlog.WorkflowName]eventlog.Head{}
+	for _, r := range p.all() {
+		if head := r.workflow.state().Head; head.Seq <= last {
+			heads[r.workflow.name] = head
 		}
 	}
 	var chain eventlog.Chain
@@ -132,9 +132,9 @@ func (p *partition) checkLog(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for w, head := range heads {
-		if found := chain.Head(w.name); found.Revision < head.Revision {
-			p.damaged(w.name, fmt.Errorf("%w: %s lacks revisions %d to %d; see `pawl verify`", eventlog.ErrDamaged, w.name, found.Revision+1, head.Revision))
+	for name, head := range heads {
+		if found := chain.Head(name); found.Revision < head.Revision {
+			p.damaged(name, fmt.Errorf("%w: %s lacks revisions %d to %d; see `pawl verify`", eventlog.ErrDamaged, name, found.Revision+1, head.Revision))
 		}
 	}
 	return nil
@@ -156,24 +156,16 @@ func (e *Engine) rest(ctx context.Context, took time.Duration) error {
 // told alone: whose past it is shows in what follows.
 func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	e := p.engine
-	w, ok := p.worker(name)
+	a, ok := p.workflow(name)
 	if !ok {
 		e.audit.problem(eventlog.At(e.cfg.Clock.Now()), err)
 		e.log.Error("the log is damaged", "partition", p.number, "error", err)
 		return
 	}
-	if w.stoppedBy() != nil || !w.damage.CompareAndSwap(nil, &err) {
+	if a.stoppedBy() != nil || !a.damage.CompareAndSwap(nil, &err) {
 		return // it is known
 	}
 	e.audit.problem(eventlog.At(e.cfg.Clock.Now()), err)
-	w.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on; stop the engine, keep a copy of its data, then: pawl verify --accept-loss", "error", err)
-	w.nudge()
-}
-
-// damagedBy is what is known to be damaged of the workflow's past, nil for nothing.
-func (w *worker) damagedBy() error {
-	if err := w.damage.Load(); err != nil {
-		return *err
-	}
-	return nil
+	a.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on; stop the engine, keep a copy of its data, then: pawl verify --accept-loss", "error", err)
+	a.nudge()
 }

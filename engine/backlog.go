@@ -28,23 +28,23 @@ var errPaging = errors.New("pending events cannot be read from the local store")
 // peekable is what peek and getByIds can see: pending events of the subscribed topics, oldest
 // first. It names the topics of which there are more. What of them is paged out comes back into
 // memory: the state that it returns has it all.
-func (w *worker) peekable(ctx context.Context, s *projections.State, c eventlog.Consumer, now eventlog.Instant, most sight) (seen *projections.State, pending map[string][]sandbox.Event, more []string, err error) {
+func (a *aggregate) peekable(ctx context.Context, s *projections.State, c eventlog.Consumer, now eventlog.Instant, most sight) (seen *projections.State, pending map[string][]sandbox.Event, more []string, err error) {
 	pending, more, err = view(s, c, now, most, resident)
 	if !errors.Is(err, errPagedOut) {
 		return s, pending, more, err
 	}
-	if err := w.lock(ctx); err != nil {
+	if err := a.lock(ctx); err != nil {
 		return s, nil, nil, err
 	}
-	defer w.recorded()
-	seen = w.state()
-	rows := &pager{worker: w}
+	defer a.recorded()
+	seen = a.state()
+	rows := &pager{workflow: a}
 	defer func() { err = errors.Join(err, rows.close()) }()
 	if pending, more, err = view(seen, c, now, most, rows.event); err != nil || len(rows.read) == 0 {
 		return seen, pending, more, err
 	}
 	hydrated := seen.Hydrate(rows.read...)
-	w.current.Store(&hydrated) // nothing else has changed
+	a.memory.hydrated(hydrated) // nothing else has changed
 	return &hydrated, pending, more, nil
 }
 
@@ -92,18 +92,18 @@ func resident(s *projections.State, topic eventlog.Topic, at projections.Ordinal
 // pager reads pending events that are paged out. Under recording: what is paged out is in the store
 // as it is, and nothing changes it.
 type pager struct {
-	worker *worker
-	queue  *store.Queue
-	read   []any
+	workflow *aggregate
+	queue    *store.Queue
+	read     []any
 }
 
 func (p *pager) event(s *projections.State, topic eventlog.Topic, at projections.Ordinal) (*projections.TopicEvent, error) {
 	if e := s.PendingAt(topic, at); e != nil {
 		return e, nil
 	}
-	w := p.worker
+	a := p.workflow
 	if p.queue == nil {
-		queue, err := w.engine.cfg.Store.Queue(w.name, w.part.number)
+		queue, err := a.engine.cfg.Store.Queue(a.name, a.part.number)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errPaging, err)
 		}

@@ -13,51 +13,60 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
+// calls are the mutation calls of one workflow: they leave, end, are asked about and are settled.
+//
+// Locking: none but the sightings' own. Each call runs in a goroutine of its own, which looks at the workflow's
+// state without a lock, and its settlement is recorded like any other decision.
+type calls struct {
+	workflow  *aggregate
+	sightings sightings
+}
+
 // send is the one place a mutation leaves from. It is called under the recording lock, right
 // after the transition that started the mutation became durable: what is not durable is not
 // sent, and neither is what someone else has written after (overtaken). The call belongs to the
-// process; its settlement is recorded whatever happens to the run, the lease or the worker
+// process; its settlement is recorded whatever happens to the run, the lease or the runner
 // meanwhile.
-func (w *worker) send(m *projections.Mutation, overtaken bool) {
-	pinned, isPinned := w.pinned(m)
-	if !w.engine.calls.begin() {
-		w.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation", m.ID)
+func (c *calls) send(m *projections.Mutation, overtaken bool) {
+	pinned, isPinned := c.pinned(m)
+	if !c.workflow.engine.calls.begin() {
+		c.workflow.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation", m.ID)
 		return
 	}
 	go func() {
-		settlement := w.exchange(m, pinned, isPinned, overtaken)
-		w.engine.outcomes.begin()
-		w.engine.calls.done()
-		defer w.engine.outcomes.done()
-		w.settle(settlement)
+		settlement := c.exchange(m, pinned, isPinned, overtaken)
+		c.workflow.engine.outcomes.begin()
+		c.workflow.engine.calls.done()
+		defer c.workflow.engine.outcomes.done()
+		c.settle(settlement)
 	}()
 }
 
 // exchange makes the call, unless the right to it has passed, and asks at once where its outcome is not known.
-func (w *worker) exchange(m *projections.Mutation, pinned eventlog.Operation, isPinned, overtaken bool) decide.SettleMutation {
+func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isPinned, overtaken bool) decide.SettleMutation {
 	settlement := decide.SettleMutation{Mutation: m.ID}
-	call := w.call(m)
+	call := c.call(m)
 	var refused atomic.Bool
 	call.Gate = func() *eventlog.Failure {
-		failure := w.mayLeave(m)
+		failure := c.mayLeave(m)
 		refused.Store(failure != nil)
 		return failure
 	}
-	never := w.neverSent(m, overtaken)
+	never := c.neverSent(m, overtaken)
 	if never == nil && isPinned {
 		// It may have become another tool while the call waited for its approval.
-		never = w.engine.changed(pinned)
+		never = c.workflow.engine.changed(pinned)
 	}
 	if never != nil {
 		settlement.By = eventlog.ResolvedByNeverSent
 		settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
 	} else {
-		ctx, cancel := context.WithTimeout(w.engine.life, callTimeout(m))
-		w.sightings.begins(m.ID, w.engine.moment(), w.state())
-		outcome := w.engine.cfg.Connectors.Perform(ctx, call)
+		ctx, cancel := context.WithTimeout(c.workflow.engine.life, callTimeout(m))
+		c.sightings.begins(m.ID, c.workflow.engine.moment(), c.workflow.state())
+		outcome := c.workflow.engine.cfg.Connectors.Perform(ctx, call)
 		cancel()
 		if !outcome.Open {
-			w.sightings.ends(m.ID, w.engine.moment(), outcome)
+			c.sightings.ends(m.ID, c.workflow.engine.moment(), outcome)
 		}
 		settlement.Outcome = settle(outcome)
 		if refused.Load() && settlement.Outcome.Status == decide.Failed {
@@ -67,7 +76,7 @@ func (w *worker) exchange(m *projections.Mutation, pinned eventlog.Operation, is
 	if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles {
 		// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
 		// call itself came to as it is.
-		asked := w.ask(w.engine.life, m)
+		asked := c.ask(c.workflow.engine.life, m)
 		if asked.Outcome.Status == decide.Applied || asked.Outcome.Status == decide.Failed && !asked.UnderWay {
 			asked.CallFailure = settlement.Outcome.Failure
 			settlement = asked
@@ -77,8 +86,8 @@ func (w *worker) exchange(m *projections.Mutation, pinned eventlog.Operation, is
 }
 
 // pinned is the operation as the version of the mutation's run was deployed with it.
-func (w *worker) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool) {
-	s := w.state()
+func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool) {
+	s := c.workflow.state()
 	if run := s.Run(m.Run); run != nil {
 		if script := s.Script(run.Version); script != nil {
 			return script.Definition.Operation(m.Call.Connector, m.Call.Operation)
@@ -88,26 +97,26 @@ func (w *worker) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool
 }
 
 // neverSent says why the right to send has passed; nil while it has not.
-func (w *worker) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Failure {
+func (c *calls) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Failure {
 	if overtaken {
 		return unsent(m, "someone else had written to the workflow before its start was known to be durable")
 	}
-	return w.mayLeave(m)
+	return c.mayLeave(m)
 }
 
 // mayLeave is the last look before a request's first byte (F6): to connect may have taken its time, and
 // what was read of the log meanwhile counts.
-func (w *worker) mayLeave(m *projections.Mutation) *eventlog.Failure {
-	s := w.state()
+func (c *calls) mayLeave(m *projections.Mutation) *eventlog.Failure {
+	s := c.workflow.state()
 	now, run := s.Mutation(m.ID), s.CurrentRun()
 	switch {
-	case w.behind.Load():
+	case c.workflow.behind.Load():
 		return unsent(m, "the workflow is not caught up with the log")
-	case now == nil || now.Status != eventlog.MutationInFlight || now.Engine != w.engine.name:
+	case now == nil || now.Status != eventlog.MutationInFlight || now.Engine != c.workflow.engine.name:
 		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
-	case run == nil || run.ID != m.Run || run.Status != eventlog.RunActive || run.Engine != w.engine.name:
+	case run == nil || run.ID != m.Run || run.Status != eventlog.RunActive || run.Engine != c.workflow.engine.name:
 		return unsent(m, "its run is not active any more")
-	case !w.engine.cfg.Clock.Now().Before(m.Deadline.Time()):
+	case !c.workflow.engine.cfg.Clock.Now().Before(m.Deadline.Time()):
 		return unsent(m, "its deadline had passed")
 	}
 	return nil
@@ -122,76 +131,76 @@ func unsent(m *projections.Mutation, why string) *eventlog.Failure {
 
 // late notes the end of a call that was still open after its deadline, and records its outcome (F12).
 func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
-	w, ok := e.worker(call.Workflow)
+	a, ok := e.workflow(call.Workflow)
 	if !ok {
 		return
 	}
-	w.sightings.ends(eventlog.MutationID(call.Run), e.moment(), outcome)
+	a.calls.sightings.ends(eventlog.MutationID(call.Run), e.moment(), outcome)
 	if outcome.Status == connector.Uncertain || e.closed.Load() || !e.outcomes.begin() {
 		return
 	}
 	defer e.outcomes.done()
-	w.settle(decide.SettleMutation{Mutation: eventlog.MutationID(call.Run), Outcome: settle(outcome), By: eventlog.ResolvedByLateReply})
+	a.calls.settle(decide.SettleMutation{Mutation: eventlog.MutationID(call.Run), Outcome: settle(outcome), By: eventlog.ResolvedByLateReply})
 }
 
 // settle records a settlement for as long as the process lives.
-func (w *worker) settle(settlement decide.SettleMutation) {
+func (c *calls) settle(settlement decide.SettleMutation) {
 	cause := eventlog.Cause{Kind: "call", ID: string(settlement.Mutation)}
 	trying := retry{pauses: resending}
 	for {
-		err := w.report(w.engine.life, settlement, cause)
+		err := c.workflow.report(c.workflow.engine.life, settlement, cause)
 		switch {
 		case err == nil:
-			w.nudge()
+			c.workflow.nudge()
 			return
 		case takesNothing(err):
-			w.tellUnrecorded(settlement, err)
-			w.engine.fail(err)
+			c.tellUnrecorded(settlement, err)
+			c.workflow.engine.fail(err)
 			return
-		case errors.Is(err, errStopped), errors.Is(err, errDefect), errors.Is(err, projections.ErrBroken), w.engine.life.Err() != nil:
-			w.tellUnrecorded(settlement, err)
+		case errors.Is(err, errStopped), errors.Is(err, errDefect), errors.Is(err, projections.ErrBroken), c.workflow.engine.life.Err() != nil:
+			c.tellUnrecorded(settlement, err)
 			return
 		}
 		pause, tell := trying.failed(err)
 		if tell {
-			w.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation, "error", err, "in", pause)
+			c.workflow.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation, "error", err, "in", pause)
 		}
-		wait(w.engine.life, pause)
+		wait(c.workflow.engine.life, pause)
 	}
 }
 
 // reconcile asks what became of an uncertain mutation; where its connector cannot be asked, it
 // says whether the call is over, so that a person may decide.
-func (w *worker) reconcile(ctx context.Context, m *projections.Mutation) decide.Command {
-	if !w.asks(m) {
-		return w.unasked(m)
+func (c *calls) reconcile(ctx context.Context, m *projections.Mutation) decide.Command {
+	if !c.asks(m) {
+		return c.unasked(m)
 	}
-	return w.ask(ctx, m)
+	return c.ask(ctx, m)
 }
 
 // asks reports whether the mutation's connector is asked what became of it.
-func (w *worker) asks(m *projections.Mutation) bool {
-	return m.Call.Reconciles && w.engine.cfg.Policies.Reconcile.Attempts > 0
+func (c *calls) asks(m *projections.Mutation) bool {
+	return m.Call.Reconciles && c.workflow.engine.cfg.Policies.Reconcile.Attempts > 0
 }
 
 // unasked is a reconcile's report before the connector was asked: whether the call is over. That has to
 // be looked at first, since the connector's answer may take its time.
-func (w *worker) unasked(m *projections.Mutation) decide.SettleMutation {
+func (c *calls) unasked(m *projections.Mutation) decide.SettleMutation {
 	s := decide.SettleMutation{Mutation: m.ID, By: eventlog.ResolvedByReconcile}
-	if left := w.underWay(m); left > 0 {
+	if left := c.underWay(m); left > 0 {
 		s.UnderWay = true
 		if left != openEnd {
-			s.OverAt = w.now().Add(left + time.Millisecond) // rounded up
+			s.OverAt = c.workflow.now().Add(left + time.Millisecond) // rounded up
 		}
 	}
 	return s
 }
 
-func (w *worker) ask(ctx context.Context, m *projections.Mutation) decide.SettleMutation {
+func (c *calls) ask(ctx context.Context, m *projections.Mutation) decide.SettleMutation {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout(m))
 	defer cancel()
-	s := w.unasked(m)
-	answer := w.engine.cfg.Connectors.Reconcile(ctx, w.call(m))
+	s := c.unasked(m)
+	answer := c.workflow.engine.cfg.Connectors.Reconcile(ctx, c.call(m))
 	switch answer.Verdict {
 	case connector.VerdictApplied:
 		s.Outcome = decide.Settlement{Status: decide.Applied, Result: answer.Result}
@@ -226,10 +235,10 @@ func settle(o connector.Outcome) decide.Settlement {
 
 // call is the mutation as its connector gets it. Times on the wire are the machine's: a clock set
 // by hand moves what the log says, not what others see.
-func (w *worker) call(m *projections.Mutation) connector.Call {
-	ahead := time.Since(w.engine.cfg.Clock.Now())
+func (c *calls) call(m *projections.Mutation) connector.Call {
+	ahead := time.Since(c.workflow.engine.cfg.Clock.Now())
 	return connector.Call{
-		Workflow: w.name, Run: m.Run, Connector: m.Call.Connector, Operation: m.Call.Operation, Params: m.Call.Params,
+		Workflow: c.workflow.name, Run: m.Run, Connector: m.Call.Connector, Operation: m.Call.Operation, Params: m.Call.Params,
 		Key: m.Key, StartedAt: m.StartedAt.Time().Add(ahead), Deadline: m.Deadline.Time().Add(ahead),
 	}
 }

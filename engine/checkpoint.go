@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -43,11 +41,11 @@ func (e *Engine) Uncovered(ctx context.Context, partition int) (uint64, error) {
 	return last - min(covered, last), nil
 }
 
-// applied notes that the record is part of its worker's state.
-func (p *partition) applied(w *worker, r eventlog.Record) {
+// applied notes that the record is part of its workflow's state.
+func (p *partition) applied(a *aggregate, r eventlog.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.touched[w] = struct{}{}
+	p.touched[a] = struct{}{}
 	if p.lag.grow(r.Size) {
 		select {
 		case p.flushNow <- struct{}{}:
@@ -57,17 +55,17 @@ func (p *partition) applied(w *worker, r eventlog.Record) {
 	p.progress.pass(checkpointAt(r))
 }
 
-// passed notes that the record will not be part of its worker's state, since the workflow is stopped. One
+// passed notes that the record will not be part of its workflow's state, since the workflow is stopped. One
 // broken workflow costs the others nothing: the checkpoint goes on, and the store keeps that this workflow
 // is not covered by it.
-func (p *partition) passed(w *worker, r eventlog.Record, why error) {
+func (p *partition) passed(a *aggregate, r eventlog.Record, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !w.left {
-		w.left = true
-		p.stops[w.name] = store.Stop{Workflow: w.name, Seq: r.Position.Seq, Reason: why.Error()}
+	if !p.left[a.name] {
+		p.left[a.name] = true
+		p.stops[a.name] = store.Stop{Workflow: a.name, Seq: r.Position.Seq, Reason: why.Error()}
 	}
-	p.touched[w] = struct{}{}
+	p.touched[a] = struct{}{}
 	p.progress.pass(checkpointAt(r))
 }
 
@@ -120,37 +118,26 @@ func (p *partition) flush() (err error) {
 	for _, stop := range p.stops {
 		batch.Stops = append(batch.Stops, stop)
 	}
-	p.touched = map[*worker]struct{}{}
+	p.touched = map[*aggregate]struct{}{}
 	p.lag.begin()
 	p.mu.Unlock()
 	defer func() { p.lag.end(err) }()
 	if len(touched) == 0 {
 		return nil
 	}
-	flushed := make(map[*worker][]projections.Key, len(touched))
-	for w := range touched {
-		w.mu.Lock()
-		keys := slices.Collect(maps.Keys(w.dirty))
-		if len(keys) > 0 {
-			w.flushing, w.dirty = w.dirty, map[projections.Key]struct{}{}
-		}
-		s := *w.state()
-		w.mu.Unlock()
-		flushed[w] = keys
+	flushed := make(map[*aggregate][]projections.Key, len(touched))
+	for a := range touched {
+		s, keys := a.memory.cut()
+		flushed[a] = keys
 		if len(keys) > 0 {
 			batch.Changes = append(batch.Changes, store.Change{State: s, Touched: keys})
 		}
 	}
 	if err := p.engine.cfg.Store.Commit(batch); err != nil {
 		p.mu.Lock()
-		for w := range flushed {
-			p.touched[w] = struct{}{}
-			w.mu.Lock()
-			for k := range w.flushing {
-				w.dirty[k] = struct{}{}
-			}
-			w.flushing = nil
-			w.mu.Unlock()
+		for a := range flushed {
+			p.touched[a] = struct{}{}
+			a.memory.notCommitted()
 		}
 		p.mu.Unlock()
 		return fmt.Errorf("write the local store: %w", err)
@@ -161,30 +148,12 @@ func (p *partition) flush() (err error) {
 	}
 	p.resumed = p.resumed[len(batch.Resumed):]
 	p.mu.Unlock()
-	for w, keys := range flushed {
-		if !w.release(keys) {
+	for a, keys := range flushed {
+		if !a.release(keys) {
 			p.mu.Lock()
-			p.touched[w] = struct{}{} // the next flush tries again if no record does before
+			p.touched[a] = struct{}{} // the next flush tries again if no record does before
 			p.mu.Unlock()
 		}
 	}
 	return nil
-}
-
-// release lets committed entities leave memory, now if nothing is being recorded, else with the next
-// record. It reports whether they have left.
-func (w *worker) release(keys []projections.Key) bool {
-	w.mu.Lock()
-	w.flushing = nil
-	w.evictable = append(w.evictable, keys...)
-	w.flushed = true
-	w.mu.Unlock()
-	select {
-	case w.recording <- struct{}{}:
-		w.evict()
-		w.recorded()
-		return true
-	default:
-		return false
-	}
 }

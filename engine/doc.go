@@ -15,8 +15,10 @@
 // ([Config.Linger]): that event then costs one run instead of two. Whatever else happens to the
 // workflow ends the wait.
 //
-// Per workflow only the recording is serialized. Scripts, calls and reconciles run beside it, so
-// events and operator actions are taken while a run is busy.
+// Each workflow has three parts. Its aggregate holds the state and the one way to change it, record; per workflow
+// only that is serialized. Its runner steps: it looks at the state, runs scripts and reports. Its calls are the
+// mutations that have left. Scripts, calls and reconciles run beside the recording, so events and operator
+// actions are taken while a run is busy. How a request comes to be sent stands in step.go.
 //
 // Not guaranteed: that a script runs only once. Prepare and next may run again after a crash;
 // what they buffered is visible only with the commit.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -137,7 +138,7 @@ type Engine struct {
 	recordings inFlight // decisions on their way into the log, whose callers may be gone
 	pinned     connector.Pinned
 	idle       idleness
-	atWork     atomic.Int64 // workers that do not rest
+	atWork     atomic.Int64 // runners that do not rest
 	appends    pace
 	audit      audit
 	advancing  sync.Mutex // one Advance at a time
@@ -260,17 +261,17 @@ func (e *Engine) drain() {
 }
 
 func (e *Engine) nudgeAll() {
-	for w := range e.workers() {
-		w.nudge()
+	for a := range e.workflows() {
+		a.nudge()
 	}
 }
 
-// workers yields every worker.
-func (e *Engine) workers() func(func(*worker) bool) {
-	return func(yield func(*worker) bool) {
+// runners yields the runner of every workflow.
+func (e *Engine) runners() iter.Seq[*runner] {
+	return func(yield func(*runner) bool) {
 		for _, p := range e.partitions {
-			for _, w := range p.all() {
-				if !yield(w) {
+			for _, r := range p.all() {
+				if !yield(r) {
 					return
 				}
 			}
@@ -278,8 +279,23 @@ func (e *Engine) workers() func(func(*worker) bool) {
 	}
 }
 
-func (e *Engine) worker(name eventlog.WorkflowName) (*worker, bool) {
-	return e.partitions[e.cfg.Log.PartitionOf(name)].worker(name)
+// workflows yields every workflow, the installation's own log among them.
+func (e *Engine) workflows() iter.Seq[*aggregate] {
+	return func(yield func(*aggregate) bool) {
+		for r := range e.runners() {
+			if !yield(r.workflow) {
+				return
+			}
+		}
+	}
+}
+
+func (e *Engine) workflow(name eventlog.WorkflowName) (*aggregate, bool) {
+	return e.partitionOf(name).workflow(name)
+}
+
+func (e *Engine) partitionOf(name eventlog.WorkflowName) *partition {
+	return e.partitions[e.cfg.Log.PartitionOf(name)]
 }
 
 // hold reports why no run may start now.

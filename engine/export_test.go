@@ -7,10 +7,8 @@ func (e *Engine) Held() (ahead, dirty int) {
 		p.mu.Lock()
 		ahead += len(p.progress.ahead)
 		p.mu.Unlock()
-		for _, w := range p.all() {
-			w.mu.Lock()
-			dirty += len(w.dirty) + len(w.flushing)
-			w.mu.Unlock()
+		for _, r := range p.all() {
+			dirty += r.workflow.memory.unstored()
 		}
 	}
 	return ahead, dirty

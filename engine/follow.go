@@ -11,56 +11,59 @@ import (
 )
 
 // apply folds one record of the log into the state and notes what changed.
-func (w *worker) apply(r eventlog.Record) error {
-	s := *w.state()
-	next, err := projections.Apply(s, r)
+func (a *aggregate) apply(r eventlog.Record) error {
+	next, err := projections.Apply(*a.state(), r)
 	if err != nil {
-		w.stopAt(r, err)
+		a.stopAt(r, err)
 		return err
 	}
-	w.mu.Lock()
-	for _, k := range next.Touched {
-		w.dirty[k] = struct{}{}
-	}
-	w.evictable = append(w.evictable, next.Parked...)
-	w.current.Store(&next) // with the keys: a flush must not take them with the older state
-	w.mu.Unlock()
-	w.part.applied(w, r)
-	if observe := w.engine.cfg.Observe; observe != nil {
+	a.memory.applied(next)
+	a.part.applied(a, r)
+	if observe := a.engine.cfg.Observe; observe != nil {
 		observe(r)
 	}
 	return nil
 }
 
+// follow reads what others have written to the workflow.
+func (a *aggregate) follow(ctx context.Context) error {
+	if err := a.take(ctx); err != nil {
+		return err
+	}
+	defer a.engine.recordings.done()
+	defer a.recorded()
+	return a.catchUp(ctx)
+}
+
 // catchUp reads what someone else wrote to the workflow. What was to be decided may be refused
-// now, so the worker itself must look at the state again. Until it succeeds the worker is behind. A record
+// now, so the runner must look at the state again. Until it succeeds the workflow is behind. A record
 // that cannot be read or folded stops the workflow: errStopped.
-func (w *worker) catchUp(ctx context.Context) error {
-	defer w.nudge()
-	w.behind.Store(true)
+func (a *aggregate) catchUp(ctx context.Context) error {
+	defer a.nudge()
+	a.behind.Store(true)
 	read := 0
-	for r, err := range w.engine.cfg.Log.ReadWorkflow(ctx, w.name, w.state().Head.Seq+1) {
+	for r, err := range a.engine.cfg.Log.ReadWorkflow(ctx, a.name, a.state().Head.Seq+1) {
 		switch {
 		case errors.Is(err, eventlog.ErrUnreadable):
-			w.stopAt(r, fmt.Errorf("record %s: %w", r.Position, err))
+			a.stopAt(r, fmt.Errorf("record %s: %w", r.Position, err))
 			continue
 		case err != nil:
-			return fmt.Errorf("catch up on %s: %w", w.name, err)
-		case w.stoppedBy() != nil:
-			w.part.passed(w, r, w.stoppedBy())
+			return fmt.Errorf("catch up on %s: %w", a.name, err)
+		case a.stoppedBy() != nil:
+			a.part.passed(a, r, a.stoppedBy())
 			continue
 		}
-		if err := w.replayRecord(r); err != nil && !errors.Is(err, projections.ErrBroken) {
-			return fmt.Errorf("catch up on %s: %w", w.name, err)
+		if err := a.replayRecord(r); err != nil && !errors.Is(err, projections.ErrBroken) {
+			return fmt.Errorf("catch up on %s: %w", a.name, err)
 		}
 		if read++; read%replayBatch == 0 {
-			if err := w.part.flush(); err != nil {
-				return fmt.Errorf("catch up on %s: %w", w.name, err)
+			if err := a.part.flush(); err != nil {
+				return fmt.Errorf("catch up on %s: %w", a.name, err)
 			}
 		}
 	}
-	w.behind.Store(false)
-	if err := w.stoppedBy(); err != nil {
+	a.behind.Store(false)
+	if err := a.stoppedBy(); err != nil {
 		return fmt.Errorf("%w: %w", errStopped, err)
 	}
 	return nil
@@ -68,18 +71,18 @@ func (w *worker) catchUp(ctx context.Context) error {
 
 // stopAt takes the workflow out of service at a record that cannot follow its past. The others' checkpoint
 // goes on beyond it.
-func (w *worker) stopAt(r eventlog.Record, err error) {
-	w.stop(err)
-	w.part.passed(w, r, err)
+func (a *aggregate) stopAt(r eventlog.Record, err error) {
+	a.stop(err)
+	a.part.passed(a, r, err)
 }
 
 // replayRecord applies a record read from the log, with the history it needs.
-func (w *worker) replayRecord(r eventlog.Record) error {
-	if r.Position.Seq <= w.state().Head.Seq {
-		w.part.applied(w, r) // the store has it already: its rows may be ahead of the checkpoint
+func (a *aggregate) replayRecord(r eventlog.Record) error {
+	if r.Position.Seq <= a.state().Head.Seq {
+		a.part.applied(a, r) // the store has it already: its rows may be ahead of the checkpoint
 		return nil
 	}
-	s := *w.state()
+	s := *a.state()
 	asked := map[projections.Key]bool{}
 	for {
 		need := slices.DeleteFunc(projections.Needs(&s, r.Facts), func(k projections.Key) bool { return asked[k] })
@@ -89,53 +92,13 @@ func (w *worker) replayRecord(r eventlog.Record) error {
 		for _, k := range need {
 			asked[k] = true
 		}
-		rows, err := w.engine.cfg.Store.Get(w.name, need)
+		rows, err := a.engine.cfg.Store.Get(a.name, need)
 		if err != nil {
-			return fmt.Errorf("read history of %s: %w", w.name, err)
+			return fmt.Errorf("read history of %s: %w", a.name, err)
 		}
 		s = s.Hydrate(rows...)
-		w.mayEvict(rows)
+		a.memory.mayEvict(rows)
 	}
-	w.current.Store(&s)
-	return w.apply(r)
-}
-
-// evict lets go of what a committed checkpoint holds: of finished entities altogether, of a long
-// backlog's pending events but for their places. Under recording.
-func (w *worker) evict() {
-	if w.unsettled != nil {
-		return // it will be applied to what was read for it, once it is known to be written
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.evictable) == 0 && !w.flushed {
-		return
-	}
-	keys := slices.DeleteFunc(w.evictable, func(k projections.Key) bool { return !w.stored(k) })
-	s := w.state().Evict(keys)
-	if w.flushed { // before a flush, most of what could be paged out is not stored
-		s = s.PageOut(w.engine.cfg.Window, w.stored)
-	}
-	w.current.Store(&s)
-	w.evictable, w.flushed = nil, false
-}
-
-// stored reports whether the store has the entity as memory has it. Under w.mu.
-func (w *worker) stored(k projections.Key) bool {
-	_, changed := w.dirty[k]
-	// A change on its way to the store is not there yet: after an eviction now, the next decision would
-	// read the row from before the change.
-	_, underWay := w.flushing[k]
-	return !changed && !underWay
-}
-
-// mayEvict notes entities that came from the store.
-func (w *worker) mayEvict(rows []any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, row := range rows {
-		if k, ok := projections.KeyOf(row); ok {
-			w.evictable = append(w.evictable, k)
-		}
-	}
+	a.memory.hydrated(s)
+	return a.apply(r)
 }

@@ -21,7 +21,7 @@ type openGap struct {
 	again   time.Time // not before
 }
 
-// watchGaps reads what stands in gaps that stay open: no worker of this engine wrote it or read it.
+// watchGaps reads what stands in gaps that stay open: this engine neither wrote it nor read it.
 func (p *partition) watchGaps(ctx context.Context) {
 	ticker := time.NewTicker(max(gapPatience, p.engine.cfg.FlushEvery))
 	defer ticker.Stop()
@@ -57,7 +57,7 @@ func (p *partition) lookInto(ctx context.Context, g gap, o *openGap) {
 		return
 	}
 	if err == nil {
-		o.reading.tries++ // its workers are at it
+		o.reading.tries++ // its runners are at it
 		o.again = time.Now().Add(rereading.Delay(o.reading.tries, 0.5))
 		return
 	}
@@ -73,7 +73,7 @@ func (p *partition) lookInto(ctx context.Context, g gap, o *openGap) {
 	}
 }
 
-// readGap gives each record in the gap to its worker, which reads on by itself. It returns the first error
+// readGap tells the runner of each record in the gap, which reads on by itself. It returns the first error
 // that concerns no workflow, and its position unless it is a failure to read.
 func (p *partition) readGap(ctx context.Context, g gap) (first eventlog.Position, trouble error) {
 	for r, err := range p.engine.cfg.Log.Read(ctx, p.number, g.from) {
@@ -91,13 +91,13 @@ func (p *partition) readGap(ctx context.Context, g gap) (first eventlog.Position
 	return first, trouble
 }
 
-// unread tells the record's worker, an own one if it is the workflow's first, that the log holds more than
-// it has read.
+// unread tells the runner of the record's workflow, a new one if it is the workflow's first, that the log
+// holds more than is read.
 func (p *partition) unread(r eventlog.Record) {
-	w := p.openBehind(r.Workflow)
-	if why := w.stoppedBy(); why != nil {
-		p.passed(w, r, why)
+	a := p.openBehind(r.Workflow)
+	if why := a.stoppedBy(); why != nil {
+		p.passed(a, r, why)
 		return
 	}
-	w.nudge()
+	a.nudge()
 }

@@ -16,29 +16,29 @@ import (
 )
 
 // produce runs a producer.
-func (w *worker) produce(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
-	call, bad := w.invocation(s, run, sandbox.Producer)
+func (r *runner) produce(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
+	call, bad := r.invocation(s, run, sandbox.Producer)
 	if bad != nil {
 		return decide.CommitRun{Run: run.ID, Failure: bad}
 	}
 	call.State = handlerState(s, run)
-	out, err := w.host(s, run, call).invoke(ctx, call)
+	out, err := r.host(s, run, call).invoke(ctx, call)
 	return commit(run, out, err)
 }
 
 // prepare runs prepare, and whatever follows it without touching the outside: next when there is
 // nothing to mutate for, mutate when it may not read. That saves a write each, and nothing can
 // have been seen between them.
-func (w *worker) prepare(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
+func (r *runner) prepare(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
 	done := decide.FinishPrepare{Run: run.ID}
-	call, bad := w.invocation(s, run, sandbox.Prepare)
+	call, bad := r.invocation(s, run, sandbox.Prepare)
 	if bad != nil {
 		done.Failure = bad
 		return done
 	}
 	consumer, _ := s.Script(run.Version).Definition.Consumer(run.Handler)
 	call.State = handlerState(s, run)
-	seen, pending, out, err := w.look(ctx, s, run, consumer, call)
+	seen, pending, out, err := r.look(ctx, s, run, consumer, call)
 	done.Seen, done.SeenPending = *seen, pending
 	if err != nil {
 		done.Failure = classify(err)
@@ -51,10 +51,10 @@ func (w *worker) prepare(ctx context.Context, s *projections.State, run *project
 	}
 	switch {
 	case len(done.Prepared.Reservations) == 0 && consumer.HasNext:
-		committed := w.emit(ctx, s, run, done.Prepared.Raw, nothing)
+		committed := r.emit(ctx, s, run, done.Prepared.Raw, nothing)
 		done.Next = &committed
 	case len(done.Prepared.Reservations) > 0 && consumer.HasMutate && !consumer.MutateByID:
-		named := w.mutate(ctx, s, run, done.Prepared.Raw)
+		named := r.mutate(ctx, s, run, done.Prepared.Raw)
 		done.Mutate = &named
 	}
 	return done
@@ -62,26 +62,26 @@ func (w *worker) prepare(ctx context.Context, s *projections.State, run *project
 
 // look calls prepare with the events it may look at. It returns the state that they are of, and which others
 // prepare was told of as pending.
-func (w *worker) look(ctx context.Context, s *projections.State, run *projections.Run, c eventlog.Consumer, call sandbox.Invocation) (*projections.State, []eventlog.EventRef, sandbox.Result, error) {
+func (r *runner) look(ctx context.Context, s *projections.State, run *projections.Run, c eventlog.Consumer, call sandbox.Invocation) (*projections.State, []eventlog.EventRef, sandbox.Result, error) {
 	now := eventlog.At(call.Now)
 	look := func(most sight) (seen *projections.State, pending []eventlog.EventRef, out sandbox.Result, err error) {
-		seen, call.Pending, call.More, err = w.peekable(ctx, s, c, now, most)
+		seen, call.Pending, call.More, err = r.workflow.peekable(ctx, s, c, now, most)
 		if err == nil {
 			if most == farSight {
 				call.More = nil
 			}
-			h := w.host(s, run, call)
+			h := r.host(s, run, call)
 			out, err = h.invoke(ctx, call)
 			pending = h.seenPending()
 		}
 		return seen, pending, out, err
 	}
-	if !w.farSighted[run.Handler] {
+	if !r.farSighted[run.Handler] {
 		seen, pending, out, err := look(nearSight)
 		if !looksFurther(err) {
 			return seen, pending, out, err
 		}
-		w.farSighted[run.Handler] = true
+		r.farSighted[run.Handler] = true
 	}
 	return look(farSight)
 }
@@ -92,15 +92,15 @@ func looksFurther(err error) bool {
 }
 
 // mutate lets the script name its call. Nothing leaves here.
-func (w *worker) mutate(ctx context.Context, s *projections.State, run *projections.Run, prepared json.RawMessage) decide.FinishMutate {
+func (r *runner) mutate(ctx context.Context, s *projections.State, run *projections.Run, prepared json.RawMessage) decide.FinishMutate {
 	done := decide.FinishMutate{Run: run.ID}
-	call, bad := w.invocation(s, run, sandbox.Mutate)
+	call, bad := r.invocation(s, run, sandbox.Mutate)
 	if bad != nil {
 		done.Failure = bad
 		return done
 	}
 	call.Prepared = prepared
-	out, err := w.host(s, run, call).invoke(ctx, call)
+	out, err := r.host(s, run, call).invoke(ctx, call)
 	if err != nil {
 		done.Failure = classify(err)
 	}
@@ -116,28 +116,28 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 		done.Call = &eventlog.MutationCall{Connector: op.Connector, Operation: op.Operation, Params: oversized(out.Call.Oversize), TimeoutMS: op.TimeoutMS}
 		return done
 	}
-	if done.Failure = w.engine.changed(op); done.Failure != nil {
+	if done.Failure = r.engine.changed(op); done.Failure != nil {
 		return done
 	}
 	done.Call = &eventlog.MutationCall{
 		Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params, ParamsHash: eventlog.HashOf(out.Call.Params).String(),
 		TimeoutMS: op.TimeoutMS,
 	}
-	if done.Failure = w.engine.pinned.Check(ctx, op, out.Call.Params); done.Failure != nil {
+	if done.Failure = r.engine.pinned.Check(ctx, op, out.Call.Params); done.Failure != nil {
 		return done // in the ledger as never sent (F14)
 	}
-	if err := w.engine.Room(); err != nil {
+	if err := r.engine.Room(); err != nil {
 		// A mutation that starts must also be able to settle.
 		return decide.FinishMutate{Run: run.ID, Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "storage.reserve", Message: clip(err.Error())}}
 	}
-	intent := connector.Call{Workflow: w.name, Run: run.ID, Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params}
-	done.Host = w.engine.cfg.Connectors.Host(intent)
+	intent := connector.Call{Workflow: r.workflow.name, Run: run.ID, Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params}
+	done.Host = r.engine.cfg.Connectors.Host(intent)
 	done.Call.Reconciles = op.Reconciles
-	if _, here := w.engine.cfg.Connectors.Operation(op.Connector, op.Operation); here {
+	if _, here := r.engine.cfg.Connectors.Operation(op.Connector, op.Operation); here {
 		// One that is away cannot say more than its pin, and may be back when the call leaves.
-		done.Call.Reconciles = op.Reconciles && w.engine.cfg.Connectors.Reconciles(intent)
+		done.Call.Reconciles = op.Reconciles && r.engine.cfg.Connectors.Reconciles(intent)
 	}
-	if timeout, ok := w.engine.cfg.Connectors.Timeout(intent); ok {
+	if timeout, ok := r.engine.cfg.Connectors.Timeout(intent); ok {
 		done.Call.TimeoutMS = timeout.Milliseconds()
 	}
 	return done
@@ -147,7 +147,7 @@ func (w *worker) mutate(ctx context.Context, s *projections.State, run *projecti
 var nothing = json.RawMessage(`{"status":"none"}`)
 
 // next runs next with what the whole chain sees (R15).
-func (w *worker) next(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
+func (r *runner) next(ctx context.Context, s *projections.State, run *projections.Run) decide.Command {
 	result := nothing
 	switch run.Outcome {
 	case projections.OutcomeSuccess:
@@ -159,61 +159,61 @@ func (w *worker) next(ctx context.Context, s *projections.State, run *projection
 	case projections.OutcomeSkipped:
 		result = json.RawMessage(`{"status":"skipped"}`)
 	}
-	return w.emit(ctx, s, run, run.PrepareResult, result)
+	return r.emit(ctx, s, run, run.PrepareResult, result)
 }
 
-func (w *worker) emit(ctx context.Context, s *projections.State, run *projections.Run, prepared, result json.RawMessage) decide.CommitRun {
+func (r *runner) emit(ctx context.Context, s *projections.State, run *projections.Run, prepared, result json.RawMessage) decide.CommitRun {
 	script := s.Script(run.Version)
 	if script != nil {
 		if c, ok := script.Definition.Consumer(run.Handler); ok && !c.HasNext {
 			return decide.CommitRun{Run: run.ID}
 		}
 	}
-	call, bad := w.invocation(s, run, sandbox.Next)
+	call, bad := r.invocation(s, run, sandbox.Next)
 	if bad != nil {
 		return decide.CommitRun{Run: run.ID, Failure: bad}
 	}
 	call.Prepared, call.MutationResult = prepared, result
-	out, err := w.host(s, run, call).invoke(ctx, call)
+	out, err := r.host(s, run, call).invoke(ctx, call)
 	return commit(run, out, err)
 }
 
-func (w *worker) host(s *projections.State, run *projections.Run, call sandbox.Invocation) *host {
-	return &host{worker: w, state: s, run: run, phase: call.Phase, origin: call.Now, start: time.Now()}
+func (r *runner) host(s *projections.State, run *projections.Run, call sandbox.Invocation) *host {
+	return &host{workflow: r.workflow, state: s, run: run, phase: call.Phase, origin: call.Now, start: time.Now()}
 }
 
 // invoke makes the call, and keeps what was logged and read.
 func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Result, error) {
-	w := h.worker
-	out, err := w.engine.cfg.Scripts.Invoke(ctx, call, h)
+	a := h.workflow
+	out, err := a.engine.cfg.Scripts.Invoke(ctx, call, h)
 	if looksFurther(err) {
 		return out, err // it is called again, and says all of it again
 	}
-	if log := w.engine.cfg.RunLog; log != nil {
+	if log := a.engine.cfg.RunLog; log != nil {
 		lines := append(h.calls(), out.Logs...)
 		if err != nil {
 			lines = append(lines, h.inputsOf(call))
 		}
 		slices.SortStableFunc(lines, func(a, b sandbox.LogLine) int { return a.At.Compare(b.At) })
 		if len(lines) > 0 {
-			log(w.name, h.run.ID, lines)
+			log(a.name, h.run.ID, lines)
 		}
 	}
 	return out, err
 }
 
 // warn tells who wrote the script what was ignored of what prepare returned.
-func (w *worker) warn(cmd decide.Command, warnings []string) {
+func (a *aggregate) warn(cmd decide.Command, warnings []string) {
 	prepared, ok := cmd.(decide.FinishPrepare)
-	log := w.engine.cfg.RunLog
+	log := a.engine.cfg.RunLog
 	if len(warnings) == 0 || !ok || log == nil {
 		return
 	}
 	lines := make([]sandbox.LogLine, len(warnings))
 	for i, text := range warnings {
-		lines[i] = sandbox.LogLine{At: w.engine.cfg.Clock.Now(), Level: "warn", Text: "prepare: " + text}
+		lines[i] = sandbox.LogLine{At: a.engine.cfg.Clock.Now(), Level: "warn", Text: "prepare: " + text}
 	}
-	log(w.name, prepared.Run, lines)
+	log(a.name, prepared.Run, lines)
 }
 
 // The levels of run log lines that the engine writes itself, beside those of the script.
@@ -261,16 +261,16 @@ func commit(run *projections.Run, out sandbox.Result, err error) decide.CommitRu
 }
 
 // invocation fills what every phase needs.
-func (w *worker) invocation(s *projections.State, run *projections.Run, phase sandbox.Phase) (sandbox.Invocation, *eventlog.Failure) {
+func (r *runner) invocation(s *projections.State, run *projections.Run, phase sandbox.Phase) (sandbox.Invocation, *eventlog.Failure) {
 	script := s.Script(run.Version)
 	if script == nil {
 		return sandbox.Invocation{}, &eventlog.Failure{Class: eventlog.Internal, Code: "script.missing", Message: "version " + string(run.Version) + " of the script is not in memory"}
 	}
-	p := w.engine.cfg.Policies.Script
+	p := r.engine.cfg.Policies.Script
 	call := sandbox.Invocation{
-		Workflow: string(w.name),
+		Workflow: string(r.workflow.name),
 		Source:   sandbox.Source{Filename: script.Filename, Code: script.Source}, Phase: phase, Handler: string(run.Handler),
-		Now: w.engine.cfg.Clock.Now(), Seed: uint64(w.engine.cfg.Jitter() * (1 << 53)),
+		Now: r.engine.cfg.Clock.Now(), Seed: uint64(r.engine.cfg.Jitter() * (1 << 53)),
 		Limits: sandbox.Limits{
 			CPU: p.CPU, Wall: p.Wall, Reads: p.Reads, Source: int(p.Source), Argument: int(p.Argument), Result: int(p.Result), State: int(p.State),
 			Publish: int(p.Publish), Log: int(p.Log), HostCalls: p.HostCalls, InFlight: p.InFlight, Stack: p.Stack,

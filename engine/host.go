@@ -17,9 +17,9 @@ import (
 // host answers one run's reads. It trusts nothing that comes from the script: the
 // operation must be pinned, be a read, and be granted.
 type host struct {
-	worker *worker
-	state  *projections.State
-	run    *projections.Run
+	workflow *aggregate
+	state    *projections.State
+	run      *projections.Run
 	// origin and start say what the script's clock is at any moment: the engine's may stand still.
 	origin, start time.Time
 	phase         sandbox.Phase
@@ -65,27 +65,27 @@ func (h *host) Read(ctx context.Context, connectorName, operation string, params
 	if op.Kind == string(connector.Mutate) {
 		return nil, &eventlog.Failure{Class: eventlog.Logic, Code: "phase.forbidden", Message: op.Capability() + " is a mutation; only mutate may call it"}
 	}
-	if changed := h.worker.engine.changed(op); changed != nil {
+	if changed := h.workflow.engine.changed(op); changed != nil {
 		return nil, changed
 	}
 	now := time.Now()
 	call := connector.Call{
-		Workflow: h.worker.name, Run: h.run.ID, Connector: connectorName, Operation: operation, Params: params,
+		Workflow: h.workflow.name, Run: h.run.ID, Connector: connectorName, Operation: operation, Params: params,
 		StartedAt: now, Deadline: now.Add(op.Timeout()),
 	}
 	// A host that redirects the read sends it to one that may be forbidden.
 	call.Reach = func(host string) *eventlog.Failure {
-		if decide.GrantedAt(h.worker.state().Grants, connectorName, operation, host, false) == eventlog.GrantDeny {
-			return decide.Denied(h.worker.name, connectorName, operation, host)
+		if decide.GrantedAt(h.workflow.state().Grants, connectorName, operation, host, false) == eventlog.GrantDeny {
+			return decide.Denied(h.workflow.name, connectorName, operation, host)
 		}
 		return nil
 	}
-	if denied := call.Reach(h.worker.engine.cfg.Connectors.Host(call)); denied != nil {
+	if denied := call.Reach(h.workflow.engine.cfg.Connectors.Host(call)); denied != nil {
 		return nil, denied
 	}
 	ctx, cancel := context.WithTimeout(ctx, op.Timeout())
 	defer cancel()
-	answer, err := h.worker.engine.cfg.Connectors.Read(ctx, call)
+	answer, err := h.workflow.engine.cfg.Connectors.Read(ctx, call)
 	h.note(now, op.Capability(), params, answer, err)
 	return answer, err
 }

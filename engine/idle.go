@@ -8,10 +8,10 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// idleness lets callers wait until the workers have come to rest.
+// idleness lets callers wait until the runners have come to rest.
 type idleness struct {
 	mu      sync.Mutex
-	changed chan struct{} // closed when a worker comes to rest, or a recording ends, while someone waits
+	changed chan struct{} // closed when a runner comes to rest, or a recording ends, while someone waits
 }
 
 func (i *idleness) rested() {
@@ -23,7 +23,7 @@ func (i *idleness) rested() {
 	}
 }
 
-func (i *idleness) wait(ctx context.Context, e *Engine, at func(*worker) bool) error {
+func (i *idleness) wait(ctx context.Context, e *Engine, at func(*runner) bool) error {
 	for {
 		i.mu.Lock()
 		if i.changed == nil {
@@ -32,8 +32,8 @@ func (i *idleness) wait(ctx context.Context, e *Engine, at func(*worker) bool) e
 		changed := i.changed
 		i.mu.Unlock()
 		resting := true
-		for w := range e.workers() {
-			if !at(w) {
+		for r := range e.runners() {
+			if !at(r) {
 				resting = false
 				break
 			}
@@ -57,17 +57,17 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return e.idle.wait(ctx, e, func(w *worker) bool {
-		if w.stoppedBy() != nil {
+	return e.idle.wait(ctx, e, func(r *runner) bool {
+		if r.workflow.stoppedBy() != nil {
 			return true
 		}
-		rest := w.quiet()
+		rest := r.quiet()
 		if rest == nil {
 			return false
 		}
 		switch rest.Reason {
 		case decide.ReasonBackoff:
-			s := w.state()
+			s := r.workflow.state()
 			return s.Backoff != nil && s.Backoff.Attention != 0
 		case decide.ReasonReconcile, decide.ReasonStorage, reasonCall:
 			return false
@@ -77,10 +77,10 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 }
 
 // noActiveRun is the drain's condition: no handler runs, no call of ours is open.
-func noActiveRun(w *worker) bool {
-	if w.stoppedBy() != nil {
+func noActiveRun(r *runner) bool {
+	if r.workflow.stoppedBy() != nil {
 		return true
 	}
-	run := w.state().CurrentRun()
-	return run == nil || run.Status != eventlog.RunActive || w.resting() != nil && w.startedElsewhere(run.Engine)
+	run := r.workflow.state().CurrentRun()
+	return run == nil || run.Status != eventlog.RunActive || r.resting() != nil && run.Engine != r.engine.name
 }

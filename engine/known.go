@@ -37,13 +37,13 @@ func (h *host) getByIDs(ctx context.Context, params json.RawMessage) (json.RawMe
 const ownReadTimeout = 30 * time.Second
 
 func (h *host) eventsOf(ctx context.Context, query sandbox.IDsQuery) (json.RawMessage, error) {
-	w, topic, most := h.worker, eventlog.Topic(query.Topic), int(h.worker.engine.cfg.Policies.Script.Argument)
+	a, topic, most := h.workflow, eventlog.Topic(query.Topic), int(h.workflow.engine.cfg.Policies.Script.Argument)
 	answer := []byte{'['}
 	for ids := range slices.Chunk(query.IDs, readAtOnce) {
 		if err := ctx.Err(); err != nil {
 			return nil, &eventlog.Failure{Class: eventlog.Transient, Code: "storage.read", Message: "the local store takes too long: " + err.Error()}
 		}
-		events, err := w.known(topic, ids)
+		events, err := a.events(topic, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (h *host) eventsOf(ctx context.Context, query sandbox.IDsQuery) (json.RawMe
 // is not the author's fault (R9).
 func (h *host) seen(e *projections.TopicEvent) sandbox.Event {
 	shown := sandbox.Event{MessageID: string(e.MessageID), Topic: string(e.Topic), Title: e.Title, Payload: e.Payload, Status: string(e.Status)}
-	switch now := h.worker.now(); {
+	switch now := h.workflow.now(); {
 	case e.Visible(now):
 		h.mu.Lock()
 		h.pending = append(h.pending, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
@@ -85,10 +85,10 @@ func (h *host) seenPending() []eventlog.EventRef {
 	return slices.Clone(h.pending)
 }
 
-// known reads events of a topic, never older than the newest state at the time of the call: what is not in
+// events reads events of a topic, never older than the newest state at the time of the call: what is not in
 // memory is in the store as that state has it, or newer.
-func (w *worker) known(topic eventlog.Topic, ids []string) ([]*projections.TopicEvent, error) {
-	s := w.state()
+func (a *aggregate) events(topic eventlog.Topic, ids []string) ([]*projections.TopicEvent, error) {
+	s := a.state()
 	var events []*projections.TopicEvent
 	var away []projections.Key
 	for _, id := range ids {
@@ -98,7 +98,7 @@ func (w *worker) known(topic eventlog.Topic, ids []string) ([]*projections.Topic
 			away = append(away, projections.EventKey(topic, eventlog.MessageID(id)))
 		}
 	}
-	rows, err := w.engine.cfg.Store.Get(w.name, away)
+	rows, err := a.engine.cfg.Store.Get(a.name, away)
 	if err != nil {
 		// F11
 		return nil, &eventlog.Failure{Class: eventlog.Transient, Code: "storage.read", Message: "events cannot be read from the local store: " + clip(err.Error())}

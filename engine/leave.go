@@ -14,19 +14,19 @@ const mostNamed = 20
 // about them: the other side may carry them out yet.
 func (e *Engine) tellOpen() {
 	open := 0
-	for w := range e.workers() {
-		for _, m := range w.leftOpen() {
+	for a := range e.workflows() {
+		for _, m := range a.calls.leftOpen() {
 			if open++; open > mostNamed {
 				continue
 			}
 			then := "a person decides once it can no longer be under way"
-			if w.asks(m) {
+			if a.calls.asks(m) {
 				then = "its connector is asked; that it was not applied counts once it can no longer be under way"
 			}
 			now := e.cfg.Clock.Now()
-			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + cutOff(m, e.cfg.Connectors.Ending(w.call(m))))
-			w.log.Warn("stopping while a request is open: the other side may carry it out yet, and it is not sent again",
-				append(w.naming(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
+			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + cutOff(m, e.cfg.Connectors.Ending(a.calls.call(m))))
+			a.log.Warn("stopping while a request is open: the other side may carry it out yet, and it is not sent again",
+				append(a.calls.naming(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
 		}
 	}
 	if open > mostNamed {
@@ -35,10 +35,10 @@ func (e *Engine) tellOpen() {
 }
 
 // leftOpen lists the mutations whose request this process has sent and whose exchange has not ended.
-func (w *worker) leftOpen() []*projections.Mutation {
-	s := w.state()
+func (c *calls) leftOpen() []*projections.Mutation {
+	s := c.workflow.state()
 	var open []*projections.Mutation
-	for _, id := range w.sightings.open() {
+	for _, id := range c.sightings.open() {
 		if m := s.Mutation(id); m != nil && !m.Status.Final() {
 			open = append(open, m)
 		}
@@ -47,18 +47,18 @@ func (w *worker) leftOpen() []*projections.Mutation {
 }
 
 // tellUnrecorded names a call whose outcome is known and not recorded.
-func (w *worker) tellUnrecorded(settlement decide.SettleMutation, err error) {
+func (c *calls) tellUnrecorded(settlement decide.SettleMutation, err error) {
 	about := []any{"mutation", settlement.Mutation}
-	if m := w.state().Mutation(settlement.Mutation); m != nil {
-		about = w.naming(m)
+	if m := c.workflow.state().Mutation(settlement.Mutation); m != nil {
+		about = c.naming(m)
 	}
-	w.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", append(about, "error", err)...)
+	c.workflow.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", append(about, "error", err)...)
 }
 
 // naming is what identifies a mutation's call in the engine's own log, which names the workflow itself.
-func (w *worker) naming(m *projections.Mutation) []any {
+func (c *calls) naming(m *projections.Mutation) []any {
 	about := []any{"mutation", m.ID, "run", m.Run, "operation", m.Call.Connector + "." + m.Call.Operation}
-	if host := w.engine.cfg.Connectors.Host(w.call(m)); host != "" {
+	if host := c.workflow.engine.cfg.Connectors.Host(c.call(m)); host != "" {
 		about = append(about, "host", host)
 	}
 	return append(about, "since", m.StartedAt.String())

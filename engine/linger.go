@@ -33,19 +33,19 @@ func (p *pace) take() time.Duration { return time.Duration(p.mean.Load()) }
 // many workflows are at work: an event that arrives in the meantime is worked off by this very run,
 // and two handler calls and a write are saved for each such event. Any change of the workflow ends
 // it, so nobody waits for a lingering run. It reports whether the state has to be looked at again.
-func (w *worker) linger(ctx context.Context, s *projections.State, run *projections.Run) bool {
-	if !w.worked || w.engine.cfg.Linger == 0 {
+func (r *runner) linger(ctx context.Context, s *projections.State, run *projections.Run) bool {
+	if !r.worked || r.engine.cfg.Linger == 0 {
 		return false
 	}
-	w.worked = false // one look of a burst only
-	if w.engine.atWork.Load() < crowd || !decide.LooksAround(s, run, w.now()) {
+	r.worked = false // one look of a burst only
+	if r.engine.atWork.Load() < crowd || !decide.LooksAround(s, run, r.workflow.now()) {
 		return false
 	}
-	timer := time.NewTimer(min(w.engine.cfg.Linger, patience*w.engine.appends.take()))
+	timer := time.NewTimer(min(r.engine.cfg.Linger, patience*r.engine.appends.take()))
 	defer timer.Stop()
-	for w.state().Head == s.Head && !w.engine.draining.Load() {
+	for r.workflow.state().Head == s.Head && !r.engine.draining.Load() {
 		select {
-		case <-w.wake:
+		case <-r.workflow.changed.rung:
 		case <-timer.C:
 			return false
 		case <-ctx.Done():

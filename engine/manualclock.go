@@ -124,13 +124,13 @@ func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, erro
 	}
 }
 
-// settled returns once no worker has anything to do at the clock's time.
+// settled returns once no runner has anything to do at the clock's time.
 func (e *Engine) settled(ctx context.Context) error {
-	return e.idle.wait(ctx, e, func(w *worker) bool {
-		if w.stoppedBy() != nil {
+	return e.idle.wait(ctx, e, func(r *runner) bool {
+		if r.workflow.stoppedBy() != nil {
 			return true
 		}
-		r := w.quiet()
-		return r != nil && r.Reason != reasonCall && r.Reason != decide.ReasonStorage && (r.Until == 0 || r.Until.Time().After(e.cfg.Clock.Now()))
+		rest := r.quiet()
+		return rest != nil && rest.Reason != reasonCall && rest.Reason != decide.ReasonStorage && (rest.Until == 0 || rest.Until.Time().After(e.cfg.Clock.Now()))
 	})
 }

@@ -92,8 +92,8 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	if _, err := e.decideOn(ctx, result.Workflow, cmd, actor, "deploy"); err != nil {
 		return result, err
 	}
-	w, _ := e.worker(result.Workflow)
-	now := w.state()
+	a, _ := e.workflow(result.Workflow)
+	now := a.state()
 	result.Version, result.Changed = now.Version, now.Version != state.Version
 	result.Created = result.Changed && !state.Exists()
 	for _, op := range now.Definition().Operations {
@@ -133,8 +133,8 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 	if repairs != nil {
 		state = repairs
 	} else if out.Workflow.Validate() == nil {
-		if w, ok := e.worker(out.Workflow); ok {
-			state = w.state()
+		if a, ok := e.workflow(out.Workflow); ok {
+			state = a.state()
 		}
 	}
 	accepted, found := deploy.Check(deploy.Input{
@@ -166,7 +166,7 @@ func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.W
 		return nil, err
 	}
 	// What is pushed stays in memory until the store has it.
-	if err := e.partitions[e.cfg.Log.PartitionOf(name)].lag.wait(ctx); err != nil {
+	if err := e.partitionOf(name).lag.wait(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
 	decision, err := e.operate(ctx, name, decide.Push{Topic: topic, Items: items}, actor, "push")
@@ -189,7 +189,7 @@ func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd de
 	if err := e.available(ctx); err != nil {
 		return decide.Decision{}, err
 	}
-	if w, ok := e.worker(name); !ok || !w.state().Exists() || name == eventlog.Installation {
+	if a, ok := e.workflow(name); !ok || !a.state().Exists() || name == eventlog.Installation {
 		return decide.Decision{}, unknownWorkflow(name)
 	}
 	return e.decideOn(ctx, name, cmd, actor, operation)
@@ -200,8 +200,8 @@ func unknownWorkflow(name eventlog.WorkflowName) *decide.Refusal {
 }
 
 func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor, operation string) (decide.Decision, error) {
-	w := e.partitions[e.cfg.Log.PartitionOf(name)].open(name)
-	decision, err := w.record(ctx, cmd, actor, eventlog.Cause{Kind: "api", ID: operation})
+	a := e.partitionOf(name).open(name)
+	decision, err := a.record(ctx, cmd, actor, eventlog.Cause{Kind: "api", ID: operation})
 	switch {
 	case err == nil:
 		return decision, nil
@@ -267,11 +267,11 @@ func (e *Engine) Unknown(ctx context.Context, actor eventlog.Actor, name eventlo
 
 // State returns a workflow's live state and whether there is such a workflow.
 func (e *Engine) State(name eventlog.WorkflowName) (projections.State, bool) {
-	w, ok := e.worker(name)
-	if !ok || !w.state().Exists() || name == eventlog.Installation {
+	a, ok := e.workflow(name)
+	if !ok || !a.state().Exists() || name == eventlog.Installation {
 		return projections.State{}, false
 	}
-	return *w.state(), true
+	return *a.state(), true
 }
 
 // Flush brings the store to the present, so that what it answers is complete.
@@ -292,9 +292,9 @@ func (e *Engine) Flush(ctx context.Context) error {
 // Stopped lists workflows that are out of service, with the reason.
 func (e *Engine) Stopped() map[eventlog.WorkflowName]error {
 	stopped := map[eventlog.WorkflowName]error{}
-	for w := range e.workers() {
-		if err := w.stoppedBy(); err != nil {
-			stopped[w.name] = err
+	for a := range e.workflows() {
+		if err := a.stoppedBy(); err != nil {
+			stopped[a.name] = err
 		}
 	}
 	return stopped
@@ -306,9 +306,9 @@ func (e *Engine) Policies() schedule.Policies { return e.cfg.Policies }
 // Orphans lists reserved events that no run holds, by workflow (Startup).
 func (e *Engine) Orphans() map[eventlog.WorkflowName][]eventlog.EventRef {
 	all := map[eventlog.WorkflowName][]eventlog.EventRef{}
-	for w := range e.workers() {
-		if refs := decide.Orphans(w.state()); len(refs) > 0 {
-			all[w.name] = refs
+	for a := range e.workflows() {
+		if refs := decide.Orphans(a.state()); len(refs) > 0 {
+			all[a.name] = refs
 		}
 	}
 	return all
@@ -316,9 +316,9 @@ func (e *Engine) Orphans() map[eventlog.WorkflowName][]eventlog.EventRef {
 
 // Why returns what a workflow waits for; nil while it is moving.
 func (e *Engine) Why(name eventlog.WorkflowName) (*decide.Wait, bool) {
-	w, ok := e.worker(name)
+	r, ok := e.partitionOf(name).runner(name)
 	if !ok {
 		return nil, false
 	}
-	return w.resting(), true
+	return r.resting(), true
 }

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,21 +19,23 @@ import (
 // stays flat.
 const replayBatch = 5000
 
-// partition is one partition of the log: its workers, its replay and its checkpoint.
+// partition is one partition of the log: its workflows, its replay and its checkpoint.
 type partition struct {
 	engine *Engine
 	number int
-	ctx    context.Context // the workers'; set by start
+	ctx    context.Context // the runners'; set by start
 	done   sync.WaitGroup
 
 	mu       sync.Mutex
-	workers  map[eventlog.WorkflowName]*worker
+	runners  map[eventlog.WorkflowName]*runner
 	progress progress
-	lastAt   eventlog.Instant     // of the newest transition replayed
-	touched  map[*worker]struct{} // workers with something to flush
+	lastAt   eventlog.Instant        // of the newest transition replayed
+	touched  map[*aggregate]struct{} // workflows with something to flush
 	// stops and resumed are what the store is to be told next of workflows that progress goes on without.
 	stops   map[eventlog.WorkflowName]store.Stop
 	resumed []eventlog.WorkflowName
+	// left are the workflows that progress has gone on without.
+	left map[eventlog.WorkflowName]bool
 
 	flushing sync.Mutex
 	flushNow chan struct{}
@@ -48,71 +52,68 @@ func newPartition(e *Engine, number int) *partition {
 func (p *partition) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.workers, p.touched = map[eventlog.WorkflowName]*worker{}, map[*worker]struct{}{}
+	p.runners, p.touched, p.left = map[eventlog.WorkflowName]*runner{}, map[*aggregate]struct{}{}, map[eventlog.WorkflowName]bool{}
 	p.stops, p.resumed = map[eventlog.WorkflowName]store.Stop{}, nil
 	p.progress.from(store.Checkpoint{Identity: p.engine.cfg.Log.Identity(p.number)})
 }
 
-func (p *partition) worker(name eventlog.WorkflowName) (*worker, bool) {
+func (p *partition) runner(name eventlog.WorkflowName) (*runner, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w, ok := p.workers[name]
-	return w, ok
+	r, ok := p.runners[name]
+	return r, ok
 }
 
-func (p *partition) all() []*worker {
+func (p *partition) workflow(name eventlog.WorkflowName) (*aggregate, bool) {
+	r, ok := p.runner(name)
+	if !ok {
+		return nil, false
+	}
+	return r.workflow, true
+}
+
+// all lists the runners by the names of their workflows.
+func (p *partition) all() []*runner {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := make([]*worker, 0, len(p.workers))
-	for _, w := range p.workers {
-		all = append(all, w)
-	}
-	slices.SortFunc(all, func(a, b *worker) int {
-		if a.name < b.name {
-			return -1
-		}
-		return 1
+	return slices.SortedFunc(maps.Values(p.runners), func(a, b *runner) int {
+		return cmp.Compare(a.workflow.name, b.workflow.name)
 	})
-	return all
 }
 
-// open returns the workflow's worker, making one for a name not seen before.
-func (p *partition) open(name eventlog.WorkflowName) *worker {
+// open returns the workflow, whose runner is at work once the partition is; it makes both for a name not seen
+// before.
+func (p *partition) open(name eventlog.WorkflowName) *aggregate { return p.openAs(name, false) }
+
+// openBehind is open for a workflow that has something to read before it does anything else.
+func (p *partition) openBehind(name eventlog.WorkflowName) *aggregate { return p.openAs(name, true) }
+
+func (p *partition) openAs(name eventlog.WorkflowName, behind bool) *aggregate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w, ok := p.workers[name]
+	r, ok := p.runners[name]
 	if !ok {
-		w = newWorker(p, name, projections.State{})
-		p.workers[name] = w
+		r = newRunner(newAggregate(p, name, projections.State{}))
+		p.runners[name] = r
 	}
-	p.launch(w)
-	return w
+	if behind {
+		r.workflow.behind.Store(true)
+	}
+	if !ok && p.ctx != nil {
+		p.launch(r)
+	}
+	return r.workflow
 }
 
-// openBehind is open for a worker that has something to read before it does anything else.
-func (p *partition) openBehind(name eventlog.WorkflowName) *worker {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	w, ok := p.workers[name]
-	if !ok {
-		w = newWorker(p, name, projections.State{})
-		p.workers[name] = w
-	}
-	w.behind.Store(true)
-	p.launch(w)
-	return w
-}
-
-// launch starts the worker's goroutine once the partition runs. Under p.mu.
-func (p *partition) launch(w *worker) {
-	if p.ctx == nil || p.ctx.Err() != nil || w.started {
+// launch starts the runner's goroutine, unless the partition has ended. Under p.mu.
+func (p *partition) launch(r *runner) {
+	if p.ctx.Err() != nil {
 		return
 	}
-	w.started = true
 	p.done.Add(1)
 	go func() {
 		defer p.done.Done()
-		w.run(p.ctx)
+		r.run(p.ctx)
 	}()
 }
 
@@ -162,8 +163,8 @@ func (p *partition) replayOnto(ctx context.Context) error {
 // that the store has seen of it.
 func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last uint64) error {
 	seen, heads := Ahead{Partition: p.number, Seen: cp.Seq, End: last}, map[eventlog.WorkflowName]eventlog.Head{}
-	for name, w := range p.workers {
-		heads[name] = w.state().Head
+	for name, r := range p.runners {
+		heads[name] = r.workflow.state().Head
 		seen.Seen = max(seen.Seen, heads[name].Seq)
 	}
 	if seen.Seen > last {
@@ -193,12 +194,12 @@ func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last ui
 			}
 			continue
 		}
-		w := p.open(r.Workflow)
-		if err := w.stoppedBy(); err != nil {
-			p.passed(w, r, err)
+		a := p.open(r.Workflow)
+		if err := a.stoppedBy(); err != nil {
+			p.passed(a, r, err)
 			continue
 		}
-		if err := w.replayRecord(r); err != nil && !errors.Is(err, projections.ErrBroken) {
+		if err := a.replayRecord(r); err != nil && !errors.Is(err, projections.ErrBroken) {
 			return err
 		}
 		if count++; count%replayBatch == 0 || p.lag.due() {
@@ -266,7 +267,7 @@ func (p *partition) restore() error {
 		if err != nil {
 			return fmt.Errorf("load workflow %s from the store: %w", name, err)
 		}
-		p.workers[name] = newWorker(p, name, s)
+		p.runners[name] = newRunner(newAggregate(p, name, s))
 	}
 	return nil
 }
@@ -279,8 +280,8 @@ func (p *partition) tryStopped(ctx context.Context) error {
 		return fmt.Errorf("list the store's stopped workflows: %w", err)
 	}
 	for _, stop := range stops {
-		w := p.open(stop.Workflow)
-		switch err := w.catchUp(ctx); {
+		a := p.open(stop.Workflow)
+		switch err := a.catchUp(ctx); {
 		case errors.Is(err, errStopped): // it has said why
 		case err != nil:
 			return err
@@ -288,19 +289,19 @@ func (p *partition) tryStopped(ctx context.Context) error {
 			p.engine.log.Info("a workflow that was stopped can be followed again", "workflow", stop.Workflow, "stoppedAt", stop.Seq, "was", stop.Reason)
 			p.mu.Lock()
 			p.resumed = append(p.resumed, stop.Workflow)
-			p.touched[w] = struct{}{}
+			p.touched[a] = struct{}{}
 			p.mu.Unlock()
 		}
 	}
 	return nil
 }
 
-// start lets the workers run until ctx ends.
+// start lets the runners work until ctx ends.
 func (p *partition) start(ctx context.Context) {
 	p.mu.Lock()
 	p.ctx = ctx
-	for _, w := range p.workers {
-		p.launch(w)
+	for _, r := range p.runners {
+		p.launch(r)
 	}
 	p.mu.Unlock()
 	for _, keep := range []func(context.Context){p.writeBehind, p.watchGaps} {

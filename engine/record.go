@@ -22,8 +22,8 @@ var errStopped = errors.New("workflow is stopped")
 // the moment the decision is handed to the log it is the engine's, which sees it settled and does what
 // follows. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnsettled;
 // when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
-func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
-	if err := w.take(ctx); err != nil {
+func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
+	if err := a.take(ctx); err != nil {
 		return decide.Decision{}, err
 	}
 	type answer struct {
@@ -32,9 +32,9 @@ func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		defer w.engine.recordings.done()
-		decision, err := w.recordNow(ctx, cmd, actor, cause)
-		w.recorded()
+		defer a.engine.recordings.done()
+		decision, err := a.recordNow(ctx, cmd, actor, cause)
+		a.recorded()
 		answered <- answer{decision, err}
 	}()
 	select {
@@ -46,86 +46,86 @@ func (w *worker) record(ctx context.Context, cmd decide.Command, actor eventlog.
 	case a := <-answered:
 		return a.decision, a.err
 	default:
-		return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", w.name, ErrUnknownOutcome, ctx.Err())
+		return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", a.name, ErrUnknownOutcome, ctx.Err())
 	}
 }
 
 // take locks for a recording whose end the engine waits for. It refuses once the engine has ended.
-func (w *worker) take(ctx context.Context) error {
-	if err := w.lock(ctx); err != nil {
-		return fmt.Errorf("record on %s: %w: %w", w.name, ErrNothingRecorded, err)
+func (a *aggregate) take(ctx context.Context) error {
+	if err := a.lock(ctx); err != nil {
+		return fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, err)
 	}
-	if !w.engine.recordings.begin() {
-		w.recorded()
-		return fmt.Errorf("record on %s: %w: the engine has ended: %w", w.name, ErrNothingRecorded, eventlog.ErrClosed)
+	if !a.engine.recordings.begin() {
+		a.recorded()
+		return fmt.Errorf("record on %s: %w: the engine has ended: %w", a.name, ErrNothingRecorded, eventlog.ErrClosed)
 	}
 	return nil
 }
 
 // recordNow is record, under recording. Reading and writing go on when ctx ends; nothing new is handed to the
 // log then.
-func (w *worker) recordNow(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
-	life := w.engine.life
-	switch err := w.settleAppend(life); { // what others have left
+func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
+	life := a.engine.life
+	switch err := a.finishAppend(life); { // what others have left
 	case errors.Is(err, eventlog.ErrUnsettled), takesNothing(err):
 		return decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
 	case err != nil && !errors.Is(err, eventlog.ErrConflict):
 		return decide.Decision{}, err
 	}
 	for {
-		if w.behind.Load() {
-			if err := w.catchUp(life); errors.Is(err, errStopped) {
+		if a.behind.Load() {
+			if err := a.catchUp(life); errors.Is(err, errStopped) {
 				return decide.Decision{}, err
 			} else if err != nil {
 				return decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
 			}
 		}
-		if err := w.stoppedBy(); err != nil {
+		if err := a.stoppedBy(); err != nil {
 			return decide.Decision{}, fmt.Errorf("%w: %w", errStopped, err)
 		}
-		w.evict()
-		s, known, err := w.recall(cmd)
+		a.evict()
+		s, known, err := a.recall(cmd)
 		if err != nil {
 			return decide.Decision{}, err
 		}
-		env := w.env(&s, cmd, actor, cause)
-		decision, err := w.engine.cfg.Decide(s, w.name, env, known, cmd)
+		env := a.env(&s, cmd, actor, cause)
+		decision, err := a.engine.cfg.Decide(s, a.name, env, known, cmd)
 		if err != nil {
-			return decide.Decision{}, w.refused(err)
+			return decide.Decision{}, a.refused(err)
 		}
 		if decision.Empty() {
 			return decision, nil
 		}
-		t := decision.Transition(w.name, env)
-		t.ID = eventlog.TransitionID(w.engine.ids.next(w.engine.cfg.Clock.Now()))
+		t := decision.Transition(a.name, env)
+		t.ID = eventlog.TransitionID(a.engine.ids.next(a.engine.cfg.Clock.Now()))
 		entry, err := eventlog.NewEntry(t, s.Head)
 		if err != nil {
 			return decide.Decision{}, fmt.Errorf("%w: %w", errDefect, err)
 		}
 		// The loss of a revocation must be noticed as well: the token would open the engine again.
-		entry.Barrier = startsMutation(t.Facts) != nil || w.name == eventlog.Installation
-		if size, most := len(entry.Stored), w.engine.cfg.Log.MaxSize(); size > most {
-			return decide.Decision{}, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge, t.Kind, w.name, size, most)
+		entry.Barrier = startsMutation(t.Facts) != nil || a.name == eventlog.Installation
+		if size, most := len(entry.Stored), a.engine.cfg.Log.MaxSize(); size > most {
+			return decide.Decision{}, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge, t.Kind, a.name, size, most)
 		}
 		if err := ctx.Err(); err != nil {
-			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", w.name, ErrNothingRecorded, err)
+			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, err)
 		}
-		w.current.Store(&s) // hydrated: nothing else has changed
-		w.unsettled = &unsettled{entry: entry, transition: t}
-		if err := w.settleAppend(life); errors.Is(err, eventlog.ErrConflict) {
+		a.memory.hydrated(s) // hydrated: nothing else has changed
+		a.unsettled = &unsettled{entry: entry, transition: t}
+		if err := a.finishAppend(life); errors.Is(err, eventlog.ErrConflict) {
 			continue
 		} else if err != nil {
 			return decision, err
 		}
-		w.warn(cmd, decision.Warnings)
+		a.warn(cmd, decision.Warnings)
 		return decision, nil
 	}
 }
 
 // lock keeps others from recording.
-func (w *worker) lock(ctx context.Context) error {
+func (a *aggregate) lock(ctx context.Context) error {
 	select {
-	case w.recording <- struct{}{}:
+	case a.recording <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -133,13 +133,13 @@ func (w *worker) lock(ctx context.Context) error {
 }
 
 // recorded ends a recording, and tells who waits for rest: see quiet.
-func (w *worker) recorded() {
-	<-w.recording
-	w.engine.idle.rested()
+func (a *aggregate) recorded() {
+	<-a.recording
+	a.engine.idle.rested()
 }
 
 // refused passes a decision's refusals through and marks everything else as a defect.
-func (w *worker) refused(err error) error {
+func (a *aggregate) refused(err error) error {
 	var refusal *decide.Refusal
 	if errors.As(err, &refusal) || errors.Is(err, decide.ErrStale) || errors.Is(err, decide.ErrPrepareAgain) {
 		return err
@@ -148,35 +148,35 @@ func (w *worker) refused(err error) error {
 }
 
 // recall reads the history that the decision will look at.
-func (w *worker) recall(cmd decide.Command) (projections.State, decide.Known, error) {
-	s := *w.state()
+func (a *aggregate) recall(cmd decide.Command) (projections.State, decide.Known, error) {
+	s := *a.state()
 	known := decide.Known{}
 	for {
 		keys := decide.Names(&s, known, cmd)
 		if len(keys) == 0 {
 			return s, known, nil
 		}
-		rows, err := w.engine.cfg.Store.Get(w.name, keys)
+		rows, err := a.engine.cfg.Store.Get(a.name, keys)
 		if err != nil {
-			return s, nil, fmt.Errorf("read history of %s: %w", w.name, err)
+			return s, nil, fmt.Errorf("read history of %s: %w", a.name, err)
 		}
 		for _, k := range keys {
 			known[k] = true
 		}
 		s = s.Hydrate(rows...)
-		w.mayEvict(rows)
+		a.memory.mayEvict(rows)
 	}
 }
 
-func (w *worker) env(s *projections.State, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) decide.Env {
-	now := w.engine.cfg.Clock.Now()
+func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) decide.Env {
+	now := a.engine.cfg.Clock.Now()
 	env := decide.Env{
-		Now: eventlog.At(now), Engine: w.engine.name, Jitter: w.engine.cfg.Jitter(), Policies: w.engine.cfg.Policies,
-		Run: eventlog.RunID(w.engine.ids.next(now)), Session: eventlog.SessionID(w.engine.ids.next(now)),
-		Hold: (w.engine.hold() != nil || w.damagedBy() != nil), Actor: actor, Cause: cause,
+		Now: eventlog.At(now), Engine: a.engine.name, Jitter: a.engine.cfg.Jitter(), Policies: a.engine.cfg.Policies,
+		Run: eventlog.RunID(a.engine.ids.next(now)), Session: eventlog.SessionID(a.engine.ids.next(now)),
+		Hold: (a.engine.hold() != nil || a.damagedBy() != nil), Actor: actor, Cause: cause,
 	}
 	if _, recovers := cmd.(decide.Recover); recovers {
-		env.Unseen = w.unseenOf(s)
+		env.Unseen = a.calls.unseenOf(s)
 	}
 	def, version := s.Definition(), s.Version
 	if d, ok := cmd.(decide.Deploy); ok {
@@ -185,19 +185,19 @@ func (w *worker) env(s *projections.State, cmd decide.Command, actor eventlog.Ac
 	if len(def.Producers) == 0 {
 		return env
 	}
-	if version != w.scheduled || version == "deploying" {
-		w.schedules, w.scheduled = map[eventlog.Handler]schedule.Schedule{}, version
+	if version != a.scheduled || version == "deploying" {
+		a.schedules, a.scheduled = map[eventlog.Handler]schedule.Schedule{}, version
 		for _, p := range def.Producers {
 			parsed, err := schedule.Parse(p)
 			if err != nil {
-				w.log.Error("a deployed schedule cannot be read any more; the producer will not run by itself", "handler", p.Name, "error", err)
+				a.log.Error("a deployed schedule cannot be read any more; the producer will not run by itself", "handler", p.Name, "error", err)
 				continue
 			}
-			w.schedules[p.Name] = parsed
+			a.schedules[p.Name] = parsed
 		}
 	}
-	env.NextDue = make(map[eventlog.Handler]eventlog.Instant, len(w.schedules))
-	for name, parsed := range w.schedules {
+	env.NextDue = make(map[eventlog.Handler]eventlog.Instant, len(a.schedules))
+	for name, parsed := range a.schedules {
 		env.NextDue[name] = eventlog.At(parsed.Next(now))
 	}
 	return env

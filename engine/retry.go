@@ -4,15 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/schedule"
-	"github.com/pawl-run/pawl/eventlog"
 )
 
 var (
 	// resending are the pauses between two attempts to append the same entry.
 	resending = schedule.Transient{Base: 50 * time.Millisecond, Factor: 2, Max: time.Second}
-	// storageTrouble are the pauses of a worker that cannot read or write what it needs.
+	// storageTrouble are the pauses of a runner that cannot read or write what it needs.
 	storageTrouble = schedule.Transient{Base: 100 * time.Millisecond, Factor: 2, Max: 30 * time.Second}
 )
 
@@ -46,15 +44,4 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-fired:
 	case <-ctx.Done():
 	}
-}
-
-// sitOut is wait, with the worker at rest meanwhile for want of storage. Nothing wakes it: what has failed
-// would only fail again, as often as there are nudges.
-func (w *worker) sitOut(ctx context.Context, d time.Duration) {
-	w.rest.Store(&rest{Wait: decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))}, deaf: true})
-	defer w.rest.Store(nil)
-	w.engine.atWork.Add(-1)
-	defer w.engine.atWork.Add(1)
-	w.engine.idle.rested()
-	wait(ctx, d)
 }

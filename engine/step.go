@@ -10,73 +10,91 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// The way of a request, from the first look at the state to the line that sends it:
+//
+//  1. step asks decide.Next what the state owes the world, and does it. For RunMutate (or RunPrepare, where
+//     mutate may read nothing) the script names a call; nothing leaves.
+//  2. report hands the outcome, here decide.FinishMutate, to the aggregate's record.
+//  3. record (record.go) decides under the recording lock: decide.FinishMutate becomes a MutationStarted, unless the
+//     call needs an approval first; then decide.Approve is the command that comes this way. The transition is
+//     appended to the log as a barrier.
+//  4. finishAppend (append.go) returns only once the fate of that append is known. A lost acknowledgement is settled
+//     there: the same entry is sent again.
+//  5. acknowledged (append.go) applies the transition that is durable now. One that started a mutation goes to send.
+//  6. send (call.go) starts exchange in a goroutine of its own, which holds the one call of Connectors.Perform. Right
+//     before the first byte, mayLeave looks at the state once more.
+//  7. settle (call.go) records what came of it, by report again, for as long as the process lives.
+//
+// A crash between any two of these loses nothing: before 4 the log has no mutation, after it the next start finds
+// one in flight and reconciles it.
+
 // step does the one thing that the workflow's state still owes the world, and records it.
-func (w *worker) step(ctx context.Context) error {
-	s := w.state()
-	switch todo := decide.Next(s, w.now(), w.engine.name).(type) {
+func (r *runner) step(ctx context.Context) error {
+	s := r.workflow.state()
+	switch todo := decide.Next(s, r.workflow.now(), r.engine.name).(type) {
 	case decide.StartRun: // a retry, a consumer or a producer is due
-		if w.damagedBy() != nil {
-			w.sleep(ctx, decide.Wait{Reason: decide.ReasonBlocked})
+		if r.workflow.damagedBy() != nil {
+			r.sleep(ctx, decide.Wait{Reason: decide.ReasonBlocked})
 			return nil
 		}
-		if err := w.engine.hold(); err != nil {
-			w.sleepForStorage(ctx)
+		if err := r.engine.hold(); err != nil {
+			r.sleepForStorage(ctx)
 			return nil
 		}
-		return w.report(ctx, decide.Tick{}, eventlog.Cause{Kind: "timer"})
+		return r.workflow.report(ctx, decide.Tick{}, eventlog.Cause{Kind: "timer"})
 	case decide.CrashRun: // found active, started by a process that is gone
-		return w.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: w.engine.name})
+		return r.workflow.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: r.engine.name})
 	case decide.RunProducer: // read-only: poll the outside
 		run := s.Run(todo.Run)
-		return w.report(ctx, w.produce(ctx, s, run), runCause(run.ID))
+		return r.workflow.report(ctx, r.produce(ctx, s, run), runCause(run.ID))
 	case decide.RunPrepare: // read-only: choose inputs, compute data
 		run := s.Run(todo.Run)
-		if w.linger(ctx, s, run) {
+		if r.linger(ctx, s, run) {
 			return nil
 		}
-		return w.report(ctx, w.prepare(ctx, s, run), runCause(run.ID))
+		return r.workflow.report(ctx, r.prepare(ctx, s, run), runCause(run.ID))
 	case decide.RunMutate: // the script only names the call; the recorded start sends it
 		run := s.Run(todo.Run)
-		return w.report(ctx, w.mutate(ctx, s, run, run.PrepareResult), runCause(run.ID))
+		return r.workflow.report(ctx, r.mutate(ctx, s, run, run.PrepareResult), runCause(run.ID))
 	case decide.RunNext: // publish, save state
 		run := s.Run(todo.Run)
-		w.worked = len(run.Reserved) > 0
-		return w.report(ctx, w.next(ctx, s, run), runCause(run.ID))
+		r.worked = len(run.Reserved) > 0
+		return r.workflow.report(ctx, r.next(ctx, s, run), runCause(run.ID))
 	case decide.ReconcileMutation: // uncertain: ask, never send again
 		m := s.Mutation(todo.Mutation)
-		return w.report(ctx, w.reconcile(ctx, m), eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
+		return r.workflow.report(ctx, r.workflow.calls.reconcile(ctx, m), eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
 	case decide.AwaitCall: // our own call is open: its settlement nudges
-		w.sleep(ctx, decide.Wait{Reason: reasonCall, Subject: string(todo.Mutation)})
+		r.sleep(ctx, decide.Wait{Reason: reasonCall, Subject: string(todo.Mutation)})
 		return nil
 	case decide.Wait: // Reason is a closed list, rendered by `pawl why`
-		w.sleep(ctx, todo)
+		r.sleep(ctx, todo)
 		return nil
 	}
 	panic("unreachable: decide.Next is exhaustive")
 }
 
-// reasonCall marks a worker at rest only because its own call is open: not idle.
+// reasonCall marks a runner at rest only because its own call is open: not idle.
 const reasonCall decide.Reason = "call"
 
 func runCause(id eventlog.RunID) eventlog.Cause { return eventlog.Cause{Kind: "run", ID: string(id)} }
 
 // report records the outcome of a todo. What no longer matters is dropped; what does not fit into
 // a transition is the script's fault (a limit), never a storage fault.
-func (w *worker) report(ctx context.Context, cmd decide.Command, cause eventlog.Cause) error {
+func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventlog.Cause) error {
 	if ctx.Err() != nil {
 		return nil // stopping: the run is found active and crashed by the next process
 	}
 	began := time.Now()
-	_, err := w.record(ctx, cmd, eventlog.System, cause)
-	if _, settles := cmd.(decide.SettleMutation); err == nil && !settles && time.Since(began) > w.engine.cfg.Policies.Storage.Wait {
-		err = w.failSlowRun(ctx, cause)
+	_, err := a.record(ctx, cmd, eventlog.System, cause)
+	if _, settles := cmd.(decide.SettleMutation); err == nil && !settles && time.Since(began) > a.engine.cfg.Policies.Storage.Wait {
+		err = a.failSlowRun(ctx, cause)
 	}
 	switch {
 	case errors.Is(err, decide.ErrStale), errors.Is(err, decide.ErrPrepareAgain):
 		return nil
 	case errors.Is(err, eventlog.ErrTooLarge):
 		if smaller, ok := tooLarge(cmd, err); ok {
-			_, err = w.record(ctx, smaller, eventlog.System, cause)
+			_, err = a.record(ctx, smaller, eventlog.System, cause)
 			if errors.Is(err, decide.ErrStale) {
 				return nil
 			}
@@ -87,14 +105,14 @@ func (w *worker) report(ctx context.Context, cmd decide.Command, cause eventlog.
 
 // failSlowRun ends a run that the log held up for too long: transient, whatever its phase (F11). An
 // open mutation is never touched by it.
-func (w *worker) failSlowRun(ctx context.Context, cause eventlog.Cause) error {
-	run := w.state().CurrentRun()
+func (a *aggregate) failSlowRun(ctx context.Context, cause eventlog.Cause) error {
+	run := a.state().CurrentRun()
 	if run == nil || run.Status != eventlog.RunActive {
 		return nil
 	}
-	_, err := w.record(ctx, decide.FailRun{Run: run.ID, Failure: eventlog.Failure{
+	_, err := a.record(ctx, decide.FailRun{Run: run.ID, Failure: eventlog.Failure{
 		Class: eventlog.Transient, Code: "storage.slow",
-		Message: fmt.Sprintf("the log took longer than %s to confirm a write; check the broker and its disk", w.engine.cfg.Policies.Storage.Wait),
+		Message: fmt.Sprintf("the log took longer than %s to confirm a write; check the broker and its disk", a.engine.cfg.Policies.Storage.Wait),
 	}}, eventlog.System, cause)
 	return err
 }

@@ -60,14 +60,14 @@ func (e *Engine) installation() (projections.State, error) {
 	default:
 		return projections.State{}, fmt.Errorf("%w: it still reads its log", ErrUnavailable)
 	}
-	w, ok := e.worker(eventlog.Installation)
+	a, ok := e.workflow(eventlog.Installation)
 	switch {
 	case !ok:
 		return projections.State{}, nil
-	case w.stoppedBy() != nil:
-		return projections.State{}, fmt.Errorf("%w: its tokens cannot be followed in the log: %w", ErrUnavailable, w.stoppedBy())
-	case w.behind.Load():
+	case a.stoppedBy() != nil:
+		return projections.State{}, fmt.Errorf("%w: its tokens cannot be followed in the log: %w", ErrUnavailable, a.stoppedBy())
+	case a.behind.Load():
 		return projections.State{}, fmt.Errorf("%w: it has not read the newest of its tokens yet", ErrUnavailable)
 	}
-	return *w.state(), nil
+	return *a.state(), nil
 }

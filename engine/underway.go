@@ -117,10 +117,10 @@ const openEnd time.Duration = math.MaxInt64
 
 // underWay says for how long something of a mutation's call may still be under way; 0 means that it is
 // over. A call of this process is judged by its exchange, another process's by both clocks (F5).
-func (w *worker) underWay(m *projections.Mutation) time.Duration {
-	now := w.engine.moment()
-	x := w.sightings.see(m.ID, now)
-	ending := w.engine.cfg.Connectors.Ending(w.call(m))
+func (c *calls) underWay(m *projections.Mutation) time.Duration {
+	now := c.workflow.engine.moment()
+	x := c.sightings.see(m.ID, now)
+	ending := c.workflow.engine.cfg.Connectors.Ending(c.call(m))
 	switch {
 	case x.own && x.over && x.answered:
 		return 0
@@ -159,11 +159,11 @@ func cutOff(m *projections.Mutation, ending connector.Ending) time.Duration {
 
 // unseenOf is how long the outside may go on with the call that a run has in flight, if the end of its
 // exchange is not seen.
-func (w *worker) unseenOf(s *projections.State) time.Duration {
+func (c *calls) unseenOf(s *projections.State) time.Duration {
 	if run := s.CurrentRun(); run != nil && run.Mutation != "" {
 		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationInFlight {
-			w.sightings.see(m.ID, w.engine.moment())
-			return w.engine.cfg.Connectors.Ending(w.call(m)).Unseen
+			c.sightings.see(m.ID, c.workflow.engine.moment())
+			return c.workflow.engine.cfg.Connectors.Ending(c.call(m)).Unseen
 		}
 	}
 	return connector.DefaultEnding().Unseen

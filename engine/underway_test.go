@@ -91,7 +91,8 @@ func TestF5_UnderWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewManualClock(begun)
-			w := &worker{engine: &Engine{cfg: Config{Clock: clock, Connectors: endings{ending: c.ending}}}}
+			e := &Engine{cfg: Config{Clock: clock, Connectors: endings{ending: c.ending}}}
+			calls := calls{workflow: &aggregate{engine: e}}
 			m := &projections.Mutation{
 				ID: "R1", StartedAt: eventlog.At(begun.Add(c.call.ahead)), Deadline: eventlog.At(begun.Add(c.call.ahead + timeout)),
 				ReconcileAttempts: c.call.attempts, Call: eventlog.MutationCall{TimeoutMS: timeout.Milliseconds()},
@@ -104,17 +105,17 @@ func TestF5_UnderWay(t *testing.T) {
 			}
 			at := func(d time.Duration) { clock.Resume(begun.Add(d)) }
 			if c.call.own {
-				w.sightings.begins(m.ID, w.engine.moment(), &projections.State{})
+				calls.sightings.begins(m.ID, e.moment(), &projections.State{})
 				if c.call.ended > 0 {
 					at(c.call.ended)
-					w.sightings.ends(m.ID, w.engine.moment(), c.call.outcome)
+					calls.sightings.ends(m.ID, e.moment(), c.call.outcome)
 				}
 			} else {
 				at(c.call.first)
-				w.underWay(m)
+				calls.underWay(m)
 			}
 			at(c.now)
-			if got := w.underWay(m); got != c.want {
+			if got := calls.underWay(m); got != c.want {
 				t.Errorf("under way for another %s, want %s", got, c.want)
 			}
 		})

@@ -24,16 +24,16 @@ func TestNothingIsEvictedOnItsWayToTheStore(t *testing.T) {
 		"as the store has it":  {},
 		"on its way and again": {dirty: true, flushing: true, stays: true},
 	} {
-		w := &worker{dirty: map[projections.Key]struct{}{}, flushing: map[projections.Key]struct{}{}, evictable: []projections.Key{key}}
-		w.current.Store(&finished)
+		m := memory{dirty: map[projections.Key]struct{}{}, flushing: map[projections.Key]struct{}{}, evictable: []projections.Key{key}}
+		m.current.Store(&finished)
 		if c.dirty {
-			w.dirty[key] = struct{}{}
+			m.dirty[key] = struct{}{}
 		}
 		if c.flushing {
-			w.flushing[key] = struct{}{}
+			m.flushing[key] = struct{}{}
 		}
-		w.evict()
-		if stays := w.state().Event("orders", "a") != nil; stays != c.stays {
+		m.evict(projections.Window{})
+		if stays := m.state().Event("orders", "a") != nil; stays != c.stays {
 			t.Errorf("%s: in memory %v, want %v", name, stays, c.stays)
 		}
 	}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// lookAgain is how long a runner that may start no run waits before it asks again whether it may.
+const lookAgain = time.Second
+
+// runner steps one workflow: it looks at the state, does what that owes the world, and has the aggregate record
+// what came of it. Only the recording keeps others out, so events and operator actions are taken while it works.
+//
+// Locking: none. Its one goroutine owns it; of all it has, others see only the workflow and rest, which is atomic.
+type runner struct {
+	engine   *Engine
+	workflow *aggregate
+	log      *slog.Logger
+
+	// rest is what the goroutine waits for. It counts only while nothing rang after the look at
+	// the state that it followed from: see resting.
+	rest atomic.Pointer[rest]
+
+	looked     uint64                    // rings before the state was looked at
+	farSighted map[eventlog.Handler]bool // consumers whose prepare has looked beyond nearSight
+	worked     bool                      // the last next was that of a run with events
+	trouble    retry                     // with what it needs from log and store
+}
+
+func newRunner(a *aggregate) *runner {
+	return &runner{
+		engine: a.engine, workflow: a, log: a.log, farSighted: map[eventlog.Handler]bool{}, trouble: retry{pauses: storageTrouble},
+	}
+}
+
+// run steps the workflow until ctx ends.
+func (r *runner) run(ctx context.Context) {
+	recovered := false
+	r.engine.atWork.Add(1)
+	defer r.engine.atWork.Add(-1)
+	for ctx.Err() == nil && r.workflow.stoppedBy() == nil {
+		var err error
+		r.looked = r.workflow.changed.rings.Load()
+		if r.workflow.behind.Load() {
+			err = r.workflow.follow(ctx)
+		} else if !recovered {
+			if _, err = r.workflow.record(ctx, decide.Recover{}, eventlog.System, eventlog.Cause{Kind: "restart", ID: r.engine.name}); err == nil {
+				recovered = true
+				r.assertNoOrphans()
+			}
+		} else {
+			err = r.step(ctx)
+		}
+		switch {
+		case err == nil:
+			r.trouble.succeeded()
+		case ctx.Err() == nil:
+			r.failed(ctx, err)
+		}
+	}
+}
+
+// failed deals with what went wrong outside the workflow's rules.
+func (r *runner) failed(ctx context.Context, err error) {
+	switch {
+	case takesNothing(err):
+		r.engine.fail(err)
+		<-ctx.Done()
+	case errors.Is(err, errStopped): // it has said why
+	case errors.Is(err, projections.ErrBroken), errors.Is(err, errDefect):
+		r.workflow.stop(err)
+	default:
+		pause, tell := r.trouble.failed(err)
+		if tell {
+			r.log.Warn("storage trouble; trying again", "error", err, "in", pause, "failures", r.trouble.tries)
+		}
+		r.sitOut(ctx, pause)
+	}
+}
+
+// assertNoOrphans is the startup assertion: violations are shown loudly and never repaired.
+func (r *runner) assertNoOrphans() {
+	s := r.workflow.state()
+	for _, ref := range decide.Orphans(s) {
+		r.log.Error("reserved event is held by no run", "topic", ref.Topic, "messageId", ref.MessageID,
+			"reservedBy", s.Event(ref.Topic, ref.MessageID).ReservedBy)
+	}
+}
+
+// rest is a wait and how many rings had come when its state was looked at.
+type rest struct {
+	decide.Wait
+	rings uint64
+	deaf  bool // no ring ends it
+}
+
+// resting returns what the runner waits for, nil while it works or is about to.
+func (r *runner) resting() *decide.Wait {
+	now := r.rest.Load()
+	if now == nil || !now.deaf && now.rings != r.workflow.changed.rings.Load() {
+		return nil
+	}
+	return &now.Wait
+}
+
+// quiet is what the runner waits for, nil as well while something is recorded on its workflow: a push, a late
+// reply. A caller that has seen its transition in the log must not find the engine idle before it counts.
+func (r *runner) quiet() *decide.Wait {
+	if len(r.workflow.recording) > 0 {
+		return nil
+	}
+	return r.resting()
+}
+
+// sleep waits for the wait's time, for a ring or for the end.
+func (r *runner) sleep(ctx context.Context, wait decide.Wait) {
+	r.sleepOn(ctx, r.engine.cfg.Clock, wait)
+}
+
+// sleepForStorage waits a moment of real time, whatever the engine's clock says: what is waited
+// for is the machine.
+func (r *runner) sleepForStorage(ctx context.Context) {
+	r.sleepOn(ctx, SystemClock{}, decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(lookAgain))})
+}
+
+func (r *runner) sleepOn(ctx context.Context, clock Clock, wait decide.Wait) {
+	var fired <-chan struct{}
+	if wait.Until != 0 {
+		// Before the runner can be seen at rest: a manual clock that is moved then must know this moment,
+		// or it would pass over it.
+		var cancel func()
+		fired, cancel = clock.At(wait.Until.Time())
+		defer cancel()
+	}
+	defer r.restOn(&rest{Wait: wait, rings: r.looked})()
+	for {
+		select {
+		case <-r.workflow.changed.rung:
+			if r.workflow.changed.rings.Load() == r.looked {
+				// That ring came before the look at the state. Waking up for it would take this moment off
+				// a manual clock whose Advance has just found the runner at rest.
+				continue
+			}
+		case <-fired:
+		case <-ctx.Done():
+		}
+		return
+	}
+}
+
+// sitOut lets d of real time pass, with the runner at rest meanwhile for want of storage. Nothing wakes it: what
+// has failed would only fail again, as often as it is rung for.
+func (r *runner) sitOut(ctx context.Context, d time.Duration) {
+	defer r.restOn(&rest{Wait: decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))}, deaf: true})()
+	wait(ctx, d)
+}
+
+// restOn shows that the runner rests, until the function that it returns is called.
+func (r *runner) restOn(on *rest) (end func()) {
+	r.rest.Store(on)
+	r.engine.atWork.Add(-1)
+	r.engine.idle.rested()
+	return func() {
+		r.engine.atWork.Add(1)
+		r.rest.Store(nil)
+	}
+}
