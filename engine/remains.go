@@ -12,17 +12,15 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// calls lists what the acceptance gives up: the calls that do not stand in the pasts that are left.
+// calls lists the calls that the acceptance gives up.
 func (s *pasts) calls(loss Loss) []GivenUp {
 	var all []GivenUp
 	for _, past := range s.sorted() {
 		if !s.concerned(past, loss) {
 			continue
 		}
-		for _, call := range past.remains.Calls() {
-			if m := past.state.Mutation(call.Mutation); m == nil || !m.Status.Final() {
-				all = append(all, GivenUp{past.name, call})
-			}
+		for _, call := range past.remains.Calls(&past.state) {
+			all = append(all, GivenUp{past.name, call})
 		}
 	}
 	return all

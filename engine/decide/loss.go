@@ -81,15 +81,9 @@ func (d *decision) giveUpRun(r *Remains) {
 }
 
 func (d *decision) giveUpCall(r *Remains, run *projections.Run) {
-	m := d.state().Mutation(run.Mutation)
-	if run.Mutation == "" || m == nil || m.Status.Final() {
-		return
+	if f := r.givenUp(d.state(), run); f != nil {
+		d.emit(f)
 	}
-	f := r.mutations[m.ID]
-	if f == nil {
-		f = &eventlog.MutationGivenUp{Mutation: m.ID, Run: m.Run, Call: m.Call, Key: m.Key, Status: m.Status, StartedAt: m.StartedAt}
-	}
-	d.emit(f)
 }
 
 // parts adds facts up to the bounds of a transition.

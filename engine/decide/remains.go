@@ -43,13 +43,36 @@ type GivenUpCall struct {
 	Events []eventlog.EventRef
 }
 
-// Calls lists the mutation calls that were taken in, in their order.
-func (r *Remains) Calls() []GivenUpCall {
-	calls := make([]GivenUpCall, len(r.calls))
-	for i, id := range r.calls {
-		calls[i] = GivenUpCall{*r.mutations[id], r.reserved[r.mutations[id].Run]}
+// Calls lists the mutation calls that an acceptance on the state gives up: those that are open in it, and those
+// that were taken in and are not settled in it, in their order.
+func (r *Remains) Calls(s *projections.State) []GivenUpCall {
+	var calls []GivenUpCall
+	for _, run := range []*projections.Run{s.CurrentRun(), s.RetryRun()} {
+		if f := r.givenUp(s, run); f != nil && r.mutations[f.Mutation] == nil {
+			calls = append(calls, GivenUpCall{*f, run.Reserved})
+		}
+	}
+	for _, id := range r.calls {
+		if m := s.Mutation(id); m == nil || !m.Status.Final() {
+			calls = append(calls, GivenUpCall{*r.mutations[id], r.reserved[r.mutations[id].Run]})
+		}
 	}
 	return calls
+}
+
+// givenUp is the fact that ends the run's call, nil when there is none that is open in the state.
+func (r *Remains) givenUp(s *projections.State, run *projections.Run) *eventlog.MutationGivenUp {
+	if run == nil || run.Mutation == "" {
+		return nil
+	}
+	m := s.Mutation(run.Mutation)
+	if m == nil || m.Status.Final() {
+		return nil
+	}
+	if f := r.mutations[m.ID]; f != nil {
+		return f
+	}
+	return &eventlog.MutationGivenUp{Mutation: m.ID, Run: m.Run, Call: m.Call, Key: m.Key, Status: m.Status, StartedAt: m.StartedAt}
 }
 
 func (r *Remains) event(topic eventlog.Topic, id eventlog.MessageID) *remnant {

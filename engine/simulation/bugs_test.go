@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -44,6 +45,7 @@ func TestBugsAreFound(t *testing.T) {
 		{"a checkpoint that passes what others have written", simulation.Config{Store: func(s engine.Store) engine.Store { return leaping{s} }}, "the checkpoint of engine"},
 		{"what others have written never looked into", simulation.Config{Unwatched: true}, "does not get to the end of the log"},
 		{"ended events queued again when their topic gets a consumer again", simulation.Config{Store: func(s engine.Store) engine.Store { return newHoarding(s) }}, "knows the pending events"},
+		{"nothing remembered of what is given up", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return forgetful{l.(eventlog.LossKeeper)} }}, "after a loss the ledger has it as"},
 		{"unacknowledged append taken for written", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return trusting{l} }}, ""},
 	}
 	for _, bug := range bugs {
@@ -254,6 +256,13 @@ func (s leaping) Commit(b store.Batch) error {
 		}
 	}
 	return s.Store.Commit(b)
+}
+
+// forgetful shows nothing of what is given up.
+type forgetful struct{ eventlog.LossKeeper }
+
+func (forgetful) ReadAll(context.Context, int, uint64) iter.Seq2[eventlog.Record, error] {
+	return func(func(eventlog.Record, error) bool) {}
 }
 
 // hoarding keeps the places of events that have ended.

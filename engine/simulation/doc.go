@@ -31,7 +31,11 @@
 // there is no trace of it: no call is recorded as failed before that is over, also where the process that
 // made it has died. Some seeds make happen again and again what seldom comes together by chance (focus).
 //
-// Not simulated: damage of the log, JetStream, leases, scripts in JavaScript, and what two
+// A record may become unreadable, or the end of the log may not be known to be whole: then every process ends, a
+// person accepts the loss, and what stands after the record is set aside. From then on the ledger still knows every
+// request that has left, and was reported to that person; an event that has had its effect waits no more.
+//
+// Not simulated: holes in the log, JetStream, leases, scripts in JavaScript, and what two
 // goroutines of one engine do to each other between two moves: for that there is the race detector
 // and the tests of the engine itself.
 package simulation

@@ -28,6 +28,8 @@ type judge struct {
 	overtaken map[string]bool
 	// seen is what next was given, by the chain's tag.
 	seen map[int]string
+	// reported are the calls that a person was told of before they were given up.
+	reported map[eventlog.MutationID]bool
 }
 
 // book is the judge's own account of a workflow.
@@ -50,7 +52,7 @@ func newJudge(s *sim) *judge {
 	return &judge{
 		sim: s, next: make([]uint64, s.memory.Partitions()), books: map[eventlog.WorkflowName]*book{},
 		started: map[string]*eventlog.MutationStarted{}, undone: map[string]bool{}, asserted: map[int]bool{},
-		barriers: map[eventlog.TransitionID]barrier{}, overtaken: map[string]bool{}, seen: map[int]string{},
+		barriers: map[eventlog.TransitionID]barrier{}, overtaken: map[string]bool{}, seen: map[int]string{}, reported: map[eventlog.MutationID]bool{},
 	}
 }
 
@@ -208,6 +210,10 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact) {
 			s.violate("event %s of topic %s in %s is consumed twice", f.MessageID, f.Topic, b.name)
 		}
 		b.consumed[ref] = true
+	case *eventlog.EventGivenUp:
+		if ref := (eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}); f.Status == eventlog.EventStatusConsumed && !b.consumed[ref] {
+			s.violate("event %s of topic %s in %s is given up as consumed and never was", f.MessageID, f.Topic, b.name)
+		}
 	case *eventlog.EventRedriven:
 		if b.consumed[eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}] {
 			s.violate("event %s of topic %s is consumed and redriven (J3)", f.MessageID, f.Topic)
@@ -268,6 +274,10 @@ func (j *judge) describe(r eventlog.Record) string {
 			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
 		case *eventlog.EventSkipped:
 			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
+		case *eventlog.EventGivenUp:
+			word += fmt.Sprintf("(%s/%s %s)", f.Topic, f.MessageID, f.Status)
+		case *eventlog.MutationGivenUp:
+			word += fmt.Sprintf("(%s, was %s)", j.sim.alias(string(f.Mutation)), f.Status)
 		case *eventlog.MutationStarted:
 			word += fmt.Sprintf("(%s %s)", j.sim.alias(f.Key), f.Call.Operation)
 		case *eventlog.MutationFailed:

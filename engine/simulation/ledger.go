@@ -41,6 +41,11 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 				s.violate("mutation %s is skipped and event %s of topic %s is %s (O2, O5)", s.alias(string(f.Mutation)), ref.MessageID, ref.Topic, e.Status)
 			}
 		}
+	case *eventlog.MutationGivenUp:
+		if !j.reported[f.Mutation] {
+			s.violate("mutation %s is given up and was not in the report", s.alias(string(f.Mutation)))
+		}
+		delete(b.open, f.Mutation)
 	case *eventlog.MutationContradicted:
 		key := b.keys[f.Mutation]
 		effects := 0

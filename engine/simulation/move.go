@@ -20,6 +20,8 @@ func (s *sim) move() {
 	}
 	p := s.profile
 	switch {
+	case s.chance(p.loss):
+		s.acceptLoss()
 	case s.noEngine():
 		s.restart()
 	case s.successor: // after what was released has come to rest, or it would race with the start

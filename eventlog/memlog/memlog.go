@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -56,6 +57,8 @@ type partition struct {
 	messages  []message // sequence n is messages[n-1]
 	workflows map[eventlog.WorkflowName][]uint64
 	changed   chan struct{} // closed and replaced at every append
+	asides    []eventlog.Aside
+	losses    int // how often a loss was accepted
 }
 
 type message struct {
@@ -96,7 +99,15 @@ func (l *Log) PartitionOf(w eventlog.WorkflowName) int {
 func (l *Log) MaxSize() int { return l.cfg.MaxSize }
 
 // Identity implements eventlog.Log.
-func (l *Log) Identity(p int) string { return l.installation + "/" + strconv.Itoa(p) }
+func (l *Log) Identity(p int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := l.installation + "/" + strconv.Itoa(p)
+	if n := l.partitions[p].losses; n > 0 {
+		id += "/" + strconv.Itoa(n)
+	}
+	return id
+}
 
 // Append implements eventlog.Log.
 func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
@@ -148,6 +159,9 @@ func (l *Log) refuse(e eventlog.Entry, reason error) error {
 func (l *Log) append(e eventlog.Entry) (eventlog.Written, error) {
 	p := &l.partitions[l.PartitionOf(e.Workflow)]
 	seqs := p.workflows[e.Workflow]
+	if len(p.asides) > 0 {
+		seqs = slices.DeleteFunc(slices.Clone(seqs), func(seq uint64) bool { return p.aside(e.Workflow, seq) })
+	}
 	last := uint64(0)
 	if len(seqs) > 0 {
 		last = seqs[len(seqs)-1]
@@ -169,7 +183,7 @@ func (l *Log) append(e eventlog.Entry) (eventlog.Written, error) {
 }
 
 func (l *Log) store(p *partition, w eventlog.WorkflowName, stored []byte) uint64 {
-	p.messages = append(p.messages, message{w, append([]byte(nil), stored...)})
+	p.messages = append(p.messages, message{workflow: w, stored: append([]byte(nil), stored...)})
 	seq := uint64(len(p.messages))
 	p.workflows[w] = append(p.workflows[w], seq)
 	close(p.changed)

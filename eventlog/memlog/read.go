@@ -10,15 +10,16 @@ import (
 
 // Read implements eventlog.Log.
 func (l *Log) Read(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.Record, error] {
-	return l.read(ctx, p, from, "")
+	return l.read(ctx, p, from, func(m message, aside bool) bool { return !aside })
 }
 
 // ReadWorkflow implements eventlog.Log.
 func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record, error] {
-	return l.read(ctx, l.PartitionOf(w), from, w)
+	return l.read(ctx, l.PartitionOf(w), from, func(m message, aside bool) bool { return !aside && m.workflow == w })
 }
 
-func (l *Log) read(ctx context.Context, p int, from uint64, only eventlog.WorkflowName) iter.Seq2[eventlog.Record, error] {
+// read yields what is wanted of the messages.
+func (l *Log) read(ctx context.Context, p int, from uint64, want func(m message, aside bool) bool) iter.Seq2[eventlog.Record, error] {
 	last, lastErr := l.Last(ctx, p)
 	return func(yield func(eventlog.Record, error) bool) {
 		if lastErr != nil {
@@ -30,12 +31,12 @@ func (l *Log) read(ctx context.Context, p int, from uint64, only eventlog.Workfl
 				yield(eventlog.Record{}, fmt.Errorf("read log at %d:%d: %w", p, seq, err))
 				return
 			}
-			m, _, err := l.message(p, seq)
+			m, aside, _, err := l.message(p, seq)
 			if err != nil {
 				yield(eventlog.Record{}, err)
 				return
 			}
-			if only != "" && m.workflow != only {
+			if !want(m, aside) {
 				continue
 			}
 			if !yield(decode(m, p, seq)) {
@@ -49,13 +50,13 @@ func (l *Log) read(ctx context.Context, p int, from uint64, only eventlog.Workfl
 func (l *Log) Watch(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.Record, error] {
 	return func(yield func(eventlog.Record, error) bool) {
 		for seq := max(from, 1); ctx.Err() == nil; {
-			m, changed, err := l.message(p, seq)
+			m, aside, changed, err := l.message(p, seq)
 			if err != nil {
 				yield(eventlog.Record{}, err)
 				return
 			}
 			if changed == nil {
-				if !yield(decode(m, p, seq)) {
+				if !aside && !yield(decode(m, p, seq)) {
 					return
 				}
 				seq++
@@ -70,18 +71,20 @@ func (l *Log) Watch(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.
 	}
 }
 
-// message returns the message at seq, or, if there is none yet, a channel that is closed when
-// the partition has grown.
-func (l *Log) message(p int, seq uint64) (message, <-chan struct{}, error) {
+// message returns the message at seq and whether it is set aside, or, if there is none yet, a channel that is
+// closed when the partition has grown.
+func (l *Log) message(p int, seq uint64) (m message, aside bool, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.usable(p); err != nil {
-		return message{}, nil, err
+		return m, false, nil, err
 	}
-	if part := &l.partitions[p]; seq > uint64(len(part.messages)) {
-		return message{}, part.changed, nil
+	part := &l.partitions[p]
+	if seq > uint64(len(part.messages)) {
+		return m, false, part.changed, nil
 	}
-	return l.partitions[p].messages[seq-1], nil, nil
+	m = part.messages[seq-1]
+	return m, part.aside(m.workflow, seq), nil, nil
 }
 
 func decode(m message, p int, seq uint64) (eventlog.Record, error) {
