@@ -140,21 +140,22 @@ func (c *calls) underWay(m *projections.Mutation) time.Duration {
 		// time since the record was first seen is longer than the call could last.
 		deadline = x.first.clock
 	}
-	return x.first.until(now, deadline.Add(after), callTimeout(m)+after)
+	left := x.first.until(now, deadline.Add(after), callTimeout(m)+after)
+	if recorded := m.OverAt.Time().Sub(now.clock); m.OverAt != 0 && recorded > left {
+		// What an earlier process has said is kept to, but for no longer than the slowest is given: its clock may
+		// have been ahead.
+		return max(left, min(recorded, deadline.Add(decide.ReconcileMargin+ending.Lasting).Sub(now.clock)))
+	}
+	return left
 }
 
 // cutOff is how long the outside may go on after the deadline of a call whose process is gone. A record that
-// does not say when the call is over was written while its exchange was open. One that does was written later and
-// is kept to, but never for longer than that: the clock that it was written by may have been ahead.
+// does not say when the call is over was written while its exchange was open.
 func cutOff(m *projections.Mutation, ending connector.Ending) time.Duration {
-	switch {
-	case m.Status != eventlog.MutationNeedsReconcile:
-		return ending.Unseen
-	case m.OverAt == 0:
+	if m.Status == eventlog.MutationNeedsReconcile && m.OverAt == 0 {
 		return ending.Lasting
 	}
-	recorded := m.OverAt.Sub(m.Deadline) - decide.ReconcileMargin
-	return max(ending.Unseen, min(recorded, ending.Lasting))
+	return ending.Unseen
 }
 
 // unseenOf is how long the outside may go on with the call that a run has in flight, if the end of its

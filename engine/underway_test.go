@@ -79,6 +79,7 @@ func TestF5_UnderWay(t *testing.T) {
 		"another's, which stayed open":          {attached, recorded(0), 31 * time.Second, lasting},
 		"another's, open, with a promise":       {promised, recorded(0), 31 * time.Second, quiet},
 		"another's, which was seen to end":      {attached, recorded(36 * time.Second), 31 * time.Second, unseen},
+		"another's, recorded after a pause":     {attached, call{first: 10 * time.Second, recorded: true, overAt: 41*time.Second + unseen}, 31 * time.Second, unseen + 10*time.Second},
 		"another's, known to be slow":           {attached, recorded(2*time.Minute + 31*time.Second), 31 * time.Second, 2 * time.Minute},
 		"another's, recorded far ahead":         {attached, recorded(365 * 24 * time.Hour), 31 * time.Second, lasting},
 		"another's, handed over":                {detached, others, 31 * time.Second, unseen},

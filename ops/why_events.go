@@ -12,8 +12,8 @@ import (
 const mostNamed = 3
 
 // explainHeldEvents names the events that the run was for, and how to go on without them: a skip alone ends no
-// hold, so a resume belongs to it (O6, O7). Nothing is said of a run that had chosen none.
-func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run) {
+// hold, so what ends it belongs to it (O6, O7, F9). Nothing is said of a run that had chosen none.
+func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end string) {
 	if run == nil || len(run.Reserved) == 0 {
 		return
 	}
@@ -45,7 +45,7 @@ func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run) {
 		return
 	}
 	w.Message += fmt.Sprintf(", which %s.", number(len(run.Reserved), waitsFor(holds, "waits"), waitsFor(holds, "wait")))
-	w.add("To go on without %s, skip %s and resume; pawl redrive brings back what was skipped.", number(left, "it", "them"), number(left, "it", "them"))
+	w.add("To go on without %s, skip %s and %s; pawl redrive brings back what was skipped.", number(left, "it", "them"), number(left, "it", "them"), end)
 }
 
 // waitsFor says how a run's events stand: held for its retry, or free again.

@@ -93,6 +93,13 @@ func TestExplain(t *testing.T) {
 			s.Maintenance, s.RepairFailures = &projections.Maintenance{Run: "R1", Since: at}, 2
 		}),
 			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1", []string{"needs a repair", "2 failures in a row"}, []string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE"}},
+		"maintenance, for an event": {base(func(s *projections.State) {
+			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
+			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending})
+		}), decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
+			[]string{`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, skip it and deploy the script again, also unchanged`},
+			[]string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE", "pawl skip shop in a"}},
 		"maintenance, resumed": {base(func(s *projections.State) { s.Maintenance = &projections.Maintenance{Run: "R1", Since: at} }),
 			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1", []string{"shop failed in run R1 and needs a repair."}, []string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE"}},
 		"blocked, permission": {base(blocked(eventlog.BlockPermission)), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",

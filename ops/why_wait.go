@@ -271,7 +271,8 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 			w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject, count(s.RepairFailures, "failure"))
 		}
 	}
-	if run := w.run(s, eventlog.RunID(wait.Subject)); run != nil && run.Failure != nil {
+	run := w.run(s, eventlog.RunID(wait.Subject))
+	if run != nil && run.Failure != nil {
 		line := ""
 		if run.Failure.Line > 0 {
 			line = fmt.Sprintf(", line %d", run.Failure.Line)
@@ -285,6 +286,9 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 	w.can("pawl runs show %s %s --evidence", name, wait.Subject)
 	w.can("pawl repair %s FILE", name)
 	w.can("pawl deploy FILE")
+	if s.PendingRetry == "" { // else the change is made, and only next is owed
+		w.explainHeldEvents(s, run, "deploy the script again, also unchanged")
+	}
 }
 
 // remedies say what to do about a system hold before resuming.
@@ -351,6 +355,6 @@ func (w *Why) explainBlocked(s *projections.State) {
 	w.can("pawl resume %s", s.Name)
 	switch b.Reason {
 	case eventlog.BlockPrecondition, eventlog.BlockInternal, eventlog.BlockLogic, eventlog.BlockTransient:
-		w.explainHeldEvents(s, run) // of the others no event is the cause
+		w.explainHeldEvents(s, run, "resume") // of the others no event is the cause
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/pawl-run/pawl/ops"
 )
 
-// dataDir is the data directory, by the same rule for every command: the one that is named, else the one
-// here, else where a command keeps data that was not told where: that is a.data, or the user's state.
+// dataDir is the data directory; every command uses this rule. First the one that is named, then .pawl in the
+// working directory if it exists, then the command's own default (a.data), then the user's state directory.
 func (a *app) dataDir(configured string) string {
 	if named := first(a.common.Data, configured); named != "" {
 		return named
@@ -33,8 +33,7 @@ func (a *app) dataDir(configured string) string {
 type httpPlace struct {
 	address, from string
 	url           *url.URL
-	// named says that the caller has named the address, by a flag or a variable; configured that url in the
-	// configuration file has.
+	// named: a flag or a variable gave the address. configured: url in the configuration file gave it.
 	named, configured bool
 	// looked is the data directory in which an address was looked for; home is the same if the command is about
 	// it: it was named, is the one here, or holds an address.
@@ -109,10 +108,10 @@ func (a *app) wouldListen(file config) (address, from string) {
 	return scheme + "://" + reachable(listen.address()), from
 }
 
-// open says that an engine would take a free port, and has not written one down.
+// open: the configured port is 0, and no engine has written down which port it took.
 func (p httpPlace) open() bool { return p.data == "" && p.url.Port() == "0" }
 
-// silence says that nothing answers at the place.
+// silence is the message for an address without an answer.
 func (p httpPlace) silence() string {
 	switch {
 	case p.open():
@@ -138,9 +137,9 @@ func reachable(address string) string {
 // recognizeTime bounds the question which engine it is that answers.
 const recognizeTime = 10 * time.Second
 
-// recognize says why what answers at the place is not the engine of the data directory. It says nothing if it
-// is that one, if nothing answers, if it cannot be told, and of a place that a person has chosen: by flag,
-// by variable, or as url in the configuration file. The engine of a data directory has always written
+// recognize returns an error if another engine or program answers at the address of the data directory's engine.
+// It returns nil if that engine answers, if there is no answer, if it cannot be decided, and if a person chose the
+// address (flag, variable, or url in the configuration file). The engine of a data directory has always written
 // its address down; an address outlives an engine that was killed, and another program may have it now.
 func (c *connection) recognize(place httpPlace) error {
 	if place.named || place.home == "" || place.configured && place.data == "" {

@@ -140,8 +140,12 @@ func (c *pushCmd) events(document json.RawMessage, n int) ([]json.RawMessage, er
 	}
 	events := []json.RawMessage{document}
 	if bytes.HasPrefix(document, []byte("[")) {
+		events = nil // read into a slice of its own: the document is being read from
 		if err := json.Unmarshal(document, &events); err != nil {
 			return nil, fmt.Errorf("read document %d: %w", n, err)
+		}
+		if len(events) == 0 {
+			return nil, misconfigured("an array holds at least one event", "document %d is an empty array", n)
 		}
 	}
 	for _, event := range events {

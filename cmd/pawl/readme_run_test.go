@@ -26,13 +26,15 @@ func TestReadmeWorkflow(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "orders.ts"), []byte(readmeBlock(t, ".workflow({")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "sheets"), 0o700); err != nil {
-		t.Fatal(err)
+	lines := strings.Split(strings.TrimSpace(readmeBlock(t, "pawl push")), "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], "pawl up ") {
+		t.Fatalf("the README starts the workflow with %q", lines)
 	}
-	start, push, found := strings.Cut(readmeBlock(t, "pawl push"), "\n")
-	if !found || !strings.HasPrefix(start, "pawl up ") {
-		t.Fatalf("the README starts the workflow with %q", start)
+	folder, made := strings.CutPrefix(lines[0], "mkdir ")
+	if err := os.Mkdir(filepath.Join(dir, folder), 0o700); !made || err != nil {
+		t.Fatalf("%s: %v", lines[0], err)
 	}
+	start, push := lines[1], lines[2]
 	d := startDaemon(t, dir, "pawl", strings.Fields(start)[1:]...)
 	d.await(`^all caught up`)
 	args := regexp.MustCompile(`'[^']*'|\S+`).FindAllString(push, -1)

@@ -106,13 +106,13 @@ func holdsNoScripts(t *testing.T, program string) {
 	}
 	pool := false
 	for _, s := range symbols {
-		name, ours := strings.CutPrefix(s.Name, "github.com/pawl-run/pawl/sandbox.")
-		pool = pool || ours && name == "NewPool"
-		if ours && (name == "NewInProcess" || strings.HasPrefix(name, "(*inProcess)")) {
+		name, ours := strings.CutPrefix(s.Name, "github.com/pawl-run/pawl/sandbox/")
+		pool = pool || ours && name == "worker.NewPool"
+		if ours && (name == "vm.NewExecutor" || strings.HasPrefix(name, "vm.(*inProcess)")) {
 			t.Errorf("the program holds %s", s.Name)
 		}
 	}
 	if !pool {
-		t.Error("the program's symbols were not read: sandbox.NewPool is not among them")
+		t.Error("the program's symbols were not read: worker.NewPool is not among them")
 	}
 }

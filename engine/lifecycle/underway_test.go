@@ -100,9 +100,10 @@ func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 	l.deploy(shop{mutate: fires})
 	l.sends(l.crashes(lost))
 	l.pushed("a")
+	l.clock.Resume(start.Add(3 * time.Second)) // nothing runs for a while
 	l.died()
 	l.settle()
-	over := start.Add(5*time.Second + decide.ReconcileMargin + connector.DefaultEnding().Unseen) // the timeout of fire
+	over := start.Add(3*time.Second + 5*time.Second + decide.ReconcileMargin + connector.DefaultEnding().Unseen) // the timeout of fire
 	m := l.wantMutation("needs_reconcile")
 	why := l.wantWhy(decide.ReasonReconcile)
 	if !why.Until.Time().Equal(over) || !strings.Contains(why.Message, over.Format(time.RFC3339)) {
@@ -116,6 +117,9 @@ func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 	}
 	l.advance("10s")
 	l.wantMutation("needs_reconcile")
+	if now := l.wantWhy(decide.ReasonReconcile).Until; now != why.Until {
+		t.Errorf("why said %s and now says %s", why.Until, now)
+	}
 	l.advance("1s")
 	if m := l.wantMutation("indeterminate"); m.ReconcileAttempts != 0 {
 		t.Errorf("%d attempts, and nobody was asked", m.ReconcileAttempts)
