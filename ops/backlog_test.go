@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // A push that passes policies.backlog is 429 with a way on, over HTTP and NATS alike, and writes
@@ -21,7 +22,7 @@ func TestAFullBacklogRefusesPushes(t *testing.T) {
 		bench.Config.Policies.Backlog.Events = 3
 	})
 	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
-	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: nc})
+	service, err := b.server.StartNATS(rpc.NATSConfig{Role: rpc.Admin, Conn: nc})
 	if err != nil {
 		t.Fatal(err)
 	}

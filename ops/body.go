@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"time"
+
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 const (
@@ -28,10 +31,10 @@ func limitBody(w http.ResponseWriter, r *http.Request) {
 }
 
 // readBody reads the request's body into the buffer, if the operation takes one.
-func readBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.Buffer) *Problem {
+func readBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.Buffer) *rpc.Problem {
 	if r.ContentLength == 0 {
-		if o.ingress {
-			return malformed("json.invalid", "the body is empty").hint("send one event or an array of events")
+		if o.RawBody != "" {
+			return rpc.Malformed("json.invalid", "the body is empty").WithHint("send one event or an array of events")
 		}
 		return nil
 	}
@@ -50,25 +53,39 @@ func readBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.
 	case errors.As(err, &tooLarge):
 		return bodyTooLarge()
 	case err != nil:
-		return malformed("body.unreadable", "the body could not be read: %v", err).
-			hint("nothing was changed; send the request again, whole and in time")
+		return rpc.Malformed("body.unreadable", "the body could not be read: %v", err).
+			WithHint("nothing was changed; send the request again, whole and in time")
 	case into.Len() == 0:
 		return nil // chunked, and empty
 	}
 	return checkJSON(r)
 }
 
-func bodyTooLarge() *Problem {
-	return problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "a body may have at most %d bytes; nothing was changed", maxBody).
-		hint("send it in several requests")
+// checkJSON asks for application/json on a body: it is the type a page cannot send across origins
+// without asking first.
+func checkJSON(r *http.Request) *rpc.Problem {
+	given := r.Header.Get("Content-Type")
+	if given == "application/json" {
+		return nil
+	}
+	if media, _, err := mime.ParseMediaType(given); err == nil && media == "application/json" {
+		return nil
+	}
+	return rpc.Problemf(http.StatusUnsupportedMediaType, "contentType.unsupported", "a body must be application/json, this one is %q", rpc.Clip(given)).
+		WithHint("send Content-Type: application/json")
+}
+
+func bodyTooLarge() *rpc.Problem {
+	return rpc.Problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "a body may have at most %d bytes; nothing was changed", maxBody).
+		WithHint("send it in several requests")
 }
 
 // refuse answers with a problem, then reads on. Many clients send their whole request before they read
 // anything; a connection that is closed while they do so is all that they would see of the answer.
 // What comes after the bound, too late, or while the server stops, meets a closed connection. Over
 // HTTP/2 only a stream is reset, and the answer would not end before the handler does.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
-	p.write(w)
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p *rpc.Problem) {
+	writeProblem(w, p)
 	if r.ContentLength == 0 || r.ProtoMajor > 1 {
 		return
 	}

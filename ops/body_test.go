@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // zeros yields so many bytes and counts those that were asked for.
@@ -100,7 +101,7 @@ func TestRefusedBody(t *testing.T) {
 		} {
 			for _, chunked := range []bool{false, true} {
 				res, problem := writeAllThenRead(t, address(c.to), c.method, c.path, chunked, size, &zeros{left: size})
-				if res != nil && (res.StatusCode != c.status || problem["code"] != c.code || res.Header.Get("Content-Type") != problemType) {
+				if res != nil && (res.StatusCode != c.status || problem["code"] != c.code || res.Header.Get("Content-Type") != rpc.ProblemType) {
 					t.Errorf("%s %s with %d bytes (chunked: %t): %d %v", c.method, c.path, size, chunked, res.StatusCode, problem)
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // TestTokenInClear: a client sends its token over https or to this machine, and nowhere else.
@@ -19,7 +21,7 @@ func TestTokenInClear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := MayCarryToken(u); got != want {
+		if got := rpc.MayCarryToken(u); got != want {
 			t.Errorf("%s: %t, want %t", address, got, want)
 		}
 	}
@@ -28,8 +30,8 @@ func TestTokenInClear(t *testing.T) {
 		sent = true
 		return nil, errors.New("sent")
 	})}
-	err := (&Client{URL: "http://pawl.example.com", Token: "s3cret", HTTP: spy}).Do(t.Context(), "listWorkflows", nil, nil)
-	if !errors.Is(err, ErrTokenInClear) || sent {
+	err := (&rpc.Client{Operations: Table(), URL: "http://pawl.example.com", Token: "s3cret", HTTP: spy}).Do(t.Context(), "listWorkflows", nil, nil)
+	if !errors.Is(err, rpc.ErrTokenInClear) || sent {
 		t.Errorf("%v, sent: %t", err, sent)
 	}
 }

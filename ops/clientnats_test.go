@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // transports are the ways on which a client reaches the engine.
@@ -25,7 +26,7 @@ var transports = map[string]func(*bundle){
 	"NATS": func(b *bundle) {
 		site := newSite(b.t)
 		b.offer(site)
-		b.client = &Client{NATS: site.line(embeddednats.Operator), Actor: "ann"}
+		b.client = &rpc.Client{Operations: Table(), NATS: site.line(embeddednats.Operator), Actor: "ann"}
 	},
 }
 
@@ -65,11 +66,11 @@ func (s *site) url(user string) string {
 	return strings.TrimSpace(string(text))
 }
 
-func (s *site) line(user string) *NATSLine { return newLine(s.t, s.url(user)) }
+func (s *site) line(user string) *rpc.NATSLine { return newLine(s.t, s.url(user)) }
 
-func newLine(t testing.TB, url string) *NATSLine {
+func newLine(t testing.TB, url string) *rpc.NATSLine {
 	t.Helper()
-	line, err := NewNATSLine(url)
+	line, err := rpc.NewNATSLine(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +79,9 @@ func newLine(t testing.TB, url string) *NATSLine {
 }
 
 // offer makes the engine answer there.
-func (b *bundle) offer(s *site) *NATSService {
+func (b *bundle) offer(s *site) *rpc.NATSService {
 	b.t.Helper()
-	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: s.engine})
+	service, err := b.server.StartNATS(rpc.NATSConfig{Role: rpc.Admin, Conn: s.engine})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestClientsAgree(t *testing.T) {
 	b.engine.Rest("shop")
 	s := newSite(t)
 	b.offer(s)
-	over := &Client{NATS: s.line(embeddednats.Operator), Actor: "nina"}
+	over := &rpc.Client{Operations: Table(), NATS: s.line(embeddednats.Operator), Actor: "nina"}
 	for id, params := range map[string]map[string]any{
 		"listWorkflows": nil, "getWorkflow": {"workflow": "shop"}, "listRuns": {"limit": 2, "order": "desc", "status": "committed"},
 		"getEvent": {"workflow": "shop", "topic": "order.in", "messageId": "a"}, "getState": {"workflow": "shop", "at": 3},
@@ -117,13 +118,13 @@ func TestClientsAgree(t *testing.T) {
 		"deployWorkflow": {"source": "export default 1"}, "listRuns": {"cursor": "x"}, "approveMutation": {"mutation": "01AAAAAAAAAAAAAAAAAAAAAAAA"},
 		"advanceClock": {"by": "5m"}, "readLog": {"from": "x"}, "pushEvents": {"workflow": "shop", "topic": "none", "events": map[string]any{"messageId": "x", "title": "X"}},
 	} {
-		var http, nats *Problem
+		var http, nats *rpc.Problem
 		if !errors.As(b.client.Do(t.Context(), id, params, nil), &http) || !errors.As(over.Do(t.Context(), id, params, nil), &nats) {
 			t.Errorf("%s is not refused", id)
 			continue
 		}
-		if string(http.document()) != string(nats.document()) {
-			t.Errorf("%s: over HTTP %s\nover NATS %s", id, http.document(), nats.document())
+		if string(http.Document()) != string(nats.Document()) {
+			t.Errorf("%s: over HTTP %s\nover NATS %s", id, http.Document(), nats.Document())
 		}
 	}
 	if err := over.Do(t.Context(), "pauseWorkflow", map[string]any{"workflow": "shop"}, nil); err != nil {
@@ -142,14 +143,14 @@ func TestUsersThatMayNotOperate(t *testing.T) {
 	b.offer(s)
 	before := b.last()
 	for _, user := range []string{embeddednats.Connector, embeddednats.Subscriber} {
-		c := &Client{NATS: s.line(user)}
+		c := &rpc.Client{Operations: Table(), NATS: s.line(user)}
 		for _, o := range Operations() {
 			params := map[string]any{}
 			path, _, _ := o.Params()
 			for _, name := range path {
 				params[name] = "shop"
 			}
-			var p *Problem
+			var p *rpc.Problem
 			if err := c.Do(await(t), o.ID, params, nil); !errors.As(err, &p) || p.Status != 403 || p.Code != "user.forbidden" || !strings.Contains(p.Hint, "operator.url") {
 				t.Errorf("%s as %s: %v", o.ID, user, err)
 			}
@@ -159,8 +160,8 @@ func TestUsersThatMayNotOperate(t *testing.T) {
 		t.Errorf("the log went from %d to %d", before, after)
 	}
 	wrong := strings.Replace(s.url(embeddednats.Operator), "@", "x@", 1)
-	var p *Problem
-	err := (&Client{NATS: newLine(t, wrong)}).Do(await(t), "listWorkflows", nil, nil)
+	var p *rpc.Problem
+	err := (&rpc.Client{Operations: Table(), NATS: newLine(t, wrong)}).Do(await(t), "listWorkflows", nil, nil)
 	if !errors.As(err, &p) || p.Status != 401 || p.Code != "user.refused" || strings.Contains(fmt.Sprint(p, p.Hint), wrong) {
 		t.Errorf("a wrong password: %v", err)
 	}
@@ -173,11 +174,11 @@ func TestNATSUnreachable(t *testing.T) {
 	b := setup(t)
 	s := newSite(t)
 	line := s.line(embeddednats.Operator)
-	c := &Client{NATS: line}
+	c := &rpc.Client{Operations: Table(), NATS: line}
 	unreachable := func(when, id string) {
 		t.Helper()
 		err := c.Do(await(t), id, nil, nil)
-		if !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "operator") || !strings.Contains(err.Error(), line.Address()) {
+		if !errors.Is(err, rpc.ErrUnreachable) || strings.Contains(err.Error(), "operator") || !strings.Contains(err.Error(), line.Address()) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -189,7 +190,7 @@ func TestNATSUnreachable(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) {
+	if err := c.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, context.Canceled) || errors.Is(err, rpc.ErrUnreachable) {
 		t.Errorf("a call given up: %v", err)
 	}
 	if err := service.Stop(); err != nil {
@@ -200,7 +201,7 @@ func TestNATSUnreachable(t *testing.T) {
 	}
 
 	// Somebody takes requests and answers none: a dead engine whose server has not noticed.
-	line.answer, line.probe = 10*time.Millisecond, 10*time.Millisecond
+	line.AnswerTime, line.ProbeTime = 10*time.Millisecond, 10*time.Millisecond
 	mute, err := s.engine.Subscribe("pawl.api.>", func(*nats.Msg) {})
 	if err != nil {
 		t.Fatal(err)
@@ -217,8 +218,8 @@ func TestNATSUnreachable(t *testing.T) {
 	if err := s.engine.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	line.answer = time.Hour
-	var p *Problem
+	line.AnswerTime = time.Hour
+	var p *rpc.Problem
 	if err := c.Do(await(t), "listWorkflows", nil, nil); !errors.As(err, &p) || p.Code != "answer.foreign" {
 		t.Errorf("a foreign service: %v", err)
 	}
@@ -235,13 +236,13 @@ func TestNATSUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := make(chan error, 1)
-	alone := &Client{NATS: s.line(embeddednats.Operator)}
-	alone.NATS.answer = time.Hour
+	alone := &rpc.Client{Operations: Table(), NATS: s.line(embeddednats.Operator)}
+	alone.NATS.AnswerTime = time.Hour
 	go func() { broken <- alone.Do(await(t), "getDiagnostics", nil, nil) }()
 	<-taken
 	s.engine.Close()
 	s.server.Shutdown()
-	if err := <-broken; !errors.Is(err, ErrUnreachable) {
+	if err := <-broken; !errors.Is(err, rpc.ErrUnreachable) {
 		t.Errorf("the server is gone: %v", err)
 	}
 	unreachable("no server", "listWorkflows")
@@ -267,7 +268,7 @@ func TestNATSLineComesBack(t *testing.T) {
 	b := setup(t)
 	s := newSite(t)
 	b.offer(s)
-	c := &Client{NATS: s.line(embeddednats.Operator)}
+	c := &rpc.Client{Operations: Table(), NATS: s.line(embeddednats.Operator)}
 	for range 2 {
 		if err := c.Do(await(t), "listWorkflows", nil, nil); err != nil {
 			t.Fatal(err)
@@ -282,8 +283,8 @@ func TestNATSRequestTooLarge(t *testing.T) {
 	b := setup(t)
 	s := newSite(t, func(c *embeddednats.Config) { c.MaxPayload = 4 << 10 })
 	b.offer(s)
-	c := &Client{NATS: s.line(embeddednats.Operator)}
-	var p *Problem
+	c := &rpc.Client{Operations: Table(), NATS: s.line(embeddednats.Operator)}
+	var p *rpc.Problem
 	err := c.Do(await(t), "deployWorkflow", map[string]any{"source": strings.Repeat("x", 5<<10)}, nil)
 	if !errors.As(err, &p) || p.Status != 413 || p.Code != "body.tooLarge" || !strings.Contains(p.Hint, "--url") {
 		t.Errorf("%v", err)
@@ -300,7 +301,7 @@ func TestNATSFollowEndsWithEngine(t *testing.T) {
 	service := b.offer(s)
 	last, n := b.last(), uint64(0)
 	line := s.line(embeddednats.Operator)
-	line.probe, line.answer = time.Millisecond, time.Hour
+	line.ProbeTime, line.AnswerTime = time.Millisecond, time.Hour
 	probed := make(chan struct{})
 	if _, err := s.engine.Subscribe("$SRV.PING.pawl", func(*nats.Msg) {
 		select {
@@ -311,7 +312,7 @@ func TestNATSFollowEndsWithEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	var end error
-	for raw, err := range (&Client{NATS: line}).Log(await(t), "", "", true) {
+	for raw, err := range (&rpc.Client{Operations: Table(), NATS: line}).Log(await(t), "", "", true) {
 		if end = err; raw == nil {
 			break
 		}
@@ -324,7 +325,7 @@ func TestNATSFollowEndsWithEngine(t *testing.T) {
 			}()
 		}
 	}
-	if !errors.Is(end, ErrUnreachable) || n != last {
+	if !errors.Is(end, rpc.ErrUnreachable) || n != last {
 		t.Errorf("after %d of %d: %v", n, last, end)
 	}
 }

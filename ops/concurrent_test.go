@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -33,7 +34,7 @@ func (b *bundle) atOnce(requests ...request) map[string]int {
 	all.Wait()
 	codes := map[string]int{}
 	for _, err := range errs {
-		var p *Problem
+		var p *rpc.Problem
 		switch {
 		case err == nil:
 			codes[""]++

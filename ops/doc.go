@@ -1,11 +1,12 @@
 // Package ops is how people and programs talk to an engine: one table of operations, from which the
-// HTTP routes, the OpenAPI document, the endpoints of the NATS service and the Go client all come.
+// HTTP routes, the OpenAPI document, the endpoints of the NATS service and the Go client all come. The table
+// stands in table_*.go; how its calls travel is in ops/rpc.
 //
 // Guaranteed: an operation answers only after what it changed is durable; a refused or malformed
 // call changes nothing; every error is a problem document with a stable code and, where there is
 // one, the next thing to do. An operator's action is a transition with the actor's name (O10). A web
 // page cannot use an engine, and every other caller needs its token, on loopback too; beyond it, over
-// TLS. What a caller may do is its role, which one function enforces for all interfaces: Permit. Who has
+// TLS. What a caller may do is its role, which one function enforces for all interfaces: rpc.Operation.Permit. Who has
 // shown a named token has its name in all it does, and a revoked one opens nothing from the answer to its
 // revocation on: what is open with it ends. Tokens are kept as hashes, and their facts are shown nowhere.
 // Connections, streams of the log and requests that read a long past are bounded, for each caller and in

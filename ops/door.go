@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 )
 
@@ -61,14 +62,14 @@ func ParsePublicURL(text string) (*url.URL, error) {
 
 // admit decides whether the request may be answered at all, and who sends it. What is public is answered
 // without a token, and has no caller.
-func (d *door) admit(r *http.Request, public bool) (*Caller, *Problem) {
+func (d *door) admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) {
 	if !d.answersTo(r) {
-		return nil, problemf(http.StatusForbidden, "host.forbidden", "this engine does not answer to the name %q", clip(hostOf(r.Host))).
-			hint("use its address, such as http://127.0.0.1 with its port; a name by which it is reached from elsewhere is set with --public-url")
+		return nil, rpc.Problemf(http.StatusForbidden, "host.forbidden", "this engine does not answer to the name %q", rpc.Clip(hostOf(r.Host))).
+			WithHint("use its address, such as http://127.0.0.1 with its port; a name by which it is reached from elsewhere is set with --public-url")
 	}
 	if !d.sameOrigin(r) {
-		return nil, problemf(http.StatusForbidden, "origin.forbidden", "a web page of another origin may not use this engine").
-			hint("call it from a program, such as pawl or curl, or from a server of your own; a page in a browser cannot")
+		return nil, rpc.Problemf(http.StatusForbidden, "origin.forbidden", "a web page of another origin may not use this engine").
+			WithHint("call it from a program, such as pawl or curl, or from a server of your own; a page in a browser cannot")
 	}
 	if public {
 		return nil, nil
@@ -78,15 +79,15 @@ func (d *door) admit(r *http.Request, public bool) (*Caller, *Problem) {
 	if caller != nil || p != nil {
 		return caller, p
 	}
-	return nil, problemf(http.StatusUnauthorized, "token.required", "this engine asks for a token, and was given none that it knows").
-		hint("send Authorization: Bearer with the token in DATA/http.token; on this machine pawl finds it by itself, from elsewhere it takes PAWL_TOKEN with --url")
+	return nil, rpc.Problemf(http.StatusUnauthorized, "token.required", "this engine asks for a token, and was given none that it knows").
+		WithHint("send Authorization: Bearer with the token in DATA/http.token; on this machine pawl finds it by itself, from elsewhere it takes PAWL_TOKEN with --url")
 }
 
 // authenticate finds the caller to whom the credential belongs; nil for one that is not known. A problem
 // says that the named tokens are not known now: then the local one opens the engine, and no other.
-func (d *door) authenticate(scheme, token string) (*Caller, *Problem) {
+func (d *door) authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	if d.noAuth {
-		return &Caller{Role: Admin, Key: "anyone"}, nil
+		return &rpc.Caller{Role: rpc.Admin, Key: "anyone"}, nil
 	}
 	// Hashed first, so that neither content nor length shows in the time this takes.
 	got := sha256.Sum256([]byte(token))
@@ -94,7 +95,7 @@ func (d *door) authenticate(scheme, token string) (*Caller, *Problem) {
 	case !strings.EqualFold(scheme, "Bearer"):
 		return nil, nil
 	case subtle.ConstantTimeCompare(got[:], d.token[:]) == 1:
-		return &Caller{Role: Admin, Key: "local"}, nil
+		return &rpc.Caller{Role: rpc.Admin, Key: "local"}, nil
 	case !strings.HasPrefix(token, tokenPrefix):
 		return nil, nil
 	}
@@ -102,23 +103,23 @@ func (d *door) authenticate(scheme, token string) (*Caller, *Problem) {
 	known, ok, err := d.named(hash)
 	switch {
 	case err != nil:
-		return nil, problemf(http.StatusServiceUnavailable, "tokens.unknown", "named tokens cannot be checked now").because(err).
-			hint("ask again in a moment; the engine's own token (DATA/http.token) is accepted, and pawl verify says what is wrong with its log")
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "tokens.unknown", "named tokens cannot be checked now").WithCause(err).
+			WithHint("ask again in a moment; the engine's own token (DATA/http.token) is accepted, and pawl verify says what is wrong with its log")
 	case !ok:
 		return nil, nil
 	}
-	return &Caller{
-		Actor: eventlog.Actor{Kind: actorUser, Name: string(known.Name), Verified: true}, Role: Role(known.Role), Workflow: known.Workflow,
-		Key: "token " + string(known.Name), token: hash,
+	return &rpc.Caller{
+		Actor: eventlog.Actor{Kind: rpc.ActorUser, Name: string(known.Name), Verified: true}, Role: rpc.Role(known.Role), Workflow: known.Workflow,
+		Key: "token " + string(known.Name), TokenHash: hash,
 	}, nil
 }
 
 // open reports whether the caller may go on: a token that was revoked after it was shown opens nothing.
-func (d *door) open(c *Caller) bool {
-	if c.token == "" {
+func (d *door) open(c *rpc.Caller) bool {
+	if c.TokenHash == "" {
 		return true
 	}
-	_, ok, err := d.named(c.token)
+	_, ok, err := d.named(c.TokenHash)
 	return ok && err == nil
 }
 
@@ -127,7 +128,7 @@ func (d *door) open(c *Caller) bool {
 // make point here.
 func (d *door) answersTo(r *http.Request) bool {
 	host := hostOf(r.Host)
-	if isLoopback(host) || d.public != nil && strings.EqualFold(host, d.public.Hostname()) {
+	if rpc.IsLoopback(host) || d.public != nil && strings.EqualFold(host, d.public.Hostname()) {
 		return true
 	}
 	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
@@ -159,15 +160,15 @@ func (d *door) sameOrigin(r *http.Request) bool {
 type callerKey struct{}
 
 // callerOf is who sends the request, with the name that it carries or claims.
-func callerOf(r *http.Request) (*Caller, *Problem) {
-	known, ok := r.Context().Value(callerKey{}).(*Caller)
+func callerOf(r *http.Request) (*rpc.Caller, *rpc.Problem) {
+	known, ok := r.Context().Value(callerKey{}).(*rpc.Caller)
 	if !ok {
-		return nil, problemf(http.StatusUnauthorized, "token.required", "this operation needs a token").hint("send Authorization: Bearer with the engine's token")
+		return nil, rpc.Problemf(http.StatusUnauthorized, "token.required", "this operation needs a token").WithHint("send Authorization: Bearer with the engine's token")
 	}
 	caller := *known
 	if caller.Actor.Name == "" {
-		var p *Problem
-		if caller.Actor, p = claimedActor(r.Header.Get(ActorHeader)); p != nil {
+		var p *rpc.Problem
+		if caller.Actor, p = rpc.ClaimedActor(r.Header.Get(rpc.ActorHeader)); p != nil {
 			return nil, p
 		}
 	}
@@ -205,7 +206,7 @@ func CheckListen(addr string, l Listening) error {
 		return fmt.Errorf("listen on %q: want HOST:PORT, e.g. 127.0.0.1:7070: %w", addr, err)
 	}
 	switch {
-	case isLoopback(host):
+	case rpc.IsLoopback(host):
 		return nil
 	case l.NoAuth:
 		return fmt.Errorf("refusing to listen on %s: --no-auth is for loopback only; beyond it anyone could operate this engine", addr)
@@ -214,17 +215,6 @@ func CheckListen(addr string, l Listening) error {
 	}
 	return fmt.Errorf("refusing to listen on %s: beyond loopback tokens and data would travel unencrypted; give --tls-cert and --tls-key, listen on 127.0.0.1, or pass --plaintext if TLS ends before this engine, at a proxy of yours",
 		addr)
-}
-
-// isLoopback reports whether host is a loopback name or address. An empty host means every
-// interface, so it is not.
-func isLoopback(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && addr.Unmap().IsLoopback()
 }
 
 // hostOf cuts the port off a Host header.

@@ -21,6 +21,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
@@ -60,7 +61,7 @@ type bundle struct {
 	engine *enginetest.Engine
 	server *Server
 	http   *httptest.Server
-	client *Client
+	client *rpc.Client
 }
 
 // testToken opens the engines of these tests.
@@ -98,7 +99,7 @@ func setupOn(t testing.TB, log eventlog.Log, settings ...setting) *bundle {
 	}
 	b.http = httptest.NewServer(b.server.Handler())
 	t.Cleanup(func() { b.server.Close(); b.http.Close() })
-	b.client = &Client{URL: b.http.URL, Actor: "ann", Token: cfg.Token}
+	b.client = &rpc.Client{Operations: Table(), URL: b.http.URL, Actor: "ann", Token: cfg.Token}
 	return b
 }
 
@@ -124,17 +125,17 @@ func (b *bundle) push(name string, ids ...string) {
 func (b *bundle) do(id string, params, out any) {
 	b.t.Helper()
 	if err := b.client.Do(b.t.Context(), id, params, out); err != nil {
-		var p *Problem
+		var p *rpc.Problem
 		errors.As(err, &p)
 		b.t.Fatalf("%s: %v (%+v)", id, err, p)
 	}
 }
 
 // refused calls an operation that must be refused.
-func (b *bundle) refused(id string, params any) *Problem {
+func (b *bundle) refused(id string, params any) *rpc.Problem {
 	b.t.Helper()
 	err := b.client.Do(b.t.Context(), id, params, nil)
-	var p *Problem
+	var p *rpc.Problem
 	if !errors.As(err, &p) {
 		b.t.Fatalf("%s: got %v, want a problem", id, err)
 	}

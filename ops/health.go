@@ -3,25 +3,39 @@ package ops
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
+
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // plainOperation stands beside the table: it takes nothing, and answers while the engine starts too.
 type plainOperation struct {
-	id, path, summary, media string
+	rpc.Plain
 	// answer is nil for what is no JSON: HTTP alone offers it.
-	answer func(*Server, context.Context) ([]byte, *Problem)
+	answer func(*Server, context.Context) ([]byte, *rpc.Problem)
 }
 
 var plainTable = []plainOperation{
-	{"openapi", openAPIPath, "This document", "application/json", (*Server).describe},
-	{"healthz", "/healthz", "Whether the process answers", "application/json", (*Server).healthz},
-	{"readyz", "/readyz", "Whether the engine is ready for new work", "application/json", (*Server).readyz},
-	{"metrics", "/metrics", "Figures for Prometheus", "text/plain", nil},
+	{rpc.Plain{ID: "openapi", Path: rpc.OpenAPIPath, Summary: "This document", Media: "application/json"}, (*Server).describe},
+	{rpc.Plain{ID: "healthz", Path: "/healthz", Summary: "Whether the process answers", Media: "application/json", Public: true}, (*Server).healthz},
+	{rpc.Plain{ID: "readyz", Path: "/readyz", Summary: "Whether the engine is ready for new work", Media: "application/json", Public: true}, (*Server).readyz},
+	{rpc.Plain{ID: "metrics", Path: "/metrics", Summary: "Figures for Prometheus", Media: "text/plain"}, nil},
 }
 
 // public says what is answered without a token.
-func public(path string) bool { return path == "/healthz" || path == "/readyz" }
+func public(path string) bool {
+	return slices.ContainsFunc(plainTable, func(p plainOperation) bool { return p.Public && p.Path == path })
+}
+
+// document is the OpenAPI document of everything here, for a program of the given version.
+func document(version string) ([]byte, error) {
+	var beside []rpc.Plain
+	for _, p := range plainTable {
+		beside = append(beside, p.Plain)
+	}
+	return rpc.OpenAPI(version, Table(), beside, knownTypes)
+}
 
 // plain answers one of them over HTTP.
 func (s *Server) plain(p plainOperation) http.Handler {
@@ -41,7 +55,7 @@ func (s *Server) plain(p plainOperation) http.Handler {
 // figures answers those who may see all workflows.
 func (s *Server) figures() http.Handler {
 	handler := s.metrics.handler()
-	figures := Operation{ID: "metrics", Role: Viewer}
+	figures := rpc.Operation{ID: "metrics", Role: rpc.Viewer}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, p := callerOf(r)
 		if p == nil {
@@ -56,19 +70,7 @@ func (s *Server) figures() http.Handler {
 	})
 }
 
-// described is the operation in the OpenAPI document.
-func (p plainOperation) described() object {
-	described := object{
-		"operationId": p.id, "summary": p.summary,
-		"responses": object{"200": object{"description": "OK", "content": object{p.media: object{}}}, "default": problemResponse()},
-	}
-	if public(p.path) {
-		described["security"] = []any{}
-	}
-	return described
-}
-
-func (s *Server) describe(context.Context) ([]byte, *Problem) { return s.openapi, nil }
+func (s *Server) describe(context.Context) ([]byte, *rpc.Problem) { return s.openapi, nil }
 
 // readyTimeout bounds the question to the log.
 const readyTimeout = 2 * time.Second
@@ -80,7 +82,7 @@ type health struct {
 }
 
 // healthz answers while the process can answer at all.
-func (s *Server) healthz(context.Context) ([]byte, *Problem) {
+func (s *Server) healthz(context.Context) ([]byte, *rpc.Problem) {
 	body, err := encodeAnswer(health{OK: true, Version: s.cfg.Version, Installation: s.cfg.Installation})
 	if err != nil {
 		return nil, s.fault("health", err)
@@ -90,37 +92,30 @@ func (s *Server) healthz(context.Context) ([]byte, *Problem) {
 
 // readyz answers once every workflow is replayed, while the log answers, new work may start and the
 // server is not stopping.
-func (s *Server) readyz(ctx context.Context) ([]byte, *Problem) {
+func (s *Server) readyz(ctx context.Context) ([]byte, *rpc.Problem) {
 	select {
 	case <-s.cfg.Engine.Ready():
 	default:
-		return nil, problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log").hint("ask again in a moment")
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log").WithHint("ask again in a moment")
 	}
 	if s.life.Err() != nil {
-		return nil, stopping()
+		return nil, rpc.Stopping()
 	}
 	if err := s.cfg.Engine.Room(); err != nil {
-		return nil, problemf(http.StatusServiceUnavailable, "storage.unavailable", "nothing new starts, and what is pushed is refused: %v", err).
-			hint("work goes on by itself when there is room")
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "nothing new starts, and what is pushed is refused: %v", err).
+			WithHint("work goes on by itself when there is room")
 	}
 	if damage := s.cfg.Engine.Damage(); len(damage.Problems) > 0 {
-		return nil, problemf(http.StatusServiceUnavailable, "log.damaged", "the log is damaged: %s begin nothing new, the others go on", count(len(damage.Workflows), "workflow")).
-			hint("pawl why names them and the way out; GET /v1/diagnostics lists what is damaged")
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "log.damaged", "the log is damaged: %s begin nothing new, the others go on", count(len(damage.Workflows), "workflow")).
+			WithHint("pawl why names them and the way out; GET /v1/diagnostics lists what is damaged")
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for p := range s.cfg.Log.Partitions() {
 		if _, err := s.cfg.Log.Last(ctx, p); err != nil {
-			return nil, problemf(http.StatusServiceUnavailable, "storage.unavailable", "partition %d of the log does not answer", p).because(err).
-				hint("ask again in a moment; the engine's own output says what is wrong with its storage")
+			return nil, rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "partition %d of the log does not answer", p).WithCause(err).
+				WithHint("ask again in a moment; the engine's own output says what is wrong with its storage")
 		}
 	}
 	return s.healthz(ctx)
-}
-
-// codeStopping: the engine that was asked is about to end.
-const codeStopping = "engine.stopping"
-
-func stopping() *Problem {
-	return problemf(http.StatusServiceUnavailable, codeStopping, "the engine is shutting down").hint("ask again once it is back")
 }

@@ -12,13 +12,16 @@ import (
 )
 
 // refusals are the functions that begin a problem, and the place of its code among their arguments.
-var refusals = map[string]int{"problemf": 1, "malformed": 0, "refuse": 1}
+var refusals = map[string]int{"Problemf": 1, "Malformed": 0, "refuse": 1}
+
+// hintMethods give a problem, or a refusal, its hint.
+var hintMethods = map[string]bool{"WithHint": true, "hint": true}
 
 // TestEveryProblemHasAHint: wherever a problem or a refusal is made, it says what to do.
 func TestEveryProblemHasAHint(t *testing.T) {
 	t.Parallel()
 	made := map[string]bool{}
-	for _, folder := range []string{".", "../engine", "../engine/decide"} {
+	for _, folder := range []string{".", "rpc", "../engine", "../engine/decide"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no source in %s: %v", folder, err)
@@ -66,11 +69,16 @@ func problemsMade(file *ast.File) []madeProblem {
 		path = append(path, n)
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			fun, ok := n.Fun.(*ast.Ident)
-			if !ok {
-				break
+			name := ""
+			switch fun := n.Fun.(type) {
+			case *ast.Ident:
+				name = fun.Name
+			case *ast.SelectorExpr:
+				if of, ok := fun.X.(*ast.Ident); ok && of.Name == "rpc" {
+					name = fun.Sel.Name
+				}
 			}
-			if place, ok := refusals[fun.Name]; ok && !within(path, refusals) {
+			if place, ok := refusals[name]; ok && !within(path, refusals) {
 				made = append(made, madeProblem{codeIn(n.Args[place]), n.Pos(), hintedAt(path)})
 			}
 		case *ast.CompositeLit:
@@ -130,7 +138,7 @@ func hintedAt(path []ast.Node) bool {
 		if !ok {
 			break
 		}
-		if selector.Sel.Name == "hint" {
+		if hintMethods[selector.Sel.Name] {
 			return true
 		}
 	}
@@ -147,7 +155,7 @@ func hintedAt(path []ast.Node) bool {
 		}
 		ast.Inspect(function, func(n ast.Node) bool {
 			selector, ok := n.(*ast.SelectorExpr)
-			if ok && fmt.Sprint(selector.X) == name && selector.Sel.Name == "hint" {
+			if ok && fmt.Sprint(selector.X) == name && hintMethods[selector.Sel.Name] {
 				hinted = true
 			}
 			return !hinted

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // routes builds the HTTP interface from the table.
@@ -28,7 +30,7 @@ func (s *Server) routes() http.Handler {
 		handle(o.Method, o.Path, s.operation(o))
 	}
 	for _, p := range plainTable {
-		handle(http.MethodGet, p.path, s.plain(p))
+		handle(http.MethodGet, p.Path, s.plain(p))
 	}
 	for pattern, allowed := range methods {
 		if slices.Contains(allowed, http.MethodGet) {
@@ -37,8 +39,8 @@ func (s *Server) routes() http.Handler {
 		slices.Sort(allowed)
 		allow := strings.Join(allowed, ", ")
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			p := problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on %s", clip(r.Method), clip(r.URL.Path)).hint("allowed: " + allow)
-			p.allow = allow
+			p := rpc.Problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on %s", rpc.Clip(r.Method), rpc.Clip(r.URL.Path)).WithHint("allowed: " + allow)
+			p.Allow = allow
 			s.refuse(w, r, p)
 		})
 	}
@@ -47,7 +49,7 @@ func (s *Server) routes() http.Handler {
 }
 
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
-	s.refuse(w, r, problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s", clip(r.URL.Path)).hint(openAPIPath+" lists all operations"))
+	s.refuse(w, r, rpc.Problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s", rpc.Clip(r.URL.Path)).WithHint(rpc.OpenAPIPath+" lists all operations"))
 }
 
 // outer is what every request passes through.
@@ -97,10 +99,10 @@ func (s *Server) operation(o *Operation) http.Handler {
 	})
 }
 
-func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, count func(int)) *Problem {
+func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, count func(int)) *rpc.Problem {
 	caller, p := callerOf(r)
 	if p == nil {
-		p = o.ask(caller)
+		p = o.Ask(caller)
 	}
 	if p != nil {
 		return p
@@ -110,10 +112,10 @@ func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, co
 	if p := readBody(o, w, r, buffer); p != nil {
 		return p
 	}
-	if o.ingress {
+	if o.RawBody != "" {
 		return s.push(o, w, r, caller, buffer.Bytes(), count)
 	}
-	request, err := o.request.fromHTTP(r, buffer.Bytes())
+	request, err := o.Request.FromHTTP(r, buffer.Bytes())
 	if err != nil {
 		return problemOf(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // parseEvents reads one event or an array of events. The text is checked once as a whole; after
@@ -15,11 +16,11 @@ import (
 // returned refers to the text, whose buffer is used again.
 func parseEvents(text []byte) (items []decide.PushItem, single bool, err error) {
 	if !utf8.Valid(text) {
-		return nil, false, malformed("json.invalid", "the body is not UTF-8").hint(eventsHint)
+		return nil, false, rpc.Malformed("json.invalid", "the body is not UTF-8").WithHint(eventsHint)
 	}
 	if !json.Valid(text) {
 		var whole json.RawMessage
-		return nil, false, malformed("json.invalid", "the body cannot be read: %s", jsonFault(json.Unmarshal(text, &whole), text)).hint(eventsHint)
+		return nil, false, rpc.Malformed("json.invalid", "the body cannot be read: %s", rpc.JSONFault(json.Unmarshal(text, &whole), text)).WithHint(eventsHint)
 	}
 	w := walk{text: text}
 	switch w.space(); w.text[w.at] {
@@ -30,8 +31,8 @@ func parseEvents(text []byte) (items []decide.PushItem, single bool, err error) 
 		items, err := w.events()
 		return items, false, err
 	}
-	return nil, false, malformed("event.invalid", "the body is neither an event nor an array of events").
-		hint("send {messageId, title, payload} or an array of them")
+	return nil, false, rpc.Malformed("event.invalid", "the body is neither an event nor an array of events").
+		WithHint("send {messageId, title, payload} or an array of them")
 }
 
 // eventsHint says what a push takes.
@@ -58,7 +59,7 @@ func (w *walk) events() ([]decide.PushItem, error) {
 			w.space()
 		}
 		if w.text[w.at] != '{' {
-			return nil, malformed("event.invalid", "item %d is not an object", len(items)).hint("send {messageId, title, payload}")
+			return nil, rpc.Malformed("event.invalid", "item %d is not an object", len(items)).WithHint("send {messageId, title, payload}")
 		}
 		item, err := w.event(len(items))
 		if err != nil {
@@ -76,7 +77,7 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 	var seen [3]bool
 	once := func(i int, name string) error {
 		if seen[i] {
-			return malformed("field.twice", "item %d has field %s twice", n, name).hint("an event is {messageId, title, payload}, each once")
+			return rpc.Malformed("field.twice", "item %d has field %s twice", n, name).WithHint("an event is {messageId, title, payload}, each once")
 		}
 		seen[i] = true
 		return nil
@@ -109,7 +110,7 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 				item.Payload = bytes.Clone(value)
 			}
 		default:
-			err = malformed("field.unknown", "item %d has an unknown field %s", n, clip(string(name))).hint("known fields: messageId, title, payload")
+			err = rpc.Malformed("field.unknown", "item %d has an unknown field %s", n, rpc.Clip(string(name))).WithHint("known fields: messageId, title, payload")
 		}
 		if err != nil {
 			return item, err
@@ -118,7 +119,7 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 	w.at++ // }
 	for i, name := range []string{"messageId", "title"} {
 		if !seen[i] {
-			return item, malformed("field.missing", "item %d has no %s", n, name).hint("an event is {messageId, title, payload}")
+			return item, rpc.Malformed("field.missing", "item %d has no %s", n, name).WithHint("an event is {messageId, title, payload}")
 		}
 	}
 	return item, nil
@@ -172,7 +173,7 @@ func (w *walk) value() []byte {
 // text reads a string value.
 func text(value []byte, n int, field string) (string, error) {
 	if value[0] != '"' {
-		return "", malformed("field.invalid", "item %d: %s must be a string", n, field).hint("an event is {messageId, title, payload}; the first two are strings")
+		return "", rpc.Malformed("field.invalid", "item %d: %s must be a string", n, field).WithHint("an event is {messageId, title, payload}; the first two are strings")
 	}
 	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner), nil

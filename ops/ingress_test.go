@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -49,7 +50,7 @@ func TestParseEvents(t *testing.T) {
 		`{"messageID":"a","title":"A"}`:                 "field.unknown",
 	} {
 		_, _, err := parseEvents([]byte(text))
-		var p *Problem
+		var p *rpc.Problem
 		if !errors.As(err, &p) || p.Code != code || p.Status != 400 {
 			t.Errorf("%s: %v, want %s", text, err, code)
 		}
@@ -68,7 +69,7 @@ func FuzzParseEvents(f *testing.F) {
 			t.Fatal("the text was changed")
 		}
 		if err != nil {
-			var p *Problem
+			var p *rpc.Problem
 			if !errors.As(err, &p) {
 				t.Fatalf("no problem: %v", err)
 			}

@@ -13,13 +13,14 @@ import (
 
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // fill takes all places that are left, as many callers would, and returns what gives them back.
 func fill(p *places) (empty func()) {
 	var leaves []func()
 	for n := 0; ; n++ {
-		leave, problem := p.take(&Caller{Key: fmt.Sprintf("filler %d", n)})
+		leave, problem := p.take(&rpc.Caller{Key: fmt.Sprintf("filler %d", n)})
 		if problem != nil {
 			break
 		}
@@ -36,7 +37,7 @@ func fill(p *places) (empty func()) {
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	p := newPlaces("things", "thing.many", 3, 2)
-	ann, ben := &Caller{Key: "ann"}, &Caller{Key: "ben"}
+	ann, ben := &rpc.Caller{Key: "ann"}, &rpc.Caller{Key: "ben"}
 	first, _ := p.take(ann)
 	_, _ = p.take(ann)
 	if _, problem := p.take(ann); problem == nil || problem.Status != http.StatusTooManyRequests || problem.Code != "thing.many" {

@@ -20,6 +20,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // frame is one server-sent event.
@@ -288,7 +289,7 @@ func TestLogIsNoPart(t *testing.T) {
 			n++
 		}
 	}
-	if !errors.Is(end, ErrUnreachable) || n != 1 {
+	if !errors.Is(end, rpc.ErrUnreachable) || n != 1 {
 		t.Errorf("%d transitions, then %v", n, end)
 	}
 }
@@ -344,8 +345,8 @@ func TestLogThatFails(t *testing.T) {
 	for _, err := range b.client.Log(await(t), "", "", false) {
 		got = append(got, err)
 	}
-	var p *Problem
-	if len(got) != 3 || got[0] != nil || !errors.As(got[1], &p) || !errors.Is(got[2], ErrUnreachable) {
+	var p *rpc.Problem
+	if len(got) != 3 || got[0] != nil || !errors.As(got[1], &p) || !errors.Is(got[2], rpc.ErrUnreachable) {
 		t.Errorf("the client is told %v", got)
 	}
 }
@@ -402,7 +403,7 @@ func TestDamagedLog(t *testing.T) {
 	}
 	var seen []string
 	for raw, err := range b.client.Log(await(t), "", "", false) {
-		var p *Problem
+		var p *rpc.Problem
 		switch {
 		case errors.As(err, &p):
 			seen = append(seen, p.Code)
@@ -484,7 +485,7 @@ func clientLog(t *testing.T, b *bundle) {
 		t.Errorf("followed %d", seen)
 	}
 	for _, err := range b.client.Log(await(t), "x", "", false) {
-		var p *Problem
+		var p *rpc.Problem
 		if !errors.As(err, &p) || p.Code != "position.invalid" {
 			t.Errorf("bad position: %v", err)
 		}
@@ -494,7 +495,7 @@ func clientLog(t *testing.T, b *bundle) {
 	for _, err := range b.client.Log(await(t), "", "", true) {
 		end = err
 	}
-	if !errors.Is(end, ErrUnreachable) {
+	if !errors.Is(end, rpc.ErrUnreachable) {
 		t.Errorf("a stopping engine ends the stream with %v", end)
 	}
 }

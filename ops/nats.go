@@ -2,264 +2,53 @@ package ops
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
-	"regexp"
-	"strconv"
 	"strings"
-	"sync"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/micro"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// TokenHeader carries a token over NATS.
-const TokenHeader = "Pawl-Token"
-
-// StatusHeader carries an answer's HTTP status over NATS.
-const StatusHeader = "Pawl-Status"
-
-// NATSConfig configures the NATS interface. Conn is required.
-type NATSConfig struct {
-	// Conn is used for nothing else: the caller chooses the subject of the answer, and NATS does not check
-	// it against what the caller may publish. Its own user should be allowed to publish to inboxes
-	// only (_INBOX.>); requests that name another subject are not carried out.
-	Conn *nats.Conn
-	// Role is that of a request without a token: what the users who may send one may do, where this program
-	// knows them. Empty refuses such requests, as on a NATS server of others.
-	Role Role
-	// Prefix of the subjects; empty means "pawl".
-	Prefix string
-	// Concurrency bounds the requests that are answered at once; further ones wait in the
-	// connection's buffer. 0 means 256.
-	Concurrency int
-}
-
-// NATSService answers the operations as the NATS micro service `pawl`: a request to
-// <prefix>.api.<operation id> holds one JSON object of path, query and body fields, and a request to
-// <prefix>.in.<workflow>.<topic> holds one event or an array of events. A problem comes as
-// Nats-Service-Error-Code with the problem document as body; an answer that the NATS server does not
-// carry is one. Several engines share the requests. There are no streams: the log comes in pages, and
-// who follows it asks again and again. Figures for Prometheus are offered over HTTP alone.
-type NATSService struct {
-	server  *Server
-	service micro.Service
-	conn    *nats.Conn
-	prefix  string
-	role    Role
-	slots   chan struct{}
-	open    sync.WaitGroup
-	life    context.Context
-	endLife context.CancelFunc
-	// leave ends when the service stops: no request waits for the log any longer, and those still in the
-	// queue are refused.
-	leave    context.Context
-	endLeave context.CancelFunc
-	// entering is held by what begins, and by Stop, so that nothing begins behind its back.
-	entering sync.Mutex
-}
-
-// natsHead is room for the headers of an answer.
-const natsHead = 1 << 10
-
-// StartNATS subscribes the service; it answers once this returns.
-func (s *Server) StartNATS(cfg NATSConfig) (*NATSService, error) {
-	if cfg.Conn == nil {
-		return nil, errors.New("start NATS service: no connection")
-	}
-	if cfg.Prefix == "" {
-		cfg.Prefix = "pawl"
-	}
-	if cfg.Concurrency <= 0 {
-		cfg.Concurrency = 256
-	}
-	n := &NATSService{server: s, conn: cfg.Conn, prefix: cfg.Prefix, role: cfg.Role, slots: make(chan struct{}, cfg.Concurrency)}
-	n.life, n.endLife = context.WithCancel(s.life)
-	n.leave, n.endLeave = context.WithCancel(n.life)
-	var err error
-	n.service, err = micro.AddService(cfg.Conn, micro.Config{
-		Name: "pawl", Version: semver(s.cfg.Version), Description: "Durable automations. The log comes in pages; metrics and streams are offered over HTTP alone.",
-		Metadata: map[string]string{"version": s.cfg.Version, "installation": s.cfg.Installation},
+// StartNATS offers the operations over NATS; they are answered once this returns.
+func (s *Server) StartNATS(cfg rpc.NATSConfig) (*rpc.NATSService, error) {
+	return rpc.ServeNATS(s.life, cfg, rpc.NATSBackend{
+		Version: s.cfg.Version, Installation: s.cfg.Installation, Logger: s.cfg.Logger,
+		Authenticate: func(token string) (*rpc.Caller, *rpc.Problem) { return s.door.authenticate("Bearer", token) },
+		Endpoints:    s.endpoints(),
 	})
-	if err != nil {
-		return nil, fmt.Errorf("start NATS service: %w", err)
-	}
-	if err := n.addEndpoints(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start NATS service: %w", err), n.Stop())
-	}
-	if err := cfg.Conn.Flush(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start NATS service: %w", err), n.Stop())
-	}
-	return n, nil
 }
 
-// Stop takes the subscriptions away and waits for the answers under way.
-func (n *NATSService) Stop() error {
-	err := n.service.Stop() // does not wait until the queues are empty
-	n.entering.Lock()
-	n.endLeave()
-	n.entering.Unlock()
-	n.open.Wait()
-	n.endLife()
-	if err != nil {
-		return fmt.Errorf("stop NATS service: %w", err)
-	}
-	return nil
-}
-
-func (n *NATSService) addEndpoints() error {
-	group := n.service.AddGroup(n.prefix + ".api")
+// endpoints are the operations, what stands beside them in JSON, and the way in for events.
+func (s *Server) endpoints() []rpc.Endpoint {
+	var all []rpc.Endpoint
 	for i := range table {
 		o := &table[i]
-		err := group.AddEndpoint(o.ID, n.handle(func(ctx context.Context, c *Call, req micro.Request) (int, []byte, *Problem) {
-			return n.server.dispatch(ctx, o, c, req.Data())
-		}), micro.WithEndpointMetadata(map[string]string{"role": string(o.Role), "summary": o.Summary}))
-		if err != nil {
-			return fmt.Errorf("endpoint %s: %w", o.ID, err)
-		}
+		all = append(all, rpc.Endpoint{
+			Name: o.ID, Metadata: map[string]string{"role": string(o.Role), "summary": o.Summary},
+			Answer: func(ctx context.Context, c *rpc.NATSCall) (int, []byte, *rpc.Problem) {
+				return s.dispatch(ctx, o, &Call{Caller: c.Caller, server: s, most: c.Most, leave: c.Leave}, c.Data)
+			},
+		})
 	}
 	for _, p := range plainTable {
 		if p.answer == nil {
 			continue
 		}
-		err := group.AddEndpoint(p.id, n.handle(func(ctx context.Context, _ *Call, _ micro.Request) (int, []byte, *Problem) {
-			body, problem := p.answer(n.server, ctx)
-			return http.StatusOK, body, problem
-		}), micro.WithEndpointMetadata(map[string]string{"role": string(Viewer), "summary": p.summary}))
-		if err != nil {
-			return fmt.Errorf("endpoint %s: %w", p.id, err)
-		}
+		all = append(all, rpc.Endpoint{
+			Name: p.ID, Metadata: map[string]string{"role": string(rpc.Viewer), "summary": p.Summary},
+			Answer: func(ctx context.Context, _ *rpc.NATSCall) (int, []byte, *rpc.Problem) {
+				body, problem := p.answer(s, ctx)
+				return http.StatusOK, body, problem
+			},
+		})
 	}
-	in := n.prefix + ".in."
-	push, ok := Lookup("pushEvents")
-	if !ok {
-		return errors.New("endpoint ingress: there is no operation pushEvents")
-	}
-	err := n.service.AddEndpoint("ingress", n.handle(func(ctx context.Context, c *Call, req micro.Request) (int, []byte, *Problem) {
-		workflow, topic, _ := strings.Cut(strings.TrimPrefix(req.Subject(), in), ".")
-		body, p := n.server.ingress(ctx, &push, &c.Caller, eventlog.WorkflowName(workflow), eventlog.Topic(topic), req.Data())
-		return http.StatusOK, body, p
-	}), micro.WithEndpointSubject(in+"*.>"))
-	if err != nil {
-		return fmt.Errorf("endpoint ingress: %w", err)
-	}
-	return nil
+	return append(all, rpc.Endpoint{Name: "ingress", Subject: "in.*.>", Answer: s.pushOverNATS})
 }
 
-type natsAnswer func(context.Context, *Call, micro.Request) (int, []byte, *Problem)
-
-// handle answers each request in a goroutine of its own: a subscription calls one at a time, and an
-// answer waits for the log.
-func (n *NATSService) handle(answer natsAnswer) micro.Handler {
-	return micro.HandlerFunc(func(req micro.Request) {
-		if !isInbox(req.Reply()) {
-			n.server.cfg.Logger.Warn("a request over NATS was not carried out: its answer would go to a subject that is no inbox", "subject", req.Subject(), "reply", clip(req.Reply()))
-			return
-		}
-		n.slots <- struct{}{}
-		if !n.enter() {
-			<-n.slots
-			n.respond(req, 0, nil, stopping())
-			return
-		}
-		go func() {
-			defer func() { n.open.Done(); <-n.slots }()
-			n.answer(req, answer)
-		}()
-	})
-}
-
-// enter counts an answer that begins, unless the service stops.
-func (n *NATSService) enter() bool {
-	n.entering.Lock()
-	defer n.entering.Unlock()
-	if n.leave.Err() != nil {
-		return false
-	}
-	n.open.Add(1)
-	return true
-}
-
-func (n *NATSService) answer(req micro.Request, answer natsAnswer) {
-	caller, p := n.caller(req.Headers())
-	if p != nil {
-		n.respond(req, 0, nil, p)
-		return
-	}
-	status, body, p := answer(n.life, &Call{Caller: *caller, server: n.server, most: n.most(), leave: n.leave}, req)
-	n.respond(req, status, body, p)
-}
-
-// isInbox reports whether an answer may go to the subject: an inbox, one that the server put in the place
-// of an inbox of another account, or nowhere.
-func isInbox(reply string) bool {
-	first, _, _ := strings.Cut(reply, ".")
-	return reply == "" || first == "_R_" || first == "_INBOX" || strings.HasPrefix(first, "_INBOX_")
-}
-
-// caller is who sends a request: the one whose token it carries, else the NATS user.
-func (n *NATSService) caller(head micro.Headers) (*Caller, *Problem) {
-	caller := &Caller{Role: n.role, Key: "nats"}
-	if token := head.Get(TokenHeader); token != "" {
-		var p *Problem
-		if caller, p = n.server.door.authenticate("Bearer", token); p != nil {
-			return nil, p
-		} else if caller == nil {
-			return nil, problemf(http.StatusUnauthorized, "token.required", "this engine does not know the token in %s", TokenHeader).
-				hint("send a token that is in use, or none to act as the NATS user")
-		}
-	} else if n.role == "" {
-		return nil, problemf(http.StatusUnauthorized, "token.required", "this engine asks for a token: this NATS server's users have no role").
-			hint("send one in " + TokenHeader)
-	}
-	if caller.Actor.Verified {
-		return caller, nil
-	}
-	var p *Problem
-	caller.Actor, p = claimedActor(head.Get(ActorHeader))
-	return caller, p
-}
-
-// most is how many bytes an answer may have.
-func (n *NATSService) most() int { return int(n.conn.MaxPayload()) - natsHead }
-
-func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Problem) {
-	most := n.most()
-	// Looked at before it is sent: a request whose answer cannot leave would never get one.
-	if p == nil && len(body) > most {
-		p = problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge", "the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, that is done", len(body)).
-			hint("ask for less with limit, or ask over HTTP (pawl --url)")
-	}
-	reply := &nats.Msg{Subject: req.Reply(), Data: body, Header: nats.Header{StatusHeader: {strconv.Itoa(status)}, "Content-Type": contentJSON}}
-	if p != nil {
-		document := p.document()
-		for len(document) > most && len(p.Problems) > 0 { // a script can have many: the first ones will do
-			p.Problems = p.Problems[:len(p.Problems)/2]
-			document = p.document()
-		}
-		reply.Data = document
-		reply.Header = nats.Header{micro.ErrorHeader: {p.Title}, micro.ErrorCodeHeader: {strconv.Itoa(p.Status)}, "Content-Type": {problemType}}
-	}
-	// Not by way of the request: what it notes of an answer is read without a lock as soon as its handler
-	// has returned, and this goes on longer.
-	err := nats.ErrMsgNoReply
-	if reply.Subject != "" {
-		err = n.conn.PublishMsg(reply)
-	}
-	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		n.server.cfg.Logger.Warn("an answer over NATS could not be sent", "subject", req.Subject(), "error", err)
-	}
-}
-
-var semverPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-
-// semver makes a version that the micro protocol takes; the true one is in the metadata.
-func semver(version string) string {
-	if v := strings.TrimPrefix(version, "v"); semverPattern.MatchString(v) {
-		return v
-	}
-	return "0.0.0"
+// pushOverNATS takes events whose workflow and topic stand in the subject.
+func (s *Server) pushOverNATS(ctx context.Context, c *rpc.NATSCall) (int, []byte, *rpc.Problem) {
+	workflow, topic, _ := strings.Cut(strings.TrimPrefix(c.Subject, "in."), ".")
+	push := &ingressTable[0]
+	body, p := s.ingress(ctx, push, &c.Caller, eventlog.WorkflowName(workflow), eventlog.Topic(topic), c.Data)
+	return http.StatusOK, body, p
 }

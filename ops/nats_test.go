@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -33,7 +34,7 @@ func TestNATS(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
-	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: nc})
+	service, err := b.server.StartNATS(rpc.NATSConfig{Role: rpc.Admin, Conn: nc})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +42,8 @@ func TestNATS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deployed := ask(t, nc, "pawl.api.deployWorkflow", string(source), ActorHeader, "nina")
-	if deployed.Header.Get(StatusHeader) != "201" || mustJSON(t, deployed.Data)["name"] != "shop" {
+	deployed := ask(t, nc, "pawl.api.deployWorkflow", string(source), rpc.ActorHeader, "nina")
+	if deployed.Header.Get(rpc.StatusHeader) != "201" || mustJSON(t, deployed.Data)["name"] != "shop" {
 		t.Fatalf("deploy: %v %s", deployed.Header, deployed.Data)
 	}
 	checkActorOf(t, b, "workflow.deployed", eventlog.Actor{Kind: "user", Name: "nina"})
@@ -84,7 +85,7 @@ func TestNATS(t *testing.T) {
 			t.Errorf("%s: %v %s", subject, answer.Header, answer.Data)
 		}
 	}
-	if answer := ask(t, nc, "pawl.api.pauseWorkflow", `{"workflow":"shop"}`, ActorHeader, strings.Repeat("x", 200)); answer.Header.Get(micro.ErrorCodeHeader) != "400" {
+	if answer := ask(t, nc, "pawl.api.pauseWorkflow", `{"workflow":"shop"}`, rpc.ActorHeader, strings.Repeat("x", 200)); answer.Header.Get(micro.ErrorCodeHeader) != "400" {
 		t.Errorf("a long name: %v", answer.Header)
 	}
 	if after := b.last(); after != before {
@@ -112,7 +113,7 @@ func TestNATS(t *testing.T) {
 	for id, path := range map[string]string{"openapi": "/v1/openapi.json", "healthz": "/healthz", "readyz": "/readyz"} {
 		over := ask(t, nc, "pawl.api."+id, "")
 		_, http := b.request("GET", path, "")
-		if len(http) == 0 || string(over.Data) != string(http) || over.Header.Get(StatusHeader) != "200" || offered[id] != "pawl.api."+id {
+		if len(http) == 0 || string(over.Data) != string(http) || over.Header.Get(rpc.StatusHeader) != "200" || offered[id] != "pawl.api."+id {
 			t.Errorf("%s over NATS: %v %.200s", id, over.Header, over.Data)
 		}
 	}
@@ -166,43 +167,31 @@ func TestNATSTokens(t *testing.T) {
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	for _, c := range []struct {
-		role          Role
+		role          rpc.Role
 		token         string
 		reads, grants string // the problem's code, or empty
 	}{
-		{Operator, "", "", "role.insufficient"},
-		{Operator, b.server.cfg.Token, "", ""},
-		{Operator, "pawl_WRONG", "token.required", "token.required"},
+		{rpc.Operator, "", "", "role.insufficient"},
+		{rpc.Operator, b.server.cfg.Token, "", ""},
+		{rpc.Operator, "pawl_WRONG", "token.required", "token.required"},
 		{"", "", "token.required", "token.required"},
 		{"", b.server.cfg.Token, "", ""},
-		{Viewer, "", "", "role.insufficient"},
+		{rpc.Viewer, "", "", "role.insufficient"},
 	} {
 		nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
-		service, err := b.server.StartNATS(NATSConfig{Conn: nc, Role: c.role})
+		service, err := b.server.StartNATS(rpc.NATSConfig{Conn: nc, Role: c.role})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for subject, want := range map[string]string{"pawl.api.getWorkflow": c.reads, "pawl.api.setGrants": c.grants} {
 			body := map[bool]string{true: `{"workflow":"shop"}`, false: `{"workflow":"shop","grants":{"*":"allow"}}`}[subject == "pawl.api.getWorkflow"]
-			answer := ask(t, nc, subject, body, TokenHeader, c.token, ActorHeader, "nina")
+			answer := ask(t, nc, subject, body, rpc.TokenHeader, c.token, rpc.ActorHeader, "nina")
 			if code, _ := mustJSON(t, answer.Data)["code"].(string); code != want {
 				t.Errorf("role %q, token %q, %s: %s %.200s, want %q", c.role, c.token, subject, code, answer.Data, want)
 			}
 		}
 		if err := service.Stop(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-func TestSemver(t *testing.T) {
-	t.Parallel()
-	for version, want := range map[string]string{
-		"1.2.3": "1.2.3", "v0.1.0": "0.1.0", "v1.2.3-rc.1+abc": "1.2.3-rc.1+abc", "devel": "0.0.0", "": "0.0.0", "(devel)": "0.0.0",
-		"v0.0.0-20260101000000-abcdef123456": "0.0.0-20260101000000-abcdef123456",
-	} {
-		if got := semver(version); got != want {
-			t.Errorf("%q: %q, want %q", version, got, want)
 		}
 	}
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // overNATS offers the engine on a server that carries messages of this size.
-func (b *bundle) overNATS(maxPayload int32) (*nats.Conn, *NATSService) {
+func (b *bundle) overNATS(maxPayload int32) (*nats.Conn, *rpc.NATSService) {
 	b.t.Helper()
 	nc := natstest.Connect(b.t, natstest.NewServer(b.t, natstest.Fast, func(c *embeddednats.Config) { c.MaxPayload = maxPayload }))
-	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: nc})
+	service, err := b.server.StartNATS(rpc.NATSConfig{Role: rpc.Admin, Conn: nc})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func askLog(t *testing.T, nc *nats.Conn, request string) transitionPage {
 	t.Helper()
 	answer := ask(t, nc, "pawl.api.readLog", request)
 	var page transitionPage
-	if err := json.Unmarshal(answer.Data, &page); err != nil || answer.Header.Get(StatusHeader) != "200" {
+	if err := json.Unmarshal(answer.Data, &page); err != nil || answer.Header.Get(rpc.StatusHeader) != "200" {
 		t.Fatalf("%s: %v %s", request, answer.Header, answer.Data)
 	}
 	return page
@@ -111,7 +112,7 @@ func TestNATSTooLarge(t *testing.T) {
 			t.Errorf("%s: %v %.300s", subject, answer.Header, answer.Data)
 		}
 	}
-	if answer := ask(t, nc, "pawl.api.listEvents", `{"limit":1}`); answer.Header.Get(StatusHeader) != "200" {
+	if answer := ask(t, nc, "pawl.api.listEvents", `{"limit":1}`); answer.Header.Get(rpc.StatusHeader) != "200" {
 		t.Errorf("less of it: %v", answer.Header)
 	}
 	if page := askLog(t, nc, fmt.Sprintf(`{"from":"%d"}`, at+1)); len(page.Items) > 0 {
@@ -123,8 +124,8 @@ func TestNATSTooLarge(t *testing.T) {
 		fmt.Fprintf(&calls, "await ctx.none%d.list({});\n", i)
 	}
 	source := strings.Replace(orders("shop", "send"), "const [event]", calls.String()+"const [event]", 1)
-	if refusal := b.refused("deployWorkflow", map[string]any{"source": source}); len(refusal.document()) <= message {
-		t.Fatalf("the problem document has only %d bytes", len(refusal.document()))
+	if refusal := b.refused("deployWorkflow", map[string]any{"source": source}); len(refusal.Document()) <= message {
+		t.Fatalf("the problem document has only %d bytes", len(refusal.Document()))
 	}
 	script, err := json.Marshal(map[string]any{"source": source})
 	if err != nil {
@@ -184,7 +185,7 @@ func TestNATSWaitIsBounded(t *testing.T) {
 		t.Errorf("%+v", page)
 	}
 	b.server.Close()
-	if answer := ask(t, nc, "pawl.api.readLog", `{}`); mustJSON(t, answer.Data)["code"] != codeStopping {
+	if answer := ask(t, nc, "pawl.api.readLog", `{}`); mustJSON(t, answer.Data)["code"] != rpc.CodeStopping {
 		t.Errorf("a server that stops: %s", answer.Data)
 	}
 }
@@ -276,7 +277,7 @@ func TestNATSStopAnswersTheQueue(t *testing.T) {
 	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
-	service, err := b.server.StartNATS(NATSConfig{Role: Admin, Conn: nc, Concurrency: 1})
+	service, err := b.server.StartNATS(rpc.NATSConfig{Role: rpc.Admin, Conn: nc, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +312,7 @@ func TestNATSStopAnswersTheQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer.Header.Get(micro.ErrorCodeHeader) == "503" && mustJSON(t, answer.Data)["code"] == codeStopping {
+		if answer.Header.Get(micro.ErrorCodeHeader) == "503" && mustJSON(t, answer.Data)["code"] == rpc.CodeStopping {
 			stopped++
 		}
 	}

@@ -2,63 +2,32 @@ package ops
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"reflect"
-	"strings"
+
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Operation is one row of the table: everything an interface needs to offer it.
+// Operation is one row of the table: its description, and what it does here.
 type Operation struct {
-	// ID is the OpenAPI operationId and the last token of the NATS subject.
-	ID string
-	// Method and Path are a net/http pattern; each {name} is one percent-encoded segment.
-	Method, Path string
-	Role         Role
-	Summary      string
-	// Statuses are the success statuses; the first one is the usual one. Refusals are problems.
-	Statuses []int
-	// Answer is the type of the answer's JSON.
-	Answer reflect.Type
-	// Slow operations read history at length and have no time limit of the server's own.
-	Slow bool
+	rpc.Operation
 
-	request *binding
-	do      func(context.Context, *Call, any) (int, any, error)
+	do func(context.Context, *Call, any) (int, any, error)
 	// heavy operations read a long past; only some of them are under way at once.
 	heavy bool
-	// narrows marks an operation about all workflows that shows a caller of one workflow only that one.
-	narrows bool
 	// stream is set for an operation that writes its own HTTP answer. It reports false, with nothing
 	// written, for a request that do answers.
 	stream func(http.ResponseWriter, *http.Request, *Call, any) (bool, error)
-	// ingress operations take their body as it is: the path for many small events.
-	ingress bool
 }
 
 // Call is one call of an operation, whatever interface it came through.
 type Call struct {
-	Caller
+	rpc.Caller
 	server *Server
 	// most is how many bytes an answer may have; 0 means any number.
 	most int
 	// leave ends when the interface that answers stops: nothing is waited for any longer.
 	leave context.Context
-}
-
-// Params lists the names of the operation's path, query and body fields.
-func (o *Operation) Params() (path, query, body []string) {
-	for _, f := range o.request.fields {
-		switch f.in {
-		case inPath:
-			path = append(path, f.name)
-		case inQuery:
-			query = append(query, f.name)
-		case inBody:
-			body = append(body, f.name)
-		}
-	}
-	return path, query, body
 }
 
 // Possible lists what a field of the operation can be, nil where it is no enumeration.
@@ -67,20 +36,12 @@ func Possible(id, field string) []string {
 	if !ok {
 		return nil
 	}
-	f := o.request.field(field)
-	if f == nil || knownSchemas[f.typ] == nil {
-		return nil
-	}
-	return possible(f.typ)
+	return o.Request.Possible(field)
 }
 
 // operation starts a row: "METHOD /path".
-func operation(id, route string, role Role, summary string) Operation {
-	method, path, ok := strings.Cut(route, " ")
-	if !ok {
-		panic("operation " + id + ": route " + route)
-	}
-	return Operation{ID: id, Method: method, Path: path, Role: role, Summary: summary, Statuses: []int{http.StatusOK}}
+func operation(id, route string, role rpc.Role, summary string) Operation {
+	return Operation{Operation: rpc.Describe(id, route, role, summary)}
 }
 
 func (o Operation) answering(statuses ...int) Operation {
@@ -99,7 +60,7 @@ func (o Operation) reading() Operation {
 }
 
 func (o Operation) narrowing() Operation {
-	o.narrows = true
+	o.Narrows = true
 	return o
 }
 
@@ -112,7 +73,7 @@ func define[Request, Answer any](o Operation, do func(context.Context, *Call, *R
 }
 
 func defineStatus[Request, Answer any](o Operation, do func(context.Context, *Call, *Request) (int, Answer, error)) Operation {
-	o.request = bindingOf(reflect.TypeFor[Request](), o.Path)
+	o.Request = rpc.NewBinding(reflect.TypeFor[Request](), o.Path, knownTypes)
 	o.Answer = reflect.TypeFor[Answer]()
 	o.do = func(ctx context.Context, c *Call, request any) (int, any, error) {
 		status, answer, err := do(ctx, c, request.(*Request))
@@ -124,21 +85,31 @@ func defineStatus[Request, Answer any](o Operation, do func(context.Context, *Ca
 // table is the one list of operations, in the order of the documentation.
 var table = func() []Operation {
 	var all []Operation
-	for _, part := range [][]Operation{workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable, evidenceTable, connectorTable, tokenTable, clockTable, logTable} {
+	for _, part := range [][]Operation{
+		workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable,
+		evidenceTable, connectorTable, tokenTable, clockTable, logTable,
+	} {
 		all = append(all, part...)
 	}
-	seen := map[string]bool{}
-	for _, o := range all {
-		if seen[o.ID] {
-			panic(fmt.Sprintf("operation %s is in the table twice", o.ID))
-		}
-		seen[o.ID] = true
+	if err := described(all).CheckIDs(); err != nil {
+		panic(err)
 	}
 	return all
 }()
 
+func described(rows []Operation) rpc.Table {
+	var t rpc.Table
+	for i := range rows {
+		t = append(t, &rows[i].Operation)
+	}
+	return t
+}
+
 // Operations returns the table.
 func Operations() []Operation { return append([]Operation(nil), table...) }
+
+// Table describes the operations, as a client needs it.
+func Table() rpc.Table { return described(table) }
 
 // Lookup returns the operation with the id.
 func Lookup(id string) (Operation, bool) {

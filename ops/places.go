@@ -3,6 +3,8 @@ package ops
 import (
 	"net/http"
 	"sync"
+
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // What may be under way at once, of one caller and of all together. Each request that stays for long
@@ -27,16 +29,16 @@ func newPlaces(what, code string, all, each int) *places {
 }
 
 // take gives the caller a place until leave is called, or says why there is none.
-func (p *places) take(c *Caller) (leave func(), problem *Problem) {
+func (p *places) take(c *rpc.Caller) (leave func(), problem *rpc.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.taken[c.Key] >= p.each:
-		return nil, problemf(http.StatusTooManyRequests, p.code, "this caller has %d %s open, as many as one caller may", p.taken[c.Key], p.what).
-			hint("end one of them, or ask again in a moment")
+		return nil, rpc.Problemf(http.StatusTooManyRequests, p.code, "this caller has %d %s open, as many as one caller may", p.taken[c.Key], p.what).
+			WithHint("end one of them, or ask again in a moment")
 	case p.total >= p.all:
-		return nil, problemf(http.StatusServiceUnavailable, p.code, "%d %s are open, as many as this engine has room for", p.total, p.what).
-			hint("ask again in a moment")
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, p.code, "%d %s are open, as many as this engine has room for", p.total, p.what).
+			WithHint("ask again in a moment")
 	}
 	p.taken[c.Key]++
 	p.total++

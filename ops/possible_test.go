@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // A filter that nothing can ever fit is refused: an empty list would be taken for an answer.
@@ -49,7 +50,7 @@ func TestImpossibleFiltersAreRefused(t *testing.T) {
 	} {
 		res, body := b.request("GET", path, "")
 		p := mustJSON(t, body)
-		if res.StatusCode != 400 || res.Header.Get("Content-Type") != problemType {
+		if res.StatusCode != 400 || res.Header.Get("Content-Type") != rpc.ProblemType {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
 		hint, _ := p["hint"].(string)
@@ -60,8 +61,8 @@ func TestImpossibleFiltersAreRefused(t *testing.T) {
 		}
 	}
 	// The same over NATS, where all fields are in one object.
-	call := &Call{Caller: Caller{Actor: eventlog.Actor{Kind: "user", Name: "ann"}, Role: Admin}, server: b.server, leave: t.Context()}
-	dispatch := func(id, object string) *Problem {
+	call := &Call{Caller: rpc.Caller{Actor: eventlog.Actor{Kind: "user", Name: "ann"}, Role: rpc.Admin}, server: b.server, leave: t.Context()}
+	dispatch := func(id, object string) *rpc.Problem {
 		o, ok := Lookup(id)
 		if !ok {
 			t.Fatalf("there is no operation %s", id)
@@ -89,10 +90,11 @@ func TestPossibleFiltersAreTaken(t *testing.T) {
 		if len(o.Statuses) != 1 || o.Method != "GET" || strings.Contains(o.Path, "{") {
 			continue
 		}
-		for _, f := range o.request.fields {
-			for _, value := range Possible(o.ID, f.name) {
-				if res, body := b.request("GET", o.Path+"?"+f.name+"="+value, ""); res.StatusCode != 200 {
-					t.Errorf("%s=%s: %s", f.name, value, body)
+		_, query, _ := o.Params()
+		for _, name := range query {
+			for _, value := range Possible(o.ID, name) {
+				if res, body := b.request("GET", o.Path+"?"+name+"="+value, ""); res.StatusCode != 200 {
+					t.Errorf("%s=%s: %s", name, value, body)
 				}
 			}
 		}
@@ -111,7 +113,7 @@ func TestEnumerationsAreComplete(t *testing.T) {
 	module := strings.TrimSuffix(ours, "/ops")
 	declared := map[string][]string{}
 	read := map[string]bool{}
-	for typ, schema := range knownSchemas {
+	for typ, schema := range knownTypes {
 		if len(schema.Enum) == 0 {
 			continue
 		}
@@ -122,12 +124,12 @@ func TestEnumerationsAreComplete(t *testing.T) {
 			}
 		}
 	}
-	for typ, schema := range knownSchemas {
+	for typ, schema := range knownTypes {
 		if len(schema.Enum) == 0 {
 			continue
 		}
 		name := typ.PkgPath()[strings.LastIndex(typ.PkgPath(), "/")+1:] + "." + typ.Name()
-		want, got := declared[name], possible(typ)
+		want, got := declared[name], knownTypes.Possible(typ)
 		if name == "decide.Reason" {
 			// A workflow with an open call is moving, and gives no reason.
 			want = slices.DeleteFunc(want, func(v string) bool { return v == string(reasonCall) })

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // TestBadCalls: each is answered by its problem and changes nothing.
@@ -138,7 +139,7 @@ func TestBadCalls(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", name, res.StatusCode, body, c.status, c.code)
 			continue
 		}
-		if res.Header.Get("Content-Type") != problemType || got["type"] != "urn:pawl:problem:"+got["code"].(string) ||
+		if res.Header.Get("Content-Type") != rpc.ProblemType || got["type"] != "urn:pawl:problem:"+got["code"].(string) ||
 			got["status"] != float64(c.status) || got["title"] == "" || got["detail"] == "" || got["hint"] == nil {
 			t.Errorf("%s: not a problem document: %s %s", name, res.Header.Get("Content-Type"), body)
 		}
@@ -276,7 +277,7 @@ func TestNoRoom(t *testing.T) {
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	o := operation("panic", "GET /panic", Viewer, "")
+	o := operation("panic", "GET /panic", rpc.Viewer, "")
 	o = define(o, func(context.Context, *Call, *everything) (everything, error) { panic("no such luck") })
 	rec := record(t, b.server.outer(b.server.operation(&o)), "GET", "/panic", "")
 	if rec.Code != 500 || mustJSON(t, rec.Body.Bytes())["code"] != "internal" || strings.Contains(rec.Body.String(), "luck") {

@@ -7,18 +7,19 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // TestRoles: every operation asks for one of the four roles, and for the one that design says.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		role Role
-		may  []Role
+		role rpc.Role
+		may  []rpc.Role
 	}{
-		{Viewer, []Role{Viewer}}, {Ingest, []Role{Ingest}}, {Operator, []Role{Viewer, Ingest, Operator}}, {Admin, []Role{Viewer, Ingest, Operator, Admin}}, {"", nil}, {"root", nil},
+		{rpc.Viewer, []rpc.Role{rpc.Viewer}}, {rpc.Ingest, []rpc.Role{rpc.Ingest}}, {rpc.Operator, []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator}}, {rpc.Admin, []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator, rpc.Admin}}, {"", nil}, {"root", nil},
 	} {
-		for _, need := range []Role{Viewer, Ingest, Operator, Admin} {
+		for _, need := range []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator, rpc.Admin} {
 			if got := c.role.Covers(need); got != slices.Contains(c.may, need) {
 				t.Errorf("%q covers %q: %t", c.role, need, got)
 			}
@@ -28,14 +29,14 @@ func TestRoles(t *testing.T) {
 	// What reads only, though it is sent by POST.
 	viewers := map[string]bool{"validateScript": true, "verifyLog": true}
 	for _, o := range Operations() {
-		want := Operator
+		want := rpc.Operator
 		switch {
 		case o.ID == "pushEvents":
-			want = Ingest
+			want = rpc.Ingest
 		case admins[o.ID]:
-			want = Admin
+			want = rpc.Admin
 		case o.Method == "GET" || viewers[o.ID]:
-			want = Viewer
+			want = rpc.Viewer
 		}
 		if o.Role != want {
 			t.Errorf("%s asks for %s, want %s", o.ID, o.Role, want)
@@ -47,15 +48,15 @@ func TestRoles(t *testing.T) {
 // narrowed, by name in this test.
 func TestPermit(t *testing.T) {
 	t.Parallel()
-	one := &Caller{Role: Admin, Workflow: "shop"}
+	one := &rpc.Caller{Role: rpc.Admin, Workflow: "shop"}
 	narrows := []string{
 		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "approveMutation", "rejectMutation", "resolveMutation",
 		"listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
 	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken", "listTokens", "revokeToken"}
 	for _, o := range table {
-		request := newRequest(&o)
-		s, isScoped := request.(scoped)
+		request := o.Request.New()
+		s, isScoped := request.(rpc.Scoped)
 		p := o.Permit(one, request)
 		switch {
 		case slices.Contains(refused, o.ID):
@@ -65,26 +66,26 @@ func TestPermit(t *testing.T) {
 			continue
 		case p != nil:
 			t.Errorf("%s without a workflow: %+v", o.ID, p)
-		case o.narrows:
+		case o.Narrows:
 			if !slices.Contains(narrows, o.ID) {
 				t.Errorf("%s narrows what it answers: does it, and is there a test?", o.ID)
 			}
 			continue
-		case !isScoped || *s.scope() != "shop":
+		case !isScoped || *s.Scope() != "shop":
 			t.Errorf("%s is not narrowed to the caller's workflow: %+v", o.ID, request)
 			continue
 		}
-		*s.scope() = "other"
+		*s.Scope() = "other"
 		if p := o.Permit(one, request); p == nil || p.Code != "workflow.forbidden" {
 			t.Errorf("%s of another workflow: %+v", o.ID, p)
 		}
-		if p := o.Permit(&Caller{Role: Admin}, request); p != nil {
+		if p := o.Permit(&rpc.Caller{Role: rpc.Admin}, request); p != nil {
 			t.Errorf("%s with a token for all: %+v", o.ID, p)
 		}
 	}
 	for _, o := range table {
-		for _, role := range []Role{Viewer, Ingest, Operator} {
-			if p := o.Permit(&Caller{Role: role}, newRequest(&o)); (p == nil) != role.Covers(o.Role) {
+		for _, role := range []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator} {
+			if p := o.Permit(&rpc.Caller{Role: role}, o.Request.New()); (p == nil) != role.Covers(o.Role) {
 				t.Errorf("%s with role %s: %+v", o.ID, role, p)
 			}
 		}
@@ -101,9 +102,9 @@ func TestOneWorkflow(t *testing.T) {
 	b.push("other", "2")
 	b.engine.Rest("shop")
 	b.engine.Rest("other")
-	call := func(id, request string) (int, map[string]any, *Problem) {
+	call := func(id, request string) (int, map[string]any, *rpc.Problem) {
 		o, _ := Lookup(id)
-		c := &Call{Caller: Caller{Role: Admin, Workflow: "shop", Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server, leave: t.Context()}
+		c := &Call{Caller: rpc.Caller{Role: rpc.Admin, Workflow: "shop", Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server, leave: t.Context()}
 		status, body, p := b.server.dispatch(t.Context(), &o, c, []byte(request))
 		if p != nil {
 			return p.Status, nil, p
@@ -159,24 +160,22 @@ func TestOneWorkflow(t *testing.T) {
 func TestDeployWithGrants(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	deploy := func(role Role, grants string) *Problem {
+	deploy := func(role rpc.Role, grants string) *rpc.Problem {
 		o, _ := Lookup("deployWorkflow")
-		c := &Call{Caller: Caller{Role: role, Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server, leave: t.Context()}
+		c := &Call{Caller: rpc.Caller{Role: role, Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server, leave: t.Context()}
 		_, _, p := b.server.dispatch(t.Context(), &o, c, []byte(`{"source":`+quoted(t, orders("shop", "send"))+grants+`}`))
 		return p
 	}
-	if p := deploy(Operator, `,"grants":{"*":"allow"}`); p == nil || p.Code != "role.insufficient" || b.last() != 0 {
+	if p := deploy(rpc.Operator, `,"grants":{"*":"allow"}`); p == nil || p.Code != "role.insufficient" || b.last() != 0 {
 		t.Errorf("an operator gives grants: %+v", p)
 	}
-	if p := deploy(Operator, ""); p != nil {
+	if p := deploy(rpc.Operator, ""); p != nil {
 		t.Errorf("an operator deploys: %+v", p)
 	}
-	if p := deploy(Admin, `,"grants":{"*":"allow"}`); p != nil {
+	if p := deploy(rpc.Admin, `,"grants":{"*":"allow"}`); p != nil {
 		t.Errorf("an admin gives grants: %+v", p)
 	}
 }
-
-func newRequest(o *Operation) any { return reflect.New(o.request.typ).Interface() }
 
 func quoted(t *testing.T, text string) string {
 	t.Helper()

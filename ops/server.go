@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
@@ -132,11 +133,11 @@ func New(cfg Config) (*Server, error) {
 		heavy:     newPlaces("requests that read a long past", "history.busy", mostHeavy, mostHeavyEach)}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
-	document, err := OpenAPI(cfg.Version)
+	openapi, err := document(cfg.Version)
 	if err != nil {
 		return nil, err
 	}
-	s.openapi = document
+	s.openapi = openapi
 	s.handler = s.routes()
 	return s, nil
 }
@@ -195,8 +196,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 
 // dispatch carries out an operation given as one JSON object of its path, query and body fields. It
 // returns the status and the answer's JSON, or the problem.
-func (s *Server) dispatch(ctx context.Context, o *Operation, c *Call, request []byte) (int, []byte, *Problem) {
-	parsed, err := o.request.fromObject(request)
+func (s *Server) dispatch(ctx context.Context, o *Operation, c *Call, request []byte) (int, []byte, *rpc.Problem) {
+	parsed, err := o.Request.FromObject(request)
 	if err != nil {
 		return 0, nil, problemOf(err)
 	}
@@ -252,12 +253,12 @@ func (s *Server) started(ctx context.Context) error {
 	case <-s.cfg.Engine.Ready():
 		return nil
 	case <-timeout.Done():
-		return problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log").hint("ask again in a moment; /readyz says when it is ready")
+		return rpc.Problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log").WithHint("ask again in a moment; /readyz says when it is ready")
 	}
 }
 
 // fault turns an error into its problem and logs what a person must look into.
-func (s *Server) fault(id string, err error) *Problem {
+func (s *Server) fault(id string, err error) *rpc.Problem {
 	p := problemOf(err)
 	if p.Code == codeDamaged {
 		s.damage.saw(p.Detail)

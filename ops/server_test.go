@@ -22,6 +22,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/projections/store"
@@ -43,7 +44,7 @@ func TestServe(t *testing.T) {
 	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- b.server.Serve(ctx, ln) }()
-	client := &Client{URL: "http://" + ln.Addr().String(), Token: testToken}
+	client := &rpc.Client{Operations: Table(), URL: "http://" + ln.Addr().String(), Token: testToken}
 	if err := client.Do(await(t), "listWorkflows", nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -58,13 +59,13 @@ func TestServe(t *testing.T) {
 			end = err
 		}
 	}
-	if !errors.Is(end, ErrUnreachable) {
+	if !errors.Is(end, rpc.ErrUnreachable) {
 		t.Errorf("the stream ended with %v", end)
 	}
 	if err := <-served; err != nil {
 		t.Errorf("serve: %v", err)
 	}
-	if err := client.Do(await(t), "listWorkflows", nil, nil); !errors.Is(err, ErrUnreachable) {
+	if err := client.Do(await(t), "listWorkflows", nil, nil); !errors.Is(err, rpc.ErrUnreachable) {
 		t.Errorf("after the end: %v", err)
 	}
 	// What cannot be listened on is an error, not a wait.
@@ -105,7 +106,7 @@ func TestServeTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}}
-	client := &Client{URL: "https://" + ln.Addr().String(), Token: testToken, HTTP: &http.Client{Transport: transport}}
+	client := &rpc.Client{Operations: Table(), URL: "https://" + ln.Addr().String(), Token: testToken, HTTP: &http.Client{Transport: transport}}
 	if err := client.Do(await(t), "listWorkflows", nil, nil); err != nil {
 		t.Error(err)
 	}
@@ -128,9 +129,9 @@ func TestClientErrors(t *testing.T) {
 		http.Error(w, "nothing here", http.StatusTeapot)
 	}))
 	t.Cleanup(foreign.Close)
-	client := &Client{URL: foreign.URL + "/"}
+	client := &rpc.Client{Operations: Table(), URL: foreign.URL + "/"}
 	for id, status := range map[string]int{"listWorkflows": 418, "listRuns": 302} {
-		var p *Problem
+		var p *rpc.Problem
 		if err := client.Do(t.Context(), id, nil, nil); !errors.As(err, &p) || p.Status != status || p.Code != "answer.foreign" || p.Hint == "" {
 			t.Errorf("%s of a foreign server: %v", id, err)
 		}
@@ -142,13 +143,13 @@ func TestClientErrors(t *testing.T) {
 		{"noSuchOperation", nil}, {"getWorkflow", nil}, {"getWorkflow", map[string]any{"workflow": "x", "colour": "red"}},
 		{"getWorkflow", []int{1}}, {"getWorkflow", map[string]any{"workflow": func() {}}},
 	} {
-		if err := b.client.Do(t.Context(), c.id, c.params, nil); err == nil || errors.Is(err, ErrUnreachable) {
+		if err := b.client.Do(t.Context(), c.id, c.params, nil); err == nil || errors.Is(err, rpc.ErrUnreachable) {
 			t.Errorf("%s %v: %v", c.id, c.params, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.client.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) {
+	if err := b.client.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, context.Canceled) || errors.Is(err, rpc.ErrUnreachable) {
 		t.Errorf("a call given up: %v", err)
 	}
 }

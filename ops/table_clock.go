@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 type (
@@ -22,17 +23,17 @@ type (
 )
 
 var clockTable = []Operation{
-	define(operation("getClock", "GET /v1/clock", Viewer, "Read the engine's clock").narrowing(), func(_ context.Context, c *Call, _ *everything) (clockAnswer, error) {
+	define(operation("getClock", "GET /v1/clock", rpc.Viewer, "Read the engine's clock").narrowing(), func(_ context.Context, c *Call, _ *everything) (clockAnswer, error) {
 		return clockAnswer{Now: eventlog.At(c.server.cfg.Now()), Manual: c.server.cfg.Engine.Manual()}, nil
 	}),
-	define(operation("advanceClock", "POST /v1/clock/advance", Operator, "Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
+	define(operation("advanceClock", "POST /v1/clock/advance", rpc.Operator, "Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
 }
 
 func advanceClock(ctx context.Context, c *Call, r *advanceRequest) (advanceAnswer, error) {
 	by, err := time.ParseDuration(r.By)
 	if err != nil || by < 0 {
-		return advanceAnswer{}, problemf(http.StatusUnprocessableEntity, "clock.invalid", "by is %q; it must be a duration of 0s or more: a clock never goes back", clip(r.By)).
-			hint("write e.g. 90s, 5m or 24h")
+		return advanceAnswer{}, rpc.Problemf(http.StatusUnprocessableEntity, "clock.invalid", "by is %q; it must be a duration of 0s or more: a clock never goes back", rpc.Clip(r.By)).
+			WithHint("write e.g. 90s, 5m or 24h")
 	}
 	now, err := c.server.cfg.Engine.Advance(ctx, by)
 	if err != nil {

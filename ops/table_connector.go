@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -21,22 +22,22 @@ type Calls interface {
 
 type (
 	callRequest struct {
-		Connector string  `json:"connector" in:"path" jsonschema:"the connector's name"`
-		Operation string  `json:"operation" in:"path" jsonschema:"the operation's name"`
-		Params    rawJSON `json:"params,omitempty" jsonschema:"the parameters, an object; {} when left out"`
-		Mutate    bool    `json:"mutate,omitempty" jsonschema:"allows the call of a mutation: it changes the outside, and no workflow's log knows of it"`
+		Connector string      `json:"connector" in:"path" jsonschema:"the connector's name"`
+		Operation string      `json:"operation" in:"path" jsonschema:"the operation's name"`
+		Params    rpc.RawJSON `json:"params,omitempty" jsonschema:"the parameters, an object; {} when left out"`
+		Mutate    bool        `json:"mutate,omitempty" jsonschema:"allows the call of a mutation: it changes the outside, and no workflow's log knows of it"`
 	}
 	callAnswer struct {
 		Kind    connector.Kind     `json:"kind"`
 		Outcome string             `json:"outcome" jsonschema:"applied (or answered, for a read), failed or uncertain"`
-		Result  rawJSON            `json:"result"`
+		Result  rpc.RawJSON        `json:"result"`
 		Error   *readmodel.Failure `json:"error"`
 		Key     string             `json:"idempotencyKey,omitempty" jsonschema:"of a mutation"`
 	}
 )
 
 var connectorTable = []Operation{
-	define(operation("callConnector", "POST /v1/connectors/{connector}/{operation}/call", Admin, "Call one operation of a connector, outside of any workflow").slow(), callConnector),
+	define(operation("callConnector", "POST /v1/connectors/{connector}/{operation}/call", rpc.Admin, "Call one operation of a connector, outside of any workflow").slow(), callConnector),
 }
 
 // callConnector is for a person who tries a connector out. A mutation goes through no ledger and is
@@ -45,8 +46,8 @@ func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, er
 	s := c.server
 	op, ok := s.cfg.Connectors.Operation(r.Connector, r.Operation)
 	if !ok || s.cfg.Calls == nil {
-		return callAnswer{}, problemf(http.StatusNotFound, "operation.unknown", "there is no operation %s.%s now", clip(r.Connector), clip(r.Operation)).
-			hint("pawl connectors list shows those there are")
+		return callAnswer{}, rpc.Problemf(http.StatusNotFound, "operation.unknown", "there is no operation %s.%s now", rpc.Clip(r.Connector), rpc.Clip(r.Operation)).
+			WithHint("pawl connectors list shows those there are")
 	}
 	timeout := op.Timeout
 	if timeout == 0 {
@@ -57,20 +58,20 @@ func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, er
 	answer := callAnswer{Kind: op.Kind}
 	if op.Kind != connector.Mutate {
 		result, err := s.cfg.Calls.Read(ctx, call)
-		answer.Outcome, answer.Result = "applied", rawJSON(result)
+		answer.Outcome, answer.Result = "applied", rpc.RawJSON(result)
 		if err != nil {
 			answer.Outcome, answer.Error = "failed", callFailure(err)
 		}
 		return answer, nil
 	}
 	if !r.Mutate {
-		return callAnswer{}, problemf(http.StatusConflict, "mutation.unconfirmed", "%s.%s changes the outside, and nobody has said that it may", r.Connector, r.Operation).
-			hint(`say so with "mutate": true (pawl connectors call --yes)`)
+		return callAnswer{}, rpc.Problemf(http.StatusConflict, "mutation.unconfirmed", "%s.%s changes the outside, and nobody has said that it may", r.Connector, r.Operation).
+			WithHint(`say so with "mutate": true (pawl connectors call --yes)`)
 	}
 	call.Key = "pawl-call-" + rand.Text()
 	// Once sent, the call is not given up because the caller went away.
 	outcome := s.cfg.Calls.Perform(context.WithoutCancel(ctx), call)
-	answer.Key, answer.Result = call.Key, rawJSON(outcome.Result)
+	answer.Key, answer.Result = call.Key, rpc.RawJSON(outcome.Result)
 	answer.Outcome = map[connector.Status]string{connector.Applied: "applied", connector.Failed: "failed", connector.Uncertain: "uncertain"}[outcome.Status]
 	if outcome.Failure != nil {
 		answer.Error = callFailure(outcome.Failure)

@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/runlog"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -31,7 +32,7 @@ type (
 		Handler     eventlog.Handler      `json:"handler"`
 		Run         readmodel.Run         `json:"run"`
 		Error       *evidenceError        `json:"error"`
-		Inputs      rawJSON               `json:"inputs" jsonschema:"what the failed handler was given: phase, and of state, prepared, mutationResult and pending what there was; null when it did not fail or the run log has dropped it"`
+		Inputs      rpc.RawJSON           `json:"inputs" jsonschema:"what the failed handler was given: phase, and of state, prepared, mutationResult and pending what there was; null when it did not fail or the run log has dropped it"`
 		Mutation    *readmodel.Mutation   `json:"mutation" jsonschema:"the run's mutation with its exact parameters and what became of it, null when there was none"`
 		Calls       []runlog.Line         `json:"calls" jsonschema:"its connector reads, with parameters and answers"`
 		Logs        []runlog.Line         `json:"logs" jsonschema:"what the script has logged"`
@@ -58,8 +59,8 @@ type (
 )
 
 var evidenceTable = []Operation{
-	define(operation("getRunLogs", "GET /v1/workflows/{workflow}/runs/{run}/logs", Viewer, "Read what a run has logged, as far as it is kept"), getRunLogs),
-	define(operation("getEvidence", "GET /v1/workflows/{workflow}/runs/{run}/evidence", Viewer, "Gather all that a repair of the run's script may need"), getEvidence),
+	define(operation("getRunLogs", "GET /v1/workflows/{workflow}/runs/{run}/logs", rpc.Viewer, "Read what a run has logged, as far as it is kept"), getRunLogs),
+	define(operation("getEvidence", "GET /v1/workflows/{workflow}/runs/{run}/evidence", rpc.Viewer, "Gather all that a repair of the run's script may need"), getEvidence),
 }
 
 // mostAttempts is how many earlier failures are shown.
@@ -118,7 +119,7 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 		case line.Level != engine.LevelInputs:
 			e.Logs = append(e.Logs, line)
 		case json.Valid([]byte(line.Text)): // the last handler that failed is the one that ended the run
-			e.Inputs = rawJSON(line.Text)
+			e.Inputs = rpc.RawJSON(line.Text)
 		}
 	}
 	earlier, err := s.cfg.Reader.FailedBefore(ctx, r.Workflow, r.Run, mostAttempts)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 type (
@@ -24,27 +25,30 @@ type (
 	pushedEvent struct {
 		MessageID eventlog.MessageID `json:"messageId" jsonschema:"1 to 512 bytes; a known one updates its event"`
 		Title     string             `json:"title" jsonschema:"one line for people"`
-		Payload   rawJSON            `json:"payload,omitempty" jsonschema:"any JSON; null when left out"`
+		Payload   rpc.RawJSON        `json:"payload,omitempty" jsonschema:"any JSON; null when left out"`
 	}
 )
 
-// oneOrMany is the answer to a push: an object for an object, an array for an array.
-type oneOrMany struct{}
-
 var ingressTable = []Operation{func() Operation {
-	o := operation("pushEvents", "POST /v1/workflows/{workflow}/topics/{topic}/events", Ingest, "Bring events in from outside; answers once they are durable")
+	o := operation("pushEvents", "POST /v1/workflows/{workflow}/topics/{topic}/events", rpc.Ingest, "Bring events in from outside; answers once they are durable")
 	o = define(o, func(ctx context.Context, c *Call, r *pushRequest) (json.RawMessage, error) {
 		return c.server.pushEvents(ctx, c.Actor, r.Workflow, r.Topic, r.Events)
 	})
-	o.Answer = reflect.TypeFor[oneOrMany]()
-	o.ingress = true
+	o.RawBody = "events"
+	o.DescribeBody = oneOrMany[pushedEvent]
+	o.DescribeAnswer = oneOrMany[decide.PushResult] // an object for an object, an array for an array
 	return o
 }()}
 
+func oneOrMany[T any](c *rpc.Components) (any, error) {
+	item, err := c.Schema(reflect.TypeFor[T]())
+	return rpc.OneOrMany(item), err
+}
+
 // push is the HTTP side: the body is the events themselves, and nothing is parsed twice.
-func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, caller *Caller, body []byte, count func(int)) *Problem {
+func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, caller *rpc.Caller, body []byte, count func(int)) *rpc.Problem {
 	if r.URL.RawQuery != "" {
-		return malformed("query.unknown", "this operation has no query parameters").hint("the topic stands in the path, the events in the body")
+		return rpc.Malformed("query.unknown", "this operation has no query parameters").WithHint("the topic stands in the path, the events in the body")
 	}
 	answer, p := s.ingress(r.Context(), o, caller, eventlog.WorkflowName(r.PathValue("workflow")), eventlog.Topic(r.PathValue("topic")), body)
 	if p != nil {
@@ -56,7 +60,7 @@ func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, call
 }
 
 // ingress is a push within its time, for interfaces whose request is the events themselves.
-func (s *Server) ingress(ctx context.Context, o *Operation, c *Caller, workflow eventlog.WorkflowName, topic eventlog.Topic, body []byte) (json.RawMessage, *Problem) {
+func (s *Server) ingress(ctx context.Context, o *Operation, c *rpc.Caller, workflow eventlog.WorkflowName, topic eventlog.Topic, body []byte) (json.RawMessage, *rpc.Problem) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	if p := o.Permit(c, &inWorkflow{workflow}); p != nil {
@@ -92,13 +96,13 @@ func (s *Server) pushEvents(ctx context.Context, actor eventlog.Actor, workflow 
 	return pushAnswer(results, single)
 }
 
-func pushTooLarge(err error, n int) *Problem {
-	p := problemf(http.StatusRequestEntityTooLarge, "transition.tooLarge", "%s; none of them was recorded", err)
+func pushTooLarge(err error, n int) *rpc.Problem {
+	p := rpc.Problemf(http.StatusRequestEntityTooLarge, "transition.tooLarge", "%s; none of them was recorded", err)
 	if n > 1 {
-		return p.hint(fmt.Sprintf("all events of one request become one transition: send these %d in several requests", n))
+		return p.WithHint(fmt.Sprintf("all events of one request become one transition: send these %d in several requests", n))
 	}
 	p.Detail = fmt.Sprintf("%s; nothing was recorded", err)
-	return p.hint("keep large data outside and let the payload name its place")
+	return p.WithHint("keep large data outside and let the payload name its place")
 }
 
 func pushAnswer(results []decide.PushResult, single bool) (json.RawMessage, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -32,7 +33,7 @@ type (
 		Summary    string         `json:"summary,omitempty"`
 		Reconciles bool           `json:"reconciles" jsonschema:"whether it can be asked what became of a mutation"`
 		TimeoutMS  int64          `json:"timeoutMs"`
-		Schema     rawJSON        `json:"schema" jsonschema:"the JSON Schema of its parameters, null when any object will do"`
+		Schema     rpc.RawJSON    `json:"schema" jsonschema:"the JSON Schema of its parameters, null when any object will do"`
 	}
 	connectorsAnswer struct {
 		readmodel.Page[connectorView]
@@ -76,14 +77,14 @@ type (
 )
 
 var insightTable = []Operation{
-	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", Viewer, "Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (Why, error) {
+	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", rpc.Viewer, "Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (Why, error) {
 		return c.server.explain(r.Workflow)
 	}),
-	define(operation("explainAll", "GET /v1/why", Viewer, "Explain what every workflow does or waits for").narrowing(), explainAll),
-	define(operation("getState", "GET /v1/workflows/{workflow}/state", Viewer, "Rebuild a workflow's state at a revision from its log").reading(), getState),
-	define(operation("listConnectors", "GET /v1/connectors", Viewer, "List connectors with their operations, and the services that are refused").narrowing(), listConnectors),
-	define(operation("getDiagnostics", "GET /v1/diagnostics", Viewer, "Show what is wrong with this engine, if anything"), getDiagnostics),
-	define(operation("verifyLog", "POST /v1/verify", Viewer, "Check the whole log and compare the stored state with a full replay").reading(), verifyLog),
+	define(operation("explainAll", "GET /v1/why", rpc.Viewer, "Explain what every workflow does or waits for").narrowing(), explainAll),
+	define(operation("getState", "GET /v1/workflows/{workflow}/state", rpc.Viewer, "Rebuild a workflow's state at a revision from its log").reading(), getState),
+	define(operation("listConnectors", "GET /v1/connectors", rpc.Viewer, "List connectors with their operations, and the services that are refused").narrowing(), listConnectors),
+	define(operation("getDiagnostics", "GET /v1/diagnostics", rpc.Viewer, "Show what is wrong with this engine, if anything"), getDiagnostics),
+	define(operation("verifyLog", "POST /v1/verify", rpc.Viewer, "Check the whole log and compare the stored state with a full replay").reading(), verifyLog),
 }
 
 func (s *Server) explain(name eventlog.WorkflowName) (Why, error) {
@@ -168,7 +169,7 @@ func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[Why
 		if err != nil {
 			return page, err
 		}
-		if c.sees(name) != nil {
+		if c.Sees(name) != nil {
 			continue
 		}
 		if err := stopped[name]; err != nil {
@@ -227,9 +228,9 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 		return context.Cause(ctx) // a log in memory does not look
 	})
 	if context.Cause(ctx) == errTooLong && !errors.Is(err, errReached) {
-		return readmodel.State{}, problemf(http.StatusServiceUnavailable, "history.long", "the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
+		return readmodel.State{}, rpc.Problemf(http.StatusServiceUnavailable, "history.long", "the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
 			r.Workflow, c.server.cfg.HistoryTimeout, state.Head.Revision, now.Head.Revision).
-			hint("ask for an earlier revision with at, or read the present from the lists")
+			WithHint("ask for an earlier revision with at, or read the present from the lists")
 	}
 	if err != nil && !errors.Is(err, errReached) {
 		return readmodel.State{}, err
@@ -239,8 +240,8 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 		return readmodel.State{}, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged, r.Workflow, state.Head.Revision, now.Head.Revision)
 	}
 	if r.At != nil && (*r.At == 0 || state.Head.Revision != *r.At) {
-		return readmodel.State{}, problemf(http.StatusNotFound, "revision.unknown", "workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
-			hint("without at, the answer is the present state")
+		return readmodel.State{}, rpc.Problemf(http.StatusNotFound, "revision.unknown", "workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
+			WithHint("without at, the answer is the present state")
 	}
 	return readmodel.StateView(&state), nil
 }
@@ -284,7 +285,7 @@ func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnsw
 				timeout = connector.DefaultTimeout
 			}
 			view.Operations = append(view.Operations, operationView{
-				Name: op.Name, Kind: op.Kind, Summary: op.Summary, Reconciles: op.Reconciles, TimeoutMS: timeout.Milliseconds(), Schema: rawJSON(op.Schema),
+				Name: op.Name, Kind: op.Kind, Summary: op.Summary, Reconciles: op.Reconciles, TimeoutMS: timeout.Milliseconds(), Schema: rpc.RawJSON(op.Schema),
 			})
 		}
 		page.Items = append(page.Items, view)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -74,7 +75,7 @@ var jobTable = []Operation{
 // done: the same answer again.
 func onEvent(id string, action decide.EventAction, summary string) Operation {
 	route := "POST /v1/workflows/{workflow}/events/{topic}/{messageId}/" + string(action)
-	return define(operation(id, route, Operator, summary), func(ctx context.Context, c *Call, r *eventActionRequest) (readmodel.Job, error) {
+	return define(operation(id, route, rpc.Operator, summary), func(ctx context.Context, c *Call, r *eventActionRequest) (readmodel.Job, error) {
 		var cmd decide.Command
 		switch action {
 		case decide.ActionSkip:
@@ -108,7 +109,7 @@ func (s *Server) toBeSkipped(r *eventRequest) bool {
 }
 
 func onEvents(id string, action decide.EventAction, summary string) Operation {
-	o := operation(id, "POST /v1/workflows/{workflow}/events/"+string(action), Operator, summary).slow()
+	o := operation(id, "POST /v1/workflows/{workflow}/events/"+string(action), rpc.Operator, summary).slow()
 	return define(o, func(ctx context.Context, c *Call, r *bulkRequest) (bulkAnswer, error) {
 		answer := bulkAnswer{Noop: []decide.Noop{}}
 		refs, more, err := c.server.chosen(ctx, r, action)
@@ -147,8 +148,8 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 	}
 	filtered := r.Topic != "" || r.State != "" || r.Status != "" || r.Q != ""
 	invalid := func(format string, args ...any) error {
-		return problemf(http.StatusUnprocessableEntity, "bulk.invalid", format, args...).
-			hint(`send {"items": [{"topic": …, "messageId": …}]}, or a filter of topic, state, status and q`)
+		return rpc.Problemf(http.StatusUnprocessableEntity, "bulk.invalid", format, args...).
+			WithHint(`send {"items": [{"topic": …, "messageId": …}]}, or a filter of topic, state, status and q`)
 	}
 	switch {
 	case r.Items != nil && filtered:
@@ -166,15 +167,15 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 		value any
 	}{{"topic", r.Topic}, {"state", r.State}, {"status", r.Status}} {
 		value := reflect.ValueOf(filter.value)
-		if err := checkPossible(filter.name, value); err != nil && !value.IsZero() {
+		if err := knownTypes.Check(filter.name, value); err != nil && !value.IsZero() {
 			return nil, false, invalid("%v", err)
 		}
 	}
 	seen := map[eventlog.EventRef]bool{}
 	for i, item := range r.Items {
 		if err := errors.Join(item.Topic.Validate(), item.MessageID.Validate()); err != nil {
-			return nil, false, malformed("item.invalid", "item %d names no event: %s; nothing was changed", i, strings.ReplaceAll(err.Error(), "\n", ", ")).
-				hint(`an item is {"topic": …, "messageId": …}`)
+			return nil, false, rpc.Malformed("item.invalid", "item %d names no event: %s; nothing was changed", i, strings.ReplaceAll(err.Error(), "\n", ", ")).
+				WithHint(`an item is {"topic": …, "messageId": …}`)
 		}
 		ref := eventlog.EventRef{Topic: item.Topic, MessageID: item.MessageID}
 		if !seen[ref] {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -18,17 +20,45 @@ type logRequest struct {
 	Limit    logLimit              `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out, in a page at most 1000"`
 }
 
-func (r *logRequest) scope() *eventlog.WorkflowName { return &r.Workflow }
+func (r *logRequest) Scope() *eventlog.WorkflowName { return &r.Workflow }
+
+// transitionDocument is the form of eventlog.Record's JSON, for its schema.
+type transitionDocument struct {
+	Partition int                   `json:"partition"`
+	Seq       uint64                `json:"seq"`
+	ID        eventlog.TransitionID `json:"id"`
+	Workflow  eventlog.WorkflowName `json:"workflow"`
+	Revision  uint64                `json:"revision"`
+	Kind      eventlog.FactType     `json:"kind"`
+	At        eventlog.Instant      `json:"at"`
+	Actor     eventlog.Actor        `json:"actor"`
+	Cause     eventlog.Cause        `json:"cause"`
+	Events    []factDocument        `json:"events" jsonschema:"the facts that became true together"`
+}
+
+type factDocument struct {
+	Type    eventlog.FactType `json:"type"`
+	Version int               `json:"version"`
+	Data    rpc.RawJSON       `json:"data"`
+}
 
 // logLimit is a number of transitions of 1 or more; 0 when left out.
 type logLimit int
 
 var logTable = []Operation{func() Operation {
-	o := operation("readLog", "GET /v1/log", Viewer,
+	o := operation("readLog", "GET /v1/log", rpc.Viewer,
 		"Read the log as server-sent events, one transition each; as application/json, and without follow, a page of it").slow()
 	o = define(o, func(ctx context.Context, c *Call, q *logRequest) (*logPage, error) {
 		return c.server.pageLog(ctx, c, q)
 	})
+	o.Streams = true
+	o.DescribeAnswer = func(c *rpc.Components) (any, error) {
+		transition, err := c.Component("Transition", reflect.TypeFor[transitionDocument](), nil)
+		if err != nil {
+			return nil, err
+		}
+		return c.Page("Transition", transition, "where the next page begins, as `from` takes it; null where the log ends and nobody follows it")
+	}
 	o.stream = func(w http.ResponseWriter, r *http.Request, c *Call, request any) (bool, error) {
 		q := request.(*logRequest)
 		if !q.Follow && accepts(r, "application/json") && !accepts(r, "text/event-stream") {
@@ -95,10 +125,10 @@ func (s *Server) positions(list string, add uint64) ([]uint64, error) {
 	for text := range strings.SplitSeq(list, ",") {
 		p, err := eventlog.ParsePosition(strings.TrimSpace(text))
 		if err != nil {
-			return nil, malformed("position.invalid", "%v", err).hint(positionHint)
+			return nil, rpc.Malformed("position.invalid", "%v", err).WithHint(positionHint)
 		}
 		if p.Partition >= len(from) {
-			return nil, malformed("position.invalid", "there is no partition %d; this log has %d", p.Partition, len(from)).hint(positionHint)
+			return nil, rpc.Malformed("position.invalid", "there is no partition %d; this log has %d", p.Partition, len(from)).WithHint(positionHint)
 		}
 		from[p.Partition] = max(p.Seq+add, 1)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -25,20 +26,20 @@ var operatorTable = []Operation{
 	onWorkflow("pauseWorkflow", "pause", "Hold a workflow at the next run boundary: a run that has begun goes on to its end and may still make its call", decide.Pause{}),
 	onWorkflow("resumeWorkflow", "resume", "End a pause and clear the system's hold", decide.Resume{}),
 	onWorkflow("archiveWorkflow", "archive", "Stop a workflow for good; its history stays", decide.Archive{}),
-	define(operation("runWorkflow", "POST /v1/workflows/{workflow}/run-now", Operator, "Queue every producer of a workflow now, and say what each waits for"), runNow),
-	define(operation("approveMutation", "POST /v1/mutations/{mutation}/approve", Operator, "Let exactly the recorded call leave").narrowing(), func(ctx context.Context, c *Call, r *approveRequest) (readmodel.Mutation, error) {
+	define(operation("runWorkflow", "POST /v1/workflows/{workflow}/run-now", rpc.Operator, "Queue every producer of a workflow now, and say what each waits for"), runNow),
+	define(operation("approveMutation", "POST /v1/mutations/{mutation}/approve", rpc.Operator, "Let exactly the recorded call leave").narrowing(), func(ctx context.Context, c *Call, r *approveRequest) (readmodel.Mutation, error) {
 		return onMutation(ctx, c, r.Mutation, decide.Approve{Mutation: r.Mutation, ParamsHash: r.ParamsHash}, "approveMutation")
 	}),
-	define(operation("rejectMutation", "POST /v1/mutations/{mutation}/reject", Operator, "Go on without the call that awaits approval").narrowing(), func(ctx context.Context, c *Call, r *mutationRequest) (readmodel.Mutation, error) {
+	define(operation("rejectMutation", "POST /v1/mutations/{mutation}/reject", rpc.Operator, "Go on without the call that awaits approval").narrowing(), func(ctx context.Context, c *Call, r *mutationRequest) (readmodel.Mutation, error) {
 		return onMutation(ctx, c, r.Mutation, decide.Reject{Mutation: r.Mutation}, "rejectMutation")
 	}),
-	define(operation("resolveMutation", "POST /v1/mutations/{mutation}/resolve", Operator, "Say what became of an indeterminate mutation").narrowing(), func(ctx context.Context, c *Call, r *resolveRequest) (readmodel.Mutation, error) {
+	define(operation("resolveMutation", "POST /v1/mutations/{mutation}/resolve", rpc.Operator, "Say what became of an indeterminate mutation").narrowing(), func(ctx context.Context, c *Call, r *resolveRequest) (readmodel.Mutation, error) {
 		return onMutation(ctx, c, r.Mutation, decide.Resolve{Mutation: r.Mutation, Resolution: r.Resolution, Result: r.Result}, "resolveMutation")
 	}),
 }
 
 func onWorkflow(id, verb, summary string, cmd decide.Command) Operation {
-	return define(operation(id, "POST /v1/workflows/{workflow}/"+verb, Operator, summary), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
+	return define(operation(id, "POST /v1/workflows/{workflow}/"+verb, rpc.Operator, summary), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
 		if err := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id); err != nil {
 			return readmodel.Workflow{}, err
 		}
@@ -53,7 +54,7 @@ func (c *Call) mutation(ctx context.Context, id eventlog.MutationID) (readmodel.
 	if err != nil {
 		return readmodel.Mutation{}, err
 	}
-	if p := c.sees(m.Workflow); p != nil {
+	if p := c.Sees(m.Workflow); p != nil {
 		return readmodel.Mutation{}, p
 	}
 	return m, nil

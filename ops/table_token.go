@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -45,9 +46,9 @@ type (
 )
 
 var tokenTable = []Operation{
-	define(operation("createToken", "POST /v1/tokens", Admin, "Make a named token; its caller has the role, and the name in all it does").answering(http.StatusCreated), createToken),
-	define(operation("listTokens", "GET /v1/tokens", Admin, "List the named tokens in use"), listTokens),
-	define(operation("revokeToken", "DELETE /v1/tokens/{name}", Admin, "Let the caller with a named token in no more, at once"), revokeToken),
+	define(operation("createToken", "POST /v1/tokens", rpc.Admin, "Make a named token; its caller has the role, and the name in all it does").answering(http.StatusCreated), createToken),
+	define(operation("listTokens", "GET /v1/tokens", rpc.Admin, "List the named tokens in use"), listTokens),
+	define(operation("revokeToken", "DELETE /v1/tokens/{name}", rpc.Admin, "Let the caller with a named token in no more, at once"), revokeToken),
 }
 
 // newToken makes a token of 256 random bits.
@@ -102,8 +103,8 @@ func ofWorkflow(w eventlog.WorkflowName) *eventlog.WorkflowName {
 }
 
 // revoked says why what was begun with a token is not answered.
-func revoked() *Problem {
-	return problemf(http.StatusUnauthorized, "token.required", "the token was revoked meanwhile").hint("ask for a new one: pawl tokens create")
+func revoked() *rpc.Problem {
+	return rpc.Problemf(http.StatusUnauthorized, "token.required", "the token was revoked meanwhile").WithHint("ask for a new one: pawl tokens create")
 }
 
 // revocations wakes those who wait, whenever a token was revoked. The zero value is ready.

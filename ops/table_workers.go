@@ -6,17 +6,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
 var workersTable = []Operation{
-	define(operation("getWorkers", "GET /v1/workers", Viewer, "Show the processes that run scripts, and how they are confined"), getWorkers),
+	define(operation("getWorkers", "GET /v1/workers", rpc.Viewer, "Show the processes that run scripts, and how they are confined"), getWorkers),
 }
 
 func getWorkers(_ context.Context, c *Call, _ *everything) (worker.Report, error) {
 	if c.server.cfg.Workers == nil {
-		return worker.Report{}, problemf(http.StatusNotFound, "workers.none", "this engine has no processes for scripts").
-			hint("ask an engine that runs scripts")
+		return worker.Report{}, rpc.Problemf(http.StatusNotFound, "workers.none", "this engine has no processes for scripts").
+			WithHint("ask an engine that runs scripts")
 	}
 	return c.server.cfg.Workers(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox"
@@ -20,7 +21,7 @@ type inWorkflow struct {
 	Workflow eventlog.WorkflowName `json:"workflow" in:"path" jsonschema:"the workflow's name"`
 }
 
-func (r *inWorkflow) scope() *eventlog.WorkflowName { return &r.Workflow }
+func (r *inWorkflow) Scope() *eventlog.WorkflowName { return &r.Workflow }
 
 type (
 	deployRequest struct {
@@ -68,29 +69,29 @@ type (
 )
 
 var workflowTable = []Operation{
-	define(operation("listWorkflows", "GET /v1/workflows", Viewer, "List workflows").narrowing(), func(ctx context.Context, c *Call, r *workflowsQuery) (readmodel.Page[readmodel.Workflow], error) {
+	define(operation("listWorkflows", "GET /v1/workflows", rpc.Viewer, "List workflows").narrowing(), func(ctx context.Context, c *Call, r *workflowsQuery) (readmodel.Page[readmodel.Workflow], error) {
 		if c.Workflow != "" {
 			return c.ownWorkflow(ctx)
 		}
 		return listed(ctx, c, r, c.server.cfg.Reader.Workflows)
 	}),
-	defineStatus(operation("deployWorkflow", "POST /v1/workflows", Operator, "Deploy a script: a new workflow, or its next version").answering(http.StatusCreated, http.StatusOK).narrowing(), deployWorkflow),
-	define(operation("validateScript", "POST /v1/validate", Viewer, "Check a script as a deploy would, and change nothing").narrowing(), validateScript),
-	define(operation("getWorkflow", "GET /v1/workflows/{workflow}", Viewer, "Show a workflow"), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
+	defineStatus(operation("deployWorkflow", "POST /v1/workflows", rpc.Operator, "Deploy a script: a new workflow, or its next version").answering(http.StatusCreated, http.StatusOK).narrowing(), deployWorkflow),
+	define(operation("validateScript", "POST /v1/validate", rpc.Viewer, "Check a script as a deploy would, and change nothing").narrowing(), validateScript),
+	define(operation("getWorkflow", "GET /v1/workflows/{workflow}", rpc.Viewer, "Show a workflow"), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
 		return c.server.cfg.Reader.Workflow(ctx, r.Workflow)
 	}),
-	define(operation("getSource", "GET /v1/workflows/{workflow}/source", Viewer, "Fetch a workflow's script"), func(ctx context.Context, c *Call, r *sourceRequest) (readmodel.Script, error) {
+	define(operation("getSource", "GET /v1/workflows/{workflow}/source", rpc.Viewer, "Fetch a workflow's script"), func(ctx context.Context, c *Call, r *sourceRequest) (readmodel.Script, error) {
 		return c.server.cfg.Reader.Script(ctx, r.Workflow, r.Version)
 	}),
-	define(operation("getGrants", "GET /v1/workflows/{workflow}/grants", Viewer, "Show what a workflow may do"), func(_ context.Context, c *Call, r *inWorkflow) (grantsAnswer, error) {
+	define(operation("getGrants", "GET /v1/workflows/{workflow}/grants", rpc.Viewer, "Show what a workflow may do"), func(_ context.Context, c *Call, r *inWorkflow) (grantsAnswer, error) {
 		s, err := c.server.state(r.Workflow)
 		if err != nil {
 			return grantsAnswer{}, err
 		}
 		return grantsOf(&s), nil
 	}),
-	define(operation("setGrants", "PUT /v1/workflows/{workflow}/grants", Admin, "Replace what a workflow may do"), setGrants),
-	define(operation("changeGrants", "PATCH /v1/workflows/{workflow}/grants", Admin, "Change some of what a workflow may do"), changeGrants),
+	define(operation("setGrants", "PUT /v1/workflows/{workflow}/grants", rpc.Admin, "Replace what a workflow may do"), setGrants),
+	define(operation("changeGrants", "PATCH /v1/workflows/{workflow}/grants", rpc.Admin, "Change some of what a workflow may do"), changeGrants),
 }
 
 // ownWorkflow lists the one workflow that the caller may see, if it exists.
@@ -135,8 +136,8 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 		return 0, deployAnswer{}, err
 	}
 	if result.Refused {
-		p := problemf(http.StatusUnprocessableEntity, "script.refused", "%s was not deployed: %s", r.Filename, firstError(result.Problems)).
-			hint("correct what problems lists and deploy again")
+		p := rpc.Problemf(http.StatusUnprocessableEntity, "script.refused", "%s was not deployed: %s", r.Filename, firstError(result.Problems)).
+			WithHint("correct what problems lists and deploy again")
 		p.Problems = result.Problems
 		return 0, deployAnswer{}, p
 	}
@@ -154,9 +155,9 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 // mayDeploy refuses grants to a caller who may not give them, and a script of another workflow than
 // the caller's own. What is refused for other reasons is left to the deploy, which says so.
 func (c *Call) mayDeploy(ctx context.Context, r *deployRequest) error {
-	if len(r.Grants) > 0 && !c.Role.Covers(Admin) {
-		return problemf(http.StatusForbidden, "role.insufficient", "grants need the role %s; this caller has the role %s", Admin, c.Role).
-			hint("nothing was changed; deploy without grants and let an admin set them: pawl grants WORKFLOW")
+	if len(r.Grants) > 0 && !c.Role.Covers(rpc.Admin) {
+		return rpc.Problemf(http.StatusForbidden, "role.insufficient", "grants need the role %s; this caller has the role %s", rpc.Admin, c.Role).
+			WithHint("nothing was changed; deploy without grants and let an admin set them: pawl grants WORKFLOW")
 	}
 	if c.Workflow == "" {
 		return nil
@@ -165,7 +166,7 @@ func (c *Call) mayDeploy(ctx context.Context, r *deployRequest) error {
 	if err != nil {
 		return err
 	}
-	if p := c.sees(result.Workflow); p != nil && !result.Refused {
+	if p := c.Sees(result.Workflow); p != nil && !result.Refused {
 		return p
 	}
 	return nil
@@ -227,8 +228,8 @@ func operateGrants(ctx context.Context, c *Call, w eventlog.WorkflowName, given 
 	return grantsOf(&s), err
 }
 
-func grantsInvalid(err error) *Problem {
-	return problemf(http.StatusUnprocessableEntity, "grants.invalid", "%v", err).hint(deploy.GrantsHint)
+func grantsInvalid(err error) *rpc.Problem {
+	return rpc.Problemf(http.StatusUnprocessableEntity, "grants.invalid", "%v", err).WithHint(deploy.GrantsHint)
 }
 
 func grantsOf(s *projections.State) grantsAnswer {

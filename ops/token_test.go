@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 )
 
@@ -104,7 +105,7 @@ func TestTokenGivesTheName(t *testing.T) {
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	ci := b.create("ci", "operator", "")
-	claim := []string{ActorHeader, "somebody"}
+	claim := []string{rpc.ActorHeader, "somebody"}
 	b.request("POST", "/v1/workflows/shop/pause", "", append(with(ci), claim...)...)
 	b.request("POST", "/v1/workflows/shop/resume", "", claim...)
 	var actors []eventlog.Actor
@@ -291,7 +292,7 @@ func TestNamedTokensOverNATS(t *testing.T) {
 	b.deploy("other", "send", eventlog.GrantAllow)
 	in := b.create("in", "ingest", "shop")
 	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
-	service, err := b.server.StartNATS(NATSConfig{Conn: nc})
+	service, err := b.server.StartNATS(rpc.NATSConfig{Conn: nc})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,13 +304,13 @@ func TestNamedTokensOverNATS(t *testing.T) {
 		{"pawl.api.createToken", `{"name":"x","role":"admin"}`, "role.insufficient"},
 	} {
 		var got struct{ Code string }
-		answer := ask(t, nc, c.subject, c.body, TokenHeader, in, ActorHeader, "somebody")
+		answer := ask(t, nc, c.subject, c.body, rpc.TokenHeader, in, rpc.ActorHeader, "somebody")
 		if err := json.Unmarshal(answer.Data, &got); err != nil || got.Code != c.code {
 			t.Errorf("%s: %v %s, want %q", c.subject, err, answer.Data, c.code)
 		}
 	}
 	b.do("revokeToken", map[string]any{"name": "in"}, nil)
-	if answer := ask(t, nc, "pawl.in.shop.order.in", `{"messageId":"2","title":"two"}`, TokenHeader, in); mustJSON(t, answer.Data)["code"] != "token.required" {
+	if answer := ask(t, nc, "pawl.in.shop.order.in", `{"messageId":"2","title":"two"}`, rpc.TokenHeader, in); mustJSON(t, answer.Data)["code"] != "token.required" {
 		t.Errorf("revoked: %s", answer.Data)
 	}
 }
@@ -325,13 +326,13 @@ func TestTokensThatAreNotKnownYet(t *testing.T) {
 	if c, p := door.authenticate("Bearer", newToken()); c != nil || p == nil || p.Status != 503 || p.Hint == "" {
 		t.Errorf("%+v %+v", c, p)
 	}
-	if c, p := door.authenticate("Bearer", testToken); c == nil || p != nil || c.Role != Admin {
+	if c, p := door.authenticate("Bearer", testToken); c == nil || p != nil || c.Role != rpc.Admin {
 		t.Errorf("the local token: %+v %+v", c, p)
 	}
 	if c, p := door.authenticate("Bearer", "wrong"); c != nil || p != nil {
 		t.Errorf("no token: %+v %+v", c, p)
 	}
-	if door.open(&Caller{token: "x"}) || !door.open(&Caller{}) {
+	if door.open(&rpc.Caller{TokenHash: "x"}) || !door.open(&rpc.Caller{}) {
 		t.Error("what was begun with a named token goes on, or what was begun without one does not")
 	}
 }

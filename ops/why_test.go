@@ -213,7 +213,7 @@ func TestExplainCoversEveryReason(t *testing.T) {
 // knownReasons are those of the OpenAPI document.
 func knownReasons() []decide.Reason {
 	var reasons []decide.Reason
-	for _, v := range knownSchemas[reflect.TypeFor[decide.Reason]()].Enum {
+	for _, v := range knownTypes[reflect.TypeFor[decide.Reason]()].Enum {
 		if reason := decide.Reason(v.(string)); reason != reasonNoWorker {
 			reasons = append(reasons, reason)
 		}

@@ -13,11 +13,12 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // connection is a client with its address, and the place where that was found.
 type connection struct {
-	*ops.Client
+	*rpc.Client
 	app           *app
 	json          bool
 	address, from string
@@ -52,10 +53,10 @@ func (a *app) find(flags clientFlags) (*connection, error) {
 // findAs is find with this configuration.
 func (a *app) findAs(flags clientFlags, file config) (_ *connection, err error) {
 	actor := first(flags.As, file.As, a.as())
-	if err := ops.CheckActor(actor); err != nil {
+	if err := rpc.CheckActor(actor); err != nil {
 		return nil, misconfigured("say who you are with --as NAME", "act as %q: %v", oneLine(actor, 80), err)
 	}
-	c := &connection{Client: &ops.Client{Actor: actor}, app: a, json: flags.JSON}
+	c := &connection{Client: &rpc.Client{Operations: ops.Table(), Actor: actor}, app: a, json: flags.JSON}
 	if flags.URL != "" && flags.NATS != "" {
 		return nil, misconfigured("name one of them: --url URL or --nats URL", "both url and nats are set")
 	}
@@ -92,8 +93,8 @@ func (f clientFlags) named() bool { return f.URL != "" || f.NATS != "" }
 
 // natsLine is the way to an engine over NATS: a URL, or @ and the file that holds it. No error repeats what
 // may be a password.
-func natsLine(text string) (*ops.NATSLine, error) {
-	wrong := func(format string, args ...any) (*ops.NATSLine, error) {
+func natsLine(text string) (*rpc.NATSLine, error) {
+	wrong := func(format string, args ...any) (*rpc.NATSLine, error) {
 		return nil, misconfigured("write e.g. --nats @.pawl/nats/operator.url", "the URL of the NATS server: "+format, args...)
 	}
 	var options []nats.Option
@@ -122,7 +123,7 @@ func natsLine(text string) (*ops.NATSLine, error) {
 	if err := checkPort(u.Port()); err != nil {
 		return wrong("%v", err)
 	}
-	return ops.NewNATSLine(u.String(), options...)
+	return rpc.NewNATSLine(u.String(), options...)
 }
 
 // as is the name that the caller claims when nothing else is said.
@@ -142,11 +143,11 @@ func (c *connection) do(operation string, params map[string]any, out any) error 
 
 // explain says where an engine that does not answer was looked for.
 func (c *connection) explain(err error) error {
-	if errors.Is(err, ops.ErrUntrusted) {
+	if errors.Is(err, rpc.ErrUntrusted) {
 		return &failure{code: exitUnreachable, err: err,
 			hint: "if the engine's own authority is missing, name it: SSL_CERT_FILE=CA.pem before the command (where the system keeps its own list, add it there)"}
 	}
-	if errors.Is(err, ops.ErrUnreachable) {
+	if errors.Is(err, rpc.ErrUnreachable) {
 		if c.open {
 			err = nil // it was never worth a try
 		}
@@ -155,7 +156,7 @@ func (c *connection) explain(err error) error {
 			hint: c.whereElse(),
 		}
 	}
-	var p *ops.Problem
+	var p *rpc.Problem
 	if errors.As(err, &p) && p.Status == http.StatusUnauthorized && c.tokenless != "" {
 		return failed(p.Hint, fmt.Errorf("%w; %s", err, c.tokenless))
 	}

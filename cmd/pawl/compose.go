@@ -21,6 +21,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/projections/store"
 	"github.com/pawl-run/pawl/sandbox"
@@ -278,7 +279,7 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 		return failed("", err)
 	}
 	in.onClose(func() error { answering.Close(); return nil })
-	service, err := in.api.StartNATS(ops.NATSConfig{Conn: answering, Role: ops.Operator, Prefix: natsPrefix})
+	service, err := in.api.StartNATS(rpc.NATSConfig{Conn: answering, Role: rpc.Operator, Prefix: natsPrefix})
 	if err != nil {
 		return failed("", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // The exit codes. They are part of the interface.
@@ -79,7 +79,7 @@ func (a *app) complain(err error) int {
 	}
 	code, hint := exitFailed, ""
 	var own *failure
-	var problem *ops.Problem
+	var problem *rpc.Problem
 	switch {
 	case errors.As(err, &own):
 		code, hint = own.code, own.hint
@@ -91,7 +91,7 @@ func (a *app) complain(err error) int {
 		for _, p := range problem.Problems {
 			fmt.Fprintln(a.stderr, formatProblem("", p))
 		}
-	case errors.Is(err, ops.ErrUnreachable):
+	case errors.Is(err, rpc.ErrUnreachable):
 		code, hint = exitUnreachable, "start one with: pawl up; or say where it is: --url URL or PAWL_URL"
 	case a.ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.stderr, "pawl: interrupted")

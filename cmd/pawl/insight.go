@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 type (
@@ -90,7 +91,7 @@ func (c *logCmd) Run(a *app) error {
 		switch {
 		case err != nil && a.ctx.Err() != nil:
 			return nil // interrupted: that is how following ends
-		case errors.Is(err, ops.ErrUnreachable) && last != "":
+		case errors.Is(err, rpc.ErrUnreachable) && last != "":
 			return &failure{code: exitUnreachable, what: "the engine has stopped", hint: "to go on once it runs again: pawl log --follow --from " + last}
 		case err != nil:
 			return connected.explain(err)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/schedule"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -57,7 +57,7 @@ func TestNATSInterface(t *testing.T) {
 		if ask("pawl.api.listEvents", `{"topic":"t"}`, &events); len(events.Items) != 1 || events.Items[0].MessageID != "1" {
 			t.Errorf("events: %+v", events)
 		}
-		var p ops.Problem
+		var p rpc.Problem
 		if ask("pawl.api.advanceClock", `{"by":"5m"}`, &p); p.Status != 409 || p.Code != "clock.system" {
 			t.Errorf("refusal: %+v", p)
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog/jslog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // dataDir is the data directory; every command uses this rule. First the one that is named, then .pawl in the
@@ -148,7 +148,7 @@ func (c *connection) recognize(place httpPlace) error {
 	ctx, cancel := context.WithTimeout(c.app.ctx, recognizeTime)
 	defer cancel()
 	found, err := c.Installation(ctx)
-	var answered *ops.Problem
+	var answered *rpc.Problem
 	if err != nil && (!errors.As(err, &answered) || answered.Status >= 500 || answered.Status == http.StatusTooManyRequests) {
 		return nil // the command itself says what is wrong
 	}

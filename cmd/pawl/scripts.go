@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -83,7 +83,7 @@ func (c *deployCmd) Run(a *app) error {
 
 // refused prints the problems of a refused script in place of the problem document's summary.
 func (a *app) refused(s source, err error, asJSON bool) error {
-	var problem *ops.Problem
+	var problem *rpc.Problem
 	if !errors.As(err, &problem) {
 		return err
 	}
@@ -144,7 +144,7 @@ func (c *validateCmd) Run(a *app) error {
 		err = connected.Do(a.ctx, "validateScript", map[string]any{"source": string(script.text), "filename": filepath.Base(c.File)}, &found)
 	}
 	switch {
-	case connected.stranger != nil, errors.Is(err, ops.ErrUnreachable) && !c.named():
+	case connected.stranger != nil, errors.Is(err, rpc.ErrUnreachable) && !c.named():
 		fmt.Fprintf(a.stderr, "%s: checked alone, with the connectors built in\n", connected.alone())
 		if found, err = validateAlone(a, script); err != nil {
 			return err

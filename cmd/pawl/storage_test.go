@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/schedule"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/projections/store"
 	"github.com/pawl-run/pawl/projections/store/storetest"
@@ -64,7 +64,7 @@ func (d *daemon) fill() (acknowledged []string) {
 		case status == http.StatusCreated:
 			acknowledged = append(acknowledged, name)
 		case status == http.StatusServiceUnavailable:
-			var p ops.Problem
+			var p rpc.Problem
 			if err := json.Unmarshal(answer, &p); err != nil || p.Code != "storage.unavailable" || p.Hint == "" {
 				d.t.Errorf("refused with %s", answer)
 			}
@@ -295,7 +295,7 @@ func TestPushTooLarge(t *testing.T) {
 		"one of 5 MB":            {event("a", 5<<20), "transition.tooLarge"},
 		"many that are too much": {[]object{event("a", 3<<20), event("b", 3<<20)}, "transition.tooLarge"},
 	} {
-		var p ops.Problem
+		var p rpc.Problem
 		if err := json.Unmarshal(d.call(http.StatusRequestEntityTooLarge, http.MethodPost, "/v1/workflows/good/topics/t/events", c.body), &p); err != nil {
 			t.Fatal(err)
 		}

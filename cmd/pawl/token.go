@@ -14,7 +14,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // tokenFile, in the data directory, holds the token that opens the engine there. It is this node's own:
@@ -90,13 +90,13 @@ func (c *connection) authenticate(place httpPlace) error {
 	token, given := c.app.env("PAWL_TOKEN")
 	given = given && token != ""
 	if given && place.named {
-		if !ops.MayCarryToken(place.url) {
+		if !rpc.MayCarryToken(place.url) {
 			return misconfigured("use https, or an address of this machine", "PAWL_TOKEN is not sent to %s: it would travel unencrypted", c.address)
 		}
 		c.Token = token
 		return nil
 	}
-	if place.data != "" && ops.MayCarryToken(place.url) {
+	if place.data != "" && rpc.MayCarryToken(place.url) {
 		path := filepath.Join(place.data, tokenFile)
 		local, err := readToken(path)
 		if err == nil {
@@ -122,7 +122,7 @@ func (c *connection) authenticateNATS(given string, named bool) error {
 	if encrypted.Scheme = "http"; address.Scheme == "tls" {
 		encrypted.Scheme = "https"
 	}
-	if !named || !ops.MayCarryToken(&encrypted) {
+	if !named || !rpc.MayCarryToken(&encrypted) {
 		return nil
 	}
 	if path, is := strings.CutPrefix(given, "@"); is {

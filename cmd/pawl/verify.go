@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -30,7 +31,7 @@ func (c *verifyCmd) Run(a *app) error {
 	found, hint := ops.Verification{}, acceptHint
 	if c.AcceptLoss {
 		if connected.stranger == nil {
-			if err := connected.Do(a.ctx, "listWorkflows", nil, nil); !errors.Is(err, ops.ErrUnreachable) {
+			if err := connected.Do(a.ctx, "listWorkflows", nil, nil); !errors.Is(err, rpc.ErrUnreachable) {
 				return failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.address))
 			}
 		}
@@ -44,7 +45,7 @@ func (c *verifyCmd) Run(a *app) error {
 		err = connected.Do(a.ctx, "verifyLog", nil, &found)
 	}
 	switch {
-	case connected.stranger != nil, errors.Is(err, ops.ErrUnreachable) && !c.named():
+	case connected.stranger != nil, errors.Is(err, rpc.ErrUnreachable) && !c.named():
 		if found, hint, err = a.verifyStopped(connected); err != nil {
 			return err
 		}

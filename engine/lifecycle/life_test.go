@@ -22,6 +22,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
@@ -35,7 +36,7 @@ type life struct {
 	below  eventlog.Log
 	log    *enginetest.CrashLog
 	engine *enginetest.Engine
-	client *ops.Client
+	client *rpc.Client
 	// workers run the scripts; nil where this process does.
 	workers *worker.Pool
 	close   func()
@@ -274,7 +275,7 @@ func (l *life) boot() {
 		l.t.Fatalf("make the interface: %v", err)
 	}
 	web := httptest.NewServer(server.Handler())
-	l.client = &ops.Client{URL: web.URL, Actor: "ann", Token: lifeToken}
+	l.client = &rpc.Client{Operations: ops.Table(), URL: web.URL, Actor: "ann", Token: lifeToken}
 	l.close = sync.OnceFunc(func() { server.Close(); web.Close(); _ = l.engine.Stop() })
 }
 

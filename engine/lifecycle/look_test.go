@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -15,7 +16,7 @@ import (
 func (l *life) do(id string, out any, pairs ...any) {
 	l.t.Helper()
 	if err := l.try(id, out, pairs...); err != nil {
-		var p *ops.Problem
+		var p *rpc.Problem
 		errors.As(err, &p)
 		l.t.Fatalf("%s: %v (%+v)", id, err, p)
 	}
@@ -38,9 +39,9 @@ func (l *life) try(id string, out any, pairs ...any) error {
 }
 
 // refused calls an operation that must be refused with the code.
-func (l *life) refused(code, id string, pairs ...any) *ops.Problem {
+func (l *life) refused(code, id string, pairs ...any) *rpc.Problem {
 	l.t.Helper()
-	var p *ops.Problem
+	var p *rpc.Problem
 	if err := l.try(id, nil, pairs...); !errors.As(err, &p) || p.Code != code {
 		l.t.Fatalf("%s: got %v (%+v), want to be refused with %s", id, err, p, code)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/worker"
@@ -305,7 +305,7 @@ func TestWorkerKilledDuringDeploy(t *testing.T) {
 		answer <- l.try("deployWorkflow", nil, "source", "for (;;) {}\n"+shop{}.source(), "filename", "shop.ts")
 	}()
 	l.killUntil(done, computing(""))
-	var p *ops.Problem
+	var p *rpc.Problem
 	if err := <-answer; !errors.As(err, &p) || p.Code != "worker.unavailable" || p.Status != http.StatusServiceUnavailable {
 		t.Fatalf("the deploy: %v (%+v)", err, p)
 	}

@@ -1,4 +1,4 @@
-package ops
+package rpc
 
 import (
 	"bytes"
@@ -33,13 +33,14 @@ type boundField struct {
 	doc      string
 }
 
-// binding fills a request from HTTP (path, query, body) or from one JSON object with the same
+// Binding fills a request from HTTP (path, query, body) or from one JSON object with the same
 // fields. Field names come from the json tag; `in:"path"` and `in:"query"` move a field out of the
 // body; body and path fields without omitempty are required. What names or chooses something, in path
 // or query, must be possible: a value that its type cannot have would find nothing, and be taken for an
 // answer.
-type binding struct {
+type Binding struct {
 	typ    reflect.Type
+	types  Types
 	fields []boundField
 	body   bool
 	// whole names the body field, a map of texts, that may also be the whole body over HTTP; empty for
@@ -47,9 +48,9 @@ type binding struct {
 	whole string
 }
 
-// bindingOf reads the request's tags. It panics on a mistake in the table: that is found by any test.
-func bindingOf(t reflect.Type, path string) *binding {
-	b := &binding{typ: t}
+// NewBinding reads the tags of a request type for a route's path. It panics on a mistake in the table: that is found by any test.
+func NewBinding(t reflect.Type, path string, types Types) *Binding {
+	b := &Binding{typ: t, types: types}
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous {
 			continue
@@ -79,7 +80,7 @@ func bindingOf(t reflect.Type, path string) *binding {
 	return b
 }
 
-func (b *binding) field(name string) *boundField {
+func (b *Binding) field(name string) *boundField {
 	for i := range b.fields {
 		if b.fields[i].name == name {
 			return &b.fields[i]
@@ -88,8 +89,20 @@ func (b *binding) field(name string) *boundField {
 	return nil
 }
 
-// fromObject reads all fields from one JSON object.
-func (b *binding) fromObject(object []byte) (any, error) {
+// Possible lists what a field can be, nil where it is no enumeration.
+func (b *Binding) Possible(name string) []string {
+	f := b.field(name)
+	if f == nil {
+		return nil
+	}
+	return b.types.Possible(f.typ)
+}
+
+// New is a request with nothing in it.
+func (b *Binding) New() any { return reflect.New(b.typ).Interface() }
+
+// FromObject reads all fields from one JSON object.
+func (b *Binding) FromObject(object []byte) (any, error) {
 	request := reflect.New(b.typ)
 	if err := b.decode(object, request, func(boundField) bool { return true }); err != nil {
 		return nil, err
@@ -97,8 +110,8 @@ func (b *binding) fromObject(object []byte) (any, error) {
 	return request.Interface(), nil
 }
 
-// fromHTTP reads path, query and body.
-func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
+// FromHTTP reads path, query and body.
+func (b *Binding) FromHTTP(r *http.Request, body []byte) (any, error) {
 	request := reflect.New(b.typ)
 	if b.whole != "" {
 		body = b.fromWhole(body)
@@ -112,8 +125,8 @@ func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
 		if f.in != inPath {
 			continue
 		}
-		if err := f.set("path segment {"+f.name+"}", request, r.PathValue(f.name)); err != nil {
-			return nil, malformed("path.invalid", "%v", err).hint("a name or an id is one percent-encoded segment; the lists show those there are")
+		if err := b.set(f, "path segment {"+f.name+"}", request, r.PathValue(f.name)); err != nil {
+			return nil, Malformed("path.invalid", "%v", err).WithHint("a name or an id is one percent-encoded segment; the lists show those there are")
 		}
 	}
 	return request.Interface(), b.query(r.URL.RawQuery, request)
@@ -121,7 +134,7 @@ func (b *binding) fromHTTP(r *http.Request, body []byte) (any, error) {
 
 // fromWhole makes a body that is the value of one field, a map of texts, the object that holds it.
 // Whatever has the name of a field is such an object already, and an empty one says nothing.
-func (b *binding) fromWhole(body []byte) []byte {
+func (b *Binding) fromWhole(body []byte) []byte {
 	var given map[string]*string
 	if json.Unmarshal(body, &given) != nil || len(given) == 0 {
 		return body // decode says what is wrong with it, if anything
@@ -134,30 +147,30 @@ func (b *binding) fromWhole(body []byte) []byte {
 	return fmt.Appendf(nil, "{%q:%s}", b.whole, body)
 }
 
-func (b *binding) query(raw string, request reflect.Value) error {
+func (b *Binding) query(raw string, request reflect.Value) error {
 	if raw == "" {
 		return nil
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return malformed("query.invalid", "the query cannot be read: %v", err).hint("percent-encode what is neither letter nor digit")
+		return Malformed("query.invalid", "the query cannot be read: %v", err).WithHint("percent-encode what is neither letter nor digit")
 	}
 	for name, given := range values {
 		f := b.field(name)
 		if f == nil || f.in != inQuery {
-			return malformed("query.unknown", "there is no query parameter %q here", name).hint(b.listQuery())
+			return Malformed("query.unknown", "there is no query parameter %q here", name).WithHint(b.listQuery())
 		}
 		if len(given) != 1 {
-			return malformed("query.invalid", "query parameter %s is given %d times", name, len(given)).hint("give each parameter once")
+			return Malformed("query.invalid", "query parameter %s is given %d times", name, len(given)).WithHint("give each parameter once")
 		}
-		if err := f.set("query parameter "+name, request, given[0]); err != nil {
-			return malformed("query.invalid", "%v", err).hint(openAPIPath + " says what each parameter can be")
+		if err := b.set(*f, "query parameter "+name, request, given[0]); err != nil {
+			return Malformed("query.invalid", "%v", err).WithHint(OpenAPIPath + " says what each parameter can be")
 		}
 	}
 	return nil
 }
 
-func (b *binding) listQuery() string {
+func (b *Binding) listQuery() string {
 	var names []string
 	for _, f := range b.fields {
 		if f.in == inQuery {
@@ -172,20 +185,20 @@ func (b *binding) listQuery() string {
 
 // decode reads the object strictly: a field that is unknown (by its exact name), misplaced or
 // missing is an error, and so is anything after the object.
-func (b *binding) decode(object []byte, request reflect.Value, expected func(boundField) bool) error {
+func (b *Binding) decode(object []byte, request reflect.Value, expected func(boundField) bool) error {
 	var given map[string]json.RawMessage
 	if len(bytes.TrimSpace(object)) == 0 {
 		object = []byte("{}")
 	}
 	if !utf8.Valid(object) { // the decoder would replace what is wrong and say nothing
-		return malformed("json.invalid", "the body is not UTF-8").hint("send one JSON object, encoded as UTF-8")
+		return Malformed("json.invalid", "the body is not UTF-8").WithHint("send one JSON object, encoded as UTF-8")
 	}
 	if err := json.Unmarshal(object, &given); err != nil {
-		return malformed("json.invalid", "the body cannot be read: %s", jsonFault(err, object)).hint("send one JSON object, encoded as UTF-8")
+		return Malformed("json.invalid", "the body cannot be read: %s", JSONFault(err, object)).WithHint("send one JSON object, encoded as UTF-8")
 	}
 	for name := range given {
 		if f := b.field(name); f == nil || !expected(*f) {
-			return malformed("field.unknown", "there is no field %q here", name).hint(b.listFields(expected))
+			return Malformed("field.unknown", "there is no field %q here", name).WithHint(b.listFields(expected))
 		}
 	}
 	for _, f := range b.fields {
@@ -196,25 +209,25 @@ func (b *binding) decode(object []byte, request reflect.Value, expected func(bou
 		if ok && string(raw) != "null" {
 			value := request.Elem().FieldByIndex(f.index)
 			if err := json.Unmarshal(raw, value.Addr().Interface()); err != nil {
-				return malformed("field.invalid", "field %s: %s", f.name, jsonFault(err, raw)).hint(fieldsHint)
+				return Malformed("field.invalid", "field %s: %s", f.name, JSONFault(err, raw)).WithHint(fieldsHint)
 			}
 			if f.in == inBody {
 				continue
 			}
-			if err := checkPossible("field "+f.name, value); err != nil {
-				return malformed("field.invalid", "%v", err).hint(fieldsHint)
+			if err := b.types.Check("field "+f.name, value); err != nil {
+				return Malformed("field.invalid", "%v", err).WithHint(fieldsHint)
 			}
 		} else if f.required {
-			return malformed("field.missing", "field %s is required", f.name).hint(b.listFields(expected))
+			return Malformed("field.missing", "field %s is required", f.name).WithHint(b.listFields(expected))
 		}
 	}
 	return nil
 }
 
 // fieldsHint is what to do about a field that cannot be what it is.
-const fieldsHint = openAPIPath + " says what each field can be"
+const fieldsHint = OpenAPIPath + " says what each field can be"
 
-func (b *binding) listFields(expected func(boundField) bool) string {
+func (b *Binding) listFields(expected func(boundField) bool) string {
 	var names []string
 	for _, f := range b.fields {
 		if expected(f) {
@@ -227,8 +240,8 @@ func (b *binding) listFields(expected func(boundField) bool) string {
 	return "known fields: " + strings.Join(names, ", ")
 }
 
-// jsonFault says what is wrong with a JSON text, in the sender's terms.
-func jsonFault(err error, text []byte) string {
+// JSONFault says what is wrong with a JSON text, in the sender's terms.
+func JSONFault(err error, text []byte) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -262,12 +275,12 @@ func jsonKind(t reflect.Type) string {
 }
 
 // set reads a path or query value into its field, if it is one that the field can have.
-func (f *boundField) set(name string, request reflect.Value, text string) error {
+func (b *Binding) set(f boundField, name string, request reflect.Value, text string) error {
 	value := request.Elem().FieldByIndex(f.index)
 	if err := setScalar(value, text); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return checkPossible(name, value)
+	return b.types.Check(name, value)
 }
 
 // setScalar reads a path or query value.

@@ -1,4 +1,4 @@
-package ops
+package rpc
 
 import (
 	"context"
@@ -22,6 +22,8 @@ var ErrTokenInClear = errors.New("a token is sent over https only, or to this ma
 // Client calls the operations of an engine, over HTTP or over NATS. A Client needs a URL or NATS only.
 // It is safe for concurrent use once its fields are set.
 type Client struct {
+	// Operations are those that can be called: the table of ops. Required.
+	Operations Table
 	// URL of the engine, e.g. http://127.0.0.1:7070.
 	URL string
 	// Token is sent as a bearer token unless empty; never unencrypted to another machine.
@@ -60,7 +62,7 @@ func (c *Client) Do(ctx context.Context, operationID string, params, out any) er
 
 // DoStatus is Do that also returns the answer's status.
 func (c *Client) DoStatus(ctx context.Context, operationID string, params, out any) (int, error) {
-	o, fields, err := prepare(operationID, params)
+	o, fields, err := c.prepare(operationID, params)
 	if err != nil {
 		return 0, err
 	}
@@ -90,7 +92,7 @@ func (c *Client) Log(ctx context.Context, from, workflow string, follow bool) it
 		if follow {
 			params["follow"] = true
 		}
-		o, fields, err := prepare("readLog", params)
+		o, fields, err := c.prepare("readLog", params)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -102,12 +104,12 @@ func (c *Client) Log(ctx context.Context, from, workflow string, follow bool) it
 }
 
 // prepare looks the operation up and checks that it has these fields, and what names its subject.
-func prepare(operationID string, params any) (*Operation, map[string]json.RawMessage, error) {
+func (c *Client) prepare(operationID string, params any) (*Operation, map[string]json.RawMessage, error) {
 	misuse := func(format string, args ...any) (*Operation, map[string]json.RawMessage, error) {
 		return nil, nil, fmt.Errorf("call "+operationID+": "+format, args...)
 	}
-	o, ok := Lookup(operationID)
-	if !ok {
+	o := c.Operations.Lookup(operationID)
+	if o == nil {
 		return misuse("there is no such operation")
 	}
 	fields := map[string]json.RawMessage{}
@@ -121,14 +123,14 @@ func prepare(operationID string, params any) (*Operation, map[string]json.RawMes
 		}
 	}
 	for name := range fields {
-		if o.request.field(name) == nil {
+		if o.Request.field(name) == nil {
 			return misuse("it has no parameter %s", name)
 		}
 	}
-	for _, f := range o.request.fields {
+	for _, f := range o.Request.fields {
 		if given := fields[f.name]; f.in == inPath && (given == nil || string(given) == "null") {
 			return misuse("%s is not complete: parameter %s is missing", o.Path, f.name)
 		}
 	}
-	return &o, fields, nil
+	return o, fields, nil
 }

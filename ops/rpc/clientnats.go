@@ -1,4 +1,4 @@
-package ops
+package rpc
 
 import (
 	"context"
@@ -30,11 +30,14 @@ const (
 // NATSLine is the way to an engine by its NATS service. It connects when it is first used, and again
 // after the connection was lost. Its methods are safe for concurrent use.
 type NATSLine struct {
-	url, address  string
-	options       []nats.Option
-	answer, probe time.Duration
-	mu            sync.Mutex
-	open          *natsConn
+	// AnswerTime is how long an engine may take over an operation that is not slow, and ProbeTime how often
+	// a slow operation's caller looks whether there is an engine still. They are set before the first use.
+	AnswerTime, ProbeTime time.Duration
+
+	url, address string
+	options      []nats.Option
+	mu           sync.Mutex
+	open         *natsConn
 }
 
 // natsConn is a connection; its life ends, with the cause, when it is no good any more.
@@ -51,7 +54,7 @@ func NewNATSLine(address string, options ...nats.Option) (*NATSLine, error) {
 		return nil, errors.New("it is no URL") // its words may hold the password
 	}
 	u.User = nil
-	return &NATSLine{url: address, address: u.String(), options: options, answer: answerTime, probe: probeTime}, nil
+	return &NATSLine{url: address, address: u.String(), options: options, AnswerTime: answerTime, ProbeTime: probeTime}, nil
 }
 
 // Address is the URL without its user.
@@ -104,9 +107,9 @@ func (l *NATSLine) explain(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return problemf(http.StatusUnauthorized, "user.refused", "the NATS server at %s does not know this user or its password", l.address).hint(user)
+		return Problemf(http.StatusUnauthorized, "user.refused", "the NATS server at %s does not know this user or its password", l.address).WithHint(user)
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return problemf(http.StatusForbidden, "user.forbidden", "this user of the NATS server at %s may not operate an engine", l.address).hint(user)
+		return Problemf(http.StatusForbidden, "user.forbidden", "this user of the NATS server at %s may not operate an engine", l.address).WithHint(user)
 	case errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("%w at %s: the NATS server answers, and no engine is connected to it", ErrUnreachable, l.address)
 	case errors.As(err, &certificate):
@@ -133,7 +136,7 @@ func (l *NATSLine) ask(ctx context.Context, msg *nats.Msg, slow bool) (*nats.Msg
 		}()
 		defer func() { giveUp(nil); <-probed }()
 	} else {
-		patience := time.AfterFunc(l.answer, func() { giveUp(l.silence()) })
+		patience := time.AfterFunc(l.AnswerTime, func() { giveUp(l.silence()) })
 		defer patience.Stop()
 	}
 	answer, err := nc.RequestMsgWithContext(waiting, msg)
@@ -143,8 +146,8 @@ func (l *NATSLine) ask(ctx context.Context, msg *nats.Msg, slow bool) (*nats.Msg
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, nats.ErrMaxPayload):
-		return nil, problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "the request has %d bytes, more than the NATS server at %s carries in one message; nothing was changed", len(msg.Data), l.address).
-			hint("send it over HTTP (pawl --url)")
+		return nil, Problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "the request has %d bytes, more than the NATS server at %s carries in one message; nothing was changed", len(msg.Data), l.address).
+			WithHint("send it over HTTP (pawl --url)")
 	case waiting.Err() != nil:
 		err = context.Cause(waiting)
 	}
@@ -152,12 +155,12 @@ func (l *NATSLine) ask(ctx context.Context, msg *nats.Msg, slow bool) (*nats.Msg
 }
 
 func (l *NATSLine) silence() error {
-	return fmt.Errorf("no answer within %s; what was asked for may be done all the same", l.answer)
+	return fmt.Errorf("no answer within %s; what was asked for may be done all the same", l.AnswerTime)
 }
 
 // watch gives up when no engine answers any more.
 func (l *NATSLine) watch(ctx context.Context, nc *natsConn, giveUp func(error)) {
-	tick := time.NewTicker(l.probe)
+	tick := time.NewTicker(l.ProbeTime)
 	defer tick.Stop()
 	for {
 		select {
@@ -165,7 +168,7 @@ func (l *NATSLine) watch(ctx context.Context, nc *natsConn, giveUp func(error)) 
 			return
 		case <-tick.C:
 		}
-		probe, cancel := context.WithTimeoutCause(ctx, l.answer, l.silence())
+		probe, cancel := context.WithTimeoutCause(ctx, l.AnswerTime, l.silence())
 		_, err := nc.RequestWithContext(probe, "$SRV.PING.pawl", nil)
 		if probe.Err() != nil {
 			err = context.Cause(probe)
@@ -210,8 +213,8 @@ func (c overNATS) call(ctx context.Context, o *Operation, fields map[string]json
 	}
 	status, err := strconv.Atoi(answer.Header.Get(StatusHeader))
 	if err != nil {
-		return 0, nil, problemf(http.StatusBadGateway, "answer.foreign", "what answers %s at %s is no engine", msg.Subject, c.line.address).
-			hint("is this the address of a NATS server that a pawl engine uses?")
+		return 0, nil, Problemf(http.StatusBadGateway, "answer.foreign", "what answers %s at %s is no engine", msg.Subject, c.line.address).
+			WithHint("is this the address of a NATS server that a pawl engine uses?")
 	}
 	return status, answer.Data, nil
 }
@@ -227,7 +230,7 @@ func (c overNATS) log(ctx context.Context, o *Operation, fields map[string]json.
 		if err == nil {
 			err = json.Unmarshal(answer, &page)
 		}
-		if p := (*Problem)(nil); errors.As(err, &p) && p.Code == codeStopping {
+		if p := (*Problem)(nil); errors.As(err, &p) && p.Code == CodeStopping {
 			err = fmt.Errorf("%w at %s: %w", ErrUnreachable, c.line.address, p)
 		}
 		if err != nil {

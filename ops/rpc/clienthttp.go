@@ -1,4 +1,4 @@
-package ops
+package rpc
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func (c *overHTTP) call(ctx context.Context, o *Operation, fields map[string]jso
 func (c *overHTTP) request(ctx context.Context, o *Operation, given map[string]json.RawMessage) (*http.Request, error) {
 	path, query, fields := o.Path, url.Values{}, map[string]json.RawMessage{}
 	for name, raw := range given {
-		switch f := o.request.field(name); {
+		switch f := o.Request.field(name); {
 		case f.in == inBody:
 			fields[name] = raw
 		case string(raw) == "null":
@@ -59,8 +59,8 @@ func (c *overHTTP) request(ctx context.Context, o *Operation, given map[string]j
 	var body io.Reader
 	if len(fields) > 0 {
 		encoded, err := json.Marshal(fields)
-		if o.ingress {
-			encoded = fields["events"]
+		if o.RawBody != "" {
+			encoded = fields[o.RawBody]
 		}
 		if err != nil {
 			return nil, fmt.Errorf("encode the body: %w", err)
@@ -138,18 +138,13 @@ func (c *Client) Installation(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", plain.unreachable(ctx, err)
 	}
-	var said health
+	var said struct {
+		Installation string `json:"installation"`
+	}
 	if json.Unmarshal(body, &said) != nil {
 		return "", nil // a page of some other program
 	}
 	return said.Installation, nil
-}
-
-// MayCarryToken reports whether a token may be sent to the address: it is https, or an address of this
-// machine. Names below localhost may lead elsewhere, and do not count.
-func MayCarryToken(u *url.URL) bool {
-	host := strings.ToLower(u.Hostname())
-	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(host) && !strings.HasSuffix(host, ".localhost") && !strings.HasSuffix(host, ".")
 }
 
 func (c *overHTTP) unreachable(ctx context.Context, err error) error {
@@ -173,9 +168,9 @@ func problemFrom(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, most))
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	p := &Problem{}
-	if err == nil && media == problemType && json.Unmarshal(body, p) == nil {
+	if err == nil && media == ProblemType && json.Unmarshal(body, p) == nil {
 		return p
 	}
-	return problemf(res.StatusCode, "answer.foreign", "%s answered %s without saying why", res.Request.URL.Host, res.Status).
-		hint("is this the address of a pawl engine?")
+	return Problemf(res.StatusCode, "answer.foreign", "%s answered %s without saying why", res.Request.URL.Host, res.Status).
+		WithHint("is this the address of a pawl engine?")
 }

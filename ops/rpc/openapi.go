@@ -1,4 +1,4 @@
-package ops
+package rpc
 
 import (
 	"encoding/json"
@@ -10,21 +10,20 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/pawl-run/pawl/engine/decide"
 )
 
-const openAPIPath = "/v1/openapi.json"
+// OpenAPIPath is where the document is answered.
+const OpenAPIPath = "/v1/openapi.json"
 
 // object is a JSON object of the document.
 type object = map[string]any
 
-// OpenAPI returns the OpenAPI 3.1 document of the table, for a program of the given version.
-func OpenAPI(version string) ([]byte, error) {
-	b := documentBuilder{components: object{}}
+// OpenAPI returns the OpenAPI 3.1 document of the table and what stands beside it, for a program of the given
+// version.
+func OpenAPI(version string, table Table, beside []Plain, types Types) ([]byte, error) {
+	b := Components{schemas: object{}, types: types}
 	paths := object{}
-	for i := range table {
-		o := &table[i]
+	for _, o := range table {
 		described, err := b.operation(o)
 		if err != nil {
 			return nil, fmt.Errorf("describe operation %s: %w", o.ID, err)
@@ -36,8 +35,8 @@ func OpenAPI(version string) ([]byte, error) {
 		}
 		at[strings.ToLower(o.Method)] = described
 	}
-	for _, p := range plainTable {
-		paths[p.path] = object{"get": p.described()}
+	for _, p := range beside {
+		paths[p.Path] = object{"get": p.described()}
 	}
 	document, err := json.MarshalIndent(object{
 		"openapi": "3.1.0",
@@ -47,7 +46,7 @@ func OpenAPI(version string) ([]byte, error) {
 		},
 		"paths": paths,
 		"components": object{
-			"schemas":         b.components,
+			"schemas":         b.schemas,
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "The token in the file http.token of the data directory."}},
 		},
 		"security": []any{object{"token": []any{}}},
@@ -59,23 +58,43 @@ func OpenAPI(version string) ([]byte, error) {
 }
 
 func problemResponse() object {
-	return object{"description": "A problem", "content": object{problemType: object{"schema": reference("Problem")}}}
+	return object{"description": "A problem", "content": object{ProblemType: object{"schema": reference("Problem")}}}
 }
 
 func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
-type documentBuilder struct{ components object }
+// described is the operation in the document.
+func (p Plain) described() object {
+	described := object{
+		"operationId": p.ID, "summary": p.Summary,
+		"responses": object{"200": object{"description": "OK", "content": object{p.Media: object{}}}, "default": problemResponse()},
+	}
+	if p.Public {
+		described["security"] = []any{}
+	}
+	return described
+}
 
-func (b *documentBuilder) operation(o *Operation) (object, error) {
-	if _, err := b.schema(reflect.TypeFor[Problem]()); err != nil {
+// Components collects the schemas of named types, which the document refers to.
+type Components struct {
+	schemas object
+	types   Types
+}
+
+func (b *Components) operation(o *Operation) (object, error) {
+	if _, err := b.Schema(reflect.TypeFor[Problem]()); err != nil {
 		return nil, err
 	}
-	answer, err := b.schema(o.Answer)
+	describe := o.DescribeAnswer
+	if describe == nil {
+		describe = func(c *Components) (any, error) { return c.Schema(o.Answer) }
+	}
+	answer, err := describe(b)
 	if err != nil {
 		return nil, err
 	}
 	content := object{"application/json": object{"schema": answer}}
-	if o.stream != nil {
+	if o.Streams {
 		content["text/event-stream"] = object{"schema": object{"type": "string"}}
 	}
 	responses := object{"default": problemResponse()}
@@ -89,10 +108,10 @@ func (b *documentBuilder) operation(o *Operation) (object, error) {
 	return described, nil
 }
 
-func (b *documentBuilder) request(o *Operation, described object) error {
+func (b *Components) request(o *Operation, described object) error {
 	parameters, properties, required := []any{}, object{}, []string{}
-	for _, f := range o.request.fields {
-		schema, err := b.schema(f.typ)
+	for _, f := range o.Request.fields {
+		schema, err := b.Schema(f.typ)
 		if err != nil {
 			return err
 		}
@@ -123,51 +142,42 @@ func (b *documentBuilder) request(o *Operation, described object) error {
 	if len(required) > 0 {
 		schema["required"] = required
 	}
-	if whole := properties[o.request.whole]; whole != nil {
+	if whole := properties[o.Request.whole]; whole != nil {
 		schema = object{"oneOf": []any{schema, object{"allOf": []any{whole}, "minProperties": 1}}}
 	}
-	if o.ingress {
-		event, err := b.schema(reflect.TypeFor[pushedEvent]())
-		if err != nil {
+	var body any = schema
+	if o.DescribeBody != nil {
+		var err error
+		if body, err = o.DescribeBody(b); err != nil {
 			return err
 		}
-		schema = object{"oneOf": []any{event, object{"type": "array", "items": event}}}
 	}
-	described["requestBody"] = object{"required": len(required) > 0, "content": object{"application/json": object{"schema": schema}}}
+	described["requestBody"] = object{"required": len(required) > 0, "content": object{"application/json": object{"schema": body}}}
 	return nil
 }
 
-// schema describes the type, a named struct by reference to a component.
-func (b *documentBuilder) schema(t reflect.Type) (any, error) {
+// Schema describes the type, a named struct by reference to a component.
+func (b *Components) Schema(t reflect.Type) (any, error) {
 	switch {
-	case t == reflect.TypeFor[oneOrMany]():
-		result, err := b.schema(reflect.TypeFor[decide.PushResult]())
-		return object{"oneOf": []any{result, object{"type": "array", "items": result}}}, err
-	case t == reflect.TypeFor[*logPage]():
-		transition, err := b.component("Transition", reflect.TypeFor[transitionDocument](), nil)
-		if err != nil {
-			return nil, err
-		}
-		return b.page("Transition", transition, "where the next page begins, as `from` takes it; null where the log ends and nobody follows it")
-	case t.Kind() == reflect.Slice && t != reflect.TypeFor[json.RawMessage]() && t != reflect.TypeFor[rawJSON]():
-		items, err := b.schema(t.Elem())
+	case t.Kind() == reflect.Slice && t != reflect.TypeFor[json.RawMessage]() && t != reflect.TypeFor[RawJSON]():
+		items, err := b.Schema(t.Elem())
 		return object{"type": "array", "items": items}, err
 	case t.Kind() != reflect.Struct || t.Name() == "":
-		return inlineSchema(t)
+		return b.inlineSchema(t)
 	}
 	if items, ok := t.FieldByName("Items"); ok && strings.HasPrefix(t.Name(), "Page[") {
-		item, err := b.schema(items.Type.Elem())
+		item, err := b.Schema(items.Type.Elem())
 		if err != nil {
 			return nil, err
 		}
-		return b.page(exportedName(items.Type.Elem()), item, "the cursor of the next page, null on the last")
+		return b.Page(exportedName(items.Type.Elem()), item, "the cursor of the next page, null on the last")
 	}
-	return b.component(exportedName(t), t, nil)
+	return b.Component(exportedName(t), t, nil)
 }
 
-// page describes a part of a list.
-func (b *documentBuilder) page(name string, item any, next string) (any, error) {
-	return b.component(name+"Page", nil, object{
+// Page describes a part of a list.
+func (b *Components) Page(name string, item any, next string) (any, error) {
+	return b.Component(name+"Page", nil, object{
 		"type": "object", "required": []string{"items", "next"}, "additionalProperties": false,
 		"properties": object{
 			"items": object{"type": "array", "items": item},
@@ -176,17 +186,23 @@ func (b *documentBuilder) page(name string, item any, next string) (any, error) 
 	})
 }
 
-func (b *documentBuilder) component(name string, t reflect.Type, schema any) (any, error) {
-	if _, known := b.components[name]; !known {
+// Component adds a schema under the name, that of the type where none is given, and refers to it.
+func (b *Components) Component(name string, t reflect.Type, schema any) (any, error) {
+	if _, known := b.schemas[name]; !known {
 		if schema == nil {
 			var err error
-			if schema, err = inlineSchema(t); err != nil {
+			if schema, err = b.inlineSchema(t); err != nil {
 				return nil, err
 			}
 		}
-		b.components[name] = schema
+		b.schemas[name] = schema
 	}
 	return reference(name), nil
+}
+
+// OneOrMany is the schema of one item or an array of them.
+func OneOrMany(item any) any {
+	return object{"oneOf": []any{item, object{"type": "array", "items": item}}}
 }
 
 // exportedName names a type's component: connectorView is a Connector.
@@ -196,18 +212,18 @@ func exportedName(t reflect.Type) string {
 }
 
 // inlineSchema describes the type without references.
-func inlineSchema(t reflect.Type) (*jsonschema.Schema, error) {
-	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: knownSchemas})
+func (b *Components) inlineSchema(t reflect.Type) (*jsonschema.Schema, error) {
+	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: b.types})
 	if err != nil {
 		return nil, err
 	}
-	settle(schema)
+	correct(schema)
 	return schema, nil
 }
 
-// settle corrects what Go types cannot say: lists are never null here, and an enumeration that may
+// correct says what Go types cannot say: lists are never null here, and an enumeration that may
 // be null lists null.
-func settle(s *jsonschema.Schema) {
+func correct(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
@@ -218,8 +234,8 @@ func settle(s *jsonschema.Schema) {
 		s.Enum = append(slices.Clone(s.Enum), nil)
 	}
 	for _, property := range s.Properties {
-		settle(property)
+		correct(property)
 	}
-	settle(s.Items)
-	settle(s.AdditionalProperties)
+	correct(s.Items)
+	correct(s.AdditionalProperties)
 }

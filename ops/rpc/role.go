@@ -1,4 +1,4 @@
-package ops
+package rpc
 
 import (
 	"net/http"
@@ -41,50 +41,50 @@ type Caller struct {
 	Workflow eventlog.WorkflowName
 	// Key tells callers apart for limits: calls with the same credential are one caller.
 	Key string
-	// token is the hash of the named token that the caller has shown, empty without one.
-	token string
+	// TokenHash is the hash of the named token that the caller has shown, empty without one.
+	TokenHash string
 }
 
-// scoped requests are about one workflow, or about all where it is left empty. To a caller that may see
+// Scoped requests are about one workflow, or about all where it is left empty. To a caller that may see
 // one workflow only, such a request is about that one.
-type scoped interface{ scope() *eventlog.WorkflowName }
+type Scoped interface{ Scope() *eventlog.WorkflowName }
 
 // Permit refuses an operation that the caller may not carry out. It is the one place where roles are
 // enforced: each interface asks it before the operation runs. It narrows a request about all workflows
 // to the caller's own.
 func (o *Operation) Permit(c *Caller, request any) *Problem {
-	if p := o.ask(c); p != nil {
+	if p := o.Ask(c); p != nil {
 		return p
 	}
-	if c.Workflow == "" || o.narrows {
+	if c.Workflow == "" || o.Narrows {
 		return nil
 	}
-	s, ok := request.(scoped)
+	s, ok := request.(Scoped)
 	if !ok {
-		return problemf(http.StatusForbidden, "workflow.forbidden", "%s is about more than workflow %s, the only one that this token is for", o.ID, c.Workflow).
-			hint("use a token that is for all workflows")
+		return Problemf(http.StatusForbidden, "workflow.forbidden", "%s is about more than workflow %s, the only one that this token is for", o.ID, c.Workflow).
+			WithHint("use a token that is for all workflows")
 	}
-	of := s.scope()
+	of := s.Scope()
 	if *of == "" {
 		*of = c.Workflow
 	}
-	return c.sees(*of)
+	return c.Sees(*of)
 }
 
-// ask refuses a caller whose role the operation is not for: what can be said before the request is read.
-func (o *Operation) ask(c *Caller) *Problem {
+// Ask refuses a caller whose role the operation is not for: what can be said before the request is read.
+func (o *Operation) Ask(c *Caller) *Problem {
 	if c.Role.Covers(o.Role) {
 		return nil
 	}
-	return problemf(http.StatusForbidden, "role.insufficient", "%s needs the role %s; this caller has the role %s", o.ID, o.Role, c.Role).
-		hint("nothing was changed; ask with a token of that role")
+	return Problemf(http.StatusForbidden, "role.insufficient", "%s needs the role %s; this caller has the role %s", o.ID, o.Role, c.Role).
+		WithHint("nothing was changed; ask with a token of that role")
 }
 
-// sees refuses a workflow that the caller's token is not for, whether or not there is such a workflow.
-func (c *Caller) sees(w eventlog.WorkflowName) *Problem {
+// Sees refuses a workflow that the caller's token is not for, whether or not there is such a workflow.
+func (c *Caller) Sees(w eventlog.WorkflowName) *Problem {
 	if c.Workflow == "" || c.Workflow == w {
 		return nil
 	}
-	return problemf(http.StatusForbidden, "workflow.forbidden", "this token is for workflow %s only", c.Workflow).
-		hint("use a token that is for all workflows, or for that one")
+	return Problemf(http.StatusForbidden, "workflow.forbidden", "this token is for workflow %s only", c.Workflow).
+		WithHint("use a token that is for all workflows, or for that one")
 }

@@ -1,0 +1,91 @@
+package rpc
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+)
+
+// Operation describes one row of a table: everything an interface needs to offer it, and a client to call it.
+type Operation struct {
+	// ID is the OpenAPI operationId and the last token of the NATS subject.
+	ID string
+	// Method and Path are a net/http pattern; each {name} is one percent-encoded segment.
+	Method, Path string
+	Role         Role
+	Summary      string
+	// Statuses are the success statuses; the first one is the usual one. Refusals are problems.
+	Statuses []int
+	// Answer is the type of the answer's JSON.
+	Answer reflect.Type
+	// Request fills the operation's request.
+	Request *Binding
+	// Slow operations read history at length and have no time limit of the server's own.
+	Slow bool
+	// Narrows marks an operation about all workflows that shows a caller of one workflow only that one.
+	Narrows bool
+	// Streams marks an operation that can answer with server-sent events over HTTP.
+	Streams bool
+	// RawBody names the field that is the whole body over HTTP; empty where the body is an object of fields.
+	RawBody string
+	// DescribeBody and DescribeAnswer give the schemas of what the Go types do not tell; nil where they do.
+	DescribeBody, DescribeAnswer func(*Components) (any, error)
+}
+
+// Describe starts a row: "METHOD /path". It panics on a mistake in the table: any test finds that.
+func Describe(id, route string, role Role, summary string) Operation {
+	method, path, ok := strings.Cut(route, " ")
+	if !ok {
+		panic("operation " + id + ": route " + route)
+	}
+	return Operation{ID: id, Method: method, Path: path, Role: role, Summary: summary, Statuses: []int{http.StatusOK}}
+}
+
+// Params lists the names of the operation's path, query and body fields.
+func (o *Operation) Params() (path, query, body []string) {
+	for _, f := range o.Request.fields {
+		switch f.in {
+		case inPath:
+			path = append(path, f.name)
+		case inQuery:
+			query = append(query, f.name)
+		case inBody:
+			body = append(body, f.name)
+		}
+	}
+	return path, query, body
+}
+
+// Table is a list of operations, in the order of the documentation.
+type Table []*Operation
+
+// Lookup returns the operation with the id, nil if there is none.
+func (t Table) Lookup(id string) *Operation {
+	for _, o := range t {
+		if o.ID == id {
+			return o
+		}
+	}
+	return nil
+}
+
+// Plain is an operation beside the table: it takes nothing and is asked for with GET.
+type Plain struct {
+	// ID is as in Operation; Media is the type of the answer.
+	ID, Path, Summary, Media string
+	// Public operations are answered without a token.
+	Public bool
+}
+
+// CheckIDs reports the first id that stands in the table twice.
+func (t Table) CheckIDs() error {
+	seen := map[string]bool{}
+	for _, o := range t {
+		if seen[o.ID] {
+			return fmt.Errorf("operation %s is in the table twice", o.ID)
+		}
+		seen[o.ID] = true
+	}
+	return nil
+}

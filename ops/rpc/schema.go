@@ -1,0 +1,86 @@
+package rpc
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// RawJSON is any JSON; nothing is null.
+type RawJSON json.RawMessage
+
+// MarshalJSON implements json.Marshaler.
+func (r RawJSON) MarshalJSON() ([]byte, error) {
+	if len(r) == 0 {
+		return []byte("null"), nil
+	}
+	return r, nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *RawJSON) UnmarshalJSON(b []byte) error {
+	*r = append((*r)[:0], b...)
+	return nil
+}
+
+// Types are the types whose JSON their Go kind does not tell. What an enumeration lists here is what its
+// type's constants are, and the only list: requests are checked against it.
+type Types map[reflect.Type]*jsonschema.Schema
+
+// Enum is the schema of a text that can be one of the values.
+func Enum[S ~string](values ...S) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, string(v))
+	}
+	return s
+}
+
+// Check says why what has the name is no value that its type can have: by the type's own rule, or
+// by the schema that the OpenAPI document shows of it.
+func (t Types) Check(name string, v reflect.Value) error {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if named, ok := v.Interface().(interface{ Validate() error }); ok {
+		if err := named.Validate(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}
+	schema := t[v.Type()]
+	if schema == nil {
+		return nil
+	}
+	if v.CanInt() {
+		n := float64(v.Int())
+		low, high := schema.Minimum, schema.Maximum
+		switch {
+		case low != nil && high != nil && (n < *low || n > *high):
+			return fmt.Errorf("%s is %v; it must be %v to %v", name, n, *low, *high)
+		case low != nil && n < *low:
+			return fmt.Errorf("%s is %v; it must be %v or more", name, n, *low)
+		}
+		return nil
+	}
+	if len(schema.Enum) == 0 || slices.Contains(schema.Enum, any(v.String())) {
+		return nil
+	}
+	return fmt.Errorf("%s is %q; it must be one of %s", name, Clip(v.String()), strings.Join(t.Possible(v.Type()), ", "))
+}
+
+// Possible are the values of an enumeration, nil for a type that is none.
+func (t Types) Possible(of reflect.Type) []string {
+	if t[of] == nil {
+		return nil
+	}
+	var values []string
+	for _, v := range t[of].Enum {
+		values = append(values, fmt.Sprint(v))
+	}
+	return values
+}
