@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -168,4 +169,15 @@ func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	e.audit.problem(eventlog.At(e.cfg.Clock.Now()), err)
 	a.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on; stop the engine, keep a copy of its data, then: pawl verify --accept-loss", "error", err)
 	a.nudge()
+}
+
+// held is what keeps the workflow from beginning anything.
+func (a *aggregate) held() decide.HoldReason {
+	switch {
+	case a.damagedBy() != nil:
+		return decide.HeldByDamage
+	case a.engine.hold() != nil:
+		return decide.HeldByEngine
+	}
+	return decide.NotHeld
 }

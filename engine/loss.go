@@ -33,7 +33,8 @@ type Loss struct {
 	// Store is what the local store has folded before the loss; nil when there is none. It shows what was
 	// done in the part that is lost.
 	Store *store.Store
-	// Report is given what is given up before anything is; an error of it ends RecordLoss.
+	// Report receives the calls that will be given up, before anything is written. If it fails, RecordLoss ends
+	// and nothing has changed.
 	Report func([]GivenUp) error
 }
 
@@ -133,11 +134,8 @@ func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss) er
 	if past.aside != nil {
 		detail = strings.TrimPrefix(detail+"; "+past.aside.String(), "; ")
 	}
-	if past.name == eventlog.Installation {
-		return appendInstallationLoss(ctx, log, past, loss, detail)
-	}
 	command := decide.AcceptLoss{Detail: detail, Remains: &past.remains, Kept: loss.Only, Most: mostGivenUp, MostBytes: mostGivenUpBytes}
-	env := decide.Env{Now: loss.At, Policies: schedule.Default(), Hold: true, Actor: loss.Actor, Cause: loss.Cause}
+	env := decide.Env{Now: loss.At, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: loss.Actor, Cause: loss.Cause}
 	for {
 		decision, err := decide.Decide(past.state, past.name, env, decide.Known{}, command)
 		if err != nil {
@@ -158,17 +156,6 @@ func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss) er
 
 // lossAccepted is the kind of the transition that ends an acceptance.
 const lossAccepted eventlog.FactType = "workflow.loss_accepted"
-
-// appendInstallationLoss revokes every named token: a revocation may be among what is lost, and nobody can hold
-// the installation.
-func appendInstallationLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, detail string) error {
-	t := eventlog.Transition{Workflow: past.name, At: loss.At, Actor: loss.Actor, Cause: loss.Cause, Kind: lossAccepted, Facts: []eventlog.Fact{&eventlog.LossAccepted{Detail: detail}}}
-	for _, token := range past.state.Tokens {
-		t.Facts = append(t.Facts, &eventlog.TokenRevoked{Name: token.Name})
-	}
-	_, err := appendTransition(ctx, log, t, past.last.Head(), past.last.Head())
-	return err
-}
 
 // appendTransition appends until it is known whether it is written.
 func appendTransition(ctx context.Context, log eventlog.Log, t eventlog.Transition, state, head eventlog.Head) (eventlog.Record, error) {
@@ -195,7 +182,7 @@ func appendTransition(ctx context.Context, log eventlog.Log, t eventlog.Transiti
 }
 
 // setAside makes the log pass over what cannot be followed, as far as the log can remember it, and says of
-// which workflows it does.
+// which workflows it does; for the foreign messages, under the empty name, only if it passes over all of them.
 func (s *pasts) setAside(ctx context.Context, log eventlog.Log, partition int) (kept map[eventlog.WorkflowName]bool, err error) {
 	more := slices.Clone(s.foreign)
 	kept = map[eventlog.WorkflowName]bool{}
@@ -212,7 +199,9 @@ func (s *pasts) setAside(ctx context.Context, log eventlog.Log, partition int) (
 		return nil, errors.New("this log cannot set anything aside")
 	}
 	n, err := keeper.SetAside(ctx, partition, more)
-	for _, aside := range more[:n] {
+	foreign := len(s.foreign)
+	kept[""] = n >= foreign
+	for _, aside := range more[min(n, foreign):n] {
 		kept[aside.Workflow] = true
 	}
 	if errors.Is(err, eventlog.ErrTooLarge) {

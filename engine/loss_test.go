@@ -20,6 +20,7 @@ import (
 type keeper struct {
 	*memlog.Log
 	full   bool
+	room   int // how many ranges it remembers, unless it is 0
 	asides []eventlog.Aside
 }
 
@@ -40,6 +41,10 @@ func (k *keeper) last(w eventlog.WorkflowName) (seq uint64) {
 func (k *keeper) SetAside(_ context.Context, _ int, more []eventlog.Aside) (int, error) {
 	if k.full {
 		return 0, fmt.Errorf("set aside: %w", eventlog.ErrTooLarge)
+	}
+	if k.room > 0 && len(more) > k.room {
+		k.asides = append(k.asides, more[:k.room]...)
+		return k.room, fmt.Errorf("set aside: %w", eventlog.ErrTooLarge)
 	}
 	k.asides = append(k.asides, more...)
 	return len(more), nil
@@ -129,6 +134,21 @@ func TestLossThatCannotBeRemembered(t *testing.T) {
 	}
 	if last, err := k.Last(t.Context(), 0); err != nil || last != end {
 		t.Errorf("the log ends at %d, %v, want %d", last, err, end)
+	}
+}
+
+// Foreign messages of which the log can remember only some still stand in it.
+func TestForeignMessagesThatCannotAllBeRemembered(t *testing.T) {
+	t.Parallel()
+	for room, broken := range map[int]bool{1: true, 2: false} {
+		k := &keeper{Log: memlog.New(memlog.Config{}), room: room}
+		for i := range 2 {
+			k.PutRaw(eventlog.WorkflowName(fmt.Sprint("stranger", i)), []byte("garbage"))
+		}
+		pasts := k.record(t, engine.Loss{})
+		if len(pasts) != 1 || pasts[0].Workflow != "" || pasts[0].SetAside.Transitions != 2 || pasts[0].Broken != broken {
+			t.Errorf("with room for %d: %+v", room, pasts)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ type past struct {
 	remains decide.Remains
 	// whole: the local store shows that nothing of it is missing.
 	whole bool
-	// foreign are its messages while none of them could be read: then it may be no workflow at all.
+	// foreign lists its messages while none of them can be read: the name may then not be a workflow.
 	foreign []eventlog.Aside
 	read    bool
 	// unproven: it is known that its newest transitions are gone.
@@ -115,7 +115,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 // concerned reports whether a part of the past may be gone.
 func (s *pasts) concerned(p *past, loss Loss) bool {
 	unproven := p.unproven || loss.End || p.last.Position.Seq < s.lastLost
-	return p.aside != nil || unproven && !p.whole && p.last.Kind != "workflow.loss_accepted"
+	return p.aside != nil || unproven && !p.whole && p.last.Kind != lossAccepted
 }
 
 // saw takes in the workflow's next record, and why it cannot follow the others.

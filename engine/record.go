@@ -173,7 +173,7 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	env := decide.Env{
 		Now: eventlog.At(now), Engine: a.engine.name, Jitter: a.engine.cfg.Jitter(), Policies: a.engine.cfg.Policies,
 		Run: eventlog.RunID(a.engine.ids.next(now)), Session: eventlog.SessionID(a.engine.ids.next(now)),
-		Hold: (a.engine.hold() != nil || a.damagedBy() != nil), Actor: actor, Cause: cause,
+		Hold: a.held(), Actor: actor, Cause: cause,
 	}
 	if _, recovers := cmd.(decide.Recover); recovers {
 		env.Unseen = a.calls.unseenOf(s)

@@ -231,8 +231,8 @@ func (p *past) settled(m *projections.Mutation) bool {
 	return known != nil && known.Status.Final()
 }
 
-// foreignNames takes the messages of a name that no record can be read of, and that the local store does not
-// know, for messages that belong to no workflow: they need no name each.
+// foreignNames treats messages as foreign if no record under their name can be read and the local store does not
+// know the name. Foreign messages are set aside without their names, which saves space.
 func (s *pasts) foreignNames(known map[eventlog.WorkflowName]eventlog.Head) {
 	for _, past := range s.sorted() {
 		if past.read || past.unproven || past.aside == nil || known[past.name].Revision > 0 {

@@ -33,11 +33,11 @@ func (r *runner) step(ctx context.Context) error {
 	s := r.workflow.state()
 	switch todo := decide.Next(s, r.workflow.now(), r.engine.name).(type) {
 	case decide.StartRun: // a retry, a consumer or a producer is due
-		if r.workflow.damagedBy() != nil {
-			r.sleep(ctx, decide.Wait{Reason: decide.ReasonBlocked})
+		switch hold := r.workflow.held(); hold {
+		case decide.HeldByDamage:
+			r.sleep(ctx, hold.Wait())
 			return nil
-		}
-		if err := r.engine.hold(); err != nil {
+		case decide.HeldByEngine:
 			r.sleepForStorage(ctx)
 			return nil
 		}

@@ -47,7 +47,11 @@ func (l *life) aside() {
 	default:
 		switch l.int("rare", 0, 4) {
 		case 0:
-			l.hold = !l.hold
+			if l.hold != decide.NotHeld {
+				l.hold = decide.NotHeld
+			} else {
+				l.hold = decide.HeldByEngine + decide.HoldReason(l.seq%2)
+			}
 			_ = l.step(decide.Tick{})
 		case 1:
 			_ = l.step(decide.RepairRefused{Reason: "no"})
@@ -77,8 +81,10 @@ func (l *life) lose() {
 		remains.Saw(&eventlog.EventConsumed{Topic: "in", MessageID: id, Run: "lost"}, l.now)
 	}
 	hold := l.hold
-	l.hold = true // no engine runs
-	_ = l.step(decide.AcceptLoss{Detail: "test", Remains: remains})
+	l.hold = decide.HeldByEngine // no engine runs
+	if err := l.step(decide.AcceptLoss{Detail: "test", Remains: remains}); err != nil {
+		l.t.Fatalf("a loss is not accepted: %v", err)
+	}
 	l.hold = hold
 }
 

@@ -31,7 +31,7 @@ type bench struct {
 	engine   string
 	policies schedule.Policies
 	jitter   float64
-	hold     bool
+	hold     decide.HoldReason
 	unseen   time.Duration
 	actor    string
 	runs     int
@@ -175,7 +175,7 @@ func (b *bench) check() {
 	todo := b.next()
 	switch todo := todo.(type) {
 	case decide.StartRun:
-		if !b.hold {
+		if b.hold == decide.NotHeld {
 			b.t.Fatalf("the transition owes the start of %+v and does not list it", todo)
 		}
 	case decide.Wait:
@@ -189,7 +189,7 @@ func (b *bench) check() {
 		b.t.Fatalf("Next has no answer")
 	}
 	current := s.CurrentRun()
-	if !b.hold && (s.Session != "") != (current != nil) {
+	if b.hold == decide.NotHeld && (s.Session != "") != (current != nil) {
 		b.t.Fatalf("session %q is open while the current run is %q (S7)", s.Session, s.Current)
 	}
 	if current != nil && s.PendingRetry != "" {

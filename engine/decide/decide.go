@@ -34,9 +34,8 @@ type Env struct {
 	Unseen time.Duration
 	// Policies bound retries, budgets and wake times.
 	Policies schedule.Policies
-	// Hold keeps any run from starting, and any approval from being given: no lease, draining, or
-	// too little room on disk.
-	Hold bool
+	// Hold keeps any run from starting, and any approval from being given.
+	Hold HoldReason
 	// Actor and Cause go into the transition.
 	Actor eventlog.Actor
 	Cause eventlog.Cause

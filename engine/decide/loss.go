@@ -21,8 +21,9 @@ import (
 type AcceptLoss struct {
 	Detail  string
 	Remains *Remains
-	// Kept says that the workflow's past is whole as far as it can be seen, and that nobody asked for
-	// the loss: what waits stays, and what is known is taken over (--sync=interval).
+	// Kept says that the workflow's past is whole as far as it can be seen, and that the loss was accepted by
+	// the engine itself (--sync=interval), not by a person: what waits stays, and what is known is taken over.
+	// No call is among what is lost, since the start of each call is synced before it leaves.
 	Kept bool
 	// Most bounds the transition: its events and calls, and their bytes. Zero is no bound.
 	Most, MostBytes int
@@ -39,6 +40,10 @@ func (AcceptLoss) names(s *projections.State, want func(projections.Key)) {
 }
 
 func (c AcceptLoss) decide(d *decision) error {
+	if d.state().Name == eventlog.Installation {
+		d.acceptTokenLoss(c.Detail)
+		return nil
+	}
 	r := c.Remains
 	if r == nil {
 		r = new(Remains)
@@ -49,10 +54,13 @@ func (c AcceptLoss) decide(d *decision) error {
 	p.calls(r)
 	p.waiting(r, c.Kept)
 	p.unknown(r)
+	p.takeOver(r)
 	if p.full() {
 		return nil
 	}
-	d.takeOver(r)
+	if r.archived && !d.state().Archived {
+		d.emit(&eventlog.WorkflowArchived{})
+	}
 	if s := d.state(); !r.Whole && !c.Kept && s.Version != "" {
 		if strict := asking(s.Definition(), s.Grants); !maps.Equal(strict, s.Grants) {
 			d.emit(&eventlog.WorkflowGranted{Grants: strict})
@@ -61,6 +69,15 @@ func (c AcceptLoss) decide(d *decision) error {
 	d.lead(&eventlog.LossAccepted{Detail: c.Detail})
 	d.emit(&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "its newest transitions may be lost: " + c.Detail})
 	return nil
+}
+
+// acceptTokenLoss revokes every named token: a revocation may be among what is lost, and the installation itself
+// cannot be held.
+func (d *decision) acceptTokenLoss(detail string) {
+	d.lead(&eventlog.LossAccepted{Detail: detail})
+	for _, token := range slices.Clone(d.state().Tokens) {
+		d.emit(&eventlog.TokenRevoked{Name: token.Name})
+	}
 }
 
 // giveUpRun ends the run that is open in the state: it has gone on in what is given up. Its events are still
@@ -136,15 +153,16 @@ func (p *parts) waiting(r *Remains, kept bool) {
 		}
 		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
 		x := r.events[ref]
+		waits := kept && e.Status == eventlog.EventPending
 		switch {
-		case x != nil && x.pending && r.Whole:
+		case x != nil && x.pending && (r.Whole || waits):
 			if e.Status == eventlog.EventStatusReserved {
 				p.add(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: e.ReservedBy}, 0)
 			}
 			if x.title != e.Title || !bytes.Equal(x.payload, e.Payload) {
 				p.add(&eventlog.EventUpdated{Topic: e.Topic, MessageID: e.MessageID, Title: x.title, Payload: x.payload, CausedBy: e.CausedBy}, len(x.payload))
 			}
-		case kept && x == nil && e.Status == eventlog.EventPending:
+		case x == nil && waits:
 		default:
 			f := x.outcome(ref)
 			f.Title, f.Payload = e.Title, nil // it has them
@@ -172,9 +190,9 @@ func (p *parts) unknown(r *Remains) {
 }
 
 // takeOver brings script, grants and saved states up to what is known of them.
-func (d *decision) takeOver(r *Remains) {
-	s := d.state()
-	if s.Archived {
+func (p *parts) takeOver(r *Remains) {
+	s := p.d.state()
+	if s.Archived || p.full() {
 		return
 	}
 	if f := r.deployed; f != nil && f.Version != s.Version {
@@ -182,17 +200,17 @@ func (d *decision) takeOver(r *Remains) {
 		if again.Grants == nil {
 			again.Grants = r.grants
 		}
-		d.emit(&again)
+		p.add(&again, len(f.Source))
 	}
 	if r.grants != nil && !maps.Equal(r.grants, s.Grants) {
-		d.emit(&eventlog.WorkflowGranted{Grants: r.grants})
+		p.add(&eventlog.WorkflowGranted{Grants: r.grants}, 0)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.states)) {
-		if h := s.Handler(name); h != nil && !bytes.Equal(h.State, r.states[name]) {
-			d.emit(&eventlog.HandlerStateSaved{Handler: name, State: r.states[name]})
+		if p.full() {
+			return
 		}
-	}
-	if r.archived {
-		d.emit(&eventlog.WorkflowArchived{})
+		if h := s.Handler(name); h != nil && !bytes.Equal(h.State, r.states[name]) {
+			p.add(&eventlog.HandlerStateSaved{Handler: name, State: r.states[name]}, len(r.states[name]))
+		}
 	}
 }

@@ -196,7 +196,10 @@ func (c Approve) decide(d *decision) error {
 		return err
 	}
 	s := d.state()
-	if d.env.Hold {
+	switch d.env.Hold {
+	case HeldByDamage:
+		return refuse(Conflict, "workflow.damaged", "the log of workflow %s is damaged: nothing of it may leave", s.Name).hint("pawl why %s", s.Name)
+	case HeldByEngine:
 		return refuse(Conflict, "engine.held", "nothing may leave workflow %s now: the engine is stopping or short of space", s.Name).hint("approve it again later")
 	}
 	if s.Pause != nil {

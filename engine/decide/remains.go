@@ -109,8 +109,8 @@ func (r *Remains) reserve(run eventlog.RunID, ref eventlog.EventRef) {
 	}
 }
 
-// Saw takes in a fact of a record that can be read. Only that an event was published, or consumed, says all
-// of it: what else happened to it may be followed by what is missing.
+// Saw takes in a fact of a readable record. Only published and consumed settle an event's fate; after any other
+// fact, a missing record may have changed it.
 func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 	touch := func(topic eventlog.Topic, id eventlog.MessageID) { r.event(topic, id).pending = false }
 	switch f := fact.(type) {

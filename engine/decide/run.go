@@ -23,7 +23,7 @@ func (d *decision) startOwedRun() {
 		}
 		return
 	}
-	if d.env.Hold {
+	if d.env.Hold != NotHeld {
 		return // still owed: the session goes on when the hold ends
 	}
 	producersFirst := false

@@ -55,7 +55,7 @@ func (d *decision) queued(cmd Command) {
 	case RunProducer:
 		q.Running = s.Run(first.Run).Handler
 	case StartRun: // it is due, and Env.Hold keeps it from starting
-		q.First = Wait{Reason: ReasonStorage}
+		q.First = d.env.Hold.Wait()
 	}
 	d.queue = &q
 }

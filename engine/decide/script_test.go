@@ -212,7 +212,7 @@ func (b *bench) command(line string) error {
 		b.unseen = d
 		return err
 	case "hold":
-		b.hold = w.first() == "on"
+		b.hold = map[string]decide.HoldReason{"on": decide.HeldByEngine, "damage": decide.HeldByDamage}[w.first()]
 		return nil
 	case "older-asked": // as version 1 recorded it: attempts were counted whether the call was open or not
 		return b.olderAsked(eventlog.MutationID(w.first()), w.named["attempts"])

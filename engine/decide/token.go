@@ -34,7 +34,7 @@ func (RevokeToken) names(*projections.State, func(projections.Key)) {}
 func ownsNo(w eventlog.WorkflowName, cmd Command) error {
 	installation := w == eventlog.Installation
 	switch cmd.(type) {
-	case Tick, Recover:
+	case Tick, Recover, AcceptLoss:
 		return nil
 	case CreateToken, RevokeToken:
 		if installation {

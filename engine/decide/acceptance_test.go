@@ -1,0 +1,117 @@
+package decide_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Where the engine itself accepts a lost end, an event that waits in the log and in the local store goes on
+// waiting: knowing more of it does not end it. What the store has folded of it newer is taken over.
+func TestKeptEventsStay(t *testing.T) {
+	for name, c := range map[string]struct {
+		stored *projections.TopicEvent
+		status eventlog.EventStatus
+		title  string
+	}{
+		"unknown to the store":    {nil, eventlog.EventPending, "T1"},
+		"it waits":                {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`), Status: eventlog.EventPending}, eventlog.EventPending, "T1"},
+		"it waits and is changed": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "new", Payload: []byte(`1`), Status: eventlog.EventPending}, eventlog.EventPending, "new"},
+		"it was consumed":         {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`), Status: eventlog.EventStatusConsumed}, eventlog.EventStatusConsumed, "T1"},
+		"it was reserved":         {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`), Status: eventlog.EventStatusReserved}, eventlog.EventStatusSkipped, "T1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.hold = decide.HeldByEngine
+			b.must("deploy c:in")
+			if err := b.do(decide.Push{Topic: "in", Items: []decide.PushItem{{MessageID: "a", Title: "T1", Payload: []byte(`null`)}}}); err != nil {
+				t.Fatal(err)
+			}
+			remains := &decide.Remains{}
+			if c.stored != nil {
+				remains.Found(c.stored)
+			}
+			if err := b.do(decide.AcceptLoss{Detail: "test", Remains: remains, Kept: true}); err != nil {
+				t.Fatal(err)
+			}
+			e := b.store[projections.EventKey("in", "a")].(*projections.TopicEvent)
+			if e.Status != c.status || e.Title != c.title {
+				t.Errorf("it is %s with the title %q, want %s and %q", e.Status, e.Title, c.status, c.title)
+			}
+		})
+	}
+}
+
+// Each transition of an acceptance stays within its bound by no more than one fact, also where script and states
+// are taken over.
+func TestAcceptanceInParts(t *testing.T) {
+	const handlers, size, most = 20, 256 << 10, 512 << 10
+	b := newBench(t)
+	b.hold = decide.HeldByEngine
+	var names []string
+	for i := range handlers {
+		names = append(names, fmt.Sprintf("c%d:in", i))
+	}
+	b.must("deploy " + strings.Join(names, " "))
+	remains := &decide.Remains{Whole: true}
+	state := []byte(`"` + strings.Repeat("x", size-2) + `"`)
+	for i := range handlers {
+		remains.Saw(&eventlog.HandlerStateSaved{Handler: eventlog.Handler(fmt.Sprintf("c%d", i)), State: state}, b.now)
+	}
+	for n := 1; ; n++ {
+		if err := b.do(decide.AcceptLoss{Detail: "test", Remains: remains, Most: 1000, MostBytes: most}); err != nil {
+			t.Fatal(err)
+		}
+		bytes := 0
+		for _, f := range b.last.Facts {
+			if f, ok := f.(*eventlog.HandlerStateSaved); ok {
+				bytes += len(f.State)
+			}
+		}
+		if bytes > most+size {
+			t.Fatalf("transition %d has states of %d bytes", n, bytes)
+		}
+		if b.last.Kind == "workflow.loss_accepted" {
+			break
+		}
+		if n == handlers {
+			t.Fatal("it does not end")
+		}
+	}
+	for i := range handlers {
+		if h := b.state.Handler(eventlog.Handler(fmt.Sprintf("c%d", i))); !slices.Equal(h.State, state) {
+			t.Errorf("the state of %s is not taken over", h.Name)
+		}
+	}
+}
+
+// An accepted loss of the installation revokes every token: a revocation may be among what is lost.
+func TestAcceptedLossRevokesTokens(t *testing.T) {
+	i := &installed{t: t}
+	for n, name := range []eventlog.TokenName{"ann", "ben"} {
+		if code := i.decides(eventlog.Installation, decide.CreateToken{Name: name, Role: eventlog.RoleViewer, Hash: tokenHash(n), Last4: "ABCD"}); code != "" {
+			t.Fatal(code)
+		}
+	}
+	if code := i.decides(eventlog.Installation, decide.AcceptLoss{Detail: "test"}); code != "" {
+		t.Fatal(code)
+	}
+	if len(i.state.Tokens) > 0 || i.state.Blocked != nil {
+		t.Errorf("the loss leaves %+v", i.state)
+	}
+	if code := i.decides(eventlog.Installation, decide.AcceptLoss{Detail: "again"}); code != "" {
+		t.Errorf("a second loss: %s", code)
+	}
+}
+
+func (b *bench) must(line string) {
+	b.t.Helper()
+	if err := b.command(line); err != nil {
+		b.t.Fatalf("%s: %v", line, err)
+	}
+}
