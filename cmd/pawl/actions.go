@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -37,7 +38,7 @@ func (c *resumeCmd) Run(a *app) error { return c.act(a, "resumeWorkflow") }
 
 // Run asks a person first: nothing brings an archived workflow back. A program that says so has meant it.
 func (c *archiveCmd) Run(a *app) error {
-	if !c.Yes && isTerminal(a.stdin) {
+	if !c.Yes && term.IsTerminal(a.stdin) {
 		if err := a.confirm(fmt.Sprintf("archive %s for good (its history stays, its name cannot be used again)?", c.Name)); err != nil {
 			return err
 		}
@@ -51,7 +52,7 @@ func (c *workflowAction) act(a *app, operation string) error {
 		return err
 	}
 	return answer(connected, operation, map[string]any{"workflow": c.Name}, func(w standing) error {
-		fmt.Fprintln(a.stdout, w)
+		fmt.Fprintln(a.screen.Out, w)
 		return nil
 	})
 }
@@ -67,7 +68,7 @@ type standing struct {
 func (w standing) String() string {
 	text := w.Name + " is " + w.Status
 	if w.Blocked != nil {
-		text += fmt.Sprintf(", held (%s): %s", w.Blocked.Reason, oneLine(w.Blocked.Message, 300))
+		text += fmt.Sprintf(", held (%s): %s", w.Blocked.Reason, term.OneLine(w.Blocked.Message, 300))
 	}
 	if w.Maintenance && w.Status == "active" { // nothing but a script ends that (F9)
 		text += fmt.Sprintf(", but stays in maintenance: nothing of it runs until its script is repaired (pawl repair %s FILE) or deployed, also unchanged (pawl deploy FILE)", w.Name)
@@ -117,7 +118,7 @@ type grantedOperation struct {
 }
 
 func (a *app) printGrants(g grants) {
-	p := page{}
+	p := term.Page{}
 	for _, capability := range slices.Backward(slices.Sorted(maps.Keys(g.Grants))) {
 		if strings.Contains(capability, "@") && !slices.Contains(g.unused(), capability) {
 			p.Items = append(p.Items, map[string]any{"capability": capability, "kind": "", "grant": string(g.Grants[capability])})
@@ -127,10 +128,10 @@ func (a *app) printGrants(g grants) {
 		o := g.Operations[i]
 		p.Items = append(p.Items, map[string]any{"capability": o.Capability, "kind": o.Kind, "grant": string(o.Grant)})
 	}
-	a.printTable(p, []column{{title: "operation", field: "capability"}, {title: "kind", field: "kind"}, {title: "grant", field: "grant"}},
+	a.screen.Table(p, []term.Column{{Title: "operation", Field: "capability"}, {Title: "kind", Field: "kind"}, {Title: "grant", Field: "grant"}},
 		"the script uses no connector")
 	for _, capability := range g.unused() {
-		fmt.Fprintf(a.stderr, "%s=%s concerns no operation that the script uses; to take it out: %s=\n", capability, g.Grants[capability], capability)
+		fmt.Fprintf(a.screen.Err, "%s=%s concerns no operation that the script uses; to take it out: %s=\n", capability, g.Grants[capability], capability)
 	}
 }
 
@@ -190,7 +191,7 @@ func (c *listConnectors) Run(a *app) error {
 		Refused []refusedService
 		Users   []toolUser
 	}) error {
-		p := page{}
+		p := term.Page{}
 		for _, connector := range list.Items {
 			for _, op := range connector.Operations {
 				p.Items = append([]map[string]any{{"name": connector.Name + "." + op.Name, "kind": op.Kind, "summary": op.Summary}}, p.Items...)
@@ -200,11 +201,11 @@ func (c *listConnectors) Run(a *app) error {
 		if len(list.Users) > 0 {
 			none = "no connector is there now: a tool has a user and is not connected"
 		}
-		a.printTable(p, []column{{title: "operation", field: "name"}, {title: "kind", field: "kind"}, {title: "what it does", field: "summary", width: 110}},
+		a.screen.Table(p, []term.Column{{Title: "operation", Field: "name"}, {Title: "kind", Field: "kind"}, {Title: "what it does", Field: "summary", Width: 110}},
 			none)
 		a.printRefused(list.Refused, "")
 		for _, u := range list.Users {
-			fmt.Fprintf(a.stderr, "user: %s has a user of its own, with %s now\n", oneLine(u.Connector, 200), plural(u.Connections, "connection"))
+			fmt.Fprintf(a.screen.Err, "user: %s has a user of its own, with %s now\n", term.OneLine(u.Connector, 200), term.Plural(u.Connections, "connection"))
 		}
 		return nil
 	})
@@ -220,7 +221,7 @@ func (a *app) printRefused(refused []refusedService, name string) {
 		if r.Endpoint != "" {
 			what = r.Service + "." + r.Endpoint
 		}
-		fmt.Fprintf(a.stderr, "refused: %s is not used: %s\n", oneLine(what, 200), oneLine(r.Reason, 1000))
+		fmt.Fprintf(a.screen.Err, "refused: %s is not used: %s\n", term.OneLine(what, 200), term.OneLine(r.Reason, 1000))
 	}
 }
 
@@ -247,10 +248,10 @@ func (c *showConnector) Run(a *app) error {
 			continue
 		}
 		if c.JSON {
-			return a.printJSON(raw)
+			return a.screen.JSON(raw)
 		}
 		for _, op := range connector.Operations {
-			fmt.Fprintf(a.stdout, "%s.%s  %s\n  %s\n  parameters: %s\n", connector.Name, op.Name, op.Kind, op.Summary, oneLine(string(op.Schema), 4000))
+			fmt.Fprintf(a.screen.Out, "%s.%s  %s\n  %s\n  parameters: %s\n", connector.Name, op.Name, op.Kind, op.Summary, term.OneLine(string(op.Schema), 4000))
 		}
 		return nil
 	}

@@ -55,7 +55,7 @@ func (c *benchCmd) Run(a *app) error {
 	}
 	defer world.stop()
 
-	logger := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logger := slog.New(slog.NewTextHandler(a.screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s := settings{Data: filepath.Join(dir, "data"), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
 	s.Connectors.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{world.sink: {Private: true}}}
 	in, err := openData(a.ctx, s, logger)
@@ -141,7 +141,7 @@ func (c *benchCmd) measure(a *app, in *installation, world *benchWorld) ([]bench
 	var stages []benchStage
 	for _, n := range c.InFlight {
 		if !c.JSON {
-			fmt.Fprintf(a.stderr, "measuring %d in flight for %d s …\n", n, c.Seconds)
+			fmt.Fprintf(a.screen.Err, "measuring %d in flight for %d s …\n", n, c.Seconds)
 		}
 		if _, err := world.run(a.ctx, url, in.token, n, time.Second); err != nil { // warm up, not counted
 			return nil, err
@@ -206,13 +206,13 @@ func (c *benchCmd) report(a *app, stages []benchStage) error {
 		})
 	}
 	if !c.JSON {
-		fmt.Fprintln(a.stdout, t.Render())
+		fmt.Fprintln(a.screen.Out, t.Render())
 	}
 	out, err := json.Marshal(line)
 	if err != nil {
 		return failed("", fmt.Errorf("write the result: %w", err))
 	}
-	fmt.Fprintln(a.stdout, string(out))
+	fmt.Fprintln(a.screen.Out, string(out))
 	return nil
 }
 

@@ -27,7 +27,7 @@ type benchStartCmd struct {
 func (c *benchStartCmd) Run(a *app) error {
 	began := time.Now()
 	s := settings{Data: c.Data, HTTP: "127.0.0.1:0", Policies: schedule.Default()}
-	in, err := openData(a.ctx, s, slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	in, err := openData(a.ctx, s, slog.New(slog.NewTextHandler(a.screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (c *benchStartCmd) Run(a *app) error {
 	if result.Transitions, err = in.log.Last(a.ctx, 0); err != nil {
 		return failed("", err)
 	}
-	if err := json.NewEncoder(a.stdout).Encode(result); err != nil {
+	if err := json.NewEncoder(a.screen.Out).Encode(result); err != nil {
 		return failed("", err)
 	}
 	return stop()
@@ -63,7 +63,7 @@ func (c *benchCmd) measureStarts(a *app, data string) error {
 			}
 		}
 		cmd := exec.CommandContext(a.ctx, self, "bench-start", data)
-		cmd.Stderr = a.stderr
+		cmd.Stderr = a.screen.Err
 		out, err := cmd.Output()
 		if err != nil {
 			return fmt.Errorf("start on %s: %w", data, err)
@@ -79,7 +79,7 @@ func (c *benchCmd) measureStarts(a *app, data string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.stdout, string(line))
+		fmt.Fprintln(a.screen.Out, string(line))
 	}
 	return nil
 }

@@ -148,8 +148,8 @@ func (*benchWorldCmd) Run(a *app) error {
 	server := &http.Server{Handler: sink, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
-	fmt.Fprintln(a.stdout, listener.Addr())
-	pushers := &benchPushers{stdout: a.stdout, sink: sink}
+	fmt.Fprintln(a.screen.Out, listener.Addr())
+	pushers := &benchPushers{stdout: a.screen.Out, sink: sink}
 	lines := bufio.NewScanner(a.stdin)
 	for lines.Scan() {
 		word, rest, _ := strings.Cut(lines.Text(), " ")

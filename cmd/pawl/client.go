@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -54,7 +55,7 @@ func (a *app) find(flags clientFlags) (*connection, error) {
 func (a *app) findAs(flags clientFlags, file config) (_ *connection, err error) {
 	actor := first(flags.As, file.As, a.as())
 	if err := rpc.CheckActor(actor); err != nil {
-		return nil, misconfigured("say who you are with --as NAME", "act as %q: %v", oneLine(actor, 80), err)
+		return nil, misconfigured("say who you are with --as NAME", "act as %q: %v", term.OneLine(actor, 80), err)
 	}
 	c := &connection{Client: &rpc.Client{Operations: ops.Table(), Actor: actor}, app: a, json: flags.JSON}
 	if flags.URL != "" && flags.NATS != "" {
@@ -116,7 +117,7 @@ func natsLine(text string) (*rpc.NATSLine, error) {
 	case err != nil:
 		return wrong("it is no URL")
 	case u.Scheme != "nats" && u.Scheme != "tls":
-		return wrong("it begins with nats or tls, not with %s", oneLine(u.Scheme, 40))
+		return wrong("it begins with nats or tls, not with %s", term.OneLine(u.Scheme, 40))
 	case u.Hostname() == "" || u.User != nil && u.User.Username() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
 		return wrong("it is not user, password, host and port")
 	}
@@ -186,7 +187,7 @@ func answer[T any](c *connection, operation string, params map[string]any, show 
 		return err
 	}
 	if c.json && len(note) == 0 {
-		return c.app.printJSON(raw)
+		return c.app.screen.JSON(raw)
 	}
 	var out T
 	if err := json.Unmarshal(raw, &out); err != nil {
@@ -196,7 +197,7 @@ func answer[T any](c *connection, operation string, params map[string]any, show 
 		tell(out)
 	}
 	if c.json {
-		return c.app.printJSON(raw)
+		return c.app.screen.JSON(raw)
 	}
 	return show(out)
 }

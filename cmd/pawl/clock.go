@@ -132,7 +132,7 @@ func (c *showClock) Run(a *app) error {
 		if clock.Manual {
 			kind = "a manual clock: pawl clock advance DURATION moves it"
 		}
-		fmt.Fprintf(a.stdout, "it is %s (%s)\n", now, kind)
+		fmt.Fprintf(a.screen.Out, "it is %s (%s)\n", now, kind)
 		return nil
 	})
 }
@@ -160,7 +160,7 @@ func (c *advanceClock) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "it is now %s\n", now)
+		fmt.Fprintf(a.screen.Out, "it is now %s\n", now)
 		return nil
 	})
 }

@@ -52,7 +52,7 @@ Register-ArgumentCompleter -Native -CommandName pawl -ScriptBlock {
 
 // Run prints the script.
 func (c *completionCmd) Run(a *app) error {
-	_, err := fmt.Fprint(a.stdout, completionScripts[c.Shell])
+	_, err := fmt.Fprint(a.screen.Out, completionScripts[c.Shell])
 	return err
 }
 
@@ -83,7 +83,7 @@ func (a *app) complete(words []string) error {
 	}
 	for _, candidate := range candidates(node, strings.HasPrefix(partial, "-")) {
 		if strings.HasPrefix(candidate, partial) {
-			fmt.Fprintln(a.stdout, candidate)
+			fmt.Fprintln(a.screen.Out, candidate)
 		}
 	}
 	return nil

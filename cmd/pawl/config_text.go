@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
@@ -223,7 +224,7 @@ func found(node ast.Node) string {
 	case *ast.SequenceNode:
 		return "a list"
 	case *ast.StringNode:
-		return strconv.Quote(oneLine(n.Value, 80))
+		return strconv.Quote(term.OneLine(n.Value, 80))
 	}
-	return oneLine(first(scalar(node), node.Type().YAMLName()), 80)
+	return term.OneLine(first(scalar(node), node.Type().YAMLName()), 80)
 }

@@ -49,14 +49,14 @@ func (c *addConnector) Run(a *app) error {
 	case err != nil:
 		return failed("", err)
 	default:
-		fmt.Fprintf(a.stderr, "pawl: the tool %s connects with the URL in %s, which holds its password\n", c.Name, file)
+		fmt.Fprintf(a.screen.Err, "pawl: the tool %s connects with the URL in %s, which holds its password\n", c.Name, file)
 	}
 	if _, err := os.Stat(filepath.Join(dir, natsCaller+".url")); err != nil {
-		fmt.Fprintln(a.stderr, "pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: pawl up --nats-listen 127.0.0.1:4222")
+		fmt.Fprintln(a.screen.Err, "pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: pawl up --nats-listen 127.0.0.1:4222")
 	} else if err := a.admitted(c.Name); err != nil {
-		fmt.Fprintf(a.stderr, "pawl: warning: the engine does not say that it lets the tool in yet: %v\n", err)
+		fmt.Fprintf(a.screen.Err, "pawl: warning: the engine does not say that it lets the tool in yet: %v\n", err)
 	}
-	fmt.Fprintln(a.stdout, text)
+	fmt.Fprintln(a.screen.Out, text)
 	return nil
 }
 
@@ -134,6 +134,6 @@ func (c *removeConnector) Run(a *app) error {
 	if err != nil {
 		return failed("", err)
 	}
-	fmt.Fprintf(a.stdout, "%s has no user of its own any more\n", c.Name)
+	fmt.Fprintf(a.screen.Out, "%s has no user of its own any more\n", c.Name)
 	return nil
 }

@@ -46,11 +46,11 @@ func (c *callConnector) Run(a *app) error {
 		return fmt.Errorf("read the engine's answer: %w", err)
 	}
 	if c.JSON {
-		if err := a.printJSON(raw); err != nil {
+		if err := a.screen.JSON(raw); err != nil {
 			return err
 		}
 	} else if done.Outcome == "applied" {
-		return a.printJSON(done.Result)
+		return a.screen.JSON(done.Result)
 	}
 	if done.Outcome == "applied" {
 		return nil

@@ -89,17 +89,17 @@ func (a *app) complain(err error) int {
 			code, err = exitUsage, errors.New(asWritten(problem.Detail))
 		}
 		for _, p := range problem.Problems {
-			fmt.Fprintln(a.stderr, formatProblem("", p))
+			fmt.Fprintln(a.screen.Err, formatProblem("", p))
 		}
 	case errors.Is(err, rpc.ErrUnreachable):
 		code, hint = exitUnreachable, "start one with: pawl up; or say where it is: --url URL or PAWL_URL"
 	case a.ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(a.stderr, "pawl: interrupted")
+		fmt.Fprintln(a.screen.Err, "pawl: interrupted")
 		return exitFailed
 	}
-	fmt.Fprintf(a.stderr, "pawl: %s\n", strings.TrimSpace(err.Error()))
+	fmt.Fprintf(a.screen.Err, "pawl: %s\n", strings.TrimSpace(err.Error()))
 	if hint != "" {
-		fmt.Fprintf(a.stderr, "  %s\n", hint)
+		fmt.Fprintf(a.screen.Err, "  %s\n", hint)
 	}
 	return code
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
@@ -18,7 +19,7 @@ const (
 
 // addHolds says beside each listed workflow what holds it and why, in a few words: what `pawl why` says
 // in full.
-func addHolds(c *connection, p page) {
+func addHolds(c *connection, p term.Page) {
 	if len(p.Items) == 0 {
 		return
 	}
@@ -51,16 +52,16 @@ func holds(workflow map[string]any, why ops.Why) (held, because []string) {
 		add(string(decide.ReasonUserPause), "paused by a person")
 	}
 	if blocked, ok := workflow["blocked"].(map[string]any); ok {
-		words := plain(blocked["message"])
+		words := term.Plain(blocked["message"])
 		if reason == decide.ReasonReconcile && why.Until != 0 {
 			words += " again at " + local(why.Until)
 		}
-		add(plain(blocked["reason"]), words)
+		add(term.Plain(blocked["reason"]), words)
 	}
 	if maintenance, _ := workflow["maintenance"].(bool); maintenance {
 		words := "its script needs a repair"
-		if since, ok := at(workflow, "repair.requestedAt").(string); ok {
-			words += " since " + moment(since)
+		if since, ok := term.At(workflow, "repair.requestedAt").(string); ok {
+			words += " since " + term.Moment(since)
 		}
 		add(string(decide.ReasonMaintenance), words)
 	}
@@ -70,11 +71,11 @@ func holds(workflow map[string]any, why ops.Why) (held, because []string) {
 	if attention, ok := workflow["attention"].(map[string]any); ok {
 		since := ""
 		if at, ok := attention["since"].(string); ok {
-			since = " since " + moment(at)
+			since = " since " + term.Moment(at)
 		}
-		words := plain(attention["failures"]) + " transient failures in a row" + since
+		words := term.Plain(attention["failures"]) + " transient failures in a row" + since
 		if attention["reason"] == string(projections.AttentionDiscarded) {
-			words = plain(attention["failures"]) + " discarded" + since
+			words = term.Plain(attention["failures"]) + " discarded" + since
 		}
 		add("attention", words)
 	}
@@ -90,4 +91,4 @@ func holds(workflow map[string]any, why ops.Why) (held, because []string) {
 }
 
 // local is a moment as lists show it.
-func local(t eventlog.Instant) string { return t.Time().Local().Format(momentLayout) }
+func local(t eventlog.Instant) string { return t.Time().Local().Format(term.MomentLayout) }

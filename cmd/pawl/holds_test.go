@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
@@ -18,7 +19,7 @@ func TestWorkflowListShowsWhatHolds(t *testing.T) {
 	waits := func(reason decide.Reason, until eventlog.Instant) ops.Why {
 		return ops.Why{Reason: &reason, Until: until}
 	}
-	since := moment("2026-10-26T08:00:00Z")
+	since := term.Moment("2026-10-26T08:00:00Z")
 	for _, test := range []struct {
 		name, workflow string
 		why            ops.Why

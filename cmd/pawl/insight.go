@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -47,12 +48,12 @@ func (c *whyCmd) Run(a *app) error {
 	err = answer(connected, "explainAll", nil, func(p struct{ Items []ops.Why }) error {
 		for i, w := range p.Items {
 			if i > 0 {
-				fmt.Fprintln(a.stdout)
+				fmt.Fprintln(a.screen.Out)
 			}
 			a.printWhy(w)
 		}
 		if len(p.Items) == 0 {
-			fmt.Fprintln(a.stdout, "there are no workflows; deploy one: pawl deploy FILE")
+			fmt.Fprintln(a.screen.Out, "there are no workflows; deploy one: pawl deploy FILE")
 		}
 		return nil
 	}, func(p struct{ Items []ops.Why }) {
@@ -74,9 +75,9 @@ func (a *app) printWhy(w ops.Why) {
 	if w.Reason != nil {
 		reason = string(*w.Reason)
 	}
-	fmt.Fprintf(a.stdout, "%s: %s\n%s\n", a.styleOf(a.stdout).bold(string(w.Workflow)), reason, oneLine(w.Message, 2000))
+	fmt.Fprintf(a.screen.Out, "%s: %s\n%s\n", a.screen.Style(a.screen.Out).Bold(string(w.Workflow)), reason, term.OneLine(w.Message, 2000))
 	for _, command := range w.Commands {
-		fmt.Fprintf(a.stdout, "  %s\n", oneLine(command, 300))
+		fmt.Fprintf(a.screen.Out, "  %s\n", term.OneLine(command, 300))
 	}
 }
 
@@ -101,10 +102,10 @@ func (c *logCmd) Run(a *app) error {
 		}
 		if c.JSON {
 			var line bytes.Buffer
-			if err := indent(&line, raw, false); err != nil {
+			if err := term.Indent(&line, raw, false); err != nil {
 				return fmt.Errorf("read the log: %w", err)
 			}
-			if _, err := line.WriteTo(a.stdout); err != nil {
+			if _, err := line.WriteTo(a.screen.Out); err != nil {
 				return err
 			}
 			continue
@@ -113,16 +114,16 @@ func (c *logCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(a.stdout, line); err != nil {
+		if _, err := fmt.Fprintln(a.screen.Out, line); err != nil {
 			return err
 		}
 	}
 	if last == "" && !c.Follow {
 		from := ""
 		if c.From != "" {
-			from = " from " + oneLine(c.From, 100) + " on"
+			from = " from " + term.OneLine(c.From, 100) + " on"
 		}
-		fmt.Fprintf(a.stderr, "nothing is recorded%s\n", from)
+		fmt.Fprintf(a.screen.Err, "nothing is recorded%s\n", from)
 	}
 	return nil
 }
@@ -160,16 +161,16 @@ func logLine(raw json.RawMessage) (string, error) {
 			order[i] = fmt.Sprintf("%s×%d", name, n)
 		}
 	}
-	return fmt.Sprintf("%d:%d\t%s\t%s %d\t%s\t%s", t.Partition, t.Seq, moment(t.At), t.Workflow, t.Revision,
+	return fmt.Sprintf("%d:%d\t%s\t%s %d\t%s\t%s", t.Partition, t.Seq, term.Moment(t.At), t.Workflow, t.Revision,
 		actorLabel(t.Actor.Kind, t.Actor.Name), strings.Join(order, " ")), nil
 }
 
 // actorLabel names who did something. Anybody may call himself what the engine is called: the engine
 // alone stands without a kind.
 func actorLabel(kind, name string) string {
-	label := oneLine(name, 40)
+	label := term.OneLine(name, 40)
 	if kind != eventlog.System.Kind {
-		label += " (" + oneLine(kind, 20) + ")"
+		label += " (" + term.OneLine(kind, 20) + ")"
 	}
 	return label
 }
@@ -188,5 +189,5 @@ func (c *stateCmd) Run(a *app) error {
 	if err := connected.do("getState", params, &raw); err != nil {
 		return err
 	}
-	return a.printJSON(raw)
+	return a.screen.JSON(raw)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections"
@@ -128,7 +129,7 @@ func (c *jobsAction) changeAll(connected *connection, operation string, params m
 		return nil
 	})
 	if err != nil && sum.Updated > 0 {
-		fmt.Fprintf(a.stderr, "%s: %s so far\n", done, plural(sum.Updated, "event"))
+		fmt.Fprintf(a.screen.Err, "%s: %s so far\n", done, term.Plural(sum.Updated, "event"))
 	}
 	return sum, err
 }
@@ -211,14 +212,14 @@ func (a *app) told(c *connection, sum changedJobs, done string) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.stdout, "%s: %d of %s\n", done, sum.Updated, plural(sum.Matched, "event"))
+		fmt.Fprintf(a.screen.Out, "%s: %d of %s\n", done, sum.Updated, term.Plural(sum.Matched, "event"))
 		const most = 20
 		for i, left := range sum.Noop {
 			if i == most {
-				fmt.Fprintf(a.stderr, "  … and %d more; --json lists all\n", len(sum.Noop)-most)
+				fmt.Fprintf(a.screen.Err, "  … and %d more; --json lists all\n", len(sum.Noop)-most)
 				break
 			}
-			fmt.Fprintf(a.stderr, "  not %s/%s: %s\n", left.Topic, oneLine(left.MessageID, 80), oneLine(left.Reason, 300))
+			fmt.Fprintf(a.screen.Err, "  not %s/%s: %s\n", left.Topic, term.OneLine(left.MessageID, 80), term.OneLine(left.Reason, 300))
 		}
 	}
 	if sum.Updated == 0 && len(sum.Noop) > 0 {
@@ -240,11 +241,11 @@ func (c *jobsAction) count(connected *connection, operation string, params map[s
 	case c.DryRun && c.JSON:
 		return matched, a.printValue(matched)
 	case c.DryRun:
-		fmt.Fprintf(a.stdout, "%s; nothing was changed\n", matched)
+		fmt.Fprintf(a.screen.Out, "%s; nothing was changed\n", matched)
 	case matched.Matched == 0 && c.JSON:
 		return matched, a.printValue(matched)
 	case matched.Matched == 0:
-		fmt.Fprintf(a.stdout, "no event of %s fits %s\n", c.Name, c.Where)
+		fmt.Fprintf(a.screen.Out, "no event of %s fits %s\n", c.Name, c.Where)
 	}
 	return matched, nil
 }
@@ -252,9 +253,9 @@ func (c *jobsAction) count(connected *connection, operation string, params map[s
 // String counts what a filter has chosen.
 func (j changedJobs) String() string {
 	if j.More {
-		return "more than " + plural(j.Matched, "event")
+		return "more than " + term.Plural(j.Matched, "event")
 	}
-	return plural(j.Matched, "event")
+	return term.Plural(j.Matched, "event")
 }
 
 // params are those of the request: items, or a filter.
@@ -303,7 +304,7 @@ func (c *jobsAction) params(verb string) (map[string]any, error) {
 
 // confirm asks on standard error and wants a yes from standard input.
 func (a *app) confirm(question string) error {
-	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
+	fmt.Fprintf(a.screen.Err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(io.LimitReader(a.stdin, 1<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return failed("", fmt.Errorf("read your answer: %w", err))
@@ -312,7 +313,7 @@ func (a *app) confirm(question string) error {
 	case "y", "yes":
 		return nil
 	case "":
-		fmt.Fprintln(a.stderr)
+		fmt.Fprintln(a.screen.Err)
 	}
 	return failed("to go ahead without being asked: --yes", errors.New("nothing was changed"))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/ops"
 )
 
@@ -37,12 +38,12 @@ func choices() kong.Vars {
 }
 
 // list asks for the newest and prints them.
-func (a *app) list(f listFlags, what, workflow string, filters map[string]string, columns []column) error {
-	return a.listWith(f, what, workflow, filters, columns, func(*connection, page) {})
+func (a *app) list(f listFlags, what, workflow string, filters map[string]string, columns []term.Column) error {
+	return a.listWith(f, what, workflow, filters, columns, func(*connection, term.Page) {})
 }
 
 // listWith is list, and complete adds to what is printed for people.
-func (a *app) listWith(f listFlags, what, workflow string, filters map[string]string, columns []column, complete func(*connection, page)) error {
+func (a *app) listWith(f listFlags, what, workflow string, filters map[string]string, columns []term.Column, complete func(*connection, term.Page)) error {
 	c, err := a.connect(f.clientFlags)
 	if err != nil {
 		return err
@@ -61,12 +62,12 @@ func (a *app) listWith(f listFlags, what, workflow string, filters map[string]st
 			params[name] = value
 		}
 	}
-	if workflow == "" && columns[0].field != "name" && columns[1].field != "workflow" {
-		columns = append([]column{{title: "workflow", field: "workflow"}}, columns...)
+	if workflow == "" && columns[0].Field != "name" && columns[1].Field != "workflow" {
+		columns = append([]term.Column{{Title: "workflow", Field: "workflow"}}, columns...)
 	}
-	return answer(c, operation, params, func(p page) error {
+	return answer(c, operation, params, func(p term.Page) error {
 		complete(c, p)
-		a.printTable(p, columns, "none")
+		a.screen.Table(p, columns, "none")
 		return nil
 	})
 }
@@ -77,7 +78,7 @@ func (a *app) show(f clientFlags, operation string, params map[string]any) error
 	if err != nil {
 		return err
 	}
-	return answer(c, operation, params, func(document json.RawMessage) error { return a.printFields(document) })
+	return answer(c, operation, params, func(document json.RawMessage) error { return a.screen.Fields(document) })
 }
 
 type (
@@ -182,9 +183,9 @@ type (
 )
 
 func (c *listWorkflows) Run(a *app) error {
-	return a.listWith(c.listFlags, "Workflows", "", map[string]string{"status": c.Status}, []column{
-		{title: "workflow", field: "name"}, {title: "version", field: "version"}, {title: "status", field: "status"},
-		{title: "revision", field: "revision"}, {title: "held", field: "held"}, {title: "because", field: "because", width: 70},
+	return a.listWith(c.listFlags, "Workflows", "", map[string]string{"status": c.Status}, []term.Column{
+		{Title: "workflow", Field: "name"}, {Title: "version", Field: "version"}, {Title: "status", Field: "status"},
+		{Title: "revision", Field: "revision"}, {Title: "held", Field: "held"}, {Title: "because", Field: "because", Width: 70},
 	}, addHolds)
 }
 
@@ -196,11 +197,11 @@ func (c *showWorkflow) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return answer(connected, "listWorkflowHandlers", map[string]any{"workflow": c.Name}, func(p page) error {
-		fmt.Fprintln(a.stdout)
-		a.printTable(p, []column{
-			{title: "handler", field: "name"}, {title: "type", field: "type"},
-			{title: "next run", field: "nextRunAt", show: moment}, {title: "wakes", field: "wakeAt", show: moment},
+	return answer(connected, "listWorkflowHandlers", map[string]any{"workflow": c.Name}, func(p term.Page) error {
+		fmt.Fprintln(a.screen.Out)
+		a.screen.Table(p, []term.Column{
+			{Title: "handler", Field: "name"}, {Title: "type", Field: "type"},
+			{Title: "next run", Field: "nextRunAt", Show: term.Moment}, {Title: "wakes", Field: "wakeAt", Show: term.Moment},
 		}, "no handlers")
 		return nil
 	})
@@ -216,23 +217,23 @@ func (c *showSource) Run(a *app) error {
 		params["version"] = c.Version
 	}
 	return answer(connected, "getSource", params, func(script struct{ Source string }) error {
-		_, err := io.WriteString(a.stdout, script.Source)
+		_, err := io.WriteString(a.screen.Out, script.Source)
 		return err
 	})
 }
 
 func (c *listRuns) Run(a *app) error {
-	return a.list(c.listFlags, "Runs", c.Workflow, map[string]string{"status": c.Status, "phase": c.Phase, "handler": c.Handler}, []column{
-		{title: "run", field: "id"}, {title: "workflow", field: "workflow"}, {title: "handler", field: "handler"},
-		{title: "status", field: "status"}, {title: "phase", field: "phase"}, {title: "started", field: "startedAt", show: moment},
-		{title: "error", field: "error.message", width: 60},
+	return a.list(c.listFlags, "Runs", c.Workflow, map[string]string{"status": c.Status, "phase": c.Phase, "handler": c.Handler}, []term.Column{
+		{Title: "run", Field: "id"}, {Title: "workflow", Field: "workflow"}, {Title: "handler", Field: "handler"},
+		{Title: "status", Field: "status"}, {Title: "phase", Field: "phase"}, {Title: "started", Field: "startedAt", Show: term.Moment},
+		{Title: "error", Field: "error.message", Width: 60},
 	})
 }
 
 func (c *listEvents) Run(a *app) error {
-	return a.list(c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}, []column{
-		{title: "topic", field: "topic"}, {title: "status", field: "status"},
-		{title: "message id", field: "messageId", width: 40}, {title: "title", field: "title", width: 70},
+	return a.list(c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}, []term.Column{
+		{Title: "topic", Field: "topic"}, {Title: "status", Field: "status"},
+		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70},
 	})
 }
 
@@ -243,18 +244,18 @@ func (c *showEvent) params() map[string]any {
 func (c *showEvent) Run(a *app) error { return a.show(c.clientFlags, "getEvent", c.params()) }
 
 func (c *listJobs) Run(a *app) error {
-	return a.listWith(c.listFlags, "Jobs", c.Workflow, map[string]string{"topic": c.Topic, "state": c.State}, []column{
-		{title: "topic", field: "topic"}, {title: "state", field: "state"}, {title: "attempt", field: "attemptOf"},
-		{title: "due", field: "scheduledAt", show: moment}, {title: "message id", field: "messageId", width: 40},
+	return a.listWith(c.listFlags, "Jobs", c.Workflow, map[string]string{"topic": c.Topic, "state": c.State}, []term.Column{
+		{Title: "topic", Field: "topic"}, {Title: "state", Field: "state"}, {Title: "attempt", Field: "attemptOf"},
+		{Title: "due", Field: "scheduledAt", Show: term.Moment}, {Title: "message id", Field: "messageId", Width: 40},
 	}, addAttempts)
 }
 
 // addAttempts says beside each job which of its attempts it is at, as in "2 of 4".
-func addAttempts(_ *connection, p page) {
+func addAttempts(_ *connection, p term.Page) {
 	for _, job := range p.Items {
-		job["attemptOf"] = plain(job["attempt"])
+		job["attemptOf"] = term.Plain(job["attempt"])
 		if retries, ok := job["maxAttempts"].(float64); ok {
-			job["attemptOf"] = fmt.Sprintf("%s of %d", plain(job["attempt"]), int(retries)+1)
+			job["attemptOf"] = fmt.Sprintf("%s of %d", term.Plain(job["attempt"]), int(retries)+1)
 		}
 	}
 }
@@ -262,10 +263,10 @@ func addAttempts(_ *connection, p page) {
 func (c *showJob) Run(a *app) error { return a.show(c.clientFlags, "getJob", c.params()) }
 
 func (c *listMutations) Run(a *app) error {
-	return a.list(c.listFlags, "Mutations", c.Workflow, map[string]string{"status": c.Status}, []column{
-		{title: "mutation", field: "id"}, {title: "workflow", field: "workflow"}, {title: "connector", field: "connector"},
-		{title: "operation", field: "operation"}, {title: "status", field: "status"}, {title: "title", field: "uiTitle", width: 50},
-		{title: "result", field: "result", instead: "error.message", width: 30}, {title: "started", field: "startedAt", show: moment},
+	return a.list(c.listFlags, "Mutations", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
+		{Title: "mutation", Field: "id"}, {Title: "workflow", Field: "workflow"}, {Title: "connector", Field: "connector"},
+		{Title: "operation", Field: "operation"}, {Title: "status", Field: "status"}, {Title: "title", Field: "uiTitle", Width: 50},
+		{Title: "result", Field: "result", Instead: "error.message", Width: 30}, {Title: "started", Field: "startedAt", Show: term.Moment},
 	})
 }
 
@@ -274,9 +275,9 @@ func (c *showMutation) Run(a *app) error {
 }
 
 func (c *listInputs) Run(a *app) error {
-	return a.list(c.listFlags, "Inputs", c.Workflow, map[string]string{"status": c.Status}, []column{
-		{title: "input", field: "id"}, {title: "source", field: "source"}, {title: "type", field: "type"}, {title: "status", field: "status"},
-		{title: "outputs", field: "outputs", show: length}, {title: "title", field: "title", width: 70},
+	return a.list(c.listFlags, "Inputs", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
+		{Title: "input", Field: "id"}, {Title: "source", Field: "source"}, {Title: "type", Field: "type"}, {Title: "status", Field: "status"},
+		{Title: "outputs", Field: "outputs", Show: term.Length}, {Title: "title", Field: "title", Width: 70},
 	})
 }
 
@@ -285,9 +286,9 @@ func (c *showInput) Run(a *app) error {
 }
 
 func (c *listSessions) Run(a *app) error {
-	return a.list(c.listFlags, "Sessions", c.Workflow, map[string]string{"status": c.Status}, []column{
-		{title: "session", field: "id"}, {title: "result", field: "result"}, {title: "runs", field: "runs"},
-		{title: "started", field: "startedAt", show: moment}, {title: "ended", field: "endedAt", show: moment},
+	return a.list(c.listFlags, "Sessions", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
+		{Title: "session", Field: "id"}, {Title: "result", Field: "result"}, {Title: "runs", Field: "runs"},
+		{Title: "started", Field: "startedAt", Show: term.Moment}, {Title: "ended", Field: "endedAt", Show: term.Moment},
 	})
 }
 

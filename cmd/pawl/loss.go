@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
@@ -135,7 +136,7 @@ func (in *installation) recordLoss(ctx context.Context, result *accepted, loss e
 	if err != nil {
 		return failed("", err)
 	}
-	loss.At, loss.Detail = eventlog.At(clock.Now()), oneLine(strings.Join(result.Lost, "; "), 2000)
+	loss.At, loss.Detail = eventlog.At(clock.Now()), term.OneLine(strings.Join(result.Lost, "; "), 2000)
 	pasts, err := engine.RecordLoss(ctx, in.log, loss)
 	if err != nil {
 		return failed("nothing runs before this is done: pawl verify --accept-loss again", err)
@@ -169,7 +170,7 @@ func (r *accepted) incomplete(a *app) error {
 	if len(r.Broken) == 0 {
 		return nil
 	}
-	fmt.Fprintf(a.stderr, "pawl: the log can remember no more of what is to be set aside: everything else is done, and to repeat this command changes nothing. %s\n",
+	fmt.Fprintf(a.screen.Err, "pawl: the log can remember no more of what is to be set aside: everything else is done, and to repeat this command changes nothing. %s\n",
 		"What stays out of service is named above, with the way to go on.")
 	return silent(exitFailed)
 }
@@ -180,41 +181,41 @@ func (a *app) printAccepted(r accepted, asJSON bool) error {
 		if err != nil {
 			return fmt.Errorf("print what was accepted: %w", err)
 		}
-		return errors.Join(a.printJSON(document), r.incomplete(a))
+		return errors.Join(a.screen.JSON(document), r.incomplete(a))
 	}
 	for _, line := range r.Lost {
-		fmt.Fprintf(a.stdout, "accepted as lost: %s\n", seeVerify.ReplaceAllString(line, ""))
+		fmt.Fprintf(a.screen.Out, "accepted as lost: %s\n", seeVerify.ReplaceAllString(line, ""))
 	}
 	if r.TokensRevoked {
-		fmt.Fprintln(a.stdout, tokensRevoked)
+		fmt.Fprintln(a.screen.Out, tokensRevoked)
 	}
 	for _, name := range r.Held {
 		if aside, ok := r.SetAside[name]; ok {
-			fmt.Fprintf(a.stdout, "%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
+			fmt.Fprintf(a.screen.Out, "%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
 			continue
 		}
-		fmt.Fprintf(a.stdout, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
+		fmt.Fprintf(a.screen.Out, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
 	}
 	if r.Foreign > 0 && !slices.Contains(r.Broken, "") {
-		fmt.Fprintf(a.stdout, "%s of no workflow set aside; nothing is held for that\n", plural(r.Foreign, "foreign message"))
+		fmt.Fprintf(a.screen.Out, "%s of no workflow set aside; nothing is held for that\n", term.Plural(r.Foreign, "foreign message"))
 	}
 	for _, name := range r.Broken {
 		if name == "" {
-			fmt.Fprintf(a.stdout, "%s of no workflow still stand in the log, and no engine starts on it: restore the log from a copy\n", plural(r.Foreign, "foreign message"))
+			fmt.Fprintf(a.screen.Out, "%s of no workflow still stand in the log, and no engine starts on it: restore the log from a copy\n", term.Plural(r.Foreign, "foreign message"))
 			continue
 		}
 		if name == eventlog.Installation {
-			fmt.Fprintf(a.stdout, "named tokens open nothing any more: %s. Programs of this machine use the engine's own, in its %s.\n", r.SetAside[name], tokenFile)
+			fmt.Fprintf(a.screen.Out, "named tokens open nothing any more: %s. Programs of this machine use the engine's own, in its %s.\n", r.SetAside[name], tokenFile)
 			continue
 		}
-		fmt.Fprintf(a.stdout, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name, r.SetAside[name])
+		fmt.Fprintf(a.screen.Out, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name, r.SetAside[name])
 	}
 	if r.GivenUp > 0 {
-		fmt.Fprintf(a.stdout, "%s given up: the records of them count no more. They may have been done, and are not done again by themselves. Each stands in %s and in: pawl mutations list --status given_up\n",
-			plural(r.GivenUp, "mutation call"), shown(r.Report))
+		fmt.Fprintf(a.screen.Out, "%s given up: the records of them count no more. They may have been done, and are not done again by themselves. Each stands in %s and in: pawl mutations list --status given_up\n",
+			term.Plural(r.GivenUp, "mutation call"), shown(r.Report))
 	}
 	if len(r.Lost) == 0 && len(r.SetAside) == 0 && r.Foreign == 0 {
-		fmt.Fprintln(a.stdout, "nothing is missing, nothing was changed")
+		fmt.Fprintln(a.screen.Out, "nothing is missing, nothing was changed")
 	}
 	return r.incomplete(a)
 }

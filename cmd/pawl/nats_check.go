@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
 )
 
@@ -51,7 +52,7 @@ func (c *checkConnector) Run(a *app) error {
 		if err != nil {
 			return fmt.Errorf("print the report: %w", err)
 		}
-		if err := a.printJSON(document); err != nil {
+		if err := a.screen.JSON(document); err != nil {
 			return err
 		}
 	} else {
@@ -85,14 +86,14 @@ func (c *checkConnector) trials() (map[string]natsservice.Trial, error) {
 }
 
 func (a *app) printReport(report natsservice.Report) {
-	style := a.styleOf(a.stdout)
+	style := a.screen.Style(a.screen.Out)
 	counts := make(map[natsservice.Mark]int)
 	for _, f := range report.Findings {
 		counts[f.Mark]++
 		mark := map[natsservice.Mark]string{
-			natsservice.Kept: style.green("✓ kept"), natsservice.Broken: style.red("✗ broken"), natsservice.Unchecked: style.yellow("? unchecked"),
+			natsservice.Kept: style.Green("✓ kept"), natsservice.Broken: style.Red("✗ broken"), natsservice.Unchecked: style.Yellow("? unchecked"),
 		}[f.Mark]
-		fmt.Fprintf(a.stdout, "%s  %s  %s.%s: %s\n", mark, f.Rule, report.Connector, first(f.Operation, "*"), oneLine(f.Text, 2000))
+		fmt.Fprintf(a.screen.Out, "%s  %s  %s.%s: %s\n", mark, f.Rule, report.Connector, first(f.Operation, "*"), term.OneLine(f.Text, 2000))
 	}
-	fmt.Fprintf(a.stdout, "%d kept, %d broken, %d unchecked\n", counts[natsservice.Kept], counts[natsservice.Broken], counts[natsservice.Unchecked])
+	fmt.Fprintf(a.screen.Out, "%d kept, %d broken, %d unchecked\n", counts[natsservice.Kept], counts[natsservice.Broken], counts[natsservice.Unchecked])
 }

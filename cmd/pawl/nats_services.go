@@ -203,7 +203,7 @@ func (d deployer) await(ctx context.Context, s source, missing []string) error {
 		ctx, cancel = context.WithTimeout(ctx, patience)
 		defer cancel()
 	}
-	fmt.Fprintf(d.stdout, "pawl: %s waits for %s%s: start the tools that serve them\n", shown(s.path), strings.Join(missing, ", "), most)
+	fmt.Fprintf(d.screen.Out, "pawl: %s waits for %s%s: start the tools that serve them\n", shown(s.path), strings.Join(missing, ", "), most)
 	err := d.in.services.await(ctx, missing)
 	if ctx.Err() == context.DeadlineExceeded && d.in.settings.UntilIdle {
 		return nil

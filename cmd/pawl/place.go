@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -187,7 +188,7 @@ func engineURL(text, from string) (string, error) {
 	case u.User != nil:
 		return wrong("a user and a password say nothing to an engine; its token is taken from PAWL_TOKEN, or from the engine's data directory")
 	case u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
-		return wrong("%q is not host and port", oneLine(text, 200))
+		return wrong("%q is not host and port", term.OneLine(text, 200))
 	}
 	if err := checkPort(u.Port()); err != nil {
 		return wrong("%v", err)

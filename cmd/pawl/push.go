@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 // pushCmd brings events in from outside.
@@ -64,7 +66,7 @@ func (c *pushCmd) Run(a *app) (err error) {
 	}
 	if err := c.batches(from, send); err != nil {
 		if done > 0 {
-			fmt.Fprintf(a.stderr, "pawl: the first %s recorded; pushed again they are the same events\n", wasWere(done, "event"))
+			fmt.Fprintf(a.screen.Err, "pawl: the first %s recorded; pushed again they are the same events\n", wasWere(done, "event"))
 		}
 		return err
 	}
@@ -73,9 +75,9 @@ func (c *pushCmd) Run(a *app) (err error) {
 
 func wasWere(n int, noun string) string {
 	if n == 1 {
-		return plural(n, noun) + " was"
+		return term.Plural(n, noun) + " was"
 	}
-	return plural(n, noun) + " were"
+	return term.Plural(n, noun) + " were"
 }
 
 // open is where the JSON comes from.
@@ -162,7 +164,7 @@ func (c *pushCmd) events(document json.RawMessage, n int) ([]json.RawMessage, er
 func (a *app) printPushed(answers []json.RawMessage, asJSON bool) error {
 	for _, answer := range answers {
 		if asJSON {
-			if err := a.printJSON(answer); err != nil {
+			if err := a.screen.JSON(answer); err != nil {
 				return err
 			}
 			continue
@@ -171,7 +173,7 @@ func (a *app) printPushed(answers []json.RawMessage, asJSON bool) error {
 		if err := json.Unmarshal(answer, &became); err != nil {
 			return fmt.Errorf("read the engine's answer to the push: %w", err)
 		}
-		fmt.Fprintf(a.stdout, "%s\t%s\t%s\n", oneLine(became.MessageID, 512), became.Result, became.Status)
+		fmt.Fprintf(a.screen.Out, "%s\t%s\t%s\n", term.OneLine(became.MessageID, 512), became.Result, became.Status)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -51,7 +52,7 @@ func (c *repairCmd) Run(a *app) error {
 		return err
 	}
 	if connected.json {
-		return a.printJSON(raw)
+		return a.screen.JSON(raw)
 	}
 	var done struct {
 		Workflow, Version string
@@ -61,7 +62,7 @@ func (c *repairCmd) Run(a *app) error {
 		return fmt.Errorf("read the engine's answer: %w", err)
 	}
 	a.report(script, done.Warnings)
-	fmt.Fprintf(a.stdout, "%s %s is repaired and goes on\n", done.Workflow, done.Version)
+	fmt.Fprintf(a.screen.Out, "%s %s is repaired and goes on\n", done.Workflow, done.Version)
 	return nil
 }
 
@@ -82,7 +83,7 @@ func (c *showRun) Run(a *app) error {
 		if err := connected.do("getEvidence", params, &document); err != nil {
 			return err
 		}
-		return a.printJSON(document) // with or without --json: it is a document
+		return a.screen.JSON(document) // with or without --json: it is a document
 	}
 	if c.All {
 		params["all"] = true
@@ -94,10 +95,10 @@ func (c *showRun) Run(a *app) error {
 		}
 	}) error {
 		if len(p.Items) == 0 {
-			fmt.Fprintln(a.stderr, "nothing is kept that this run has logged")
+			fmt.Fprintln(a.screen.Err, "nothing is kept that this run has logged")
 		}
 		for _, line := range p.Items {
-			fmt.Fprintf(a.stdout, "%s\t%s\t%s\n", line.At.Local().Format("2006-01-02 15:04:05.000"), line.Level, oneLine(line.Text, 4000))
+			fmt.Fprintf(a.screen.Out, "%s\t%s\t%s\n", line.At.Local().Format("2006-01-02 15:04:05.000"), line.Level, term.OneLine(line.Text, 4000))
 		}
 		return nil
 	})
@@ -109,5 +110,5 @@ func (a *app) printValue(value any) error {
 	if err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
-	return a.printJSON(document)
+	return a.screen.JSON(document)
 }

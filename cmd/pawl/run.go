@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -12,16 +11,18 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 // app is what every command gets: where it runs, and what of its environment it may use.
 type app struct {
-	ctx            context.Context
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	env            func(string) (string, bool)
-	grammar        *kong.Kong
-	common         common
+	ctx     context.Context
+	stdin   io.Reader
+	screen  term.Screen
+	env     func(string) (string, bool)
+	grammar *kong.Kong
+	common  common
 	// data is where the command keeps data when it is not said where and there is none here; empty means with
 	// the user's state.
 	data string
@@ -34,14 +35,29 @@ func (a *app) atEnd(end func()) { a.ends = append(a.ends, end) }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
-	out := &output{to: stdout}
-	a := &app{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr, env: env}
+	out := term.NewOutput(stdout)
+	a := &app{ctx: ctx, stdin: stdin, screen: term.Screen{Out: out, Err: stderr, Env: env}, env: env}
 	defer func() {
 		for _, end := range a.ends {
 			end()
 		}
 	}()
 	return a.end(a.execute(args), out)
+}
+
+// end complains about err, or else about output that was lost, and returns the exit code.
+func (a *app) end(err error, out *term.Output) int {
+	var quiet silent
+	said := err == nil || errors.As(err, &quiet) || out.Lost != nil && errors.Is(err, out.Lost)
+	switch {
+	case !said, err != nil && out.Lost == nil:
+		return a.complain(err)
+	case out.Lost == nil:
+		return exitDone
+	case errors.Is(out.Lost, syscall.EPIPE):
+		return exitFailed // the reader has gone on purpose
+	}
+	return a.complain(failed("what was asked for may have been done all the same; look before you repeat a command that changes something", out.Lost))
 }
 
 // helped ends a command line that asked for help only.
@@ -68,8 +84,8 @@ func (a *app) execute(args []string) (err error) {
 	}()
 	args = asAskedElsewhere(args)
 	parsed, err := a.grammar.Parse(commandFirst(a.grammar.Model.Node, args))
-	if out, ok := a.stdout.(*output); ok && out.lost != nil {
-		return out.lost // the help that was asked for
+	if out, ok := a.screen.Out.(*term.Output); ok && out.Lost != nil {
+		return out.Lost // the help that was asked for
 	}
 	if err != nil {
 		return usage(err)
@@ -83,7 +99,7 @@ func newGrammar(line *commandLine, a *app) (*kong.Kong, error) {
 		kong.Name("pawl"),
 		kong.Description("Durable automations: each unit of work is prepare, mutate, next; a side effect is sent at most once.\n\n"+
 			"Start with `pawl up`: it runs a bundled example in this folder."),
-		kong.Writers(a.stdout, a.stderr),
+		kong.Writers(a.screen.Out, a.screen.Err),
 		kong.Exit(func(int) { panic(helped{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ValueFormatter(describeFlag),
@@ -182,14 +198,4 @@ func untilInterrupted(parent context.Context) context.Context {
 		}
 	}()
 	return ctx
-}
-
-// printJSON writes a JSON document as one line, or indented for a person at a terminal.
-func (a *app) printJSON(document []byte) error {
-	var out bytes.Buffer
-	if err := indent(&out, document, isTerminal(a.stdout)); err != nil {
-		return err
-	}
-	_, err := out.WriteTo(a.stdout)
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/ops"
 )
 
@@ -23,7 +24,7 @@ func (c *runNowCmd) Run(a *app) error {
 		return err
 	}
 	return answer(connected, "runWorkflow", map[string]any{"workflow": c.Name}, func(w struct{ Producers []ops.QueuedProducer }) error {
-		printQueued(a.stdout, c.Name, w.Producers)
+		printQueued(a.screen.Out, c.Name, w.Producers)
 		return nil
 	})
 }
@@ -47,8 +48,8 @@ func printQueued(out io.Writer, workflow string, producers []ops.QueuedProducer)
 	if len(waiting) > 1 {
 		be = "are"
 	}
-	fmt.Fprintf(out, "%s of %s %s queued behind this: %s\n", strings.Join(waiting, ", "), workflow, be, oneLine(behind.Message, 2000))
+	fmt.Fprintf(out, "%s of %s %s queued behind this: %s\n", strings.Join(waiting, ", "), workflow, be, term.OneLine(behind.Message, 2000))
 	for _, command := range behind.Commands {
-		fmt.Fprintf(out, "  %s\n", oneLine(command, 300))
+		fmt.Fprintf(out, "  %s\n", term.OneLine(command, 300))
 	}
 }

@@ -52,7 +52,7 @@ func (c *deployCmd) Run(a *app) error {
 		return a.refused(script, err, connected.json)
 	}
 	if connected.json {
-		return a.printJSON(raw)
+		return a.screen.JSON(raw)
 	}
 	var done struct {
 		Name     eventlog.WorkflowName
@@ -64,9 +64,9 @@ func (c *deployCmd) Run(a *app) error {
 		return fmt.Errorf("read the engine's answer: %w", err)
 	}
 	a.report(script, done.Warnings)
-	fmt.Fprintf(a.stdout, "%s %s\n", done.Name, done.Version)
+	fmt.Fprintf(a.screen.Out, "%s %s\n", done.Name, done.Version)
 	for _, capability := range done.Asks {
-		fmt.Fprintf(a.stderr, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
+		fmt.Fprintf(a.screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
 	}
 	if len(c.Grant) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (c *deployCmd) Run(a *app) error {
 		return err
 	}
 	for _, capability := range now.unused() {
-		fmt.Fprintf(a.stderr, "grant %s=%s concerns no operation that the script uses\n", capability, now.Grants[capability])
+		fmt.Fprintf(a.screen.Err, "grant %s=%s concerns no operation that the script uses\n", capability, now.Grants[capability])
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (a *app) refused(s source, err error, asJSON bool) error {
 		if err != nil {
 			return fmt.Errorf("print the problem: %w", err)
 		}
-		if err := a.printJSON(document); err != nil {
+		if err := a.screen.JSON(document); err != nil {
 			return err
 		}
 		return silent(exitFailed)
@@ -145,7 +145,7 @@ func (c *validateCmd) Run(a *app) error {
 	}
 	switch {
 	case connected.stranger != nil, errors.Is(err, rpc.ErrUnreachable) && !c.named():
-		fmt.Fprintf(a.stderr, "%s: checked alone, with the connectors built in\n", connected.alone())
+		fmt.Fprintf(a.screen.Err, "%s: checked alone, with the connectors built in\n", connected.alone())
 		if found, err = validateAlone(a, script); err != nil {
 			return err
 		}
@@ -161,19 +161,19 @@ func (a *app) printVerdict(s source, found verdict, asJSON bool) error {
 		if err != nil {
 			return fmt.Errorf("print the verdict: %w", err)
 		}
-		if err := a.printJSON(document); err != nil {
+		if err := a.screen.JSON(document); err != nil {
 			return err
 		}
 	} else {
 		for _, p := range found.Problems {
-			fmt.Fprintln(a.stdout, formatProblem(shown(s.path), p))
+			fmt.Fprintln(a.screen.Out, formatProblem(shown(s.path), p))
 		}
 	}
 	switch {
 	case !found.OK:
 		return silent(exitFailed)
 	case !asJSON:
-		fmt.Fprintf(a.stdout, "%s: ok\n", shown(s.path))
+		fmt.Fprintf(a.screen.Out, "%s: ok\n", shown(s.path))
 	}
 	return nil
 }
@@ -204,6 +204,6 @@ func validateAlone(a *app, s source) (verdict, error) {
 
 // Run prints the declaration file for editors.
 func (typesCmd) Run(a *app) error {
-	_, err := io.WriteString(a.stdout, sandbox.Typings)
+	_, err := io.WriteString(a.screen.Out, sandbox.Typings)
 	return err
 }

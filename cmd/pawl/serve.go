@@ -13,6 +13,7 @@ import (
 
 	sdaemon "github.com/coreos/go-systemd/v22/daemon"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
@@ -48,10 +49,10 @@ func stateHome(env func(string) (string, bool)) string {
 // beside is what a command does while its engine runs. It is no work that could keep an engine from
 // being idle, and ends with ctx: at once with an interrupt, and before an engine that has ended its
 // work is stopped. A nil one does nothing.
-type beside func(ctx context.Context, out *printer)
+type beside func(ctx context.Context, out *term.Printer)
 
 // during runs b while work does.
-func (b beside) during(ctx context.Context, out *printer, work func() error) error {
+func (b beside) during(ctx context.Context, out *term.Printer, work func() error) error {
 	if b == nil {
 		return work()
 	}
@@ -67,11 +68,11 @@ func (b beside) during(ctx context.Context, out *printer, work func() error) err
 // and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
 // the first time, idle (may be nil) has its say.
 func (a *app) operate(s settings, begin func(context.Context, *installation) (beside, error), idle func()) (err error) {
-	a.outliveReaders()
+	term.OutliveReaders(a.screen.Out)
 	// The first line says where everything is kept, whatever happens next.
-	fmt.Fprintf(a.stdout, "pawl: data in %s\n", shown(s.Data))
+	fmt.Fprintf(a.screen.Out, "pawl: data in %s\n", shown(s.Data))
 	if s.SyncInterval > 0 {
-		fmt.Fprintf(a.stdout, "pawl: --sync=interval: writes are synced every %s, so a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
+		fmt.Fprintf(a.screen.Out, "pawl: --sync=interval: writes are synced every %s, so a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
 	}
 	logger := a.logger()
 	if _, set := a.env("PAWL_TOKEN"); set {
@@ -84,22 +85,22 @@ func (a *app) operate(s settings, begin func(context.Context, *installation) (be
 	if err != nil {
 		return err
 	}
-	out := newPrinter(a.stderr)
-	told := newProgress(out.print, a.styleOf(a.stderr))
+	out := term.NewPrinter(a.screen.Err)
+	told := term.NewProgress(out.Print, a.screen.Style(a.screen.Err))
 	defer func() {
 		err = in.end(err)
-		out.close()
+		out.Close()
 	}()
-	if told.before, err = in.ends(a.ctx); err != nil {
+	if told.Before, err = in.ends(a.ctx); err != nil {
 		return explainLog(s.Data, err)
 	}
-	if err := in.compose(a.ctx, told.observe, version()); err != nil {
+	if err := in.compose(a.ctx, told.Observe, version()); err != nil {
 		return err
 	}
-	told.state = in.engine.State
-	in.announceNATS(a.stdout)
+	told.State = in.engine.State
+	in.announceNATS(a.screen.Out)
 	in.announce = sync.OnceFunc(func() {
-		fmt.Fprintf(a.stdout, "pawl: answering on %s\n", in.url(s.TLSCert != ""))
+		fmt.Fprintf(a.screen.Out, "pawl: answering on %s\n", in.url(s.TLSCert != ""))
 		tellSupervisor(logger, sdaemon.SdNotifyReady)
 	})
 	return in.run(a.ctx, func(ctx context.Context) error {
@@ -127,7 +128,7 @@ func (in *installation) ends(ctx context.Context) ([]uint64, error) {
 // logger writes what an operator should know to standard error.
 func (a *app) logger() *slog.Logger {
 	options := &slog.HandlerOptions{Level: slog.LevelInfo}
-	if isTerminal(a.stderr) {
+	if term.IsTerminal(a.screen.Err) {
 		options.ReplaceAttr = func(groups []string, attr slog.Attr) slog.Attr {
 			if attr.Key == slog.TimeKey && len(groups) == 0 {
 				return slog.Attr{}
@@ -135,7 +136,7 @@ func (a *app) logger() *slog.Logger {
 			return attr
 		}
 	}
-	return slog.New(slog.NewTextHandler(a.stderr, options))
+	return slog.New(slog.NewTextHandler(a.screen.Err, options))
 }
 
 // run runs engine and interface until work is done, ctx ends or one of them fails. The interface
@@ -189,7 +190,7 @@ func (in *installation) run(ctx context.Context, work func(context.Context) erro
 }
 
 // follow waits: until everything is idle if that is wanted, else for the interrupt.
-func (a *app) follow(ctx context.Context, in *installation, told *progress, out *printer, idle func()) error {
+func (a *app) follow(ctx context.Context, in *installation, told *term.Progress, out *term.Printer, idle func()) error {
 	switch err := in.waitIdle(ctx); {
 	case errors.Is(err, errNoRoom):
 		return failed("free space there and start again; nothing is lost", err)
@@ -205,26 +206,26 @@ func (a *app) follow(ctx context.Context, in *installation, told *progress, out 
 		return err
 	}
 	for _, why := range waiting {
-		line := told.style.yellow("?") + " " + oneLine(why.Message, 2000)
+		line := told.Style.Yellow("?") + " " + term.OneLine(why.Message, 2000)
 		if len(why.Commands) > 0 {
 			line += " Try: " + why.Commands[0]
 		}
-		out.print(line)
+		out.Print(line)
 	}
 	caught := "all caught up: "
 	if len(waiting) > 0 {
-		caught = "caught up but for " + plural(len(waiting), "workflow") + " that need a person: "
+		caught = "caught up but for " + term.Plural(len(waiting), "workflow") + " that need a person: "
 		if len(waiting) == 1 {
 			caught = "caught up but for 1 workflow that needs a person: "
 		}
 	}
-	out.print(told.style.dim(caught + told.count().String()))
-	out.flush() // in the order in which it happened
+	out.Print(told.Style.Dim(caught + told.Count().String()))
+	out.Flush() // in the order in which it happened
 	if idle != nil {
 		idle()
 	}
 	if !in.settings.UntilIdle {
-		out.print(told.style.dim("waiting for more; Ctrl-C stops"))
+		out.Print(told.Style.Dim("waiting for more; Ctrl-C stops"))
 		<-ctx.Done()
 		return a.stopping()
 	}
@@ -249,34 +250,10 @@ func (in *installation) waitIdle(ctx context.Context) error {
 	return nil
 }
 
-// String sums up what has happened.
-func (c counts) String() string {
-	switch {
-	case c == counts{}:
-		return "nothing new had to be done"
-	case c.applied == 0 && c.failed == 0:
-		return plural(c.runs, "run") + ", no change outside"
-	case c.failed == 0:
-		return fmt.Sprintf("%s made", plural(c.applied, "change"))
-	default:
-		return fmt.Sprintf("%s made, %s failed", plural(c.applied, "change"), plural(c.failed, "run"))
-	}
-}
-
-func plural(n int, noun string) string {
-	switch n {
-	case 0:
-		return "no " + noun
-	case 1:
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // stopping says that the interrupt was heard.
 func (a *app) stopping() error {
 	if a.ctx.Err() != nil {
-		fmt.Fprintln(a.stderr, "pawl: stopping; handlers under way end first (again to stop at once)")
+		fmt.Fprintln(a.screen.Err, "pawl: stopping; handlers under way end first (again to stop at once)")
 		tellSupervisor(a.logger(), sdaemon.SdNotifyStopping)
 	}
 	return nil

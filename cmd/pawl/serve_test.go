@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
@@ -15,7 +16,7 @@ func TestInterruptedAsAllCameToRest(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	var stdout, stderr bytes.Buffer
-	a := &app{ctx: ctx, stdout: &stdout, stderr: &stderr, env: os.LookupEnv}
+	a := &app{ctx: ctx, screen: term.Screen{Out: &stdout, Err: &stderr}, env: os.LookupEnv}
 	s := settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
 	err := a.operate(s, func(context.Context, *installation) (beside, error) { // no workflow: all is at rest
 		interrupt()

@@ -14,13 +14,14 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
 func testApp(t *testing.T, env map[string]string) *app {
 	t.Helper()
 	return &app{
-		ctx: t.Context(), stdout: io.Discard, stderr: io.Discard,
+		ctx: t.Context(), screen: term.Screen{Out: io.Discard, Err: io.Discard},
 		env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	}
 }

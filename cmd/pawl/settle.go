@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 // mutationAction is an operator's action on a mutation.
@@ -83,7 +85,7 @@ func happened(result string) consequence {
 	if result == "" {
 		result = "null as none was given"
 	}
-	return consequence{done: "happened, with the result " + oneLine(result, 200), work: "its run goes on with next"}
+	return consequence{done: "happened, with the result " + term.OneLine(result, 200), work: "its run goes on with next"}
 }
 
 // of says it of one mutation, whose workflow stands so.
@@ -117,11 +119,11 @@ func (c *mutationAction) act(a *app, operation string, params map[string]any, th
 		if then.work != "" {
 			if err := connected.do("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
 				// It is recorded: an error would have it done again.
-				fmt.Fprintf(a.stdout, "mutation %s %s; how %s stands now is not known: %v\n", m.ID, then.done, m.Workflow, err)
+				fmt.Fprintf(a.screen.Out, "mutation %s %s; how %s stands now is not known: %v\n", m.ID, then.done, m.Workflow, err)
 				return nil
 			}
 		}
-		fmt.Fprintln(a.stdout, then.of(fmt.Sprintf("%s (%s.%s of %s)", m.ID, m.Connector, m.Operation, m.Workflow), w))
+		fmt.Fprintln(a.screen.Out, then.of(fmt.Sprintf("%s (%s.%s of %s)", m.ID, m.Connector, m.Operation, m.Workflow), w))
 		return nil
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 type (
@@ -40,8 +42,8 @@ func (c *createToken) Run(a *app) error {
 		if created.Workflow != "" {
 			of = "workflow " + created.Workflow
 		}
-		fmt.Fprintf(a.stderr, "pawl: the token %s (%s, %s) is shown this once; programs take it as PAWL_TOKEN, with --url\n", created.Name, created.Role, of)
-		fmt.Fprintln(a.stdout, created.Token)
+		fmt.Fprintf(a.screen.Err, "pawl: the token %s (%s, %s) is shown this once; programs take it as PAWL_TOKEN, with --url\n", created.Name, created.Role, of)
+		fmt.Fprintln(a.screen.Out, created.Token)
 		return nil
 	})
 }
@@ -51,11 +53,11 @@ func (c *listTokens) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return answer(connected, "listTokens", nil, func(p page) error {
+	return answer(connected, "listTokens", nil, func(p term.Page) error {
 		slices.Reverse(p.Items) // it is printed from the end on
-		a.printTable(p, []column{
-			{title: "name", field: "name"}, {title: "role", field: "role"}, {title: "workflow", field: "workflow"},
-			{title: "created", field: "createdAt", show: moment}, {title: "by", field: "createdBy.name", width: 40}, {title: "ends in", field: "last4"},
+		a.screen.Table(p, []term.Column{
+			{Title: "name", Field: "name"}, {Title: "role", Field: "role"}, {Title: "workflow", Field: "workflow"},
+			{Title: "created", Field: "createdAt", Show: term.Moment}, {Title: "by", Field: "createdBy.name", Width: 40}, {Title: "ends in", Field: "last4"},
 		}, "none; the engine's own is in DATA/http.token")
 		return nil
 	})
@@ -67,7 +69,7 @@ func (c *revokeToken) Run(a *app) error {
 		return err
 	}
 	return answer(connected, "revokeToken", map[string]any{"name": c.Name}, func(json.RawMessage) error {
-		fmt.Fprintf(a.stdout, "the token %s opens nothing any more\n", c.Name)
+		fmt.Fprintf(a.screen.Out, "the token %s opens nothing any more\n", c.Name)
 		return nil
 	})
 }

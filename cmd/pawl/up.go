@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -57,7 +58,7 @@ func (c *upCmd) Run(a *app) error {
 	var quiet silent
 	if s.UntilIdle && len(refused) > 0 && (err == nil || errors.As(err, &quiet) && quiet == exitNeedsPerson) {
 		return failed("correct what is listed above and start again; nothing of the refused was changed",
-			fmt.Errorf("%s refused", plural(len(refused), "workflow")))
+			fmt.Errorf("%s refused", term.Plural(len(refused), "workflow")))
 	}
 	return err
 }
@@ -83,7 +84,7 @@ func (a *app) example(s *settings) (*example, error) {
 
 // introduce says where to look and what to try.
 func (a *app) introduce(e example) {
-	fmt.Fprintf(a.stdout, `
+	fmt.Fprintf(a.screen.Out, `
 The example reads the mail in %s and fills %s.
 Its script: %s. Put a mail into the inbox and see its row appear.
 With `+"`pawl up`"+` running, try in another terminal:
@@ -163,7 +164,7 @@ func (d deployer) goesOn(path, what string) {
 	case state.Archived:
 		then = fmt.Sprintf("%s is archived", name)
 	}
-	fmt.Fprintf(d.stderr, "pawl: %s %s; %s\n", shown(path), what, then)
+	fmt.Fprintf(d.screen.Err, "pawl: %s %s; %s\n", shown(path), what, then)
 }
 
 // checkNames refuses two files with one workflow: each would replace the other at every start.
@@ -210,10 +211,10 @@ func (d deployer) deploy(ctx context.Context, s source) (accepted bool, err erro
 	if before, ok := d.known.Files[s.path]; ok && before.SHA256 == hash {
 		if state, exists := d.in.engine.State(before.Workflow); exists {
 			if script := state.Script(state.Version); script != nil && script.SourceHash != hash {
-				fmt.Fprintf(d.stdout, "pawl: %s %s is newer than %s and stays; to fetch it: pawl workflows source %s > %s\n",
+				fmt.Fprintf(d.screen.Out, "pawl: %s %s is newer than %s and stays; to fetch it: pawl workflows source %s > %s\n",
 					before.Workflow, state.Version, shown(s.path), before.Workflow, shown(s.path))
 			} else {
-				fmt.Fprintf(d.stdout, "pawl: %s %s is up to date with %s\n", before.Workflow, state.Version, shown(s.path))
+				fmt.Fprintf(d.screen.Out, "pawl: %s %s is up to date with %s\n", before.Workflow, state.Version, shown(s.path))
 			}
 			return true, nil
 		}
@@ -256,7 +257,7 @@ func (d deployer) advise(ctx context.Context, s source, problems []sandbox.Probl
 // report prints problems as a compiler does.
 func (a *app) report(s source, problems []sandbox.Problem) {
 	for _, p := range problems {
-		fmt.Fprintln(a.stderr, formatProblem(shown(s.path), p))
+		fmt.Fprintln(a.screen.Err, formatProblem(shown(s.path), p))
 	}
 }
 
@@ -272,9 +273,9 @@ func formatProblem(file string, p sandbox.Problem) string {
 	if place != "" {
 		place += ": "
 	}
-	text := fmt.Sprintf("%s%s: %s [%s]", place, p.Severity, oneLine(p.Message, 1000), p.Code)
+	text := fmt.Sprintf("%s%s: %s [%s]", place, p.Severity, term.OneLine(p.Message, 1000), p.Code)
 	if p.Fix != "" {
-		text += "\n  fix: " + oneLine(p.Fix, 1000)
+		text += "\n  fix: " + term.OneLine(p.Fix, 1000)
 	}
 	return text
 }
@@ -282,14 +283,14 @@ func formatProblem(file string, p sandbox.Problem) string {
 func (d deployer) deployed(s source, result engine.DeployResult) {
 	switch {
 	case result.Created:
-		fmt.Fprintf(d.stdout, "pawl: deployed %s %s from %s\n", result.Workflow, result.Version, shown(s.path))
+		fmt.Fprintf(d.screen.Out, "pawl: deployed %s %s from %s\n", result.Workflow, result.Version, shown(s.path))
 	case result.Changed:
-		fmt.Fprintf(d.stdout, "pawl: %s is now %s, from %s\n", result.Workflow, result.Version, shown(s.path))
+		fmt.Fprintf(d.screen.Out, "pawl: %s is now %s, from %s\n", result.Workflow, result.Version, shown(s.path))
 	default:
-		fmt.Fprintf(d.stdout, "pawl: %s %s runs these bytes already\n", result.Workflow, result.Version)
+		fmt.Fprintf(d.screen.Out, "pawl: %s %s runs these bytes already\n", result.Workflow, result.Version)
 	}
 	for _, capability := range result.Asks {
-		fmt.Fprintf(d.stdout, "pawl: %s asks before each %s; to allow it: pawl grants %s %s=allow\n", result.Workflow, capability, result.Workflow, capability)
+		fmt.Fprintf(d.screen.Out, "pawl: %s asks before each %s; to allow it: pawl grants %s %s=allow\n", result.Workflow, capability, result.Workflow, capability)
 	}
 }
 

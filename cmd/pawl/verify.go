@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -67,19 +68,19 @@ func (a *app) printVerification(v ops.Verification, hint string, asJSON bool) er
 		if err != nil {
 			return fmt.Errorf("print what was found: %w", err)
 		}
-		if err := a.printJSON(document); err != nil {
+		if err := a.screen.JSON(document); err != nil {
 			return err
 		}
 	} else {
 		damaged := false
 		for _, problem := range v.Problems {
 			damaged = damaged || ops.OfLog(problem)
-			fmt.Fprintln(a.stdout, seeVerify.ReplaceAllString(problem, ""))
+			fmt.Fprintln(a.screen.Out, seeVerify.ReplaceAllString(problem, ""))
 		}
-		fmt.Fprintf(a.stdout, "%s, %s: %s\n", plural(v.Workflows, "workflow"), plural(v.Transitions, "transition"),
-			map[bool]string{true: "ok", false: plural(len(v.Problems), "problem")}[v.OK])
+		fmt.Fprintf(a.screen.Out, "%s, %s: %s\n", term.Plural(v.Workflows, "workflow"), term.Plural(v.Transitions, "transition"),
+			map[bool]string{true: "ok", false: term.Plural(len(v.Problems), "problem")}[v.OK])
 		if damaged {
-			fmt.Fprintln(a.stderr, "  "+hint)
+			fmt.Fprintln(a.screen.Err, "  "+hint)
 		}
 	}
 	if !v.OK {
@@ -126,7 +127,7 @@ func (a *app) stoppedData(connected *connection) (settings, error) {
 		return s, &failure{code: exitUnreachable,
 			what: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.address, shown(s.Data)), hint: "name the data directory: --data DIR"}
 	}
-	fmt.Fprintf(a.stderr, "%s: reading the log in %s\n", connected.alone(), shown(s.Data))
+	fmt.Fprintf(a.screen.Err, "%s: reading the log in %s\n", connected.alone(), shown(s.Data))
 	return s, nil
 }
 

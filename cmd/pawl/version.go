@@ -15,14 +15,14 @@ type versionCmd struct {
 // Run prints the version, from what the Go tool has built in.
 func (c *versionCmd) Run(a *app) error {
 	if !c.JSON {
-		fmt.Fprintf(a.stdout, "pawl %s, %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		fmt.Fprintf(a.screen.Out, "pawl %s, %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return nil
 	}
 	document, err := json.Marshal(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 	if err != nil {
 		return fmt.Errorf("print the version: %w", err)
 	}
-	return a.printJSON(document)
+	return a.screen.JSON(document)
 }
 
 // version is the module's version, or the commit it was built from.

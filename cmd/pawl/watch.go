@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -17,10 +18,10 @@ import (
 // watch deploys the files again whenever their bytes change, by the rules of the start. What cannot
 // be deployed is complained about, and what runs goes on.
 func (d deployer) watch(sources []source) beside {
-	return func(ctx context.Context, out *printer) {
+	return func(ctx context.Context, out *term.Printer) {
 		// What is said while the engine works stands with its progress, and waits for no reader.
 		told := *d.app
-		told.stdout, told.stderr = out, out
+		told.screen.Out, told.screen.Err = out, out
 		d.app = &told
 		w := watcher{deployer: d}
 		for _, s := range sources {
@@ -64,7 +65,7 @@ func (w *watcher) run(ctx context.Context, open func() (notices, func() error, e
 
 // unnoticed warns that the system does not tell of changes.
 func (w *watcher) unnoticed(err error) {
-	fmt.Fprintf(w.stderr, "pawl: warning: a file that changes while this runs may not be deployed: %v\n  start again after a change, or: pawl deploy FILE\n", err)
+	fmt.Fprintf(w.screen.Err, "pawl: warning: a file that changes while this runs may not be deployed: %v\n  start again after a change, or: pawl deploy FILE\n", err)
 }
 
 // watched is a file as it was last found.
@@ -120,7 +121,7 @@ func (w *watcher) look(ctx context.Context) {
 		case foundLost:
 			what := "is gone"
 			if !errors.Is(err, fs.ErrNotExist) {
-				what = "cannot be read: " + oneLine(err.Error(), 400)
+				what = "cannot be read: " + term.OneLine(err.Error(), 400)
 			}
 			w.goesOn(f.path, what)
 		}

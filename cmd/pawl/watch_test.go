@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 // A file is tried when its bytes are others than those last tried, and its loss is told once.
@@ -79,7 +81,7 @@ func TestWatchWithoutNotices(t *testing.T) {
 			dir := place(t, map[string]string{"a/a.ts": "one", "b/b.ts": "two"})
 			synctest.Test(t, func(t *testing.T) {
 				var stderr bytes.Buffer
-				w := watcher{deployer: deployer{app: &app{stderr: &stderr}}}
+				w := watcher{deployer: deployer{app: &app{screen: term.Screen{Err: &stderr}}}}
 				for name, text := range map[string]string{"a/a.ts": "one", "b/b.ts": "two"} {
 					w.files = append(w.files, &watched{path: filepath.Join(dir, name), hash: hashOf([]byte(text))})
 				}

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
@@ -50,13 +51,13 @@ func (c *workersCmd) Run(a *app) error {
 		return err
 	}
 	return answer(connected, "getWorkers", nil, func(r worker.Report) error {
-		fmt.Fprintf(a.stdout, "sandbox: %s\n", r.Sandbox)
+		fmt.Fprintf(a.screen.Out, "sandbox: %s\n", r.Sandbox)
 		for _, missing := range r.Missing {
-			fmt.Fprintf(a.stdout, "  missing %s\n", oneLine(missing, 200))
+			fmt.Fprintf(a.screen.Out, "  missing %s\n", term.OneLine(missing, 200))
 		}
-		fmt.Fprintf(a.stdout, "%s may compute at once, each process with at most %s; %d waiting, %d restarted\n",
-			plural(r.Size, "script"), mebibytes(r.Memory), r.Waiting, r.Restarts)
-		table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(a.screen.Out, "%s may compute at once, each process with at most %s; %d waiting, %d restarted\n",
+			term.Plural(r.Size, "script"), mebibytes(r.Memory), r.Waiting, r.Restarts)
+		table := tabwriter.NewWriter(a.screen.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "pid\tstate\tworkflow\thandler\tcalls\tscripts\tmemory\tage")
 		for _, w := range r.Workers {
 			fmt.Fprintln(table, strings.Join([]string{fmt.Sprint(w.PID), w.State, w.Workflow, w.Handler, fmt.Sprint(w.Calls),

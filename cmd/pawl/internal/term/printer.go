@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 // mostWaiting bounds the lines that wait for a slow reader of the output.
 const mostWaiting = 10_000
 
-// printer writes lines from a goroutine of its own: the engine must not wait for a terminal that
+// Printer writes lines from a goroutine of its own: the engine must not wait for a terminal that
 // somebody has stopped.
-type printer struct {
+type Printer struct {
 	to io.Writer
 
 	mu      sync.Mutex
@@ -26,15 +26,16 @@ type printer struct {
 	done    chan struct{}
 }
 
-func newPrinter(to io.Writer) *printer {
-	p := &printer{to: to, wake: make(chan struct{}, 1), done: make(chan struct{})}
+// NewPrinter starts the goroutine that writes to to; Close ends it.
+func NewPrinter(to io.Writer) *Printer {
+	p := &Printer{to: to, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	p.moved = sync.NewCond(&p.mu)
 	go p.write()
 	return p
 }
 
-// print queues lines. It never blocks; what a reader is too slow for is counted and left out.
-func (p *printer) print(lines ...string) {
+// Print queues lines. It never blocks; what a reader is too slow for is counted and left out.
+func (p *Printer) Print(lines ...string) {
 	p.mu.Lock()
 	for _, line := range lines {
 		if len(p.waiting) == mostWaiting {
@@ -49,20 +50,20 @@ func (p *printer) print(lines ...string) {
 }
 
 // Write queues whole lines.
-func (p *printer) Write(text []byte) (int, error) {
-	p.print(strings.TrimSuffix(string(text), "\n"))
+func (p *Printer) Write(text []byte) (int, error) {
+	p.Print(strings.TrimSuffix(string(text), "\n"))
 	return len(text), nil
 }
 
-func (p *printer) nudge() {
+func (p *Printer) nudge() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// flush waits until what was queued before has been written.
-func (p *printer) flush() {
+// Flush waits until what was queued before has been written.
+func (p *Printer) Flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for upTo := p.queued; p.written < upTo; {
@@ -70,8 +71,8 @@ func (p *printer) flush() {
 	}
 }
 
-// close writes what is queued and ends the goroutine.
-func (p *printer) close() {
+// Close writes what is queued and ends the goroutine.
+func (p *Printer) Close() {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
@@ -79,7 +80,7 @@ func (p *printer) close() {
 	<-p.done
 }
 
-func (p *printer) write() {
+func (p *Printer) write() {
 	defer close(p.done)
 	for range p.wake {
 		p.mu.Lock()

@@ -1,7 +1,8 @@
-package main
+package term
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,52 +14,52 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// column is one column of a list: where its value stands in the JSON, and how wide it may be.
-type column struct {
-	title string
-	field string // path with dots
-	// instead is the field that is shown where field has nothing.
-	instead string
-	width   int
-	// show renders the value; nil shows it as it is.
-	show func(any) string
+// Column is one column of a list: where its value stands in the JSON, and how wide it may be.
+type Column struct {
+	Title string
+	Field string // path with dots
+	// Instead is the field that is shown where field has nothing.
+	Instead string
+	Width   int
+	// Show renders the value; nil shows it as it is.
+	Show func(any) string
 }
 
-// page is a page of any list.
-type page struct {
+// Page is a page of any list.
+type Page struct {
 	Items []map[string]any `json:"items"`
 	Next  *string          `json:"next"`
 }
 
-// printTable prints the items oldest first, so that the newest stands at the bottom, next to the
+// Table prints the items oldest first, so that the newest stands at the bottom, next to the
 // prompt. Without a terminal there are no frames: fields are separated by tabs, for cut and awk.
-func (a *app) printTable(p page, columns []column, nothing string) {
+func (s Screen) Table(p Page, columns []Column, nothing string) {
 	if len(p.Items) == 0 {
-		fmt.Fprintln(a.stdout, nothing)
+		fmt.Fprintln(s.Out, nothing)
 		return
 	}
 	slices.Reverse(p.Items)
-	if !isTerminal(a.stdout) {
+	if !IsTerminal(s.Out) {
 		for _, item := range p.Items {
 			cells := make([]string, len(columns))
 			for i, c := range columns {
 				cells[i] = c.cell(item)
 			}
-			fmt.Fprintln(a.stdout, strings.Join(cells, "\t"))
+			fmt.Fprintln(s.Out, strings.Join(cells, "\t"))
 		}
-		a.more(p)
+		s.more(p)
 		return
 	}
 	t := table.NewWriter()
-	t.SetOutputMirror(a.stdout)
+	t.SetOutputMirror(s.Out)
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
 	t.Style().Format.Header = text.FormatDefault
-	style := a.styleOf(a.stdout)
+	style := s.Style(s.Out)
 	header, configs := table.Row{}, []table.ColumnConfig{}
 	for i, c := range columns {
-		header = append(header, style.dim(c.title))
-		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: c.width, WidthMaxEnforcer: text.Trim})
+		header = append(header, style.Dim(c.Title))
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: c.Width, WidthMaxEnforcer: text.Trim})
 	}
 	t.AppendHeader(header)
 	t.SetColumnConfigs(configs)
@@ -70,28 +71,28 @@ func (a *app) printTable(p page, columns []column, nothing string) {
 		t.AppendRow(row)
 	}
 	t.Render()
-	a.more(p)
+	s.more(p)
 }
 
-func (a *app) more(p page) {
+func (s Screen) more(p Page) {
 	if p.Next != nil {
-		fmt.Fprintf(a.stderr, "these are the newest %d, the newest at the bottom; there are more: --limit N, --json\n", len(p.Items))
+		fmt.Fprintf(s.Err, "these are the newest %d, the newest at the bottom; there are more: --limit N, --json\n", len(p.Items))
 	}
 }
 
-func (c column) cell(item map[string]any) string {
-	value := at(item, c.field)
-	if value == nil && c.instead != "" {
-		value = at(item, c.instead)
+func (c Column) cell(item map[string]any) string {
+	value := At(item, c.Field)
+	if value == nil && c.Instead != "" {
+		value = At(item, c.Instead)
 	}
-	if c.show != nil {
-		return oneLine(c.show(value), 400)
+	if c.Show != nil {
+		return OneLine(c.Show(value), 400)
 	}
-	return oneLine(plain(value), 400)
+	return OneLine(Plain(value), 400)
 }
 
-// at follows a path with dots; nil where it ends too early.
-func at(value any, path string) any {
+// At follows a path with dots; nil where it ends too early.
+func At(value any, path string) any {
 	for field := range strings.SplitSeq(path, ".") {
 		object, ok := value.(map[string]any)
 		if !ok {
@@ -102,12 +103,13 @@ func at(value any, path string) any {
 	return value
 }
 
-func plain(value any) string {
+// Plain shows a value as one text, - for none.
+func Plain(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return "-"
 	case string:
-		return first(v, "-")
+		return cmp.Or(v, "-")
 	case float64, bool:
 		return fmt.Sprint(v)
 	default:
@@ -121,10 +123,10 @@ func plain(value any) string {
 	}
 }
 
-const momentLayout = "2006-01-02 15:04:05"
+const MomentLayout = "2006-01-02 15:04:05"
 
-// moment shows a time as people here write it: local, to the second.
-func moment(value any) string {
+// Moment shows a time as people here write it: local, to the second.
+func Moment(value any) string {
 	text, ok := value.(string)
 	if !ok {
 		return "-"
@@ -133,16 +135,17 @@ func moment(value any) string {
 	if err != nil {
 		return text
 	}
-	return t.Local().Format(momentLayout)
+	return t.Local().Format(MomentLayout)
 }
 
-func length(value any) string {
+// Length shows how many elements a list has.
+func Length(value any) string {
 	list, _ := value.([]any)
 	return fmt.Sprint(len(list))
 }
 
-// printFields prints one thing, a field per line; what is nested stands below as JSON.
-func (a *app) printFields(document json.RawMessage) error {
+// Fields prints one thing, a field per line; what is nested stands below as JSON.
+func (s Screen) Fields(document json.RawMessage) error {
 	fields, err := orderedFields(document)
 	if err != nil {
 		return err
@@ -151,9 +154,9 @@ func (a *app) printFields(document json.RawMessage) error {
 	for _, f := range fields {
 		width = max(width, len(f.name))
 	}
-	style := a.styleOf(a.stdout)
+	style := s.Style(s.Out)
 	for _, f := range fields {
-		fmt.Fprintf(a.stdout, "%s  %s\n", style.dim(fmt.Sprintf("%-*s", width, f.name)), f.text)
+		fmt.Fprintf(s.Out, "%s  %s\n", style.Dim(fmt.Sprintf("%-*s", width, f.name)), f.text)
 	}
 	return nil
 }
@@ -184,21 +187,21 @@ func orderedFields(document json.RawMessage) ([]field, error) {
 func fieldText(raw json.RawMessage) string {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
-		return oneLine(string(raw), 4000)
+		return OneLine(string(raw), 4000)
 	}
 	switch v := value.(type) {
 	case string:
 		if _, err := time.Parse(time.RFC3339Nano, v); err == nil {
-			return moment(v)
+			return Moment(v)
 		}
-		return oneLine(v, 4000)
+		return OneLine(v, 4000)
 	case map[string]any, []any:
 		return documentLine(raw, 4000)
 	}
-	return oneLine(plain(value), 4000)
+	return OneLine(Plain(value), 4000)
 }
 
-// documentLine shows JSON as it was sent, in the order and with the spaces of whoever wrote it: a
+// DocumentLine shows JSON as it was sent, in the order and with the spaces of whoever wrote it: a
 // hash may be over these bytes. What could steer a terminal is escaped as JSON has it.
 func documentLine(raw json.RawMessage, most int) string {
 	var out strings.Builder

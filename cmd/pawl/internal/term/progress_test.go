@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"encoding/json"
@@ -15,9 +15,9 @@ var began = eventlog.At(time.Date(2026, 10, 26, 8, 0, 0, 0, time.UTC))
 func told(t *testing.T, transitions ...[]eventlog.Fact) []string {
 	t.Helper()
 	var lines []string
-	p := newProgress(func(l ...string) { lines = append(lines, l...) }, false)
+	p := NewProgress(func(l ...string) { lines = append(lines, l...) }, false)
 	for i, facts := range transitions {
-		p.observe(eventlog.Record{Transition: eventlog.Transition{
+		p.Observe(eventlog.Record{Transition: eventlog.Transition{
 			Workflow: "orders", Revision: uint64(i + 1), At: began, Facts: facts, Actor: eventlog.Actor{Name: "ann"},
 		}})
 	}
@@ -104,14 +104,14 @@ func TestProgress(t *testing.T) {
 }
 
 func TestProgressCounts(t *testing.T) {
-	p := newProgress(func(...string) {}, false)
+	p := NewProgress(func(...string) {}, false)
 	for _, facts := range [][]eventlog.Fact{{applied(`{}`)}, {&eventlog.RunFailed{}}, {applied(`{}`)}} {
-		p.observe(eventlog.Record{Transition: eventlog.Transition{Workflow: "w", Facts: facts}})
+		p.Observe(eventlog.Record{Transition: eventlog.Transition{Workflow: "w", Facts: facts}})
 	}
-	if got, want := p.count().String(), "2 changes made, 1 run failed"; got != want {
+	if got, want := p.Count().String(), "2 changes made, 1 run failed"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	for c, want := range map[counts]string{
+	for c, want := range map[Counts]string{
 		{}: "nothing new had to be done", {runs: 3}: "3 runs, no change outside", {runs: 1}: "1 run, no change outside",
 		{runs: 3, applied: 1}: "1 change made", {failed: 1}: "no change made, 1 run failed",
 	} {
@@ -123,7 +123,7 @@ func TestProgressCounts(t *testing.T) {
 
 // A run counts when something came of it.
 func TestProgressCountsRunsThatPublishedOrTookEvents(t *testing.T) {
-	p := newProgress(func(...string) {}, false)
+	p := NewProgress(func(...string) {}, false)
 	for _, facts := range [][]eventlog.Fact{
 		{started("poll")},
 		{&eventlog.EventPublished{Topic: "a"}, &eventlog.RunCommitted{}},
@@ -134,9 +134,9 @@ func TestProgressCountsRunsThatPublishedOrTookEvents(t *testing.T) {
 		{started("drop")},
 		{&eventlog.EventSkipped{}, &eventlog.RunCommitted{}},
 	} {
-		p.observe(eventlog.Record{Transition: eventlog.Transition{Workflow: "w", Facts: facts}})
+		p.Observe(eventlog.Record{Transition: eventlog.Transition{Workflow: "w", Facts: facts}})
 	}
-	if got, want := p.count().String(), "3 runs, no change outside"; got != want {
+	if got, want := p.Count().String(), "3 runs, no change outside"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -145,12 +145,12 @@ func TestProgressCountsRunsThatPublishedOrTookEvents(t *testing.T) {
 // that began there and ends here is, by the names that it had there.
 func TestProgressTellsWhatHappenedSinceThisProcessBegan(t *testing.T) {
 	var lines []string
-	p := newProgress(func(l ...string) { lines = append(lines, l...) }, false)
-	p.before = []uint64{4, 9}
+	p := NewProgress(func(l ...string) { lines = append(lines, l...) }, false)
+	p.Before = []uint64{4, 9}
 	seq := []uint64{0, 8}
 	observe := func(partition int, facts ...eventlog.Fact) {
 		seq[partition]++
-		p.observe(eventlog.Record{
+		p.Observe(eventlog.Record{
 			Position:   eventlog.Position{Partition: partition, Seq: seq[partition]},
 			Transition: eventlog.Transition{Workflow: eventlog.WorkflowName([]string{"zero", "one"}[partition]), At: began, Facts: facts},
 		})
@@ -160,8 +160,8 @@ func TestProgressTellsWhatHappenedSinceThisProcessBegan(t *testing.T) {
 	observe(0, applied(`{"row":1}`))
 	observe(0, &eventlog.EventConsumed{}, &eventlog.RunCommitted{}, started("record"))
 	observe(0, call("csv", "appendRow", `{"file":"a.csv"}`, "Add two"))
-	if len(lines) > 0 || p.count() != (counts{}) {
-		t.Fatalf("of the time before it told %q and counted %+v", lines, p.count())
+	if len(lines) > 0 || p.Count() != (Counts{}) {
+		t.Fatalf("of the time before it told %q and counted %+v", lines, p.Count())
 	}
 	observe(0, &eventlog.RunCrashed{})
 	observe(0, applied(`{"row":2}`))
@@ -172,7 +172,7 @@ func TestProgressTellsWhatHappenedSinceThisProcessBegan(t *testing.T) {
 	if strings.Join(lines, "\n") != strings.Join(want, "\n") {
 		t.Errorf("told\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	if want := (counts{applied: 1, failed: 1}); p.count() != want {
-		t.Errorf("counted %+v, want %+v", p.count(), want)
+	if want := (Counts{applied: 1, failed: 1}); p.Count() != want {
+		t.Errorf("counted %+v, want %+v", p.Count(), want)
 	}
 }

@@ -1,6 +1,7 @@
-package main
+package term
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,25 +15,39 @@ import (
 // mostTitle is how much of a title that a script chose is shown.
 const mostTitle = 100
 
-// progress tells a person what the engine does: one line per thing that matters, never a payload. What
+// Progress tells a person what the engine does: one line per thing that matters, never a payload. What
 // was recorded before this process opened the log is read again at its start; it is neither told nor
 // counted.
-type progress struct {
+type Progress struct {
 	print func(...string)
-	style style
-	// before is where the log ended when this process opened it, by partition.
-	before []uint64
-	// state is what is known of a workflow, for a run that began before the records that are read
+	Style Style
+	// Before is where the log ended when this process opened it, by partition.
+	Before []uint64
+	// State is what is known of a workflow, for a run that began before the records that are read
 	// again; nil where nobody can say.
-	state func(eventlog.WorkflowName) (projections.State, bool)
+	State func(eventlog.WorkflowName) (projections.State, bool)
 
 	mu     sync.Mutex
 	active map[eventlog.WorkflowName]*running
-	counts counts
+	counts Counts
 }
 
-// counts is what this process has seen happen: runs are those that something came of.
-type counts struct{ runs, applied, failed int }
+// Counts is what this process has seen happen: runs are those that something came of.
+type Counts struct{ runs, applied, failed int }
+
+// String sums up what has happened.
+func (c Counts) String() string {
+	switch {
+	case c == Counts{}:
+		return "nothing new had to be done"
+	case c.applied == 0 && c.failed == 0:
+		return Plural(c.runs, "run") + ", no change outside"
+	case c.failed == 0:
+		return fmt.Sprintf("%s made", Plural(c.applied, "change"))
+	default:
+		return fmt.Sprintf("%s made, %s failed", Plural(c.applied, "change"), Plural(c.failed, "run"))
+	}
+}
 
 // running is what is known of a workflow's present run.
 type running struct {
@@ -43,12 +58,13 @@ type running struct {
 	mutated bool
 }
 
-func newProgress(print func(...string), s style) *progress {
-	return &progress{print: print, style: s, active: map[eventlog.WorkflowName]*running{}}
+// NewProgress tells what happens through print, which must not block.
+func NewProgress(print func(...string), s Style) *Progress {
+	return &Progress{print: print, Style: s, active: map[eventlog.WorkflowName]*running{}}
 }
 
-// observe is the engine's hook: called for each transition, in order per workflow. It must not block.
-func (p *progress) observe(r eventlog.Record) {
+// Observe is the engine's hook: called for each transition, in order per workflow. It must not block.
+func (p *Progress) Observe(r eventlog.Record) {
 	p.mu.Lock()
 	counted := p.counts
 	lines := p.lines(r)
@@ -59,7 +75,7 @@ func (p *progress) observe(r eventlog.Record) {
 	if len(lines) == 0 {
 		return
 	}
-	name := p.style.dim(string(r.Workflow))
+	name := p.Style.Dim(string(r.Workflow))
 	for i := range lines {
 		lines[i] = name + "  " + lines[i]
 	}
@@ -67,16 +83,16 @@ func (p *progress) observe(r eventlog.Record) {
 }
 
 // past says that a position was in the log already when this process opened it.
-func (p *progress) past(at eventlog.Position) bool {
-	return at.Partition < len(p.before) && at.Seq <= p.before[at.Partition]
+func (p *Progress) past(at eventlog.Position) bool {
+	return at.Partition < len(p.Before) && at.Seq <= p.Before[at.Partition]
 }
 
 // remember completes what is known of a run by what the state says of it.
-func (p *progress) remember(run *running, w eventlog.WorkflowName, id eventlog.RunID) {
-	if run.run == id && run.handler != "" || p.state == nil {
+func (p *Progress) remember(run *running, w eventlog.WorkflowName, id eventlog.RunID) {
+	if run.run == id && run.handler != "" || p.State == nil {
 		return
 	}
-	state, _ := p.state(w)
+	state, _ := p.State(w)
 	known := state.Run(id)
 	if known == nil {
 		return
@@ -88,24 +104,25 @@ func (p *progress) remember(run *running, w eventlog.WorkflowName, id eventlog.R
 }
 
 // rememberCall completes what is known of the run that has made a call.
-func (p *progress) rememberCall(run *running, w eventlog.WorkflowName, id eventlog.MutationID) {
-	if p.state == nil {
+func (p *Progress) rememberCall(run *running, w eventlog.WorkflowName, id eventlog.MutationID) {
+	if p.State == nil {
 		return
 	}
-	state, _ := p.state(w)
+	state, _ := p.State(w)
 	if m := state.Mutation(id); m != nil {
 		p.remember(run, w, m.Run)
 	}
 }
 
-func (p *progress) count() counts {
+// Count is what has happened so far.
+func (p *Progress) Count() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts
 }
 
 // lines renders a transition, fact by fact.
-func (p *progress) lines(r eventlog.Record) []string {
+func (p *Progress) lines(r eventlog.Record) []string {
 	run := p.active[r.Workflow]
 	if run == nil {
 		run = &running{}
@@ -127,19 +144,19 @@ func (p *progress) lines(r eventlog.Record) []string {
 		case *eventlog.RunFailed:
 			p.remember(run, r.Workflow, f.Run)
 			p.counts.failed++
-			say("%s %s failed: %s%s", p.style.red("✗"), run.handler, oneLine(f.Failure.Message, 300), atLine(f.Failure.Line))
+			say("%s %s failed: %s%s", p.Style.Red("✗"), run.handler, OneLine(f.Failure.Message, 300), atLine(f.Failure.Line))
 		case *eventlog.RunCrashed:
-			say("%s a run was interrupted by the end of the process that ran it; going on", p.style.yellow("!"))
+			say("%s a run was interrupted by the end of the process that ran it; going on", p.Style.Yellow("!"))
 		case *eventlog.MutationStarted:
 			run.call, run.mutated = f.Call, true
 		case *eventlog.MutationApplied:
 			p.remember(run, r.Workflow, f.Run)
 			p.counts.applied++
 			run.mutated = true
-			say("%s %s", p.style.green("✓"), run.effect(f))
+			say("%s %s", p.Style.Green("✓"), run.effect(f))
 		case *eventlog.MutationFailed:
 			if f.ResolvedBy != "" {
-				say("%s %s: found not to have happened (%s)", p.style.yellow("!"), f.Mutation, strings.ReplaceAll(f.ResolvedBy, "_", " "))
+				say("%s %s: found not to have happened (%s)", p.Style.Yellow("!"), f.Mutation, strings.ReplaceAll(f.ResolvedBy, "_", " "))
 			}
 		case *eventlog.MutationReconcileScheduled:
 			if run.call.Connector == "" {
@@ -149,7 +166,7 @@ func (p *progress) lines(r eventlog.Record) []string {
 			if !run.call.Reconciles {
 				then = "a person can decide %s, when nothing of the call can be under way any more"
 			}
-			say("%s %s.%s: no certain answer; "+then, p.style.yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
+			say("%s %s.%s: no certain answer; "+then, p.Style.Yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
 		case *eventlog.MutationLeftIndeterminate:
 			if run.call.Connector == "" {
 				p.rememberCall(run, r.Workflow, f.Mutation)
@@ -160,27 +177,27 @@ func (p *progress) lines(r eventlog.Record) []string {
 			if run.call.Reconciles || run.call.Connector == "" && !failedIn(r) {
 				possible = "--happened, --did-not-happen, --skip or --try-again"
 			}
-			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s %s", p.style.red("✗"), f.Mutation, f.Mutation, possible)
+			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s %s", p.Style.Red("✗"), f.Mutation, f.Mutation, possible)
 		case *eventlog.MutationApprovalRequested:
-			say("%s %s waits for approval: pawl mutations show %s, then pawl approve %s", p.style.yellow("?"), titleOf(f.Call), f.Mutation, f.Mutation)
+			say("%s %s waits for approval: pawl mutations show %s, then pawl approve %s", p.Style.Yellow("?"), titleOf(f.Call), f.Mutation, f.Mutation)
 		case *eventlog.BackoffStarted:
-			say("%s trying again %s", p.style.yellow("↻"), in(f.Until, r.At))
+			say("%s trying again %s", p.Style.Yellow("↻"), in(f.Until, r.At))
 		case *eventlog.EventDiscarded:
-			say("%s event %s of %s is put aside: its attempts are used up", p.style.red("✗"), oneLine(string(f.MessageID), mostTitle), f.Topic)
+			say("%s event %s of %s is put aside: its attempts are used up", p.Style.Red("✗"), OneLine(string(f.MessageID), mostTitle), f.Topic)
 		case *eventlog.WorkflowBlocked:
 			switch f.Reason {
 			case eventlog.BlockApproval, eventlog.BlockReconcile, eventlog.BlockIndeterminate: // the mutation's own line says it
 			default:
-				say("%s held (%s): %s; more: pawl why %s", p.style.red("■"), f.Reason, oneLine(f.Message, 300), r.Workflow)
+				say("%s held (%s): %s; more: pawl why %s", p.Style.Red("■"), f.Reason, OneLine(f.Message, 300), r.Workflow)
 			}
 		case *eventlog.MaintenanceEntered:
-			say("%s held until its script is repaired: pawl why %s", p.style.red("■"), r.Workflow)
+			say("%s held until its script is repaired: pawl why %s", p.Style.Red("■"), r.Workflow)
 		case *eventlog.WorkflowPaused:
-			say("%s paused by %s", p.style.yellow("■"), oneLine(r.Actor.Name, mostTitle))
+			say("%s paused by %s", p.Style.Yellow("■"), OneLine(r.Actor.Name, mostTitle))
 		case *eventlog.WorkflowResumed:
-			say("%s resumed by %s", p.style.green("▶"), oneLine(r.Actor.Name, mostTitle))
+			say("%s resumed by %s", p.Style.Green("▶"), OneLine(r.Actor.Name, mostTitle))
 		case *eventlog.WorkflowArchived:
-			say("%s archived by %s", p.style.yellow("■"), oneLine(r.Actor.Name, mostTitle))
+			say("%s archived by %s", p.Style.Yellow("■"), OneLine(r.Actor.Name, mostTitle))
 			delete(p.active, r.Workflow)
 		}
 	}
@@ -194,7 +211,7 @@ func failedIn(r eventlog.Record) bool {
 }
 
 // committed renders a commit, unless its mutation has had a line already or nothing came of it.
-func (p *progress) committed(r eventlog.Record, run *running) string {
+func (p *Progress) committed(r eventlog.Record, run *running) string {
 	consumed, skipped := 0, 0
 	published := map[eventlog.Topic]int{}
 	var topics []eventlog.Topic
@@ -222,10 +239,10 @@ func (p *progress) committed(r eventlog.Record, run *running) string {
 	}
 	switch {
 	case consumed > 0:
-		line := fmt.Sprintf("%s %s (%d consumed)", p.style.green("✓"), first(oneLine(run.title, mostTitle), string(run.handler)), consumed)
+		line := fmt.Sprintf("%s %s (%d consumed)", p.Style.Green("✓"), cmp.Or(OneLine(run.title, mostTitle), string(run.handler)), consumed)
 		return strings.Join(append([]string{line}, news...), ", ")
 	case len(news) > 0:
-		return fmt.Sprintf("%s %s: %s", p.style.green("•"), run.handler, strings.Join(news, ", "))
+		return fmt.Sprintf("%s %s: %s", p.Style.Green("•"), run.handler, strings.Join(news, ", "))
 	}
 	return ""
 }

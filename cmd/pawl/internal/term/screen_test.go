@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/pawl-run/pawl/sandbox"
 )
 
 func TestOneLine(t *testing.T) {
@@ -26,7 +24,7 @@ func TestOneLine(t *testing.T) {
 		if len(in) > 12 && !strings.HasPrefix(in, "日") {
 			most = 40
 		}
-		if got := oneLine(in, most); got != want {
+		if got := OneLine(in, most); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
@@ -51,26 +49,14 @@ func TestFieldsShowDocumentsAsTheyWereSent(t *testing.T) {
 }
 
 func TestStyleOnlyForTerminals(t *testing.T) {
-	a := &app{env: func(string) (string, bool) { return "", false }}
-	if a.styleOf(&bytes.Buffer{}) {
+	if (Screen{}).Style(&bytes.Buffer{}) {
 		t.Error("a buffer is no terminal")
 	}
-	if got, want := style(true).red("x"), "\x1b[31mx\x1b[0m"; got != want {
+	if got, want := Style(true).Red("x"), "\x1b[31mx\x1b[0m"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := style(false).red("x"); got != "x" {
+	if got := Style(false).Red("x"); got != "x" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestFormatProblem(t *testing.T) {
-	got := formatProblem("a.ts", sandbox.Problem{Severity: "error", Code: "topic.unknown", Line: 3, Column: 7, Message: "no\ntopic x", Fix: "declare it"})
-	if want := "a.ts:3:7: error: no topic x [topic.unknown]\n  fix: declare it"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	got = formatProblem("a.ts", sandbox.Problem{Severity: "warning", Code: "x", Message: "m"})
-	if want := "a.ts: warning: m [x]"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -89,16 +75,16 @@ func (s *stuck) Write(p []byte) (int, error) {
 
 func TestPrinterNeverBlocks(t *testing.T) {
 	to := &stuck{entered: make(chan struct{}), release: make(chan struct{})}
-	p := newPrinter(to)
-	p.print("first")
+	p := NewPrinter(to)
+	p.Print("first")
 	<-to.entered // it stands in Write
 	for range mostWaiting + 5 {
-		p.print("more")
+		p.Print("more")
 	}
 	close(to.release)
-	p.flush()
-	p.print("last")
-	p.close()
+	p.Flush()
+	p.Print("last")
+	p.Close()
 	got := to.String()
 	if !strings.HasPrefix(got, "first\nmore\n") || !strings.HasSuffix(got, "(5 lines left out: the output was too slow)\nlast\n") {
 		t.Errorf("got %d bytes, beginning %.20q, ending %.80q", len(got), got, got[max(0, len(got)-80):])
@@ -113,8 +99,8 @@ func TestPrinterSurvivesAClosedOutput(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p := newPrinter(w)
-	p.print("nobody reads this")
-	p.flush()
-	p.close()
+	p := NewPrinter(w)
+	p.Print("nobody reads this")
+	p.Flush()
+	p.Close()
 }

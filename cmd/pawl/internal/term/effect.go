@@ -1,6 +1,7 @@
-package main
+package term
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -10,7 +11,7 @@ import (
 
 // titleOf names a call: as the script does, or by its operation.
 func titleOf(call eventlog.MutationCall) string {
-	return first(oneLine(call.UITitle, mostTitle), call.Connector+"."+call.Operation)
+	return cmp.Or(OneLine(call.UITitle, mostTitle), call.Connector+"."+call.Operation)
 }
 
 // effect says what an applied mutation did, and where that can be seen.
@@ -49,7 +50,7 @@ func whereabouts(call eventlog.MutationCall, result json.RawMessage) string {
 	_ = json.Unmarshal(call.Params, &params)
 	_ = json.Unmarshal(result, &answer)
 	said := func(place, format string, number int64) string {
-		place = oneLine(place, mostTitle)
+		place = OneLine(place, mostTitle)
 		if number != 0 {
 			place += fmt.Sprintf(format, number)
 		}
@@ -59,7 +60,7 @@ func whereabouts(call eventlog.MutationCall, result json.RawMessage) string {
 	case call.Connector == "csv" && params.File != "":
 		return said(params.File, " row %d", answer.Row)
 	case call.Connector == "files" && params.Path != "":
-		return oneLine(params.Path, mostTitle)
+		return OneLine(params.Path, mostTitle)
 	case call.Connector == "http":
 		if u, err := url.Parse(params.URL); err == nil && u.Host != "" {
 			return said(u.Host, " answered %d", answer.Status)
