@@ -43,6 +43,10 @@ type bench struct {
 	phases   map[eventlog.RunID]eventlog.Phase
 	ended    map[eventlog.RunID]bool
 	started  map[eventlog.MutationID]bool
+	cutAt    *cut
+	lost     []eventlog.Record // since the cut
+	remains  *decide.Remains
+	reported []string // the calls that the last acceptance lists
 }
 
 // workflow is the name of the one workflow under test.
@@ -112,6 +116,7 @@ func (b *bench) append(s projections.State, t eventlog.Transition) {
 	t.Revision, t.Prev = s.Head.Revision+1, s.Head.Hash
 	r := eventlog.Record{Position: eventlog.Position{Seq: b.seq}, Transition: t}
 	binary.BigEndian.PutUint64(r.Hash[:], b.seq)
+	b.lost = append(b.lost, r)
 	next, err := projections.Apply(s, r)
 	if err != nil {
 		b.t.Fatalf("fold: %v", err)

@@ -87,6 +87,13 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		add(f.Version)
 	case *eventlog.WorkflowBlocked:
 		add(f.Reason)
+	case *eventlog.EventGivenUp:
+		add(string(f.Topic)+"/"+string(f.MessageID), f.Status)
+		if f.Unknown {
+			add("unknown")
+		}
+	case *eventlog.MutationGivenUp:
+		add(f.Mutation, f.Run, "was", f.Status)
 	case *eventlog.InputRegistered:
 		add(f.Source, f.ExternalID)
 	case *eventlog.InputRetitled:
@@ -162,6 +169,10 @@ func (b *bench) look(line string) string {
 			out = append(out, fmt.Sprintf("%d:%s:%s", a.N, a.Run, code))
 		}
 		return show("%s", strings.Join(out, " "))
+	case "grants":
+		return show("%s", granted(s))
+	case "reported":
+		return show("%s", strings.Join(b.reported, "; "))
 	case "held":
 		return show("%s", s.Blocked.Message)
 	case "failure": // of a mutation, and of the run that made it

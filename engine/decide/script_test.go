@@ -216,6 +216,11 @@ func (b *bench) command(line string) error {
 		return nil
 	case "older-asked": // as version 1 recorded it: attempts were counted whether the call was open or not
 		return b.olderAsked(eventlog.MutationID(w.first()), w.named["attempts"])
+	case "cut":
+		b.cut()
+		return nil
+	case "accept-loss":
+		return b.acceptLoss(w)
 	case "peek": // what a prepare that is under way has seen
 		b.seen = b.state
 		return nil

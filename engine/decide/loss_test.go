@@ -1,0 +1,88 @@
+package decide_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// cut is a workflow's past at the place from which on it is given up later.
+type cut struct {
+	state   projections.State
+	store   map[projections.Key]any
+	phases  map[eventlog.RunID]eventlog.Phase
+	ended   map[eventlog.RunID]bool
+	started map[eventlog.MutationID]bool
+}
+
+// cut notes where the past ends that is left: what the commands after it record is given up with accept-loss.
+func (b *bench) cut() {
+	b.cutAt, b.lost = &cut{b.state, maps.Clone(b.store), maps.Clone(b.phases), maps.Clone(b.ended), maps.Clone(b.started)}, nil
+}
+
+// acceptLoss accepts the loss of what was recorded since the cut: `unread` where none of it can be read, `whole`
+// where the store has folded all of it. Repeated, it goes on with the next part of it.
+func (b *bench) acceptLoss(w words) error {
+	if at := b.cutAt; at != nil {
+		stored := b.store
+		b.state, b.store, b.phases, b.ended, b.started, b.cutAt = at.state, at.store, at.phases, at.ended, at.started, nil
+		b.remains = &decide.Remains{Whole: w.has("whole")}
+		for _, r := range b.lost {
+			for _, f := range r.Facts {
+				if !w.has("unread") && !w.has("whole") {
+					b.remains.Saw(f, r.At)
+				}
+			}
+		}
+		if w.has("whole") {
+			b.found(stored)
+		}
+	}
+	for k, row := range b.store { // the state holds all of the history
+		if b.state.Entity(k) == nil {
+			b.state = b.state.Hydrate(row)
+		}
+	}
+	b.reported = nil
+	for _, call := range b.remains.Calls(&b.state) {
+		var events []string
+		for _, ref := range call.Events {
+			events = append(events, fmt.Sprintf("%s/%s", ref.Topic, ref.MessageID))
+		}
+		b.reported = append(b.reported, fmt.Sprintf("%s (%s) %s", call.Mutation, call.Status, strings.Join(events, " ")))
+	}
+	c := decide.AcceptLoss{Detail: "test", Remains: b.remains, Kept: w.has("kept")}
+	if w.has("one-by-one") {
+		c.Most = 1
+	}
+	hold := b.hold
+	b.hold = true // no engine runs
+	defer func() { b.hold = hold }()
+	return b.do(c)
+}
+
+// found takes in what the store has folded.
+func (b *bench) found(stored map[projections.Key]any) {
+	core := stored[projections.WorkflowKey()].(*projections.Workflow)
+	b.remains.Found(core)
+	byName := func(x, y projections.Key) int { return strings.Compare(x.ID, y.ID) }
+	for _, k := range slices.SortedFunc(maps.Keys(stored), byName) {
+		if script, ok := stored[k].(*projections.Script); !ok || script.Version == core.Version {
+			b.remains.Found(stored[k])
+		}
+	}
+}
+
+// granted shows a workflow's, in their order.
+func granted(s *projections.State) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(s.Grants)) {
+		out = append(out, name+"="+string(s.Grants[name]))
+	}
+	return strings.Join(out, " ")
+}
