@@ -26,20 +26,20 @@ func (b *bench) cut() {
 }
 
 // acceptLoss accepts the loss of what was recorded since the cut: `unread` where none of it can be read, `whole`
-// where the store has folded all of it. Repeated, it goes on with the next part of it.
+// where the store has folded all of it, `stored` where it has and more may be missing. Repeated, it goes on with the next part of it.
 func (b *bench) acceptLoss(w words) error {
 	if at := b.cutAt; at != nil {
-		stored := b.store
+		stored, stores := b.store, w.has("whole") || w.has("stored")
 		b.state, b.store, b.phases, b.ended, b.started, b.cutAt = at.state, at.store, at.phases, at.ended, at.started, nil
 		b.remains = &decide.Remains{Whole: w.has("whole")}
 		for _, r := range b.lost {
 			for _, f := range r.Facts {
-				if !w.has("unread") && !w.has("whole") {
+				if !w.has("unread") && !stores {
 					b.remains.Saw(f, r.At)
 				}
 			}
 		}
-		if w.has("whole") {
+		if stores {
 			b.found(stored)
 		}
 	}
