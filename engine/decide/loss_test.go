@@ -61,7 +61,7 @@ func (b *bench) acceptLoss(w words) error {
 		c.Most = 1
 	}
 	hold := b.hold
-	b.hold = true // no engine runs
+	b.hold = decide.HeldByEngine // no engine runs
 	defer func() { b.hold = hold }()
 	return b.do(c)
 }
