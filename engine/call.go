@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/underway"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -19,7 +20,7 @@ import (
 // state without a lock, and its settlement is recorded like any other decision.
 type calls struct {
 	workflow  *aggregate
-	sightings sightings
+	sightings underway.Sightings
 }
 
 // send is the one place a mutation leaves from. It is called under the recording lock, right
@@ -62,11 +63,11 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
 	} else {
 		ctx, cancel := context.WithTimeout(c.workflow.engine.life, callTimeout(m))
-		c.sightings.begins(m.ID, c.workflow.engine.moment(), c.workflow.state())
+		c.sightings.Begin(m.ID, c.workflow.engine.moment(), c.workflow.state())
 		outcome := c.workflow.engine.cfg.Connectors.Perform(ctx, call)
 		cancel()
 		if !outcome.Open {
-			c.sightings.ends(m.ID, c.workflow.engine.moment(), outcome)
+			c.sightings.End(m.ID, c.workflow.engine.moment(), outcome)
 		}
 		settlement.Outcome = settle(outcome)
 		if refused.Load() && settlement.Outcome.Status == decide.Failed {
@@ -135,7 +136,7 @@ func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
 	if !ok {
 		return
 	}
-	a.calls.sightings.ends(eventlog.MutationID(call.Run), e.moment(), outcome)
+	a.calls.sightings.End(eventlog.MutationID(call.Run), e.moment(), outcome)
 	if outcome.Status == connector.Uncertain || e.closed.Load() || !e.outcomes.begin() {
 		return
 	}

@@ -17,7 +17,7 @@ func (e *Engine) Reached(partition int) uint64 {
 	p := e.partitions[partition]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.progress.next - 1
+	return p.progress.Next - 1
 }
 
 // Uncovered is how many messages the partition's log holds that the store's checkpoint does not cover. What
@@ -35,8 +35,8 @@ func (e *Engine) Uncovered(ctx context.Context, partition int) (uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	covered := stored.Seq
-	if covered == p.progress.low.Seq {
-		covered = p.progress.next - 1 // nothing stands between the two
+	if covered == p.progress.Low.Seq {
+		covered = p.progress.Next - 1 // nothing stands between the two
 	}
 	return last - min(covered, last), nil
 }
@@ -46,13 +46,13 @@ func (p *partition) applied(a *aggregate, r eventlog.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.touched[a] = struct{}{}
-	if p.lag.grow(r.Size) {
+	if p.lag.Grow(r.Size) {
 		select {
 		case p.flushNow <- struct{}{}:
 		default:
 		}
 	}
-	p.progress.pass(checkpointAt(r))
+	p.progress.Pass(checkpointAt(r))
 }
 
 // passed notes that the record will not be part of its workflow's state, since the workflow is stopped. One
@@ -66,7 +66,7 @@ func (p *partition) passed(a *aggregate, r eventlog.Record, why error) {
 		p.stops[a.name] = store.Stop{Workflow: a.name, Seq: r.Position.Seq, Reason: why.Error()}
 	}
 	p.touched[a] = struct{}{}
-	p.progress.pass(checkpointAt(r))
+	p.progress.Pass(checkpointAt(r))
 }
 
 func checkpointAt(r eventlog.Record) store.Checkpoint {
@@ -77,7 +77,7 @@ func checkpointAt(r eventlog.Record) store.Checkpoint {
 func (p *partition) skipTo(seq uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.progress.skipTo(seq)
+	p.progress.SkipTo(seq)
 }
 
 // writeBehind writes what changed to the store, coalesced.
@@ -114,14 +114,14 @@ func (p *partition) flush() (err error) {
 	p.mu.Lock()
 	touched := p.touched
 	// The checkpoint is read before the states: they include everything up to it.
-	batch := store.Batch{Partition: p.number, Checkpoint: p.progress.low, Resumed: p.resumed}
+	batch := store.Batch{Partition: p.number, Checkpoint: p.progress.Low, Resumed: p.resumed}
 	for _, stop := range p.stops {
 		batch.Stops = append(batch.Stops, stop)
 	}
 	p.touched = map[*aggregate]struct{}{}
-	p.lag.begin()
+	p.lag.Begin()
 	p.mu.Unlock()
-	defer func() { p.lag.end(err) }()
+	defer func() { p.lag.End(err) }()
 	if len(touched) == 0 {
 		return nil
 	}

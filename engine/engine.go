@@ -2,125 +2,18 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/engine/deploy"
-	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
-	"github.com/pawl-run/pawl/sandbox"
 )
-
-// Connectors is what the engine asks of the outside: the registry, or a simulated world.
-type Connectors interface {
-	deploy.Catalog
-	Read(ctx context.Context, call connector.Call) (json.RawMessage, error)
-	Perform(ctx context.Context, call connector.Call) connector.Outcome
-	// Reconciles reports whether Reconcile can settle this very call.
-	Reconciles(call connector.Call) bool
-	Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation
-	// Ending says when nothing of this very call can be under way any more.
-	Ending(call connector.Call) connector.Ending
-	// Host is where this very call goes, empty where it goes to none.
-	Host(call connector.Call) string
-	// Timeout bounds this very call; false when the operation is not there now.
-	Timeout(call connector.Call) (time.Duration, bool)
-	// OnLate sets the function that gets the outcome of each mutation call that was Open at its deadline,
-	// once it has ended (F12).
-	OnLate(func(connector.Call, connector.Outcome))
-}
-
-// Config of an Engine. Log, Store, Scripts and Connectors are required.
-type Config struct {
-	Log        eventlog.Log
-	Store      Store
-	Scripts    sandbox.Executor
-	Connectors Connectors
-	// Clock is SystemClock when nil.
-	Clock Clock
-	// Random feeds ids; crypto/rand when nil. Jitter returns numbers in [0, 1).
-	Random io.Reader
-	Jitter func() float64
-	// Policies default to schedule.Default() when zero.
-	Policies schedule.Policies
-	// Logger is slog.Default() when nil.
-	Logger *slog.Logger
-	// Observe is told of every transition this engine records, in order per workflow. It must
-	// not block.
-	Observe func(eventlog.Record)
-	// RunLog takes what one handler call has logged. It must not block.
-	RunLog func(eventlog.WorkflowName, eventlog.RunID, []sandbox.LogLine)
-	// Room reports why no new work may start now (too little free space), nil when there is room.
-	Room func() error
-	// FlushEvery is how long at most finished work stays in memory before it is written to the
-	// store; 0 means a second. Much of it is written sooner.
-	FlushEvery time.Duration
-	// Window bounds the pending events of a workflow that stay in memory with their payloads; of a
-	// longer backlog memory holds the order only. Zero means 1,000 events and 16 MiB.
-	Window projections.Window
-	// Linger is how long at most a run that was started only to find nothing left waits for an event
-	// while many workflows are at work; 0 means not at all. It is real time, whatever the clock. What
-	// falls due in the meantime waits as long.
-	Linger time.Duration
-	// DrainTimeout is how long running handlers may go on once Run's context ends; 0 means 30 s.
-	DrainTimeout time.Duration
-	// SettleTimeout is how long the log may take for the outcomes of calls once Run's context has ended and
-	// the calls are over; 0 means 30 s. What is not recorded by then is reconciled by the next start.
-	SettleTimeout time.Duration
-	// Decide is decide.Decide when nil. A simulation breaks its rules on purpose, to show that it
-	// would notice.
-	Decide DecideFunc
-}
-
-// DecideFunc is the signature of decide.Decide.
-type DecideFunc func(projections.State, eventlog.WorkflowName, decide.Env, decide.Known, decide.Command) (decide.Decision, error)
-
-func (c *Config) validate() error {
-	switch {
-	case c.Log == nil, c.Store == nil, c.Scripts == nil, c.Connectors == nil:
-		return errors.New("engine: Log, Store, Scripts and Connectors are required")
-	}
-	if c.Clock == nil {
-		c.Clock = SystemClock{}
-	}
-	if c.Jitter == nil {
-		c.Jitter = rand.Float64
-	}
-	if c.Policies == (schedule.Policies{}) {
-		c.Policies = schedule.Default()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.FlushEvery == 0 {
-		c.FlushEvery = time.Second
-	}
-	if c.Window == (projections.Window{}) {
-		c.Window = projections.Window{Events: 1000, Bytes: 16 << 20}
-	}
-	if c.DrainTimeout == 0 {
-		c.DrainTimeout = 30 * time.Second
-	}
-	if c.SettleTimeout == 0 {
-		c.SettleTimeout = 30 * time.Second
-	}
-	if c.Decide == nil {
-		c.Decide = decide.Decide
-	}
-	return c.Policies.Validate()
-}
 
 // Engine runs all workflows of a log. Its methods are safe for concurrent use.
 type Engine struct {
@@ -307,7 +200,7 @@ func (e *Engine) hold() error {
 		return fmt.Errorf("start a run: %w", err)
 	}
 	for _, p := range e.partitions {
-		if err := p.lag.stuck(); err != nil {
+		if err := p.lag.Stuck(); err != nil {
 			return fmt.Errorf("start a run: %w", err)
 		}
 	}

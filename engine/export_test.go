@@ -5,7 +5,7 @@ package engine
 func (e *Engine) Held() (ahead, dirty int) {
 	for _, p := range e.partitions {
 		p.mu.Lock()
-		ahead += len(p.progress.ahead)
+		ahead += p.progress.Held()
 		p.mu.Unlock()
 		for _, r := range p.all() {
 			dirty += r.workflow.memory.unstored()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/checkpoint"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -25,7 +26,7 @@ type openGap struct {
 func (p *partition) watchGaps(ctx context.Context) {
 	ticker := time.NewTicker(max(gapPatience, p.engine.cfg.FlushEvery))
 	defer ticker.Stop()
-	known := map[gap]*openGap{}
+	known := map[checkpoint.Gap]*openGap{}
 	for {
 		select {
 		case <-ticker.C:
@@ -33,9 +34,9 @@ func (p *partition) watchGaps(ctx context.Context) {
 			return
 		}
 		p.mu.Lock()
-		gaps := p.progress.gaps()
+		gaps := p.progress.Gaps()
 		p.mu.Unlock()
-		still := make(map[gap]*openGap, len(gaps))
+		still := make(map[checkpoint.Gap]*openGap, len(gaps))
 		for _, g := range gaps {
 			o := known[g]
 			switch {
@@ -51,7 +52,7 @@ func (p *partition) watchGaps(ctx context.Context) {
 }
 
 // lookInto reads a gap, and tells of what nobody can deal with.
-func (p *partition) lookInto(ctx context.Context, g gap, o *openGap) {
+func (p *partition) lookInto(ctx context.Context, g checkpoint.Gap, o *openGap) {
 	at, err := p.readGap(ctx, g)
 	if ctx.Err() != nil {
 		return
@@ -69,18 +70,18 @@ func (p *partition) lookInto(ctx context.Context, g gap, o *openGap) {
 		p.engine.log.Error("the log holds a message that belongs to no workflow, or lacks one: the store's checkpoint stays before it, and no engine starts on it; run `pawl verify`",
 			"position", at.String(), "error", err)
 	default:
-		p.engine.log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.from, "error", err, "in", pause)
+		p.engine.log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.From, "error", err, "in", pause)
 	}
 }
 
 // readGap tells the runner of each record in the gap, which reads on by itself. It returns the first error
 // that concerns no workflow, and its position unless it is a failure to read.
-func (p *partition) readGap(ctx context.Context, g gap) (first eventlog.Position, trouble error) {
-	for r, err := range p.engine.cfg.Log.Read(ctx, p.number, g.from) {
+func (p *partition) readGap(ctx context.Context, g checkpoint.Gap) (first eventlog.Position, trouble error) {
+	for r, err := range p.engine.cfg.Log.Read(ctx, p.number, g.From) {
 		switch {
 		case err != nil && r.Position.Seq == 0:
 			return r.Position, err
-		case r.Position.Seq > g.to:
+		case r.Position.Seq > g.To:
 			return first, trouble
 		case r.Workflow != "":
 			p.unread(r)

@@ -166,7 +166,7 @@ func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.W
 		return nil, err
 	}
 	// What is pushed stays in memory until the store has it.
-	if err := e.partitionOf(name).lag.wait(ctx); err != nil {
+	if err := e.partitionOf(name).lag.Wait(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
 	decision, err := e.operate(ctx, name, decide.Push{Topic: topic, Items: items}, actor, "push")

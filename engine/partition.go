@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/checkpoint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
@@ -28,7 +29,7 @@ type partition struct {
 
 	mu       sync.Mutex
 	runners  map[eventlog.WorkflowName]*runner
-	progress progress
+	progress checkpoint.Progress
 	lastAt   eventlog.Instant        // of the newest transition replayed
 	touched  map[*aggregate]struct{} // workflows with something to flush
 	// stops and resumed are what the store is to be told next of workflows that progress goes on without.
@@ -39,7 +40,7 @@ type partition struct {
 
 	flushing sync.Mutex
 	flushNow chan struct{}
-	lag      lag
+	lag      checkpoint.Lag
 }
 
 func newPartition(e *Engine, number int) *partition {
@@ -54,7 +55,7 @@ func (p *partition) forget() {
 	defer p.mu.Unlock()
 	p.runners, p.touched, p.left = map[eventlog.WorkflowName]*runner{}, map[*aggregate]struct{}{}, map[eventlog.WorkflowName]bool{}
 	p.stops, p.resumed = map[eventlog.WorkflowName]store.Stop{}, nil
-	p.progress.from(store.Checkpoint{Identity: p.engine.cfg.Log.Identity(p.number)})
+	p.progress.From(store.Checkpoint{Identity: p.engine.cfg.Log.Identity(p.number)})
 }
 
 func (p *partition) runner(name eventlog.WorkflowName) (*runner, bool) {
@@ -151,7 +152,7 @@ func (p *partition) replayOnto(ctx context.Context) error {
 		return fmt.Errorf("find the end of the log: %w", err)
 	}
 	if found {
-		p.progress.from(cp)
+		p.progress.From(cp)
 		if err := p.restore(); err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last ui
 		if err := a.replayRecord(r); err != nil && !errors.Is(err, projections.ErrBroken) {
 			return err
 		}
-		if count++; count%replayBatch == 0 || p.lag.due() {
+		if count++; count%replayBatch == 0 || p.lag.Due() {
 			if err := p.flush(); err != nil {
 				return err
 			}

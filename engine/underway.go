@@ -1,115 +1,23 @@
 package engine
 
 import (
-	"maps"
 	"math"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/underway"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
 
-// moment is a time by both clocks: the one that the log's times come from, which a person may set, and
-// the one that cannot be set.
-type moment struct {
-	clock   time.Time
-	elapsed time.Duration
-}
-
-// moment is now.
-func (e *Engine) moment() moment {
-	now := moment{clock: e.cfg.Clock.Now()}
+// moment is now, by both clocks.
+func (e *Engine) moment() underway.Moment {
+	now := e.cfg.Clock.Now()
 	if _, system := e.cfg.Clock.(SystemClock); system {
-		now.elapsed = elapsed()
-	} else {
-		now.elapsed = time.Duration(now.clock.UnixNano()) // time that is made up has one clock
+		return underway.At(now)
 	}
-	return now
-}
-
-// until is how long it takes until a time has come by both clocks: at by the first, and wait after m by
-// the second.
-func (m moment) until(now moment, at time.Time, wait time.Duration) time.Duration {
-	return max(at.Sub(now.clock), m.elapsed+wait-now.elapsed, 0)
-}
-
-// sightings is what this process knows of the calls of its workflow whose outcome is not known.
-type sightings struct {
-	mu sync.Mutex
-	of map[eventlog.MutationID]sighting
-}
-
-// sighting is one call.
-type sighting struct {
-	// first is when this process sent the call, or when it first saw the record of another's.
-	first moment
-	// own says that this process has sent it.
-	own bool
-	// ended is when the exchange of an own call was over, answered whether by a complete answer, relayed
-	// whether perhaps by another party on the way.
-	ended    moment
-	over     bool
-	answered bool
-	relayed  bool
-}
-
-// begins notes that this process is about to send a call, and forgets those that are settled.
-func (s *sightings) begins(id eventlog.MutationID, now moment, state *projections.State) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.of, func(other eventlog.MutationID, _ sighting) bool {
-		m := state.Mutation(other)
-		return m == nil || m.Status.Final()
-	})
-	s.put(id, sighting{first: now, own: true})
-}
-
-// ends notes that the exchange of an own call is over.
-func (s *sightings) ends(id eventlog.MutationID, now moment, outcome connector.Outcome) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if x, ok := s.of[id]; ok && x.own {
-		x.ended, x.over, x.answered, x.relayed = now, true, outcome.Answered, outcome.Relayed
-		s.put(id, x)
-	}
-}
-
-// see returns what is known of a call, and notes when it was first seen.
-func (s *sightings) see(id eventlog.MutationID, now moment) sighting {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x, ok := s.of[id]
-	if !ok {
-		x = sighting{first: now}
-		s.put(id, x)
-	}
-	return x
-}
-
-// open lists the own calls whose exchange has not ended, oldest first.
-func (s *sightings) open() []eventlog.MutationID {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var open []eventlog.MutationID
-	for id, x := range s.of {
-		if x.own && !x.over {
-			open = append(open, id)
-		}
-	}
-	slices.Sort(open) // ids begin with their time
-	return open
-}
-
-// put is under mu.
-func (s *sightings) put(id eventlog.MutationID, x sighting) {
-	if s.of == nil {
-		s.of = make(map[eventlog.MutationID]sighting)
-	}
-	s.of[id] = x
+	return underway.AtMadeUp(now)
 }
 
 // openEnd stands for the time that a call may still be under way while its exchange is open: it is not known.
@@ -119,32 +27,32 @@ const openEnd time.Duration = math.MaxInt64
 // over. A call of this process is judged by its exchange, another process's by both clocks (F5).
 func (c *calls) underWay(m *projections.Mutation) time.Duration {
 	now := c.workflow.engine.moment()
-	x := c.sightings.see(m.ID, now)
+	x := c.sightings.See(m.ID, now)
 	ending := c.workflow.engine.cfg.Connectors.Ending(c.call(m))
 	switch {
-	case x.own && x.over && x.answered:
+	case x.Own && x.Over && x.Answered:
 		return 0
-	case x.own && ending.Detached, x.own && x.over && x.relayed:
-		return x.first.until(now, m.Deadline.Time().Add(ending.Unseen), callTimeout(m)+ending.Unseen)
-	case x.own && !x.over:
+	case x.Own && ending.Detached, x.Own && x.Over && x.Relayed:
+		return x.First.Until(now, m.Deadline.Time().Add(ending.Unseen), callTimeout(m)+ending.Unseen)
+	case x.Own && !x.Over:
 		return openEnd
-	case x.own:
-		return x.ended.until(now, x.ended.clock.Add(ending.Quiet), ending.Quiet)
+	case x.Own:
+		return x.Ended.Until(now, x.Ended.Clock.Add(ending.Quiet), ending.Quiet)
 	case m.ReconcileAttempts > 0 && m.OverAt != 0:
 		return 0 // an attempt is counted only when the call was over; an older version counted others too
 	}
 	after := decide.ReconcileMargin + cutOff(m, ending)
 	deadline := m.Deadline.Time()
-	if m.StartedAt.Time().After(x.first.clock.Add(decide.ReconcileMargin)) {
+	if m.StartedAt.Time().After(x.First.Clock.Add(decide.ReconcileMargin)) {
 		// Its clock was ahead of this one: the deadline says nothing here, and waiting for it could take years. The
 		// time since the record was first seen is longer than the call could last.
-		deadline = x.first.clock
+		deadline = x.First.Clock
 	}
-	left := x.first.until(now, deadline.Add(after), callTimeout(m)+after)
-	if recorded := m.OverAt.Time().Sub(now.clock); m.OverAt != 0 && recorded > left {
+	left := x.First.Until(now, deadline.Add(after), callTimeout(m)+after)
+	if recorded := m.OverAt.Time().Sub(now.Clock); m.OverAt != 0 && recorded > left {
 		// What an earlier process has said is kept to, but for no longer than the slowest is given: its clock may
 		// have been ahead.
-		return max(left, min(recorded, deadline.Add(decide.ReconcileMargin+ending.Lasting).Sub(now.clock)))
+		return max(left, min(recorded, deadline.Add(decide.ReconcileMargin+ending.Lasting).Sub(now.Clock)))
 	}
 	return left
 }
@@ -163,9 +71,66 @@ func cutOff(m *projections.Mutation, ending connector.Ending) time.Duration {
 func (c *calls) unseenOf(s *projections.State) time.Duration {
 	if run := s.CurrentRun(); run != nil && run.Mutation != "" {
 		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationInFlight {
-			c.sightings.see(m.ID, c.workflow.engine.moment())
+			c.sightings.See(m.ID, c.workflow.engine.moment())
 			return c.workflow.engine.cfg.Connectors.Ending(c.call(m)).Unseen
 		}
 	}
 	return connector.DefaultEnding().Unseen
+}
+
+// mostNamed is how many open exchanges an engine names when it ends; of more it says how many.
+const mostNamed = 20
+
+// tellOpen names the exchanges that are still open when the engine ends, and says what the next start does
+// about them: the other side may carry them out yet.
+func (e *Engine) tellOpen() {
+	open := 0
+	for a := range e.workflows() {
+		for _, m := range a.calls.leftOpen() {
+			if open++; open > mostNamed {
+				continue
+			}
+			then := "a person decides once it can no longer be under way"
+			if a.calls.asks(m) {
+				then = "its connector is asked; that it was not applied counts once it can no longer be under way"
+			}
+			now := e.cfg.Clock.Now()
+			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + cutOff(m, e.cfg.Connectors.Ending(a.calls.call(m))))
+			a.log.Warn("stopping while a request is open: the other side may carry it out yet, and it is not sent again",
+				append(a.calls.naming(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
+		}
+	}
+	if open > mostNamed {
+		e.log.Warn("stopping while more requests are open", "named", mostNamed, "open", open)
+	}
+}
+
+// leftOpen lists the mutations whose request this process has sent and whose exchange has not ended.
+func (c *calls) leftOpen() []*projections.Mutation {
+	s := c.workflow.state()
+	var open []*projections.Mutation
+	for _, id := range c.sightings.Open() {
+		if m := s.Mutation(id); m != nil && !m.Status.Final() {
+			open = append(open, m)
+		}
+	}
+	return open
+}
+
+// tellUnrecorded names a call whose outcome is known and not recorded.
+func (c *calls) tellUnrecorded(settlement decide.SettleMutation, err error) {
+	about := []any{"mutation", settlement.Mutation}
+	if m := c.workflow.state().Mutation(settlement.Mutation); m != nil {
+		about = c.naming(m)
+	}
+	c.workflow.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", append(about, "error", err)...)
+}
+
+// naming is what identifies a mutation's call in the engine's own log, which names the workflow itself.
+func (c *calls) naming(m *projections.Mutation) []any {
+	about := []any{"mutation", m.ID, "run", m.Run, "operation", m.Call.Connector + "." + m.Call.Operation}
+	if host := c.workflow.engine.cfg.Connectors.Host(c.call(m)); host != "" {
+		about = append(about, "host", host)
+	}
+	return append(about, "since", m.StartedAt.String())
 }

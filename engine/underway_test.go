@@ -106,10 +106,10 @@ func TestF5_UnderWay(t *testing.T) {
 			}
 			at := func(d time.Duration) { clock.Resume(begun.Add(d)) }
 			if c.call.own {
-				calls.sightings.begins(m.ID, e.moment(), &projections.State{})
+				calls.sightings.Begin(m.ID, e.moment(), &projections.State{})
 				if c.call.ended > 0 {
 					at(c.call.ended)
-					calls.sightings.ends(m.ID, e.moment(), c.call.outcome)
+					calls.sightings.End(m.ID, e.moment(), c.call.outcome)
 				}
 			} else {
 				at(c.call.first)
@@ -120,31 +120,5 @@ func TestF5_UnderWay(t *testing.T) {
 				t.Errorf("under way for another %s, want %s", got, c.want)
 			}
 		})
-	}
-}
-
-// The later of two clocks counts: one of them may have been set, or have stood still.
-func TestF5_BothClocksMustSayThatItIsOver(t *testing.T) {
-	t.Parallel()
-	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	first := moment{begun, time.Hour}
-	for name, c := range map[string]struct {
-		clock, elapsed, want time.Duration // since then
-	}{
-		"together":               {10 * time.Second, 10 * time.Second, 20 * time.Second},
-		"the clock was set on":   {time.Hour, 10 * time.Second, 20 * time.Second},
-		"the clock was set back": {-time.Hour, 10 * time.Second, time.Hour + 30*time.Second},
-		"suspended":              {10 * time.Second, time.Hour, 20 * time.Second},
-		"over":                   {30 * time.Second, 30 * time.Second, 0},
-	} {
-		now := moment{begun.Add(c.clock), first.elapsed + c.elapsed}
-		if got := first.until(now, begun.Add(30*time.Second), 30*time.Second); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-	}
-	system := Engine{cfg: Config{Clock: SystemClock{}}}
-	a := system.moment()
-	if b := system.moment(); b.elapsed < a.elapsed || a.elapsed <= 0 {
-		t.Errorf("the clock that nobody sets went from %s to %s", a.elapsed, b.elapsed)
 	}
 }

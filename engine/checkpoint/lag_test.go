@@ -1,4 +1,4 @@
-package engine
+package checkpoint
 
 import (
 	"context"
@@ -11,38 +11,38 @@ import (
 func TestLagHoldsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var l lag
-		if l.grow(flushBytes-1) || !l.grow(1) {
+		var l Lag
+		if l.Grow(flushBytes-1) || !l.Grow(1) {
 			t.Error("a flush is due at flushBytes, and not before")
 		}
-		if err := l.wait(t.Context()); err != nil {
+		if err := l.Wait(t.Context()); err != nil {
 			t.Errorf("with little to write: %v", err)
 		}
-		l.grow(mostLag)
+		l.Grow(mostLag)
 		waited := make(chan error, 1)
 		wait := func(ctx context.Context) {
-			go func() { waited <- l.wait(ctx) }()
+			go func() { waited <- l.Wait(ctx) }()
 			synctest.Wait()
 		}
 		wait(t.Context())
-		l.begin()
-		l.grow(mostLag)
-		l.end(nil)
+		l.Begin()
+		l.Grow(mostLag)
+		l.End(nil)
 		synctest.Wait()
 		if len(waited) != 0 {
 			t.Error("a push went on while the store lacks too much still")
 		}
-		if l.stuck() != nil {
+		if l.Stuck() != nil {
 			t.Error("a store that is only slow stops nothing")
 		}
-		l.begin()
-		l.end(nil)
+		l.Begin()
+		l.End(nil)
 		if err := <-waited; err != nil {
 			t.Errorf("once the store was written: %v", err)
 		}
 
 		ctx, cancel := context.WithCancel(t.Context())
-		l.grow(mostLag)
+		l.Grow(mostLag)
 		wait(ctx)
 		cancel()
 		if err := <-waited; !errors.Is(err, context.Canceled) {
@@ -50,15 +50,15 @@ func TestLagHoldsBack(t *testing.T) {
 		}
 
 		wait(t.Context())
-		l.begin()
+		l.Begin()
 		broken := errors.New("broken")
-		l.end(broken)
-		if err := <-waited; !errors.Is(err, broken) || !errors.Is(l.stuck(), errLag) {
-			t.Errorf("a store that cannot be written: %v, %v", err, l.stuck())
+		l.End(broken)
+		if err := <-waited; !errors.Is(err, broken) || !errors.Is(l.Stuck(), ErrLag) {
+			t.Errorf("a store that cannot be written: %v, %v", err, l.Stuck())
 		}
-		l.begin()
-		l.end(nil)
-		if err := errors.Join(l.wait(t.Context()), l.stuck()); err != nil {
+		l.Begin()
+		l.End(nil)
+		if err := errors.Join(l.Wait(t.Context()), l.Stuck()); err != nil {
 			t.Errorf("a store that can be written again: %v", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package engine
+package checkpoint
 
 import (
 	"context"
@@ -16,11 +16,11 @@ const (
 	mostLag = 8 << 20
 )
 
-// errLag says that the local store lacks too much.
-var errLag = errors.New("the local store lacks too much that memory must hold until it is written")
+// ErrLag says that the local store lacks too much.
+var ErrLag = errors.New("the local store lacks too much that memory must hold until it is written")
 
-// lag is what a partition's store does not have yet, in bytes of records.
-type lag struct {
+// Lag is what a partition's store does not have yet, in bytes of records.
+type Lag struct {
 	mu sync.Mutex
 	// waiting is not taken by a flush yet, underWay is taken and not committed.
 	waiting, underWay int64
@@ -28,26 +28,26 @@ type lag struct {
 	changed           chan struct{} // closed when a flush ends
 }
 
-// grow takes a record in, and reports whether the store should be written now.
-func (l *lag) grow(bytes int) bool {
+// Grow takes a record in, and reports whether the store should be written now.
+func (l *Lag) Grow(bytes int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting += int64(bytes)
 	return l.waiting >= flushBytes
 }
 
-// due reports whether the store should be written now.
-func (l *lag) due() bool { return l.grow(0) }
+// Due reports whether the store should be written now.
+func (l *Lag) Due() bool { return l.Grow(0) }
 
-// begin notes that a flush takes what waits.
-func (l *lag) begin() {
+// Begin notes that a flush takes what waits.
+func (l *Lag) Begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.underWay, l.waiting = l.waiting, 0
 }
 
-// end notes what the flush came to.
-func (l *lag) end(err error) {
+// End notes what the flush came to.
+func (l *Lag) End(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
@@ -60,23 +60,23 @@ func (l *lag) end(err error) {
 	}
 }
 
-// stuck reports why the store cannot take what is too much already, nil while it can.
-func (l *lag) stuck() error {
+// Stuck reports why the store cannot take what is too much already, nil while it can.
+func (l *Lag) Stuck() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stuckLocked()
 }
 
-func (l *lag) stuckLocked() error {
+func (l *Lag) stuckLocked() error {
 	if l.err == nil || l.waiting+l.underWay < mostLag {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", errLag, l.err)
+	return fmt.Errorf("%w: %w", ErrLag, l.err)
 }
 
-// wait returns once the store lacks little enough to take more in; at once, with an error, when it
+// Wait returns once the store lacks little enough to take more in; at once, with an error, when it
 // cannot be written.
-func (l *lag) wait(ctx context.Context) error {
+func (l *Lag) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
 		err := l.stuckLocked()
@@ -92,7 +92,7 @@ func (l *lag) wait(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", errLag, ctx.Err())
+			return fmt.Errorf("%w: %w", ErrLag, ctx.Err())
 		}
 	}
 }

@@ -1,0 +1,26 @@
+package underway
+
+import (
+	"time"
+)
+
+// Moment is a time by both clocks: the one that the log's times come from, which a person may set, and
+// the one that cannot be set.
+type Moment struct {
+	Clock   time.Time
+	Elapsed time.Duration
+}
+
+// Until is how long it takes until a time has come by both clocks: at by the first, and wait after m by
+// the second.
+func (m Moment) Until(now Moment, at time.Time, wait time.Duration) time.Duration {
+	return max(at.Sub(now.Clock), m.Elapsed+wait-now.Elapsed, 0)
+}
+
+// At is the moment of a clock's time that is the machine's own.
+func At(clock time.Time) Moment { return Moment{Clock: clock, Elapsed: elapsed()} }
+
+// AtMadeUp is the moment of a time that is made up: it has one clock.
+func AtMadeUp(clock time.Time) Moment {
+	return Moment{Clock: clock, Elapsed: time.Duration(clock.UnixNano())}
+}

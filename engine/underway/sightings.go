@@ -1,0 +1,86 @@
+package underway
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Sightings is what this process knows of the calls of its workflow whose outcome is not known.
+type Sightings struct {
+	mu sync.Mutex
+	of map[eventlog.MutationID]Sighting
+}
+
+// Sighting is one call.
+type Sighting struct {
+	// First is when this process sent the call, or when it first saw the record of another's.
+	First Moment
+	// Own says that this process has sent it.
+	Own bool
+	// Ended is when the exchange of an own call was over. Answered says that a complete answer ended it, Relayed
+	// that another party on the way may have.
+	Ended    Moment
+	Over     bool
+	Answered bool
+	Relayed  bool
+}
+
+// Begin notes that this process is about to send a call, and forgets those that are settled.
+func (s *Sightings) Begin(id eventlog.MutationID, now Moment, state *projections.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.of, func(other eventlog.MutationID, _ Sighting) bool {
+		m := state.Mutation(other)
+		return m == nil || m.Status.Final()
+	})
+	s.put(id, Sighting{First: now, Own: true})
+}
+
+// End notes that the exchange of an own call is over.
+func (s *Sightings) End(id eventlog.MutationID, now Moment, outcome connector.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x, ok := s.of[id]; ok && x.Own {
+		x.Ended, x.Over, x.Answered, x.Relayed = now, true, outcome.Answered, outcome.Relayed
+		s.put(id, x)
+	}
+}
+
+// See returns what is known of a call, and notes when it was first seen.
+func (s *Sightings) See(id eventlog.MutationID, now Moment) Sighting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, ok := s.of[id]
+	if !ok {
+		x = Sighting{First: now}
+		s.put(id, x)
+	}
+	return x
+}
+
+// Open lists the own calls whose exchange has not ended, oldest first.
+func (s *Sightings) Open() []eventlog.MutationID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var open []eventlog.MutationID
+	for id, x := range s.of {
+		if x.Own && !x.Over {
+			open = append(open, id)
+		}
+	}
+	slices.Sort(open) // ids begin with their time
+	return open
+}
+
+// put is under mu.
+func (s *Sightings) put(id eventlog.MutationID, x Sighting) {
+	if s.of == nil {
+		s.of = make(map[eventlog.MutationID]Sighting)
+	}
+	s.of[id] = x
+}
