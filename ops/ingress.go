@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -22,12 +25,12 @@ func parseEvents(text []byte) (items []decide.PushItem, single bool, err error) 
 		var whole json.RawMessage
 		return nil, false, rpc.Malformed("json.invalid", "the body cannot be read: %s", rpc.JSONFault(json.Unmarshal(text, &whole), text)).WithHint(eventsHint)
 	}
-	w := walk{text: text}
-	switch w.space(); w.text[w.at] {
-	case '{':
+	w := walk{jsontext.NewDecoder(bytes.NewBuffer(text), checked...)}
+	switch w.PeekKind() {
+	case jsontext.KindBeginObject:
 		item, err := w.event(0)
 		return []decide.PushItem{item}, true, err
-	case '[':
+	case jsontext.KindBeginArray:
 		items, err := w.events()
 		return items, false, err
 	}
@@ -38,27 +41,20 @@ func parseEvents(text []byte) (items []decide.PushItem, single bool, err error) 
 // eventsHint says what a push takes.
 const eventsHint = "send one event or an array of events as JSON, encoded as UTF-8"
 
-// walk moves through a text that is known to be valid JSON.
-type walk struct {
-	text []byte
-	at   int
-}
+// checked are the options for a text that was checked as a whole: an escape of half a character stands for
+// U+FFFD, and in a payload a member may stand twice, as for encoding/json.
+var checked = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
 
-func (w *walk) space() {
-	for w.text[w.at] == ' ' || w.text[w.at] == '\t' || w.text[w.at] == '\n' || w.text[w.at] == '\r' {
-		w.at++
-	}
-}
+// walk moves through a text that is known to be valid JSON.
+type walk struct{ *jsontext.Decoder }
 
 func (w *walk) events() ([]decide.PushItem, error) {
 	var items []decide.PushItem
-	w.at++ // [
-	for w.space(); w.text[w.at] != ']'; w.space() {
-		if w.text[w.at] == ',' {
-			w.at++
-			w.space()
-		}
-		if w.text[w.at] != '{' {
+	if _, err := w.ReadToken(); err != nil { // [
+		return nil, fmt.Errorf("read the events: %w", err)
+	}
+	for w.PeekKind() != jsontext.KindEndArray {
+		if w.PeekKind() != jsontext.KindBeginObject {
 			return nil, rpc.Malformed("event.invalid", "item %d is not an object", len(items)).WithHint("send {messageId, title, payload}")
 		}
 		item, err := w.event(len(items))
@@ -82,41 +78,45 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 		seen[i] = true
 		return nil
 	}
-	w.at++ // {
-	for w.space(); w.text[w.at] != '}'; w.space() {
-		if w.text[w.at] == ',' {
-			w.at++
-			w.space()
+	if _, err := w.ReadToken(); err != nil { // {
+		return item, fmt.Errorf("read item %d: %w", n, err)
+	}
+	for w.PeekKind() != jsontext.KindEndObject {
+		name, err := w.ReadValue() // is gone with the next read
+		if err != nil {
+			return item, fmt.Errorf("read item %d: %w", n, err)
 		}
-		name := w.value()
-		w.space()
-		w.at++ // :
-		w.space()
-		value := w.value()
-		var err error
-		switch {
-		case bytes.Equal(name, nameMessageID):
-			if err = once(0, "messageId"); err == nil {
+		field := slices.IndexFunc(eventFields, func(f []byte) bool { return bytes.Equal(f, name) })
+		if field < 0 {
+			return item, rpc.Malformed("field.unknown", "item %d has an unknown field %s", n, rpc.Clip(string(name))).WithHint("known fields: messageId, title, payload")
+		}
+		value, err := w.ReadValue()
+		if err != nil {
+			return item, fmt.Errorf("read item %d: %w", n, err)
+		}
+		switch field {
+		case fieldMessageID:
+			if err = once(field, "messageId"); err == nil {
 				var id string
 				id, err = text(value, n, "messageId")
 				item.MessageID = eventlog.MessageID(id)
 			}
-		case bytes.Equal(name, nameTitle):
-			if err = once(1, "title"); err == nil {
+		case fieldTitle:
+			if err = once(field, "title"); err == nil {
 				item.Title, err = text(value, n, "title")
 			}
-		case bytes.Equal(name, namePayload):
-			if err = once(2, "payload"); err == nil {
+		case fieldPayload:
+			if err = once(field, "payload"); err == nil {
 				item.Payload = bytes.Clone(value)
 			}
-		default:
-			err = rpc.Malformed("field.unknown", "item %d has an unknown field %s", n, rpc.Clip(string(name))).WithHint("known fields: messageId, title, payload")
 		}
 		if err != nil {
 			return item, err
 		}
 	}
-	w.at++ // }
+	if _, err := w.ReadToken(); err != nil { // }
+		return item, fmt.Errorf("read item %d: %w", n, err)
+	}
 	for i, name := range []string{"messageId", "title"} {
 		if !seen[i] {
 			return item, rpc.Malformed("field.missing", "item %d has no %s", n, name).WithHint("an event is {messageId, title, payload}")
@@ -125,50 +125,17 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 	return item, nil
 }
 
-var (
-	nameMessageID = []byte(`"messageId"`)
-	nameTitle     = []byte(`"title"`)
-	namePayload   = []byte(`"payload"`)
-	// jsonNull is the payload of an event without one. Nobody writes to a payload.
-	jsonNull = json.RawMessage("null")
+const (
+	fieldMessageID = iota
+	fieldTitle
+	fieldPayload
 )
 
-// value cuts out the value at which the walk stands.
-func (w *walk) value() []byte {
-	from, depth := w.at, 0
-	for {
-		switch w.text[w.at] {
-		case '"':
-			w.at++
-			for w.text[w.at] != '"' {
-				if w.text[w.at] == '\\' {
-					w.at++
-				}
-				w.at++
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return bytes.TrimRight(w.text[from:w.at], " \t\r\n") // a number's or literal's end
-			}
-			depth--
-		case ',', ':':
-			if depth == 0 {
-				return bytes.TrimRight(w.text[from:w.at], " \t\r\n")
-			}
-			w.at++
-			continue
-		default:
-			w.at++
-			continue
-		}
-		w.at++
-		if depth == 0 {
-			return w.text[from:w.at]
-		}
-	}
-}
+// eventFields are the fields' exact names, as they stand in the text.
+var eventFields = [][]byte{[]byte(`"messageId"`), []byte(`"title"`), []byte(`"payload"`)}
+
+// jsonNull is the payload of an event without one. It is never written to.
+var jsonNull = json.RawMessage("null")
 
 // text reads a string value.
 func text(value []byte, n int, field string) (string, error) {
