@@ -29,6 +29,8 @@ const tokenPrefix = "pawl_"
 type door struct {
 	token  [sha256.Size]byte
 	noAuth bool
+	// prove answers a challenge with what shows that this engine knows its token.
+	prove func(challenge string) string
 	// named finds a named token in use by its hash.
 	named func(hash string) (projections.Token, bool, error)
 	// public is the origin under which this engine is reached from elsewhere, nil for none.
@@ -37,6 +39,7 @@ type door struct {
 
 func newDoor(cfg *Config) (*door, error) {
 	d := &door{token: sha256.Sum256([]byte(cfg.Token)), noAuth: cfg.NoAuth, named: cfg.Engine.Token}
+	d.prove = func(challenge string) string { return rpc.Proof(cfg.Token, challenge) }
 	if cfg.PublicURL == "" {
 		return d, nil
 	}

@@ -72,6 +72,9 @@ func (s *Server) outer(next http.Handler) http.Handler {
 			s.refuse(w, r, p)
 			return
 		}
+		if challenge := r.Header.Get(rpc.ChallengeHeader); challenge != "" {
+			w.Header().Set(rpc.ProofHeader, s.door.prove(challenge))
+		}
 		if caller != nil {
 			trust(r.Context())
 			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))

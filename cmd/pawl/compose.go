@@ -253,10 +253,8 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	if in.services != nil {
 		refused, tools = in.services.refused, in.services.users
 	}
-	if !in.settings.NoAuth {
-		if in.token, err = localToken(in.settings.Data, in.logger); err != nil {
-			return err
-		}
+	if in.token, err = localToken(in.settings.Data, in.logger); err != nil {
+		return err
 	}
 	in.api, err = ops.New(ops.Config{
 		Engine: in.engine, Reader: &readmodel.Reader{Store: in.store, Flush: in.engine.Flush}, Log: in.log, Connectors: known, Calls: in.registry, RunLog: in.kept,

@@ -163,9 +163,14 @@ func (c *connection) recognize(place httpPlace) error {
 	if found != "" {
 		what = "another engine answers"
 	}
+	return place.stranger(what)
+}
+
+// stranger is the error if something else than the engine of the data directory answers at the address.
+func (p httpPlace) stranger(what string) error {
 	return &failure{code: exitUnreachable, err: fmt.Errorf("no engine runs on the data directory %s; %s at %s (%s), and was asked nothing",
-		shown(place.home), what, place.address, place.from),
-		hint: "start yours: pawl up; or name the other if you mean it: --url " + place.address}
+		shown(p.home), what, p.address, p.from),
+		hint: "start yours: pawl up; or name the other if you mean it: --url " + p.address}
 }
 
 // engineURL completes the address of an engine, http unless it says otherwise. No error repeats what

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -100,8 +101,17 @@ func (c *connection) authenticate(place httpPlace) error {
 		path := filepath.Join(place.data, tokenFile)
 		local, err := readToken(path)
 		if err == nil {
-			c.Token = local
-			return nil
+			// The address outlives an engine that was killed, and another program of this machine may have it now.
+			ctx, cancel := context.WithTimeout(c.app.ctx, recognizeTime)
+			defer cancel()
+			switch err = c.Knows(ctx, local); {
+			case err == nil:
+				c.Token = local
+				return nil
+			case errors.Is(err, rpc.ErrNoProof):
+				c.stranger = place.stranger("another program answers")
+				return nil
+			}
 		}
 		c.tokenless = fmt.Sprintf("no token was sent: %s: %v", shown(path), err)
 	}

@@ -1,0 +1,67 @@
+package rpc
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// ChallengeHeader carries a caller's challenge to /healthz, ProofHeader the engine's answer to it (see [Proof]).
+const (
+	ChallengeHeader = "Pawl-Challenge"
+	ProofHeader     = "Pawl-Proof"
+)
+
+// ErrNoProof says that what answers does not know the token that it would be sent.
+var ErrNoProof = errors.New("what answers there did not show that it knows the token; it may be another program, or an engine of an older version")
+
+// challengeLength is the length of a challenge in hexadecimal digits.
+const challengeLength = 2 * sha256.Size
+
+// Proof is what an engine with this token answers to a challenge. It shows that the engine knows the token and does
+// not show the token itself. It is empty for anything that is not a challenge, and where there is no token.
+func Proof(token, challenge string) string {
+	if raw, err := hex.DecodeString(challenge); token == "" || err != nil || len(challenge) != challengeLength || len(raw) != sha256.Size {
+		return ""
+	}
+	key := sha256.Sum256([]byte(token))
+	mac := hmac.New(sha256.New, key[:])
+	_, _ = mac.Write([]byte("pawl.healthz " + strings.ToLower(challenge))) // a hash takes all
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Knows asks the engine at the client's URL to show that it knows a token, without sending it. The error is
+// ErrNoProof if it does not, else one of those of Do.
+func (c *Client) Knows(ctx context.Context, token string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.URL, "/")+"/healthz", nil)
+	if err != nil {
+		return fmt.Errorf("ask for a proof of the token: %w", err)
+	}
+	random := make([]byte, sha256.Size)
+	_, _ = rand.Read(random) // never fails
+	challenge := hex.EncodeToString(random)
+	req.Header.Set(ChallengeHeader, challenge)
+	plain := overHTTP{URL: c.URL, HTTP: c.HTTP}
+	client := c.HTTP
+	if client == nil {
+		client = plainHTTP
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return plain.unreachable(ctx, err)
+	}
+	const most = 1 << 16
+	_, _ = io.CopyN(io.Discard, res.Body, most) // so that the connection can be used again
+	_ = res.Body.Close()
+	if want := Proof(token, challenge); !hmac.Equal([]byte(want), []byte(res.Header.Get(ProofHeader))) {
+		return ErrNoProof
+	}
+	return nil
+}
