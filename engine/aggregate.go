@@ -27,7 +27,7 @@ type aggregate struct {
 	// stopped is why this workflow is out of service.
 	stopped atomic.Pointer[error]
 	// damage is what the check of the log has found of the workflow's past: nothing new begins.
-	damage atomic.Pointer[error]
+	damage atomic.Pointer[DamagedPast]
 	// behind says that the log is known to hold records of the workflow that are not read yet.
 	behind atomic.Bool
 
@@ -58,17 +58,15 @@ func (a *aggregate) now() eventlog.Instant { return eventlog.At(a.engine.cfg.Clo
 func (a *aggregate) nudge() { a.changed.ring() }
 
 // stoppedBy is why the workflow is out of service, nil while it is not.
-func (a *aggregate) stoppedBy() error { return known(&a.stopped) }
-
-// damagedBy is what is known to be damaged of the workflow's past, nil for nothing.
-func (a *aggregate) damagedBy() error { return known(&a.damage) }
-
-func known(err *atomic.Pointer[error]) error {
-	if found := err.Load(); found != nil {
+func (a *aggregate) stoppedBy() error {
+	if found := a.stopped.Load(); found != nil {
 		return *found
 	}
 	return nil
 }
+
+// damagedBy is what is known to be damaged of the workflow's past, nil for nothing.
+func (a *aggregate) damagedBy() *DamagedPast { return a.damage.Load() }
 
 // stop takes the workflow out of service: its past cannot be folded or its rules are broken.
 // Everything else goes on.

@@ -27,8 +27,12 @@ type Damage struct {
 	// Problems of the log, as a verification words them.
 	Problems []string
 	// Workflows begin nothing new: a part of their past is missing, or cannot be read or followed.
-	Workflows map[eventlog.WorkflowName]error
-	// Since is when the first of them was found; zero while there are none.
+	Workflows map[eventlog.WorkflowName]*DamagedPast
+}
+
+// DamagedPast is what was found first of a workflow's damaged past, and when.
+type DamagedPast struct {
+	Err   error
 	Since eventlog.Instant
 }
 
@@ -43,15 +47,16 @@ type audit struct {
 // mostProblems bounds how many problems a check keeps: each workflow that is held keeps its own.
 const mostProblems = 100
 
-func (a *audit) problem(at eventlog.Instant, err error) {
+// problem keeps what was found, and reports whether it is new.
+func (a *audit) problem(err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.found.Since == 0 {
-		a.found.Since = at
+	text := err.Error()
+	if len(a.found.Problems) == mostProblems || slices.Contains(a.found.Problems, text) {
+		return false
 	}
-	if text := err.Error(); len(a.found.Problems) < mostProblems && !slices.Contains(a.found.Problems, text) {
-		a.found.Problems = append(a.found.Problems, text)
-	}
+	a.found.Problems = append(a.found.Problems, text)
+	return true
 }
 
 // Damage returns what the check has found so far.
@@ -60,35 +65,51 @@ func (e *Engine) Damage() Damage {
 	found := e.audit.found
 	found.Problems = slices.Clone(found.Problems)
 	e.audit.mu.Unlock()
-	found.Workflows = map[eventlog.WorkflowName]error{}
+	found.Workflows = map[eventlog.WorkflowName]*DamagedPast{}
 	for a := range e.workflows() {
-		if err := a.damagedBy(); err != nil && a.name != eventlog.Installation {
-			found.Workflows[a.name] = err
+		if past := a.damagedBy(); past != nil && a.name != eventlog.Installation {
+			found.Workflows[a.name] = past
 		}
 	}
 	return found
 }
 
-// CheckLog reads the whole log beside the work, once: a start reads it from the store's checkpoint on, and what
-// is damaged below that shows only here. What it finds is told, and in Damage; a workflow whose past is damaged
-// begins nothing new from then on. The state in memory is not in doubt: it was folded when the records were
-// whole. That is why a hole concerns only the workflows whose revisions it lacks. It returns when ctx ends, with
-// its error, or when the log does not answer.
+// CheckLog reads the whole log once, while the workflows run. A start reads only what follows the store's
+// checkpoint; damage before it is found here. What is found is logged and returned by Damage, and a workflow whose
+// past is damaged begins nothing new. The state in memory is still right: it was folded when the records were
+// whole. So a hole concerns only the workflows that lack revisions. A partition that does not answer is checked
+// again, after the others, until it does. CheckLog returns early only when ctx ends, with its error.
 func (e *Engine) CheckLog(ctx context.Context) error {
 	select {
 	case <-e.ready:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for _, p := range e.partitions {
-		if err := p.checkLog(ctx); err != nil {
-			return fmt.Errorf("check partition %d of the log: %w", p.number, err)
+	trouble := retry{pauses: storageTrouble}
+	for left := slices.Clone(e.partitions); ; {
+		var failed error
+		left = slices.DeleteFunc(left, func(p *partition) bool {
+			err := p.checkLog(ctx)
+			if err != nil && failed == nil {
+				failed = fmt.Errorf("check partition %d of the log: %w", p.number, err)
+			}
+			return err == nil
+		})
+		switch {
+		case failed == nil:
+			e.audit.mu.Lock()
+			defer e.audit.mu.Unlock()
+			e.audit.found.Done = true
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
 		}
+		pause, tell := trouble.failed(failed)
+		if tell {
+			e.log.Warn("the log cannot be checked for damage; it is tried again", "in", pause, "error", failed)
+		}
+		wait(ctx, pause)
 	}
-	e.audit.mu.Lock()
-	defer e.audit.mu.Unlock()
-	e.audit.found.Done = true
-	return nil
 }
 
 // HurryCheck lets CheckLog read on without rests: there is nothing else to do.
@@ -153,20 +174,21 @@ func (e *Engine) rest(ctx context.Context, took time.Duration) error {
 	return ctx.Err()
 }
 
-// damaged notes damage of the log, and keeps the workflow it concerns from beginning anything. Without one it is
-// told alone: whose past it is shows in what follows.
+// damaged notes damage and keeps the workflow that it concerns from beginning anything. Damage of no known workflow
+// is only logged: the missing revisions that follow show whose it is.
 func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	e := p.engine
 	a, ok := p.workflow(name)
 	if !ok {
-		e.audit.problem(eventlog.At(e.cfg.Clock.Now()), err)
-		e.log.Error("the log is damaged", "partition", p.number, "error", err)
+		if e.audit.problem(err) {
+			e.log.Error("the log is damaged", "partition", p.number, "error", err)
+		}
 		return
 	}
-	if a.stoppedBy() != nil || !a.damage.CompareAndSwap(nil, &err) {
+	if a.stoppedBy() != nil || !a.damage.CompareAndSwap(nil, &DamagedPast{err, a.now()}) {
 		return // it is known
 	}
-	e.audit.problem(eventlog.At(e.cfg.Clock.Now()), err)
+	e.audit.problem(err)
 	a.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on; stop the engine, keep a copy of its data, then: pawl verify --accept-loss", "error", err)
 	a.nudge()
 }

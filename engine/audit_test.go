@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -56,7 +58,7 @@ func TestDamageBelowTheCheckpointHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 			found := e.Damage()
-			if !found.Done || len(found.Problems) != 1 || len(found.Workflows) != 1 || found.Workflows["orders"] == nil || found.Since == 0 {
+			if !found.Done || len(found.Problems) != 1 || len(found.Workflows) != 1 || found.Workflows["orders"] == nil || found.Workflows["orders"].Since == 0 {
 				t.Fatalf("found %+v", found)
 			}
 			if said.count("the log of this workflow is damaged") != 1 {
@@ -79,5 +81,36 @@ func TestDamageBelowTheCheckpointHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+// A read that fails ends no check: it goes on with the other partitions, and comes back to that one.
+func TestCheckOutlivesAReadThatFails(t *testing.T) {
+	t.Parallel()
+	log := &readerLog{Log: memlog.New(memlog.Config{})}
+	b := enginetest.NewOn(t, log)
+	e := b.Start()
+	e.MustDeploy(ordersWorkflow)
+	e.Rest("orders")
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	e = b.Start()
+	var failed atomic.Bool
+	log.change = func(r eventlog.Record, err error) (eventlog.Record, error, bool) {
+		if failed.CompareAndSwap(false, true) {
+			return r, errors.New("the broker is away"), true
+		}
+		return r, err, true
+	}
+	e.HurryCheck()
+	if err := e.CheckLog(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found := e.Damage(); !failed.Load() || !found.Done || len(found.Problems) > 0 {
+		t.Errorf("failed %t, found %+v", failed.Load(), found)
+	}
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
 	}
 }

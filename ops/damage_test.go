@@ -117,3 +117,33 @@ func TestDamageIsBounded(t *testing.T) {
 		t.Error("an error that is none of the log's is changed")
 	}
 }
+
+// What a damaged workflow answers to run-now is what why says (S5), and diagnostics say whether the log was checked.
+func TestS5_RunNowOfADamagedWorkflow(t *testing.T) {
+	t.Parallel()
+	log := &holedLog{Log: memlog.New(memlog.Config{})}
+	b := setupOn(t, log)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.push("shop", "a")
+	b.engine.Rest("shop")
+	if b.logHealth().Checked {
+		t.Error("checked before a check")
+	}
+	hole := func(r uint64) bool { return r == 3 }
+	log.without.Store(&hole)
+	b.engine.HurryCheck()
+	if err := b.engine.CheckLog(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	log.without.Store(nil)
+	if health := b.logHealth(); !health.Checked || health.OK {
+		t.Errorf("after the check: %+v", health)
+	}
+	var answer struct{ Producers []QueuedProducer }
+	b.do("runWorkflow", map[string]any{"workflow": "shop"}, &answer)
+	var why Why
+	b.do("explainWorkflow", map[string]any{"workflow": "shop"}, &why)
+	if p := answer.Producers[0]; p.Behind == nil || p.Behind.Message != why.Message || !slices.Equal(p.Behind.Commands, why.Commands) {
+		t.Errorf("run-now says %+v, why says %+v", p.Behind, why)
+	}
+}

@@ -106,8 +106,8 @@ func (s *Server) readyz(ctx context.Context) ([]byte, *rpc.Problem) {
 			WithHint("work goes on by itself when there is room")
 	}
 	if damage := s.cfg.Engine.Damage(); len(damage.Problems) > 0 {
-		return nil, rpc.Problemf(http.StatusServiceUnavailable, "log.damaged", "the log is damaged: %s begin nothing new, the others go on", count(len(damage.Workflows), "workflow")).
-			WithHint("pawl why names them and the way out; GET /v1/diagnostics lists what is damaged")
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "log.damaged", "the log is damaged; workflows that begin nothing new: %d", len(damage.Workflows)).
+			WithHint("GET /v1/diagnostics lists what is damaged; pawl verify says the way out")
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

@@ -64,6 +64,7 @@ type (
 	}
 	logHealth struct {
 		OK       bool     `json:"ok"`
+		Checked  bool     `json:"checked" jsonschema:"whether the whole log was read since the engine started"`
 		Problems []string `json:"problems"`
 	}
 	stopped struct {
@@ -95,8 +96,8 @@ func (s *Server) explain(name eventlog.WorkflowName) (Why, error) {
 	if err != nil {
 		return Why{}, err
 	}
-	if damage := s.cfg.Engine.Damage(); damage.Workflows[name] != nil {
-		return ExplainDamaged(name, damage.Since, damage.Workflows[name]), nil
+	if past := s.cfg.Engine.Damage().Workflows[name]; past != nil {
+		return ExplainDamaged(name, past), nil
 	}
 	return s.explainState(&state), nil
 }
@@ -174,8 +175,8 @@ func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[Why
 		}
 		if err := stopped[name]; err != nil {
 			page.Items = append(page.Items, ExplainStopped(name, err))
-		} else if err := damage.Workflows[name]; err != nil {
-			page.Items = append(page.Items, ExplainDamaged(name, damage.Since, err))
+		} else if past := damage.Workflows[name]; past != nil {
+			page.Items = append(page.Items, ExplainDamaged(name, past))
 		} else if state, ok := c.server.cfg.Engine.State(name); ok {
 			page.Items = append(page.Items, c.server.explainState(&state))
 		}
@@ -296,7 +297,7 @@ func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnsw
 func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAnswer, error) {
 	s := c.server
 	d := diagnosticsAnswer{OrphanedReservations: []orphan{}, Stopped: []stopped{}, Contradictions: []contradiction{}, Log: logHealth{Problems: s.logProblems(ctx)}}
-	d.Log.OK = len(d.Log.Problems) == 0
+	d.Log.OK, d.Log.Checked = len(d.Log.Problems) == 0, s.cfg.Engine.Damage().Done
 	orphans := s.cfg.Engine.Orphans()
 	for _, name := range slices.Sorted(maps.Keys(orphans)) {
 		for _, ref := range orphans[name] {

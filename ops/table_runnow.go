@@ -51,6 +51,9 @@ func runNow(ctx context.Context, c *Call, r *inWorkflow) (runNowAnswer, error) {
 // producer that ran then may be over by now.
 func (s *Server) queuedProducers(q *decide.Queued) []QueuedProducer {
 	why := s.explainTodo(&q.State, q.First)
+	if past := s.cfg.Engine.Damage().Workflows[q.State.Name]; past != nil {
+		why = ExplainDamaged(q.State.Name, past)
+	}
 	behind := Behind{Reason: why.Reason, Message: why.Message, Commands: why.Commands}
 	if why.Moving {
 		behind.Message += " What is queued follows by itself."

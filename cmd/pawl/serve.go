@@ -292,8 +292,8 @@ func (in *installation) needsPerson(name eventlog.WorkflowName, stopped error) (
 	if stopped != nil {
 		return ops.Why{Workflow: name, Message: fmt.Sprintf("Workflow %s is out of service: %v.", name, stopped), Commands: []string{"pawl verify"}}, true
 	}
-	if damage := in.engine.Damage(); damage.Workflows[name] != nil {
-		return ops.ExplainDamaged(name, damage.Since, damage.Workflows[name]), true
+	if past := in.engine.Damage().Workflows[name]; past != nil {
+		return ops.ExplainDamaged(name, past), true
 	}
 	wait, ok := in.engine.Why(name)
 	state, exists := in.engine.State(name)

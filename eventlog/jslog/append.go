@@ -52,7 +52,7 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 	follows := l.partitions[p].aside.last(e.Workflow, e.Expected.Seq)
 	if follows == 0 && len(l.partitions[p].aside[""]) > 0 {
 		var err error
-		if follows, err = l.nobodys(ctx, p, e.Workflow); err != nil {
+		if follows, err = l.lastForeign(ctx, p, e.Workflow); err != nil {
 			return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err)
 		}
 	}

@@ -135,9 +135,9 @@ func (l *Log) SetAside(ctx context.Context, p int, more []eventlog.Aside) (int, 
 	return n, nil
 }
 
-// nobodys is the sequence of the last message, under the name of a workflow that has no transition yet, that was
+// lastForeign is the sequence of the last message, under the name of a workflow that has no transition yet, that was
 // set aside for no workflow: a foreign one. The first transition follows it. It is 0 when there is none.
-func (l *Log) nobodys(ctx context.Context, p int, w eventlog.WorkflowName) (uint64, error) {
+func (l *Log) lastForeign(ctx context.Context, p int, w eventlog.WorkflowName) (uint64, error) {
 	aside, last := l.partitions[p].aside, uint64(0)
 	for _, s := range aside[""] {
 		for at := s.from; at <= s.to; at++ {

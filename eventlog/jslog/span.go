@@ -108,7 +108,7 @@ func (s spans) within(most int) spans {
 			gaps = append(gaps, s[i].from-s[i-1].to)
 		}
 		slices.Sort(gaps)
-		limit, joined := gaps[len(gaps)/2], s[:1:1]
+		limit, joined := gaps[len(gaps)/2], spans{s[0]}
 		for i := 1; i < len(s); i++ {
 			if last := &joined[len(joined)-1]; i < len(s)-1 && s[i].from-last.to <= limit {
 				last.to = s[i].to

@@ -79,7 +79,11 @@ func TestSpansWithin(t *testing.T) {
 	for i := range uint64(20_000) {
 		many = append(many, span{100 * i, 100*i + i%3})
 	}
+	before := slices.Clone(many)
 	few := many.within(mostLost)
+	if !slices.Equal(many, before) {
+		t.Error("the spans that were given are changed")
+	}
 	if len(few.String()) > mostLost || len(few) < 2 || few[len(few)-1] != many[len(many)-1] || many.without(few) != nil {
 		t.Errorf("%d spans in %d bytes, the last %v; left out: %v", len(few), len(few.String()), few[len(few)-1], many.without(few))
 	}
