@@ -35,6 +35,7 @@ func (s *pasts) learn(ctx context.Context, log eventlog.Log, partition int, loss
 		return err
 	}
 	defer folded.close()
+	s.forgotten(folded.heads, loss)
 	s.foreignNames(folded.heads)
 	concerned, from := map[eventlog.WorkflowName]*past{}, uint64(0)
 	for _, past := range s.sorted() {
@@ -93,6 +94,19 @@ func (s *pasts) learn(ctx context.Context, log eventlog.Log, partition int, loss
 		}
 	}
 	return nil
+}
+
+// forgotten adds the workflows that the log has nothing left of, and that only the local store knows: without a
+// record of the loss, the first deploy of such a name would do again all that was done.
+func (s *pasts) forgotten(known map[eventlog.WorkflowName]eventlog.Head, loss Loss) {
+	if loss.Only {
+		return // the caller names them
+	}
+	for name, head := range known {
+		if s.all[name] == nil && head.Revision > 0 {
+			s.of(name).unproven = true
+		}
+	}
 }
 
 // readAll reads a partition with what was set aside in it.

@@ -109,10 +109,16 @@ func (w wound) damageRecord(workflow eventlog.WorkflowName, kind string, n int) 
 	if stored == nil {
 		w.t.Fatal("there is no such record")
 	}
+	w.flip(string(stored))
+}
+
+// flip flips bits of the record with the id.
+func (w wound) flip(id string) {
+	w.t.Helper()
 	w.block(func(b []byte) []byte {
-		at := strings.Index(string(b), string(stored))
+		at := strings.Index(string(b), id)
 		if at < 0 {
-			w.t.Fatalf("record %s is not in the block", stored)
+			w.t.Fatalf("record %s is not in the block", id)
 		}
 		b[at+3] ^= 1
 		b[at+5] ^= 1

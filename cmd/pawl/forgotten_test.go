@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/eventlog/jslog"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// prodScript finds eight orders by itself and posts each to a shop.
+const prodScript = `export default Keep.workflow({
+  name: "prod", topics: { orders: {} },
+  producers: {
+    find: Keep.producer({
+      publishes: ["orders"], interval: "1h",
+      async poll(ctx) {
+        for (let i = 0; i < 8; i++) await ctx.publish("orders", { messageId: "p" + i, title: "p" + i, payload: {} });
+      },
+    }),
+  },
+  consumers: {
+    order: Keep.consumer({
+      subscribe: ["orders"],
+      async prepare(ctx) {
+        const [e] = await ctx.peek("orders", { limit: 1 });
+        return e ? { reservations: [{ topic: "orders", ids: [e.id] }], data: { id: e.id } } : { reservations: [], data: null };
+      },
+      async mutate(ctx, { data }) { await ctx.http.post({ url: "SHOP/prod", body: { id: data.id } }); },
+      async next() {},
+    }),
+  },
+});
+`
+
+// TestForgottenWorkflow: a workflow whose records are all lost is held like another that may have lost some. Its
+// script, deployed again, does nothing of what the local store knows as done.
+func TestForgottenWorkflow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		after  bool // other workflows record something after it
+		damage func(w wound, ids []string)
+	}{
+		"each of its records": {true, func(w wound, ids []string) {
+			for _, id := range ids {
+				w.flip(id)
+			}
+		}},
+		"the end of the log, from its first record on": {false, func(w wound, ids []string) {
+			w.block(func(b []byte) []byte { return b[:bytes.Index(b, []byte(ids[0]))-50] })
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t)
+			w := wound{t, place(t, map[string]string{
+				"pawl.yaml": "connectors: {http: {hosts: {\"" + strings.TrimPrefix(s.URL, "http://") + "\": {private: true}}}}\n",
+				"early.ts":  strings.ReplaceAll(smallScript, "NAME", "early"),
+				"prod.ts":   strings.ReplaceAll(prodScript, "SHOP", s.URL),
+			})}
+			mustRun(t, w.dir, 0, "pawl", "up", "early.ts", "--data", "data", "--until-idle")
+			mustRun(t, w.dir, 0, "pawl", "up", "prod.ts", "--data", "data", "--until-idle")
+			s.once(t, 8)
+			if c.after {
+				w.more("early")
+			}
+			var ids []string
+			w.inLog(func(log *jslog.Log, _ jetstream.JetStream) {
+				for _, r := range w.past(log, "prod") {
+					ids = append(ids, string(r.ID))
+				}
+			})
+			c.damage(w, ids)
+			out := mustRun(t, w.dir, 0, "pawl", "verify", "--accept-loss", "--data", "data")
+			mustSay(t, out, `^prod is held: `)
+			d := startDaemon(t, w.dir, "pawl", "up", "early.ts", "prod.ts", "--data", "data")
+			step := named(t, out, "resume prod")
+			mustRun(t, w.dir, 0, step[0], step[1:]...)
+			d.call(http.StatusOK, http.MethodPost, "/v1/workflows/prod/run-now", nil)
+			d.await("caught up")
+			d.stop()
+			s.once(t, 8)
+		})
+	}
+}
