@@ -58,6 +58,7 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		// It may have become another tool while the call waited for its approval.
 		never = c.workflow.engine.changed(pinned)
 	}
+	open := false // still, after its deadline
 	if never != nil {
 		settlement.By = eventlog.ResolvedByNeverSent
 		settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
@@ -77,7 +78,14 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 	if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles {
 		// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
 		// call itself came to as it is.
-		asked := c.ask(c.workflow.engine.life, m)
+		ctx, cancel := c.workflow.engine.life, context.CancelFunc(func() {})
+		if open {
+			// A no does not count now, and that the outside is slow is not recorded before the answer: a process that
+			// died meanwhile would leave its successor believing a no too early.
+			ctx, cancel = context.WithTimeout(ctx, openQuestion)
+		}
+		asked := c.ask(ctx, m)
+		cancel()
 		if asked.Outcome.Status == decide.Applied || asked.Outcome.Status == decide.Failed && !asked.UnderWay {
 			asked.CallFailure = settlement.Outcome.Failure
 			settlement = asked
@@ -85,6 +93,9 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 	}
 	return settlement
 }
+
+// openQuestion bounds the first question about a call that is still open.
+const openQuestion = 2 * time.Second
 
 // pinned is the operation as the version of the mutation's run was deployed with it.
 func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool) {
