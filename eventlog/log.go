@@ -136,6 +136,6 @@ type LossKeeper interface {
 	Asides(partition int) []Aside
 	// SetAside makes readers pass over these messages, and appends follow what stands before them. The
 	// partition then has another Identity, also when there are none. ErrTooLarge: the log cannot
-	// remember so many; it remembers the first so many that it returns.
+	// remember all of them. It remembers the first n and returns n.
 	SetAside(ctx context.Context, partition int, more []Aside) (int, error)
 }

@@ -2,10 +2,6 @@ package eventlog
 
 import "encoding/json"
 
-// MutationStatusGivenUp is the status of a mutation whose records were given up with an accepted loss. It
-// is final: nothing is sent or asked any more, and only the other side knows what became of it.
-const MutationStatusGivenUp MutationStatus = "given_up"
-
 // ResolvedByAcceptedLoss settles what a person has given up with a part of the log.
 const ResolvedByAcceptedLoss = "accepted_loss"
 

@@ -5,7 +5,7 @@ import "encoding/json"
 // MutationStatus is a mutation's place in the ledger.
 type MutationStatus string
 
-// The statuses of a mutation. Applied, failed and MutationStatusGivenUp are final.
+// The statuses of a mutation. Applied, failed and given up are final.
 const (
 	MutationAwaitingApproval MutationStatus = "awaiting_approval" // nothing has left (O5)
 	MutationInFlight         MutationStatus = "in_flight"         // the request may have left (F6)
@@ -13,6 +13,9 @@ const (
 	MutationIndeterminate    MutationStatus = "indeterminate"     // only a person can say
 	MutationStatusApplied    MutationStatus = "applied"
 	MutationStatusFailed     MutationStatus = "failed"
+	// MutationStatusGivenUp: its records were given up with an accepted loss. Nothing is sent or asked any more,
+	// and only the other side knows what became of it.
+	MutationStatusGivenUp MutationStatus = "given_up"
 )
 
 // Final reports whether the mutation's outcome is settled.

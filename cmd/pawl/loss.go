@@ -170,7 +170,7 @@ func (r *accepted) incomplete(a *app) error {
 	if len(r.Broken) == 0 {
 		return nil
 	}
-	fmt.Fprintf(a.screen.Err, "pawl: the log can remember no more of what is to be set aside: everything else is done, and to repeat this command changes nothing. %s\n",
+	fmt.Fprintf(a.screen.Err, "pawl: the log has no room to remember all that is to be set aside. Everything else is done; repeating this command changes nothing. %s\n",
 		"What stays out of service is named above, with the way to go on.")
 	return silent(exitFailed)
 }

@@ -83,7 +83,7 @@ func (s *shop) once(t *testing.T, want int) {
 	}
 }
 
-// pushOrder pushes one event and waits for its order.
+// pushOrder pushes one event.
 func (d *daemon) pushOrder(workflow, id string) {
 	d.t.Helper()
 	status, answer, err := d.request(http.MethodPost, "/v1/workflows/"+workflow+"/topics/orders/events", map[string]any{"messageId": id, "title": id, "payload": map[string]int{"n": 1}})
