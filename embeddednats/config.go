@@ -86,6 +86,9 @@ func (c Config) options(auth *authenticator) (*server.Options, error) {
 		NoSigs:                 true,
 		DontListen:             c.ListenAddr == "",
 		MaxSubs:                maxSubscriptions,
+		// Each reading of the engine needs a consumer, so there is always one more: those of readers are
+		// counted where they are made, and a log that an earlier version let them fill must open all the same.
+		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
 	}
 	if o.MaxPayload <= 0 {
 		o.MaxPayload = DefaultMaxPayload

@@ -24,8 +24,12 @@
 // that no other user may publish or subscribe to; or better, accounts as here. Nats-Trace-Dest follows the
 // same permissions.
 //
-// Not guaranteed: that subscribers leave one another alone. A subscriber may create consumers, which cost the
-// others time and end a day at most after it has gone, and it may acknowledge in the place of another one.
+// Guaranteed for the engine: subscribers do not keep it from reading. All of them together may have 100
+// consumers for each stream, which end five minutes at most after their last use; the engine has no such limit.
+//
+// Not guaranteed: that subscribers leave one another alone. A subscriber may use up the consumers of all of
+// them, and it may acknowledge in the place of another one. Nor that operators do: all of them are one user, and
+// each can read the answers to the others.
 // Nor that the data is undamaged: JetStream starts on what it finds, and package eventlog/jslog checks what
 // it serves. Only cmd and tests import this package.
 package embeddednats

@@ -3,12 +3,15 @@ package embeddednats
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A reader of streams lives in an account of its own. Permissions alone do not keep a reader from
@@ -21,9 +24,12 @@ const (
 	// gateSubject is where requests for consumers arrive. No user but the engine's may use it.
 	gateSubject = "$PAWL.GATE.CONSUMER.CREATE."
 	gateTime    = 5 * time.Second
-	// idleDefault and idleLimit bound how long a consumer outlives its reader.
-	idleDefault = 5 * time.Minute
-	idleLimit   = 24 * time.Hour
+	// idleLimit is how long a consumer outlives its reader at most. A reader that stays away longer starts a
+	// new one where it stopped: at a sequence.
+	idleLimit = 5 * time.Minute
+	// readerConsumers is how many consumers a stream may have when a reader asks for one more. The engine has
+	// no such limit: see [Config.options].
+	readerConsumers = 100
 	// maxConsumer bounds a request for a consumer, in bytes.
 	maxConsumer = 64 << 10
 )
@@ -105,16 +111,28 @@ type consumerProblem struct {
 	Type  string `json:"type"`
 	Error struct {
 		Code        int    `json:"code"`
+		ErrCode     int    `json:"err_code,omitempty"`
 		Description string `json:"description"`
 	} `json:"error"`
 }
 
 // gate creates consumers for readers: pull consumers only, because a push consumer would write to
-// any subject that its creator names.
-type gate struct{ nc *nats.Conn }
+// any subject that its creator names. Readers share a number of consumers for each stream, because
+// each consumer costs the engine memory and disk.
+type gate struct {
+	nc *nats.Conn
+	js jetstream.JetStream
+	// swept are the streams where no consumer of an earlier version is left. Only serve uses it, which is called
+	// for one request at a time.
+	swept map[string]bool
+}
 
 func openGate(nc *nats.Conn) error {
-	g := gate{nc}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return fmt.Errorf("open the gate for readers: %w", err)
+	}
+	g := gate{nc, js, make(map[string]bool)}
 	// One server of a cluster answers.
 	if _, err := nc.QueueSubscribe(gateSubject+">", "gate", g.serve); err != nil {
 		return fmt.Errorf("open the gate for readers: %w", err)
@@ -127,20 +145,78 @@ func (g gate) serve(m *nats.Msg) {
 	stream, _, _ := strings.Cut(rest, ".")
 	request, err := consumerFor(stream, m.Data)
 	if err != nil {
-		var p consumerProblem
-		p.Type = "io.nats.jetstream.api.v1.consumer_create_response"
-		p.Error.Code, p.Error.Description = 403, err.Error()
-		data, _ := json.Marshal(p) // strings and a number
-		_ = m.Respond(data)
+		refuse(m, http.StatusForbidden, 0, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), gateTime)
 	defer cancel()
-	answer, err := g.nc.RequestWithContext(ctx, consumerCreate+rest, request)
+	full, err := g.full(ctx, stream)
 	if err != nil {
 		return // the reader's own request times out like this one did
 	}
+	if full {
+		refuse(m, http.StatusBadRequest, int(server.JSMaximumConsumersLimitErr),
+			fmt.Errorf("stream %s has %d consumers, which is all that its readers may have; one that is not used ends after %s",
+				stream, readerConsumers, idleLimit))
+		return
+	}
+	answer, err := g.nc.RequestWithContext(ctx, consumerCreate+rest, request)
+	if err != nil {
+		return // as above
+	}
 	_ = m.Respond(answer.Data)
+}
+
+func refuse(m *nats.Msg, status, code int, err error) {
+	var p consumerProblem
+	p.Type = "io.nats.jetstream.api.v1.consumer_create_response"
+	p.Error.Code, p.Error.ErrCode, p.Error.Description = status, code, err.Error()
+	data, _ := json.Marshal(p) // strings and numbers
+	_ = m.Respond(data)
+}
+
+// full reports whether the stream has all the consumers that readers may have. JetStream says of a stream that
+// is not there that it is not.
+func (g gate) full(ctx context.Context, name string) (bool, error) {
+	stream, err := g.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if stream.CachedInfo().State.Consumers < readerConsumers {
+		return false, nil
+	}
+	if !g.swept[name] {
+		if err := sweep(ctx, stream); err != nil {
+			return false, err // the next request goes on with it
+		}
+		g.swept[name] = true
+	}
+	info, err := stream.Info(ctx)
+	return err == nil && info.State.Consumers >= readerConsumers, err
+}
+
+// sweep deletes the consumers that readers made by way of an earlier version, which let thousands of them
+// outlive their readers by a day, and that day begins anew with each start. The engine's own end after a minute.
+func sweep(ctx context.Context, stream jetstream.Stream) error {
+	list := stream.ListConsumers(ctx)
+	var old []string
+	for info := range list.Info() {
+		if info.Config.InactiveThreshold > idleLimit {
+			old = append(old, info.Name)
+		}
+	}
+	if err := list.Err(); err != nil {
+		return err
+	}
+	for _, name := range old {
+		if err := stream.DeleteConsumer(ctx, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // consumerFor makes the request that is passed on from the one that was sent. Nothing of the
@@ -161,9 +237,8 @@ func consumerFor(stream string, data []byte) ([]byte, error) {
 	}
 	// Never an update: that would let a reader change a consumer that is not its own.
 	r.Action = "create"
-	if r.Config.InactiveThreshold <= 0 {
-		r.Config.InactiveThreshold = idleDefault
+	if idle := r.Config.InactiveThreshold; idle <= 0 || idle > idleLimit {
+		r.Config.InactiveThreshold = idleLimit
 	}
-	r.Config.InactiveThreshold = min(r.Config.InactiveThreshold, idleLimit)
 	return json.Marshal(r)
 }

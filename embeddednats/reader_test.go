@@ -37,7 +37,7 @@ func TestWhatAReaderMaySayAboutAConsumer(t *testing.T) {
 	if got["name"] != "a" || got["ack_policy"] != "none" || got["opt_start_seq"] != 7.0 {
 		t.Errorf("passed on %v", got)
 	}
-	for given, want := range map[time.Duration]time.Duration{0: idleDefault, -time.Hour: idleDefault, time.Hour: time.Hour, 1000 * time.Hour: idleLimit} {
+	for given, want := range map[time.Duration]time.Duration{0: idleLimit, -time.Hour: idleLimit, time.Minute: time.Minute, 24 * time.Hour: idleLimit} {
 		text, err := json.Marshal(consumerRequest{Stream: "S", Config: consumerConfig{InactiveThreshold: given}})
 		if err != nil {
 			t.Fatal(err)
