@@ -67,7 +67,7 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		c.sightings.Begin(m.ID, c.workflow.engine.moment(), c.workflow.state())
 		outcome := c.workflow.engine.cfg.Connectors.Perform(ctx, call)
 		cancel()
-		if !outcome.Open {
+		if open = outcome.Open; !open {
 			c.sightings.End(m.ID, c.workflow.engine.moment(), outcome)
 		}
 		settlement.Outcome = settle(outcome)
