@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // transports are the ways on which a client reaches the engine.
@@ -133,6 +134,60 @@ func TestClientsAgree(t *testing.T) {
 	checkActorOf(t, b, "workflow.paused", eventlog.Actor{Kind: "user", Name: "nina"})
 }
 
+// checkCode holds the error against the code of a problem.
+func checkCode(t testing.TB, err error, code string) {
+	t.Helper()
+	var p *rpc.Problem
+	if !errors.As(err, &p) || p.Code != code || p.Hint == "" {
+		t.Errorf("%v, want the problem %s", err, code)
+	}
+}
+
+// TestOperatorsReadNoSecrets: all operators are one NATS user, so each can read the answers to the others. No
+// answer holds a secret, whatever the caller's role and whatever program asks.
+func TestOperatorsReadNoSecrets(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s := newSite(t)
+	b.offer(s) // without a token a caller is an admin here
+	snooper, err := nats.Connect(s.url(embeddednats.Operator))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snooper.Close()
+	seen, err := snooper.SubscribeSync("_INBOX.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := snooper.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	boss, err := nats.Connect(s.url(embeddednats.Operator))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer boss.Close()
+	answer := ask(t, boss, "pawl.api.createToken", `{"name":"boss","role":"admin"}`, rpc.TokenHeader, b.server.cfg.Token)
+	if mustJSON(t, answer.Data)["code"] != "operation.private" {
+		t.Errorf("a token over NATS: %s", answer.Data)
+	}
+	overNATS := &rpc.Client{Operations: Table(), NATS: s.line(embeddednats.Operator), Actor: "ann"}
+	checkCode(t, overNATS.Do(t.Context(), "createToken", map[string]any{"name": "boss", "role": "admin"}, nil), "operation.private")
+	var tokens readmodel.Page[tokenView]
+	if err := overNATS.Do(t.Context(), "listTokens", nil, &tokens); err != nil || len(tokens.Items) != 0 {
+		t.Errorf("tokens: %+v, %v", tokens, err)
+	}
+	for range 2 { // the refusal, which the server sent, and the list
+		m, err := seen.NextMsgWithContext(await(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(m.Data)+fmt.Sprint(m.Header), tokenPrefix) {
+			t.Errorf("another operator reads %s", m.Data)
+		}
+	}
+}
+
 // TestUsersThatMayNotOperate: tools and subscribers of the NATS server cannot call the engine, and are
 // told so.
 func TestUsersThatMayNotOperate(t *testing.T) {
@@ -149,6 +204,9 @@ func TestUsersThatMayNotOperate(t *testing.T) {
 			path, _, _ := o.Params()
 			for _, name := range path {
 				params[name] = "shop"
+			}
+			if o.Private {
+				continue // it is not even sent
 			}
 			var p *rpc.Problem
 			if err := c.Do(await(t), o.ID, params, nil); !errors.As(err, &p) || p.Status != 403 || p.Code != "user.forbidden" || !strings.Contains(p.Hint, "operator.url") {

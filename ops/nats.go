@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -26,6 +27,9 @@ func (s *Server) endpoints() []rpc.Endpoint {
 		all = append(all, rpc.Endpoint{
 			Name: o.ID, Metadata: map[string]string{"role": string(o.Role), "summary": o.Summary},
 			Answer: func(ctx context.Context, c *rpc.NATSCall) (int, []byte, *rpc.Problem) {
+				if p := o.NotOverNATS(); p != nil {
+					return 0, nil, cmp.Or(o.Ask(&c.Caller), p)
+				}
 				return s.dispatch(ctx, o, &Call{Caller: c.Caller, server: s, most: c.Most, leave: c.Leave}, c.Data)
 			},
 		})

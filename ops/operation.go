@@ -64,6 +64,11 @@ func (o Operation) narrowing() Operation {
 	return o
 }
 
+func (o Operation) private() Operation {
+	o.Private = true
+	return o
+}
+
 // define completes a row with its function; the request's fields say where they stand in HTTP.
 func define[Request, Answer any](o Operation, do func(context.Context, *Call, *Request) (Answer, error)) Operation {
 	return defineStatus(o, func(ctx context.Context, c *Call, r *Request) (int, Answer, error) {

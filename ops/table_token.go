@@ -46,7 +46,8 @@ type (
 )
 
 var tokenTable = []Operation{
-	define(operation("createToken", "POST /v1/tokens", rpc.Admin, "Make a named token; its caller has the role, and the name in all it does").answering(http.StatusCreated), createToken),
+	define(operation("createToken", "POST /v1/tokens", rpc.Admin, "Make a named token; its caller has the role, and the name in all it does").
+		answering(http.StatusCreated).private(), createToken),
 	define(operation("listTokens", "GET /v1/tokens", rpc.Admin, "List the named tokens in use"), listTokens),
 	define(operation("revokeToken", "DELETE /v1/tokens/{name}", rpc.Admin, "Let the caller with a named token in no more, at once"), revokeToken),
 }

@@ -69,7 +69,7 @@ func (a *app) findAs(flags clientFlags, file config) (_ *connection, err error) 
 		if c.NATS, err = natsLine(flags.NATS); err != nil {
 			return nil, err
 		}
-		if err := c.authenticateNATS(flags.NATS, named); err != nil {
+		if err := c.authenticateNATS(named); err != nil {
 			return nil, err
 		}
 		a.atEnd(c.NATS.Close)

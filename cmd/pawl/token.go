@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strings"
 
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -121,9 +120,10 @@ func (c *connection) authenticate(place httpPlace) error {
 	return nil
 }
 
-// authenticateNATS finds the token that goes with the requests over NATS: that of the data directory whose
-// URL file is named, else PAWL_TOKEN for a server that the caller has named. Without one the NATS user counts.
-func (c *connection) authenticateNATS(given string, named bool) error {
+// authenticateNATS finds the token that goes with the requests over NATS: PAWL_TOKEN, for a server that the
+// caller has named. Without one the NATS user counts. The token of the data directory is never sent: all operators
+// are one NATS user, each can read what is answered to an admin, and a listener is not recognized as an engine's is.
+func (c *connection) authenticateNATS(named bool) error {
 	address, err := url.Parse(c.NATS.Address())
 	if err != nil {
 		return err
@@ -132,16 +132,7 @@ func (c *connection) authenticateNATS(given string, named bool) error {
 	if encrypted.Scheme = "http"; address.Scheme == "tls" {
 		encrypted.Scheme = "https"
 	}
-	if !named || !rpc.MayCarryToken(&encrypted) {
-		return nil
-	}
-	if path, is := strings.CutPrefix(given, "@"); is {
-		if token, err := readToken(filepath.Join(filepath.Dir(filepath.Dir(path)), tokenFile)); err == nil {
-			c.Token = token
-			return nil
-		}
-	}
-	if token, ok := c.app.env("PAWL_TOKEN"); ok {
+	if token, ok := c.app.env("PAWL_TOKEN"); ok && named && rpc.MayCarryToken(&encrypted) {
 		c.Token = token
 	}
 	return nil

@@ -189,6 +189,10 @@ type overNATS struct {
 }
 
 func (c overNATS) call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (int, []byte, error) {
+	// An engine of an earlier version would answer.
+	if p := o.NotOverNATS(); p != nil {
+		return 0, nil, p
+	}
 	body, err := json.Marshal(fields)
 	if err != nil {
 		return 0, nil, fmt.Errorf("call %s: encode the parameters: %w", o.ID, err)

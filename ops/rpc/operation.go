@@ -25,6 +25,9 @@ type Operation struct {
 	Slow bool
 	// Narrows marks an operation about all workflows that shows a caller of one workflow only that one.
 	Narrows bool
+	// Private operations answer with a secret. They are not offered over NATS, where all operators are one user
+	// and each can read the answers to the others.
+	Private bool
 	// Streams marks an operation that can answer with server-sent events over HTTP.
 	Streams bool
 	// RawBody names the field that is the whole body over HTTP; empty where the body is an object of fields.
@@ -40,6 +43,16 @@ func Describe(id, route string, role Role, summary string) Operation {
 		panic("operation " + id + ": route " + route)
 	}
 	return Operation{ID: id, Method: method, Path: path, Role: role, Summary: summary, Statuses: []int{http.StatusOK}}
+}
+
+// NotOverNATS says that a private operation was asked for over NATS; nil for another one.
+func (o *Operation) NotOverNATS() *Problem {
+	if !o.Private {
+		return nil
+	}
+	return Problemf(http.StatusForbidden, "operation.private",
+		"%s is not offered over NATS: its answer is a secret, and other operators could read it", o.ID).
+		WithHint("nothing was changed; ask over HTTP (pawl --url)")
 }
 
 // Params lists the names of the operation's path, query and body fields.
