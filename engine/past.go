@@ -15,8 +15,9 @@ import (
 // pasts is what the log of a partition holds of its workflows, as far as a loss is concerned.
 type pasts struct {
 	all map[eventlog.WorkflowName]*past
-	// lastLost is where the last missing messages begin, 0 when none are.
-	lastLost uint64
+	// lastLost is where the last missing messages begin, 0 when none are; anyones where the last of them begin
+	// that may be any workflow's.
+	lastLost, anyones uint64
 	// foreign are messages that belong to no workflow and are not set aside yet.
 	foreign []eventlog.Aside
 }
@@ -79,7 +80,11 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 		}
 	}
 	if keeper, ok := log.(eventlog.LossKeeper); ok {
+		var err error
 		s.lastLost = keeper.LastLost(partition)
+		if s.anyones, err = lastOfAnyone(ctx, log, partition, s.lastLost); err != nil {
+			return nil, err
+		}
 		for _, aside := range keeper.Asides(partition) {
 			// The command that set it aside may have been interrupted before it recorded that.
 			if past := s.all[aside.Workflow]; aside.Workflow != "" && (past == nil || past.last.Position.Seq < aside.To) {
@@ -93,7 +98,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 		}
 	}
 	if loss.Only {
-		s.foreign, s.lastLost = nil, 0
+		s.foreign, s.lastLost, s.anyones = nil, 0, 0
 		maps.DeleteFunc(s.all, func(name eventlog.WorkflowName, p *past) bool {
 			return p.aside != nil || !slices.Contains(loss.Workflows, name)
 		})
@@ -114,7 +119,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 
 // concerned reports whether a part of the past may be gone.
 func (s *pasts) concerned(p *past, loss Loss) bool {
-	unproven := p.unproven || loss.End || p.last.Position.Seq < s.lastLost
+	unproven := p.unproven || loss.End || p.last.Position.Seq < s.anyones
 	return p.aside != nil || unproven && !p.whole && p.last.Kind != lossAccepted
 }
 

@@ -164,12 +164,16 @@ func lineage(identity string) string {
 	return strings.Join(parts[:min(2, len(parts))], "/")
 }
 
-// holds reports whether the log has the checkpoint's message.
+// holds reports whether the log has the checkpoint's message, or lacks that one and none after it.
 func holds(ctx context.Context, log eventlog.Log, partition int, cp store.Checkpoint) bool {
 	for r := range readAll(ctx, log, partition, max(cp.Seq, 1)) {
-		return r.Position.Seq == cp.Seq && r.Hash == cp.Hash
+		if r.Position.Seq == cp.Seq {
+			return r.Hash == cp.Hash
+		}
+		return r.Position.Seq == cp.Seq+1
 	}
-	return false
+	last, err := log.Last(ctx, partition)
+	return err == nil && last > 0 && last == cp.Seq
 }
 
 func (f *folded) close() {

@@ -115,3 +115,19 @@ func (b *bench) must(line string) {
 		b.t.Fatalf("%s: %v", line, err)
 	}
 }
+
+// An event that only the local store has, and that waits there, waits in the log again: no call can be among
+// what the engine itself accepts as lost.
+func TestKeptEventsOfTheStore(t *testing.T) {
+	b := newBench(t)
+	b.hold = decide.HeldByEngine
+	b.must("deploy c:in")
+	remains := &decide.Remains{}
+	remains.Found(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`), Status: eventlog.EventPending})
+	if err := b.do(decide.AcceptLoss{Detail: "test", Remains: remains, Kept: true}); err != nil {
+		t.Fatal(err)
+	}
+	if e := b.store[projections.EventKey("in", "a")].(*projections.TopicEvent); e.Status != eventlog.EventPending {
+		t.Errorf("it is %s, want pending", e.Status)
+	}
+}

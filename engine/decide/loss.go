@@ -53,7 +53,7 @@ func (c AcceptLoss) decide(d *decision) error {
 	p := &parts{d: d, most: c.Most, mostBytes: c.MostBytes}
 	p.calls(r)
 	p.waiting(r, c.Kept)
-	p.unknown(r)
+	p.unknown(r, c.Kept)
 	p.takeOver(r)
 	if p.full() {
 		return nil
@@ -172,7 +172,7 @@ func (p *parts) waiting(r *Remains, kept bool) {
 }
 
 // unknown adds the events that the state does not know: their ids must be known from now on (R11).
-func (p *parts) unknown(r *Remains) {
+func (p *parts) unknown(r *Remains, kept bool) {
 	for _, ref := range r.order {
 		if p.full() {
 			return
@@ -180,7 +180,7 @@ func (p *parts) unknown(r *Remains) {
 		if p.d.state().Event(ref.Topic, ref.MessageID) != nil {
 			continue
 		}
-		if x := r.events[ref]; x.pending && r.Whole {
+		if x := r.events[ref]; x.pending && (r.Whole || kept) {
 			p.add(&eventlog.EventPublished{Topic: ref.Topic, MessageID: ref.MessageID, Title: x.title, Payload: x.payload}, len(x.payload))
 		} else {
 			f := x.outcome(ref)

@@ -81,7 +81,10 @@ func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from ui
 		}
 		r := l.newReader(p, from, l.names.fence(p, w))
 		end, err := l.fetchAgain(ctx, p, query{Last: r.filter})
-		if isMessageNotFound(err) {
+		if isMessageNotFound(err) { // the last one may be there and damaged, with others before it
+			end, err = l.lastReadable(ctx, p, r.filter)
+		}
+		if err == nil && end.Seq == 0 {
 			return
 		}
 		if err != nil {
@@ -105,6 +108,21 @@ func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from ui
 		if r.next <= end.Seq {
 			r.run(ctx, end.Seq, yield)
 		}
+	}
+}
+
+// lastReadable is the last message of a subject that can be read, the zero one when there is none. It asks for one
+// after the other: the server knows a damaged one as the last.
+func (l *Log) lastReadable(ctx context.Context, p int, subject string) (last stored, err error) {
+	for {
+		m, err := l.fetchAgain(ctx, p, query{Seq: last.Seq + 1, Next: subject})
+		if isMessageNotFound(err) {
+			return last, nil
+		}
+		if err != nil {
+			return stored{}, err
+		}
+		last = m
 	}
 }
 

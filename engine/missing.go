@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// missing is a range of messages that a partition lacks.
+type missing struct {
+	from, messages uint64
+	// revisions are those that workflows lack across it alone.
+	revisions uint64
+}
+
+// trace is where a workflow was seen last.
+type trace struct {
+	revision uint64
+	holes    int  // how many ranges were missing before it
+	unsure   bool // its revision is not known
+}
+
+// lastOfAnyone is where the last missing messages begin that may be any workflow's, 0 when none may. Where workflows
+// lack as many revisions across a range as messages are missing in it, all of those are theirs: nothing
+// of another workflow is missing there.
+func lastOfAnyone(ctx context.Context, log eventlog.Log, partition int, lastLost uint64) (uint64, error) {
+	if lastLost == 0 {
+		return 0, nil
+	}
+	var holes []missing
+	seen, next := map[eventlog.WorkflowName]trace{}, uint64(1)
+	for r, err := range readAll(ctx, log, partition, 1) {
+		switch {
+		case err != nil && !errors.Is(err, eventlog.ErrUnreadable) && !errors.Is(err, eventlog.ErrDamaged):
+			return 0, fmt.Errorf("read around what is missing: %w", err)
+		case r.Position.Seq < next || err != nil && r.Workflow == "":
+			return lastLost, nil // a message whose workflow is not known may hold any revision
+		case r.Position.Seq > next:
+			holes = append(holes, missing{from: next, messages: r.Position.Seq - next})
+		}
+		next = r.Position.Seq + 1
+		before := seen[r.Workflow]
+		if n := len(holes); err == nil && !before.unsure && n == before.holes+1 && r.Revision > before.revision+1 {
+			holes[n-1].revisions += r.Revision - before.revision - 1
+		}
+		seen[r.Workflow] = trace{revision: r.Revision, holes: len(holes), unsure: err != nil}
+	}
+	last, err := log.Last(ctx, partition)
+	if err != nil {
+		return 0, fmt.Errorf("find the end of the log: %w", err)
+	}
+	if last >= next {
+		return next, nil
+	}
+	for i := len(holes) - 1; i >= 0; i-- {
+		if holes[i].revisions != holes[i].messages {
+			return holes[i].from, nil
+		}
+	}
+	return 0, nil
+}
