@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,6 +51,10 @@ type LostPast struct {
 	Workflow eventlog.WorkflowName
 	// SetAside says what of its past counts no more; nil when only its newest transitions may be missing.
 	SetAside *SetAside
+	// Skipped events may have been handled; only a redrive that says so brings them back (O11).
+	Skipped int
+	// Asks is true when its mutations ask for approval from now on.
+	Asks bool
 	// Broken is true when the log could not remember that: then the workflow stays out of service.
 	Broken bool
 }
@@ -110,13 +115,13 @@ func RecordLoss(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, e
 			if !pasts.concerned(past, loss) {
 				continue
 			}
-			broken := past.aside != nil && !kept[past.name]
-			if !broken {
-				if err := appendLoss(ctx, log, past, loss); err != nil {
+			lost := LostPast{Workflow: past.name, SetAside: past.aside, Broken: past.aside != nil && !kept[past.name]}
+			if !lost.Broken {
+				if err := appendLoss(ctx, log, past, loss, &lost); err != nil {
 					return found, fmt.Errorf("record the loss on workflow %s: %w", past.name, err)
 				}
 			}
-			found = append(found, LostPast{Workflow: past.name, SetAside: past.aside, Broken: broken})
+			found = append(found, lost)
 		}
 	}
 	return found, nil
@@ -128,8 +133,9 @@ const (
 	mostGivenUpBytes = 512 << 10
 )
 
-// appendLoss records the loss at the end of the workflow's past, in as many transitions as that takes.
-func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss) error {
+// appendLoss records the loss at the end of the workflow's past, in as many transitions as that takes, and counts
+// in lost what they end.
+func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, lost *LostPast) error {
 	detail := loss.Detail
 	if past.aside != nil {
 		detail = strings.TrimPrefix(detail+"; "+past.aside.String(), "; ")
@@ -148,6 +154,12 @@ func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss) er
 		if past.state, err = projections.Apply(past.state, record); err != nil {
 			return err
 		}
+		for _, fact := range decision.Facts {
+			if f, ok := fact.(*eventlog.EventGivenUp); ok && f.Status == eventlog.EventStatusSkipped {
+				lost.Skipped++
+			}
+		}
+		lost.Asks = slices.Contains(slices.Collect(maps.Values(past.state.Grants)), eventlog.GrantAsk)
 		if past.last = record; record.Kind == lossAccepted {
 			return nil
 		}

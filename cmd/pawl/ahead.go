@@ -53,6 +53,9 @@ func (in *installation) giveWay(ctx context.Context) error {
 	if result.TokensRevoked {
 		in.logger.Warn(tokensRevoked)
 	}
+	for _, line := range result.ended() {
+		in.logger.Warn(line)
+	}
 	in.logger.Warn("the log lost its end: writes were not synced (--sync=interval), and what was recorded there may have been acknowledged and done; "+
 		"the local store is rebuilt from what is left, and the workflows concerned are held: look at the other side, then pawl resume WORKFLOW",
 		"lost", strings.Join(result.Lost, "; "), "held", strings.Join(held, ", "))

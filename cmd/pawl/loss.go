@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,10 @@ type accepted struct {
 	Held     []eventlog.WorkflowName          `json:"held"`
 	SetAside map[eventlog.WorkflowName]string `json:"setAside"`
 	Broken   []eventlog.WorkflowName          `json:"broken"`
+	// Skipped counts, by workflow, the events that may have been handled: only a redrive that says so brings them
+	// back. Mutations of those in Asks need approval.
+	Skipped map[eventlog.WorkflowName]int `json:"skipped,omitempty"`
+	Asks    []eventlog.WorkflowName       `json:"asks,omitempty"`
 	// Foreign messages of no workflow were set aside.
 	Foreign int `json:"foreign"`
 	// GivenUp are the mutation calls whose records are given up; Report is the file that lists them, empty
@@ -153,6 +158,15 @@ func (in *installation) recordLoss(ctx context.Context, result *accepted, loss e
 			}
 			continue
 		}
+		if past.Skipped > 0 {
+			if result.Skipped == nil {
+				result.Skipped = map[eventlog.WorkflowName]int{}
+			}
+			result.Skipped[past.Workflow] = past.Skipped
+		}
+		if past.Asks {
+			result.Asks = append(result.Asks, past.Workflow)
+		}
 		if past.SetAside != nil {
 			result.SetAside[past.Workflow] = past.SetAside.String()
 		}
@@ -175,6 +189,18 @@ func (r *accepted) incomplete(a *app) error {
 	return silent(exitFailed)
 }
 
+// ended says of which workflows events were ended that may not be done yet, and which calls need a person now.
+func (r *accepted) ended() (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.Skipped)) {
+		lines = append(lines, fmt.Sprintf("%s: %s skipped, since it is not known whether they were handled. They are among: pawl jobs list --workflow %s --state cancelled; "+
+			"those that were not done come back with: pawl redrive %s TOPIC MESSAGE-ID --including-unknown", name, term.Plural(r.Skipped[name], "event"), name, name))
+	}
+	for _, name := range r.Asks {
+		lines = append(lines, fmt.Sprintf("%s: mutations ask for approval (grant `ask`). The grants: pawl grants %s", name, name))
+	}
+	return lines
+}
+
 func (a *app) printAccepted(r accepted, asJSON bool) error {
 	if asJSON {
 		document, err := json.Marshal(r)
@@ -195,6 +221,9 @@ func (a *app) printAccepted(r accepted, asJSON bool) error {
 			continue
 		}
 		fmt.Fprintf(a.screen.Out, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
+	}
+	for _, line := range r.ended() {
+		fmt.Fprintln(a.screen.Out, line)
 	}
 	if r.Foreign > 0 && !slices.Contains(r.Broken, "") {
 		fmt.Fprintf(a.screen.Out, "%s of no workflow set aside; nothing is held for that\n", term.Plural(r.Foreign, "foreign message"))

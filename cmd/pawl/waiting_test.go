@@ -51,3 +51,24 @@ func TestLossKeepsWhatWaits(t *testing.T) {
 		})
 	}
 }
+
+// TestLossSaysWhatItSkips: events of which nothing proves that they wait are counted, with the way back.
+func TestLossSaysWhatItSkips(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	w := wound{t, place(t, map[string]string{
+		"pawl.yaml": "connectors: {http: {hosts: {\"" + strings.TrimPrefix(s.URL, "http://") + "\": {private: true}}}}\n",
+		"bills.ts":  strings.NewReplacer("NAME", "bills", "SHOP", s.URL).Replace(orderScript),
+	})}
+	d := startDaemon(t, w.dir, "pawl", "up", "bills.ts", "--data", "data")
+	d.call(http.StatusOK, http.MethodPost, "/v1/workflows/bills/pause", nil)
+	for i := range 10 {
+		d.pushOrder("bills", fmt.Sprint("b", i))
+	}
+	d.stop()
+	w.damageRecord("bills", "event.published", 9)
+	remove(t, w.path("store"))
+	mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"),
+		`^bills: 9 events skipped, .*pawl jobs list --workflow bills --state cancelled; .*pawl redrive bills TOPIC MESSAGE-ID --including-unknown$`,
+		`^bills: mutations ask for approval`)
+}
