@@ -492,8 +492,7 @@ func clientLog(t *testing.T, b *bundle) {
 	}
 	b.server.Close()
 	var end error
-	for _, err := range b.client.Log(await(t), "", "", true) {
-		end = err
+	for _, end = range b.client.Log(await(t), "", "", true) {
 	}
 	if !errors.Is(end, rpc.ErrUnreachable) {
 		t.Errorf("a stopping engine ends the stream with %v", end)

@@ -65,7 +65,8 @@ func (r *results) of(ctx context.Context, root string, args []string) (said stri
 	if readErr != nil {
 		command.Process.Kill() // what it says can no longer be judged
 	}
-	return strings.TrimSpace(errOut.String()), errors.Join(readErr, command.Wait())
+	err = errors.Join(readErr, command.Wait()) // which ends the writing to errOut
+	return strings.TrimSpace(errOut.String()), err
 }
 
 // read takes in events to the end. Lines that are none are printed: they come from a broken test binary
