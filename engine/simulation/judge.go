@@ -42,10 +42,15 @@ type book struct {
 	ended    map[eventlog.RunID]bool
 	awaiting map[eventlog.RunID]bool
 	consumed map[eventlog.EventRef]bool
-	open     map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
-	keys     map[eventlog.MutationID]string
-	written  map[*node]uint64 // the last revision of each engine's own
-	wakes    wakes
+	// again are the consumed events that a person let happen again: their consumption was lost.
+	again map[eventlog.EventRef]bool
+	// calls and consumptions are the starts and the consumptions that the log cannot tell of any more.
+	calls        unreadable[eventlog.MutationID]
+	consumptions unreadable[eventlog.EventRef]
+	open         map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
+	keys         map[eventlog.MutationID]string
+	written      map[*node]uint64 // the last revision of each engine's own
+	wakes        wakes
 }
 
 func newJudge(s *sim) *judge {
@@ -62,7 +67,8 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 		b = &book{
 			name: w, phases: map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{}, awaiting: map[eventlog.RunID]bool{},
 			consumed: map[eventlog.EventRef]bool{}, open: map[eventlog.MutationID]eventlog.RunID{}, keys: map[eventlog.MutationID]string{},
-			written: map[*node]uint64{}, wakes: newWakes(),
+			written: map[*node]uint64{}, wakes: newWakes(), again: map[eventlog.EventRef]bool{},
+			calls: newUnreadable[eventlog.MutationID](), consumptions: newUnreadable[eventlog.EventRef](),
 		}
 		j.books[w] = b
 	}
@@ -126,7 +132,7 @@ func (j *judge) record(r eventlog.Record) {
 	}
 	for _, f := range r.Facts {
 		s.did(string(f.FactType()))
-		j.fact(b, r, f)
+		j.fact(b, r, f, &before)
 		j.leftAlone(b, r, f, &before)
 		b.wakes.fact(b, f)
 	}
@@ -167,7 +173,7 @@ func (j *judge) reserved(b *book, s *projections.State) {
 }
 
 // fact checks one fact by the judge's own books.
-func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact) {
+func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projections.State) {
 	s := j.sim
 	switch f := f.(type) {
 	case *eventlog.RunStarted:
@@ -206,19 +212,25 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact) {
 		delete(b.awaiting, f.Run)
 	case *eventlog.EventConsumed:
 		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
-		if b.consumed[ref] {
+		if b.consumed[ref] && !b.again[ref] {
 			s.violate("event %s of topic %s in %s is consumed twice", f.MessageID, f.Topic, b.name)
 		}
 		b.consumed[ref] = true
+		delete(b.again, ref)
 	case *eventlog.EventGivenUp:
 		if ref := (eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}); f.Status == eventlog.EventStatusConsumed && !b.consumed[ref] {
 			s.violate("event %s of topic %s in %s is given up as consumed and never was", f.MessageID, f.Topic, b.name)
 		}
 	case *eventlog.EventRedriven:
-		if b.consumed[eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}] {
-			s.violate("event %s of topic %s is consumed and redriven (J3)", f.MessageID, f.Topic)
+		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
+		if b.consumed[ref] && !b.again[ref] {
+			// A person may redrive it where the log cannot tell any more that it was consumed, and says so (O11).
+			if e := before.Event(f.Topic, f.MessageID); !b.consumptions.record[ref] || e == nil || !e.Unknown {
+				s.violate("event %s of topic %s is consumed and redriven (J3)", f.MessageID, f.Topic)
+			}
+			b.again[ref] = true
 		}
-		s.world.excuse(b.name, eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
+		s.world.excuse(b.name, ref)
 	case *eventlog.WorkflowPaused, *eventlog.WorkflowResumed:
 		if r.Actor.Kind != "user" {
 			s.violate("%s changed a person's pause (F7)", r.Actor.Name)

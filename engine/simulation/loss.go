@@ -31,13 +31,12 @@ func (s *sim) acceptLoss() {
 	}
 	w := pick(s, s.workflows...)
 	b := s.judge.book(w.name)
-	lost := map[eventlog.MutationID]bool{} // calls whose start is what cannot be read
 	switch spoilt := len(b.seqs) - 1 - s.rng.IntN(12); {
 	case spoilt < 1 || s.chance(0.3):
 		loss.End = true
 		s.did("end lost")
 	default:
-		s.spoil(b, spoilt, lost)
+		s.spoil(b, spoilt)
 		if st := s.heir(); st != nil {
 			s.inherited[st] = false
 			if s.chance(0.7) {
@@ -53,7 +52,7 @@ func (s *sim) acceptLoss() {
 		if len(s.judge.book(concerned.name).past) > 0 && (loss.End || concerned == w) {
 			book := s.judge.book(concerned.name)
 			book.cutBack(s.memory.Asides(s.memory.PartitionOf(book.name)))
-			defer s.judge.remembers(book, lost)
+			defer s.judge.remembers(book)
 		}
 	}
 	s.judge.look()
@@ -64,15 +63,22 @@ func (s *sim) acceptLoss() {
 	}
 }
 
-// spoil makes a record of the workflow unreadable, and notes the calls that it started.
-func (s *sim) spoil(b *book, n int, lost map[eventlog.MutationID]bool) {
+// spoil makes a record of the workflow unreadable, and notes what it alone told.
+func (s *sim) spoil(b *book, n int) {
 	for r, err := range s.memory.ReadWorkflow(context.Background(), b.name, b.seqs[n]) {
 		if err != nil {
 			s.violate("the log cannot be read: %v", err)
 		}
 		for _, f := range r.Facts {
-			if f, ok := f.(*eventlog.MutationStarted); ok {
-				lost[f.Mutation] = true
+			switch f := f.(type) {
+			case *eventlog.MutationStarted:
+				b.calls.spoilt(f.Mutation)
+			case *eventlog.MutationGivenUp:
+				b.calls.forgotten(f.Mutation)
+			case *eventlog.EventConsumed:
+				b.consumptions.spoilt(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
+			case *eventlog.EventGivenUp:
+				b.consumptions.forgotten(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
 			}
 		}
 		s.memory.Spoil(r.Position)
@@ -80,6 +86,31 @@ func (s *sim) spoil(b *book, n int, lost map[eventlog.MutationID]bool) {
 	}
 	s.say("revision %d of %s cannot be read any more", n+1, b.name)
 	s.did("record spoilt")
+}
+
+// unreadable are the facts whose own record cannot be read any more, by what they are about. An acceptance cannot
+// know them, unless a later record or a store tells of them; those that one has learned of, later ones know too.
+type unreadable[K comparable] struct{ record, learned map[K]bool }
+
+func newUnreadable[K comparable]() unreadable[K] {
+	return unreadable[K]{record: map[K]bool{}, learned: map[K]bool{}}
+}
+
+// spoilt notes that the fact's own record cannot be read any more.
+func (u unreadable[K]) spoilt(k K) {
+	u.record[k] = true
+	u.forgotten(k)
+}
+
+// forgotten notes that the record by which an acceptance kept the fact cannot be read any more.
+func (u unreadable[K]) forgotten(k K) { delete(u.learned, k) }
+
+// unknown reports whether an acceptance need not know the fact; one that does know it is bound to keep it.
+func (u unreadable[K]) unknown(k K, known bool) bool {
+	if known {
+		u.learned[k] = true
+	}
+	return u.record[k] && !u.learned[k]
 }
 
 // keeper is the log that a loss is recorded in. Those that break an engine on purpose may keep no losses.
@@ -119,16 +150,27 @@ func (b *book) cutBack(asides []eventlog.Aside) {
 }
 
 // remembers: after an accepted loss the ledger still knows every request that has left, nothing goes on by itself,
-// and an event that has had its effect waits no more.
-func (j *judge) remembers(b *book, lost map[eventlog.MutationID]bool) {
+// what was consumed is known as that, and an event that has had its effect waits no more.
+func (j *judge) remembers(b *book) {
 	state := b.state()
 	if state.Blocked == nil || state.CurrentRun() != nil || state.RetryRun() != nil {
 		j.sim.violate("%s goes on after a loss without a person's word", b.name)
 	}
 	for _, r := range j.sim.world.order {
+		if r.call.Workflow != b.name || r.sent == 0 {
+			continue
+		}
 		id := eventlog.MutationID(r.call.Run)
-		if m := state.Mutation(id); r.call.Workflow == b.name && r.sent > 0 && !lost[id] && (m == nil || !m.Status.Final()) {
+		m := state.Mutation(id)
+		if known := m != nil && m.Status.Final(); !b.calls.unknown(id, known) && !known {
 			j.sim.violate("mutation %s has left, and after a loss the ledger has it as %+v", j.sim.alias(r.key), m)
+		}
+	}
+	for ref := range b.consumed {
+		e := state.Event(ref.Topic, ref.MessageID)
+		known := e != nil && e.Status == eventlog.EventStatusConsumed
+		if !b.consumptions.unknown(ref, known) && !known && !b.again[ref] {
+			j.sim.violate("event %s of topic %s in %s is consumed, and after a loss it is %+v", ref.MessageID, ref.Topic, b.name, e)
 		}
 	}
 	for at, n := range j.sim.world.effects {
