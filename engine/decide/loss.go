@@ -177,7 +177,8 @@ func (p *parts) unknown(r *Remains, kept bool) {
 		if p.full() {
 			return
 		}
-		if p.d.state().Event(ref.Topic, ref.MessageID) != nil {
+		if e := p.d.state().Event(ref.Topic, ref.MessageID); e != nil {
+			p.reopened(e, r.events[ref], r.Whole)
 			continue
 		}
 		if x := r.events[ref]; x.pending && (r.Whole || kept) {
@@ -186,6 +187,23 @@ func (p *parts) unknown(r *Remains, kept bool) {
 			f := x.outcome(ref)
 			p.add(f, len(f.Payload))
 		}
+	}
+}
+
+// reopened ends an event that has ended in the state, and was redriven and may have been handled since: otherwise a
+// redrive would do that again without a person's word (O11).
+func (p *parts) reopened(e *projections.TopicEvent, x *remnant, whole bool) {
+	if e.Status != eventlog.EventStatusSkipped && e.Status != eventlog.EventStatusDiscarded {
+		return
+	}
+	if x.consumed || x.reopened && !e.Unknown {
+		p.add(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID}, 0)
+		if x.pending && whole {
+			return // it is known to wait
+		}
+		f := x.outcome(eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+		f.Title, f.Payload = e.Title, nil // it has them
+		p.add(f, 0)
 	}
 }
 

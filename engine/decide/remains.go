@@ -35,6 +35,7 @@ type remnant struct {
 	payload  json.RawMessage
 	consumed bool
 	pending  bool // and nothing has happened to it since
+	reopened bool // it was redriven or reserved, and has not ended since
 }
 
 // GivenUpCall is a mutation call that is given up, with the events it was made for.
@@ -122,9 +123,11 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 		x.title, x.payload = f.Title, f.Payload
 	case *eventlog.EventReserved:
 		touch(f.Topic, f.MessageID)
+		r.event(f.Topic, f.MessageID).reopened = true
 		r.reserve(f.Run, eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
 	case *eventlog.EventTransferred:
 		touch(f.Topic, f.MessageID)
+		r.event(f.Topic, f.MessageID).reopened = true
 		r.reserve(f.Run, eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
 	case *eventlog.EventReleased:
 		touch(f.Topic, f.MessageID)
@@ -135,13 +138,17 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 		r.event(f.Topic, f.MessageID).consumed = true
 	case *eventlog.EventSkipped:
 		touch(f.Topic, f.MessageID)
+		r.event(f.Topic, f.MessageID).reopened = false
 	case *eventlog.EventDiscarded:
 		touch(f.Topic, f.MessageID)
+		r.event(f.Topic, f.MessageID).reopened = false
 	case *eventlog.EventRedriven:
 		touch(f.Topic, f.MessageID)
+		r.event(f.Topic, f.MessageID).reopened = true
 	case *eventlog.EventGivenUp:
 		x := r.event(f.Topic, f.MessageID)
 		x.title, x.payload, x.pending, x.consumed = f.Title, f.Payload, false, f.Status == eventlog.EventStatusConsumed
+		x.reopened = f.Unknown
 	case *eventlog.MutationApprovalRequested:
 		m := r.call(f.Mutation)
 		m.Run, m.Call, m.Status = f.Run, f.Call, eventlog.MutationAwaitingApproval
@@ -190,6 +197,7 @@ func (r *Remains) Found(entity any) {
 		x := r.event(e.Topic, e.MessageID)
 		x.title, x.payload = e.Title, e.Payload
 		x.pending, x.consumed = e.Status == eventlog.EventPending, e.Status == eventlog.EventStatusConsumed
+		x.reopened = x.pending || e.Status == eventlog.EventStatusReserved || e.Unknown
 	case *projections.Mutation:
 		m := r.call(e.ID)
 		m.Run, m.Call, m.Key, m.Status, m.Result, m.StartedAt = e.Run, e.Call, e.Key, e.Status, e.Result, e.StartedAt
