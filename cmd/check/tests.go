@@ -17,7 +17,8 @@ import (
 // and the names of all that failed and was skipped.
 func (r *report) tests(ctx context.Context, root string, short bool, packages []string) {
 	start := time.Now()
-	args := []string{"test", "-json", "-vet=off"} // vet has its own step
+	// Vet has its own step. The default of 10 minutes for a package is short for a busy machine.
+	args := []string{"test", "-json", "-vet=off", "-timeout=20m"}
 	switch {
 	case short:
 		args = append(args, "-short")
