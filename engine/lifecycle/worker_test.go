@@ -67,19 +67,20 @@ func staffed(t *testing.T, change ...func(*schedule.Policies)) *life {
 // computes holds a handler until its worker is killed, on the first day of its workflow's life.
 const computes = `if (ctx.now() < Date.UTC(2026, 2, 1, 8, 30)) for (;;) {}`
 
-// kill sends SIGKILL to the workers that fit, as soon as there is one, and returns once they are gone.
+// kill sends SIGKILL to the workers that fit, as soon as there is one, and returns once they are gone. One that
+// fits later is left alone: it runs what comes after.
 func (l *life) kill(fits func(worker.ProcessReport) bool) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 	defer cancel()
 	var killed []int
 	for ; ctx.Err() == nil; runtime.Gosched() {
-		alive := false
+		alive, first := false, len(killed) == 0
 		for _, w := range l.workers.Report().Workers {
 			switch {
 			case slices.Contains(killed, w.PID):
 				alive = true
-			case fits(w):
+			case first && fits(w):
 				process, err := os.FindProcess(w.PID)
 				if err == nil {
 					err = process.Kill()
