@@ -65,7 +65,7 @@ func (c *caller) leave(ctx context.Context, own bool) {
 	}
 }
 
-// commands deploys, pushes, pauses, resumes and approves until all orders are done. Who has hung up comes
+// commands deploys, pushes, pauses, resumes and approves until all orders are done. A client that has hung up comes
 // back only after everything that the log holds was processed: what is left behind must not need that.
 func (c *caller) commands(b *enginetest.Bench, approving bool) {
 	c.t.Helper()
@@ -144,7 +144,7 @@ func dealtWith(t *testing.T, b *enginetest.Bench, e *enginetest.Engine) {
 	}
 }
 
-// The crash matrix's other boundaries. At each append of a life, whoever asked hangs up, before it is
+// The crash matrix's other boundaries. At each append of a life, the caller hangs up, before it is
 // written or before the answer comes; or the acknowledgement is lost and the log itself finds out that the
 // entry is written; or another engine has gone on with the workflow before it did. Each call takes effect at
 // most once, each event in the log is processed, and the checkpoint reaches the head.

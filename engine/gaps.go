@@ -51,7 +51,7 @@ func (p *partition) watchGaps(ctx context.Context) {
 	}
 }
 
-// lookInto reads a gap, and tells of what nobody can deal with.
+// lookInto reads a gap, and tells of what no worker can deal with.
 func (p *partition) lookInto(ctx context.Context, g checkpoint.Gap, o *openGap) {
 	at, err := p.readGap(ctx, g)
 	if ctx.Err() != nil {

@@ -83,7 +83,7 @@ func TestF5_UnderWay(t *testing.T) {
 		"another's, known to be slow":           {attached, recorded(2*time.Minute + 31*time.Second), 31 * time.Second, 2 * time.Minute},
 		"another's, recorded far ahead":         {attached, recorded(365 * 24 * time.Hour), 31 * time.Second, lasting},
 		"another's, handed over":                {detached, others, 31 * time.Second, unseen},
-		"another's, with nobody who goes on":    {none, others, 30 * time.Second, time.Second},
+		"another's, the outside stops at once":  {none, others, 30 * time.Second, time.Second},
 		"another's, its clock is far behind":    {attached, seen(time.Hour), time.Hour, 31*time.Second + unseen},
 		"another's, its clock was a bit ahead":  {promised, call{ahead: time.Second}, 0, time.Second + 36*time.Second},
 		"another's, its clock was far ahead":    {promised, call{ahead: 365 * 24 * time.Hour}, 10 * time.Second, 26 * time.Second},

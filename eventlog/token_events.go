@@ -19,7 +19,7 @@ func (n WorkflowName) ValidateOwner() error {
 	return n.Validate()
 }
 
-// TokenName is the name of a token, and of whoever uses it: `[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}`.
+// TokenName is the name of a token, and of its user: `[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}`.
 type TokenName string
 
 var tokenNamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$`)

@@ -108,7 +108,7 @@ func revoked() *rpc.Problem {
 	return rpc.Problemf(http.StatusUnauthorized, "token.required", "the token was revoked meanwhile").WithHint("ask for a new one: pawl tokens create")
 }
 
-// revocations wakes those who wait, whenever a token was revoked. The zero value is ready.
+// revocations wakes all waiting readers, whenever a token was revoked. The zero value is ready.
 type revocations struct {
 	mu      sync.Mutex
 	changed chan struct{}

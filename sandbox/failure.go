@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Fault says who is to blame for a failed invocation; the engine derives the class from it (F1, F3).
+// Fault says which side is to blame for a failed invocation; the engine derives the class from it (F1, F3).
 type Fault string
 
 // The faults.

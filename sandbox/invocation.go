@@ -99,7 +99,7 @@ func SourceTooLarge(source Source, limit int) *Error {
 	return LimitFault("limit.source", "the script has %d bytes; the limit is %d", len(source.Code), limit)
 }
 
-// TooLarge is the fault of a call whose arguments nobody should have to hold.
+// TooLarge is the fault of a call whose arguments exceed the limit.
 func (c *Invocation) TooLarge(limits Limits) *Error {
 	size := len(c.State) + len(c.Prepared) + len(c.MutationResult)
 	for _, events := range c.Pending {

@@ -233,7 +233,7 @@ func (d *daemon) settled() {
 	}
 }
 
-// approveAll approves every call that awaits it, as a person who has looked does.
+// approveAll approves every call that awaits it, as a person does after a look.
 func (d *daemon) approveAll() {
 	d.t.Helper()
 	for {

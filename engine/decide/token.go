@@ -5,7 +5,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// What a person can do to the installation itself. Who may is not decided here.
+// What a person can do to the installation itself. Which role may do it is not decided here.
 type (
 	// CreateToken lets the caller in who shows the token with the hash.
 	CreateToken struct {

@@ -53,7 +53,7 @@ func (i *installed) decides(w eventlog.WorkflowName, cmd decide.Command) string 
 
 func tokenHash(n int) string { return fmt.Sprintf("%064x", n) }
 
-// TestTokens: who may be let in, under which name; what is refused changes nothing.
+// TestTokens: which callers may be let in, under which name; what is refused changes nothing.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	i := &installed{t: t}

@@ -15,7 +15,7 @@ type Moment int
 const (
 	// Asked: nothing of it is written yet.
 	Asked Moment = iota
-	// Durable: it is written, and nobody knows it yet.
+	// Durable: it is written, and no caller knows it yet.
 	Durable
 	// Settled: it is written, its acknowledgement was lost, and the log finds out by itself how it ended, as
 	// eventlog.Log allows.

@@ -248,7 +248,7 @@ func (s *sim) second() {
 }
 
 // stopOne asks an engine to stop. Which of an engine's own goroutines comes first then, the one that ends it or
-// one that waits for its turn to record, the seed does not fix: so nobody waits for a turn.
+// one that waits for its turn to record, the seed does not fix: so no goroutine waits for a turn.
 func (s *sim) stopOne() {
 	live := slices.DeleteFunc(s.live(), func(n *node) bool { return n.asks.Load() > s.parkedAsks(n) })
 	if len(live) > 0 {

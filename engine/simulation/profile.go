@@ -49,7 +49,7 @@ func (s *sim) focus(p *profile) {
 	switch s.rng.IntN(7) {
 	case 0: // Few requests of a history lose their answers: here most do, at a receiver that is busy for long.
 		p.definite, p.silent, p.uncertain, p.honestRetry, p.careless = 0, 0.4, 0.9, 0, 1
-	case 1: // The same, and the one who has sent it dies before the receiver is done.
+	case 1: // The same, and the engine that sent it dies before the receiver is done.
 		p.definite, p.silent, p.uncertain, p.honestRetry, p.careless = 0, 0.2, 0.9, 0, 1
 		p.busyCrash, p.operator, p.scriptFails, p.dawdles = 0.1, 0.05, 0, 0.9
 	case 2: // Between two writes to the store, events come and end while their topic loses its consumer and gets it back.

@@ -26,6 +26,6 @@ func TestF5_BothClocksMustSayThatItIsOver(t *testing.T) {
 	}
 	a := At(begun)
 	if b := At(begun); b.Elapsed < a.Elapsed || a.Elapsed <= 0 {
-		t.Errorf("the clock that nobody sets went from %s to %s", a.Elapsed, b.Elapsed)
+		t.Errorf("the clock that cannot be set went from %s to %s", a.Elapsed, b.Elapsed)
 	}
 }

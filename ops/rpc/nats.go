@@ -74,7 +74,7 @@ type NATSCall struct {
 // <prefix>.in.<workflow>.<topic> holds one event or an array of events. A problem comes as
 // Nats-Service-Error-Code with the problem document as body; an answer that the NATS server does not
 // carry is one. Several engines share the requests. There are no streams: the log comes in pages, and
-// who follows it asks again and again. Figures for Prometheus are offered over HTTP alone.
+// a follower asks again and again. Figures for Prometheus are offered over HTTP alone.
 type NATSService struct {
 	backend NATSBackend
 	service micro.Service
@@ -209,7 +209,7 @@ func isInbox(reply string) bool {
 	return reply == "" || first == "_R_" || first == "_INBOX" || strings.HasPrefix(first, "_INBOX_")
 }
 
-// caller is who sends a request: the one whose token it carries, else the NATS user.
+// caller is the sender of a request: the one whose token it carries, else the NATS user.
 func (n *NATSService) caller(head micro.Headers) (*Caller, *Problem) {
 	caller := &Caller{Role: n.role, Key: "nats"}
 	if token := head.Get(TokenHeader); token != "" {

@@ -28,7 +28,7 @@ func TestMutateProblemsOfAnyNumbers(t *testing.T) {
 	}
 }
 
-// TestMutateProblemsKnowKinds: a read is no mutation call, and of operations that nobody knows the last
+// TestMutateProblemsKnowKinds: a read is no mutation call, and of unknown operations the last
 // one is where reads by id are declared.
 func TestMutateProblemsKnowKinds(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func Describe(ctx context.Context, around Surroundings, limits sandbox.Limits, s
 		problems = append(problems, r.problems...)
 		r.definition.Incomplete = r.definition.Incomplete || len(r.definition.Unread) > 0
 		if len(r.definition.Unread) > lint.MaxProblems {
-			r.definition.Unread = nil // nobody reads what else there is
+			r.definition.Unread = nil // the rest is not read
 		}
 	}
 	r.definition.Places = r.text.Places(&r.definition)

@@ -53,7 +53,7 @@ type Pool struct {
 	idle      []*process // the most recently used last
 	all       []*process
 	starting  int
-	warming   int // of starting: nobody waits for these, so they are there for whoever comes
+	warming   int // of starting: no call waits for these: they are ready for the next one
 	report    confine.Report
 	restarts  uint64
 	deaths    map[string]uint64 // by code

@@ -73,7 +73,7 @@ type assignment struct {
 	start   bool
 }
 
-// scheduler holds the slots and who uses them. Its user locks.
+// scheduler holds the slots and their users. Its user locks.
 type scheduler struct {
 	slots, free int
 	share       int // of the slots, of one workflow

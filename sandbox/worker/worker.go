@@ -95,7 +95,7 @@ func Run(in io.Reader, out io.Writer) error {
 type worker struct {
 	in      *frameReader              // of the reading goroutine
 	sources map[uint64]sandbox.Source // of the reading goroutine
-	ended   chan error                // why nobody reads any more
+	ended   chan error                // why reading has ended
 
 	running sync.Mutex // one job at a time; guards what follows
 	out     io.Writer

@@ -82,7 +82,7 @@ func late(r micro.Request) bool {
 	if err == nil && time.Now().Before(deadline) {
 		return false
 	}
-	_ = r.Error("503", "its deadline has passed, or it has none", nil) // nobody is left to tell
+	_ = r.Error("503", "its deadline has passed, or it has none", nil) // the caller no longer listens
 	return true
 }
 
@@ -117,7 +117,7 @@ func (c *counter) add(r micro.Request) {
 		given = answer{Total: c.total}
 		c.answers[key] = given
 	}
-	_ = r.RespondJSON(given) // who does not hear it asks added
+	_ = r.RespondJSON(given) // a caller that misses the answer asks added
 }
 
 // added says what became of a call. Before it says failed it writes the key down as refused, so that

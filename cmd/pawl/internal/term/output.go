@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Output is standard output. It remembers the first write that failed: a result that nobody got is
+// Output is standard output. It remembers the first write that failed: a result that no reader got is
 // no success, however it was printed.
 type Output struct {
 	To io.Writer
@@ -34,7 +34,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, o.Lost
 }
 
-// OutliveReaders makes the process go on when nobody reads any more what it prints: an engine's
+// OutliveReaders makes the process go on when its output is read no more: an engine's
 // work is not to be told, it is to be done.
 func OutliveReaders(to io.Writer) {
 	if out, ok := to.(*Output); ok {

@@ -201,7 +201,7 @@ func fieldText(raw json.RawMessage) string {
 	return OneLine(Plain(value), 4000)
 }
 
-// DocumentLine shows JSON as it was sent, in the order and with the spaces of whoever wrote it: a
+// DocumentLine shows JSON as it was sent, in the order and with the spaces of its writer: a
 // hash may be over these bytes. What could steer a terminal is escaped as JSON has it.
 func documentLine(raw json.RawMessage, most int) string {
 	var out strings.Builder
