@@ -70,6 +70,7 @@ var layers = []layer{
 	{folders: "ops/rpc", project: []string{"eventlog", "sandbox"}, external: anyLibrary},
 	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."}, external: anyLibrary},
 	// The commands are put together from rooms of which none knows a command.
+	{folders: "cmd/pawl/internal/exit"},
 	{folders: "cmd/pawl/internal/term", project: []string{"eventlog", "projections"}, external: anyLibrary},
 	{folders: "cmd/...", project: anyFolder, external: anyLibrary},
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -97,7 +98,7 @@ func (c *grantsCmd) Run(a *app) error {
 	for _, change := range c.Change {
 		capability, text, ok := strings.Cut(change, "=")
 		if !ok || capability == "" {
-			return misconfigured("write e.g. csv.appendRow=allow", "%q is no change of a grant", change)
+			return exit.Misconfigured("write e.g. csv.appendRow=allow", "%q is no change of a grant", change)
 		}
 		changes[capability] = nil
 		if grant := eventlog.Grant(text); grant != "" {
@@ -259,5 +260,5 @@ func (c *showConnector) Run(a *app) error {
 	if advice, ok := compiledIn[c.Name]; ok {
 		hint = advice + ", and start the engine again"
 	}
-	return failed(hint, fmt.Errorf("there is no connector %q now", c.Name))
+	return exit.Failed(hint, fmt.Errorf("there is no connector %q now", c.Name))
 }

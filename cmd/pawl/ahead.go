@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections/store"
@@ -42,7 +43,7 @@ func (in *installation) giveWay(ctx context.Context) error {
 		return err
 	}
 	if err := in.store.Reset(); err != nil {
-		return failed("", fmt.Errorf("empty the local store: %w", err))
+		return exit.Failed("", fmt.Errorf("empty the local store: %w", err))
 	}
 	var held []string
 	for _, name := range loss.Workflows {

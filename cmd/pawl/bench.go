@@ -14,6 +14,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -46,12 +47,12 @@ type benchStage struct {
 func (c *benchCmd) Run(a *app) error {
 	dir, err := os.MkdirTemp(c.Dir, ".pawl-bench-")
 	if err != nil {
-		return failed("choose another with --dir DIR", fmt.Errorf("create a directory for the measurement: %w", err))
+		return exit.Failed("choose another with --dir DIR", fmt.Errorf("create a directory for the measurement: %w", err))
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	world, err := startWorld(a.ctx)
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	defer world.stop()
 
@@ -73,11 +74,11 @@ func (c *benchCmd) Run(a *app) error {
 	if c.Profile != "" {
 		f, err := os.Create(c.Profile)
 		if err != nil {
-			return failed("", fmt.Errorf("create the profile: %w", err))
+			return exit.Failed("", fmt.Errorf("create the profile: %w", err))
 		}
 		defer func() { _ = f.Close() }()
 		if err := pprof.StartCPUProfile(f); err != nil {
-			return failed("", fmt.Errorf("start the profile: %w", err))
+			return exit.Failed("", fmt.Errorf("start the profile: %w", err))
 		}
 		defer pprof.StopCPUProfile()
 	}
@@ -86,16 +87,16 @@ func (c *benchCmd) Run(a *app) error {
 		err = stopErr
 	}
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	if err := c.report(a, stages); err != nil || !c.Starts {
 		return err
 	}
 	if err := in.close(); err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	if err := c.measureStarts(a, s.Data); err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func (in *installation) runForBench(ctx context.Context) (func() error, error) {
 	case <-in.engine.Ready():
 	case err := <-engineDone:
 		cancel()
-		return nil, failed("", err)
+		return nil, exit.Failed("", err)
 	}
 	return func() error {
 		cancel()
@@ -210,7 +211,7 @@ func (c *benchCmd) report(a *app, stages []benchStage) error {
 	}
 	out, err := json.Marshal(line)
 	if err != nil {
-		return failed("", fmt.Errorf("write the result: %w", err))
+		return exit.Failed("", fmt.Errorf("write the result: %w", err))
 	}
 	fmt.Fprintln(a.screen.Out, string(out))
 	return nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
@@ -41,10 +42,10 @@ func (c *benchStartCmd) Run(a *app) error {
 	}
 	result := benchStart{Ready: time.Since(began), Memory: proportionalMemory(0)}
 	if result.Transitions, err = in.log.Last(a.ctx, 0); err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	if err := json.NewEncoder(a.screen.Out).Encode(result); err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	return stop()
 }

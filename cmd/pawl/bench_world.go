@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -143,7 +144,7 @@ func (*benchWorldCmd) Run(a *app) error {
 	sink := &benchSink{keys: map[string]int{}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return failed("", fmt.Errorf("listen for what workflows send: %w", err))
+		return exit.Failed("", fmt.Errorf("listen for what workflows send: %w", err))
 	}
 	server := &http.Server{Handler: sink, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
@@ -163,7 +164,7 @@ func (*benchWorldCmd) Run(a *app) error {
 			var url, token string
 			var n, ms int
 			if _, err := fmt.Sscanf(rest, "%s %s %d %d", &url, &token, &n, &ms); err != nil {
-				return failed("", fmt.Errorf("read %q: %w", rest, err))
+				return exit.Failed("", fmt.Errorf("read %q: %w", rest, err))
 			}
 			pushers.start(a.ctx, url, token, n, time.Duration(ms)*time.Millisecond)
 		}

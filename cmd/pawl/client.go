@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -44,7 +45,7 @@ func (a *app) connect(flags clientFlags) (*connection, error) {
 
 // find finds the engine: --url or --nats, their variables, the configuration's, and then as findHTTP does.
 func (a *app) find(flags clientFlags) (*connection, error) {
-	file, err := a.readConfig()
+	file, err := a.reader.readConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +56,11 @@ func (a *app) find(flags clientFlags) (*connection, error) {
 func (a *app) findAs(flags clientFlags, file config) (_ *connection, err error) {
 	actor := first(flags.As, file.As, a.as())
 	if err := rpc.CheckActor(actor); err != nil {
-		return nil, misconfigured("say who you are with --as NAME", "act as %q: %v", term.OneLine(actor, 80), err)
+		return nil, exit.Misconfigured("say who you are with --as NAME", "act as %q: %v", term.OneLine(actor, 80), err)
 	}
 	c := &connection{Client: &rpc.Client{Operations: ops.Table(), Actor: actor}, app: a, json: flags.JSON}
 	if flags.URL != "" && flags.NATS != "" {
-		return nil, misconfigured("name one of them: --url URL or --nats URL", "both url and nats are set")
+		return nil, exit.Misconfigured("name one of them: --url URL or --nats URL", "both url and nats are set")
 	}
 	named := flags.named()
 	if !named {
@@ -96,7 +97,7 @@ func (f clientFlags) named() bool { return f.URL != "" || f.NATS != "" }
 // may be a password.
 func natsLine(text string) (*rpc.NATSLine, error) {
 	wrong := func(format string, args ...any) (*rpc.NATSLine, error) {
-		return nil, misconfigured("write e.g. --nats @.pawl/nats/operator.url", "the URL of the NATS server: "+format, args...)
+		return nil, exit.Misconfigured("write e.g. --nats @.pawl/nats/operator.url", "the URL of the NATS server: "+format, args...)
 	}
 	var options []nats.Option
 	if path, is := strings.CutPrefix(text, "@"); is {
@@ -145,21 +146,21 @@ func (c *connection) do(operation string, params map[string]any, out any) error 
 // explain says where an engine that does not answer was looked for.
 func (c *connection) explain(err error) error {
 	if errors.Is(err, rpc.ErrUntrusted) {
-		return &failure{code: exitUnreachable, err: err,
-			hint: "if the engine's own authority is missing, name it: SSL_CERT_FILE=CA.pem before the command (where the system keeps its own list, add it there)"}
+		return &exit.Failure{Code: exit.CodeUnreachable, Err: err,
+			Hint: "if the engine's own authority is missing, name it: SSL_CERT_FILE=CA.pem before the command (where the system keeps its own list, add it there)"}
 	}
 	if errors.Is(err, rpc.ErrUnreachable) {
 		if c.open {
 			err = nil // it was never worth a try
 		}
-		return &failure{
-			code: exitUnreachable, what: c.silence, err: err,
-			hint: c.whereElse(),
+		return &exit.Failure{
+			Code: exit.CodeUnreachable, What: c.silence, Err: err,
+			Hint: c.whereElse(),
 		}
 	}
 	var p *rpc.Problem
 	if errors.As(err, &p) && p.Status == http.StatusUnauthorized && c.tokenless != "" {
-		return failed(p.Hint, fmt.Errorf("%w; %s", err, c.tokenless))
+		return exit.Failed(p.Hint, fmt.Errorf("%w; %s", err, c.tokenless))
 	}
 	return err
 }

@@ -10,13 +10,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
 func testRun(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	var out, complaints bytes.Buffer
-	code = run(t.Context(), args, strings.NewReader(""), &out, &complaints, func(string) (string, bool) { return "", false })
+	code = underTest.run(t.Context(), args, strings.NewReader(""), &out, &complaints, func(string) (string, bool) { return "", false })
 	return out.String(), complaints.String(), code
 }
 
@@ -43,7 +45,7 @@ func TestAddressesThatAreNone(t *testing.T) {
 		{"--as", strings.Repeat("x", 129), "at most 128"},
 	} {
 		_, stderr, code := testRun(t, "why", test.flag, test.value)
-		if code != exitUsage || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "s3cret") {
+		if code != exit.CodeUsage || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "s3cret") {
 			t.Errorf("%s %q: exit code %d, %s", test.flag, test.value, code, stderr)
 		}
 	}
@@ -86,10 +88,10 @@ func TestNATSTakesThePlaceOfHTTP(t *testing.T) {
 			env[name] = value
 		}
 		var out, complaints bytes.Buffer
-		code := run(t.Context(), append([]string{"why"}, test.args...), strings.NewReader(""), &out, &complaints, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
-		want := exitUnreachable
+		code := underTest.run(t.Context(), append([]string{"why"}, test.args...), strings.NewReader(""), &out, &complaints, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		want := exit.CodeUnreachable
 		if strings.Contains(test.want, "both") {
-			want = exitUsage
+			want = exit.CodeUsage
 		}
 		if stderr := complaints.String(); code != want || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "s3cret") {
 			t.Errorf("%v %s %q: exit code %d, %s", test.args, test.env, test.file, code, stderr)
@@ -100,7 +102,7 @@ func TestNATSTakesThePlaceOfHTTP(t *testing.T) {
 func TestAddressesToListenOnThatAreNone(t *testing.T) {
 	for _, args := range [][]string{{"--http", "127.0.0.1:99999"}, {"--http", "127.0.0.1:0", "--nats-listen", "127.0.0.1:99999"}} {
 		_, stderr, code := testRun(t, append([]string{"serve", "--data", "d"}, args...)...)
-		if code != exitUsage || !strings.Contains(stderr, "port 99999 is not between 0 and 65535") {
+		if code != exit.CodeUsage || !strings.Contains(stderr, "port 99999 is not between 0 and 65535") {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
 		}
 	}
@@ -115,7 +117,7 @@ func TestUntrustedCertificateIsNamed(t *testing.T) {
 	defer engine.Close()
 	for _, command := range [][]string{{"why"}, {"log"}, {"verify"}} {
 		_, stderr, code := testRun(t, append(command, "--url", engine.URL)...)
-		if code != exitUnreachable || !strings.Contains(stderr, "its certificate is not trusted: x509: ") || !strings.Contains(stderr, "SSL_CERT_FILE") || strings.Contains(stderr, "no engine answers") {
+		if code != exit.CodeUnreachable || !strings.Contains(stderr, "its certificate is not trusted: x509: ") || !strings.Contains(stderr, "SSL_CERT_FILE") || strings.Contains(stderr, "no engine answers") {
 			t.Errorf("%v: exit code %d, %s", command, code, stderr)
 		}
 	}
@@ -132,7 +134,7 @@ func TestActionsWantTheirArguments(t *testing.T) {
 		{"--rate is 0; it must be a number of 1 or more", []string{"redrive", "w", "--where", "state=discarded", "--rate", "0"}},
 		{"--rate is -1", []string{"redrive", "w", "t", "m", "--rate=-1"}},
 	} {
-		if _, stderr, code := testRun(t, test.args...); code != exitUsage || !strings.Contains(stderr, test.want) {
+		if _, stderr, code := testRun(t, test.args...); code != exit.CodeUsage || !strings.Contains(stderr, test.want) {
 			t.Errorf("%v: exit code %d, %s", test.args, code, stderr)
 		}
 	}

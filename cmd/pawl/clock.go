@@ -7,40 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// The clocks that an engine can follow.
-const (
-	clockSystem = "system"
-	clockManual = "manual"
-)
-
-// clockSettings say which clock schedules, wakeAt, backoffs, reconcile waits and recorded deadlines
-// follow. The zero value is the machine's.
-type clockSettings struct {
-	Manual bool
-	// Start is where a manual clock starts on empty data; zero means the machine's time.
-	Start time.Time
-}
-
-func parseClock(kind, start string) (clockSettings, error) {
-	c := clockSettings{Manual: kind == clockManual}
-	switch {
-	case kind != clockSystem && kind != clockManual:
-		return c, misconfigured("write system or manual", "clock: %q is neither system nor manual", kind)
-	case start == "":
-		return c, nil
-	case !c.Manual:
-		return c, misconfigured("add --clock=manual, or leave it out", "clock-start: the machine's clock cannot be set")
-	}
-	var err error
-	if c.Start, err = time.Parse(time.RFC3339, start); err != nil || c.Start.Year() < 1970 {
-		return c, misconfigured("write e.g. 2026-03-01T08:00:00Z", "clock-start: %q is no time in RFC 3339, or one before 1970", start)
-	}
-	return c, nil
-}
 
 // clock makes the engine's clock. A manual one goes on at the time of the last transition, so that
 // the log's time never runs back; where it starts counts only while the log is empty.
@@ -149,7 +119,7 @@ func instant(answered json.RawMessage) (string, error) {
 // Run answers once everything that became due has come to rest.
 func (c *advanceClock) Run(a *app) error {
 	if _, err := time.ParseDuration(c.By); err != nil {
-		return misconfigured("write e.g. 5m", "%q is no duration", c.By)
+		return exit.Misconfigured("write e.g. 5m", "%q is no duration", c.By)
 	}
 	connected, err := a.connect(c.clientFlags)
 	if err != nil {

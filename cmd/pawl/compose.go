@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"golang.org/x/time/rate"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
@@ -90,7 +91,7 @@ func (in *installation) open(ctx context.Context) (err error) {
 		return err
 	}
 	if _, err := os.Stat(in.lossFile()); err == nil {
-		return failed("finish it: pawl verify --accept-loss", errors.New("accepting a loss was interrupted: it is not written down yet which workflows must be held"))
+		return exit.Failed("finish it: pawl verify --accept-loss", errors.New("accepting a loss was interrupted: it is not written down yet which workflows must be held"))
 	}
 	if in.stopped {
 		return nil
@@ -103,7 +104,7 @@ func (in *installation) openBroker(ctx context.Context) (err error) {
 	spareProcessor()
 	data := in.settings.Data
 	if err := os.MkdirAll(data, 0o700); err != nil {
-		return failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
+		return exit.Failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
 	}
 	in.limit = storeLimit(data, diskSpace)
 	// The server's lock on the directory is the lock on the whole data directory.
@@ -115,7 +116,7 @@ func (in *installation) openBroker(ctx context.Context) (err error) {
 	}
 	in.server, err = embeddednats.Start(ctx, broker)
 	if err != nil {
-		return failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
+		return exit.Failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
 	}
 	in.onClose(func() error { in.server.Shutdown(); return nil })
 	if err := in.writeNATSURLs(); err != nil {
@@ -123,7 +124,7 @@ func (in *installation) openBroker(ctx context.Context) (err error) {
 	}
 	in.nc, err = in.server.Connect(nats.Name("pawl"))
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	in.onClose(func() error { in.nc.Close(); return nil })
 	return nil
@@ -138,11 +139,11 @@ func (in *installation) openLog(ctx context.Context) (err error) {
 	}
 	in.onClose(in.log.Close)
 	if err := in.openRunLog(ctx); err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	in.store, err = store.Open(storing(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger}))
 	if err != nil {
-		return failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
+		return exit.Failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
 	}
 	in.onClose(in.closeStore)
 	for _, warning := range in.store.Warnings() {
@@ -201,7 +202,7 @@ func explainLog(data string, err error) error {
 	case errors.Is(err, store.ErrFailed):
 		hint = "look at the disk of " + data + " and start again; nothing is lost: what the store lacks is replayed from the log"
 	}
-	return failed(hint, err)
+	return exit.Failed(hint, err)
 }
 
 // goneHint leads out of a log of which nothing is left.
@@ -242,7 +243,7 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 		Policies: in.settings.Policies, Logger: in.logger, Observe: observe, Room: in.room.check, RunLog: in.runLog,
 	})
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	certificate, err := in.settings.tls()
 	if err != nil {
@@ -262,7 +263,7 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 		Now: clock.Now, Refused: refused, Tools: tools,
 	})
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	in.onClose(func() error { in.api.Close(); return nil })
 	// Not on the connection of the log: the caller chooses the subject of the answer.
@@ -274,12 +275,12 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 		})
 	}))
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	in.onClose(func() error { answering.Close(); return nil })
 	service, err := in.api.StartNATS(rpc.NATSConfig{Conn: answering, Role: rpc.Operator, Prefix: natsPrefix})
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	in.onClose(service.Stop)
 	return in.listen(ctx, certificate != nil)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -77,31 +78,31 @@ func (connectorSettings) setRoot(to **rootSettings, root string) {
 }
 
 // readConfig finds and reads the configuration file: --config, else here, else in the data directory.
-func (a *app) readConfig() (config, error) {
-	if a.common.Config != "" {
-		return a.loadConfig(a.common.Config, true)
+func (r reader) readConfig() (config, error) {
+	if r.Flags.Config != "" {
+		return r.loadConfig(r.Flags.Config, true)
 	}
-	c, err := a.loadConfig(configName, false)
+	c, err := r.loadConfig(configName, false)
 	if err != nil || c.path != "" {
 		return c, err
 	}
-	c, err = a.loadConfig(filepath.Join(a.dataDir(""), configName), false)
+	c, err = r.loadConfig(filepath.Join(r.dataDir(""), configName), false)
 	if err == nil && c.Data != "" {
-		return c, misconfigured("move the file to where pawl is started, or take the key out",
+		return c, exit.Misconfigured("move the file to where pawl is started, or take the key out",
 			"%s: data cannot be set by a file that lies in the data directory", c.path)
 	}
 	return c, err
 }
 
 // loadConfig reads one file over the defaults. A missing file is the defaults, unless it was named.
-func (a *app) loadConfig(path string, named bool) (config, error) {
+func (r reader) loadConfig(path string, named bool) (config, error) {
 	c := config{Policies: schedule.Default()}
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return c, nil
 	case err != nil:
-		return c, misconfigured("correct --config or PAWL_CONFIG", "read configuration: %v", err)
+		return c, exit.Misconfigured("correct --config or PAWL_CONFIG", "read configuration: %v", err)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	c.path = path
@@ -113,7 +114,7 @@ func (a *app) loadConfig(path string, named bool) (config, error) {
 		return c, nil
 	}
 	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
-		return c, misconfigured("the README lists the keys", "%s", configFault(path, err))
+		return c, exit.Misconfigured("cmd/pawl/CONFIG.md lists the keys", "%s", configFault(path, err))
 	}
 	c.text = written
 	if err := c.validate(written); err != nil {
@@ -121,7 +122,7 @@ func (a *app) loadConfig(path string, named bool) (config, error) {
 	}
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
-		return c, failed("", err)
+		return c, exit.Failed("", err)
 	}
 	c.dir = dir
 	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV} {
@@ -141,7 +142,7 @@ func (c *config) expand(env func(string) (string, bool)) error {
 		if errors.As(err, &wrong) {
 			at = c.text.place("connectors." + wrong.Key)
 		}
-		return misconfigured("", "%s: connectors.%v", at, err)
+		return exit.Misconfigured("", "%s: connectors.%v", at, err)
 	}
 	if c.Connectors.HTTP != nil {
 		c.Connectors.HTTP.Secrets = found
@@ -162,7 +163,7 @@ func (c *config) validate(written *configText) error {
 		for _, p := range policies {
 			lines = append(lines, written.place(p.Key)+": "+p.Error())
 		}
-		return misconfigured("", "%s", strings.Join(lines, "\n"))
+		return exit.Misconfigured("", "%s", strings.Join(lines, "\n"))
 	}
 	_, sync := parseSync(first(c.Sync, syncAlways))
 	_, sandbox := parseSandbox(c.Sandbox)
@@ -171,21 +172,21 @@ func (c *config) validate(written *configText) error {
 		key string
 		err error
 	}{{"sync", sync}, {"require-sandbox", sandbox}, {"clock", clock}} {
-		var f *failure
+		var f *exit.Failure
 		if errors.As(checked.err, &f) {
-			f.what = written.place(checked.key) + ": " + f.what
+			f.What = written.place(checked.key) + ": " + f.What
 			return f
 		}
 	}
 	if c.URL != "" && c.NATS != "" {
-		return misconfigured("keep one of them", "%s: both url and nats are set", written.place("nats"))
+		return exit.Misconfigured("keep one of them", "%s: both url and nats are set", written.place("nats"))
 	}
 	for _, twice := range []struct {
 		key, short string
 		long       *rootSettings
 	}{{"maildir", c.Maildir, c.Connectors.Maildir}, {"files", c.Files, c.Connectors.Files}, {"csv", c.CSV, c.Connectors.CSV}} {
 		if twice.short != "" && twice.long != nil {
-			return misconfigured("keep one of them", "%s: both %s and connectors.%s.root are set", written.place(twice.key), twice.key, twice.key)
+			return exit.Misconfigured("keep one of them", "%s: both %s and connectors.%s.root are set", written.place(twice.key), twice.key, twice.key)
 		}
 	}
 	return nil

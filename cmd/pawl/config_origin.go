@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/connector"
 )
 
@@ -54,21 +55,21 @@ func (o origin) place(key string) string {
 
 // locate puts the place of the setting before a failure that it is the cause of.
 func (o origin) locate(key string, err error) error {
-	var f *failure
+	var f *exit.Failure
 	at := o.place(key)
 	if at == "" || !errors.As(err, &f) {
 		return err
 	}
 	located := *f
-	if located.what = at; f.what != "" {
-		located.what += ": " + f.what
+	if located.What = at; f.What != "" {
+		located.What += ": " + f.What
 	}
 	return &located
 }
 
 // connectors is what a connector refuses of its settings, with the place.
 func (o origin) connectors(err error) error {
-	refused := misconfigured("", "%v", err)
+	refused := exit.Misconfigured("", "%v", err)
 	var wrong *connector.SettingError
 	if errors.As(err, &wrong) {
 		return o.locate(wrong.Key, refused)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
@@ -16,7 +17,7 @@ func loadText(t *testing.T, text string) (config, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return testApp(t, nil).loadConfig(path, true)
+	return testApp(t, nil).reader.loadConfig(path, true)
 }
 
 // A mistake in the file is named with its place, its key, what is there and what may be.
@@ -55,8 +56,8 @@ func TestConfigMistakesAreNamed(t *testing.T) {
 		"csv: a\nconnectors: {csv: {root: b}}":                       "c.yaml:1:6: both csv and connectors.csv.root are set",
 	} {
 		_, err := loadText(t, text)
-		var f *failure
-		if !errors.As(err, &f) || f.code != exitUsage || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "unmarshal") {
+		var f *exit.Failure
+		if !errors.As(err, &f) || f.Code != exit.CodeUsage || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "unmarshal") {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
 		}
 	}

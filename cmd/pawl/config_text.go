@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
@@ -32,7 +33,7 @@ func readText(path string, text []byte, into reflect.Type) (c *configText, empty
 	c = &configText{path: path, anchors: map[string]ast.Node{}, places: map[string]*token.Position{}}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return c, false, misconfigured("correct the file", "%s", configFault(path, err))
+		return c, false, exit.Misconfigured("correct the file", "%s", configFault(path, err))
 	}
 	var bodies []ast.Node
 	for _, document := range file.Docs {
@@ -60,7 +61,7 @@ func configFault(path string, err error) string {
 
 func (c *configText) fault(at ast.Node, hint, format string, args ...any) error {
 	p := at.GetToken().Position
-	return misconfigured(hint, "%s:%d:%d: %s", c.path, p.Line, p.Column, fmt.Sprintf(format, args...))
+	return exit.Misconfigured(hint, "%s:%d:%d: %s", c.path, p.Line, p.Column, fmt.Sprintf(format, args...))
 }
 
 // place is where the key's value stands, or the nearest thing around it that is written down.
@@ -121,7 +122,7 @@ func (c *configText) check(node ast.Node, t reflect.Type, key string) error {
 func (c *configText) checkKeys(node ast.Node, t reflect.Type, key string) error {
 	mapping, ok := node.(ast.MapNode)
 	if !ok {
-		return c.fault(node, "the README shows how", "%s: want keys with values, found %s", first(key, "the file"), found(node))
+		return c.fault(node, "cmd/pawl/CONFIG.md shows how", "%s: want keys with values, found %s", first(key, "the file"), found(node))
 	}
 	var fields map[string]reflect.Type
 	if t.Kind() == reflect.Struct {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/ops"
@@ -29,10 +30,10 @@ const admitTime = 10 * time.Second
 // Run prints the URL, alone, so that a program can read it.
 func (c *addConnector) Run(a *app) error {
 	if err := connector.ValidateName(c.Name); err != nil {
-		return misconfigured("", "%v", err)
+		return exit.Misconfigured("", "%v", err)
 	}
 	if _, ours := compiledIn[c.Name]; ours {
-		return misconfigured("give the tool another name", "%s is a connector of this program, which no tool replaces", c.Name)
+		return exit.Misconfigured("give the tool another name", "%s is a connector of this program, which no tool replaces", c.Name)
 	}
 	dir, err := a.natsDir()
 	if err != nil {
@@ -45,9 +46,9 @@ func (c *addConnector) Run(a *app) error {
 	text, err := embeddednats.AddTool(dir, c.Name, address)
 	switch file := shown(embeddednats.ToolURLFile(dir, c.Name)); {
 	case errors.Is(err, embeddednats.ErrToolExists):
-		return failed("its URL is in "+file+"; for another password: pawl connectors remove "+c.Name+", then add it again", err)
+		return exit.Failed("its URL is in "+file+"; for another password: pawl connectors remove "+c.Name+", then add it again", err)
 	case err != nil:
-		return failed("", err)
+		return exit.Failed("", err)
 	default:
 		fmt.Fprintf(a.screen.Err, "pawl: the tool %s connects with the URL in %s, which holds its password\n", c.Name, file)
 	}
@@ -69,9 +70,9 @@ func (a *app) natsListener(dir string) (string, error) {
 			return u.String(), nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", failed("", err)
+		return "", exit.Failed("", err)
 	}
-	file, err := a.readConfig()
+	file, err := a.reader.readConfig()
 	if err != nil {
 		return "", err
 	}
@@ -79,14 +80,14 @@ func (a *app) natsListener(dir string) (string, error) {
 	if _, port, err := net.SplitHostPort(first(listen, file.NATSListen)); err == nil && port != "0" {
 		return "nats://127.0.0.1:" + port, nil // the engine puts the whole address there when it starts
 	}
-	return "", failed("start an engine on this data directory once with a NATS listener: pawl up --nats-listen 127.0.0.1:4222",
+	return "", exit.Failed("start an engine on this data directory once with a NATS listener: pawl up --nats-listen 127.0.0.1:4222",
 		errors.New("no engine has listened for NATS here, so there is no address to connect to"))
 }
 
 // admitted waits until the engine that runs lets the tool in. The engine is asked whether it does: a tool that
 // connects too early is an error in its log.
 func (a *app) admitted(name string) error {
-	file, err := a.readConfig()
+	file, err := a.reader.readConfig()
 	if err != nil {
 		return err
 	}
@@ -129,10 +130,10 @@ func (c *removeConnector) Run(a *app) error {
 	}
 	err = embeddednats.RemoveTool(dir, c.Name)
 	if errors.Is(err, embeddednats.ErrNoTool) {
-		return failed("pawl connectors list shows those there are", err)
+		return exit.Failed("pawl connectors list shows those there are", err)
 	}
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	fmt.Fprintf(a.screen.Out, "%s has no user of its own any more\n", c.Name)
 	return nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
 // callConnector calls one operation outside of any workflow.
@@ -19,12 +21,12 @@ type callConnector struct {
 func (c *callConnector) Run(a *app) error {
 	name, operation, ok := strings.Cut(c.Capability, ".")
 	if !ok || name == "" || operation == "" {
-		return misconfigured("write e.g. files.list", "%q is no connector.operation", c.Capability)
+		return exit.Misconfigured("write e.g. files.list", "%q is no connector.operation", c.Capability)
 	}
 	params := map[string]any{"connector": name, "operation": operation, "mutate": c.Yes}
 	if c.Params != "" {
 		if !json.Valid([]byte(c.Params)) {
-			return misconfigured(`quote it for your shell: '{"path": "a.txt"}'`, "the parameters are no JSON")
+			return exit.Misconfigured(`quote it for your shell: '{"path": "a.txt"}'`, "the parameters are no JSON")
 		}
 		params["params"] = json.RawMessage(c.Params)
 	}
@@ -56,7 +58,7 @@ func (c *callConnector) Run(a *app) error {
 		return nil
 	}
 	if c.JSON {
-		return silent(exitFailed)
+		return exit.Silent(exit.CodeFailed)
 	}
 	hint, why := "", done.Outcome
 	if done.Error != nil {
@@ -65,5 +67,5 @@ func (c *callConnector) Run(a *app) error {
 	if done.Outcome == "uncertain" {
 		hint = "it may or may not have happened; look at the other side before you call again (idempotency key " + done.Key + ")"
 	}
-	return failed(hint, fmt.Errorf("call %s: %w", c.Capability, errors.New(why)))
+	return exit.Failed(hint, fmt.Errorf("call %s: %w", c.Capability, errors.New(why)))
 }

@@ -36,12 +36,12 @@ func command(t *testing.T, dir, program string, args ...string) *exec.Cmd {
 func runProgram(t *testing.T, dir, program string, args ...string) (string, int) {
 	t.Helper()
 	out, err := command(t, dir, program, args...).CombinedOutput()
-	var exit *exec.ExitError
+	var ended *exec.ExitError
 	switch {
 	case err == nil:
 		return string(out), 0
-	case errors.As(err, &exit):
-		return string(out), exit.ExitCode()
+	case errors.As(err, &ended):
+		return string(out), ended.ExitCode()
 	}
 	t.Fatalf("run %s %v: %v", program, args, err)
 	return "", 0
@@ -121,8 +121,8 @@ func (d *daemon) stop() {
 func (d *daemon) exit() int {
 	d.t.Helper()
 	d.done.Wait()
-	var exit *exec.ExitError
-	if err := d.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+	var ended *exec.ExitError
+	if err := d.cmd.Wait(); err != nil && !errors.As(err, &ended) {
 		d.t.Fatal(err)
 	}
 	return d.cmd.ProcessState.ExitCode()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -97,13 +98,13 @@ func TestDamagedLog(t *testing.T) {
 			}
 			c.damage(dir)
 			for range 2 { // and the refusal changes nothing
-				out := mustRun(t, dir, exitFailed, "pawl", "serve", "--data", "data", "--until-idle")
+				out := mustRun(t, dir, exit.CodeFailed, "pawl", "serve", "--data", "data", "--until-idle")
 				mustSay(t, out, c.says, `^  nothing was changed; .*`+c.hint)
 				if strings.Contains(out, "answering on") {
 					t.Errorf("it answered:\n%s", out)
 				}
 			}
-			out := mustRun(t, dir, exitFailed, "pawl", "verify", "--data", "data")
+			out := mustRun(t, dir, exit.CodeFailed, "pawl", "verify", "--data", "data")
 			mustSay(t, out, c.says)
 			if c.hint == accept {
 				mustSay(t, out, `^  to go on without what is missing, .*: pawl verify --accept-loss$`)
@@ -137,7 +138,7 @@ func TestDamageBelowTheCheckpoint(t *testing.T) {
 	dir := recorded(t)
 	damage(t, dir, func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
 	d := startDaemon(t, dir, "pawl", "serve", "--data", "data")
-	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "verify", "--url", d.url, "--data", "data"),
+	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "verify", "--url", d.url, "--data", "data"),
 		`stream PAWL_LOG_0 lacks the messages \d+`, `late lacks revisions \d+ to \d+ before revision \d+`)
 	d.call(http.StatusOK, http.MethodGet, "/v1/workflows/early/state", nil)
 	mustSay(t, d.logHealth(), `^\{false \[.*stream PAWL_LOG_0 lacks the messages \d+.* late lacks revisions`)
@@ -148,7 +149,7 @@ func TestDamageBelowTheCheckpoint(t *testing.T) {
 	mustSay(t, d.logHealth(), `^\{false \[.*late lacks revisions`)
 	problem := string(d.call(http.StatusInternalServerError, http.MethodGet, "/v1/workflows/late/state", nil))
 	mustSay(t, problem, `"code":"log\.damaged"`, `"detail":"log is damaged: .*late.* has revision \d+, want \d+"`, `"hint":".*pawl verify`)
-	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "state", "late", "--at", "60", "--url", d.url, "--data", "data"), `log is damaged: .*late.*`, `pawl verify`)
+	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "state", "late", "--at", "60", "--url", d.url, "--data", "data"), `log is damaged: .*late.*`, `pawl verify`)
 	mustSay(t, d.logHealth(), `^\{false \[.*log is damaged: .*late`)
 	d.stop()
 }
@@ -168,7 +169,7 @@ func TestAcceptLoss(t *testing.T) {
 		`^early is held: its newest transitions may be among what is lost.*pawl resume early$`, `^late is held: `)
 	mustSay(t, mustRun(t, dir, 0, "pawl", "verify", "--data", "data"), `^2 workflows, \d+ transitions: ok$`)
 	mustSay(t, mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"), `nothing is missing`)
-	mustSay(t, mustRun(t, dir, exitNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"), `early .*loss.*Try: pawl resume early`, `late .*loss`)
+	mustSay(t, mustRun(t, dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"), `early .*loss.*Try: pawl resume early`, `late .*loss`)
 
 	d := startDaemon(t, dir, "pawl", "serve", "--data", "data")
 	if out, _ := runProgram(t, dir, "pawl", "verify", "--accept-loss", "--url", d.url, "--data", "data"); !strings.Contains(out, "an engine answers at") {
@@ -217,7 +218,7 @@ func TestAcceptLossInTheMiddle(t *testing.T) {
 	deploy("whole", 0)
 	d.stop()
 	remove(t, dir, filepath.FromSlash(logFolder), "msgs", "1.blk")
-	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "serve", "--data", "data"), `lacks the messages 1-\d+`)
+	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "serve", "--data", "data"), `lacks the messages 1-\d+`)
 
 	out := mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--json", "--data", "data")
 	_, document, _ := strings.Cut(out, "\n")
@@ -268,7 +269,7 @@ func TestAcceptLossOfOneMessage(t *testing.T) {
 	if len(got.Lost) != 1 || !slices.Equal(got.Held, []eventlog.WorkflowName{"late"}) || len(got.SetAside) != 1 || got.SetAside["late"] == "" {
 		t.Errorf("accepted %+v", got)
 	}
-	mustSay(t, mustRun(t, dir, exitNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"), `holds it too \(loss\): .*late lacks revisions`)
+	mustSay(t, mustRun(t, dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"), `holds it too \(loss\): .*late lacks revisions`)
 }
 
 // An engine does not run between the two halves of accepting a loss.
@@ -276,8 +277,8 @@ func TestAcceptLossInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := recorded(t)
 	write(t, filepath.Join(dir, "data", "loss.accepting"), "stream PAWL_LOG_0: messages 7-9")
-	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "serve", "--data", "data", "--until-idle"), `accepting a loss was interrupted`, `pawl verify --accept-loss`)
+	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "serve", "--data", "data", "--until-idle"), `accepting a loss was interrupted`, `pawl verify --accept-loss`)
 	// Who was interrupted cannot know what was missing beside that: all are held.
 	mustSay(t, mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"), `accepted as lost: stream PAWL_LOG_0: messages 7-9`, `early is held`, `late is held`)
-	mustRun(t, dir, exitNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle")
+	mustRun(t, dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle")
 }

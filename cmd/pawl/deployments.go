@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -36,10 +37,10 @@ func loadDeployments(data string) (*deployments, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return d, nil
 	case err != nil:
-		return nil, failed("", fmt.Errorf("read what was deployed before: %w", err))
+		return nil, exit.Failed("", fmt.Errorf("read what was deployed before: %w", err))
 	}
 	if err := json.Unmarshal(text, d); err != nil {
-		return nil, failed("delete it: all files are then deployed again, which changes nothing for those that run already",
+		return nil, exit.Failed("delete it: all files are then deployed again, which changes nothing for those that run already",
 			fmt.Errorf("read what was deployed before from %s: %w", d.path, err))
 	}
 	if d.Files == nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -42,7 +43,7 @@ func (in *installation) reportGivenUp(calls []engine.GivenUp, path string) (stri
 		path = filepath.Join(in.settings.Data, "given-up-"+time.Now().UTC().Format("20060102T150405.000000")+".jsonl")
 	}
 	fail := func(err error) (string, error) {
-		return "", failed("nothing is given up; name another file: pawl verify --accept-loss --report FILE", fmt.Errorf("write down what will be given up: %w", err))
+		return "", exit.Failed("nothing is given up; name another file: pawl verify --accept-loss --report FILE", fmt.Errorf("write down what will be given up: %w", err))
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

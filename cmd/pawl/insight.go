@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
@@ -65,7 +66,7 @@ func (c *whyCmd) Run(a *app) error {
 // needsPerson makes the exit code of a command that has said what needs attention.
 func needsPerson(err error, attention bool) error {
 	if err == nil && attention {
-		return silent(exitNeedsPerson)
+		return exit.Silent(exit.CodeNeedsPerson)
 	}
 	return err
 }
@@ -93,7 +94,7 @@ func (c *logCmd) Run(a *app) error {
 		case err != nil && a.ctx.Err() != nil:
 			return nil // interrupted: that is how following ends
 		case errors.Is(err, rpc.ErrUnreachable) && last != "":
-			return &failure{code: exitUnreachable, what: "the engine has stopped", hint: "to go on once it runs again: pawl log --follow --from " + last}
+			return &exit.Failure{Code: exit.CodeUnreachable, What: "the engine has stopped", Hint: "to go on once it runs again: pawl log --follow --from " + last}
 		case err != nil:
 			return connected.explain(err)
 		}

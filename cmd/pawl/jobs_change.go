@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/ops"
@@ -67,7 +68,7 @@ func (c *jobsAction) change(a *app, operation, verb, done string) error {
 		return err
 	}
 	if c.Rate != nil && *c.Rate < 1 {
-		return misconfigured("leave it out to change all as fast as possible", "--rate is %d; it must be a number of 1 or more", *c.Rate)
+		return exit.Misconfigured("leave it out to change all as fast as possible", "--rate is %d; it must be a number of 1 or more", *c.Rate)
 	}
 	if c.unknown {
 		params["includingUnknown"] = true
@@ -223,7 +224,7 @@ func (a *app) told(c *connection, sum changedJobs, done string) error {
 		}
 	}
 	if sum.Updated == 0 && len(sum.Noop) > 0 {
-		return silent(exitFailed)
+		return exit.Silent(exit.CodeFailed)
 	}
 	return nil
 }
@@ -267,9 +268,9 @@ func (c *jobsAction) params(verb string) (map[string]any, error) {
 	usage := fmt.Sprintf("pawl %s WORKFLOW TOPIC MESSAGE-ID…, or pawl %s WORKFLOW --where state=STATE,q=TEXT", verb, verb)
 	switch {
 	case c.Where != "" && c.Topic != "":
-		return nil, misconfigured(usage, "name the events or say --where, not both")
+		return nil, exit.Misconfigured(usage, "name the events or say --where, not both")
 	case c.Where == "" && len(c.MessageID) == 0:
-		return nil, misconfigured(usage, "nothing says which events are meant")
+		return nil, exit.Misconfigured(usage, "nothing says which events are meant")
 	case c.Where == "":
 		items := make([]jobRef, len(c.MessageID))
 		for i, id := range c.MessageID {
@@ -284,19 +285,19 @@ func (c *jobsAction) params(verb string) (map[string]any, error) {
 		switch {
 		case ok && (key == "topic" || key == "state" || key == "status" || key == "q"):
 			if possible := ops.Possible("listJobs", key); possible != nil && !slices.Contains(possible, value) {
-				return nil, misconfigured(usage, "--where: %s is %q; it must be one of %s", key, value, strings.Join(possible, ", "))
+				return nil, exit.Misconfigured(usage, "--where: %s is %q; it must be one of %s", key, value, strings.Join(possible, ", "))
 			}
 			params[key], last = value, key
 		case ok && key == "limit":
 			limit, err := strconv.Atoi(value)
 			if err != nil || limit < 1 {
-				return nil, misconfigured(usage, "--where: limit is %q; it must be a number of 1 or more", value)
+				return nil, exit.Misconfigured(usage, "--where: limit is %q; it must be a number of 1 or more", value)
 			}
 			params[key], last = limit, ""
 		case last == "q":
 			params["q"] = params["q"].(string) + "," + part // a text may hold commas
 		default:
-			return nil, misconfigured(usage, "--where: %q is none of topic=, state=, status=, q=, limit=", part)
+			return nil, exit.Misconfigured(usage, "--where: %q is none of topic=, state=, status=, q=, limit=", part)
 		}
 	}
 	return params, nil
@@ -307,7 +308,7 @@ func (a *app) confirm(question string) error {
 	fmt.Fprintf(a.screen.Err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(io.LimitReader(a.stdin, 1<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return failed("", fmt.Errorf("read your answer: %w", err))
+		return exit.Failed("", fmt.Errorf("read your answer: %w", err))
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
@@ -315,5 +316,5 @@ func (a *app) confirm(question string) error {
 	case "":
 		fmt.Fprintln(a.screen.Err)
 	}
-	return failed("to go ahead without being asked: --yes", errors.New("nothing was changed"))
+	return exit.Failed("to go ahead without being asked: --yes", errors.New("nothing was changed"))
 }

@@ -40,7 +40,7 @@ func killedMain() {
 		}
 	}
 	reaching = func(c engine.Connectors) engine.Connectors { return doomedConnectors{c, d} }
-	main()
+	underTest.main()
 }
 
 // doom knows when to die, and what was going on then.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
@@ -289,14 +290,14 @@ func TestDamageLeadsOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.damage(w)
-			code := exitFailed
+			code := exit.CodeFailed
 			if c.starts {
-				code = exitNeedsPerson
+				code = exit.CodeNeedsPerson
 			}
 			out := mustRun(t, w.dir, code, "pawl", "serve", "--data", "data", "--until-idle")
 			mustSay(t, out, c.says)
 			step := named(t, out, "verify")
-			out = mustRun(t, w.dir, exitFailed, step[0], step[1:]...)
+			out = mustRun(t, w.dir, exit.CodeFailed, step[0], step[1:]...)
 			step = append(named(t, out, "verify --accept-loss"), "--as", "ann")
 			out = mustRun(t, w.dir, 0, step[0], step[1:]...)
 			mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data")

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/ops"
 )
 
@@ -24,11 +25,11 @@ func (s settings) tls() (*tls.Config, error) {
 		return nil, nil
 	}
 	if s.TLSCert == "" || s.TLSKey == "" {
-		return nil, misconfigured("give both --tls-cert and --tls-key", "a certificate and its key belong together")
+		return nil, exit.Misconfigured("give both --tls-cert and --tls-key", "a certificate and its key belong together")
 	}
 	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
 	if err != nil {
-		return nil, s.origin.locate("tls-cert", misconfigured("", "read TLS certificate: %v", err))
+		return nil, s.origin.locate("tls-cert", exit.Misconfigured("", "read TLS certificate: %v", err))
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
@@ -47,24 +48,24 @@ func (in *installation) listen(ctx context.Context, encrypted bool) error {
 	addr := in.settings.address()
 	how := ops.Listening{TLS: encrypted, Plaintext: in.settings.Plaintext, NoAuth: in.settings.NoAuth}
 	if err := ops.CheckListen(addr, how); err != nil {
-		return in.settings.origin.locate("http", misconfigured("", "%v", err))
+		return in.settings.origin.locate("http", exit.Misconfigured("", "%v", err))
 	}
 	if _, port, err := net.SplitHostPort(addr); err == nil {
 		if err := checkPort(port); err != nil {
-			return in.settings.origin.locate("http", misconfigured("write e.g. 127.0.0.1:7070", "http: %q: %v", addr, err))
+			return in.settings.origin.locate("http", exit.Misconfigured("write e.g. 127.0.0.1:7070", "http: %q: %v", addr, err))
 		}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return failed("another program listens there, maybe another pawl; take another address: --http 127.0.0.1:0 takes a free port",
+		return exit.Failed("another program listens there, maybe another pawl; take another address: --http 127.0.0.1:0 takes a free port",
 			fmt.Errorf("the address %s is taken", addr))
 	case err != nil:
-		return in.settings.origin.locate("http", failed("correct --http, or http in the configuration file", fmt.Errorf("listen on %s: %w", addr, err)))
+		return in.settings.origin.locate("http", exit.Failed("correct --http, or http in the configuration file", fmt.Errorf("listen on %s: %w", addr, err)))
 	}
 	in.listener = listener
 	if err := ops.CheckListen(listener.Addr().String(), how); err != nil { // where a name has led
-		return errors.Join(in.settings.origin.locate("http", misconfigured("", "%v", err)), listener.Close())
+		return errors.Join(in.settings.origin.locate("http", exit.Misconfigured("", "%v", err)), listener.Close())
 	}
 	in.onClose(func() error {
 		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
@@ -74,7 +75,7 @@ func (in *installation) listen(ctx context.Context, encrypted bool) error {
 	})
 	path := filepath.Join(in.settings.Data, urlFile)
 	if err := writeFile(path, []byte(in.url(encrypted)+"\n")); err != nil {
-		return failed("", fmt.Errorf("write down the address: %w", err))
+		return exit.Failed("", fmt.Errorf("write down the address: %w", err))
 	}
 	in.onClose(func() error {
 		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
@@ -64,10 +65,10 @@ func (a *app) acceptLoss(connected *connection, report string) (result accepted,
 	before, err := os.ReadFile(in.lossFile())
 	interrupted := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return result, failed("", fmt.Errorf("look for an interrupted acceptance: %w", err))
+		return result, exit.Failed("", fmt.Errorf("look for an interrupted acceptance: %w", err))
 	}
 	if err := writeFile(in.lossFile(), before); err != nil {
-		return result, failed("", fmt.Errorf("begin to accept the loss: %w", err))
+		return result, exit.Failed("", fmt.Errorf("begin to accept the loss: %w", err))
 	}
 	lost, err := jslog.AcceptLoss(a.ctx, in.nc, in.logConfig())
 	if err != nil {
@@ -78,20 +79,20 @@ func (a *app) acceptLoss(connected *connection, report string) (result accepted,
 	}
 	note := func() error { return writeFile(in.lossFile(), []byte(strings.Join(lost.Lines, "\n"))) }
 	if err := note(); err != nil {
-		return result, failed("", fmt.Errorf("write down what is lost: %w", err))
+		return result, exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
 	}
 	if err := in.openLog(a.ctx); err != nil {
 		return result, err
 	}
 	ahead, err := engine.FindAhead(a.ctx, in.log, in.store)
 	if err != nil && !errors.Is(err, store.ErrDamaged) {
-		return result, failed("", err)
+		return result, exit.Failed("", err)
 	}
 	for _, one := range ahead {
 		lost.Lines, lost.End = append(lost.Lines, one.String()), true
 	}
 	if err := note(); err != nil {
-		return result, failed("", fmt.Errorf("write down what is lost: %w", err))
+		return result, exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
 	}
 	if err := in.startEpochs(a.ctx, ahead); err != nil {
 		return result, err
@@ -116,11 +117,11 @@ func (a *app) acceptLoss(connected *connection, report string) (result accepted,
 	if len(lost.Lines) > 0 || interrupted || len(result.SetAside) > 0 || result.Foreign > 0 {
 		// The log's identity is another one now: what the store knows of it is worthless.
 		if err := in.store.Reset(); err != nil {
-			return result, failed("delete "+filepath.Join(s.Data, "store")+"; it is rebuilt from the log", fmt.Errorf("empty the local store: %w", err))
+			return result, exit.Failed("delete "+filepath.Join(s.Data, "store")+"; it is rebuilt from the log", fmt.Errorf("empty the local store: %w", err))
 		}
 	}
 	if err := os.Remove(in.lossFile()); err != nil {
-		return result, failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
+		return result, exit.Failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
 	}
 	return result, nil
 }
@@ -130,7 +131,7 @@ func (a *app) acceptLoss(connected *connection, report string) (result accepted,
 func (in *installation) startEpochs(ctx context.Context, ahead []engine.Ahead) error {
 	for _, one := range ahead {
 		if _, err := in.log.SetAside(ctx, one.Partition, nil); err != nil {
-			return failed("", fmt.Errorf("accept the loss: %w", err))
+			return exit.Failed("", fmt.Errorf("accept the loss: %w", err))
 		}
 	}
 	return nil
@@ -139,12 +140,12 @@ func (in *installation) startEpochs(ctx context.Context, ahead []engine.Ahead) e
 func (in *installation) recordLoss(ctx context.Context, result *accepted, loss engine.Loss) error {
 	clock, err := in.clock(ctx)
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	loss.At, loss.Detail = eventlog.At(clock.Now()), term.OneLine(strings.Join(result.Lost, "; "), 2000)
 	pasts, err := engine.RecordLoss(ctx, in.log, loss)
 	if err != nil {
-		return failed("nothing runs before this is done: pawl verify --accept-loss again", err)
+		return exit.Failed("nothing runs before this is done: pawl verify --accept-loss again", err)
 	}
 	for _, past := range pasts {
 		if past.Workflow == eventlog.Installation && !past.Broken {
@@ -186,7 +187,7 @@ func (r *accepted) incomplete(a *app) error {
 	}
 	fmt.Fprintf(a.screen.Err, "pawl: the log has no room to remember all that is to be set aside. Everything else is done; repeating this command changes nothing. %s\n",
 		"What stays out of service is named above, with the way to go on.")
-	return silent(exitFailed)
+	return exit.Silent(exit.CodeFailed)
 }
 
 // ended says of which workflows events were ended that may not be done yet, and which calls need a person now.

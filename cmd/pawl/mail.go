@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"runtime"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
 )
 
@@ -24,7 +25,7 @@ type parseMailCmd struct{}
 // Run serves an engine until that ends.
 func (parseMailCmd) Run(*app) error {
 	if err := mailparse.Serve(os.Stdin, os.Stdout); err != nil {
-		return failed("this command is started by an engine, not by hand", err)
+		return exit.Failed("this command is started by an engine, not by hand", err)
 	}
 	return nil
 }

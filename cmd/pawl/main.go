@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-func main() {
+func main() { program{}.main() }
+
+func (p program) main() {
 	useUTC()
 	ctx := untilInterrupted(context.Background())
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
+	os.Exit(p.run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
 }
 
 // useUTC makes what is printed and recorded independent of where this process runs. It goes through

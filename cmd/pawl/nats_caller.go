@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
@@ -26,8 +27,8 @@ func (a *app) natsCaller(tool string) (natsservice.ConnectFunc, error) {
 	}
 	path := filepath.Join(dir, natsCaller+".url")
 	unreachable := func(err error) error {
-		return &failure{code: exitUnreachable, what: "no engine with a NATS listener runs on this data directory", err: err,
-			hint: "start one: pawl up --nats-listen 127.0.0.1:4222; or name its directory: --data DIR"}
+		return &exit.Failure{Code: exit.CodeUnreachable, What: "no engine with a NATS listener runs on this data directory", Err: err,
+			Hint: "start one: pawl up --nats-listen 127.0.0.1:4222; or name its directory: --data DIR"}
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -57,9 +58,9 @@ func (a *app) natsCaller(tool string) (natsservice.ConnectFunc, error) {
 
 // natsDir is where the URLs of the NATS listener are.
 func (a *app) natsDir() (string, error) {
-	file, err := a.readConfig()
+	file, err := a.reader.readConfig()
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(a.dataDir(file.Data), natsDir), nil
+	return filepath.Join(a.reader.dataDir(file.Data), natsDir), nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
 )
@@ -38,13 +39,13 @@ func (c *checkConnector) Run(a *app) error {
 	switch {
 	case errors.Is(err, natsservice.ErrNoService):
 		hint := "pawl connectors list shows those there are; those built in need no check"
-		return failed(hint, fmt.Errorf("check %s: %w", c.Name, natsservice.ErrNoService))
+		return exit.Failed(hint, fmt.Errorf("check %s: %w", c.Name, natsservice.ErrNoService))
 	case err != nil:
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(trials)) {
 		if report.OK() && !slices.ContainsFunc(report.Findings, func(f natsservice.Finding) bool { return f.Operation == name }) {
-			return misconfigured("pawl connectors show "+c.Name+" shows what there is", "connector %s has no operation %s to check", c.Name, name)
+			return exit.Misconfigured("pawl connectors show "+c.Name+" shows what there is", "connector %s has no operation %s to check", c.Name, name)
 		}
 	}
 	if c.JSON {
@@ -59,7 +60,7 @@ func (c *checkConnector) Run(a *app) error {
 		a.printReport(report)
 	}
 	if !report.OK() {
-		return silent(exitFailed)
+		return exit.Silent(exit.CodeFailed)
 	}
 	return nil
 }
@@ -69,14 +70,14 @@ func (c *checkConnector) trials() (map[string]natsservice.Trial, error) {
 	trials := make(map[string]natsservice.Trial, len(c.Params))
 	for name, params := range c.Params {
 		if !json.Valid([]byte(params)) {
-			return nil, misconfigured(`quote it for your shell: --params 'appendRow={"values": ["a"]}'`, "the parameters for %s are no JSON", name)
+			return nil, exit.Misconfigured(`quote it for your shell: --params 'appendRow={"values": ["a"]}'`, "the parameters for %s are no JSON", name)
 		}
 		trials[name] = natsservice.Trial{Params: json.RawMessage(params)}
 	}
 	for name, read := range c.Observe {
 		trial, ok := trials[name]
 		if !ok {
-			return nil, misconfigured("add --params "+name+"='{…}'", "%s cannot be observed: it is not called without parameters", name)
+			return nil, exit.Misconfigured("add --params "+name+"='{…}'", "%s cannot be observed: it is not called without parameters", name)
 		}
 		trial.Observe = read
 		trial.ObserveParams = trials[read].Params

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/embeddednats"
 )
 
@@ -30,10 +31,10 @@ func (s settings) natsAddress() (string, error) {
 	}
 	host, port, err := net.SplitHostPort(s.NATSListen)
 	if err != nil {
-		return "", s.origin.locate("nats-listen", misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %v", err))
+		return "", s.origin.locate("nats-listen", exit.Misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %v", err))
 	}
 	if err := checkPort(port); err != nil {
-		return "", s.origin.locate("nats-listen", misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %q: %v", s.NATSListen, err))
+		return "", s.origin.locate("nats-listen", exit.Misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %q: %v", s.NATSListen, err))
 	}
 	if host == "" {
 		host = "127.0.0.1"
@@ -53,14 +54,14 @@ func (in *installation) openToNATS(broker *embeddednats.Config) error {
 			return err
 		}
 		if broker.TLS == nil && !in.settings.Plaintext {
-			return in.settings.origin.locate("nats-listen", misconfigured("give --tls-cert and --tls-key, listen on 127.0.0.1, or pass --plaintext where TLS ends before pawl",
+			return in.settings.origin.locate("nats-listen", exit.Misconfigured("give --tls-cert and --tls-key, listen on 127.0.0.1, or pass --plaintext where TLS ends before pawl",
 				"refusing to listen on %s for NATS: beyond this machine passwords, and what tools are sent, would be readable without TLS", addr))
 		}
 	}
 	in.natsTLS = broker.TLS != nil
 	users, err := embeddednats.Users(in.natsDir(), natsPrefix, 1)
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	broker.ListenAddr, broker.Prefix = addr, natsPrefix
 	broker.Users = append(users, embeddednats.User{
@@ -95,15 +96,15 @@ func (in *installation) writeNATSURLs() error {
 	}
 	if in.server.ClientURL() == "" {
 		if err := forget(); err != nil { // what an engine left that was killed
-			return failed("", err)
+			return exit.Failed("", err)
 		}
 		return nil
 	}
 	if err := in.server.WriteURLs(in.natsDir()); err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	if err := in.writeNATSCertificate(); err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	in.onClose(forget)
 	return nil

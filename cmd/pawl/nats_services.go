@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
 	"github.com/pawl-run/pawl/ops"
@@ -62,12 +63,12 @@ func (in *installation) watchServices(ctx context.Context) error {
 		Connect: in.server.ConnectConnectors, Registry: in.registry, Prefix: natsPrefix, Logger: in.logger, Elsewhere: s.owned,
 	})
 	if err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	// By then the engine has ended, and the broker has not: calls that are open have had their time.
 	in.onClose(s.close)
 	if err := s.admit(ctx); err != nil {
-		return failed("", err)
+		return exit.Failed("", err)
 	}
 	life, end := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 
@@ -171,16 +172,16 @@ func TestDamageDoesNothingTwice(t *testing.T) {
 				s.once(t, 13)
 				d.call(http.StatusServiceUnavailable, http.MethodGet, "/readyz", nil)
 				mustSay(t, d.logHealth(), `^\{false \[.*bills`)
-				out = mustRun(t, w.dir, exitNeedsPerson, "pawl", "why", "bills", "--data", "data")
+				out = mustRun(t, w.dir, exit.CodeNeedsPerson, "pawl", "why", "bills", "--data", "data")
 				mustSay(t, out, `The system holds workflow bills \(damage\)`)
 				d.stop()
-				mustSay(t, mustRun(t, w.dir, exitNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"), `bills \(damage\)`)
+				mustSay(t, mustRun(t, w.dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"), `bills \(damage\)`)
 			} else {
 				remove(t, w.path("store"))
-				out = mustRun(t, w.dir, exitFailed, "pawl", "serve", "--data", "data")
+				out = mustRun(t, w.dir, exit.CodeFailed, "pawl", "serve", "--data", "data")
 			}
 			step := named(t, out, "verify")
-			out = mustRun(t, w.dir, exitFailed, step[0], step[1:]...)
+			out = mustRun(t, w.dir, exit.CodeFailed, step[0], step[1:]...)
 			step = named(t, out, "verify --accept-loss")
 			out = mustRun(t, w.dir, 0, step[0], step[1:]...)
 			mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data"), `: ok$`)

@@ -13,22 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
-
-// dataDir is the data directory; every command uses this rule. First the one that is named, then .pawl in the
-// working directory if it exists, then the command's own default (a.data), then the user's state directory.
-func (a *app) dataDir(configured string) string {
-	if named := first(a.common.Data, configured); named != "" {
-		return named
-	}
-	if _, err := os.Stat(defaultData); !errors.Is(err, fs.ErrNotExist) {
-		return defaultData
-	}
-	return first(a.data, stateHome(a.env))
-}
 
 // httpPlace is where an engine answers over HTTP, and how that is known.
 type httpPlace struct {
@@ -48,13 +37,13 @@ type httpPlace struct {
 // listen: http of the environment or the configuration file, else the default.
 func (a *app) findHTTP(named bool, address string, file config) (httpPlace, error) {
 	place := httpPlace{named: named, configured: !named && address != "", address: address, from: "as configured"}
-	data := a.dataDir(file.Data)
+	data := a.reader.dataDir(file.Data)
 	written, err := writtenDown(data)
 	if err != nil {
 		return place, err
 	}
 	place.looked = data
-	if written != "" || a.common.Data != "" || file.Data != "" || data == defaultData {
+	if written != "" || a.reader.Flags.Data != "" || file.Data != "" || data == defaultData {
 		place.home = data
 	}
 	switch {
@@ -85,7 +74,7 @@ func writtenDown(data string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:
-		return "", failed("", fmt.Errorf("find the engine: %w", err))
+		return "", exit.Failed("", fmt.Errorf("find the engine: %w", err))
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -100,7 +89,7 @@ func (a *app) wouldListen(file config) (address, from string) {
 	case file.HTTP != "":
 		from = "http in " + shown(file.path)
 	default:
-		return "http://" + defaultHTTP, "the default address"
+		return "http://" + first(a.reader.HTTP, defaultHTTP), "the default address"
 	}
 	scheme := "http"
 	if certificate, _ := a.env("PAWL_TLS_CERT"); first(certificate, file.TLSCert) != "" {
@@ -168,9 +157,12 @@ func (c *connection) recognize(place httpPlace) error {
 
 // stranger is the error if something else than the engine of the data directory answers at the address.
 func (p httpPlace) stranger(what string) error {
-	return &failure{code: exitUnreachable, err: fmt.Errorf("no engine runs on the data directory %s; %s at %s (%s), and was asked nothing",
-		shown(p.home), what, p.address, p.from),
-		hint: "start yours: pawl up; or name the other if you mean it: --url " + p.address}
+	return &exit.Failure{
+		Code: exit.CodeUnreachable,
+		Err: fmt.Errorf("no engine runs on the data directory %s; %s at %s (%s), and was asked nothing",
+			shown(p.home), what, p.address, p.from),
+		Hint: "start yours: pawl up; or name the other if you mean it: --url " + p.address,
+	}
 }
 
 // engineURL completes the address of an engine, http unless it says otherwise. No error repeats what
@@ -180,14 +172,14 @@ func engineURL(text, from string) (string, error) {
 		text = "http://" + text
 	}
 	wrong := func(format string, args ...any) (string, error) {
-		return "", misconfigured("write e.g. --url http://127.0.0.1:7070", "the engine's address, "+from+": "+format, args...)
+		return "", exit.Misconfigured("write e.g. --url http://127.0.0.1:7070", "the engine's address, "+from+": "+format, args...)
 	}
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
 		return wrong("it is no URL")
 	case u.Scheme == "nats" || u.Scheme == "tls":
-		return "", misconfigured("write it as --nats URL", "the engine's address, %s: --url is for http or https, not for %s", from, u.Scheme)
+		return "", exit.Misconfigured("write it as --nats URL", "the engine's address, %s: --url is for http or https, not for %s", from, u.Scheme)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return wrong("commands reach an engine over http or https, not over %s", u.Scheme)
 	case u.User != nil:

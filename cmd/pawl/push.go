@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -41,7 +42,7 @@ type pushed struct {
 // Run pushes the events and prints, for each, its id, whether it was created or updated, and its status.
 func (c *pushCmd) Run(a *app) (err error) {
 	if c.Title != "" && c.ID == "" {
-		return misconfigured("give --id too; without it each event names its own messageId and title", "--title belongs to --id")
+		return exit.Misconfigured("give --id too; without it each event names its own messageId and title", "--title belongs to --id")
 	}
 	from, err := c.open(a)
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *pushCmd) open(a *app) (io.ReadCloser, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, misconfigured("", "read the events: %v", err)
+		return nil, exit.Misconfigured("", "read the events: %v", err)
 	}
 	return file, nil
 }
@@ -107,12 +108,12 @@ func (c *pushCmd) batches(from io.Reader, send func([]json.RawMessage) error) er
 		err := documents.Decode(&document)
 		if errors.Is(err, io.EOF) {
 			if n == 1 {
-				return misconfigured("pawl push --help says what it takes", "there is no JSON to push")
+				return exit.Misconfigured("pawl push --help says what it takes", "there is no JSON to push")
 			}
 			return send(batch)
 		}
 		if err != nil {
-			err = misconfigured(`quote it for your shell: '{"amount": 3}'; many documents stand one a line`, "document %d is no JSON: %v", n, err)
+			err = exit.Misconfigured(`quote it for your shell: '{"amount": 3}'; many documents stand one a line`, "document %d is no JSON: %v", n, err)
 			return cmp.Or(send(batch), err)
 		}
 		events, err := c.events(document, n)
@@ -135,7 +136,7 @@ func (c *pushCmd) batches(from io.Reader, send func([]json.RawMessage) error) er
 func (c *pushCmd) events(document json.RawMessage, n int) ([]json.RawMessage, error) {
 	if c.ID != "" {
 		if n > 1 {
-			return nil, misconfigured("without --id each document is an event with a messageId of its own", "--id names one event, and there is a second JSON document")
+			return nil, exit.Misconfigured("without --id each document is an event with a messageId of its own", "--id names one event, and there is a second JSON document")
 		}
 		event, err := json.Marshal(pushed{MessageID: c.ID, Title: cmp.Or(c.Title, c.ID), Payload: document})
 		return []json.RawMessage{event}, err
@@ -147,13 +148,13 @@ func (c *pushCmd) events(document json.RawMessage, n int) ([]json.RawMessage, er
 			return nil, fmt.Errorf("read document %d: %w", n, err)
 		}
 		if len(events) == 0 {
-			return nil, misconfigured("an array holds at least one event", "document %d is an empty array", n)
+			return nil, exit.Misconfigured("an array holds at least one event", "document %d is an empty array", n)
 		}
 	}
 	for _, event := range events {
 		var known struct{ MessageID *json.RawMessage }
 		if json.Unmarshal(event, &known) != nil || known.MessageID == nil {
-			return nil, misconfigured(`name it with --id ID, and JSON is its payload; or push {"messageId": "…", "title": "…", "payload": …}`,
+			return nil, exit.Misconfigured(`name it with --id ID, and JSON is its payload; or push {"messageId": "…", "title": "…", "payload": …}`,
 				"an event of document %d has no messageId", n)
 		}
 	}

@@ -31,7 +31,7 @@ func TestConfigurationOfTheManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := testApp(t, map[string]string{"API_TOKEN": "x"})
-	c, err := a.loadConfig(path, true)
+	c, err := a.reader.loadConfig(path, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -45,9 +46,9 @@ func (c *repairCmd) Run(a *app) error {
 	var raw json.RawMessage
 	if err := connected.do("repairWorkflow", params, &raw); err != nil {
 		err = a.refused(script, err, connected.json)
-		var refused *failure
+		var refused *exit.Failure
 		if errors.As(err, &refused) {
-			refused.hint = "correct what is listed above and repair again; a refused repair counts as one more failure (pawl why " + c.Name + ")"
+			refused.Hint = "correct what is listed above and repair again; a refused repair counts as one more failure (pawl why " + c.Name + ")"
 		}
 		return err
 	}
@@ -69,7 +70,7 @@ func (c *repairCmd) Run(a *app) error {
 func (c *showRun) Run(a *app) error {
 	params := map[string]any{"workflow": c.Name, "run": c.ID}
 	if c.All && !c.Logs {
-		return misconfigured("pawl runs show WORKFLOW RUN --logs --all", "--all belongs to --logs")
+		return exit.Misconfigured("pawl runs show WORKFLOW RUN --logs --all", "--all belongs to --logs")
 	}
 	if !c.Logs && !c.Evidence {
 		return a.show(c.clientFlags, "getRun", params)

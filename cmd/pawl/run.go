@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -22,10 +23,7 @@ type app struct {
 	screen  term.Screen
 	env     func(string) (string, bool)
 	grammar *kong.Kong
-	common  common
-	// data is where the command keeps data when it is not said where and there is none here; empty means with
-	// the user's state.
-	data string
+	reader  reader
 	// ends are what is to be closed once the command is done.
 	ends []func()
 }
@@ -33,10 +31,16 @@ type app struct {
 // atEnd has something closed once the command is done.
 func (a *app) atEnd(end func()) { a.ends = append(a.ends, end) }
 
+// program is pawl with what a test sets otherwise; the zero value is the real one.
+type program struct {
+	// http is the address of an engine that is told none: a test must not meet one that runs on this machine.
+	http string
+}
+
 // run executes one command line and returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
+func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
 	out := term.NewOutput(stdout)
-	a := &app{ctx: ctx, stdin: stdin, screen: term.Screen{Out: out, Err: stderr, Env: env}, env: env}
+	a := &app{ctx: ctx, stdin: stdin, screen: term.Screen{Out: out, Err: stderr, Env: env}, env: env, reader: reader{Env: env, HTTP: p.http}}
 	defer func() {
 		for _, end := range a.ends {
 			end()
@@ -47,17 +51,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // end complains about err, or else about output that was lost, and returns the exit code.
 func (a *app) end(err error, out *term.Output) int {
-	var quiet silent
+	var quiet exit.Silent
 	said := err == nil || errors.As(err, &quiet) || out.Lost != nil && errors.Is(err, out.Lost)
 	switch {
 	case !said, err != nil && out.Lost == nil:
-		return a.complain(err)
+		return complain(a.ctx, a.screen.Err, err)
 	case out.Lost == nil:
-		return exitDone
+		return exit.CodeDone
 	case errors.Is(out.Lost, syscall.EPIPE):
-		return exitFailed // the reader has gone on purpose
+		return exit.CodeFailed // the reader has gone on purpose
 	}
-	return a.complain(failed("what was asked for may have been done all the same; look before you repeat a command that changes something", out.Lost))
+	return complain(a.ctx, a.screen.Err, exit.Failed("what was asked for may have been done all the same; look before you repeat a command that changes something", out.Lost))
 }
 
 // helped ends a command line that asked for help only.
@@ -90,7 +94,7 @@ func (a *app) execute(args []string) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	a.common = line.common
+	a.reader.Flags = line.common
 	return parsed.Run(a)
 }
 
@@ -175,7 +179,7 @@ func usage(err error) error {
 			hint = "usage: pawl " + cmd.Summary() + "; more: pawl " + cmd.Path() + " --help"
 		}
 	}
-	return &failure{code: exitUsage, what: err.Error(), hint: hint}
+	return &exit.Failure{Code: exit.CodeUsage, What: err.Error(), Hint: hint}
 }
 
 // untilInterrupted returns a context that the first interrupt ends. The second ends the process:
@@ -192,7 +196,7 @@ func untilInterrupted(parent context.Context) context.Context {
 	go func() {
 		for s := range signals {
 			if ctx.Err() != nil && s != syscall.SIGHUP {
-				os.Exit(exitFailed)
+				os.Exit(exit.CodeFailed)
 			}
 			cancel()
 		}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -34,14 +35,14 @@ func TestLostOutputDecidesTheExitCode(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"all written":                      {nil, func(*term.Output) error { return nil }, exitDone, ""},
-		"not noticed":                      {full, func(*term.Output) error { return nil }, exitFailed, "write to standard output: no space left on device"},
-		"noticed":                          {full, func(o *term.Output) error { _, err := io.WriteString(o, "more"); return fmt.Errorf("print: %w", err) }, exitFailed, "write to standard output: no space left on device"},
-		"beside a quiet end":               {full, func(*term.Output) error { return silent(exitNeedsPerson) }, exitFailed, "no space left on device"},
-		"beside a failure":                 {full, func(*term.Output) error { return misconfigured("", "no such flag") }, exitUsage, "no such flag"},
-		"the reader has gone":              {syscall.EPIPE, func(*term.Output) error { return nil }, exitFailed, ""},
-		"the reader has gone, and failure": {syscall.EPIPE, func(*term.Output) error { return errors.New("boom") }, exitFailed, "boom"},
-		"a quiet end":                      {nil, func(*term.Output) error { return silent(exitNeedsPerson) }, exitNeedsPerson, ""},
+		"all written":                      {nil, func(*term.Output) error { return nil }, exit.CodeDone, ""},
+		"not noticed":                      {full, func(*term.Output) error { return nil }, exit.CodeFailed, "write to standard output: no space left on device"},
+		"noticed":                          {full, func(o *term.Output) error { _, err := io.WriteString(o, "more"); return fmt.Errorf("print: %w", err) }, exit.CodeFailed, "write to standard output: no space left on device"},
+		"beside a quiet end":               {full, func(*term.Output) error { return exit.Silent(exit.CodeNeedsPerson) }, exit.CodeFailed, "no space left on device"},
+		"beside a failure":                 {full, func(*term.Output) error { return exit.Misconfigured("", "no such flag") }, exit.CodeUsage, "no such flag"},
+		"the reader has gone":              {syscall.EPIPE, func(*term.Output) error { return nil }, exit.CodeFailed, ""},
+		"the reader has gone, and failure": {syscall.EPIPE, func(*term.Output) error { return errors.New("boom") }, exit.CodeFailed, "boom"},
+		"a quiet end":                      {nil, func(*term.Output) error { return exit.Silent(exit.CodeNeedsPerson) }, exit.CodeNeedsPerson, ""},
 	} {
 		var complaints bytes.Buffer
 		a := testApp(t, nil)
@@ -69,7 +70,7 @@ func TestEnginesOutliveTheirReaders(t *testing.T) {
 	if _, err := io.WriteString(out, "progress"); err != nil {
 		t.Error(err)
 	}
-	if code := a.end(nil, out); code != exitDone {
+	if code := a.end(nil, out); code != exit.CodeDone {
 		t.Errorf("exit code %d", code)
 	}
 }

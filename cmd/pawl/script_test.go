@@ -20,9 +20,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// underTest is the program with nothing at its default address.
+var underTest = program{http: "127.0.0.1:1"}
+
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && (os.Args[1] == "worker" || os.Args[1] == "parse-mail") {
-		main() // an engine inside of a test has started this program again to run scripts or read mails
+		underTest.main() // an engine inside of a test has started this program again to run scripts or read mails
 	}
 	if path := os.Getenv(plainWorker); path != "" {
 		workerCommand = func() *exec.Cmd { return exec.Command(path) }
@@ -30,8 +33,7 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(plainParser); path != "" {
 		mailCommand = func() *exec.Cmd { return exec.Command(path) }
 	}
-	defaultHTTP = "127.0.0.1:1" // where nothing answers
-	testscript.Main(m, map[string]func(){"pawl": main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-storeless": storelessMain, "pawl-tools": toolsMain})
+	testscript.Main(m, map[string]func(){"pawl": underTest.main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-storeless": storelessMain, "pawl-tools": toolsMain})
 }
 
 // plainWorker and plainParser name, in the environment of a program under test, the worker that it runs scripts in,
@@ -104,11 +106,11 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	code := 0
 	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) {
 			ts.Fatalf("run %s: %v", args[1], err)
 		}
-		code = exit.ExitCode()
+		code = ended.ExitCode()
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("%s: exit code %d, want %s", strings.Join(args[1:], " "), code, args[0])
@@ -261,8 +263,8 @@ func ended(ts *testscript.TestScript, neg bool, args []string) {
 	p := processOf(ts, args[0])
 	p.done.Wait()
 	err := p.cmd.Wait()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
 		ts.Fatalf("%s: %v", args[0], err)
 	}
 	if got := strconv.Itoa(p.cmd.ProcessState.ExitCode()); got != args[1] {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
 // blackHole is a server that takes requests and never answers.
@@ -94,8 +96,8 @@ func insist(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(p.cmd.Process.Signal(syscall.SIGTERM))
 	p.done.Wait()
-	var exit *exec.ExitError
-	if err := p.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+	var ended *exec.ExitError
+	if err := p.cmd.Wait(); !errors.As(err, &ended) || ended.ExitCode() != exit.CodeFailed {
 		ts.Fatalf("%s: %v, want exit code 1:\n%s", args[0], err, p.text())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
@@ -90,7 +91,7 @@ func (a *app) refused(s source, err error, asJSON bool) error {
 	if len(problem.Problems) == 0 {
 		if problem.Status == http.StatusConflict && !asJSON {
 			a.report(s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: problem.Code, Message: problem.Detail, Fix: problem.Hint}})
-			return failed("", fmt.Errorf("%s was refused; nothing was changed", shown(s.path)))
+			return exit.Failed("", fmt.Errorf("%s was refused; nothing was changed", shown(s.path)))
 		}
 		return err
 	}
@@ -102,14 +103,14 @@ func (a *app) refused(s source, err error, asJSON bool) error {
 		if err := a.screen.JSON(document); err != nil {
 			return err
 		}
-		return silent(exitFailed)
+		return exit.Silent(exit.CodeFailed)
 	}
 	problems := problem.Problems
 	if definition, _, err := describe(a, s); err == nil {
 		problems = adviseConnectors(problems, definition.Uses)
 	}
 	a.report(s, problems)
-	return failed("correct what is listed above and deploy again; nothing was changed", fmt.Errorf("%s was refused", shown(s.path)))
+	return exit.Failed("correct what is listed above and deploy again; nothing was changed", fmt.Errorf("%s was refused", shown(s.path)))
 }
 
 func describe(a *app, s source) (sandbox.Definition, []sandbox.Problem, error) {
@@ -171,7 +172,7 @@ func (a *app) printVerdict(s source, found verdict, asJSON bool) error {
 	}
 	switch {
 	case !found.OK:
-		return silent(exitFailed)
+		return exit.Silent(exit.CodeFailed)
 	case !asJSON:
 		fmt.Fprintf(a.screen.Out, "%s: ok\n", shown(s.path))
 	}
@@ -183,7 +184,7 @@ func (a *app) printVerdict(s source, found verdict, asJSON bool) error {
 func validateAlone(a *app, s source) (verdict, error) {
 	definition, problems, err := describe(a, s)
 	if err != nil {
-		return verdict{}, failed("", fmt.Errorf("check %s: %w", shown(s.path), err))
+		return verdict{}, exit.Failed("", fmt.Errorf("check %s: %w", shown(s.path), err))
 	}
 	var found verdict
 	if definition.Name != "" {
@@ -192,7 +193,7 @@ func validateAlone(a *app, s source) (verdict, error) {
 	}
 	registry, done, err := unconfigured()
 	if err != nil {
-		return verdict{}, failed("", errors.Join(err, done()))
+		return verdict{}, exit.Failed("", errors.Join(err, done()))
 	}
 	_, checked := deploy.Check(deploy.Input{
 		Definition: definition, Found: problems, Catalog: newCatalog(registry), UnknownConnector: sandbox.SeverityWarning,

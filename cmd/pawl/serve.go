@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	sdaemon "github.com/coreos/go-systemd/v22/daemon"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -28,22 +28,11 @@ type serveCmd struct {
 
 // Run runs the workflows that are there until it is interrupted.
 func (c *serveCmd) Run(a *app) error {
-	s, err := a.settle(c.engineFlags, c.UntilIdle)
+	s, err := a.reader.settle(c.engineFlags, c.UntilIdle)
 	if err != nil {
 		return err
 	}
 	return a.operate(s, func(context.Context, *installation) (beside, error) { return nil, nil }, nil)
-}
-
-// stateHome is where an engine keeps its data that was not told where.
-func stateHome(env func(string) (string, bool)) string {
-	if dir, ok := env("XDG_STATE_HOME"); ok && filepath.IsAbs(dir) {
-		return filepath.Join(dir, "pawl")
-	}
-	if home, err := os.UserHomeDir(); err == nil {
-		return filepath.Join(home, ".local", "state", "pawl")
-	}
-	return defaultData
 }
 
 // beside is what a command does while its engine runs. It is no work that could keep an engine from
@@ -175,13 +164,13 @@ func (in *installation) run(ctx context.Context, work func(context.Context) erro
 	case err := <-served:
 		served <- nil
 		stopWork()
-		result = errors.Join(failed("", err), <-finished)
+		result = errors.Join(exit.Failed("", err), <-finished)
 		stopEngine()
 		fatal = <-ended
 	}
 	stopAPI()
 	if err := <-served; err != nil && result == nil {
-		result = failed("", err)
+		result = exit.Failed("", err)
 	}
 	if fatal != nil {
 		return explainLog(in.settings.Data, fatal)
@@ -193,7 +182,7 @@ func (in *installation) run(ctx context.Context, work func(context.Context) erro
 func (a *app) follow(ctx context.Context, in *installation, told *term.Progress, out *term.Printer, idle func()) error {
 	switch err := in.waitIdle(ctx); {
 	case errors.Is(err, errNoRoom):
-		return failed("free space there and start again; nothing is lost", err)
+		return exit.Failed("free space there and start again; nothing is lost", err)
 	case err != nil:
 		return a.stopping()
 	}
@@ -230,7 +219,7 @@ func (a *app) follow(ctx context.Context, in *installation, told *term.Progress,
 		return a.stopping()
 	}
 	if len(waiting) > 0 {
-		return silent(exitNeedsPerson)
+		return exit.Silent(exit.CodeNeedsPerson)
 	}
 	return nil
 }

@@ -2,19 +2,20 @@ package main
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
-// The defaults of the common settings. Tests must not meet an engine that runs on this machine.
-const defaultData = ".pawl"
-
-var defaultHTTP = "127.0.0.1:7070"
+// The data directory and the address of one who names none.
+const (
+	defaultData = ".pawl"
+	defaultHTTP = "127.0.0.1:7070"
+)
 
 // common are the flags of every command.
 type common struct {
@@ -68,23 +69,23 @@ type settings struct {
 }
 
 // settle comes to the settings of an engine, with the secrets of its connectors.
-func (a *app) settle(flags engineFlags, untilIdle *bool) (settings, error) {
-	file, err := a.readConfig()
+func (r reader) settle(flags engineFlags, untilIdle *bool) (settings, error) {
+	file, err := r.readConfig()
 	if err != nil {
 		return settings{}, err
 	}
-	if err := file.expand(a.env); err != nil {
+	if err := file.expand(r.Env); err != nil {
 		return settings{}, err
 	}
-	return a.merge(file, flags, untilIdle)
+	return r.merge(file, flags, untilIdle)
 }
 
 // merge puts flags (which the environment has filled already) over the configuration file.
-func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings, err error) {
+func (r reader) merge(file config, flags engineFlags, untilIdle *bool) (s settings, err error) {
 	s = settings{
 		File:       file.path,
-		Data:       a.dataDir(file.Data),
-		HTTP:       first(flags.HTTP, file.HTTP, defaultHTTP),
+		Data:       r.dataDir(file.Data),
+		HTTP:       first(flags.HTTP, file.HTTP, r.HTTP, defaultHTTP),
 		NATSListen: first(flags.NATS, file.NATSListen),
 		TLSCert:    first(flags.TLSCert, file.TLSCert),
 		TLSKey:     first(flags.TLSKey, file.TLSKey),
@@ -99,12 +100,12 @@ func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings
 		origin:     originOf(file, flags),
 	}
 	if *cmp.Or(flags.Insecure, file.Insecure, new(bool)) {
-		return s, s.origin.locate("insecure", misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; or listen on 127.0.0.1, with --no-auth if no token is wanted there",
+		return s, s.origin.locate("insecure", exit.Misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; or listen on 127.0.0.1, with --no-auth if no token is wanted there",
 			"insecure is no more: an engine beyond this machine always asks for a token"))
 	}
 	if s.PublicURL != "" {
 		if _, err := ops.ParsePublicURL(s.PublicURL); err != nil {
-			return s, s.origin.locate("public-url", misconfigured("write e.g. https://pawl.example.com", "public-url: %v", err))
+			return s, s.origin.locate("public-url", exit.Misconfigured("write e.g. https://pawl.example.com", "public-url: %v", err))
 		}
 	}
 	if s.Sandbox, err = parseSandbox(first(flags.Sandbox, file.Sandbox)); err != nil {
@@ -124,7 +125,7 @@ func (a *app) merge(file config, flags engineFlags, untilIdle *bool) (s settings
 	s.Connectors.setRoot(&s.Connectors.Files, first(flags.Files, file.Files))
 	s.Connectors.setRoot(&s.Connectors.CSV, first(flags.CSV, file.CSV))
 	if s.Data, err = filepath.Abs(s.Data); err != nil {
-		return s, failed("", err)
+		return s, exit.Failed("", err)
 	}
 	return s, nil
 }
@@ -158,7 +159,7 @@ func parseSync(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, misconfigured("write always, interval (every second), or a duration such as 100ms", "sync: %q is neither always nor an interval", text)
+		return 0, exit.Misconfigured("write always, interval (every second), or a duration such as 100ms", "sync: %q is neither always nor an interval", text)
 	}
 	return d, nil
 }
@@ -166,24 +167,7 @@ func parseSync(text string) (time.Duration, error) {
 func parseSandbox(text string) (confine.Level, error) {
 	level, err := confine.ParseLevel(first(text, string(confine.Offered())))
 	if err != nil {
-		return level, misconfigured("full is everything this program knows; none takes what the machine offers", "require-sandbox: %v", err)
+		return level, exit.Misconfigured("full is everything this program knows; none takes what the machine offers", "require-sandbox: %v", err)
 	}
 	return level, nil
-}
-
-// shown shortens a path for people: relative to the working directory where it lies inside.
-func shown(path string) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	rel, err := filepath.Rel(dir, absolute)
-	if err != nil || !filepath.IsLocal(rel) {
-		return path
-	}
-	return "." + string(filepath.Separator) + rel
 }

@@ -20,9 +20,10 @@ import (
 
 func testApp(t *testing.T, env map[string]string) *app {
 	t.Helper()
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	return &app{
 		ctx: t.Context(), screen: term.Screen{Out: io.Discard, Err: io.Discard},
-		env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		env: lookup, reader: reader{Env: lookup, HTTP: underTest.http},
 	}
 }
 
@@ -137,8 +138,8 @@ connectors:
 		t.Fatal(err)
 	}
 	a := testApp(t, map[string]string{"TOKEN": "s3cret"})
-	a.common.Config = path
-	s, err := a.settle(engineFlags{}, nil)
+	a.reader.Flags.Config = path
+	s, err := a.reader.settle(engineFlags{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
 	} {
 		var line commandLine
 		a := testApp(t, test.env)
-		a.common.Config = path
+		a.reader.Flags.Config = path
 		grammar, err := newGrammar(&line, a)
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +186,7 @@ func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
 		if _, err := grammar.Parse(append([]string{"serve"}, test.args...)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := a.settle(line.Serve.engineFlags, line.Serve.UntilIdle)
+		s, err := a.reader.settle(line.Serve.engineFlags, line.Serve.UntilIdle)
 		if err != nil {
 			t.Fatal(err)
 		}

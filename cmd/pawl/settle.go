@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -46,10 +47,10 @@ func (c *resolveCmd) Run(a *app) error {
 	params := map[string]any{}
 	if c.Result != "" {
 		if !c.Happened {
-			return misconfigured("leave it out", "RESULT %q belongs to --happened", c.Result)
+			return exit.Misconfigured("leave it out", "RESULT %q belongs to --happened", c.Result)
 		}
 		if !json.Valid([]byte(c.Result)) {
-			return misconfigured(`write text in quotes, as in '"sent"', or leave it out`, "RESULT %q is not JSON", c.Result)
+			return exit.Misconfigured(`write text in quotes, as in '"sent"', or leave it out`, "RESULT %q is not JSON", c.Result)
 		}
 		params["result"] = json.RawMessage(c.Result)
 	}
@@ -63,7 +64,7 @@ func (c *resolveCmd) Run(a *app) error {
 	case c.TryAgain:
 		resolution, then = "try_again", askedAgain
 	default:
-		return misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --happened, --did-not-happen, --skip or --try-again")
+		return exit.Misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --happened, --did-not-happen, --skip or --try-again")
 	}
 	params["resolution"] = resolution
 	return c.act(a, "resolveMutation", params, then)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
 // source is a script file as it was read.
@@ -31,7 +33,7 @@ func readSources(paths []string) ([]source, error) {
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, misconfigured("give the path of a workflow script, a .ts or .js file", "read workflow: %v", err)
+			return nil, exit.Misconfigured("give the path of a workflow script, a .ts or .js file", "read workflow: %v", err)
 		}
 		sources = append(sources, source{path, text})
 	}
@@ -53,6 +55,6 @@ func (s source) checkText() error {
 	}
 	before := s.text[:at]
 	line, column := 1+bytes.Count(before, []byte("\n")), at-bytes.LastIndexByte(before, '\n')
-	return failed("save it as UTF-8; nothing was changed",
+	return exit.Failed("save it as UTF-8; nothing was changed",
 		fmt.Errorf("%s:%d: byte %d of the line, 0x%02x, is no UTF-8", shown(s.path), line, column, s.text[at]))
 }

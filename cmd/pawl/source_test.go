@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
 func TestScriptsAreUTF8(t *testing.T) {
@@ -23,13 +25,13 @@ func TestScriptsAreUTF8(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := readSource(path)
-		var f *failure
+		var f *exit.Failure
 		switch {
 		case want == "":
 			if err != nil {
 				t.Errorf("%q: %v", text, err)
 			}
-		case !errors.As(err, &f) || f.code != exitFailed || !strings.HasSuffix(err.Error(), want):
+		case !errors.As(err, &f) || f.Code != exit.CodeFailed || !strings.HasSuffix(err.Error(), want):
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

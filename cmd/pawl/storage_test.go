@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -32,7 +33,7 @@ func crampedMain() {
 		free, err := strconv.Atoi(strings.TrimSpace(string(text)))
 		return schedule.Size(free) * schedule.MiB, err
 	}
-	main()
+	underTest.main()
 }
 
 // storelessMain is the program on a disk that takes nothing of the store while there is a file where
@@ -45,7 +46,7 @@ func storelessMain() {
 		})
 		return c
 	}
-	main()
+	underTest.main()
 }
 
 const smallScript = `export default Keep.workflow({ name: "NAME", topics: { t: {} }, producers: { async p(ctx) {} } });`
@@ -80,8 +81,8 @@ func (d *daemon) fill() (acknowledged []string) {
 // endsFull waits for the end that a full store brings about.
 func (d *daemon) endsFull() {
 	d.t.Helper()
-	if code := d.exit(); code != exitFailed {
-		d.t.Errorf("exit code %d, want %d", code, exitFailed)
+	if code := d.exit(); code != exit.CodeFailed {
+		d.t.Errorf("exit code %d, want %d", code, exit.CodeFailed)
 	}
 	for _, want := range []string{"log storage is full", "free space on the disk of .* and start again; nothing that was acknowledged is lost"} {
 		if !regexp.MustCompile(want).MatchString(d.text()) {
@@ -193,12 +194,12 @@ func TestStoreWithoutRoom(t *testing.T) {
 			}
 		}
 	}
-	if code := d.exit(); code != exitFailed {
-		t.Errorf("exit code %d, want %d", code, exitFailed)
+	if code := d.exit(); code != exit.CodeFailed {
+		t.Errorf("exit code %d, want %d", code, exit.CodeFailed)
 	}
 	wantStoreFull(d.text())
-	wantStoreFull(mustRun(t, dir, exitFailed, "pawl-storeless", "serve", "--data", "data"))
-	wantStoreFull(mustRun(t, dir, exitFailed, "pawl-storeless", "verify", "--data", "data"))
+	wantStoreFull(mustRun(t, dir, exit.CodeFailed, "pawl-storeless", "serve", "--data", "data"))
+	wantStoreFull(mustRun(t, dir, exit.CodeFailed, "pawl-storeless", "verify", "--data", "data"))
 	if err := os.Remove(full); err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +220,8 @@ func TestStopWithoutRoom(t *testing.T) {
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if code := d.exit(); code != exitFailed {
-		t.Errorf("exit code %d, want %d", code, exitFailed)
+	if code := d.exit(); code != exit.CodeFailed {
+		t.Errorf("exit code %d, want %d", code, exit.CodeFailed)
 	}
 	if text := d.text(); strings.Count(text, "no space left") != 1 || !strings.Contains(text, "free space on the disk of ") {
 		t.Errorf("it says:\n%s", text)
@@ -251,7 +252,7 @@ func TestUntilIdleWithoutRoom(t *testing.T) {
 		"free": "20", "good.ts": strings.ReplaceAll(smallScript, "NAME", "good"), "pawl.yaml": "policies: {storage: {wait: 500ms}}\n",
 	})
 	t.Setenv("PAWL_TEST_FREE", filepath.Join(dir, "free"))
-	out := mustRun(t, dir, exitFailed, "pawl-cramped", "up", "good.ts", "--until-idle")
+	out := mustRun(t, dir, exit.CodeFailed, "pawl-cramped", "up", "good.ts", "--until-idle")
 	for _, want := range []string{"no room for new work: only 20 MiB are free on the disk of ", "free space there and start again"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)

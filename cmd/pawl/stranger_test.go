@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
 // An address outlives an engine that was killed. Whatever answers there then is sent neither the token nor the
@@ -40,9 +42,9 @@ func TestStrangersAreToldNothing(t *testing.T) {
 				}
 			}
 			var out, complaints bytes.Buffer
-			code := run(t.Context(), []string{"push", "w", "t", "--id", "x", "{}", "--data", data}, strings.NewReader(""), &out, &complaints,
+			code := program{}.run(t.Context(), []string{"push", "w", "t", "--id", "x", "{}", "--data", data}, strings.NewReader(""), &out, &complaints,
 				func(string) (string, bool) { return "", false })
-			if code != exitUnreachable || told.Load() {
+			if code != exit.CodeUnreachable || told.Load() {
 				t.Errorf("exit code %d, told: %v\n%s%s", code, told.Load(), out.String(), complaints.String())
 			}
 		})

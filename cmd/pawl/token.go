@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"runtime"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -41,7 +42,7 @@ func localToken(data string, logger *slog.Logger) (string, error) {
 	}
 	token = "pawl_" + rand.Text()
 	if err := writeFile(path, []byte(token+"\n")); err != nil { // for this user alone
-		return "", failed("", fmt.Errorf("write the token: %w", err))
+		return "", exit.Failed("", fmt.Errorf("write the token: %w", err))
 	}
 	return token, nil
 }
@@ -91,7 +92,7 @@ func (c *connection) authenticate(place httpPlace) error {
 	given = given && token != ""
 	if given && place.named {
 		if !rpc.MayCarryToken(place.url) {
-			return misconfigured("use https, or an address of this machine", "PAWL_TOKEN is not sent to %s: it would travel unencrypted", c.address)
+			return exit.Misconfigured("use https, or an address of this machine", "PAWL_TOKEN is not sent to %s: it would travel unencrypted", c.address)
 		}
 		c.Token = token
 		return nil

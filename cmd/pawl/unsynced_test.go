@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
 // TestStoreGivesWay: with --sync=interval a power failure can take the end of the log, of which the local
@@ -24,7 +26,7 @@ func TestStoreGivesWay(t *testing.T) {
 		d.stop()
 	})
 	// Commands that look at the data change nothing of that.
-	mustSay(t, mustRun(t, w.dir, exitFailed, "pawl", "verify", "--data", "data"), `late is at revision \d+ in the local store, and at revision \d+ in the log`)
+	mustSay(t, mustRun(t, w.dir, exit.CodeFailed, "pawl", "verify", "--data", "data"), `late is at revision \d+ in the local store, and at revision \d+ in the log`)
 
 	d := startDaemon(t, w.dir, "pawl", serve...)
 	mustSay(t, d.text(), `level=WARN msg="the log lost its end: .*lost="the local store has seen position 0:\d+, the log ends at 0:\d+.* held="late, newest"`)
@@ -56,7 +58,7 @@ func TestStoreGivesWay(t *testing.T) {
 		t.Errorf("it warns again:\n%s", d.text())
 	}
 	d.stop()
-	mustSay(t, mustRun(t, w.dir, exitFailed, "pawl", "verify", "--data", "data"), `read broken at 0:85: transition cannot be read`, `: 1 problem$`)
+	mustSay(t, mustRun(t, w.dir, exit.CodeFailed, "pawl", "verify", "--data", "data"), `read broken at 0:85: transition cannot be read`, `: 1 problem$`)
 }
 
 // TestUnsyncedLogGone: whatever the writes were synced by, a log that is gone is not created anew, where
@@ -67,9 +69,9 @@ func TestUnsyncedLogGone(t *testing.T) {
 	mustRun(t, dir, 0, "pawl", "up", "early.ts", "--data", "data", "--sync=interval", "--until-idle")
 	remove(t, dir, "data", "jetstream")
 	for range 2 {
-		out := mustRun(t, dir, exitFailed, "pawl", "up", "early.ts", "--data", "data", "--sync=interval", "--until-idle")
+		out := mustRun(t, dir, exit.CodeFailed, "pawl", "up", "early.ts", "--data", "data", "--sync=interval", "--until-idle")
 		mustSay(t, out, `PAWL_LOG_0 is gone`, `data/jetstream back from a copy .*: --data DIR$`)
 	}
-	mustSay(t, mustRun(t, dir, exitFailed, "pawl", "verify", "--accept-loss", "--data", "data"), `PAWL_LOG_0 is gone`, `: --data DIR$`)
+	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "verify", "--accept-loss", "--data", "data"), `PAWL_LOG_0 is gone`, `: --data DIR$`)
 	mustRun(t, dir, 0, "pawl", "up", "early.ts", "--data", "anew", "--sync=interval", "--until-idle")
 }

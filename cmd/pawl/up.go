@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -22,8 +23,8 @@ type upCmd struct {
 
 // Run deploys what has changed and what changes, and runs everything until it is interrupted.
 func (c *upCmd) Run(a *app) error {
-	a.data = defaultData
-	s, err := a.settle(c.engineFlags, c.UntilIdle)
+	a.reader.Home = defaultData
+	s, err := a.reader.settle(c.engineFlags, c.UntilIdle)
 	if err != nil {
 		return err
 	}
@@ -55,9 +56,9 @@ func (c *upCmd) Run(a *app) error {
 		}
 		return d.watch(sources), nil
 	}, idle)
-	var quiet silent
-	if s.UntilIdle && len(refused) > 0 && (err == nil || errors.As(err, &quiet) && quiet == exitNeedsPerson) {
-		return failed("correct what is listed above and start again; nothing of the refused was changed",
+	var quiet exit.Silent
+	if s.UntilIdle && len(refused) > 0 && (err == nil || errors.As(err, &quiet) && quiet == exit.CodeNeedsPerson) {
+		return exit.Failed("correct what is listed above and start again; nothing of the refused was changed",
 			fmt.Errorf("%s refused", term.Plural(len(refused), "workflow")))
 	}
 	return err
@@ -67,16 +68,16 @@ func (c *upCmd) Run(a *app) error {
 // to somebody's real mail and sheets: the example keeps off them.
 func (a *app) example(s *settings) (*example, error) {
 	if c := s.Connectors; c.Maildir != nil || c.CSV != nil {
-		return nil, misconfigured("name the workflows to run: pawl up FILE…; or run the example in an empty folder",
+		return nil, exit.Misconfigured("name the workflows to run: pawl up FILE…; or run the example in an empty folder",
 			"without a FILE, up runs the bundled example in its own folders, but the maildir or csv connector is configured for others")
 	}
 	dir, err := filepath.Abs(exampleDir)
 	if err != nil {
-		return nil, failed("", err)
+		return nil, exit.Failed("", err)
 	}
 	e, err := writeExample(dir)
 	if err != nil {
-		return nil, failed("", err)
+		return nil, exit.Failed("", err)
 	}
 	s.Connectors.Maildir, s.Connectors.CSV = &rootSettings{Root: e.inbox()}, &rootSettings{Root: e.sheets()}
 	return &e, nil
@@ -124,7 +125,7 @@ func (d deployer) deployAll(ctx context.Context, sources []source) error {
 	var later []source // what has to wait for its tools holds up nothing else
 	for _, s := range sources {
 		if err := s.checkText(); err != nil {
-			d.complain(err)
+			complain(d.ctx, d.screen.Err, err)
 			d.refuse(s.path)
 		} else if len(d.awaits(ctx, s)) > 0 {
 			later = append(later, s)
@@ -191,7 +192,7 @@ func (d deployer) checkNames(ctx context.Context, sources []source) error {
 }
 
 func twins(one, other string, name eventlog.WorkflowName) error {
-	return failed("give one of them another name, or leave it out; nothing was deployed",
+	return exit.Failed("give one of them another name, or leave it out; nothing was deployed",
 		fmt.Errorf("%s and %s are both workflow %s", shown(one), shown(other), name))
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
@@ -33,7 +34,7 @@ func (c *verifyCmd) Run(a *app) error {
 	if c.AcceptLoss {
 		if connected.stranger == nil {
 			if err := connected.Do(a.ctx, "listWorkflows", nil, nil); !errors.Is(err, rpc.ErrUnreachable) {
-				return failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.address))
+				return exit.Failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.address))
 			}
 		}
 		result, err := a.acceptLoss(connected, c.Report)
@@ -84,7 +85,7 @@ func (a *app) printVerification(v ops.Verification, hint string, asJSON bool) er
 		}
 	}
 	if !v.OK {
-		return silent(exitFailed)
+		return exit.Silent(exit.CodeFailed)
 	}
 	return nil
 }
@@ -113,19 +114,19 @@ func (a *app) verifyStopped(connected *connection) (found ops.Verification, hint
 
 // stoppedData finds the data directory of an engine that does not answer.
 func (a *app) stoppedData(connected *connection) (settings, error) {
-	file, err := a.readConfig()
+	file, err := a.reader.readConfig()
 	if err != nil {
 		return settings{}, err
 	}
 	file.Clock, file.ClockStart = "", "" // time stands still in it, and a flag may have chosen the clock
-	s, err := a.merge(file, engineFlags{}, nil)
+	s, err := a.reader.merge(file, engineFlags{}, nil)
 	if err != nil {
 		return s, err
 	}
 	s.NATSListen = "" // nobody has anything to ask of an engine that does not run
 	if !isInstallation(s.Data) {
-		return s, &failure{code: exitUnreachable,
-			what: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.address, shown(s.Data)), hint: "name the data directory: --data DIR"}
+		return s, &exit.Failure{Code: exit.CodeUnreachable,
+			What: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.address, shown(s.Data)), Hint: "name the data directory: --data DIR"}
 	}
 	fmt.Fprintf(a.screen.Err, "%s: reading the log in %s\n", connected.alone(), shown(s.Data))
 	return s, nil

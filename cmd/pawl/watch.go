@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
@@ -176,7 +177,7 @@ func (w *watcher) again(ctx context.Context, f *watched, s source) {
 	switch {
 	case err != nil:
 		f.hash = "" // what went wrong may be none of the file's doing
-		w.reject(ctx, f, failed("save the file once more to try it again", fmt.Errorf("deploy %s: %w", shown(s.path), err)))
+		w.reject(ctx, f, exit.Failed("save the file once more to try it again", fmt.Errorf("deploy %s: %w", shown(s.path), err)))
 	case !accepted:
 		w.refuse(f.path)
 	default:
@@ -188,7 +189,7 @@ func (w *watcher) reject(ctx context.Context, f *watched, err error) {
 	if ctx.Err() != nil {
 		return // all ends
 	}
-	w.complain(err)
+	complain(w.ctx, w.screen.Err, err)
 	w.refuse(f.path)
 }
 
@@ -209,7 +210,7 @@ func (w *watcher) checkName(ctx context.Context, s source) error {
 		}
 	}
 	if state, exists := w.in.engine.State(before); exists && !state.Archived {
-		return failed(fmt.Sprintf("give it back its name; or start again to run both, after `pawl archive %s` only the new one", before),
+		return exit.Failed(fmt.Sprintf("give it back its name; or start again to run both, after `pawl archive %s` only the new one", before),
 			fmt.Errorf("%s was workflow %s and is now %s", shown(s.path), before, name))
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
 // TestRequiredSandbox: an engine that asks for a full sandbox runs nothing on a machine that has less,
@@ -38,8 +40,8 @@ func TestRequiredSandbox(t *testing.T) {
 		return string(out), err
 	}
 	out, err := up("full")
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) || ended.ExitCode() != exit.CodeFailed {
 		t.Fatalf("with less than a full sandbox: %v\n%s", err, out)
 	}
 	for _, want := range []string{"partial (missing: private memory: ", "full is required", "--require-sandbox=none"} {

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/worker"
@@ -22,7 +23,7 @@ func newWorkers(s settings, size int, logger *slog.Logger) (*worker.Pool, error)
 		Limits: sandbox.Limits{CPU: p.CPU, Wall: p.Wall, Source: int(p.Source)}, // of reading a definition
 	})
 	if err != nil {
-		return nil, failed("scripts run only in processes of their own; --require-sandbox=none accepts what this machine can confine", err)
+		return nil, exit.Failed("scripts run only in processes of their own; --require-sandbox=none accepts what this machine can confine", err)
 	}
 	return workers, nil
 }
@@ -39,7 +40,7 @@ type (
 // Run serves an engine until that ends.
 func (workerCmd) Run(*app) error {
 	if err := worker.Run(os.Stdin, os.Stdout); err != nil {
-		return failed("this command is started by an engine, not by hand", err)
+		return exit.Failed("this command is started by an engine, not by hand", err)
 	}
 	return nil
 }
