@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -14,7 +15,7 @@ func TestParametersAreAnsweredAsRecorded(t *testing.T) {
 	t.Parallel()
 	const params = `{"z":"<a href=\"?b&c\">\u2028","a":1.0}`
 	m := projections.Mutation{Call: eventlog.MutationCall{Params: json.RawMessage(params), ParamsHash: eventlog.HashOf([]byte(params)).String()}}
-	body, err := encodeAnswer(readmodel.MutationView("shop", &m))
+	body, err := rpc.EncodeAnswer(readmodel.MutationView("shop", &m))
 	if err != nil {
 		t.Fatal(err)
 	}

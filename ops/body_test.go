@@ -157,8 +157,8 @@ func TestDiscardIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for path, most := range map[string]int64{
-		"/v1/workflows": maxBody + maxDiscard, // what is kept, then what is thrown away
-		"/v1/nothing":   maxDiscard,
+		"/v1/workflows": rpc.MaxBody + rpc.MaxDiscard, // what is kept, then what is thrown away
+		"/v1/nothing":   rpc.MaxDiscard,
 	} {
 		endless := &zeros{left: 1 << 40}
 		req := httptest.NewRequestWithContext(t.Context(), "POST", path, endless)
@@ -168,7 +168,7 @@ func TestDiscardIsBounded(t *testing.T) {
 		rec := httptest.NewRecorder()
 		b.server.Handler().ServeHTTP(rec, req)
 		const ahead = 64 << 10 // what a buffer may hold
-		if rec.Code < 400 || endless.read > most+ahead || endless.read < maxDiscard {
+		if rec.Code < 400 || endless.read > most+ahead || endless.read < rpc.MaxDiscard {
 			t.Errorf("%s: %d after %d bytes, want at most %d", path, rec.Code, endless.read, most)
 		}
 	}
@@ -181,11 +181,11 @@ func TestDiscardIsBounded(t *testing.T) {
 		t.Errorf("%d bytes of a refused stream were read", unread.read)
 	}
 	o, _ := Lookup("pushEvents")
-	declared := &zeros{left: maxBody + 1}
+	declared := &zeros{left: rpc.MaxBody + 1}
 	req := httptest.NewRequestWithContext(t.Context(), "POST", "/", declared)
 	req.ContentLength = declared.left
 	var kept bytes.Buffer
-	if p := readBody(&o, httptest.NewRecorder(), req, &kept); p == nil || p.Code != "body.tooLarge" || kept.Cap() > 0 || declared.read > 0 {
+	if p := rpc.ReadBody(&o.Operation, httptest.NewRecorder(), req, &kept); p == nil || p.Code != "body.tooLarge" || kept.Cap() > 0 || declared.read > 0 {
 		t.Errorf("%+v, with %d bytes kept and %d read", p, kept.Cap(), declared.read)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -182,7 +183,7 @@ func TestOperatorsReadNoSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(m.Data)+fmt.Sprint(m.Header), tokenPrefix) {
+		if strings.Contains(string(m.Data)+fmt.Sprint(m.Header), auth.TokenPrefix) {
 			t.Errorf("another operator reads %s", m.Data)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -48,7 +49,7 @@ func (s *Server) plain(p plainOperation) http.Handler {
 			s.refuse(w, r, problem)
 			return
 		}
-		writeJSON(w, http.StatusOK, body)
+		rpc.WriteJSON(w, http.StatusOK, body)
 	})
 }
 
@@ -57,7 +58,7 @@ func (s *Server) figures() http.Handler {
 	handler := s.metrics.handler()
 	figures := rpc.Operation{ID: "metrics", Role: rpc.Viewer}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, p := callerOf(r)
+		caller, p := auth.CallerOf(r)
 		if p == nil {
 			p = figures.Permit(caller, nil)
 		}
@@ -65,7 +66,7 @@ func (s *Server) figures() http.Handler {
 			s.refuse(w, r, p)
 			return
 		}
-		limitWrite(w)
+		rpc.LimitWrite(w)
 		handler.ServeHTTP(w, r)
 	})
 }
@@ -83,7 +84,7 @@ type health struct {
 
 // healthz answers while the process can answer at all.
 func (s *Server) healthz(context.Context) ([]byte, *rpc.Problem) {
-	body, err := encodeAnswer(health{OK: true, Version: s.cfg.Version, Installation: s.cfg.Installation})
+	body, err := rpc.EncodeAnswer(health{OK: true, Version: s.cfg.Version, Installation: s.cfg.Installation})
 	if err != nil {
 		return nil, s.fault("health", err)
 	}

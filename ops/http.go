@@ -2,18 +2,15 @@ package ops
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"path"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -66,18 +63,18 @@ func (s *Server) outer(next http.Handler) http.Handler {
 			}
 		}()
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		limitBody(w, r)
-		caller, p := s.door.admit(r, public(r.URL.Path))
+		rpc.LimitBody(w, r)
+		caller, p := s.guard.Admit(r, public(r.URL.Path))
 		if p != nil {
 			s.refuse(w, r, p)
 			return
 		}
 		if challenge := r.Header.Get(rpc.ChallengeHeader); challenge != "" {
-			w.Header().Set(rpc.ProofHeader, s.door.prove(challenge))
+			w.Header().Set(rpc.ProofHeader, s.guard.Prove(challenge))
 		}
 		if caller != nil {
-			trust(r.Context())
-			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))
+			auth.Trust(r.Context())
+			r = auth.WithCaller(r, caller)
 		}
 		// The mux would redirect an unclean path; a POST would lose its body on the way.
 		if escaped := r.URL.EscapedPath(); !strings.HasPrefix(escaped, "/") || path.Clean(escaped) != strings.TrimSuffix(escaped, "/") && escaped != "/" {
@@ -86,6 +83,12 @@ func (s *Server) outer(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refuse answers with a problem, and takes what the caller still sends.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p *rpc.Problem) {
+	rpc.WriteProblem(w, p)
+	rpc.DiscardBody(s.life, w, r)
 }
 
 func panicked(cause any) error { return fmt.Errorf("panic: %v\n%s", cause, debug.Stack()) }
@@ -103,7 +106,7 @@ func (s *Server) operation(o *Operation) http.Handler {
 }
 
 func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, count func(int)) *rpc.Problem {
-	caller, p := callerOf(r)
+	caller, p := auth.CallerOf(r)
 	if p == nil {
 		p = o.Ask(caller)
 	}
@@ -112,7 +115,7 @@ func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, co
 	}
 	buffer := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buffer)
-	if p := readBody(o, w, r, buffer); p != nil {
+	if p := rpc.ReadBody(&o.Operation, w, r, buffer); p != nil {
 		return p
 	}
 	if o.RawBody != "" {
@@ -139,47 +142,14 @@ func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, co
 	if err != nil {
 		return s.fault(o.ID, err)
 	}
-	body, err := encodeAnswer(answer)
+	body, err := rpc.EncodeAnswer(answer)
 	if err != nil {
 		return s.fault(o.ID, err)
 	}
 	count(status)
-	writeJSON(w, status, body)
+	rpc.WriteJSON(w, status, body)
 	return nil
 }
-
-// encodeAnswer leaves text as it is recorded: a hash beside it may be over these bytes.
-func encodeAnswer(answer any) ([]byte, error) {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // what is answered is no web page
-	if err := encoder.Encode(answer); err != nil {
-		return nil, fmt.Errorf("encode the answer: %w", err)
-	}
-	return body.Bytes(), nil
-}
-
-func writeJSON(w http.ResponseWriter, status int, body []byte) {
-	limitWrite(w)
-	header := w.Header()
-	header["Content-Type"] = contentJSON
-	header["Cache-Control"] = noStore
-	header.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	// A reader that is gone needs no answer.
-	_, _ = w.Write(body)
-}
-
-// limitWrite bounds the time in which the caller takes the answer that comes now.
-func limitWrite(w http.ResponseWriter) {
-	// Not every ResponseWriter has deadlines; a test's recorder needs none.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
-}
-
-var (
-	contentJSON = []string{"application/json"}
-	noStore     = []string{"no-store"}
-)
 
 // buffers are reused for bodies; nothing may keep a slice of one.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

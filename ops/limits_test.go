@@ -13,14 +13,15 @@ import (
 
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // fill takes all places that are left, as many callers would, and returns what gives them back.
-func fill(p *places) (empty func()) {
+func fill(p *auth.Quota) (empty func()) {
 	var leaves []func()
 	for n := 0; ; n++ {
-		leave, problem := p.take(&rpc.Caller{Key: fmt.Sprintf("filler %d", n)})
+		leave, problem := p.Take(&rpc.Caller{Key: fmt.Sprintf("filler %d", n)})
 		if problem != nil {
 			break
 		}
@@ -33,39 +34,13 @@ func fill(p *places) (empty func()) {
 	}
 }
 
-// TestPlaces: one caller has its share, all together have theirs, and a place that is left is free.
-func TestPlaces(t *testing.T) {
-	t.Parallel()
-	p := newPlaces("things", "thing.many", 3, 2)
-	ann, ben := &rpc.Caller{Key: "ann"}, &rpc.Caller{Key: "ben"}
-	first, _ := p.take(ann)
-	_, _ = p.take(ann)
-	if _, problem := p.take(ann); problem == nil || problem.Status != http.StatusTooManyRequests || problem.Code != "thing.many" {
-		t.Errorf("a third of one caller: %+v", problem)
-	}
-	if _, problem := p.take(ben); problem != nil {
-		t.Errorf("the first of another: %+v", problem)
-	}
-	if _, problem := p.take(ben); problem == nil || problem.Status != http.StatusServiceUnavailable {
-		t.Errorf("a fourth in all: %+v", problem)
-	}
-	first()
-	first() // once is enough
-	if p.open() != 2 {
-		t.Errorf("%d are open", p.open())
-	}
-	if _, problem := p.take(ben); problem != nil {
-		t.Errorf("when one has left: %+v", problem)
-	}
-}
-
 // TestFollowersAreBounded: one caller opens so many streams of the log and no more; one that is closed
 // makes room. A page that waits is one of them.
 func TestFollowersAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)
-	b.server.followers.each = 3
+	b.server.followers = auth.NewQuota("readers of the log", "log.followers", mostFollowers, 3)
 	open := func() (int, func()) {
 		ctx, cancel := context.WithCancel(await(t))
 		req, err := http.NewRequestWithContext(ctx, "GET", b.http.URL+"/v1/log?follow=true", nil)
@@ -107,7 +82,7 @@ func TestFollowersAreBounded(t *testing.T) {
 		t.Errorf("a page does not: %d %s", res.StatusCode, body)
 	}
 	last()
-	for b.server.followers.open() > 2 { // until the server sees that it is gone
+	for b.server.followers.Taken() > 2 { // until the server sees that it is gone
 		if _, err := http.Get(b.http.URL + "/healthz"); err != nil {
 			t.Fatal(err)
 		}
@@ -212,56 +187,12 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// pipe is a connection by its name alone.
-type pipe struct {
-	net.Conn
-	closed bool
-}
-
-func (p *pipe) Close() error { p.closed = true; return nil }
-
-// TestConnectionsGiveWay: strangers leave before those with a token, the idle before those at work, the
-// oldest first; when all are at work the newest does not come in.
-func TestConnectionsGiveWay(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	c := newConnections(3, b.bench.Logger)
-	enter := func(trusted bool) *pipe {
-		p := &pipe{}
-		ctx := c.enter(t.Context(), p)
-		if trusted {
-			trust(ctx)
-		}
-		return p
-	}
-	old, stranger, young := enter(true), enter(false), enter(true)
-	c.changed(young, http.StateIdle)
-	c.changed(old, http.StateIdle)
-	fourth := enter(true)
-	if !stranger.closed || old.closed || young.closed {
-		t.Errorf("a stranger leaves first: %t %t %t", old.closed, stranger.closed, young.closed)
-	}
-	fifth := enter(true)
-	if !young.closed || old.closed {
-		t.Errorf("the one that has been idle for longest leaves: %t %t", old.closed, young.closed)
-	}
-	c.changed(old, http.StateActive)
-	sixth := enter(true)
-	if !sixth.closed || old.closed || fourth.closed || fifth.closed {
-		t.Error("those at work stay")
-	}
-	c.changed(fourth, http.StateClosed)
-	if seventh := enter(true); seventh.closed || len(c.open) != 3 {
-		t.Errorf("there is room for one: %d are open", len(c.open))
-	}
-}
-
 // TestSlowReader: a reader that takes nothing is dropped, also of a small answer.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server, client := net.Pipe() // holds nothing back: an answer waits for its reader
-		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, 200, []byte("{}\n")) })
+		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { rpc.WriteJSON(w, 200, []byte("{}\n")) })
 		ended := make(chan struct{})
 		web := &http.Server{Handler: h, ConnState: func(_ net.Conn, s http.ConnState) {
 			if s == http.StateClosed {
@@ -275,7 +206,7 @@ func TestSlowReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-ended
-		if waited := time.Since(began); waited < writeTimeout || waited > 2*writeTimeout {
+		if waited := time.Since(began); waited < rpc.WriteTimeout || waited > 2*rpc.WriteTimeout {
 			t.Errorf("it was dropped after %s", waited)
 		}
 		_ = web.Close()

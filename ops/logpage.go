@@ -100,7 +100,7 @@ func (p *logPage) pass(r eventlog.Record) { p.at[r.Position.Partition] = r.Posit
 
 // awaitTransition adds the next transition to an empty page, if there is one in time.
 func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, page *logPage) error {
-	leave, p := s.followers.take(&c.Caller)
+	leave, p := s.followers.Take(&c.Caller)
 	if p != nil {
 		return p
 	}
@@ -120,7 +120,7 @@ func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, pa
 			if got.err != nil && ctx.Err() != nil {
 				return nil // it is the waiting that has ended
 			}
-			if !s.door.open(&c.Caller) {
+			if !s.guard.Open(&c.Caller) {
 				return revoked()
 			}
 			if got.foreign(q.Workflow) {

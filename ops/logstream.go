@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
-
-// writeTimeout is how long a reader of a stream may take nothing before it is dropped.
-const writeTimeout = 30 * time.Second
 
 // merged reads all partitions to their present ends, merged by time; within a partition the order
 // is that of the log.
@@ -65,11 +63,11 @@ func (s *Server) merged(ctx context.Context, from []uint64, only eventlog.Workfl
 func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, c *Call, q *logRequest, from []uint64) error {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header()["Cache-Control"] = noStore
+	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	send := func(frame []byte, now bool) bool {
-		limitWrite(w)
+		rpc.LimitWrite(w)
 		if _, err := w.Write(frame); err != nil {
 			return false
 		}
@@ -96,12 +94,12 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, c *Call, 
 				panic(http.ErrAbortHandler)
 			}
 			return nil
-		case <-s.revocations.next():
-			if !s.door.open(&c.Caller) {
+		case <-s.revocations.Next():
+			if !s.guard.Open(&c.Caller) {
 				return cutOff(q)
 			}
 		case <-alive.C:
-			if !s.door.open(&c.Caller) {
+			if !s.guard.Open(&c.Caller) {
 				return cutOff(q)
 			}
 			if !send([]byte(": alive\n\n"), true) {
@@ -114,7 +112,7 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, c *Call, 
 			if got.record.Position.Seq > 0 {
 				from[got.record.Position.Partition] = got.record.Position.Seq + 1
 			}
-			if !s.door.open(&c.Caller) {
+			if !s.guard.Open(&c.Caller) {
 				return cutOff(q)
 			}
 			if got.foreign(q.Workflow) {

@@ -14,7 +14,7 @@ import (
 func (s *Server) StartNATS(cfg rpc.NATSConfig) (*rpc.NATSService, error) {
 	return rpc.ServeNATS(s.life, cfg, rpc.NATSBackend{
 		Version: s.cfg.Version, Installation: s.cfg.Installation, Logger: s.cfg.Logger,
-		Authenticate: func(token string) (*rpc.Caller, *rpc.Problem) { return s.door.authenticate("Bearer", token) },
+		Authenticate: func(token string) (*rpc.Caller, *rpc.Problem) { return s.guard.Authenticate("Bearer", token) },
 		Endpoints:    s.endpoints(),
 	})
 }

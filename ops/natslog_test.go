@@ -161,7 +161,7 @@ func TestNATSFollow(t *testing.T) {
 	}
 	full()
 	waiting = b.followPages(nc, end, "")
-	for b.server.followers.open() == 0 { // until it waits
+	for b.server.followers.Taken() == 0 { // until it waits
 		if _, err := nc.RequestWithContext(await(t), "pawl.api.healthz", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +292,7 @@ func TestNATSStopAnswersTheQueue(t *testing.T) {
 		}
 	}
 	publish("readLog", fmt.Sprintf(`{"follow":true,"from":"0:%d"}`, b.last()+1))
-	for b.server.followers.open() == 0 {
+	for b.server.followers.Taken() == 0 {
 		runtime.Gosched() // until it waits, and holds the only place
 	}
 	queued := []string{"pauseWorkflow", "resumeWorkflow", "archiveWorkflow", "getWorkflow", "listRuns", "healthz"}

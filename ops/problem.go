@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -69,29 +68,4 @@ func problemOf(err error) *rpc.Problem {
 	}
 	return rpc.Problemf(http.StatusInternalServerError, "internal", "the engine could not carry this out; its log says why").WithCause(err).
 		WithHint("look at the engine's own output: it names this operation and what went wrong")
-}
-
-// writeProblem sends the problem as the answer. It is called before anything else was written.
-func writeProblem(w http.ResponseWriter, p *rpc.Problem) {
-	limitWrite(w)
-	header := w.Header()
-	header.Set("Content-Type", rpc.ProblemType)
-	header.Set("Cache-Control", "no-store")
-	switch p.Status {
-	case http.StatusServiceUnavailable:
-		header.Set("Retry-After", "1")
-	case http.StatusTooManyRequests:
-		header.Set("Retry-After", "10") // a backlog takes its time
-	}
-	if p.Status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", `Bearer realm="pawl"`)
-	}
-	if p.Allow != "" {
-		header.Set("Allow", p.Allow)
-	}
-	document := p.Document()
-	header.Set("Content-Length", strconv.Itoa(len(document)))
-	w.WriteHeader(p.Status)
-	// A reader that is gone needs no answer.
-	_, _ = w.Write(document)
 }

@@ -119,7 +119,7 @@ func TestBadCalls(t *testing.T) {
 		"push of a number":          {"POST", push, `7`, "", 400, "event.invalid"},
 		"push of one too large":     {"POST", push, big, "", 413, "transition.tooLarge"},
 		"push of too many":          {"POST", push, many, "", 413, "transition.tooLarge"},
-		"push beyond any bound":     {"POST", push, `"` + strings.Repeat("x", maxBody) + `"`, "", 413, "body.tooLarge"},
+		"push beyond any bound":     {"POST", push, `"` + strings.Repeat("x", rpc.MaxBody) + `"`, "", 413, "body.tooLarge"},
 		"bad actor":                 {"POST", "/v1/workflows/shop/pause", "", "Pawl-Actor: " + strings.Repeat("a", 200), 400, "actor.invalid"},
 	} {
 		if c.status == 0 {

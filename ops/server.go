@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
@@ -89,7 +90,7 @@ func (c *Config) validate() error {
 		c.HistoryTimeout = time.Minute
 	}
 	if c.MaxConnections == 0 {
-		c.MaxConnections = mostConnections
+		c.MaxConnections = auth.DefaultConnections
 	}
 	if c.KeepAlive == 0 {
 		c.KeepAlive = 15 * time.Second
@@ -100,10 +101,17 @@ func (c *Config) validate() error {
 	return nil
 }
 
+// What may be under way at once, of one caller and of all together. Each request that stays for long
+// holds memory, a reader of the log and, over NATS, one of the places for answers.
+const (
+	mostFollowers, mostFollowersEach = 128, 32 // streams of the log, and requests that wait for it to go on
+	mostHeavy, mostHeavyEach         = 8, 4    // operations that read a long past
+)
+
 // Server offers the table of operations. Its methods are safe for concurrent use.
 type Server struct {
 	cfg     Config
-	door    *door
+	guard   *auth.Guard
 	metrics *metrics
 	openapi []byte
 	handler http.Handler
@@ -111,9 +119,9 @@ type Server struct {
 	damage damage
 	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
 	// operations that read a long past.
-	followers, heavy *places
+	followers, heavy *auth.Quota
 	// revocations tells streams to look whether their caller's token is still in use.
-	revocations revocations
+	revocations auth.Revocations
 	// life ends when the server stops: log streams end with it.
 	life    context.Context
 	endLife context.CancelFunc
@@ -124,13 +132,13 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	door, err := newDoor(&cfg)
+	guard, err := auth.New(auth.Config{Token: cfg.Token, NoAuth: cfg.NoAuth, PublicURL: cfg.PublicURL, Named: cfg.Engine.Token})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ops: %w", err)
 	}
-	s := &Server{cfg: cfg, door: door,
-		followers: newPlaces("readers of the log", "log.followers", mostFollowers, mostFollowersEach),
-		heavy:     newPlaces("requests that read a long past", "history.busy", mostHeavy, mostHeavyEach)}
+	s := &Server{cfg: cfg, guard: guard,
+		followers: auth.NewQuota("readers of the log", "log.followers", mostFollowers, mostFollowersEach),
+		heavy:     auth.NewQuota("requests that read a long past", "history.busy", mostHeavy, mostHeavyEach)}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	openapi, err := document(cfg.Version)
@@ -151,20 +159,20 @@ func (s *Server) Close() { s.endLife() }
 // Serve answers on the listener until ctx ends. Then log streams end, open requests are finished
 // (at most ShutdownTimeout) and it returns nil.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	if s.cfg.NoAuth && beyondLoopback(ln.Addr()) {
+	if s.cfg.NoAuth && auth.BeyondLoopback(ln.Addr()) {
 		s.endLife()
 		return fmt.Errorf("serve on %s: without a token only loopback is answered on", ln.Addr())
 	}
-	conns := newConnections(s.cfg.MaxConnections, s.cfg.Logger)
+	conns := auth.NewConnections(s.cfg.MaxConnections, s.cfg.Logger)
 	server := &http.Server{
 		Handler:           s.handler,
-		ConnContext:       conns.enter,
-		ConnState:         conns.changed,
+		ConnContext:       conns.Enter,
+		ConnState:         conns.Changed,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
-		BaseContext:       func(ln net.Listener) context.Context { return exposed(context.Background(), ln.Addr()) },
+		BaseContext:       func(ln net.Listener) context.Context { return auth.Exposed(context.Background(), ln.Addr()) },
 	}
 	served := make(chan error, 1)
 	go func() {
@@ -205,7 +213,7 @@ func (s *Server) dispatch(ctx context.Context, o *Operation, c *Call, request []
 	if err != nil {
 		return 0, nil, s.fault(o.ID, err)
 	}
-	body, err := encodeAnswer(answer)
+	body, err := rpc.EncodeAnswer(answer)
 	if err != nil {
 		return 0, nil, s.fault(o.ID, err)
 	}
@@ -231,7 +239,7 @@ func (s *Server) call(ctx context.Context, o *Operation, c *Call, request any) (
 		return 0, nil, p
 	}
 	if o.heavy {
-		leave, p := s.heavy.take(&c.Caller)
+		leave, p := s.heavy.Take(&c.Caller)
 		if p != nil {
 			return 0, nil, p
 		}

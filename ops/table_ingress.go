@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/ingress"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -55,7 +56,7 @@ func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, call
 		return p
 	}
 	count(http.StatusOK)
-	writeJSON(w, http.StatusOK, answer)
+	rpc.WriteJSON(w, http.StatusOK, answer)
 	return nil
 }
 
@@ -78,7 +79,7 @@ func (s *Server) ingress(ctx context.Context, o *Operation, c *rpc.Caller, workf
 
 // pushEvents records one object or an array of events in one transition: all of them or none.
 func (s *Server) pushEvents(ctx context.Context, actor eventlog.Actor, workflow eventlog.WorkflowName, topic eventlog.Topic, body []byte) (json.RawMessage, error) {
-	items, single, err := parseEvents(body)
+	items, single, err := ingress.Parse(body)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (s *Server) readLog(w http.ResponseWriter, r *http.Request, c *Call, q *log
 		w.Header().Set("Content-Type", "text/event-stream")
 		return nil // what a stream would say never ends
 	}
-	leave, p := s.followers.take(&c.Caller)
+	leave, p := s.followers.Take(&c.Caller)
 	if p != nil {
 		return p
 	}

@@ -3,15 +3,13 @@ package ops
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base32"
 	"net/http"
 	"slices"
-	"sync"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -52,15 +50,8 @@ var tokenTable = []Operation{
 	define(operation("revokeToken", "DELETE /v1/tokens/{name}", rpc.Admin, "Let the caller with a named token in no more, at once"), revokeToken),
 }
 
-// newToken makes a token of 256 random bits.
-func newToken() string {
-	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never fails: it ends the program instead
-	return tokenPrefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret[:])
-}
-
 func createToken(ctx context.Context, c *Call, r *createTokenRequest) (createTokenAnswer, error) {
-	token := newToken()
+	token := auth.NewToken()
 	cmd := decide.CreateToken{Name: r.Name, Role: r.Role, Workflow: r.Workflow, Hash: engine.TokenHash(token), Last4: token[len(token)-4:]}
 	if err := c.server.cfg.Engine.CreateToken(ctx, c.Actor, cmd); err != nil {
 		return createTokenAnswer{}, err
@@ -87,7 +78,7 @@ func revokeToken(ctx context.Context, c *Call, r *revokeTokenRequest) (revokedTo
 	if err := c.server.cfg.Engine.RevokeToken(ctx, c.Actor, r.Name); err != nil {
 		return revokedToken{}, err
 	}
-	c.server.revocations.tell()
+	c.server.revocations.Tell()
 	return revokedToken{r.Name}, nil
 }
 
@@ -106,29 +97,4 @@ func ofWorkflow(w eventlog.WorkflowName) *eventlog.WorkflowName {
 // revoked says why what was begun with a token is not answered.
 func revoked() *rpc.Problem {
 	return rpc.Problemf(http.StatusUnauthorized, "token.required", "the token was revoked meanwhile").WithHint("ask for a new one: pawl tokens create")
-}
-
-// revocations wakes all waiting readers, whenever a token was revoked. The zero value is ready.
-type revocations struct {
-	mu      sync.Mutex
-	changed chan struct{}
-}
-
-// next is closed at the next revocation.
-func (r *revocations) next() <-chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.changed == nil {
-		r.changed = make(chan struct{})
-	}
-	return r.changed
-}
-
-func (r *revocations) tell() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.changed != nil {
-		close(r.changed)
-		r.changed = nil
-	}
 }

@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/embeddednats/natstest"
-	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
-	"github.com/pawl-run/pawl/projections"
 )
 
 // create makes a named token.
@@ -82,7 +81,7 @@ func TestNamedTokens(t *testing.T) {
 			}
 		}
 	}
-	for what, token := range map[string]string{"longer": tokens["admin"] + "A", "shorter": tokens["admin"][:len(tokens["admin"])-1], "lower case": strings.ToLower(tokens["admin"]), "empty": tokenPrefix} {
+	for what, token := range map[string]string{"longer": tokens["admin"] + "A", "shorter": tokens["admin"][:len(tokens["admin"])-1], "lower case": strings.ToLower(tokens["admin"]), "empty": auth.TokenPrefix} {
 		if res, body := b.request("GET", "/v1/workflows", "", with(token)...); res.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: %d %s", what, res.StatusCode, body)
 		}
@@ -312,27 +311,5 @@ func TestNamedTokensOverNATS(t *testing.T) {
 	b.do("revokeToken", map[string]any{"name": "in"}, nil)
 	if answer := ask(t, nc, "pawl.in.shop.order.in", `{"messageId":"2","title":"two"}`, rpc.TokenHeader, in); mustJSON(t, answer.Data)["code"] != "token.required" {
 		t.Errorf("revoked: %s", answer.Data)
-	}
-}
-
-// While named tokens are not known the answer says that, and not that there is none.
-func TestTokensThatAreNotKnownYet(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	door := *b.server.door
-	door.named = func(string) (projections.Token, bool, error) {
-		return projections.Token{}, false, fmt.Errorf("%w: it still reads its log", engine.ErrUnavailable)
-	}
-	if c, p := door.authenticate("Bearer", newToken()); c != nil || p == nil || p.Status != 503 || p.Hint == "" {
-		t.Errorf("%+v %+v", c, p)
-	}
-	if c, p := door.authenticate("Bearer", testToken); c == nil || p != nil || c.Role != rpc.Admin {
-		t.Errorf("the local token: %+v %+v", c, p)
-	}
-	if c, p := door.authenticate("Bearer", "wrong"); c != nil || p != nil {
-		t.Errorf("no token: %+v %+v", c, p)
-	}
-	if door.open(&rpc.Caller{TokenHash: "x"}) || !door.open(&rpc.Caller{}) {
-		t.Error("what was begun with a named token goes on, or what was begun without one does not")
 	}
 }

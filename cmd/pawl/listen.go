@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/auth"
 )
 
 // urlFile, in the data directory, holds the address while an engine runs there.
@@ -46,8 +46,8 @@ func (s settings) address() string {
 // listen takes the address and writes it down for the other commands.
 func (in *installation) listen(ctx context.Context, encrypted bool) error {
 	addr := in.settings.address()
-	how := ops.Listening{TLS: encrypted, Plaintext: in.settings.Plaintext, NoAuth: in.settings.NoAuth}
-	if err := ops.CheckListen(addr, how); err != nil {
+	how := auth.Listening{TLS: encrypted, Plaintext: in.settings.Plaintext, NoAuth: in.settings.NoAuth}
+	if err := auth.CheckListen(addr, how); err != nil {
 		return in.settings.origin.locate("http", exit.Misconfigured("", "%v", err))
 	}
 	if _, port, err := net.SplitHostPort(addr); err == nil {
@@ -64,7 +64,7 @@ func (in *installation) listen(ctx context.Context, encrypted bool) error {
 		return in.settings.origin.locate("http", exit.Failed("correct --http, or http in the configuration file", fmt.Errorf("listen on %s: %w", addr, err)))
 	}
 	in.listener = listener
-	if err := ops.CheckListen(listener.Addr().String(), how); err != nil { // where a name has led
+	if err := auth.CheckListen(listener.Addr().String(), how); err != nil { // where a name has led
 		return errors.Join(in.settings.origin.locate("http", exit.Misconfigured("", "%v", err)), listener.Close())
 	}
 	in.onClose(func() error {

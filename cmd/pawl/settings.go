@@ -7,7 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/schedule"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
@@ -104,7 +104,7 @@ func (r reader) merge(file config, flags engineFlags, untilIdle *bool) (s settin
 			"insecure is no more: an engine beyond this machine always asks for a token"))
 	}
 	if s.PublicURL != "" {
-		if _, err := ops.ParsePublicURL(s.PublicURL); err != nil {
+		if _, err := auth.ParsePublicURL(s.PublicURL); err != nil {
 			return s, s.origin.locate("public-url", exit.Misconfigured("write e.g. https://pawl.example.com", "public-url: %v", err))
 		}
 	}

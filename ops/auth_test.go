@@ -9,36 +9,8 @@ import (
 
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
 )
-
-func TestCheckListen(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		addr string
-		how  Listening
-		want string
-	}{
-		{"127.0.0.1:7070", Listening{}, ""},
-		{"127.8.9.10:0", Listening{}, ""},
-		{"[::1]:7070", Listening{}, ""},
-		{"localhost:7070", Listening{NoAuth: true}, ""},
-		{"0.0.0.0:7070", Listening{}, "--plaintext"},
-		{":7070", Listening{}, "--tls-cert"},
-		{"[::]:7070", Listening{}, "unencrypted"},
-		{"192.168.1.5:7070", Listening{TLS: true}, ""},
-		{"192.168.1.5:7070", Listening{Plaintext: true}, ""},
-		{"192.168.1.5:7070", Listening{NoAuth: true}, "--no-auth is for loopback only"},
-		{"192.168.1.5:7070", Listening{TLS: true, NoAuth: true}, "--no-auth is for loopback only"},
-		{"192.168.1.5:7070", Listening{Plaintext: true, NoAuth: true}, "--no-auth is for loopback only"},
-		{"localhost.example.com:7070", Listening{}, "refusing"},
-		{"7070", Listening{Plaintext: true}, "HOST:PORT"},
-	} {
-		err := CheckListen(c.addr, c.how)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s, %+v: %v, want %q", c.addr, c.how, err, c.want)
-		}
-	}
-}
 
 // TestWebPages: an engine is closed to web pages, whatever name they come by and whatever the method,
 // also where the page has got hold of the token or none is asked for.
@@ -177,7 +149,7 @@ func TestExposed(t *testing.T) {
 		"192.168.1.5": {"192.168.1.5": 200, "evil.example.com:7070": 403, "localhost": 200},
 	} {
 		for host, want := range want {
-			ctx := exposed(t.Context(), &net.TCPAddr{IP: net.ParseIP(addr), Port: 7070})
+			ctx := auth.Exposed(t.Context(), &net.TCPAddr{IP: net.ParseIP(addr), Port: 7070})
 			req := httptest.NewRequestWithContext(ctx, "GET", "http://"+host+"/v1/workflows", nil)
 			authorize(req)
 			rec := httptest.NewRecorder()
@@ -187,7 +159,7 @@ func TestExposed(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"pawl.example.com", "ftp://pawl.example.com", "https://user@pawl.example.com", "https://pawl.example.com/path", "https://", "https://a?b"} {
-		if _, err := ParsePublicURL(wrong); err == nil {
+		if _, err := auth.ParsePublicURL(wrong); err == nil {
 			t.Errorf("%s is taken", wrong)
 		}
 	}

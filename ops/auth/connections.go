@@ -1,4 +1,4 @@
-package ops
+package auth
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// mostConnections bounds the open connections: each holds a descriptor and some memory.
-const mostConnections = 1024
+// DefaultConnections is how many connections may be open where a configuration does not say: each holds a descriptor and some memory.
+const DefaultConnections = 1024
 
-// connections bounds the connections of a listener. When there are too many, one gives way to the newest:
+// Connections bounds the connections of a listener. When there are too many, one gives way to the newest:
 // the oldest that has shown no token, else the one that has been idle for longest. So a program without
 // the token, however many connections it opens, keeps out no program that has it.
-type connections struct {
+type Connections struct {
 	most   int
 	logger *slog.Logger
 
@@ -35,15 +35,16 @@ type connection struct {
 	idle uint64
 }
 
-func newConnections(most int, logger *slog.Logger) *connections {
-	return &connections{most: most, logger: logger, open: map[net.Conn]*connection{}}
+// NewConnections bounds them to the number.
+func NewConnections(most int, logger *slog.Logger) *Connections {
+	return &Connections{most: most, logger: logger, open: map[net.Conn]*connection{}}
 }
 
 // connectionKey marks the context of a connection's requests.
 type connectionKey struct{}
 
-// enter takes a new connection in; another one may have to leave. It is the ConnContext of a server.
-func (c *connections) enter(ctx context.Context, conn net.Conn) context.Context {
+// Enter takes a new connection in; another one may have to leave. It is the ConnContext of a server.
+func (c *Connections) Enter(ctx context.Context, conn net.Conn) context.Context {
 	c.mu.Lock()
 	var leaving net.Conn
 	if len(c.open) >= c.most {
@@ -70,7 +71,7 @@ func (c *connections) enter(ctx context.Context, conn net.Conn) context.Context 
 }
 
 // least is the connection that is missed least, nil if all are at work for callers with a token.
-func (c *connections) least() net.Conn {
+func (c *Connections) least() net.Conn {
 	var stranger, idle net.Conn
 	for conn, known := range c.open {
 		switch {
@@ -90,8 +91,8 @@ func (c *connections) least() net.Conn {
 	return idle
 }
 
-// changed follows a connection. It is the ConnState of a server.
-func (c *connections) changed(conn net.Conn, state http.ConnState) {
+// Changed follows a connection. It is the ConnState of a server.
+func (c *Connections) Changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.open[conn]
@@ -110,8 +111,8 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// trust notes that the request's connection is one of a caller with a token.
-func trust(ctx context.Context) {
+// Trust notes that the request's connection is one of a caller with a token.
+func Trust(ctx context.Context) {
 	if known, ok := ctx.Value(connectionKey{}).(*connection); ok {
 		known.trusted.Store(true)
 	}

@@ -1,11 +1,10 @@
-package ops
+package auth
 
 import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -17,60 +16,55 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// tokenPrefix begins every token.
-const tokenPrefix = "pawl_"
-
-// door decides who comes in over HTTP.
+// Guard decides which requests are let in, and whose they are. It is safe for concurrent use.
 //
 // A token keeps out other users and programs of the machine, and of the network. Web pages are kept out
 // before that: a page can make a browser send requests here (refused as cross-origin, whatever the
 // method), and it can make its own name resolve to an address of this machine and so become same-origin
 // (refused by its Host).
-type door struct {
-	token  [sha256.Size]byte
-	noAuth bool
-	// prove answers a challenge with what shows that this engine knows its token.
-	prove func(challenge string) string
-	// named finds a named token in use by its hash.
-	named func(hash string) (projections.Token, bool, error)
+type Guard struct {
+	cfg    Config
+	hashed [sha256.Size]byte
 	// public is the origin under which this engine is reached from elsewhere, nil for none.
 	public *url.URL
 }
 
-func newDoor(cfg *Config) (*door, error) {
-	d := &door{token: sha256.Sum256([]byte(cfg.Token)), noAuth: cfg.NoAuth, named: cfg.Engine.Token}
-	d.prove = func(challenge string) string { return rpc.Proof(cfg.Token, challenge) }
+// Config of a Guard.
+type Config struct {
+	// Token opens everything and gives no name; it is never shown.
+	Token string
+	// NoAuth lets every request in that no web page sends.
+	NoAuth bool
+	// PublicURL is the address under which this engine is reached from elsewhere; empty for none.
+	PublicURL string
+	// Named finds a named token in use by its hash. An error says that it cannot be known now.
+	Named func(hash string) (projections.Token, bool, error)
+}
+
+// New returns the Guard of the configuration; the error is about its PublicURL.
+func New(cfg Config) (*Guard, error) {
+	g := &Guard{cfg: cfg, hashed: sha256.Sum256([]byte(cfg.Token))}
 	if cfg.PublicURL == "" {
-		return d, nil
+		return g, nil
 	}
 	var err error
-	if d.public, err = ParsePublicURL(cfg.PublicURL); err != nil {
-		return nil, fmt.Errorf("ops: %w", err)
+	if g.public, err = ParsePublicURL(cfg.PublicURL); err != nil {
+		return nil, err
 	}
-	return d, nil
+	return g, nil
 }
 
-// ParsePublicURL reads the address under which an engine is reached from elsewhere: http or https, host
-// and port.
-func ParsePublicURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the public URL is no URL: %w", err)
-	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.User != nil, strings.Trim(u.Path, "/") != "", u.RawQuery != "", u.Fragment != "":
-		return nil, fmt.Errorf("the public URL must be http or https with host and port alone, such as https://pawl.example.com")
-	}
-	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}, nil
-}
+// Prove answers a challenge with what shows that this engine knows its token.
+func (g *Guard) Prove(challenge string) string { return rpc.Proof(g.cfg.Token, challenge) }
 
-// admit decides whether the request may be answered at all, and who sends it. What is public is answered
+// Admit decides whether the request may be answered at all, and who sends it. What is public is answered
 // without a token, and has no caller.
-func (d *door) admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) {
-	if !d.answersTo(r) {
+func (g *Guard) Admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) {
+	if !g.answersTo(r) {
 		return nil, rpc.Problemf(http.StatusForbidden, "host.forbidden", "this engine does not answer to the name %q", rpc.Clip(hostOf(r.Host))).
 			WithHint("use its address, such as http://127.0.0.1 with its port; a name by which it is reached from elsewhere is set with --public-url")
 	}
-	if !d.sameOrigin(r) {
+	if !g.sameOrigin(r) {
 		return nil, rpc.Problemf(http.StatusForbidden, "origin.forbidden", "a web page of another origin may not use this engine").
 			WithHint("call it from a program, such as pawl or curl, or from a server of your own; a page in a browser cannot")
 	}
@@ -78,7 +72,7 @@ func (d *door) admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) {
 		return nil, nil
 	}
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	caller, p := d.authenticate(scheme, strings.TrimSpace(given))
+	caller, p := g.Authenticate(scheme, strings.TrimSpace(given))
 	if caller != nil || p != nil {
 		return caller, p
 	}
@@ -86,10 +80,10 @@ func (d *door) admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) {
 		WithHint("send Authorization: Bearer with the token in DATA/http.token; on this machine pawl finds it by itself, from elsewhere it takes PAWL_TOKEN with --url")
 }
 
-// authenticate finds the caller to whom the credential belongs; nil for one that is not known. A problem
+// Authenticate finds the caller to whom the credential belongs; nil for one that is not known. A problem
 // says that the named tokens are not known now: then the local one opens the engine, and no other.
-func (d *door) authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
-	if d.noAuth {
+func (g *Guard) Authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
+	if g.cfg.NoAuth {
 		return &rpc.Caller{Role: rpc.Admin, Key: "anyone"}, nil
 	}
 	// Hashed first, so that neither content nor length shows in the time this takes.
@@ -97,13 +91,13 @@ func (d *door) authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	switch {
 	case !strings.EqualFold(scheme, "Bearer"):
 		return nil, nil
-	case subtle.ConstantTimeCompare(got[:], d.token[:]) == 1:
+	case subtle.ConstantTimeCompare(got[:], g.hashed[:]) == 1:
 		return &rpc.Caller{Role: rpc.Admin, Key: "local"}, nil
-	case !strings.HasPrefix(token, tokenPrefix):
+	case !strings.HasPrefix(token, TokenPrefix):
 		return nil, nil
 	}
 	hash := hex.EncodeToString(got[:])
-	known, ok, err := d.named(hash)
+	known, ok, err := g.cfg.Named(hash)
 	switch {
 	case err != nil:
 		return nil, rpc.Problemf(http.StatusServiceUnavailable, "tokens.unknown", "named tokens cannot be checked now").WithCause(err).
@@ -117,21 +111,21 @@ func (d *door) authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	}, nil
 }
 
-// open reports whether the caller may go on: a token that was revoked after it was shown opens nothing.
-func (d *door) open(c *rpc.Caller) bool {
+// Open reports whether the caller may go on: a token that was revoked after it was shown opens nothing.
+func (g *Guard) Open(c *rpc.Caller) bool {
 	if c.TokenHash == "" {
 		return true
 	}
-	_, ok, err := d.named(c.TokenHash)
+	_, ok, err := g.cfg.Named(c.TokenHash)
 	return ok && err == nil
 }
 
 // answersTo reports whether the request's Host is one of this engine's: loopback by name or address, the
 // public URL's, or on a listener beyond loopback any address. An address is no name that a page could
 // make point here.
-func (d *door) answersTo(r *http.Request) bool {
+func (g *Guard) answersTo(r *http.Request) bool {
 	host := hostOf(r.Host)
-	if rpc.IsLoopback(host) || d.public != nil && strings.EqualFold(host, d.public.Hostname()) {
+	if rpc.IsLoopback(host) || g.public != nil && strings.EqualFold(host, g.public.Hostname()) {
 		return true
 	}
 	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
@@ -140,7 +134,7 @@ func (d *door) answersTo(r *http.Request) bool {
 
 // sameOrigin reports whether the request comes from no web page, or from one of this engine's origin.
 // Browsers that send neither header send no token either.
-func (d *door) sameOrigin(r *http.Request) bool {
+func (g *Guard) sameOrigin(r *http.Request) bool {
 	for _, site := range r.Header.Values("Sec-Fetch-Site") {
 		if site != "same-origin" && site != "none" {
 			return false
@@ -152,7 +146,7 @@ func (d *door) sameOrigin(r *http.Request) bool {
 			return false // also "null": a page that hides where it is from
 		}
 		own := strings.EqualFold(u.Host, r.Host)
-		if !own && (d.public == nil || u.Scheme != d.public.Scheme || !strings.EqualFold(u.Host, d.public.Host)) {
+		if !own && (g.public == nil || u.Scheme != g.public.Scheme || !strings.EqualFold(u.Host, g.public.Host)) {
 			return false
 		}
 	}
@@ -162,8 +156,13 @@ func (d *door) sameOrigin(r *http.Request) bool {
 // callerKey marks the context of requests whose caller is known.
 type callerKey struct{}
 
-// callerOf is who sends the request, with the name that it carries or claims.
-func callerOf(r *http.Request) (*rpc.Caller, *rpc.Problem) {
+// WithCaller notes who sends the request.
+func WithCaller(r *http.Request, c *rpc.Caller) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+}
+
+// CallerOf is who sends the request, with the name that the token carries or the request claims.
+func CallerOf(r *http.Request) (*rpc.Caller, *rpc.Problem) {
 	known, ok := r.Context().Value(callerKey{}).(*rpc.Caller)
 	if !ok {
 		return nil, rpc.Problemf(http.StatusUnauthorized, "token.required", "this operation needs a token").WithHint("send Authorization: Bearer with the engine's token")
@@ -176,48 +175,6 @@ func callerOf(r *http.Request) (*rpc.Caller, *rpc.Problem) {
 		}
 	}
 	return &caller, nil
-}
-
-// exposedKey marks the context of requests that came through a listener beyond loopback.
-type exposedKey struct{}
-
-func exposed(ctx context.Context, addr net.Addr) context.Context {
-	if beyondLoopback(addr) {
-		return context.WithValue(ctx, exposedKey{}, true)
-	}
-	return ctx
-}
-
-func beyondLoopback(addr net.Addr) bool {
-	tcp, ok := addr.(*net.TCPAddr)
-	return ok && !tcp.IP.IsLoopback()
-}
-
-// Listening is what CheckListen has to know beside the address.
-type Listening struct {
-	TLS bool
-	// Plaintext says that TLS ends before this engine, at a proxy.
-	Plaintext bool
-	NoAuth    bool
-}
-
-// CheckListen refuses to open an engine to the network without protection: beyond loopback it needs TLS,
-// its own or that of a proxy before it, and always a token.
-func CheckListen(addr string, l Listening) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("listen on %q: want HOST:PORT, e.g. 127.0.0.1:7070: %w", addr, err)
-	}
-	switch {
-	case rpc.IsLoopback(host):
-		return nil
-	case l.NoAuth:
-		return fmt.Errorf("refusing to listen on %s: --no-auth is for loopback only; beyond it anyone could operate this engine", addr)
-	case l.TLS || l.Plaintext:
-		return nil
-	}
-	return fmt.Errorf("refusing to listen on %s: beyond loopback tokens and data would travel unencrypted; give --tls-cert and --tls-key, listen on 127.0.0.1, or pass --plaintext if TLS ends before this engine, at a proxy of yours",
-		addr)
 }
 
 // hostOf cuts the port off a Host header.

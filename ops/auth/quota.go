@@ -1,0 +1,55 @@
+package auth
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// Quota bounds what is under way at once, by caller and in all.
+type Quota struct {
+	what, code string
+	all, each  int
+
+	mu    sync.Mutex
+	taken map[string]int
+	total int
+}
+
+// NewQuota allows so many in all, and so many each caller. What says what is counted, for people, and code
+// names the problem of one too many.
+func NewQuota(what, code string, all, each int) *Quota {
+	return &Quota{what: what, code: code, all: all, each: each, taken: map[string]int{}}
+}
+
+// Take gives the caller a place until leave is called, or says why there is none.
+func (q *Quota) Take(c *rpc.Caller) (leave func(), problem *rpc.Problem) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.taken[c.Key] >= q.each:
+		return nil, rpc.Problemf(http.StatusTooManyRequests, q.code, "this caller has %d %s open, as many as one caller may", q.taken[c.Key], q.what).
+			WithHint("end one of them, or ask again in a moment")
+	case q.total >= q.all:
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, q.code, "%d %s are open, as many as this engine has room for", q.total, q.what).
+			WithHint("ask again in a moment")
+	}
+	q.taken[c.Key]++
+	q.total++
+	return sync.OnceFunc(func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.total--
+		if q.taken[c.Key]--; q.taken[c.Key] == 0 {
+			delete(q.taken, c.Key)
+		}
+	}), nil
+}
+
+// Taken is how many places are taken.
+func (q *Quota) Taken() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.total
+}

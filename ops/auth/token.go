@@ -1,0 +1,43 @@
+package auth
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"sync"
+)
+
+// TokenPrefix begins every named token.
+const TokenPrefix = "pawl_"
+
+// NewToken makes a token of 256 random bits.
+func NewToken() string {
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails: it ends the program instead
+	return TokenPrefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret[:])
+}
+
+// Revocations wakes all waiting readers, whenever a token was revoked. The zero value is ready.
+type Revocations struct {
+	mu      sync.Mutex
+	changed chan struct{}
+}
+
+// Next returns a channel that is closed at the next revocation.
+func (r *Revocations) Next() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return r.changed
+}
+
+// Tell wakes all of them.
+func (r *Revocations) Tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}

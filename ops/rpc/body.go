@@ -1,0 +1,96 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+)
+
+const (
+	// MaxBody bounds a request's body in bytes.
+	MaxBody = 8 << 20
+	// MaxDiscard bounds what is read, and thrown away, of a body that is not wanted.
+	MaxDiscard = 64 << 20
+	// bodyTimeout is how long a caller may take to send a body, wanted or not.
+	bodyTimeout = 30 * time.Second
+)
+
+// LimitBody bounds the time for the request's body, if there is one. An answer that comes before it is
+// read leaves the caller the rest of that time to send it all the same.
+func LimitBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		// Not every ResponseWriter has deadlines; a test's recorder needs none.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
+}
+
+// ReadBody reads the request's body into the buffer, if the operation takes one.
+func ReadBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.Buffer) *Problem {
+	if r.ContentLength == 0 {
+		if o.RawBody != "" {
+			return Malformed("json.invalid", "the body is empty").WithHint("send one event or an array of events")
+		}
+		return nil
+	}
+	if o.Method == http.MethodGet {
+		return nil // a body of a GET means nothing
+	}
+	if r.ContentLength > MaxBody {
+		return bodyTooLarge()
+	}
+	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err == nil {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return bodyTooLarge()
+	case err != nil:
+		return Malformed("body.unreadable", "the body could not be read: %v", err).
+			WithHint("nothing was changed; send the request again, whole and in time")
+	case into.Len() == 0:
+		return nil // chunked, and empty
+	}
+	return checkJSON(r)
+}
+
+// checkJSON asks for application/json on a body: it is the type a page cannot send across origins
+// without asking first.
+func checkJSON(r *http.Request) *Problem {
+	given := r.Header.Get("Content-Type")
+	if given == "application/json" {
+		return nil
+	}
+	if media, _, err := mime.ParseMediaType(given); err == nil && media == "application/json" {
+		return nil
+	}
+	return Problemf(http.StatusUnsupportedMediaType, "contentType.unsupported", "a body must be application/json, this one is %q", Clip(given)).
+		WithHint("send Content-Type: application/json")
+}
+
+func bodyTooLarge() *Problem {
+	return Problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "a body may have at most %d bytes; nothing was changed", MaxBody).
+		WithHint("send it in several requests")
+}
+
+// DiscardBody sends what is written of an answer, then reads on. Many clients send their whole request before
+// they read anything; a connection that is closed while they do so is all that they would see of the answer.
+// What comes after the bound, too late, or once life has ended, meets a closed connection. Over HTTP/2 only a
+// stream is reset, and the answer would not end before the handler does.
+func DiscardBody(life context.Context, w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength == 0 || r.ProtoMajor > 1 {
+		return
+	}
+	connection := http.NewResponseController(w)
+	if connection.Flush() != nil {
+		return // the caller is gone
+	}
+	defer context.AfterFunc(life, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })()
+	// How it ends makes no difference: the server closes what was not read to its end.
+	_, _ = io.CopyN(io.Discard, r.Body, MaxDiscard)
+}
