@@ -110,7 +110,8 @@ func (c *Invocation) TooLarge(limits Limits) *Error {
 	if size <= limits.Argument {
 		return nil
 	}
-	return c.Where(LimitFault("limit.argument", "what the handler is given has %d bytes; the limit is %d", size, limits.Argument))
+	return c.Where(LimitFault("limit.argument", "what the handler is given has %d bytes; the limit is %d", size,
+		limits.Argument))
 }
 
 // HandlerKey names one handler of a script.

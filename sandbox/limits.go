@@ -9,7 +9,8 @@ type Limits struct {
 	Wall   time.Duration
 	Reads  time.Duration // sum of the durations of all connector reads
 	Source int           // bytes
-	// Argument is bytes of everything the host passes in: arguments and pending events together, and each read's answer.
+	// Argument is bytes of everything the host passes in: arguments and pending events together, and each read's
+	// answer.
 	Argument  int
 	Result    int // bytes of a returned value or a call's parameters
 	State     int // bytes of a returned handler state
@@ -82,7 +83,8 @@ func (l Limits) Exceeded(wall, cpu, while time.Duration) *Error {
 	case wall < l.Wall+while:
 		return nil
 	case cpu < wall/leastShare:
-		return WorkerLost("the script had a processor for %s of the last %s: its process was stopped, or the machine is too busy; nothing was sent, and it can run again",
+		return WorkerLost("the script had a processor for %s of the last %s: its process was stopped, or the machine "+
+			"is too busy; nothing was sent, and it can run again",
 			cpu.Round(time.Millisecond), wall.Round(time.Millisecond))
 	}
 	return LimitFault("limit.wall", "the script ran for longer than %s", l.Wall)

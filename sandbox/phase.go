@@ -116,7 +116,8 @@ func WhereAllowed(m Member) string {
 	case MemberList:
 		return "only producers and prepare may list or search: do it in prepare and return what is needed in `data`"
 	case MemberGet:
-		return "only producers and prepare may read; mutate may read by id if the consumer declares mutateReads: \"byId\""
+		return "only producers and prepare may read; mutate may read by id if the consumer declares " +
+			"mutateReads: \"byId\""
 	case MemberMutate:
 		return "only mutate may change something outside: return what it needs from prepare in `data` and call it there"
 	}

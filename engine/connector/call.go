@@ -29,7 +29,8 @@ func (r *Registry) Read(ctx context.Context, call Call) (json.RawMessage, error)
 		return nil, r.unknown(call)
 	}
 	if op.Kind != List && op.Kind != Get {
-		return nil, Failf(eventlog.Internal, CodeKind, "%s.%s is a mutation and cannot be read", call.Connector, call.Operation)
+		return nil, Failf(eventlog.Internal, CodeKind, "%s.%s is a mutation and cannot be read", call.Connector,
+			call.Operation)
 	}
 	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
 	defer cancel()
@@ -62,10 +63,12 @@ func (r *Registry) Read(ctx context.Context, call Call) (json.RawMessage, error)
 	}
 	result, err := cleanResult(a.result)
 	if err != nil {
-		return nil, Failf(eventlog.Internal, CodeAnswer, "connector %s answered %s with something that is not JSON: %v", call.Connector, call.Operation, err)
+		return nil, Failf(eventlog.Internal, CodeAnswer, "connector %s answered %s with something that is not JSON: %v",
+			call.Connector, call.Operation, err)
 	}
 	if len(result) > MaxResult {
-		return nil, Failf(eventlog.Logic, CodeReadLimit, "the result of %s.%s has %d bytes, the limit is %d: ask for less at once",
+		return nil, Failf(eventlog.Logic, CodeReadLimit,
+			"the result of %s.%s has %d bytes, the limit is %d: ask for less at once",
 			call.Connector, call.Operation, len(result), MaxResult)
 	}
 	return result, nil
@@ -95,10 +98,12 @@ func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 		return FailedWith(r.unknown(call))
 	}
 	if op.Kind != Mutate {
-		return FailedWith(Failf(eventlog.Internal, CodeKind, "%s.%s is a read and cannot be performed as a mutation", call.Connector, call.Operation))
+		return FailedWith(Failf(eventlog.Internal, CodeKind, "%s.%s is a read and cannot be performed as a mutation",
+			call.Connector, call.Operation))
 	}
 	if call.Key == "" {
-		return FailedWith(Failf(eventlog.Internal, CodeKey, "%s.%s was to be sent without an idempotency key", call.Connector, call.Operation))
+		return FailedWith(Failf(eventlog.Internal, CodeKey, "%s.%s was to be sent without an idempotency key",
+			call.Connector, call.Operation))
 	}
 	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
 	if failure := r.checkParams(ctx, call, op); failure != nil {
@@ -192,10 +197,12 @@ func (r *Registry) Reconcile(ctx context.Context, call Call) Reconciliation {
 		return RetryWith(r.unknown(call))
 	}
 	if !r.Reconciles(call) {
-		return RetryWith(Failf(eventlog.Internal, CodeKind, "%s.%s cannot be reconciled", call.Connector, call.Operation))
+		return RetryWith(Failf(eventlog.Internal, CodeKind, "%s.%s cannot be reconciled", call.Connector,
+			call.Operation))
 	}
 	if call.Key == "" {
-		return RetryWith(Failf(eventlog.Internal, CodeKey, "%s.%s cannot be reconciled without its idempotency key", call.Connector, call.Operation))
+		return RetryWith(Failf(eventlog.Internal, CodeKey, "%s.%s cannot be reconciled without its idempotency key",
+			call.Connector, call.Operation))
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeoutOf(c, op, call))
 	defer cancel()
@@ -224,7 +231,8 @@ func checkedOutcome(out Outcome, call Call) Outcome {
 		result, err := boundedResult(out.Result)
 		if err != nil {
 			return UncertainWith(Failf(eventlog.Internal, CodeAnswer,
-				"connector %s said that %s was applied, with a result that is not JSON: %v", call.Connector, call.Operation, err))
+				"connector %s said that %s was applied, with a result that is not JSON: %v", call.Connector,
+				call.Operation, err))
 		}
 		return Outcome{Status: Applied, Result: result}
 	case Failed:
@@ -242,12 +250,14 @@ func checkedReconciliation(answer Reconciliation, call Call) Reconciliation {
 		result, err := boundedResult(answer.Result)
 		if err != nil {
 			return RetryWith(Failf(eventlog.Internal, CodeAnswer,
-				"connector %s said that %s had been applied, with a result that is not JSON: %v", call.Connector, call.Operation, err))
+				"connector %s said that %s had been applied, with a result that is not JSON: %v", call.Connector,
+				call.Operation, err))
 		}
 		return Reconciliation{Verdict: VerdictApplied, Result: result}
 	case VerdictFailed:
 		if answer.Failure == nil {
-			answer.Failure = Failf(eventlog.Transient, CodeNotApplied, "%s.%s did not take effect", call.Connector, call.Operation)
+			answer.Failure = Failf(eventlog.Transient, CodeNotApplied, "%s.%s did not take effect", call.Connector,
+				call.Operation)
 		}
 		return Reconciliation{Verdict: VerdictFailed, Failure: wellFormed(answer.Failure, call)}
 	default:
@@ -291,7 +301,8 @@ func cleanResult(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 func panicked(p any, call Call) *eventlog.Failure {
-	return Failf(eventlog.Internal, CodePanic, "connector %s panicked in %s: %v; please report this", call.Connector, call.Operation, p)
+	return Failf(eventlog.Internal, CodePanic, "connector %s panicked in %s: %v; please report this", call.Connector,
+		call.Operation, p)
 }
 
 // normal gives absent parameters their meaning: an empty object.
@@ -340,10 +351,12 @@ func callContext(ctx context.Context, timeout time.Duration, call Call) (context
 // timer stands still while the machine is suspended.
 func MayLeave(ctx context.Context, call Call) *eventlog.Failure {
 	if DeadlinePassed(call) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return Failf(eventlog.Transient, CodeDeadline, "%s.%s was not sent: its deadline had passed", call.Connector, call.Operation)
+		return Failf(eventlog.Transient, CodeDeadline, "%s.%s was not sent: its deadline had passed", call.Connector,
+			call.Operation)
 	}
 	if ctx.Err() != nil {
-		return Failf(eventlog.Transient, CodeCancelled, "%s.%s was not sent: the call was given up before", call.Connector, call.Operation)
+		return Failf(eventlog.Transient, CodeCancelled, "%s.%s was not sent: the call was given up before",
+			call.Connector, call.Operation)
 	}
 	if call.Gate != nil {
 		return call.Gate()

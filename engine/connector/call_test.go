@@ -125,10 +125,15 @@ func TestSchemaProblemNamesTheField(t *testing.T) {
 
 func TestF3_F4_UnusableOutcomesAreUncertain(t *testing.T) {
 	for name, perform := range map[string]func(context.Context, connector.Call) connector.Outcome{
-		"panic":          func(context.Context, connector.Call) connector.Outcome { panic("boom") },
-		"goexit":         func(context.Context, connector.Call) connector.Outcome { runtime.Goexit(); panic("unreachable") },
-		"zero":           func(context.Context, connector.Call) connector.Outcome { return connector.Outcome{} },
-		"unknown status": func(context.Context, connector.Call) connector.Outcome { return connector.Outcome{Status: 7} },
+		"panic": func(context.Context, connector.Call) connector.Outcome { panic("boom") },
+		"goexit": func(context.Context, connector.Call) connector.Outcome {
+			runtime.Goexit()
+			panic("unreachable")
+		},
+		"zero": func(context.Context, connector.Call) connector.Outcome { return connector.Outcome{} },
+		"unknown status": func(context.Context, connector.Call) connector.Outcome {
+			return connector.Outcome{Status: 7}
+		},
 		"broken result": func(context.Context, connector.Call) connector.Outcome {
 			return connector.Outcome{Status: connector.Applied, Result: json.RawMessage(`{"a":`)}
 		},
@@ -186,12 +191,17 @@ func TestF3_ReadFailures(t *testing.T) {
 		class eventlog.Class
 		code  string
 	}{
-		"unclassified": {func(context.Context, connector.Call) (json.RawMessage, error) { return nil, errors.New("x") }, eventlog.Internal, "connector.answer"},
+		"unclassified": {func(context.Context, connector.Call) (json.RawMessage, error) { return nil, errors.New("x") },
+			eventlog.Internal, "connector.answer"},
 		"classified": {func(context.Context, connector.Call) (json.RawMessage, error) {
 			return nil, connector.Failf(eventlog.Auth, "shop.login", "no")
 		}, eventlog.Auth, "shop.login"},
-		"panic":    {func(context.Context, connector.Call) (json.RawMessage, error) { panic("boom") }, eventlog.Internal, "connector.panic"},
-		"not json": {func(context.Context, connector.Call) (json.RawMessage, error) { return json.RawMessage("nope"), nil }, eventlog.Internal, "connector.answer"},
+		"panic": {func(context.Context, connector.Call) (json.RawMessage, error) {
+			panic("boom")
+		}, eventlog.Internal, "connector.panic"},
+		"not json": {func(context.Context, connector.Call) (json.RawMessage, error) {
+			return json.RawMessage("nope"), nil
+		}, eventlog.Internal, "connector.answer"},
 		"too big": {func(context.Context, connector.Call) (json.RawMessage, error) {
 			return json.RawMessage(`"` + strings.Repeat("x", connector.MaxResult) + `"`), nil
 		}, eventlog.Logic, "limit.read"},
@@ -222,7 +232,8 @@ func TestTimeIsTheMinimumOfTimeoutAndDeadline(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		r := registry(t, s)
-		for _, c := range []struct{ deadline, want time.Duration }{{0, shopTimeout}, {300 * time.Millisecond, 300 * time.Millisecond}, {time.Hour, shopTimeout}} {
+		for _, c := range []struct{ deadline, want time.Duration }{{0, shopTimeout},
+			{300 * time.Millisecond, 300 * time.Millisecond}, {time.Hour, shopTimeout}} {
 			asked := call("find", `{"n":1}`)
 			start := time.Now()
 			if c.deadline > 0 {
@@ -301,12 +312,15 @@ func TestReconcile(t *testing.T) {
 		want   connector.Verdict
 		result string
 	}{
-		"applied":   {connector.Reconciliation{Verdict: connector.VerdictApplied, Result: json.RawMessage(`1`)}, connector.VerdictApplied, "1"},
-		"malformed": {connector.Reconciliation{Verdict: connector.VerdictApplied, Result: json.RawMessage(`{`)}, connector.VerdictRetry, ""},
-		"failed":    {connector.Reconciliation{Verdict: connector.VerdictFailed}, connector.VerdictFailed, ""},
-		"zero":      {connector.Reconciliation{}, connector.VerdictRetry, ""},
-		"unknown":   {connector.Reconciliation{Verdict: 9}, connector.VerdictRetry, ""},
-		"too big": {connector.Reconciliation{Verdict: connector.VerdictApplied, Result: json.RawMessage(`"` + strings.Repeat("x", connector.MaxResult) + `"`)},
+		"applied": {connector.Reconciliation{Verdict: connector.VerdictApplied, Result: json.RawMessage(`1`)},
+			connector.VerdictApplied, "1"},
+		"malformed": {connector.Reconciliation{Verdict: connector.VerdictApplied, Result: json.RawMessage(`{`)},
+			connector.VerdictRetry, ""},
+		"failed":  {connector.Reconciliation{Verdict: connector.VerdictFailed}, connector.VerdictFailed, ""},
+		"zero":    {connector.Reconciliation{}, connector.VerdictRetry, ""},
+		"unknown": {connector.Reconciliation{Verdict: 9}, connector.VerdictRetry, ""},
+		"too big": {connector.Reconciliation{Verdict: connector.VerdictApplied,
+			Result: json.RawMessage(`"` + strings.Repeat("x", connector.MaxResult) + `"`)},
 			connector.VerdictApplied, `{"truncated":true,"bytes":1048578}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -338,7 +352,8 @@ func (choosy) ReconcilesCall(c connector.Call) bool { return string(c.Params) ==
 
 func TestReconcilesDependsOnTheCall(t *testing.T) {
 	r := registry(t, choosy{shop()})
-	if !r.Reconciles(call("buy", `{"n":1}`)) || r.Reconciles(call("buy", `{"n":2}`)) || r.Reconciles(call("find", `{"n":1}`)) {
+	if !r.Reconciles(call("buy", `{"n":1}`)) || r.Reconciles(call("buy", `{"n":2}`)) ||
+		r.Reconciles(call("find", `{"n":1}`)) {
 		t.Error("Reconciles does not ask the connector about the call")
 	}
 	if got := r.Reconcile(t.Context(), call("buy", `{"n":2}`)); got.Verdict != connector.VerdictRetry {

@@ -145,7 +145,8 @@ func testOperations(t *testing.T, text string, registry *connector.Registry) {
 		for _, name := range names {
 			listed[name] = true
 		}
-		return fmt.Sprintf("<!-- operations %s -->\n%s<!-- end -->", strings.Join(names, " "), described(t, registry, names))
+		return fmt.Sprintf("<!-- operations %s -->\n%s<!-- end -->", strings.Join(names, " "),
+			described(t, registry, names))
 	})
 	for _, name := range registry.Names() {
 		c, _ := registry.Connector(name)
@@ -164,7 +165,8 @@ func testOperations(t *testing.T, text string, registry *connector.Registry) {
 		}
 		return
 	}
-	t.Errorf("%s is not what the code says; go test ./engine/connector -run TestCatalogue -rewrite writes it", catalogue)
+	t.Errorf("%s is not what the code says; go test ./engine/connector -run TestCatalogue -rewrite writes it",
+		catalogue)
 }
 
 // described is the generated part of operations that share one schema.
@@ -190,7 +192,8 @@ func described(t *testing.T, registry *connector.Registry, names []string) strin
 				asked = ", can be asked what became of a call"
 			}
 		}
-		fmt.Fprintf(&out, "`%s` · %s%s · timeout %s\n\n", name, o.Kind, asked, cmp.Or(o.Timeout, connector.DefaultTimeout))
+		fmt.Fprintf(&out, "`%s` · %s%s · timeout %s\n\n", name, o.Kind, asked,
+			cmp.Or(o.Timeout, connector.DefaultTimeout))
 		_, result, ok := strings.Cut(o.Summary, " -> ")
 		if !ok {
 			t.Fatalf("the summary of %s does not say what it returns", name)
@@ -319,7 +322,8 @@ func testBlocks(t *testing.T, page string, registry *connector.Registry, orderUR
 		t.Errorf("%d of %d code blocks are of a kind that a test runs", tested, all)
 	}
 
-	for kind, program := range map[string]string{"go": "board_test.go", "go tool": "../../cmd/pawl/example/tool/main.go"} {
+	for kind, program := range map[string]string{"go": "board_test.go",
+		"go tool": "../../cmd/pawl/example/tool/main.go"} {
 		source, err := os.ReadFile(filepath.FromSlash(program))
 		if err != nil {
 			t.Fatal(err)

@@ -64,7 +64,8 @@ func ContextFailure(ctx context.Context, call Call) *eventlog.Failure {
 	case errors.Is(err, context.DeadlineExceeded):
 		return Failf(eventlog.Transient, CodeTimeout, "%s.%s did not answer in time", call.Connector, call.Operation)
 	default:
-		return Failf(eventlog.Transient, CodeCancelled, "%s.%s was given up before it answered", call.Connector, call.Operation)
+		return Failf(eventlog.Transient, CodeCancelled, "%s.%s was given up before it answered", call.Connector,
+			call.Operation)
 	}
 }
 
@@ -72,7 +73,8 @@ func ContextFailure(ctx context.Context, call Call) *eventlog.Failure {
 // class or an unbounded message. A missing failure or class counts as internal (F3).
 func wellFormed(f *eventlog.Failure, call Call) *eventlog.Failure {
 	if f == nil {
-		return Failf(eventlog.Internal, CodeAnswer, "connector %s failed at %s without saying why", call.Connector, call.Operation)
+		return Failf(eventlog.Internal, CodeAnswer, "connector %s failed at %s without saying why", call.Connector,
+			call.Operation)
 	}
 	out := *f
 	if !slices.Contains(classes, out.Class) {

@@ -52,15 +52,21 @@ func TestACheckIsBounded(t *testing.T) {
 		"if":                   {doubling(60, `{"if":NEXT,"then":NEXT,"else":NEXT}`, `{}`), `{}`},
 		"properties":           {`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"properties":{"x":{"$ref":"#/$defs/a"}}},{"properties":{"x":{"$ref":"#/$defs/a"}}}]}}}`, nested(`{"x":`, `}`, 200)},
 		"items, unseen errors": {`{"not":{"$ref":"#/$defs/a"},"$defs":{"a":{"$ref":"#/$defs/b","items":{"$ref":"#/$defs/a"}},"b":{"items":{"$ref":"#/$defs/a"},"minItems":5}}}`, nested(`[`, `]`, 200)},
-		"draft 7":              {strings.Replace(doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"object"}`), `{`, `{"$schema":"http://json-schema.org/draft-07/schema#",`, 1), `{}`},
-		"draft 7 nested":       {strings.Replace(doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"object"}`), `{"$ref":"#/$defs/d0"`, `{"$schema":"http://json-schema.org/draft-07/schema#","allOf":[{"$ref":"#/$defs/d0"}]`, 1), `{}`},
-		"dependent":            {doubling(60, `{"dependentSchemas":{"a":NEXT,"b":NEXT}}`, `{"type":"object"}`), `{"a":1,"b":1}`},
-		"dynamic":              {`{"$dynamicAnchor":"n","allOf":[{"properties":{"x":{"$dynamicRef":"#n"}}},{"properties":{"x":{"$dynamicRef":"#n"}}}]}`, nested(`{"x":`, `}`, 200)},
-		"property names":       {doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"propertyNames":{"pattern":"a"}}`), `{"a":1}`},
-		"patterns":             {`{"items":{"pattern":"(a*)*(a*)*(a{1,50}){1,10}$"}}`, `[` + strings.Repeat(`"`+strings.Repeat("a", 10_000)+`b",`, 50) + `"b"]`},
-		"enum":                 {`{"items":{"enum":[` + strings.Repeat(`[[1],[2],[3]],`, 2000) + `1]}}`, `[` + strings.Repeat(`[[1],[2],[4]],`, 20_000) + `1]`},
-		"contains":             {doubling(60, `{"contains":{"allOf":[NEXT,NEXT]}}`, `{}`), nested(`[`, `]`, 80)},
-		"unevaluated":          {doubling(60, `{"allOf":[NEXT,NEXT],"unevaluatedProperties":false}`, `{"properties":{"a":true}}`), `{"a":1}`},
+		"draft 7": {strings.Replace(doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"object"}`), `{`,
+			`{"$schema":"http://json-schema.org/draft-07/schema#",`, 1), `{}`},
+		"draft 7 nested": {strings.Replace(doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"object"}`),
+			`{"$ref":"#/$defs/d0"`, `{"$schema":"http://json-schema.org/draft-07/schema#","allOf":[{"$ref":"#/$defs/d0"}]`, 1), `{}`},
+		"dependent": {doubling(60, `{"dependentSchemas":{"a":NEXT,"b":NEXT}}`, `{"type":"object"}`),
+			`{"a":1,"b":1}`},
+		"dynamic":        {`{"$dynamicAnchor":"n","allOf":[{"properties":{"x":{"$dynamicRef":"#n"}}},{"properties":{"x":{"$dynamicRef":"#n"}}}]}`, nested(`{"x":`, `}`, 200)},
+		"property names": {doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"propertyNames":{"pattern":"a"}}`), `{"a":1}`},
+		"patterns": {`{"items":{"pattern":"(a*)*(a*)*(a{1,50}){1,10}$"}}`,
+			`[` + strings.Repeat(`"`+strings.Repeat("a", 10_000)+`b",`, 50) + `"b"]`},
+		"enum": {`{"items":{"enum":[` + strings.Repeat(`[[1],[2],[3]],`, 2000) + `1]}}`,
+			`[` + strings.Repeat(`[[1],[2],[4]],`, 20_000) + `1]`},
+		"contains": {doubling(60, `{"contains":{"allOf":[NEXT,NEXT]}}`, `{}`), nested(`[`, `]`, 80)},
+		"unevaluated": {doubling(60, `{"allOf":[NEXT,NEXT],"unevaluatedProperties":false}`,
+			`{"properties":{"a":true}}`), `{"a":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			schema, err := CompileSchema(json.RawMessage(c.schema))
@@ -98,18 +104,21 @@ func TestAnHonestCheckIsNotBounded(t *testing.T) {
 		t.Errorf("%.300v", err)
 	}
 	err = schema.Validate(t.Context(), valueOf(t, "["+all+`,{"id":-1,"name":"x","more":1}]`))
-	if problems := SomeProblems(err); !strings.Contains(problems, "20000.id: ") || !strings.Contains(problems, "20000.name: ") {
+	if problems := SomeProblems(err); !strings.Contains(problems, "20000.id: ") || !strings.Contains(problems,
+		"20000.name: ") {
 		t.Errorf("%.300s", problems)
 	}
 	// A recursive schema on a deep value.
-	tree, err := CompileSchema(json.RawMessage(`{"$ref":"#/$defs/n","$defs":{"n":{"type":["object","integer"],"properties":{"x":{"$ref":"#/$defs/n"}},"required":["x"]}}}`))
+	tree, err := CompileSchema(json.RawMessage(
+		`{"$ref":"#/$defs/n","$defs":{"n":{"type":["object","integer"],"properties":{"x":{"$ref":"#/$defs/n"}},"required":["x"]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := tree.Validate(t.Context(), valueOf(t, nested(`{"x":`, `}`, 500))); err != nil {
 		t.Error(err)
 	}
-	if err := tree.Validate(t.Context(), valueOf(t, strings.Replace(nested(`{"x":`, `}`, 50), "1", `"a"`, 1))); SomeProblems(err) == "" {
+	if err := tree.Validate(t.Context(), valueOf(t, strings.Replace(nested(`{"x":`, `}`, 50), "1", `"a"`,
+		1))); SomeProblems(err) == "" {
 		t.Errorf("%v", err)
 	}
 }
@@ -174,7 +183,8 @@ func TestACheckEndsWithItsCall(t *testing.T) {
 func TestAHostileSchemaFailsTheCall(t *testing.T) {
 	hostile := json.RawMessage(doubling(60, `{"allOf":[NEXT,NEXT]}`, `{}`))
 	sent := false
-	c := &scripted{name: "mail", operations: []Operation{{Name: "send", Kind: Mutate, Schema: hostile}}, perform: func() { sent = true }}
+	c := &scripted{name: "mail", operations: []Operation{{Name: "send", Kind: Mutate, Schema: hostile}},
+		perform: func() { sent = true }}
 	r, err := NewRegistry(c)
 	if err != nil {
 		t.Fatal(err)

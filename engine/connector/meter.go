@@ -150,7 +150,8 @@ func (m *meter) install(all map[*jsonschema.Schema]cost) {
 
 // inPlace are the parts that are held against the same value, or against one member or item of it.
 func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
-	list := slices.Concat(s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, []*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else, s.ContentSchema})
+	list := slices.Concat(s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, []*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then,
+		s.Else, s.ContentSchema})
 	for _, part := range s.DependentSchemas {
 		list = append(list, part)
 	}
@@ -249,7 +250,8 @@ func (m *meter) compile(text string) (jsonschema.Regexp, error) {
 		return nil, err
 	}
 	if len(program.Inst) > maxPattern {
-		return nil, fmt.Errorf("the pattern is too big: %d instructions, at most %d are allowed", len(program.Inst), maxPattern)
+		return nil, fmt.Errorf("the pattern is too big: %d instructions, at most %d are allowed", len(program.Inst),
+			maxPattern)
 	}
 	return pattern{Regexp: re, meter: m, size: len(program.Inst)}, nil
 }

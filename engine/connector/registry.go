@@ -67,7 +67,8 @@ func ValidateName(name string) error {
 		return fmt.Errorf("connector name %w", err)
 	}
 	if slices.Contains(reserved, name) {
-		return fmt.Errorf("connector name %q is reserved: it belongs to ctx or to pawl itself; use another, e.g. %q", name, name+"Tool")
+		return fmt.Errorf("connector name %q is reserved: it belongs to ctx or to pawl itself; use another, e.g. %q",
+			name, name+"Tool")
 	}
 	return nil
 }

@@ -18,15 +18,18 @@ func TestRegistryRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]*fake{
-		"empty name":         {name: ""},
-		"dash":               {name: "a-b"},
-		"pawl":               {name: "pawl", operations: []connector.Operation{op}},
-		"operation name":     {name: "a", operations: []connector.Operation{{Name: "x.y", Kind: connector.Get}}},
-		"operation twice":    {name: "a", operations: []connector.Operation{op, op}},
-		"kind":               {name: "a", operations: []connector.Operation{{Name: "do", Kind: "reconcile"}}},
-		"read that settles":  {name: "a", operations: []connector.Operation{{Name: "do", Kind: connector.List, Reconciles: true}}},
-		"broken schema":      {name: "a", operations: []connector.Operation{{Name: "do", Kind: connector.Get, Schema: json.RawMessage(`{"type":7}`)}}},
-		"schema reads files": {name: "a", operations: []connector.Operation{{Name: "do", Kind: connector.Get, Schema: json.RawMessage(`{"$ref":"file://` + secret + `"}`)}}},
+		"empty name":      {name: ""},
+		"dash":            {name: "a-b"},
+		"pawl":            {name: "pawl", operations: []connector.Operation{op}},
+		"operation name":  {name: "a", operations: []connector.Operation{{Name: "x.y", Kind: connector.Get}}},
+		"operation twice": {name: "a", operations: []connector.Operation{op, op}},
+		"kind":            {name: "a", operations: []connector.Operation{{Name: "do", Kind: "reconcile"}}},
+		"read that settles": {name: "a", operations: []connector.Operation{{Name: "do", Kind: connector.List,
+			Reconciles: true}}},
+		"broken schema": {name: "a", operations: []connector.Operation{{Name: "do", Kind: connector.Get,
+			Schema: json.RawMessage(`{"type":7}`)}}},
+		"schema reads files": {name: "a", operations: []connector.Operation{{Name: "do", Kind: connector.Get,
+			Schema: json.RawMessage(`{"$ref":"file://` + secret + `"}`)}}},
 	} {
 		if _, err := connector.NewRegistry(c); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -43,7 +46,8 @@ func TestRegistryRefuses(t *testing.T) {
 }
 
 func TestRegistryReplacesAndRemoves(t *testing.T) {
-	r := registry(t, shop(), &fake{name: "mail", operations: []connector.Operation{{Name: "send", Kind: connector.Mutate}}})
+	r := registry(t, shop(), &fake{name: "mail",
+		operations: []connector.Operation{{Name: "send", Kind: connector.Mutate}}})
 	if got := r.Names(); !slices.Equal(got, []string{"mail", "shop"}) {
 		t.Errorf("names = %v", got)
 	}
@@ -74,7 +78,9 @@ func TestSchemaFollowsItsOperation(t *testing.T) {
 }
 
 func TestSimilar(t *testing.T) {
-	r := registry(t, shop(), &fake{name: "mail", operations: []connector.Operation{{Name: "send", Kind: connector.Mutate}, {Name: "find", Kind: connector.List}}})
+	r := registry(t, shop(), &fake{name: "mail",
+		operations: []connector.Operation{{Name: "send", Kind: connector.Mutate},
+			{Name: "find", Kind: connector.List}}})
 	for _, c := range []struct {
 		name string
 		want []string

@@ -97,10 +97,11 @@ func (s *Schema) compile(doc any, all map[*jsonschema.Schema]cost) (*jsonschema.
 	compiler.UseRegexpEngine(s.meter.compile)
 	if all != nil {
 		compiler.AssertVocabs()
-		compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "pawl:meter", Compile: func(ctx *jsonschema.CompilerContext, part map[string]any) (jsonschema.SchemaExt, error) {
-			all[ctx.Enqueue(nil)] = costOf(part) // nothing below it: the part itself
-			return nil, nil
-		}})
+		compiler.RegisterVocabulary(&jsonschema.Vocabulary{URL: "pawl:meter",
+			Compile: func(ctx *jsonschema.CompilerContext, part map[string]any) (jsonschema.SchemaExt, error) {
+				all[ctx.Enqueue(nil)] = costOf(part) // nothing below it: the part itself
+				return nil, nil
+			}})
 	}
 	if err := compiler.AddResource(schemaURL, doc); err != nil {
 		return nil, fmt.Errorf("add JSON Schema: %w", err)
@@ -149,10 +150,12 @@ func bounded(value any, levels int) error {
 	case json.Number:
 		text := value.String()
 		if len(text) > maxNumber {
-			return fmt.Errorf("the number %s… has %d characters, at most %d are allowed", text[:20], len(text), maxNumber)
+			return fmt.Errorf("the number %s… has %d characters, at most %d are allowed", text[:20], len(text),
+				maxNumber)
 		}
 		if at := strings.IndexAny(text, "eE"); at >= 0 {
-			if e, err := strconv.Atoi(strings.TrimPrefix(text[at+1:], "+")); err != nil || e > maxExponent || e < -maxExponent {
+			if e, err := strconv.Atoi(strings.TrimPrefix(text[at+1:], "+")); err != nil || e > maxExponent ||
+				e < -maxExponent {
 				return fmt.Errorf("the number %.40s is out of range", text)
 			}
 		}
@@ -185,12 +188,14 @@ func (r *Registry) schemaOf(connector string, op Operation) (*Schema, error) {
 func (r *Registry) checkParams(ctx context.Context, call Call, op Operation) *eventlog.Failure {
 	schema, err := r.schemaOf(call.Connector, op)
 	if err != nil {
-		return Failf(eventlog.Internal, CodeSchema, "the parameter schema of %s.%s is unusable, its connector must be corrected: %v",
+		return Failf(eventlog.Internal, CodeSchema,
+			"the parameter schema of %s.%s is unusable, its connector must be corrected: %v",
 			call.Connector, call.Operation, err)
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(call.Params))
 	if err != nil {
-		return Failf(eventlog.Logic, CodeParams, "the parameters of %s.%s are not JSON: %v", call.Connector, call.Operation, err)
+		return Failf(eventlog.Logic, CodeParams, "the parameters of %s.%s are not JSON: %v", call.Connector,
+			call.Operation, err)
 	}
 	err = schema.Validate(ctx, value)
 	if err == nil {
@@ -200,11 +205,14 @@ func (r *Registry) checkParams(ctx context.Context, call Call, op Operation) *ev
 		return MayLeave(ctx, call) // which says why not
 	}
 	if errors.Is(err, errCostly) {
-		return Failf(eventlog.Internal, CodeSchema, "the parameters of %s.%s cannot be checked: %v; its connector must be corrected", call.Connector, call.Operation, err)
+		return Failf(eventlog.Internal, CodeSchema,
+			"the parameters of %s.%s cannot be checked: %v; its connector must be corrected", call.Connector,
+			call.Operation, err)
 	}
 	problems := ParamProblems(nil, err)
 	if problems == nil {
-		return Failf(eventlog.Logic, CodeParams, "the parameters of %s.%s cannot be checked: %v", call.Connector, call.Operation, err)
+		return Failf(eventlog.Logic, CodeParams, "the parameters of %s.%s cannot be checked: %v", call.Connector,
+			call.Operation, err)
 	}
 	return Failf(eventlog.Logic, CodeParams, "%s", UnfitParams(call.Connector, call.Operation, problems))
 }
@@ -218,7 +226,8 @@ func UnfitParams(connector, operation string, problems []string) string {
 // some joins the first of the problems.
 func some(problems []string) string {
 	if len(problems) > maxSchemaProblems {
-		problems = append(problems[:maxSchemaProblems:maxSchemaProblems], fmt.Sprintf("and %d more", len(problems)-maxSchemaProblems))
+		problems = append(problems[:maxSchemaProblems:maxSchemaProblems],
+			fmt.Sprintf("and %d more", len(problems)-maxSchemaProblems))
 	}
 	return strings.Join(problems, "; ")
 }

@@ -13,7 +13,8 @@ import (
 func secrets(t *testing.T) connector.Secrets {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"token": "from file\r\n", "empty": "\n", "big": strings.Repeat("x", 70_000)} {
+	for name, text := range map[string]string{"token": "from file\r\n", "empty": "\n",
+		"big": strings.Repeat("x", 70_000)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -74,8 +75,9 @@ func TestSecretsExpandAll(t *testing.T) {
 		List  []any           `yaml:"list"`
 		N     int
 	}{
-		Hosts: map[string]host{"h": {Headers: map[string]string{"A": "${env:TOKEN}"}, Inner: &struct{ Get string }{"${file:token}"}}},
-		List:  []any{"${env:TOKEN}", map[string]any{"k": "${env:TOKEN}"}, 3},
+		Hosts: map[string]host{"h": {Headers: map[string]string{"A": "${env:TOKEN}"},
+			Inner: &struct{ Get string }{"${file:token}"}}},
+		List: []any{"${env:TOKEN}", map[string]any{"k": "${env:TOKEN}"}, 3},
 	}
 	if err := s.ExpandAll(&config); err != nil {
 		t.Fatal(err)
@@ -87,7 +89,8 @@ func TestSecretsExpandAll(t *testing.T) {
 		t.Errorf("list = %v", config.List)
 	}
 	config.Hosts["h"].Headers["B"] = "secret ${env:MISSING}"
-	if err := s.ExpandAll(&config); err == nil || !strings.Contains(err.Error(), "hosts.h.headers.B") || strings.Contains(err.Error(), "secret") {
+	if err := s.ExpandAll(&config); err == nil || !strings.Contains(err.Error(), "hosts.h.headers.B") ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("error = %v, want the key and not the value", err)
 	}
 }

@@ -170,7 +170,8 @@ func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, dep
 		var missing, fixes []string
 		for _, name := range schema.Required {
 			if !slices.Contains(written, name) {
-				missing, fixes = append(missing, name), append(fixes, addMember(name, schema.Properties[name], strangers(written, known)))
+				missing, fixes = append(missing, name),
+					append(fixes, addMember(name, schema.Properties[name], strangers(written, known)))
 			}
 		}
 		if missing != nil {
@@ -199,7 +200,8 @@ func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, dep
 			if !listed && !others && m.Value.Kind != "" {
 				fix := "remove it"
 				if len(known) > 0 {
-					fix = fmt.Sprintf("remove it; %s.%s takes %s here", f.connector, f.operation, clip(strings.Join(known, ", ")))
+					fix = fmt.Sprintf("remove it; %s.%s takes %s here", f.connector, f.operation,
+						clip(strings.Join(known, ", ")))
 				}
 				free := strangers(known, written)
 				if usual := usually[m.Name]; slices.Contains(free, usual) {
@@ -238,7 +240,8 @@ func (f *fitting) array(schema *jsonschema.Schema, w *Partial, at []string, dept
 }
 
 // usually has names that well-known HTTP libraries give a parameter, with the name that it has here.
-var usually = map[string]string{"json": "body", "data": "body", "payload": "body", "params": "query", "searchParams": "query", "uri": "url"}
+var usually = map[string]string{"json": "body", "data": "body", "payload": "body", "params": "query",
+	"searchParams": "query", "uri": "url"}
 
 // strangers are the names that are not among the others.
 func strangers(names, others []string) []string {
@@ -256,7 +259,9 @@ func (f *fitting) add(where []string, fix string, problems ...string) {
 		return
 	}
 	m := Violation{Where: where, Message: UnfitParams(f.connector, f.operation, problems), Fix: fix}
-	if !slices.ContainsFunc(f.found, func(o Violation) bool { return o.Message == m.Message && slices.Equal(o.Where, m.Where) }) {
+	if !slices.ContainsFunc(f.found, func(o Violation) bool {
+		return o.Message == m.Message && slices.Equal(o.Where, m.Where)
+	}) {
 		f.found = append(f.found, m)
 	}
 }
@@ -274,7 +279,8 @@ func addMember(name string, schema *jsonschema.Schema, strange []string) string 
 
 // sample shows how a value of a type is written, with its name where it has one.
 func sample(at []string, of string) string {
-	value := map[string]string{"string": `"…"`, "number": "1", "integer": "1", "boolean": "true", "null": "null", "array": "[…]", "object": "{ … }"}[of]
+	value := map[string]string{"string": `"…"`, "number": "1", "integer": "1", "boolean": "true", "null": "null",
+		"array": "[…]", "object": "{ … }"}[of]
 	if value == "" {
 		value = "…"
 	}

@@ -4,7 +4,8 @@ import (
 	"regexp"
 )
 
-const throughConnectors = "reach the outside through ctx.<connector>.<operation>(params), such as ctx.http.get in prepare"
+const throughConnectors = "reach the outside through ctx.<connector>.<operation>(params), such as " +
+	"ctx.http.get in prepare"
 
 // AbsentGlobals are names that scripts are used to find elsewhere and will not find here.
 var AbsentGlobals = map[string]string{

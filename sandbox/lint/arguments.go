@@ -26,7 +26,10 @@ func (c *collector) arguments(h *holder) {
 			continue
 		}
 		args := t.call.ArgumentList
-		if slices.ContainsFunc(args, func(a ast.Expression) bool { _, spread := a.(*ast.SpreadElement); return spread }) {
+		if slices.ContainsFunc(args, func(a ast.Expression) bool {
+			_, spread := a.(*ast.SpreadElement)
+			return spread
+		}) {
 			continue
 		}
 		switch m, own := t.builtin(); {
@@ -70,19 +73,23 @@ func (c *collector) publishArguments(t *touch, args []ast.Expression) {
 			if o, ok := c.in.Resolve(args[0]).(*ast.ObjectLiteral); ok {
 				if _, topic := c.in.Member(o, "topic"); topic != nil {
 					if name, known := c.in.TextOf(topic); known {
-						fix = fmt.Sprintf("take the topic out of the object: ctx.publish(%q, %s)", sandbox.Clip(name, 100), eventShape)
+						fix = fmt.Sprintf("take the topic out of the object: ctx.publish(%q, %s)",
+							sandbox.Clip(name, 100), eventShape)
 					}
 				}
 			}
 		}
-		c.fail("publish.invalid", c.in.Start(t.call), fix, "ctx.publish takes a topic and an event, and got %s", plural(len(args), "argument"))
+		c.fail("publish.invalid", c.in.Start(t.call), fix, "ctx.publish takes a topic and an event, and got %s",
+			plural(len(args), "argument"))
 		return
 	}
 	if what := c.in.Never(args[0], "text", "array"); what != "" {
-		c.fail("publish.invalid", c.in.Start(args[0]), "write "+call, "ctx.publish takes a topic first, and got %s", what)
+		c.fail("publish.invalid", c.in.Start(args[0]), "write "+call, "ctx.publish takes a topic first, and got %s",
+			what)
 	}
 	if what := c.in.NotObject(args[1]); what != "" {
-		c.fail("publish.invalid", c.in.Start(args[1]), "write "+call, "ctx.publish takes an event second, and got %s", what)
+		c.fail("publish.invalid", c.in.Start(args[1]), "write "+call, "ctx.publish takes an event second, and got %s",
+			what)
 	}
 	event, ok := c.in.Resolve(args[1]).(*ast.ObjectLiteral)
 	if !ok || !c.in.Fixed(args[1]) {
@@ -104,20 +111,23 @@ func (c *collector) event(event *ast.ObjectLiteral) {
 			continue
 		}
 		if text, known := c.in.TextOf(value); known && strings.TrimSpace(text) == "" {
-			c.fail("publish.invalid", at[required], addToEvent(required, nil), "the %s of the published event is empty", required)
+			c.fail("publish.invalid", at[required], addToEvent(required, nil), "the %s of the published event is empty",
+				required)
 		} else if what := c.in.Never(value, "text"); what != "" {
 			c.fail("publish.invalid", at[required], fmt.Sprintf("make it a text: %s: String(…)", required),
 				"the %s of the published event must be a text, and is %s", required, what)
 		}
 	}
 	if len(missing) > 0 {
-		c.fail("publish.invalid", event.LeftBrace, strings.Join(fixes, "; "), "the published event has no %s", strings.Join(missing, " and no "))
+		c.fail("publish.invalid", event.LeftBrace, strings.Join(fixes, "; "), "the published event has no %s",
+			strings.Join(missing, " and no "))
 	}
 	_, id := c.in.Member(event, "messageId")
 	_, title := c.in.Member(event, "title")
 	_, fixedID := c.in.TextOf(id)
 	if text, constant := c.in.TextOf(title); constant && id != nil && !fixedID && strings.TrimSpace(text) != "" {
-		c.warn("title.constant", at["title"], "name what the event is about: title: `"+sandbox.Clip(text, 60)+" ${…}` with an address, a number or a name out of the data",
+		c.warn("title.constant", at["title"], "name what the event is about: title: `"+sandbox.Clip(text, 60)+
+			" ${…}` with an address, a number or a name out of the data",
 			"every event gets the same title %q, so people cannot tell them apart", sandbox.Clip(text, 100))
 	}
 	if by := c.random(id); by != "" {
@@ -129,10 +139,13 @@ func (c *collector) event(event *ast.ObjectLiteral) {
 			continue
 		}
 		fix := "put it into payload: payload: { " + sandbox.Clip(name, 60) + ": … }"
-		if _, has := at["payload"]; !has && slices.Contains([]string{"data", "body", "value", "content", "message", "contents", "payloads", "event"}, name) {
+		if _, has := at["payload"]; !has && slices.Contains([]string{"data", "body", "value", "content", "message",
+			"contents", "payloads", "event"}, name) {
 			fix = "rename it to payload"
 		}
-		c.warn("publish.unknownMember", at[name], fix, "%q is no member of an event and is dropped; an event has messageId, title and payload", sandbox.Clip(name, 100))
+		c.warn("publish.unknownMember", at[name], fix,
+			"%q is no member of an event and is dropped; an event has messageId, title and payload",
+			sandbox.Clip(name, 100))
 	}
 }
 
@@ -173,11 +186,13 @@ func (c *collector) peekArguments(t *touch, args []ast.Expression) {
 		return
 	}
 	if n, ok := c.in.Resolve(args[1]).(*ast.NumberLiteral); ok {
-		c.fail("call.params", c.in.Start(args[1]), fmt.Sprintf("write { limit: %s }", sandbox.Clip(n.Literal, 20)), "the options of ctx.peek must be an object, and are the number %s", sandbox.Clip(n.Literal, 20))
+		c.fail("call.params", c.in.Start(args[1]), fmt.Sprintf("write { limit: %s }", sandbox.Clip(n.Literal, 20)),
+			"the options of ctx.peek must be an object, and are the number %s", sandbox.Clip(n.Literal, 20))
 		return
 	}
 	if what := c.in.Never(args[1], "object", "undefined", "null", "pattern"); what != "" {
-		c.fail("call.params", c.in.Start(args[1]), "write { limit: 10 }, or leave it out", "the options of ctx.peek must be an object, and are %s", what)
+		c.fail("call.params", c.in.Start(args[1]), "write { limit: 10 }, or leave it out",
+			"the options of ctx.peek must be an object, and are %s", what)
 	}
 	options, ok := c.in.Resolve(args[1]).(*ast.ObjectLiteral)
 	if !ok {
@@ -186,12 +201,15 @@ func (c *collector) peekArguments(t *touch, args []ast.Expression) {
 	names, at, _ := script.Keys(options)
 	for _, name := range names {
 		if name != "limit" {
-			c.warn("shape.unknownKey", at[name], "remove it; filter what ctx.peek gives, which is the oldest pending events", "%q is no option of ctx.peek and has no effect; there is only limit", sandbox.Clip(name, 100))
+			c.warn("shape.unknownKey", at[name],
+				"remove it; filter what ctx.peek gives, which is the oldest pending events",
+				"%q is no option of ctx.peek and has no effect; there is only limit", sandbox.Clip(name, 100))
 		}
 	}
 	if _, limit := c.in.Member(options, "limit"); limit != nil {
 		if what := c.in.Never(limit, "number", "undefined", "null"); what != "" {
-			c.fail("call.params", at["limit"], "write limit: 10", "limit must be a whole number from 1, and is %s", what)
+			c.fail("call.params", at["limit"], "write limit: 10", "limit must be a whole number from 1, and is %s",
+				what)
 		}
 	}
 }
@@ -202,20 +220,24 @@ func (c *collector) idsArguments(t *touch, args []ast.Expression) {
 		return
 	}
 	if len(args) < 2 {
-		c.fail("call.params", c.in.Start(t.call), "write "+call, "ctx.getByIds takes a topic and an array of message ids, and got one argument")
+		c.fail("call.params", c.in.Start(t.call), "write "+call,
+			"ctx.getByIds takes a topic and an array of message ids, and got one argument")
 	} else if what := c.in.Never(args[1], "array"); what != "" {
-		c.fail("call.params", c.in.Start(args[1]), "write "+call, "ctx.getByIds takes an array of message ids, and got %s", what)
+		c.fail("call.params", c.in.Start(args[1]), "write "+call,
+			"ctx.getByIds takes an array of message ids, and got %s", what)
 	}
 }
 
 // topicArgument checks the first argument of peek and getByIds.
 func (c *collector) topicArgument(t *touch, args []ast.Expression, call string) bool {
 	if len(args) == 0 {
-		c.fail("call.params", c.in.Start(t.call), "write "+call, "%s takes the name of a topic first, and got nothing", t.name())
+		c.fail("call.params", c.in.Start(t.call), "write "+call, "%s takes the name of a topic first, and got nothing",
+			t.name())
 		return false
 	}
 	if what := c.in.Never(args[0], "text"); what != "" {
-		c.fail("call.params", c.in.Start(args[0]), "write "+call, "%s takes the name of a topic first, and got %s", t.name(), what)
+		c.fail("call.params", c.in.Start(args[0]), "write "+call, "%s takes the name of a topic first, and got %s",
+			t.name(), what)
 		return false
 	}
 	return true
@@ -224,11 +246,13 @@ func (c *collector) topicArgument(t *touch, args []ast.Expression, call string) 
 func (c *collector) inputArguments(t *touch, args []ast.Expression) {
 	const call = `ctx.registerInput({ source: "mailbox", type: "mail", id: mail.id, title: mail.subject })`
 	if len(args) != 1 {
-		c.fail("input.invalid", c.in.Start(t.call), "write "+call, "ctx.registerInput takes one object, and got %s", plural(len(args), "argument"))
+		c.fail("input.invalid", c.in.Start(t.call), "write "+call, "ctx.registerInput takes one object, and got %s",
+			plural(len(args), "argument"))
 		return
 	}
 	if what := c.in.NotObject(args[0]); what != "" {
-		c.fail("input.invalid", c.in.Start(args[0]), "write "+call, "ctx.registerInput takes one object, and got %s", what)
+		c.fail("input.invalid", c.in.Start(args[0]), "write "+call, "ctx.registerInput takes one object, and got %s",
+			what)
 	}
 	input, ok := c.in.Resolve(args[0]).(*ast.ObjectLiteral)
 	if !ok || !c.in.Fixed(args[0]) {
@@ -263,16 +287,22 @@ func (c *collector) topicsOf(t *touch, m sandbox.Member, e entry) {
 			c.fail("topic.unknown", c.in.Start(expression), undeclared(topic, c.definition.Topics),
 				"ctx.publish names topic %q, and topics does not declare it", sandbox.Clip(topic, 150))
 		case m == sandbox.MemberPublish && e.publishes != nil && !slices.Contains(e.publishes, topic):
-			c.fail("topic.unknown", c.in.Start(expression), fmt.Sprintf("add it: publishes: [%s]", sandbox.Quoted(append(slices.Clone(e.publishes), topic))),
-				"ctx.publish names topic %q, and publishes of %q does not", sandbox.Clip(topic, 150), sandbox.Clip(e.handler, 100))
-		case (m == sandbox.MemberPeek || m == sandbox.MemberGetByIDs) && e.consumer != nil && len(e.consumer.Subscribe) > 0 && !slices.Contains(e.consumer.Subscribe, topic):
-			fix := fmt.Sprintf("subscribe to it: subscribe: [%s]", sandbox.Quoted(append(slices.Clone(e.consumer.Subscribe), topic)))
+			c.fail("topic.unknown", c.in.Start(expression), fmt.Sprintf("add it: publishes: [%s]",
+				sandbox.Quoted(append(slices.Clone(e.publishes), topic))),
+				"ctx.publish names topic %q, and publishes of %q does not", sandbox.Clip(topic, 150),
+				sandbox.Clip(e.handler, 100))
+		case (m == sandbox.MemberPeek || m == sandbox.MemberGetByIDs) && e.consumer != nil &&
+			len(e.consumer.Subscribe) > 0 && !slices.Contains(e.consumer.Subscribe, topic):
+			fix := fmt.Sprintf("subscribe to it: subscribe: [%s]",
+				sandbox.Quoted(append(slices.Clone(e.consumer.Subscribe), topic)))
 			if close := similar.Names(topic, e.consumer.Subscribe, 1); len(close) > 0 {
 				fix = fmt.Sprintf("write %q", close[0])
 			} else if !declared {
 				fix = fmt.Sprintf("write a topic it is subscribed to: %s", sandbox.Quoted(e.consumer.Subscribe))
 			}
-			c.fail("topic.notSubscribed", c.in.Start(expression), fix, "%s names topic %q, and consumer %q is not subscribed to it", t.name(), sandbox.Clip(topic, 150), sandbox.Clip(e.handler, 100))
+			c.fail("topic.notSubscribed", c.in.Start(expression), fix,
+				"%s names topic %q, and consumer %q is not subscribed to it", t.name(), sandbox.Clip(topic, 150),
+				sandbox.Clip(e.handler, 100))
 		}
 	}
 }

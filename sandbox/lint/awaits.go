@@ -46,9 +46,11 @@ func (c *collector) awaited(call *ast.CallExpression, name string) {
 	switch c.fateOf(call, 0) {
 	case waited:
 	case dropped:
-		c.warn("call.notAwaited", c.in.Start(call), "write await "+name+"(…)", "%s is called without await: the handler goes on before it is done", name)
+		c.warn("call.notAwaited", c.in.Start(call), "write await "+name+"(…)",
+			"%s is called without await: the handler goes on before it is done", name)
 	case misused:
-		c.warn("call.notAwaited", c.in.Start(call), "write await "+name+"(…), in parentheses where a member of the result is taken: (await "+name+"(…)).length",
+		c.warn("call.notAwaited", c.in.Start(call), "write await "+name+
+			"(…), in parentheses where a member of the result is taken: (await "+name+"(…)).length",
 			"%s gives a promise, and it is used like the result", name)
 	}
 }
@@ -102,7 +104,8 @@ func (c *collector) fateOf(e ast.Expression, depth int) fate {
 		if id, ok := p.Left.(*ast.Identifier); ok && p.Right == e && p.Operator == token.ASSIGN {
 			return c.fateOfVariable(c.in.Refers[id], depth)
 		}
-	case *ast.TemplateLiteral, *ast.IfStatement, *ast.WhileStatement, *ast.DoWhileStatement, *ast.ForOfStatement, *ast.ForInStatement, *ast.SwitchStatement:
+	case *ast.TemplateLiteral, *ast.IfStatement, *ast.WhileStatement, *ast.DoWhileStatement, *ast.ForOfStatement,
+		*ast.ForInStatement, *ast.SwitchStatement:
 		return misused
 	case *ast.SpreadElement:
 		return misused
@@ -184,7 +187,8 @@ func (c *collector) callbacks(call *ast.CallExpression, name string) {
 			return
 		}
 	}
-	c.warn("call.notAwaited", at, "write "+fmt.Sprintf(instead, name), "%s does not wait for its callback, which calls %s", method, name)
+	c.warn("call.notAwaited", at, "write "+fmt.Sprintf(instead, name),
+		"%s does not wait for its callback, which calls %s", method, name)
 }
 
 func isExpression(body ast.ConciseBody) bool {
@@ -194,7 +198,8 @@ func isExpression(body ast.ConciseBody) bool {
 
 // caught warns of a catch for a call whose failure cannot be caught (R7).
 func (c *collector) caught(call *ast.CallExpression, name string) {
-	const fix = "remove the catch: a passing fault is retried by itself, and what can be expected is in the call's result"
+	const fix = "remove the catch: a passing fault is retried by itself, and what can be expected is in the " +
+		"call's result"
 	if dot, ok := c.in.Parent(call).(*ast.DotExpression); ok && dot.Identifier.Name.String() == "catch" {
 		c.warn("call.catch", dot.Identifier.Idx, fix, "a failure of %s ends the run and cannot be caught", name)
 		return
@@ -209,7 +214,8 @@ func (c *collector) caught(call *ast.CallExpression, name string) {
 			continue
 		}
 		if c.onlyHostCalls(try.Body) {
-			c.warn("call.catch", try.Try, fix, "a failure of %s ends the run and cannot be caught: this catch is never reached", name)
+			c.warn("call.catch", try.Try, fix,
+				"a failure of %s ends the run and cannot be caught: this catch is never reached", name)
 		}
 		return
 	}

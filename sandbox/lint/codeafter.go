@@ -28,7 +28,8 @@ func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
 	script.Walk(body, func(node ast.Node) bool {
 		if t := m.calls[node]; t != nil {
 			m.number[node] = len(c.definition.MutateCalls)
-			c.definition.MutateCalls = append(c.definition.MutateCalls, sandbox.MutateCall{Handler: e.handler, Connector: t.member, Operation: t.operation,
+			c.definition.MutateCalls = append(c.definition.MutateCalls, sandbox.MutateCall{Handler: e.handler,
+				Connector: t.member, Operation: t.operation,
 				Place: c.in.Position(c.in.Start(t.e)), ReadsByID: e.consumer.MutateByID, Loop: m.loop(t)})
 		}
 		return true
@@ -174,7 +175,8 @@ func (m *mutate) certain(statement ast.Statement) (calls []int) {
 		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ConditionalExpression:
 			return false
 		case *ast.BinaryExpression:
-			if node.Operator == token.LOGICAL_AND || node.Operator == token.LOGICAL_OR || node.Operator == token.COALESCE {
+			if node.Operator == token.LOGICAL_AND || node.Operator == token.LOGICAL_OR ||
+				node.Operator == token.COALESCE {
 				return false
 			}
 		}

@@ -39,7 +39,8 @@ func first(problems []sandbox.Problem) []sandbox.Problem {
 	slices.SortStableFunc(problems, func(a, b sandbox.Problem) int { return cmp.Compare(a.Severity, b.Severity) })
 	kept := problems[:MaxProblems]
 	Sort(kept)
-	return append(kept, sandbox.NewWarning("script.problems", sandbox.Place{}, fmt.Sprintf("%d more problems are not listed", more), "correct those that are listed first"))
+	return append(kept, sandbox.NewWarning("script.problems", sandbox.Place{},
+		fmt.Sprintf("%d more problems are not listed", more), "correct those that are listed first"))
 }
 
 // findings collects what the text of a script shows to be wrong, each thing once.
@@ -55,12 +56,14 @@ func newFindings(in *script.Text) *findings {
 
 // fail reports what cannot work when it is reached.
 func (f *findings) fail(code string, at file.Idx, fix, format string, args ...any) {
-	f.add(sandbox.NewProblem(code, f.in.Position(at), sandbox.Clip(fmt.Sprintf(format, args...), sandbox.MaxMessage), sandbox.Clip(fix, sandbox.MaxMessage)))
+	f.add(sandbox.NewProblem(code, f.in.Position(at), sandbox.Clip(fmt.Sprintf(format, args...), sandbox.MaxMessage),
+		sandbox.Clip(fix, sandbox.MaxMessage)))
 }
 
 // warn reports what an author will hardly have meant.
 func (f *findings) warn(code string, at file.Idx, fix, format string, args ...any) {
-	f.add(sandbox.NewWarning(code, f.in.Position(at), sandbox.Clip(fmt.Sprintf(format, args...), sandbox.MaxMessage), sandbox.Clip(fix, sandbox.MaxMessage)))
+	f.add(sandbox.NewWarning(code, f.in.Position(at), sandbox.Clip(fmt.Sprintf(format, args...), sandbox.MaxMessage),
+		sandbox.Clip(fix, sandbox.MaxMessage)))
 }
 
 func (f *findings) add(p sandbox.Problem) {

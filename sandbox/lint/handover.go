@@ -31,7 +31,8 @@ func (c *collector) parameters(list *ast.ParameterList, e entry) {
 		if id, ok := p.Target.(*ast.Identifier); ok && strings.Contains(strings.ToLower(id.Name.String()), "state") {
 			fix = "remove it; prepare is given the state: pass on in its data what is needed here"
 		}
-		c.warn("handler.parameter", c.in.Start(p), fix, "%s of %q is given (%s), so this parameter is always undefined", e.phase, e.handler, strings.Join(given, ", "))
+		c.warn("handler.parameter", c.in.Start(p), fix, "%s of %q is given (%s), so this parameter is always undefined",
+			e.phase, e.handler, strings.Join(given, ", "))
 		return
 	}
 }
@@ -96,7 +97,8 @@ func (c *collector) preparedMembers(f ast.Expression, returned []string) {
 		if t.name == "status" || t.name == "result" {
 			fix = "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)"
 		}
-		c.warn("prepared.unknown", t.at, fix, "prepare returns no %s, so this is undefined; it returns %s", sandbox.Clip(t.name, 100), strings.Join(distinct(returned), ", "))
+		c.warn("prepared.unknown", t.at, fix, "prepare returns no %s, so this is undefined; it returns %s",
+			sandbox.Clip(t.name, 100), strings.Join(distinct(returned), ", "))
 	}
 }
 
@@ -112,7 +114,8 @@ func distinct(names []string) []string {
 
 // inherits tells names that every object has.
 func inherits(name string) bool {
-	return slices.Contains([]string{"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf"}, name)
+	return slices.Contains([]string{"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable",
+		"toLocaleString", "toString", "valueOf"}, name)
 }
 
 // statuses are those of a mutation result.
@@ -128,7 +131,8 @@ func (c *collector) outcomes(next ast.Expression) {
 			}
 		case t.name == "result" || inherits(t.name):
 		default:
-			fix := "write mutationResult.result." + sandbox.Clip(t.name, 60) + " for a member of what the connector answered, after mutationResult.status === \"applied\""
+			fix := "write mutationResult.result." + sandbox.Clip(t.name, 60) +
+				" for a member of what the connector answered, after mutationResult.status === \"applied\""
 			switch t.name {
 			case "success", "ok", "applied":
 				fix = "write mutationResult.status === \"applied\""
@@ -137,7 +141,8 @@ func (c *collector) outcomes(next ast.Expression) {
 			case "data", "value", "response", "output":
 				fix = "write mutationResult.result"
 			}
-			c.warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s", sandbox.Clip(t.name, 100))
+			c.warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s",
+				sandbox.Clip(t.name, 100))
 		}
 	}
 	params, _, _ := script.Function(next)
@@ -181,7 +186,8 @@ func (c *collector) compared(status ast.Expression) {
 		case "noop", "empty", "null", "":
 			fix = `write "none"`
 		}
-		c.warn("mutationResult.unknown", c.in.Start(with), fix, "the status of a mutation result is never %q", sandbox.Clip(text, 60))
+		c.warn("mutationResult.unknown", c.in.Start(with), fix, "the status of a mutation result is never %q",
+			sandbox.Clip(text, 60))
 	}
 	switch p := c.in.Parent(c.in.Dressed(status)).(type) {
 	case *ast.BinaryExpression:

@@ -37,7 +37,8 @@ func IsMutateProblem(p sandbox.Problem) bool {
 // behind it runs and no second call is sent (R4). kind says what an operation is, nothing for one that
 // is not known. Describe knows none; who knows them asks again and drops what Describe said. One that is
 // not known is taken for a mutation, or where reads by id are declared only the last call of the text.
-func MutateProblems(d *sandbox.Definition, kind func(connector, operation string) sandbox.OperationKind) []sandbox.Problem {
+func MutateProblems(d *sandbox.Definition,
+	kind func(connector, operation string) sandbox.OperationKind) []sandbox.Problem {
 	j := judgement{calls: d.MutateCalls, next: make([]int, len(d.MutateCalls)+1), said: make(map[sandbox.Problem]bool)}
 	j.next[len(j.calls)] = len(j.calls)
 	for i := len(j.calls) - 1; i >= 0; i-- {
@@ -70,8 +71,10 @@ func MutateProblems(d *sandbox.Definition, kind func(connector, operation string
 			j.tooLate(call, call.Finally)
 		}
 		if call.Loop != "" {
-			j.warn(codeLoop, call.Place, "make one call per run: reserve one event in prepare (the consumer runs again for the next one), or use an operation that takes all items at once",
-				"mutate of %q ends at its first mutation call: %s in %s is sent once, for the first item", call.Handler, nameOf(call), call.Loop)
+			j.warn(codeLoop, call.Place, "make one call per run: reserve one event in prepare (the consumer runs "+
+				"again for the next one), or use an operation that takes all items at once",
+				"mutate of %q ends at its first mutation call: %s in %s is sent once, for the first item", call.Handler,
+				nameOf(call), call.Loop)
 		}
 	}
 	return j.problems
@@ -95,18 +98,21 @@ func (j *judgement) second(r sandbox.CallRange) int {
 		return 0
 	}
 	call := &j.calls[i]
-	j.warn(codeSecondCall, call.Place, "make one call per run: publish an event for it in next, and call "+nameOf(call)+" in mutate of a consumer that subscribes to that event",
+	j.warn(codeSecondCall, call.Place, "make one call per run: publish an event for it in next, and call "+nameOf(call)+
+		" in mutate of a consumer that subscribes to that event",
 		"mutate of %q ends at its first mutation call: %s after it is never sent", call.Handler, nameOf(call))
 	return i
 }
 
 func (j *judgement) tooLate(call *sandbox.MutateCall, at sandbox.Place) {
-	j.warn(codeCodeAfter, at, "move it to next, which gets the outcome as its third argument: async next(ctx, prepared, mutationResult) with mutationResult.status and mutationResult.result",
+	j.warn(codeCodeAfter, at, "move it to next, which gets the outcome as its third argument: async next(ctx, "+
+		"prepared, mutationResult) with mutationResult.status and mutationResult.result",
 		"mutate of %q ends at its mutation call: this code after it never runs", call.Handler)
 }
 
 func (j *judgement) warn(code string, at sandbox.Place, fix, format string, args ...any) {
-	p := sandbox.NewWarning(code, at, sandbox.Clip(fmt.Sprintf(format, args...), sandbox.MaxMessage), sandbox.Clip(fix, sandbox.MaxMessage))
+	p := sandbox.NewWarning(code, at, sandbox.Clip(fmt.Sprintf(format, args...), sandbox.MaxMessage),
+		sandbox.Clip(fix, sandbox.MaxMessage))
 	if !j.said[p] {
 		j.said[p] = true
 		j.problems = append(j.problems, p)

@@ -63,7 +63,8 @@ func checkNames(in *script.Text, exist []string) []sandbox.Problem {
 			f.warn("global.absent", id.Idx, fix, "%s does not exist here", name)
 		case known[name] || exist == nil:
 		default:
-			f.warn("global.unknown", id.Idx, f.meant(id, exist), "%s is not declared anywhere, so using it throws a ReferenceError", sandbox.Clip(name, 100))
+			f.warn("global.unknown", id.Idx, f.meant(id, exist),
+				"%s is not declared anywhere, so using it throws a ReferenceError", sandbox.Clip(name, 100))
 		}
 	}
 	f.shared()

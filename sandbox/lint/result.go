@@ -47,7 +47,8 @@ func (c *collector) results(prepare ast.Expression, d *sandbox.ConsumerDefinitio
 	list := c.in.Returns(prepare)
 	closed = len(list) > 0
 	if len(list) == 0 && c.endsItself(prepare) {
-		c.fail("prepare.result", c.in.Start(prepare), "return "+script.ResultShape+", or "+nothing+" when there is nothing to do", "prepare of %q returns nothing", d.Name)
+		c.fail("prepare.result", c.in.Start(prepare), "return "+script.ResultShape+", or "+nothing+
+			" when there is nothing to do", "prepare of %q returns nothing", d.Name)
 	}
 	for _, r := range list {
 		if r.Value == nil {
@@ -59,7 +60,8 @@ func (c *collector) results(prepare ast.Expression, d *sandbox.ConsumerDefinitio
 			if kind := c.in.Kind(r.Value); kind == "null" || kind == "undefined" {
 				fix = "write return " + nothing
 			}
-			c.fail("prepare.result", c.in.Start(r.Value), fix, "prepare of %q must return an object, and returns %s here", d.Name, what)
+			c.fail("prepare.result", c.in.Start(r.Value), fix,
+				"prepare of %q must return an object, and returns %s here", d.Name, what)
 			continue
 		}
 		result, ok := c.in.Resolve(r.Value).(*ast.ObjectLiteral)
@@ -101,29 +103,38 @@ func generator(f ast.Expression) bool {
 	return ok && literal.Generator
 }
 
-func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at map[string]file.Idx, whole bool, d *sandbox.ConsumerDefinition) {
+func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at map[string]file.Idx, whole bool,
+	d *sandbox.ConsumerDefinition) {
 	_, list := c.in.Member(result, "reservations")
 	for _, name := range names {
 		switch close := similar.Names(name, resultMembers, 1); {
 		case slices.Contains(resultMembers, name):
 		case list == nil && whole && slices.Contains(close, "reservations"):
-			c.fail("prepare.result", at[name], "rename it to reservations", "what prepare of %q returns has no reservations; did you mean them by %q?", d.Name, sandbox.Clip(name, 100))
+			c.fail("prepare.result", at[name], "rename it to reservations",
+				"what prepare of %q returns has no reservations; did you mean them by %q?", d.Name,
+				sandbox.Clip(name, 100))
 			return
 		case len(close) > 0 && !slices.Contains(names, close[0]):
-			c.warn("prepare.unknownMember", at[name], "rename it to "+close[0], "%q of the result of prepare means nothing; did you mean %s?", sandbox.Clip(name, 100), close[0])
+			c.warn("prepare.unknownMember", at[name], "rename it to "+close[0],
+				"%q of the result of prepare means nothing; did you mean %s?", sandbox.Clip(name, 100), close[0])
 		case name == "title" && !slices.Contains(names, "ui"):
-			c.warn("prepare.unknownMember", at[name], "put it into ui: ui: { title: … }", "the title of what prepare returns belongs into ui")
+			c.warn("prepare.unknownMember", at[name], "put it into ui: ui: { title: … }",
+				"the title of what prepare returns belongs into ui")
 		}
 	}
 	if list == nil {
 		if whole {
-			c.fail("prepare.result", result.LeftBrace, `name the events that this run works on: reservations: [{ topic: "…", ids: [event.messageId] }], or reservations: [] for none`,
+			c.fail("prepare.result", result.LeftBrace,
+				`name the events that this run works on: reservations: [{ topic: "…", ids: [event.messageId] }], or `+
+					`reservations: [] for none`,
 				"what prepare of %q returns has no reservations", d.Name)
 		}
 		return
 	}
 	if what := c.in.Never(list, "array"); what != "" {
-		c.fail("prepare.result", at["reservations"], `write reservations: [] for none, or reservations: [{ topic: "…", ids: [event.messageId] }]`, "reservations must be an array, and is %s", what)
+		c.fail("prepare.result", at["reservations"],
+			`write reservations: [] for none, or reservations: [{ topic: "…", ids: [event.messageId] }]`,
+			"reservations must be an array, and is %s", what)
 	}
 	array, ok := c.in.Resolve(list).(*ast.ArrayLiteral)
 	if !ok {
@@ -143,11 +154,13 @@ func (c *collector) reservation(e ast.Expression, d *sandbox.ConsumerDefinition)
 		topic = d.Subscribe[0]
 	}
 	if what := c.in.Never(e, "object", "null", "pattern"); what != "" {
-		c.fail("prepare.result", c.in.Start(e), fmt.Sprintf("write { topic: %q, ids: [event.messageId] }", topic), "a reservation must be an object {topic, ids}, and is %s", what)
+		c.fail("prepare.result", c.in.Start(e), fmt.Sprintf("write { topic: %q, ids: [event.messageId] }", topic),
+			"a reservation must be an object {topic, ids}, and is %s", what)
 		return
 	}
 	if c.isMessageID(e) {
-		c.warn("prepare.reservations", c.in.Start(e), fmt.Sprintf("write { topic: %q, ids: [%s] }", topic, c.in.Source(e)), "a reservation must be an object {topic, ids}, and this looks like a message id")
+		c.warn("prepare.reservations", c.in.Start(e), fmt.Sprintf("write { topic: %q, ids: [%s] }", topic,
+			c.in.Source(e)), "a reservation must be an object {topic, ids}, and this looks like a message id")
 		return
 	}
 	o, ok := c.in.Resolve(e).(*ast.ObjectLiteral)
@@ -169,23 +182,31 @@ func (c *collector) reservation(e ast.Expression, d *sandbox.ConsumerDefinition)
 		c.warn("prepare.reservations", o.LeftBrace, fix, "this reservation has no ids, so it reserves nothing")
 	case ids == nil:
 	case c.in.Never(ids, "array", "null", "undefined") != "":
-		c.fail("prepare.result", at["ids"], "write ids: [event.messageId]", "ids must be an array of message ids, and is %s", c.in.Show(ids))
+		c.fail("prepare.result", at["ids"], "write ids: [event.messageId]",
+			"ids must be an array of message ids, and is %s", c.in.Show(ids))
 	case c.isMessageID(ids):
-		c.warn("prepare.reservations", at["ids"], fmt.Sprintf("write ids: [%s]", c.in.Source(ids)), "ids must be an array of message ids, and this looks like one id")
+		c.warn("prepare.reservations", at["ids"], fmt.Sprintf("write ids: [%s]", c.in.Source(ids)),
+			"ids must be an array of message ids, and this looks like one id")
 	case array != nil:
-		certain = slices.ContainsFunc(array.Value, func(e ast.Expression) bool { _, spread := e.(*ast.SpreadElement); return e != nil && !spread })
+		certain = slices.ContainsFunc(array.Value, func(e ast.Expression) bool {
+			_, spread := e.(*ast.SpreadElement)
+			return e != nil && !spread
+		})
 	}
 	_, named := c.in.Member(o, "topic")
 	text, known := c.in.TextOf(named)
 	switch {
 	case named == nil && whole && certain:
-		c.fail("reservation.unknown", o.LeftBrace, fmt.Sprintf("add topic: %q", topic), "this reservation names no topic")
+		c.fail("reservation.unknown", o.LeftBrace, fmt.Sprintf("add topic: %q", topic),
+			"this reservation names no topic")
 	case known && len(d.Subscribe) > 0 && !slices.Contains(d.Subscribe, text):
 		say := c.warn
 		if certain {
 			say = c.fail
 		}
-		say("reservation.unknown", at["topic"], fmt.Sprintf("write a topic that it subscribes to: %s", sandbox.Quoted(d.Subscribe)), "the reservation names topic %q, and consumer %q is not subscribed to it", sandbox.Clip(text, 150), d.Name)
+		say("reservation.unknown", at["topic"], fmt.Sprintf("write a topic that it subscribes to: %s",
+			sandbox.Quoted(d.Subscribe)), "the reservation names topic %q, and consumer %q is not subscribed to it",
+			sandbox.Clip(text, 150), d.Name)
 	}
 }
 
@@ -196,13 +217,15 @@ func (c *collector) isMessageID(e ast.Expression) bool {
 }
 
 // title warns where people will not see what the mutation is about.
-func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[string]file.Idx, whole bool, d *sandbox.ConsumerDefinition) {
+func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[string]file.Idx, whole bool,
+	d *sandbox.ConsumerDefinition) {
 	if !d.HasMutate || c.reservesNothing(result) {
 		return
 	}
 	const fix = "add ui: { title: `Add row for ${event.payload.from}` }, in your words and with what identifies it"
 	missing := func(at file.Idx) {
-		c.warn("ui.title", at, fix, "prepare of %q gives no ui.title, so people are not told what its mutation is about", d.Name)
+		c.warn("ui.title", at, fix, "prepare of %q gives no ui.title, so people are not told what its "+
+			"mutation is about", d.Name)
 	}
 	_, ui := c.in.Member(result, "ui")
 	if ui == nil {
@@ -225,8 +248,10 @@ func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[stri
 	case title == nil && closed, constant && strings.TrimSpace(text) == "":
 		missing(at["ui"])
 	case constant && !identifies(text):
-		c.warn("title.constant", places["title"], "name what it is about: title: `"+sandbox.Clip(text, 60)+" ${…}` with an address, a number or a name out of the data",
-			"every mutation of %q gets the same title %q, so people cannot tell them apart", d.Name, sandbox.Clip(text, 100))
+		c.warn("title.constant", places["title"], "name what it is about: title: `"+sandbox.Clip(text, 60)+
+			" ${…}` with an address, a number or a name out of the data",
+			"every mutation of %q gets the same title %q, so people cannot tell them apart", d.Name,
+			sandbox.Clip(text, 100))
 	}
 }
 
@@ -241,7 +266,8 @@ func (c *collector) wakeAt(result *ast.ObjectLiteral, at map[string]file.Idx) {
 		what = "a number"
 	}
 	if what != "" {
-		c.warn("prepare.wakeAt", at["wakeAt"], "write wakeAt: new Date(…).toISOString()", "wakeAt must be a time as ISO 8601 text, and is %s, so it is ignored", what)
+		c.warn("prepare.wakeAt", at["wakeAt"], "write wakeAt: new Date(…).toISOString()",
+			"wakeAt must be a time as ISO 8601 text, and is %s, so it is ignored", what)
 	}
 }
 

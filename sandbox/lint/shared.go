@@ -11,7 +11,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
-const sharedFix = "keep what must last in the handler's state: return it from next or the producer, which gets it back as its second parameter, like prepare"
+const sharedFix = "keep what must last in the handler's state: return it from next or the producer, which gets it " +
+	"back as its second parameter, like prepare"
 
 // addedGlobals notes the globals that the script makes through globalThis.
 func (f *findings) addedGlobals(known map[string]bool) {
@@ -26,13 +27,16 @@ func (f *findings) addedGlobals(known map[string]bool) {
 		}
 		known[name] = true
 		if f.in.FunctionAround(member) != nil {
-			f.warn("global.shared", at, sharedFix, "globalThis.%s is set here: every handler call starts without it, so nothing is shared or remembered", sandbox.Clip(name, 100))
+			f.warn("global.shared", at, sharedFix,
+				"globalThis.%s is set here: every handler call starts without it, so nothing is shared or remembered",
+				sandbox.Clip(name, 100))
 		}
 	}
 }
 
 // changers are methods that change what they are called on.
-var changers = []string{"push", "pop", "shift", "unshift", "splice", "sort", "reverse", "fill", "copyWithin", "set", "add", "delete", "clear"}
+var changers = []string{"push", "pop", "shift", "unshift", "splice", "sort", "reverse", "fill", "copyWithin", "set",
+	"add", "delete", "clear"}
 
 // shared warns of top-level variables that a function changes: each handler call starts with them anew.
 func (f *findings) shared() {
@@ -45,7 +49,8 @@ func (f *findings) shared() {
 				continue
 			}
 			f.warn("global.shared", id.Idx, sharedFix,
-				"%s is declared outside of the handlers and changed here: every handler call starts with it anew, so nothing is shared or remembered", sandbox.Clip(v.Name, 100))
+				"%s is declared outside of the handlers and changed here: every handler call starts with it anew, so "+
+					"nothing is shared or remembered", sandbox.Clip(v.Name, 100))
 			break
 		}
 	}

@@ -127,7 +127,8 @@ func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationU
 		consumer := &d.Consumers[i]
 		for _, phase := range []sandbox.Phase{sandbox.Prepare, sandbox.Mutate, sandbox.Next} {
 			_, value := in.Find("consumers", consumer.Name, string(phase))
-			c.handler(value, entry{handler: consumer.Name, phase: phase, consumer: consumer, publishes: consumer.Publishes})
+			c.handler(value, entry{handler: consumer.Name, phase: phase, consumer: consumer,
+				publishes: consumer.Publishes})
 		}
 	}
 	c.rest()
@@ -189,7 +190,8 @@ func (c *collector) judge(t *touch, e entry) {
 		}
 	case !own:
 	case !sandbox.MemberAllowed(e.phase, m, true):
-		c.fail("phase.forbidden", t.at, sandbox.WhereAllowed(m), "ctx.%s is not allowed in %s (of %q)", t.member, e.phase, e.handler)
+		c.fail("phase.forbidden", t.at, sandbox.WhereAllowed(m), "ctx.%s is not allowed in %s (of %q)", t.member,
+			e.phase, e.handler)
 	default:
 		c.topicsOf(t, m, e)
 	}
@@ -197,7 +199,8 @@ func (c *collector) judge(t *touch, e entry) {
 
 func (c *collector) use(t *touch, e entry) {
 	p := c.in.Position(c.in.Start(t.e))
-	c.uses = append(c.uses, sandbox.OperationUse{Connector: t.member, Operation: t.operation, Handler: e.handler, Phase: e.phase, Line: p.Line, Column: p.Column})
+	c.uses = append(c.uses, sandbox.OperationUse{Connector: t.member, Operation: t.operation, Handler: e.handler,
+		Phase: e.phase, Line: p.Line, Column: p.Column})
 }
 
 // rest finds uses by the name ctx that no handler was seen to reach, in classes for example.
@@ -324,7 +327,8 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 		if p.Callee == whole {
 			t.call = p
 		} else if r.member == "" {
-			h.passes = append(h.passes, pass{call: p, to: c.in.Resolve(script.Bare(p.Callee)), at: slices.IndexFunc(p.ArgumentList, func(a ast.Expression) bool { return a == whole })})
+			h.passes = append(h.passes, pass{call: p, to: c.in.Resolve(script.Bare(p.Callee)),
+				at: slices.IndexFunc(p.ArgumentList, func(a ast.Expression) bool { return a == whole })})
 			return
 		}
 		if r.member != "" {

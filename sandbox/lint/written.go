@@ -33,7 +33,8 @@ func (c *collector) written(t *touch, args []ast.Expression) {
 		params = c.value(args[0], 0)
 	}
 	if params.Kind == sandbox.WrittenObject {
-		c.definition.Calls = append(c.definition.Calls, sandbox.WrittenCall{Connector: t.member, Operation: t.operation, Params: params})
+		c.definition.Calls = append(c.definition.Calls, sandbox.WrittenCall{Connector: t.member, Operation: t.operation,
+			Params: params})
 	}
 }
 
@@ -210,7 +211,9 @@ func (c *collector) object(w sandbox.Written, o *ast.ObjectLiteral, depth int) s
 			return w // the object decides itself what JSON it becomes
 		}
 		if seen[name] { // the last one counts
-			whole.Members = slices.DeleteFunc(whole.Members, func(m sandbox.WrittenMember) bool { return m.Name == name })
+			whole.Members = slices.DeleteFunc(whole.Members, func(m sandbox.WrittenMember) bool {
+				return m.Name == name
+			})
 		}
 		seen[name] = true
 		if c.leftOut(value) {

@@ -157,7 +157,8 @@ func transform(name, code string) (out string, sourceMap []byte, problems []sand
 	}
 	sourceMap, mapErr := shiftColumns(sourceMap, out)
 	if mapErr != nil {
-		problems = append(problems, sandbox.NewProblem("script.crashed", sandbox.Place{}, mapErr.Error(), "report this: it is no fault of the script"))
+		problems = append(problems, sandbox.NewProblem("script.crashed", sandbox.Place{}, mapErr.Error(),
+			"report this: it is no fault of the script"))
 	}
 	return out, sourceMap, problems
 }
@@ -187,8 +188,10 @@ func returnDefault(code string) string {
 
 const (
 	importRefused = "scripts cannot import"
-	importFix     = "remove this: Pawl and ctx are given without an import. One file is one workflow, so code belongs into " +
-		"this file, and the outside is reached through ctx.<connector>.<operation>({ … }); only `import type` is allowed"
+	importFix     = "remove this: Pawl and ctx are given without an import. One file is one workflow, so code " +
+		"belongs into " +
+		"this file, and the outside is reached through ctx.<connector>.<operation>({ … }); only `import " +
+		"type` is allowed"
 )
 
 // refuseImports makes import and re-export fail at compile time with their line. Imports of types vanish before it is
@@ -203,7 +206,8 @@ var refuseImports = api.Plugin{
 			case api.ResolveJSRequireCall:
 				return api.OnResolveResult{Path: args.Path, External: true}, nil
 			}
-			return api.OnResolveResult{Errors: []api.Message{{Text: fmt.Sprintf("%s: %q is not available", importRefused, args.Path)}}}, nil
+			return api.OnResolveResult{Errors: []api.Message{{Text: fmt.Sprintf("%s: %q is not available",
+				importRefused, args.Path)}}}, nil
 		})
 	},
 }
@@ -233,7 +237,8 @@ func messageProblem(m api.Message, severity string) sandbox.Problem {
 // syntaxFix says how to correct what the transformer refuses, in its own words where it has any.
 func syntaxFix(m api.Message) string {
 	for _, known := range []struct{ text, fix string }{
-		{`"await" can only be used inside an "async" function`, "write async before the function around it; code outside of handlers cannot wait"},
+		{`"await" can only be used inside an "async" function`,
+			"write async before the function around it; code outside of handlers cannot wait"},
 		{"Top-level await", "await only inside of async handlers; code outside of them cannot wait"},
 		{"has already been declared", "rename one of the two"},
 		{"Cannot assign to", "declare it with let, or use another name"},
@@ -268,7 +273,8 @@ func commonJS(code string) (sandbox.Problem, bool) {
 	}
 	before := code[:at[0]]
 	line := strings.LastIndexByte(before, '\n') + 1
-	return sandbox.NewProblem("shape.default", sandbox.Place{Line: 1 + strings.Count(before, "\n"), Column: 1 + utf16Length(before[line:])},
+	return sandbox.NewProblem("shape.default", sandbox.Place{Line: 1 + strings.Count(before, "\n"),
+		Column: 1 + utf16Length(before[line:])},
 		"scripts do not export through "+code[at[0]:at[1]], "write "+WorkflowShape), true
 }
 

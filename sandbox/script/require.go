@@ -14,7 +14,8 @@ import (
 
 // requireShim is the function that esbuild (seen in 0.28.2) declares in front of a module that mentions require: a
 // library that asks `typeof require` would be told that there is one.
-var requireShim = regexp.MustCompile(`(?m)^var (__require\d*) = /\* @__PURE__ \*/ \(\(x\) => typeof require !== "undefined"` +
+var requireShim = regexp.MustCompile(`(?m)^var (__require\d*) = /\* @__PURE__ \*/ \(\(x\) => typeof require !== ` +
+	`"undefined"` +
 	`(?s:.*?)\n\}\);\n`)
 
 // dropRequireShim removes the shim from generated code and returns the name that stands for require in the rest of
@@ -67,8 +68,10 @@ func (in *Text) requires() []sandbox.Problem {
 			continue
 		}
 		if path, ok := call.ArgumentList[0].(*ast.StringLiteral); ok {
-			message := sandbox.Clip(fmt.Sprintf("%s: %q is not available", importRefused, path.Value.String()), sandbox.MaxMessage)
-			if p := sandbox.NewProblem("script.import", in.Position(path.Idx), message, importFix); !slices.Contains(problems, p) {
+			message := sandbox.Clip(fmt.Sprintf("%s: %q is not available", importRefused, path.Value.String()),
+				sandbox.MaxMessage)
+			if p := sandbox.NewProblem("script.import", in.Position(path.Idx), message, importFix); !slices.Contains(
+				problems, p) {
 				problems = append(problems, p)
 			}
 		}

@@ -130,7 +130,8 @@ func (s *scopes) open(n, parent ast.Node) bool {
 	switch n.(type) {
 	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassStaticBlock:
 		here.scope = &Scope{Outer: here.scope, function: true, Variables: make(map[string]*Variable)}
-	case *ast.BlockStatement, *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.SwitchStatement, *ast.ClassLiteral:
+	case *ast.BlockStatement, *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.SwitchStatement,
+		*ast.ClassLiteral:
 		here.scope = &Scope{Outer: here.scope, Variables: make(map[string]*Variable)}
 	}
 	s.nodes[n] = here

@@ -4,4 +4,5 @@ package script
 const ResultShape = `{ reservations: [{ topic: "…", ids: [event.messageId] }], data: { … }, ui: { title: "…" } }`
 
 // WorkflowShape of a workflow, as the fix of several problems shows it.
-const WorkflowShape = `export default Pawl.workflow({ name: "…", topics: { "…": {} }, producers: { … }, consumers: { … } })`
+const WorkflowShape = `export default Pawl.workflow({ name: "…", topics: { "…": {} }, producers: { … }, ` +
+	`consumers: { … } })`

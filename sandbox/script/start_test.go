@@ -62,13 +62,15 @@ func TestStart(t *testing.T) {
 			if at < outer {
 				t.Errorf("%s at %d, in a statement at %d", kind, at, outer)
 			}
-			if branch, ok := n.(*ast.IfStatement); ok && !strings.HasPrefix(everyStatement[int(at)-tree.File.Base():], "if (") {
+			if branch, ok := n.(*ast.IfStatement); ok && !strings.HasPrefix(everyStatement[int(at)-tree.File.Base():],
+				"if (") {
 				t.Errorf("an if at %d, its condition at %d", at, in.Start(branch.Test))
 			}
 			return true
 		})
 	}
-	for _, kind := range []string{"*ast.IfStatement", "*ast.WithStatement", "*ast.LabelledStatement", "*ast.ClassStaticBlock", "*ast.OptionalChain", "*ast.MetaProperty", "*ast.YieldExpression"} {
+	for _, kind := range []string{"*ast.IfStatement", "*ast.WithStatement", "*ast.LabelledStatement",
+		"*ast.ClassStaticBlock", "*ast.OptionalChain", "*ast.MetaProperty", "*ast.YieldExpression"} {
 		if !kinds[kind] {
 			t.Errorf("no %s was looked at", kind)
 		}

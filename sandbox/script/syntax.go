@@ -33,7 +33,8 @@ func Inspect(tree *ast.Program) *Text {
 	in.scopes = resolveNames(in.Body)
 	for _, statement := range in.Body {
 		Walk(statement, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpression); ok && in.isGlobalCall(call, "workflow") && len(call.ArgumentList) > 0 {
+			if call, ok := n.(*ast.CallExpression); ok && in.isGlobalCall(call, "workflow") &&
+				len(call.ArgumentList) > 0 {
 				in.root, _ = in.Resolve(call.ArgumentList[0]).(*ast.ObjectLiteral)
 			}
 			return true
@@ -64,7 +65,8 @@ func (in *Text) Resolve(e ast.Expression) ast.Expression {
 			}
 			e = v.Value
 		case *ast.CallExpression:
-			if len(x.ArgumentList) == 0 || !in.isGlobalCall(x, "consumer") && !in.isGlobalCall(x, "producer") && !in.isGlobalCall(x, "workflow") {
+			if len(x.ArgumentList) == 0 || !in.isGlobalCall(x, "consumer") && !in.isGlobalCall(x, "producer") &&
+				!in.isGlobalCall(x, "workflow") {
 				return e
 			}
 			e = x.ArgumentList[0]

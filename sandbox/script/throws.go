@@ -43,7 +43,8 @@ func markThrows(tree *ast.Program) (marked bool, undo func()) {
 		}
 	}
 	parameters := wrapper.ParameterList.List
-	wrapper.ParameterList.List = append(parameters[:len(parameters):len(parameters)], &ast.Binding{Target: &ast.Identifier{Name: throwMark, Idx: wrapper.ParameterList.Closing}})
+	wrapper.ParameterList.List = append(parameters[:len(parameters):len(parameters)],
+		&ast.Binding{Target: &ast.Identifier{Name: throwMark, Idx: wrapper.ParameterList.Closing}})
 	return true, func() {
 		wrapper.ParameterList.List = parameters
 		for throw, argument := range written {

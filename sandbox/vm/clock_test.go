@@ -18,7 +18,9 @@ func TestScriptClock(t *testing.T) {
 		var idle atomic.Int64 // during which the process did not compute
 		ends := make(chan *sandbox.Error, 2)
 		c := newScriptClock(sandbox.Limits{CPU: 2 * time.Second, Wall: 5 * time.Second},
-			func() time.Duration { return time.Since(start) - time.Duration(idle.Load()) }, func(e *sandbox.Error) { ends <- e })
+			func() time.Duration { return time.Since(start) - time.Duration(idle.Load()) }, func(e *sandbox.Error) {
+				ends <- e
+			})
 		c.run()
 		<-time.After(time.Second)
 		c.pause()
@@ -42,10 +44,13 @@ func TestScriptClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := make(chan *sandbox.Error, 1)
 		start := time.Now()
-		c := newScriptClock(sandbox.Limits{CPU: 2 * time.Second, Wall: 5 * time.Second}, func() time.Duration { return 0 }, func(e *sandbox.Error) { ends <- e })
+		c := newScriptClock(sandbox.Limits{CPU: 2 * time.Second, Wall: 5 * time.Second}, func() time.Duration {
+			return 0
+		}, func(e *sandbox.Error) { ends <- e })
 		c.run()
 		e := <-ends
-		if took := time.Since(start); e.Fault != sandbox.FaultTransient || e.Code != "worker.lost" || took != 5*time.Second {
+		if took := time.Since(start); e.Fault != sandbox.FaultTransient || e.Code != "worker.lost" ||
+			took != 5*time.Second {
 			t.Errorf("%v after %s", e, took)
 		}
 	})

@@ -175,11 +175,13 @@ func (inv *invocation) builtin(name string, m sandbox.Member) goja.Value {
 func (inv *invocation) admit(m sandbox.Member, name string) {
 	inv.alive()
 	if !sandbox.MemberAllowed(inv.call.Phase, m, inv.call.ReadsByID) {
-		inv.abort(sandbox.ScriptFault("phase.forbidden", "%s is not allowed in %s: %s", name, inv.call.Phase, sandbox.WhereAllowed(m)))
+		inv.abort(sandbox.ScriptFault("phase.forbidden", "%s is not allowed in %s: %s", name, inv.call.Phase,
+			sandbox.WhereAllowed(m)))
 	}
 	inv.hostCalls++
 	if inv.hostCalls > inv.limits.HostCalls {
-		inv.abort(sandbox.LimitFault("limit.hostCalls", "more than %d calls of ctx in one handler call", inv.limits.HostCalls))
+		inv.abort(sandbox.LimitFault("limit.hostCalls", "more than %d calls of ctx in one handler call",
+			inv.limits.HostCalls))
 	}
 }
 
@@ -188,7 +190,8 @@ func (inv *invocation) operation(op sandbox.Operation, args []goja.Value) goja.V
 	name := "ctx." + op.Connector + "." + op.Operation
 	m, ok := op.Kind.Member()
 	if !ok {
-		inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: fmt.Sprintf("%s has the unknown kind %q", name, op.Kind)})
+		inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
+			Message: fmt.Sprintf("%s has the unknown kind %q", name, op.Kind)})
 	}
 	inv.admit(m, name)
 	params := inv.params(name, args)
@@ -196,7 +199,8 @@ func (inv *invocation) operation(op sandbox.Operation, args []goja.Value) goja.V
 	inv.alive()
 	var over *sandbox.Error
 	if len(params) > inv.limits.Result {
-		over = sandbox.LimitFault("limit.result", "%s: the parameters have %d bytes; the limit is %d", name, len(params), inv.limits.Result)
+		over = sandbox.LimitFault("limit.result", "%s: the parameters have %d bytes; the limit is %d", name,
+			len(params), inv.limits.Result)
 	}
 	switch {
 	case m == sandbox.MemberMutate:
@@ -226,13 +230,16 @@ func (inv *invocation) params(name string, args []goja.Value) json.RawMessage {
 	case len(args) == 0 || len(args) == 1 && goja.IsUndefined(args[0]):
 		return json.RawMessage("{}")
 	case len(args) > 1:
-		inv.abort(sandbox.ScriptFault("call.params", "%s takes one object of parameters, and got %d arguments", name, len(args)))
+		inv.abort(sandbox.ScriptFault("call.params", "%s takes one object of parameters, and got %d arguments", name,
+			len(args)))
 	case value.IsPromise(args[0]):
-		inv.abort(sandbox.ScriptFault("call.params", "%s got a promise instead of its parameters: write await before it", name))
+		inv.abort(sandbox.ScriptFault("call.params",
+			"%s got a promise instead of its parameters: write await before it", name))
 	}
 	params := inv.encoded(args[0], "call.params", name+": the parameters")
 	if len(params) == 0 || params[0] != '{' {
-		inv.abort(sandbox.ScriptFault("call.params", "%s takes one object of parameters, and got %s", name, sandbox.Clip(string(params), 60)))
+		inv.abort(sandbox.ScriptFault("call.params", "%s takes one object of parameters, and got %s", name,
+			sandbox.Clip(string(params), 60)))
 	}
 	return params
 }

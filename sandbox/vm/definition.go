@@ -36,7 +36,8 @@ func (r *reader) fail(code, fix string, path []string, format string, args ...an
 	if len(path) > 0 {
 		r.definition.Unread = append(r.definition.Unread, sandbox.PlaceKey(path))
 	}
-	r.problems = append(r.problems, sandbox.NewProblem(code, r.text.Place(path...), sandbox.Clip(fmt.Sprintf(format, args...), sandbox.MaxMessage), fix))
+	r.problems = append(r.problems, sandbox.NewProblem(code, r.text.Place(path...),
+		sandbox.Clip(fmt.Sprintf(format, args...), sandbox.MaxMessage), fix))
 }
 
 // read reads the whole definition; what is wrong is left out of it and becomes a problem.
@@ -45,27 +46,34 @@ func (r *reader) read(exported goja.Value) {
 	if !ok {
 		r.definition.Incomplete = true
 		if value.Undefined(exported) {
-			r.fail("shape.default", "write "+script.WorkflowShape, nil, "the script has no default export, which must be a workflow")
+			r.fail("shape.default", "write "+script.WorkflowShape, nil,
+				"the script has no default export, which must be a workflow")
 		} else {
-			r.fail("shape.default", "write "+script.WorkflowShape, nil, "the default export must be a workflow, and is %s", value.KindOf(exported))
+			r.fail("shape.default", "write "+script.WorkflowShape, nil,
+				"the default export must be a workflow, and is %s", value.KindOf(exported))
 		}
 		return
 	}
 	if !slices.ContainsFunc(r.workflows, func(v goja.Value) bool { return v.SameAs(workflow) }) {
-		r.fail("shape.default", "wrap the object: "+script.WorkflowShape, nil, "the default export was not made by Pawl.workflow")
+		r.fail("shape.default", "wrap the object: "+script.WorkflowShape, nil,
+			"the default export was not made by Pawl.workflow")
 	}
 	r.unknown(workflow, nil, "a workflow", workflowMembers...)
 	if name := workflow.Get("name"); name != nil && value.IsText(name) && name.String() != "" {
 		r.definition.Name = name.String()
 	} else {
-		r.fail("shape.name", r.misspelt(workflow, "name", workflowMembers, `add a name: name: "my-workflow"`), []string{"name"}, "name must be a non-empty string, and is %s", value.KindOf(name))
+		r.fail("shape.name", r.misspelt(workflow, "name", workflowMembers, `add a name: name: "my-workflow"`),
+			[]string{"name"}, "name must be a non-empty string, and is %s", value.KindOf(name))
 	}
 	r.topics(workflow.Get("topics"))
 	r.producers(workflow.Get("producers"))
 	r.consumers(workflow.Get("consumers"))
-	meant := r.misspelt(workflow, "producers", workflowMembers, "") + r.misspelt(workflow, "consumers", workflowMembers, "")
-	if d := &r.definition; len(d.Producers) == 0 && len(d.Consumers) == 0 && !d.Lacks("producers") && !d.Lacks("consumers") && meant == "" {
-		r.fail("shape.empty", "write "+script.WorkflowShape, nil, "the workflow has neither producers nor consumers, so nothing would ever run")
+	meant := r.misspelt(workflow, "producers", workflowMembers, "") + r.misspelt(workflow, "consumers", workflowMembers,
+		"")
+	if d := &r.definition; len(d.Producers) == 0 && len(d.Consumers) == 0 && !d.Lacks("producers") &&
+		!d.Lacks("consumers") && meant == "" {
+		r.fail("shape.empty", "write "+script.WorkflowShape, nil,
+			"the workflow has neither producers nor consumers, so nothing would ever run")
 	}
 }
 
@@ -77,7 +85,8 @@ func (r *reader) topics(v goja.Value) {
 			fix = "write them as keys: topics: { " + sandbox.Clip(sandbox.Quoted(names), 300) + ": {} }"
 			fix = strings.ReplaceAll(fix, `", "`, `": {}, "`)
 		}
-		r.fail("shape.topics", fix, []string{"topics"}, "topics must be an object whose keys are the topics, and is %s", value.KindOf(v))
+		r.fail("shape.topics", fix, []string{"topics"}, "topics must be an object whose keys are the topics, and is %s",
+			value.KindOf(v))
 		return
 	}
 	r.definition.Topics = topics.Keys()
@@ -99,20 +108,24 @@ func (r *reader) producers(v goja.Value) {
 		}
 		producer, ok := value.AsObject(written)
 		if !ok {
-			r.fail("shape.producer", `write `+name+`: async (ctx, state) => { … } or `+name+`: { interval: "5m", async handler(ctx, state) { … } }`,
+			r.fail("shape.producer", `write `+name+`: async (ctx, state) => { … } or `+name+
+				`: { interval: "5m", async handler(ctx, state) { … } }`,
 				path, "producer %q must be a function or an object, and is %s", name, value.KindOf(written))
 			r.definition.Producers = append(r.definition.Producers, p)
 			continue
 		}
 		r.unknown(producer, path, "a producer", producerMembers...)
 		p.Interval = r.option(producer, path, "interval", "shape.producer", `write a duration as text: interval: "5m"`)
-		p.Cron = r.option(producer, path, "cron", "shape.producer", `write a cron expression as text: cron: "0 9 * * 1-5"`)
-		p.Timezone = r.option(producer, path, "timezone", "shape.producer", `write a zone's name: timezone: "Europe/Berlin"`)
+		p.Cron = r.option(producer, path, "cron", "shape.producer",
+			`write a cron expression as text: cron: "0 9 * * 1-5"`)
+		p.Timezone = r.option(producer, path, "timezone", "shape.producer",
+			`write a zone's name: timezone: "Europe/Berlin"`)
 		p.RunOnDeploy = r.flag(producer, path, "runOnDeploy", "shape.producer")
 		p.Publishes = r.names(producer, path, "publishes", "shape.producer")
 		p.Bare = p.Interval == "" && p.Cron == ""
 		if p.Interval != "" && p.Cron != "" {
-			r.fail("shape.producer", "keep one of the two", append(path, "cron"), "producer %q has both an interval and a cron expression", name)
+			r.fail("shape.producer", "keep one of the two", append(path, "cron"),
+				"producer %q has both an interval and a cron expression", name)
 		}
 		functions := slices.DeleteFunc(slices.Clone(script.ProducerHandlers), func(h string) bool {
 			_, callable := goja.AssertFunction(producer.Get(h))
@@ -120,10 +133,13 @@ func (r *reader) producers(v goja.Value) {
 		})
 		switch len(functions) {
 		case 0:
-			r.fail("shape.producer", r.misspelt(producer, "handler", producerMembers, "add async handler(ctx, state) { … }"), append(path, "handler"), "producer %q has no function handler", name)
+			r.fail("shape.producer", r.misspelt(producer, "handler", producerMembers,
+				"add async handler(ctx, state) { … }"), append(path, "handler"), "producer %q has no function handler",
+				name)
 		case 1:
 		default:
-			r.fail("shape.producer", "keep one of them, named handler", append(path, functions[1]), "producer %q has several functions: %s", name, strings.Join(functions, ", "))
+			r.fail("shape.producer", "keep one of them, named handler", append(path, functions[1]),
+				"producer %q has several functions: %s", name, strings.Join(functions, ", "))
 		}
 		r.definition.Producers = append(r.definition.Producers, p)
 	}
@@ -139,7 +155,8 @@ func (r *reader) consumers(v goja.Value) {
 		c := sandbox.ConsumerDefinition{Name: name}
 		consumer, ok := value.AsObject(consumers.Get(name))
 		if _, callable := goja.AssertFunction(consumers.Get(name)); !ok || callable {
-			r.fail("shape.consumer", "write "+name+`: Pawl.consumer({ subscribe: ["…"], async prepare(ctx, state) { … }, async mutate(ctx, prepared) { … }, async next(ctx, prepared, result) { … } })`,
+			r.fail("shape.consumer", "write "+name+`: Pawl.consumer({ subscribe: ["…"], async prepare(ctx, state) { … `+
+				`}, async mutate(ctx, prepared) { … }, async next(ctx, prepared, result) { … } })`,
 				path, "consumer %q must be an object, and is %s", name, value.KindOf(consumers.Get(name)))
 			r.definition.Consumers = append(r.definition.Consumers, c)
 			continue
@@ -147,11 +164,14 @@ func (r *reader) consumers(v goja.Value) {
 		r.unknown(consumer, path, "a consumer", consumerMembers...)
 		c.Subscribe = r.names(consumer, path, "subscribe", "shape.consumer")
 		if c.Subscribe == nil && consumer.Get("subscribe") == nil || c.Subscribe != nil && len(c.Subscribe) == 0 {
-			r.fail("shape.consumer", r.misspelt(consumer, "subscribe", consumerMembers, `add subscribe: ["topic"]`), append(path, "subscribe"), "consumer %q subscribes to no topic", name)
+			r.fail("shape.consumer", r.misspelt(consumer, "subscribe", consumerMembers, `add subscribe: ["topic"]`),
+				append(path, "subscribe"), "consumer %q subscribes to no topic", name)
 		}
 		c.Publishes = r.names(consumer, path, "publishes", "shape.consumer")
 		if !r.function(consumer, path, "prepare") && value.Undefined(consumer.Get("prepare")) {
-			r.fail("shape.consumer", r.misspelt(consumer, "prepare", consumerMembers, "add async prepare(ctx, state) { … return "+script.ResultShape+" }"), append(path, "prepare"), "consumer %q has no function prepare", name)
+			r.fail("shape.consumer", r.misspelt(consumer, "prepare", consumerMembers,
+				"add async prepare(ctx, state) { … return "+script.ResultShape+" }"), append(path, "prepare"),
+				"consumer %q has no function prepare", name)
 		}
 		c.HasMutate = r.function(consumer, path, "mutate")
 		c.HasNext = r.function(consumer, path, "next")
@@ -175,7 +195,8 @@ func (r *reader) maxAttempts(consumer *goja.Object, path []string, name string) 
 		attempts := int(n)
 		return &attempts
 	}
-	r.fail("shape.consumer", "write how many retries a job gets, for example maxAttempts: 3", append(path, "maxAttempts"),
+	r.fail("shape.consumer", "write how many retries a job gets, for example maxAttempts: 3",
+		append(path, "maxAttempts"),
 		"maxAttempts of consumer %q must be a whole number from 0 to 1000, and is %s", name, value.KindOf(v))
 	return nil
 }
@@ -187,7 +208,8 @@ func (r *reader) group(v goja.Value, name, code string) (*goja.Object, bool) {
 	}
 	group, ok := value.AsObject(v)
 	if _, callable := goja.AssertFunction(v); !ok || callable || value.IsArray(group) {
-		r.fail(code, "write "+name+": { myName: … }", []string{name}, "%s must be an object, and is %s", name, value.KindOf(v))
+		r.fail(code, "write "+name+": { myName: … }", []string{name}, "%s must be an object, and is %s", name,
+			value.KindOf(v))
 		return nil, false
 	}
 	return group, true
@@ -200,7 +222,8 @@ func (r *reader) function(on *goja.Object, path []string, name string) bool {
 		return false
 	}
 	if _, ok := goja.AssertFunction(v); !ok {
-		r.fail("shape.consumer", "write async "+name+"(ctx, …) { … }", append(path, name), "%s must be a function, and is %s",
+		r.fail("shape.consumer", "write async "+name+"(ctx, …) { … }", append(path, name),
+			"%s must be a function, and is %s",
 			strings.Join(append(path, name), "."), value.KindOf(v))
 		return false
 	}
@@ -214,7 +237,8 @@ func (r *reader) option(on *goja.Object, path []string, name, code, fix string) 
 		return ""
 	}
 	if !value.IsText(v) || v.String() == "" {
-		r.fail(code, fix, append(path, name), "%s must be a non-empty text, and is %s", strings.Join(append(path, name), "."), value.KindOf(v))
+		r.fail(code, fix, append(path, name), "%s must be a non-empty text, and is %s", strings.Join(append(path, name),
+			"."), value.KindOf(v))
 		return ""
 	}
 	return v.String()
@@ -276,7 +300,8 @@ func (r *reader) unknown(on *goja.Object, path []string, what string, known ...s
 		if meant := insteadOf(key, known); meant != "" && value.Undefined(on.Get(meant)) {
 			fix = fmt.Sprintf("rename %s to %s", sandbox.Clip(key, 100), meant)
 		}
-		r.problems = append(r.problems, sandbox.NewWarning("shape.unknownKey", r.text.Place(append(slices.Clone(path), key)...),
+		r.problems = append(r.problems, sandbox.NewWarning("shape.unknownKey",
+			r.text.Place(append(slices.Clone(path), key)...),
 			fmt.Sprintf("%q is no member of %s and has no effect", sandbox.Clip(key, 100), what), fix))
 	}
 }

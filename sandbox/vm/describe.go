@@ -14,12 +14,15 @@ import (
 
 // Describe compiles a source and reads its definition under the given limits. The problems are
 // sorted by line; a definition beside an error is incomplete.
-func Describe(ctx context.Context, around Surroundings, limits sandbox.Limits, source sandbox.Source) (d sandbox.Definition, problems []sandbox.Problem, err error) {
+func Describe(ctx context.Context, around Surroundings, limits sandbox.Limits,
+	source sandbox.Source) (d sandbox.Definition, problems []sandbox.Problem, err error) {
 	defer func() {
 		// Reading the text of a script is our own code; a mistake in it must not end the process.
 		if x := recover(); x != nil {
 			d, problems = sandbox.Definition{}, nil
-			err = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: fmt.Sprintf("describe script: %v", x), Stack: sandbox.Clip(string(debug.Stack()), sandbox.MaxStackText)}
+			err = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
+				Message: fmt.Sprintf("describe script: %v", x), Stack: sandbox.Clip(string(debug.Stack()),
+					sandbox.MaxStackText)}
 		}
 	}()
 	if ctx.Err() != nil {

@@ -49,7 +49,8 @@ export default Keep.workflow({
 	call := sandbox.Invocation{
 		Source: source, Phase: sandbox.Prepare, Handler: "greet",
 		Pending: map[string][]sandbox.Event{"guest.arrived": {
-			{MessageID: "g1", Topic: "guest.arrived", Title: "Ann", Payload: json.RawMessage(`{"address":"ann@example.com"}`)}}},
+			{MessageID: "g1", Topic: "guest.arrived", Title: "Ann",
+				Payload: json.RawMessage(`{"address":"ann@example.com"}`)}}},
 		Operations: []sandbox.Operation{{Connector: "mail", Operation: "send", Kind: sandbox.KindMutate}},
 	}
 	prepared, err := executor.Invoke(ctx, call, noReads{})
@@ -60,6 +61,6 @@ export default Keep.workflow({
 	fmt.Println(mutation.Call.Operation, string(mutation.Call.Params), err)
 	// Output:
 	// greet mail send
-	// {"reservations":[{"topic":"guest.arrived","ids":["g1"]}],"data":{"to":"ann@example.com"},"ui":{"title":"Welcome Ann"}} <nil>
-	// send {"to":"ann@example.com","text":"Welcome!"} <nil>
+	// {"reservations":[{"topic":"guest.arrived","ids":["g1"]}],"data":{"to":"ann@example.com"},"ui":{"title":"Welcome
+	// Ann"}} <nil> send {"to":"ann@example.com","text":"Welcome!"} <nil>
 }

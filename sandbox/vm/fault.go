@@ -42,7 +42,8 @@ func (s *session) stack(frames []goja.StackFrame) string {
 	var b strings.Builder
 	for i := range frames {
 		if at := script.PlaceOf(&frames[i]); at.Line > 0 {
-			fmt.Fprintf(&b, "at %s (%s:%d:%d)\n", sandbox.Clip(frames[i].FuncName(), 100), s.script.File, at.Line, at.Column)
+			fmt.Fprintf(&b, "at %s (%s:%d:%d)\n", sandbox.Clip(frames[i].FuncName(), 100), s.script.File, at.Line,
+				at.Column)
 		}
 	}
 	return sandbox.Clip(strings.TrimSuffix(b.String(), "\n"), sandbox.MaxStackText)
@@ -71,13 +72,16 @@ func (s *session) faultOf(err error) *sandbox.Error {
 		if e := s.outcome.fault(); e != nil {
 			return s.locate(e, stopped.Stack())
 		}
-		return &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: "the script was interrupted for no recorded reason"}
+		return &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
+			Message: "the script was interrupted for no recorded reason"}
 	case errors.As(err, &stackOverflow):
-		return s.locate(sandbox.LimitFault("limit.stack", "calls are nested deeper than %d", s.limits.Stack), stackOverflow.Stack())
+		return s.locate(sandbox.LimitFault("limit.stack", "calls are nested deeper than %d", s.limits.Stack),
+			stackOverflow.Stack())
 	case errors.As(err, &thrown):
 		return s.thrown(thrown.Value(), thrown.Stack())
 	}
-	return &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(), sandbox.MaxMessage), Cause: err}
+	return &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(),
+		sandbox.MaxMessage), Cause: err}
 }
 
 // panicked turns a Go panic that came out of the interpreter into a fault. goja's natives panic on
@@ -91,13 +95,15 @@ func (s *session) panicked(x any) *sandbox.Error {
 			return s.faultOf(err)
 		}
 		// A runtime.Error or an error of the interpreter's own: its text is not the script's.
-		return sandbox.ScriptFault("script.crashed", "the interpreter failed while running the script: %s", sandbox.Clip(err.Error(), 300))
+		return sandbox.ScriptFault("script.crashed", "the interpreter failed while running the script: %s",
+			sandbox.Clip(err.Error(), 300))
 	}
 	if v, ok := x.(goja.Value); ok {
 		return s.thrown(v, nil)
 	}
 	if text, ok := x.(string); ok {
-		return sandbox.ScriptFault("script.crashed", "the interpreter failed while running the script: %s", sandbox.Clip(text, 300))
+		return sandbox.ScriptFault("script.crashed", "the interpreter failed while running the script: %s",
+			sandbox.Clip(text, 300))
 	}
 	return sandbox.ScriptFault("script.crashed", "the interpreter failed while running the script")
 }
@@ -109,7 +115,8 @@ func (s *session) thrown(v goja.Value, frames []goja.StackFrame) *sandbox.Error 
 		frames = s.thrownAt(v)
 	}
 	d := s.describe(v) // which may throw something else
-	e := &sandbox.Error{Fault: sandbox.FaultScript, Code: "script.threw", Message: sandbox.Clip(d.message, sandbox.MaxMessage), Stack: d.stack}
+	e := &sandbox.Error{Fault: sandbox.FaultScript, Code: "script.threw", Message: sandbox.Clip(d.message,
+		sandbox.MaxMessage), Stack: d.stack}
 	e.Line, e.Column = d.at.Line, d.at.Column
 	return s.locate(e, frames)
 }

@@ -39,7 +39,8 @@ func NewExecutor(config Config) sandbox.Executor {
 }
 
 // Describe implements Executor.
-func (e *inProcess) Describe(ctx context.Context, source sandbox.Source) (sandbox.Definition, []sandbox.Problem, error) {
+func (e *inProcess) Describe(ctx context.Context, source sandbox.Source) (sandbox.Definition, []sandbox.Problem,
+	error) {
 	if e.closing.Err() != nil {
 		return sandbox.Definition{}, nil, sandbox.ErrClosed
 	}

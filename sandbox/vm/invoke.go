@@ -42,7 +42,8 @@ type Surroundings struct {
 }
 
 // Invoke runs one handler to its end.
-func Invoke(ctx context.Context, around Surroundings, call sandbox.Invocation, transport Transport) (sandbox.Result, error) {
+func Invoke(ctx context.Context, around Surroundings, call sandbox.Invocation, transport Transport) (sandbox.Result,
+	error) {
 	if ctx.Err() != nil {
 		return sandbox.Result{}, sandbox.Cancelled(ctx, sandbox.CallCancelled)
 	}
@@ -106,7 +107,8 @@ func (inv *invocation) run() (value json.RawMessage, fault *sandbox.Error) {
 			// failure in it still its failure (R7).
 			err = inv.await()
 		case promise.State() == goja.PromiseStatePending:
-			return nil, sandbox.ScriptFault("script.pending", "%s waits for a promise that nothing will ever resolve", inv.title())
+			return nil, sandbox.ScriptFault("script.pending", "%s waits for a promise that nothing will ever resolve",
+				inv.title())
 		default:
 			if e := inv.unhandled(promise); e != nil {
 				return nil, e
@@ -213,7 +215,8 @@ func (inv *invocation) arguments() []goja.Value {
 	case sandbox.Next:
 		texts = append(texts, inv.call.Prepared, inv.call.MutationResult)
 	default:
-		inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: fmt.Sprintf("unknown phase %q", inv.call.Phase)})
+		inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
+			Message: fmt.Sprintf("unknown phase %q", inv.call.Phase)})
 	}
 	for _, text := range texts {
 		v := goja.Undefined()
@@ -249,14 +252,16 @@ func (inv *invocation) returned(v goja.Value) (json.RawMessage, *sandbox.Error) 
 	}
 	raw, err := value.Encode(v)
 	if err != nil {
-		return nil, inv.returnedAt(0, sandbox.ScriptFault("script.result", "what %s returned cannot be written as JSON: %s", inv.title(), inv.reason(err)))
+		return nil, inv.returnedAt(0, sandbox.ScriptFault("script.result",
+			"what %s returned cannot be written as JSON: %s", inv.title(), inv.reason(err)))
 	}
 	limit, code, what := inv.limits.State, "limit.state", "the returned state"
 	if inv.call.Phase == sandbox.Prepare {
 		limit, code, what = inv.limits.Result, "limit.result", "the returned value"
 	}
 	if len(raw) > limit {
-		return nil, inv.returnedAt(limit, sandbox.LimitFault(code, "%s has %d bytes; the limit is %d", what, len(raw), limit))
+		return nil, inv.returnedAt(limit, sandbox.LimitFault(code, "%s has %d bytes; the limit is %d", what, len(raw),
+			limit))
 	}
 	if inv.call.Phase == sandbox.Prepare {
 		inv.notePrepared(raw)

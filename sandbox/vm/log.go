@@ -30,7 +30,8 @@ func (b *logBuffer) add(at time.Time, level, text string) {
 		if left > 0 {
 			b.lines = append(b.lines, sandbox.LogLine{At: at, Level: level, Text: sandbox.Clip(text, left)})
 		}
-		b.lines = append(b.lines, sandbox.LogLine{At: at, Level: "warn", Text: fmt.Sprintf("log cut: one handler call may log %d bytes", b.limit)})
+		b.lines = append(b.lines, sandbox.LogLine{At: at, Level: "warn",
+			Text: fmt.Sprintf("log cut: one handler call may log %d bytes", b.limit)})
 		return
 	}
 	b.bytes += len(text) + sandbox.LogLineCost

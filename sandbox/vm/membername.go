@@ -8,13 +8,16 @@ import (
 
 // otherwise are members by the names that authors give them elsewhere.
 var otherwise = map[string]string{
-	"topic": "subscribe", "topics": "subscribe", "on": "subscribe", "from": "subscribe", "subscribes": "subscribe", "subscriptions": "subscribe", "input": "subscribe",
+	"topic": "subscribe", "topics": "subscribe", "on": "subscribe", "from": "subscribe", "subscribes": "subscribe",
+	"subscriptions": "subscribe", "input": "subscribe",
 	"emits": "publishes", "output": "publishes", "to": "publishes",
 	"every": "interval", "schedule": "interval", "frequency": "interval", "tz": "timezone", "zone": "timezone",
 	"retries": "maxAttempts", "maxRetries": "maxAttempts", "attempts": "maxAttempts", "retry": "maxAttempts",
 	"handle": "handler", "execute": "handler", "fn": "handler", "produce": "handler", "fetch": "handler",
-	"select": "prepare", "before": "prepare", "peek": "prepare", "act": "mutate", "mutation": "mutate", "after": "next", "onSuccess": "next", "then": "next", "emit": "next",
-	"title": "name", "id": "name", "sources": "producers", "triggers": "producers", "handlers": "consumers", "steps": "consumers", "events": "topics",
+	"select": "prepare", "before": "prepare", "peek": "prepare", "act": "mutate", "mutation": "mutate", "after": "next",
+	"onSuccess": "next", "then": "next", "emit": "next",
+	"title": "name", "id": "name", "sources": "producers", "triggers": "producers", "handlers": "consumers",
+	"steps": "consumers", "events": "topics",
 }
 
 // insteadOf finds which of the known members somebody meant who wrote another name; empty for none.

@@ -26,12 +26,14 @@ func (inv *invocation) peek(args []goja.Value) goja.Value {
 		}
 		raw := inv.encoded(args[1], "call.params", "ctx.peek: the options")
 		if err := json.Unmarshal(raw, &options); err != nil {
-			inv.abort(sandbox.ScriptFault("call.params", "ctx.peek: the options must look like {limit: 10}, got %s", sandbox.Clip(string(raw), 60)))
+			inv.abort(sandbox.ScriptFault("call.params", "ctx.peek: the options must look like {limit: 10}, got %s",
+				sandbox.Clip(string(raw), 60)))
 		}
 		if options.Limit != nil {
 			n := *options.Limit
 			if n < 1 || n != float64(int(n)) {
-				inv.abort(sandbox.ScriptFault("call.params", "ctx.peek: limit must be a whole number from 1, got %v", n))
+				inv.abort(sandbox.ScriptFault("call.params", "ctx.peek: limit must be a whole number from 1, got %v",
+					n))
 			}
 			limit = int(n)
 		}
@@ -52,7 +54,8 @@ func (inv *invocation) getByIDs(args []goja.Value) goja.Value {
 	var ids []string
 	raw := inv.encoded(args[1], "call.params", "ctx.getByIds: the ids")
 	if err := json.Unmarshal(raw, &ids); err != nil || ids == nil {
-		inv.abort(sandbox.ScriptFault("call.params", "ctx.getByIds: the ids must be an array of strings, got %s", sandbox.Clip(string(raw), 60)))
+		inv.abort(sandbox.ScriptFault("call.params", "ctx.getByIds: the ids must be an array of strings, got %s",
+			sandbox.Clip(string(raw), 60)))
 	}
 	inv.alive() // encoding may have run script code
 	known := make(map[string]sandbox.Event, len(events))
@@ -86,7 +89,8 @@ func (inv *invocation) getByIDs(args []goja.Value) goja.Value {
 	params, err := json.Marshal(asked)
 	inv.must(err)
 	if len(params) > inv.limits.Result {
-		inv.abort(sandbox.LimitFault("limit.result", "ctx.getByIds: the ids have %d bytes; the limit is %d", len(params), inv.limits.Result))
+		inv.abort(sandbox.LimitFault("limit.result", "ctx.getByIds: the ids have %d bytes; the limit is %d",
+			len(params), inv.limits.Result))
 	}
 	op := sandbox.Operation{Connector: sandbox.OwnConnector, Operation: sandbox.GetByIDs, Kind: sandbox.KindGet}
 	return inv.read(op, "ctx.getByIds", params, func(raw json.RawMessage) (goja.Value, error) {
@@ -107,7 +111,8 @@ const statusPending = "pending"
 // needAll ends a call that was given only the beginning of the topic's events.
 func (inv *invocation) needAll(topic string) {
 	if slices.Contains(inv.call.More, topic) {
-		inv.abort(&sandbox.Error{Fault: sandbox.FaultTransient, Code: sandbox.CodeMore, Message: "the handler looks further into " + topic + " than it was given"})
+		inv.abort(&sandbox.Error{Fault: sandbox.FaultTransient, Code: sandbox.CodeMore,
+			Message: "the handler looks further into " + topic + " than it was given"})
 	}
 }
 
@@ -125,7 +130,8 @@ func (inv *invocation) pending(name string, args []goja.Value) (string, []sandbo
 			subscribed = append(subscribed, t)
 		}
 		slices.Sort(subscribed)
-		inv.abort(sandbox.ScriptFault("topic.notSubscribed", "%s: this consumer is not subscribed to %q; it is subscribed to %s",
+		inv.abort(sandbox.ScriptFault("topic.notSubscribed",
+			"%s: this consumer is not subscribed to %q; it is subscribed to %s",
 			name, sandbox.Clip(topic, 150), strings.Join(subscribed, ", ")))
 	}
 	return topic, events
@@ -144,7 +150,8 @@ func (inv *invocation) event(e *sandbox.Event) goja.Value {
 	v, err := inv.values.Event(e)
 	if err != nil {
 		inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-			Message: fmt.Sprintf("the event %s is not JSON: %s", sandbox.Clip(e.MessageID, 100), sandbox.Clip(err.Error(), 300))})
+			Message: fmt.Sprintf("the event %s is not JSON: %s", sandbox.Clip(e.MessageID, 100),
+				sandbox.Clip(err.Error(), 300))})
 	}
 	return v
 }

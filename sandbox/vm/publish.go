@@ -16,27 +16,33 @@ import (
 // buffered; the engine makes it visible with the commit of the run (R10).
 func (inv *invocation) publish(args []goja.Value) goja.Value {
 	if len(args) != 2 {
-		inv.abort(sandbox.ScriptFault("publish.invalid", "ctx.publish takes a topic (or an array of topics) and an event {messageId, title, payload}"))
+		inv.abort(sandbox.ScriptFault("publish.invalid",
+			"ctx.publish takes a topic (or an array of topics) and an event {messageId, title, payload}"))
 	}
 	p := sandbox.Publish{Topics: inv.publishTopics(args[0])}
 
 	if value.IsPromise(args[1]) {
-		inv.abort(sandbox.ScriptFault("publish.invalid", "ctx.publish got a promise instead of an event: write await before it"))
+		inv.abort(sandbox.ScriptFault("publish.invalid",
+			"ctx.publish got a promise instead of an event: write await before it"))
 	}
 	raw := inv.encoded(args[1], "publish.invalid", "ctx.publish: the event")
 	inv.alive() // encoding may have run script code
 	event, ok := value.Members(raw)
 	if !ok {
-		inv.abort(sandbox.ScriptFault("publish.invalid", "ctx.publish: the event must be an object {messageId, title, payload}, got %s", sandbox.Clip(string(raw), 60)))
+		inv.abort(sandbox.ScriptFault("publish.invalid",
+			"ctx.publish: the event must be an object {messageId, title, payload}, got %s",
+			sandbox.Clip(string(raw), 60)))
 	}
 	p.MessageID = inv.required("publish.invalid", "ctx.publish: messageId", event.Get("messageId"))
 	p.Title = inv.required("publish.invalid", "ctx.publish: title", event.Get("title"))
 	if why := sandbox.BadMessageID(p.MessageID); why != "" {
-		inv.abort(sandbox.ScriptFault("publish.invalid", "ctx.publish: messageId %s: %q", why, sandbox.Clip(p.MessageID, 100)))
+		inv.abort(sandbox.ScriptFault("publish.invalid", "ctx.publish: messageId %s: %q", why,
+			sandbox.Clip(p.MessageID, 100)))
 	}
 	if inputID := event.Get("inputId"); present(inputID) {
 		if inv.call.Phase != sandbox.Producer {
-			inv.abort(sandbox.ScriptFault("phase.forbidden", "ctx.publish: inputId is not allowed in %s: %s", inv.call.Phase, sandbox.WhereAllowed(sandbox.MemberRegisterInput)))
+			inv.abort(sandbox.ScriptFault("phase.forbidden", "ctx.publish: inputId is not allowed in %s: %s",
+				inv.call.Phase, sandbox.WhereAllowed(sandbox.MemberRegisterInput)))
 		}
 		p.InputID = inv.required("publish.invalid", "ctx.publish: inputId", inputID)
 	}
@@ -45,7 +51,9 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 		p.Payload = json.RawMessage("null")
 	}
 	for _, name := range event.Others(sandbox.EventMembers) {
-		inv.log.add(inv.now(), "warn", fmt.Sprintf("ctx.publish: %q is no member of an event and was dropped; put data into payload", sandbox.Clip(name, 100)))
+		inv.log.add(inv.now(), "warn",
+			fmt.Sprintf("ctx.publish: %q is no member of an event and was dropped; put data into payload",
+				sandbox.Clip(name, 100)))
 	}
 
 	inv.publishBytes += len(p.MessageID) + len(p.Title) + len(p.Payload)
@@ -53,7 +61,8 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 		inv.publishBytes += len(t)
 	}
 	if inv.publishBytes > inv.limits.Publish {
-		inv.abort(sandbox.LimitFault("limit.publish", "the published events have more than %d bytes together; publish fewer per run", inv.limits.Publish))
+		inv.abort(sandbox.LimitFault("limit.publish",
+			"the published events have more than %d bytes together; publish fewer per run", inv.limits.Publish))
 	}
 	inv.publishes = append(inv.publishes, p)
 	return inv.resolved(goja.Undefined())
@@ -71,12 +80,15 @@ func (inv *invocation) publishTopics(v goja.Value) []string {
 		err = json.Unmarshal(raw, &topics)
 	}
 	if err != nil || len(topics) == 0 || slices.Contains(topics, "") {
-		inv.abort(sandbox.ScriptFault("publish.invalid", "ctx.publish: the topic must be a name or a non-empty array of names, got %s", sandbox.Clip(string(raw), 60)))
+		inv.abort(sandbox.ScriptFault("publish.invalid",
+			"ctx.publish: the topic must be a name or a non-empty array of names, got %s",
+			sandbox.Clip(string(raw), 60)))
 	}
 	distinct := topics[:0]
 	for _, t := range topics {
 		if !slices.Contains(inv.call.Topics, t) {
-			inv.abort(sandbox.ScriptFault("topic.unknown", "ctx.publish: %q is not a topic this handler may publish to; it may publish to %s",
+			inv.abort(sandbox.ScriptFault("topic.unknown",
+				"ctx.publish: %q is not a topic this handler may publish to; it may publish to %s",
 				sandbox.Clip(t, 150), orNone(inv.call.Topics)))
 		}
 		if !slices.Contains(distinct, t) {
@@ -96,7 +108,8 @@ func (inv *invocation) registerInput(args []goja.Value) goja.Value {
 	inv.alive()
 	input, ok := value.Members(raw)
 	if !ok {
-		inv.abort(sandbox.ScriptFault("input.invalid", "ctx.registerInput takes one object {source, type, id, title}, got %s", sandbox.Clip(string(raw), 60)))
+		inv.abort(sandbox.ScriptFault("input.invalid",
+			"ctx.registerInput takes one object {source, type, id, title}, got %s", sandbox.Clip(string(raw), 60)))
 	}
 	in := sandbox.Input{
 		Source: inv.required("input.invalid", "ctx.registerInput: source", input.Get("source")),
@@ -113,7 +126,9 @@ func (inv *invocation) registerInput(args []goja.Value) goja.Value {
 		inv.inputs = append(inv.inputs, in)
 	}
 	if inv.publishBytes > inv.limits.Publish {
-		inv.abort(sandbox.LimitFault("limit.publish", "the published events and inputs have more than %d bytes together; publish fewer per run", inv.limits.Publish))
+		inv.abort(sandbox.LimitFault("limit.publish",
+			"the published events and inputs have more than %d bytes together; publish fewer per run",
+			inv.limits.Publish))
 	}
 	return inv.rt.ToValue(in.ID)
 }
@@ -125,7 +140,8 @@ func (inv *invocation) required(code, what string, raw json.RawMessage) string {
 	}
 	s, err := value.TextOf(raw)
 	if err != nil {
-		inv.abort(sandbox.ScriptFault(code, "%s must be a non-empty string, got %s", what, sandbox.Clip(string(raw), 60)))
+		inv.abort(sandbox.ScriptFault(code, "%s must be a non-empty string, got %s", what,
+			sandbox.Clip(string(raw), 60)))
 	}
 	if strings.TrimSpace(s) == "" {
 		inv.abort(sandbox.ScriptFault(code, "%s must not be empty", what))

@@ -46,7 +46,8 @@ type Transport interface {
 type hostTransport struct{ host sandbox.Host }
 
 // Start implements Transport.
-func (t hostTransport) Start(ctx context.Context, id int, op sandbox.Operation, params json.RawMessage, replies chan<- Reply) {
+func (t hostTransport) Start(ctx context.Context, id int, op sandbox.Operation, params json.RawMessage,
+	replies chan<- Reply) {
 	go func() { replies <- Perform(ctx, t.host, id, op, params) }()
 }
 
@@ -67,7 +68,8 @@ type reads struct {
 }
 
 // read queues a list or get operation and returns its promise.
-func (inv *invocation) read(op sandbox.Operation, name string, params json.RawMessage, value func(json.RawMessage) (goja.Value, error)) goja.Value {
+func (inv *invocation) read(op sandbox.Operation, name string, params json.RawMessage,
+	value func(json.RawMessage) (goja.Value, error)) goja.Value {
 	p, resolve, _ := inv.rt.NewPromise()
 	r := &inv.reads
 	if r.replies == nil {
@@ -78,7 +80,8 @@ func (inv *invocation) read(op sandbox.Operation, name string, params json.RawMe
 		r.replies = make(chan Reply, inv.limits.InFlight)
 	}
 	r.made++
-	r.waiting = append(r.waiting, &pendingRead{name: name, op: op, params: params, frames: inv.frames(), value: value, resolve: resolve})
+	r.waiting = append(r.waiting, &pendingRead{name: name, op: op, params: params, frames: inv.frames(), value: value,
+		resolve: resolve})
 	inv.startReads()
 	return inv.rt.ToValue(p)
 }
@@ -101,14 +104,16 @@ func (inv *invocation) startReads() {
 }
 
 // Perform calls the host; a panic of the host ends the read, not the process.
-func Perform(ctx context.Context, host sandbox.Host, id int, op sandbox.Operation, params json.RawMessage) (answer Reply) {
+func Perform(ctx context.Context, host sandbox.Host, id int, op sandbox.Operation,
+	params json.RawMessage) (answer Reply) {
 	start := time.Now()
 	answer.ID = id
 	defer func() {
 		answer.Took = time.Since(start)
 		if x := recover(); x != nil {
 			answer.Err = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-				Message: fmt.Sprintf("the host panicked in %s.%s: %v", op.Connector, op.Operation, x), Stack: sandbox.Clip(string(debug.Stack()), sandbox.MaxStackText)}
+				Message: fmt.Sprintf("the host panicked in %s.%s: %v", op.Connector, op.Operation, x),
+				Stack:   sandbox.Clip(string(debug.Stack()), sandbox.MaxStackText)}
 		}
 	}()
 	answer.Raw, answer.Err = host.Read(ctx, op.Connector, op.Operation, params)
@@ -147,7 +152,8 @@ func (inv *invocation) await() error {
 
 // readsTooLong names one of the reads that were waited for.
 func (inv *invocation) readsTooLong() *sandbox.Error {
-	e := sandbox.LimitFault("limit.reads", "the reads of this handler call took longer than %s in sum", inv.limits.Reads)
+	e := sandbox.LimitFault("limit.reads", "the reads of this handler call took longer than %s in sum",
+		inv.limits.Reads)
 	e.Fault = sandbox.FaultTransient
 	oldest := 0
 	for id := range inv.reads.inFlight {
@@ -183,7 +189,8 @@ func (inv *invocation) deliver(answer Reply) error {
 		return nil
 	}
 	if len(answer.Raw) > inv.limits.Argument {
-		inv.stop(inv.locate(sandbox.LimitFault("limit.argument", "%s answered with more than %d bytes", read.name, inv.limits.Argument), read.frames))
+		inv.stop(inv.locate(sandbox.LimitFault("limit.argument", "%s answered with more than %d bytes", read.name,
+			inv.limits.Argument), read.frames))
 		return nil
 	}
 	inv.startReads()
@@ -209,7 +216,8 @@ func (inv *invocation) readFailed(read *pendingRead, err error) *sandbox.Error {
 		return inv.locate(own, read.frames)
 	}
 	return inv.locate(&sandbox.Error{Fault: sandbox.FaultRead, Code: "read.failed",
-		Message: fmt.Sprintf("%s failed: %s", read.name, sandbox.Clip(err.Error(), sandbox.MaxMessage)), Cause: err}, read.frames)
+		Message: fmt.Sprintf("%s failed: %s", read.name, sandbox.Clip(err.Error(), sandbox.MaxMessage)), Cause: err},
+		read.frames)
 }
 
 // OwnInternal is a host's error that says by itself that the executor or the host is broken.

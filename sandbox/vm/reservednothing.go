@@ -8,12 +8,14 @@ import (
 )
 
 // reservedNothing is what a failure of next says when prepare reserved nothing: authors do not expect next to run then.
-const reservedNothing = ": prepare reserved nothing in this run, and next always runs: begin it with `if (!prepared.data) return;`"
+const reservedNothing = ": prepare reserved nothing in this run, and next always runs: begin it with `if " +
+	"(!prepared.data) return;`"
 
 // explainReservedNothing completes what is said of a next that reads a member of data that is not there, in a run
 // without reservations.
 func explainReservedNothing(e *sandbox.Error, call *sandbox.Invocation) {
-	reading := strings.HasPrefix(e.Message, "TypeError: Cannot ") || strings.HasPrefix(e.Message, "TypeError: Value is not object")
+	reading := strings.HasPrefix(e.Message, "TypeError: Cannot ") || strings.HasPrefix(e.Message,
+		"TypeError: Value is not object")
 	if call.Phase != sandbox.Next || e.Code != "script.threw" || !reading {
 		return
 	}

@@ -96,7 +96,8 @@ func TestAttacks(t *testing.T) {
 				two <- struct{}{}
 				defer func() { <-two }()
 				limits := limits
-				if !slices.Contains(a.expect, "limit.cpu") || strings.HasPrefix(a.name, "memory-") || strings.HasPrefix(a.name, "stack-") {
+				if !slices.Contains(a.expect, "limit.cpu") || strings.HasPrefix(a.name, "memory-") ||
+					strings.HasPrefix(a.name, "stack-") {
 					limits.CPU = sandbox.MaxCPU // which is not to be what ends it
 				}
 				got, elapsed := a.run(t, p, limits)
@@ -114,7 +115,8 @@ func TestAttacks(t *testing.T) {
 		t.Fatal("the harmless workflow never ran")
 	}
 	p50, p99 := percentiles(took)
-	t.Logf("harmless workflow: %d calls, p50 %s, p99 %s; restarts %d; heap at most %d MiB", len(took), p50, p99, p.Report().Restarts, heap>>20)
+	t.Logf("harmless workflow: %d calls, p50 %s, p99 %s; restarts %d; heap at most %d MiB", len(took), p50, p99,
+		p.Report().Restarts, heap>>20)
 	if heap > mostHeap {
 		t.Errorf("the engine's heap had %d MiB", heap>>20)
 	}

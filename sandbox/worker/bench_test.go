@@ -10,11 +10,14 @@ import (
 
 // exampleCall calls a handler of the documented example.
 func exampleCall(b *testing.B, phase sandbox.Phase) sandbox.Invocation {
-	call := sandbox.Invocation{Source: exampleSource(b), Phase: phase, Handler: "processEmail", Topics: []string{"email.received", "row.created"},
-		Operations: []sandbox.Operation{{Connector: "gmail", Operation: "search", Kind: sandbox.KindList}, {Connector: "sheets", Operation: "appendRow", Kind: sandbox.KindMutate}},
+	call := sandbox.Invocation{Source: exampleSource(b), Phase: phase, Handler: "processEmail",
+		Topics: []string{"email.received", "row.created"},
+		Operations: []sandbox.Operation{{Connector: "gmail", Operation: "search", Kind: sandbox.KindList},
+			{Connector: "sheets", Operation: "appendRow", Kind: sandbox.KindMutate}},
 		Pending: map[string][]sandbox.Event{"email.received": {{MessageID: "m1", Topic: "email.received", Title: "T",
 			Payload: json.RawMessage(`{"subject":"Hi","from":"a@example.com"}`)}}},
-		Prepared:       json.RawMessage(`{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}}}`),
+		Prepared: json.RawMessage(
+			`{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}}}`),
 		MutationResult: json.RawMessage(`{"status":"applied","result":{"rowId":5}}`)}
 	if phase == sandbox.Producer {
 		call.Handler = "pollEmail"

@@ -109,12 +109,14 @@ type question struct {
 func (p *Pool) ask(ctx context.Context, q question) (*conversation, *sandbox.Error) {
 	c, fault := p.tell(ctx, q)
 	if c != nil && c.untaken {
-		p.config.Logger.Warn("a worker process ended before it took its call; another is given it", "code", fault.Code, "message", fault.Message,
+		p.config.Logger.Warn("a worker process ended before it took its call; another is given it", "code", fault.Code,
+			"message", fault.Message,
 			"pid", c.w.Cmd.Process.Pid)
 		c, fault = p.tell(ctx, q)
 	}
 	if c != nil && fault != nil && q.call != nil && fault.Code != "script.cancelled" {
-		p.config.Logger.Warn("a worker process ended with its script", "workflow", q.call.Workflow, "handler", q.call.Title(),
+		p.config.Logger.Warn("a worker process ended with its script", "workflow", q.call.Workflow, "handler",
+			q.call.Title(),
 			"code", fault.Code, "message", fault.Message, "pid", c.w.Cmd.Process.Pid)
 	}
 	return c, fault
@@ -133,9 +135,11 @@ func (p *Pool) tell(ctx context.Context, q question) (*conversation, *sandbox.Er
 	case ctx.Err() != nil:
 		return nil, sandbox.Cancelled(ctx, sandbox.CallCancelled)
 	case errors.Is(err, errPoolClosed):
-		return nil, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "script.cancelled", Message: errPoolClosed.Error(), Cause: errPoolClosed}
+		return nil, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "script.cancelled",
+			Message: errPoolClosed.Error(), Cause: errPoolClosed}
 	default:
-		return nil, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "worker.lost", Message: sandbox.Clip(err.Error(), sandbox.MaxMessage), Cause: err}
+		return nil, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "worker.lost",
+			Message: sandbox.Clip(err.Error(), sandbox.MaxMessage), Cause: err}
 	}
 	c := &conversation{pool: p, w: w, key: key, question: q}
 	ref := w.load(id, q.source)

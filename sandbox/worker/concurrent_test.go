@@ -30,7 +30,8 @@ func TestConcurrentInvocations(t *testing.T) {
 					t.Errorf("got %s, %v", r.Value, err)
 				}
 			}
-			if _, problems, err := e.Describe(t.Context(), exampleSource(t)); err != nil || sandbox.HasErrors(problems) {
+			if _, problems, err := e.Describe(t.Context(), exampleSource(t)); err != nil ||
+				sandbox.HasErrors(problems) {
 				t.Errorf("%+v, %v", problems, err)
 			}
 		})

@@ -153,7 +153,8 @@ func (c *conversation) broken(err error) *sandbox.Error {
 		c.w.kill(malformed(err))
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		c.w.kill(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: "read from the worker process: " + err.Error()})
+		c.w.kill(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
+			Message: "read from the worker process: " + err.Error()})
 	}
 	select {
 	case <-c.w.Exited:
@@ -177,7 +178,8 @@ func (c *conversation) untook(unwritten error, fault *sandbox.Error) *sandbox.Er
 		return fault // nobody waits for it, or an operator should look
 	}
 	c.untaken = true
-	return sandbox.WorkerLost("the worker process ended (%s) before it took the call; nothing of the script has run", c.w.Cmd.ProcessState)
+	return sandbox.WorkerLost("the worker process ended (%s) before it took the call; nothing of the script has run",
+		c.w.Cmd.ProcessState)
 }
 
 // pause stops the script's time and tells how long it ran since it was started. The caller locks.
@@ -224,9 +226,11 @@ func (c *conversation) mayRead(r readRequest) error {
 	if c.call == nil {
 		return fmt.Errorf("%w: a read while describing", errMalformed)
 	}
-	allowedHere := r.connector == sandbox.OwnConnector && r.operation == sandbox.GetByIDs && sandbox.MemberAllowed(c.call.Phase, sandbox.MemberGetByIDs, false)
+	allowedHere := r.connector == sandbox.OwnConnector && r.operation == sandbox.GetByIDs &&
+		sandbox.MemberAllowed(c.call.Phase, sandbox.MemberGetByIDs, false)
 	allowedHere = allowedHere || slices.ContainsFunc(c.call.Operations, func(o sandbox.Operation) bool {
-		return o.Connector == r.connector && o.Operation == r.operation && o.Kind != sandbox.KindMutate && sandbox.Allowed(c.call.Phase, o.Kind, c.call.ReadsByID)
+		return o.Connector == r.connector && o.Operation == r.operation && o.Kind != sandbox.KindMutate &&
+			sandbox.Allowed(c.call.Phase, o.Kind, c.call.ReadsByID)
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,7 +239,8 @@ func (c *conversation) mayRead(r readRequest) error {
 	switch {
 	case !allowedHere:
 		return fmt.Errorf("%w: a read of %.100s.%.100s in %s", errMalformed, r.connector, r.operation, c.call.Phase)
-	case c.inFlight > c.limits.InFlight, c.reads > c.limits.HostCalls, len(r.params) > c.limits.Result, !json.Valid(r.params):
+	case c.inFlight > c.limits.InFlight, c.reads > c.limits.HostCalls, len(r.params) > c.limits.Result,
+		!json.Valid(r.params):
 		return fmt.Errorf("%w: a read beyond the limits", errMalformed)
 	}
 	return nil

@@ -12,8 +12,9 @@ import (
 
 // Signatures of the Go runtime in what a dying worker writes.
 var (
-	saysMemory = regexp.MustCompile(`out of memory|cannot allocate|pthread_create failed|failed to create new OS thread|SIGSEGV|unexpected fault address`)
-	saysStack  = regexp.MustCompile(`stack exceeds|stack overflow`)
+	saysMemory = regexp.MustCompile(`out of memory|cannot allocate|pthread_create failed|failed to create new OS ` +
+		`thread|SIGSEGV|unexpected fault address`)
+	saysStack = regexp.MustCompile(`stack exceeds|stack overflow`)
 )
 
 // deathOf says why a worker died in the middle of a call. Killed by this engine: for that reason.
@@ -29,14 +30,19 @@ func deathOf(p *process, memory int64) *sandbox.Error {
 	code, signal := exitOf(p.Cmd.ProcessState)
 	switch {
 	case signal == "killed":
-		return sandbox.WorkerLost("the worker process was killed from outside while the script ran; nothing was sent, and it can run again")
+		return sandbox.WorkerLost("the worker process was killed from outside while the script ran; " +
+			"nothing was sent, " +
+			"and it can run again")
 	case signal == "terminated", signal == "interrupt", signal == "hangup":
-		return sandbox.WorkerLost("the worker process was ended from outside (%s) while the script ran; nothing was sent, and it can run again", signal)
-	case code == confine.ExitMemory, saysMemory.MatchString(said), signal == "segmentation fault" && !saysStack.MatchString(said):
+		return sandbox.WorkerLost("the worker process was ended from outside (%s) while the script ran; nothing was "+
+			"sent, and it can run again", signal)
+	case code == confine.ExitMemory, saysMemory.MatchString(said), signal == "segmentation fault" &&
+		!saysStack.MatchString(said):
 		// The runtime often cannot even say that its memory was refused before it faults.
 		return tooMuchMemory(memory)
 	case saysStack.MatchString(said):
-		return sandbox.ScriptFault("limit.stack", "the script nests deeper than the interpreter's stack of %d MiB allows", maxWorkerStack>>20)
+		return sandbox.ScriptFault("limit.stack",
+			"the script nests deeper than the interpreter's stack of %d MiB allows", maxWorkerStack>>20)
 	case code == exitNoEngine:
 		return sandbox.WorkerLost("the worker process lost its engine")
 	}
@@ -48,7 +54,8 @@ func deathOf(p *process, memory int64) *sandbox.Error {
 }
 
 func tooMuchMemory(limit int64) *sandbox.Error {
-	return sandbox.LimitFault("limit.memory", "the script needs more memory than the %d MiB its worker process may use", limit>>20)
+	return sandbox.LimitFault("limit.memory", "the script needs more memory than the %d MiB its worker process may use",
+		limit>>20)
 }
 
 // exitOf is the exit code of a process, or the name of the signal that ended it.
@@ -67,5 +74,6 @@ func exitOf(s *os.ProcessState) (code int, signal string) {
 // that unless they have broken out of the interpreter: an operator should look.
 func malformed(err error) *sandbox.Error {
 	return &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-		Message: fmt.Sprintf("the worker process answered what no script can say (%v); it was ended. Look at the script before it runs again", err)}
+		Message: fmt.Sprintf("the worker process answered what no script can say (%v); it was ended. Look at the "+
+			"script before it runs again", err)}
 }

@@ -51,10 +51,12 @@ async function prepare() { return { reservations: [] } }
 		Name: "full", Topics: []string{"a.b", "c"},
 		Producers: []sandbox.ProducerDefinition{
 			{Name: "bare", Bare: true}, {Name: "every", Interval: "5m", Publishes: []string{"c"}},
-			{Name: "daily", Cron: "0 9 * * *", Timezone: "Europe/Berlin", RunOnDeploy: true}, {Name: "declared", Bare: true, Publishes: []string{}},
+			{Name: "daily", Cron: "0 9 * * *", Timezone: "Europe/Berlin", RunOnDeploy: true},
+			{Name: "declared", Bare: true, Publishes: []string{}},
 		},
 		Consumers: []sandbox.ConsumerDefinition{
-			{Name: "first", Subscribe: []string{"a.b"}, Publishes: []string{"c"}, HasMutate: true, HasNext: true, MutateByID: true, MaxAttempts: &three},
+			{Name: "first", Subscribe: []string{"a.b"}, Publishes: []string{"c"}, HasMutate: true, HasNext: true,
+				MutateByID: true, MaxAttempts: &three},
 			{Name: "second", Subscribe: []string{"c"}, MaxAttempts: &zero},
 		},
 	}
@@ -68,74 +70,115 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	const ok = `name: "w", topics: { t: {} }, `
 	consumer := func(members string) string {
-		return "export default Keep.workflow({ " + ok + "consumers: {\n c: Keep.consumer({\n  subscribe: ['t'],\n  async prepare() { return { reservations: [] } },\n  " + members + "}) } })"
+		return "export default Keep.workflow({ " + ok + "consumers: {\n c: Keep.consumer({\n  subscribe: ['t'],\n  " +
+			"async prepare() { return { reservations: [] } },\n  " + members + "}) } })"
 	}
 	for name, c := range map[string]struct {
 		code string
 		want []string // code@line:column, `!` in front of warnings; column 0 where it is not checked
 	}{
-		"syntax":               {"const x = ;\n", []string{"script.syntax@1:11"}},
-		"syntax in the end":    {"export default Keep.workflow({\n  name: 'x',\n", []string{"script.syntax@3:1"}},
-		"jsx":                  {"const x = <div/>;", []string{"script.syntax@1:0"}},
-		"breakout":             {"});(function(){", []string{"script.syntax@1:1"}},
-		"top-level await":      {"await 1;\n", []string{"script.syntax@1:1"}},
-		"import":               {"\nimport fs from 'fs';\nfs.x()", []string{"script.import@2:16"}},
-		"require":              {"const fs = require('fs');", []string{"script.import@1:20"}},
-		"require asked":        {consumer("next() { return typeof require === 'function' ? require('a') : 1 }"), nil},
-		"require tried":        {consumer("next() { try { require('a') } catch { return 1 } }"), []string{"!global.absent@5:18"}},
-		"require counted on":   {consumer("next() { try { return 1 } finally {\n require('a') } }"), []string{"script.import@6:10"}},
-		"dynamic import":       {"\nexport const x = import('fs')", []string{"script.import@2:25"}},
-		"re-export":            {"export * from './other'", []string{"script.import@1:15"}},
-		"regexp":               {"\nexport const x = /(/;", []string{"script.syntax@2:0"}},
-		"throws":               {"\nthrow new Error('top')", []string{"script.threw@2:7"}},
-		"missing global":       {"const x = 1;\nconst y = fetch('x');", []string{"script.threw@2:11", "!global.absent@2:11"}},
-		"absent global":        {consumer("async next(ctx) {\n   const { URL, x: [Buffer] } = {x: []}; URL(Buffer, ctx.fetch.x, typeof process);\n   setTimeout(() => setTimeout()) }"), []string{"!global.absent@7:4"}},
-		"endless":              {"\nfor (;;) { Math.abs(1) }", []string{"limit.cpu@2:0"}},
-		"too large":            {"// " + strings.Repeat("x", 300<<10), []string{"limit.source@0:0"}},
-		"empty":                {"", []string{"shape.default@0:0"}},
-		"no default":           {"export const w = Keep.workflow({name: 'x', topics: {}})", []string{"shape.default@1:0"}},
-		"default number":       {"export default 5", []string{"shape.default@0:0"}},
-		"default null":         {"export default null", []string{"shape.default@0:0"}},
-		"not by Keep":          {"export default { " + ok + "producers: { p() {} } }", []string{"shape.default@0:0"}},
-		"no argument":          {"export default Keep.workflow()", []string{"shape.default@0:0"}},
-		"nothing to do":        {"export default Keep.workflow({ " + ok + "})", []string{"shape.empty@1:30"}},
-		"no name":              {"export default Keep.workflow({\n topics: { t: {} }, producers: { p() {} } })", []string{"shape.name@1:30"}},
-		"name is no text":      {"export default Keep.workflow({\n  name: 5, topics: { t: {} }, producers: { p() {} } })", []string{"shape.name@2:3"}},
-		"no topics":            {"export default Keep.workflow({ name: 'x', producers: { p() {} } })", []string{"shape.topics@1:30"}},
-		"topics are an array":  {"export default Keep.workflow({ name: 'x',\n  topics: ['t'], producers: { p() {} } })", []string{"shape.topics@2:3"}},
-		"unknown key":          {"export default Keep.workflow({ " + ok + "\n  topic: {}, producers: { p() {} } })", []string{"!shape.unknownKey@2:3"}},
-		"producers array":      {"export default Keep.workflow({ " + ok + "\n  producers: [] })", []string{"shape.producer@2:3"}},
-		"producer number":      {"export default Keep.workflow({ " + ok + "producers: {\n  p: 5 } })", []string{"shape.producer@2:3"}},
-		"producer no handler":  {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m' } } })", []string{"shape.producer@2:3"}},
-		"producer two":         {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m', run() {}, poll() {} } } })", []string{"shape.producer@2:34"}},
-		"producer flag":        {"export default Keep.workflow({ " + ok + "producers: {\n  p: { cron: '* * * * *',\n   runOnDeploy: 'yes', run() {} } } })", []string{"shape.producer@3:4"}},
-		"producer both":        {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m',\n   cron: '* * * * *', run() {} } } })", []string{"shape.producer@3:4"}},
-		"interval number":      {"export default Keep.workflow({ " + ok + "producers: {\n  p: {\n   interval: 5, run() {} } } })", []string{"shape.producer@3:4"}},
-		"producer unknown":     {"export default Keep.workflow({ " + ok + "producers: {\n  p: {\n   intervall: '5m', run() {} } } })", []string{"!shape.unknownKey@3:4"}},
-		"consumer function":    {"export default Keep.workflow({ " + ok + "consumers: {\n  c() {} } })", []string{"shape.consumer@2:3"}},
-		"no subscribe":         {"export default Keep.workflow({ " + ok + "consumers: {\n  c: { prepare: () => ({ reservations: [] }) } } })", []string{"shape.consumer@2:3"}},
-		"subscribe to none":    {"export default Keep.workflow({ " + ok + "consumers: {\n  c: { subscribe: [], prepare: () => ({ reservations: [] }) } } })", []string{"shape.consumer@2:8"}},
-		"subscribe text":       {"export default Keep.workflow({ " + ok + "consumers: {\n  c: { subscribe: 't', prepare: () => ({ reservations: [] }) } } })", []string{"shape.consumer@2:8"}},
-		"no prepare":           {"export default Keep.workflow({ " + ok + "consumers: {\n  c: { subscribe: ['t'] } } })", []string{"shape.consumer@2:3"}},
-		"mutate is no code":    {consumer("mutate: 5"), []string{"shape.consumer@5:3"}},
-		"mutateReads":          {consumer("mutateReads: true"), []string{"shape.consumer@5:3"}},
-		"maxAttempts":          {consumer("maxAttempts: -1"), []string{"shape.consumer@5:3"}},
-		"maxAttempts text":     {consumer("maxAttempts: { valueOf() { throw 1 } }"), []string{"shape.consumer@5:3"}},
-		"consumer unknown":     {consumer("nxt() {}"), []string{"!shape.unknownKey@5:3"}},
-		"getter throws":        {"export default Keep.workflow({ get name() { throw new Error('x') } })", []string{"script.threw@1:51"}},
-		"getter endless":       {"export default Keep.workflow({ get name() { for (;;) Math.abs(1) } })", []string{"limit.cpu@1:0"}},
-		"proxy":                {"export default Keep.workflow(new Proxy({}, { ownKeys() { throw 5 } }))", []string{"script.threw@1:0"}},
-		"first character":      {"x", []string{"script.threw@1:1", "!global.unknown@1:1"}},
-		"peek in next":         {consumer("async next(ctx) {\n   await ctx.peek('t') }"), []string{"phase.forbidden@6:14"}},
-		"publish destructured": {consumer("async mutate({ publish }) {\n   await publish('t', e) }"), []string{"phase.forbidden@6:10", "!global.unknown@6:23"}},
-		"connector called":     {consumer("async next(ctx) {\n   await ctx.fetch('t') }"), []string{"connector.unknown@6:14"}},
-		"code after":           {consumer("async mutate(ctx) {\n   await ctx.a.b({});\n   console.log(1) }"), []string{"!mutate.codeAfter@7:4"}},
-		"result used":          {consumer("async mutate(ctx) {\n   const r = await ctx.a.b({});\n   return r }"), []string{"!mutate.codeAfter@7:4"}},
-		"after in a branch":    {consumer("async mutate(ctx) {\n   if (1) { await ctx.a.b({});\n   console.log(1) } }"), []string{"!mutate.codeAfter@7:4"}},
-		"nothing after":        {consumer("async mutate(ctx) {\n   if (1) { await ctx.a.b({}); return; }\n   await ctx.a.c({}); }"), nil},
-		"returned call":        {consumer("mutateReads: 'byId', async mutate(ctx) {\n   const x = await ctx.a.get({});\n   return ctx.a.b({}) }"), nil},
-		"read by id first":     {consumer("mutateReads: 'byId', async mutate(ctx) {\n   const x = await ctx.a.get({});\n   await ctx.a.b({});\n x.y() }"), []string{"!mutate.codeAfter@8:2"}},
-		"conditional call":     {consumer("async mutate(ctx) {\n   Date.now() && await ctx.a.b({});\n   console.log(1) }"), nil},
+		"syntax":            {"const x = ;\n", []string{"script.syntax@1:11"}},
+		"syntax in the end": {"export default Keep.workflow({\n  name: 'x',\n", []string{"script.syntax@3:1"}},
+		"jsx":               {"const x = <div/>;", []string{"script.syntax@1:0"}},
+		"breakout":          {"});(function(){", []string{"script.syntax@1:1"}},
+		"top-level await":   {"await 1;\n", []string{"script.syntax@1:1"}},
+		"import":            {"\nimport fs from 'fs';\nfs.x()", []string{"script.import@2:16"}},
+		"require":           {"const fs = require('fs');", []string{"script.import@1:20"}},
+		"require asked":     {consumer("next() { return typeof require === 'function' ? require('a') : 1 }"), nil},
+		"require tried": {consumer("next() { try { require('a') } catch { return 1 } }"),
+			[]string{"!global.absent@5:18"}},
+		"require counted on": {consumer("next() { try { return 1 } finally {\n require('a') } }"),
+			[]string{"script.import@6:10"}},
+		"dynamic import": {"\nexport const x = import('fs')", []string{"script.import@2:25"}},
+		"re-export":      {"export * from './other'", []string{"script.import@1:15"}},
+		"regexp":         {"\nexport const x = /(/;", []string{"script.syntax@2:0"}},
+		"throws":         {"\nthrow new Error('top')", []string{"script.threw@2:7"}},
+		"missing global": {"const x = 1;\nconst y = fetch('x');", []string{"script.threw@2:11",
+			"!global.absent@2:11"}},
+		"absent global": {consumer("async next(ctx) {\n   const { URL, x: [Buffer] } = {x: []}; URL(Buffer, " +
+			"ctx.fetch.x, typeof process);\n   setTimeout(() => setTimeout()) }"), []string{"!global.absent@7:4"}},
+		"endless":   {"\nfor (;;) { Math.abs(1) }", []string{"limit.cpu@2:0"}},
+		"too large": {"// " + strings.Repeat("x", 300<<10), []string{"limit.source@0:0"}},
+		"empty":     {"", []string{"shape.default@0:0"}},
+		"no default": {"export const w = Keep.workflow({name: 'x', topics: {}})",
+			[]string{"shape.default@1:0"}},
+		"default number": {"export default 5", []string{"shape.default@0:0"}},
+		"default null":   {"export default null", []string{"shape.default@0:0"}},
+		"not by Keep":    {"export default { " + ok + "producers: { p() {} } }", []string{"shape.default@0:0"}},
+		"no argument":    {"export default Keep.workflow()", []string{"shape.default@0:0"}},
+		"nothing to do":  {"export default Keep.workflow({ " + ok + "})", []string{"shape.empty@1:30"}},
+		"no name": {"export default Keep.workflow({\n topics: { t: {} }, producers: { p() {} } })",
+			[]string{"shape.name@1:30"}},
+		"name is no text": {"export default Keep.workflow({\n  name: 5, topics: { t: {} }, producers: { " +
+			"p() {} } })", []string{"shape.name@2:3"}},
+		"no topics": {"export default Keep.workflow({ name: 'x', producers: { p() {} } })",
+			[]string{"shape.topics@1:30"}},
+		"topics are an array": {"export default Keep.workflow({ name: 'x',\n  topics: ['t'], producers: { p() {} } })",
+			[]string{"shape.topics@2:3"}},
+		"unknown key": {"export default Keep.workflow({ " + ok + "\n  topic: {}, producers: { p() {} } })",
+			[]string{"!shape.unknownKey@2:3"}},
+		"producers array": {"export default Keep.workflow({ " + ok + "\n  producers: [] })",
+			[]string{"shape.producer@2:3"}},
+		"producer number": {"export default Keep.workflow({ " + ok + "producers: {\n  p: 5 } })",
+			[]string{"shape.producer@2:3"}},
+		"producer no handler": {"export default Keep.workflow({ " + ok + "producers: {\n  p: { interval: '5m' } } })",
+			[]string{"shape.producer@2:3"}},
+		"producer two": {"export default Keep.workflow({ " + ok +
+			"producers: {\n  p: { interval: '5m', run() {}, poll() {} } } })", []string{"shape.producer@2:34"}},
+		"producer flag": {"export default Keep.workflow({ " + ok +
+			"producers: {\n  p: { cron: '* * * * *',\n   runOnDeploy: 'yes', run() {} } } })",
+			[]string{"shape.producer@3:4"}},
+		"producer both": {"export default Keep.workflow({ " + ok +
+			"producers: {\n  p: { interval: '5m',\n   cron: '* * * * *', run() {} } } })",
+			[]string{"shape.producer@3:4"}},
+		"interval number": {"export default Keep.workflow({ " + ok +
+			"producers: {\n  p: {\n   interval: 5, run() {} } } })", []string{"shape.producer@3:4"}},
+		"producer unknown": {"export default Keep.workflow({ " + ok +
+			"producers: {\n  p: {\n   intervall: '5m', run() {} } } })", []string{"!shape.unknownKey@3:4"}},
+		"consumer function": {"export default Keep.workflow({ " + ok + "consumers: {\n  c() {} } })",
+			[]string{"shape.consumer@2:3"}},
+		"no subscribe": {"export default Keep.workflow({ " + ok +
+			"consumers: {\n  c: { prepare: () => ({ reservations: [] }) } } })", []string{"shape.consumer@2:3"}},
+		"subscribe to none": {"export default Keep.workflow({ " + ok +
+			"consumers: {\n  c: { subscribe: [], prepare: () => ({ reservations: [] }) } } })",
+			[]string{"shape.consumer@2:8"}},
+		"subscribe text": {"export default Keep.workflow({ " + ok +
+			"consumers: {\n  c: { subscribe: 't', prepare: () => ({ reservations: [] }) } } })",
+			[]string{"shape.consumer@2:8"}},
+		"no prepare": {"export default Keep.workflow({ " + ok +
+			"consumers: {\n  c: { subscribe: ['t'] } } })", []string{"shape.consumer@2:3"}},
+		"mutate is no code": {consumer("mutate: 5"), []string{"shape.consumer@5:3"}},
+		"mutateReads":       {consumer("mutateReads: true"), []string{"shape.consumer@5:3"}},
+		"maxAttempts":       {consumer("maxAttempts: -1"), []string{"shape.consumer@5:3"}},
+		"maxAttempts text":  {consumer("maxAttempts: { valueOf() { throw 1 } }"), []string{"shape.consumer@5:3"}},
+		"consumer unknown":  {consumer("nxt() {}"), []string{"!shape.unknownKey@5:3"}},
+		"getter throws": {"export default Keep.workflow({ get name() { throw new Error('x') } })",
+			[]string{"script.threw@1:51"}},
+		"getter endless": {"export default Keep.workflow({ get name() { for (;;) Math.abs(1) } })",
+			[]string{"limit.cpu@1:0"}},
+		"proxy": {"export default Keep.workflow(new Proxy({}, { ownKeys() { throw 5 } }))",
+			[]string{"script.threw@1:0"}},
+		"first character": {"x", []string{"script.threw@1:1", "!global.unknown@1:1"}},
+		"peek in next": {consumer("async next(ctx) {\n   await ctx.peek('t') }"),
+			[]string{"phase.forbidden@6:14"}},
+		"publish destructured": {consumer("async mutate({ publish }) {\n   await publish('t', e) }"),
+			[]string{"phase.forbidden@6:10", "!global.unknown@6:23"}},
+		"connector called": {consumer("async next(ctx) {\n   await ctx.fetch('t') }"),
+			[]string{"connector.unknown@6:14"}},
+		"code after": {consumer("async mutate(ctx) {\n   await ctx.a.b({});\n   console.log(1) }"),
+			[]string{"!mutate.codeAfter@7:4"}},
+		"result used": {consumer("async mutate(ctx) {\n   const r = await ctx.a.b({});\n   return r }"),
+			[]string{"!mutate.codeAfter@7:4"}},
+		"after in a branch": {consumer("async mutate(ctx) {\n   if (1) { await ctx.a.b({});\n   console.log(1) } }"),
+			[]string{"!mutate.codeAfter@7:4"}},
+		"nothing after": {consumer("async mutate(ctx) {\n   if (1) { await ctx.a.b({}); return; }\n   await " +
+			"ctx.a.c({}); }"), nil},
+		"returned call": {consumer("mutateReads: 'byId', async mutate(ctx) {\n   const x = await " +
+			"ctx.a.get({});\n   return ctx.a.b({}) }"), nil},
+		"read by id first": {consumer("mutateReads: 'byId', async mutate(ctx) {\n   const x = await " +
+			"ctx.a.get({});\n   await ctx.a.b({});\n x.y() }"), []string{"!mutate.codeAfter@8:2"}},
+		"conditional call": {consumer("async mutate(ctx) {\n   Date.now() && await ctx.a.b({});\n   console.log(1) }"),
+			nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -176,7 +219,8 @@ func TestDefaultExport(t *testing.T) {
 		"export default 'w'":                 `the default export must be a workflow, and is the text "w"`,
 	} {
 		d, problems := describeText(t, code)
-		if len(problems) != 1 || problems[0].Message != want || problems[0].Fix == "" || !d.Incomplete || !d.Lacks("name") {
+		if len(problems) != 1 || problems[0].Message != want || problems[0].Fix == "" || !d.Incomplete ||
+			!d.Lacks("name") {
 			t.Errorf("%q: %+v %+v, want %q", code, d, problems, want)
 		}
 	}
@@ -185,10 +229,13 @@ func TestDefaultExport(t *testing.T) {
 // TestLacks: of an incomplete definition it is known what is missing, and that it is not the rest.
 func TestLacks(t *testing.T) {
 	t.Parallel()
-	d, _ := describeText(t, "export default Keep.workflow({ topics: { t: {} }, producers: { p: { interval: 5, run() {} }, q: 5 }, consumers: { c: { subscribe: 't', prepare() { return { reservations: [] } } } } })")
+	d, _ := describeText(t, "export default Keep.workflow({ topics: { t: {} }, producers: { p: { interval: 5, run() "+
+		"{} }, q: 5 }, consumers: { c: { subscribe: 't', prepare() { return { reservations: [] } } } } })")
 	for path, want := range map[string]bool{
-		"name": true, "topics": false, "producers": false, "producers p": false, "producers p interval": true, "producers p cron": false,
-		"producers q": true, "producers q publishes": true, "consumers c": false, "consumers c subscribe": true, "consumers c publishes": false,
+		"name": true, "topics": false, "producers": false, "producers p": false, "producers p interval": true,
+		"producers p cron": false,
+		"producers q":      true, "producers q publishes": true, "consumers c": false, "consumers c subscribe": true,
+		"consumers c publishes": false,
 	} {
 		if got := d.Lacks(strings.Fields(path)...); got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)

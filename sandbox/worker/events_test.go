@@ -15,21 +15,26 @@ func TestValuesOfTheHostAreMadeWithoutTheScript(t *testing.T) {
 			try { Object.defineProperty(Object.prototype, name, { get: never, set: never, configurable: true }) } catch {}
 		JSON.parse = Array = Object = String = Number = never;
 	`
-	r := succeed(t, sandbox.Prepare, sabotage+`const [e] = await ctx.peek("t.a", { limit: 1 }); return [e.messageId, e.id, e.payload.n]`)
+	r := succeed(t, sandbox.Prepare, sabotage+`const [e] = await ctx.peek("t.a", { limit: 1 }); return [e.messageId, `+
+		`e.id, e.payload.n]`)
 	if string(r.Value) != `["1","1",1]` {
 		t.Errorf("got %s", r.Value)
 	}
 }
 
 func TestEventsKeepWhatTheirTextsAre(t *testing.T) {
-	for name, text := range map[string]string{"ascii": "plain", "long": "longer than sixteen bytes", "accent": "é", "mixed": "a longer text with é and 😀 in it", "empty": ""} {
+	for name, text := range map[string]string{"ascii": "plain", "long": "longer than sixteen bytes", "accent": "é",
+		"mixed": "a longer text with é and 😀 in it", "empty": ""} {
 		t.Run(name, func(t *testing.T) {
-			call := invocationOf(sandbox.Prepare, `const [e] = await ctx.peek("t.a"); return { e, length: e.title.length, same: e.id === e.messageId && e.title === e.payload }`)
+			call := invocationOf(sandbox.Prepare,
+				`const [e] = await ctx.peek("t.a"); return { e, length: e.title.length, same: e.id === e.messageId && `+
+					`e.title === e.payload }`)
 			payload, err := json.Marshal(text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			call.Pending = map[string][]sandbox.Event{"t.a": {{MessageID: "1", Topic: "t.a", Title: text, Payload: payload}}}
+			call.Pending = map[string][]sandbox.Event{"t.a": {{MessageID: "1", Topic: "t.a", Title: text,
+				Payload: payload}}}
 			r, err := newExecutor(t).Invoke(t.Context(), call, world)
 			if err != nil {
 				t.Fatal(err)
@@ -42,7 +47,8 @@ func TestEventsKeepWhatTheirTextsAre(t *testing.T) {
 			if err := json.Unmarshal(r.Value, &got); err != nil {
 				t.Fatal(err)
 			}
-			if got.E["title"] != text || got.E["payload"] != text || got.E["id"] != "1" || got.E["topic"] != "t.a" || !got.Same || got.Length != len(utf16.Encode([]rune(text))) {
+			if got.E["title"] != text || got.E["payload"] != text || got.E["id"] != "1" || got.E["topic"] != "t.a" ||
+				!got.Same || got.Length != len(utf16.Encode([]rune(text))) {
 				t.Errorf("got %s", r.Value)
 			}
 		})
@@ -51,7 +57,8 @@ func TestEventsKeepWhatTheirTextsAre(t *testing.T) {
 
 func TestAnEventThatIsNotJSONIsNoFaultOfTheScript(t *testing.T) {
 	call := invocationOf(sandbox.Prepare, `try { await ctx.peek("t.a") } catch {}`)
-	call.Pending = map[string][]sandbox.Event{"t.a": {{MessageID: "m-1", Topic: "t.a", Title: "T", Payload: json.RawMessage(`{"a":`)}}}
+	call.Pending = map[string][]sandbox.Event{"t.a": {{MessageID: "m-1", Topic: "t.a", Title: "T",
+		Payload: json.RawMessage(`{"a":`)}}}
 	_, err := newExecutor(t).Invoke(t.Context(), call, world)
 	wantContains(t, wantFault(t, err, sandbox.FaultInternal, "internal").Message, "m-1", "unexpected end of JSON")
 }

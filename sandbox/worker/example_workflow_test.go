@@ -23,17 +23,21 @@ func TestExampleWorkflow(t *testing.T) {
 	e := newExecutor(t)
 	source := exampleSource(t)
 	d, problems, err := e.Describe(t.Context(), source)
-	if err != nil || len(problems) != 1 || problems[0].Code != "ui.title" || problems[0].Severity != sandbox.SeverityWarning {
+	if err != nil || len(problems) != 1 || problems[0].Code != "ui.title" ||
+		problems[0].Severity != sandbox.SeverityWarning {
 		t.Fatalf("problems %+v, error %v", problems, err)
 	}
 	d.Places, d.Calls, d.MutateCalls = nil, nil, nil
 	want := sandbox.Definition{
 		Name: "example", Topics: []string{"email.received", "row.created"},
 		Producers: []sandbox.ProducerDefinition{{Name: "pollEmail", Bare: true}},
-		Consumers: []sandbox.ConsumerDefinition{{Name: "processEmail", Subscribe: []string{"email.received"}, HasMutate: true, HasNext: true}},
+		Consumers: []sandbox.ConsumerDefinition{{Name: "processEmail", Subscribe: []string{"email.received"},
+			HasMutate: true, HasNext: true}},
 		Uses: []sandbox.OperationUse{
-			{Connector: "gmail", Operation: "search", Handler: "pollEmail", Phase: sandbox.Producer, Line: 12, Column: 28},
-			{Connector: "sheets", Operation: "appendRow", Handler: "processEmail", Phase: sandbox.Mutate, Line: 39, Column: 15},
+			{Connector: "gmail", Operation: "search", Handler: "pollEmail", Phase: sandbox.Producer, Line: 12,
+				Column: 28},
+			{Connector: "sheets", Operation: "appendRow", Handler: "processEmail", Phase: sandbox.Mutate, Line: 39,
+				Column: 15},
 		},
 	}
 	if !reflect.DeepEqual(d, want) {
@@ -41,7 +45,8 @@ func TestExampleWorkflow(t *testing.T) {
 	}
 
 	base := sandbox.Invocation{Source: source, Topics: d.Topics, Operations: []sandbox.Operation{
-		{Connector: "gmail", Operation: "search", Kind: sandbox.KindList}, {Connector: "sheets", Operation: "appendRow", Kind: sandbox.KindMutate}}}
+		{Connector: "gmail", Operation: "search", Kind: sandbox.KindList}, {Connector: "sheets", Operation: "appendRow",
+			Kind: sandbox.KindMutate}}}
 	host := fakeHost{"gmail.search": func(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
 		if string(params) != `{"after":"c1"}` {
 			t.Errorf("search got %s", params)
@@ -55,7 +60,8 @@ func TestExampleWorkflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	published := []sandbox.Publish{{Topics: []string{"email.received"}, MessageID: "m1", Title: `Email from a@example.com: "Hi"`,
+	published := []sandbox.Publish{{Topics: []string{"email.received"}, MessageID: "m1",
+		Title:   `Email from a@example.com: "Hi"`,
 		Payload: json.RawMessage(`{"subject":"Hi","from":"a@example.com"}`)}}
 	if !reflect.DeepEqual(r.Publishes, published) || string(r.Value) != `{}` || r.Reads != 1 {
 		t.Errorf("producer: %+v", r)
@@ -63,7 +69,8 @@ func TestExampleWorkflow(t *testing.T) {
 
 	prepare := base
 	prepare.Phase, prepare.Handler = sandbox.Prepare, "processEmail"
-	prepare.Pending = map[string][]sandbox.Event{"email.received": {{MessageID: "m1", Topic: "email.received", Title: "T", Payload: published[0].Payload}}}
+	prepare.Pending = map[string][]sandbox.Event{"email.received": {{MessageID: "m1", Topic: "email.received",
+		Title: "T", Payload: published[0].Payload}}}
 	if r, err = e.Invoke(t.Context(), prepare, host); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +84,8 @@ func TestExampleWorkflow(t *testing.T) {
 	if r, err = e.Invoke(t.Context(), mutate, host); err != nil {
 		t.Fatal(err)
 	}
-	call := &sandbox.MutationCall{Connector: "sheets", Operation: "appendRow", Params: json.RawMessage(`{"spreadsheetId":"...","values":["a@example.com","Hi"]}`)}
+	call := &sandbox.MutationCall{Connector: "sheets", Operation: "appendRow",
+		Params: json.RawMessage(`{"spreadsheetId":"...","values":["a@example.com","Hi"]}`)}
 	if !reflect.DeepEqual(r.Call, call) {
 		t.Errorf("mutate named %+v", r.Call)
 	}

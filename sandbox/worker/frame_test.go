@@ -36,10 +36,12 @@ func crossed(t *testing.T, pack func(*packer)) (frameKind, *unpacker) {
 func TestFramesCross(t *testing.T) {
 	t.Parallel()
 	call := invocationOf(sandbox.Mutate, "x")
-	call.Source, call.Workflow, call.State, call.ReadsByID, call.Seed = sandbox.Source{}, "w", json.RawMessage{}, true, 1<<63+5
+	call.Source, call.Workflow, call.State, call.ReadsByID, call.Seed = sandbox.Source{}, "w", json.RawMessage{}, true,
+		1<<63+5
 	call.Prepared, call.Limits = nil, sandbox.DefaultLimits
 	kind, u := crossed(t, func(p *packer) {
-		packCall(p, 9, scriptRef{id: 4, source: &sandbox.Source{Filename: "a.ts", Code: "code"}, forget: []uint64{1, 2}}, &call)
+		packCall(p, 9, scriptRef{id: 4, source: &sandbox.Source{Filename: "a.ts", Code: "code"},
+			forget: []uint64{1, 2}}, &call)
 	})
 	serial, ref, got := unpackCall(u)
 	if err := u.done(); err != nil || kind != frameCall || serial != 9 || !reflect.DeepEqual(got, call) {
@@ -49,17 +51,23 @@ func TestFramesCross(t *testing.T) {
 		t.Errorf("%+v", ref)
 	}
 
-	result := sandbox.Result{Value: json.RawMessage("null"), Call: &sandbox.MutationCall{Connector: "a", Operation: "b", Params: json.RawMessage("{}"), Oversize: 7}, Reads: 3,
-		Publishes: []sandbox.Publish{{Topics: []string{"t"}, MessageID: "m", Title: "ü", Payload: json.RawMessage("1"), InputID: "i"}},
-		Inputs:    []sandbox.Input{{ID: "1", Source: "2", Type: "3", ExtID: "4", Title: "5"}}, Logs: []sandbox.LogLine{{At: time.Unix(5, 6).UTC(), Level: "info", Text: "x"}}}
-	fault := &sandbox.Error{Fault: sandbox.FaultRead, Code: "c", Message: "m", Line: 1, Column: 2, Stack: "s", Cause: &remoteError{read: 3, text: "m"}}
+	result := sandbox.Result{Value: json.RawMessage("null"), Call: &sandbox.MutationCall{Connector: "a", Operation: "b",
+		Params: json.RawMessage("{}"), Oversize: 7}, Reads: 3,
+		Publishes: []sandbox.Publish{{Topics: []string{"t"}, MessageID: "m", Title: "ü", Payload: json.RawMessage("1"),
+			InputID: "i"}},
+		Inputs: []sandbox.Input{{ID: "1", Source: "2", Type: "3", ExtID: "4", Title: "5"}},
+		Logs:   []sandbox.LogLine{{At: time.Unix(5, 6).UTC(), Level: "info", Text: "x"}}}
+	fault := &sandbox.Error{Fault: sandbox.FaultRead, Code: "c", Message: "m", Line: 1, Column: 2, Stack: "s",
+		Cause: &remoteError{read: 3, text: "m"}}
 	_, u = crossed(t, func(p *packer) { packResult(p, 9, &result, fault) })
 	serial, gotResult, gotFault := unpackResult(u, &call)
-	if err := u.done(); err != nil || serial != 9 || !reflect.DeepEqual(gotResult, result) || !reflect.DeepEqual(gotFault, fault) {
+	if err := u.done(); err != nil || serial != 9 || !reflect.DeepEqual(gotResult, result) ||
+		!reflect.DeepEqual(gotFault, fault) {
 		t.Errorf("%v\n%+v\n%+v", err, gotResult, gotFault)
 	}
 
-	r := ready{version: 1, report: confine.Report{Level: confine.Partial, Missing: []string{"a"}}, race: true, baseline: 5}
+	r := ready{version: 1, report: confine.Report{Level: confine.Partial, Missing: []string{"a"}}, race: true,
+		baseline: 5}
 	_, u = crossed(t, r.pack)
 	if got := unpackReady(u); u.done() != nil || !reflect.DeepEqual(got, r) {
 		t.Errorf("%+v", got)
@@ -115,7 +123,8 @@ func TestMalformedFrames(t *testing.T) {
 // FuzzResultFrame: no frame of a worker makes the engine panic or allocate beyond the frame.
 func FuzzResultFrame(f *testing.F) {
 	p := newPacker()
-	packResult(p, 1, &sandbox.Result{Value: json.RawMessage("1"), Publishes: []sandbox.Publish{{Topics: []string{"t"}}}}, nil)
+	packResult(p, 1, &sandbox.Result{Value: json.RawMessage("1"),
+		Publishes: []sandbox.Publish{{Topics: []string{"t"}}}}, nil)
 	f.Add(p.buf[4:])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var u unpacker
@@ -139,7 +148,8 @@ func TestRecheck(t *testing.T) {
 		return sandbox.Result{Publishes: []sandbox.Publish{p}}
 	}
 	send := func(connector, operation, params string) sandbox.Result {
-		return sandbox.Result{Call: &sandbox.MutationCall{Connector: connector, Operation: operation, Params: json.RawMessage(params)}}
+		return sandbox.Result{Call: &sandbox.MutationCall{Connector: connector, Operation: operation,
+			Params: json.RawMessage(params)}}
 	}
 	oversize := func(operation string, bytes int) sandbox.Result {
 		return sandbox.Result{Call: &sandbox.MutationCall{Connector: "mail", Operation: operation, Oversize: bytes}}
@@ -150,37 +160,48 @@ func TestRecheck(t *testing.T) {
 		result sandbox.Result
 		failed *sandbox.Error
 	}{
-		"value in mutate":       {sandbox.Mutate, sandbox.Result{Value: json.RawMessage("1")}, nil},
-		"value is no JSON":      {sandbox.Prepare, sandbox.Result{Value: json.RawMessage("{")}, nil},
-		"state too large":       {sandbox.Next, sandbox.Result{Value: json.RawMessage(`"` + strings.Repeat("x", 300<<10) + `"`)}, nil},
-		"call in prepare":       {sandbox.Prepare, send("mail", "send", "{}"), nil},
-		"call of a read":        {sandbox.Mutate, send("mail", "get", "{}"), nil},
-		"call of nothing":       {sandbox.Mutate, send("bank", "pay", "{}"), nil},
-		"params no object":      {sandbox.Mutate, send("mail", "send", "[]"), nil},
-		"params no JSON":        {sandbox.Mutate, send("mail", "send", "{"), nil},
-		"params missing":        {sandbox.Mutate, send("mail", "send", ""), nil},
-		"publish in prepare":    {sandbox.Prepare, event(func(*sandbox.Publish) {}), nil},
-		"publish elsewhere":     {sandbox.Next, event(func(p *sandbox.Publish) { p.Topics = []string{"other"} }), nil},
-		"publish nowhere":       {sandbox.Next, event(func(p *sandbox.Publish) { p.Topics = nil }), nil},
-		"publish no id":         {sandbox.Next, event(func(p *sandbox.Publish) { p.MessageID = "" }), nil},
-		"publish bad id":        {sandbox.Next, event(func(p *sandbox.Publish) { p.MessageID = "a\x00" }), nil},
-		"publish no title":      {sandbox.Next, event(func(p *sandbox.Publish) { p.Title = " " }), nil},
-		"publish no JSON":       {sandbox.Next, event(func(p *sandbox.Publish) { p.Payload = nil }), nil},
-		"publish an input":      {sandbox.Next, event(func(p *sandbox.Publish) { p.InputID = "i" }), nil},
-		"publish too much":      {sandbox.Next, event(func(p *sandbox.Publish) { p.Payload = json.RawMessage(`"` + strings.Repeat("x", 4<<20) + `"`) }), nil},
-		"input in next":         {sandbox.Next, sandbox.Result{Inputs: []sandbox.Input{{ID: sandbox.InputID("a", "b", "c"), Source: "a", Type: "b", ExtID: "c"}}}, nil},
-		"input with a wrong id": {sandbox.Producer, sandbox.Result{Inputs: []sandbox.Input{{ID: "x", Source: "a", Type: "b", ExtID: "c"}}}, nil},
-		"log too long":          {sandbox.Next, sandbox.Result{Logs: []sandbox.LogLine{{Text: strings.Repeat("x", 100<<10)}}}, nil},
+		"value in mutate":  {sandbox.Mutate, sandbox.Result{Value: json.RawMessage("1")}, nil},
+		"value is no JSON": {sandbox.Prepare, sandbox.Result{Value: json.RawMessage("{")}, nil},
+		"state too large": {sandbox.Next,
+			sandbox.Result{Value: json.RawMessage(`"` + strings.Repeat("x", 300<<10) + `"`)}, nil},
+		"call in prepare":    {sandbox.Prepare, send("mail", "send", "{}"), nil},
+		"call of a read":     {sandbox.Mutate, send("mail", "get", "{}"), nil},
+		"call of nothing":    {sandbox.Mutate, send("bank", "pay", "{}"), nil},
+		"params no object":   {sandbox.Mutate, send("mail", "send", "[]"), nil},
+		"params no JSON":     {sandbox.Mutate, send("mail", "send", "{"), nil},
+		"params missing":     {sandbox.Mutate, send("mail", "send", ""), nil},
+		"publish in prepare": {sandbox.Prepare, event(func(*sandbox.Publish) {}), nil},
+		"publish elsewhere":  {sandbox.Next, event(func(p *sandbox.Publish) { p.Topics = []string{"other"} }), nil},
+		"publish nowhere":    {sandbox.Next, event(func(p *sandbox.Publish) { p.Topics = nil }), nil},
+		"publish no id":      {sandbox.Next, event(func(p *sandbox.Publish) { p.MessageID = "" }), nil},
+		"publish bad id":     {sandbox.Next, event(func(p *sandbox.Publish) { p.MessageID = "a\x00" }), nil},
+		"publish no title":   {sandbox.Next, event(func(p *sandbox.Publish) { p.Title = " " }), nil},
+		"publish no JSON":    {sandbox.Next, event(func(p *sandbox.Publish) { p.Payload = nil }), nil},
+		"publish an input":   {sandbox.Next, event(func(p *sandbox.Publish) { p.InputID = "i" }), nil},
+		"publish too much": {sandbox.Next, event(func(p *sandbox.Publish) {
+			p.Payload = json.RawMessage(`"` + strings.Repeat("x", 4<<20) + `"`)
+		}), nil},
+		"input in next": {sandbox.Next,
+			sandbox.Result{Inputs: []sandbox.Input{{ID: sandbox.InputID("a", "b", "c"), Source: "a", Type: "b",
+				ExtID: "c"}}}, nil},
+		"input with a wrong id": {sandbox.Producer,
+			sandbox.Result{Inputs: []sandbox.Input{{ID: "x", Source: "a", Type: "b", ExtID: "c"}}}, nil},
+		"log too long": {sandbox.Next,
+			sandbox.Result{Logs: []sandbox.LogLine{{Text: strings.Repeat("x", 100<<10)}}}, nil},
 		"failure with a call":   {sandbox.Mutate, send("mail", "send", "{}"), sandbox.ScriptFault("x", "y")},
 		"refused, no failure":   {sandbox.Mutate, oversize("send", 2<<20), nil},
 		"refused, within limit": {sandbox.Mutate, oversize("send", 1<<20), over},
 		"refused in prepare":    {sandbox.Prepare, oversize("send", 2<<20), over},
 		"refused, a read":       {sandbox.Mutate, oversize("get", 2<<20), over},
-		"refused otherwise":     {sandbox.Mutate, oversize("send", 2<<20), sandbox.LimitFault("limit.wall", "too long")},
-		"refused by nobody":     {sandbox.Mutate, oversize("send", 2<<20), &sandbox.Error{Fault: sandbox.FaultRead, Code: "limit.result"}},
-		"refused with params":   {sandbox.Mutate, sandbox.Result{Call: &sandbox.MutationCall{Connector: "mail", Operation: "send", Oversize: 2 << 20, Params: json.RawMessage("{}")}}, over},
-		"sent and oversize":     {sandbox.Mutate, sandbox.Result{Call: &sandbox.MutationCall{Connector: "mail", Operation: "send", Oversize: 2 << 20, Params: json.RawMessage("{}")}}, nil},
-		"unknown fault":         {sandbox.Mutate, sandbox.Result{}, &sandbox.Error{Fault: "nobody"}},
+		"refused otherwise": {sandbox.Mutate, oversize("send", 2<<20), sandbox.LimitFault("limit.wall",
+			"too long")},
+		"refused by nobody": {sandbox.Mutate, oversize("send", 2<<20), &sandbox.Error{Fault: sandbox.FaultRead,
+			Code: "limit.result"}},
+		"refused with params": {sandbox.Mutate, sandbox.Result{Call: &sandbox.MutationCall{Connector: "mail",
+			Operation: "send", Oversize: 2 << 20, Params: json.RawMessage("{}")}}, over},
+		"sent and oversize": {sandbox.Mutate, sandbox.Result{Call: &sandbox.MutationCall{Connector: "mail",
+			Operation: "send", Oversize: 2 << 20, Params: json.RawMessage("{}")}}, nil},
+		"unknown fault": {sandbox.Mutate, sandbox.Result{}, &sandbox.Error{Fault: "nobody"}},
 	} {
 		call := invocationOf(c.phase, "")
 		call.Limits = sandbox.DefaultLimits

@@ -15,12 +15,17 @@ func TestR19_GetByIDs(t *testing.T) {
 	t.Parallel()
 	const show = ".map((e) => e.id + ' ' + e.status + ' ' + e.payload?.n)"
 	for body, want := range map[string]string{
-		`return (await ctx.getByIds("t.a", ["2", "x:consumed", "1"]))` + show:                                              `["2 pending 2","x:consumed consumed 9","1 pending 1"]`,
-		`return (await ctx.getByIds("t.a", ["a:skipped", "nope", "b:reserved", "a:skipped"]))` + show:                      `["a:skipped skipped 9","b:reserved reserved 9"]`,
-		`return (await ctx.getByIds("t.a", ["a:discarded"]))[0]`:                                                           `{"messageId":"a:discarded","id":"a:discarded","topic":"t.a","title":"Known","payload":{"n":9},"status":"discarded"}`,
-		`return (await ctx.getByIds("t.a", ["nope"]))`:                                                                     `[]`,
-		`return (await ctx.peek("t.a")).map((e) => "status" in e)`:                                                         `[false,false,false]`,
-		`const [x, y] = await Promise.all([ctx.getByIds("t.a", ["a:skipped"]), ctx.mail.get({})]); return x.length + y.id`: `"1m1"`,
+		`return (await ctx.getByIds("t.a", ["2", "x:consumed", "1"]))` +
+			show: `["2 pending 2","x:consumed consumed 9","1 pending 1"]`,
+		`return (await ctx.getByIds("t.a", ["a:skipped", "nope", "b:reserved", "a:skipped"]))` +
+			show: `["a:skipped skipped 9","b:reserved reserved 9"]`,
+		`return (await ctx.getByIds("t.a", ` +
+			`["a:discarded"]))[0]`: `{"messageId":"a:discarded","id":"a:discarded","topic":"t.a","title":"Known","payload":{"n":9},"status":"discarded"}`,
+		`return (await ctx.getByIds("t.a", ["nope"]))`: `[]`,
+		`return (await ctx.peek("t.a")).map((e) => ` +
+			`"status" in e)`: `[false,false,false]`,
+		`const [x, y] = await Promise.all([ctx.getByIds("t.a", ["a:skipped"]), ctx.mail.get({})]); return ` +
+			`x.length + y.id`: `"1m1"`,
 	} {
 		if r := succeed(t, sandbox.Prepare, body); string(r.Value) != want {
 			t.Errorf("%s: got %s, want %s", body, r.Value, want)
@@ -38,11 +43,13 @@ func TestR19_GetByIDsAsksTheHost(t *testing.T) {
 		return newExecutor(t).Invoke(t.Context(), call, host)
 	}
 	asked := make(chan string, 8)
-	listening := fakeHost{sandbox.OwnConnector + "." + sandbox.GetByIDs: func(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+	listening := fakeHost{sandbox.OwnConnector + "." + sandbox.GetByIDs: func(_ context.Context,
+		params json.RawMessage) (json.RawMessage, error) {
 		asked <- string(params)
 		return json.RawMessage("[]"), nil
 	}}
-	if _, err := asks(listening, func(*sandbox.Invocation) {}, `return await ctx.getByIds("t.a", ["7", "1", "7", "3", "8"])`); err != nil {
+	if _, err := asks(listening, func(*sandbox.Invocation) {},
+		`return await ctx.getByIds("t.a", ["7", "1", "7", "3", "8"])`); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // in this process and in a worker
@@ -50,19 +57,26 @@ func TestR19_GetByIDsAsksTheHost(t *testing.T) {
 			t.Errorf("asked for %s", got)
 		}
 	}
-	if _, err := asks(listening, func(*sandbox.Invocation) {}, `return await ctx.getByIds("t.a", ["3", "2"])`); err != nil || len(asked) != 0 {
+	if _, err := asks(listening, func(*sandbox.Invocation) {},
+		`return await ctx.getByIds("t.a", ["3", "2"])`); err != nil || len(asked) != 0 {
 		t.Errorf("asked for what went in with the call: %d, %v", len(asked), err)
 	}
-	_, err := asks(fakeHost{sandbox.OwnConnector + "." + sandbox.GetByIDs: fails}, func(*sandbox.Invocation) {}, `try { await ctx.getByIds("t.a", ["7"]) } catch {} return 1`)
+	_, err := asks(fakeHost{sandbox.OwnConnector + "." + sandbox.GetByIDs: fails}, func(*sandbox.Invocation) {},
+		`try { await ctx.getByIds("t.a", ["7"]) } catch {} return 1`)
 	wantFault(t, err, sandbox.FaultRead, "read.failed")
-	_, err = asks(world, func(c *sandbox.Invocation) { c.Limits.HostCalls = 2 }, `for (const id of ["7", "8", "9"]) await ctx.getByIds("t.a", [id]); return 1`)
+	_, err = asks(world, func(c *sandbox.Invocation) { c.Limits.HostCalls = 2 },
+		`for (const id of ["7", "8", "9"]) await ctx.getByIds("t.a", [id]); return 1`)
 	wantFault(t, err, sandbox.FaultScript, "limit.hostCalls")
-	_, err = asks(world, func(c *sandbox.Invocation) { c.Limits.Result = 40 }, `await ctx.getByIds("t.a", ["7".repeat(50)]); return 1`)
+	_, err = asks(world, func(c *sandbox.Invocation) {
+		c.Limits.Result = 40
+	}, `await ctx.getByIds("t.a", ["7".repeat(50)]); return 1`)
 	wantFault(t, err, sandbox.FaultScript, "limit.result")
-	_, err = asks(fakeHost{sandbox.OwnConnector + "." + sandbox.GetByIDs: func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+	_, err = asks(fakeHost{sandbox.OwnConnector + "." + sandbox.GetByIDs: func(ctx context.Context,
+		_ json.RawMessage) (json.RawMessage, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}}, func(c *sandbox.Invocation) { c.Limits.Reads = 20 * time.Millisecond }, `await ctx.getByIds("t.a", ["7"]); return 1`)
+	}}, func(c *sandbox.Invocation) { c.Limits.Reads = 20 * time.Millisecond },
+		`await ctx.getByIds("t.a", ["7"]); return 1`)
 	wantFault(t, err, sandbox.FaultTransient, "limit.reads")
 }
 
@@ -73,11 +87,13 @@ func TestR19_WorkersMayAskInPrepareOnly(t *testing.T) {
 		call := invocationOf(phase, "")
 		call.Limits = call.Limits.Effective()
 		c := &conversation{question: question{call: &call, limits: call.Limits}}
-		err := c.mayRead(readRequest{connector: sandbox.OwnConnector, operation: sandbox.GetByIDs, params: json.RawMessage(`{}`)})
+		err := c.mayRead(readRequest{connector: sandbox.OwnConnector, operation: sandbox.GetByIDs,
+			params: json.RawMessage(`{}`)})
 		if (err == nil) != (phase == sandbox.Prepare) {
 			t.Errorf("%s: %v", phase, err)
 		}
-		if c.mayRead(readRequest{connector: sandbox.OwnConnector, operation: "other", params: json.RawMessage(`{}`)}) == nil {
+		if c.mayRead(readRequest{connector: sandbox.OwnConnector, operation: "other",
+			params: json.RawMessage(`{}`)}) == nil {
 			t.Errorf("%s may ask for anything", phase)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // fakeHost answers reads from functions; a missing one is a test's mistake.
 type fakeHost map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
-func (h fakeHost) Read(ctx context.Context, connector, operation string, params json.RawMessage) (json.RawMessage, error) {
+func (h fakeHost) Read(ctx context.Context, connector, operation string, params json.RawMessage) (json.RawMessage,
+	error) {
 	f, ok := h[connector+"."+operation]
 	if !ok {
 		return nil, errors.New("no such read: " + connector + "." + operation)
@@ -50,28 +51,34 @@ func known(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
 	found := []sandbox.Event{}
 	for _, id := range slices.Backward(query.IDs) {
 		if _, status, ok := strings.Cut(id, ":"); ok {
-			found = append(found, sandbox.Event{MessageID: id, Topic: query.Topic, Title: "Known", Payload: json.RawMessage(`{"n":9}`), Status: status})
+			found = append(found, sandbox.Event{MessageID: id, Topic: query.Topic, Title: "Known",
+				Payload: json.RawMessage(`{"n":9}`), Status: status})
 		}
 	}
 	return json.Marshal(found)
 }
 
 var worldOperations = []sandbox.Operation{
-	{Connector: "mail", Operation: "search", Kind: sandbox.KindList}, {Connector: "mail", Operation: "get", Kind: sandbox.KindGet}, {Connector: "mail", Operation: "broken", Kind: sandbox.KindList},
-	{Connector: "mail", Operation: "brokenGet", Kind: sandbox.KindGet}, {Connector: "mail", Operation: "send", Kind: sandbox.KindMutate}, {Connector: "sheets", Operation: "appendRow", Kind: sandbox.KindMutate},
+	{Connector: "mail", Operation: "search", Kind: sandbox.KindList}, {Connector: "mail", Operation: "get",
+		Kind: sandbox.KindGet}, {Connector: "mail", Operation: "broken", Kind: sandbox.KindList},
+	{Connector: "mail", Operation: "brokenGet", Kind: sandbox.KindGet}, {Connector: "mail", Operation: "send",
+		Kind: sandbox.KindMutate}, {Connector: "sheets", Operation: "appendRow", Kind: sandbox.KindMutate},
 }
 
 // script wraps the body of one handler of phase p into a workflow; the handler's parameters are
 // (ctx, a, b). Line 1 of the result is the first line of the body.
 func handlerSource(p sandbox.Phase, body string) sandbox.Source {
 	if p == sandbox.Producer {
-		return sandbox.Source{Filename: "flow.ts", Code: `export default Keep.workflow({ name: "w", topics: { "t.a": {}, "t.b": {} }, producers: { async h(ctx, a) { ` + body + "\n} } });"}
+		return sandbox.Source{Filename: "flow.ts",
+			Code: `export default Keep.workflow({ name: "w", topics: { "t.a": {}, "t.b": {} }, producers: { async ` +
+				`h(ctx, a) { ` + body + "\n} } });"}
 	}
 	other := ""
 	if p != sandbox.Prepare {
 		other = "async prepare() { return { reservations: [], data: {} } }, "
 	}
-	return sandbox.Source{Filename: "flow.ts", Code: `export default Keep.workflow({ name: "w", topics: { "t.a": {}, "t.b": {} }, consumers: { h: Keep.consumer({ subscribe: ["t.a"], ` +
+	return sandbox.Source{Filename: "flow.ts", Code: `export default Keep.workflow({ name: "w", topics: { "t.a": {}, ` +
+		`"t.b": {} }, consumers: { h: Keep.consumer({ subscribe: ["t.a"], ` +
 		other + `async ` + string(p) + `(ctx, a, b) { ` + body + "\n} }) } });"}
 }
 

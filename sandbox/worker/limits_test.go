@@ -27,22 +27,30 @@ func TestLimits(t *testing.T) {
 		code   string
 		line   int
 	}{
-		"cpu loop":          {sandbox.Prepare, "\nfor (;;) { Math.abs(1) }", short, "limit.cpu", 2},
-		"cpu caught":        {sandbox.Prepare, "for (;;) { try { for (;;) {} } catch {} finally { continue } }", short, "limit.cpu", 1},
-		"cpu microtasks":    {sandbox.Prepare, "const f = () => Promise.resolve().then(f); await f();", short, "limit.cpu", 1},
-		"cpu after a read":  {sandbox.Prepare, "await ctx.mail.search({});\n\nwhile (true) { Math.abs(1) }", short, "limit.cpu", 3},
-		"cpu in a getter":   {sandbox.Prepare, "return { get x() { for (;;) {} } }", short, "limit.cpu", 1},
-		"cpu in a throw":    {sandbox.Prepare, "throw { get message() { for (;;) {} } }", short, "limit.cpu", 1},
-		"cpu in a log":      {sandbox.Prepare, "console.log({ toJSON() { for (;;) {} } })", short, "limit.cpu", 1},
-		"stack":             {sandbox.Prepare, "const f = () => f() + 1; try { f() } catch { return 1 }", sandbox.Limits{}, "limit.stack", 1},
-		"source":            {sandbox.Prepare, "return 1", sandbox.Limits{Source: 100}, "limit.source", 0},
-		"result":            {sandbox.Prepare, `return "x".repeat(100)`, sandbox.Limits{Result: 50}, "limit.result", 1},
-		"result in params":  {sandbox.Mutate, "\n\n" + `ctx.mail.send({x: "x".repeat(100)})`, sandbox.Limits{Result: 50}, "limit.result", 3},
+		"cpu loop": {sandbox.Prepare, "\nfor (;;) { Math.abs(1) }", short, "limit.cpu", 2},
+		"cpu caught": {sandbox.Prepare, "for (;;) { try { for (;;) {} } catch {} finally { continue } }", short,
+			"limit.cpu", 1},
+		"cpu microtasks": {sandbox.Prepare, "const f = () => Promise.resolve().then(f); await f();", short,
+			"limit.cpu", 1},
+		"cpu after a read": {sandbox.Prepare, "await ctx.mail.search({});\n\nwhile (true) { Math.abs(1) }", short,
+			"limit.cpu", 3},
+		"cpu in a getter": {sandbox.Prepare, "return { get x() { for (;;) {} } }", short, "limit.cpu", 1},
+		"cpu in a throw":  {sandbox.Prepare, "throw { get message() { for (;;) {} } }", short, "limit.cpu", 1},
+		"cpu in a log":    {sandbox.Prepare, "console.log({ toJSON() { for (;;) {} } })", short, "limit.cpu", 1},
+		"stack": {sandbox.Prepare, "const f = () => f() + 1; try { f() } catch { return 1 }",
+			sandbox.Limits{}, "limit.stack", 1},
+		"source": {sandbox.Prepare, "return 1", sandbox.Limits{Source: 100}, "limit.source", 0},
+		"result": {sandbox.Prepare, `return "x".repeat(100)`, sandbox.Limits{Result: 50}, "limit.result", 1},
+		"result in params": {sandbox.Mutate, "\n\n" + `ctx.mail.send({x: "x".repeat(100)})`,
+			sandbox.Limits{Result: 50}, "limit.result", 3},
 		"state of producer": {sandbox.Producer, `return "x".repeat(100)`, sandbox.Limits{State: 50}, "limit.state", 1},
 		"state of next":     {sandbox.Next, `return "x".repeat(100)`, sandbox.Limits{State: 50}, "limit.state", 1},
-		"publish":           {sandbox.Next, "\n" + `for (let i = 0; i < 9; i++) await ctx.publish("t.a", {messageId: "m" + i, title: "t", payload: "x".repeat(20)})`, sandbox.Limits{Publish: 100}, "limit.publish", 2},
-		"inputs":            {sandbox.Producer, `for (let i = 0; i < 9; i++) ctx.registerInput({source: "s", type: "t", id: "" + i, title: "x".repeat(20)})`, sandbox.Limits{Publish: 100}, "limit.publish", 1},
-		"hostCalls":         {sandbox.Prepare, `for (let i = 0; i < 9; i++) await ctx.peek("t.a")`, sandbox.Limits{HostCalls: 5}, "limit.hostCalls", 1},
+		"publish": {sandbox.Next, "\n" + `for (let i = 0; i < 9; i++) await ctx.publish("t.a", {messageId: ` +
+			`"m" + i, title: "t", payload: "x".repeat(20)})`, sandbox.Limits{Publish: 100}, "limit.publish", 2},
+		"inputs": {sandbox.Producer, `for (let i = 0; i < 9; i++) ctx.registerInput({source: "s", type: "t", id: ` +
+			`"" + i, title: "x".repeat(20)})`, sandbox.Limits{Publish: 100}, "limit.publish", 1},
+		"hostCalls": {sandbox.Prepare, `for (let i = 0; i < 9; i++) await ctx.peek("t.a")`,
+			sandbox.Limits{HostCalls: 5}, "limit.hostCalls", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +78,8 @@ func TestF14_OversizeParamsNameTheirCall(t *testing.T) {
 		body  string
 		want  *sandbox.MutationCall
 	}{
-		"mutation":   {sandbox.Mutate, `try { await ctx.mail.send({x: "x".repeat(100)}) } catch {} finally { ctx.mail.send({}) }`, &sandbox.MutationCall{Connector: "mail", Operation: "send", Oversize: 108}},
+		"mutation": {sandbox.Mutate, `try { await ctx.mail.send({x: "x".repeat(100)}) } catch {} finally { ` +
+			`ctx.mail.send({}) }`, &sandbox.MutationCall{Connector: "mail", Operation: "send", Oversize: 108}},
 		"read":       {sandbox.Prepare, `await ctx.mail.search({x: "x".repeat(100)})`, nil},
 		"no object":  {sandbox.Mutate, `await ctx.mail.send("x".repeat(100))`, nil},
 		"forbidden":  {sandbox.Prepare, `await ctx.mail.send({x: "x".repeat(100)})`, nil},
@@ -100,7 +109,8 @@ func TestLimitsAreSettings(t *testing.T) {
 	if !ok || sandbox.Settings != "policies."+policies.Tag.Get("yaml")+"." {
 		t.Errorf("the settings are not %s…", sandbox.Settings)
 	}
-	for _, code := range []string{"cpu", "wall", "memory", "stack", "source", "argument", "result", "state", "publish", "hostCalls", "reads"} {
+	for _, code := range []string{"cpu", "wall", "memory", "stack", "source", "argument", "result", "state", "publish",
+		"hostCalls", "reads"} {
 		if !keys[code] {
 			t.Errorf("no setting for limit.%s", code)
 		}
@@ -132,7 +142,8 @@ func TestLogLimit(t *testing.T) {
 	for _, l := range r.Logs {
 		total += len(l.Text)
 	}
-	if last := r.Logs[len(r.Logs)-1]; total > 300 || r.Logs[0].Text != "line 0" || last.Level != "warn" || !strings.Contains(last.Text, "200 bytes") {
+	if last := r.Logs[len(r.Logs)-1]; total > 300 || r.Logs[0].Text != "line 0" || last.Level != "warn" ||
+		!strings.Contains(last.Text, "200 bytes") {
 		t.Errorf("logs %+v", r.Logs)
 	}
 }
@@ -185,7 +196,8 @@ func TestReadsRunConcurrently(t *testing.T) {
 		}}
 		start := time.Now()
 		r, err := vm.NewExecutor(vm.Config{}).Invoke(t.Context(), invocationOf(sandbox.Prepare,
-			`const all = await Promise.all(Array.from({length: 40}, (_, i) => ctx.mail.get({i}))); return all.map((x) => x.i)`), host)
+			`const all = await Promise.all(Array.from({length: 40}, (_, i) => ctx.mail.get({i}))); return `+
+				`all.map((x) => x.i)`), host)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,9 +272,11 @@ func refusesWork(t *testing.T, e sandbox.Executor) {
 func TestPanickingHost(t *testing.T) {
 	t.Parallel()
 	host := fakeHost{"mail.search": func(context.Context, json.RawMessage) (json.RawMessage, error) { panic("boom") }}
-	_, err := newExecutor(t).Invoke(t.Context(), invocationOf(sandbox.Prepare, `try { await ctx.mail.search({}) } catch {}`), host)
+	_, err := newExecutor(t).Invoke(t.Context(), invocationOf(sandbox.Prepare,
+		`try { await ctx.mail.search({}) } catch {}`), host)
 	wantContains(t, wantFault(t, err, sandbox.FaultInternal, "internal").Message, "boom", "mail.search")
 	host["mail.search"] = answers(`{"broken`)
-	_, err = newExecutor(t).Invoke(t.Context(), invocationOf(sandbox.Prepare, `try { await ctx.mail.search({}) } catch {}`), host)
+	_, err = newExecutor(t).Invoke(t.Context(), invocationOf(sandbox.Prepare,
+		`try { await ctx.mail.search({}) } catch {}`), host)
 	wantContains(t, wantFault(t, err, sandbox.FaultInternal, "internal").Message, "ctx.mail.search", "not JSON")
 }

@@ -41,7 +41,8 @@ func TestR8_PhaseTable(t *testing.T) {
 		t.Fatalf("the table has %d rows, this test %d", sandbox.MemberCount, len(cells))
 	}
 	for _, c := range cells {
-		for phase, ok := range map[sandbox.Phase]bool{sandbox.Producer: c.producer, sandbox.Prepare: c.prepare, sandbox.Mutate: c.mutate, sandbox.Next: c.next} {
+		for phase, ok := range map[sandbox.Phase]bool{sandbox.Producer: c.producer, sandbox.Prepare: c.prepare,
+			sandbox.Mutate: c.mutate, sandbox.Next: c.next} {
 			t.Run(fmt.Sprintf("%s in %s", c.operation, phase), func(t *testing.T) {
 				r, err := runBody(t, phase, calls[c.operation])
 				if ok {
@@ -91,7 +92,9 @@ func TestR6_ReadsByID(t *testing.T) {
 			t.Errorf("get in %s", phase)
 		}
 	}
-	if sandbox.Allowed("other", sandbox.KindGet, true) || sandbox.Allowed(sandbox.Prepare, "other", true) || !sandbox.Allowed(sandbox.Mutate, sandbox.KindGet, true) || sandbox.Allowed(sandbox.Mutate, sandbox.KindGet, false) || sandbox.Allowed(sandbox.Mutate, sandbox.KindList, true) {
+	if sandbox.Allowed("other", sandbox.KindGet, true) || sandbox.Allowed(sandbox.Prepare, "other", true) ||
+		!sandbox.Allowed(sandbox.Mutate, sandbox.KindGet, true) || sandbox.Allowed(sandbox.Mutate, sandbox.KindGet,
+		false) || sandbox.Allowed(sandbox.Mutate, sandbox.KindList, true) {
 		t.Error("Allowed disagrees with the table")
 	}
 }

@@ -80,7 +80,8 @@ func NewPool(config Config) (*Pool, error) {
 		config.Memory = sandbox.DefaultMemory
 	}
 	if config.Memory < sandbox.MinMemory {
-		return nil, fmt.Errorf("start worker processes: %d bytes of memory are too few, the least is %d", config.Memory, sandbox.MinMemory)
+		return nil, fmt.Errorf("start worker processes: %d bytes of memory are too few, the least is %d", config.Memory,
+			sandbox.MinMemory)
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
@@ -90,7 +91,8 @@ func NewPool(config Config) (*Pool, error) {
 	}
 	p := &Pool{
 		config: config, limits: config.Limits.Effective(), spawns: make(chan func()), closed: make(chan struct{}),
-		scheduler: newScheduler(config.Size, config.MaxWorkers), deaths: make(map[string]uint64), ids: make(map[sandbox.Source]uint64), busy: make(map[*process]*conversation),
+		scheduler: newScheduler(config.Size, config.MaxWorkers), deaths: make(map[string]uint64),
+		ids: make(map[sandbox.Source]uint64), busy: make(map[*process]*conversation),
 	}
 	go p.spawner()
 	first, err := p.start()
@@ -105,7 +107,8 @@ func NewPool(config Config) (*Pool, error) {
 	if p.report.Level != confine.Full {
 		level = slog.LevelWarn
 	}
-	config.Logger.Log(context.Background(), level, "scripts run in worker processes", "sandbox", p.report.String(), "workers", config.Size, "memory", config.Memory)
+	config.Logger.Log(context.Background(), level, "scripts run in worker processes", "sandbox", p.report.String(),
+		"workers", config.Size, "memory", config.Memory)
 	p.warm()
 	return p, nil
 }
@@ -159,7 +162,8 @@ func (p *Pool) start() (*process, error) {
 		p.gone(started)
 		p.ending.Done()
 	}()
-	if err := started.greet(hello{version: frameVersion, memory: p.config.Memory, scripts: maxLoaded, describe: p.limits}); err != nil {
+	if err := started.greet(hello{version: frameVersion, memory: p.config.Memory, scripts: maxLoaded,
+		describe: p.limits}); err != nil {
 		return nil, err
 	}
 	if r := started.ready.report; p.config.Require != "" && !r.Level.AtLeast(p.config.Require) {
@@ -183,7 +187,8 @@ func (p *Pool) gone(w *process) {
 	shut := p.shut
 	if wasIdle && !shut && w.killedFor() == nil {
 		p.restarts++
-		p.config.Logger.Warn("an idle worker process ended; another takes its place", "pid", w.Cmd.Process.Pid, "ended", w.Cmd.ProcessState.String())
+		p.config.Logger.Warn("an idle worker process ended; another takes its place", "pid", w.Cmd.Process.Pid, "ended",
+			w.Cmd.ProcessState.String())
 	}
 	p.mu.Unlock()
 	if wasIdle {
@@ -209,7 +214,8 @@ func (p *Pool) warm() {
 			if err == nil {
 				p.idle = append(p.idle, w)
 			} else if !p.shut {
-				p.config.Logger.Error("a worker process for scripts could not be started; the next call tries again", "error", err)
+				p.config.Logger.Error("a worker process for scripts could not be started; the next call tries again",
+					"error", err)
 			}
 			p.dispatch()
 			p.mu.Unlock()

@@ -38,7 +38,8 @@ func BenchmarkExecutors(b *testing.B) {
 			for _, reads := range []bool{false, true} {
 				which := []sandbox.Invocation{exampleCall(b, sandbox.Producer)} // which reads
 				if !reads {
-					which = []sandbox.Invocation{exampleCall(b, sandbox.Prepare), exampleCall(b, sandbox.Mutate), exampleCall(b, sandbox.Next)}
+					which = []sandbox.Invocation{exampleCall(b, sandbox.Prepare), exampleCall(b, sandbox.Mutate),
+						exampleCall(b, sandbox.Next)}
 				}
 				b.Run(fmt.Sprintf("%s=%d/reads=%t", name, callers, reads), func(b *testing.B) {
 					var e sandbox.Executor = vm.NewExecutor(vm.Config{})

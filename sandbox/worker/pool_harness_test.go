@@ -205,7 +205,8 @@ func (x twin) Close() error { return errors.Join(x.here.Close(), x.workers.Close
 
 // executors are both executors, for tests that count what a host sees.
 func executors(t *testing.T) map[string]sandbox.Executor {
-	return map[string]sandbox.Executor{"in process": vm.NewExecutor(vm.Config{}), "in workers": newPool(t, Config{Size: 2})}
+	return map[string]sandbox.Executor{"in process": vm.NewExecutor(vm.Config{}),
+		"in workers": newPool(t, Config{Size: 2})}
 }
 
 // elapse makes time pass for a conversation, as soon as there is one that fits: since it was last

@@ -27,7 +27,8 @@ func TestWorkersAreConfined(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		want = confine.Full
 	}
-	if r.Sandbox != string(want) || len(r.Workers) != 1 || r.Workers[0].Sandbox != string(want) || (len(r.Missing) == 0) != (want == confine.Full) {
+	if r.Sandbox != string(want) || len(r.Workers) != 1 || r.Workers[0].Sandbox != string(want) ||
+		(len(r.Missing) == 0) != (want == confine.Full) {
 		t.Errorf("%+v", r)
 	}
 	t.Logf("an idle worker holds %d MiB", r.Workers[0].Memory>>20)
@@ -49,7 +50,8 @@ func TestWorkerWithC(t *testing.T) {
 	}
 	p := newPool(t, Config{Size: 1, Command: func() *exec.Cmd { return exec.Command(path) }, Require: confine.Full})
 	for range 20 {
-		r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `const [m] = await ctx.mail.search({}); return [...Array(1000).keys()].map(() => m.id).length`), world)
+		r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare,
+			`const [m] = await ctx.mail.search({}); return [...Array(1000).keys()].map(() => m.id).length`), world)
 		if err != nil || string(r.Value) != "1000" {
 			t.Fatalf("%s, %v", r.Value, err)
 		}
@@ -75,9 +77,11 @@ func TestWorkersThatCannotStart(t *testing.T) {
 		memory  int64
 		want    string
 	}{
-		"no program":    {func() *exec.Cmd { return exec.Command("/no/such/worker") }, 0, "/no/such/worker"},
-		"other program": {func() *exec.Cmd { return exec.Command("/bin/sh", "-c", "echo no worker here >&2; exit 3") }, 0, "no worker here"},
-		"chatty":        {func() *exec.Cmd { return exec.Command("/bin/echo", "hello, hello, hello, hello") }, 0, "malformed frame"},
+		"no program": {func() *exec.Cmd { return exec.Command("/no/such/worker") }, 0, "/no/such/worker"},
+		"other program": {func() *exec.Cmd { return exec.Command("/bin/sh", "-c", "echo no worker here >&2; exit 3") },
+			0, "no worker here"},
+		"chatty": {func() *exec.Cmd { return exec.Command("/bin/echo", "hello, hello, hello, hello") }, 0,
+			"malformed frame"},
 		"little memory": {nil, 1 << 20, "too few"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +117,8 @@ func killing(t *testing.T, p **Pool) fakeHost {
 func TestLostWorker(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})
-	_, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `await ctx.mail.search({}); for (;;) {}`), killing(t, &p))
+	_, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `await ctx.mail.search({}); for (;;) {}`),
+		killing(t, &p))
 	e := wantFault(t, err, sandbox.FaultTransient, "worker.lost")
 	wantContains(t, e.Message, "killed from outside", "nothing was sent")
 	r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `return 1`), world)
@@ -135,7 +140,8 @@ func TestIdleWorkerIsReplaced(t *testing.T) {
 	}
 	<-w.Exited
 	for range 2 {
-		if r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `return 1`), world); err != nil || string(r.Value) != "1" {
+		if r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `return 1`), world); err != nil ||
+			string(r.Value) != "1" {
 			t.Errorf("%s, %v", r.Value, err)
 		}
 	}
@@ -160,14 +166,16 @@ func TestReadsLeaveTheirPlace(t *testing.T) {
 	reading.Add(waiting)
 	for i := range waiting {
 		calls.Go(func() {
-			r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, fmt.Sprintf(`const [x] = await ctx.mail.search({}); return x + %d`, i)), host)
+			r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare,
+				fmt.Sprintf(`const [x] = await ctx.mail.search({}); return x + %d`, i)), host)
 			if err != nil || string(r.Value) != fmt.Sprint(i+1) {
 				t.Errorf("%d: %s, %v", i, r.Value, err)
 			}
 		})
 	}
 	reading.Wait()
-	if r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `return 7`), world); err != nil || string(r.Value) != "7" {
+	if r, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `return 7`), world); err != nil ||
+		string(r.Value) != "7" {
 		t.Errorf("%s, %v", r.Value, err)
 	}
 	if r := p.Report(); len(r.Workers) < waiting {
@@ -191,7 +199,9 @@ func TestSlowReadersLeaveProcesses(t *testing.T) {
 	}
 	read := func(workflow string) slow {
 		answered := make(chan struct{})
-		r := slow{opened: make(chan struct{}), ended: make(chan struct{}), answer: sync.OnceFunc(func() { close(answered) })}
+		r := slow{opened: make(chan struct{}), ended: make(chan struct{}), answer: sync.OnceFunc(func() {
+			close(answered)
+		})}
 		host := fakeHost{"mail.search": func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			close(r.opened)
 			<-answered
@@ -252,7 +262,8 @@ func TestCancelledInNativeCode(t *testing.T) {
 		time.AfterFunc(20*time.Millisecond, func() { cancel(reason) })
 		return json.RawMessage(`1`), nil
 	}}
-	call := invocationOf(sandbox.Prepare, `await ctx.mail.search({}); Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1)`)
+	call := invocationOf(sandbox.Prepare, `await ctx.mail.search({}); Array.prototype.includes.call({ length: 2 ** `+
+		`53 - 1 }, 1)`)
 	call.Limits.CPU = sandbox.MaxCPU // which would name another reason
 	_, err := p.Invoke(ctx, call, host)
 	if e := wantFault(t, err, sandbox.FaultTransient, "script.cancelled"); !errors.Is(e, reason) {
@@ -315,7 +326,8 @@ func TestSourcesComeAndGo(t *testing.T) {
 func TestMemoryIsGivenBack(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})
-	call := invocationOf(sandbox.Prepare, `let n = 0; for (let i = 0; i < 8; i++) n += "x".repeat(3 << 20).length + i; return n`)
+	call := invocationOf(sandbox.Prepare, `let n = 0; for (let i = 0; i < 8; i++) n += "x".repeat(3 << 20).length + `+
+		`i; return n`)
 	for i := range 30 {
 		if _, err := p.Invoke(t.Context(), call, world); err != nil {
 			t.Fatalf("call %d: %v", i, err)
@@ -333,10 +345,12 @@ func TestTooLargeArguments(t *testing.T) {
 	call.Workflow, call.Limits.Argument = "w", 1000
 	call.State = json.RawMessage(`"` + strings.Repeat("x", 2000) + `"`)
 	_, err := newExecutor(t).Invoke(t.Context(), call, world)
-	wantContains(t, wantFault(t, err, sandbox.FaultScript, "limit.argument").Message, "1000", `prepare of consumer "h" of workflow w`)
+	wantContains(t, wantFault(t, err, sandbox.FaultScript, "limit.argument").Message, "1000",
+		`prepare of consumer "h" of workflow w`)
 	call = invocationOf(sandbox.Prepare, "\ntry { await ctx.mail.search({}) } catch {}")
 	call.Limits.Argument = 1000
-	_, err = newExecutor(t).Invoke(t.Context(), call, fakeHost{"mail.search": answers(`"` + strings.Repeat("x", 2000) + `"`)})
+	_, err = newExecutor(t).Invoke(t.Context(), call,
+		fakeHost{"mail.search": answers(`"` + strings.Repeat("x", 2000) + `"`)})
 	if e := wantFault(t, err, sandbox.FaultScript, "limit.argument"); e.Line != 2 {
 		t.Errorf("line %d", e.Line)
 	}

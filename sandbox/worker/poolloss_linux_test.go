@@ -121,7 +121,8 @@ func TestUntakenCallGoesToAnotherWorker(t *testing.T) {
 	t.Run("description", func(t *testing.T) {
 		t.Parallel()
 		p := dying(t, "killed", 10)
-		if d, problems, err := p.Describe(t.Context(), handlerSource(sandbox.Prepare, "")); err != nil || d.Name != "w" {
+		if d, problems, err := p.Describe(t.Context(), handlerSource(sandbox.Prepare, "")); err != nil ||
+			d.Name != "w" {
 			t.Errorf("%+v, %v, %v", d, problems, err)
 		}
 	})
@@ -142,7 +143,8 @@ func TestTakenCallIsNotGivenAgain(t *testing.T) {
 	for how, want := range map[string]struct {
 		fault sandbox.Fault
 		code  string
-	}{"killed": {sandbox.FaultTransient, "worker.lost"}, "faulted": {sandbox.FaultScript, "limit.memory"}, "left": {sandbox.FaultScript, "limit.memory"}} {
+	}{"killed": {sandbox.FaultTransient, "worker.lost"}, "faulted": {sandbox.FaultScript, "limit.memory"},
+		"left": {sandbox.FaultScript, "limit.memory"}} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			p := dying(t, how, -1)
@@ -160,7 +162,8 @@ func TestCallIsGivenToTwoWorkersAtMost(t *testing.T) {
 	t.Parallel()
 	p := dying(t, "killed", 0, 0, 0)
 	_, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, `return 1`), world)
-	wantContains(t, wantFault(t, err, sandbox.FaultTransient, "worker.lost").Message, "signal: killed", "before it took the call")
+	wantContains(t, wantFault(t, err, sandbox.FaultTransient, "worker.lost").Message, "signal: killed",
+		"before it took the call")
 	if r := p.Report(); r.Deaths["worker.lost"] != 2 {
 		t.Errorf("%+v", r)
 	}

@@ -31,13 +31,15 @@ func TestProblemsOfTheText(t *testing.T) {
 				t.Fatalf("read %s: %v", path, err)
 			}
 			script := archive.Files[0]
-			_, problems, err := newExecutor(t).Describe(t.Context(), sandbox.Source{Filename: script.Name, Code: string(script.Data)})
+			_, problems, err := newExecutor(t).Describe(t.Context(), sandbox.Source{Filename: script.Name,
+				Code: string(script.Data)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got strings.Builder
 			for _, p := range problems {
-				fmt.Fprintf(&got, "%d:%d %s %s\n\t%s\n\tfix: %s\n", p.Line, p.Column, p.Severity, p.Code, p.Message, p.Fix)
+				fmt.Fprintf(&got, "%d:%d %s %s\n\t%s\n\tfix: %s\n", p.Line, p.Column, p.Severity, p.Code, p.Message,
+					p.Fix)
 			}
 			if *update {
 				archive.Files = []txtar.File{script, {Name: "problems", Data: []byte(got.String())}}

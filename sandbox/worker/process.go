@@ -79,7 +79,8 @@ func (p *process) greet(h hello) error {
 	}
 	p.ready = unpackReady(&p.frames.unpacker)
 	if err := p.frames.done(); err != nil || kind != frameReady || p.ready.version != frameVersion {
-		return p.startFailed(fmt.Errorf("it answered with kind %d, version %d: %w", kind, p.ready.version, errMalformed))
+		return p.startFailed(fmt.Errorf("it answered with kind %d, version %d: %w", kind, p.ready.version,
+			errMalformed))
 	}
 	p.level.Store(p.ready.report.Level)
 	return nil

@@ -30,7 +30,8 @@ func TestR10_PublishesAreBuffered(t *testing.T) {
 	if !reflect.DeepEqual(r.Publishes, want) {
 		t.Errorf("got  %+v\nwant %+v", r.Publishes, want)
 	}
-	if inputs := []sandbox.Input{{ID: id, Source: "mail", Type: "email", ExtID: "m1", Title: "Renamed"}}; !reflect.DeepEqual(r.Inputs, inputs) {
+	if inputs := []sandbox.Input{{ID: id, Source: "mail", Type: "email", ExtID: "m1",
+		Title: "Renamed"}}; !reflect.DeepEqual(r.Inputs, inputs) {
 		t.Errorf("inputs %+v", r.Inputs)
 	}
 	if len(r.Logs) != 0 {
@@ -38,7 +39,8 @@ func TestR10_PublishesAreBuffered(t *testing.T) {
 	}
 	for _, body := range []string{
 		`await ctx.publish("t.a", { messageId: "1", title: "One" }); throw new Error("x")`,
-		`await ctx.publish("t.a", { messageId: "1", title: "One" }); ctx.registerInput({ source: "a", type: "b", id: "c", title: "d" }); await ctx.mail.broken({})`,
+		`await ctx.publish("t.a", { messageId: "1", title: "One" }); ctx.registerInput({ source: "a", type: "b", id: ` +
+			`"c", title: "d" }); await ctx.mail.broken({})`,
 	} {
 		r, err := runBody(t, sandbox.Producer, body)
 		if err == nil || r.Publishes != nil || r.Inputs != nil {
@@ -97,15 +99,18 @@ func TestR12_PublishIsValidated(t *testing.T) {
 func TestR12_PeekedEvents(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`return (await ctx.peek("t.a"))[0]`:                                                                              `{"messageId":"1","id":"1","topic":"t.a","title":"One","payload":{"n":1}}`,
-		`return (await ctx.peek("t.a")).map((e) => e.id)`:                                                                `["1","2","3"]`,
-		`return (await ctx.peek("t.a", {limit: 2})).map((e) => e.id)`:                                                    `["1","2"]`,
-		`return (await ctx.peek("t.a", {limit: 99})).length`:                                                             `3`,
-		`return (await ctx.peek("t.a", {})).length`:                                                                      `3`,
-		`const x = await ctx.peek("t.a"); x[0].id = "changed"; x.pop(); return (await ctx.peek("t.a")).map((e) => e.id)`: `["1","2","3"]`,
-		`return (await ctx.getByIds("t.a", ["3", "nope", "1", "3"])).map((e) => e.id)`:                                   `["3","1"]`,
-		`return await ctx.getByIds("t.a", [])`:                                                                           `[]`,
-		`return await Promise.resolve("t.a").then(ctx.peek).then((x) => x.length)`:                                       `3`,
+		`return (await ctx.peek("t.a"))[0]`:               `{"messageId":"1","id":"1","topic":"t.a","title":"One","payload":{"n":1}}`,
+		`return (await ctx.peek("t.a")).map((e) => e.id)`: `["1","2","3"]`,
+		`return (await ctx.peek("t.a", {limit: ` +
+			`2})).map((e) => e.id)`: `["1","2"]`,
+		`return (await ctx.peek("t.a", {limit: ` +
+			`99})).length`: `3`,
+		`return (await ctx.peek("t.a", {})).length`: `3`,
+		`const x = await ctx.peek("t.a"); x[0].id = "changed"; x.pop(); return (await ` +
+			`ctx.peek("t.a")).map((e) => e.id)`: `["1","2","3"]`,
+		`return (await ctx.getByIds("t.a", ["3", "nope", "1", "3"])).map((e) => e.id)`: `["3","1"]`,
+		`return await ctx.getByIds("t.a", [])`:                                         `[]`,
+		`return await Promise.resolve("t.a").then(ctx.peek).then((x) => x.length)`:     `3`,
 	} {
 		if r := succeed(t, sandbox.Prepare, body); string(r.Value) != want {
 			t.Errorf("%s: got %s, want %s", body, r.Value, want)
@@ -115,7 +120,8 @@ func TestR12_PeekedEvents(t *testing.T) {
 		`ctx.peek("t.b")`: "topic.notSubscribed", `ctx.getByIds("t.b", [])`: "topic.notSubscribed",
 		`ctx.peek()`: "call.params", `ctx.peek(5)`: "call.params", `ctx.peek("t.a", {limit: 0})`: "call.params",
 		`ctx.peek("t.a", {limit: 1.5})`: "call.params", `ctx.peek("t.a", {limit: "3"})`: "call.params",
-		`ctx.getByIds("t.a")`: "call.params", `ctx.getByIds("t.a", "1")`: "call.params", `ctx.getByIds("t.a", [1])`: "call.params", `ctx.getByIds("t.a", null)`: "call.params",
+		`ctx.getByIds("t.a")`: "call.params", `ctx.getByIds("t.a", "1")`: "call.params",
+		`ctx.getByIds("t.a", [1])`: "call.params", `ctx.getByIds("t.a", null)`: "call.params",
 	} {
 		_, err := runBody(t, sandbox.Prepare, "try { await "+body+" } catch {} return 1")
 		wantFault(t, err, sandbox.FaultScript, code)

@@ -35,7 +35,8 @@ func recheck(call *sandbox.Invocation, r *sandbox.Result, failed *sandbox.Error)
 			return bad("the fault %.40q", failed.Fault)
 		}
 		failed.Clip()
-		if r.Value != nil || r.Publishes != nil || r.Inputs != nil || r.Call != nil && !refused(r.Call, call.Limits, failed) {
+		if r.Value != nil || r.Publishes != nil || r.Inputs != nil || r.Call != nil && !refused(r.Call, call.Limits,
+			failed) {
 			return bad("a failure with results")
 		}
 	}
@@ -50,18 +51,21 @@ func recheck(call *sandbox.Invocation, r *sandbox.Result, failed *sandbox.Error)
 	}
 	if c := r.Call; c != nil {
 		operation := sandbox.Operation{Connector: c.Connector, Operation: c.Operation, Kind: sandbox.KindMutate}
-		sendable := len(c.Params) > 0 && c.Params[0] == '{' && len(c.Params) <= call.Limits.Result && json.Valid(c.Params) && c.Oversize == 0
+		sendable := len(c.Params) > 0 && c.Params[0] == '{' && len(c.Params) <= call.Limits.Result &&
+			json.Valid(c.Params) && c.Oversize == 0
 		if call.Phase != sandbox.Mutate || !slices.Contains(call.Operations, operation) || failed == nil && !sendable {
 			return bad("a mutation call that %s may not make", call.Phase)
 		}
 	}
-	if len(r.Publishes) > call.Limits.HostCalls || len(r.Publishes) > 0 && !sandbox.MemberAllowed(call.Phase, sandbox.MemberPublish, false) {
+	if len(r.Publishes) > call.Limits.HostCalls || len(r.Publishes) > 0 && !sandbox.MemberAllowed(call.Phase,
+		sandbox.MemberPublish, false) {
 		return bad("publishes in %s", call.Phase)
 	}
 	size := 0
 	for i := range r.Publishes {
 		p := &r.Publishes[i]
-		if len(p.Topics) == 0 || sandbox.BadMessageID(p.MessageID) != "" || strings.TrimSpace(p.MessageID) == "" || strings.TrimSpace(p.Title) == "" ||
+		if len(p.Topics) == 0 || sandbox.BadMessageID(p.MessageID) != "" || strings.TrimSpace(p.MessageID) == "" ||
+			strings.TrimSpace(p.Title) == "" ||
 			!json.Valid(p.Payload) || p.InputID != "" && call.Phase != sandbox.Producer {
 			return bad("an event that cannot be published")
 		}
@@ -73,7 +77,8 @@ func recheck(call *sandbox.Invocation, r *sandbox.Result, failed *sandbox.Error)
 		}
 		size += len(p.MessageID) + len(p.Title) + len(p.Payload)
 	}
-	if len(r.Inputs) > call.Limits.HostCalls || len(r.Inputs) > 0 && !sandbox.MemberAllowed(call.Phase, sandbox.MemberRegisterInput, false) {
+	if len(r.Inputs) > call.Limits.HostCalls || len(r.Inputs) > 0 && !sandbox.MemberAllowed(call.Phase,
+		sandbox.MemberRegisterInput, false) {
 		return bad("inputs in %s", call.Phase)
 	}
 	for i := range r.Inputs {
@@ -101,7 +106,8 @@ func recheck(call *sandbox.Invocation, r *sandbox.Result, failed *sandbox.Error)
 
 // refused reports whether the call is one whose parameters are too large: the one call that comes with a failure.
 func refused(c *sandbox.MutationCall, limits sandbox.Limits, failed *sandbox.Error) bool {
-	return c.Params == nil && c.Oversize > limits.Result && failed.Fault == sandbox.FaultScript && failed.Code == "limit.result"
+	return c.Params == nil && c.Oversize > limits.Result && failed.Fault == sandbox.FaultScript &&
+		failed.Code == "limit.result"
 }
 
 // logLevels are those that a script can write. The engine has levels of its own for what it notes beside them.

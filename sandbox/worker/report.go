@@ -47,12 +47,15 @@ type ProcessReport struct {
 func (p *Pool) Report() Report {
 	p.mu.Lock()
 	r := Report{
-		Sandbox: string(p.report.Level), Missing: slices.Clone(p.report.Missing), Size: p.config.Size, Memory: p.config.Memory,
-		Waiting: len(p.scheduler.waiters), Restarts: p.restarts, Deaths: maps.Clone(p.deaths), Workers: []ProcessReport{},
+		Sandbox: string(p.report.Level), Missing: slices.Clone(p.report.Missing), Size: p.config.Size,
+		Memory:  p.config.Memory,
+		Waiting: len(p.scheduler.waiters), Restarts: p.restarts, Deaths: maps.Clone(p.deaths),
+		Workers: []ProcessReport{},
 	}
 	var unknown []*process
 	for _, w := range p.all {
-		worker := ProcessReport{PID: w.Cmd.Process.Pid, Sandbox: string(w.sandbox()), State: "idle", Calls: w.calls.Load(),
+		worker := ProcessReport{PID: w.Cmd.Process.Pid, Sandbox: string(w.sandbox()), State: "idle",
+			Calls:   w.calls.Load(),
 			Scripts: int(w.scripts.Load()), Since: w.since}
 		if c := p.busy[w]; c != nil {
 			worker.State = c.state()

@@ -17,9 +17,11 @@ func TestBundledLibraryAsksForRequire(t *testing.T) {
 				else r.lib = f("none");
 			})(root, (c) => c);
 			return root.lib`,
-		"tried":     `let c = "none"; try { c = require("crypto") } catch (e) { if (e.name !== "ReferenceError") throw e } return c`,
-		"passed on": `const load = typeof require !== "undefined" ? require : undefined; return load ? load("crypto") : "none"`,
-		"shadowed":  `const make = (require) => require("n") + "one"; return make((x) => x)`,
+		"tried": `let c = "none"; try { c = require("crypto") } catch (e) { if (e.name !== "ReferenceError") ` +
+			`throw e } return c`,
+		"passed on": `const load = typeof require !== "undefined" ? require : undefined; return load ? ` +
+			`load("crypto") : "none"`,
+		"shadowed": `const make = (require) => require("n") + "one"; return make((x) => x)`,
 		"two scopes": `const x = () => typeof require, y = () => { const require = "none"; return require };
 			return x() === "undefined" ? y() : x()`,
 	} {

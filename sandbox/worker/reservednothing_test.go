@@ -23,7 +23,8 @@ func TestNextWithoutReservations(t *testing.T) {
 		"throws an error":        {nothing, "throw new Error('x')", false},
 		"throws a type error":    {nothing, "throw new TypeError('x')", false},
 		"has data":               {`{"reservations":[],"data":{}}`, "ctx.log(a.data.x.y)", false},
-		"has reservations":       {`{"reservations":[{"topic":"t.a","ids":["1"]}],"data":null}`, "ctx.log(a.data.id)", false},
+		"has reservations": {`{"reservations":[{"topic":"t.a","ids":["1"]}],"data":null}`, "ctx.log(a.data.id)",
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -83,7 +83,8 @@ type scheduler struct {
 }
 
 func newScheduler(slots, processes int) *scheduler {
-	return &scheduler{slots: slots, free: slots, share: max(1, slots-1), processes: processes - min(slots, processes/2), usages: make(map[string]*usage)}
+	return &scheduler{slots: slots, free: slots, share: max(1, slots-1), processes: processes - min(slots, processes/2),
+		usages: make(map[string]*usage)}
 }
 
 func (s *scheduler) usage(key string, now time.Time) *usage {

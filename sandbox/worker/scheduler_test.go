@@ -35,7 +35,8 @@ func TestHeavyWorkflowsWait(t *testing.T) {
 	for range 1000 {
 		burn("busy", 10*time.Millisecond) // many short calls are no reason to wait
 	}
-	if got := queue(l, now, "burner", "a", "smaller", "busy", "b"); !slices.Equal(got, []string{"a", "busy", "b", "smaller", "burner"}) {
+	if got := queue(l, now, "burner", "a", "smaller", "busy", "b"); !slices.Equal(got,
+		[]string{"a", "busy", "b", "smaller", "burner"}) {
 		t.Errorf("served %v", got)
 	}
 	later := now.Add(10 * halfLife)

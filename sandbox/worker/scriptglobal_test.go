@@ -12,7 +12,8 @@ const declared = `export default GLOBAL.workflow({ name: "w", topics: { "t.a": {
   consumers: { h: GLOBAL.consumer({ subscribe: ["t.a"], async prepare(ctx) { return { reservations: [], data: ANSWER }; } }) } });`
 
 func declaredBy(global, answer string) sandbox.Source {
-	return sandbox.Source{Filename: "w.ts", Code: strings.NewReplacer("GLOBAL", global, "ANSWER", answer).Replace(declared)}
+	return sandbox.Source{Filename: "w.ts", Code: strings.NewReplacer("GLOBAL", global, "ANSWER",
+		answer).Replace(declared)}
 }
 
 // TestScriptGlobal: Pawl declares workflows, and so does its old name; they are one object.
@@ -35,8 +36,10 @@ func TestScriptGlobal(t *testing.T) {
 			}
 			wantContains(t, string(r.Value), `"data":true`)
 			// The text is looked into by either name.
-			source.Code = strings.Replace(source.Code, "async prepare(ctx) {", "async prepare(ctx) { await ctx.publish('t.a', { messageId: 'x', title: 'X ' + ctx.now() });", 1)
-			if _, problems, err = e.Describe(t.Context(), source); err != nil || len(problems) != 1 || problems[0].Code != "phase.forbidden" {
+			source.Code = strings.Replace(source.Code, "async prepare(ctx) {",
+				"async prepare(ctx) { await ctx.publish('t.a', { messageId: 'x', title: 'X ' + ctx.now() });", 1)
+			if _, problems, err = e.Describe(t.Context(), source); err != nil || len(problems) != 1 ||
+				problems[0].Code != "phase.forbidden" {
 				t.Errorf("%+v, %v", problems, err)
 			}
 		})
@@ -46,7 +49,8 @@ func TestScriptGlobal(t *testing.T) {
 // TestScriptGlobalIsTheScripts: a script that was written for the old name may have a Pawl of its own.
 func TestScriptGlobalIsTheScripts(t *testing.T) {
 	t.Parallel()
-	for _, own := range []string{"const Pawl = 5;", "let Pawl; Pawl ??= 5;", "class Pawl { static valueOf() { return 5 } }", "function Pawl() {} Pawl.valueOf = () => 5;",
+	for _, own := range []string{"const Pawl = 5;", "let Pawl; Pawl ??= 5;",
+		"class Pawl { static valueOf() { return 5 } }", "function Pawl() {} Pawl.valueOf = () => 5;",
 		"var Pawl = 5;", "enum Pawl { five = 5 } Pawl = 5 as any;"} {
 		t.Run(own, func(t *testing.T) {
 			t.Parallel()

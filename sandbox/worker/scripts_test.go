@@ -63,7 +63,8 @@ func TestPageListsWhatExists(t *testing.T) {
 		body := fmt.Sprintf("const missing = []; if (typeof %s === 'undefined') missing.push('itself');", global)
 		for _, member := range code(members) {
 			if name, ok := strings.CutPrefix(member, "."); ok {
-				body += fmt.Sprintf("\nif (!(%q in %s.prototype)) missing.push(%q); if (false) a.%s();", name, global, member, name)
+				body += fmt.Sprintf("\nif (!(%q in %s.prototype)) missing.push(%q); if (false) a.%s();", name, global,
+					member, name)
 			} else if identifier.MatchString(member) {
 				body += fmt.Sprintf("\nif (%s.%s === undefined) missing.push(%q);", global, member, member)
 			}
@@ -82,13 +83,15 @@ var identifier = regexp.MustCompile(`^[A-Za-z]+$`)
 // TestPageIsTyped: the declarations name every global of the page that the language does not have itself.
 func TestPageIsTyped(t *testing.T) {
 	t.Parallel()
-	language := []string{"Intl", "Iterator", "Object", "Map", "Set", "Promise", "Array", "String", "Number", "Date", "Error", "Uint8Array", "Symbol"}
+	language := []string{"Intl", "Iterator", "Object", "Map", "Set", "Promise", "Array", "String", "Number", "Date",
+		"Error", "Uint8Array", "Symbol"}
 	for _, row := range pageTable(t, "| global | members |") {
 		global := code(row[0])[0]
 		if slices.Contains(language, global) {
 			continue
 		}
-		if !strings.Contains(sandbox.Typings, "declare var "+global+":") && !strings.Contains(sandbox.Typings, "declare function "+global) {
+		if !strings.Contains(sandbox.Typings, "declare var "+global+":") && !strings.Contains(sandbox.Typings,
+			"declare function "+global) {
 			t.Errorf("%s is not declared", global)
 		}
 		members, _, _ := strings.Cut(row[1], ":")
@@ -129,7 +132,8 @@ func TestPageListsWhatIsAbsent(t *testing.T) {
 			}
 			_, err := runBody(t, sandbox.Prepare, "\nawait "+name+"(String('x'))")
 			e := wantFault(t, err, sandbox.FaultScript, "script.threw")
-			wantContains(t, e.Message, "ReferenceError", name+" does not exist in Pawl scripts", lint.AbsentGlobals[name])
+			wantContains(t, e.Message, "ReferenceError", name+" does not exist in Pawl scripts",
+				lint.AbsentGlobals[name])
 			if e.Line != 2 {
 				t.Errorf("line %d", e.Line)
 			}
@@ -177,7 +181,9 @@ func TestPageLocales(t *testing.T) {
 // TestPagePhases: the table of the page is the table of the rules.
 func TestPagePhases(t *testing.T) {
 	t.Parallel()
-	members := map[string]sandbox.Member{"`console`": sandbox.MemberConsole, "connector: list, search": sandbox.MemberList, "connector: get by id": sandbox.MemberGet, "connector: change": sandbox.MemberMutate}
+	members := map[string]sandbox.Member{"`console`": sandbox.MemberConsole,
+		"connector: list, search": sandbox.MemberList, "connector: get by id": sandbox.MemberGet,
+		"connector: change": sandbox.MemberMutate}
 	for name, m := range sandbox.Builtins {
 		members["`"+name+"`"] = m
 	}
@@ -192,7 +198,8 @@ func TestPagePhases(t *testing.T) {
 			continue
 		}
 		for i, phase := range []sandbox.Phase{sandbox.Producer, sandbox.Prepare, sandbox.Mutate, sandbox.Next} {
-			if says := row[i+1]; sandbox.MemberAllowed(phase, m, true) != (says != "no") || sandbox.MemberAllowed(phase, m, false) != (says != "no" && !strings.HasPrefix(says, "with")) {
+			if says := row[i+1]; sandbox.MemberAllowed(phase, m, true) != (says != "no") || sandbox.MemberAllowed(phase,
+				m, false) != (says != "no" && !strings.HasPrefix(says, "with")) {
 				t.Errorf("%s in %s: the page says %q", row[0], phase, says)
 			}
 		}
@@ -213,7 +220,8 @@ func TestPageLimits(t *testing.T) {
 	}
 	d := sandbox.DefaultLimits
 	want := map[string]string{
-		"cpu": brief(d.CPU), "wall": brief(d.Wall), "reads": brief(d.Reads), "source": size(d.Source), "argument": size(d.Argument), "result": size(d.Result),
+		"cpu": brief(d.CPU), "wall": brief(d.Wall), "reads": brief(d.Reads), "source": size(d.Source),
+		"argument": size(d.Argument), "result": size(d.Result),
 		"state": size(d.State), "publish": size(d.Publish), "hostCalls": fmt.Sprint(d.HostCalls), "log": size(d.Log),
 		"inFlight": fmt.Sprint(d.InFlight), "stack": fmt.Sprint(d.Stack),
 	}

@@ -44,7 +44,8 @@ func TestExceeded(t *testing.T) {
 			fault, code = e.Fault, e.Code
 		}
 		if fault != c.fault || code != c.code {
-			t.Errorf("after %s, %s of them computing, and %s more: %s %q, want %s %q", c.wall, c.cpu, c.while, fault, code, c.fault, c.code)
+			t.Errorf("after %s, %s of them computing, and %s more: %s %q, want %s %q", c.wall, c.cpu, c.while, fault,
+				code, c.fault, c.code)
 		}
 	}
 }

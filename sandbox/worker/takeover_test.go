@@ -133,7 +133,8 @@ func TestRecheckLogAndFault(t *testing.T) {
 	call := invocationOf(sandbox.Next, "")
 	call.Limits = sandbox.DefaultLimits
 	for _, level := range []string{"call", "inputs", "", "INFO"} {
-		if err := recheck(&call, &sandbox.Result{Logs: []sandbox.LogLine{{Level: level}}}, nil); !errors.Is(err, errMalformed) {
+		if err := recheck(&call, &sandbox.Result{Logs: []sandbox.LogLine{{Level: level}}}, nil); !errors.Is(err,
+			errMalformed) {
 			t.Errorf("level %q: %v", level, err)
 		}
 	}
@@ -149,8 +150,10 @@ func TestRecheckLogAndFault(t *testing.T) {
 	if err := recheck(&call, &sandbox.Result{}, fault); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(len(fault.Code), len(fault.Message), len(fault.Stack), fault.Line, fault.Column); len(fault.Code) > sandbox.MaxCode+8 ||
-		len(fault.Message) > 2*sandbox.MaxMessage+8 || len(fault.Stack) > 2*sandbox.MaxStackText+8 || fault.Line != 0 || fault.Column != 0 {
+	if got := fmt.Sprint(len(fault.Code), len(fault.Message), len(fault.Stack), fault.Line,
+		fault.Column); len(fault.Code) > sandbox.MaxCode+8 ||
+		len(fault.Message) > 2*sandbox.MaxMessage+8 || len(fault.Stack) > 2*sandbox.MaxStackText+8 || fault.Line != 0 ||
+		fault.Column != 0 {
 		t.Errorf("kept %s", got)
 	}
 }

@@ -59,7 +59,9 @@ func TestArguments(t *testing.T) {
 		sandbox.Next:    `[{"reservations":[],"data":{"x":1}},{"status":"none"}]`,
 	} {
 		for range 2 {
-			call := invocationOf(phase, `const r = JSON.stringify([a, b]); Object.prototype.polluted = 1; globalThis.counter = (globalThis.counter ?? 0) + 1; if (a) a.x = 5; return JSON.parse(r).concat(counter)`)
+			call := invocationOf(phase, `const r = JSON.stringify([a, b]); Object.prototype.polluted = 1; `+
+				`globalThis.counter = (globalThis.counter ?? 0) + 1; if (a) a.x = 5; return `+
+				`JSON.parse(r).concat(counter)`)
 			call.State = json.RawMessage(`{"s":1}`)
 			r, err := e.Invoke(t.Context(), call, world)
 			if err != nil || string(r.Value) != strings.TrimSuffix(want, "]")+",1]" {
@@ -94,17 +96,23 @@ func TestThrownValues(t *testing.T) {
 		`throw { code: 7 }`:                   `threw an object {"code":7}`,
 		`throw Object.create(null)`:           "threw an object",
 		`throw { get message() { throw 1 } }`: "threw an object that cannot be described",
-		`throw { message: { toString() { throw 1 } } }`:                                                      "threw an object",
-		`const e = new Error("x"); Object.defineProperty(e, "stack", { get() { throw 1 } }); throw e`:        "Error: x",
-		`throw new Proxy({}, { get() { throw new Error("trap") } })`:                                         "threw an object that cannot be described",
-		`const r = Proxy.revocable({}, {}); r.revoke(); throw r.proxy`:                                       "threw an object that cannot be described",
-		`return Promise.reject(new Error("rejected"))`:                                                       "Error: rejected",
-		`return { then(_, no) { no("thenable") } }`:                                                          "threw thenable",
-		`throw new Error("x".repeat(100000))`:                                                                "Error: xxx",
-		`Promise.reject(new Error("floating")); return 1`:                                                    "a promise that was not awaited failed: Error: floating",
-		`(async () => { throw new Error("lost") })(); return 1`:                                              "not awaited failed: Error: lost",
-		`throw new AggregateError([1], "many")`:                                                              "AggregateError: many",
-		`class Mine extends Error { constructor(m) { super(m); this.name = "Mine" } } throw new Mine("own")`: "Mine: own",
+		`throw { message: { toString() { ` +
+			`throw 1 } } }`: "threw an object",
+		`const e = new Error("x"); Object.defineProperty(e, "stack", { get() { throw 1 } ` +
+			`}); throw e`: "Error: x",
+		`throw new Proxy({}, { get() { throw new ` +
+			`Error("trap") } })`: "threw an object that cannot be described",
+		`const r = Proxy.revocable({}, {}); r.revoke(); ` +
+			`throw r.proxy`: "threw an object that cannot be described",
+		`return Promise.reject(new Error("rejected"))`:    "Error: rejected",
+		`return { then(_, no) { no("thenable") } }`:       "threw thenable",
+		`throw new Error("x".repeat(100000))`:             "Error: xxx",
+		`Promise.reject(new Error("floating")); return 1`: "a promise that was not awaited failed: Error: floating",
+		`(async () => { throw new Error("lost") ` +
+			`})(); return 1`: "not awaited failed: Error: lost",
+		`throw new AggregateError([1], "many")`: "AggregateError: many",
+		`class Mine extends Error { constructor(m) { super(m); this.name = "Mine" } } throw new ` +
+			`Mine("own")`: "Mine: own",
 	} {
 		t.Run(body, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +134,8 @@ func TestThrownValues(t *testing.T) {
 		t.Errorf("stack shows the inside: %s", e.Stack)
 	}
 	// A handled rejection is nobody's failure.
-	succeed(t, sandbox.Prepare, `const p = Promise.reject(new Error("x")); await null; await p.catch(() => {}); return 1`)
+	succeed(t, sandbox.Prepare, `const p = Promise.reject(new Error("x")); await null; await p.catch(() => `+
+		`{}); return 1`)
 }
 
 // TestInterpreterPanics: native code of the interpreter that panics in Go is a fault, not a crash.
@@ -158,7 +167,8 @@ func TestPending(t *testing.T) {
 // TestClockAndChance: time and randomness come from the invocation.
 func TestClockAndChance(t *testing.T) {
 	t.Parallel()
-	const body = `return [new Date().toISOString().slice(0, 16), new Date(ctx.now()).toISOString().slice(0, 16), Date.now() >= ctx.now() - 1000, Math.random(), crypto.randomUUID(), new Date().getTimezoneOffset()]`
+	const body = `return [new Date().toISOString().slice(0, 16), new Date(ctx.now()).toISOString().slice(0, 16), ` +
+		`Date.now() >= ctx.now() - 1000, Math.random(), crypto.randomUUID(), new Date().getTimezoneOffset()]`
 	first, second := succeed(t, sandbox.Prepare, body), succeed(t, sandbox.Prepare, body)
 	if string(first.Value) != string(second.Value) {
 		t.Errorf("%s\n%s", first.Value, second.Value)
@@ -213,26 +223,38 @@ func TestLogs(t *testing.T) {
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`return /^\p{L}+$/u.test("Grüße") && !/^\p{L}+$/u.test("1") && new RegExp("\\p{Lu}", "u").test("Ä") && /\P{L}/u.exec("a1")[0] === "1"`:                                                                        "true",
-		`const r = /(?<w>\p{L}+)/gu; return ["ab cd".replace(r, "<$<w>>"), r instanceof RegExp, "é,ü".split(/[^\p{L}]/u), [..."é,ü".matchAll(/\p{L}/gu)].map((m) => m[0])]`:                                           `["<ab> <cd>",true,["é","ü"],["é","ü"]]`,
-		`async function* g() { yield 1; yield 2 } let s = 0; for await (const x of g()) s += x; return s`:                                                                                                             "3",
-		`const o = {d: new Date(5), m: new Map([[1, {a: 1}]]), s: new Set([1])}; o.self = o; const c = structuredClone(o); return [c.self === c, c.d.getTime(), c.m.get(1).a, c.m.get(1) !== o.m.get(1), c.s.has(1)]`: "[true,5,1,true,true]",
-		`try { structuredClone(() => 1) } catch (e) { return e.name }`:                                                                                                                                                `"TypeError"`,
-		`return new TextDecoder().decode(new TextEncoder().encode("aé€😀"))`:                                                                                                                                           `"aé€😀"`,
-		`return Array.from(new TextEncoder().encode("é"))`:                                                                                                                                                            "[195,169]",
-		`try { new TextDecoder("utf-8", {fatal: true}).decode(new Uint8Array([255])) } catch (e) { return e.name }`:                                                                                                   `"TypeError"`,
-		`return [btoa("a\xff"), atob("Yf8=") === "a\xff", atob(" Y Q = = ")]`:                                                                                                                                         `["Yf8=",true,"a"]`,
-		`return Object.groupBy([1, 2, 3], (x) => x % 2 ? "odd" : "even")`:                                                                                                                                             `{"odd":[1,3],"even":[2]}`,
-		`return Map.groupBy([1, 2, 3], (x) => x % 2).get(1)`:                                                                                                                                                          "[1,3]",
-		`const { promise, resolve } = Promise.withResolvers(); resolve(4); return promise`:                                                                                                                            "4",
-		`return Promise.try(() => 5)`: "5",
-		`return typeof module + typeof process + typeof fetch + typeof setTimeout + typeof GoError`:         `"undefinedundefinedundefinedundefinedundefined"`,
+		`return /^\p{L}+$/u.test("Grüße") && !/^\p{L}+$/u.test("1") && new RegExp("\\p{Lu}", "u").test("Ä") && ` +
+			`/\P{L}/u.exec("a1")[0] === "1"`: "true",
+		`const r = /(?<w>\p{L}+)/gu; return ["ab cd".replace(r, "<$<w>>"), r instanceof RegExp, ` +
+			`"é,ü".split(/[^\p{L}]/u), [..."é,ü".matchAll(/\p{L}/gu)].map((m) => m[0])]`: `["<ab> <cd>",true,["é","ü"],["é","ü"]]`,
+		`async function* g() { yield 1; yield 2 } let s = 0; for await (const x of g()) s += ` +
+			`x; return s`: "3",
+		`const o = {d: new Date(5), m: new Map([[1, {a: 1}]]), s: new Set([1])}; o.self = o; const c = ` +
+			`structuredClone(o); return [c.self === c, c.d.getTime(), c.m.get(1).a, c.m.get(1) !== o.m.get(1), ` +
+			`c.s.has(1)]`: "[true,5,1,true,true]",
+		`try { structuredClone(() => 1) } catch (e) { ` +
+			`return e.name }`: `"TypeError"`,
+		`return new TextDecoder().decode(new ` +
+			`TextEncoder().encode("aé€😀"))`: `"aé€😀"`,
+		`return Array.from(new TextEncoder().encode("é"))`: "[195,169]",
+		`try { new TextDecoder("utf-8", {fatal: true}).decode(new Uint8Array([255])) } catch (e) { ` +
+			`return e.name }`: `"TypeError"`,
+		`return [btoa("a\xff"), atob("Yf8=") === "a\xff", atob(" ` +
+			`Y Q = = ")]`: `["Yf8=",true,"a"]`,
+		`return Object.groupBy([1, 2, 3], (x) => x % 2 ? ` +
+			`"odd" : "even")`: `{"odd":[1,3],"even":[2]}`,
+		`return Map.groupBy([1, 2, 3], (x) => x % 2).get(1)`:                               "[1,3]",
+		`const { promise, resolve } = Promise.withResolvers(); resolve(4); return promise`: "4",
+		`return Promise.try(() => 5)`:                                                      "5",
+		`return typeof module + typeof process + typeof fetch + typeof setTimeout + ` +
+			`typeof GoError`: `"undefinedundefinedundefinedundefinedundefined"`,
 		`enum E { A = 2 } interface I { x: number } const v = { x: E.A } satisfies I; return v.x as number`: "2",
 		`return new Function("return 1\n//# sourceMappingURL=file:///etc/passwd")()`:                        "1",
 		`return Object.keys(ctx).join()`: `"peek,getByIds,publish,registerInput,log,now,mail,sheets"`,
-		`return ["mail" in ctx, "fax" in ctx, Object.keys(ctx.sheets), String(ctx), JSON.stringify(ctx.mail)]`: `[true,false,["appendRow"],"[object Object]","{}"]`,
-		`try { ctx.peek = 1 } catch (e) { return e.name }`:                                                     `"TypeError"`,
-		`return (await (async () => ctx)()) === ctx`:                                                           "true",
+		`return ["mail" in ctx, "fax" in ctx, Object.keys(ctx.sheets), String(ctx), ` +
+			`JSON.stringify(ctx.mail)]`: `[true,false,["appendRow"],"[object Object]","{}"]`,
+		`try { ctx.peek = 1 } catch (e) { return e.name }`: `"TypeError"`,
+		`return (await (async () => ctx)()) === ctx`:       "true",
 	} {
 		t.Run(body, func(t *testing.T) {
 			t.Parallel()
@@ -253,7 +275,8 @@ func TestUnknownMembers(t *testing.T) {
 		t.Errorf("line %d", e.Line)
 	}
 	_, err = runBody(t, sandbox.Prepare, "\nawait ctx.mail.find({})")
-	wantContains(t, wantFault(t, err, sandbox.FaultScript, "operation.unknown").Message, "ctx.mail.find does not exist", "search, get, broken")
+	wantContains(t, wantFault(t, err, sandbox.FaultScript, "operation.unknown").Message, "ctx.mail.find does not exist",
+		"search, get, broken")
 	call := invocationOf(sandbox.Prepare, `return 1`)
 	call.Handler = "gone"
 	_, err = newExecutor(t).Invoke(t.Context(), call, world)
@@ -263,8 +286,11 @@ func TestUnknownMembers(t *testing.T) {
 // TestParametersReachTheHost exactly as JSON.
 func TestParametersReachTheHost(t *testing.T) {
 	t.Parallel()
-	host := fakeHost{"mail.get": func(_ context.Context, params json.RawMessage) (json.RawMessage, error) { return params, nil }}
-	r, err := newExecutor(t).Invoke(t.Context(), invocationOf(sandbox.Producer, `return [await ctx.mail.get({a: "ü\n", n: 1.5}), await ctx.mail.get()]`), host)
+	host := fakeHost{"mail.get": func(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+		return params, nil
+	}}
+	r, err := newExecutor(t).Invoke(t.Context(), invocationOf(sandbox.Producer,
+		`return [await ctx.mail.get({a: "ü\n", n: 1.5}), await ctx.mail.get()]`), host)
 	if err != nil || string(r.Value) != `[{"a":"ü\n","n":1.5},{}]` {
 		t.Errorf("%s, %v", r.Value, err)
 	}

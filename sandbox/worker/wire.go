@@ -52,7 +52,8 @@ func (r ready) pack(p *packer) {
 }
 
 func unpackReady(u *unpacker) ready {
-	return ready{version: u.num(), report: confine.Report{Level: confine.Level(u.text()), Missing: u.texts()}, race: u.flag(), baseline: u.num()}
+	return ready{version: u.num(), report: confine.Report{Level: confine.Level(u.text()), Missing: u.texts()},
+		race: u.flag(), baseline: u.num()}
 }
 
 // scriptRef names a script by the number that the pool gave its text; the text goes along only when
@@ -83,16 +84,19 @@ func unpackScriptRef(u *unpacker) scriptRef {
 }
 
 func packLimits(p *packer, l sandbox.Limits) {
-	for _, n := range []int64{int64(l.CPU), int64(l.Wall), int64(l.Reads), int64(l.Source), int64(l.Argument), int64(l.Result),
+	for _, n := range []int64{int64(l.CPU), int64(l.Wall), int64(l.Reads), int64(l.Source), int64(l.Argument),
+		int64(l.Result),
 		int64(l.State), int64(l.Publish), int64(l.HostCalls), int64(l.InFlight), int64(l.Log), int64(l.Stack)} {
 		p.num(n)
 	}
 }
 
 func unpackLimits(u *unpacker) sandbox.Limits {
-	return sandbox.Limits{CPU: time.Duration(u.num()), Wall: time.Duration(u.num()), Reads: time.Duration(u.num()), Source: int(u.num()),
-		Argument: int(u.num()), Result: int(u.num()), State: int(u.num()), Publish: int(u.num()), HostCalls: int(u.num()),
-		InFlight: int(u.num()), Log: int(u.num()), Stack: int(u.num())}
+	return sandbox.Limits{CPU: time.Duration(u.num()), Wall: time.Duration(u.num()), Reads: time.Duration(u.num()),
+		Source:   int(u.num()),
+		Argument: int(u.num()), Result: int(u.num()), State: int(u.num()), Publish: int(u.num()),
+		HostCalls: int(u.num()),
+		InFlight:  int(u.num()), Log: int(u.num()), Stack: int(u.num())}
 }
 
 // packCall packs a handler call whose limits are effective.
@@ -176,7 +180,8 @@ func (r readRequest) pack(p *packer) {
 }
 
 func unpackRead(u *unpacker) readRequest {
-	return readRequest{serial: uint64(u.num()), id: int(u.num()), connector: u.text(), operation: u.text(), params: u.bytes()}
+	return readRequest{serial: uint64(u.num()), id: int(u.num()), connector: u.text(), operation: u.text(),
+		params: u.bytes()}
 }
 
 // packAnswer packs the host's answer to a read. Of an error only the text crosses; the engine keeps
@@ -253,7 +258,8 @@ func packError(p *packer, e *sandbox.Error) {
 // unpackError reads an error; the cause of a failed read is a remoteError until the engine puts the
 // host's own in its place.
 func unpackError(u *unpacker) *sandbox.Error {
-	e := &sandbox.Error{Fault: sandbox.Fault(u.text()), Code: u.text(), Message: u.text(), Line: int(u.num()), Column: int(u.num()), Stack: u.text()}
+	e := &sandbox.Error{Fault: sandbox.Fault(u.text()), Code: u.text(), Message: u.text(), Line: int(u.num()),
+		Column: int(u.num()), Stack: u.text()}
 	if read := int(u.num()); read != 0 {
 		e.Cause = &remoteError{read: read, text: e.Message}
 	}
@@ -310,13 +316,15 @@ func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandb
 	r.Value = u.bytes()
 	topic := func() []string { return unpackAtMost(u, len(call.Topics), u.text) }
 	r.Publishes = unpackAtMost(u, call.Limits.HostCalls, func() sandbox.Publish {
-		return sandbox.Publish{Topics: topic(), MessageID: u.text(), Title: u.text(), Payload: u.bytes(), InputID: u.text()}
+		return sandbox.Publish{Topics: topic(), MessageID: u.text(), Title: u.text(), Payload: u.bytes(),
+			InputID: u.text()}
 	})
 	r.Inputs = unpackAtMost(u, call.Limits.HostCalls, func() sandbox.Input {
 		return sandbox.Input{ID: u.text(), Source: u.text(), Type: u.text(), ExtID: u.text(), Title: u.text()}
 	})
 	if u.flag() {
-		r.Call = &sandbox.MutationCall{Connector: u.text(), Operation: u.text(), Params: u.bytes(), Oversize: int(u.num())}
+		r.Call = &sandbox.MutationCall{Connector: u.text(), Operation: u.text(), Params: u.bytes(),
+			Oversize: int(u.num())}
 	}
 	r.Logs = unpackAtMost(u, sandbox.MostLogLines(call.Limits), func() sandbox.LogLine {
 		return sandbox.LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text()}

@@ -47,7 +47,8 @@ func Run(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(maxWorkerStack)
 	debug.SetMaxThreads(maxWorkerThreads)
 
-	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]sandbox.Source), ended: make(chan error), placed: make(map[uint64]map[sandbox.HandlerKey]bool)}
+	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]sandbox.Source),
+		ended: make(chan error), placed: make(map[uint64]map[sandbox.HandlerKey]bool)}
 	kind, err := w.in.next(maxFromEngine)
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -63,14 +64,16 @@ func Run(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("read the engine's first frame: %w", err)
 	}
 	if h.version != frameVersion {
-		return fmt.Errorf("the engine speaks version %d of the protocol, this worker version %d", h.version, frameVersion)
+		return fmt.Errorf("the engine speaks version %d of the protocol, this worker version %d", h.version,
+			frameVersion)
 	}
 	w.describeLimits = h.describe
 	w.around = vm.Surroundings{Closing: context.Background(), Scripts: vm.NewScripts(h.scripts), CPU: cputime.Own()}
 	w.watchdog = newWatchdog(int64(float64(h.memory)*watchdogShare), w.pass)
 
 	// What is made on first use is made now, while files can still be opened and nobody waits.
-	if _, _, problems := vm.Prepare(sandbox.Source{Filename: "warm.ts", Code: "export default Pawl.workflow({})"}, 1<<10); sandbox.HasErrors(problems) {
+	if _, _, problems := vm.Prepare(sandbox.Source{Filename: "warm.ts", Code: "export default Pawl.workflow({})"},
+		1<<10); sandbox.HasErrors(problems) {
 		return fmt.Errorf("compile a first script: %s", problems[0].Message)
 	}
 	report := confine.Apply(confine.Config{Data: max(leastData, int64(float64(h.memory)*dataShare))})
@@ -240,7 +243,8 @@ func (w *worker) invoke(j *job) {
 	result, err := vm.Invoke(j.ctx, w.around, *j.call, &pipeTransport{worker: w, serial: j.serial})
 	var fault *sandbox.Error
 	if err != nil && !errors.As(err, &fault) {
-		fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(), sandbox.MaxMessage)}
+		fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(),
+			sandbox.MaxMessage)}
 	}
 	w.pack.reset() // reads asked for by a script that has ended need no answer
 	packResult(w.pack, j.serial, &result, fault)
@@ -278,11 +282,13 @@ func (w *worker) describe(j *job) {
 	if err != nil {
 		var fault *sandbox.Error
 		if !errors.As(err, &fault) {
-			fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(), sandbox.MaxMessage)}
+			fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(),
+				sandbox.MaxMessage)}
 		}
 		answer.fault = fault
 	} else if answer.text, err = json.Marshal(describedText{definition, problems}); err != nil {
-		answer.fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: "write the definition as JSON: " + err.Error()}
+		answer.fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
+			Message: "write the definition as JSON: " + err.Error()}
 	}
 	w.pack.reset()
 	answer.pack(w.pack, j.serial)
@@ -305,7 +311,8 @@ type pipeTransport struct {
 }
 
 // Start implements vm.Transport.
-func (t *pipeTransport) Start(_ context.Context, id int, op sandbox.Operation, params json.RawMessage, replies chan<- vm.Reply) {
+func (t *pipeTransport) Start(_ context.Context, id int, op sandbox.Operation, params json.RawMessage,
+	replies chan<- vm.Reply) {
 	w := t.worker
 	w.mu.Lock()
 	w.current.replies = replies

@@ -57,26 +57,34 @@ export default Keep.workflow({
 });
 `
 
-const orderPayload = `{"orderId":"A-1042","customer":{"id":"c-77","name":"Ada Example","email":"ada@example.com"},"currency":"EUR",` +
-	`"lines":[{"sku":"TEA-1","name":"Green tea, loose","quantity":2,"unitPrice":12.5},{"sku":"POT-3","name":"Cast iron pot","quantity":1,"unitPrice":59.9},` +
-	`{"sku":"CUP-8","name":"Cup, glazed","quantity":4,"unitPrice":7.25}],"shipping":{"method":"parcel","cost":4.9,"address":{"street":"Main Street 5","city":"Berlin","zip":"10115"}},` +
+const orderPayload = `{"orderId":"A-1042","customer":{"id":"c-77","name":"Ada ` +
+	`Example","email":"ada@example.com"},"currency":"EUR",` +
+	`"lines":[{"sku":"TEA-1","name":"Green tea, loose","quantity":2,"unitPrice":12.5},{"sku":"POT-3","name":"Cast ` +
+	`iron pot","quantity":1,"unitPrice":59.9},` +
+	`{"sku":"CUP-8","name":"Cup, ` +
+	`glazed","quantity":4,"unitPrice":7.25}],"shipping":{"method":"parcel","cost":4.9,"address":{"street":"Main ` +
+	`Street 5","city":"Berlin","zip":"10115"}},` +
 	`"createdAt":"2026-01-02T03:04:05Z","express":false}`
 
 // orderCall is one handler call of orderSource.
 func orderCall(phase sandbox.Phase) sandbox.Invocation {
 	call := sandbox.Invocation{Workflow: "orders", Phase: phase, Handler: "invoice",
-		Topics: []string{"order.received", "order.invoiced"}, Operations: []sandbox.Operation{{Connector: "billing", Operation: "invoice", Kind: sandbox.KindMutate}},
-		Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 7, Limits: sandbox.Limits{}.Effective()}
+		Topics:     []string{"order.received", "order.invoiced"},
+		Operations: []sandbox.Operation{{Connector: "billing", Operation: "invoice", Kind: sandbox.KindMutate}},
+		Now:        time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 7, Limits: sandbox.Limits{}.Effective()}
 	switch phase {
 	case sandbox.Next:
 		call.MutationResult = json.RawMessage(`{"status":"applied","result":{"number":"2026-00017"}}`)
 		fallthrough
 	case sandbox.Mutate:
 		call.Prepared = json.RawMessage(`{"reservations":[{"topic":"order.received","ids":["A-1042"]}],` +
-			`"data":{"orderId":"A-1042","amount":118.8,"currency":"EUR","lines":3},"ui":{"title":"Invoice A-1042 over 118.80 EUR"}}`)
+			`"data":{"orderId":"A-1042","amount":118.8,"currency":"EUR","lines":3},"ui":{"title":"Invoice ` +
+			`A-1042 over ` +
+			`118.80 EUR"}}`)
 	case sandbox.Prepare:
 		call.Pending = map[string][]sandbox.Event{"order.received": {
-			{MessageID: "A-1042", Topic: "order.received", Title: "Order A-1042", Payload: json.RawMessage(orderPayload)}}}
+			{MessageID: "A-1042", Topic: "order.received", Title: "Order A-1042",
+				Payload: json.RawMessage(orderPayload)}}}
 	}
 	return call
 }
@@ -107,7 +115,8 @@ func BenchmarkWorker(b *testing.B) {
 			frames := bytes.Clone(p.buf)
 
 			w := &worker{in: newFrameReader(&framesAgain{frames: frames}), out: io.Discard, pack: newPacker(),
-				sources: map[uint64]sandbox.Source{1: {Filename: "orders.ts", Code: orderSource}}, ended: make(chan error)}
+				sources: map[uint64]sandbox.Source{1: {Filename: "orders.ts", Code: orderSource}},
+				ended:   make(chan error)}
 			w.around = vm.Surroundings{Closing: context.Background(), Scripts: vm.NewScripts(10), CPU: cputime.Own()}
 			before := debug.SetGCPercent(lavishGC)
 			defer debug.SetGCPercent(before)

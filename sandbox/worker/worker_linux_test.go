@@ -55,7 +55,8 @@ func TestWorkerFromOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, variable := range strings.Split(strings.Trim(string(environment), "\x00"), "\x00") {
-		if name, _, _ := strings.Cut(variable, "="); !slices.Contains([]string{"GOTRACEBACK", "GOMAXPROCS", "TZ", "GODEBUG", "GORACE"}, name) {
+		if name, _, _ := strings.Cut(variable, "="); !slices.Contains([]string{"GOTRACEBACK", "GOMAXPROCS", "TZ",
+			"GODEBUG", "GORACE"}, name) {
 			t.Errorf("the worker was started with %s", variable)
 		}
 	}
@@ -68,7 +69,8 @@ func TestWorkerFromOutside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(target, "pipe:[") && target != "anon_inode:[eventpoll]" && target != "anon_inode:[eventfd]" {
+		if !strings.HasPrefix(target, "pipe:[") && target != "anon_inode:[eventpoll]" &&
+			target != "anon_inode:[eventfd]" {
 			t.Errorf("descriptor %s of the worker is %s", fd.Name(), target)
 		}
 	}
@@ -82,7 +84,9 @@ func TestWorkerOfAnotherUser(t *testing.T) {
 		t.Skip("only root can become another user; all other tests of workers run as one already")
 	}
 	path := plainWorker(t)
-	p := newPool(t, Config{Size: 1, Require: confine.Full, Command: func() *exec.Cmd { return itself(t, "nobody", path) }})
+	p := newPool(t, Config{Size: 1, Require: confine.Full, Command: func() *exec.Cmd {
+		return itself(t, "nobody", path)
+	}})
 	if _, err := callCanary(t.Context(), p); err != nil {
 		t.Error(err)
 	}
@@ -101,7 +105,8 @@ func init() { programs["nobody"], programs["engine"] = becomeNobody, engineWithW
 // becomeNobody is the program of the test above: it gives its rights up and becomes the worker.
 func becomeNobody(arguments []string) error {
 	path := arguments[0]
-	return errors.Join(unix.Setgroups(nil), unix.Setgid(65534), unix.Setuid(65534), unix.Exec(path, []string{path}, os.Environ()))
+	return errors.Join(unix.Setgroups(nil), unix.Setgid(65534), unix.Setuid(65534), unix.Exec(path, []string{path},
+		os.Environ()))
 }
 
 // TestWorkerDiesWithItsEngine: an engine that is killed leaves no worker behind, not even one that a

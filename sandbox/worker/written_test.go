@@ -74,8 +74,10 @@ func TestParametersAreTakenDownAsWritten(t *testing.T) {
 			t.Errorf("%s: got %+v, want %s", argument, calls, want)
 		}
 	}
-	for _, argument := range []string{`data`, `...data`, `data, {}`, `{ toJSON: data }`, `{ __proto__: data }`, `new Map()`, `/x/`} {
-		d, _ := describeText(t, `export default Keep.workflow({ name: "w", topics: { t: {} }, producers: { async p(ctx, data) { await ctx.m.list(`+argument+`) } } })`)
+	for _, argument := range []string{`data`, `...data`, `data, {}`, `{ toJSON: data }`, `{ __proto__: data }`,
+		`new Map()`, `/x/`} {
+		d, _ := describeText(t, `export default Keep.workflow({ name: "w", topics: { t: {} }, producers: { async `+
+			`p(ctx, data) { await ctx.m.list(`+argument+`) } } })`)
 		if len(d.Calls) != 0 {
 			t.Errorf("%s: %+v", argument, d.Calls)
 		}

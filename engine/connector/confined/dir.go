@@ -68,12 +68,14 @@ func (d *Dir) Clean(name string) (string, *eventlog.Failure) {
 	}
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {
-		return "", d.Fail(eventlog.Logic, "outside", "the path %q leads outside of the connector's folder; use a path relative to it", name)
+		return "", d.Fail(eventlog.Logic, "outside",
+			"the path %q leads outside of the connector's folder; use a path relative to it", name)
 	}
 	local = filepath.Clean(local)
 	for part := range strings.SplitSeq(filepath.ToSlash(local), "/") {
 		if strings.HasPrefix(part, ".pawl") {
-			return "", d.Fail(eventlog.Logic, "reserved", "the path %q is not usable: names that begin with .pawl belong to pawl", name)
+			return "", d.Fail(eventlog.Logic, "reserved",
+				"the path %q is not usable: names that begin with .pawl belong to pawl", name)
 		}
 	}
 	return local, nil
@@ -109,7 +111,8 @@ func (d *Dir) Read(name string, limit int64) ([]byte, *eventlog.Failure) {
 		return nil, d.Failure("read", name, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, d.Fail(eventlog.Precondition, "tooBig", "%s has more than %d bytes, the limit for one read", name, limit)
+		return nil, d.Fail(eventlog.Precondition, "tooBig", "%s has more than %d bytes, the limit for one read", name,
+			limit)
 	}
 	return data, nil
 }
@@ -137,7 +140,8 @@ func (d *Dir) Failure(action, name string, err error) *eventlog.Failure {
 	class, code := eventlog.Internal, "io"
 	switch {
 	case errors.Is(cause, d.escapes):
-		return d.Fail(eventlog.Precondition, "outside", "cannot %s %s: a symbolic link in it leads outside of the connector's folder", action, name)
+		return d.Fail(eventlog.Precondition, "outside",
+			"cannot %s %s: a symbolic link in it leads outside of the connector's folder", action, name)
 	case errors.Is(cause, fs.ErrNotExist):
 		class, code = eventlog.Precondition, "missing"
 	case errors.Is(cause, fs.ErrPermission), errors.Is(cause, syscall.EROFS):

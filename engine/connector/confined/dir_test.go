@@ -67,7 +67,8 @@ func TestClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for name, want := range map[string]string{"a": "a", "./a//b/": filepath.Join("a", "b"), "a/../b": "b", ".": ".", ".pawlet": "", ".pawl/a": "", "..": "", "/a": "", "": ""} {
+	for name, want := range map[string]string{"a": "a", "./a//b/": filepath.Join("a", "b"), "a/../b": "b", ".": ".",
+		".pawlet": "", ".pawl/a": "", "..": "", "/a": "", "": ""} {
 		got, failure := d.Clean(name)
 		if got != want || (failure == nil) != (want != "") {
 			t.Errorf("Clean(%q) = %q, %v, want %q", name, got, failure, want)

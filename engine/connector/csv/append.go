@@ -39,7 +39,8 @@ const appendSchema = `{
 // Perform appends a row.
 func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
 	if call.Operation != "appendRow" {
-		return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "csv.%s is not a mutation", call.Operation))
+		return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "csv.%s is not a mutation",
+			call.Operation))
 	}
 	p, name, failure := c.appendParams(call)
 	if failure != nil {
@@ -68,7 +69,8 @@ func (c *Connector) appendParams(call connector.Call) (appendParams, string, *ev
 }
 
 // append writes the row to the locked file. Up to the write everything is a definite failure.
-func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f *openFile, p appendParams) connector.Outcome {
+func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f *openFile,
+	p appendParams) connector.Outcome {
 	x, failure := s.look(f)
 	if failure == nil {
 		failure = x.checkKeyColumn(f)
@@ -257,7 +259,8 @@ const ownersAlone = 0o600
 
 // create makes the file with its header, whole or not at all. place gives the finished file its
 // name; if that is taken by now, the file there stays.
-func (c *Connector) create(name string, p appendParams, mode fs.FileMode, place func(from, to string) error) *eventlog.Failure {
+func (c *Connector) create(name string, p appendParams, mode fs.FileMode,
+	place func(from, to string) error) *eventlog.Failure {
 	header, failure := headerFor(name, p)
 	if failure != nil {
 		return failure
@@ -295,7 +298,9 @@ func headerFor(name string, p appendParams) ([]byte, *eventlog.Failure) {
 	header := make([]string, 0, len(columns)+1)
 	for _, column := range columns {
 		if column == "" || column == keyColumn || seen[column] || strings.ContainsRune(column, 0) {
-			return nil, connector.Failf(eventlog.Logic, "csv.header", "the header of %s needs names that are not empty, not %s, not repeated and without NUL characters: %q", name, keyColumn, column)
+			return nil, connector.Failf(eventlog.Logic, "csv.header",
+				"the header of %s needs names that are not empty, not %s, not repeated and without NUL characters: %q",
+				name, keyColumn, column)
 		}
 		seen[column] = true
 		header = append(header, asText(column))
@@ -312,7 +317,8 @@ func headerFor(name string, p appendParams) ([]byte, *eventlog.Failure) {
 func namesInOrder(name string, values json.RawMessage) ([]string, *eventlog.Failure) {
 	decoder := json.NewDecoder(bytes.NewReader(values))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return nil, connector.Failf(eventlog.Precondition, "csv.missing", "%s does not exist; give a header to create it with, or values by column name", name)
+		return nil, connector.Failf(eventlog.Precondition, "csv.missing",
+			"%s does not exist; give a header to create it with, or values by column name", name)
 	}
 	var names []string
 	for decoder.More() {
@@ -330,7 +336,8 @@ func namesInOrder(name string, values json.RawMessage) ([]string, *eventlog.Fail
 		}
 	}
 	if len(names) == 0 {
-		return nil, connector.Failf(eventlog.Precondition, "csv.missing", "%s does not exist; give a header to create it with", name)
+		return nil, connector.Failf(eventlog.Precondition, "csv.missing",
+			"%s does not exist; give a header to create it with", name)
 	}
 	return names, nil
 }

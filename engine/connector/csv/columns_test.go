@@ -21,10 +21,13 @@ func listed(key, header, values string) connector.Call {
 
 func TestListedValuesGoToTheColumnsThatTheCallNames(t *testing.T) {
 	for name, c := range map[string]struct{ before, header, values, after string }{
-		"reordered":         {"name,amount,_pawl\n", `["amount","name"]`, `[100,"Bob"]`, "name,amount,_pawl\nBob,100,k1\n"},
-		"column added":      {"note,_pawl,name,amount\n", `["amount","name"]`, `[100,"Bob"]`, "note,_pawl,name,amount\n,k1,Bob,100\n"},
-		"fewer than all":    {"a,b,c,_pawl\n", `["b"]`, `["x"]`, "a,b,c,_pawl\n,x,,k1\n"},
-		"a name twice":      {"a,b,a,_pawl\n", `["a (2)","a"]`, `["second","first"]`, "a,b,a,_pawl\nfirst,,second,k1\n"},
+		"reordered": {"name,amount,_pawl\n", `["amount","name"]`, `[100,"Bob"]`,
+			"name,amount,_pawl\nBob,100,k1\n"},
+		"column added": {"note,_pawl,name,amount\n", `["amount","name"]`, `[100,"Bob"]`,
+			"note,_pawl,name,amount\n,k1,Bob,100\n"},
+		"fewer than all": {"a,b,c,_pawl\n", `["b"]`, `["x"]`, "a,b,c,_pawl\n,x,,k1\n"},
+		"a name twice": {"a,b,a,_pawl\n", `["a (2)","a"]`, `["second","first"]`,
+			"a,b,a,_pawl\nfirst,,second,k1\n"},
 		"file is made":      {"", `["amount","name"]`, `[100,"Bob"]`, "amount,name,_pawl\n100,Bob,k1\n"},
 		"unfinished line":   {"b;a;_pawl\n1", `["a","b"]`, `["x","y"]`, "b;a;_pawl\n1\ny;x;k1\n"},
 		"as the file stand": {"a,b,_pawl\r\n", `["a","b"]`, `["x","=y"]`, "a,b,_pawl\r\nx,'=y,k1\r\n"},
@@ -89,7 +92,8 @@ func TestReadsLoseNothing(t *testing.T) {
 	b := open(t, t.TempDir(), nil)
 	read := func(operation, params string) string {
 		t.Helper()
-		raw, err := b.r.Read(t.Context(), connector.Call{Connector: "csv", Operation: operation, Params: json.RawMessage(params)})
+		raw, err := b.r.Read(t.Context(), connector.Call{Connector: "csv", Operation: operation,
+			Params: json.RawMessage(params)})
 		var f *eventlog.Failure
 		if errors.As(err, &f) {
 			return string(f.Class) + " " + f.Code + " " + f.Message
@@ -103,11 +107,14 @@ func TestReadsLoseNothing(t *testing.T) {
 		"Latin-1 row":    {"a,b\n1,2\nM\xfcller,3\n", "precondition csv.encoding row 2 of a.csv is not UTF-8"},
 		"Latin-1 header": {"Gr\xf6\xdfe,b\n", "precondition csv.encoding the header of a.csv is not UTF-8"},
 		"UTF-16":         {"\xff\xfea\x00,\x00b\x00\n\x00", "precondition csv.encoding the header of a.csv"},
-		"surplus cells":  {"a,b\n1,2\n2,3,4\n", "precondition csv.surplus row 2 of a.csv has 3 cells, the header has 2 columns"},
+		"surplus cells": {"a,b\n1,2\n2,3,4\n",
+			"precondition csv.surplus row 2 of a.csv has 3 cells, the header has 2 columns"},
 		"beside the key": {"a,_pawl\n1,k1,note\n", "precondition csv.surplus row 1 of a.csv has 3 cells"},
 		"empty surplus":  {"a,b\n1,2,, \n", `{"columns":["a","b"],"rows":[{"a":"1","b":"2"}],"next":null}`},
-		"same names":     {"a,b,a,a (2),a,_pawl\n1,2,3,4,5,k\n", `{"columns":["a","b","a (3)","a (2)","a (4)"],"rows":[{"a":"1","a (2)":"4","a (3)":"3","a (4)":"5","b":"2"}],"next":null}`},
-		"no names":       {"a,,\n1,2,3\n", `{"columns":["a","","(2)"],"rows":[{"":"2","(2)":"3","a":"1"}],"next":null}`},
+		"same names": {"a,b,a,a (2),a,_pawl\n1,2,3,4,5,k\n",
+			`{"columns":["a","b","a (3)","a (2)","a (4)"],"rows":[{"a":"1","a (2)":"4","a (3)":"3","a ` +
+				`(4)":"5","b":"2"}],"next":null}`},
+		"no names": {"a,,\n1,2,3\n", `{"columns":["a","","(2)"],"rows":[{"":"2","(2)":"3","a":"1"}],"next":null}`},
 	} {
 		b.write(c.file)
 		if got := read("readRows", `{"file":"a.csv"}`); !strings.HasPrefix(got, c.want) {
@@ -115,10 +122,12 @@ func TestReadsLoseNothing(t *testing.T) {
 		}
 	}
 	b.write("a,b,a\n1,2,3\n\xe4,5,6\n")
-	if got := read("findRow", `{"file":"a.csv","column":"a (2)","value":3}`); got != `{"row":1,"values":{"a":"1","a (2)":"3","b":"2"}}` {
+	if got := read("findRow", `{"file":"a.csv","column":"a (2)","value":3}`); got != `{"row":1,"values":{"a":"1","a `+
+		`(2)":"3","b":"2"}}` {
 		t.Errorf("by the second of two names: %s", got)
 	}
-	if got := read("findRow", `{"file":"a.csv","column":"a","value":"9"}`); !strings.HasPrefix(got, "precondition csv.encoding row 2") {
+	if got := read("findRow", `{"file":"a.csv","column":"a","value":"9"}`); !strings.HasPrefix(got,
+		"precondition csv.encoding row 2") {
 		t.Errorf("a row that cannot be compared: %s", got)
 	}
 }
@@ -127,7 +136,8 @@ func TestReadsLoseNothing(t *testing.T) {
 func TestManyColumnsOfOneName(t *testing.T) {
 	b := open(t, t.TempDir(), nil)
 	const columns = 16_384 // as many as a spreadsheet may have
-	if err := os.WriteFile(filepath.Join(b.dir, "a.csv"), []byte("_pawl"+strings.Repeat(",", columns)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.dir, "a.csv"), []byte("_pawl"+strings.Repeat(",", columns)+"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	b.append("k1", fmt.Sprintf(`{"":"first","(%d)":"last"}`, columns), 1)

@@ -131,7 +131,8 @@ func TestTheSameKeyAgainWritesNothing(t *testing.T) {
 func TestFormulasStayText(t *testing.T) {
 	b := open(t, t.TempDir(), nil)
 	b.write("a,_pawl\n")
-	cells := []string{"=1+1", "+49 30 1", "-5", "@SUM(A1)", "\tx", "\rx", "'=1", "''=1", "＝1", "-", "'", "it's", "a=b", " x", "", "\"", "a\nb", "x,y", "ä"}
+	cells := []string{"=1+1", "+49 30 1", "-5", "@SUM(A1)", "\tx", "\rx", "'=1", "''=1", "＝1", "-", "'", "it's", "a=b",
+		" x", "", "\"", "a\nb", "x,y", "ä"}
 	for i, cell := range cells {
 		encoded, err := json.Marshal(map[string]string{"a": cell})
 		if err != nil {
@@ -143,12 +144,14 @@ func TestFormulasStayText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\n'=1+1,", "\n'+49 30 1,", "\n'-5,", "\n'@SUM(A1),", "\n\"'\tx\",", "\n\"'\rx\",", "\n''=1,", "\n'''=1,", "\n'＝1,", "\nit's,"} {
+	for _, want := range []string{"\n'=1+1,", "\n'+49 30 1,", "\n'-5,", "\n'@SUM(A1),", "\n\"'\tx\",", "\n\"'\rx\",",
+		"\n''=1,", "\n'''=1,", "\n'＝1,", "\nit's,"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the file has no %q:\n%s", want, text)
 		}
 	}
-	raw, err := b.r.Read(t.Context(), connector.Call{Connector: "csv", Operation: "readRows", Params: json.RawMessage(`{"file":"a.csv"}`)})
+	raw, err := b.r.Read(t.Context(), connector.Call{Connector: "csv", Operation: "readRows",
+		Params: json.RawMessage(`{"file":"a.csv"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +226,8 @@ func TestRefusals(t *testing.T) {
 	}
 	for file, class := range map[string]eventlog.Class{
 		"../out.csv": eventlog.Logic, outside: eventlog.Logic, "x/../../out.csv": eventlog.Logic,
-		"link.csv": eventlog.Precondition, "folder/out.csv": eventlog.Precondition, "folder/new.csv": eventlog.Precondition,
+		"link.csv": eventlog.Precondition, "folder/out.csv": eventlog.Precondition,
+		"folder/new.csv": eventlog.Precondition,
 	} {
 		call := row("k", `{"a":1}`)
 		call.Params = json.RawMessage(fmt.Sprintf(`{"file":%q,"values":{"a":1}}`, file))
@@ -258,7 +262,8 @@ func TestConcurrentAppends(t *testing.T) {
 		calls.Go(func() {
 			// Every key twice, from both.
 			key := fmt.Sprint("k", i/2)
-			if out := books[i%2].r.Perform(t.Context(), row(key, fmt.Sprintf(`{"a":%d}`, i/2))); out.Status != connector.Applied {
+			if out := books[i%2].r.Perform(t.Context(),
+				row(key, fmt.Sprintf(`{"a":%d}`, i/2))); out.Status != connector.Applied {
 				t.Errorf("%s: %v", key, out.Failure)
 			}
 		})
@@ -335,7 +340,8 @@ func TestReads(t *testing.T) {
 	b.write("id,name,_pawl\n1,Ann,k1\n2,\"B, \"\"b\"\"\",\n\n3\n")
 	read := func(operation, params string) string {
 		t.Helper()
-		raw, err := b.r.Read(t.Context(), connector.Call{Connector: "csv", Operation: operation, Params: json.RawMessage(params)})
+		raw, err := b.r.Read(t.Context(), connector.Call{Connector: "csv", Operation: operation,
+			Params: json.RawMessage(params)})
 		if err != nil {
 			var f *eventlog.Failure
 			if !errors.As(err, &f) {
@@ -346,9 +352,13 @@ func TestReads(t *testing.T) {
 		return string(raw)
 	}
 	for _, c := range []struct{ operation, params, want string }{
-		{"readRows", `{"file":"a.csv"}`, `{"columns":["id","name"],"rows":[{"id":"1","name":"Ann"},{"id":"2","name":"B, \"b\""},{"id":"3","name":""}],"next":null}`},
-		{"readRows", `{"file":"a.csv","limit":1}`, `{"columns":["id","name"],"rows":[{"id":"1","name":"Ann"}],"next":1}`},
-		{"readRows", `{"file":"a.csv","after":2,"limit":1}`, `{"columns":["id","name"],"rows":[{"id":"3","name":""}],"next":null}`},
+		{"readRows", `{"file":"a.csv"}`,
+			`{"columns":["id","name"],"rows":[{"id":"1","name":"Ann"},{"id":"2","name":"B, ` +
+				`\"b\""},{"id":"3","name":""}],"next":null}`},
+		{"readRows", `{"file":"a.csv","limit":1}`,
+			`{"columns":["id","name"],"rows":[{"id":"1","name":"Ann"}],"next":1}`},
+		{"readRows", `{"file":"a.csv","after":2,"limit":1}`,
+			`{"columns":["id","name"],"rows":[{"id":"3","name":""}],"next":null}`},
 		{"readRows", `{"file":"gone.csv"}`, `precondition csv.missing`},
 		{"readRows", `{"file":"../a.csv"}`, `logic csv.outside`},
 		{"findRow", `{"file":"a.csv","column":"id","value":2}`, `{"row":2,"values":{"id":"2","name":"B, \"b\""}}`},
@@ -374,7 +384,8 @@ func TestReads(t *testing.T) {
 
 func TestRootMustExist(t *testing.T) {
 	for _, root := range []string{"", filepath.Join(t.TempDir(), "gone")} {
-		if _, err := csv.New(csv.Config{Root: root}); err == nil || !strings.Contains(err.Error(), "connectors.csv.root") {
+		if _, err := csv.New(csv.Config{Root: root}); err == nil || !strings.Contains(err.Error(),
+			"connectors.csv.root") {
 			t.Errorf("root %q: error %v", root, err)
 		}
 	}

@@ -25,10 +25,12 @@ func TestNoRowIsAppendedToAnotherEncoding(t *testing.T) {
 			b := open(t, t.TempDir(), nil)
 			b.write(c.file)
 			out := b.r.Perform(t.Context(), row("k1", `{"a":"ü"}`))
-			if out.Status != connector.Failed || out.Failure.Class != eventlog.Precondition || out.Failure.Code != "csv.encoding" {
+			if out.Status != connector.Failed || out.Failure.Class != eventlog.Precondition ||
+				out.Failure.Code != "csv.encoding" {
 				t.Fatalf("append = %v %+v, want Failed precondition csv.encoding", out.Status, out.Failure)
 			}
-			if want := c.where + " of a.csv is not UTF-8 text: save the file as CSV in UTF-8"; out.Failure.Message != want {
+			if want := c.where + " of a.csv is not UTF-8 text: save the file as " +
+				"CSV in UTF-8"; out.Failure.Message != want {
 				t.Errorf("it says %q, want %q", out.Failure.Message, want)
 			}
 			b.want(c.file)

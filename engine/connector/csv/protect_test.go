@@ -21,7 +21,8 @@ func TestCellsWithAnySeparatorAreQuoted(t *testing.T) {
 		b.append("k3", `["plain","it's"]`, 3)
 		line := func(cells ...string) string { return strings.Join(cells, comma) + "\n" }
 		b.want(header + line(`"x;y"`, `"1,5"`, "k1") + line("\"x\ty\"", `"x|y"`, "k2") + line("plain", "it's", "k3"))
-		if got := b.rows(); got[0]["a"] != "x;y" || got[0]["b"] != "1,5" || got[1]["a"] != "x\ty" || got[1]["b"] != "x|y" {
+		if got := b.rows(); got[0]["a"] != "x;y" || got[0]["b"] != "1,5" || got[1]["a"] != "x\ty" ||
+			got[1]["b"] != "x|y" {
 			t.Errorf("rows = %q", got)
 		}
 	}
@@ -45,7 +46,8 @@ func TestHeaderNamesAreProtected(t *testing.T) {
 	if got := b.rows(); got[0]["=1+1"] != "x" || got[0]["'@a"] != "y" || got[0]["a;b"] != "z" || got[2]["'@a"] != "3" {
 		t.Errorf("rows = %q", got)
 	}
-	raw, err := b.r.Read(t.Context(), connector.Call{Connector: "csv", Operation: "findRow", Params: json.RawMessage(`{"file":"a.csv","column":"=1+1","value":"2"}`)})
+	raw, err := b.r.Read(t.Context(), connector.Call{Connector: "csv", Operation: "findRow",
+		Params: json.RawMessage(`{"file":"a.csv","column":"=1+1","value":"2"}`)})
 	if err != nil || !strings.HasPrefix(string(raw), `{"row":2,`) {
 		t.Errorf("find = %s, %v", raw, err)
 	}
@@ -106,7 +108,8 @@ func (b *book) wantModes(want map[string]os.FileMode) {
 
 func (b *book) rows() []map[string]string {
 	b.Helper()
-	raw, err := b.r.Read(b.Context(), connector.Call{Connector: "csv", Operation: "readRows", Params: json.RawMessage(`{"file":"a.csv"}`)})
+	raw, err := b.r.Read(b.Context(), connector.Call{Connector: "csv", Operation: "readRows",
+		Params: json.RawMessage(`{"file":"a.csv"}`)})
 	var got struct{ Rows []map[string]string }
 	if err == nil {
 		err = json.Unmarshal(raw, &got)

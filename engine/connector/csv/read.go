@@ -117,7 +117,8 @@ func (c *Connector) findRow(ctx context.Context, call connector.Call) (any, *eve
 	failure := c.eachRow(ctx, p.File, func(l layout, cells []string, row int64) bool {
 		if row == 0 {
 			if columns := l.columns(); !slices.Contains(columns, p.Column) {
-				unknown = c.dir.Fail(eventlog.Logic, "column", "%s has no column %q; its columns are: %v", p.File, p.Column, columns)
+				unknown = c.dir.Fail(eventlog.Logic, "column", "%s has no column %q; its columns are: %v", p.File,
+					p.Column, columns)
 				return false
 			}
 			return true
@@ -134,7 +135,8 @@ func (c *Connector) findRow(ctx context.Context, call connector.Call) (any, *eve
 }
 
 // eachRow visits the header and the rows of a file that no append is working on.
-func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layout, cells []string, row int64) bool) *eventlog.Failure {
+func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layout, cells []string,
+	row int64) bool) *eventlog.Failure {
 	name, failure := c.dir.Clean(file)
 	if failure != nil {
 		return failure
@@ -182,8 +184,12 @@ func unreadable(f *openFile, l layout, raw []byte, found []string, row int64) *e
 	if !utf8.Valid(raw) {
 		return notText(f, row)
 	}
-	if len(found) > len(l.header) && slices.ContainsFunc(found[len(l.header):], func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
-		return f.dir.Fail(eventlog.Precondition, "surplus", "%s of %s has %d cells, the header has %d columns: put quotes around a cell that holds the separator %q, or name the column in the header",
+	if len(found) > len(l.header) && slices.ContainsFunc(found[len(l.header):], func(cell string) bool {
+		return strings.TrimSpace(cell) != ""
+	}) {
+		return f.dir.Fail(eventlog.Precondition, "surplus",
+			"%s of %s has %d cells, the header has %d columns: put quotes around a cell that holds the separator %q, "+
+				"or name the column in the header",
 			rowName(row), f.name, len(found), len(l.header), l.comma)
 	}
 	return nil

@@ -30,7 +30,8 @@ func newLayout(header []string, comma byte, lineEnd string) layout {
 	for i, name := range header {
 		plain[i] = plainText(name)
 	}
-	return layout{header: header, comma: comma, lineEnd: lineEnd, names: distinct(plain), key: slices.Index(header, keyColumn)}
+	return layout{header: header, comma: comma, lineEnd: lineEnd, names: distinct(plain),
+		key: slices.Index(header, keyColumn)}
 }
 
 // distinct numbers the names that are repeated. The key column is no column to read or write by name.
@@ -91,7 +92,8 @@ func (l layout) encode(cells []string) []byte {
 		}
 		// A single empty cell would be an empty line, which readers skip. Separators that are not this file's are
 		// quoted too: a program may guess another one than the file has.
-		if strings.ContainsAny(cell, "\"\r\n,;\t|") || (cell == "" && len(cells) == 1) || strings.TrimSpace(cell) != cell {
+		if strings.ContainsAny(cell, "\"\r\n,;\t|") || (cell == "" && len(cells) == 1) ||
+			strings.TrimSpace(cell) != cell {
 			out = append(out, '"')
 			out = append(out, strings.ReplaceAll(cell, `"`, `""`)...)
 			out = append(out, '"')
@@ -125,7 +127,8 @@ func (l layout) row(p appendParams, key string) ([]byte, *eventlog.Failure) {
 	}
 	for name := range named {
 		if !known[name] {
-			return nil, connector.Failf(eventlog.Logic, "csv.column", "the file has no column %q to write to; its columns are: %s",
+			return nil, connector.Failf(eventlog.Logic, "csv.column",
+				"the file has no column %q to write to; its columns are: %s",
 				name, strings.Join(columns, ", "))
 		}
 	}
@@ -174,7 +177,8 @@ func decodeValues(raw json.RawMessage) (named map[string]any, listed []any, fail
 	case []any:
 		return nil, v, nil
 	default:
-		return nil, nil, connector.Failf(eventlog.Logic, connector.CodeParams, "values: want an object by column name or a list of cells")
+		return nil, nil, connector.Failf(eventlog.Logic, connector.CodeParams,
+			"values: want an object by column name or a list of cells")
 	}
 }
 
@@ -184,7 +188,8 @@ func cellText(value any, column string) (string, *eventlog.Failure) {
 		return "", nil
 	case string:
 		if strings.ContainsRune(v, 0) {
-			return "", connector.Failf(eventlog.Logic, "csv.cell", "column %s: a cell cannot hold a NUL character", column)
+			return "", connector.Failf(eventlog.Logic, "csv.cell", "column %s: a cell cannot hold a NUL character",
+				column)
 		}
 		return asText(v), nil
 	case json.Number:
@@ -192,7 +197,8 @@ func cellText(value any, column string) (string, *eventlog.Failure) {
 	case bool:
 		return fmt.Sprint(v), nil
 	default:
-		return "", connector.Failf(eventlog.Logic, "csv.cell", "column %s: a cell is a string, number, boolean or null", column)
+		return "", connector.Failf(eventlog.Logic, "csv.cell", "column %s: a cell is a string, number, boolean or null",
+			column)
 	}
 }
 

@@ -90,7 +90,8 @@ func (s *sheet) look(f *openFile) (*index, *eventlog.Failure) {
 	if err != nil {
 		return nil, f.dir.Failure("look at", f.name, err)
 	}
-	if x := s.index; x != nil && os.SameFile(x.info, info) && x.info.Size() == info.Size() && x.info.ModTime().Equal(info.ModTime()) {
+	if x := s.index; x != nil && os.SameFile(x.info, info) && x.info.Size() == info.Size() &&
+		x.info.ModTime().Equal(info.ModTime()) {
 		return x, nil
 	}
 	s.index = nil
@@ -130,7 +131,8 @@ func readIndex(f *openFile, info os.FileInfo) (*index, *eventlog.Failure) {
 		return nil, scanFailure(f, err)
 	}
 	if x.layout.header == nil {
-		return nil, f.dir.Fail(eventlog.Precondition, "empty", "%s is empty: it needs a header line with a column %s", f.name, keyColumn)
+		return nil, f.dir.Fail(eventlog.Precondition, "empty", "%s is empty: it needs a header line with a column %s",
+			f.name, keyColumn)
 	}
 	return x, nil
 }
@@ -202,7 +204,8 @@ func (x *index) checkKeyColumn(f *openFile) *eventlog.Failure {
 		return x.checkText(f) // it may well have the column, in an encoding that cannot be read
 	}
 	return f.dir.Fail(eventlog.Precondition, "keyColumn",
-		"%s has no column %s, which holds the key of each row pawl writes: add it to the end of the header line (its columns: %v)",
+		"%s has no column %s, which holds the key of each row pawl writes: add it to the end of the header line (its "+
+			"columns: %v)",
 		f.name, keyColumn, slices.Clip(x.layout.header))
 }
 
@@ -216,7 +219,8 @@ func (x *index) checkText(f *openFile) *eventlog.Failure {
 }
 
 func notText(f *openFile, row int64) *eventlog.Failure {
-	return f.dir.Fail(eventlog.Precondition, "encoding", "%s of %s is not UTF-8 text: save the file as CSV in UTF-8", rowName(row), f.name)
+	return f.dir.Fail(eventlog.Precondition, "encoding", "%s of %s is not UTF-8 text: save the file as CSV in UTF-8",
+		rowName(row), f.name)
 }
 
 func rowName(row int64) string {

@@ -78,7 +78,8 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 var operations = []connector.Operation{
 	{
 		Name: "list", Kind: connector.List, Schema: json.RawMessage(listSchema),
-		Summary: "files of a folder {path?, pattern?} -> {entries: [{name, path, type, size, modified}], unnamed?: {count, names}}; unnamed are those whose name is not UTF-8: no path leads to them",
+		Summary: "files of a folder {path?, pattern?} -> {entries: [{name, path, type, size, modified}], unnamed?: " +
+			"{count, names}}; unnamed are those whose name is not UTF-8: no path leads to them",
 	},
 	{
 		Name: "read", Kind: connector.Get, Schema: json.RawMessage(readSchema),
@@ -157,7 +158,8 @@ func (c *Connector) list(params json.RawMessage) (any, *eventlog.Failure) {
 		return nil, failure
 	}
 	if _, err := path.Match(p.Pattern, ""); err != nil {
-		return nil, c.dir.Fail(eventlog.Logic, "pattern", "%q is not a pattern; use *, ? and [a-z], e.g. *.txt", p.Pattern)
+		return nil, c.dir.Fail(eventlog.Logic, "pattern", "%q is not a pattern; use *, ? and [a-z], e.g. *.txt",
+			p.Pattern)
 	}
 	folder, err := c.dir.Root.Open(name)
 	if err != nil {
@@ -189,7 +191,8 @@ func (c *Connector) list(params json.RawMessage) (any, *eventlog.Failure) {
 		})
 	}
 	if len(entries) > maxEntries {
-		return nil, c.dir.Fail(eventlog.Precondition, "tooMany", "%s has %d matching entries, the limit is %d: use a pattern or sub-folders", name, len(entries), maxEntries)
+		return nil, c.dir.Fail(eventlog.Precondition, "tooMany",
+			"%s has %d matching entries, the limit is %d: use a pattern or sub-folders", name, len(entries), maxEntries)
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.Name, b.Name) })
 	return listResult{entries, newUnnamed(nameless)}, nil
@@ -261,9 +264,11 @@ func (c *Connector) read(params json.RawMessage) (any, *eventlog.Failure) {
 	case p.Encoding == "base64":
 		content = base64.StdEncoding.EncodeToString(data)
 	case !utf8.Valid(data):
-		return nil, c.dir.Fail(eventlog.Precondition, "encoding", "%s is not UTF-8 text: read it with encoding base64", name)
+		return nil, c.dir.Fail(eventlog.Precondition, "encoding", "%s is not UTF-8 text: read it with encoding base64",
+			name)
 	}
 	return map[string]any{
-		"path": p.Path, "content": content, "encoding": p.Encoding, "size": len(data), "modified": timestamp(info.ModTime()),
+		"path": p.Path, "content": content, "encoding": p.Encoding, "size": len(data),
+		"modified": timestamp(info.ModTime()),
 	}, nil
 }

@@ -58,7 +58,8 @@ func (f *folder) want(name, text string) {
 
 func (f *folder) read(operation, params string) (json.RawMessage, *eventlog.Failure) {
 	f.Helper()
-	raw, err := f.r.Read(f.Context(), connector.Call{Connector: "files", Operation: operation, Params: json.RawMessage(params)})
+	raw, err := f.r.Read(f.Context(), connector.Call{Connector: "files", Operation: operation,
+		Params: json.RawMessage(params)})
 	var failure *eventlog.Failure
 	if err != nil && !errors.As(err, &failure) {
 		f.Fatal(err)
@@ -97,7 +98,8 @@ func TestWriteReadList(t *testing.T) {
 	f := open(t)
 	out := f.perform(write("k1", "a/b/x.txt", "hé"), connector.Applied)
 	sum := sha256.Sum256([]byte("hé"))
-	if want := fmt.Sprintf(`{"path":"a/b/x.txt","sha256":"%s","size":3}`, hex.EncodeToString(sum[:])); string(out.Result) != want {
+	if want := fmt.Sprintf(`{"path":"a/b/x.txt","sha256":"%s","size":3}`, hex.EncodeToString(sum[:])); string(
+		out.Result) != want {
 		t.Errorf("result = %s, want %s", out.Result, want)
 	}
 	f.want("a/b/x.txt", "hé")
@@ -110,10 +112,13 @@ func TestWriteReadList(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ operation, params, want string }{
-		{"list", `{"pattern":"*.txt"}`, `{"entries":[{"name":"z.txt","path":"z.txt","type":"file","size":1,"modified":"2026-01-02T03:04:05Z"}]}`},
+		{"list", `{"pattern":"*.txt"}`,
+			`{"entries":[{"name":"z.txt","path":"z.txt","type":"file","size":1,"modified":"2026-01-02T03:04:05Z"}]}`},
 		{"list", `{"path":"a","pattern":"x*"}`, `{"entries":[]}`},
 		{"read", `{"path":"z.txt"}`, `{"content":"1","encoding":"utf8","modified":"2026-01-02T03:04:05Z","path":"z.txt","size":1}`},
-		{"read", `{"path":"bin","encoding":"base64"}`, `{"content":"` + base64.StdEncoding.EncodeToString([]byte("\xff\x00")) + `","encoding":"base64","modified":"2026-01-02T03:04:05Z","path":"bin","size":2}`},
+		{"read", `{"path":"bin","encoding":"base64"}`, `{"content":"` +
+			base64.StdEncoding.EncodeToString([]byte("\xff\x00")) +
+			`","encoding":"base64","modified":"2026-01-02T03:04:05Z","path":"bin","size":2}`},
 	} {
 		if got, failure := f.read(c.operation, c.params); failure != nil || string(got) != c.want {
 			t.Errorf("%s %s = %s, %v, want %s", c.operation, c.params, got, failure, c.want)
@@ -138,7 +143,8 @@ func TestEveryListedPathLeadsToItsFile(t *testing.T) {
 		t.Skip("the file system refuses names that are not UTF-8")
 	}
 	f := open(t)
-	for _, name := range []string{"caf\xe9.txt", "d\xff/in.txt", "caf\uFFFD.txt", "a\nb.txt", `a\b.txt`, " .txt", "ok.txt"} {
+	for _, name := range []string{"caf\xe9.txt", "d\xff/in.txt", "caf\uFFFD.txt", "a\nb.txt", `a\b.txt`, " .txt",
+		"ok.txt"} {
 		f.put(name, "in "+name)
 	}
 	entries := map[string]int{`{}`: 5, `{"pattern":"*.txt"}`: 5, `{"pattern":"ok*"}`: 1}
@@ -176,7 +182,8 @@ func TestEveryListedPathLeadsToItsFile(t *testing.T) {
 	for i := range 30 {
 		f.put(fmt.Sprintf("many/%02d\xe9", i), "")
 	}
-	if raw, _ := f.read("list", `{"path":"many"}`); !strings.HasPrefix(string(raw), `{"entries":[],"unnamed":{"count":30,"names":["00\\xE9",`) || strings.Count(string(raw), "xE9") != 20 {
+	if raw, _ := f.read("list", `{"path":"many"}`); !strings.HasPrefix(string(raw),
+		`{"entries":[],"unnamed":{"count":30,"names":["00\\xE9",`) || strings.Count(string(raw), "xE9") != 20 {
 		t.Errorf("many = %s", raw)
 	}
 }
@@ -188,7 +195,8 @@ func TestHostilePaths(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("s3cret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{"link": secret, "up": "../" + filepath.Base(outside) + "/secret", "dir": outside, "loop": "loop", "inside": "ok"} {
+	for name, to := range map[string]string{"link": secret, "up": "../" + filepath.Base(outside) + "/secret",
+		"dir": outside, "loop": "loop", "inside": "ok"} {
 		if err := os.Symlink(to, filepath.Join(f.dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -198,10 +206,14 @@ func TestHostilePaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"../x": "logic files.outside", "a/../../x": "logic files.outside", secret: "logic files.outside", "a\x00b": "logic files.path",
-		"link": "precondition files.outside", "up": "precondition files.outside", "dir/secret": "precondition files.outside",
-		"loop": "precondition files.path", "pipe": "precondition files.notRegular", ".pawl/x": "logic files.reserved",
-		"gone": "precondition files.missing", "ok/x": "precondition files.path", ".": "precondition files.notRegular",
+		"../x": "logic files.outside", "a/../../x": "logic files.outside", secret: "logic files.outside",
+		"a\x00b": "logic files.path",
+		"link":   "precondition files.outside", "up": "precondition files.outside",
+		"dir/secret": "precondition files.outside",
+		"loop":       "precondition files.path", "pipe": "precondition files.notRegular",
+		".pawl/x": "logic files.reserved",
+		"gone":    "precondition files.missing", "ok/x": "precondition files.path",
+		".":                      "precondition files.notRegular",
 		strings.Repeat("x", 300): "logic files.path",
 	} {
 		params, err := json.Marshal(map[string]string{"path": path})
@@ -274,7 +286,8 @@ func TestReconcileAfterACrash(t *testing.T) {
 		"content torn":    {func(f *folder) { f.put(content, "n") }, connector.VerdictFailed, "old"},
 		"marked":          {func(f *folder) { f.put(content, "new"); f.put(mark, "") }, connector.VerdictFailed, "old"},
 		"renamed":         {func(f *folder) { f.put("x", "new"); f.put(mark, "") }, connector.VerdictApplied, "new"},
-		"answer torn":     {func(f *folder) { f.put("x", "new"); f.put(mark, `{"pa`) }, connector.VerdictApplied, "new"},
+		"answer torn": {func(f *folder) { f.put("x", "new"); f.put(mark, `{"pa`) }, connector.VerdictApplied,
+			"new"},
 		"renamed and replaced by somebody": {func(f *folder) { f.put("x", "other"); f.put(mark, "") },
 			connector.VerdictRetry, "other"},
 	} {
@@ -300,7 +313,8 @@ func TestReconcileBesideTheWriter(t *testing.T) {
 	f.put("x", "old")
 	call := write("k1", "x", "new")
 	mark, content := f.c.marks.names("k1")
-	if err := errors.Join(f.c.marks.prepare(time.Now()), f.c.writeContent(content, []byte("new"), ownersAlone)); err != nil {
+	if err := errors.Join(f.c.marks.prepare(time.Now()), f.c.writeContent(content, []byte("new"),
+		ownersAlone)); err != nil {
 		t.Fatal(err)
 	}
 	f.reconcile(call, connector.VerdictFailed)
@@ -356,7 +370,8 @@ func TestNothingIsWrittenAfterTheDeadline(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for code, out := range map[string]connector.Outcome{
-		connector.CodeDeadline: f.c.Perform(t.Context(), late), connector.CodeCancelled: f.c.Perform(ended, write("k2", "x", "1")),
+		connector.CodeDeadline: f.c.Perform(t.Context(), late), connector.CodeCancelled: f.c.Perform(ended,
+			write("k2", "x", "1")),
 	} {
 		if out.Status != connector.Failed || out.Failure.Code != code {
 			t.Errorf("outcome = %+v %v", out, out.Failure)

@@ -26,7 +26,8 @@ type writeCall struct {
 
 func (w writeCall) answer() (json.RawMessage, error) {
 	sum := sha256.Sum256(w.data)
-	return json.Marshal(map[string]any{"path": filepath.ToSlash(w.path), "size": len(w.data), "sha256": hex.EncodeToString(sum[:])})
+	return json.Marshal(map[string]any{"path": filepath.ToSlash(w.path), "size": len(w.data),
+		"sha256": hex.EncodeToString(sum[:])})
 }
 
 func (c *Connector) parseWrite(call connector.Call) (writeCall, json.RawMessage, *eventlog.Failure) {
@@ -43,7 +44,8 @@ func (c *Connector) parseWrite(call connector.Call) (writeCall, json.RawMessage,
 		return writeCall{}, nil, failure
 	}
 	if name == "." {
-		return writeCall{}, nil, c.dir.Fail(eventlog.Logic, "path", "the path names the folder itself, not a file in it")
+		return writeCall{}, nil, c.dir.Fail(eventlog.Logic, "path",
+			"the path names the folder itself, not a file in it")
 	}
 	data := []byte(p.Content)
 	if p.Encoding == "base64" {
@@ -54,7 +56,8 @@ func (c *Connector) parseWrite(call connector.Call) (writeCall, json.RawMessage,
 		data = decoded
 	}
 	if len(data) > maxFile {
-		return writeCall{}, nil, c.dir.Fail(eventlog.Logic, "tooBig", "content has %d bytes, the limit for one write is %d", len(data), maxFile)
+		return writeCall{}, nil, c.dir.Fail(eventlog.Logic, "tooBig",
+			"content has %d bytes, the limit for one write is %d", len(data), maxFile)
 	}
 	w := writeCall{path: name, data: data}
 	answer, err := w.answer()
@@ -67,7 +70,8 @@ func (c *Connector) parseWrite(call connector.Call) (writeCall, json.RawMessage,
 // Perform writes a file. Up to the rename everything is a definite failure.
 func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
 	if call.Operation != "write" {
-		return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "files.%s is not a mutation", call.Operation))
+		return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "files.%s is not a mutation",
+			call.Operation))
 	}
 	w, answer, failure := c.parseWrite(call)
 	if failure != nil {
@@ -86,7 +90,8 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 	}
 	if err := c.writeContent(content, w.data, mode); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return connector.UncertainWith(c.dir.Fail(eventlog.Transient, "busy", "%s: a write with the same key is under way", w.path))
+			return connector.UncertainWith(c.dir.Fail(eventlog.Transient, "busy",
+				"%s: a write with the same key is under way", w.path))
 		}
 		return connector.FailedWith(c.dir.Failure("write", w.path, errors.Join(err, c.dir.Root.Remove(content))))
 	}
@@ -121,7 +126,8 @@ func (c *Connector) repeated(mark string, w writeCall) (connector.Outcome, bool)
 	case known == barred:
 		return connector.FailedWith(c.notWritten(w, "its key was given up before")), true
 	case known == begun:
-		return connector.UncertainWith(c.dir.Fail(eventlog.Transient, "begun", "%s: a write with the same key was begun before", w.path)), true
+		return connector.UncertainWith(c.dir.Fail(eventlog.Transient, "begun",
+			"%s: a write with the same key was begun before", w.path)), true
 	}
 	return connector.Outcome{}, false
 }
@@ -196,7 +202,8 @@ func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.
 	case known == done:
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: first}
 	case known == barred:
-		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: c.notWritten(w, "its key was given up")}
+		return connector.Reconciliation{Verdict: connector.VerdictFailed,
+			Failure: c.notWritten(w, "its key was given up")}
 	case known == absent && !forgotten:
 		if err := c.marks.bar(mark); err != nil {
 			if errors.Is(err, fs.ErrExist) {
@@ -214,7 +221,8 @@ func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.
 			if err := c.marks.rebar(mark); err != nil {
 				return connector.RetryWith(c.dir.Failure("give up the write of", w.path, err))
 			}
-			return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: c.notWritten(w, "it had not come to its end")}
+			return connector.Reconciliation{Verdict: connector.VerdictFailed,
+				Failure: c.notWritten(w, "it had not come to its end")}
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return connector.RetryWith(c.dir.Failure("give up the write of", w.path, err))
 		}
@@ -231,7 +239,8 @@ func (c *Connector) compare(mark string, w writeCall, answer json.RawMessage) co
 	}
 	if !bytes.Equal(data, w.data) {
 		return connector.RetryWith(c.dir.Fail(eventlog.Precondition, "changed",
-			"%s has other content than the call would have written: nobody can tell whether it was written and then replaced", w.path))
+			"%s has other content than the call would have written: nobody can tell whether it was written and "+
+				"then replaced", w.path))
 	}
 	if err := c.dir.SyncDir(filepath.Dir(w.path)); err != nil {
 		return connector.RetryWith(c.dir.Failure("sync", w.path, err))

@@ -17,7 +17,8 @@ type refusedAddress struct {
 }
 
 func (e *refusedAddress) Error() string {
-	return fmt.Sprintf("%s has the address %s, which is not public; set private: true for that host if it is meant", e.host, e.address)
+	return fmt.Sprintf("%s has the address %s, which is not public; set private: true for that host if it is meant",
+		e.host, e.address)
 }
 
 // notPublic are address blocks beside those netip knows: none of them leads to a public server,

@@ -35,7 +35,8 @@ func BenchmarkPost(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	call := mutation("post", map[string]any{"url": s.URL + "/orders", "body": map[string]any{"n": 1, "title": "an order"}})
+	call := mutation("post", map[string]any{"url": s.URL + "/orders", "body": map[string]any{"n": 1,
+		"title": "an order"}})
 	b.ReportAllocs()
 	for b.Loop() {
 		if out := r.Perform(b.Context(), call); out.Status != connector.Applied {

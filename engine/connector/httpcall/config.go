@@ -84,7 +84,9 @@ type hosts map[string]*host
 
 func newHosts(configured map[string]HostConfig) (hosts, error) {
 	if len(configured) == 0 {
-		return nil, &connector.SettingError{Key: hostsKey, Err: errors.New(hostsKey + " is missing: name the hosts that may be called, e.g. hosts: {api.example.com: {}}")}
+		return nil, &connector.SettingError{Key: hostsKey,
+			Err: errors.New(hostsKey + " is missing: name the hosts that may be called, e.g. hosts: " +
+				"{api.example.com: {}}")}
 	}
 	byAddress := make(hosts)
 	// Hosts with a port last: they are more specific than the default ports of a bare name.
@@ -175,16 +177,19 @@ func (r *ReconcileConfig) validate() error {
 	case !strings.Contains(r.Get, keyPlaceholder):
 		return wrong("reconcile.get", "reconcile: get: it has no %s, so it cannot ask for one call", keyPlaceholder)
 	case r.Applied.Status == 0 && r.Failed.Status == 0:
-		return wrong("reconcile", "reconcile: applied.status or failed.status is missing: no answer could settle a call")
+		return wrong("reconcile", "reconcile: applied.status or failed.status is missing: no answer could "+
+			"settle a call")
 	case r.Applied.Status == r.Failed.Status:
-		return wrong("reconcile.failed.status", "reconcile: applied and failed have the same status %d", r.Applied.Status)
+		return wrong("reconcile.failed.status", "reconcile: applied and failed have the same status %d",
+			r.Applied.Status)
 	}
 	for _, rule := range []struct {
 		key string
 		Rule
 	}{{"applied", r.Applied}, {"failed", r.Failed}} {
 		if rule.Status != 0 && (rule.Status < 200 || rule.Status > 599) {
-			return wrong("reconcile."+rule.key+".status", "reconcile: %s.status: %d is not a status an answer can have", rule.key, rule.Status)
+			return wrong("reconcile."+rule.key+".status", "reconcile: %s.status: %d is not a status an answer can have",
+				rule.key, rule.Status)
 		}
 	}
 	if _, err := url.Parse(strings.ReplaceAll(r.Get, keyPlaceholder, "k")); err != nil {

@@ -64,7 +64,9 @@ func TestF4_TheGateIsAskedAtTheFirstByte(t *testing.T) {
 func TestNothingLeavesAfterTheDeadline(t *testing.T) {
 	deadline := time.Now().Add(100 * time.Millisecond)
 	var requests atomic.Int32
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		requests.Add(1)
+	}))
 	server.Listener = slowToAccept{server.Listener, func() {
 		timer := time.NewTimer(time.Until(deadline))
 		defer timer.Stop()
@@ -75,7 +77,8 @@ func TestNothingLeavesAfterTheDeadline(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
 	address := strings.TrimPrefix(server.URL, "https://")
-	c, err := httpcall.New(httpcall.Config{RootCAs: pool, Listen: -1, Hosts: map[string]httpcall.HostConfig{address: {Private: true, Timeout: 20 * time.Second}}})
+	c, err := httpcall.New(httpcall.Config{RootCAs: pool, Listen: -1,
+		Hosts: map[string]httpcall.HostConfig{address: {Private: true, Timeout: 20 * time.Second}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,9 @@ func TestF12_TimedOutCallsAreBounded(t *testing.T) {
 		_, _ = c.Read(make([]byte, 1)) // until the client hangs up
 		return false
 	})
-	r := client(t, w.address, func(c *httpcall.Config, h *httpcall.HostConfig) { c.Listen, h.Timeout = time.Hour, 3*time.Second })
+	r := client(t, w.address, func(c *httpcall.Config, h *httpcall.HostConfig) {
+		c.Listen, h.Timeout = time.Hour, 3*time.Second
+	})
 	ended := make(chan string, 2*most)
 	r.OnLate(func(c connector.Call, out connector.Outcome) { ended <- c.Key })
 	perform := func(key string) connector.Outcome {
@@ -131,9 +136,11 @@ func TestF5_QuietIsTheOperatorsWord(t *testing.T) {
 		quiet *time.Duration
 		want  connector.Ending
 	}{
-		"unset": {nil, connector.Ending{Quiet: 5 * time.Second, Unseen: 5 * time.Second, Lasting: 5*time.Minute + 5*time.Second}},
-		"30s":   {new(30 * time.Second), connector.Ending{Quiet: 30 * time.Second, Unseen: 30 * time.Second, Lasting: 30 * time.Second}},
-		"0":     {new(time.Duration), connector.Ending{}},
+		"unset": {nil, connector.Ending{Quiet: 5 * time.Second, Unseen: 5 * time.Second, Lasting: 5*time.Minute +
+			5*time.Second}},
+		"30s": {new(30 * time.Second), connector.Ending{Quiet: 30 * time.Second, Unseen: 30 * time.Second,
+			Lasting: 30 * time.Second}},
+		"0": {new(time.Duration), connector.Ending{}},
 	} {
 		r := client(t, w.address, func(_ *httpcall.Config, host *httpcall.HostConfig) { host.Quiet = c.quiet })
 		if got := r.Ending(post); got != c.want {
@@ -141,7 +148,8 @@ func TestF5_QuietIsTheOperatorsWord(t *testing.T) {
 		}
 	}
 	r := client(t, w.address, nil)
-	if got := r.Ending(mutation("post", map[string]any{"url": "http://elsewhere/", "body": 1})); got != connector.DefaultEnding() {
+	if got := r.Ending(mutation("post", map[string]any{"url": "http://elsewhere/",
+		"body": 1})); got != connector.DefaultEnding() {
 		t.Errorf("a host that is not configured any more: %+v", got)
 	}
 }

@@ -82,8 +82,9 @@ func New(config Config) (*Connector, error) {
 	}}
 	for _, name := range []string{"post", "put", "patch", "delete"} {
 		c.operations = append(c.operations, connector.Operation{
-			Name: name, Kind: connector.Mutate, Schema: json.RawMessage(mutateSchema), Timeout: timeout, Reconciles: reconciles,
-			Summary: methods[name] + " {url, query?, headers?, body? (JSON) | text?} -> {status, headers, body}",
+			Name: name, Kind: connector.Mutate, Schema: json.RawMessage(mutateSchema), Timeout: timeout,
+			Reconciles: reconciles,
+			Summary:    methods[name] + " {url, query?, headers?, body? (JSON) | text?} -> {status, headers, body}",
 		})
 	}
 	return c, nil
@@ -185,7 +186,8 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 func (c *Connector) perform(ctx context.Context, call connector.Call) connector.Outcome {
 	method := methods[call.Operation]
 	if method == "" || method == http.MethodGet {
-		return connector.FailedWith(connector.Failf(eventlog.Internal, connector.CodeKind, "http.%s is not a mutation", call.Operation))
+		return connector.FailedWith(connector.Failf(eventlog.Internal, connector.CodeKind, "http.%s is not a mutation",
+			call.Operation))
 	}
 	p, t, failure := c.parse(call)
 	if failure != nil {
@@ -243,20 +245,23 @@ func settle(ctx context.Context, call connector.Call, where string, a answer) co
 		}
 		result, err := a.result()
 		if err != nil {
-			failure := connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status, err)
+			failure := connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where,
+				a.status, err)
 			return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: true}
 		}
 		return connector.Outcome{Status: connector.Applied, Result: result}
 	}
 	failure, definite := a.refusal(where)
 	if a.status >= 300 && a.status <= 399 {
-		failure = connector.Failf(failure.Class, "http.redirect", "%s answered %d; a mutation follows no redirect: use the address it moved to", where, a.status)
+		failure = connector.Failf(failure.Class, "http.redirect",
+			"%s answered %d; a mutation follows no redirect: use the address it moved to", where, a.status)
 	}
 	if definite {
 		return connector.FailedWith(failure)
 	}
 	onTheWay := relayed(a.status)
-	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: a.complete() && !onTheWay, Relayed: onTheWay}
+	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: a.complete() && !onTheWay,
+		Relayed: onTheWay}
 }
 
 // relayed says whether a status may come from an intermediary, such as a proxy that has stopped waiting:

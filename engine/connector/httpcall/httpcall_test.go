@@ -58,7 +58,8 @@ func TestWhatIsSent(t *testing.T) {
 		h.Headers = map[string]string{"authorization": "Bearer s3cret-token"}
 	})
 	call := mutation("post", map[string]any{
-		"url": "http://" + address + "/orders?a=1#frag", "query": map[string]any{"q": "x y&z", "n": 2, "list": []any{"a", true}},
+		"url": "http://" + address + "/orders?a=1#frag", "query": map[string]any{"q": "x y&z", "n": 2,
+			"list": []any{"a", true}},
 		"headers": map[string]string{"X-Mine": "1"},
 	})
 	call.Params = append(bytes.TrimSuffix(call.Params, []byte("}")), `,"body":{"z":1.10,"a":12345678901234567890}}`...)
@@ -71,8 +72,10 @@ func TestWhatIsSent(t *testing.T) {
 		t.Errorf("uri = %s, want %s", got.RequestURI, want)
 	}
 	for name, want := range map[string]string{
-		"Idempotency-Key": "key 1/ä", "Pawl-Workflow": "w", "Pawl-Run": "r1", "Content-Type": "application/json", "X-Mine": "1",
-		"Pawl-Deadline": call.Deadline.UTC().Format(time.RFC3339Nano), "Authorization": "Bearer s3cret-token", "User-Agent": "pawl",
+		"Idempotency-Key": "key 1/ä", "Pawl-Workflow": "w", "Pawl-Run": "r1", "Content-Type": "application/json",
+		"X-Mine":        "1",
+		"Pawl-Deadline": call.Deadline.UTC().Format(time.RFC3339Nano), "Authorization": "Bearer s3cret-token",
+		"User-Agent": "pawl",
 	} {
 		if h := got.Header.Get(name); h != want {
 			t.Errorf("%s = %q, want %q", name, h, want)
@@ -82,7 +85,8 @@ func TestWhatIsSent(t *testing.T) {
 		t.Errorf("sent as %s, %v", got.Proto, got.TransferEncoding)
 	}
 	res := decode(t, out.Result)
-	if res.Status != 201 || string(res.Body) != `{"id": 12345678901234567890}` || res.Headers["location"] != "/orders/7" || res.Headers["set-cookie"] != "" {
+	if res.Status != 201 || string(res.Body) != `{"id": 12345678901234567890}` ||
+		res.Headers["location"] != "/orders/7" || res.Headers["set-cookie"] != "" {
 		t.Errorf("result = %s", out.Result)
 	}
 }
@@ -120,7 +124,8 @@ func TestReadThatIsNotConnected(t *testing.T) {
 		{address, "http.answer", "GET http://" + address + "/a has no usable answer: "},
 	} {
 		_, err := r.Read(t.Context(), mutation("get", map[string]any{"url": "http://" + c.host + "/a?secret=1"}))
-		if f := failureOf(t, err); f.Class != eventlog.Transient || f.Code != c.code || !strings.HasPrefix(f.Message, c.says) || strings.Contains(f.Message, "secret") {
+		if f := failureOf(t, err); f.Class != eventlog.Transient || f.Code != c.code || !strings.HasPrefix(f.Message,
+			c.says) || strings.Contains(f.Message, "secret") {
 			t.Errorf("%+v, want %s: %s", f, c.code, c.says)
 		}
 	}
@@ -141,10 +146,11 @@ func TestParametersThatAreRefused(t *testing.T) {
 		class  eventlog.Class
 		code   string
 	}{
-		"other host":        {map[string]any{"url": "https://elsewhere.example/"}, eventlog.Permission, "http.host"},
-		"other port":        {map[string]any{"url": "https://public.example:8443/"}, eventlog.Permission, "http.host"},
-		"sub-domain":        {map[string]any{"url": "https://a.public.example/"}, eventlog.Permission, "http.host"},
-		"host in user part": {map[string]any{"url": "https://public.example@elsewhere.example/"}, eventlog.Logic, "http.url"},
+		"other host": {map[string]any{"url": "https://elsewhere.example/"}, eventlog.Permission, "http.host"},
+		"other port": {map[string]any{"url": "https://public.example:8443/"}, eventlog.Permission, "http.host"},
+		"sub-domain": {map[string]any{"url": "https://a.public.example/"}, eventlog.Permission, "http.host"},
+		"host in user part": {map[string]any{"url": "https://public.example@elsewhere.example/"}, eventlog.Logic,
+			"http.url"},
 		"scheme":            {map[string]any{"url": "file:///etc/passwd"}, eventlog.Logic, "http.url"},
 		"relative":          {map[string]any{"url": "/path"}, eventlog.Logic, "http.url"},
 		"line break in url": {map[string]any{"url": local + "\r\nX: y"}, eventlog.Logic, "http.url"},
@@ -182,11 +188,14 @@ func TestStatusesOfARead(t *testing.T) {
 	})
 	r := client(t, address, nil)
 	for status, class := range map[int]eventlog.Class{
-		304: eventlog.Logic, 400: eventlog.Logic, 401: eventlog.Auth, 403: eventlog.Auth, 404: eventlog.Precondition, 408: eventlog.Transient,
-		410: eventlog.Precondition, 412: eventlog.Precondition, 418: eventlog.Logic, 422: eventlog.Logic, 429: eventlog.Transient,
+		304: eventlog.Logic, 400: eventlog.Logic, 401: eventlog.Auth, 403: eventlog.Auth, 404: eventlog.Precondition,
+		408: eventlog.Transient,
+		410: eventlog.Precondition, 412: eventlog.Precondition, 418: eventlog.Logic, 422: eventlog.Logic,
+		429: eventlog.Transient,
 		500: eventlog.Transient, 503: eventlog.Transient,
 	} {
-		_, err := r.Read(t.Context(), mutation("get", map[string]any{"url": fmt.Sprintf("http://%s/%d", address, status)}))
+		_, err := r.Read(t.Context(), mutation("get",
+			map[string]any{"url": fmt.Sprintf("http://%s/%d", address, status)}))
 		if f := failureOf(t, err); f.Class != class {
 			t.Errorf("%d: %+v, want %s", status, f, class)
 		}
@@ -256,7 +265,9 @@ func TestBigAnswers(t *testing.T) {
 
 func TestRedirectsOfAReadStayOnConfiguredHosts(t *testing.T) {
 	var other, back string
-	_, foreign := server(t, func(http.ResponseWriter, *http.Request) { t.Error("a host that is not configured was called") })
+	_, foreign := server(t, func(http.ResponseWriter, *http.Request) {
+		t.Error("a host that is not configured was called")
+	})
 	_, second := server(t, func(w http.ResponseWriter, r *http.Request) {
 		for name := range r.Header {
 			if name == "X-Script" || name == "X-Api-Key" || name == "X-Second" {
@@ -301,7 +312,8 @@ func TestRedirectsOfAReadStayOnConfiguredHosts(t *testing.T) {
 		}
 	})
 	get := func(path string) (json.RawMessage, error) {
-		return r.Read(t.Context(), mutation("get", map[string]any{"url": "http://" + first + path, "headers": map[string]string{"X-Script": "1"}}))
+		return r.Read(t.Context(), mutation("get", map[string]any{"url": "http://" + first + path,
+			"headers": map[string]string{"X-Script": "1"}}))
 	}
 	other = second
 	if raw, err := get("/"); err != nil || string(decode(t, raw).Body) != `{"at":"second"}` {
@@ -356,11 +368,14 @@ func TestTheHostOfACall(t *testing.T) {
 		http.Redirect(w, r, "http://"+second+"/", http.StatusFound)
 	})
 	r := client(t, first, func(c *httpcall.Config, h *httpcall.HostConfig) {
-		c.Hosts = map[string]httpcall.HostConfig{first: *h, second: *h, "api.example.com": {}, "api.example.com:8443": {}, "[::1]:9000": *h, "bücher.example": {}}
+		c.Hosts = map[string]httpcall.HostConfig{first: *h, second: *h, "api.example.com": {},
+			"api.example.com:8443": {}, "[::1]:9000": *h, "bücher.example": {}}
 	})
 	for raw, want := range map[string]string{
-		"https://API.example.com/a": "api.example.com", "https://api.example.com:443/a": "api.example.com", "http://api.example.com:80": "api.example.com",
-		"https://api.example.com:8443/": "api.example.com:8443", "http://[::1]:9000/": "[::1]:9000", "https://bücher.example": "xn--bcher-kva.example",
+		"https://API.example.com/a": "api.example.com", "https://api.example.com:443/a": "api.example.com",
+		"http://api.example.com:80":     "api.example.com",
+		"https://api.example.com:8443/": "api.example.com:8443", "http://[::1]:9000/": "[::1]:9000",
+		"https://bücher.example":     "xn--bcher-kva.example",
 		"https://elsewhere.example/": "", "nonsense": "", "http://" + first + "/": first,
 	} {
 		for _, operation := range []string{"get", "post"} {
@@ -389,7 +404,8 @@ func TestReconcile(t *testing.T) {
 		io.WriteString(w, `{"id":7}`)
 	})
 	r := client(t, address, func(_ *httpcall.Config, h *httpcall.HostConfig) {
-		h.Reconcile = &httpcall.ReconcileConfig{Get: "/orders?key={idempotencyKey}&x=1", Applied: httpcall.Rule{Status: 200}, Failed: httpcall.Rule{Status: 404}}
+		h.Reconcile = &httpcall.ReconcileConfig{Get: "/orders?key={idempotencyKey}&x=1",
+			Applied: httpcall.Rule{Status: 200}, Failed: httpcall.Rule{Status: 404}}
 	})
 	call := mutation("post", map[string]any{"url": "http://" + address + "/orders", "body": 1})
 	if !r.Reconciles(call) {
@@ -398,7 +414,8 @@ func TestReconcile(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		want   connector.Verdict
-	}{{200, connector.VerdictApplied}, {404, connector.VerdictFailed}, {500, connector.VerdictRetry}, {302, connector.VerdictRetry}, {201, connector.VerdictRetry}} {
+	}{{200, connector.VerdictApplied}, {404, connector.VerdictFailed}, {500, connector.VerdictRetry},
+		{302, connector.VerdictRetry}, {201, connector.VerdictRetry}} {
 		status = c.status
 		got := r.Reconcile(t.Context(), call)
 		if got.Verdict != c.want {
@@ -416,20 +433,24 @@ func TestReconcile(t *testing.T) {
 func TestAHostWithoutReconcileDoesNotReconcile(t *testing.T) {
 	r := client(t, "", func(c *httpcall.Config, _ *httpcall.HostConfig) {
 		c.Hosts = map[string]httpcall.HostConfig{
-			"a.example": {Reconcile: &httpcall.ReconcileConfig{Get: "/?k={idempotencyKey}", Applied: httpcall.Rule{Status: 200}}},
+			"a.example": {Reconcile: &httpcall.ReconcileConfig{Get: "/?k={idempotencyKey}",
+				Applied: httpcall.Rule{Status: 200}}},
 			"b.example": {},
 		}
 	})
 	if op, _ := r.Operation("http", "post"); !op.Reconciles {
 		t.Error("the operation does not reconcile")
 	}
-	if !r.Reconciles(mutation("post", map[string]any{"url": "https://a.example/"})) || r.Reconciles(mutation("post", map[string]any{"url": "https://b.example/"})) {
+	if !r.Reconciles(mutation("post", map[string]any{"url": "https://a.example/"})) ||
+		r.Reconciles(mutation("post", map[string]any{"url": "https://b.example/"})) {
 		t.Error("reconciling does not depend on the host")
 	}
 }
 
 func TestTLS(t *testing.T) {
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.Proto)
+	}))
 	t.Cleanup(s.Close)
 	address := strings.TrimPrefix(s.URL, "https://")
 	pool := x509.NewCertPool()
@@ -449,23 +470,28 @@ func TestTLS(t *testing.T) {
 
 func TestConfigErrorsNameTheKey(t *testing.T) {
 	rule := func(get string, applied, failed int) *httpcall.ReconcileConfig {
-		return &httpcall.ReconcileConfig{Get: get, Applied: httpcall.Rule{Status: applied}, Failed: httpcall.Rule{Status: failed}}
+		return &httpcall.ReconcileConfig{Get: get, Applied: httpcall.Rule{Status: applied},
+			Failed: httpcall.Rule{Status: failed}}
 	}
 	for name, c := range map[string]struct {
 		hosts map[string]httpcall.HostConfig
 		want  string
 	}{
-		"none":         {nil, "connectors.http.hosts"},
-		"scheme":       {map[string]httpcall.HostConfig{"https://a": {}}, "connectors.http.hosts.https://a"},
-		"port":         {map[string]httpcall.HostConfig{"a:x": {}}, "port"},
-		"twice":        {map[string]httpcall.HostConfig{"A.example": {}, "a.example": {}}, "same host"},
-		"header":       {map[string]httpcall.HostConfig{"a": {Headers: map[string]string{"X": "s3cret\n"}}}, "headers"},
-		"own header":   {map[string]httpcall.HostConfig{"a": {Headers: map[string]string{"idempotency-key": "1"}}}, "idempotency-key"},
-		"timeout":      {map[string]httpcall.HostConfig{"a": {Timeout: -1}}, "timeout"},
-		"no key":       {map[string]httpcall.HostConfig{"a": {Reconcile: rule("/x", 200, 404)}}, "idempotencyKey"},
-		"other host":   {map[string]httpcall.HostConfig{"a": {Reconcile: rule("//b/{idempotencyKey}", 200, 404)}}, "reconcile: get"},
-		"no rule":      {map[string]httpcall.HostConfig{"a": {Reconcile: rule("/{idempotencyKey}", 0, 0)}}, "applied.status"},
-		"same rule":    {map[string]httpcall.HostConfig{"a": {Reconcile: rule("/{idempotencyKey}", 200, 200)}}, "same status"},
+		"none":   {nil, "connectors.http.hosts"},
+		"scheme": {map[string]httpcall.HostConfig{"https://a": {}}, "connectors.http.hosts.https://a"},
+		"port":   {map[string]httpcall.HostConfig{"a:x": {}}, "port"},
+		"twice":  {map[string]httpcall.HostConfig{"A.example": {}, "a.example": {}}, "same host"},
+		"header": {map[string]httpcall.HostConfig{"a": {Headers: map[string]string{"X": "s3cret\n"}}}, "headers"},
+		"own header": {map[string]httpcall.HostConfig{"a": {Headers: map[string]string{"idempotency-key": "1"}}},
+			"idempotency-key"},
+		"timeout": {map[string]httpcall.HostConfig{"a": {Timeout: -1}}, "timeout"},
+		"no key":  {map[string]httpcall.HostConfig{"a": {Reconcile: rule("/x", 200, 404)}}, "idempotencyKey"},
+		"other host": {map[string]httpcall.HostConfig{"a": {Reconcile: rule("//b/{idempotencyKey}", 200, 404)}},
+			"reconcile: get"},
+		"no rule": {map[string]httpcall.HostConfig{"a": {Reconcile: rule("/{idempotencyKey}", 0, 0)}},
+			"applied.status"},
+		"same rule": {map[string]httpcall.HostConfig{"a": {Reconcile: rule("/{idempotencyKey}", 200, 200)}},
+			"same status"},
 		"not a status": {map[string]httpcall.HostConfig{"a": {Reconcile: rule("/{idempotencyKey}", 99, 0)}}, "99"},
 	} {
 		_, err := httpcall.New(httpcall.Config{Hosts: c.hosts})
@@ -477,7 +503,8 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 			t.Errorf("%s: the key of %v is %+v", name, err, wrong)
 		}
 	}
-	_, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{"a.b": {Reconcile: rule("/{idempotencyKey}", 200, 99)}}})
+	_, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{"a.b": {Reconcile: rule(
+		"/{idempotencyKey}", 200, 99)}}})
 	var wrong *connector.SettingError
 	if !errors.As(err, &wrong) || wrong.Key != "connectors.http.hosts.a.b.reconcile.failed.status" {
 		t.Errorf("a status: the key is %+v", wrong)

@@ -68,12 +68,14 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 		}
 		t = next
 	}
-	return nil, connector.Failf(eventlog.Logic, "http.redirect", "%s: more than %d redirects", place("GET", t), maxRedirects)
+	return nil, connector.Failf(eventlog.Logic, "http.redirect", "%s: more than %d redirects", place("GET", t),
+		maxRedirects)
 }
 
 func redirects(status int) bool {
 	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 		return true
 	}
 	return false
@@ -83,19 +85,23 @@ func redirects(status int) bool {
 func (c *Connector) redirect(from target, location string) (target, *eventlog.Failure) {
 	next, err := from.url.Parse(location)
 	if err != nil {
-		return target{}, connector.Failf(eventlog.Logic, "http.redirect", "%s redirects to something that is no address", place("GET", from))
+		return target{}, connector.Failf(eventlog.Logic, "http.redirect",
+			"%s redirects to something that is no address", place("GET", from))
 	}
 	if from.url.Scheme == "https" && next.Scheme == "http" {
-		return target{}, connector.Failf(eventlog.Permission, "http.redirect", "%s redirects from https to http, which is not followed", place("GET", from))
+		return target{}, connector.Failf(eventlog.Permission, "http.redirect",
+			"%s redirects from https to http, which is not followed", place("GET", from))
 	}
 	return c.parseTarget(next.String())
 }
 
 // get sends one GET and reads the answer.
-func (c *Connector) get(ctx context.Context, call connector.Call, t target, headers http.Header) (answer, *eventlog.Failure) {
+func (c *Connector) get(ctx context.Context, call connector.Call, t target, headers http.Header) (answer,
+	*eventlog.Failure) {
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-	response, err := c.reads.RoundTrip(newRequest(http.MethodGet, t, headers).WithContext(httptrace.WithClientTrace(ctx, trace)))
+	response, err := c.reads.RoundTrip(newRequest(http.MethodGet, t, headers).WithContext(httptrace.WithClientTrace(ctx,
+		trace)))
 	if err != nil && !connected.Load() {
 		return answer{}, unreached(ctx, call, place("GET", t), "could not connect", err)
 	}
@@ -112,14 +118,16 @@ func readResult(ctx context.Context, call connector.Call, a answer, t target) (j
 		return nil, failure
 	}
 	if errors.Is(a.err, errTooBig) {
-		return nil, connector.Failf(eventlog.Logic, connector.CodeReadLimit, "%s answered with more than %d bytes: ask for less at once", where, maxBody)
+		return nil, connector.Failf(eventlog.Logic, connector.CodeReadLimit,
+			"%s answered with more than %d bytes: ask for less at once", where, maxBody)
 	}
 	if a.err != nil {
 		return nil, noAnswer(ctx, call, where, a.err)
 	}
 	result, err := a.result()
 	if err != nil {
-		return nil, connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status, err)
+		return nil, connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status,
+			err)
 	}
 	return result, nil
 }

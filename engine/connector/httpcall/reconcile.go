@@ -25,11 +25,13 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	}
 	rules := t.host.reconcile
 	if rules == nil {
-		return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeKind, "the host %s is configured without reconcile", t.host.name))
+		return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeKind,
+			"the host %s is configured without reconcile", t.host.name))
 	}
 	asked, err := t.url.Parse(strings.ReplaceAll(rules.Get, keyPlaceholder, escapeKey(call.Key)))
 	if err != nil || asked.Host != t.url.Host {
-		return connector.RetryWith(connector.Failf(eventlog.Internal, "http.reconcile", "connectors.http.hosts.%s.reconcile.get gives no usable address", t.host.name))
+		return connector.RetryWith(connector.Failf(eventlog.Internal, "http.reconcile",
+			"connectors.http.hosts.%s.reconcile.get gives no usable address", t.host.name))
 	}
 	t.url = asked
 	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
@@ -47,14 +49,17 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	case rules.Applied.Status:
 		result, err := a.result()
 		if err != nil {
-			return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", place("GET", t), a.status, err))
+			return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeAnswer,
+				"%s answered %d, but %v", place("GET", t), a.status, err))
 		}
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: result}
 	case rules.Failed.Status:
-		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: connector.Failf(eventlog.Transient, connector.CodeNotApplied,
+		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: connector.Failf(eventlog.Transient,
+			connector.CodeNotApplied,
 			"%s answered %d: the call did not take effect", place("GET", t), a.status)}
 	default:
-		return connector.RetryWith(connector.Failf(eventlog.Transient, "http.reconcile", "%s answered %d, which says neither applied nor failed%s", place("GET", t), a.status, a.excerpt()))
+		return connector.RetryWith(connector.Failf(eventlog.Transient, "http.reconcile",
+			"%s answered %d, which says neither applied nor failed%s", place("GET", t), a.status, a.excerpt()))
 	}
 }
 

@@ -78,7 +78,8 @@ func (c *Connector) parseTarget(raw string) (target, *eventlog.Failure) {
 		return target{}, connector.Failf(eventlog.Logic, "http.url", "the url is not a complete http or https address")
 	}
 	if u.User != nil {
-		return target{}, connector.Failf(eventlog.Logic, "http.url", "the url must not hold a user or password; configure headers for the host instead")
+		return target{}, connector.Failf(eventlog.Logic, "http.url",
+			"the url must not hold a user or password; configure headers for the host instead")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return c.resolveHost(u)
@@ -99,7 +100,8 @@ func (c *Connector) resolveHost(u *url.URL) (target, *eventlog.Failure) {
 	h, known := c.hosts[net.JoinHostPort(hostname, port)]
 	if !known {
 		return target{}, connector.Failf(eventlog.Permission, connector.CodeHost,
-			"the host %s is not allowed: if it should be, add it under connectors.http.hosts in the engine's configuration and start the engine again", u.Host)
+			"the host %s is not allowed: if it should be, add it under connectors.http.hosts in the engine's "+
+				"configuration and start the engine again", u.Host)
 	}
 	if u.Scheme == "http" && !h.private && len(h.headers) > 0 {
 		return target{}, connector.Failf(eventlog.Permission, connector.CodeHostInsecure,
@@ -149,7 +151,8 @@ func addQuery(u *url.URL, query map[string]any) *eventlog.Failure {
 			case string, json.Number, bool:
 				add(name, value)
 			default:
-				return connector.Failf(eventlog.Logic, connector.CodeParams, "query.%s: want a string, number or boolean, or a list of them", name)
+				return connector.Failf(eventlog.Logic, connector.CodeParams,
+					"query.%s: want a string, number or boolean, or a list of them", name)
 			}
 		}
 	}
@@ -167,11 +170,13 @@ func scriptHeaders(given map[string]string, h *host) (http.Header, *eventlog.Fai
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
-			return nil, connector.Failf(eventlog.Logic, "http.header", "header %q or its value has characters that no HTTP header may have", name)
+			return nil, connector.Failf(eventlog.Logic, "http.header",
+				"header %q or its value has characters that no HTTP header may have", name)
 		case forbiddenHeader(name):
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s cannot be set by a script", canonical)
 		case h.headers[canonical] != nil:
-			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is set by the configuration of %s", canonical, h.name)
+			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is set by the configuration of %s",
+				canonical, h.name)
 		case headers[canonical] != nil:
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is given twice", canonical)
 		}
@@ -207,7 +212,8 @@ func (emptyBody) Close() error             { return nil }
 
 // mutationRequest assembles the request of a mutation. alone says that it must not share its
 // connection: see Connector.alone.
-func mutationRequest(method string, call connector.Call, p params, t target) (request *http.Request, alone bool, failure *eventlog.Failure) {
+func mutationRequest(method string, call connector.Call, p params, t target) (request *http.Request, alone bool,
+	failure *eventlog.Failure) {
 	headers, failure := scriptHeaders(p.Headers, t.host)
 	if failure != nil {
 		return nil, false, failure
@@ -220,7 +226,8 @@ func mutationRequest(method string, call connector.Call, p params, t target) (re
 		headers["Pawl-Deadline"] = []string{call.Deadline.UTC().Format(time.RFC3339Nano)}
 	}
 	if !httpguts.ValidHeaderFieldValue(call.Key) {
-		return nil, false, connector.Failf(eventlog.Internal, connector.CodeKey, "the idempotency key cannot be a header")
+		return nil, false, connector.Failf(eventlog.Internal, connector.CodeKey,
+			"the idempotency key cannot be a header")
 	}
 	request = newRequest(method, t, headers)
 	var body []byte

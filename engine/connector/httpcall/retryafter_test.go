@@ -19,9 +19,10 @@ func TestF13_RetryAfter(t *testing.T) {
 		header     string
 		want, call time.Duration // of a read, and of a mutation
 	}{
-		"seconds":               {429, "Retry-After: 20\r\n", 20 * time.Second, 20 * time.Second},
-		"seconds, 503":          {503, "Retry-After: 20\r\n", 20 * time.Second, 0}, // the mutation is uncertain
-		"a moment":              {429, date + "Retry-After: Fri, 31 Dec 1999 23:05:00 GMT\r\n", 5 * time.Minute, 5 * time.Minute},
+		"seconds":      {429, "Retry-After: 20\r\n", 20 * time.Second, 20 * time.Second},
+		"seconds, 503": {503, "Retry-After: 20\r\n", 20 * time.Second, 0}, // the mutation is uncertain
+		"a moment": {429, date + "Retry-After: Fri, 31 Dec 1999 23:05:00 GMT\r\n", 5 * time.Minute,
+			5 * time.Minute},
 		"a moment in the past":  {429, date + "Retry-After: Fri, 31 Dec 1999 22:00:00 GMT\r\n", 0, 0},
 		"no wish":               {429, "", 0, 0},
 		"none":                  {429, "Retry-After: 0\r\n", 0, 0},

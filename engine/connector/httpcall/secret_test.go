@@ -32,21 +32,24 @@ func TestSecretsAreBlankedByWhereTheyCameFrom(t *testing.T) {
 		if strings.HasPrefix(r.URL.Path, "/bad") {
 			w.WriteHeader(400)
 		}
-		fmt.Fprintf(w, "raw %s query %s path %s lower %s json %s base64 %s basic %s", secret, url.QueryEscape(secret), url.PathEscape(secret),
+		fmt.Fprintf(w, "raw %s query %s path %s lower %s json %s base64 %s basic %s", secret, url.QueryEscape(secret),
+			url.PathEscape(secret),
 			strings.ToLower(url.QueryEscape(secret)), quoted, base64.StdEncoding.EncodeToString([]byte(secret)),
 			base64.StdEncoding.EncodeToString([]byte("user:"+secret+":more")))
 	})
 	r := client(t, address, func(c *httpcall.Config, h *httpcall.HostConfig) {
 		c.Secrets = []string{secret}
 		h.Headers = map[string]string{"X-Tenant": "tenant " + secret}
-		h.Reconcile = &httpcall.ReconcileConfig{Get: "/bad/" + url.PathEscape(secret) + "?t=" + url.QueryEscape(secret) + "&key={idempotencyKey}", Applied: httpcall.Rule{Status: 200}}
+		h.Reconcile = &httpcall.ReconcileConfig{Get: "/bad/" + url.PathEscape(secret) + "?t=" +
+			url.QueryEscape(secret) + "&key={idempotencyKey}", Applied: httpcall.Rule{Status: 200}}
 	})
 	wantNone := func(where, text string) {
 		t.Helper()
 		if !strings.Contains(text, "***") {
 			t.Errorf("%s: nothing was blanked out: %s", where, text)
 		}
-		for _, trace := range []string{"s3cret", "cDN3", base64.StdEncoding.EncodeToString([]byte(secret))[:12], "%3Cs3", "%3cs3"} {
+		for _, trace := range []string{"s3cret", "cDN3", base64.StdEncoding.EncodeToString([]byte(secret))[:12],
+			"%3Cs3", "%3cs3"} {
 			if strings.Contains(text, trace) {
 				t.Errorf("%s shows %q: %s", where, trace, text)
 			}
@@ -71,7 +74,8 @@ func TestSecretsAreBlankedByWhereTheyCameFrom(t *testing.T) {
 	out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "http://" + address + "/bad"}))
 	wantOutcome(t, out, connector.Failed, eventlog.Logic, "http.status")
 	wantNone("the failure", out.Failure.Message)
-	wantNone("the reconcile", r.Reconcile(t.Context(), mutation("post", map[string]any{"url": "http://" + address + "/"})).Failure.Message)
+	wantNone("the reconcile", r.Reconcile(t.Context(),
+		mutation("post", map[string]any{"url": "http://" + address + "/"})).Failure.Message)
 }
 
 // Blanking out never makes an outcome less certain: an answer that was JSON stays a result.

@@ -104,7 +104,8 @@ func (w *wire) connections() int {
 }
 
 func reply(c net.Conn, status int, body string) bool {
-	_, err := fmt.Fprintf(c, "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+	_, err := fmt.Fprintf(c, "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status,
+		len(body), body)
 	return err == nil
 }
 
@@ -254,20 +255,28 @@ func TestStatusesOfAMutation(t *testing.T) {
 		class  eventlog.Class
 	}{
 		{200, connector.Applied, ""}, {201, connector.Applied, ""}, {202, connector.Applied, ""},
-		{300, connector.Uncertain, eventlog.Logic}, {302, connector.Uncertain, eventlog.Logic}, {308, connector.Uncertain, eventlog.Logic},
-		{400, connector.Failed, eventlog.Logic}, {401, connector.Failed, eventlog.Auth}, {402, connector.Failed, eventlog.Logic},
-		{403, connector.Failed, eventlog.Auth}, {404, connector.Failed, eventlog.Precondition}, {405, connector.Failed, eventlog.Logic},
-		{408, connector.Uncertain, eventlog.Transient}, {409, connector.Failed, eventlog.Logic}, {410, connector.Failed, eventlog.Precondition},
-		{412, connector.Failed, eventlog.Precondition}, {422, connector.Failed, eventlog.Logic}, {429, connector.Failed, eventlog.Transient},
-		{500, connector.Uncertain, eventlog.Transient}, {501, connector.Uncertain, eventlog.Transient}, {502, connector.Uncertain, eventlog.Transient},
+		{300, connector.Uncertain, eventlog.Logic}, {302, connector.Uncertain, eventlog.Logic},
+		{308, connector.Uncertain, eventlog.Logic},
+		{400, connector.Failed, eventlog.Logic}, {401, connector.Failed, eventlog.Auth},
+		{402, connector.Failed, eventlog.Logic},
+		{403, connector.Failed, eventlog.Auth}, {404, connector.Failed, eventlog.Precondition},
+		{405, connector.Failed, eventlog.Logic},
+		{408, connector.Uncertain, eventlog.Transient}, {409, connector.Failed, eventlog.Logic},
+		{410, connector.Failed, eventlog.Precondition},
+		{412, connector.Failed, eventlog.Precondition}, {422, connector.Failed, eventlog.Logic},
+		{429, connector.Failed, eventlog.Transient},
+		{500, connector.Uncertain, eventlog.Transient}, {501, connector.Uncertain, eventlog.Transient},
+		{502, connector.Uncertain, eventlog.Transient},
 		{503, connector.Uncertain, eventlog.Transient}, {504, connector.Uncertain, eventlog.Transient},
 	} {
 		t.Run(fmt.Sprint(c.status), func(t *testing.T) {
 			path := fmt.Sprintf("/%d", c.status)
-			out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "http://" + w.address + path, "body": 1}))
+			out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "http://" + w.address + path,
+				"body": 1}))
 			wantOutcome(t, out, c.want, c.class, "")
 			// A proxy that has stopped waiting says nothing about the one who does the work.
-			if answered := out.Status == connector.Uncertain && c.status != 408 && c.status < 502; out.Answered != answered {
+			if answered := out.Status == connector.Uncertain && c.status != 408 &&
+				c.status < 502; out.Answered != answered {
 				t.Errorf("answered: %v, want %v", out.Answered, answered)
 			}
 			if relayed := c.status == 408 || c.status >= 502; out.Relayed != relayed {
@@ -294,7 +303,8 @@ func TestAnswersThatBreakOff(t *testing.T) {
 				return false
 			})
 			r := client(t, w.address, nil)
-			out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "http://" + w.address + "/", "body": 1}))
+			out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "http://" + w.address + "/",
+				"body": 1}))
 			if out.Status != connector.Uncertain || out.Answered != (name == "not the JSON") {
 				t.Errorf("status = %v, answered %v, want Uncertain", out.Status, out.Answered)
 			}
@@ -363,7 +373,8 @@ func TestReadsMaySurviveADroppedConnection(t *testing.T) {
 	})
 	r := client(t, w.address, nil)
 	for range 2 {
-		if _, err := r.Read(t.Context(), mutation("get", map[string]any{"url": "http://" + w.address + "/"})); err != nil {
+		if _, err := r.Read(t.Context(),
+			mutation("get", map[string]any{"url": "http://" + w.address + "/"})); err != nil {
 			t.Fatal(err)
 		}
 	}

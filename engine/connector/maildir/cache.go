@@ -36,7 +36,8 @@ func (c *headCache) get(id string, info os.FileInfo) (mailparse.Head, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.heads[id]
-	if !ok || !os.SameFile(known.info, info) || known.info.Size() != info.Size() || !known.info.ModTime().Equal(info.ModTime()) {
+	if !ok || !os.SameFile(known.info, info) || known.info.Size() != info.Size() ||
+		!known.info.ModTime().Equal(info.ModTime()) {
 		return mailparse.Head{}, false
 	}
 	return known.head, true

@@ -42,7 +42,8 @@ func TestWhatAListingRemembers(t *testing.T) {
 	if c.put("a", old, head); !known(old) {
 		t.Error("a mail is forgotten")
 	}
-	for what, other := range map[string]os.FileInfo{"longer": look("xx", now.Add(-time.Hour)), "written later": look("x", now.Add(-time.Minute))} {
+	for what, other := range map[string]os.FileInfo{"longer": look("xx", now.Add(-time.Hour)),
+		"written later": look("x", now.Add(-time.Minute))} {
 		if known(other) {
 			t.Errorf("a file that is %s is taken for the one before", what)
 		}

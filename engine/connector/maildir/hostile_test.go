@@ -111,7 +111,9 @@ func TestWhatIsWrongWithAMailIsOneShortPrintableLine(t *testing.T) {
 		if !m.Malformed || m.Error == "" || got.Error != m.Error {
 			t.Errorf("%s: list says %q, get says %q", m.ID, m.Error, got.Error)
 		}
-		if !got.Malformed || len(got.Error) > 300 || strings.ContainsFunc(got.Error, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if !got.Malformed || len(got.Error) > 300 || strings.ContainsFunc(got.Error, func(r rune) bool {
+			return !unicode.IsPrint(r)
+		}) {
 			t.Errorf("%s: malformed %v, error %d bytes: %q", m.ID, got.Malformed, len(got.Error), got.Error)
 		}
 	}
@@ -120,7 +122,8 @@ func TestWhatIsWrongWithAMailIsOneShortPrintableLine(t *testing.T) {
 func TestListAndGetAgreeOnAHeaderWithoutEnd(t *testing.T) {
 	b := open(t)
 	b.put("a.eml", "Subject: "+strings.Repeat("x", 2_000_000)+"\nFrom: Ann <ann@example.com>\n\nhi\n")
-	b.put("b.eml", "Subject: folded\n"+strings.Repeat(" "+strings.Repeat("y", 70)+"\n", 30_000)+"From: Ann <ann@example.com>\n\nhi\n")
+	b.put("b.eml", "Subject: folded\n"+strings.Repeat(" "+strings.Repeat("y", 70)+"\n", 30_000)+
+		"From: Ann <ann@example.com>\n\nhi\n")
 	b.put("c.eml", "Subject: "+strings.Repeat("z", 8<<20))
 	mails, _, _ := b.list(`{}`)
 	if len(mails) != 3 {
@@ -128,8 +131,10 @@ func TestListAndGetAgreeOnAHeaderWithoutEnd(t *testing.T) {
 	}
 	for _, m := range mails {
 		got := b.get(m.ID)
-		if m.Malformed || got.Malformed || m.Subject != got.Subject || m.From != got.From || !m.Truncated || !got.Truncated {
-			t.Errorf("%s: list %v %v %q %q, get %v %v %q %q", m.ID, m.Malformed, m.Truncated, m.From, m.Error, got.Malformed, got.Truncated, got.From, got.Error)
+		if m.Malformed || got.Malformed || m.Subject != got.Subject || m.From != got.From || !m.Truncated ||
+			!got.Truncated {
+			t.Errorf("%s: list %v %v %q %q, get %v %v %q %q", m.ID, m.Malformed, m.Truncated, m.From, m.Error,
+				got.Malformed, got.Truncated, got.From, got.Error)
 		}
 		if len(m.Subject) < 8000 || len(m.Subject) > 8<<10+len("…") || !strings.HasSuffix(m.Subject, "…") {
 			t.Errorf("%s: the subject has %d bytes", m.ID, len(m.Subject))
@@ -154,7 +159,8 @@ func TestNoMailIsTooBigForAResult(t *testing.T) {
 	}
 	mail.WriteString("Content-Type: multipart/mixed; boundary=B\n\n--B\n\n" + strings.Repeat("<", 300_000) + "\n")
 	for range 150 {
-		fmt.Fprintf(&mail, "--B\nContent-Type: application/pdf\nContent-Disposition: attachment; filename=\"%s\"\n\nx\n", strings.Repeat("<", 900))
+		fmt.Fprintf(&mail, "--B\nContent-Type: application/pdf\nContent-Disposition: attachment; "+
+			"filename=\"%s\"\n\nx\n", strings.Repeat("<", 900))
 	}
 	mail.WriteString("--B--\n")
 	b.put("a.eml", mail.String())
@@ -163,7 +169,9 @@ func TestNoMailIsTooBigForAResult(t *testing.T) {
 	if ids != "a.eml b.eml" || !mails[0].Truncated || mails[1].Truncated {
 		t.Errorf("list = %s", ids)
 	}
-	if m := b.get("a.eml"); !m.Truncated || m.Malformed || len(m.To) == 0 || len(m.Attachments) == 0 || len(m.Headers["x-tag"]) == 0 {
-		t.Errorf("get: truncated %v, %q, %d addresses, %d attachments, %d tags", m.Truncated, m.Error, len(m.To), len(m.Attachments), len(m.Headers["x-tag"]))
+	if m := b.get("a.eml"); !m.Truncated || m.Malformed || len(m.To) == 0 || len(m.Attachments) == 0 ||
+		len(m.Headers["x-tag"]) == 0 {
+		t.Errorf("get: truncated %v, %q, %d addresses, %d attachments, %d tags", m.Truncated, m.Error, len(m.To),
+			len(m.Attachments), len(m.Headers["x-tag"]))
 	}
 }

@@ -33,7 +33,8 @@ func TestHostileMails(t *testing.T) {
 			b.putRaw("b.eml", h.mail)
 			b.put("c.eml", simple)
 			listed, ids, _ := b.list(`{}`)
-			if ids != "a.eml b.eml c.eml" || listed[0].Subject != "hello" || listed[2].Subject != "hello" || listed[0].Malformed || listed[2].Malformed {
+			if ids != "a.eml b.eml c.eml" || listed[0].Subject != "hello" || listed[2].Subject != "hello" ||
+				listed[0].Malformed || listed[2].Malformed {
 				t.Errorf("list = %s, beside it %+v %+v", ids, listed[0], listed[2])
 			}
 			got := b.get("b.eml")
@@ -67,9 +68,10 @@ func wantReason(t *testing.T, operation string, m mail, reason string) {
 func TestAHostileMailCostsTheEngineNothing(t *testing.T) {
 	for name, text := range map[string]string{
 		"formatting in HTML": bomb(),
-		"200,000 parts":      from + "Content-Type: multipart/mixed; boundary=B\r\n\r\n" + again("--B\r\n\r\nx\r\n", 200_000),
-		"190 multiparts":     nested(190, "mixed", plain+again("text\r\n", 1000)),
-		"31 MB":              from + plain + again("text\r\n", 31<<20/6),
+		"200,000 parts": from + "Content-Type: multipart/mixed; boundary=B\r\n\r\n" + again("--B\r\n\r\nx\r\n",
+			200_000),
+		"190 multiparts": nested(190, "mixed", plain+again("text\r\n", 1000)),
+		"31 MB":          from + plain + again("text\r\n", 31<<20/6),
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := patient(t)

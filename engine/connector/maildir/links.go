@@ -34,8 +34,10 @@ func (l *links) leftOut(path string) {
 		return
 	}
 	l.named[path] = true
-	l.logger.Warn("a symbolic link is not taken for a mail, whatever it leads to: put the file itself there", "connector", "maildir", "path", filepath.Join(l.root, path))
+	l.logger.Warn("a symbolic link is not taken for a mail, whatever it leads to: put the file itself there",
+		"connector", "maildir", "path", filepath.Join(l.root, path))
 	if len(l.named) == mostLinks {
-		l.logger.Warn("there are so many symbolic links among the mails that no more of them are named", "connector", "maildir", "folder", l.root)
+		l.logger.Warn("there are so many symbolic links among the mails that no more of them are named", "connector",
+			"maildir", "folder", l.root)
 	}
 }

@@ -24,7 +24,8 @@ func TestLinksAreLeftOutAndNamedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var log bytes.Buffer
-			m, err := maildir.New(maildir.Config{Root: dir, Parser: parser, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			m, err := maildir.New(maildir.Config{Root: dir, Parser: parser,
+				Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +41,8 @@ func TestLinksAreLeftOutAndNamedOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			link := filepath.Join(dir, c.link)
-			if err := errors.Join(os.Symlink(outside, link), os.Symlink(outside, filepath.Join(dir, c.quiet))); err != nil {
+			if err := errors.Join(os.Symlink(outside, link),
+				os.Symlink(outside, filepath.Join(dir, c.quiet))); err != nil {
 				t.Skip(err)
 			}
 			for range 2 {
@@ -51,7 +53,8 @@ func TestLinksAreLeftOutAndNamedOnce(t *testing.T) {
 			lines := slices.Collect(strings.Lines(log.String()))
 			// A system that confines less says so too.
 			lines = slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, "link") })
-			if len(lines) != 1 || !strings.Contains(lines[0], "level=WARN") || !strings.Contains(lines[0], "path="+link) {
+			if len(lines) != 1 || !strings.Contains(lines[0], "level=WARN") || !strings.Contains(lines[0],
+				"path="+link) {
 				t.Errorf("the log says %q, want one warning that names %s", lines, link)
 			}
 		})

@@ -39,7 +39,8 @@ func (c *Connector) get(ctx context.Context, call connector.Call) (any, *eventlo
 }
 
 // readHead reads a mail's headers, or knows them from an earlier listing.
-func (c *Connector) readHead(ctx context.Context, call connector.Call, file mailFile) (mailparse.Head, *eventlog.Failure) {
+func (c *Connector) readHead(ctx context.Context, call connector.Call, file mailFile) (mailparse.Head,
+	*eventlog.Failure) {
 	f, failure := c.dir.OpenRegular(file.path, os.O_RDONLY)
 	if failure != nil {
 		head := mailparse.NewHead(file.id)

@@ -50,7 +50,8 @@ func New(config Config) (*Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connector{dir: dir, operations: slices.Clone(operations), links: newLinks(dir.Root.Name(), config.Logger), parser: parser, heads: newHeadCache()}
+	c := &Connector{dir: dir, operations: slices.Clone(operations), links: newLinks(dir.Root.Name(), config.Logger),
+		parser: parser, heads: newHeadCache()}
 	for i := range c.operations {
 		c.operations[i].Timeout = config.Timeout
 	}
@@ -69,11 +70,13 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 var operations = []connector.Operation{
 	{
 		Name: "list", Kind: connector.List, Schema: json.RawMessage(listSchema),
-		Summary: "mails, oldest first {folder?: new|cur|both, after?: id, limit?} -> {mails: [{id, from, subject, date, malformed?, error?, truncated?, …}], next}",
+		Summary: "mails, oldest first {folder?: new|cur|both, after?: id, limit?} -> {mails: [{id, from, subject, " +
+			"date, malformed?, error?, truncated?, …}], next}",
 	},
 	{
 		Name: "get", Kind: connector.Get, Schema: json.RawMessage(getSchema),
-		Summary: "one mail {id, headers?: [name]} -> {id, messageId, from, to, cc, subject, date, text, html, attachments, truncated?}",
+		Summary: "one mail {id, headers?: [name]} -> {id, messageId, from, to, cc, subject, date, text, html, " +
+			"attachments, truncated?}",
 	},
 }
 
@@ -111,12 +114,14 @@ func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMess
 
 // Perform refuses: there is no mutation.
 func (c *Connector) Perform(_ context.Context, call connector.Call) connector.Outcome {
-	return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "maildir.%s is not a mutation", call.Operation))
+	return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "maildir.%s is not a mutation",
+		call.Operation))
 }
 
 // Reconcile is never asked: there is no mutation.
 func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.Reconciliation {
-	return connector.RetryWith(c.dir.Fail(eventlog.Internal, "operation", "maildir.%s is not a mutation", call.Operation))
+	return connector.RetryWith(c.dir.Fail(eventlog.Internal, "operation", "maildir.%s is not a mutation",
+		call.Operation))
 }
 
 type listResult struct {

@@ -87,7 +87,8 @@ func (b *box) put(name, text string) {
 
 func (b *box) read(operation, params string) (json.RawMessage, *eventlog.Failure) {
 	b.Helper()
-	raw, err := b.r.Read(b.Context(), connector.Call{Connector: "maildir", Operation: operation, Params: json.RawMessage(params)})
+	raw, err := b.r.Read(b.Context(), connector.Call{Connector: "maildir", Operation: operation,
+		Params: json.RawMessage(params)})
 	var failure *eventlog.Failure
 	if err != nil && !errors.As(err, &failure) {
 		b.Fatal(err)
@@ -140,7 +141,8 @@ func (b *box) list(params string) (mails []mail, ids string, next *string) {
 	return page.Mails, strings.Join(all, " "), page.Next
 }
 
-const simple = "From: Ann <ann@example.com>\nTo: bob@example.com\nSubject: hello\nDate: Tue, 6 Jan 2026 10:00:00 +0100\nMessage-ID: <1@example.com>\n\nhi\n"
+const simple = "From: Ann <ann@example.com>\nTo: bob@example.com\nSubject: hello\nDate: Tue, 6 Jan 2026 10:00:00 " +
+	"+0100\nMessage-ID: <1@example.com>\n\nhi\n"
 
 const rich = `From: =?ISO-8859-1?Q?J=F6rg_M=FCller?= <joerg@example.com>
 To: Bob <bob@example.com>, =?utf-8?B?w4Vzbw==?= <aso@example.com>
@@ -179,10 +181,12 @@ func TestARealMail(t *testing.T) {
 	b := open(t)
 	b.put("new/1700000000.M1.host", rich)
 	m := b.get("1700000000.M1.host")
-	if m.From != "Jörg Müller <joerg@example.com>" || m.FromAddress != "joerg@example.com" || m.Subject != "Rechnung € 5" || m.MessageID != "rich@example.com" {
+	if m.From != "Jörg Müller <joerg@example.com>" || m.FromAddress != "joerg@example.com" ||
+		m.Subject != "Rechnung € 5" || m.MessageID != "rich@example.com" {
 		t.Errorf("head = %+v", m)
 	}
-	if strings.Join(m.To, "|") != "Bob <bob@example.com>|Åso <aso@example.com>" || strings.Join(m.Cc, "|") != "c@example.com" {
+	if strings.Join(m.To, "|") != "Bob <bob@example.com>|Åso <aso@example.com>" ||
+		strings.Join(m.Cc, "|") != "c@example.com" {
 		t.Errorf("to %v, cc %v", m.To, m.Cc)
 	}
 	if m.Date == nil || *m.Date != "2026-01-05T09:30:00Z" {
@@ -191,7 +195,8 @@ func TestARealMail(t *testing.T) {
 	if strings.TrimSpace(m.Text) != "Betrag: € 5" || !strings.Contains(m.HTML, "<p>Betrag</p>") {
 		t.Errorf("text %q, html %q", m.Text, m.HTML)
 	}
-	if len(m.Attachments) != 1 || m.Attachments[0].Filename != "r.pdf" || m.Attachments[0].ContentType != "application/pdf" || m.Attachments[0].Size != 5 {
+	if len(m.Attachments) != 1 || m.Attachments[0].Filename != "r.pdf" ||
+		m.Attachments[0].ContentType != "application/pdf" || m.Attachments[0].Size != 5 {
 		t.Errorf("attachments = %+v", m.Attachments)
 	}
 	if m.Malformed || len(m.Headers["x-tag"]) != 1 || m.Headers["x-tag"][0] != "ä" {
@@ -205,7 +210,8 @@ func TestARealMail(t *testing.T) {
 
 func TestOrderPagesAndIDs(t *testing.T) {
 	b := open(t)
-	for _, name := range []string{"cur/99.b.host:2,S", "new/100.a.host", "new/99.c.host", "cur/99.a.host:2,", "cur/1000000000000.z.host:2,RS", "new/.hidden", "tmp/1.x.host"} {
+	for _, name := range []string{"cur/99.b.host:2,S", "new/100.a.host", "new/99.c.host", "cur/99.a.host:2,",
+		"cur/1000000000000.z.host:2,RS", "new/.hidden", "tmp/1.x.host"} {
 		b.put(name, simple)
 	}
 	if err := os.Mkdir(filepath.Join(b.dir, "cur", "sub"), 0o755); err != nil {
@@ -266,13 +272,15 @@ func TestAMalformedMailIsData(t *testing.T) {
 	b.put("b.eml", "\x00\x01 this is no mail\n\nat all\n")
 	b.put("c.eml", "")
 	b.put("d.eml", simple)
-	b.put("nested.eml", "Subject: bomb\nContent-Type: multipart/mixed; boundary=x\n\n"+strings.Repeat("--x\nContent-Type: multipart/mixed; boundary=x\n\n", 300))
+	b.put("nested.eml", "Subject: bomb\nContent-Type: multipart/mixed; boundary=x\n\n"+
+		strings.Repeat("--x\nContent-Type: multipart/mixed; boundary=x\n\n", 300))
 	mails, ids, _ := b.list(`{}`)
 	if ids != "a.eml b.eml c.eml d.eml nested.eml" {
 		t.Fatalf("list = %s", ids)
 	}
 	for _, m := range mails {
-		if want := m.ID == "b.eml" || m.ID == "c.eml" || m.ID == "nested.eml"; m.Malformed != want || (m.Error != "") != want {
+		if want := m.ID == "b.eml" || m.ID == "c.eml" || m.ID == "nested.eml"; m.Malformed != want ||
+			(m.Error != "") != want {
 			t.Errorf("%s: malformed %v, error %q", m.ID, m.Malformed, m.Error)
 		}
 	}
@@ -299,7 +307,8 @@ func TestNothingOutsideIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.put("a.eml", simple)
-	if err := errors.Join(os.Symlink(outside, filepath.Join(b.dir, "link.eml")), notRegular(filepath.Join(b.dir, "pipe.eml"))); err != nil {
+	if err := errors.Join(os.Symlink(outside, filepath.Join(b.dir, "link.eml")),
+		notRegular(filepath.Join(b.dir, "pipe.eml"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, ids, _ := b.list(`{}`); ids != "a.eml" {
@@ -307,7 +316,8 @@ func TestNothingOutsideIsRead(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"../secret.eml": "logic maildir.outside", outside: "logic maildir.outside", ".": "logic maildir.outside",
-		"link.eml": "precondition maildir.missing", "pipe.eml": "precondition maildir.missing", "gone": "precondition maildir.missing",
+		"link.eml": "precondition maildir.missing", "pipe.eml": "precondition maildir.missing",
+		"gone": "precondition maildir.missing",
 	} {
 		_, failure := b.read("get", fmt.Sprintf(`{"id":%q}`, id))
 		if failure == nil || string(failure.Class)+" "+failure.Code != want {
@@ -325,7 +335,8 @@ func TestNothingOutsideIsRead(t *testing.T) {
 }
 
 func TestRootMustExist(t *testing.T) {
-	if _, err := maildir.New(maildir.Config{Root: filepath.Join(t.TempDir(), "gone"), Parser: parser}); err == nil || !strings.Contains(err.Error(), "connectors.maildir.root") {
+	if _, err := maildir.New(maildir.Config{Root: filepath.Join(t.TempDir(), "gone"), Parser: parser}); err == nil ||
+		!strings.Contains(err.Error(), "connectors.maildir.root") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -65,34 +65,54 @@ func TestAnswers(t *testing.T) {
 		code   string
 		read   eventlog.Class // class of the read's failure; empty: it succeeds
 	}{
-		"applied":            {wish{Do: "ok"}, applied, "", "", ""},
-		"400":                {wish{Do: "error", Code: "400"}, failed, eventlog.Logic, "service.400", eventlog.Logic},
-		"409":                {wish{Do: "error", Code: "409"}, failed, eventlog.Logic, "service.409", eventlog.Logic},
-		"422":                {wish{Do: "error", Code: "422"}, failed, eventlog.Logic, "service.422", eventlog.Logic},
-		"401":                {wish{Do: "error", Code: "401"}, failed, eventlog.Auth, "service.401", eventlog.Auth},
-		"403":                {wish{Do: "error", Code: "403"}, failed, eventlog.Auth, "service.403", eventlog.Auth},
-		"404":                {wish{Do: "error", Code: "404"}, failed, eventlog.Precondition, "service.404", eventlog.Precondition},
-		"410":                {wish{Do: "error", Code: "410"}, failed, eventlog.Precondition, "service.410", eventlog.Precondition},
-		"412":                {wish{Do: "error", Code: "412"}, failed, eventlog.Precondition, "service.412", eventlog.Precondition},
-		"429":                {wish{Do: "error", Code: "429"}, failed, eventlog.Transient, "service.429", eventlog.Transient},
-		"503":                {wish{Do: "error", Code: "503"}, failed, eventlog.Transient, "service.503", eventlog.Transient},
-		"500":                {wish{Do: "error", Code: "500"}, uncertain, eventlog.Transient, "service.500", eventlog.Transient},
-		"504":                {wish{Do: "error", Code: "504"}, uncertain, eventlog.Transient, "service.504", eventlog.Transient},
-		"502, not listed":    {wish{Do: "error", Code: "502"}, uncertain, eventlog.Transient, "service.502", eventlog.Transient},
-		"418, not listed":    {wish{Do: "error", Code: "418"}, uncertain, eventlog.Internal, "service.418", eventlog.Internal},
-		"no code":            {wish{Do: "error"}, uncertain, eventlog.Internal, "service.error", eventlog.Internal},
-		"no number":          {wish{Do: "error", Code: "E_BAD"}, uncertain, eventlog.Internal, "service.error", eventlog.Internal},
-		"lower case headers": {wish{Do: "error", Code: "422", Lower: true}, failed, eventlog.Logic, "service.422", eventlog.Logic},
-		"500 but failed":     {wish{Do: "error", Code: "500", Outcome: "failed"}, failed, eventlog.Transient, "service.500", eventlog.Transient},
-		"no code but failed": {wish{Do: "error", Outcome: "failed"}, failed, eventlog.Internal, "service.error", eventlog.Internal},
-		"422 but uncertain":  {wish{Do: "error", Code: "422", Outcome: "uncertain"}, uncertain, eventlog.Logic, "service.422", eventlog.Logic},
-		"unknown outcome":    {wish{Do: "error", Code: "422", Outcome: "perhaps"}, uncertain, eventlog.Logic, "service.422", eventlog.Logic},
-		"result, but failed": {wish{Do: "error", Raw: `{"id":1}`, Outcome: "failed"}, failed, eventlog.Internal, "service.error", ""},
-		"result, uncertain":  {wish{Do: "error", Raw: `{"id":1}`, Outcome: "uncertain"}, uncertain, eventlog.Internal, "service.error", ""},
-		"garbage":            {wish{Do: "raw", Raw: `{"id":`}, uncertain, eventlog.Internal, "connector.answer", eventlog.Internal},
-		"breaks schema":      {wish{Do: "raw", Raw: `{"id":"x"}`}, uncertain, eventlog.Internal, "service.result", eventlog.Internal},
-		"empty":              {wish{Do: "raw"}, uncertain, eventlog.Internal, "service.result", eventlog.Internal},
-		"503 in words":       {wish{Do: "error", Code: "503", Raw: "busy"}, failed, eventlog.Transient, "service.503", eventlog.Transient},
+		"applied": {wish{Do: "ok"}, applied, "", "", ""},
+		"400":     {wish{Do: "error", Code: "400"}, failed, eventlog.Logic, "service.400", eventlog.Logic},
+		"409":     {wish{Do: "error", Code: "409"}, failed, eventlog.Logic, "service.409", eventlog.Logic},
+		"422":     {wish{Do: "error", Code: "422"}, failed, eventlog.Logic, "service.422", eventlog.Logic},
+		"401":     {wish{Do: "error", Code: "401"}, failed, eventlog.Auth, "service.401", eventlog.Auth},
+		"403":     {wish{Do: "error", Code: "403"}, failed, eventlog.Auth, "service.403", eventlog.Auth},
+		"404": {wish{Do: "error", Code: "404"}, failed, eventlog.Precondition, "service.404",
+			eventlog.Precondition},
+		"410": {wish{Do: "error", Code: "410"}, failed, eventlog.Precondition, "service.410",
+			eventlog.Precondition},
+		"412": {wish{Do: "error", Code: "412"}, failed, eventlog.Precondition, "service.412",
+			eventlog.Precondition},
+		"429": {wish{Do: "error", Code: "429"}, failed, eventlog.Transient, "service.429",
+			eventlog.Transient},
+		"503": {wish{Do: "error", Code: "503"}, failed, eventlog.Transient, "service.503",
+			eventlog.Transient},
+		"500": {wish{Do: "error", Code: "500"}, uncertain, eventlog.Transient, "service.500",
+			eventlog.Transient},
+		"504": {wish{Do: "error", Code: "504"}, uncertain, eventlog.Transient, "service.504",
+			eventlog.Transient},
+		"502, not listed": {wish{Do: "error", Code: "502"}, uncertain, eventlog.Transient, "service.502",
+			eventlog.Transient},
+		"418, not listed": {wish{Do: "error", Code: "418"}, uncertain, eventlog.Internal, "service.418",
+			eventlog.Internal},
+		"no code": {wish{Do: "error"}, uncertain, eventlog.Internal, "service.error", eventlog.Internal},
+		"no number": {wish{Do: "error", Code: "E_BAD"}, uncertain, eventlog.Internal, "service.error",
+			eventlog.Internal},
+		"lower case headers": {wish{Do: "error", Code: "422", Lower: true}, failed, eventlog.Logic, "service.422",
+			eventlog.Logic},
+		"500 but failed": {wish{Do: "error", Code: "500", Outcome: "failed"}, failed, eventlog.Transient,
+			"service.500", eventlog.Transient},
+		"no code but failed": {wish{Do: "error", Outcome: "failed"}, failed, eventlog.Internal, "service.error",
+			eventlog.Internal},
+		"422 but uncertain": {wish{Do: "error", Code: "422", Outcome: "uncertain"}, uncertain, eventlog.Logic,
+			"service.422", eventlog.Logic},
+		"unknown outcome": {wish{Do: "error", Code: "422", Outcome: "perhaps"}, uncertain, eventlog.Logic,
+			"service.422", eventlog.Logic},
+		"result, but failed": {wish{Do: "error", Raw: `{"id":1}`, Outcome: "failed"}, failed, eventlog.Internal,
+			"service.error", ""},
+		"result, uncertain": {wish{Do: "error", Raw: `{"id":1}`, Outcome: "uncertain"}, uncertain, eventlog.Internal,
+			"service.error", ""},
+		"garbage": {wish{Do: "raw", Raw: `{"id":`}, uncertain, eventlog.Internal, "connector.answer",
+			eventlog.Internal},
+		"breaks schema": {wish{Do: "raw", Raw: `{"id":"x"}`}, uncertain, eventlog.Internal, "service.result",
+			eventlog.Internal},
+		"empty": {wish{Do: "raw"}, uncertain, eventlog.Internal, "service.result", eventlog.Internal},
+		"503 in words": {wish{Do: "error", Code: "503", Raw: "busy"}, failed, eventlog.Transient, "service.503",
+			eventlog.Transient},
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +136,8 @@ func TestAnswers(t *testing.T) {
 	}
 	t.Run("no schema, empty", func(t *testing.T) {
 		t.Parallel()
-		if out := w.perform(call("mail.free", "K", soon, wish{Do: "raw"})); out.Status != connector.Applied || string(out.Result) != "null" {
+		if out := w.perform(call("mail.free", "K", soon, wish{Do: "raw"})); out.Status != connector.Applied ||
+			string(out.Result) != "null" {
 			t.Errorf("outcome %+v", out)
 		}
 	})
@@ -166,7 +187,8 @@ func TestF13_RetryAfter(t *testing.T) {
 			if !errors.As(err, &failure) || failure.RetryAfter != tt.want {
 				t.Errorf("read: %+v, want to come again after %s", failure, tt.want)
 			}
-			if out := w.perform(call("mail.send", "K-"+name, soon, tt.wish)); out.Failure == nil || out.Failure.RetryAfter != tt.call {
+			if out := w.perform(call("mail.send", "K-"+name, soon, tt.wish)); out.Failure == nil ||
+				out.Failure.RetryAfter != tt.call {
 				t.Errorf("mutation: %+v, want to come again after %s", out.Failure, tt.call)
 			}
 		})
@@ -232,9 +254,11 @@ func TestAReplyAfterTheDeadline(t *testing.T) {
 	})
 	mail := w.start("mail", mutation("send"))
 	w.await("mail.send")
-	wantOutcome(t, w.perform(call("mail.send", "K1", 200*time.Millisecond, wish{Do: "hold"})), connector.Uncertain, eventlog.Transient, "call.timeout")
+	wantOutcome(t, w.perform(call("mail.send", "K1", 200*time.Millisecond, wish{Do: "hold"})), connector.Uncertain,
+		eventlog.Transient, "call.timeout")
 	// Only one may listen on here: the older one is given up.
-	wantOutcome(t, w.perform(call("mail.send", "K2", 200*time.Millisecond, wish{Do: "hold"})), connector.Uncertain, eventlog.Transient, "call.timeout")
+	wantOutcome(t, w.perform(call("mail.send", "K2", 200*time.Millisecond, wish{Do: "hold"})), connector.Uncertain,
+		eventlog.Transient, "call.timeout")
 	if got := <-late; got != "K1 " {
 		t.Errorf("late: %s, want the first call's end without an answer", got)
 	}
@@ -245,7 +269,8 @@ func TestAReplyAfterTheDeadline(t *testing.T) {
 		t.Errorf("late: %s", got)
 	}
 	// The slot is free again.
-	wantOutcome(t, w.perform(call("mail.send", "K3", 200*time.Millisecond, wish{Do: "hold"})), connector.Uncertain, eventlog.Transient, "call.timeout")
+	wantOutcome(t, w.perform(call("mail.send", "K3", 200*time.Millisecond, wish{Do: "hold"})), connector.Uncertain,
+		eventlog.Transient, "call.timeout")
 	mail.seen()
 	mail.release()
 	if got := <-late; got != `K3 {"id":2}` {
@@ -293,12 +318,14 @@ func TestTheLineBreaks(t *testing.T) {
 	p.cut()
 	waitFor(t, events, nats.RECONNECTING.String())
 	var failure *eventlog.Failure
-	if err := <-read; !errors.As(err, &failure) || failure.Class != eventlog.Transient || failure.Code != natsservice.CodeDisconnected {
+	if err := <-read; !errors.As(err, &failure) || failure.Class != eventlog.Transient ||
+		failure.Code != natsservice.CodeDisconnected {
 		t.Errorf("read: %v", err)
 	}
 	// While the line is down nothing is sent, and nothing is kept to be sent later.
 	for range 3 {
-		wantOutcome(t, w.perform(call("mail.send", "K2", time.Second, wish{})), connector.Failed, eventlog.Transient, natsservice.CodeDisconnected)
+		wantOutcome(t, w.perform(call("mail.send", "K2", time.Second, wish{})), connector.Failed, eventlog.Transient,
+			natsservice.CodeDisconnected)
 	}
 	wantOutcome(t, <-done, connector.Uncertain, eventlog.Transient, "call.timeout")
 	p.restore()

@@ -147,10 +147,12 @@ func (c checker) overdue(ctx context.Context, call connector.Call) {
 	}
 	switch failed := errorOf(m); {
 	case failed == nil:
-		c.add(RuleDeadline, Broken, "a request was carried out although its %s (%s) had passed: the caller had given it up, and may act on that; compare the header with the clock before anything else and answer error 503",
+		c.add(RuleDeadline, Broken, "a request was carried out although its %s (%s) had passed: the caller had given "+
+			"it up, and may act on that; compare the header with the clock before anything else and answer error 503",
 			HeaderDeadline, past.Format(time.RFC3339))
 	case failed.code != 503:
-		c.add(RuleDeadline, Broken, "a request whose %s had passed was answered with error %d (%s), want 503: look at the deadline before anything else", HeaderDeadline, failed.code, failed.text)
+		c.add(RuleDeadline, Broken, "a request whose %s had passed was answered with error %d (%s), want 503: look at "+
+			"the deadline before anything else", HeaderDeadline, failed.code, failed.text)
 	default:
 		c.add(RuleDeadline, Kept, "a request whose %s had passed was refused with 503", HeaderDeadline)
 	}
@@ -162,7 +164,8 @@ func (c checker) twice(ctx context.Context, trial Trial) (*connector.Call, json.
 	call := c.call(trial.Params, key())
 	first := c.perform(ctx, call)
 	if first.Status != connector.Applied {
-		c.add(RuleKey, Unchecked, "the first call was not applied, so it could not be repeated: %v; give parameters with which it works", first.Failure)
+		c.add(RuleKey, Unchecked, "the first call was not applied, so it could not be repeated: %v; give parameters "+
+			"with which it works", first.Failure)
 		return nil, nil
 	}
 	before, err := c.observe(ctx, trial)
@@ -176,18 +179,23 @@ func (c checker) twice(ctx context.Context, trial Trial) (*connector.Call, json.
 	after, err := c.observe(ctx, trial)
 	switch {
 	case second.Status != connector.Applied:
-		c.add(RuleKey, Broken, "the same %s again was answered with %q, want the first answer again: keep it with the key", HeaderKey, second.Failure)
+		c.add(RuleKey, Broken, "the same %s again was answered with %q, want the first answer again: keep it "+
+			"with the key", HeaderKey, second.Failure)
 	case !equalJSON(first.Result, second.Result):
-		c.add(RuleKey, Broken, "the same %s again got another answer (%.200s, first %.200s): either it was carried out twice, or the first answer is not kept with the key",
+		c.add(RuleKey, Broken, "the same %s again got another answer (%.200s, first %.200s): either it was carried "+
+			"out twice, or the first answer is not kept with the key",
 			HeaderKey, second.Result, first.Result)
 	case err != nil:
 		c.add(RuleKey, Unchecked, "its effect could not be observed with %s: %v", trial.Observe, err)
 	case !equalJSON(before, after):
-		c.add(RuleKey, Broken, "the same %s again had a second effect: %s answered %.200s before and %.200s after it", HeaderKey, trial.Observe, before, after)
+		c.add(RuleKey, Broken, "the same %s again had a second effect: %s answered %.200s before and %.200s after it",
+			HeaderKey, trial.Observe, before, after)
 	case trial.Observe == "":
-		c.add(RuleKey, Kept, "the same %s again got the first answer; whether it had a second effect was not observed", HeaderKey)
+		c.add(RuleKey, Kept, "the same %s again got the first answer; whether it had a second effect was not observed",
+			HeaderKey)
 	default:
-		c.add(RuleKey, Kept, "the same %s again got the first answer, and %s shows no second effect", HeaderKey, trial.Observe)
+		c.add(RuleKey, Kept, "the same %s again got the first answer, and %s shows no second effect", HeaderKey,
+			trial.Observe)
 	}
 	return &call, first.Result
 }
@@ -195,27 +203,34 @@ func (c checker) twice(ctx context.Context, trial Trial) (*connector.Call, json.
 // reconcile asks about a call that was never made, then about one that was.
 func (c checker) reconcile(ctx context.Context, trial Trial, applied *connector.Call, first json.RawMessage) {
 	if c.endpoint.reconcile == "" {
-		c.add(RuleReconcile, Unchecked, "it has no reconcile endpoint: when a call is uncertain, a person must find out what happened")
+		c.add(RuleReconcile, Unchecked, "it has no reconcile endpoint: when a call is uncertain, a person must find "+
+			"out what happened")
 		return
 	}
 	unknown := c.call(trial.Params, key())
 	switch answer := c.ask(ctx, unknown); answer.Verdict {
 	case connector.VerdictApplied:
-		c.add(RuleReconcile, Broken, "it says that a call was applied that was never made: it must look for the key, not for something similar")
+		c.add(RuleReconcile, Broken, "it says that a call was applied that was never made: it must look for the key, "+
+			"not for something similar")
 	case connector.VerdictRetry:
 		if answer.Failure != nil && answer.Failure.Code != CodeReconcile {
-			c.add(RuleReconcile, Unchecked, "it could not be asked about a call that was never made: %v", answer.Failure)
+			c.add(RuleReconcile, Unchecked, "it could not be asked about a call that was never made: %v",
+				answer.Failure)
 			break
 		}
-		c.add(RuleReconcile, Kept, "asked about a call that was never made it says retry; such a call ends with a person when the attempts are used up: write the key down as refused and answer failed to settle it")
+		c.add(RuleReconcile, Kept, "asked about a call that was never made it says retry; such a call ends with a "+
+			"person when the attempts are used up: write the key down as refused and answer failed to settle it")
 	case connector.VerdictFailed:
 		unknown.StartedAt, unknown.Deadline = time.Now(), time.Now().Add(c.timeout())
 		late := c.perform(ctx, unknown)
 		if late.Status == connector.Failed {
-			c.add(RuleReconcile, Kept, "asked about a call that was never made it says failed, and refuses the call when it comes after all")
+			c.add(RuleReconcile, Kept, "asked about a call that was never made it says failed, and refuses the call "+
+				"when it comes after all")
 			break
 		}
-		c.add(RuleReconcile, Broken, "it says that a call failed and does not refuse it when it comes after all (%s): the workflow makes it again by then, so it happens twice; write the key down as refused before answering failed, else answer retry",
+		c.add(RuleReconcile, Broken, "it says that a call failed and does not refuse it when it comes after all (%s): "+
+			"the workflow makes it again by then, so it happens twice; write the key down as refused before answering "+
+			"failed, else answer retry",
 			outcomeText(late))
 	}
 	if applied == nil {
@@ -226,9 +241,11 @@ func (c checker) reconcile(ctx context.Context, trial Trial, applied *connector.
 	case answer.Verdict == connector.VerdictFailed:
 		c.add(RuleReconcile, Broken, "it says that a call failed that was applied: the workflow would make it again")
 	case answer.Verdict == connector.VerdictRetry:
-		c.add(RuleReconcile, Broken, "it does not say that a call was applied that was: %v", cmp.Or(answer.Failure, &eventlog.Failure{Code: CodeReconcile, Message: "retry"}))
+		c.add(RuleReconcile, Broken, "it does not say that a call was applied that was: %v",
+			cmp.Or(answer.Failure, &eventlog.Failure{Code: CodeReconcile, Message: "retry"}))
 	case !equalJSON(answer.Result, first):
-		c.add(RuleReconcile, Broken, "it says that the call was applied, with the result %.200s; the call itself answered %.200s", answer.Result, first)
+		c.add(RuleReconcile, Broken, "it says that the call was applied, with the result %.200s; the call itself "+
+			"answered %.200s", answer.Result, first)
 	default:
 		c.add(RuleReconcile, Kept, "asked about a call that was applied it says so, with the call's own result")
 	}

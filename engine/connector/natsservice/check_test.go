@@ -12,7 +12,8 @@ import (
 
 func ledgerSpec(w *world, sloppy string) toolSpec {
 	return toolSpec{URL: w.connectorURL(), Name: "bank", Sloppy: sloppy, Endpoints: []endpointSpec{
-		mutation("pay", "pawl.reconcile", "paid", "pawl.timeout", "5s"), described("paid", "reconcile"), described("total", "get"),
+		mutation("pay", "pawl.reconcile", "paid", "pawl.timeout", "5s"), described("paid", "reconcile"),
+		described("total", "get"),
 	}}
 }
 
@@ -52,7 +53,8 @@ func TestCheck(t *testing.T) {
 				if f.Mark == natsservice.Kept {
 					kept++
 				}
-				if f.Mark == natsservice.Broken && f.Rule != broken && !(sloppy == "key" && f.Rule == natsservice.RuleReconcile) {
+				if f.Mark == natsservice.Broken && f.Rule != broken &&
+					!(sloppy == "key" && f.Rule == natsservice.RuleReconcile) {
 					t.Errorf("unexpected: %+v", f)
 				}
 			}

@@ -114,10 +114,12 @@ func (e *serviceError) class() eventlog.Class {
 
 func (e *serviceError) failure(call connector.Call) *eventlog.Failure {
 	if e.code == 0 {
-		return connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s answered with an error that has no %s between 100 and 599: %s",
+		return connector.Failf(eventlog.Internal, CodeUnnamed,
+			"%s.%s answered with an error that has no %s between 100 and 599: %s",
 			call.Connector, call.Operation, headerCode, e.text)
 	}
-	failure := connector.Failf(e.class(), "service."+strconv.Itoa(e.code), "%s.%s answered %d: %s", call.Connector, call.Operation, e.code, e.text)
+	failure := connector.Failf(e.class(), "service."+strconv.Itoa(e.code), "%s.%s answered %d: %s", call.Connector,
+		call.Operation, e.code, e.text)
 	failure.RetryAfter = e.retryAfter
 	return failure
 }

@@ -82,7 +82,9 @@ func gather(ctx context.Context, nc *nats.Conn, quiet time.Duration) ([]micro.In
 		}
 		found = append(found, info)
 	}
-	refused = append(refused, Refusal{Service: "*", Reason: fmt.Sprintf("there are more service instances than the %d that are looked at", maxInstances), Loud: true})
+	refused = append(refused, Refusal{Service: "*",
+		Reason: fmt.Sprintf("there are more service instances than the %d that are looked at", maxInstances),
+		Loud:   true})
 	return found, refused, nil
 }
 
@@ -143,7 +145,8 @@ func askOne(ctx context.Context, nc *nats.Conn, id string) answer {
 	defer cancel()
 	m, err := nc.RequestWithContext(ctx, infoSubject+"."+id, nil)
 	if err != nil {
-		return answer{gone: errors.Is(err, nats.ErrNoResponders), err: fmt.Errorf("ask service instance %s: %w", id, err)}
+		return answer{gone: errors.Is(err, nats.ErrNoResponders), err: fmt.Errorf("ask service instance %s: %w", id,
+			err)}
 	}
 	info, err := readInfo(m)
 	if err == nil && instance(info) != id {

@@ -16,7 +16,8 @@ func TestAnAnswerIsBounded(t *testing.T) {
 	answer := func(endpoints int, summary string) error {
 		info := micro.Info{ServiceIdentity: micro.ServiceIdentity{Name: "mail", ID: "A"}}
 		for i := range endpoints {
-			info.Endpoints = append(info.Endpoints, micro.EndpointInfo{Name: fmt.Sprint("e", i), Metadata: map[string]string{metaSummary: summary}})
+			info.Endpoints = append(info.Endpoints, micro.EndpointInfo{Name: fmt.Sprint("e", i),
+				Metadata: map[string]string{metaSummary: summary}})
 		}
 		text, err := json.Marshal(info)
 		if err != nil {
@@ -31,7 +32,8 @@ func TestAnAnswerIsBounded(t *testing.T) {
 	if err := answer(maxEndpoints+1, "x"); err == nil || !strings.Contains(err.Error(), "257 endpoints") {
 		t.Errorf("too many endpoints: %v", err)
 	}
-	if err := answer(1, strings.Repeat("x", maxInfo)); err == nil || !strings.Contains(err.Error(), "at most 1048576 are read") {
+	if err := answer(1, strings.Repeat("x", maxInfo)); err == nil || !strings.Contains(err.Error(),
+		"at most 1048576 are read") {
 		t.Errorf("too long an answer: %v", err)
 	}
 }
@@ -47,7 +49,8 @@ func TestSharedSubjectsAreFoundAmongMany(t *testing.T) {
 		for n := range maxEndpoints {
 			e := fmt.Sprint("e", n)
 			in.Endpoints = append(in.Endpoints, micro.EndpointInfo{
-				Name: e, Subject: "pawl.tool." + name + "." + e, QueueGroup: "q", Metadata: map[string]string{metaKind: "get"},
+				Name: e, Subject: "pawl.tool." + name + "." + e, QueueGroup: "q",
+				Metadata: map[string]string{metaKind: "get"},
 			})
 		}
 		all = append(all, in)
@@ -55,6 +58,7 @@ func TestSharedSubjectsAreFoundAmongMany(t *testing.T) {
 	all[3].Endpoints[5].Subject = "pawl.tool.s4.*"
 	found, refused := offers(all, "pawl.tool")
 	if len(found) != len(all)-1 || len(refused) != maxEndpoints+1 {
-		t.Errorf("%d services are offered and %d endpoints refused, want %d and %d", len(found), len(refused), len(all)-1, maxEndpoints+1)
+		t.Errorf("%d services are offered and %d endpoints refused, want %d and %d", len(found), len(refused),
+			len(all)-1, maxEndpoints+1)
 	}
 }

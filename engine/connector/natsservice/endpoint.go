@@ -66,7 +66,8 @@ func (e endpoint) same(other endpoint) (what string, same bool) {
 // readEndpoint reads what an instance says about one of its endpoints. group is the subject its
 // endpoints are in.
 func readEndpoint(info micro.EndpointInfo, group string) (endpoint, error) {
-	e := endpoint{subject: info.Subject, queue: info.QueueGroup, asks: info.Metadata[metaReconcile], resultSchema: info.Metadata[metaResult]}
+	e := endpoint{subject: info.Subject, queue: info.QueueGroup, asks: info.Metadata[metaReconcile],
+		resultSchema: info.Metadata[metaResult]}
 	e.operation = connector.Operation{
 		Name: info.Name, Kind: connector.Kind(info.Metadata[metaKind]),
 		Reconciles: e.asks != "", Summary: info.Metadata[metaSummary],
@@ -80,7 +81,8 @@ func readEndpoint(info micro.EndpointInfo, group string) (endpoint, error) {
 	switch e.operation.Kind {
 	case connector.List, connector.Get, kindReconcile:
 		if e.asks != "" {
-			return e, fmt.Errorf("it is of kind %s and has %s, which only a mutation may have", e.operation.Kind, metaReconcile)
+			return e, fmt.Errorf("it is of kind %s and has %s, which only a mutation may have", e.operation.Kind,
+				metaReconcile)
 		}
 	case connector.Mutate:
 		if e.queue == "" {

@@ -28,12 +28,16 @@ func TestNonsenseHarmsNobodyElse(t *testing.T) {
 	}
 	deep := strings.Repeat(`{"properties":{"x":`, 5000) + `{}` + strings.Repeat(`}}`, 5000)
 	for _, text := range []string{
-		``, `nonsense`, `null`, `[]`, `{}`, `{"name":1}`, described("a b", "X", "[]"), described("fax", "*", "[]"), described("fax", "", "null"),
+		``, `nonsense`, `null`, `[]`, `{}`, `{"name":1}`, described("a b", "X", "[]"), described("fax", "*", "[]"),
+		described("fax", "", "null"),
 		described("fax", "1", "["+endpoint("send", "", `{"pawl.kind":"mutate"}`)+"]"),
 		described("fax", "2", "["+endpoint("", "pawl.tool.fax.", `{"pawl.kind":"mutate"}`)+"]"),
-		described("fax", "3", "["+endpoint("get", "pawl.tool.fax.get", `{"pawl.kind":"get","pawl.schema":"{\"$ref\":\"file:///etc/passwd\"}"}`)+"]"),
-		described("fax", "4", "["+endpoint("deep", "pawl.tool.fax.deep", fmt.Sprintf(`{"pawl.kind":"get","pawl.schema":%q}`, deep))+"]"),
-		described("fax", "5", "["+endpoint("long", "pawl.tool.fax.long", `{"pawl.kind":"get","pawl.timeout":"9999h"}`)+"]"),
+		described("fax", "3", "["+endpoint("get", "pawl.tool.fax.get",
+			`{"pawl.kind":"get","pawl.schema":"{\"$ref\":\"file:///etc/passwd\"}"}`)+"]"),
+		described("fax", "4", "["+endpoint("deep", "pawl.tool.fax.deep",
+			fmt.Sprintf(`{"pawl.kind":"get","pawl.schema":%q}`, deep))+"]"),
+		described("fax", "5", "["+endpoint("long", "pawl.tool.fax.long", `{"pawl.kind":"get","pawl.timeout":"9999h"}`)+
+			"]"),
 		described("fax", "6", "["+endpoint("good", "pawl.tool.fax.good", `{"pawl.kind":"get"}`)+"]"),
 	} {
 		if _, err := other.Subscribe("$SRV.INFO", func(m *nats.Msg) { _ = m.Respond([]byte(text)) }); err != nil {
@@ -97,7 +101,8 @@ func TestTheServerComesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := make(chan string, 100)
-	watcher, err := natsservice.New(natsservice.Config{Connect: through(p, w.users["engine"], events), Registry: registry, Interval: time.Hour})
+	watcher, err := natsservice.New(natsservice.Config{Connect: through(p, w.users["engine"], events),
+		Registry: registry, Interval: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,8 @@ func (w *Watcher) look() error {
 			// Slow, or cut off in a way that the server has not noticed yet.
 			if misses[id] = w.misses[id] + 1; misses[id] >= maxMisses {
 				delete(misses, id)
-				w.logger.Warn("a service instance does not answer any more and is taken for gone", "instance", id, "error", a.err)
+				w.logger.Warn("a service instance does not answer any more and is taken for gone", "instance", id,
+					"error", a.err)
 				continue
 			}
 			info = w.instances[id]
@@ -65,7 +66,9 @@ func (w *Watcher) apply(instances []micro.Info, refused []Refusal) {
 	for _, o := range found {
 		before, ours := w.offered[o.name]
 		if there, ok := w.cfg.Registry.Connector(o.name); ok && (!ours || there != connector.Connector(before)) {
-			refused = append(refused, Refusal{Service: o.name, Reason: "there is a compiled-in connector of that name, which wins; rename the service, or do not configure the connector"})
+			refused = append(refused, Refusal{Service: o.name,
+				Reason: "there is a compiled-in connector of that name, which wins; rename the service, or do not " +
+					"configure the connector"})
 			continue
 		}
 		if ours && before.same(o) {
@@ -105,9 +108,11 @@ func (w *Watcher) believed(instances []micro.Info) ([]micro.Info, []Refusal) {
 		reason := ""
 		switch {
 		case w.cfg.Only != "" && in.Name != w.cfg.Only:
-			reason = "the user of tool " + w.cfg.Only + " says that it serves it; a tool's own user serves that tool only"
+			reason = "the user of tool " + w.cfg.Only +
+				" says that it serves it; a tool's own user serves that tool only"
 		case w.cfg.Elsewhere != nil && w.cfg.Elsewhere(in.Name):
-			reason = "it has a user of its own, and an instance connected as another; start it with the URL of its own user"
+			reason = "it has a user of its own, and an instance connected as another; start it with the URL of " +
+				"its own user"
 		default:
 			return false
 		}

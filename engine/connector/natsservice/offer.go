@@ -39,7 +39,8 @@ type offer struct {
 func (o offer) same(other offer) bool {
 	return slices.EqualFunc(o.endpoints, other.endpoints, func(a, b endpoint) bool {
 		_, alike := a.same(b)
-		return alike && a.operation.Name == b.operation.Name && a.operation.Summary == b.operation.Summary && a.reconcile == b.reconcile
+		return alike && a.operation.Name == b.operation.Name && a.operation.Summary == b.operation.Summary &&
+			a.reconcile == b.reconcile
 	})
 }
 
@@ -62,7 +63,8 @@ func offers(instances []micro.Info, tools string) ([]offer, []Refusal) {
 	}
 	slices.SortFunc(found, func(a, b offer) int { return cmp.Compare(a.name, b.name) })
 	slices.SortFunc(refused, func(a, b Refusal) int {
-		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Endpoint, b.Endpoint),
+			cmp.Compare(a.Reason, b.Reason))
 	})
 	return found, slices.Compact(refused)
 }
@@ -101,10 +103,12 @@ func offerOf(name string, group []micro.Info, all *served, tools string) (offer,
 			} else if before, ok := known[info.Name]; !ok {
 				known[info.Name] = e
 			} else if what, alike := before.same(e); !alike {
-				refuse(info.Name, false, "the instances of the service do not agree on %s; stop the old ones (instance %.40s differs)", what, in.ID)
+				refuse(info.Name, false, "the instances of the service do not agree on %s; stop the old ones "+
+					"(instance %.40s differs)", what, in.ID)
 			}
 			if who := all.sharer(name, info); who != "" {
-				refuse(info.Name, true, "its subject %s is also served by %s, so that one request could be carried out by the wrong one or twice; give each a subject of its own", info.Subject, who)
+				refuse(info.Name, true, "its subject %s is also served by %s, so that one request could be carried "+
+					"out by the wrong one or twice; give each a subject of its own", info.Subject, who)
 			}
 		}
 	}
@@ -122,7 +126,8 @@ func offerOf(name string, group []micro.Info, all *served, tools string) (offer,
 			asked, ok := known[e.asks]
 			_, is := bad[e.asks]
 			if !ok || is || asked.operation.Kind != kindReconcile {
-				refuse(n, false, "its %s names %q, which is no usable endpoint of kind reconcile of this service", metaReconcile, e.asks)
+				refuse(n, false, "its %s names %q, which is no usable endpoint of kind reconcile of this service",
+					metaReconcile, e.asks)
 				continue
 			}
 			e.reconcile = asked.subject

@@ -37,12 +37,15 @@ func TestOverlap(t *testing.T) {
 // What instances must agree on: any one difference makes it unclear what a request would meet.
 func TestInstancesMustAgree(t *testing.T) {
 	base := func() micro.EndpointInfo {
-		return micro.EndpointInfo{Name: "send", Subject: "pawl.tool.mail.send", QueueGroup: "q", Metadata: map[string]string{
-			metaKind: "mutate", metaReconcile: "sent", metaTimeout: "1s", metaSchema: `{"type":"object"}`, metaResult: `{}`,
-		}}
+		return micro.EndpointInfo{Name: "send", Subject: "pawl.tool.mail.send", QueueGroup: "q",
+			Metadata: map[string]string{
+				metaKind: "mutate", metaReconcile: "sent", metaTimeout: "1s", metaSchema: `{"type":"object"}`,
+				metaResult: `{}`,
+			}}
 	}
 	sent := func(name string) micro.EndpointInfo {
-		return micro.EndpointInfo{Name: name, Subject: "pawl.tool.mail." + name, QueueGroup: "q", Metadata: map[string]string{metaKind: "reconcile"}}
+		return micro.EndpointInfo{Name: name, Subject: "pawl.tool.mail." + name, QueueGroup: "q",
+			Metadata: map[string]string{metaKind: "reconcile"}}
 	}
 	for name, change := range map[string]func(*micro.EndpointInfo){
 		"":            func(*micro.EndpointInfo) {},
@@ -56,10 +59,14 @@ func TestInstancesMustAgree(t *testing.T) {
 		other := base()
 		change(&other)
 		found, refused := offers([]micro.Info{
-			{ServiceIdentity: micro.ServiceIdentity{Name: "mail", ID: "A"}, Endpoints: []micro.EndpointInfo{base(), sent("sent"), sent("gone")}},
-			{ServiceIdentity: micro.ServiceIdentity{Name: "mail", ID: "B"}, Endpoints: []micro.EndpointInfo{sent("gone"), other, sent("sent")}},
+			{ServiceIdentity: micro.ServiceIdentity{Name: "mail", ID: "A"}, Endpoints: []micro.EndpointInfo{base(),
+				sent("sent"), sent("gone")}},
+			{ServiceIdentity: micro.ServiceIdentity{Name: "mail", ID: "B"},
+				Endpoints: []micro.EndpointInfo{sent("gone"), other, sent("sent")}},
 		}, "pawl.tool")
-		offered := slices.ContainsFunc(found, func(o offer) bool { return len(o.endpoints) == 1 && o.endpoints[0].reconcile == "pawl.tool.mail.sent" })
+		offered := slices.ContainsFunc(found, func(o offer) bool {
+			return len(o.endpoints) == 1 && o.endpoints[0].reconcile == "pawl.tool.mail.sent"
+		})
 		if offered != (name == "") || len(refused) == 0 != (name == "") {
 			t.Errorf("differs in %q: offers %+v, refused %v", name, found, refused)
 		}

@@ -57,5 +57,6 @@ func (r Report) OK() bool {
 }
 
 func (r *Report) add(rule Rule, operation string, mark Mark, format string, args ...any) {
-	r.Findings = append(r.Findings, Finding{Rule: rule, Operation: operation, Mark: mark, Text: fmt.Sprintf(format, args...)})
+	r.Findings = append(r.Findings, Finding{Rule: rule, Operation: operation, Mark: mark,
+		Text: fmt.Sprintf(format, args...)})
 }

@@ -56,7 +56,8 @@ func (s *service) Read(ctx context.Context, call connector.Call) (json.RawMessag
 	case errors.Is(err, errNotSent):
 		return nil, notSent(call, err)
 	default:
-		return nil, connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector, call.Operation, err)
+		return nil, connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector, call.Operation,
+			err)
 	}
 	if nobody(m) {
 		return nil, s.absent(call)
@@ -77,7 +78,9 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 		return connector.FailedWith(gone(call))
 	}
 	head := header(ctx, call)
-	ex, err := s.watcher.wire.send(e.subject, head, call.Params, func() *eventlog.Failure { return connector.MayLeave(ctx, call) })
+	ex, err := s.watcher.wire.send(e.subject, head, call.Params, func() *eventlog.Failure {
+		return connector.MayLeave(ctx, call)
+	})
 	var refused *eventlog.Failure
 	if errors.As(err, &refused) {
 		return connector.FailedWith(refused)
@@ -86,7 +89,8 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 		return connector.FailedWith(notSent(call, err))
 	}
 	if err != nil {
-		return connector.UncertainWith(connector.Failf(eventlog.Transient, CodeWrite, "%s.%s may have been sent: %v", call.Connector, call.Operation, err))
+		return connector.UncertainWith(connector.Failf(eventlog.Transient, CodeWrite, "%s.%s may have been sent: %v",
+			call.Connector, call.Operation, err))
 	}
 	defer ex.close()
 	select {
@@ -94,7 +98,8 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 		return s.outcome(ctx, e, m, call)
 	case <-ctx.Done():
 	case <-s.watcher.life.Done():
-		return connector.UncertainWith(connector.Failf(eventlog.Transient, connector.CodeCancelled, "%s.%s was given up before it answered: the engine is stopping", call.Connector, call.Operation))
+		return connector.UncertainWith(connector.Failf(eventlog.Transient, connector.CodeCancelled,
+			"%s.%s was given up before it answered: the engine is stopping", call.Connector, call.Operation))
 	}
 	select {
 	case m := <-ex.reply:
@@ -126,9 +131,11 @@ func (s *service) outcome(ctx context.Context, e endpoint, m *nats.Msg, call con
 	}
 	switch said {
 	case saidFailed:
-		return connector.FailedWith(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s says that it was not applied, without an error that says why", call.Connector, call.Operation))
+		return connector.FailedWith(connector.Failf(eventlog.Internal, CodeUnnamed,
+			"%s.%s says that it was not applied, without an error that says why", call.Connector, call.Operation))
 	case saidUncertain:
-		return replied(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s answered with %s: %s", call.Connector, call.Operation, HeaderOutcome, headerOf(m, HeaderOutcome)))
+		return replied(connector.Failf(eventlog.Internal, CodeUnnamed, "%s.%s answered with %s: %s", call.Connector,
+			call.Operation, HeaderOutcome, headerOf(m, HeaderOutcome)))
 	}
 	// Not given up at the deadline, which may have passed: a late answer counts too (F12), and a check has a
 	// bound of its own.
@@ -173,7 +180,8 @@ func (s *service) Reconcile(ctx context.Context, call connector.Call) connector.
 	}
 	asked, err := json.Marshal(question{Params: call.Params, IdempotencyKey: call.Key, StartedAt: call.StartedAt.UTC()})
 	if err != nil {
-		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile, "%s.%s cannot be asked about: %v", call.Connector, call.Operation, err))
+		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile, "%s.%s cannot be asked about: %v",
+			call.Connector, call.Operation, err))
 	}
 	head := header(ctx, call)
 	// The key names the call that is asked about. As a header it would name this request, and a
@@ -187,7 +195,8 @@ func (s *service) Reconcile(ctx context.Context, call connector.Call) connector.
 	case errors.Is(err, errNotSent):
 		return connector.RetryWith(notSent(call, err))
 	default:
-		return connector.RetryWith(connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector, call.Operation, err))
+		return connector.RetryWith(connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector,
+			call.Operation, err))
 	}
 	if nobody(m) {
 		return connector.RetryWith(s.absent(call))
@@ -202,7 +211,9 @@ func (s *service) Reconcile(ctx context.Context, call connector.Call) connector.
 func (e endpoint) reconciliation(ctx context.Context, data []byte, call connector.Call) connector.Reconciliation {
 	var v verdict
 	if err := json.Unmarshal(data, &v); err != nil {
-		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile, "the reconcile endpoint of %s.%s did not answer with a JSON object: %v", call.Connector, call.Operation, err))
+		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile,
+			"the reconcile endpoint of %s.%s did not answer with a JSON object: %v", call.Connector, call.Operation,
+			err))
 	}
 	said := func(class eventlog.Class, code string) *eventlog.Failure {
 		if v.Message == "" {
@@ -217,11 +228,13 @@ func (e endpoint) reconciliation(ctx context.Context, data []byte, call connecto
 		}
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: v.Result}
 	case "failed":
-		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: said(eventlog.Transient, connector.CodeNotApplied)}
+		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: said(eventlog.Transient,
+			connector.CodeNotApplied)}
 	case "retry":
 		return connector.RetryWith(said(eventlog.Transient, CodeReconcile))
 	default:
-		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile, `the reconcile endpoint of %s.%s answered with status %.40q, want "applied", "failed" or "retry"`,
+		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile,
+			`the reconcile endpoint of %s.%s answered with status %.40q, want "applied", "failed" or "retry"`,
 			call.Connector, call.Operation, v.Status))
 	}
 }
@@ -232,7 +245,8 @@ func (e endpoint) checkResult(ctx context.Context, data []byte, call connector.C
 		data = []byte("null")
 	}
 	if !json.Valid(data) {
-		return connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s.%s answered with something that is not JSON", call.Connector, call.Operation)
+		return connector.Failf(eventlog.Internal, connector.CodeAnswer,
+			"%s.%s answered with something that is not JSON", call.Connector, call.Operation)
 	}
 	if e.result == nil {
 		return nil
@@ -245,10 +259,12 @@ func (e endpoint) checkResult(ctx context.Context, data []byte, call connector.C
 		return nil
 	}
 	if problems := connector.SomeProblems(err); problems != "" {
-		return connector.Failf(eventlog.Internal, CodeResult, "the result of %s.%s breaks the schema that the service declares in %s: %s",
+		return connector.Failf(eventlog.Internal, CodeResult,
+			"the result of %s.%s breaks the schema that the service declares in %s: %s",
 			call.Connector, call.Operation, metaResult, problems)
 	}
-	return connector.Failf(eventlog.Internal, CodeResult, "the result of %s.%s cannot be checked against the schema that the service declares in %s: %v",
+	return connector.Failf(eventlog.Internal, CodeResult,
+		"the result of %s.%s cannot be checked against the schema that the service declares in %s: %v",
 		call.Connector, call.Operation, metaResult, err)
 }
 
@@ -272,7 +288,9 @@ func header(ctx context.Context, call connector.Call) nats.Header {
 // notSent is the failure of a request that provably never left.
 func notSent(call connector.Call, err error) *eventlog.Failure {
 	if errors.Is(err, nats.ErrMaxPayload) {
-		return connector.Failf(eventlog.Logic, CodeTooBig, "%s.%s was not sent: its parameters have %d bytes, more than the NATS server takes in one message; send less at once",
+		return connector.Failf(eventlog.Logic, CodeTooBig,
+			"%s.%s was not sent: its parameters have %d bytes, more than the NATS server takes in one message; send "+
+				"less at once",
 			call.Connector, call.Operation, len(call.Params))
 	}
 	return connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector, call.Operation, err)
@@ -282,9 +300,11 @@ func notSent(call connector.Call, err error) *eventlog.Failure {
 // the service is gone.
 func (s *service) absent(call connector.Call) *eventlog.Failure {
 	s.watcher.nudge()
-	return connector.Failf(eventlog.Transient, CodeAbsent, "no instance of service %s serves %s now; start it, the call is tried again", call.Connector, call.Operation)
+	return connector.Failf(eventlog.Transient, CodeAbsent,
+		"no instance of service %s serves %s now; start it, the call is tried again", call.Connector, call.Operation)
 }
 
 func gone(call connector.Call) *eventlog.Failure {
-	return connector.Failf(eventlog.Transient, connector.CodeUnknown, "service %s does not offer %s any more; start the version that does", call.Connector, call.Operation)
+	return connector.Failf(eventlog.Transient, connector.CodeUnknown,
+		"service %s does not offer %s any more; start the version that does", call.Connector, call.Operation)
 }

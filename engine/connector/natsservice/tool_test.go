@@ -81,9 +81,10 @@ func runTool(text string, in io.Reader, out io.Writer) error {
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
 		return err
 	}
-	nc, err := nats.Connect(spec.URL, nats.MaxReconnects(-1), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		fmt.Fprintln(out, "denied "+err.Error())
-	}))
+	nc, err := nats.Connect(spec.URL, nats.MaxReconnects(-1),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			fmt.Fprintln(out, "denied "+err.Error())
+		}))
 	if err != nil {
 		return err
 	}

@@ -20,12 +20,14 @@ func TestWhatAServiceOffers(t *testing.T) {
 	w := newWorld(t)
 	const schema = `{"type":"object","required":["to"]}`
 	startTool(t, toolSpec{URL: w.userURL("engine"), Name: "mail", Endpoints: []endpointSpec{
-		mutation("send", "pawl.reconcile", "sent", "pawl.timeout", "7s", "pawl.schema", schema, "pawl.summary", "Send a mail"),
+		mutation("send", "pawl.reconcile", "sent", "pawl.timeout", "7s", "pawl.schema", schema, "pawl.summary",
+			"Send a mail"),
 		described("sent", "reconcile"), described("search", "list"), described("get", "get"),
 		{Name: "health", Subject: "mail.health"}, // its own business
 		mutation("lost", "pawl.reconcile", "nowhere"),
 		mutation("wrong", "pawl.reconcile", "get"),
-		described("odd", "search"), described("slow", "get", "pawl.timeout", "soon"), described("bent", "get", "pawl.schema", "{"),
+		described("odd", "search"), described("slow", "get", "pawl.timeout", "soon"),
+		described("bent", "get", "pawl.schema", "{"),
 		described("keyed", "list", "pawl.reconcile", "sent"),
 		{Name: "two", NoQueue: true, Meta: map[string]string{"pawl.kind": "mutate"}},
 		{Name: "far", Subject: "elsewhere.far", Meta: map[string]string{"pawl.kind": "get"}},
@@ -37,14 +39,16 @@ func TestWhatAServiceOffers(t *testing.T) {
 	}
 	var got []string
 	for _, op := range c.Operations() {
-		got = append(got, fmt.Sprintf("%s %s %t %s %s %s", op.Name, op.Kind, op.Reconciles, op.Timeout, op.Schema, op.Summary))
+		got = append(got, fmt.Sprintf("%s %s %t %s %s %s", op.Name, op.Kind, op.Reconciles, op.Timeout, op.Schema,
+			op.Summary))
 	}
 	want := []string{"get get false 0s  ", "search list false 0s  ", "send mutate true 7s " + schema + " Send a mail"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("offers\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for endpoint, part := range map[string]string{
-		"lost": `names "nowhere"`, "wrong": `names "get"`, "odd": `"search", want list`, "slow": `"soon", want a duration`,
+		"lost": `names "nowhere"`, "wrong": `names "get"`, "odd": `"search", want list`,
+		"slow": `"soon", want a duration`,
 		"bent": "pawl.schema is unusable", "keyed": "only a mutation", "far": "add it to the group pawl.tool.mail",
 	} {
 		if r, ok := w.refusal("mail", endpoint); !ok || !strings.Contains(r.Reason, part) {
@@ -59,10 +63,12 @@ func TestWhatAServiceOffers(t *testing.T) {
 	}
 
 	// What scripts may not call, what does not fit, and what reconciling asks.
-	if out := w.perform(call("mail.sent", "K", soon, wish{})); out.Status != connector.Failed || out.Failure.Code != connector.CodeUnknown {
+	if out := w.perform(call("mail.sent", "K", soon, wish{})); out.Status != connector.Failed ||
+		out.Failure.Code != connector.CodeUnknown {
 		t.Errorf("a reconcile endpoint was called: %+v", out)
 	}
-	if out := w.perform(call("mail.send", "K", soon, map[string]int{"x": 1})); out.Status != connector.Failed || out.Failure.Code != connector.CodeParams {
+	if out := w.perform(call("mail.send", "K", soon, map[string]int{"x": 1})); out.Status != connector.Failed ||
+		out.Failure.Code != connector.CodeParams {
 		t.Errorf("parameters without `to`: %+v", out)
 	}
 }
@@ -70,13 +76,15 @@ func TestWhatAServiceOffers(t *testing.T) {
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	mail := w.start("mail", mutation("send", "pawl.reconcile", "sent", "pawl.timeout", "1s", "pawl.result", `{"type":"object"}`), described("sent", "reconcile"))
+	mail := w.start("mail", mutation("send", "pawl.reconcile", "sent", "pawl.timeout", "1s", "pawl.result",
+		`{"type":"object"}`), described("sent", "reconcile"))
 	w.await("mail.send")
 	c := call("mail.send", "K1", soon, map[string]any{"n": 1})
 	// The tool does what the question itself says; its parameters are one level down, so this
 	// answers with the default, which is no verdict.
 	answer := w.registry.Reconcile(t.Context(), c)
-	if answer.Verdict != connector.VerdictRetry || answer.Failure == nil || answer.Failure.Code != natsservice.CodeReconcile {
+	if answer.Verdict != connector.VerdictRetry || answer.Failure == nil ||
+		answer.Failure.Code != natsservice.CodeReconcile {
 		t.Errorf("no status: %+v", answer)
 	}
 	asked := mail.seen()
@@ -85,7 +93,8 @@ func TestReconcile(t *testing.T) {
 		IdempotencyKey string
 		StartedAt      time.Time
 	}
-	if err := json.Unmarshal([]byte(asked.Data), &q); err != nil || string(q.Params) != `{"n":1}` || q.IdempotencyKey != "K1" || !q.StartedAt.Equal(c.StartedAt.Round(0)) {
+	if err := json.Unmarshal([]byte(asked.Data), &q); err != nil || string(q.Params) != `{"n":1}` ||
+		q.IdempotencyKey != "K1" || !q.StartedAt.Equal(c.StartedAt.Round(0)) {
 		t.Errorf("asked %+v: %v", asked, err)
 	}
 	if asked.Op != "sent" || nats.Header(asked.Header).Get("Idempotency-Key") != "" {
@@ -146,7 +155,8 @@ func TestAToolThatChanges(t *testing.T) {
 	// Started beside the old one: nobody knows which of the two would get a request.
 	next := w.start("mail", mutation("send", "pawl.schema", `{"required":["address"]}`), described("get", "get"))
 	w.refresh()
-	if r, refused := w.refusal("mail", "send"); !refused || w.has("mail", "send") || !strings.Contains(r.Reason, "do not agree on pawl.schema") {
+	if r, refused := w.refusal("mail", "send"); !refused || w.has("mail", "send") || !strings.Contains(r.Reason,
+		"do not agree on pawl.schema") {
 		t.Errorf("refused %t: %s", refused, r.Reason)
 	}
 	if !w.has("mail", "get") {
@@ -155,7 +165,8 @@ func TestAToolThatChanges(t *testing.T) {
 	old.kill()
 	w.refresh()
 	wantOutcome(t, w.perform(ok), connector.Failed, eventlog.Logic, connector.CodeParams)
-	wantOutcome(t, w.perform(call("mail.send", "K2", soon, map[string]string{"address": "a"})), connector.Applied, "", "")
+	wantOutcome(t, w.perform(call("mail.send", "K2", soon, map[string]string{"address": "a"})), connector.Applied, "",
+		"")
 	if key := nats.Header(next.seen().Header).Get("Idempotency-Key"); key != "K2" {
 		t.Errorf("the new one got %s", key)
 	}

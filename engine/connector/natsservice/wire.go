@@ -47,7 +47,8 @@ type wire struct {
 
 // connectWire opens the connection. connected is called whenever it stands (again).
 func connectWire(connect ConnectFunc, logger *slog.Logger, connected func(), maxListening int) (*wire, error) {
-	w := &wire{open: make(map[string]chan *nats.Msg), broken: make(chan struct{}), listeners: connector.Listeners{Most: maxListening}}
+	w := &wire{open: make(map[string]chan *nats.Msg), broken: make(chan struct{}),
+		listeners: connector.Listeners{Most: maxListening}}
 	nc, err := connect(
 		nats.Name("pawl connectors"),
 		// The client would keep requests made while disconnected and send them after the
@@ -75,7 +76,8 @@ func connectWire(connect ConnectFunc, logger *slog.Logger, connected func(), max
 	}
 	if nc.Opts.ReconnectBufSize >= 0 {
 		nc.Close()
-		return nil, errors.New("connect to NATS for connectors: the connection would keep requests while it is down and send them later; Connect must apply the options it is given")
+		return nil, errors.New("connect to NATS for connectors: the connection would keep requests while it is down " +
+			"and send them later; Connect must apply the options it is given")
 	}
 	w.nc, w.inbox = nc, nc.NewInbox()+"."
 	w.sub, err = nc.Subscribe(w.inbox+"*", w.deliver)

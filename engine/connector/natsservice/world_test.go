@@ -41,7 +41,9 @@ func newWorld(t *testing.T, options ...func(*world, *natsservice.Config)) *world
 	for _, u := range list {
 		w.users[u.Name] = u
 	}
-	w.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Users = "127.0.0.1:0", list })
+	w.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
+		c.ListenAddr, c.Users = "127.0.0.1:0", list
+	})
 	if w.registry, err = connector.NewRegistry(); err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,8 @@ func (s *setup) locales(e Set) {
 		return v
 	}
 	if e&extraCompare != 0 {
-		plain, _ := goja.AssertFunction(s.rt.Get("String").ToObject(s.rt).Get("prototype").ToObject(s.rt).Get("localeCompare"))
+		plain, _ := goja.AssertFunction(s.rt.Get("String").ToObject(s.rt).Get("prototype").ToObject(s.rt).Get(
+			"localeCompare"))
 		s.method("String", "localeCompare", func(c goja.FunctionCall) goja.Value {
 			if goja.IsUndefined(c.Argument(1)) && goja.IsUndefined(c.Argument(2)) {
 				v, err := plain(c.This, c.Argument(0))
@@ -147,7 +148,8 @@ func (s *setup) formatter(call goja.FunctionCall) goja.Value {
 			}
 			a, b := call.Argument(1).String(), call.Argument(2).String()
 			if len(a)+len(b) > maxCompared {
-				s.refuse(&intl.Error{Message: fmt.Sprintf("Intl: the texts to compare have %d bytes; the limit is %d", len(a)+len(b), maxCompared)})
+				s.refuse(&intl.Error{Message: fmt.Sprintf("Intl: the texts to compare have %d bytes; the limit is %d",
+					len(a)+len(b), maxCompared)})
 			}
 			return s.rt.ToValue(f.Compare(a, b))
 		})

@@ -11,7 +11,8 @@ var iteratorSource string
 
 var iteratorProgram = source("Iterator", &iteratorSource)
 
-var iteratorHelpers = []string{"map", "filter", "take", "drop", "flatMap", "reduce", "toArray", "forEach", "some", "every", "find"}
+var iteratorHelpers = []string{"map", "filter", "take", "drop", "flatMap", "reduce", "toArray", "forEach", "some",
+	"every", "find"}
 
 // iterators adds Iterator and the helpers of iterators. Most scripts that make an iterator only loop
 // over it: until the first use each helper is a stand-in that iterator.js replaces.

@@ -92,7 +92,8 @@ func (s *setup) btoa(call goja.FunctionCall) goja.Value {
 	data := make([]byte, 0, len(text))
 	for _, r := range text {
 		if r > 0xFF {
-			panic(s.rt.NewTypeError("btoa takes characters up to U+00FF; encode with TextEncoder and Uint8Array.prototype.toBase64 instead"))
+			panic(s.rt.NewTypeError("btoa takes characters up to U+00FF; encode with TextEncoder and " +
+				"Uint8Array.prototype.toBase64 instead"))
 		}
 		data = append(data, byte(r))
 	}

@@ -75,7 +75,8 @@ func (s *setup) address(call goja.FunctionCall) goja.Value {
 	if name := call.Argument(2); !goja.IsUndefined(name) {
 		setAddress(u, name.String(), s.addressText(call.Argument(3)))
 	}
-	return s.texts([]string{u.Href(false), origin(u), u.Protocol(), u.Username(), u.Password(), u.Host(), u.Hostname(), u.Port(),
+	return s.texts([]string{u.Href(false), origin(u), u.Protocol(), u.Username(), u.Password(), u.Host(), u.Hostname(),
+		u.Port(),
 		u.Pathname(), u.Search(), u.Hash()})
 }
 
@@ -108,7 +109,8 @@ func origin(u *url.Url) string {
 	case "http", "https", "ws", "wss", "ftp":
 		return u.Protocol() + "//" + u.Host()
 	case "blob":
-		if inner, err := url.Parse(u.Pathname()); err == nil && (inner.Scheme() == "http" || inner.Scheme() == "https") {
+		if inner, err := url.Parse(u.Pathname()); err == nil &&
+			(inner.Scheme() == "http" || inner.Scheme() == "https") {
 			return origin(inner)
 		}
 	}

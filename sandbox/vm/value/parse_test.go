@@ -86,25 +86,37 @@ func (p *jsonPair) compare(t testing.TB, text string) {
 }
 
 // orderPayload is an event as scripts get them.
-const orderPayload = `{"orderId":"A-1042","customer":{"id":"c-77","name":"Ada Example","email":"ada@example.com"},"currency":"EUR",` +
-	`"lines":[{"sku":"TEA-1","name":"Green tea, loose","quantity":2,"unitPrice":12.5},{"sku":"POT-3","name":"Cast iron pot","quantity":1,"unitPrice":59.9},` +
-	`{"sku":"CUP-8","name":"Cup, glazed","quantity":4,"unitPrice":7.25}],"shipping":{"method":"parcel","cost":4.9,"address":{"street":"Main Street 5","city":"Berlin","zip":"10115"}},` +
+const orderPayload = `{"orderId":"A-1042","customer":{"id":"c-77","name":"Ada ` +
+	`Example","email":"ada@example.com"},"currency":"EUR",` +
+	`"lines":[{"sku":"TEA-1","name":"Green tea, loose","quantity":2,"unitPrice":12.5},{"sku":"POT-3","name":"Cast ` +
+	`iron pot","quantity":1,"unitPrice":59.9},` +
+	`{"sku":"CUP-8","name":"Cup, ` +
+	`glazed","quantity":4,"unitPrice":7.25}],"shipping":{"method":"parcel","cost":4.9,"address":{"street":"Main ` +
+	`Street 5","city":"Berlin","zip":"10115"}},` +
 	`"createdAt":"2026-01-02T03:04:05Z","express":false}`
 
 var jsonTexts = []string{
 	`null`, `true`, `false`, ` {} `, "\t[\r\n]\n", `""`, `{"":""}`, `[[],{},[[]],{"a":{}}]`, orderPayload,
 	// numbers
-	`0`, `-0`, `-0.0`, `0.0`, `-0e5`, `1`, `-1`, `12`, `10`, `1e2`, `1E+2`, `1e-2`, `1.5`, `-1.5e-7`, `123456789012345`, `1234567890123456`,
-	`9007199254740991`, `9007199254740992`, `9007199254740993`, `-9007199254740993`, `18446744073709551616`, `0.1`, `1e21`, `1e-999`, `1e308`, `5e-324`,
+	`0`, `-0`, `-0.0`, `0.0`, `-0e5`, `1`, `-1`, `12`, `10`, `1e2`, `1E+2`, `1e-2`, `1.5`, `-1.5e-7`, `123456789012345`,
+	`1234567890123456`,
+	`9007199254740991`, `9007199254740992`, `9007199254740993`, `-9007199254740993`, `18446744073709551616`, `0.1`,
+	`1e21`, `1e-999`, `1e308`, `5e-324`,
 	// strings
-	`"a"`, `"0123456789abcdef"`, `"0123456789abcdefg"`, `"é"`, `"日本語 with ASCII, longer than sixteen bytes"`, `"😀"`, `["plain and long enough to be shared", "é"]`,
-	`"\u0041\n\t\"\\\/\b\f\r"`, `"\ud83d\ude00"`, `"\ud800"`, `"\udc00x"`, `"\ud800\ud800"`, `"\u0000"`, "\"\u2028\u2029\"", "\"\ufeff\"", "\"\ufffd\"", "\"\xff\xfe\"", "\"a\xc3\"", "{\"\xff\":1}",
+	`"a"`, `"0123456789abcdef"`, `"0123456789abcdefg"`, `"é"`, `"日本語 with ASCII, longer than sixteen bytes"`, `"😀"`,
+	`["plain and long enough to be shared", "é"]`,
+	`"\u0041\n\t\"\\\/\b\f\r"`, `"\ud83d\ude00"`, `"\ud800"`, `"\udc00x"`, `"\ud800\ud800"`, `"\u0000"`,
+	"\"\u2028\u2029\"", "\"\ufeff\"", "\"\ufffd\"", "\"\xff\xfe\"", "\"a\xc3\"", "{\"\xff\":1}",
 	// names
-	`{"a":1,"b":2,"a":3}`, `{"b":1,"a":{"b":1},"b":{"c":2},"a":3}`, `{"__proto__":1}`, `{"__proto__":{"x":1},"__proto__":{"y":2}}`, `{"constructor":1,"toString":2,"hasOwnProperty":null,"then":1}`,
-	`{"2":1,"b":2,"1":3,"a":4,"0":5,"-1":6,"01":7,"4294967294":8,"4294967295":9}`, `{"é":1,"\u00e9":2}`, `{"length":1}`, `{"a b":1," ":2}`, `{"\u0061":1,"a":2}`,
+	`{"a":1,"b":2,"a":3}`, `{"b":1,"a":{"b":1},"b":{"c":2},"a":3}`, `{"__proto__":1}`,
+	`{"__proto__":{"x":1},"__proto__":{"y":2}}`, `{"constructor":1,"toString":2,"hasOwnProperty":null,"then":1}`,
+	`{"2":1,"b":2,"1":3,"a":4,"0":5,"-1":6,"01":7,"4294967294":8,"4294967295":9}`, `{"é":1,"\u00e9":2}`, `{"length":1}`,
+	`{"a b":1," ":2}`, `{"\u0061":1,"a":2}`,
 	// no JSON
-	``, ` `, `nul`, `nulll`, `tru`, `truefalse`, `+1`, `01`, `-`, `-a`, `1.`, `.5`, `1e`, `1e+`, `0x10`, `1 2`, `NaN`, `Infinity`, `undefined`, `'a'`, `"`, `"a`, `"\"`, `"\x"`, `"\u12"`, `"\u12`, "\"\n\"", "\"\x00\"", "\"a\x1fb\"",
-	`[`, `]`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `{`, `}`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{a:1}`, `{"a" 1}`, `{"a":1 "b":2}`, `{1:2}`, `[}`, `{]`, "\ufeff1", "\u00a01", "1\v", `/**/1`,
+	``, ` `, `nul`, `nulll`, `tru`, `truefalse`, `+1`, `01`, `-`, `-a`, `1.`, `.5`, `1e`, `1e+`, `0x10`, `1 2`, `NaN`,
+	`Infinity`, `undefined`, `'a'`, `"`, `"a`, `"\"`, `"\x"`, `"\u12"`, `"\u12`, "\"\n\"", "\"\x00\"", "\"a\x1fb\"",
+	`[`, `]`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `{`, `}`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`,
+	`{a:1}`, `{"a" 1}`, `{"a":1 "b":2}`, `{1:2}`, `[}`, `{]`, "\ufeff1", "\u00a01", "1\v", `/**/1`,
 }
 
 func TestValuesOfTheHostAreThoseOfJSONParse(t *testing.T) {

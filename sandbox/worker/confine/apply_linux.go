@@ -187,8 +187,10 @@ func filter() error {
 		// Its flags lie in memory, where no filter can look. "Not implemented" makes the C library
 		// use clone. This filter stands alone because the last group of one filter decides, and of
 		// two filters the stricter answer counts: the second must let clone3 through to this one.
-		refused := seccomp.SyscallGroup{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: []string{"clone3"}}
-		if err := load(seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{refused}}); err != nil {
+		refused := seccomp.SyscallGroup{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS),
+			Names: []string{"clone3"}}
+		if err := load(seccomp.Policy{DefaultAction: seccomp.ActionAllow,
+			Syscalls: []seccomp.SyscallGroup{refused}}); err != nil {
 			return err
 		}
 		allowed.Names = append(allowed.Names, "clone3")

@@ -9,7 +9,8 @@ import (
 
 // Apply takes nothing on this operating system, and says so.
 func Apply(Config) Report {
-	return Report{Level: None, Missing: []string{"system calls: " + errors.ErrUnsupported.Error() + " on " + runtime.GOOS}}
+	return Report{Level: None, Missing: []string{"system calls: " + errors.ErrUnsupported.Error() + " on " +
+		runtime.GOOS}}
 }
 
 // Offered is None: this system confines nothing.

@@ -31,7 +31,8 @@ func TestLevels(t *testing.T) {
 	if _, err := confine.ParseLevel("best"); err == nil || !strings.Contains(err.Error(), "full, partial or none") {
 		t.Errorf("got %v", err)
 	}
-	if s := (confine.Report{Level: confine.Partial, Missing: []string{"a: b"}}).String(); s != "partial (missing: a: b)" {
+	if s := (confine.Report{Level: confine.Partial,
+		Missing: []string{"a: b"}}).String(); s != "partial (missing: a: b)" {
 		t.Error(s)
 	}
 }

@@ -43,7 +43,8 @@ func parse(data []byte, wanted []string, heard func(Head)) (m Mail, whole bool) 
 			whole = false
 		}
 	}()
-	envelope, err := parser.ReadEnvelope(io.MultiReader(bytes.NewReader(block), strings.NewReader("\r\n"), bytes.NewReader(body)))
+	envelope, err := parser.ReadEnvelope(io.MultiReader(bytes.NewReader(block), strings.NewReader("\r\n"),
+		bytes.NewReader(body)))
 	if err != nil {
 		m.Spoil("the mail cannot be taken apart: %v", err)
 		m.addBody(body)
@@ -89,7 +90,8 @@ func (m *Mail) addAttachments(envelope *enmime.Envelope) {
 				return
 			}
 			m.Truncated = m.Truncated || cutName || cutKind
-			m.Attachments = append(m.Attachments, Attachment{Filename: name, ContentType: kind, Size: len(part.Content)})
+			m.Attachments = append(m.Attachments, Attachment{Filename: name, ContentType: kind,
+				Size: len(part.Content)})
 		}
 	}
 }

@@ -39,17 +39,22 @@ func fixtures(t testing.TB) map[string]string {
 func TestFixtures(t *testing.T) {
 	malformed := map[string]string{
 		"low-quality/bad-header-start": "its headers cannot be read", "mail/erroneous": "its headers cannot be read",
-		"mail/multipart-wo-boundary": "unable to locate boundary", "parts/ctype-invalid-characters": "unexpected content after media subtype",
+		"mail/multipart-wo-boundary":     "unable to locate boundary",
+		"parts/ctype-invalid-characters": "unexpected content after media subtype",
 	}
 	// What is wrong in a part of them is said by Parse only.
-	inPart := map[string]string{"parts/multi-malformed": "malformed MIME header", "parts/html-with-boundary": "Data contains boundary marker"}
+	inPart := map[string]string{"parts/multi-malformed": "malformed MIME header",
+		"parts/html-with-boundary": "Data contains boundary marker"}
 	texts := map[string]string{
-		"mail/non-mime-html": "This is a test mailing", "mail/qp-utf8-header": "Lorem ipsum dolor sit amet", "mail/mime-mixed": "Section one\n\n--\nSection two",
+		"mail/non-mime-html": "This is a test mailing", "mail/qp-utf8-header": "Lorem ipsum dolor sit amet",
+		"mail/mime-mixed":                        "Section one\n\n--\nSection two",
 		"mail/non-mime-html-charset-header-only": "Test Müller", "mail/html-only-inline": "Test of HTML section",
-		"low-quality/unk-charset-html-only": "Hello World!", "parts/chardet-success-big-5": "音辭第十八", "parts/nestedmulti": "A text section",
+		"low-quality/unk-charset-html-only": "Hello World!", "parts/chardet-success-big-5": "音辭第十八",
+		"parts/nestedmulti": "A text section",
 	}
 	attachments := map[string]string{
-		"mail/attachment": "test.html", "mail/other-multi-related": "image001.png", "parts/bin-attach": "test.bin", "mail/mime-bad-8bit-filename": "",
+		"mail/attachment": "test.html", "mail/other-multi-related": "image001.png", "parts/bin-attach": "test.bin",
+		"mail/mime-bad-8bit-filename": "",
 	}
 	p := newParser(t, program("parser"))
 	for name, mail := range fixtures(t) {
@@ -73,7 +78,8 @@ func TestFixtures(t *testing.T) {
 		if !strings.Contains(m.Text, texts[name]) {
 			t.Errorf("%s: text %.200q, want %q in it", name, m.Text, texts[name])
 		}
-		if want, ok := attachments[name]; ok && (len(m.Attachments) == 0 || !strings.Contains(m.Attachments[0].Filename, want)) {
+		if want, ok := attachments[name]; ok && (len(m.Attachments) == 0 || !strings.Contains(m.Attachments[0].Filename,
+			want)) {
 			t.Errorf("%s: attachments %+v, want %q", name, m.Attachments, want)
 		}
 	}

@@ -18,8 +18,10 @@ func FuzzParse(f *testing.F) {
 	}
 	for _, mail := range []string{
 		"", "\x00", "Subject: =?utf-8?Q?=00?=\n\n", "Content-Type: multipart/mixed; boundary=a\n\n--a\n\n--a--",
-		"Subject: x\nContent-Type: text/html\n\n<b><a href=x><p>y<script>", "Subject: x\nContent-Type: multipart/mixed; boundary=\"\"\n\n--\n",
-		"To: (((\"<@a:b\nDate: Mon, 6 Jan 99999 10:00:00 +0000\n\n", "Subject: x\nContent-Type: image/png; boundary=b\n\n--b\nContent-Type: a/b; boundary=b\n\n--b\n",
+		"Subject: x\nContent-Type: text/html\n\n<b><a href=x><p>y<script>",
+		"Subject: x\nContent-Type: multipart/mixed; boundary=\"\"\n\n--\n",
+		"To: (((\"<@a:b\nDate: Mon, 6 Jan 99999 10:00:00 +0000\n\n",
+		"Subject: x\nContent-Type: image/png; boundary=b\n\n--b\nContent-Type: a/b; boundary=b\n\n--b\n",
 	} {
 		f.Add([]byte(mail))
 	}
@@ -33,7 +35,8 @@ func FuzzParse(f *testing.F) {
 		if !whole && !m.Malformed || head.Malformed && !m.Malformed {
 			t.Errorf("whole %v, malformed %v, its head %v", whole, m.Malformed, head.Malformed)
 		}
-		if m.Malformed != (m.Error != "") || len(m.Error) > maxError || strings.ContainsFunc(m.Error, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if m.Malformed != (m.Error != "") || len(m.Error) > maxError || strings.ContainsFunc(m.Error,
+			func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("malformed %v, error %q", m.Malformed, m.Error)
 		}
 		text, err := json.Marshal(m)
@@ -45,7 +48,8 @@ func FuzzParse(f *testing.F) {
 
 // FuzzTextOf wants that any HTML has text, and that what is longer than its bound is said to be cut.
 func FuzzTextOf(f *testing.F) {
-	for _, html := range []string{"", "<p>a<br>b", "<a href='x'>y<a href=#>z</a>", "<pre>\n\n\x00", "<script><!--<script>", "<b/><i></b>", "<table><td><li>"} {
+	for _, html := range []string{"", "<p>a<br>b", "<a href='x'>y<a href=#>z</a>", "<pre>\n\n\x00",
+		"<script><!--<script>", "<b/><i></b>", "<table><td><li>"} {
 		f.Add(html)
 	}
 	f.Fuzz(func(t *testing.T, html string) {

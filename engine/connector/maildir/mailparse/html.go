@@ -183,9 +183,11 @@ func isFormatting(tag atom.Atom) bool {
 // breaksAround is how many line breaks part an element from what is before and after it.
 func breaksAround(tag atom.Atom) int {
 	switch tag {
-	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Ul, atom.Ol, atom.Dl, atom.Pre, atom.Table:
+	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Ul, atom.Ol, atom.Dl,
+		atom.Pre, atom.Table:
 		return 2
-	case atom.Div, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Center, atom.Address, atom.Tr, atom.Li, atom.Dt,
+	case atom.Div, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Center, atom.Address, atom.Tr, atom.Li,
+		atom.Dt,
 		atom.Dd, atom.Caption, atom.Form, atom.Hr:
 		return 1
 	}

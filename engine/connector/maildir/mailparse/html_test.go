@@ -16,7 +16,8 @@ func TestTextOfHTML(t *testing.T) {
 		{"<ul><li>a</li><li>b</li></ul>c", "* a\n* b\n\nc"},
 		{"<table><tr><td>Total</td><td>5 €</td></tr><tr><td>Tax</td><td>1 €</td></tr></table>", "Total 5 €\nTax 1 €"},
 		{`see <a href="https://example.com/x?a=1&amp;b=2">this</a>.`, "see this ( https://example.com/x?a=1&b=2 )."},
-		{`<a href="https://example.com">https://example.com</a> <a href="#top">up</a> <a name=x>here</a>`, "https://example.com up here"},
+		{`<a href="https://example.com">https://example.com</a> <a href="#top">up</a> <a name=x>here</a>`,
+			"https://example.com up here"},
 		{`<a href="mailto:a@example.com">a@example.com</a>`, "a@example.com"},
 		{`<img src=x.png alt="a cat"> sat`, "a cat sat"},
 		{"bo<b>l</b>d and&nbsp;&lt;tags&gt; &euro;&#8364;", "bold and <tags> €€"},
@@ -48,7 +49,8 @@ func TestFormattingInEachOther(t *testing.T) {
 		html string
 		most int
 	}{
-		{"<b>a</b><b>b</b>", 1}, {"<b><i>a</b></i>", 2}, {"<b><div><b><div><b>", 3}, {"<p><div><span><li>", 0}, {"</b></b><b>", 1},
+		{"<b>a</b><b>b</b>", 1}, {"<b><i>a</b></i>", 2}, {"<b><div><b><div><b>", 3}, {"<p><div><span><li>", 0},
+		{"</b></b><b>", 1},
 		{strings.Repeat("<font>", 101), 101},
 	} {
 		if _, most, _ := textOf(c.html, 1000); most != c.most {

@@ -158,7 +158,8 @@ func (p *Parser) take() (*process, error) {
 	p.warned = true
 	p.mu.Unlock()
 	if report := w.ready.Report; report.Level != confine.Full && !warned {
-		p.config.Logger.Warn("mails are taken apart in processes that are not fully confined", "sandbox", report.String())
+		p.config.Logger.Warn("mails are taken apart in processes that are not fully confined", "sandbox",
+			report.String())
 	}
 	return w, nil
 }

@@ -47,7 +47,8 @@ func program(name string) func() *exec.Cmd {
 // odd behaves as mails say in their subject, and says so in the subject that it answers.
 func odd() error {
 	debug.SetMaxStack(maxStack)
-	if err := writeJSON(os.Stdout, ready{confine.Report{Level: confine.None, Missing: []string{"all of it"}}}); err != nil {
+	if err := writeJSON(os.Stdout,
+		ready{confine.Report{Level: confine.None, Missing: []string{"all of it"}}}); err != nil {
 		return err
 	}
 	s := server{in: bufio.NewReader(os.Stdin), out: os.Stdout, watch: newWatch()}
@@ -167,10 +168,12 @@ func TestADeathIsAReason(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !m.Malformed || !strings.Contains(m.Error, want.reason) || m.Subject != want.subject || m.Size != int64(len(how)) {
+			if !m.Malformed || !strings.Contains(m.Error, want.reason) || m.Subject != want.subject ||
+				m.Size != int64(len(how)) {
 				t.Errorf("%+v, want %+v", m.Head, want)
 			}
-			if m, err := p.Parse(t.Context(), source("well"), nil); err != nil || m.Malformed || m.Subject != "well as mail 1" {
+			if m, err := p.Parse(t.Context(), source("well"), nil); err != nil || m.Malformed ||
+				m.Subject != "well as mail 1" {
 				t.Errorf("the next mail: %+v, %v", m.Head, err)
 			}
 		})
@@ -192,7 +195,8 @@ func TestAMailIsJudgedAlone(t *testing.T) {
 // A process that something else has killed says nothing about the mail.
 func TestKilledFromOutside(t *testing.T) {
 	p := newParser(t, program("odd"))
-	if m, err := p.Parse(t.Context(), source("now be killed"), nil); err == nil || !strings.Contains(err.Error(), "signal: killed") {
+	if m, err := p.Parse(t.Context(), source("now be killed"), nil); err == nil || !strings.Contains(err.Error(),
+		"signal: killed") {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
@@ -240,11 +244,13 @@ func TestNoProcess(t *testing.T) {
 		t.Error("a parser without a command")
 	}
 	p := newParser(t, func() *exec.Cmd { return exec.Command("/no/such/program") })
-	if _, err := p.Head(t.Context(), source("Subject: hi\r\n\r\n")); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+	if _, err := p.Head(t.Context(), source("Subject: hi\r\n\r\n")); err == nil || !strings.Contains(err.Error(),
+		"/no/such/program") {
 		t.Errorf("%v", err)
 	}
 	p = newParser(t, func() *exec.Cmd { return exec.Command("true") })
-	if _, err := p.Head(t.Context(), source("Subject: hi\r\n\r\n")); err == nil || !strings.Contains(err.Error(), "it ended with exit status 0") {
+	if _, err := p.Head(t.Context(), source("Subject: hi\r\n\r\n")); err == nil || !strings.Contains(err.Error(),
+		"it ended with exit status 0") {
 		t.Errorf("%v", err)
 	}
 	if err := p.Close(); err != nil {
@@ -292,11 +298,13 @@ func TestProcessesAreUsedAgain(t *testing.T) {
 	const mail = "Subject: hi\r\nX-Tag: a\r\nX-Tag: b\r\n\r\ntext\r\n"
 	for range 5 {
 		m, err := p.Parse(t.Context(), source(mail), []string{"x-tag"})
-		if err != nil || m.Subject != "hi" || m.Text != "text\r\n" || strings.Join(m.Headers["x-tag"], " ") != "a b" || m.Size != int64(len(mail)) {
+		if err != nil || m.Subject != "hi" || m.Text != "text\r\n" || strings.Join(m.Headers["x-tag"], " ") != "a b" ||
+			m.Size != int64(len(mail)) {
 			t.Errorf("%+v, %v", m, err)
 		}
 		head, err := p.Head(t.Context(), source(mail))
-		if text, _ := json.Marshal(head); err != nil || head.Subject != "hi" || strings.Contains(string(text), "null,\"cc") {
+		if text, _ := json.Marshal(head); err != nil || head.Subject != "hi" || strings.Contains(string(text),
+			"null,\"cc") {
 			t.Errorf("%s, %v", text, err)
 		}
 	}

@@ -91,13 +91,16 @@ func (p *process) death(size int64, err error) (reason string, ok bool) {
 	case errors.Is(err, errProtocol):
 		return "the process that takes it apart answered something else", true
 	case state.ExitCode() == exitTime:
-		return fmt.Sprintf("it takes more than %s of processor time to take it apart", cpuLimit(int(min(size, MaxSize)))), true
+		return fmt.Sprintf("it takes more than %s of processor time to take it apart",
+			cpuLimit(int(min(size, MaxSize)))), true
 	case strings.Contains(said, "stack exceeds"):
 		return "something in it is nested too deeply to take it apart", true
-	case state.ExitCode() == confine.ExitMemory, strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate"):
+	case state.ExitCode() == confine.ExitMemory, strings.Contains(said, "out of memory"),
+		strings.Contains(said, "cannot allocate"):
 		return fmt.Sprintf("it takes more than %d MiB of memory to take it apart", MaxMemory>>20), true
 	}
-	if status, isStatus := state.Sys().(syscall.WaitStatus); isStatus && status.Signaled() && status.Signal() == syscall.SIGKILL {
+	if status, isStatus := state.Sys().(syscall.WaitStatus); isStatus && status.Signaled() &&
+		status.Signal() == syscall.SIGKILL {
 		return "", false
 	}
 	return fmt.Sprintf("the process that takes it apart ended: %s", state), true

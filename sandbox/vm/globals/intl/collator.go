@@ -21,7 +21,8 @@ type Collator struct {
 
 var collatorOptions = []string{"sensitivity", "numeric"}
 
-var harmlessCollator = map[string]string{"localeMatcher": "", "usage": "sort", "ignorePunctuation": "false", "caseFirst": "false", "collation": "default"}
+var harmlessCollator = map[string]string{"localeMatcher": "", "usage": "sort", "ignorePunctuation": "false",
+	"caseFirst": "false", "collation": "default"}
 
 // CollatorOptions are the names of all options that are read.
 func CollatorOptions() []string {
@@ -37,7 +38,8 @@ func Collation(locale *Locale, o Options) (*Collator, error) {
 		return nil, err
 	}
 	if slices.Contains(otherOrder, locale.localeData.Name) {
-		return nil, rangeErrorf("the order of %q is not supported here: compare with another locale, or with < and >", locale.Name)
+		return nil, rangeErrorf("the order of %q is not supported here: compare with another locale, or with < and >",
+			locale.Name)
 	}
 	c := &Collator{locale: locale}
 	var err error
@@ -88,6 +90,7 @@ func ranked(text string) string {
 
 // Resolved are the options as they were understood.
 func (c *Collator) Resolved() [][2]string {
-	return [][2]string{{"locale", c.locale.Name}, {"usage", "sort"}, {"sensitivity", c.sensitivity}, {"ignorePunctuation", "false"},
+	return [][2]string{{"locale", c.locale.Name}, {"usage", "sort"}, {"sensitivity", c.sensitivity},
+		{"ignorePunctuation", "false"},
 		{"collation", "default"}, {"numeric", fmt.Sprint(c.numeric)}, {"caseFirst", "false"}}
 }

@@ -35,9 +35,11 @@ const (
 
 var dateFields, timeFields = []string{"weekday", "year", "month", "day"}, []string{"hour", "minute", "second"}
 
-var dateOptions = slices.Concat(dateFields, timeFields, []string{"fractionalSecondDigits", "timeZoneName", "hour12", "hourCycle", "timeZone", "dateStyle", "timeStyle"})
+var dateOptions = slices.Concat(dateFields, timeFields, []string{"fractionalSecondDigits", "timeZoneName", "hour12",
+	"hourCycle", "timeZone", "dateStyle", "timeStyle"})
 
-var harmlessDate = map[string]string{"localeMatcher": "", "formatMatcher": "", "calendar": "gregory", "numberingSystem": "latn"}
+var harmlessDate = map[string]string{"localeMatcher": "", "formatMatcher": "", "calendar": "gregory",
+	"numberingSystem": "latn"}
 
 // DateOptions are the names of all options that are read.
 func DateOptions() []string {
@@ -83,7 +85,8 @@ func Dates(locale *Locale, o Options, fields Fields) (*DateFormat, error) {
 	_, hasTimeStyle := o["timeStyle"]
 	if hasDateStyle || hasTimeStyle {
 		if date != "----" || clock != "---" || f.fraction > 0 || f.zoneName != "" {
-			return nil, typeErrorf("dateStyle and timeStyle cannot be combined with single fields such as month or hour")
+			return nil, typeErrorf("dateStyle and timeStyle cannot be combined with single fields such as " +
+				"month or hour")
 		}
 		err = f.byStyle(o, fields, hasDateStyle, hasTimeStyle)
 	} else {
@@ -137,7 +140,8 @@ var cycleLetters = map[string]string{"h11": "K", "h12": "h", "h23": "H", "h24": 
 
 func (f *DateFormat) byStyle(o Options, fields Fields, hasDate, hasTime bool) error {
 	if fields == DateFields && hasTime || fields == TimeFields && hasDate {
-		return typeErrorf("toLocaleDateString takes no timeStyle and toLocaleTimeString no dateStyle: use toLocaleString")
+		return typeErrorf("toLocaleDateString takes no timeStyle and toLocaleTimeString no dateStyle: use " +
+			"toLocaleString")
 	}
 	styles := []string{"full", "long", "medium", "short"}
 	join := 0
@@ -190,7 +194,9 @@ func (f *DateFormat) byFields(date, clock string, fields Fields) error {
 	words := map[byte]string{'s': "short", 'l': "long"}
 	f.names = [2]string{words[date[0]], words[date[2]]}
 	if f.fraction > 0 && (strings.Contains(clock, "-") || strings.HasSuffix(date, "---") && date != "----") {
-		return rangeErrorf("fractionalSecondDigits needs the options hour, minute and second here, and with a weekday also the date")
+		return rangeErrorf("fractionalSecondDigits needs the options hour, minute and second here, and " +
+			"with a weekday " +
+			"also the date")
 	}
 	if f.zoneName != "" && clock == "---" {
 		return rangeErrorf("timeZoneName needs the option hour here")
@@ -209,7 +215,8 @@ func (f *DateFormat) byFields(date, clock string, fields Fields) error {
 		f.pattern += f.locale.FieldJoins[joinOf(date)]
 	}
 	if f.fraction > 0 {
-		pattern = strings.NewReplacer("{s}", "{s}"+f.locale.Fraction+"{f}", "{S}", "{S}"+f.locale.Fraction+"{f}").Replace(pattern)
+		pattern = strings.NewReplacer("{s}", "{s}"+f.locale.Fraction+"{f}", "{S}", "{S}"+f.locale.Fraction+
+			"{f}").Replace(pattern)
 	}
 	f.pattern += pattern
 	return nil
@@ -254,7 +261,8 @@ func derived(patterns map[string]string, key, fields string) string {
 // named refuses names of zones that depend on the year and the country.
 func (f *DateFormat) named() error {
 	if (f.zoneName == "short" || f.zoneName == "long") && f.zone != time.UTC {
-		return rangeErrorf("the name of the time zone %q is not known here (timeZoneName %q, timeStyle \"long\" and \"full\" need it): "+
+		return rangeErrorf("the name of the time zone %q is not known here (timeZoneName %q, timeStyle \"long\" and "+
+			"\"full\" need it): "+
 			"use timeZoneName: \"shortOffset\" with hour and minute, or timeStyle \"medium\"", f.zone, f.zoneName)
 	}
 	return nil
@@ -371,7 +379,8 @@ var resolvedFields = map[string][2]string{
 // Resolved are the options as they were understood: the fields that are written, and the zone by the
 // name it was asked for. Node has other names for some zones, and errs with some fields.
 func (f *DateFormat) Resolved() [][2]string {
-	all := [][2]string{{"locale", f.locale.Name}, {"calendar", "gregory"}, {"numberingSystem", "latn"}, {"timeZone", f.zone.String()}}
+	all := [][2]string{{"locale", f.locale.Name}, {"calendar", "gregory"}, {"numberingSystem", "latn"},
+		{"timeZone", f.zone.String()}}
 	if strings.Contains(f.pattern, "{h}") || strings.Contains(f.pattern, "{H}") {
 		all = append(all, [2]string{"hourCycle", f.cycle}, [2]string{"hour12", strconv.FormatBool(f.cycle < "h23")})
 	}

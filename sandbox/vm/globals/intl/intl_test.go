@@ -40,13 +40,15 @@ func TestEqualsNode(t *testing.T) {
 		}
 		text, parts, err := want.format()
 		if err != nil || text != want.Text {
-			t.Errorf("%s %s %s %v: got %q, want %q, %v", want.Kind, want.Locale, want.Value, want.Options, text, want.Text, err)
+			t.Errorf("%s %s %s %v: got %q, want %q, %v", want.Kind, want.Locale, want.Value, want.Options, text,
+				want.Text, err)
 			wrong++
 			continue
 		}
 		for i, p := range parts {
 			if len(parts) != len(want.Parts) || want.Parts[i] != [2]string{p.Type, p.Value} {
-				t.Errorf("%s %s %s %v: parts %v, want %v", want.Kind, want.Locale, want.Value, want.Options, parts, want.Parts)
+				t.Errorf("%s %s %s %v: parts %v, want %v", want.Kind, want.Locale, want.Value, want.Options, parts,
+					want.Parts)
 				break
 			}
 		}

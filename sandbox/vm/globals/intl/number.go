@@ -41,8 +41,10 @@ var numberOptions = []string{"style", "currency", "currencyDisplay", "minimumInt
 	"maximumFractionDigits", "minimumSignificantDigits", "maximumSignificantDigits", "useGrouping", "signDisplay"}
 
 // harmlessNumber are options that change nothing with this value, or with any.
-var harmlessNumber = map[string]string{"localeMatcher": "", "numberingSystem": "latn", "notation": "standard", "currencySign": "standard",
-	"compactDisplay": "", "unitDisplay": "", "roundingMode": "halfExpand", "roundingIncrement": "1", "roundingPriority": "auto", "trailingZeroDisplay": "auto"}
+var harmlessNumber = map[string]string{"localeMatcher": "", "numberingSystem": "latn", "notation": "standard",
+	"currencySign":   "standard",
+	"compactDisplay": "", "unitDisplay": "", "roundingMode": "halfExpand", "roundingIncrement": "1",
+	"roundingPriority": "auto", "trailingZeroDisplay": "auto"}
 
 // NumberOptions are the names of all options that are read.
 func NumberOptions() []string {
@@ -87,7 +89,8 @@ func Numbers(locale *Locale, o Options) (*NumberFormat, error) {
 		f.currency = strings.ToUpper(code)
 		decimals, ok := known().Currencies[f.currency]
 		if !ok {
-			return nil, rangeErrorf("the currency %q is not supported here; use one of %s, or format a plain number and add the currency",
+			return nil, rangeErrorf("the currency %q is not supported here; use one of %s, or format a plain number "+
+				"and add the currency",
 				clip(code), strings.Join(slices.Sorted(maps.Keys(known().Currencies)), ", "))
 		}
 		fallback.least, fallback.most = decimals, decimals
@@ -284,14 +287,17 @@ func (f *NumberFormat) money(symbol string, digits, signed bool) string {
 func (f *NumberFormat) Resolved() [][2]string {
 	all := [][2]string{{"locale", f.locale.Name}, {"numberingSystem", "latn"}, {"style", f.style}}
 	if f.style == "currency" {
-		all = append(all, [2]string{"currency", f.currency}, [2]string{"currencyDisplay", f.display}, [2]string{"currencySign", "standard"})
+		all = append(all, [2]string{"currency", f.currency}, [2]string{"currencyDisplay", f.display},
+			[2]string{"currencySign", "standard"})
 	}
 	names := [2]string{"minimumFractionDigits", "maximumFractionDigits"}
 	if f.digits.significant {
 		names = [2]string{"minimumSignificantDigits", "maximumSignificantDigits"}
 	}
-	return append(all, [2]string{"minimumIntegerDigits", strconv.Itoa(f.digits.whole)}, [2]string{names[0], strconv.Itoa(f.digits.least)},
-		[2]string{names[1], strconv.Itoa(f.digits.most)}, [2]string{"useGrouping", f.grouping}, [2]string{"notation", "standard"},
+	return append(all, [2]string{"minimumIntegerDigits", strconv.Itoa(f.digits.whole)},
+		[2]string{names[0], strconv.Itoa(f.digits.least)},
+		[2]string{names[1], strconv.Itoa(f.digits.most)}, [2]string{"useGrouping", f.grouping},
+		[2]string{"notation", "standard"},
 		[2]string{"signDisplay", f.sign}, [2]string{"roundingIncrement", "1"}, [2]string{"roundingMode", "halfExpand"},
 		[2]string{"roundingPriority", "auto"}, [2]string{"trailingZeroDisplay", "auto"})
 }

@@ -13,7 +13,8 @@ type PluralRules struct {
 	digits  digits
 }
 
-var pluralOptions = []string{"type", "minimumIntegerDigits", "minimumFractionDigits", "maximumFractionDigits", "minimumSignificantDigits", "maximumSignificantDigits"}
+var pluralOptions = []string{"type", "minimumIntegerDigits", "minimumFractionDigits", "maximumFractionDigits",
+	"minimumSignificantDigits", "maximumSignificantDigits"}
 
 // PluralOptions are the names of all options that are read.
 func PluralOptions() []string { return append(slices.Clone(pluralOptions), "localeMatcher") }
@@ -131,7 +132,8 @@ func tail(digits string, n int) int {
 
 // forms are all that a language has, in the order in which Node lists them.
 var forms = map[string][2]string{
-	"en": {"one other", "few one two other"}, "de": {"one other", "other"}, "nl": {"one other", "other"}, "sv": {"one other", "one other"},
+	"en": {"one other", "few one two other"}, "de": {"one other", "other"}, "nl": {"one other", "other"},
+	"sv": {"one other", "one other"},
 	"it": {"many one other", "many other"}, "es": {"many one other", "other"}, "fr": {"many one other", "one other"},
 	"pt": {"many one other", "other"}, "da": {"one other", "other"}, "pl": {"few many one other", "other"},
 	"ja": {"other", "other"}, "zh": {"other", "other"},
@@ -148,6 +150,8 @@ func (p *PluralRules) Resolved() [][2]string {
 		names = [2]string{"minimumSignificantDigits", "maximumSignificantDigits"}
 	}
 	language, _, _ := strings.Cut(p.locale.localeData.Name, "-")
-	return [][2]string{{"locale", p.locale.Name}, {"type", kind}, {"minimumIntegerDigits", strconv.Itoa(p.digits.whole)},
-		{names[0], strconv.Itoa(p.digits.least)}, {names[1], strconv.Itoa(p.digits.most)}, {"pluralCategories", forms[language][which]}}
+	return [][2]string{{"locale", p.locale.Name}, {"type", kind},
+		{"minimumIntegerDigits", strconv.Itoa(p.digits.whole)},
+		{names[0], strconv.Itoa(p.digits.least)}, {names[1], strconv.Itoa(p.digits.most)},
+		{"pluralCategories", forms[language][which]}}
 }

@@ -23,7 +23,8 @@ func Zone(name string) (*time.Location, error) {
 	}
 	location, err := time.LoadLocation(name)
 	if err != nil || name == "" || name == "Local" || len(name) > 64 {
-		return nil, rangeErrorf("the time zone %q is not known; names are written as in \"Europe/Berlin\" or \"UTC\"", clip(name))
+		return nil, rangeErrorf("the time zone %q is not known; names are written as in \"Europe/Berlin\" or \"UTC\"",
+			clip(name))
 	}
 	zones.Store(name, location)
 	return location, nil

@@ -102,7 +102,9 @@ func main() {
 	try("io_uring", call(unix.SYS_IO_URING_SETUP, 1, 0))
 	try("bpf", call(unix.SYS_BPF, 0, 0, 0))
 	try("keyring", call(unix.SYS_KEYCTL, 0))
-	try("raise a limit", func() error { return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: 1 << 40, Max: 1 << 40}) })
+	try("raise a limit", func() error {
+		return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: 1 << 40, Max: 1 << 40})
+	})
 	try("limit of the parent", call(unix.SYS_PRLIMIT64, uintptr(parent), unix.RLIMIT_CPU, 0))
 	try("be dumpable", call(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 1))
 	try("outlive the parent", call(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, 0))
