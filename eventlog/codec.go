@@ -113,7 +113,8 @@ func Decode(stored []byte) (Transition, error) {
 	if err := strict(stored, &w); err != nil {
 		return Transition{}, fmt.Errorf("%w: envelope: %w", ErrUnreadable, err)
 	}
-	t := Transition{ID: w.ID, Workflow: w.Workflow, Revision: w.Revision, At: w.At, Actor: w.Actor, Cause: w.Cause, Kind: w.Kind, Facts: make([]Fact, len(w.Facts))}
+	t := Transition{ID: w.ID, Workflow: w.Workflow, Revision: w.Revision, At: w.At, Actor: w.Actor, Cause: w.Cause,
+		Kind: PresentName(w.Kind), Facts: make([]Fact, len(w.Facts))}
 	if len(w.Prev) != len(t.Prev) {
 		return Transition{}, fmt.Errorf("%w: previous hash has %d bytes", ErrUnreadable, len(w.Prev))
 	}
@@ -129,12 +130,17 @@ func Decode(stored []byte) (Transition, error) {
 }
 
 func decodeFact(f wireFact) (Fact, error) {
+	f, err := f.present()
+	if err != nil {
+		return nil, err
+	}
 	entry, ok := facts[f.Type]
 	if !ok {
 		return nil, fmt.Errorf("unknown fact type %q; if a newer pawl wrote it, use that one", f.Type)
 	}
 	if f.Version > entry.version {
-		return nil, fmt.Errorf("%s has version %d, this pawl reads up to %d; use the newer one that wrote it", f.Type, f.Version, entry.version)
+		return nil, fmt.Errorf("%s has version %d, this pawl reads up to %d; use the newer one that wrote it",
+			f.Type, f.Version, entry.version)
 	}
 	body := []byte(f.Data)
 	for v := f.Version; v < entry.version; v++ {
@@ -142,7 +148,6 @@ func decodeFact(f wireFact) (Fact, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s version %d cannot be read any more", f.Type, v)
 		}
-		var err error
 		if body, err = up(body); err != nil {
 			return nil, fmt.Errorf("upcast %s from version %d: %w", f.Type, v, err)
 		}

@@ -22,8 +22,9 @@ type (
 		Handler   Handler `msgpack:"handler" json:"handler"`
 		NextRunAt Instant `msgpack:"nextRunAt" json:"nextRunAt"`
 	}
-	// HandlerWakeSet: the consumer runs at WakeAt even without new events; zero is none (S4).
-	HandlerWakeSet struct {
+	// HandlerWakeRequested: a committed run asked that the consumer runs at WakeAt even without new events;
+	// zero: it asked for nothing, and what an earlier run asked for no longer counts (S4).
+	HandlerWakeRequested struct {
 		Handler Handler `msgpack:"handler" json:"handler"`
 		WakeAt  Instant `msgpack:"wakeAt,omitempty" json:"wakeAt"`
 	}
@@ -56,7 +57,7 @@ type (
 
 func (*HandlerStateSaved) FactType() FactType      { return "handler.state_saved" }
 func (*HandlerScheduled) FactType() FactType       { return "handler.scheduled" }
-func (*HandlerWakeSet) FactType() FactType         { return "handler.wake_set" }
+func (*HandlerWakeRequested) FactType() FactType   { return "handler.wake_requested" }
 func (*HandlerDirtied) FactType() FactType         { return "handler.dirtied" }
 func (*HandlerCleaned) FactType() FactType         { return "handler.cleaned" }
 func (*HandlerFailuresCounted) FactType() FactType { return "handler.failures_counted" }

@@ -24,9 +24,9 @@ type (
 		CreatedBy RunID           `msgpack:"createdBy,omitempty" json:"createdBy,omitempty"`
 		CausedBy  []InputID       `msgpack:"causedBy,omitempty" json:"causedBy,omitempty"`
 	}
-	// EventUpdated: a known message id was published again; status, position and reservation
+	// EventRepublished: a known message id was published again; status, position and reservation
 	// stay (R11).
-	EventUpdated struct {
+	EventRepublished struct {
 		Topic     Topic           `msgpack:"topic" json:"topic"`
 		MessageID MessageID       `msgpack:"messageId" json:"messageId"`
 		Title     string          `msgpack:"title" json:"title"`
@@ -114,7 +114,7 @@ func (f *EventRetryScheduled) needs() int {
 }
 
 func (*EventPublished) FactType() FactType      { return "event.published" }
-func (*EventUpdated) FactType() FactType        { return "event.updated" }
+func (*EventRepublished) FactType() FactType    { return "event.republished" }
 func (*EventReserved) FactType() FactType       { return "event.reserved" }
 func (*EventTransferred) FactType() FactType    { return "event.transferred" }
 func (*EventReleased) FactType() FactType       { return "event.released" }

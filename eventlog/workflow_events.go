@@ -77,8 +77,8 @@ type (
 	}
 	// BackoffCleared: the transient failures are over.
 	BackoffCleared struct{}
-	// RetrySet: this ended run owes a retry or a settlement; its events stay reserved (R16).
-	RetrySet struct {
+	// RetryOwed: this ended run owes a retry or a settlement; its events stay reserved (R16).
+	RetryOwed struct {
 		Run RunID `msgpack:"run" json:"run"`
 	}
 	// RetryCleared: the owed retry has started or is no longer owed.
@@ -121,6 +121,6 @@ func (*MaintenanceLeft) FactType() FactType    { return "workflow.maintenance_le
 func (*RepairCounted) FactType() FactType      { return "workflow.repair_counted" }
 func (*BackoffStarted) FactType() FactType     { return "workflow.backoff_started" }
 func (*BackoffCleared) FactType() FactType     { return "workflow.backoff_cleared" }
-func (*RetrySet) FactType() FactType           { return "workflow.retry_set" }
+func (*RetryOwed) FactType() FactType          { return "workflow.retry_owed" }
 func (*RetryCleared) FactType() FactType       { return "workflow.retry_cleared" }
 func (*LossAccepted) FactType() FactType       { return "workflow.loss_accepted" }

@@ -125,7 +125,7 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		f.backoffStarted(e)
 	case *eventlog.BackoffCleared:
 		f.Backoff = nil
-	case *eventlog.RetrySet:
+	case *eventlog.RetryOwed:
 		f.PendingRetry = e.Run
 	case *eventlog.RetryCleared:
 		f.PendingRetry = ""
@@ -134,7 +134,7 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.changeHandler(e.Handler, func(h *Handler) { h.State = e.State })
 	case *eventlog.HandlerScheduled:
 		return f.changeHandler(e.Handler, func(h *Handler) { h.NextRunAt = e.NextRunAt })
-	case *eventlog.HandlerWakeSet:
+	case *eventlog.HandlerWakeRequested:
 		return f.changeHandler(e.Handler, func(h *Handler) { h.WakeAt = e.WakeAt })
 	case *eventlog.HandlerDirtied:
 		return f.changeHandler(e.Handler, func(h *Handler) { h.DirtyAt = f.Head.Revision })
@@ -190,8 +190,8 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.changeMutation(e.Mutation, func(m *Mutation) { m.Contradiction = e.Outcome })
 	case *eventlog.EventPublished:
 		return f.eventPublished(e)
-	case *eventlog.EventUpdated:
-		return f.eventUpdated(e)
+	case *eventlog.EventRepublished:
+		return f.eventRepublished(e)
 	case *eventlog.EventReserved:
 		return f.eventReserved(e)
 	case *eventlog.EventTransferred:

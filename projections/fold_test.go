@@ -132,7 +132,7 @@ func TestBrokenLogs(t *testing.T) {
 		"ended run suspended":       {func(p *past) *past { return running(p).then(failed("R")) }, []eventlog.Fact{&eventlog.RunSuspended{Run: "R"}}, "run R is not current"},
 		"event published twice":     {running, []eventlog.Fact{&eventlog.EventPublished{Topic: "in", MessageID: "a"}}, "published already"},
 		"event of unknown input":    {none, []eventlog.Fact{&eventlog.EventPublished{Topic: "in", MessageID: "a", CausedBy: []eventlog.InputID{"I"}}}, "input I of event a in in is not known"},
-		"update of unknown event":   {none, []eventlog.Fact{&eventlog.EventUpdated{Topic: "in", MessageID: "a"}}, "event a in in is not known"},
+		"update of unknown event":   {none, []eventlog.Fact{&eventlog.EventRepublished{Topic: "in", MessageID: "a"}}, "event a in in is not known"},
 		"reserved twice":            {running, []eventlog.Fact{&eventlog.EventReserved{Topic: "in", MessageID: "a", Run: "R"}}, "is reserved and cannot be reserved"},
 		"reserved by unknown run":   {running, []eventlog.Fact{&eventlog.EventReserved{Topic: "in", MessageID: "b", Run: "Q"}}, "run Q is not known"},
 		"transfer of a pending one": {running, []eventlog.Fact{&eventlog.EventTransferred{Topic: "in", MessageID: "b", Run: "R"}}, "holds no reservation"},
@@ -258,7 +258,7 @@ func TestUpdateKeepsStatusAndPlace(t *testing.T) {
 			t.Fatalf("status %s, want %s", was.Status, status)
 		}
 		p.then(&eventlog.InputRegistered{Input: "again"},
-			&eventlog.EventUpdated{Topic: "in", MessageID: "a", Title: "new", Payload: []byte(`2`), CausedBy: []eventlog.InputID{"again"}})
+			&eventlog.EventRepublished{Topic: "in", MessageID: "a", Title: "new", Payload: []byte(`2`), CausedBy: []eventlog.InputID{"again"}})
 		want := was
 		want.Title, want.Payload, want.CausedBy = "new", []byte(`2`), []eventlog.InputID{"again"}
 		if diff := cmp.Diff(&want, p.event("a")); diff != "" {
@@ -368,7 +368,7 @@ func TestRetryMovesReservationsWithoutAnAttempt(t *testing.T) {
 	p := deployed(t).published("a").reserving("R", "a")
 	p.then(&eventlog.MutationStarted{Mutation: "R", Run: "R"})
 	p.then(&eventlog.MutationApplied{Mutation: "R", Run: "R"}, &eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseMutated}, &eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseEmitting})
-	p.then(failed("R"), &eventlog.RetrySet{Run: "R"})
+	p.then(failed("R"), &eventlog.RetryOwed{Run: "R"})
 	retry := startOf("R2", p.State.Session)
 	retry.RetryOf, retry.Phase = "R", eventlog.PhaseEmitting
 	p.then(retry, &eventlog.EventTransferred{Topic: "in", MessageID: "a", Run: "R2"}, &eventlog.RetryCleared{Run: "R"})

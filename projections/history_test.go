@@ -349,7 +349,7 @@ func TestNeedsWhatBecomesLive(t *testing.T) {
 		then(&eventlog.MutationApplied{Mutation: "R", Run: "R"}, failed("R"))
 	full := p.State
 	s := full.Evict(full.Keys())
-	facts := []eventlog.Fact{&eventlog.RetrySet{Run: "R"}}
+	facts := []eventlog.Fact{&eventlog.RetryOwed{Run: "R"}}
 	for _, want := range []projections.Key{projections.RunKey("R"), projections.MutationKey("R")} {
 		need := projections.Needs(&s, facts)
 		if len(need) != 1 || need[0] != want {

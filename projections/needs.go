@@ -62,7 +62,7 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 		case *eventlog.EventPublished:
 			published[EventKey(f.Topic, f.MessageID).ID] = true
 			inputs(f.CausedBy)
-		case *eventlog.EventUpdated:
+		case *eventlog.EventRepublished:
 			event(f.Topic, f.MessageID)
 			inputs(f.CausedBy)
 		case *eventlog.EventReserved:
@@ -95,7 +95,7 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 		case *eventlog.RunStarted:
 			started[f.Run] = true
 			run(f.RetryOf)
-		case *eventlog.RetrySet:
+		case *eventlog.RetryOwed:
 			// From now on the run and its mutation are live.
 			run(f.Run)
 			if r := s.Run(f.Run); r != nil && r.Mutation != "" {

@@ -122,8 +122,8 @@ func (f *folding) eventPublished(e *eventlog.EventPublished) error {
 	return f.recount(nil, event)
 }
 
-// eventUpdated keeps R11: status, position and reservation stay.
-func (f *folding) eventUpdated(e *eventlog.EventUpdated) error {
+// eventRepublished keeps R11: status, position and reservation stay.
+func (f *folding) eventRepublished(e *eventlog.EventRepublished) error {
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
 		x.Title, x.Payload, x.CausedBy = e.Title, e.Payload, e.CausedBy
 	})

@@ -104,10 +104,10 @@ func (d *decision) dispose(run *projections.Run, f eventlog.Failure) (jobsTookIt
 	m := d.state().Mutation(run.Mutation)
 	switch {
 	case run.Mutation != "" && m != nil && m.Status.Unresolved(): // (a) before anything that looks at the phase
-		d.emit(&eventlog.RetrySet{Run: run.ID})
+		d.emit(&eventlog.RetryOwed{Run: run.ID})
 	case run.Mutation != "" && m != nil && m.Status == eventlog.MutationAwaitingApproval: // (b)
 	case run.Phase.PastMutation(): // (c)
-		d.emit(&eventlog.RetrySet{Run: run.ID})
+		d.emit(&eventlog.RetryOwed{Run: run.ID})
 	default: // (d)
 		return d.release(run, f)
 	}

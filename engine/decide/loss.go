@@ -160,7 +160,7 @@ func (p *parts) waiting(r *Remains, kept bool) {
 				p.add(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: e.ReservedBy}, 0)
 			}
 			if x.title != e.Title || !bytes.Equal(x.payload, e.Payload) {
-				p.add(&eventlog.EventUpdated{Topic: e.Topic, MessageID: e.MessageID, Title: x.title, Payload: x.payload, CausedBy: e.CausedBy}, len(x.payload))
+				p.add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: x.title, Payload: x.payload, CausedBy: e.CausedBy}, len(x.payload))
 			}
 		case x == nil && waits:
 		default:

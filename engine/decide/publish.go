@@ -130,7 +130,7 @@ func (d *decision) publish(topic eventlog.Topic, id eventlog.MessageID, title st
 	}
 	if e := d.event(topic, id); e != nil {
 		if e.Title != title || string(e.Payload) != string(payload) || !slices.Equal(e.CausedBy, causes) {
-			d.emit(&eventlog.EventUpdated{Topic: topic, MessageID: id, Title: title, Payload: payload, CausedBy: causes})
+			d.emit(&eventlog.EventRepublished{Topic: topic, MessageID: id, Title: title, Payload: payload, CausedBy: causes})
 		}
 		return false
 	}

@@ -118,7 +118,7 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 	case *eventlog.EventPublished:
 		x := r.event(f.Topic, f.MessageID)
 		x.title, x.payload, x.pending = f.Title, f.Payload, true
-	case *eventlog.EventUpdated:
+	case *eventlog.EventRepublished:
 		x := r.event(f.Topic, f.MessageID)
 		x.title, x.payload = f.Title, f.Payload
 	case *eventlog.EventReserved:

@@ -65,7 +65,7 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		add(string(f.Topic)+"/"+string(f.MessageID), f.Run, quoted(f.Reason))
 	case *eventlog.HandlerScheduled:
 		add(f.Handler, in(f.NextRunAt))
-	case *eventlog.HandlerWakeSet:
+	case *eventlog.HandlerWakeRequested:
 		add(f.Handler, in(f.WakeAt))
 	case *eventlog.HandlerStateSaved:
 		add(f.Handler, string(f.State))

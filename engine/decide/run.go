@@ -306,7 +306,7 @@ func (d *decision) settleHandler(run *projections.Run, taken int) {
 		return
 	}
 	if h.WakeAt != run.WakeAt {
-		d.emit(&eventlog.HandlerWakeSet{Handler: h.Name, WakeAt: run.WakeAt})
+		d.emit(&eventlog.HandlerWakeRequested{Handler: h.Name, WakeAt: run.WakeAt})
 	}
 	switch {
 	case taken > 0 && h.DirtyAt == 0:

@@ -129,7 +129,7 @@ func rewriting(change func(s *projections.State, facts []eventlog.Fact) []eventl
 func phaseFirst(s *projections.State, facts []eventlog.Fact) []eventlog.Fact {
 	var out []eventlog.Fact
 	for _, f := range facts {
-		set, ok := f.(*eventlog.RetrySet)
+		set, ok := f.(*eventlog.RetryOwed)
 		run := s.CurrentRun()
 		if !ok || run == nil || run.ID != set.Run || run.Phase.PastMutation() {
 			out = append(out, f)
@@ -144,7 +144,7 @@ func phaseFirst(s *projections.State, facts []eventlog.Fact) []eventlog.Fact {
 
 // forgetRetry lets a failure after the mutation be the end of it.
 func forgetRetry(_ *projections.State, facts []eventlog.Fact) []eventlog.Fact {
-	return slices.DeleteFunc(facts, func(f eventlog.Fact) bool { return f.FactType() == "workflow.retry_set" })
+	return slices.DeleteFunc(facts, func(f eventlog.Fact) bool { return f.FactType() == "workflow.retry_owed" })
 }
 
 // cleanAtCommit takes every commit for an empty one that has seen everything.

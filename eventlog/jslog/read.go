@@ -309,7 +309,7 @@ func (l *Log) record(p int, seq uint64, subject string, data []byte) (eventlog.R
 			eventlog.ErrDamaged, r.Position, eventlog.ErrUnreadable, subject)
 	}
 	t, err := eventlog.Decode(data)
-	if err == nil && subject != l.names.subject(p, t.Workflow, t.Kind) {
+	if err == nil && !l.names.holds(subject, p, t.Workflow, t.Kind) {
 		err = fmt.Errorf("%w: it stands on subject %s but says %s of %s", eventlog.ErrUnreadable, subject, t.Kind, t.Workflow)
 	}
 	if err != nil {

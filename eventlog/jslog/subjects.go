@@ -35,6 +35,13 @@ func (n names) subject(partition int, w eventlog.WorkflowName, kind eventlog.Fac
 	return n.prefix + ".log." + strconv.Itoa(partition) + "." + string(w) + "." + string(kind)
 }
 
+// holds reports whether a transition of this kind stands on the subject. The subject may end in a name that
+// the kind had in an older version.
+func (n names) holds(subject string, partition int, w eventlog.WorkflowName, kind eventlog.FactType) bool {
+	stored, ok := strings.CutPrefix(subject, n.subject(partition, w, ""))
+	return ok && eventlog.PresentName(eventlog.FactType(stored)) == kind
+}
+
 // workflow reads the workflow's name out of a subject; empty if it is not one of this log's.
 func (n names) workflow(subject string) eventlog.WorkflowName {
 	rest, ok := strings.CutPrefix(subject, n.prefix+".log.")

@@ -58,7 +58,7 @@ func (h *History) aside() {
 			h.Add(&eventlog.InputRetitled{Input: e.CausedBy[0], Title: e.Title + "!"})
 		}
 		in := h.register()
-		h.Add(&eventlog.EventUpdated{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title + "!", Payload: h.json("again"), CausedBy: []eventlog.InputID{in}})
+		h.Add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title + "!", Payload: h.json("again"), CausedBy: []eventlog.InputID{in}})
 	case 4:
 		if h.State.Pause != nil {
 			h.Add(&eventlog.WorkflowResumed{})
@@ -286,7 +286,7 @@ func (h *History) settle(run *projections.Run, m *projections.Mutation) {
 		h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: fault})
 		h.endSession()
 		h.Add(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: 1, At: h.log.now.Add(time.Second), Failure: fault})
-		h.Add(&eventlog.RetrySet{Run: run.ID})
+		h.Add(&eventlog.RetryOwed{Run: run.ID})
 	case n == 3 && m.Status != eventlog.MutationIndeterminate:
 		h.Add(&eventlog.MutationLeftIndeterminate{Mutation: m.ID, Failure: fault})
 	case m.Status == eventlog.MutationIndeterminate:
@@ -329,7 +329,7 @@ func (h *History) fail(run *projections.Run) {
 	h.endSession()
 	m := h.State.Mutation(run.Mutation)
 	if m != nil && m.Status.Unresolved() || run.Phase.PastMutation() {
-		h.Add(&eventlog.RetrySet{Run: run.ID})
+		h.Add(&eventlog.RetryOwed{Run: run.ID})
 		return
 	}
 	h.release(run)
@@ -357,7 +357,7 @@ func (h *History) finish(run *projections.Run) {
 		}
 		h.Add(&eventlog.EventConsumed{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 	}
-	h.Add(&eventlog.HandlerWakeSet{Handler: run.Handler, WakeAt: run.WakeAt})
+	h.Add(&eventlog.HandlerWakeRequested{Handler: run.Handler, WakeAt: run.WakeAt})
 	h.Add(&eventlog.HandlerCleaned{Handler: run.Handler})
 	h.commit(run)
 }
