@@ -36,6 +36,8 @@ type remnant struct {
 	consumed bool
 	pending  bool // and nothing has happened to it since
 	reopened bool // it was redriven or reserved, and has not ended since
+	// skippedBy is the run that held it when it ended as skipped: a call may have been made for it then (O11).
+	skippedBy eventlog.RunID
 }
 
 // GivenUpCall is a mutation call that is given up, with the events it was made for.
@@ -138,7 +140,8 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 		r.event(f.Topic, f.MessageID).consumed = true
 	case *eventlog.EventSkipped:
 		touch(f.Topic, f.MessageID)
-		r.event(f.Topic, f.MessageID).reopened = false
+		x := r.event(f.Topic, f.MessageID)
+		x.reopened, x.skippedBy = false, f.Run
 	case *eventlog.EventDiscarded:
 		touch(f.Topic, f.MessageID)
 		r.event(f.Topic, f.MessageID).reopened = false
@@ -198,6 +201,9 @@ func (r *Remains) Found(entity any) {
 		x.title, x.payload = e.Title, e.Payload
 		x.pending, x.consumed = e.Status == eventlog.EventPending, e.Status == eventlog.EventStatusConsumed
 		x.reopened = x.pending || e.Status == eventlog.EventStatusReserved || e.Unknown
+		if x.skippedBy = ""; e.Status == eventlog.EventStatusSkipped {
+			x.skippedBy = e.ReservedBy
+		}
 	case *projections.Mutation:
 		m := r.call(e.ID)
 		m.Run, m.Call, m.Key, m.Status, m.Result, m.StartedAt = e.Run, e.Call, e.Key, e.Status, e.Result, e.StartedAt
