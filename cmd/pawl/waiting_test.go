@@ -5,15 +5,27 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
-// TestLossKeepsWhatWaits: where nothing of a workflow can be missing, its events go on waiting after an accepted
-// loss, and all of them are done.
+// TestLossKeepsWhatWaits: where nothing of a workflow can be missing, or the local store proves what is, its events go
+// on waiting after an accepted loss, and all of them are done. Where nothing proves it, none is done by itself.
 func TestLossKeepsWhatWaits(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ behind, store bool }{
-		"a record before one":                        {true, true},
-		"a record before one, and the store is gone": {true, false},
+	for name, c := range map[string]struct {
+		workflow      eventlog.WorkflowName
+		kind          string
+		n             int
+		behind, store bool // another record stands behind it, the store is still there
+		want          int
+	}{
+		"a record before one":                             {eventlog.Installation, "token.created", 2, true, true, 10},
+		"a record before one, and the store is gone":      {eventlog.Installation, "token.created", 2, true, false, 10},
+		"the last record":                                 {eventlog.Installation, "token.created", 2, false, true, 10},
+		"the last record, and the store is gone":          {eventlog.Installation, "token.created", 2, false, false, 0},
+		"a workflow's last record":                        {"bills", "event.published", 10, true, true, 10},
+		"a workflow's last record, and the store is gone": {"bills", "event.published", 10, true, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +45,7 @@ func TestLossKeepsWhatWaits(t *testing.T) {
 				mustRun(t, w.dir, 0, "pawl", "tokens", "create", "third", "--role", "viewer", "--data", "data")
 			}
 			d.stop()
-			w.damageRecord("_pawl", "token.created", 2)
+			w.damageRecord(c.workflow, c.kind, c.n)
 			if !c.store {
 				remove(t, w.path("store"))
 			}
@@ -45,7 +57,7 @@ func TestLossKeepsWhatWaits(t *testing.T) {
 			for d.get("/v1/workflows/bills/why", &why); why.Moving; d.get("/v1/workflows/bills/why", &why) {
 			}
 			d.stop()
-			if s.once(t, 10); t.Failed() {
+			if s.once(t, c.want); t.Failed() {
 				t.Log(out)
 			}
 		})

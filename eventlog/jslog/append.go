@@ -18,8 +18,9 @@ type request struct {
 	partition int
 	subject   string
 	fence     string
-	// follows is the sequence of the workflow's last message, as the entry expects it.
-	follows uint64
+	// follows is the sequence of the workflow's last message, as the entry expects it. expects is the one that
+	// the server must know as the last: another one only behind records that are lost, see followLost.
+	follows, expects uint64
 	// uncertain: an attempt was made whose fate is not known. Only an acknowledgement or a
 	// refusal by the fence may then settle the append.
 	uncertain bool
@@ -59,7 +60,7 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 	r := &request{
 		ctx: ctx, entry: e, partition: p,
 		subject: l.names.subject(p, e.Workflow, e.Kind), fence: l.names.fence(p, e.Workflow),
-		follows:   follows,
+		follows:   follows, expects: follows,
 		uncertain: l.isUnsettled(e),
 		done:      make(chan result, 1),
 	}
@@ -109,12 +110,12 @@ func (r *request) refuse(reason error) error {
 	return reason
 }
 
-// message builds the one and only form of the entry on the wire: a resend is byte-identical.
+// message builds the form of the entry on the wire. What is stored of it is always the same.
 func (r *request) message() *nats.Msg {
 	return &nats.Msg{
 		Subject: r.subject,
 		Header: nats.Header{
-			jetstream.ExpectedLastSubjSeqHeader:     {strconv.FormatUint(r.follows, 10)},
+			jetstream.ExpectedLastSubjSeqHeader:     {strconv.FormatUint(r.expects, 10)},
 			jetstream.ExpectedLastSubjSeqSubjHeader: {r.fence},
 		},
 		Data: r.entry.Stored,

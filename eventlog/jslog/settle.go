@@ -63,8 +63,15 @@ func (l *Log) insist(ctx context.Context, r *request, a answer) (finding, error)
 				// message that is the expected one is different: refused for a write that is in
 				// process and not readable yet. Then only trying again can tell.)
 				if behind++; behind >= patience {
-					return finding{}, fmt.Errorf("%w: it follows sequence %d, the workflow's last message in stream %s is %d",
-						eventlog.ErrDamaged, r.follows, l.names.stream(r.partition), found.last)
+					follows, err := l.followLost(ctx, r, found.last)
+					if err != nil {
+						break // it cannot be read now
+					}
+					if !follows {
+						return finding{}, fmt.Errorf("%w: it follows sequence %d, the workflow's last message in stream %s is %d",
+							eventlog.ErrDamaged, r.follows, l.names.stream(r.partition), found.last)
+					}
+					behind = 0
 				}
 			}
 		case busy:
@@ -134,39 +141,6 @@ func (l *Log) resend(ctx context.Context, r *request) answer {
 		return answer{verdict: lost, err: nats.ErrTimeout}
 	}
 	return readAnswer(m)
-}
-
-// finding is what stands in the log after the head that an entry was decided on.
-type finding struct {
-	seq      uint64 // the entry itself
-	conflict bool   // only others' messages
-	last     uint64 // the workflow's last message
-}
-
-// lookUp reads the workflow's messages after the expected one from the stream's leader. An
-// expected sequence is passed only once, so if others stand there and the entry does not, it
-// never will.
-func (l *Log) lookUp(ctx context.Context, r *request) (finding, error) {
-	var f finding
-	last, err := l.fetch(ctx, r.partition, query{Last: r.fence})
-	if err != nil && !isMessageNotFound(err) {
-		return f, err
-	}
-	f.last = last.Seq
-	for at := r.follows + 1; at <= f.last; {
-		m, err := l.fetch(ctx, r.partition, query{Seq: at, Next: r.fence})
-		if err != nil {
-			return f, err
-		}
-		// The bytes hold the entry's random id, so equal bytes are this entry and no other's.
-		if eventlog.HashOf(m.Data) == r.entry.Hash() {
-			f.seq = m.Seq
-			return f, nil
-		}
-		at = m.Seq + 1
-	}
-	f.conflict = f.last > r.follows
-	return f, nil
 }
 
 func (l *Log) acknowledged(r *request, seq uint64) {
