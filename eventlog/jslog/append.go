@@ -60,7 +60,7 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 	r := &request{
 		ctx: ctx, entry: e, partition: p,
 		subject: l.names.subject(p, e.Workflow, e.Kind), fence: l.names.fence(p, e.Workflow),
-		follows:   follows, expects: follows,
+		follows: follows, expects: follows,
 		uncertain: l.isUnsettled(e),
 		done:      make(chan result, 1),
 	}

@@ -45,7 +45,6 @@ func (l *Log) lookUp(ctx context.Context, r *request) (finding, error) {
 	return f, nil
 }
 
-
 // followLost lets the entry follow a message although the server knows none of the workflow, or an older one, as its
 // last: it searches for the last message and cannot read it. It reports whether the entry may follow: the message is
 // there, nothing of the workflow stands behind it, and all that is missing behind it was accepted as lost. The entry is
