@@ -34,26 +34,30 @@ func (*pauseCmd) Help() string {
 		"left is still found out. To stop a run before its call, skip its event (pawl skip), or archive the workflow for good."
 }
 
-func (c *pauseCmd) Run(a *app) error  { return c.act(a, "pauseWorkflow") }
-func (c *resumeCmd) Run(a *app) error { return c.act(a, "resumeWorkflow") }
+func (c *pauseCmd) Run(engine *finder, screen term.Screen) error {
+	return c.act(engine, screen, "pauseWorkflow")
+}
+func (c *resumeCmd) Run(engine *finder, screen term.Screen) error {
+	return c.act(engine, screen, "resumeWorkflow")
+}
 
 // Run asks a person first: nothing brings an archived workflow back. A program that says so has meant it.
-func (c *archiveCmd) Run(a *app) error {
-	if !c.Yes && term.IsTerminal(a.stdin) {
-		if err := a.confirm(fmt.Sprintf("archive %s for good (its history stays, its name cannot be used again)?", c.Name)); err != nil {
+func (c *archiveCmd) Run(engine *finder, screen term.Screen) error {
+	if !c.Yes && term.IsTerminal(screen.In) {
+		if err := confirm(screen, fmt.Sprintf("archive %s for good (its history stays, its name cannot be used again)?", c.Name)); err != nil {
 			return err
 		}
 	}
-	return c.act(a, "archiveWorkflow")
+	return c.act(engine, screen, "archiveWorkflow")
 }
 
-func (c *workflowAction) act(a *app, operation string) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *workflowAction) act(engine *finder, screen term.Screen, operation string) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	return answer(connected, operation, map[string]any{"workflow": c.Name}, func(w standing) error {
-		fmt.Fprintln(a.screen.Out, w)
+		fmt.Fprintln(screen.Out, w)
 		return nil
 	})
 }
@@ -85,12 +89,12 @@ type grantsCmd struct {
 }
 
 // Run shows the grants, after changing those that are named.
-func (c *grantsCmd) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *grantsCmd) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
-	show := func(g grants) error { a.printGrants(g); return nil }
+	show := func(g grants) error { printGrants(screen, g); return nil }
 	if len(c.Change) == 0 {
 		return answer(connected, "getGrants", map[string]any{"workflow": c.Name}, show)
 	}
@@ -118,7 +122,7 @@ type grantedOperation struct {
 	Grant            eventlog.Grant
 }
 
-func (a *app) printGrants(g grants) {
+func printGrants(screen term.Screen, g grants) {
 	p := term.Page{}
 	for _, capability := range slices.Backward(slices.Sorted(maps.Keys(g.Grants))) {
 		if strings.Contains(capability, "@") && !slices.Contains(g.unused(), capability) {
@@ -129,10 +133,10 @@ func (a *app) printGrants(g grants) {
 		o := g.Operations[i]
 		p.Items = append(p.Items, map[string]any{"capability": o.Capability, "kind": o.Kind, "grant": string(o.Grant)})
 	}
-	a.screen.Table(p, []term.Column{{Title: "operation", Field: "capability"}, {Title: "kind", Field: "kind"}, {Title: "grant", Field: "grant"}},
+	screen.Table(p, []term.Column{{Title: "operation", Field: "capability"}, {Title: "kind", Field: "kind"}, {Title: "grant", Field: "grant"}},
 		"the script uses no connector")
 	for _, capability := range g.unused() {
-		fmt.Fprintf(a.screen.Err, "%s=%s concerns no operation that the script uses; to take it out: %s=\n", capability, g.Grants[capability], capability)
+		fmt.Fprintf(screen.Err, "%s=%s concerns no operation that the script uses; to take it out: %s=\n", capability, g.Grants[capability], capability)
 	}
 }
 
@@ -182,8 +186,8 @@ type (
 )
 
 // Run lists one operation per line.
-func (c *listConnectors) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *listConnectors) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -202,18 +206,18 @@ func (c *listConnectors) Run(a *app) error {
 		if len(list.Users) > 0 {
 			none = "no connector is there now: a tool has a user and is not connected"
 		}
-		a.screen.Table(p, []term.Column{{Title: "operation", Field: "name"}, {Title: "kind", Field: "kind"}, {Title: "what it does", Field: "summary", Width: 110}},
+		screen.Table(p, []term.Column{{Title: "operation", Field: "name"}, {Title: "kind", Field: "kind"}, {Title: "what it does", Field: "summary", Width: 110}},
 			none)
-		a.printRefused(list.Refused, "")
+		printRefused(screen, list.Refused, "")
 		for _, u := range list.Users {
-			fmt.Fprintf(a.screen.Err, "user: %s has a user of its own, with %s now\n", term.OneLine(u.Connector, 200), term.Plural(u.Connections, "connection"))
+			fmt.Fprintf(screen.Err, "user: %s has a user of its own, with %s now\n", term.OneLine(u.Connector, 200), term.Plural(u.Connections, "connection"))
 		}
 		return nil
 	})
 }
 
 // printRefused says on standard error why services are not offered to scripts; of all, or of one.
-func (a *app) printRefused(refused []refusedService, name string) {
+func printRefused(screen term.Screen, refused []refusedService, name string) {
 	for _, r := range refused {
 		if name != "" && r.Service != name {
 			continue
@@ -222,13 +226,13 @@ func (a *app) printRefused(refused []refusedService, name string) {
 		if r.Endpoint != "" {
 			what = r.Service + "." + r.Endpoint
 		}
-		fmt.Fprintf(a.screen.Err, "refused: %s is not used: %s\n", term.OneLine(what, 200), term.OneLine(r.Reason, 1000))
+		fmt.Fprintf(screen.Err, "refused: %s is not used: %s\n", term.OneLine(what, 200), term.OneLine(r.Reason, 1000))
 	}
 }
 
 // Run shows one connector.
-func (c *showConnector) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *showConnector) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -239,7 +243,7 @@ func (c *showConnector) Run(a *app) error {
 	if err := connected.do("listConnectors", nil, &list); err != nil {
 		return err
 	}
-	a.printRefused(list.Refused, c.Name)
+	printRefused(screen, list.Refused, c.Name)
 	for _, raw := range list.Items {
 		var connector offered
 		if err := json.Unmarshal(raw, &connector); err != nil {
@@ -249,10 +253,10 @@ func (c *showConnector) Run(a *app) error {
 			continue
 		}
 		if c.JSON {
-			return a.screen.JSON(raw)
+			return screen.JSON(raw)
 		}
 		for _, op := range connector.Operations {
-			fmt.Fprintf(a.screen.Out, "%s.%s  %s\n  %s\n  parameters: %s\n", connector.Name, op.Name, op.Kind, op.Summary, term.OneLine(string(op.Schema), 4000))
+			fmt.Fprintf(screen.Out, "%s.%s  %s\n  %s\n  parameters: %s\n", connector.Name, op.Name, op.Kind, op.Summary, term.OneLine(string(op.Schema), 4000))
 		}
 		return nil
 	}

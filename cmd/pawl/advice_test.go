@@ -35,10 +35,7 @@ func TestAdviceIsCommands(t *testing.T) {
 		if args[0] == "why" || args[0] == "skip" && len(args) == 1 {
 			continue // a name in running text
 		}
-		grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		grammar := testGrammar(t, &commandLine{}, nil)
 		if _, err := grammar.Parse(args); err != nil {
 			t.Errorf("%q is no command: %v", command, err)
 		}
@@ -61,10 +58,7 @@ func TestExamplesAreCommands(t *testing.T) {
 			for i := range args {
 				args[i] = strings.Trim(args[i], "'")
 			}
-			grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
-			if err != nil {
-				t.Fatal(err)
-			}
+			grammar := testGrammar(t, &commandLine{}, nil)
 			if _, err := grammar.Parse(args); err != nil {
 				t.Errorf("%q is no command: %v", line, err)
 			}

@@ -74,12 +74,12 @@ func TestAuthorsPageConfiguration(t *testing.T) {
 		if err := os.WriteFile(path, []byte(pagePartOf(t, heading).code(t, "yaml")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a := testApp(t, map[string]string{"API_TOKEN": "x"})
-		c, err := a.reader.loadConfig(path, true)
+		conf := reader{Env: variables(map[string]string{"API_TOKEN": "x"})}
+		c, err := conf.loadConfig(path, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.expand(a.env); err != nil {
+		if err := c.expand(conf.Env); err != nil {
 			t.Error(err)
 		}
 		return c

@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -44,30 +45,30 @@ type benchStage struct {
 	PeakMemory int64
 }
 
-func (c *benchCmd) Run(a *app) error {
+func (c *benchCmd) Run(ctx context.Context, screen term.Screen, with parts) error {
 	dir, err := os.MkdirTemp(c.Dir, ".pawl-bench-")
 	if err != nil {
 		return exit.Failed("choose another with --dir DIR", fmt.Errorf("create a directory for the measurement: %w", err))
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	world, err := startWorld(a.ctx)
+	world, err := startWorld(ctx)
 	if err != nil {
 		return exit.Failed("", err)
 	}
 	defer world.stop()
 
-	logger := slog.New(slog.NewTextHandler(a.screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logger := slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s := settings{Data: filepath.Join(dir, "data"), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
 	s.Connectors.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{world.sink: {Private: true}}}
-	in, err := openData(a.ctx, s, logger)
+	in, err := openData(ctx, s, with, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.close() }()
-	if err := in.compose(a.ctx, world.observe, "bench"); err != nil {
+	if err := in.compose(ctx, world.observe, "bench"); err != nil {
 		return err
 	}
-	running, err := in.runForBench(a.ctx)
+	running, err := in.runForBench(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,20 +83,20 @@ func (c *benchCmd) Run(a *app) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	stages, err := c.measure(a, in, world)
+	stages, err := c.measure(ctx, screen, in, world)
 	if stopErr := running(); err == nil {
 		err = stopErr
 	}
 	if err != nil {
 		return exit.Failed("", err)
 	}
-	if err := c.report(a, stages); err != nil || !c.Starts {
+	if err := c.report(screen, stages); err != nil || !c.Starts {
 		return err
 	}
 	if err := in.close(); err != nil {
 		return exit.Failed("", err)
 	}
-	if err := c.measureStarts(a, s.Data); err != nil {
+	if err := c.measureStarts(ctx, screen, s.Data); err != nil {
 		return exit.Failed("", err)
 	}
 	return nil
@@ -120,14 +121,14 @@ func (in *installation) runForBench(ctx context.Context) (func() error, error) {
 	}, nil
 }
 
-func (c *benchCmd) measure(a *app, in *installation, world *benchWorld) ([]benchStage, error) {
+func (c *benchCmd) measure(ctx context.Context, screen term.Screen, in *installation, world *benchWorld) ([]benchStage, error) {
 	most := 0
 	for _, n := range c.InFlight {
 		most = max(most, n)
 	}
 	for i := range most {
 		source := strings.NewReplacer("{NAME}", benchName(i), "{SINK}", "http://"+world.sink+"/orders").Replace(benchSource)
-		result, err := in.engine.Deploy(a.ctx, eventlog.System, engine.DeployRequest{Source: source, Filename: "bench.ts", GrantUsed: true})
+		result, err := in.engine.Deploy(ctx, eventlog.System, engine.DeployRequest{Source: source, Filename: "bench.ts", GrantUsed: true})
 		if err != nil {
 			return nil, fmt.Errorf("deploy the workflow to measure: %w", err)
 		}
@@ -135,19 +136,19 @@ func (c *benchCmd) measure(a *app, in *installation, world *benchWorld) ([]bench
 			return nil, fmt.Errorf("the workflow to measure was refused: %+v", result.Problems)
 		}
 	}
-	if err := in.engine.WaitIdle(a.ctx); err != nil {
+	if err := in.engine.WaitIdle(ctx); err != nil {
 		return nil, err
 	}
 	url := "http://" + in.listener.Addr().String()
 	var stages []benchStage
 	for _, n := range c.InFlight {
 		if !c.JSON {
-			fmt.Fprintf(a.screen.Err, "measuring %d in flight for %d s …\n", n, c.Seconds)
+			fmt.Fprintf(screen.Err, "measuring %d in flight for %d s …\n", n, c.Seconds)
 		}
-		if _, err := world.run(a.ctx, url, in.token, n, time.Second); err != nil { // warm up, not counted
+		if _, err := world.run(ctx, url, in.token, n, time.Second); err != nil { // warm up, not counted
 			return nil, err
 		}
-		stage, err := c.stage(a, in, world, url, n)
+		stage, err := c.stage(ctx, in, world, url, n)
 		if err != nil {
 			return nil, err
 		}
@@ -156,14 +157,14 @@ func (c *benchCmd) measure(a *app, in *installation, world *benchWorld) ([]bench
 	return stages, nil
 }
 
-func (c *benchCmd) stage(a *app, in *installation, world *benchWorld, url string, n int) (benchStage, error) {
+func (c *benchCmd) stage(ctx context.Context, in *installation, world *benchWorld, url string, n int) (benchStage, error) {
 	stage := benchStage{InFlight: n}
 	cpu, disk, stats := processCPU(world.pid()), diskUse(in.settings.Data), in.log.Stats()
-	result, err := world.run(a.ctx, url, in.token, n, time.Duration(c.Seconds)*time.Second)
+	result, err := world.run(ctx, url, in.token, n, time.Duration(c.Seconds)*time.Second)
 	if err != nil {
 		return stage, err
 	}
-	if err := in.engine.WaitIdle(a.ctx); err != nil {
+	if err := in.engine.WaitIdle(ctx); err != nil {
 		return stage, err
 	}
 	stage.worldStage = result
@@ -181,7 +182,7 @@ func (c *benchCmd) stage(a *app, in *installation, world *benchWorld, url string
 	return stage, nil
 }
 
-func (c *benchCmd) report(a *app, stages []benchStage) error {
+func (c *benchCmd) report(screen term.Screen, stages []benchStage) error {
 	line := map[string]float64{}
 	round := func(v float64) float64 {
 		r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 3, 64), 64)
@@ -207,13 +208,13 @@ func (c *benchCmd) report(a *app, stages []benchStage) error {
 		})
 	}
 	if !c.JSON {
-		fmt.Fprintln(a.screen.Out, t.Render())
+		fmt.Fprintln(screen.Out, t.Render())
 	}
 	out, err := json.Marshal(line)
 	if err != nil {
 		return exit.Failed("", fmt.Errorf("write the result: %w", err))
 	}
-	fmt.Fprintln(a.screen.Out, string(out))
+	fmt.Fprintln(screen.Out, string(out))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
@@ -25,26 +27,26 @@ type benchStartCmd struct {
 	Data string `arg:"" type:"path"`
 }
 
-func (c *benchStartCmd) Run(a *app) error {
+func (c *benchStartCmd) Run(ctx context.Context, screen term.Screen, with parts) error {
 	began := time.Now()
 	s := settings{Data: c.Data, HTTP: "127.0.0.1:0", Policies: schedule.Default()}
-	in, err := openData(a.ctx, s, slog.New(slog.NewTextHandler(a.screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	in, err := openData(ctx, s, with, slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.close() }()
-	if err := in.compose(a.ctx, nil, "bench"); err != nil {
+	if err := in.compose(ctx, nil, "bench"); err != nil {
 		return err
 	}
-	stop, err := in.runForBench(a.ctx)
+	stop, err := in.runForBench(ctx)
 	if err != nil {
 		return err
 	}
 	result := benchStart{Ready: time.Since(began), Memory: proportionalMemory(0)}
-	if result.Transitions, err = in.log.Last(a.ctx, 0); err != nil {
+	if result.Transitions, err = in.log.Last(ctx, 0); err != nil {
 		return exit.Failed("", err)
 	}
-	if err := json.NewEncoder(a.screen.Out).Encode(result); err != nil {
+	if err := json.NewEncoder(screen.Out).Encode(result); err != nil {
 		return exit.Failed("", err)
 	}
 	return stop()
@@ -52,7 +54,7 @@ func (c *benchStartCmd) Run(a *app) error {
 
 // measureStarts starts an engine on the data directory twice, each time in a process of its own:
 // with the local store, and without it, which replays the whole log.
-func (c *benchCmd) measureStarts(a *app, data string) error {
+func (c *benchCmd) measureStarts(ctx context.Context, screen term.Screen, data string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -63,8 +65,8 @@ func (c *benchCmd) measureStarts(a *app, data string) error {
 				return fmt.Errorf("delete the local store: %w", err)
 			}
 		}
-		cmd := exec.CommandContext(a.ctx, self, "bench-start", data)
-		cmd.Stderr = a.screen.Err
+		cmd := exec.CommandContext(ctx, self, "bench-start", data)
+		cmd.Stderr = screen.Err
 		out, err := cmd.Output()
 		if err != nil {
 			return fmt.Errorf("start on %s: %w", data, err)
@@ -80,7 +82,7 @@ func (c *benchCmd) measureStarts(a *app, data string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.screen.Out, string(line))
+		fmt.Fprintln(screen.Out, string(line))
 	}
 	return nil
 }

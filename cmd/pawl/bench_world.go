@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -140,7 +141,7 @@ func (w *benchWorld) stop() {
 // benchWorldCmd is the other process of a measurement.
 type benchWorldCmd struct{}
 
-func (*benchWorldCmd) Run(a *app) error {
+func (*benchWorldCmd) Run(ctx context.Context, screen term.Screen) error {
 	sink := &benchSink{keys: map[string]int{}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -149,9 +150,9 @@ func (*benchWorldCmd) Run(a *app) error {
 	server := &http.Server{Handler: sink, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
-	fmt.Fprintln(a.screen.Out, listener.Addr())
-	pushers := &benchPushers{stdout: a.screen.Out, sink: sink}
-	lines := bufio.NewScanner(a.stdin)
+	fmt.Fprintln(screen.Out, listener.Addr())
+	pushers := &benchPushers{stdout: screen.Out, sink: sink}
+	lines := bufio.NewScanner(screen.In)
 	for lines.Scan() {
 		word, rest, _ := strings.Cut(lines.Text(), " ")
 		switch word {
@@ -166,7 +167,7 @@ func (*benchWorldCmd) Run(a *app) error {
 			if _, err := fmt.Sscanf(rest, "%s %s %d %d", &url, &token, &n, &ms); err != nil {
 				return exit.Failed("", fmt.Errorf("read %q: %w", rest, err))
 			}
-			pushers.start(a.ctx, url, token, n, time.Duration(ms)*time.Millisecond)
+			pushers.start(ctx, url, token, n, time.Duration(ms)*time.Millisecond)
 		}
 	}
 	return nil

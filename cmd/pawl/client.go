@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,10 +19,28 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
+// finder finds the engine that a command talks to.
+type finder struct {
+	ctx    context.Context
+	screen term.Screen
+	conf   reader
+	// ends are what is to be closed once the command is done.
+	ends []func()
+}
+
+// close ends the connections that were found.
+func (f *finder) close() {
+	for _, end := range f.ends {
+		end()
+	}
+}
+
 // connection is a client with its address, and the place where that was found.
 type connection struct {
 	*rpc.Client
-	app           *app
+	ctx           context.Context
+	screen        term.Screen
+	env           func(name string) (value string, ok bool)
 	json          bool
 	address, from string
 	// silence says that nothing answers there; open that it is no address.
@@ -35,8 +54,8 @@ type connection struct {
 
 // connect finds the engine, and refuses one that the caller has not named and that is not the engine of the
 // data directory.
-func (a *app) connect(flags clientFlags) (*connection, error) {
-	c, err := a.find(flags)
+func (f *finder) connect(flags clientFlags) (*connection, error) {
+	c, err := f.find(flags)
 	if err == nil && c.stranger != nil {
 		return nil, c.stranger
 	}
@@ -44,21 +63,24 @@ func (a *app) connect(flags clientFlags) (*connection, error) {
 }
 
 // find finds the engine: --url or --nats, their variables, the configuration's, and then as findHTTP does.
-func (a *app) find(flags clientFlags) (*connection, error) {
-	file, err := a.reader.readConfig()
+func (f *finder) find(flags clientFlags) (*connection, error) {
+	file, err := f.conf.readConfig()
 	if err != nil {
 		return nil, err
 	}
-	return a.findAs(flags, file)
+	return f.findAs(flags, file)
 }
 
 // findAs is find with this configuration.
-func (a *app) findAs(flags clientFlags, file config) (_ *connection, err error) {
-	actor := first(flags.As, file.As, a.as())
+func (f *finder) findAs(flags clientFlags, file config) (_ *connection, err error) {
+	actor := first(flags.As, file.As, f.conf.as())
 	if err := rpc.CheckActor(actor); err != nil {
 		return nil, exit.Misconfigured("say who you are with --as NAME", "act as %q: %v", term.OneLine(actor, 80), err)
 	}
-	c := &connection{Client: &rpc.Client{Operations: ops.Table(), Actor: actor}, app: a, json: flags.JSON}
+	c := &connection{
+		Client: &rpc.Client{Operations: ops.Table(), Actor: actor},
+		ctx:    f.ctx, screen: f.screen, env: f.conf.Env, json: flags.JSON,
+	}
 	if flags.URL != "" && flags.NATS != "" {
 		return nil, exit.Misconfigured("name one of them: --url URL or --nats URL", "both url and nats are set")
 	}
@@ -73,12 +95,12 @@ func (a *app) findAs(flags clientFlags, file config) (_ *connection, err error) 
 		if err := c.authenticateNATS(named); err != nil {
 			return nil, err
 		}
-		a.atEnd(c.NATS.Close)
+		f.ends = append(f.ends, c.NATS.Close)
 		c.address = c.NATS.Address()
 		c.silence = fmt.Sprintf("no engine answers at %s (as configured)", c.address)
 		return c, nil
 	}
-	place, err := a.findHTTP(named, flags.URL, file)
+	place, err := f.conf.findHTTP(named, flags.URL, file)
 	if err != nil {
 		return nil, err
 	}
@@ -128,19 +150,9 @@ func natsLine(text string) (*rpc.NATSLine, error) {
 	return rpc.NewNATSLine(u.String(), options...)
 }
 
-// as is the name that the caller claims when nothing else is said.
-func (a *app) as() string {
-	for _, name := range []string{"PAWL_AS", "USER", "USERNAME"} {
-		if value, ok := a.env(name); ok && value != "" {
-			return value
-		}
-	}
-	return ""
-}
-
 // do carries out an operation.
 func (c *connection) do(operation string, params map[string]any, out any) error {
-	return c.explain(c.Do(c.app.ctx, operation, params, out))
+	return c.explain(c.Do(c.ctx, operation, params, out))
 }
 
 // explain says where an engine that does not answer was looked for.
@@ -188,7 +200,7 @@ func answer[T any](c *connection, operation string, params map[string]any, show 
 		return err
 	}
 	if c.json && len(note) == 0 {
-		return c.app.screen.JSON(raw)
+		return c.screen.JSON(raw)
 	}
 	var out T
 	if err := json.Unmarshal(raw, &out); err != nil {
@@ -198,7 +210,7 @@ func answer[T any](c *connection, operation string, params map[string]any, show 
 		tell(out)
 	}
 	if c.json {
-		return c.app.screen.JSON(raw)
+		return c.screen.JSON(raw)
 	}
 	return show(out)
 }

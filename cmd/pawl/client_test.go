@@ -18,7 +18,7 @@ func testRun(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	var out, complaints bytes.Buffer
-	code = underTest.run(t.Context(), args, strings.NewReader(""), &out, &complaints, func(string) (string, bool) { return "", false })
+	code = underTest().run(t.Context(), args, strings.NewReader(""), &out, &complaints, func(string) (string, bool) { return "", false })
 	return out.String(), complaints.String(), code
 }
 
@@ -88,7 +88,7 @@ func TestNATSTakesThePlaceOfHTTP(t *testing.T) {
 			env[name] = value
 		}
 		var out, complaints bytes.Buffer
-		code := underTest.run(t.Context(), append([]string{"why"}, test.args...), strings.NewReader(""), &out, &complaints, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		code := underTest().run(t.Context(), append([]string{"why"}, test.args...), strings.NewReader(""), &out, &complaints, variables(env))
 		want := exit.CodeUnreachable
 		if strings.Contains(test.want, "both") {
 			want = exit.CodeUsage

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -85,8 +86,8 @@ type (
 )
 
 // Run prints the engine's time.
-func (c *showClock) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *showClock) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (c *showClock) Run(a *app) error {
 		if clock.Manual {
 			kind = "a manual clock: pawl clock advance DURATION moves it"
 		}
-		fmt.Fprintf(a.screen.Out, "it is %s (%s)\n", now, kind)
+		fmt.Fprintf(screen.Out, "it is %s (%s)\n", now, kind)
 		return nil
 	})
 }
@@ -117,11 +118,11 @@ func instant(answered json.RawMessage) (string, error) {
 }
 
 // Run answers once everything that became due has come to rest.
-func (c *advanceClock) Run(a *app) error {
+func (c *advanceClock) Run(engine *finder, screen term.Screen) error {
 	if _, err := time.ParseDuration(c.By); err != nil {
 		return exit.Misconfigured("write e.g. 5m", "%q is no duration", c.By)
 	}
-	connected, err := a.connect(c.clientFlags)
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (c *advanceClock) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.screen.Out, "it is now %s\n", now)
+		fmt.Fprintf(screen.Out, "it is now %s\n", now)
 		return nil
 	})
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 // completionCmd prints a script that makes a shell ask pawl itself for completions, so that it need
@@ -51,8 +54,8 @@ Register-ArgumentCompleter -Native -CommandName pawl -ScriptBlock {
 }
 
 // Run prints the script.
-func (c *completionCmd) Run(a *app) error {
-	_, err := fmt.Fprint(a.screen.Out, completionScripts[c.Shell])
+func (c *completionCmd) Run(screen term.Screen) error {
+	_, err := fmt.Fprint(screen.Out, completionScripts[c.Shell])
 	return err
 }
 
@@ -66,16 +69,12 @@ func completionRequest(args []string) ([]string, bool) {
 }
 
 // complete prints what may stand at the end of the words: commands, or flags once a dash is written.
-func (a *app) complete(words []string) error {
-	grammar, err := newGrammar(&commandLine{}, a)
-	if err != nil {
-		return err
-	}
+func complete(root *kong.Node, words []string, out io.Writer) {
 	partial := ""
 	if len(words) > 0 {
 		partial, words = strings.TrimSpace(words[len(words)-1]), words[:len(words)-1]
 	}
-	node := grammar.Model.Node
+	node := root
 	for _, word := range words {
 		if child := childOf(node, word); child != nil {
 			node = child
@@ -83,10 +82,9 @@ func (a *app) complete(words []string) error {
 	}
 	for _, candidate := range candidates(node, strings.HasPrefix(partial, "-")) {
 		if strings.HasPrefix(candidate, partial) {
-			fmt.Fprintln(a.screen.Out, candidate)
+			fmt.Fprintln(out, candidate)
 		}
 	}
-	return nil
 }
 
 func childOf(node *kong.Node, name string) *kong.Node {

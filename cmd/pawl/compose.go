@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/runlog"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/ops"
@@ -32,6 +33,7 @@ import (
 // installation is a data directory with everything that works on it. What is nil was not opened.
 type installation struct {
 	settings settings
+	with     parts
 	logger   *slog.Logger
 	stopped  bool // it is looked at, and no engine is to run on it
 
@@ -65,18 +67,44 @@ type installation struct {
 // markFile, in the data directory, says up to where the log was acknowledged.
 const markFile = "log.mark"
 
-// Seams for tests that kill the process at a chosen transition or inside a connector's call, that
-// run scripts in workers built otherwise than this program, or that keep the store on a disk of theirs.
-var (
-	observing     func(func(eventlog.Record)) func(eventlog.Record)
-	reaching      = func(c engine.Connectors) engine.Connectors { return c }
-	workerCommand func() *exec.Cmd // nil is this program again
-	storing       = func(c store.Config) store.Config { return c }
-)
+// parts are what a test puts in the place of an engine's own. The zero value is the real ones.
+type parts struct {
+	// Observe is called with each transition, before the command is told of it.
+	Observe func(eventlog.Record)
+	// Connectors stands before the connectors that the engine calls.
+	Connectors func(engine.Connectors) engine.Connectors
+	// Worker and MailParser make the processes that run scripts and take mails apart; nil is this program again.
+	Worker, MailParser func() *exec.Cmd
+	// FreeSpace says what may still be written to a folder's disk.
+	FreeSpace func(dir string) (schedule.Size, error)
+	// Store completes the configuration of the local store.
+	Store func(store.Config) store.Config
+}
+
+// free is the free space of the folder's disk.
+func (p parts) free(dir string) (schedule.Size, error) {
+	if p.FreeSpace != nil {
+		return p.FreeSpace(dir)
+	}
+	return freeSpace(dir)
+}
+
+// observe tells of each transition: the test first, which may be its end.
+func (p parts) observe(command func(eventlog.Record)) func(eventlog.Record) {
+	if p.Observe == nil {
+		return command
+	}
+	return func(r eventlog.Record) {
+		p.Observe(r)
+		if command != nil {
+			command(r)
+		}
+	}
+}
 
 // openData opens what lies in the data directory: broker, log and store. Only one process can.
-func openData(ctx context.Context, s settings, logger *slog.Logger) (*installation, error) {
-	in := &installation{settings: s, logger: logger}
+func openData(ctx context.Context, s settings, with parts, logger *slog.Logger) (*installation, error) {
+	in := &installation{settings: s, with: with, logger: logger}
 	if err := in.open(ctx); err != nil {
 		return nil, in.end(err)
 	}
@@ -106,7 +134,7 @@ func (in *installation) openBroker(ctx context.Context) (err error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return exit.Failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
 	}
-	in.limit = storeLimit(data, diskSpace)
+	in.limit = storeLimit(data, in.with.free)
 	// The server's lock on the directory is the lock on the whole data directory.
 	broker := embeddednats.Config{
 		StoreDir: data, SyncInterval: in.settings.SyncInterval, JetStreamMaxStore: in.limit, Logger: in.logger,
@@ -141,7 +169,11 @@ func (in *installation) openLog(ctx context.Context) (err error) {
 	if err := in.openRunLog(ctx); err != nil {
 		return exit.Failed("", err)
 	}
-	in.store, err = store.Open(storing(store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger}))
+	kept := store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger}
+	if in.with.Store != nil {
+		kept = in.with.Store(kept)
+	}
+	in.store, err = store.Open(kept)
 	if err != nil {
 		return exit.Failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
 	}
@@ -217,18 +249,19 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 	if in.registry, err = in.connectors(); err != nil {
 		return in.settings.origin.connectors(err)
 	}
-	if in.scripts, err = newWorkers(in.settings, processors+1, in.logger); err != nil {
+	if in.scripts, err = newWorkers(in.settings, in.with, processors+1, in.logger); err != nil {
 		return err
 	}
 	in.onClose(in.scripts.Close)
-	in.room = newRoom(in.settings.Data, in.logger)
+	in.room = newRoom(in.settings.Data, in.with.free, in.logger)
 	if err := in.watchServices(ctx); err != nil {
 		return err
 	}
 	known := newCatalog(in.registry)
 	known.services = in.services
-	if observing != nil {
-		observe = observing(observe)
+	var reached engine.Connectors = known
+	if in.with.Connectors != nil {
+		reached = in.with.Connectors(known)
 	}
 	clock, err := in.clock(ctx)
 	if err != nil {
@@ -239,8 +272,8 @@ func (in *installation) compose(ctx context.Context, observe func(eventlog.Recor
 		linger = 0 // who advances the clock waits for every run
 	}
 	in.engine, err = engine.New(engine.Config{
-		Clock: clock, Linger: linger, Log: in.log, Store: in.store, Scripts: in.scripts, Connectors: reaching(known),
-		Policies: in.settings.Policies, Logger: in.logger, Observe: observe, Room: in.room.check, RunLog: in.runLog,
+		Clock: clock, Linger: linger, Log: in.log, Store: in.store, Scripts: in.scripts, Connectors: reached,
+		Policies: in.settings.Policies, Logger: in.logger, Observe: in.with.observe(observe), Room: in.room.check, RunLog: in.runLog,
 	})
 	if err != nil {
 		return exit.Failed("", err)

@@ -32,7 +32,11 @@ func (in *installation) connectors() (*connector.Registry, error) {
 		return err
 	}
 	if c.Maildir != nil {
-		made, err := maildir.New(maildir.Config{Root: c.Maildir.Root, Timeout: c.Maildir.Timeout, Parser: mailCommand, Logger: in.logger})
+		parser := in.with.MailParser
+		if parser == nil {
+			parser = mailParser
+		}
+		made, err := maildir.New(maildir.Config{Root: c.Maildir.Root, Timeout: c.Maildir.Timeout, Parser: parser, Logger: in.logger})
 		if err := add(made, err); err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/ops"
@@ -28,18 +29,18 @@ type addConnector struct {
 const admitTime = 10 * time.Second
 
 // Run prints the URL, alone, so that a program can read it.
-func (c *addConnector) Run(a *app) error {
+func (c *addConnector) Run(ctx context.Context, engine *finder, screen term.Screen, conf reader) error {
 	if err := connector.ValidateName(c.Name); err != nil {
 		return exit.Misconfigured("", "%v", err)
 	}
 	if _, ours := compiledIn[c.Name]; ours {
 		return exit.Misconfigured("give the tool another name", "%s is a connector of this program, which no tool replaces", c.Name)
 	}
-	dir, err := a.natsDir()
+	dir, err := natsFolder(conf)
 	if err != nil {
 		return err
 	}
-	address, err := a.natsListener(dir)
+	address, err := natsListener(conf, dir)
 	if err != nil {
 		return err
 	}
@@ -50,19 +51,19 @@ func (c *addConnector) Run(a *app) error {
 	case err != nil:
 		return exit.Failed("", err)
 	default:
-		fmt.Fprintf(a.screen.Err, "pawl: the tool %s connects with the URL in %s, which holds its password\n", c.Name, file)
+		fmt.Fprintf(screen.Err, "pawl: the tool %s connects with the URL in %s, which holds its password\n", c.Name, file)
 	}
 	if _, err := os.Stat(filepath.Join(dir, natsCaller+".url")); err != nil {
-		fmt.Fprintln(a.screen.Err, "pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: pawl up --nats-listen 127.0.0.1:4222")
-	} else if err := a.admitted(c.Name); err != nil {
-		fmt.Fprintf(a.screen.Err, "pawl: warning: the engine does not say that it lets the tool in yet: %v\n", err)
+		fmt.Fprintln(screen.Err, "pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: pawl up --nats-listen 127.0.0.1:4222")
+	} else if err := admitted(ctx, engine, conf, c.Name); err != nil {
+		fmt.Fprintf(screen.Err, "pawl: warning: the engine does not say that it lets the tool in yet: %v\n", err)
 	}
-	fmt.Fprintln(a.screen.Out, text)
+	fmt.Fprintln(screen.Out, text)
 	return nil
 }
 
 // natsListener is the address of the NATS listener: the one that the engine wrote down, or will have.
-func (a *app) natsListener(dir string) (string, error) {
+func natsListener(conf reader, dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, embeddednats.Connector+".url"))
 	if err == nil {
 		if u, err := url.Parse(strings.TrimSpace(string(text))); err == nil {
@@ -72,11 +73,11 @@ func (a *app) natsListener(dir string) (string, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", exit.Failed("", err)
 	}
-	file, err := a.reader.readConfig()
+	file, err := conf.readConfig()
 	if err != nil {
 		return "", err
 	}
-	listen, _ := a.env("PAWL_NATS_LISTEN")
+	listen, _ := conf.Env("PAWL_NATS_LISTEN")
 	if _, port, err := net.SplitHostPort(first(listen, file.NATSListen)); err == nil && port != "0" {
 		return "nats://127.0.0.1:" + port, nil // the engine puts the whole address there when it starts
 	}
@@ -86,20 +87,20 @@ func (a *app) natsListener(dir string) (string, error) {
 
 // admitted waits until the engine that runs lets the tool in. The engine is asked whether it does: a tool that
 // connects too early is an error in its log.
-func (a *app) admitted(name string) error {
-	file, err := a.reader.readConfig()
+func admitted(ctx context.Context, engine *finder, conf reader, name string) error {
+	file, err := conf.readConfig()
 	if err != nil {
 		return err
 	}
 	file.URL, file.NATS = "", "" // the engine of this data directory, wherever other commands go
-	connected, err := a.findAs(clientFlags{}, file)
+	connected, err := engine.findAs(clientFlags{}, file)
 	if err != nil {
 		return err
 	}
 	if connected.stranger != nil {
 		return connected.stranger
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, admitTime)
+	ctx, cancel := context.WithTimeout(ctx, admitTime)
 	defer cancel()
 	for {
 		var known struct{ Users []ops.ToolUser }
@@ -123,8 +124,8 @@ type removeConnector struct {
 }
 
 // Run removes the user; the tools that share one are believed about the name again.
-func (c *removeConnector) Run(a *app) error {
-	dir, err := a.natsDir()
+func (c *removeConnector) Run(screen term.Screen, conf reader) error {
+	dir, err := natsFolder(conf)
 	if err != nil {
 		return err
 	}
@@ -135,6 +136,6 @@ func (c *removeConnector) Run(a *app) error {
 	if err != nil {
 		return exit.Failed("", err)
 	}
-	fmt.Fprintf(a.screen.Out, "%s has no user of its own any more\n", c.Name)
+	fmt.Fprintf(screen.Out, "%s has no user of its own any more\n", c.Name)
 	return nil
 }

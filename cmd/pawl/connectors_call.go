@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 // callConnector calls one operation outside of any workflow.
@@ -18,7 +19,7 @@ type callConnector struct {
 }
 
 // Run prints the result as JSON.
-func (c *callConnector) Run(a *app) error {
+func (c *callConnector) Run(engine *finder, screen term.Screen) error {
 	name, operation, ok := strings.Cut(c.Capability, ".")
 	if !ok || name == "" || operation == "" {
 		return exit.Misconfigured("write e.g. files.list", "%q is no connector.operation", c.Capability)
@@ -30,7 +31,7 @@ func (c *callConnector) Run(a *app) error {
 		}
 		params["params"] = json.RawMessage(c.Params)
 	}
-	connected, err := a.connect(c.clientFlags)
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -48,11 +49,11 @@ func (c *callConnector) Run(a *app) error {
 		return fmt.Errorf("read the engine's answer: %w", err)
 	}
 	if c.JSON {
-		if err := a.screen.JSON(raw); err != nil {
+		if err := screen.JSON(raw); err != nil {
 			return err
 		}
 	} else if done.Outcome == "applied" {
-		return a.screen.JSON(done.Result)
+		return screen.JSON(done.Result)
 	}
 	if done.Outcome == "applied" {
 		return nil

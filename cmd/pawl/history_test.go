@@ -313,7 +313,7 @@ func (d *daemon) allStates() map[revisionOf]any {
 // compareStates folds the whole log in its own order and holds each state against the answers.
 func compareStates(t *testing.T, data string, answers map[revisionOf]any) {
 	t.Helper()
-	in, err := openData(t.Context(), settings{Data: data}, slog.New(slog.DiscardHandler))
+	in, err := openData(t.Context(), settings{Data: data}, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

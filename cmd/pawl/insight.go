@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,14 +35,14 @@ type (
 )
 
 // Run explains one workflow, or all.
-func (c *whyCmd) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *whyCmd) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	if c.Name != "" {
 		attention := false
-		err := answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name}, func(w ops.Why) error { a.printWhy(w); return nil },
+		err := answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name}, func(w ops.Why) error { printWhy(screen, w); return nil },
 			func(w ops.Why) { attention = w.Attention != nil })
 		return needsPerson(err, attention)
 	}
@@ -49,12 +50,12 @@ func (c *whyCmd) Run(a *app) error {
 	err = answer(connected, "explainAll", nil, func(p struct{ Items []ops.Why }) error {
 		for i, w := range p.Items {
 			if i > 0 {
-				fmt.Fprintln(a.screen.Out)
+				fmt.Fprintln(screen.Out)
 			}
-			a.printWhy(w)
+			printWhy(screen, w)
 		}
 		if len(p.Items) == 0 {
-			fmt.Fprintln(a.screen.Out, "there are no workflows; deploy one: pawl deploy FILE")
+			fmt.Fprintln(screen.Out, "there are no workflows; deploy one: pawl deploy FILE")
 		}
 		return nil
 	}, func(p struct{ Items []ops.Why }) {
@@ -71,27 +72,27 @@ func needsPerson(err error, attention bool) error {
 	return err
 }
 
-func (a *app) printWhy(w ops.Why) {
+func printWhy(screen term.Screen, w ops.Why) {
 	reason := "moving"
 	if w.Reason != nil {
 		reason = string(*w.Reason)
 	}
-	fmt.Fprintf(a.screen.Out, "%s: %s\n%s\n", a.screen.Style(a.screen.Out).Bold(string(w.Workflow)), reason, term.OneLine(w.Message, 2000))
+	fmt.Fprintf(screen.Out, "%s: %s\n%s\n", screen.Style(screen.Out).Bold(string(w.Workflow)), reason, term.OneLine(w.Message, 2000))
 	for _, command := range w.Commands {
-		fmt.Fprintf(a.screen.Out, "  %s\n", term.OneLine(command, 300))
+		fmt.Fprintf(screen.Out, "  %s\n", term.OneLine(command, 300))
 	}
 }
 
 // Run prints one transition per line.
-func (c *logCmd) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *logCmd) Run(ctx context.Context, engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	last := ""
-	for raw, err := range connected.Client.Log(a.ctx, c.From, c.Workflow, c.Follow) {
+	for raw, err := range connected.Client.Log(ctx, c.From, c.Workflow, c.Follow) {
 		switch {
-		case err != nil && a.ctx.Err() != nil:
+		case err != nil && ctx.Err() != nil:
 			return nil // interrupted: that is how following ends
 		case errors.Is(err, rpc.ErrUnreachable) && last != "":
 			return &exit.Failure{Code: exit.CodeUnreachable, What: "the engine has stopped", Hint: "to go on once it runs again: pawl log --follow --from " + last}
@@ -106,7 +107,7 @@ func (c *logCmd) Run(a *app) error {
 			if err := term.Indent(&line, raw, false); err != nil {
 				return fmt.Errorf("read the log: %w", err)
 			}
-			if _, err := line.WriteTo(a.screen.Out); err != nil {
+			if _, err := line.WriteTo(screen.Out); err != nil {
 				return err
 			}
 			continue
@@ -115,7 +116,7 @@ func (c *logCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(a.screen.Out, line); err != nil {
+		if _, err := fmt.Fprintln(screen.Out, line); err != nil {
 			return err
 		}
 	}
@@ -124,7 +125,7 @@ func (c *logCmd) Run(a *app) error {
 		if c.From != "" {
 			from = " from " + term.OneLine(c.From, 100) + " on"
 		}
-		fmt.Fprintf(a.screen.Err, "nothing is recorded%s\n", from)
+		fmt.Fprintf(screen.Err, "nothing is recorded%s\n", from)
 	}
 	return nil
 }
@@ -177,8 +178,8 @@ func actorLabel(kind, name string) string {
 }
 
 // Run prints the state as JSON: it is a document, with or without --json.
-func (c *stateCmd) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *stateCmd) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -190,5 +191,5 @@ func (c *stateCmd) Run(a *app) error {
 	if err := connected.do("getState", params, &raw); err != nil {
 		return err
 	}
-	return a.screen.JSON(raw)
+	return screen.JSON(raw)
 }

@@ -41,11 +41,15 @@ type (
 	}
 )
 
-func (c *skipCmd) Run(a *app) error   { return c.change(a, "skipEvents", "skip", "skipped") }
-func (c *cancelCmd) Run(a *app) error { return c.change(a, "cancelEvents", "cancel", "cancelled") }
-func (c *redriveCmd) Run(a *app) error {
+func (c *skipCmd) Run(engine *finder, screen term.Screen) error {
+	return c.change(engine, screen, "skipEvents", "skip", "skipped")
+}
+func (c *cancelCmd) Run(engine *finder, screen term.Screen) error {
+	return c.change(engine, screen, "cancelEvents", "cancel", "cancelled")
+}
+func (c *redriveCmd) Run(engine *finder, screen term.Screen) error {
 	c.unknown = c.IncludingUnknown
-	return c.change(a, "redriveEvents", "redrive", "redriven")
+	return c.change(engine, screen, "redriveEvents", "redrive", "redriven")
 }
 
 // changedJobs is the answer of a bulk operation.
@@ -62,7 +66,7 @@ type leftJob struct {
 	Reason    string `json:"reason"`
 }
 
-func (c *jobsAction) change(a *app, operation, verb, done string) error {
+func (c *jobsAction) change(engine *finder, screen term.Screen, operation, verb, done string) error {
 	params, err := c.params(verb)
 	if err != nil {
 		return err
@@ -73,7 +77,7 @@ func (c *jobsAction) change(a *app, operation, verb, done string) error {
 	if c.unknown {
 		params["includingUnknown"] = true
 	}
-	connected, err := a.connect(c.clientFlags)
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -83,7 +87,7 @@ func (c *jobsAction) change(a *app, operation, verb, done string) error {
 			return err
 		}
 		if !c.Yes {
-			if err := a.confirm(fmt.Sprintf("%s %s of %s?", verb, matched, c.Name)); err != nil {
+			if err := confirm(screen, fmt.Sprintf("%s %s of %s?", verb, matched, c.Name)); err != nil {
 				return err
 			}
 		}
@@ -98,23 +102,23 @@ func (c *jobsAction) change(a *app, operation, verb, done string) error {
 	if err != nil {
 		return err
 	}
-	return a.told(connected, sum, done)
+	return printChanged(screen, connected, sum, done)
 }
 
 // changeAll changes the events, each once: who repeated the filter instead would meet those again that
 // fail again at once.
 func (c *jobsAction) changeAll(connected *connection, operation string, params map[string]any, done string) (changedJobs, error) {
-	a := connected.app
-	at, pace := mostAtOnce, a.goesOn
+	goesOn := func() error { return connected.ctx.Err() } // an error once the command is interrupted
+	at, pace := mostAtOnce, goesOn
 	if c.Rate != nil {
 		second := time.NewTicker(time.Second)
 		defer second.Stop()
 		at, pace = min(*c.Rate, mostAtOnce), func() error {
 			select {
 			case <-second.C:
-			case <-a.ctx.Done():
+			case <-connected.ctx.Done():
 			}
-			return a.goesOn()
+			return goesOn()
 		}
 	}
 	sum := changedJobs{Noop: []leftJob{}}
@@ -130,13 +134,10 @@ func (c *jobsAction) changeAll(connected *connection, operation string, params m
 		return nil
 	})
 	if err != nil && sum.Updated > 0 {
-		fmt.Fprintf(a.screen.Err, "%s: %s so far\n", done, term.Plural(sum.Updated, "event"))
+		fmt.Fprintf(connected.screen.Err, "%s: %s so far\n", done, term.Plural(sum.Updated, "event"))
 	}
 	return sum, err
 }
-
-// goesOn is an error once the command is interrupted.
-func (a *app) goesOn() error { return a.ctx.Err() }
 
 // inPace sends the events in chunks of at most so many, with a pause between each two.
 func inPace(events []jobRef, at int, pause func() error, send func([]jobRef) error) error {
@@ -207,20 +208,20 @@ type jobRef struct {
 }
 
 // told prints what was changed and what was not; partial success is no error (J4).
-func (a *app) told(c *connection, sum changedJobs, done string) error {
+func printChanged(screen term.Screen, c *connection, sum changedJobs, done string) error {
 	if c.json {
-		if err := a.printValue(sum); err != nil {
+		if err := printValue(screen, sum); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.screen.Out, "%s: %d of %s\n", done, sum.Updated, term.Plural(sum.Matched, "event"))
+		fmt.Fprintf(screen.Out, "%s: %d of %s\n", done, sum.Updated, term.Plural(sum.Matched, "event"))
 		const most = 20
 		for i, left := range sum.Noop {
 			if i == most {
-				fmt.Fprintf(a.screen.Err, "  … and %d more; --json lists all\n", len(sum.Noop)-most)
+				fmt.Fprintf(screen.Err, "  … and %d more; --json lists all\n", len(sum.Noop)-most)
 				break
 			}
-			fmt.Fprintf(a.screen.Err, "  not %s/%s: %s\n", left.Topic, term.OneLine(left.MessageID, 80), term.OneLine(left.Reason, 300))
+			fmt.Fprintf(screen.Err, "  not %s/%s: %s\n", left.Topic, term.OneLine(left.MessageID, 80), term.OneLine(left.Reason, 300))
 		}
 	}
 	if sum.Updated == 0 && len(sum.Noop) > 0 {
@@ -237,16 +238,16 @@ func (c *jobsAction) count(connected *connection, operation string, params map[s
 	if err := connected.do(operation, params, &matched); err != nil {
 		return matched, err
 	}
-	a := connected.app
+	screen := connected.screen
 	switch {
 	case c.DryRun && c.JSON:
-		return matched, a.printValue(matched)
+		return matched, printValue(screen, matched)
 	case c.DryRun:
-		fmt.Fprintf(a.screen.Out, "%s; nothing was changed\n", matched)
+		fmt.Fprintf(screen.Out, "%s; nothing was changed\n", matched)
 	case matched.Matched == 0 && c.JSON:
-		return matched, a.printValue(matched)
+		return matched, printValue(screen, matched)
 	case matched.Matched == 0:
-		fmt.Fprintf(a.screen.Out, "no event of %s fits %s\n", c.Name, c.Where)
+		fmt.Fprintf(screen.Out, "no event of %s fits %s\n", c.Name, c.Where)
 	}
 	return matched, nil
 }
@@ -304,9 +305,9 @@ func (c *jobsAction) params(verb string) (map[string]any, error) {
 }
 
 // confirm asks on standard error and wants a yes from standard input.
-func (a *app) confirm(question string) error {
-	fmt.Fprintf(a.screen.Err, "%s [y/N] ", question)
-	line, err := bufio.NewReader(io.LimitReader(a.stdin, 1<<10)).ReadString('\n')
+func confirm(screen term.Screen, question string) error {
+	fmt.Fprintf(screen.Err, "%s [y/N] ", question)
+	line, err := bufio.NewReader(io.LimitReader(screen.In, 1<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return exit.Failed("", fmt.Errorf("read your answer: %w", err))
 	}
@@ -314,7 +315,7 @@ func (a *app) confirm(question string) error {
 	case "y", "yes":
 		return nil
 	case "":
-		fmt.Fprintln(a.screen.Err)
+		fmt.Fprintln(screen.Err)
 	}
 	return exit.Failed("to go ahead without being asked: --yes", errors.New("nothing was changed"))
 }

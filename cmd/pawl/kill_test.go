@@ -31,16 +31,10 @@ func killedMain() {
 		panic(err)
 	}
 	d := &doom{mode: mode, left: n}
-	observing = func(next func(eventlog.Record)) func(eventlog.Record) {
-		return func(r eventlog.Record) {
-			d.observe(r)
-			if next != nil {
-				next(r)
-			}
-		}
-	}
-	reaching = func(c engine.Connectors) engine.Connectors { return doomedConnectors{c, d} }
-	underTest.main()
+	p := underTest()
+	p.with.Observe = d.observe
+	p.with.Connectors = func(c engine.Connectors) engine.Connectors { return doomedConnectors{c, d} }
+	p.main()
 }
 
 // doom knows when to die, and what was going on then.

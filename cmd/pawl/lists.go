@@ -38,13 +38,13 @@ func choices() kong.Vars {
 }
 
 // list asks for the newest and prints them.
-func (a *app) list(f listFlags, what, workflow string, filters map[string]string, columns []term.Column) error {
-	return a.listWith(f, what, workflow, filters, columns, func(*connection, term.Page) {})
+func list(engine *finder, screen term.Screen, f listFlags, what, workflow string, filters map[string]string, columns []term.Column) error {
+	return listWith(engine, screen, f, what, workflow, filters, columns, func(*connection, term.Page) {})
 }
 
 // listWith is list, and complete adds to what is printed for people.
-func (a *app) listWith(f listFlags, what, workflow string, filters map[string]string, columns []term.Column, complete func(*connection, term.Page)) error {
-	c, err := a.connect(f.clientFlags)
+func listWith(engine *finder, screen term.Screen, f listFlags, what, workflow string, filters map[string]string, columns []term.Column, complete func(*connection, term.Page)) error {
+	c, err := engine.connect(f.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -67,18 +67,18 @@ func (a *app) listWith(f listFlags, what, workflow string, filters map[string]st
 	}
 	return answer(c, operation, params, func(p term.Page) error {
 		complete(c, p)
-		a.screen.Table(p, columns, "none")
+		screen.Table(p, columns, "none")
 		return nil
 	})
 }
 
 // show asks for one thing and prints its fields.
-func (a *app) show(f clientFlags, operation string, params map[string]any) error {
-	c, err := a.connect(f)
+func show(engine *finder, screen term.Screen, f clientFlags, operation string, params map[string]any) error {
+	c, err := engine.connect(f)
 	if err != nil {
 		return err
 	}
-	return answer(c, operation, params, func(document json.RawMessage) error { return a.screen.Fields(document) })
+	return answer(c, operation, params, func(document json.RawMessage) error { return screen.Fields(document) })
 }
 
 type (
@@ -182,24 +182,24 @@ type (
 	}
 )
 
-func (c *listWorkflows) Run(a *app) error {
-	return a.listWith(c.listFlags, "Workflows", "", map[string]string{"status": c.Status}, []term.Column{
+func (c *listWorkflows) Run(engine *finder, screen term.Screen) error {
+	return listWith(engine, screen, c.listFlags, "Workflows", "", map[string]string{"status": c.Status}, []term.Column{
 		{Title: "workflow", Field: "name"}, {Title: "version", Field: "version"}, {Title: "status", Field: "status"},
 		{Title: "revision", Field: "revision"}, {Title: "held", Field: "held"}, {Title: "because", Field: "because", Width: 70},
 	}, addHolds)
 }
 
-func (c *showWorkflow) Run(a *app) error {
-	if err := a.show(c.clientFlags, "getWorkflow", map[string]any{"workflow": c.Name}); err != nil || c.JSON {
+func (c *showWorkflow) Run(engine *finder, screen term.Screen) error {
+	if err := show(engine, screen, c.clientFlags, "getWorkflow", map[string]any{"workflow": c.Name}); err != nil || c.JSON {
 		return err
 	}
-	connected, err := a.connect(c.clientFlags)
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	return answer(connected, "listWorkflowHandlers", map[string]any{"workflow": c.Name}, func(p term.Page) error {
-		fmt.Fprintln(a.screen.Out)
-		a.screen.Table(p, []term.Column{
+		fmt.Fprintln(screen.Out)
+		screen.Table(p, []term.Column{
 			{Title: "handler", Field: "name"}, {Title: "type", Field: "type"},
 			{Title: "next run", Field: "nextRunAt", Show: term.Moment}, {Title: "wakes", Field: "wakeAt", Show: term.Moment},
 		}, "no handlers")
@@ -207,8 +207,8 @@ func (c *showWorkflow) Run(a *app) error {
 	})
 }
 
-func (c *showSource) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *showSource) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -217,21 +217,21 @@ func (c *showSource) Run(a *app) error {
 		params["version"] = c.Version
 	}
 	return answer(connected, "getSource", params, func(script struct{ Source string }) error {
-		_, err := io.WriteString(a.screen.Out, script.Source)
+		_, err := io.WriteString(screen.Out, script.Source)
 		return err
 	})
 }
 
-func (c *listRuns) Run(a *app) error {
-	return a.list(c.listFlags, "Runs", c.Workflow, map[string]string{"status": c.Status, "phase": c.Phase, "handler": c.Handler}, []term.Column{
+func (c *listRuns) Run(engine *finder, screen term.Screen) error {
+	return list(engine, screen, c.listFlags, "Runs", c.Workflow, map[string]string{"status": c.Status, "phase": c.Phase, "handler": c.Handler}, []term.Column{
 		{Title: "run", Field: "id"}, {Title: "workflow", Field: "workflow"}, {Title: "handler", Field: "handler"},
 		{Title: "status", Field: "status"}, {Title: "phase", Field: "phase"}, {Title: "started", Field: "startedAt", Show: term.Moment},
 		{Title: "error", Field: "error.message", Width: 60},
 	})
 }
 
-func (c *listEvents) Run(a *app) error {
-	return a.list(c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}, []term.Column{
+func (c *listEvents) Run(engine *finder, screen term.Screen) error {
+	return list(engine, screen, c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}, []term.Column{
 		{Title: "topic", Field: "topic"}, {Title: "status", Field: "status"},
 		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70},
 	})
@@ -241,10 +241,12 @@ func (c *showEvent) params() map[string]any {
 	return map[string]any{"workflow": c.Name, "topic": c.Topic, "messageId": c.MessageID}
 }
 
-func (c *showEvent) Run(a *app) error { return a.show(c.clientFlags, "getEvent", c.params()) }
+func (c *showEvent) Run(engine *finder, screen term.Screen) error {
+	return show(engine, screen, c.clientFlags, "getEvent", c.params())
+}
 
-func (c *listJobs) Run(a *app) error {
-	return a.listWith(c.listFlags, "Jobs", c.Workflow, map[string]string{"topic": c.Topic, "state": c.State}, []term.Column{
+func (c *listJobs) Run(engine *finder, screen term.Screen) error {
+	return listWith(engine, screen, c.listFlags, "Jobs", c.Workflow, map[string]string{"topic": c.Topic, "state": c.State}, []term.Column{
 		{Title: "topic", Field: "topic"}, {Title: "state", Field: "state"}, {Title: "attempt", Field: "attemptOf"},
 		{Title: "due", Field: "scheduledAt", Show: term.Moment}, {Title: "message id", Field: "messageId", Width: 40},
 	}, addAttempts)
@@ -260,38 +262,40 @@ func addAttempts(_ *connection, p term.Page) {
 	}
 }
 
-func (c *showJob) Run(a *app) error { return a.show(c.clientFlags, "getJob", c.params()) }
+func (c *showJob) Run(engine *finder, screen term.Screen) error {
+	return show(engine, screen, c.clientFlags, "getJob", c.params())
+}
 
-func (c *listMutations) Run(a *app) error {
-	return a.list(c.listFlags, "Mutations", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
+func (c *listMutations) Run(engine *finder, screen term.Screen) error {
+	return list(engine, screen, c.listFlags, "Mutations", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
 		{Title: "mutation", Field: "id"}, {Title: "workflow", Field: "workflow"}, {Title: "connector", Field: "connector"},
 		{Title: "operation", Field: "operation"}, {Title: "status", Field: "status"}, {Title: "title", Field: "uiTitle", Width: 50},
 		{Title: "result", Field: "result", Instead: "error.message", Width: 30}, {Title: "started", Field: "startedAt", Show: term.Moment},
 	})
 }
 
-func (c *showMutation) Run(a *app) error {
-	return a.show(c.clientFlags, "getMutation", map[string]any{"mutation": c.Mutation})
+func (c *showMutation) Run(engine *finder, screen term.Screen) error {
+	return show(engine, screen, c.clientFlags, "getMutation", map[string]any{"mutation": c.Mutation})
 }
 
-func (c *listInputs) Run(a *app) error {
-	return a.list(c.listFlags, "Inputs", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
+func (c *listInputs) Run(engine *finder, screen term.Screen) error {
+	return list(engine, screen, c.listFlags, "Inputs", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
 		{Title: "input", Field: "id"}, {Title: "source", Field: "source"}, {Title: "type", Field: "type"}, {Title: "status", Field: "status"},
 		{Title: "outputs", Field: "outputs", Show: term.Length}, {Title: "title", Field: "title", Width: 70},
 	})
 }
 
-func (c *showInput) Run(a *app) error {
-	return a.show(c.clientFlags, "getInput", map[string]any{"workflow": c.Name, "input": c.Input})
+func (c *showInput) Run(engine *finder, screen term.Screen) error {
+	return show(engine, screen, c.clientFlags, "getInput", map[string]any{"workflow": c.Name, "input": c.Input})
 }
 
-func (c *listSessions) Run(a *app) error {
-	return a.list(c.listFlags, "Sessions", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
+func (c *listSessions) Run(engine *finder, screen term.Screen) error {
+	return list(engine, screen, c.listFlags, "Sessions", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
 		{Title: "session", Field: "id"}, {Title: "result", Field: "result"}, {Title: "runs", Field: "runs"},
 		{Title: "started", Field: "startedAt", Show: term.Moment}, {Title: "ended", Field: "endedAt", Show: term.Moment},
 	})
 }
 
-func (c *showSession) Run(a *app) error {
-	return a.show(c.clientFlags, "getSession", map[string]any{"workflow": c.Name, "session": c.Session})
+func (c *showSession) Run(engine *finder, screen term.Screen) error {
+	return show(engine, screen, c.clientFlags, "getSession", map[string]any{"workflow": c.Name, "session": c.Session})
 }

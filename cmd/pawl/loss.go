@@ -52,14 +52,14 @@ func (in *installation) lossFile() string { return filepath.Join(in.settings.Dat
 
 // acceptLoss makes a damaged log usable again, with the engine stopped: what is missing is written
 // down as accepted, and every workflow whose past is not proven to be whole is held.
-func (a *app) acceptLoss(connected *connection, report string) (result accepted, err error) {
-	s, err := a.stoppedData(connected)
+func acceptLoss(ctx context.Context, screen term.Screen, conf reader, with parts, connected *connection, report string) (result accepted, err error) {
+	s, err := stoppedData(screen, conf, connected)
 	if err != nil {
 		return result, err
 	}
-	in := &installation{settings: s, logger: a.logger(), stopped: true}
+	in := &installation{settings: s, with: with, logger: newLogger(screen), stopped: true}
 	defer func() { err = in.end(err) }()
-	if err := in.openBroker(a.ctx); err != nil {
+	if err := in.openBroker(ctx); err != nil {
 		return result, err
 	}
 	before, err := os.ReadFile(in.lossFile())
@@ -70,7 +70,7 @@ func (a *app) acceptLoss(connected *connection, report string) (result accepted,
 	if err := writeFile(in.lossFile(), before); err != nil {
 		return result, exit.Failed("", fmt.Errorf("begin to accept the loss: %w", err))
 	}
-	lost, err := jslog.AcceptLoss(a.ctx, in.nc, in.logConfig())
+	lost, err := jslog.AcceptLoss(ctx, in.nc, in.logConfig())
 	if err != nil {
 		return result, explainLog(s.Data, err)
 	}
@@ -81,10 +81,10 @@ func (a *app) acceptLoss(connected *connection, report string) (result accepted,
 	if err := note(); err != nil {
 		return result, exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
 	}
-	if err := in.openLog(a.ctx); err != nil {
+	if err := in.openLog(ctx); err != nil {
 		return result, err
 	}
-	ahead, err := engine.FindAhead(a.ctx, in.log, in.store)
+	ahead, err := engine.FindAhead(ctx, in.log, in.store)
 	if err != nil && !errors.Is(err, store.ErrDamaged) {
 		return result, exit.Failed("", err)
 	}
@@ -94,14 +94,14 @@ func (a *app) acceptLoss(connected *connection, report string) (result accepted,
 	if err := note(); err != nil {
 		return result, exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
 	}
-	if err := in.startEpochs(a.ctx, ahead); err != nil {
+	if err := in.startEpochs(ctx, ahead); err != nil {
 		return result, err
 	}
 	result = accepted{
 		Lost: append([]string{}, lost.Lines...), Held: []eventlog.WorkflowName{},
 		SetAside: map[eventlog.WorkflowName]string{}, Broken: []eventlog.WorkflowName{},
 	}
-	err = in.recordLoss(a.ctx, &result, engine.Loss{
+	err = in.recordLoss(ctx, &result, engine.Loss{
 		Actor: actorNamed(connected.Actor), Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"},
 		// After an interruption the repeated command may not find any more what was missing.
 		End:   interrupted || lost.End,
@@ -181,11 +181,11 @@ func (in *installation) recordLoss(ctx context.Context, result *accepted, loss e
 }
 
 // incomplete says that a part of what is damaged could not be set aside: the log has no room to remember it.
-func (r *accepted) incomplete(a *app) error {
+func (r *accepted) incomplete(screen term.Screen) error {
 	if len(r.Broken) == 0 {
 		return nil
 	}
-	fmt.Fprintf(a.screen.Err, "pawl: the log has no room to remember all that is to be set aside. Everything else is done; repeating this command changes nothing. %s\n",
+	fmt.Fprintf(screen.Err, "pawl: the log has no room to remember all that is to be set aside. Everything else is done; repeating this command changes nothing. %s\n",
 		"What stays out of service is named above, with the way to go on.")
 	return exit.Silent(exit.CodeFailed)
 }
@@ -202,50 +202,50 @@ func (r *accepted) ended() (lines []string) {
 	return lines
 }
 
-func (a *app) printAccepted(r accepted, asJSON bool) error {
+func printAccepted(screen term.Screen, r accepted, asJSON bool) error {
 	if asJSON {
 		document, err := json.Marshal(r)
 		if err != nil {
 			return fmt.Errorf("print what was accepted: %w", err)
 		}
-		return errors.Join(a.screen.JSON(document), r.incomplete(a))
+		return errors.Join(screen.JSON(document), r.incomplete(screen))
 	}
 	for _, line := range r.Lost {
-		fmt.Fprintf(a.screen.Out, "accepted as lost: %s\n", seeVerify.ReplaceAllString(line, ""))
+		fmt.Fprintf(screen.Out, "accepted as lost: %s\n", seeVerify.ReplaceAllString(line, ""))
 	}
 	if r.TokensRevoked {
-		fmt.Fprintln(a.screen.Out, tokensRevoked)
+		fmt.Fprintln(screen.Out, tokensRevoked)
 	}
 	for _, name := range r.Held {
 		if aside, ok := r.SetAside[name]; ok {
-			fmt.Fprintf(a.screen.Out, "%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
+			fmt.Fprintf(screen.Out, "%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
 			continue
 		}
-		fmt.Fprintf(a.screen.Out, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
+		fmt.Fprintf(screen.Out, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
 	}
 	for _, line := range r.ended() {
-		fmt.Fprintln(a.screen.Out, line)
+		fmt.Fprintln(screen.Out, line)
 	}
 	if r.Foreign > 0 && !slices.Contains(r.Broken, "") {
-		fmt.Fprintf(a.screen.Out, "%s of no workflow set aside; nothing is held for that\n", term.Plural(r.Foreign, "foreign message"))
+		fmt.Fprintf(screen.Out, "%s of no workflow set aside; nothing is held for that\n", term.Plural(r.Foreign, "foreign message"))
 	}
 	for _, name := range r.Broken {
 		if name == "" {
-			fmt.Fprintf(a.screen.Out, "%s of no workflow still stand in the log, and no engine starts on it: restore the log from a copy\n", term.Plural(r.Foreign, "foreign message"))
+			fmt.Fprintf(screen.Out, "%s of no workflow still stand in the log, and no engine starts on it: restore the log from a copy\n", term.Plural(r.Foreign, "foreign message"))
 			continue
 		}
 		if name == eventlog.Installation {
-			fmt.Fprintf(a.screen.Out, "named tokens open nothing any more: %s. Programs of this machine use the engine's own, in its %s.\n", r.SetAside[name], tokenFile)
+			fmt.Fprintf(screen.Out, "named tokens open nothing any more: %s. Programs of this machine use the engine's own, in its %s.\n", r.SetAside[name], tokenFile)
 			continue
 		}
-		fmt.Fprintf(a.screen.Out, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name, r.SetAside[name])
+		fmt.Fprintf(screen.Out, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name, r.SetAside[name])
 	}
 	if r.GivenUp > 0 {
-		fmt.Fprintf(a.screen.Out, "%s given up: the records of them count no more. They may have been done, and are not done again by themselves. Each stands in %s and in: pawl mutations list --status given_up\n",
+		fmt.Fprintf(screen.Out, "%s given up: the records of them count no more. They may have been done, and are not done again by themselves. Each stands in %s and in: pawl mutations list --status given_up\n",
 			term.Plural(r.GivenUp, "mutation call"), shown(r.Report))
 	}
 	if len(r.Lost) == 0 && len(r.SetAside) == 0 && r.Foreign == 0 {
-		fmt.Fprintln(a.screen.Out, "nothing is missing, nothing was changed")
+		fmt.Fprintln(screen.Out, "nothing is missing, nothing was changed")
 	}
-	return r.incomplete(a)
+	return r.incomplete(screen)
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
 )
 
-// mailCommand makes the process that takes mails apart: this program again, as `pawl parse-mail`. It is a seam for
-// tests whose program is built otherwise than a release.
-var mailCommand = func() *exec.Cmd {
+// mailParser makes the process that takes mails apart: this program again, as `pawl parse-mail`.
+func mailParser() *exec.Cmd {
 	path := "/proc/self/exe" // this program, also after its file was replaced or deleted
 	if runtime.GOOS != "linux" {
 		path, _ = os.Executable() // without a path it does not start, which says why
@@ -23,7 +22,7 @@ var mailCommand = func() *exec.Cmd {
 type parseMailCmd struct{}
 
 // Run serves an engine until that ends.
-func (parseMailCmd) Run(*app) error {
+func (parseMailCmd) Run() error {
 	if err := mailparse.Serve(os.Stdin, os.Stdout); err != nil {
 		return exit.Failed("this command is started by an engine, not by hand", err)
 	}

@@ -18,10 +18,10 @@ import (
 // callerInbox is where the commands of this program get their answers: it is no other user's.
 const callerInbox = "_INBOX." + natsCaller
 
-// natsCaller connects to the NATS listener of the engine that runs on the data directory, to where the
+// connectTool connects to the NATS listener of the engine that runs on the data directory, to where the
 // tool is.
-func (a *app) natsCaller(tool string) (natsservice.ConnectFunc, error) {
-	dir, err := a.natsDir()
+func connectTool(conf reader, tool string) (natsservice.ConnectFunc, error) {
+	dir, err := natsFolder(conf)
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +56,11 @@ func (a *app) natsCaller(tool string) (natsservice.ConnectFunc, error) {
 	return connect, nil
 }
 
-// natsDir is where the URLs of the NATS listener are.
-func (a *app) natsDir() (string, error) {
-	file, err := a.reader.readConfig()
+// natsFolder is where the URLs of the NATS listener are.
+func natsFolder(conf reader) (string, error) {
+	file, err := conf.readConfig()
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(a.reader.dataDir(file.Data), natsDir), nil
+	return filepath.Join(conf.dataDir(file.Data), natsDir), nil
 }

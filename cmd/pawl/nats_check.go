@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,16 +25,16 @@ type checkConnector struct {
 }
 
 // Run prints what was found and fails when a rule is broken.
-func (c *checkConnector) Run(a *app) error {
+func (c *checkConnector) Run(ctx context.Context, screen term.Screen, conf reader) error {
 	trials, err := c.trials()
 	if err != nil {
 		return err
 	}
-	connect, err := a.natsCaller(c.Name)
+	connect, err := connectTool(conf, c.Name)
 	if err != nil {
 		return err
 	}
-	report, err := natsservice.Check(a.ctx, natsservice.CheckConfig{
+	report, err := natsservice.Check(ctx, natsservice.CheckConfig{
 		Connect: connect, Prefix: natsPrefix, Name: c.Name, Trials: trials, Yes: c.Yes, Timeout: c.Timeout,
 	})
 	switch {
@@ -53,11 +54,11 @@ func (c *checkConnector) Run(a *app) error {
 		if err != nil {
 			return fmt.Errorf("print the report: %w", err)
 		}
-		if err := a.screen.JSON(document); err != nil {
+		if err := screen.JSON(document); err != nil {
 			return err
 		}
 	} else {
-		a.printReport(report)
+		printReport(screen, report)
 	}
 	if !report.OK() {
 		return exit.Silent(exit.CodeFailed)
@@ -86,15 +87,15 @@ func (c *checkConnector) trials() (map[string]natsservice.Trial, error) {
 	return trials, nil
 }
 
-func (a *app) printReport(report natsservice.Report) {
-	style := a.screen.Style(a.screen.Out)
+func printReport(screen term.Screen, report natsservice.Report) {
+	style := screen.Style(screen.Out)
 	counts := make(map[natsservice.Mark]int)
 	for _, f := range report.Findings {
 		counts[f.Mark]++
 		mark := map[natsservice.Mark]string{
 			natsservice.Kept: style.Green("✓ kept"), natsservice.Broken: style.Red("✗ broken"), natsservice.Unchecked: style.Yellow("? unchecked"),
 		}[f.Mark]
-		fmt.Fprintf(a.screen.Out, "%s  %s  %s.%s: %s\n", mark, f.Rule, report.Connector, first(f.Operation, "*"), term.OneLine(f.Text, 2000))
+		fmt.Fprintf(screen.Out, "%s  %s  %s.%s: %s\n", mark, f.Rule, report.Connector, first(f.Operation, "*"), term.OneLine(f.Text, 2000))
 	}
-	fmt.Fprintf(a.screen.Out, "%d kept, %d broken, %d unchecked\n", counts[natsservice.Kept], counts[natsservice.Broken], counts[natsservice.Unchecked])
+	fmt.Fprintf(screen.Out, "%d kept, %d broken, %d unchecked\n", counts[natsservice.Kept], counts[natsservice.Broken], counts[natsservice.Unchecked])
 }

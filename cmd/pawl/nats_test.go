@@ -21,7 +21,7 @@ import (
 // pawl.api, events under pawl.in.
 func TestNATSInterface(t *testing.T) {
 	t.Parallel()
-	in, err := openData(t.Context(), settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, slog.New(slog.DiscardHandler))
+	in, err := openData(t.Context(), settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

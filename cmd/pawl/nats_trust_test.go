@@ -36,7 +36,7 @@ type trustWorld struct {
 
 func newTrustWorld(t *testing.T) *trustWorld {
 	t.Helper()
-	in, err := openData(t.Context(), settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, slog.New(slog.DiscardHandler))
+	in, err := openData(t.Context(), settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

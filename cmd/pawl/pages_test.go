@@ -26,10 +26,7 @@ func TestPagesShowCommands(t *testing.T) {
 			if found++; args[0] == "go" {
 				continue // the example's tool, which TestExampleTool builds and runs
 			}
-			grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
-			if err != nil {
-				t.Fatal(err)
-			}
+			grammar := testGrammar(t, &commandLine{}, nil)
 			if _, err := grammar.Parse(args[1:]); args[0] != "pawl" || err != nil {
 				t.Errorf("%q is no command: %v", line, err)
 			}

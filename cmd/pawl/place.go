@@ -35,15 +35,15 @@ type httpPlace struct {
 // findHTTP is the address over HTTP: the one that was given; the one that the engine of the data directory has
 // written down while it runs, whatever it was told where to listen; where an engine started here would
 // listen: http of the environment or the configuration file, else the default.
-func (a *app) findHTTP(named bool, address string, file config) (httpPlace, error) {
+func (r reader) findHTTP(named bool, address string, file config) (httpPlace, error) {
 	place := httpPlace{named: named, configured: !named && address != "", address: address, from: "as configured"}
-	data := a.reader.dataDir(file.Data)
+	data := r.dataDir(file.Data)
 	written, err := writtenDown(data)
 	if err != nil {
 		return place, err
 	}
 	place.looked = data
-	if written != "" || a.reader.Flags.Data != "" || file.Data != "" || data == defaultData {
+	if written != "" || r.Flags.Data != "" || file.Data != "" || data == defaultData {
 		place.home = data
 	}
 	switch {
@@ -53,7 +53,7 @@ func (a *app) findHTTP(named bool, address string, file config) (httpPlace, erro
 	case written != "":
 		place.address, place.from, place.data = written, "from "+shown(filepath.Join(data, urlFile)), data
 	default:
-		place.address, place.from = a.wouldListen(file)
+		place.address, place.from = r.wouldListen(file)
 	}
 	if place.address, err = engineURL(place.address, place.from); err != nil {
 		return place, err
@@ -80,8 +80,8 @@ func writtenDown(data string) (string, error) {
 }
 
 // wouldListen is the address at which an engine would answer that is started here, and what says so.
-func (a *app) wouldListen(file config) (address, from string) {
-	variable, _ := a.env("PAWL_HTTP")
+func (r reader) wouldListen(file config) (address, from string) {
+	variable, _ := r.Env("PAWL_HTTP")
 	listen := settings{HTTP: first(variable, file.HTTP)}
 	switch {
 	case variable != "":
@@ -89,10 +89,10 @@ func (a *app) wouldListen(file config) (address, from string) {
 	case file.HTTP != "":
 		from = "http in " + shown(file.path)
 	default:
-		return "http://" + first(a.reader.HTTP, defaultHTTP), "the default address"
+		return "http://" + first(r.HTTP, defaultHTTP), "the default address"
 	}
 	scheme := "http"
-	if certificate, _ := a.env("PAWL_TLS_CERT"); first(certificate, file.TLSCert) != "" {
+	if certificate, _ := r.Env("PAWL_TLS_CERT"); first(certificate, file.TLSCert) != "" {
 		scheme = "https"
 	}
 	return scheme + "://" + reachable(listen.address()), from
@@ -135,7 +135,7 @@ func (c *connection) recognize(place httpPlace) error {
 	if place.named || place.home == "" || place.configured && place.data == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(c.app.ctx, recognizeTime)
+	ctx, cancel := context.WithTimeout(c.ctx, recognizeTime)
 	defer cancel()
 	found, err := c.Installation(ctx)
 	var answered *rpc.Problem

@@ -40,16 +40,16 @@ type pushed struct {
 }
 
 // Run pushes the events and prints, for each, its id, whether it was created or updated, and its status.
-func (c *pushCmd) Run(a *app) (err error) {
+func (c *pushCmd) Run(engine *finder, screen term.Screen) (err error) {
 	if c.Title != "" && c.ID == "" {
 		return exit.Misconfigured("give --id too; without it each event names its own messageId and title", "--title belongs to --id")
 	}
-	from, err := c.open(a)
+	from, err := c.open(screen)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	connected, err := a.connect(c.clientFlags)
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func (c *pushCmd) Run(a *app) (err error) {
 			return err
 		}
 		done += len(events)
-		return a.printPushed(answers, c.JSON)
+		return printPushed(screen, answers, c.JSON)
 	}
 	if err := c.batches(from, send); err != nil {
 		if done > 0 {
-			fmt.Fprintf(a.screen.Err, "pawl: the first %s recorded; pushed again they are the same events\n", wasWere(done, "event"))
+			fmt.Fprintf(screen.Err, "pawl: the first %s recorded; pushed again they are the same events\n", wasWere(done, "event"))
 		}
 		return err
 	}
@@ -82,11 +82,11 @@ func wasWere(n int, noun string) string {
 }
 
 // open is where the JSON comes from.
-func (c *pushCmd) open(a *app) (io.ReadCloser, error) {
+func (c *pushCmd) open(screen term.Screen) (io.ReadCloser, error) {
 	path, named := strings.CutPrefix(c.Events, "@")
 	switch {
 	case c.Events == "-":
-		return io.NopCloser(a.stdin), nil
+		return io.NopCloser(screen.In), nil
 	case !named:
 		return io.NopCloser(strings.NewReader(c.Events)), nil
 	}
@@ -162,10 +162,10 @@ func (c *pushCmd) events(document json.RawMessage, n int) ([]json.RawMessage, er
 }
 
 // printPushed prints what became of each event.
-func (a *app) printPushed(answers []json.RawMessage, asJSON bool) error {
+func printPushed(screen term.Screen, answers []json.RawMessage, asJSON bool) error {
 	for _, answer := range answers {
 		if asJSON {
-			if err := a.screen.JSON(answer); err != nil {
+			if err := screen.JSON(answer); err != nil {
 				return err
 			}
 			continue
@@ -174,7 +174,7 @@ func (a *app) printPushed(answers []json.RawMessage, asJSON bool) error {
 		if err := json.Unmarshal(answer, &became); err != nil {
 			return fmt.Errorf("read the engine's answer to the push: %w", err)
 		}
-		fmt.Fprintf(a.screen.Out, "%s\t%s\t%s\n", term.OneLine(became.MessageID, 512), became.Result, became.Status)
+		fmt.Fprintf(screen.Out, "%s\t%s\t%s\n", term.OneLine(became.MessageID, 512), became.Result, became.Status)
 	}
 	return nil
 }

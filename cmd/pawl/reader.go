@@ -31,6 +31,16 @@ func (r reader) dataDir(configured string) string {
 	return first(r.Home, stateHome(r.Env))
 }
 
+// as is the name that the caller claims when nothing else is said.
+func (r reader) as() string {
+	for _, name := range []string{"PAWL_AS", "USER", "USERNAME"} {
+		if value, ok := r.Env(name); ok && value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
 // stateHome is where an engine keeps its data that was not told where.
 func stateHome(env func(string) (string, bool)) string {
 	if dir, ok := env("XDG_STATE_HOME"); ok && filepath.IsAbs(dir) {

@@ -30,12 +30,12 @@ func TestConfigurationOfTheManual(t *testing.T) {
 	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := testApp(t, map[string]string{"API_TOKEN": "x"})
-	c, err := a.reader.loadConfig(path, true)
+	conf := reader{Env: variables(map[string]string{"API_TOKEN": "x"})}
+	c, err := conf.loadConfig(path, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.expand(a.env); err != nil {
+	if err := c.expand(conf.Env); err != nil {
 		t.Error(err)
 	}
 	if c.Policies != schedule.Default() {
@@ -46,10 +46,7 @@ func TestConfigurationOfTheManual(t *testing.T) {
 // Every setting stands in the table of CONFIG.md.
 func TestSettingsOfTheManual(t *testing.T) {
 	manual := read(t, "CONFIG.md")
-	grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	grammar := testGrammar(t, &commandLine{}, nil)
 	for _, flag := range allFlags(grammar.Model.Node) {
 		if flag.Tag.Has("setting") && flag.Name != "config" && !flag.Hidden && !regexp.MustCompile("(?m)^\\|.*`"+regexp.QuoteMeta(flag.Name)+"`.*\\|").MatchString(manual) {
 			t.Errorf("the table of CONFIG.md lacks %s", flag.Name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,12 +31,12 @@ type (
 )
 
 // Run makes the file the workflow's next minor version.
-func (c *repairCmd) Run(a *app) error {
+func (c *repairCmd) Run(ctx context.Context, engine *finder, screen term.Screen, with parts) error {
 	script, err := readSource(c.File)
 	if err != nil {
 		return err
 	}
-	connected, err := a.connect(c.clientFlags)
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (c *repairCmd) Run(a *app) error {
 	}
 	var raw json.RawMessage
 	if err := connected.do("repairWorkflow", params, &raw); err != nil {
-		err = a.refused(script, err, connected.json)
+		err = refused(ctx, screen, with, script, err, connected.json)
 		var refused *exit.Failure
 		if errors.As(err, &refused) {
 			refused.Hint = "correct what is listed above and repair again; a refused repair counts as one more failure (pawl why " + c.Name + ")"
@@ -53,7 +54,7 @@ func (c *repairCmd) Run(a *app) error {
 		return err
 	}
 	if connected.json {
-		return a.screen.JSON(raw)
+		return screen.JSON(raw)
 	}
 	var done struct {
 		Workflow, Version string
@@ -62,20 +63,20 @@ func (c *repairCmd) Run(a *app) error {
 	if err := json.Unmarshal(raw, &done); err != nil {
 		return fmt.Errorf("read the engine's answer: %w", err)
 	}
-	a.report(script, done.Warnings)
-	fmt.Fprintf(a.screen.Out, "%s %s is repaired and goes on\n", done.Workflow, done.Version)
+	printProblems(screen, script, done.Warnings)
+	fmt.Fprintf(screen.Out, "%s %s is repaired and goes on\n", done.Workflow, done.Version)
 	return nil
 }
 
-func (c *showRun) Run(a *app) error {
+func (c *showRun) Run(engine *finder, screen term.Screen) error {
 	params := map[string]any{"workflow": c.Name, "run": c.ID}
 	if c.All && !c.Logs {
 		return exit.Misconfigured("pawl runs show WORKFLOW RUN --logs --all", "--all belongs to --logs")
 	}
 	if !c.Logs && !c.Evidence {
-		return a.show(c.clientFlags, "getRun", params)
+		return show(engine, screen, c.clientFlags, "getRun", params)
 	}
-	connected, err := a.connect(c.clientFlags)
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (c *showRun) Run(a *app) error {
 		if err := connected.do("getEvidence", params, &document); err != nil {
 			return err
 		}
-		return a.screen.JSON(document) // with or without --json: it is a document
+		return screen.JSON(document) // with or without --json: it is a document
 	}
 	if c.All {
 		params["all"] = true
@@ -96,20 +97,20 @@ func (c *showRun) Run(a *app) error {
 		}
 	}) error {
 		if len(p.Items) == 0 {
-			fmt.Fprintln(a.screen.Err, "nothing is kept that this run has logged")
+			fmt.Fprintln(screen.Err, "nothing is kept that this run has logged")
 		}
 		for _, line := range p.Items {
-			fmt.Fprintf(a.screen.Out, "%s\t%s\t%s\n", line.At.Local().Format("2006-01-02 15:04:05.000"), line.Level, term.OneLine(line.Text, 4000))
+			fmt.Fprintf(screen.Out, "%s\t%s\t%s\n", line.At.Local().Format("2006-01-02 15:04:05.000"), line.Level, term.OneLine(line.Text, 4000))
 		}
 		return nil
 	})
 }
 
 // printValue writes a value as one JSON document.
-func (a *app) printValue(value any) error {
+func printValue(screen term.Screen, value any) error {
 	document, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
-	return a.screen.JSON(document)
+	return screen.JSON(document)
 }

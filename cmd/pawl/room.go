@@ -28,9 +28,6 @@ const (
 	roomFor = 250 * time.Millisecond
 )
 
-// diskSpace is a seam for tests that need a disk to be full.
-var diskSpace = freeSpace
-
 // room watches the free space of the data directory's disk. Safe for concurrent use.
 type room struct {
 	dir    string
@@ -43,8 +40,8 @@ type room struct {
 	verdict error
 }
 
-func newRoom(dir string, logger *slog.Logger) *room {
-	return &room{dir: dir, logger: logger, free: diskSpace, now: time.Now}
+func newRoom(dir string, free func(dir string) (schedule.Size, error), logger *slog.Logger) *room {
+	return &room{dir: dir, logger: logger, free: free, now: time.Now}
 }
 
 // check reports why no new work may start, nil when there is room.
@@ -156,7 +153,7 @@ func (in *installation) unwritten(err error) error {
 	case codeStorageResources:
 		return fmt.Errorf("%w: %w", eventlog.ErrFull, err)
 	case codeStreamCreate:
-		if free, unknown := diskSpace(in.settings.Data); unknown == nil && free < lastRoom {
+		if free, unknown := in.with.free(in.settings.Data); unknown == nil && free < lastRoom {
 			return fmt.Errorf("%w: only %d KiB are free: %w", eventlog.ErrFull, free/schedule.KiB, err)
 		}
 	}

@@ -16,99 +16,83 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// app is what every command gets: where it runs, and what of its environment it may use.
-type app struct {
-	ctx     context.Context
-	stdin   io.Reader
-	screen  term.Screen
-	env     func(string) (string, bool)
-	grammar *kong.Kong
-	reader  reader
-	// ends are what is to be closed once the command is done.
-	ends []func()
-}
-
-// atEnd has something closed once the command is done.
-func (a *app) atEnd(end func()) { a.ends = append(a.ends, end) }
-
 // program is pawl with what a test sets otherwise; the zero value is the real one.
 type program struct {
 	// http is the address of an engine that is told none: a test must not meet one that runs on this machine.
 	http string
+	with parts
 }
 
 // run executes one command line and returns the exit code.
 func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
 	out := term.NewOutput(stdout)
-	a := &app{ctx: ctx, stdin: stdin, screen: term.Screen{Out: out, Err: stderr, Env: env}, env: env, reader: reader{Env: env, HTTP: p.http}}
-	defer func() {
-		for _, end := range a.ends {
-			end()
-		}
-	}()
-	return a.end(a.execute(args), out)
+	screen := term.Screen{In: stdin, Out: out, Err: stderr, Env: env}
+	return end(ctx, screen, p.execute(ctx, screen, args), out)
 }
 
 // end complains about err, or else about output that was lost, and returns the exit code.
-func (a *app) end(err error, out *term.Output) int {
+func end(ctx context.Context, screen term.Screen, err error, out *term.Output) int {
 	var quiet exit.Silent
 	said := err == nil || errors.As(err, &quiet) || out.Lost != nil && errors.Is(err, out.Lost)
 	switch {
 	case !said, err != nil && out.Lost == nil:
-		return complain(a.ctx, a.screen.Err, err)
+		return complain(ctx, screen.Err, err)
 	case out.Lost == nil:
 		return exit.CodeDone
 	case errors.Is(out.Lost, syscall.EPIPE):
 		return exit.CodeFailed // the reader has gone on purpose
 	}
-	return complain(a.ctx, a.screen.Err, exit.Failed("what was asked for may have been done all the same; look before you repeat a command that changes something", out.Lost))
+	return complain(ctx, screen.Err, exit.Failed("what was asked for may have been done all the same; look before you repeat a command that changes something", out.Lost))
 }
 
 // helped ends a command line that asked for help only.
 type helped struct{}
 
-func (a *app) execute(args []string) (err error) {
-	if words, ok := completionRequest(args); ok {
-		return a.complete(words)
-	}
+func (p program) execute(ctx context.Context, screen term.Screen, args []string) (err error) {
 	var line commandLine
-	a.grammar, err = newGrammar(&line, a)
+	grammar, err := newGrammar(&line, screen)
 	if err != nil {
 		return err
 	}
+	if words, ok := completionRequest(args); ok {
+		complete(grammar.Model.Node, words, screen.Out)
+		return nil
+	}
 	// Kong prints help while it parses and expects Exit to end the program.
 	defer func() {
-		switch p := recover().(type) {
+		switch panicked := recover().(type) {
 		case nil:
 		case helped:
 			err = nil
 		default:
-			panic(p)
+			panic(panicked)
 		}
 	}()
 	args = asAskedElsewhere(args)
-	parsed, err := a.grammar.Parse(commandFirst(a.grammar.Model.Node, args))
-	if out, ok := a.screen.Out.(*term.Output); ok && out.Lost != nil {
+	parsed, err := grammar.Parse(commandFirst(grammar.Model.Node, args))
+	if out, ok := screen.Out.(*term.Output); ok && out.Lost != nil {
 		return out.Lost // the help that was asked for
 	}
 	if err != nil {
 		return usage(err)
 	}
-	a.reader.Flags = line.common
-	return parsed.Run(a)
+	conf := reader{Flags: line.common, Env: screen.Env, HTTP: p.http}
+	engine := &finder{ctx: ctx, screen: screen, conf: conf}
+	defer engine.close()
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return parsed.Run(screen, conf, engine, p.with)
 }
 
-func newGrammar(line *commandLine, a *app) (*kong.Kong, error) {
+func newGrammar(line *commandLine, screen term.Screen) (*kong.Kong, error) {
 	return kong.New(line,
 		kong.Name("pawl"),
 		kong.Description("Durable automations: each unit of work is prepare, mutate, next; a side effect is sent at most once.\n\n"+
 			"Start with `pawl up`: it runs a bundled example in this folder."),
-		kong.Writers(a.screen.Out, a.screen.Err),
+		kong.Writers(screen.Out, screen.Err),
 		kong.Exit(func(int) { panic(helped{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ValueFormatter(describeFlag),
-		kong.Resolvers(environment{a.env}),
-		kong.Bind(a),
+		kong.Resolvers(environment{screen.Env}),
 		choices(),
 		kong.ExplicitGroups(groups),
 	)

@@ -45,14 +45,12 @@ func TestLostOutputDecidesTheExitCode(t *testing.T) {
 		"a quiet end":                      {nil, func(*term.Output) error { return exit.Silent(exit.CodeNeedsPerson) }, exit.CodeNeedsPerson, ""},
 	} {
 		var complaints bytes.Buffer
-		a := testApp(t, nil)
-		a.screen.Err = &complaints
 		out := &term.Output{To: &narrow{cause: test.cause}}
 		if test.cause == nil {
 			out.To = io.Discard
 		}
 		_, _ = io.WriteString(out, "a result")
-		if code := a.end(test.err(out), out); code != test.code {
+		if code := end(t.Context(), term.Screen{Err: &complaints}, test.err(out), out); code != test.code {
 			t.Errorf("%s: exit code %d, want %d", name, code, test.code)
 		}
 		if said := complaints.String(); strings.Count(said, "pawl: ") != min(1, len(test.says)) || !strings.Contains(said, test.says) {
@@ -63,14 +61,12 @@ func TestLostOutputDecidesTheExitCode(t *testing.T) {
 
 // What an engine prints is no result: nothing that is lost of it makes it fail.
 func TestEnginesOutliveTheirReaders(t *testing.T) {
-	a := testApp(t, nil)
 	out := &term.Output{To: &narrow{cause: syscall.EPIPE}}
-	a.screen.Out = out
-	term.OutliveReaders(a.screen.Out)
+	term.OutliveReaders(out)
 	if _, err := io.WriteString(out, "progress"); err != nil {
 		t.Error(err)
 	}
-	if code := a.end(nil, out); code != exit.CodeDone {
+	if code := end(t.Context(), term.Screen{}, nil, out); code != exit.CodeDone {
 		t.Errorf("exit code %d", code)
 	}
 }

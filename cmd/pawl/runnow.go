@@ -18,13 +18,13 @@ func (*runNowCmd) Help() string {
 }
 
 // Run queues the producers and says which of them runs now; what they do shows in the log.
-func (c *runNowCmd) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *runNowCmd) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	return answer(connected, "runWorkflow", map[string]any{"workflow": c.Name}, func(w struct{ Producers []ops.QueuedProducer }) error {
-		printQueued(a.screen.Out, c.Name, w.Producers)
+		printQueued(screen.Out, c.Name, w.Producers)
 		return nil
 	})
 }

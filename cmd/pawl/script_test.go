@@ -20,20 +20,23 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// underTest is the program with nothing at its default address.
-var underTest = program{http: "127.0.0.1:1"}
+// underTest is the program with nothing at its default address, and with the processes that its environment names.
+func underTest() program {
+	p := program{http: "127.0.0.1:1"}
+	if path := os.Getenv(plainWorker); path != "" {
+		p.with.Worker = func() *exec.Cmd { return exec.Command(path) }
+	}
+	if path := os.Getenv(plainParser); path != "" {
+		p.with.MailParser = func() *exec.Cmd { return exec.Command(path) }
+	}
+	return p
+}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && (os.Args[1] == "worker" || os.Args[1] == "parse-mail") {
-		underTest.main() // an engine inside of a test has started this program again to run scripts or read mails
+		underTest().main() // an engine inside of a test has started this program again to run scripts or read mails
 	}
-	if path := os.Getenv(plainWorker); path != "" {
-		workerCommand = func() *exec.Cmd { return exec.Command(path) }
-	}
-	if path := os.Getenv(plainParser); path != "" {
-		mailCommand = func() *exec.Cmd { return exec.Command(path) }
-	}
-	testscript.Main(m, map[string]func(){"pawl": underTest.main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-storeless": storelessMain, "pawl-tools": toolsMain})
+	testscript.Main(m, map[string]func(){"pawl": underTest().main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-storeless": storelessMain, "pawl-tools": toolsMain})
 }
 
 // plainWorker and plainParser name, in the environment of a program under test, the worker that it runs scripts in,

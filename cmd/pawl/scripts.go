@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
@@ -32,12 +34,12 @@ type (
 )
 
 // Run deploys the script to the running engine.
-func (c *deployCmd) Run(a *app) error {
+func (c *deployCmd) Run(ctx context.Context, engine *finder, screen term.Screen, with parts) error {
 	script, err := readSource(c.File)
 	if err != nil {
 		return err
 	}
-	connected, err := a.connect(c.clientFlags)
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -50,10 +52,10 @@ func (c *deployCmd) Run(a *app) error {
 	}
 	var raw json.RawMessage
 	if err := connected.do("deployWorkflow", params, &raw); err != nil {
-		return a.refused(script, err, connected.json)
+		return refused(ctx, screen, with, script, err, connected.json)
 	}
 	if connected.json {
-		return a.screen.JSON(raw)
+		return screen.JSON(raw)
 	}
 	var done struct {
 		Name     eventlog.WorkflowName
@@ -64,10 +66,10 @@ func (c *deployCmd) Run(a *app) error {
 	if err := json.Unmarshal(raw, &done); err != nil {
 		return fmt.Errorf("read the engine's answer: %w", err)
 	}
-	a.report(script, done.Warnings)
-	fmt.Fprintf(a.screen.Out, "%s %s\n", done.Name, done.Version)
+	printProblems(screen, script, done.Warnings)
+	fmt.Fprintf(screen.Out, "%s %s\n", done.Name, done.Version)
 	for _, capability := range done.Asks {
-		fmt.Fprintf(a.screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
+		fmt.Fprintf(screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
 	}
 	if len(c.Grant) == 0 {
 		return nil
@@ -77,20 +79,20 @@ func (c *deployCmd) Run(a *app) error {
 		return err
 	}
 	for _, capability := range now.unused() {
-		fmt.Fprintf(a.screen.Err, "grant %s=%s concerns no operation that the script uses\n", capability, now.Grants[capability])
+		fmt.Fprintf(screen.Err, "grant %s=%s concerns no operation that the script uses\n", capability, now.Grants[capability])
 	}
 	return nil
 }
 
 // refused prints the problems of a refused script in place of the problem document's summary.
-func (a *app) refused(s source, err error, asJSON bool) error {
+func refused(ctx context.Context, screen term.Screen, with parts, s source, err error, asJSON bool) error {
 	var problem *rpc.Problem
 	if !errors.As(err, &problem) {
 		return err
 	}
 	if len(problem.Problems) == 0 {
 		if problem.Status == http.StatusConflict && !asJSON {
-			a.report(s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: problem.Code, Message: problem.Detail, Fix: problem.Hint}})
+			printProblems(screen, s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: problem.Code, Message: problem.Detail, Fix: problem.Hint}})
 			return exit.Failed("", fmt.Errorf("%s was refused; nothing was changed", shown(s.path)))
 		}
 		return err
@@ -100,25 +102,25 @@ func (a *app) refused(s source, err error, asJSON bool) error {
 		if err != nil {
 			return fmt.Errorf("print the problem: %w", err)
 		}
-		if err := a.screen.JSON(document); err != nil {
+		if err := screen.JSON(document); err != nil {
 			return err
 		}
 		return exit.Silent(exit.CodeFailed)
 	}
 	problems := problem.Problems
-	if definition, _, err := describe(a, s); err == nil {
+	if definition, _, err := describe(ctx, with, s); err == nil {
 		problems = adviseConnectors(problems, definition.Uses)
 	}
-	a.report(s, problems)
+	printProblems(screen, s, problems)
 	return exit.Failed("correct what is listed above and deploy again; nothing was changed", fmt.Errorf("%s was refused", shown(s.path)))
 }
 
-func describe(a *app, s source) (sandbox.Definition, []sandbox.Problem, error) {
-	scripts, err := newWorkers(settings{Policies: schedule.Default()}, 1, slog.New(slog.DiscardHandler))
+func describe(ctx context.Context, with parts, s source) (sandbox.Definition, []sandbox.Problem, error) {
+	scripts, err := newWorkers(settings{Policies: schedule.Default()}, with, 1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return sandbox.Definition{}, nil, err
 	}
-	definition, problems, err := scripts.Describe(a.ctx, sandbox.Source{Filename: filepath.Base(s.path), Code: string(s.text)})
+	definition, problems, err := scripts.Describe(ctx, sandbox.Source{Filename: filepath.Base(s.path), Code: string(s.text)})
 	return definition, problems, errors.Join(err, scripts.Close())
 }
 
@@ -131,58 +133,58 @@ type verdict struct {
 
 // Run asks a running engine, which knows what the workflow holds and every connector; without one
 // it checks what can be checked alone.
-func (c *validateCmd) Run(a *app) error {
+func (c *validateCmd) Run(ctx context.Context, engine *finder, screen term.Screen, with parts) error {
 	script, err := readSource(c.File)
 	if err != nil {
 		return err
 	}
-	connected, err := a.find(c.clientFlags)
+	connected, err := engine.find(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	var found verdict
 	if err = connected.stranger; err == nil {
-		err = connected.Do(a.ctx, "validateScript", map[string]any{"source": string(script.text), "filename": filepath.Base(c.File)}, &found)
+		err = connected.Do(ctx, "validateScript", map[string]any{"source": string(script.text), "filename": filepath.Base(c.File)}, &found)
 	}
 	switch {
 	case connected.stranger != nil, errors.Is(err, rpc.ErrUnreachable) && !c.named():
-		fmt.Fprintf(a.screen.Err, "%s: checked alone, with the connectors built in\n", connected.alone())
-		if found, err = validateAlone(a, script); err != nil {
+		fmt.Fprintf(screen.Err, "%s: checked alone, with the connectors built in\n", connected.alone())
+		if found, err = validateAlone(ctx, with, script); err != nil {
 			return err
 		}
 	case err != nil:
 		return connected.explain(err)
 	}
-	return a.printVerdict(script, found, c.JSON)
+	return printVerdict(screen, script, found, c.JSON)
 }
 
-func (a *app) printVerdict(s source, found verdict, asJSON bool) error {
+func printVerdict(screen term.Screen, s source, found verdict, asJSON bool) error {
 	if asJSON {
 		document, err := json.Marshal(found)
 		if err != nil {
 			return fmt.Errorf("print the verdict: %w", err)
 		}
-		if err := a.screen.JSON(document); err != nil {
+		if err := screen.JSON(document); err != nil {
 			return err
 		}
 	} else {
 		for _, p := range found.Problems {
-			fmt.Fprintln(a.screen.Out, formatProblem(shown(s.path), p))
+			fmt.Fprintln(screen.Out, formatProblem(shown(s.path), p))
 		}
 	}
 	switch {
 	case !found.OK:
 		return exit.Silent(exit.CodeFailed)
 	case !asJSON:
-		fmt.Fprintf(a.screen.Out, "%s: ok\n", shown(s.path))
+		fmt.Fprintf(screen.Out, "%s: ok\n", shown(s.path))
 	}
 	return nil
 }
 
 // validateAlone checks a script without an engine. It knows the compiled-in connectors only, so an
 // unknown one is a warning.
-func validateAlone(a *app, s source) (verdict, error) {
-	definition, problems, err := describe(a, s)
+func validateAlone(ctx context.Context, with parts, s source) (verdict, error) {
+	definition, problems, err := describe(ctx, with, s)
 	if err != nil {
 		return verdict{}, exit.Failed("", fmt.Errorf("check %s: %w", shown(s.path), err))
 	}
@@ -204,7 +206,7 @@ func validateAlone(a *app, s source) (verdict, error) {
 }
 
 // Run prints the declaration file for editors.
-func (typesCmd) Run(a *app) error {
-	_, err := io.WriteString(a.screen.Out, sandbox.Typings)
+func (typesCmd) Run(screen term.Screen) error {
+	_, err := io.WriteString(screen.Out, sandbox.Typings)
 	return err
 }

@@ -27,12 +27,12 @@ type serveCmd struct {
 }
 
 // Run runs the workflows that are there until it is interrupted.
-func (c *serveCmd) Run(a *app) error {
-	s, err := a.reader.settle(c.engineFlags, c.UntilIdle)
+func (c *serveCmd) Run(ctx context.Context, screen term.Screen, conf reader, with parts) error {
+	s, err := conf.settle(c.engineFlags, c.UntilIdle)
 	if err != nil {
 		return err
 	}
-	return a.operate(s, func(context.Context, *installation) (beside, error) { return nil, nil }, nil)
+	return operate(ctx, screen, s, with, func(context.Context, *installation) (beside, error) { return nil, nil }, nil)
 }
 
 // beside is what a command does while its engine runs. It is no work that could keep an engine from
@@ -56,49 +56,56 @@ func (b beside) during(ctx context.Context, out *term.Printer, work func() error
 // operate opens an installation, runs its engine, lets begin do its part once the engine is ready,
 // and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
 // the first time, idle (may be nil) has its say.
-func (a *app) operate(s settings, begin func(context.Context, *installation) (beside, error), idle func()) (err error) {
-	term.OutliveReaders(a.screen.Out)
+func operate(ctx context.Context, screen term.Screen, s settings, with parts, begin func(context.Context, *installation) (beside, error), idle func()) (err error) {
+	term.OutliveReaders(screen.Out)
 	// The first line says where everything is kept, whatever happens next.
-	fmt.Fprintf(a.screen.Out, "pawl: data in %s\n", shown(s.Data))
+	fmt.Fprintf(screen.Out, "pawl: data in %s\n", shown(s.Data))
 	if s.SyncInterval > 0 {
-		fmt.Fprintf(a.screen.Out, "pawl: --sync=interval: writes are synced every %s, so a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
+		fmt.Fprintf(screen.Out, "pawl: --sync=interval: writes are synced every %s, so a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
 	}
-	logger := a.logger()
-	if _, set := a.env("PAWL_TOKEN"); set {
+	logger := newLogger(screen)
+	if _, set := screen.Env("PAWL_TOKEN"); set {
 		logger.Info("PAWL_TOKEN is for commands; what this engine asks for is in its data directory", "file", shown(filepath.Join(s.Data, tokenFile)))
 	}
 	if s.NoAuth {
 		logger.Warn("this engine asks nobody for a token: every user and program of this machine may do everything", "flag", "--no-auth")
 	}
-	in, err := openData(a.ctx, s, logger)
+	in, err := openData(ctx, s, with, logger)
 	if err != nil {
 		return err
 	}
-	out := term.NewPrinter(a.screen.Err)
-	told := term.NewProgress(out.Print, a.screen.Style(a.screen.Err))
+	out := term.NewPrinter(screen.Err)
+	told := term.NewProgress(out.Print, screen.Style(screen.Err))
 	defer func() {
 		err = in.end(err)
 		out.Close()
 	}()
-	if told.Before, err = in.ends(a.ctx); err != nil {
+	if told.Before, err = in.ends(ctx); err != nil {
 		return explainLog(s.Data, err)
 	}
-	if err := in.compose(a.ctx, told.Observe, version()); err != nil {
+	if err := in.compose(ctx, told.Observe, version()); err != nil {
 		return err
 	}
 	told.State = in.engine.State
-	in.announceNATS(a.screen.Out)
+	in.announceNATS(screen.Out)
 	in.announce = sync.OnceFunc(func() {
-		fmt.Fprintf(a.screen.Out, "pawl: answering on %s\n", in.url(s.TLSCert != ""))
+		fmt.Fprintf(screen.Out, "pawl: answering on %s\n", in.url(s.TLSCert != ""))
 		tellSupervisor(logger, sdaemon.SdNotifyReady)
 	})
-	return in.run(a.ctx, func(ctx context.Context) error {
-		meanwhile, err := begin(ctx, in)
+	return in.run(ctx, func(working context.Context) error {
+		meanwhile, err := begin(working, in)
 		if err != nil {
 			return err
 		}
 		in.announce()
-		return meanwhile.during(ctx, out, func() error { return a.follow(ctx, in, told, out, idle) })
+		return meanwhile.during(working, out, func() error {
+			switch ended, err := followWork(working, in, told, out, idle); {
+			case ended:
+				return stopping(ctx, screen)
+			default:
+				return err
+			}
+		})
 	})
 }
 
@@ -114,10 +121,10 @@ func (in *installation) ends(ctx context.Context) ([]uint64, error) {
 	return ends, nil
 }
 
-// logger writes what an operator should know to standard error.
-func (a *app) logger() *slog.Logger {
+// newLogger writes what an operator should know to standard error.
+func newLogger(screen term.Screen) *slog.Logger {
 	options := &slog.HandlerOptions{Level: slog.LevelInfo}
-	if term.IsTerminal(a.screen.Err) {
+	if term.IsTerminal(screen.Err) {
 		options.ReplaceAttr = func(groups []string, attr slog.Attr) slog.Attr {
 			if attr.Key == slog.TimeKey && len(groups) == 0 {
 				return slog.Attr{}
@@ -125,7 +132,7 @@ func (a *app) logger() *slog.Logger {
 			return attr
 		}
 	}
-	return slog.New(slog.NewTextHandler(a.screen.Err, options))
+	return slog.New(slog.NewTextHandler(screen.Err, options))
 }
 
 // run runs engine and interface until work is done, ctx ends or one of them fails. The interface
@@ -178,21 +185,21 @@ func (in *installation) run(ctx context.Context, work func(context.Context) erro
 	return result
 }
 
-// follow waits: until everything is idle if that is wanted, else for the interrupt.
-func (a *app) follow(ctx context.Context, in *installation, told *term.Progress, out *term.Printer, idle func()) error {
+// followWork waits: until everything is idle if that is wanted, else for the interrupt. It reports whether it was interrupted.
+func followWork(ctx context.Context, in *installation, told *term.Progress, out *term.Printer, idle func()) (interrupted bool, err error) {
 	switch err := in.waitIdle(ctx); {
 	case errors.Is(err, errNoRoom):
-		return exit.Failed("free space there and start again; nothing is lost", err)
+		return false, exit.Failed("free space there and start again; nothing is lost", err)
 	case err != nil:
-		return a.stopping()
+		return true, nil
 	}
 	in.awaitCheck(ctx)
 	waiting, err := in.needPerson(ctx)
 	switch {
 	case ctx.Err() != nil: // whatever became of the question
-		return a.stopping()
+		return true, nil
 	case err != nil:
-		return err
+		return false, err
 	}
 	for _, why := range waiting {
 		line := told.Style.Yellow("?") + " " + term.OneLine(why.Message, 2000)
@@ -216,12 +223,12 @@ func (a *app) follow(ctx context.Context, in *installation, told *term.Progress,
 	if !in.settings.UntilIdle {
 		out.Print(told.Style.Dim("waiting for more; Ctrl-C stops"))
 		<-ctx.Done()
-		return a.stopping()
+		return true, nil
 	}
 	if len(waiting) > 0 {
-		return exit.Silent(exit.CodeNeedsPerson)
+		return false, exit.Silent(exit.CodeNeedsPerson)
 	}
-	return nil
+	return false, nil
 }
 
 // waitIdle waits until everything is idle. Work that waits for room on the disk may wait forever:
@@ -240,10 +247,10 @@ func (in *installation) waitIdle(ctx context.Context) error {
 }
 
 // stopping says that the interrupt was heard.
-func (a *app) stopping() error {
-	if a.ctx.Err() != nil {
-		fmt.Fprintln(a.screen.Err, "pawl: stopping; handlers under way end first (again to stop at once)")
-		tellSupervisor(a.logger(), sdaemon.SdNotifyStopping)
+func stopping(ctx context.Context, screen term.Screen) error {
+	if ctx.Err() != nil {
+		fmt.Fprintln(screen.Err, "pawl: stopping; handlers under way end first (again to stop at once)")
+		tellSupervisor(newLogger(screen), sdaemon.SdNotifyStopping)
 	}
 	return nil
 }

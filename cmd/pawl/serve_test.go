@@ -16,9 +16,9 @@ func TestInterruptedAsAllCameToRest(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	var stdout, stderr bytes.Buffer
-	a := &app{ctx: ctx, screen: term.Screen{Out: &stdout, Err: &stderr}, env: os.LookupEnv}
+	screen := term.Screen{Out: &stdout, Err: &stderr, Env: os.LookupEnv}
 	s := settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
-	err := a.operate(s, func(context.Context, *installation) (beside, error) { // no workflow: all is at rest
+	err := operate(ctx, screen, s, underTest().with, func(context.Context, *installation) (beside, error) { // no workflow: all is at rest
 		interrupt()
 		return nil, nil
 	}, nil)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -18,12 +19,38 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
-func testApp(t *testing.T, env map[string]string) *app {
+// variables is an environment with these alone.
+func variables(env map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+}
+
+// testGrammar parses command lines in this environment, and prints nothing.
+func testGrammar(t *testing.T, line *commandLine, env map[string]string) *kong.Kong {
 	t.Helper()
-	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	return &app{
-		ctx: t.Context(), screen: term.Screen{Out: io.Discard, Err: io.Discard},
-		env: lookup, reader: reader{Env: lookup, HTTP: underTest.http},
+	grammar, err := newGrammar(line, term.Screen{Out: io.Discard, Err: io.Discard, Env: variables(env)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return grammar
+}
+
+// Every command gets what it asks for: kong looks for it only when the command runs.
+func TestCommandsAreGivenWhatTheyTake(t *testing.T) {
+	given := []reflect.Type{
+		reflect.TypeFor[context.Context](), reflect.TypeFor[term.Screen](), reflect.TypeFor[reader](),
+		reflect.TypeFor[*finder](), reflect.TypeFor[parts](),
+	}
+	for _, command := range testGrammar(t, &commandLine{}, nil).Model.Leaves(false) {
+		run := command.Target.Addr().MethodByName("Run")
+		if !run.IsValid() {
+			t.Errorf("%s has no Run", command.Path())
+			continue
+		}
+		for in := range run.Type().Ins() {
+			if !slices.Contains(given, in) {
+				t.Errorf("%s takes a %s, which program.execute does not give", command.Path(), in)
+			}
+		}
 	}
 }
 
@@ -38,10 +65,7 @@ func allFlags(node *kong.Node) []*kong.Flag {
 
 // Every lasting setting is a flag, a variable and a key of the configuration file, by one name.
 func TestSettingsHaveAKey(t *testing.T) {
-	grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	grammar := testGrammar(t, &commandLine{}, nil)
 	keys := map[string]bool{}
 	for field := range reflect.TypeFor[config]().Fields() {
 		if key := field.Tag.Get("yaml"); key != "" {
@@ -68,11 +92,9 @@ func TestSettingsHaveAKey(t *testing.T) {
 
 func TestEnvironmentSetsFlags(t *testing.T) {
 	var line commandLine
-	a := testApp(t, map[string]string{"PAWL_HTTP": "127.0.0.1:9", "PAWL_UNTIL_IDLE": "true", "PAWL_CSV": "", "PAWL_JSON": "true"})
-	grammar, err := newGrammar(&line, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grammar := testGrammar(t, &line, map[string]string{
+		"PAWL_HTTP": "127.0.0.1:9", "PAWL_UNTIL_IDLE": "true", "PAWL_CSV": "", "PAWL_JSON": "true",
+	})
 	if _, err := grammar.Parse([]string{"up"}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,10 +116,7 @@ func TestEnvironmentSetsFlags(t *testing.T) {
 }
 
 func TestFlagsMayStandBeforeTheirCommand(t *testing.T) {
-	grammar, err := newGrammar(&commandLine{}, testApp(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	grammar := testGrammar(t, &commandLine{}, nil)
 	for line, want := range map[string]string{
 		"--url X why w":                   "why --url X w",
 		"--url=X --json events list -w a": "events list --url=X --json -w a",
@@ -137,9 +156,8 @@ connectors:
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := testApp(t, map[string]string{"TOKEN": "s3cret"})
-	a.reader.Flags.Config = path
-	s, err := a.reader.settle(engineFlags{}, nil)
+	conf := reader{Flags: common{Config: path}, Env: variables(map[string]string{"TOKEN": "s3cret"})}
+	s, err := conf.settle(engineFlags{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,16 +195,11 @@ func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
 		{args: []string{"--plaintext", "--until-idle"}, env: map[string]string{"PAWL_PLAINTEXT": "false", "PAWL_UNTIL_IDLE": "false"}, want: true},
 	} {
 		var line commandLine
-		a := testApp(t, test.env)
-		a.reader.Flags.Config = path
-		grammar, err := newGrammar(&line, a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grammar := testGrammar(t, &line, test.env)
 		if _, err := grammar.Parse(append([]string{"serve"}, test.args...)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := a.reader.settle(line.Serve.engineFlags, line.Serve.UntilIdle)
+		s, err := reader{Flags: common{Config: path}, Env: variables(test.env)}.settle(line.Serve.engineFlags, line.Serve.UntilIdle)
 		if err != nil {
 			t.Fatal(err)
 		}

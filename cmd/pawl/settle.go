@@ -30,19 +30,19 @@ type (
 	}
 )
 
-func (c *approveCmd) Run(a *app) error {
+func (c *approveCmd) Run(engine *finder, screen term.Screen) error {
 	params := map[string]any{}
 	if c.Hash != "" {
 		params["paramsHash"] = c.Hash
 	}
-	return c.act(a, "approveMutation", params, consequence{})
+	return c.act(engine, screen, "approveMutation", params, consequence{})
 }
 
-func (c *rejectCmd) Run(a *app) error {
-	return c.act(a, "rejectMutation", map[string]any{}, rejected)
+func (c *rejectCmd) Run(engine *finder, screen term.Screen) error {
+	return c.act(engine, screen, "rejectMutation", map[string]any{}, rejected)
 }
 
-func (c *resolveCmd) Run(a *app) error {
+func (c *resolveCmd) Run(engine *finder, screen term.Screen) error {
 	resolution, then := "", consequence{}
 	params := map[string]any{}
 	if c.Result != "" {
@@ -67,7 +67,7 @@ func (c *resolveCmd) Run(a *app) error {
 		return exit.Misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --happened, --did-not-happen, --skip or --try-again")
 	}
 	params["resolution"] = resolution
-	return c.act(a, "resolveMutation", params, then)
+	return c.act(engine, screen, "resolveMutation", params, then)
 }
 
 // consequence is what an action on a mutation has done, and the work that goes on then unless the
@@ -106,8 +106,8 @@ func (c consequence) of(mutation string, w standing) string {
 	return text
 }
 
-func (c *mutationAction) act(a *app, operation string, params map[string]any, then consequence) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *mutationAction) act(engine *finder, screen term.Screen, operation string, params map[string]any, then consequence) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -120,11 +120,11 @@ func (c *mutationAction) act(a *app, operation string, params map[string]any, th
 		if then.work != "" {
 			if err := connected.do("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
 				// It is recorded: an error would have it done again.
-				fmt.Fprintf(a.screen.Out, "mutation %s %s; how %s stands now is not known: %v\n", m.ID, then.done, m.Workflow, err)
+				fmt.Fprintf(screen.Out, "mutation %s %s; how %s stands now is not known: %v\n", m.ID, then.done, m.Workflow, err)
 				return nil
 			}
 		}
-		fmt.Fprintln(a.screen.Out, then.of(fmt.Sprintf("%s (%s.%s of %s)", m.ID, m.Connector, m.Operation, m.Workflow), w))
+		fmt.Fprintln(screen.Out, then.of(fmt.Sprintf("%s (%s.%s of %s)", m.ID, m.Connector, m.Operation, m.Workflow), w))
 		return nil
 	})
 }

@@ -25,7 +25,8 @@ import (
 // crampedMain is the program on a disk that has as many MiB free as the file says that
 // PAWL_TEST_FREE names.
 func crampedMain() {
-	diskSpace = func(string) (schedule.Size, error) {
+	p := underTest()
+	p.with.FreeSpace = func(string) (schedule.Size, error) {
 		text, err := os.ReadFile(os.Getenv("PAWL_TEST_FREE"))
 		if err != nil {
 			return 0, err
@@ -33,20 +34,21 @@ func crampedMain() {
 		free, err := strconv.Atoi(strings.TrimSpace(string(text)))
 		return schedule.Size(free) * schedule.MiB, err
 	}
-	underTest.main()
+	p.main()
 }
 
 // storelessMain is the program on a disk that takes nothing of the store while there is a file where
 // PAWL_TEST_FULL says; the log finds room.
 func storelessMain() {
-	storing = func(c store.Config) store.Config {
+	p := underTest()
+	p.with.Store = func(c store.Config) store.Config {
 		c.FS = storetest.RealDisk(func() bool {
 			_, err := os.Stat(os.Getenv("PAWL_TEST_FULL"))
 			return err == nil
 		})
 		return c
 	}
-	underTest.main()
+	p.main()
 }
 
 const smallScript = `export default Keep.workflow({ name: "NAME", topics: { t: {} }, producers: { async p(ctx) {} } });`

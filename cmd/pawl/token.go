@@ -88,7 +88,7 @@ func readToken(path string) (string, error) {
 // the address, else the one that lies beside the address that an engine has written down. Nothing that
 // lies in the working directory decides where the caller's own token goes.
 func (c *connection) authenticate(place httpPlace) error {
-	token, given := c.app.env("PAWL_TOKEN")
+	token, given := c.env("PAWL_TOKEN")
 	given = given && token != ""
 	if given && place.named {
 		if !rpc.MayCarryToken(place.url) {
@@ -102,7 +102,7 @@ func (c *connection) authenticate(place httpPlace) error {
 		local, err := readToken(path)
 		if err == nil {
 			// The address outlives an engine that was killed, and another program of this machine may have it now.
-			ctx, cancel := context.WithTimeout(c.app.ctx, recognizeTime)
+			ctx, cancel := context.WithTimeout(c.ctx, recognizeTime)
 			defer cancel()
 			switch err = c.Knows(ctx, local); {
 			case err == nil:
@@ -133,7 +133,7 @@ func (c *connection) authenticateNATS(named bool) error {
 	if encrypted.Scheme = "http"; address.Scheme == "tls" {
 		encrypted.Scheme = "https"
 	}
-	if token, ok := c.app.env("PAWL_TOKEN"); ok && named && rpc.MayCarryToken(&encrypted) {
+	if token, ok := c.env("PAWL_TOKEN"); ok && named && rpc.MayCarryToken(&encrypted) {
 		c.Token = token
 	}
 	return nil

@@ -28,8 +28,8 @@ type (
 )
 
 // Run prints the token alone, so that a program can read it.
-func (c *createToken) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *createToken) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
@@ -42,20 +42,20 @@ func (c *createToken) Run(a *app) error {
 		if created.Workflow != "" {
 			of = "workflow " + created.Workflow
 		}
-		fmt.Fprintf(a.screen.Err, "pawl: the token %s (%s, %s) is shown this once; programs take it as PAWL_TOKEN, with --url\n", created.Name, created.Role, of)
-		fmt.Fprintln(a.screen.Out, created.Token)
+		fmt.Fprintf(screen.Err, "pawl: the token %s (%s, %s) is shown this once; programs take it as PAWL_TOKEN, with --url\n", created.Name, created.Role, of)
+		fmt.Fprintln(screen.Out, created.Token)
 		return nil
 	})
 }
 
-func (c *listTokens) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *listTokens) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	return answer(connected, "listTokens", nil, func(p term.Page) error {
 		slices.Reverse(p.Items) // it is printed from the end on
-		a.screen.Table(p, []term.Column{
+		screen.Table(p, []term.Column{
 			{Title: "name", Field: "name"}, {Title: "role", Field: "role"}, {Title: "workflow", Field: "workflow"},
 			{Title: "created", Field: "createdAt", Show: term.Moment}, {Title: "by", Field: "createdBy.name", Width: 40}, {Title: "ends in", Field: "last4"},
 		}, "none; the engine's own is in DATA/http.token")
@@ -63,13 +63,13 @@ func (c *listTokens) Run(a *app) error {
 	})
 }
 
-func (c *revokeToken) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *revokeToken) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	return answer(connected, "revokeToken", map[string]any{"name": c.Name}, func(json.RawMessage) error {
-		fmt.Fprintf(a.screen.Out, "the token %s opens nothing any more\n", c.Name)
+		fmt.Fprintf(screen.Out, "the token %s opens nothing any more\n", c.Name)
 		return nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
@@ -22,16 +23,16 @@ type upCmd struct {
 }
 
 // Run deploys what has changed and what changes, and runs everything until it is interrupted.
-func (c *upCmd) Run(a *app) error {
-	a.reader.Home = defaultData
-	s, err := a.reader.settle(c.engineFlags, c.UntilIdle)
+func (c *upCmd) Run(ctx context.Context, screen term.Screen, conf reader, with parts) error {
+	conf.Home = defaultData
+	s, err := conf.settle(c.engineFlags, c.UntilIdle)
 	if err != nil {
 		return err
 	}
 	scripts := c.Script
 	var bundled *example
 	if len(scripts) == 0 {
-		if bundled, err = a.example(&s); err != nil {
+		if bundled, err = useExample(&s); err != nil {
 			return err
 		}
 		scripts = []string{bundled.script()}
@@ -42,15 +43,15 @@ func (c *upCmd) Run(a *app) error {
 	}
 	var idle func()
 	if bundled != nil {
-		idle = func() { a.introduce(*bundled) }
+		idle = func() { introduce(screen.Out, *bundled) }
 	}
 	refused := map[string]struct{}{}
-	err = a.operate(s, func(ctx context.Context, in *installation) (beside, error) {
+	err = operate(ctx, screen, s, with, func(ctx context.Context, in *installation) (beside, error) {
 		known, err := loadDeployments(s.Data)
 		if err != nil {
 			return nil, err
 		}
-		d := deployer{app: a, in: in, known: known, refused: refused}
+		d := deployer{screen: screen, actor: actorNamed(conf.as()), in: in, known: known, refused: refused}
 		if err := d.deployAll(ctx, sources); err != nil {
 			return nil, err
 		}
@@ -64,9 +65,9 @@ func (c *upCmd) Run(a *app) error {
 	return err
 }
 
-// example writes the bundled example and points its connectors at it. Configured connectors belong
+// useExample writes the bundled example and points its connectors at it. Configured connectors belong
 // to somebody's real mail and sheets: the example keeps off them.
-func (a *app) example(s *settings) (*example, error) {
+func useExample(s *settings) (*example, error) {
 	if c := s.Connectors; c.Maildir != nil || c.CSV != nil {
 		return nil, exit.Misconfigured("name the workflows to run: pawl up FILE…; or run the example in an empty folder",
 			"without a FILE, up runs the bundled example in its own folders, but the maildir or csv connector is configured for others")
@@ -84,8 +85,8 @@ func (a *app) example(s *settings) (*example, error) {
 }
 
 // introduce says where to look and what to try.
-func (a *app) introduce(e example) {
-	fmt.Fprintf(a.screen.Out, `
+func introduce(out io.Writer, e example) {
+	fmt.Fprintf(out, `
 The example reads the mail in %s and fills %s.
 Its script: %s. Put a mail into the inbox and see its row appear.
 With `+"`pawl up`"+` running, try in another terminal:
@@ -99,7 +100,9 @@ With `+"`pawl up`"+` running, try in another terminal:
 
 // deployer deploys what changed since the last time.
 type deployer struct {
-	*app
+	screen term.Screen
+	// actor is who uses this command line, as far as it says.
+	actor eventlog.Actor
 	in    *installation
 	known *deployments
 	// refused holds the path of each file whose last deploy was refused.
@@ -125,7 +128,7 @@ func (d deployer) deployAll(ctx context.Context, sources []source) error {
 	var later []source // what has to wait for its tools holds up nothing else
 	for _, s := range sources {
 		if err := s.checkText(); err != nil {
-			complain(d.ctx, d.screen.Err, err)
+			complain(ctx, d.screen.Err, err)
 			d.refuse(s.path)
 		} else if len(d.awaits(ctx, s)) > 0 {
 			later = append(later, s)
@@ -220,13 +223,13 @@ func (d deployer) deploy(ctx context.Context, s source) (accepted bool, err erro
 			return true, nil
 		}
 	}
-	result, err := d.in.engine.Deploy(ctx, d.actor(), engine.DeployRequest{Source: string(s.text), Filename: filepath.Base(s.path), GrantUsed: true})
+	result, err := d.in.engine.Deploy(ctx, d.actor, engine.DeployRequest{Source: string(s.text), Filename: filepath.Base(s.path), GrantUsed: true})
 	problems := d.advise(ctx, s, result.Problems)
-	d.report(s, problems)
+	printProblems(d.screen, s, problems)
 	var refusal *decide.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		d.report(s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: refusal.Code, Message: refusal.Message, Fix: refusal.Hint}})
+		printProblems(d.screen, s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: refusal.Code, Message: refusal.Message, Fix: refusal.Hint}})
 		return false, nil
 	case err != nil:
 		return false, err
@@ -255,10 +258,10 @@ func (d deployer) advise(ctx context.Context, s source, problems []sandbox.Probl
 	return problems
 }
 
-// report prints problems as a compiler does.
-func (a *app) report(s source, problems []sandbox.Problem) {
+// printProblems prints problems as a compiler does.
+func printProblems(screen term.Screen, s source, problems []sandbox.Problem) {
 	for _, p := range problems {
-		fmt.Fprintln(a.screen.Err, formatProblem(shown(s.path), p))
+		fmt.Fprintln(screen.Err, formatProblem(shown(s.path), p))
 	}
 }
 
@@ -295,9 +298,7 @@ func (d deployer) deployed(s source, result engine.DeployResult) {
 	}
 }
 
-// actor is who uses this command line, as far as it says.
-func (a *app) actor() eventlog.Actor { return actorNamed(a.as()) }
-
+// actorNamed is the user of that name; empty is one of whom nothing is known.
 func actorNamed(name string) eventlog.Actor {
 	if name != "" {
 		return eventlog.Actor{Kind: "user", Name: name}

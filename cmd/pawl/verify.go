@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,36 +26,36 @@ type verifyCmd struct {
 
 // Run asks a running engine. With the engine stopped it reads the log in the data directory, which
 // nobody else can then use.
-func (c *verifyCmd) Run(a *app) error {
-	connected, err := a.find(c.clientFlags)
+func (c *verifyCmd) Run(ctx context.Context, engine *finder, screen term.Screen, conf reader, with parts) error {
+	connected, err := engine.find(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	found, hint := ops.Verification{}, acceptHint
 	if c.AcceptLoss {
 		if connected.stranger == nil {
-			if err := connected.Do(a.ctx, "listWorkflows", nil, nil); !errors.Is(err, rpc.ErrUnreachable) {
+			if err := connected.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, rpc.ErrUnreachable) {
 				return exit.Failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.address))
 			}
 		}
-		result, err := a.acceptLoss(connected, c.Report)
+		result, err := acceptLoss(ctx, screen, conf, with, connected, c.Report)
 		if err != nil {
 			return err
 		}
-		return a.printAccepted(result, c.JSON)
+		return printAccepted(screen, result, c.JSON)
 	}
 	if connected.stranger == nil {
-		err = connected.Do(a.ctx, "verifyLog", nil, &found)
+		err = connected.Do(ctx, "verifyLog", nil, &found)
 	}
 	switch {
 	case connected.stranger != nil, errors.Is(err, rpc.ErrUnreachable) && !c.named():
-		if found, hint, err = a.verifyStopped(connected); err != nil {
+		if found, hint, err = verifyStopped(ctx, screen, conf, with, connected); err != nil {
 			return err
 		}
 	case err != nil:
 		return connected.explain(err)
 	}
-	return a.printVerification(found, hint, c.JSON)
+	return printVerification(screen, found, hint, c.JSON)
 }
 
 // acceptHint leads out of a damaged log.
@@ -63,25 +64,25 @@ const acceptHint = "to go on without what is missing, or cannot be followed, onc
 // seeVerify is the advice, in what a damaged log is said to lack, to do what is being done.
 var seeVerify = regexp.MustCompile("(?:;|,| or) see `pawl verify`")
 
-func (a *app) printVerification(v ops.Verification, hint string, asJSON bool) error {
+func printVerification(screen term.Screen, v ops.Verification, hint string, asJSON bool) error {
 	if asJSON {
 		document, err := json.Marshal(v)
 		if err != nil {
 			return fmt.Errorf("print what was found: %w", err)
 		}
-		if err := a.screen.JSON(document); err != nil {
+		if err := screen.JSON(document); err != nil {
 			return err
 		}
 	} else {
 		damaged := false
 		for _, problem := range v.Problems {
 			damaged = damaged || ops.OfLog(problem)
-			fmt.Fprintln(a.screen.Out, seeVerify.ReplaceAllString(problem, ""))
+			fmt.Fprintln(screen.Out, seeVerify.ReplaceAllString(problem, ""))
 		}
-		fmt.Fprintf(a.screen.Out, "%s, %s: %s\n", term.Plural(v.Workflows, "workflow"), term.Plural(v.Transitions, "transition"),
+		fmt.Fprintf(screen.Out, "%s, %s: %s\n", term.Plural(v.Workflows, "workflow"), term.Plural(v.Transitions, "transition"),
 			map[bool]string{true: "ok", false: term.Plural(len(v.Problems), "problem")}[v.OK])
 		if damaged {
-			fmt.Fprintln(a.screen.Err, "  "+hint)
+			fmt.Fprintln(screen.Err, "  "+hint)
 		}
 	}
 	if !v.OK {
@@ -91,13 +92,13 @@ func (a *app) printVerification(v ops.Verification, hint string, asJSON bool) er
 }
 
 // verifyStopped checks the log of an engine that is stopped. The hint leads out of what is found.
-func (a *app) verifyStopped(connected *connection) (found ops.Verification, hint string, err error) {
-	s, err := a.stoppedData(connected)
+func verifyStopped(ctx context.Context, screen term.Screen, conf reader, with parts, connected *connection) (found ops.Verification, hint string, err error) {
+	s, err := stoppedData(screen, conf, connected)
 	if err != nil {
 		return found, "", err
 	}
-	in := &installation{settings: s, logger: a.logger(), stopped: true}
-	if err := in.open(a.ctx); err != nil {
+	in := &installation{settings: s, with: with, logger: newLogger(screen), stopped: true}
+	if err := in.open(ctx); err != nil {
 		hint = acceptHint
 		if errors.Is(err, eventlog.ErrGone) {
 			hint = goneHint(s.Data)
@@ -108,18 +109,18 @@ func (a *app) verifyStopped(connected *connection) (found ops.Verification, hint
 		}
 		return found, "", err
 	}
-	found, err = ops.Verify(a.ctx, in.log, &readmodel.Reader{Store: in.store})
+	found, err = ops.Verify(ctx, in.log, &readmodel.Reader{Store: in.store})
 	return found, acceptHint, in.end(err)
 }
 
 // stoppedData finds the data directory of an engine that does not answer.
-func (a *app) stoppedData(connected *connection) (settings, error) {
-	file, err := a.reader.readConfig()
+func stoppedData(screen term.Screen, conf reader, connected *connection) (settings, error) {
+	file, err := conf.readConfig()
 	if err != nil {
 		return settings{}, err
 	}
 	file.Clock, file.ClockStart = "", "" // time stands still in it, and a flag may have chosen the clock
-	s, err := a.reader.merge(file, engineFlags{}, nil)
+	s, err := conf.merge(file, engineFlags{}, nil)
 	if err != nil {
 		return s, err
 	}
@@ -128,7 +129,7 @@ func (a *app) stoppedData(connected *connection) (settings, error) {
 		return s, &exit.Failure{Code: exit.CodeUnreachable,
 			What: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.address, shown(s.Data)), Hint: "name the data directory: --data DIR"}
 	}
-	fmt.Fprintf(a.screen.Err, "%s: reading the log in %s\n", connected.alone(), shown(s.Data))
+	fmt.Fprintf(screen.Err, "%s: reading the log in %s\n", connected.alone(), shown(s.Data))
 	return s, nil
 }
 

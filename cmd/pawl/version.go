@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 // versionCmd prints what was built.
@@ -13,16 +15,16 @@ type versionCmd struct {
 }
 
 // Run prints the version, from what the Go tool has built in.
-func (c *versionCmd) Run(a *app) error {
+func (c *versionCmd) Run(screen term.Screen) error {
 	if !c.JSON {
-		fmt.Fprintf(a.screen.Out, "pawl %s, %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		fmt.Fprintf(screen.Out, "pawl %s, %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return nil
 	}
 	document, err := json.Marshal(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 	if err != nil {
 		return fmt.Errorf("print the version: %w", err)
 	}
-	return a.screen.JSON(document)
+	return screen.JSON(document)
 }
 
 // version is the module's version, or the commit it was built from.

@@ -21,9 +21,7 @@ import (
 func (d deployer) watch(sources []source) beside {
 	return func(ctx context.Context, out *term.Printer) {
 		// What is said while the engine works stands with its progress, and waits for no reader.
-		told := *d.app
-		told.screen.Out, told.screen.Err = out, out
-		d.app = &told
+		d.screen.Out, d.screen.Err = out, out
 		w := watcher{deployer: d}
 		for _, s := range sources {
 			if info, err := os.Stat(s.path); err == nil && !info.Mode().IsRegular() {
@@ -189,7 +187,7 @@ func (w *watcher) reject(ctx context.Context, f *watched, err error) {
 	if ctx.Err() != nil {
 		return // all ends
 	}
-	complain(w.ctx, w.screen.Err, err)
+	complain(ctx, w.screen.Err, err)
 	w.refuse(f.path)
 }
 

@@ -65,7 +65,7 @@ func TestWatchLeavesPipes(t *testing.T) {
 	if _, err := readRegular(pipe); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("read: %v", err)
 	}
-	deployer{app: &app{}}.watch([]source{{path: pipe}})(t.Context(), nil) // has nothing to wait for
+	deployer{}.watch([]source{{path: pipe}})(t.Context(), nil) // has nothing to wait for
 }
 
 // An engine runs without notices, and says once what that means.
@@ -81,7 +81,7 @@ func TestWatchWithoutNotices(t *testing.T) {
 			dir := place(t, map[string]string{"a/a.ts": "one", "b/b.ts": "two"})
 			synctest.Test(t, func(t *testing.T) {
 				var stderr bytes.Buffer
-				w := watcher{deployer: deployer{app: &app{screen: term.Screen{Err: &stderr}}}}
+				w := watcher{deployer: deployer{screen: term.Screen{Err: &stderr}}}
 				for name, text := range map[string]string{"a/a.ts": "one", "b/b.ts": "two"} {
 					w.files = append(w.files, &watched{path: filepath.Join(dir, name), hash: hashOf([]byte(text))})
 				}

@@ -16,10 +16,10 @@ import (
 
 // newWorkers starts the processes that scripts run in: this program again, as `pawl worker`.
 // At most size of them compute at once.
-func newWorkers(s settings, size int, logger *slog.Logger) (*worker.Pool, error) {
+func newWorkers(s settings, with parts, size int, logger *slog.Logger) (*worker.Pool, error) {
 	p := s.Policies.Script
 	workers, err := worker.NewPool(worker.Config{
-		Command: workerCommand, Size: size, Memory: int64(p.Memory), Require: s.Sandbox, Logger: logger,
+		Command: with.Worker, Size: size, Memory: int64(p.Memory), Require: s.Sandbox, Logger: logger,
 		Limits: sandbox.Limits{CPU: p.CPU, Wall: p.Wall, Source: int(p.Source)}, // of reading a definition
 	})
 	if err != nil {
@@ -38,7 +38,7 @@ type (
 )
 
 // Run serves an engine until that ends.
-func (workerCmd) Run(*app) error {
+func (workerCmd) Run() error {
 	if err := worker.Run(os.Stdin, os.Stdout); err != nil {
 		return exit.Failed("this command is started by an engine, not by hand", err)
 	}
@@ -46,19 +46,19 @@ func (workerCmd) Run(*app) error {
 }
 
 // Run prints what runs scripts.
-func (c *workersCmd) Run(a *app) error {
-	connected, err := a.connect(c.clientFlags)
+func (c *workersCmd) Run(engine *finder, screen term.Screen) error {
+	connected, err := engine.connect(c.clientFlags)
 	if err != nil {
 		return err
 	}
 	return answer(connected, "getWorkers", nil, func(r worker.Report) error {
-		fmt.Fprintf(a.screen.Out, "sandbox: %s\n", r.Sandbox)
+		fmt.Fprintf(screen.Out, "sandbox: %s\n", r.Sandbox)
 		for _, missing := range r.Missing {
-			fmt.Fprintf(a.screen.Out, "  missing %s\n", term.OneLine(missing, 200))
+			fmt.Fprintf(screen.Out, "  missing %s\n", term.OneLine(missing, 200))
 		}
-		fmt.Fprintf(a.screen.Out, "%s may compute at once, each process with at most %s; %d waiting, %d restarted\n",
+		fmt.Fprintf(screen.Out, "%s may compute at once, each process with at most %s; %d waiting, %d restarted\n",
 			term.Plural(r.Size, "script"), mebibytes(r.Memory), r.Waiting, r.Restarts)
-		table := tabwriter.NewWriter(a.screen.Out, 0, 0, 2, ' ', 0)
+		table := tabwriter.NewWriter(screen.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "pid\tstate\tworkflow\thandler\tcalls\tscripts\tmemory\tage")
 		for _, w := range r.Workers {
 			fmt.Fprintln(table, strings.Join([]string{fmt.Sprint(w.PID), w.State, w.Workflow, w.Handler, fmt.Sprint(w.Calls),

@@ -21,8 +21,9 @@ func IsTerminal(w any) bool {
 	return ok && (isatty.IsTerminal(file.Fd()) || isatty.IsCygwinTerminal(file.Fd()))
 }
 
-// Screen is where a command writes: its result, and what it says beside it.
+// Screen is where a command reads answers and input, and where it writes: its result, and what it says beside it.
 type Screen struct {
+	In       io.Reader
 	Out, Err io.Writer
 	// Env looks up a variable of the environment; nil is an empty environment.
 	Env func(name string) (value string, ok bool)
