@@ -20,8 +20,14 @@ const (
 	misused             // taken for the value it will give
 )
 
+// awaits follows the promises that calls give to what becomes of them.
+type awaits struct {
+	*collector
+	fates map[*script.Variable]fate // of promises in variables
+}
+
 // waits warns of calls that give a promise which nothing waits for.
-func (c *collector) waits(h *holder) {
+func (c *awaits) waits(h *holder) {
 	for i := range h.touches {
 		t := &h.touches[i]
 		if !t.promises() {
@@ -42,7 +48,7 @@ func (c *collector) waits(h *holder) {
 	}
 }
 
-func (c *collector) awaited(call *ast.CallExpression, name string) {
+func (c *awaits) awaited(call *ast.CallExpression, name string) {
 	switch c.fateOf(call, 0) {
 	case waited:
 	case dropped:
@@ -57,7 +63,7 @@ func (c *collector) awaited(call *ast.CallExpression, name string) {
 
 // fateOf follows a promise through the expressions around it; depth bounds how many variables it may
 // go through.
-func (c *collector) fateOf(e ast.Expression, depth int) fate {
+func (c *awaits) fateOf(e ast.Expression, depth int) fate {
 	if depth > 5 {
 		return waited
 	}
@@ -113,7 +119,7 @@ func (c *collector) fateOf(e ast.Expression, depth int) fate {
 	return waited
 }
 
-func (c *collector) fateOfMember(member *ast.DotExpression, name string, depth int) fate {
+func (c *awaits) fateOfMember(member *ast.DotExpression, name string, depth int) fate {
 	switch name {
 	case "then", "catch", "finally":
 		if call, ok := c.in.Parent(member).(*ast.CallExpression); ok && call.Callee == member {
@@ -125,7 +131,7 @@ func (c *collector) fateOfMember(member *ast.DotExpression, name string, depth i
 }
 
 // fateOfVariable is waited if any use waits: the others may come after it.
-func (c *collector) fateOfVariable(v *script.Variable, depth int) fate {
+func (c *awaits) fateOfVariable(v *script.Variable, depth int) fate {
 	if v == nil {
 		return waited
 	}
@@ -165,7 +171,7 @@ var deaf = map[string]string{
 }
 
 // callbacks warns of a call inside a callback whose promise the caller of the callback ignores.
-func (c *collector) callbacks(call *ast.CallExpression, name string) {
+func (c *awaits) callbacks(call *ast.CallExpression, name string) {
 	f := c.in.FunctionAround(call)
 	outer, ok := c.in.Parent(f).(*ast.CallExpression)
 	if !ok || !slices.Contains(outer.ArgumentList, f) {
@@ -197,7 +203,7 @@ func isExpression(body ast.ConciseBody) bool {
 }
 
 // caught warns of a catch for a call whose failure cannot be caught (R7).
-func (c *collector) caught(call *ast.CallExpression, name string) {
+func (c *awaits) caught(call *ast.CallExpression, name string) {
 	const fix = "remove the catch: a passing fault is retried by itself, and what can be expected is in the " +
 		"call's result"
 	if dot, ok := c.in.Parent(call).(*ast.DotExpression); ok && dot.Identifier.Name.String() == "catch" {
@@ -224,36 +230,4 @@ func (c *collector) caught(call *ast.CallExpression, name string) {
 func asExpression(n ast.Node) ast.Expression {
 	e, _ := n.(ast.Expression)
 	return e
-}
-
-// onlyHostCalls reports whether nothing in a block but calls of ctx looks as if it could throw.
-func (c *collector) onlyHostCalls(block *ast.BlockStatement) bool {
-	only := true
-	script.Walk(block, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpression:
-			if !c.hostCalls()[n] {
-				only = false
-			}
-		case *ast.NewExpression, *ast.ThrowStatement:
-			only = false
-		}
-		return only
-	})
-	return only
-}
-
-// hostCalls are all calls of ctx in the script.
-func (c *collector) hostCalls() map[*ast.CallExpression]bool {
-	if c.calls == nil {
-		c.calls = make(map[*ast.CallExpression]bool)
-		for _, h := range c.order {
-			for i := range h.touches {
-				if call := h.touches[i].call; call != nil {
-					c.calls[call] = true
-				}
-			}
-		}
-	}
-	return c.calls
 }

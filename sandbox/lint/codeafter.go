@@ -13,7 +13,7 @@ import (
 
 // mutateCalls notes the calls of a mutate, and what the text has after each, for MutateProblems.
 func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
-	m := mutate{collector: c, f: f, calls: make(map[ast.Node]*touch), number: make(map[ast.Node]int)}
+	m := mutateBody{collector: c, f: f, calls: make(map[ast.Node]*touch), number: make(map[ast.Node]int)}
 	for i := range h.touches {
 		t := &h.touches[i]
 		if _, own := t.builtin(); own || t.operation == "" || t.call == nil {
@@ -49,8 +49,8 @@ func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
 	})
 }
 
-// mutate is one handler that is looked at.
-type mutate struct {
+// mutateBody is the body of one mutate handler, with its calls.
+type mutateBody struct {
 	*collector
 	f     ast.Expression
 	calls map[ast.Node]*touch
@@ -60,7 +60,7 @@ type mutate struct {
 }
 
 // within are the calls below a node, in whatever branch.
-func (m *mutate) within(n ast.Node) sandbox.CallRange {
+func (m *mutateBody) within(n ast.Node) sandbox.CallRange {
 	var found sandbox.CallRange
 	script.Walk(n, func(n ast.Node) bool {
 		if i, ok := m.number[n]; ok {
@@ -72,7 +72,7 @@ func (m *mutate) within(n ast.Node) sandbox.CallRange {
 }
 
 // after notes for the calls that a statement certainly makes what stands behind it.
-func (m *mutate) after(list []ast.Statement) {
+func (m *mutateBody) after(list []ast.Statement) {
 	var later sandbox.CallRange
 	for i := len(list) - 1; i >= 0; i-- {
 		here := m.within(list[i])
@@ -87,7 +87,7 @@ func (m *mutate) after(list []ast.Statement) {
 }
 
 // code is where a statement that does something begins, 0 for one that only ends what is around it.
-func (m *mutate) code(s ast.Statement) file.Idx {
+func (m *mutateBody) code(s ast.Statement) file.Idx {
 	switch s := s.(type) {
 	case *ast.EmptyStatement, *ast.BranchStatement:
 		return 0
@@ -100,7 +100,7 @@ func (m *mutate) code(s ast.Statement) file.Idx {
 }
 
 // parallel notes the calls that one list makes together, as for Promise.all.
-func (m *mutate) parallel(list *ast.ArrayLiteral) {
+func (m *mutateBody) parallel(list *ast.ArrayLiteral) {
 	var later sandbox.CallRange
 	for i := len(list.Value) - 1; i >= 0; i-- {
 		here := m.within(list.Value[i])
@@ -114,7 +114,7 @@ func (m *mutate) parallel(list *ast.ArrayLiteral) {
 }
 
 // finally notes a finally behind calls.
-func (m *mutate) finally(try *ast.TryStatement) {
+func (m *mutateBody) finally(try *ast.TryStatement) {
 	if try.Finally == nil || len(try.Finally.List) == 0 {
 		return
 	}
@@ -125,7 +125,7 @@ func (m *mutate) finally(try *ast.TryStatement) {
 }
 
 // loop says in what the call is made each time anew, empty for nothing.
-func (m *mutate) loop(t *touch) string {
+func (m *mutateBody) loop(t *touch) string {
 	var inner ast.Node = t.call
 	for n := m.in.Parent(inner); n != nil && n != ast.Node(m.f); inner, n = n, m.in.Parent(n) {
 		switch n := n.(type) {
@@ -164,7 +164,7 @@ func (m *mutate) loop(t *touch) string {
 }
 
 // certain are the calls that a plain statement makes: in no branch, loop or nested function.
-func (m *mutate) certain(statement ast.Statement) (calls []int) {
+func (m *mutateBody) certain(statement ast.Statement) (calls []int) {
 	switch statement.(type) {
 	case *ast.ExpressionStatement, *ast.VariableStatement, *ast.LexicalDeclaration:
 	default:

@@ -7,34 +7,34 @@
 //
 // The codes, and the file of each:
 //
-//	phase.forbidden            uses.go       a function of ctx that the phase table does not allow in this phase (R8)
-//	topic.unknown              arguments.go  a publish to a topic that is not declared
-//	topic.notSubscribed        arguments.go  a peek at a topic that the consumer does not subscribe to
-//	publish.invalid            arguments.go  an event that ctx.publish refuses
-//	publish.unknownMember      arguments.go  a member of an event that means nothing
-//	publish.messageIdRandom    arguments.go  a message id that each run makes anew
-//	input.invalid              arguments.go  an input that ctx.registerInput refuses
-//	call.params                arguments.go  parameters that are not one object
-//	call.notAwaited            awaits.go     a promise that nothing waits for
-//	call.catch                 awaits.go     a catch for a failure that cannot be caught (R7)
-//	connector.unknown          loose.go      a member that ctx does not have
-//	connector.dynamic          loose.go      an operation that is only named while the script runs
-//	ctx.assigned               loose.go      an assignment to ctx
-//	handler.parameter          handover.go   a parameter that nothing is given for
-//	prepared.unknown           handover.go   a member that prepare does not return
-//	mutationResult.unknown     handover.go   a member or a status that a mutation result never has
-//	prepare.result             result.go     what prepare returns is no result (R19)
-//	prepare.reservations       result.go     a reservation that reserves nothing
-//	prepare.unknownMember      result.go     a member of the result that means nothing
-//	prepare.wakeAt             result.go     a time that is ignored (S4)
-//	reservation.unknown        result.go     a reservation of a topic that the consumer does not subscribe to
-//	ui.title, title.constant   result.go     a mutation that people cannot tell from others
-//	mutate.codeAfter           mutatecall.go code behind the mutation call, which never runs (R4)
-//	mutate.secondCall          mutatecall.go a second mutation call, which is never sent (R4)
-//	mutate.loop                mutatecall.go a mutation call in a loop, which is sent once (R4)
-//	global.absent, .unknown    names.go      a name that does not exist here
-//	global.shared              shared.go     a variable that does not outlive the handler call
-//	script.problems            findings.go   how many problems are not listed
+//	phase.forbidden            handlers.go     a function of ctx that the phase table does not allow in this phase (R8)
+//	topic.unknown              topics.go       a publish to a topic that is not declared
+//	topic.notSubscribed        topics.go       a peek at a topic that the consumer does not subscribe to
+//	publish.invalid            publish.go      an event that ctx.publish refuses
+//	publish.unknownMember      publish.go      a member of an event that means nothing
+//	publish.messageIdRandom    publish.go      a message id that each run makes anew
+//	input.invalid              arguments.go    an input that ctx.registerInput refuses
+//	call.params                arguments.go    parameters that are not one object
+//	call.notAwaited            awaits.go       a promise that nothing waits for
+//	call.catch                 awaits.go       a catch for a failure that cannot be caught (R7)
+//	connector.unknown          loose.go        a member that ctx does not have
+//	connector.dynamic          loose.go        an operation that is only named while the script runs
+//	ctx.assigned               loose.go        an assignment to ctx
+//	handler.parameter          handover.go     a parameter that nothing is given for
+//	prepared.unknown           handover.go     a member that prepare does not return
+//	mutationResult.unknown     outcome.go      a member or a status that a mutation result never has
+//	prepare.result             result.go       what prepare returns is no result (R19)
+//	prepare.reservations       reservation.go  a reservation that reserves nothing
+//	prepare.unknownMember      result.go       a member of the result that means nothing
+//	prepare.wakeAt             result.go       a time that is ignored (S4)
+//	reservation.unknown        reservation.go  a reservation of a topic that the consumer does not subscribe to
+//	ui.title, title.constant   title.go        a mutation that people cannot tell from others
+//	mutate.codeAfter           mutatecall.go   code behind the mutation call, which never runs (R4)
+//	mutate.secondCall          mutatecall.go   a second mutation call, which is never sent (R4)
+//	mutate.loop                mutatecall.go   a mutation call in a loop, which is sent once (R4)
+//	global.absent, .unknown    names.go        a name that does not exist here
+//	global.shared              shared.go       a variable that does not outlive the handler call
+//	script.problems            listed.go       how many problems are not listed
 //
 // The codes of the definition (shape.*) are those of package vm, which reads it; script.syntax, script.import and
 // script.suspicious are those of package script.

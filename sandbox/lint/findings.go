@@ -1,47 +1,13 @@
 package lint
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/dop251/goja/file"
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
-
-// Sort orders by the author's lines, errors before warnings on the same place; problems
-// without a line come first.
-func Sort(problems []sandbox.Problem) {
-	slices.SortStableFunc(problems, func(a, b sandbox.Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Severity, b.Severity))
-	})
-}
-
-// MaxProblems bounds what is said about one script: more would not be read, and a script must not make a
-// description of any size.
-const MaxProblems = 100
-
-// Listed are the problems that are said of a script, in the order of the author's lines.
-func Listed(problems []sandbox.Problem) []sandbox.Problem {
-	explain(problems)
-	return first(problems)
-}
-
-// first keeps the first problems, errors before warnings, in the order of the author's lines.
-func first(problems []sandbox.Problem) []sandbox.Problem {
-	Sort(problems)
-	more := len(problems) - MaxProblems
-	if more <= 0 {
-		return problems
-	}
-	slices.SortStableFunc(problems, func(a, b sandbox.Problem) int { return cmp.Compare(a.Severity, b.Severity) })
-	kept := problems[:MaxProblems]
-	Sort(kept)
-	return append(kept, sandbox.NewWarning("script.problems", sandbox.Place{},
-		fmt.Sprintf("%d more problems are not listed", more), "correct those that are listed first"))
-}
 
 // findings collects what the text of a script shows to be wrong, each thing once.
 type findings struct {
@@ -70,20 +36,5 @@ func (f *findings) add(p sandbox.Problem) {
 	if !f.said[p] {
 		f.said[p] = true
 		f.problems = append(f.problems, p)
-	}
-}
-
-// explain gives an exception about a name that does not exist the fix that the name has.
-func explain(problems []sandbox.Problem) {
-	fixes := make(map[sandbox.Place]string)
-	for _, p := range problems {
-		if p.Code == "global.absent" || p.Code == "global.unknown" {
-			fixes[sandbox.Place{Line: p.Line, Column: p.Column}] = p.Fix
-		}
-	}
-	for i, p := range problems {
-		if fix := fixes[sandbox.Place{Line: p.Line, Column: p.Column}]; fix != "" && p.Code == "script.threw" {
-			problems[i].Fix = fix
-		}
 	}
 }

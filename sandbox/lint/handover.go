@@ -6,7 +6,6 @@ import (
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
-	"github.com/dop251/goja/token"
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/script"
@@ -37,15 +36,15 @@ func (c *collector) parameters(list *ast.ParameterList, e entry) {
 	}
 }
 
-// taken is one member that code takes of a value.
-type taken struct {
+// memberUse is one member that code takes of a value.
+type memberUse struct {
 	name string
 	at   file.Idx
 	e    ast.Expression // nil where a pattern takes it
 }
 
 // takenOf are the members that a function takes of its parameter.
-func (c *collector) takenOf(f ast.Expression, parameter int) (list []taken) {
+func (c *collector) takenOf(f ast.Expression, parameter int) (list []memberUse) {
 	params, _, ok := script.Function(f)
 	if !ok || parameter >= len(params.List) {
 		return nil
@@ -55,10 +54,10 @@ func (c *collector) takenOf(f ast.Expression, parameter int) (list []taken) {
 			for _, p := range o.Properties {
 				switch p := p.(type) {
 				case *ast.PropertyShort:
-					list = append(list, taken{p.Name.Name.String(), p.Name.Idx, nil})
+					list = append(list, memberUse{p.Name.Name.String(), p.Name.Idx, nil})
 				case *ast.PropertyKeyed:
 					if key, ok := p.Key.(*ast.StringLiteral); ok && !p.Computed {
-						list = append(list, taken{key.Value.String(), key.Idx, nil})
+						list = append(list, memberUse{key.Value.String(), key.Idx, nil})
 					}
 				}
 			}
@@ -80,7 +79,7 @@ func (c *collector) takenOf(f ast.Expression, parameter int) (list []taken) {
 		}
 		if m := c.in.MemberOf(whole); m != nil {
 			if _, name, at, ok := script.SplitProperty(m); ok {
-				list = append(list, taken{name, at, m})
+				list = append(list, memberUse{name, at, m})
 			}
 		}
 	}
@@ -116,94 +115,4 @@ func distinct(names []string) []string {
 func inherits(name string) bool {
 	return slices.Contains([]string{"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable",
 		"toLocaleString", "toString", "valueOf"}, name)
-}
-
-// statuses are those of a mutation result.
-var statuses = []string{"applied", "none", "skipped"}
-
-// outcomes warns of members and values that a mutation result never has.
-func (c *collector) outcomes(next ast.Expression) {
-	for _, t := range c.takenOf(next, 2) {
-		switch {
-		case t.name == "status":
-			if t.e != nil {
-				c.compared(t.e)
-			}
-		case t.name == "result" || inherits(t.name):
-		default:
-			fix := "write mutationResult.result." + sandbox.Clip(t.name, 60) +
-				" for a member of what the connector answered, after mutationResult.status === \"applied\""
-			switch t.name {
-			case "success", "ok", "applied":
-				fix = "write mutationResult.status === \"applied\""
-			case "error", "failed", "failure":
-				fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
-			case "data", "value", "response", "output":
-				fix = "write mutationResult.result"
-			}
-			c.warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s",
-				sandbox.Clip(t.name, 100))
-		}
-	}
-	params, _, _ := script.Function(next)
-	if len(params.List) > 2 {
-		c.destructuredStatus(params.List[2].Target)
-	}
-}
-
-// destructuredStatus looks at the uses of next(ctx, prepared, { status }).
-func (c *collector) destructuredStatus(target ast.Node) {
-	o, ok := target.(*ast.ObjectPattern)
-	if !ok {
-		return
-	}
-	for _, p := range o.Properties {
-		if short, ok := p.(*ast.PropertyShort); ok && short.Name.Name.String() == "status" {
-			if v := c.in.Declaring[&short.Name]; v != nil {
-				for _, use := range v.Uses {
-					c.compared(use)
-				}
-			}
-		}
-	}
-}
-
-// compared checks what a status is compared with.
-func (c *collector) compared(status ast.Expression) {
-	check := func(with ast.Expression) {
-		text, known := c.in.TextOf(with)
-		if !known || slices.Contains(statuses, text) {
-			return
-		}
-		fix := `the status is "applied", "none" or "skipped"`
-		switch strings.ToLower(text) {
-		case "success", "succeeded", "successful", "ok", "done", "completed", "complete", "committed", "confirmed":
-			fix = `write "applied"`
-		case "failed", "failure", "error", "rejected":
-			fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
-		case "skip", "cancelled", "canceled", "user_skip":
-			fix = `write "skipped"`
-		case "noop", "empty", "null", "":
-			fix = `write "none"`
-		}
-		c.warn("mutationResult.unknown", c.in.Start(with), fix, "the status of a mutation result is never %q",
-			sandbox.Clip(text, 60))
-	}
-	switch p := c.in.Parent(c.in.Dressed(status)).(type) {
-	case *ast.BinaryExpression:
-		switch p.Operator {
-		case token.EQUAL, token.STRICT_EQUAL, token.NOT_EQUAL, token.STRICT_NOT_EQUAL:
-			if p.Left == c.in.Dressed(status) {
-				check(p.Right)
-			} else {
-				check(p.Left)
-			}
-		}
-	case *ast.SwitchStatement:
-		for _, branch := range p.Body {
-			if branch.Test != nil {
-				check(branch.Test)
-			}
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/dop251/goja/ast"
@@ -10,16 +9,6 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
-
-// entry is one handler phase from which code is reached.
-type entry struct {
-	handler string
-	phase   sandbox.Phase
-	// consumer is nil for producers.
-	consumer *sandbox.ConsumerDefinition
-	// publishes is nil where it is not declared.
-	publishes []string
-}
 
 // touch is one place that uses a member of a ctx.
 type touch struct {
@@ -81,13 +70,6 @@ type role struct {
 	from              file.Idx // where the member is taken
 }
 
-// visit is one function looked at as part of one handler.
-type visit struct {
-	parameter *ast.Binding
-	handler   string
-	phase     sandbox.Phase
-}
-
 // collector follows ctx from the handlers through the functions it is passed to.
 type collector struct {
 	*findings
@@ -99,139 +81,9 @@ type collector struct {
 	followed   map[*script.Variable]bool
 	seen       map[visit]bool
 	calls      map[*ast.CallExpression]bool // of ctx, once all are known
-	fates      map[*script.Variable]fate    // of promises in variables
-	taken      map[*ast.CallExpression]bool // whose parameters are taken down
+	recorded   map[*ast.CallExpression]bool // whose parameters are recorded
 	// writtenLeft is how many bytes of parameters may still be taken down.
 	writtenLeft int
-}
-
-// checkHandlers finds which connector operations the handlers of a definition name, and what the text
-// alone shows to be wrong about them.
-func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationUse, []sandbox.Problem) {
-	c := &collector{findings: newFindings(in), in: in, definition: d, holders: make(map[*ast.Binding]*holder),
-		followed: make(map[*script.Variable]bool), seen: make(map[visit]bool), fates: make(map[*script.Variable]fate),
-		taken: make(map[*ast.CallExpression]bool), writtenLeft: MaxWritten}
-	for _, p := range d.Producers {
-		_, value := in.Find("producers", p.Name)
-		if o, ok := in.Resolve(value).(*ast.ObjectLiteral); ok {
-			for _, name := range script.ProducerHandlers {
-				if _, f := in.Member(o, name); f != nil {
-					value = f
-					break
-				}
-			}
-		}
-		c.handler(value, entry{handler: p.Name, phase: sandbox.Producer, publishes: p.Publishes})
-	}
-	for i := range d.Consumers {
-		consumer := &d.Consumers[i]
-		for _, phase := range []sandbox.Phase{sandbox.Prepare, sandbox.Mutate, sandbox.Next} {
-			_, value := in.Find("consumers", consumer.Name, string(phase))
-			c.handler(value, entry{handler: consumer.Name, phase: phase, consumer: consumer,
-				publishes: consumer.Publishes})
-		}
-	}
-	c.rest()
-	for i := range d.Consumers {
-		c.consumer(&d.Consumers[i])
-	}
-	for _, h := range c.order {
-		c.waits(h)
-		c.arguments(h)
-		c.loose(h)
-	}
-	slices.SortStableFunc(c.uses, func(a, b sandbox.OperationUse) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return slices.Compact(c.uses), c.problems
-}
-
-func (c *collector) handler(value ast.Expression, e entry) {
-	f := c.in.Resolve(value)
-	params, _, ok := script.Function(f)
-	if !ok {
-		return
-	}
-	c.parameters(params, e)
-	c.reach(f, 0, e)
-	if e.phase == sandbox.Mutate && len(params.List) > 0 {
-		c.mutateCalls(f, c.holder(params.List[0]), e)
-	}
-}
-
-// reach judges what a function does with the ctx in its parameter, and what those do that it passes
-// it to.
-func (c *collector) reach(f ast.Expression, at int, e entry) {
-	params, _, ok := script.Function(f)
-	if !ok || params == nil || at >= len(params.List) {
-		return
-	}
-	v := visit{params.List[at], e.handler, e.phase}
-	if c.seen[v] {
-		return
-	}
-	c.seen[v] = true
-	h := c.holder(params.List[at])
-	for i := range h.touches {
-		c.judge(&h.touches[i], e)
-	}
-	for _, p := range h.passes {
-		c.reach(p.to, p.at, e)
-	}
-}
-
-// judge notes a use of a connector, and reports what the phase or the declared topics forbid.
-func (c *collector) judge(t *touch, e entry) {
-	m, own := t.builtin()
-	switch {
-	case !own && t.operation != "":
-		if !c.in.IsAssigned(t.e) && !inherits(t.operation) { // an assignment is reported as that
-			c.use(t, e)
-		}
-	case !own:
-	case !sandbox.MemberAllowed(e.phase, m, true):
-		c.fail("phase.forbidden", t.at, sandbox.WhereAllowed(m), "ctx.%s is not allowed in %s (of %q)", t.member,
-			e.phase, e.handler)
-	default:
-		c.topicsOf(t, m, e)
-	}
-}
-
-func (c *collector) use(t *touch, e entry) {
-	p := c.in.Position(c.in.Start(t.e))
-	c.uses = append(c.uses, sandbox.OperationUse{Connector: t.member, Operation: t.operation, Handler: e.handler,
-		Phase: e.phase, Line: p.Line, Column: p.Column})
-}
-
-// rest finds uses by the name ctx that no handler was seen to reach, in classes for example.
-func (c *collector) rest() {
-	for _, v := range c.in.All {
-		if v.Name == "ctx" && !c.followed[v] {
-			h := &holder{}
-			c.order = append(c.order, h)
-			c.follow(h, v, role{})
-			c.unplaced(h)
-		}
-	}
-	for _, statement := range c.in.Body {
-		script.Walk(statement, func(n ast.Node) bool {
-			if dot, ok := n.(*ast.DotExpression); ok && dot.Identifier.Name.String() == "ctx" {
-				h := &holder{}
-				c.order = append(c.order, h)
-				c.site(h, dot, dot.Identifier.Idx, role{})
-				c.unplaced(h)
-			}
-			return true
-		})
-	}
-}
-
-func (c *collector) unplaced(h *holder) {
-	for i := range h.touches {
-		if t := &h.touches[i]; t.operation != "" {
-			c.use(t, entry{})
-		}
-	}
 }
 
 // holder is what is done with the ctx in a parameter.
@@ -339,4 +191,53 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 	if r.member != "" {
 		h.touches = append(h.touches, touch{e: e, at: at, from: r.from, member: r.member, operation: r.operation})
 	}
+}
+
+// onlyHostCalls reports whether nothing in a block but calls of ctx looks as if it could throw.
+func (c *collector) onlyHostCalls(block *ast.BlockStatement) bool {
+	only := true
+	script.Walk(block, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpression:
+			if !c.hostCalls()[n] {
+				only = false
+			}
+		case *ast.NewExpression, *ast.ThrowStatement:
+			only = false
+		}
+		return only
+	})
+	return only
+}
+
+// hostCalls are all calls of ctx in the script.
+func (c *collector) hostCalls() map[*ast.CallExpression]bool {
+	if c.calls == nil {
+		c.calls = make(map[*ast.CallExpression]bool)
+		for _, h := range c.order {
+			for i := range h.touches {
+				if call := h.touches[i].call; call != nil {
+					c.calls[call] = true
+				}
+			}
+		}
+	}
+	return c.calls
+}
+
+// entry is one handler phase from which code is reached.
+type entry struct {
+	handler string
+	phase   sandbox.Phase
+	// consumer is nil for producers.
+	consumer *sandbox.ConsumerDefinition
+	// publishes is nil where it is not declared.
+	publishes []string
+}
+
+// visit is one function looked at as part of one handler.
+type visit struct {
+	parameter *ast.Binding
+	handler   string
+	phase     sandbox.Phase
 }

@@ -24,10 +24,10 @@ const (
 
 // written takes down the parameters of a call that has at most one argument.
 func (c *collector) written(t *touch, args []ast.Expression) {
-	if c.taken[t.call] {
+	if c.recorded[t.call] {
 		return
 	}
-	c.taken[t.call] = true
+	c.recorded[t.call] = true
 	params := sandbox.Written{Place: c.in.Position(c.in.Start(t.e)), Kind: sandbox.WrittenObject} // none are {}
 	if len(args) == 1 && !c.undefined(args[0]) {
 		params = c.value(args[0], 0)

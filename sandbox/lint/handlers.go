@@ -1,0 +1,163 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// checkHandlers finds which connector operations the handlers of a definition name, and what the text
+// alone shows to be wrong about them.
+func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationUse, []sandbox.Problem) {
+	c := &collector{findings: newFindings(in), in: in, definition: d, holders: make(map[*ast.Binding]*holder),
+		followed: make(map[*script.Variable]bool), seen: make(map[visit]bool),
+		recorded: make(map[*ast.CallExpression]bool), writtenLeft: MaxWritten}
+	for _, p := range d.Producers {
+		_, value := in.Find("producers", p.Name)
+		if o, ok := in.Resolve(value).(*ast.ObjectLiteral); ok {
+			for _, name := range script.ProducerHandlers {
+				if _, f := in.Member(o, name); f != nil {
+					value = f
+					break
+				}
+			}
+		}
+		c.handler(value, entry{handler: p.Name, phase: sandbox.Producer, publishes: p.Publishes})
+	}
+	for i := range d.Consumers {
+		consumer := &d.Consumers[i]
+		for _, phase := range []sandbox.Phase{sandbox.Prepare, sandbox.Mutate, sandbox.Next} {
+			_, value := in.Find("consumers", consumer.Name, string(phase))
+			c.handler(value, entry{handler: consumer.Name, phase: phase, consumer: consumer,
+				publishes: consumer.Publishes})
+		}
+	}
+	c.rest()
+	for i := range d.Consumers {
+		c.consumer(&d.Consumers[i])
+	}
+	promises := &awaits{collector: c, fates: make(map[*script.Variable]fate)}
+	for _, h := range c.order {
+		promises.waits(h)
+		c.arguments(h)
+		c.loose(h)
+	}
+	slices.SortStableFunc(c.uses, func(a, b sandbox.OperationUse) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return slices.Compact(c.uses), c.problems
+}
+
+func (c *collector) handler(value ast.Expression, e entry) {
+	f := c.in.Resolve(value)
+	params, _, ok := script.Function(f)
+	if !ok {
+		return
+	}
+	c.parameters(params, e)
+	c.reach(f, 0, e)
+	if e.phase == sandbox.Mutate && len(params.List) > 0 {
+		c.mutateCalls(f, c.holder(params.List[0]), e)
+	}
+}
+
+// reach judges what a function does with the ctx in its parameter, and what those do that it passes
+// it to.
+func (c *collector) reach(f ast.Expression, at int, e entry) {
+	params, _, ok := script.Function(f)
+	if !ok || params == nil || at >= len(params.List) {
+		return
+	}
+	v := visit{params.List[at], e.handler, e.phase}
+	if c.seen[v] {
+		return
+	}
+	c.seen[v] = true
+	h := c.holder(params.List[at])
+	for i := range h.touches {
+		c.judge(&h.touches[i], e)
+	}
+	for _, p := range h.passes {
+		c.reach(p.to, p.at, e)
+	}
+}
+
+// judge notes a use of a connector, and reports what the phase or the declared topics forbid.
+func (c *collector) judge(t *touch, e entry) {
+	m, own := t.builtin()
+	switch {
+	case !own && t.operation != "":
+		if !c.in.IsAssigned(t.e) && !inherits(t.operation) { // an assignment is reported as that
+			c.use(t, e)
+		}
+	case !own:
+	case !sandbox.MemberAllowed(e.phase, m, true):
+		c.fail("phase.forbidden", t.at, sandbox.WhereAllowed(m), "ctx.%s is not allowed in %s (of %q)", t.member,
+			e.phase, e.handler)
+	default:
+		c.topicsOf(t, m, e)
+	}
+}
+
+func (c *collector) use(t *touch, e entry) {
+	p := c.in.Position(c.in.Start(t.e))
+	c.uses = append(c.uses, sandbox.OperationUse{Connector: t.member, Operation: t.operation, Handler: e.handler,
+		Phase: e.phase, Line: p.Line, Column: p.Column})
+}
+
+// rest finds uses by the name ctx that no handler was seen to reach, in classes for example.
+func (c *collector) rest() {
+	for _, v := range c.in.All {
+		if v.Name == "ctx" && !c.followed[v] {
+			h := &holder{}
+			c.order = append(c.order, h)
+			c.follow(h, v, role{})
+			c.unplaced(h)
+		}
+	}
+	for _, statement := range c.in.Body {
+		script.Walk(statement, func(n ast.Node) bool {
+			if dot, ok := n.(*ast.DotExpression); ok && dot.Identifier.Name.String() == "ctx" {
+				h := &holder{}
+				c.order = append(c.order, h)
+				c.site(h, dot, dot.Identifier.Idx, role{})
+				c.unplaced(h)
+			}
+			return true
+		})
+	}
+}
+
+func (c *collector) unplaced(h *holder) {
+	for i := range h.touches {
+		if t := &h.touches[i]; t.operation != "" {
+			c.use(t, entry{})
+		}
+	}
+}
+
+// consumer checks what the phases of a consumer hand on to each other.
+func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
+	phase := func(name sandbox.Phase) ast.Expression {
+		_, value := c.in.Find("consumers", d.Name, string(name))
+		f := c.in.Resolve(value)
+		if _, _, ok := script.Function(f); !ok {
+			return nil
+		}
+		return f
+	}
+	if prepare := phase(sandbox.Prepare); prepare != nil {
+		members, closed := c.results(prepare, d)
+		if closed {
+			c.preparedMembers(phase(sandbox.Mutate), members)
+			c.preparedMembers(phase(sandbox.Next), members)
+		}
+	}
+	if next := phase(sandbox.Next); next != nil {
+		c.outcomes(next)
+	}
+}

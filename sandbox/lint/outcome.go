@@ -1,0 +1,102 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// statuses are those of a mutation result.
+var statuses = []string{"applied", "none", "skipped"}
+
+// outcomes warns of members and values that a mutation result never has.
+func (c *collector) outcomes(next ast.Expression) {
+	for _, t := range c.takenOf(next, 2) {
+		switch {
+		case t.name == "status":
+			if t.e != nil {
+				c.compared(t.e)
+			}
+		case t.name == "result" || inherits(t.name):
+		default:
+			fix := "write mutationResult.result." + sandbox.Clip(t.name, 60) +
+				" for a member of what the connector answered, after mutationResult.status === \"applied\""
+			switch t.name {
+			case "success", "ok", "applied":
+				fix = "write mutationResult.status === \"applied\""
+			case "error", "failed", "failure":
+				fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
+			case "data", "value", "response", "output":
+				fix = "write mutationResult.result"
+			}
+			c.warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s",
+				sandbox.Clip(t.name, 100))
+		}
+	}
+	params, _, _ := script.Function(next)
+	if len(params.List) > 2 {
+		c.destructuredStatus(params.List[2].Target)
+	}
+}
+
+// destructuredStatus looks at the uses of next(ctx, prepared, { status }).
+func (c *collector) destructuredStatus(target ast.Node) {
+	o, ok := target.(*ast.ObjectPattern)
+	if !ok {
+		return
+	}
+	for _, p := range o.Properties {
+		if short, ok := p.(*ast.PropertyShort); ok && short.Name.Name.String() == "status" {
+			if v := c.in.Declaring[&short.Name]; v != nil {
+				for _, use := range v.Uses {
+					c.compared(use)
+				}
+			}
+		}
+	}
+}
+
+// compared checks what a status is compared with.
+func (c *collector) compared(status ast.Expression) {
+	check := func(with ast.Expression) {
+		text, known := c.in.TextOf(with)
+		if !known || slices.Contains(statuses, text) {
+			return
+		}
+		fix := `the status is "applied", "none" or "skipped"`
+		switch strings.ToLower(text) {
+		case "success", "succeeded", "successful", "ok", "done", "completed", "complete", "committed", "confirmed":
+			fix = `write "applied"`
+		case "failed", "failure", "error", "rejected":
+			fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
+		case "skip", "cancelled", "canceled", "user_skip":
+			fix = `write "skipped"`
+		case "noop", "empty", "null", "":
+			fix = `write "none"`
+		}
+		c.warn("mutationResult.unknown", c.in.Start(with), fix, "the status of a mutation result is never %q",
+			sandbox.Clip(text, 60))
+	}
+	switch p := c.in.Parent(c.in.Dressed(status)).(type) {
+	case *ast.BinaryExpression:
+		switch p.Operator {
+		case token.EQUAL, token.STRICT_EQUAL, token.NOT_EQUAL, token.STRICT_NOT_EQUAL:
+			if p.Left == c.in.Dressed(status) {
+				check(p.Right)
+			} else {
+				check(p.Left)
+			}
+		}
+	case *ast.SwitchStatement:
+		for _, branch := range p.Body {
+			if branch.Test != nil {
+				check(branch.Test)
+			}
+		}
+	}
+}

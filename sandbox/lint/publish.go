@@ -1,0 +1,139 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+	"github.com/pawl-run/pawl/sandbox/similar"
+)
+
+// event as the fix of several problems shows it.
+const eventShape = `{ messageId: item.id, title: "…", payload: { … } }`
+
+func (c *collector) publishArguments(t *touch, args []ast.Expression) {
+	const call = `ctx.publish("topic", ` + eventShape + `)`
+	if len(args) != 2 {
+		fix := "write " + call
+		if len(args) == 1 {
+			if o, ok := c.in.Resolve(args[0]).(*ast.ObjectLiteral); ok {
+				if _, topic := c.in.Member(o, "topic"); topic != nil {
+					if name, known := c.in.TextOf(topic); known {
+						fix = fmt.Sprintf("take the topic out of the object: ctx.publish(%q, %s)",
+							sandbox.Clip(name, 100), eventShape)
+					}
+				}
+			}
+		}
+		c.fail("publish.invalid", c.in.Start(t.call), fix, "ctx.publish takes a topic and an event, and got %s",
+			plural(len(args), "argument"))
+		return
+	}
+	if what := c.in.Never(args[0], "text", "array"); what != "" {
+		c.fail("publish.invalid", c.in.Start(args[0]), "write "+call, "ctx.publish takes a topic first, and got %s",
+			what)
+	}
+	if what := c.in.NotObject(args[1]); what != "" {
+		c.fail("publish.invalid", c.in.Start(args[1]), "write "+call, "ctx.publish takes an event second, and got %s",
+			what)
+	}
+	event, ok := c.in.Resolve(args[1]).(*ast.ObjectLiteral)
+	if !ok || !c.in.Fixed(args[1]) {
+		return
+	}
+	c.event(event)
+}
+
+// event checks the object that is published.
+func (c *collector) event(event *ast.ObjectLiteral) {
+	names, at, closed := script.Keys(event)
+	var missing, fixes []string
+	for _, required := range []string{"messageId", "title"} {
+		_, value := c.in.Member(event, required)
+		if value == nil {
+			if closed {
+				missing, fixes = append(missing, required), append(fixes, addToEvent(required, names))
+			}
+			continue
+		}
+		if text, known := c.in.TextOf(value); known && strings.TrimSpace(text) == "" {
+			c.fail("publish.invalid", at[required], addToEvent(required, nil), "the %s of the published event is empty",
+				required)
+		} else if what := c.in.Never(value, "text"); what != "" {
+			c.fail("publish.invalid", at[required], fmt.Sprintf("make it a text: %s: String(…)", required),
+				"the %s of the published event must be a text, and is %s", required, what)
+		}
+	}
+	if len(missing) > 0 {
+		c.fail("publish.invalid", event.LeftBrace, strings.Join(fixes, "; "), "the published event has no %s",
+			strings.Join(missing, " and no "))
+	}
+	_, id := c.in.Member(event, "messageId")
+	_, title := c.in.Member(event, "title")
+	_, fixedID := c.in.TextOf(id)
+	if text, constant := c.in.TextOf(title); constant && id != nil && !fixedID && strings.TrimSpace(text) != "" {
+		c.warn("title.constant", at["title"], "name what the event is about: title: `"+sandbox.Clip(text, 60)+
+			" ${…}` with an address, a number or a name out of the data",
+			"every event gets the same title %q, so people cannot tell them apart", sandbox.Clip(text, 100))
+	}
+	if by := c.random(id); by != "" {
+		c.warn("publish.messageIdRandom", at["messageId"], "use what identifies the thing outside: messageId: item.id",
+			"messageId is made by %s, so each run publishes the same thing as another event", by)
+	}
+	for _, name := range names {
+		if slices.Contains(sandbox.EventMembers, name) {
+			continue
+		}
+		fix := "put it into payload: payload: { " + sandbox.Clip(name, 60) + ": … }"
+		if _, has := at["payload"]; !has && slices.Contains([]string{"data", "body", "value", "content", "message",
+			"contents", "payloads", "event"}, name) {
+			fix = "rename it to payload"
+		}
+		c.warn("publish.unknownMember", at[name], fix,
+			"%q is no member of an event and is dropped; an event has messageId, title and payload",
+			sandbox.Clip(name, 100))
+	}
+}
+
+func addToEvent(member string, names []string) string {
+	for _, name := range similar.Names(member, names, 1) {
+		return fmt.Sprintf("rename %s to %s", sandbox.Clip(name, 60), member)
+	}
+	switch {
+	case member == "title":
+		return "add what people will see, with what identifies it: title: `Order ${order.id} from ${order.customer}`"
+	case slices.Contains(names, "id"):
+		return "rename id to messageId"
+	case slices.Contains(names, "key"):
+		return "rename key to messageId"
+	}
+	return "add what identifies the event, the same each time it is seen: messageId: item.id"
+}
+
+// random names the source of chance in an expression.
+func (c *collector) random(e ast.Expression) (by string) {
+	script.Walk(e, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpression); ok {
+			left, name, _, ok := script.SplitProperty(call.Callee)
+			if id, named := left.(*ast.Identifier); ok && named && c.in.Refers[id] == nil {
+				switch full := id.Name.String() + "." + name; full {
+				case "Math.random", "crypto.randomUUID":
+					by = full
+				}
+			}
+		}
+		return by == ""
+	})
+	return by
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

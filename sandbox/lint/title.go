@@ -1,0 +1,56 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// title warns where people will not see what the mutation is about.
+func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[string]file.Idx, whole bool,
+	d *sandbox.ConsumerDefinition) {
+	if !d.HasMutate || c.reservesNothing(result) {
+		return
+	}
+	const fix = "add ui: { title: `Add row for ${event.payload.from}` }, in your words and with what identifies it"
+	missing := func(at file.Idx) {
+		c.warn("ui.title", at, fix, "prepare of %q gives no ui.title, so people are not told what its "+
+			"mutation is about", d.Name)
+	}
+	_, ui := c.in.Member(result, "ui")
+	if ui == nil {
+		if whole && !slices.Contains(names, "title") {
+			missing(result.LeftBrace)
+		}
+		return
+	}
+	o, ok := c.in.Resolve(ui).(*ast.ObjectLiteral)
+	if !ok || !c.in.Fixed(ui) {
+		if c.in.Never(ui, "object") != "" {
+			missing(at["ui"])
+		}
+		return
+	}
+	_, places, closed := script.Keys(o)
+	_, title := c.in.Member(o, "title")
+	text, constant := c.in.TextOf(title)
+	switch {
+	case title == nil && closed, constant && strings.TrimSpace(text) == "":
+		missing(at["ui"])
+	case constant && !identifies(text):
+		c.warn("title.constant", places["title"], "name what it is about: title: `"+sandbox.Clip(text, 60)+
+			" ${…}` with an address, a number or a name out of the data",
+			"every mutation of %q gets the same title %q, so people cannot tell them apart", d.Name,
+			sandbox.Clip(text, 100))
+	}
+}
+
+// identifies tells a title that names something by a number, an address, a path or a channel.
+func identifies(title string) bool {
+	return strings.ContainsAny(title, "0123456789@#/_") || strings.Contains(strings.TrimRight(title, "."), ".")
+}

@@ -1,0 +1,61 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/similar"
+)
+
+// topicsOf checks the topics that a call names against what its handler may name.
+func (c *collector) topicsOf(t *touch, m sandbox.Member, e entry) {
+	if t.call == nil || len(t.call.ArgumentList) == 0 || c.definition.Topics == nil {
+		return
+	}
+	first := t.call.ArgumentList[0]
+	named := []ast.Expression{first}
+	if list, ok := c.in.Resolve(first).(*ast.ArrayLiteral); ok && m == sandbox.MemberPublish {
+		named = list.Value
+	}
+	for _, expression := range named {
+		topic, known := c.in.TextOf(expression)
+		if !known {
+			continue
+		}
+		declared := slices.Contains(c.definition.Topics, topic)
+		switch {
+		case m == sandbox.MemberPublish && !declared:
+			c.fail("topic.unknown", c.in.Start(expression), undeclared(topic, c.definition.Topics),
+				"ctx.publish names topic %q, and topics does not declare it", sandbox.Clip(topic, 150))
+		case m == sandbox.MemberPublish && e.publishes != nil && !slices.Contains(e.publishes, topic):
+			c.fail("topic.unknown", c.in.Start(expression), fmt.Sprintf("add it: publishes: [%s]",
+				sandbox.Quoted(append(slices.Clone(e.publishes), topic))),
+				"ctx.publish names topic %q, and publishes of %q does not", sandbox.Clip(topic, 150),
+				sandbox.Clip(e.handler, 100))
+		case (m == sandbox.MemberPeek || m == sandbox.MemberGetByIDs) && e.consumer != nil &&
+			len(e.consumer.Subscribe) > 0 && !slices.Contains(e.consumer.Subscribe, topic):
+			fix := fmt.Sprintf("subscribe to it: subscribe: [%s]",
+				sandbox.Quoted(append(slices.Clone(e.consumer.Subscribe), topic)))
+			if close := similar.Names(topic, e.consumer.Subscribe, 1); len(close) > 0 {
+				fix = fmt.Sprintf("write %q", close[0])
+			} else if !declared {
+				fix = fmt.Sprintf("write a topic it is subscribed to: %s", sandbox.Quoted(e.consumer.Subscribe))
+			}
+			c.fail("topic.notSubscribed", c.in.Start(expression), fix,
+				"%s names topic %q, and consumer %q is not subscribed to it", t.name(), sandbox.Clip(topic, 150),
+				sandbox.Clip(e.handler, 100))
+		}
+	}
+}
+
+// undeclared says what to do about a topic that is not declared.
+func undeclared(topic string, declared []string) string {
+	declare := fmt.Sprintf("declare it: topics: { %q: {} }", sandbox.Clip(topic, 150))
+	if close := similar.Names(topic, declared, 1); len(close) > 0 {
+		return fmt.Sprintf("write %q, or %s", close[0], declare)
+	}
+	return declare
+}
