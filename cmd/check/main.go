@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,6 +30,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	short := flags.Bool("short", false, "a quick look: short tests without the race detector, no other platforms")
 	all := flags.Bool("all", false, "fail if a part is left out for want of a program outside of Go")
 	runTests := flags.Bool("run-tests", true, "run the tests, not only the static checks")
+	only := flags.String("only", "", "run only the step of this `name`, e.g. layout")
+	update := flags.Bool("update", false, "with -only lines: bring the list of long lines up to date; it may only shrink")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -51,18 +54,40 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 
 	report := &report{out: stdout, module: module, left: make(omissions)}
-	report.step("gofmt", tree.format)
-	report.step("imports", tree.imports)
-	report.step("layout", tree.layout)
-	report.step("rules", tree.rules)
-	report.step("links", tree.links)
-	report.step("vet", tool(ctx, root, nil, append([]string{"vet"}, packages...)...))
-	report.step("staticcheck", tool(ctx, root, nil, append([]string{"tool", "staticcheck"}, packages...)...))
-	report.platforms(ctx, root, *short, packages)
-	if *runTests {
-		report.tests(ctx, root, *short, packages)
+	steps := []step{
+		{"gofmt", tree.format},
+		{"imports", tree.imports},
+		{"layout", tree.layout},
+		{"lines", tree.lines},
+		{"rules", tree.rules},
+		{"links", tree.links},
+		{"vet", tool(ctx, root, nil, append([]string{"vet"}, packages...)...)},
+		{"staticcheck", tool(ctx, root, nil, append([]string{"tool", "staticcheck"}, packages...)...)},
 	}
-	report.end(*all)
+	if *update {
+		if *only != "lines" {
+			fmt.Fprintln(stderr, "check: -update goes with -only lines")
+			return 2
+		}
+		steps = []step{{"lines", func() []string { return tree.updateLongLines(root) }}}
+	}
+	if *only != "" {
+		steps = slices.DeleteFunc(steps, func(s step) bool { return s.name != *only })
+		if len(steps) == 0 {
+			fmt.Fprintf(stderr, "check: there is no step %q\n", *only)
+			return 2
+		}
+	}
+	for _, s := range steps {
+		report.step(s)
+	}
+	if *only == "" {
+		report.platforms(ctx, root, *short, packages)
+		if *runTests {
+			report.tests(ctx, root, *short, packages)
+		}
+		report.end(*all)
+	}
 	if report.failed {
 		return 1
 	}
@@ -84,10 +109,10 @@ func (r *report) platforms(ctx context.Context, root string, short bool, package
 			continue
 		}
 		environment := []string{"GOOS=" + platform, "CGO_ENABLED=0"}
-		r.step(platform, func() []string {
+		r.step(step{platform, func() []string {
 			found := tool(ctx, root, environment, append([]string{"build", "-o", os.DevNull}, packages...)...)()
 			return append(found, tool(ctx, root, environment, append([]string{"vet"}, packages...)...)()...)
-		})
+		}})
 	}
 }
 
@@ -128,11 +153,17 @@ func (r *report) end(all bool) {
 	}
 }
 
+// step is a check of the whole module; what it returns are its findings.
+type step struct {
+	name  string
+	check func() []string
+}
+
 // step runs a check and prints what it found.
-func (r *report) step(name string, check func() []string) {
+func (r *report) step(s step) {
 	start := time.Now()
-	found := check()
-	r.line(name, len(found) == 0, time.Since(start))
+	found := s.check()
+	r.line(s.name, len(found) == 0, time.Since(start))
 	for _, finding := range found {
 		fmt.Fprintln(r.out, "     ", strings.ReplaceAll(finding, "\n", "\n      "))
 	}

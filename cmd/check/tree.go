@@ -77,9 +77,11 @@ func load(root, module string) (*tree, error) {
 	return t, nil
 }
 
-// isText says whether the checks look into a file: Go, documents, scripts, and the scripts of tests.
+// isText says whether the checks look into a file: Go, documents, scripts, the scripts of tests, and the list
+// of long lines.
 func isText(name string) bool {
-	return slices.Contains([]string{".go", ".md", ".ts", ".js", ".mjs", ".txtar"}, path.Ext(name)) || path.Dir(name) == ruleScripts
+	return name == longLines || slices.Contains([]string{".go", ".md", ".ts", ".js", ".mjs", ".txtar"}, path.Ext(name)) ||
+		path.Dir(name) == ruleScripts
 }
 
 // ignored says whether the go command ignores a Go file, because of its own name or that of a folder.
