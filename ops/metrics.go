@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -45,17 +46,23 @@ func newMetrics(s *Server) *metrics {
 }
 
 // operation returns the counter of an operation's answers; looking a counter up costs more than
-// counting.
-func (m *metrics) operation(id string) func(status int) {
+// counting. Those of its successes are there, at 0, before the first.
+func (m *metrics) operation(o *Operation) func(status int) {
 	var known sync.Map
+	counter := func(status int) prometheus.Counter {
+		c := m.requests.WithLabelValues(o.ID, strconv.Itoa(status))
+		known.Store(status, c)
+		return c
+	}
+	for _, status := range o.Statuses {
+		counter(status)
+	}
 	return func(status int) {
 		if c, ok := known.Load(status); ok {
 			c.(prometheus.Counter).Inc()
 			return
 		}
-		c := m.requests.WithLabelValues(id, strconv.Itoa(status))
-		known.Store(status, c)
-		c.Inc()
+		counter(status).Inc()
 	}
 }
 
@@ -115,6 +122,9 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 		projections.StatusActive: 0, projections.StatusPaused: 0, projections.StatusError: 0, projections.StatusArchived: 0,
 	}
 	blocked, active, discarded := map[eventlog.BlockReason]int{}, 0, 0
+	for _, reason := range knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()) {
+		blocked[eventlog.BlockReason(reason)] = 0
+	}
 	attention := map[projections.AttentionReason]int{projections.AttentionTransient: 0, projections.AttentionDiscarded: 0, AttentionDamage: len(engine.Damage().Workflows)}
 	for p := range c.s.cfg.Log.Partitions() {
 		names, err := c.s.cfg.Reader.Store.Workflows(p)
@@ -139,7 +149,8 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 				active++
 			}
 		}
-		if checkpoint, ok, err := c.s.cfg.Reader.Store.Checkpoint(p); err == nil && ok {
+		// Without a checkpoint nothing of the partition is covered: 0.
+		if checkpoint, _, err := c.s.cfg.Reader.Store.Checkpoint(p); err == nil {
 			gauge(describeLast, int(checkpoint.Seq), strconv.Itoa(p))
 		}
 		c.lag(p, gauge)

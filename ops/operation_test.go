@@ -345,14 +345,14 @@ func TestFieldNames(t *testing.T) {
 	b.engine.Rest("shop")
 	for id, want := range map[string]string{
 		"getWorkflow":           "attention blocked counts maintenance name pendingRetryRun repair revision status userPaused version",
-		"listWorkflowRuns":      "endedAt error handler handlerType id mutation mutationOutcome phase prepareResult retryOf session startedAt status version workflow",
-		"listWorkflowEvents":    "causedBy createdBy messageId payload reservedBy status title topic",
-		"listWorkflowJobs":      "attempt attempts consumer finalizedAt maxAttempts messageId scheduledAt state topic",
-		"listWorkflowMutations": "connector error id operation params paramsHash reconcileAttempts resolvedBy result run settledAt startedAt status uiTitle workflow",
-		"listWorkflowInputs":    "externalId id outputs source status title type",
+		"listWorkflowRuns":      "endedAt error eventCount events handler handlerType id mutation mutationOutcome phase prepareResult retryOf session startedAt status version workflow",
+		"listWorkflowEvents":    "causedBy createdBy messageId payload publishedAt reservedBy status title topic",
+		"listWorkflowJobs":      "attempt attempts consumer error finalizedAt maxAttempts messageId publishedAt scheduledAt state title topic",
+		"listWorkflowMutations": "connector error id operation params paramsHash reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle workflow",
+		"listWorkflowInputs":    "externalId id outputs receivedAt source status title type",
 		"listWorkflowSessions":  "endedAt id result runs startedAt",
 		"listWorkflowHandlers":  "name nextRunAt type wakeAt",
-		"getDiagnostics":        "contradictions log orphanedReservations stopped",
+		"getDiagnostics":        "contradictions log orphanedReservations stopped unread",
 	} {
 		var answer map[string]any
 		params := map[string]any{"workflow": "shop"}

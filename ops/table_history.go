@@ -18,24 +18,31 @@ type (
 		Order  order     `json:"order,omitempty" in:"query" jsonschema:"asc (oldest first) when left out"`
 		Q      string    `json:"q,omitempty" in:"query" jsonschema:"text to find in titles, ids and error messages"`
 	}
+	period struct {
+		Since eventlog.Instant `json:"since,omitempty" in:"query" jsonschema:"what happened at this time or later: the start of a run or a session, the publishing of an event, the end of a job or the publishing of one that is not over, the request of a mutation, the arrival of an input"`
+		Until eventlog.Instant `json:"until,omitempty" in:"query" jsonschema:"what happened before this time"`
+	}
 	workflowsQuery struct {
 		paging
 		Status projections.Status `json:"status,omitempty" in:"query" jsonschema:"the workflow's status"`
 	}
 	runsQuery struct {
 		paging
+		period
 		Status  eventlog.RunStatus `json:"status,omitempty" in:"query" jsonschema:"the run's status"`
 		Phase   eventlog.Phase     `json:"phase,omitempty" in:"query" jsonschema:"the run's phase"`
 		Handler eventlog.Handler   `json:"handler,omitempty" in:"query" jsonschema:"a handler's name"`
 	}
 	eventsQuery struct {
 		paging
+		period
 		Status eventlog.EventStatus `json:"status,omitempty" in:"query" jsonschema:"the event's status"`
 		Topic  eventlog.Topic       `json:"topic,omitempty" in:"query" jsonschema:"a topic's name"`
 		State  projections.JobState `json:"state,omitempty" in:"query" jsonschema:"the state of the event's job"`
 	}
 	jobsQuery struct {
 		paging
+		period
 		State   projections.JobState `json:"state,omitempty" in:"query" jsonschema:"the job's state"`
 		Status  eventlog.EventStatus `json:"status,omitempty" in:"query" jsonschema:"the status of the job's event"`
 		Topic   eventlog.Topic       `json:"topic,omitempty" in:"query" jsonschema:"a topic's name"`
@@ -43,14 +50,17 @@ type (
 	}
 	mutationsQuery struct {
 		paging
+		period
 		Status eventlog.MutationStatus `json:"status,omitempty" in:"query" jsonschema:"the mutation's status"`
 	}
 	inputsQuery struct {
 		paging
+		period
 		Status projections.InputStatus `json:"status,omitempty" in:"query" jsonschema:"the input's status"`
 	}
 	sessionsQuery struct {
 		paging
+		period
 		Status eventlog.SessionResult `json:"status,omitempty" in:"query" jsonschema:"the session's result"`
 	}
 
@@ -124,36 +134,42 @@ func (q *workflowsQuery) options() readmodel.ListOptions {
 
 func (q *runsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
+	o.Since, o.Until = q.Since, q.Until
 	o.Status, o.Phase, o.Handler = string(q.Status), string(q.Phase), string(q.Handler)
 	return o
 }
 
 func (q *eventsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
+	o.Since, o.Until = q.Since, q.Until
 	o.Status, o.Topic, o.State = string(q.Status), string(q.Topic), string(q.State)
 	return o
 }
 
 func (q *jobsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
+	o.Since, o.Until = q.Since, q.Until
 	o.State, o.Status, o.Topic, o.Handler = string(q.State), string(q.Status), string(q.Topic), string(q.Handler)
 	return o
 }
 
 func (q *mutationsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
+	o.Since, o.Until = q.Since, q.Until
 	o.Status = string(q.Status)
 	return o
 }
 
 func (q *inputsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
+	o.Since, o.Until = q.Since, q.Until
 	o.Status = string(q.Status)
 	return o
 }
 
 func (q *sessionsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
+	o.Since, o.Until = q.Since, q.Until
 	o.Status = string(q.Status)
 	return o
 }

@@ -56,6 +56,13 @@ type (
 		Log                  logHealth       `json:"log"`
 		Stopped              []stopped       `json:"stopped" jsonschema:"workflows that are out of service"`
 		Contradictions       []contradiction `json:"contradictions" jsonschema:"workflows held because a late answer differs from a recorded outcome"`
+		Unread               []unread        `json:"unread" jsonschema:"events that wait in a topic to which no consumer of the running version subscribes: nothing processes them"`
+	}
+	// unread are the events of a topic that wait although no consumer subscribes to it.
+	unread struct {
+		Workflow eventlog.WorkflowName `json:"workflow"`
+		Topic    eventlog.Topic        `json:"topic"`
+		Events   int                   `json:"events" jsonschema:"how many wait"`
 	}
 	orphan struct {
 		Workflow  eventlog.WorkflowName `json:"workflow"`
@@ -296,7 +303,10 @@ func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnsw
 
 func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAnswer, error) {
 	s := c.server
-	d := diagnosticsAnswer{OrphanedReservations: []orphan{}, Stopped: []stopped{}, Contradictions: []contradiction{}, Log: logHealth{Problems: s.logProblems(ctx)}}
+	d := diagnosticsAnswer{
+		OrphanedReservations: []orphan{}, Stopped: []stopped{}, Contradictions: []contradiction{}, Unread: []unread{},
+		Log: logHealth{Problems: s.logProblems(ctx)},
+	}
 	d.Log.OK, d.Log.Checked = len(d.Log.Problems) == 0, s.cfg.Engine.Damage().Done
 	orphans := s.cfg.Engine.Orphans()
 	for _, name := range slices.Sorted(maps.Keys(orphans)) {
@@ -312,11 +322,30 @@ func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAns
 		if err != nil {
 			return d, err
 		}
-		if state, ok := s.cfg.Engine.State(name); ok && state.Blocked != nil && state.Blocked.Reason == eventlog.BlockContradiction {
+		state, ok := s.cfg.Engine.State(name)
+		if !ok {
+			continue
+		}
+		if state.Blocked != nil && state.Blocked.Reason == eventlog.BlockContradiction {
 			d.Contradictions = append(d.Contradictions, contradiction{name, state.Blocked.Message})
 		}
+		d.Unread = append(d.Unread, unreadOf(&state)...)
 	}
 	return d, nil
+}
+
+// unreadOf counts the events that wait in topics without a subscriber. An archived workflow processes none.
+func unreadOf(s *projections.State) []unread {
+	var found []unread
+	if s.Status() == projections.StatusArchived {
+		return nil
+	}
+	for _, waiting := range s.Waiting {
+		if _, read := s.Definition().Subscriber(waiting.Topic); !read && waiting.Events > 0 {
+			found = append(found, unread{s.Name, waiting.Topic, waiting.Events})
+		}
+	}
+	return found
 }
 
 // logProblems says what is wrong with the log as a whole.

@@ -126,6 +126,10 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 	if err := deploy.ValidateGrants(r.Grants, &eventlog.Definition{}); err != nil {
 		return 0, deployAnswer{}, grantsInvalid(err)
 	}
+	// An operation that the script uses is known, or the script is refused.
+	if err := deploy.ValidateGranted(r.Grants, nil, &eventlog.Definition{}, c.server.cfg.Connectors); err != nil {
+		return 0, deployAnswer{}, grantsInvalid(err)
+	}
 	if err := c.mayDeploy(ctx, r); err != nil {
 		return 0, deployAnswer{}, err
 	}
@@ -197,28 +201,35 @@ func validateScript(ctx context.Context, c *Call, r *validateRequest) (validateA
 }
 
 func setGrants(ctx context.Context, c *Call, r *grantsRequest) (grantsAnswer, error) {
-	return operateGrants(ctx, c, r.Workflow, r.Grants, decide.SetGrants{Grants: r.Grants}, "setGrants")
+	return operateGrants(ctx, c, r.Workflow, r.Grants, r.Grants, decide.SetGrants{Grants: r.Grants}, "setGrants")
 }
 
 // changeGrants is a merge patch: what it names is changed, in one decision on the newest state.
 func changeGrants(ctx context.Context, c *Call, r *grantChangesRequest) (grantsAnswer, error) {
-	given := map[string]eventlog.Grant{}
+	given, added := map[string]eventlog.Grant{}, map[string]eventlog.Grant{}
 	for capability, grant := range r.Grants {
 		given[capability] = eventlog.GrantDeny // of one that is taken out only the name counts
 		if grant != nil {
-			given[capability] = *grant
+			given[capability], added[capability] = *grant, *grant
 		}
 	}
-	return operateGrants(ctx, c, r.Workflow, given, decide.ChangeGrants{Changes: r.Grants}, "changeGrants")
+	return operateGrants(ctx, c, r.Workflow, given, added, decide.ChangeGrants{Changes: r.Grants}, "changeGrants")
 }
 
-// operateGrants carries out a command that gives the grants, once they are found to be possible.
-func operateGrants(ctx context.Context, c *Call, w eventlog.WorkflowName, given map[string]eventlog.Grant, cmd decide.Command, id string) (grantsAnswer, error) {
+// operateGrants carries out a command that names the grants, once they are found to be possible, and those that
+// are added to mean something.
+func operateGrants(ctx context.Context, c *Call, w eventlog.WorkflowName, named, added map[string]eventlog.Grant,
+	cmd decide.Command, id string,
+) (grantsAnswer, error) {
 	s, err := c.server.state(w)
 	if err != nil {
 		return grantsAnswer{}, err
 	}
-	if err := deploy.ValidateGrants(given, s.Definition()); err != nil {
+	err = deploy.ValidateGrants(named, s.Definition())
+	if err == nil {
+		err = deploy.ValidateGranted(added, s.Grants, s.Definition(), c.server.cfg.Connectors)
+	}
+	if err != nil {
 		return grantsAnswer{}, grantsInvalid(err)
 	}
 	if err := c.server.cfg.Engine.Operate(ctx, c.Actor, w, cmd, id); err != nil {

@@ -57,6 +57,35 @@ func ValidateGrants(grants map[string]eventlog.Grant, definition *eventlog.Defin
 	return errors.Join(found...)
 }
 
+// ValidateGranted reports every entry that names an operation which its connector does not have, with the
+// nearest one that there is: nothing would ever be granted by it. An entry that stands in held, an operation that
+// the definition uses and one of a connector that is not known now are fine: a tool may be away, or come later.
+func ValidateGranted(grants, held map[string]eventlog.Grant, definition *eventlog.Definition, catalog Catalog) error {
+	var found []error
+	for _, pattern := range slices.Sorted(maps.Keys(grants)) {
+		capability, _, _ := strings.Cut(pattern, "@")
+		connectorName, operation, dotted := strings.Cut(capability, ".")
+		if kept, ok := held[pattern]; !dotted || operation == everything || ok && kept == grants[pattern] {
+			continue
+		}
+		if _, used := definition.Operation(connectorName, operation); used {
+			continue
+		}
+		offered := catalog.Operations(connectorName)
+		if len(offered) == 0 || slices.Contains(offered, operation) {
+			continue
+		}
+		if near := catalog.Similar(capability); len(near) > 0 {
+			found = append(found, fmt.Errorf("grant %q: connector %s has no operation %s; did you mean %s?",
+				clip(pattern), clip(connectorName), clip(operation), near[0]))
+			continue
+		}
+		found = append(found, fmt.Errorf("grant %q: connector %s has no operation %s; it has %s",
+			clip(pattern), clip(connectorName), clip(operation), list(offered)))
+	}
+	return errors.Join(found...)
+}
+
 func validatePattern(pattern string) error {
 	if pattern == everything {
 		return nil

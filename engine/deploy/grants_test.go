@@ -79,3 +79,25 @@ func TestValidateGrants(t *testing.T) {
 		t.Errorf("all entries in a stable order: got %v", err)
 	}
 }
+
+// TestValidateGranted: an operation that its connector does not have is refused with the nearest one, else with those
+// that there are; what is held already, what the script uses, a pattern and a connector that is not there are fine.
+func TestValidateGranted(t *testing.T) {
+	known, definition := catalog(t), pins(map[string]string{"mail.vanished": "mutate"})
+	held := grants{"mail.former": allow}
+	for capability, want := range map[string]string{
+		"mail.sned":                  "did you mean mail.send?",
+		"mail.sned@mail.example.com": "did you mean mail.send?",
+		"mail.recommission":          "it has ",
+		"mail.send":                  "", "mail.*": "", "*": "", "mail.vanished": "", "mail.former": "", "fax.send": "",
+	} {
+		err := deploy.ValidateGranted(grants{capability: allow}, held, definition, known)
+		refused := err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), `"`+capability+`"`)
+		if want == "" && err != nil || want != "" && !refused {
+			t.Errorf("%s: %v, want %q", capability, err, want)
+		}
+	}
+	if err := deploy.ValidateGranted(grants{"mail.former": deny}, held, definition, known); err == nil {
+		t.Error("a held entry that is changed is not looked at")
+	}
+}

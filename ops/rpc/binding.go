@@ -12,7 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // place says where a field of a request stands in HTTP.
@@ -285,6 +288,14 @@ func (b *Binding) set(f boundField, name string, request reflect.Value, text str
 
 // setScalar reads a path or query value.
 func setScalar(v reflect.Value, text string) error {
+	if v.Type() == reflect.TypeFor[eventlog.Instant]() {
+		t, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return fmt.Errorf("%q is no time; write RFC 3339, such as 2026-01-31T08:00:00Z", Clip(text))
+		}
+		v.SetInt(int64(eventlog.At(t)))
+		return nil
+	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(text)

@@ -36,9 +36,9 @@ func (r *Reader) FailedBefore(ctx context.Context, w eventlog.WorkflowName, id e
 			switch {
 			case other.ID == chain:
 				chain = other.RetryOf
-				earlier = append(earlier, RunView(w, other))
+				earlier = append(earlier, RunView(w, other, nil))
 			case other.Failure != nil && bears(other, run):
-				earlier = append(earlier, RunView(w, other))
+				earlier = append(earlier, RunView(w, other, nil))
 			}
 			if looked++; len(earlier) == most || looked == earlierWithin {
 				break

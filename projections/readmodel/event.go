@@ -1,6 +1,7 @@
 package readmodel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -15,6 +16,8 @@ type Event struct {
 	Title     string               `json:"title"`
 	Payload   json.RawMessage      `json:"payload"`
 	Status    eventlog.EventStatus `json:"status"`
+	// PublishedAt is when it came to be; an update leaves it.
+	PublishedAt eventlog.Instant `json:"publishedAt"`
 	// ReservedBy is the run that holds it while it is reserved.
 	ReservedBy *eventlog.RunID    `json:"reservedBy"`
 	CreatedBy  *eventlog.RunID    `json:"createdBy"`
@@ -27,6 +30,8 @@ type Event struct {
 type Job struct {
 	Topic     eventlog.Topic     `json:"topic"`
 	MessageID eventlog.MessageID `json:"messageId"`
+	// Title is the event's.
+	Title string `json:"title"`
 	// Consumer is the one that subscribes to the topic now, null when none does.
 	Consumer *eventlog.Handler    `json:"consumer"`
 	State    projections.JobState `json:"state"`
@@ -34,8 +39,13 @@ type Job struct {
 	// ended job the last one's (J2).
 	Attempt  int       `json:"attempt"`
 	Attempts []Attempt `json:"attempts"`
+	// Error is that of its last attempt that failed since its event came to be or was redriven: why a discarded
+	// job was put aside. Null when none has failed, or one has succeeded.
+	Error *Failure `json:"error"`
 	// MaxAttempts is the consumer's bound on retries, null when it has none (J2).
 	MaxAttempts *int `json:"maxAttempts"`
+	// PublishedAt is when its event came to be.
+	PublishedAt eventlog.Instant `json:"publishedAt"`
 	// ScheduledAt is when a retryable job is due, null when it is due already.
 	ScheduledAt eventlog.Instant `json:"scheduledAt"`
 	FinalizedAt eventlog.Instant `json:"finalizedAt"`
@@ -56,7 +66,7 @@ type Attempt struct {
 func EventView(e *projections.TopicEvent) Event {
 	v := Event{
 		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: raw(e.Payload), Status: e.Status,
-		CreatedBy: optional(e.CreatedBy), CausedBy: listed(e.CausedBy),
+		PublishedAt: e.CreatedAt, CreatedBy: optional(e.CreatedBy), CausedBy: listed(e.CausedBy),
 	}
 	if e.Status == eventlog.EventStatusReserved {
 		v.ReservedBy = optional(e.ReservedBy)
@@ -67,7 +77,8 @@ func EventView(e *projections.TopicEvent) Event {
 // JobView renders an event's job under the definition.
 func JobView(e *projections.TopicEvent, d *eventlog.Definition) Job {
 	v := Job{
-		Topic: e.Topic, MessageID: e.MessageID, State: e.Job(), Attempt: e.Attempt(), Attempts: make([]Attempt, len(e.Attempts)),
+		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, State: e.Job(), Attempt: e.Attempt(),
+		Attempts: make([]Attempt, len(e.Attempts)), PublishedAt: e.CreatedAt,
 		ScheduledAt: e.ScheduledAt, FinalizedAt: e.FinalizedAt,
 	}
 	if c, ok := d.Subscriber(e.Topic); ok {
@@ -75,26 +86,31 @@ func JobView(e *projections.TopicEvent, d *eventlog.Definition) Job {
 	}
 	for i, a := range e.Attempts {
 		v.Attempts[i] = Attempt{N: a.N, Run: a.Run, At: a.At, EndedAt: a.EndedAt, Error: failureView(a.Failure)}
+		counts := i >= len(e.Attempts)-e.Executions // it is not older than the last redrive
+		if counts && a.Failure != nil && v.State != projections.JobCompleted {
+			v.Error = v.Attempts[i].Error
+		}
 	}
 	return v
 }
 
 func eventRow(e *projections.TopicEvent) row {
 	return row{
-		status: string(e.Status), topic: string(e.Topic), state: string(e.Job()),
+		status: string(e.Status), topic: string(e.Topic), state: string(e.Job()), at: e.CreatedAt,
 		text: []string{e.Title, string(e.MessageID), string(e.ReservedBy), string(e.CreatedBy)},
 	}
 }
 
 // Events lists events; the filters status, topic and state (of the job) apply.
 func (r *Reader) Events(ctx context.Context, o ListOptions) (Page[Event], error) {
-	return list(ctx, r, projections.KindEvent, o, func(_ *view, w eventlog.WorkflowName, e *projections.TopicEvent) (row, func() Event, error) {
-		return eventRow(e), func() Event {
-			v := EventView(e)
-			v.Workflow = o.across(w)
-			return v
-		}, nil
-	})
+	return list(ctx, r, projections.KindEvent, o,
+		func(_ *view, w eventlog.WorkflowName, e *projections.TopicEvent) (row, func() (Event, error), error) {
+			return eventRow(e), func() (Event, error) {
+				v := EventView(e)
+				v.Workflow = o.across(w)
+				return v, nil
+			}, nil
+		})
 }
 
 // Event returns one event, or *NotFoundError.
@@ -111,24 +127,26 @@ func (r *Reader) Event(ctx context.Context, w eventlog.WorkflowName, topic event
 // Jobs lists the events' jobs; the filters state, status (of the event), topic and handler (the
 // consumer) apply.
 func (r *Reader) Jobs(ctx context.Context, o ListOptions) (Page[Job], error) {
-	return list(ctx, r, projections.KindEvent, o, func(v *view, w eventlog.WorkflowName, e *projections.TopicEvent) (row, func() Job, error) {
-		d, err := v.definition(w)
-		if err != nil {
-			return row{}, nil, err
-		}
-		seen := eventRow(e)
-		if c, ok := d.Subscriber(e.Topic); ok {
-			seen.handler = string(c.Name)
-		}
-		for _, a := range e.Attempts {
-			seen.text = append(append(seen.text, string(a.Run)), failureText(a.Failure)...)
-		}
-		return seen, func() Job {
-			job := JobView(e, d)
-			job.Workflow = o.across(w)
-			return job
-		}, nil
-	})
+	return list(ctx, r, projections.KindEvent, o,
+		func(v *view, w eventlog.WorkflowName, e *projections.TopicEvent) (row, func() (Job, error), error) {
+			d, err := v.definition(w)
+			if err != nil {
+				return row{}, nil, err
+			}
+			seen := eventRow(e)
+			seen.at = cmp.Or(e.FinalizedAt, e.CreatedAt)
+			if c, ok := d.Subscriber(e.Topic); ok {
+				seen.handler = string(c.Name)
+			}
+			for _, a := range e.Attempts {
+				seen.text = append(append(seen.text, string(a.Run)), failureText(a.Failure)...)
+			}
+			return seen, func() (Job, error) {
+				job := JobView(e, d)
+				job.Workflow = o.across(w)
+				return job, nil
+			}, nil
+		})
 }
 
 // Job returns one event's job, or *NotFoundError.

@@ -39,6 +39,10 @@ type ListOptions struct {
 	Desc bool
 	// Status, Phase, Handler, Topic and State are exact; State is that of a job.
 	Status, Phase, Handler, Topic, State string
+	// Since and Until keep what happened at Since or later, and before Until; zero for no bound. It is the start
+	// of a run or a session, the publishing of an event, the end of a job or the publishing of one that is not
+	// over, the request of a mutation and the arrival of an input. A workflow happens at no time.
+	Since, Until eventlog.Instant
 	// Q is searched for in titles, ids and error messages, whatever the case of its letters.
 	Q string
 }
@@ -53,6 +57,7 @@ type Page[T any] struct {
 // row is one entity as the filters see it. An empty field means that the kind has none.
 type row struct {
 	status, phase, handler, topic, state string
+	at                                   eventlog.Instant
 	text                                 []string
 }
 
@@ -61,12 +66,17 @@ func (o *ListOptions) match(r *row) bool {
 	if !is(o.Status, r.status) || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) || !is(o.State, r.state) {
 		return false
 	}
+	if r.at < o.Since || o.Until != 0 && r.at >= o.Until {
+		return false
+	}
 	return o.Q == "" || slices.ContainsFunc(r.text, func(s string) bool { return strings.Contains(strings.ToLower(s), o.Q) })
 }
 
 // list makes one page: it scans from the cursor on until the page is full and one more item is
 // known to follow.
-func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind, o ListOptions, look func(*view, eventlog.WorkflowName, *E) (row, func() V, error)) (Page[V], error) {
+func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind, o ListOptions,
+	look func(*view, eventlog.WorkflowName, *E) (row, func() (V, error), error),
+) (Page[V], error) {
 	page := Page[V]{Items: []V{}}
 	at, err := readCursor(kind, o)
 	if err != nil {
@@ -107,7 +117,11 @@ func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind,
 				page.Next = &next
 				break
 			}
-			page.Items = append(page.Items, make())
+			shown, err := make()
+			if err != nil {
+				return page, err
+			}
+			page.Items = append(page.Items, shown)
 			if len(page.Items) == limit {
 				end = maps.Clone(at)
 			}

@@ -23,6 +23,8 @@ type Mutation struct {
 	Error             *Failure                `json:"error"`
 	ResolvedBy        *string                 `json:"resolvedBy"`
 	ReconcileAttempts int                     `json:"reconcileAttempts"`
+	// RequestedAt is when the run asked for it.
+	RequestedAt eventlog.Instant `json:"requestedAt"`
 	// StartedAt is when the request was allowed to leave, null while it awaits approval.
 	StartedAt eventlog.Instant `json:"startedAt"`
 	SettledAt eventlog.Instant `json:"settledAt"`
@@ -34,18 +36,19 @@ func MutationView(w eventlog.WorkflowName, m *projections.Mutation) Mutation {
 		ID: m.ID, Run: m.Run, Workflow: w, Connector: m.Call.Connector, Operation: m.Call.Operation,
 		Params: raw(m.Call.Params), ParamsHash: m.Call.ParamsHash, UITitle: optional(m.Call.UITitle), Status: m.Status,
 		Result: raw(m.Result), Error: failureView(m.Failure), ResolvedBy: optional(m.ResolvedBy),
-		ReconcileAttempts: m.ReconcileAttempts, StartedAt: m.StartedAt, SettledAt: m.SettledAt,
+		ReconcileAttempts: m.ReconcileAttempts, RequestedAt: m.RequestedAt, StartedAt: m.StartedAt, SettledAt: m.SettledAt,
 	}
 }
 
 // Mutations lists the ledger; the filter status applies.
 func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], error) {
-	return list(ctx, r, projections.KindMutation, o, func(_ *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() Mutation, error) {
-		return row{
-			status: string(m.Status),
-			text:   append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+m.Call.Operation),
-		}, func() Mutation { return MutationView(w, m) }, nil
-	})
+	return list(ctx, r, projections.KindMutation, o,
+		func(_ *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() (Mutation, error), error) {
+			return row{
+				status: string(m.Status), at: m.RequestedAt,
+				text: append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+m.Call.Operation),
+			}, func() (Mutation, error) { return MutationView(w, m), nil }, nil
+		})
 }
 
 // Mutation returns one mutation, of whatever workflow, or *NotFoundError.
@@ -75,6 +78,8 @@ type Input struct {
 	Title      string                  `json:"title"`
 	Status     projections.InputStatus `json:"status"`
 	Outputs    []eventlog.MutationID   `json:"outputs"`
+	// ReceivedAt is when it was taken in.
+	ReceivedAt eventlog.Instant `json:"receivedAt"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
@@ -83,19 +88,21 @@ type Input struct {
 func InputView(i *projections.Input) Input {
 	return Input{
 		ID: i.ID, Source: i.Source, Type: i.Type, ExternalID: i.ExternalID, Title: i.Title, Status: i.Status(),
-		Outputs: listed(i.Outputs),
+		Outputs: listed(i.Outputs), ReceivedAt: i.At,
 	}
 }
 
 // Inputs lists inputs; the filter status applies.
 func (r *Reader) Inputs(ctx context.Context, o ListOptions) (Page[Input], error) {
-	return list(ctx, r, projections.KindInput, o, func(_ *view, w eventlog.WorkflowName, i *projections.Input) (row, func() Input, error) {
-		return row{status: string(i.Status()), text: []string{i.Title, string(i.ID), i.ExternalID}}, func() Input {
-			v := InputView(i)
-			v.Workflow = o.across(w)
-			return v
-		}, nil
-	})
+	return list(ctx, r, projections.KindInput, o,
+		func(_ *view, w eventlog.WorkflowName, i *projections.Input) (row, func() (Input, error), error) {
+			seen := row{status: string(i.Status()), at: i.At, text: []string{i.Title, string(i.ID), i.ExternalID}}
+			return seen, func() (Input, error) {
+				v := InputView(i)
+				v.Workflow = o.across(w)
+				return v, nil
+			}, nil
+		})
 }
 
 // Input returns one input, or *NotFoundError.

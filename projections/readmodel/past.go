@@ -31,6 +31,12 @@ func StateView(s *projections.State) State {
 		v.Grants[capability] = grant
 	}
 	d := s.Definition()
+	title := func(ref eventlog.EventRef) string {
+		if e := s.Event(ref.Topic, ref.MessageID); e != nil {
+			return e.Title
+		}
+		return ""
+	}
 	for _, k := range s.Keys() {
 		switch e := s.Entity(k).(type) {
 		case *projections.Script:
@@ -38,7 +44,7 @@ func StateView(s *projections.State) State {
 		case *projections.Handler:
 			v.Handlers = append(v.Handlers, HandlerView(e))
 		case *projections.Run:
-			v.Runs = append(v.Runs, RunView(s.Name, e))
+			v.Runs = append(v.Runs, RunView(s.Name, e, title))
 		case *projections.Mutation:
 			v.Mutations = append(v.Mutations, MutationView(s.Name, e))
 		case *projections.TopicEvent:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -309,6 +310,37 @@ func TestFilters(t *testing.T) {
 	count("inputs", readmodel.ListOptions{Status: "done"}, is("status", "done"))
 	count("sessions", readmodel.ListOptions{Status: "failed"}, is("result", "failed"))
 	count("workflows", readmodel.ListOptions{Q: "WF-1"}, is("name", "wf-1"))
+	for list, field := range map[string]string{
+		"runs": "startedAt", "events": "publishedAt", "jobs": "publishedAt", "mutations": "requestedAt",
+		"inputs": "receivedAt", "sessions": "startedAt",
+	} {
+		when := func(f map[string]any) eventlog.Instant {
+			text := f[field]
+			if over := f["finalizedAt"]; over != nil {
+				text = over
+			}
+			at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(text))
+			if err != nil {
+				t.Fatalf("%s: %v", list, err)
+			}
+			return eventlog.At(at)
+		}
+		var times []eventlog.Instant
+		for _, item := range w.all(list, readmodel.ListOptions{Limit: 1000}) {
+			var fields map[string]any
+			if err := json.Unmarshal([]byte(item), &fields); err != nil {
+				t.Fatal(err)
+			}
+			times = append(times, when(fields))
+		}
+		slices.Sort(times)
+		from, to := times[len(times)/3], times[2*len(times)/3]
+		count(list, readmodel.ListOptions{Since: from}, func(f map[string]any) bool { return when(f) >= from })
+		count(list, readmodel.ListOptions{Until: to}, func(f map[string]any) bool { return when(f) < to })
+		count(list, readmodel.ListOptions{Since: from, Until: to}, func(f map[string]any) bool {
+			return when(f) >= from && when(f) < to
+		})
+	}
 	if got := w.all("runs", readmodel.ListOptions{Topic: "in"}); len(got) > 0 {
 		t.Errorf("runs have no topic, but %d matched one", len(got))
 	}
@@ -330,11 +362,12 @@ func TestSingleAnswers(t *testing.T) {
 			t.Errorf("got %s, want %s", g, x)
 		}
 	}
+	title := func(ref eventlog.EventRef) string { return s.Event(ref.Topic, ref.MessageID).Title }
 	workflow, err := r.Workflow(ctx, "wf-1")
 	same(workflow, err, readmodel.WorkflowView(&s.Workflow))
 	for id, run := range s.Runs() {
 		got, err := r.Run(ctx, "wf-1", id)
-		same(got, err, readmodel.RunView("wf-1", run))
+		same(got, err, readmodel.RunView("wf-1", run, title))
 	}
 	for id, m := range s.Mutations() {
 		got, err := r.Mutation(ctx, id)

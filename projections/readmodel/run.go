@@ -53,15 +53,60 @@ type Run struct {
 	Mutation        *eventlog.MutationID         `json:"mutation"`
 	StartedAt       eventlog.Instant             `json:"startedAt"`
 	EndedAt         eventlog.Instant             `json:"endedAt"`
+	// Events are those that it was about, at most the first ten; EventCount is how many there are. A run that
+	// has chosen none, such as a producer's, has none.
+	Events     []RunEvent `json:"events"`
+	EventCount int        `json:"eventCount"`
 }
 
-// RunView renders a run, also one that comes from memory or from a fold of the past.
-func RunView(w eventlog.WorkflowName, r *projections.Run) Run {
+// RunEvent names an event that a run was about.
+type RunEvent struct {
+	Topic     eventlog.Topic     `json:"topic"`
+	MessageID eventlog.MessageID `json:"messageId"`
+	Title     string             `json:"title"`
+}
+
+// mostRunEvents bounds the events that are named with a run: it may have taken thousands.
+const mostRunEvents = 10
+
+// runView renders a run with the titles of its events.
+func (v *view) runView(w eventlog.WorkflowName, r *projections.Run) (Run, error) {
+	shown := RunView(w, r, nil)
+	if len(shown.Events) == 0 {
+		return shown, nil
+	}
+	keys := make([]projections.Key, len(shown.Events))
+	for i, e := range shown.Events {
+		keys[i] = projections.EventKey(e.Topic, e.MessageID)
+	}
+	rows, err := v.Get(w, keys)
+	if err != nil {
+		return Run{}, err
+	}
+	titles := make(map[eventlog.EventRef]string, len(rows))
+	for _, row := range rows {
+		if e, ok := row.(*projections.TopicEvent); ok {
+			titles[eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}] = e.Title
+		}
+	}
+	return RunView(w, r, func(ref eventlog.EventRef) string { return titles[ref] }), nil
+}
+
+// RunView renders a run, also one that comes from memory or from a fold of the past. The title of an event is
+// asked for where there is a function that knows it.
+func RunView(w eventlog.WorkflowName, r *projections.Run, title func(eventlog.EventRef) string) Run {
+	events := make([]RunEvent, min(len(r.Reserved), mostRunEvents))
+	for i := range events {
+		events[i] = RunEvent{Topic: r.Reserved[i].Topic, MessageID: r.Reserved[i].MessageID}
+		if title != nil {
+			events[i].Title = title(r.Reserved[i])
+		}
+	}
 	return Run{
 		ID: r.ID, Workflow: w, Version: r.Version, Handler: r.Handler, HandlerType: r.Type, Session: r.Session,
 		Phase: r.Phase, Status: r.Status, RetryOf: optional(r.RetryOf), MutationOutcome: optional(r.Outcome),
 		Error: failureView(r.Failure), PrepareResult: raw(r.PrepareResult), Mutation: optional(r.Mutation),
-		StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Events: events, EventCount: len(r.Reserved),
 	}
 }
 
@@ -75,12 +120,13 @@ func raw(m json.RawMessage) json.RawMessage {
 
 // Runs lists runs; the filters status, phase and handler apply.
 func (r *Reader) Runs(ctx context.Context, o ListOptions) (Page[Run], error) {
-	return list(ctx, r, projections.KindRun, o, func(_ *view, w eventlog.WorkflowName, run *projections.Run) (row, func() Run, error) {
-		return row{
-			status: string(run.Status), phase: string(run.Phase), handler: string(run.Handler),
-			text: append(failureText(run.Failure), string(run.ID), run.UITitle, string(run.Mutation), string(run.RetryOf)),
-		}, func() Run { return RunView(w, run) }, nil
-	})
+	return list(ctx, r, projections.KindRun, o,
+		func(v *view, w eventlog.WorkflowName, run *projections.Run) (row, func() (Run, error), error) {
+			return row{
+				status: string(run.Status), phase: string(run.Phase), handler: string(run.Handler), at: run.StartedAt,
+				text: append(failureText(run.Failure), string(run.ID), run.UITitle, string(run.Mutation), string(run.RetryOf)),
+			}, func() (Run, error) { return v.runView(w, run) }, nil
+		})
 }
 
 // Run returns one run, or *NotFoundError.
@@ -90,7 +136,7 @@ func (r *Reader) Run(ctx context.Context, w eventlog.WorkflowName, id eventlog.R
 		if err != nil {
 			return Run{}, err
 		}
-		return RunView(w, run), nil
+		return v.runView(w, run)
 	})
 }
 
@@ -107,13 +153,14 @@ type Session struct {
 
 // Sessions lists sessions; the filter status is the result.
 func (r *Reader) Sessions(ctx context.Context, o ListOptions) (Page[Session], error) {
-	return list(ctx, r, projections.KindSession, o, func(_ *view, w eventlog.WorkflowName, x *projections.Session) (row, func() Session, error) {
-		return row{status: string(x.Result), text: []string{string(x.ID)}}, func() Session {
-			s := sessionView(x)
-			s.Workflow = o.across(w)
-			return s
-		}, nil
-	})
+	return list(ctx, r, projections.KindSession, o,
+		func(_ *view, w eventlog.WorkflowName, x *projections.Session) (row, func() (Session, error), error) {
+			return row{status: string(x.Result), at: x.StartedAt, text: []string{string(x.ID)}}, func() (Session, error) {
+				s := sessionView(x)
+				s.Workflow = o.across(w)
+				return s, nil
+			}, nil
+		})
 }
 
 // Session returns one session, or *NotFoundError.

@@ -108,14 +108,15 @@ func WorkflowView(w *projections.Workflow) Workflow {
 
 // Workflows lists the workflows, Options.Workflow ignored.
 func (r *Reader) Workflows(ctx context.Context, o ListOptions) (Page[Workflow], error) {
-	o.Workflow = ""
-	return list(ctx, r, projections.KindWorkflow, o, func(_ *view, name eventlog.WorkflowName, w *projections.Workflow) (row, func() Workflow, error) {
-		seen := row{status: string(w.Status()), text: []string{string(name)}}
-		if w.Blocked != nil {
-			seen.text = append(seen.text, w.Blocked.Message)
-		}
-		return seen, func() Workflow { return WorkflowView(w) }, nil
-	})
+	o.Workflow, o.Since, o.Until = "", 0, 0
+	return list(ctx, r, projections.KindWorkflow, o,
+		func(_ *view, name eventlog.WorkflowName, w *projections.Workflow) (row, func() (Workflow, error), error) {
+			seen := row{status: string(w.Status()), text: []string{string(name)}}
+			if w.Blocked != nil {
+				seen.text = append(seen.text, w.Blocked.Message)
+			}
+			return seen, func() (Workflow, error) { return WorkflowView(w), nil }, nil
+		})
 }
 
 // Workflow returns one workflow, or *NotFoundError.
