@@ -23,6 +23,7 @@ func (j *judge) compare(n *node) {
 	if !n.ready() {
 		return
 	}
+	j.bounded(n)
 	for w, err := range n.engine.Stopped() {
 		s.violate("engine %d has stopped workflow %s: %v", n.number, w, err)
 	}

@@ -33,6 +33,11 @@ func TestBugsAreFound(t *testing.T) {
 		{"an uncertain call taken for a failed one", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return confident{c} }}, "and took effect"},
 		{"no trace of a call taken for proof while it may be under way", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return hasty{c} }}, "may still be busy with it"},
 		{"another process's call taken as over at once", simulation.Config{Decide: overAtOnce}, "may still be busy with it"},
+		{"another process's call left to a person at once", simulation.Config{Decide: overAtOnce}, "is left to a person"},
+		{"an open exchange taken for ended at its deadline", simulation.Config{Focus: simulation.OpenExchanges, Connectors: func(c engine.Connectors) engine.Connectors { return closed{c} }}, "may still be busy with it"},
+		{"a slow receiver hurried by a restart", simulation.Config{Focus: simulation.OpenExchanges, Connectors: func(c engine.Connectors) engine.Connectors { return hurried{c} }}, "may still be busy with it"},
+		{"the end of an open exchange not told", simulation.Config{Focus: simulation.OpenExchanges, Connectors: func(c engine.Connectors) engine.Connectors { return deaf{c} }}, "does not come to rest"},
+		{"open exchanges that never give way", simulation.Config{Focus: simulation.OpenExchanges, Unbounded: true}, "exchanges open at once"},
 		{"a receiver's Retry-After counted against the job", simulation.Config{Decide: rewriting(countBusy)}, "(F13)"},
 		{"phase tested before mutation state", simulation.Config{Decide: rewriting(phaseFirst)}, "R16"},
 		{"pending retry cleared", simulation.Config{Decide: rewriting(forgetRetry)}, "that no run holds"},
@@ -104,6 +109,35 @@ func (c confident) Perform(ctx context.Context, call connector.Call) connector.O
 type hasty struct{ outside }
 
 func (hasty) Ending(connector.Call) connector.Ending { return connector.Ending{} }
+
+// closed does not say that an exchange is still open after its deadline.
+type closed struct{ outside }
+
+func (c closed) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+	out := c.outside.Perform(ctx, call)
+	out.Open = false
+	return out
+}
+
+// hurried gives a receiver that was seen to be slow no more time than any other, once its caller is gone.
+type hurried struct{ outside }
+
+func (c hurried) Ending(call connector.Call) connector.Ending {
+	ending := c.outside.Ending(call)
+	ending.Lasting = ending.Unseen
+	return ending
+}
+
+// deaf tells only of open exchanges that end with an answer.
+type deaf struct{ outside }
+
+func (c deaf) OnLate(late func(connector.Call, connector.Outcome)) {
+	c.outside.OnLate(func(call connector.Call, out connector.Outcome) {
+		if out.Status != connector.Uncertain {
+			late(call, out)
+		}
+	})
+}
 
 // unaware does not notice that a tool has changed.
 type unaware struct{ outside }

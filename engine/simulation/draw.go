@@ -65,7 +65,11 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 		}
 		r.silentUntil = s.bubbleNow().Add(callTimeout)
 		r.until = started.Deadline.Time().Add(s.quiet)
-		return performAnswer{silent: true}, fmt.Sprintf("no reply, effect %v", effect)
+		if s.chance(s.profile.lingers) {
+			r.until = started.Deadline.Time().Add(s.unseen)
+			r.exchange = newExchange()
+		}
+		return performAnswer{silent: true, exchange: r.exchange}, fmt.Sprintf("no reply, effect %v, open after its deadline %v", effect, r.exchange != nil)
 	case s.chance(s.profile.uncertain):
 		effect := s.chance(0.5)
 		if effect {
@@ -95,7 +99,7 @@ func (s *sim) reconcileAnswer(o *op) (connector.Reconciliation, string) {
 	if r.effects > 0 {
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: r.result()}, "it was applied"
 	}
-	if r.open() && s.clock.Now().Before(r.until) && s.chance(s.profile.careless) {
+	if r.busy(s.clock.Now()) && s.chance(s.profile.careless) {
 		s.did("careless no")
 		return connector.Reconciliation{Verdict: connector.VerdictFailed}, "no trace of it, although it is being done"
 	}

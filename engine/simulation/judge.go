@@ -50,6 +50,7 @@ type book struct {
 	open         map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
 	keys         map[eventlog.MutationID]string
 	written      map[*node]uint64 // the last revision of each engine's own
+	writer       *node            // of the record that is looked at; nil for one of the dead
 	wakes        wakes
 }
 
@@ -127,8 +128,10 @@ func (j *judge) record(r eventlog.Record) {
 		return
 	}
 	b.past, b.seqs = append(b.past, after), append(b.seqs, r.Position.Seq)
+	b.writer = nil
 	if n, ok := s.writers.LoadAndDelete(r.ID); ok {
-		b.written[n.(*node)] = r.Revision
+		b.writer = n.(*node)
+		b.written[b.writer] = r.Revision
 	}
 	for _, f := range r.Facts {
 		s.did(string(f.FactType()))

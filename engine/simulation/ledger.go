@@ -41,6 +41,12 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 				s.violate("mutation %s is skipped and event %s of topic %s is %s (O2, O5)", s.alias(string(f.Mutation)), ref.MessageID, ref.Topic, e.Status)
 			}
 		}
+	case *eventlog.MutationReconcileScheduled:
+		if key := b.keys[f.Mutation]; f.OverAt == 0 {
+			s.stillOpen(s.world.requests[key], j.started[key])
+		}
+	case *eventlog.MutationLeftIndeterminate:
+		j.leftOpen(b, b.keys[f.Mutation])
 	case *eventlog.MutationGivenUp:
 		if !j.reported[f.Mutation] {
 			s.violate("mutation %s is given up and was not in the report", s.alias(string(f.Mutation)))
@@ -56,6 +62,13 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		if (effects > 0) != (f.Outcome == "applied") {
 			s.violate("mutation %s is contradicted by an answer that nobody gave: %s", s.alias(key), f.Outcome)
 		}
+	}
+}
+
+// leftOpen: another process's call is left to a person only once its receiver cannot be at work on it any more (F5).
+func (j *judge) leftOpen(b *book, key string) {
+	if r := j.sim.world.requests[key]; r != nil && b.writer != r.node && r.busy(j.sim.clock.Now()) {
+		j.sim.violate("mutation %s is left to a person and its receiver may still be busy with it (F5)", j.sim.alias(key))
 	}
 }
 

@@ -306,7 +306,8 @@ func (s *sim) flush() {
 func (s *sim) lately() {
 	var some []*request
 	for _, r := range s.world.order {
-		if r.open() && !(r.busy(s.clock.Now()) && s.chance(s.profile.dawdles)) || r.answerable(s.bubbleNow()) {
+		slow := r.busy(s.clock.Now()) && s.chance(s.profile.dawdles)
+		if r.open() && !slow || r.answerable(s.bubbleNow()) || r.listening() && r.node.ready() && s.chance(0.3) {
 			some = append(some, r)
 		}
 	}
@@ -314,6 +315,10 @@ func (s *sim) lately() {
 		return
 	}
 	r := pick(s, some...)
+	if r.listening() && r.node.ready() && !r.toldLate && (!r.open() || s.chance(0.3)) {
+		s.endExchange(r)
+		return
+	}
 	if r.open() {
 		// The receiver is still busy with what it has taken.
 		if s.clock.Now().Before(r.until) && s.chance(0.5) {
@@ -344,5 +349,5 @@ func (s *sim) lately() {
 
 // answerable reports whether the call's own reply may still come: it was silent and has ended.
 func (r *request) answerable(now time.Time) bool {
-	return !r.silentUntil.IsZero() && now.After(r.silentUntil) && !r.toldLate && !r.open()
+	return r.exchange == nil && !r.silentUntil.IsZero() && now.After(r.silentUntil) && !r.toldLate && !r.open()
 }

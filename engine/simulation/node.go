@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -28,7 +29,9 @@ type node struct {
 	ended  chan struct{}
 	err    error // what Run returned, once ended
 	late   func(connector.Call, connector.Outcome)
-	asks   atomic.Int64 // of operators, not answered yet
+	// listeners are the calls that its connector listens on to after their deadlines.
+	listeners connector.Listeners
+	asks      atomic.Int64 // of operators, not answered yet
 
 	// dead processes never go on; frozen ones do later; stopping ones have been asked to end;
 	// failing ones have met a full disk.
@@ -70,6 +73,10 @@ func (s *sim) start(st *store.Store) (*node, error) {
 		s.stores = append(s.stores, st)
 	}
 	n := &node{number: len(s.nodes) + 1, store: st, ended: make(chan struct{}), compared: map[eventlog.WorkflowName]uint64{}}
+	n.listeners.Most = s.mostOpen
+	if s.cfg.Unbounded {
+		n.listeners.Most = math.MaxInt
+	}
 	var seed [32]byte
 	for i := range seed {
 		seed[i] = byte(s.rng.Uint32())

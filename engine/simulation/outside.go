@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
@@ -36,6 +37,8 @@ var operations = []connector.Operation{
 type performAnswer struct {
 	outcome connector.Outcome
 	silent  bool
+	// exchange of a silent call stays open after its deadline.
+	exchange *exchange
 }
 
 // outside is the world as one engine reaches it.
@@ -111,6 +114,12 @@ func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Ou
 		case <-ctx.Done():
 		case <-o.sim.gate.over:
 		}
+		if done.exchange != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			out := connector.UncertainWith(connector.ContextFailure(ctx, call))
+			out.Open = true
+			done.exchange.opened.Store(true)
+			return out
+		}
 		return connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent", Message: "no reply in time"})
 	}
 	return done.outcome
@@ -124,7 +133,7 @@ func (o *outside) Reconciles(call connector.Call) bool {
 
 // Ending implements engine.Connectors.
 func (o *outside) Ending(connector.Call) connector.Ending {
-	return connector.Ending{Quiet: o.sim.quiet, Unseen: o.sim.unseen}
+	return connector.Ending{Quiet: o.sim.quiet, Unseen: o.sim.unseen, Lasting: o.sim.lasting()}
 }
 
 // Host implements engine.Connectors.

@@ -18,6 +18,7 @@ type profile struct {
 	operator                    float64 // per move
 	honestRetry                 float64 // per reconcile
 	careless                    float64 // per reconcile of what the receiver is still busy with
+	lingers                     float64 // per silent call: its connector listens on after the deadline
 	busy                        float64 // per definite transient failure: it says when to come again
 	dawdles                     float64 // per look at a receiver that is busy: it takes its time
 	limited                     float64 // per version: it limits its jobs' attempts
@@ -39,25 +40,58 @@ func (s *sim) drawProfile() profile {
 		uncertain: rate(0.6), definite: rate(0.25), silent: rate(0.5), scriptFails: rate(0.2),
 		operator: 0.05 + 0.2*s.rng.Float64(), honestRetry: s.rng.Float64(),
 		careless: rate(1), busyCrash: rate(0.1), busy: rate(0.8), limited: 0.4, loss: rate(0.02),
+		lingers: rate(1),
 	}
 	s.focus(&p)
 	return p
 }
 
-// focus makes happen again and again, in some seeds, what seldom comes together by chance.
+// Focus is what a seed makes happen again and again, because it seldom comes together by chance.
+type Focus int
+
+// What a seed may be about; about two in eight are about nothing.
+const (
+	// Drawn lets the seed decide.
+	Drawn Focus = iota
+	// LostAnswers: few requests of a history lose their answers; here most do, at a receiver that is busy for long.
+	LostAnswers
+	// LostCallers: the same, and the engine that sent it dies before the receiver is done.
+	LostCallers
+	// Resubscriptions: between two writes to the store, events come and end while their topic loses its consumer
+	// and gets it back.
+	Resubscriptions
+	// BusyReceivers have too much to do, and say when to come again.
+	BusyReceivers
+	// SharedPartition: two engines are at work on two workflows of a partition.
+	SharedPartition
+	// OpenExchanges: calls stay open after their deadlines, and the engine that listens may die.
+	OpenExchanges
+	// Anything leaves the profile as it was drawn.
+	Anything
+)
+
 func (s *sim) focus(p *profile) {
-	switch s.rng.IntN(7) {
-	case 0: // Few requests of a history lose their answers: here most do, at a receiver that is busy for long.
+	drawn := min(Focus(1+s.rng.IntN(8)), Anything)
+	if s.cfg.Focus != Drawn {
+		drawn = s.cfg.Focus
+	}
+	switch drawn {
+	case LostAnswers:
 		p.definite, p.silent, p.uncertain, p.honestRetry, p.careless = 0, 0.4, 0.9, 0, 1
-	case 1: // The same, and the engine that sent it dies before the receiver is done.
+	case LostCallers:
 		p.definite, p.silent, p.uncertain, p.honestRetry, p.careless = 0, 0.2, 0.9, 0, 1
 		p.busyCrash, p.operator, p.scriptFails, p.dawdles = 0.1, 0.05, 0, 0.9
-	case 2: // Between two writes to the store, events come and end while their topic loses its consumer and gets it back.
+	case Resubscriptions:
 		p.resubscribe, p.operator = 0.2, 0.3
-	case 3: // A receiver that has too much to do says when to come again.
+	case BusyReceivers:
 		p.definite, p.busy, p.limited, p.scriptFails = 0.6, 0.8, 0.9, 0
-	case 4: // Two engines are at work on two workflows of a partition.
+	case SharedPartition:
 		p.second, p.crash, p.stop, p.die, p.full, p.shared = 0.1, 0, 0, 0, 0, true
+	case OpenExchanges:
+		p.definite, p.silent, p.lingers, p.honestRetry, p.careless = 0, 0.9, 1, 0, 1
+		p.busyCrash, p.operator, p.scriptFails, p.dawdles = 0.02, 0.1, 0, 0.9
+		p.crash, p.freeze, p.second, p.stop, p.full, p.tight, p.tool, p.die, p.loss = 0, 0, 0, 0, 0, 0, 0, 0, 0
+		p.lostAck, p.refused, p.slow, p.hangUp = 0, 0, 0, 0
 	}
 }
 

@@ -25,6 +25,8 @@ type Config struct {
 	Settle func()
 	// Moves is how many moves are made with faults; 0 means 200.
 	Moves int
+	// Focus is what the seed is about; the zero value lets the seed decide.
+	Focus Focus
 	// Trace, if set, gets every line of the history as it happens.
 	Trace func(line string)
 	// Decide, Connectors, Log and Store break the engine on purpose; nil leaves it as it is.
@@ -32,6 +34,8 @@ type Config struct {
 	Connectors func(engine.Connectors) engine.Connectors
 	Log        func(eventlog.Log) eventlog.Log
 	Store      func(engine.Store) engine.Store
+	// Unbounded connectors listen on to any number of calls after their deadlines.
+	Unbounded bool
 	// Unwatched engines do not look into what others have written.
 	Unwatched bool
 }
@@ -70,6 +74,8 @@ type sim struct {
 	quiet time.Duration
 	// unseen is how long it may go on after the deadline of a call that was cut off with its process.
 	unseen time.Duration
+	// mostOpen is how many calls a process listens on to at most after their deadlines.
+	mostOpen int
 	// watching: the engines look into gaps, and write their stores by themselves.
 	watching bool
 	clock    *clock
@@ -131,6 +137,7 @@ func Run(cfg Config) (Report, error) {
 	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
 	s.quiet = pick(s, 3*time.Second, 30*time.Second, 3*time.Minute)
 	s.unseen = s.quiet + pick(s, 0, 10*time.Second, connector.DefaultListen)
+	s.mostOpen = 1 + s.rng.IntN(2)
 	s.watching = s.profile.shared || s.chance(0.2)
 	partitions, workflows := 1+s.rng.IntN(2), 1+s.rng.IntN(2)
 	if s.profile.shared {
@@ -178,6 +185,9 @@ func (s *sim) life() error {
 // look waits for quiescence and checks everything.
 func (s *sim) look() error {
 	s.cfg.Settle()
+	for s.exchanges() {
+		s.cfg.Settle() // one that gives way is told of
+	}
 	s.judge.look()
 	s.mu.Lock()
 	defer s.mu.Unlock()

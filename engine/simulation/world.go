@@ -38,6 +38,8 @@ type request struct {
 	// silentUntil is when a call without a reply ends; zero when it got one.
 	silentUntil time.Time
 	toldLate    bool
+	// exchange is that of a call whose connector listens on after the deadline; nil otherwise.
+	exchange *exchange
 	// retryAfter is for how long the receiver wanted to be left alone when it refused; zero when it did not say.
 	retryAfter time.Duration
 }

@@ -1,0 +1,133 @@
+package simulation
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// exchange is a call that its connector listens on to after its deadline (F12): its receiver is slow. It ends with
+// an answer, when the line breaks, when it gives way to a younger one, when it was listened to for long enough, or
+// with its process.
+type exchange struct {
+	// opened: the call was answered as open at its deadline.
+	opened atomic.Bool
+	// joined and noted are the driver's: the connector listens, and its end was taken in.
+	joined, noted bool
+	end           chan connector.Outcome // what ends it
+	cut           chan struct{}          // closed when its process is gone
+	over          atomic.Pointer[time.Time]
+}
+
+func newExchange() *exchange {
+	return &exchange{end: make(chan connector.Outcome, 1), cut: make(chan struct{})}
+}
+
+// listening reports whether a process still listens to the request's exchange.
+func (r *request) listening() bool {
+	return r.exchange != nil && r.exchange.joined && !r.exchange.noted
+}
+
+// lasting is how long a receiver may go on after the deadline of a call that is on record as open then.
+func (s *sim) lasting() time.Duration { return connector.DefaultListen + s.quiet }
+
+// exchanges lets connectors listen on to what was open at its deadline, the oldest giving way (Listeners), and takes
+// in what has ended. It reports whether something has changed.
+func (s *sim) exchanges() (changed bool) {
+	for _, r := range s.world.order {
+		x := r.exchange
+		switch {
+		case x == nil || x.noted:
+		case r.node.dead || r.node.over():
+			x.noted = true // how long the receiver goes on was settled before
+			close(x.cut)
+			s.did("open exchange cut")
+		case x.over.Load() != nil:
+			x.noted = true
+			r.until = earlier(r.until, x.over.Load().Add(s.quiet))
+			s.did("open exchange ended")
+		case x.opened.Load() && !x.joined:
+			x.joined, changed = true, true
+			s.say("engine %d listens on to %s", r.node.number, s.alias(r.key))
+			s.did("open exchange")
+			s.listen(r)
+		}
+	}
+	return changed
+}
+
+// listen starts what listens on to the request's exchange.
+func (s *sim) listen(r *request) {
+	x, n := r.exchange, r.node
+	givenUp, leave := n.listeners.Join()
+	patience, stop := nodeClock{s.clock, n}.At(s.clock.Now().Add(connector.DefaultListen))
+	s.asking.Add(1)
+	go func() {
+		defer s.asking.Done()
+		defer leave()
+		defer stop()
+		out := connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent", Message: "no reply"})
+		select {
+		case out = <-x.end:
+		case <-givenUp:
+		case <-patience:
+		case <-x.cut:
+			return
+		case <-s.gate.over:
+			return
+		}
+		now := s.clock.Now()
+		x.over.Store(&now)
+		n.late(r.call, out)
+	}()
+}
+
+// endExchange ends an exchange that is listened to: with what has become of the request, or without an answer.
+func (s *sim) endExchange(r *request) {
+	out, how := connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.broken", Message: "the line broke"}), "the line breaks"
+	if !r.open() {
+		switch answered := s.chance(0.8); {
+		case answered && r.effects > 0:
+			out, how = connector.Outcome{Status: connector.Applied, Result: r.result()}, "applied"
+		case answered:
+			out, how = connector.FailedWith(&eventlog.Failure{Class: s.class(), Code: "world.lateNo", Message: "no, after all"}), "failed"
+		default:
+			out.Answered, how = true, "an answer that says nothing"
+		}
+	}
+	r.toldLate = true
+	s.say("%s answers after its deadline: %s", s.alias(r.key), how)
+	s.did("late reply")
+	r.exchange.end <- out
+}
+
+// stillOpen takes in that it is on record that a call was open after its deadline: its receiver may take as long as
+// that is waited for, also if its process dies now.
+func (s *sim) stillOpen(r *request, started *eventlog.MutationStarted) {
+	if r != nil && r.listening() && r.busy(s.clock.Now()) {
+		r.until = started.Deadline.Time().Add(s.lasting())
+		s.did("on record as open")
+	}
+}
+
+// bounded: no process listens on to more calls at once than it may.
+func (j *judge) bounded(n *node) {
+	open := 0
+	for _, r := range j.sim.world.order {
+		if r.node == n && r.listening() {
+			open++
+		}
+	}
+	if open > j.sim.mostOpen {
+		j.sim.violate("engine %d has %d exchanges open at once, and may have %d", n.number, open, j.sim.mostOpen)
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
