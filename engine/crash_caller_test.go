@@ -183,7 +183,7 @@ func runCaller(t *testing.T, sc scenario, at int, moment enginetest.Moment, riva
 	b := enginetest.NewOn(t, below)
 	b.Config = engine.Config{Clock: enginetest.NewJumpClock(time.Hour), DrainTimeout: time.Nanosecond}
 	if sc.world != nil {
-		sc.world(b.World)
+		sc.world(b.World, b.Config.Clock)
 	}
 	c := &caller{t: t}
 	log := enginetest.NewCallerLog(below, at, moment, func(ctx context.Context, e eventlog.Entry) {

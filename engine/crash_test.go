@@ -21,7 +21,7 @@ import (
 // scenario is a life of the orders workflow that a crash is put into.
 type scenario struct {
 	name  string
-	world func(*enginetest.World)
+	world func(*enginetest.World, engine.Clock)
 	// effects is how many calls take effect in the end, consumed how many orders are consumed.
 	effects, consumed int
 }
@@ -30,7 +30,7 @@ var orders = []string{"a", "b", "c"}
 
 var scenarios = []scenario{
 	{name: "all well", effects: 3, consumed: 3},
-	{name: "a definite transient failure first", effects: 3, consumed: 3, world: func(w *enginetest.World) {
+	{name: "a definite transient failure first", effects: 3, consumed: 3, world: func(w *enginetest.World, _ engine.Clock) {
 		var tried atomic.Bool
 		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
 			if tried.CompareAndSwap(false, true) {
@@ -39,13 +39,13 @@ var scenarios = []scenario{
 			return w.Apply(call)
 		})
 	}},
-	{name: "applied, but the answer is lost", effects: 3, consumed: 3, world: func(w *enginetest.World) {
+	{name: "applied, but the answer is lost", effects: 3, consumed: 3, world: func(w *enginetest.World, _ engine.Clock) {
 		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
 			w.Apply(call)
 			return connector.Outcome{Status: connector.Uncertain}
 		})
 	}},
-	{name: "not applied, the answer is lost, known only later", effects: 3, consumed: 3, world: func(w *enginetest.World) {
+	{name: "not applied, the answer is lost, known only later", effects: 3, consumed: 3, world: func(w *enginetest.World, _ engine.Clock) {
 		var mu sync.Mutex
 		lost, asked := map[string]bool{}, map[string]int{}
 		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
@@ -69,6 +69,64 @@ var scenarios = []scenario{
 			return connector.Reconciliation{Verdict: connector.VerdictFailed}
 		})
 	}},
+	{name: "still at work at a receiver that says failed meanwhile", effects: 3, consumed: 3, world: func(w *enginetest.World, clock engine.Clock) {
+		// For as long after the end of its call as after the deadline of one whose process has died: the timeout is 5s.
+		w.Ending.Quiet = 5*time.Second + w.Ending.Unseen
+		receiver := &busyReceiver{world: w, clock: clock, busy: w.Ending.Quiet}
+		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+			if receiver.take(call) {
+				return connector.Outcome{Status: connector.Uncertain}
+			}
+			return w.Apply(call)
+		})
+	}},
+}
+
+// busyReceiver is at work on the first call for some time before that takes effect, and says until then that there
+// is no trace of it.
+type busyReceiver struct {
+	world *enginetest.World
+	clock engine.Clock
+	busy  time.Duration
+
+	mu    sync.Mutex
+	first *connector.Call
+	until time.Time
+	done  bool
+	asked int // while it was at work
+}
+
+// take reports whether the receiver is at work on the call from now on.
+func (b *busyReceiver) take(call connector.Call) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.first != nil {
+		b.finish()
+		return false
+	}
+	b.first, b.until = &call, b.clock.Now().Add(b.busy-time.Millisecond)
+	b.world.OnReconcile(b.answer)
+	return true
+}
+
+func (b *busyReceiver) answer(call connector.Call) connector.Reconciliation {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.finish(); !b.done {
+		b.asked++
+	}
+	if b.world.Effects()[call.Key] > 0 {
+		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: []byte(`{}`)}
+	}
+	return connector.Reconciliation{Verdict: connector.VerdictFailed}
+}
+
+// finish has the effect once its time has come.
+func (b *busyReceiver) finish() {
+	if !b.done && !b.clock.Now().Before(b.until) {
+		b.done = true
+		b.world.Apply(*b.first)
+	}
 }
 
 // A process that dies before or after any append leaves a log from which the next one reaches
@@ -94,20 +152,27 @@ func TestCrashAtEveryAppend(t *testing.T) {
 	}
 }
 
-// A process that dies inside the call, before or after its effect, never causes a second one.
+// A process that dies inside the call, before or after its effect, never causes a second one. Neither does one whose
+// call is still open at a receiver that is at work on it and says meanwhile that it failed.
 func TestCrashInsideCall(t *testing.T) {
 	t.Parallel()
-	for _, effect := range []bool{false, true} {
-		t.Run(fmt.Sprintf("effect %v", effect), func(t *testing.T) {
+	for _, c := range []string{"no effect", "effect", "still at work"} {
+		t.Run(c, func(t *testing.T) {
 			t.Parallel()
 			b := enginetest.New(t)
-			b.Config = engine.Config{Clock: enginetest.NewJumpClock(time.Hour), DrainTimeout: time.Nanosecond}
+			clock := enginetest.NewJumpClock(time.Hour)
+			b.Config = engine.Config{Clock: clock, DrainTimeout: time.Nanosecond}
 			below := b.Log
 			log := enginetest.NewCrashLog(below, 0, enginetest.BeforeAppend)
 			b.Log = log
+			const timeout = 5 * time.Second // that of send
+			receiver := &busyReceiver{world: b.World, clock: clock, busy: timeout + b.World.Ending.Unseen}
 			b.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
-				if effect {
+				switch c {
+				case "effect":
 					b.World.Apply(call)
+				case "still at work":
+					receiver.take(call)
 				}
 				log.Kill()
 				return connector.Outcome{Status: connector.Applied}
@@ -119,10 +184,18 @@ func TestCrashInsideCall(t *testing.T) {
 				t.Fatalf("the process did not die: %v", err)
 			}
 			b.Log = below
-			b.World.OnPerform(nil)
+			b.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+				if c != "no effect" {
+					t.Errorf("%s was sent, and the first call has its effect", call.Key)
+				}
+				return b.World.Apply(call)
+			})
 			s := b.Start().Rest("orders")
 			if len(b.World.Effects()) != 1 || len(b.World.Twice()) > 0 {
 				t.Fatalf("effects %v", b.World.Effects())
+			}
+			if c == "still at work" && receiver.asked == 0 {
+				t.Error("the receiver was not asked while it was at work")
 			}
 			if s.Blocked != nil || len(decide.Orphans(&s)) > 0 {
 				t.Fatalf("blocked %+v orphans %v", s.Blocked, decide.Orphans(&s))
@@ -136,7 +209,7 @@ func runScenario(t *testing.T, sc scenario, at int, point enginetest.CrashPoint)
 	b := enginetest.NewOn(t, memlog.New(memlog.Config{}))
 	b.Config = engine.Config{Clock: enginetest.NewJumpClock(time.Hour), DrainTimeout: time.Nanosecond}
 	if sc.world != nil {
-		sc.world(b.World)
+		sc.world(b.World, b.Config.Clock)
 	}
 	below := b.Log
 	log := enginetest.NewCrashLog(below, at, point)

@@ -51,6 +51,7 @@ func TestBugsAreFound(t *testing.T) {
 		{"what others have written never looked into", simulation.Config{Unwatched: true}, "does not get to the end of the log"},
 		{"ended events queued again when their topic gets a consumer again", simulation.Config{Store: func(s engine.Store) engine.Store { return newHoarding(s) }}, "knows the pending events"},
 		{"nothing remembered of what is given up", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return forgetful{l.(eventlog.LossKeeper)} }}, "after a loss the ledger has it as"},
+		{"a hole in the log that hides nothing", simulation.Config{Focus: simulation.Losses, Log: func(l eventlog.Log) eventlog.Log { return seamless{l.(eventlog.LossKeeper)} }}, "goes on after a loss"},
 		{"unacknowledged append taken for written", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return trusting{l} }}, ""},
 	}
 	for _, bug := range bugs {
@@ -298,6 +299,11 @@ type forgetful struct{ eventlog.LossKeeper }
 func (forgetful) ReadAll(context.Context, int, uint64) iter.Seq2[eventlog.Record, error] {
 	return func(func(eventlog.Record, error) bool) {}
 }
+
+// seamless does not say that messages are missing.
+type seamless struct{ eventlog.LossKeeper }
+
+func (seamless) LastLost(int) uint64 { return 0 }
 
 // hoarding keeps the places of events that have ended.
 type hoarding struct {

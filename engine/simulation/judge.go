@@ -50,6 +50,7 @@ type book struct {
 	open         map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
 	keys         map[eventlog.MutationID]string
 	written      map[*node]uint64 // the last revision of each engine's own
+	lost         int              // the place of the first record that is lost and not cut off yet; 0 for none
 	writer       *node            // of the record that is looked at; nil for one of the dead
 	wakes        wakes
 }

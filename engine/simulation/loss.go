@@ -31,12 +31,20 @@ func (s *sim) acceptLoss() {
 	}
 	w := pick(s, s.workflows...)
 	b := s.judge.book(w.name)
+	concerned := map[eventlog.WorkflowName]bool{w.name: true}
 	switch spoilt := len(b.seqs) - 1 - s.rng.IntN(12); {
 	case spoilt < 1 || s.chance(0.3):
 		loss.End = true
 		s.did("end lost")
+		for _, other := range s.workflows {
+			concerned[other.name] = true
+		}
 	default:
-		s.spoil(b, spoilt)
+		if s.chance(0.5) {
+			concerned = s.lose(b, spoilt)
+		} else {
+			s.spoil(b, spoilt)
+		}
 		if st := s.heir(); st != nil {
 			s.inherited[st] = false
 			if s.chance(0.7) {
@@ -48,9 +56,8 @@ func (s *sim) acceptLoss() {
 		s.violate("the loss cannot be accepted: %v", err)
 	}
 	s.say("the loss is accepted (end: %v, store: %v)", loss.End, loss.Store != nil)
-	for _, concerned := range s.workflows {
-		if len(s.judge.book(concerned.name).past) > 0 && (loss.End || concerned == w) {
-			book := s.judge.book(concerned.name)
+	for _, w := range s.workflows {
+		if book := s.judge.book(w.name); len(book.past) > 0 && (concerned[w.name] || s.goesOn(book)) {
 			book.cutBack(s.memory.Asides(s.memory.PartitionOf(book.name)))
 			defer s.judge.remembers(book)
 		}
@@ -63,8 +70,58 @@ func (s *sim) acceptLoss() {
 	}
 }
 
+// goesOn reports whether the log holds more of the workflow than the judge has read.
+func (s *sim) goesOn(b *book) bool {
+	for range s.memory.ReadWorkflow(context.Background(), b.name, b.seqs[len(b.seqs)-1]+1) {
+		return true
+	}
+	return false
+}
+
 // spoil makes a record of the workflow unreadable, and notes what it alone told.
 func (s *sim) spoil(b *book, n int) {
+	s.forget(b, n)
+	s.memory.Spoil(eventlog.Position{Partition: s.memory.PartitionOf(b.name), Seq: b.seqs[n]})
+	s.say("revision %d of %s cannot be read any more", n+1, b.name)
+	s.did("record spoilt")
+}
+
+// lose takes some messages out of a log stream, from a record of the workflow on, and notes what they alone told. It
+// returns the workflows that lack any. Of each workflow the first record stays: without one, nothing would know its
+// name.
+func (s *sim) lose(b *book, n int) map[eventlog.WorkflowName]bool {
+	lacking := map[eventlog.WorkflowName]bool{}
+	partition, first := s.memory.PartitionOf(b.name), b.seqs[n]
+	for seq := first; seq < first+1+uint64(s.rng.IntN(4)); seq++ {
+		owner, at := s.judge.owner(partition, seq)
+		if at == 0 {
+			break // a first record, or one that counts no more
+		}
+		s.forget(owner, at)
+		s.memory.Lose(eventlog.Position{Partition: partition, Seq: seq})
+		s.say("revision %d of %s is lost", at+1, owner.name)
+		if owner.lost == 0 {
+			owner.lost = at
+		}
+		lacking[owner.name] = true
+	}
+	s.did("records lost")
+	return lacking
+}
+
+// owner is the book that has the record of a sequence, and its place there; 0 when none has.
+func (j *judge) owner(partition int, seq uint64) (*book, int) {
+	for _, w := range j.sim.workflows {
+		b := j.book(w.name)
+		if n, ok := slices.BinarySearch(b.seqs, seq); ok && j.sim.memory.PartitionOf(w.name) == partition {
+			return b, n
+		}
+	}
+	return nil, 0
+}
+
+// forget notes what a record that will be gone alone told.
+func (s *sim) forget(b *book, n int) {
 	for r, err := range s.memory.ReadWorkflow(context.Background(), b.name, b.seqs[n]) {
 		if err != nil {
 			s.violate("the log cannot be read: %v", err)
@@ -81,11 +138,8 @@ func (s *sim) spoil(b *book, n int) {
 				b.consumptions.forgotten(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
 			}
 		}
-		s.memory.Spoil(r.Position)
-		break
+		return
 	}
-	s.say("revision %d of %s cannot be read any more", n+1, b.name)
-	s.did("record spoilt")
 }
 
 // unreadable are the facts whose own record cannot be read any more, by what they are about. An acceptance cannot
@@ -121,13 +175,17 @@ func (s *sim) keeper() eventlog.LossKeeper {
 	return s.memory
 }
 
-// cutBack lets the judge's account of the workflow end before what was set aside of it. What happened outside is
+// cutBack lets the judge's account of the workflow end before what was set aside of it or is lost. What happened outside is
 // not forgotten: what was consumed stays so.
 func (b *book) cutBack(asides []eventlog.Aside) {
 	for _, aside := range asides {
 		if n, _ := slices.BinarySearch(b.seqs, aside.From); aside.Workflow == b.name && n < len(b.seqs) && b.seqs[n] <= aside.To {
 			b.past, b.seqs = b.past[:n], b.seqs[:n]
 		}
+	}
+	if b.lost > 0 {
+		n := min(b.lost, len(b.past))
+		b.past, b.seqs, b.lost = b.past[:n], b.seqs[:n], 0
 	}
 	clear(b.phases)
 	clear(b.ended)

@@ -49,7 +49,7 @@ func (s *sim) drawProfile() profile {
 // Focus is what a seed makes happen again and again, because it seldom comes together by chance.
 type Focus int
 
-// What a seed may be about; about two in eight are about nothing.
+// What a seed may be about; about two in nine are about nothing.
 const (
 	// Drawn lets the seed decide.
 	Drawn Focus = iota
@@ -66,12 +66,14 @@ const (
 	SharedPartition
 	// OpenExchanges: calls stay open after their deadlines, and the engine that listens may die.
 	OpenExchanges
+	// Losses: persons accept again and again that a part of the log is lost.
+	Losses
 	// Anything leaves the profile as it was drawn.
 	Anything
 )
 
 func (s *sim) focus(p *profile) {
-	drawn := min(Focus(1+s.rng.IntN(8)), Anything)
+	drawn := min(Focus(1+s.rng.IntN(9)), Anything)
 	if s.cfg.Focus != Drawn {
 		drawn = s.cfg.Focus
 	}
@@ -92,6 +94,8 @@ func (s *sim) focus(p *profile) {
 		p.busyCrash, p.operator, p.scriptFails, p.dawdles = 0.02, 0.1, 0, 0.9
 		p.crash, p.freeze, p.second, p.stop, p.full, p.tight, p.tool, p.die, p.loss = 0, 0, 0, 0, 0, 0, 0, 0, 0
 		p.lostAck, p.refused, p.slow, p.hangUp = 0, 0, 0, 0
+	case Losses:
+		p.loss = 0.05
 	}
 }
 

@@ -17,8 +17,32 @@ func (l *Log) Spoil(at eventlog.Position) {
 	l.partitions[at.Partition].messages[at.Seq-1].stored = []byte("spoiled")
 }
 
-// LastLost implements eventlog.LossKeeper: no message is ever missing.
-func (l *Log) LastLost(int) uint64 { return 0 }
+// Lose makes a message missing, as a hole in the sequences that was accepted as lost.
+func (l *Log) Lose(at eventlog.Position) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	part := &l.partitions[at.Partition]
+	part.messages[at.Seq-1] = message{lost: true}
+	part.losses++
+	for w, seqs := range part.workflows {
+		part.workflows[w] = slices.DeleteFunc(seqs, func(seq uint64) bool { return seq == at.Seq })
+	}
+}
+
+// LastLost implements eventlog.LossKeeper.
+func (l *Log) LastLost(p int) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	messages := l.partitions[p].messages
+	from := len(messages)
+	for from > 0 && !messages[from-1].lost {
+		from--
+	}
+	for from > 1 && messages[from-2].lost {
+		from--
+	}
+	return uint64(from)
+}
 
 // Asides implements eventlog.LossKeeper.
 func (l *Log) Asides(p int) []eventlog.Aside {

@@ -64,6 +64,7 @@ type partition struct {
 type message struct {
 	workflow eventlog.WorkflowName
 	stored   []byte
+	lost     bool // nothing of it is there
 }
 
 var _ eventlog.Log = (*Log)(nil)

@@ -3,6 +3,7 @@ package memlog_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -96,4 +97,43 @@ func TestWatchInsideBubble(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// A message that is lost is passed over by every reader, and the log says where it was.
+func TestLostMessages(t *testing.T) {
+	l := memlog.New(memlog.Config{})
+	if lost := l.LastLost(0); lost != 0 {
+		t.Errorf("%d is lost in an empty log", lost)
+	}
+	var head eventlog.Head
+	for range 5 {
+		written, err := l.Append(t.Context(), logtest.Entry(t, "a", head))
+		if err != nil {
+			t.Fatal(err)
+		}
+		head = written.Head
+	}
+	before := l.Identity(0)
+	for _, seq := range []uint64{2, 4, 5} {
+		l.Lose(eventlog.Position{Seq: seq})
+	}
+	if lost := l.LastLost(0); lost != 4 {
+		t.Errorf("the last loss begins at %d, want 4", lost)
+	}
+	if l.Identity(0) == before {
+		t.Error("the log is the same as before")
+	}
+	var read []uint64
+	for r, err := range l.Read(t.Context(), 0, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		read = append(read, r.Position.Seq)
+	}
+	if !slices.Equal(read, []uint64{1, 3}) {
+		t.Errorf("read %v, want 1 and 3", read)
+	}
+	if _, err := l.Append(t.Context(), logtest.Entry(t, "a", head)); !errors.Is(err, eventlog.ErrDamaged) {
+		t.Errorf("an append behind what is lost: %v, want ErrDamaged", err)
+	}
 }

@@ -36,7 +36,7 @@ func (l *Log) read(ctx context.Context, p int, from uint64, want func(m message,
 				yield(eventlog.Record{}, err)
 				return
 			}
-			if !want(m, aside) {
+			if m.lost || !want(m, aside) {
 				continue
 			}
 			if !yield(decode(m, p, seq)) {
@@ -56,7 +56,7 @@ func (l *Log) Watch(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.
 				return
 			}
 			if changed == nil {
-				if !aside && !yield(decode(m, p, seq)) {
+				if !m.lost && !aside && !yield(decode(m, p, seq)) {
 					return
 				}
 				seq++
