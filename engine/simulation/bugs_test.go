@@ -24,35 +24,62 @@ func TestBugsAreFound(t *testing.T) {
 	t.Parallel()
 	bugs := []struct {
 		name string
-		cfg  simulation.Config
+		// focus is of the seeds that find it soon.
+		focus simulation.Focus
 		// sign is in the message of some seed's violation.
 		sign string
+		cfg  simulation.Config
 	}{
-		{"send before record", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return eager{c} }}, "left before the start"},
-		{"resend instead of reconcile", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return resending{c} }}, "was sent 2 times"},
-		{"an uncertain call taken for a failed one", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return confident{c} }}, "and took effect"},
-		{"no trace of a call taken for proof while it may be under way", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return hasty{c} }}, "may still be busy with it"},
-		{"another process's call taken as over at once", simulation.Config{Decide: overAtOnce}, "may still be busy with it"},
-		{"another process's call left to a person at once", simulation.Config{Decide: overAtOnce}, "is left to a person"},
-		{"an open exchange taken for ended at its deadline", simulation.Config{Focus: simulation.OpenExchanges, Connectors: func(c engine.Connectors) engine.Connectors { return closed{c} }}, "may still be busy with it"},
-		{"a slow receiver hurried by a restart", simulation.Config{Focus: simulation.OpenExchanges, Connectors: func(c engine.Connectors) engine.Connectors { return hurried{c} }}, "may still be busy with it"},
-		{"the end of an open exchange not told", simulation.Config{Focus: simulation.OpenExchanges, Connectors: func(c engine.Connectors) engine.Connectors { return deaf{c} }}, "does not come to rest"},
-		{"open exchanges that never give way", simulation.Config{Focus: simulation.OpenExchanges, Unbounded: true}, "exchanges open at once"},
-		{"a receiver's Retry-After counted against the job", simulation.Config{Decide: rewriting(countBusy)}, "(F13)"},
-		{"phase tested before mutation state", simulation.Config{Decide: rewriting(phaseFirst)}, "R16"},
-		{"pending retry cleared", simulation.Config{Decide: rewriting(forgetRetry)}, "that no run holds"},
-		{"dirty flag cleared at commit", simulation.Config{Decide: rewriting(cleanAtCommit)}, "is pending"},
-		{"settlement dropped when its run has ended", simulation.Config{Decide: dropSettlement}, ""},
-		{"a changed tool called all the same", simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return unaware{c} }}, "is not what version"},
-		{"append without a fence", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return unfenced{l} }}, "fold"},
-		{"unacknowledged append taken for refused", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return impatient{l} }}, ""},
-		{"an append that the log settled by itself taken for the last", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return silent{l} }}, "had written after its start"},
-		{"a checkpoint that passes what others have written", simulation.Config{Store: func(s engine.Store) engine.Store { return leaping{s} }}, "the checkpoint of engine"},
-		{"what others have written never looked into", simulation.Config{Unwatched: true}, "does not get to the end of the log"},
-		{"ended events queued again when their topic gets a consumer again", simulation.Config{Store: func(s engine.Store) engine.Store { return newHoarding(s) }}, "knows the pending events"},
-		{"nothing remembered of what is given up", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return forgetful{l.(eventlog.LossKeeper)} }}, "after a loss the ledger has it as"},
-		{"a hole in the log that hides nothing", simulation.Config{Focus: simulation.Losses, Log: func(l eventlog.Log) eventlog.Log { return seamless{l.(eventlog.LossKeeper)} }}, "goes on after a loss"},
-		{"unacknowledged append taken for written", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return trusting{l} }}, ""},
+		{"send before record", simulation.LostAnswers, "left before the start",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return eager{c} }}},
+		{"resend instead of reconcile", simulation.LostCallers, "was sent 2 times",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return resending{c} }}},
+		{"an uncertain call taken for a failed one", simulation.LostCallers, "and took effect",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return confident{c} }}},
+		{"no trace of a call taken for proof while it may be under way", simulation.LostCallers, "may still be busy with it",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return hasty{c} }}},
+		{"another process's call taken as over at once", simulation.LostCallers, "may still be busy with it",
+			simulation.Config{Decide: overAtOnce}},
+		{"another process's call left to a person at once", simulation.LostCallers, "is left to a person",
+			simulation.Config{Decide: overAtOnce}},
+		{"an open exchange taken for ended at its deadline", simulation.OpenExchanges, "may still be busy with it",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return closed{c} }}},
+		{"a slow receiver hurried by a restart", simulation.OpenExchanges, "may still be busy with it",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return hurried{c} }}},
+		{"the end of an open exchange not told", simulation.OpenExchanges, "does not come to rest",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return deaf{c} }}},
+		{"open exchanges that never give way", simulation.OpenExchanges, "exchanges open at once",
+			simulation.Config{Unbounded: true}},
+		{"a receiver's Retry-After counted against the job", simulation.BusyReceivers, "(F13)",
+			simulation.Config{Decide: rewriting(countBusy)}},
+		{"phase tested before mutation state", simulation.LostAnswers, "R16",
+			simulation.Config{Decide: rewriting(phaseFirst)}},
+		{"pending retry cleared", simulation.LostCallers, "that no run holds",
+			simulation.Config{Decide: rewriting(forgetRetry)}},
+		{"dirty flag cleared at commit", simulation.LostAnswers, "is pending",
+			simulation.Config{Decide: rewriting(cleanAtCommit)}},
+		{"settlement dropped when its run has ended", simulation.OpenExchanges, "",
+			simulation.Config{Decide: dropSettlement}},
+		{"a changed tool called all the same", simulation.BusyReceivers, "is not what version",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return unaware{c} }}},
+		{"append without a fence", simulation.SharedPartition, "fold",
+			simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return unfenced{l} }}},
+		{"unacknowledged append taken for refused", simulation.Resubscriptions, "",
+			simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return impatient{l} }}},
+		{"an append that the log settled by itself taken for the last", simulation.SharedPartition,
+			"had written after its start", simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return silent{l} }}},
+		{"a checkpoint that passes what others have written", simulation.SharedPartition, "the checkpoint of engine",
+			simulation.Config{Store: func(s engine.Store) engine.Store { return leaping{s} }}},
+		{"what others have written never looked into", simulation.SharedPartition, "does not get to the end of the log",
+			simulation.Config{Unwatched: true}},
+		{"ended events queued again when their topic gets a consumer again", simulation.Resubscriptions,
+			"knows the pending events", simulation.Config{Store: func(s engine.Store) engine.Store { return newHoarding(s) }}},
+		{"nothing remembered of what is given up", simulation.Losses, "after a loss the ledger has it as",
+			simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return forgetful{l.(eventlog.LossKeeper)} }}},
+		{"a hole in the log that hides nothing", simulation.Losses, "goes on after a loss",
+			simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return seamless{l.(eventlog.LossKeeper)} }}},
+		{"unacknowledged append taken for written", simulation.LostAnswers, "",
+			simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return trusting{l} }}},
 	}
 	for _, bug := range bugs {
 		t.Run(bug.name, func(t *testing.T) {
@@ -60,7 +87,7 @@ func TestBugsAreFound(t *testing.T) {
 			const bound = 600
 			for n := range uint64(bound) {
 				cfg := bug.cfg
-				cfg.Seed = n + 1
+				cfg.Seed, cfg.Focus = n+1, bug.focus
 				_, err := simulate(t, cfg)
 				var found *simulation.Violation
 				if errors.As(err, &found) && strings.Contains(found.Message, bug.sign) {

@@ -29,13 +29,16 @@
 //
 // A receiver may be busy with a request for some time after its call has ended, and may say meanwhile that
 // there is no trace of it: no call is recorded as failed before that is over, also where the process that
-// made it has died. Some seeds make happen again and again what seldom comes together by chance (focus).
+// made it has died. A connector may listen on after the deadline, to a bounded number of calls: before such an
+// exchange has ended a no counts as little. Some seeds make happen again and again what seldom comes together by
+// chance (Focus).
 //
-// A record may become unreadable, or the end of the log may not be known to be whole: then every process ends, a
-// person accepts the loss, and what stands after the record is set aside. From then on the ledger still knows every
-// request that has left, and was reported to that person; an event that has had its effect waits no more.
+// A record may become unreadable, messages may be missing in the sequence of a stream, or the end of the log may not
+// be known to be whole: then every process ends, a person accepts the loss, and what stands after it is set aside.
+// From then on the ledger still knows every request that has left, and was reported to that person; an event that has
+// had its effect waits no more.
 //
-// Not simulated: holes in the log, JetStream, leases, scripts in JavaScript, and what two
+// Not simulated: JetStream, leases, scripts in JavaScript, and what two
 // goroutines of one engine do to each other between two moves: for that there is the race detector
 // and the tests of the engine itself.
 package simulation

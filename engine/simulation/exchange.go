@@ -68,7 +68,7 @@ func (s *sim) listen(r *request) {
 		defer s.asking.Done()
 		defer leave()
 		defer stop()
-		out := connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent", Message: "no reply"})
+		out := connector.UncertainWith(transient("world.silent", "no reply"))
 		select {
 		case out = <-x.end:
 		case <-givenUp:
@@ -86,13 +86,15 @@ func (s *sim) listen(r *request) {
 
 // endExchange ends an exchange that is listened to: with what has become of the request, or without an answer.
 func (s *sim) endExchange(r *request) {
-	out, how := connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.broken", Message: "the line broke"}), "the line breaks"
+	out, how := connector.UncertainWith(transient("world.broken", "the line broke")), "the line breaks"
 	if !r.open() {
 		switch answered := s.chance(0.8); {
 		case answered && r.effects > 0:
 			out, how = connector.Outcome{Status: connector.Applied, Result: r.result()}, "applied"
 		case answered:
-			out, how = connector.FailedWith(&eventlog.Failure{Class: s.class(), Code: "world.lateNo", Message: "no, after all"}), "failed"
+			failure := transient("world.lateNo", "no, after all")
+			failure.Class = s.class()
+			out, how = connector.FailedWith(failure), "failed"
 		default:
 			out.Answered, how = true, "an answer that says nothing"
 		}
@@ -123,6 +125,10 @@ func (j *judge) bounded(n *node) {
 	if open > j.sim.mostOpen {
 		j.sim.violate("engine %d has %d exchanges open at once, and may have %d", n.number, open, j.sim.mostOpen)
 	}
+}
+
+func transient(code, message string) *eventlog.Failure {
+	return &eventlog.Failure{Class: eventlog.Transient, Code: code, Message: message}
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -175,8 +175,8 @@ func (s *sim) keeper() eventlog.LossKeeper {
 	return s.memory
 }
 
-// cutBack lets the judge's account of the workflow end before what was set aside of it or is lost. What happened outside is
-// not forgotten: what was consumed stays so.
+// cutBack lets the judge's account of the workflow end before what was set aside of it or is lost. What happened
+// outside is not forgotten: what was consumed stays so.
 func (b *book) cutBack(asides []eventlog.Aside) {
 	for _, aside := range asides {
 		if n, _ := slices.BinarySearch(b.seqs, aside.From); aside.Workflow == b.name && n < len(b.seqs) && b.seqs[n] <= aside.To {
