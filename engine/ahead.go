@@ -27,7 +27,7 @@ func (a Ahead) String() string {
 
 // refuse is the error of a start: what is lost may have been acknowledged, and requests may have left
 // after it.
-func (a Ahead) refuse() error { return fmt.Errorf("%w: %s; see `pawl verify`", eventlog.ErrDamaged, a) }
+func (a Ahead) refuse() error { return fmt.Errorf("%w: %s", eventlog.ErrDamaged, a) }
 
 // FindAhead compares the local store with the log. A store of another log, or of a log whose loss was
 // accepted, is worthless and never ahead.

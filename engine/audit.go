@@ -20,12 +20,14 @@ const (
 	mostCheckRest = 100 * time.Millisecond
 )
 
-// Damage is what the check of the whole log has found.
+// Damage is what is known to be wrong with the log: found by the check of the whole log, by a verification, or by
+// what else has read it. A log does not heal by being read again, so it stands until a verification says otherwise.
 type Damage struct {
-	// Done is true once the log was read to where it ended when the check began.
+	// Done is true once the check has read the log to where it ended when the check began.
 	Done bool
-	// Problems of the log, as a verification words them.
+	// Problems of the log, as a verification words them, each once; More is how many are left out.
 	Problems []string
+	More     int
 	// Workflows begin nothing new: a part of their past is missing, or cannot be read or followed.
 	Workflows map[eventlog.WorkflowName]*DamagedPast
 }
@@ -34,38 +36,100 @@ type Damage struct {
 type DamagedPast struct {
 	Err   error
 	Since eventlog.Instant
+	found Finding
 }
 
-// audit is the state of the check of the whole log.
+// Finding numbers what was found of damage, in its order.
+type Finding uint64
+
+// audit is the state of the check of the whole log, and what is known of damage.
 type audit struct {
-	mu    sync.Mutex
-	found Damage
-	hurry chan struct{}
-	once  sync.Once
+	mu       sync.Mutex
+	done     bool
+	problems []finding
+	more     int     // problems beyond mostProblems
+	last     Finding // the newest one
+	hurry    chan struct{}
+	once     sync.Once
 }
 
-// mostProblems bounds how many problems a check keeps: each workflow that is held keeps its own.
+type finding struct {
+	n       Finding
+	problem string
+}
+
+// mostProblems bounds how many problems are kept: each workflow that is held keeps its own.
 const mostProblems = 100
 
-// problem keeps what was found, and reports whether it is new.
-func (a *audit) problem(err error) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	text := err.Error()
-	if len(a.found.Problems) == mostProblems || slices.Contains(a.found.Problems, text) {
+// saw keeps what was found, as far as there is a place for it, and reports whether it is new. The caller holds mu.
+func (a *audit) saw(problem string) bool {
+	a.last++
+	if i := slices.IndexFunc(a.problems, func(f finding) bool { return f.problem == problem }); i >= 0 {
+		a.problems[i].n = a.last
 		return false
 	}
-	a.found.Problems = append(a.found.Problems, text)
+	if len(a.problems) == mostProblems {
+		a.more++
+		return false
+	}
+	a.problems = append(a.problems, finding{a.last, problem})
 	return true
 }
 
-// Damage returns what the check has found so far.
+func (a *audit) found(problem string) (Finding, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	isNew := a.saw(problem)
+	return a.last, isNew
+}
+
+// Saw keeps damage of the log that was met in reading or folding it.
+func (e *Engine) Saw(problem string) { e.audit.found(problem) }
+
+// Finding returns the newest finding. A verification asks for it before it begins, and hands it to Verified.
+func (e *Engine) Finding() Finding {
+	e.audit.mu.Lock()
+	defer e.audit.mu.Unlock()
+	return e.audit.last
+}
+
+// Verified takes the word of a verification of the whole log for everything that was found before it began, up to
+// that finding. If the log is whole, no workflow is held for that any more; otherwise those that are held stay held.
+func (e *Engine) Verified(began Finding, problems []string) {
+	e.audit.verified(began, problems)
+	if len(problems) > 0 {
+		return
+	}
+	for a := range e.workflows() {
+		if past := a.damagedBy(); past != nil && past.found <= began && a.damage.CompareAndSwap(past, nil) {
+			a.log.Info("the log of this workflow was verified and is whole: it goes on")
+			a.nudge()
+		}
+	}
+}
+
+func (a *audit) verified(began Finding, problems []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	since := slices.DeleteFunc(a.problems, func(f finding) bool { return f.n <= began })
+	a.problems, a.more = nil, 0
+	for _, problem := range problems {
+		a.saw(problem)
+	}
+	for _, f := range since {
+		a.saw(f.problem)
+	}
+}
+
+// Damage returns what is known of damage so far.
 func (e *Engine) Damage() Damage {
 	e.audit.mu.Lock()
-	found := e.audit.found
-	found.Problems = slices.Clone(found.Problems)
+	found := Damage{Done: e.audit.done, Workflows: map[eventlog.WorkflowName]*DamagedPast{}}
+	for _, f := range e.audit.problems {
+		found.Problems = append(found.Problems, f.problem)
+	}
+	found.More = e.audit.more
 	e.audit.mu.Unlock()
-	found.Workflows = map[eventlog.WorkflowName]*DamagedPast{}
 	for a := range e.workflows() {
 		if past := a.damagedBy(); past != nil && a.name != eventlog.Installation {
 			found.Workflows[a.name] = past
@@ -99,7 +163,7 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 		case failed == nil:
 			e.audit.mu.Lock()
 			defer e.audit.mu.Unlock()
-			e.audit.found.Done = true
+			e.audit.done = true
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -156,7 +220,7 @@ func (p *partition) checkLog(ctx context.Context) error {
 	}
 	for name, head := range heads {
 		if found := chain.Head(name); found.Revision < head.Revision {
-			p.damaged(name, fmt.Errorf("%w: %s lacks revisions %d to %d; see `pawl verify`", eventlog.ErrDamaged, name, found.Revision+1, head.Revision))
+			p.damaged(name, fmt.Errorf("%w: %s lacks revisions %d to %d", eventlog.ErrDamaged, name, found.Revision+1, head.Revision))
 		}
 	}
 	return nil
@@ -180,15 +244,18 @@ func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	e := p.engine
 	a, ok := p.workflow(name)
 	if !ok {
-		if e.audit.problem(err) {
-			e.log.Error("the log is damaged", "partition", p.number, "error", err)
+		if _, isNew := e.audit.found(err.Error()); isNew {
+			e.log.Error("the log is damaged; pawl verify says how", "partition", p.number, "error", err)
 		}
 		return
 	}
-	if a.stoppedBy() != nil || !a.damage.CompareAndSwap(nil, &DamagedPast{err, a.now()}) {
+	if a.stoppedBy() != nil || a.damagedBy() != nil {
 		return // it is known
 	}
-	e.audit.problem(err)
+	found, _ := e.audit.found(err.Error())
+	if !a.damage.CompareAndSwap(nil, &DamagedPast{err, a.now(), found}) {
+		return
+	}
 	a.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on; stop the engine, keep a copy of its data, then: pawl verify --accept-loss", "error", err)
 	a.nudge()
 }

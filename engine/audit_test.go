@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -112,5 +113,35 @@ func TestCheckOutlivesAReadThatFails(t *testing.T) {
 	}
 	if err := e.Stop(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Each problem is kept once, and no more of them than a person reads. A verification ends what was found before it
+// began, and nothing that was found since.
+func TestDamageIsBounded(t *testing.T) {
+	t.Parallel()
+	e := enginetest.New(t).Start()
+	e.Saw("first")
+	e.Saw("first")
+	if found := e.Damage(); !slices.Equal(found.Problems, []string{"first"}) || found.More != 0 {
+		t.Errorf("%+v", found)
+	}
+	began := e.Finding()
+	e.Saw("meanwhile")
+	var problems []string
+	for i := range 300 {
+		problems = append(problems, fmt.Sprintf("problem %d", i))
+	}
+	e.Verified(began, nil)
+	if found := e.Damage(); !slices.Equal(found.Problems, []string{"meanwhile"}) {
+		t.Errorf("%+v", found)
+	}
+	e.Verified(e.Finding(), problems)
+	if found := e.Damage(); len(found.Problems) != 100 || found.Problems[0] != "problem 0" || found.More != 200 {
+		t.Errorf("%d and %d more: %q", len(found.Problems), found.More, found.Problems)
+	}
+	e.Verified(e.Finding(), nil)
+	if found := e.Damage(); len(found.Problems) != 0 || found.More != 0 {
+		t.Errorf("%+v", found)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 func (b *bundle) logHealth() logHealth {
@@ -94,25 +95,47 @@ func TestDamageShown(t *testing.T) {
 	}
 }
 
-// TestDamageIsBounded: each problem is kept once, and no more of them than a person reads.
-func TestDamageIsBounded(t *testing.T) {
+// A clean check of the whole log ends what an earlier look at it had found, without a restart.
+func TestDamageEndsWithACleanVerification(t *testing.T) {
 	t.Parallel()
-	var d damage
-	d.saw("first")
-	d.saw("first")
-	if got := d.problems(); !slices.Equal(got, []string{"first"}) {
-		t.Errorf("%q", got)
+	log := &holedLog{Log: memlog.New(memlog.Config{})}
+	b := setupOn(t, log)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.push("shop", "a")
+	b.engine.Rest("shop")
+	hole := func(r uint64) bool { return r == 3 }
+	log.without.Store(&hole)
+	b.engine.HurryCheck()
+	if err := b.engine.CheckLog(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	var v Verification
-	for i := range 3 * mostDamage {
-		v.problem("problem %d", i)
+	b.do("verifyLog", nil, &v)
+	if _, p := b.server.readyz(t.Context()); v.OK || p == nil || p.Code != "log.damaged" {
+		t.Errorf("verify says %+v, readyz %+v", v, p)
 	}
-	v.differs("the store is no part of the log")
-	d.verified(v)
-	got := d.problems()
-	if len(got) != mostDamage+1 || got[0] != "problem 0" || !strings.HasPrefix(got[mostDamage], fmt.Sprintf("and %d more:", 2*mostDamage)) {
-		t.Errorf("%d: %q", len(got), got[len(got)-1])
+	log.without.Store(nil) // as a storage that answers whole again
+	b.do("verifyLog", nil, &v)
+	if _, p := b.server.readyz(t.Context()); !v.OK || p != nil {
+		t.Errorf("verify says %+v, readyz %+v", v, p)
 	}
+	var why Why
+	b.do("explainWorkflow", map[string]any{"workflow": "shop"}, &why)
+	if why.Attention != nil || strings.Contains(why.Message, "damage") {
+		t.Errorf("why says %+v", why)
+	}
+	b.push("shop", "b")
+	b.engine.Rest("shop")
+	var page readmodel.Page[readmodel.Event]
+	b.do("listWorkflowEvents", map[string]any{"workflow": "shop", "status": "consumed"}, &page)
+	if len(page.Items) != 2 {
+		t.Errorf("it does not go on: %+v", page.Items)
+	}
+}
+
+// What is no error of the log stays as it is.
+func TestFoldedFrom(t *testing.T) {
+	t.Parallel()
 	if err := errors.New("other"); foldedFrom(err) != err {
 		t.Error("an error that is none of the log's is changed")
 	}

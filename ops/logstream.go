@@ -122,7 +122,7 @@ func (s *Server) streamLog(ctx context.Context, w http.ResponseWriter, c *Call, 
 			case got.last:
 				_ = s.fault("readLog", got.err) // the problem says that there is more to read here
 			case got.err != nil:
-				s.damage.saw(got.err.Error())
+				s.cfg.Engine.Saw(got.err.Error())
 			}
 			frame, err := got.frame(from)
 			if err != nil {

@@ -125,7 +125,10 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 	for _, reason := range knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()) {
 		blocked[eventlog.BlockReason(reason)] = 0
 	}
-	attention := map[projections.AttentionReason]int{projections.AttentionTransient: 0, projections.AttentionDiscarded: 0, AttentionDamage: len(engine.Damage().Workflows)}
+	attention := map[projections.AttentionReason]int{
+		projections.AttentionTransient: 0, projections.AttentionDiscarded: 0,
+		projections.AttentionDamage: len(engine.Damage().Workflows),
+	}
 	for p := range c.s.cfg.Log.Partitions() {
 		names, err := c.s.cfg.Reader.Store.Workflows(p)
 		if err != nil {

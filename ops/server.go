@@ -115,8 +115,6 @@ type Server struct {
 	metrics *metrics
 	openapi []byte
 	handler http.Handler
-	// damage is what was found of a damaged log, for diagnostics.
-	damage damage
 	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
 	// operations that read a long past.
 	followers, heavy *auth.Quota
@@ -269,7 +267,7 @@ func (s *Server) started(ctx context.Context) error {
 func (s *Server) fault(id string, err error) *rpc.Problem {
 	p := problemOf(err)
 	if p.Code == codeDamaged {
-		s.damage.saw(p.Detail)
+		s.cfg.Engine.Saw(p.Detail)
 	}
 	if p.Status == http.StatusInternalServerError {
 		s.cfg.Logger.Error("an operation failed", "operation", id, "error", err)

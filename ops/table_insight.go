@@ -350,11 +350,10 @@ func unreadOf(s *projections.State) []unread {
 
 // logProblems says what is wrong with the log as a whole.
 func (s *Server) logProblems(ctx context.Context) []string {
-	problems := some(s.damage.problems())
-	for _, problem := range s.cfg.Engine.Damage().Problems {
-		if !slices.Contains(problems, problem) {
-			problems = append(problems, problem)
-		}
+	damage := s.cfg.Engine.Damage()
+	problems := some(damage.Problems)
+	if damage.More > 0 {
+		problems = append(problems, fmt.Sprintf("and %d more: pawl verify lists all", damage.More))
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

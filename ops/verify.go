@@ -36,9 +36,10 @@ func (v *Verification) differs(format string, args ...any) {
 }
 
 func verifyLog(ctx context.Context, c *Call, _ *everything) (Verification, error) {
+	began := c.server.cfg.Engine.Finding()
 	v, err := Verify(ctx, c.server.cfg.Log, c.server.cfg.Reader)
 	if err == nil {
-		c.server.damage.verified(v)
+		c.server.cfg.Engine.Verified(began, v.ofLog)
 	}
 	return v, err
 }

@@ -95,22 +95,16 @@ func ExplainStopped(name eventlog.WorkflowName, cause error) Why {
 	}
 }
 
-// AttentionDamage is the reason of the attention for a workflow whose log is damaged.
-const AttentionDamage projections.AttentionReason = "damage"
-
 // ExplainDamaged is for a workflow that begins nothing new because a part of its past is damaged.
 func ExplainDamaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
 	reason := decide.ReasonBlocked
 	return Why{
 		Workflow: name, Reason: &reason, Since: past.Since, Commands: []string{"pawl verify", "pawl verify --accept-loss"},
-		Attention: &readmodel.Attention{Reason: AttentionDamage, Since: past.Since},
-		Message: fmt.Sprintf("The system holds workflow %s (damage): %s. Nothing new of it begins, events still arrive and wait, and other workflows go on. "+
-			"Stop the engine and keep a copy of its data; then put an undamaged copy in its place, or accept the loss: that says what it gives up, does nothing again by itself, and ends the hold.", name, advised(past.Err)),
+		Attention: &readmodel.Attention{Reason: projections.AttentionDamage, Since: past.Since},
+		Message: fmt.Sprintf("The system holds workflow %s (damage): %v. Nothing new of it begins, events still arrive and wait, and other workflows go on. "+
+			"Stop the engine and keep a copy of its data; then put an undamaged copy in its place, or accept the loss: that says what it gives up, does nothing again by itself, and ends the hold.", name, past.Err),
 	}
 }
-
-// advised is the error without the advice that the explanation gives in full.
-func advised(err error) string { return strings.TrimSuffix(err.Error(), "; see `pawl verify`") }
 
 func (w *Why) about(subject string) {
 	if subject != "" {

@@ -48,6 +48,7 @@ type AttentionReason string
 const (
 	AttentionTransient AttentionReason = "transient" // it fails again and again, and goes on trying (F8)
 	AttentionDiscarded AttentionReason = "discarded" // jobs were put aside, their attempts used up (J2)
+	AttentionDamage    AttentionReason = "damage"    // its log is damaged: no state shows that, the engine knows it
 )
 
 // Attention derives what needs a person's attention, nil for nothing.

@@ -65,8 +65,8 @@ func holds(workflow map[string]any, why ops.Why) (held, because []string) {
 		}
 		add(string(decide.ReasonMaintenance), words)
 	}
-	if why.Attention != nil && why.Attention.Reason == ops.AttentionDamage {
-		add(string(ops.AttentionDamage), "its log is damaged: nothing new begins")
+	if why.Attention != nil && why.Attention.Reason == projections.AttentionDamage {
+		add(string(projections.AttentionDamage), "its log is damaged: nothing new begins")
 	}
 	if attention, ok := workflow["attention"].(map[string]any); ok {
 		since := ""

@@ -211,7 +211,7 @@ func printAccepted(screen term.Screen, r accepted, asJSON bool) error {
 		return errors.Join(screen.JSON(document), r.incomplete(screen))
 	}
 	for _, line := range r.Lost {
-		fmt.Fprintf(screen.Out, "accepted as lost: %s\n", seeVerify.ReplaceAllString(line, ""))
+		fmt.Fprintf(screen.Out, "accepted as lost: %s\n", line)
 	}
 	if r.TokensRevoked {
 		fmt.Fprintln(screen.Out, tokensRevoked)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
@@ -61,9 +60,6 @@ func (c *verifyCmd) Run(ctx context.Context, engine *finder, screen term.Screen,
 // acceptHint leads out of a damaged log.
 const acceptHint = "to go on without what is missing, or cannot be followed, once the engine is stopped and its data copied aside: pawl verify --accept-loss"
 
-// seeVerify is the advice, in what a damaged log is said to lack, to do what is being done.
-var seeVerify = regexp.MustCompile("(?:;|,| or) see `pawl verify`")
-
 func printVerification(screen term.Screen, v ops.Verification, hint string, asJSON bool) error {
 	if asJSON {
 		document, err := json.Marshal(v)
@@ -77,7 +73,7 @@ func printVerification(screen term.Screen, v ops.Verification, hint string, asJS
 		damaged := false
 		for _, problem := range v.Problems {
 			damaged = damaged || ops.OfLog(problem)
-			fmt.Fprintln(screen.Out, seeVerify.ReplaceAllString(problem, ""))
+			fmt.Fprintln(screen.Out, problem)
 		}
 		fmt.Fprintf(screen.Out, "%s, %s: %s\n", term.Plural(v.Workflows, "workflow"), term.Plural(v.Transitions, "transition"),
 			map[bool]string{true: "ok", false: term.Plural(len(v.Problems), "problem")}[v.OK])

@@ -38,7 +38,7 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		// stands behind a hole does not say whose transitions were in it.
 		end := m.to >= last || !l.unsynced()
 		if l.mark == nil && !l.cfg.Unsynced || m.from <= acknowledged.seq || !end {
-			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s; stop the engine, keep a copy of its store, restore a backup or see `pawl verify`",
+			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s; stop the engine, and keep a copy of its store before you restore a backup",
 				eventlog.ErrDamaged, name, missing, l.belowMark(acknowledged))
 		}
 		torn = torn.with(m)
@@ -49,7 +49,7 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 			return point{}, err
 		}
 		if err != nil || eventlog.HashOf(at.Data) != acknowledged.hash {
-			return point{}, fmt.Errorf("%w: stream %s: message %d is not the one that was acknowledged (the high-water mark %s has its hash); the log was replaced or lost its end, restore a backup or see `pawl verify`",
+			return point{}, fmt.Errorf("%w: stream %s: message %d is not the one that was acknowledged (the high-water mark %s has its hash); the log was replaced or lost its end",
 				eventlog.ErrDamaged, name, acknowledged.seq, l.cfg.Mark)
 		}
 	}
@@ -119,7 +119,7 @@ func (l *Log) survey(ctx context.Context, p int) (survey, error) {
 		}
 	}
 	if present := s.LastSeq - min(seen.missing.count(), s.LastSeq); present != s.Msgs && s.Lost == nil {
-		seen.odd = fmt.Errorf("%w: stream %s says it has %d messages up to %d, %d known to be missing; see `pawl verify`",
+		seen.odd = fmt.Errorf("%w: stream %s says it has %d messages up to %d, %d known to be missing",
 			eventlog.ErrDamaged, name, s.Msgs, s.LastSeq, seen.missing.count())
 	}
 	// The end may be damaged without any sign: then the last message cannot be read.

@@ -195,9 +195,6 @@ func TestDamageIsRefused(t *testing.T) {
 			if !errors.Is(err, eventlog.ErrDamaged) {
 				t.Fatalf("opened: %v, want ErrDamaged", err)
 			}
-			if !strings.Contains(err.Error(), "pawl verify") {
-				t.Errorf("%v names no next step", err)
-			}
 			t.Log(err)
 		})
 	}

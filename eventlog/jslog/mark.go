@@ -66,7 +66,7 @@ func openMark(path string, syncs *atomic.Uint64, failed func(error)) (*mark, err
 	m := &mark{file: f, syncs: syncs, failed: failed}
 	if err := m.read(); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("%w: the high-water mark %s cannot be read (%w); see `pawl verify`",
+		return nil, fmt.Errorf("%w: the high-water mark %s cannot be read (%w)",
 			eventlog.ErrDamaged, path, err)
 	}
 	return m, nil

@@ -230,7 +230,7 @@ func (r *reader) skip(seq uint64, yield func(eventlog.Record, error) bool) bool 
 	r.next = seq
 	for _, s := range missing {
 		at := eventlog.Record{Position: eventlog.Position{Partition: r.partition, Seq: s.from}}
-		if !yield(at, fmt.Errorf("%w: stream %s lacks the messages %s; see `pawl verify`",
+		if !yield(at, fmt.Errorf("%w: stream %s lacks the messages %s",
 			eventlog.ErrDamaged, r.log.names.stream(r.partition), s)) {
 			return false
 		}
@@ -305,7 +305,7 @@ func (l *Log) record(p int, seq uint64, subject string, data []byte) (eventlog.R
 	r := eventlog.Record{Position: eventlog.Position{Partition: p, Seq: seq}, Hash: eventlog.HashOf(data), Size: len(data)}
 	workflow := l.names.workflow(subject)
 	if workflow.ValidateOwner() != nil || l.PartitionOf(workflow) != p {
-		return r, fmt.Errorf("%w: read %s: %w: on subject %s it belongs to no workflow of the partition; see `pawl verify`",
+		return r, fmt.Errorf("%w: read %s: %w: on subject %s it belongs to no workflow of the partition",
 			eventlog.ErrDamaged, r.Position, eventlog.ErrUnreadable, subject)
 	}
 	t, err := eventlog.Decode(data)

@@ -219,7 +219,7 @@ func (l *Log) mayCreate(found map[int]*jetstream.StreamInfo, missing []int) erro
 		streams[i] = l.names.stream(p)
 	}
 	gone := func(how string) error {
-		return fmt.Errorf("%w: %s is gone (%s); it is not created anew: restore it from a backup, see `pawl verify`",
+		return fmt.Errorf("%w: %s is gone (%s); it is not created anew: restore it from a backup",
 			eventlog.ErrGone, strings.Join(streams, ", "), how)
 	}
 	if l.mark != nil || l.accepting != nil {
