@@ -126,7 +126,7 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 		blocked[eventlog.BlockReason(reason)] = 0
 	}
 	attention := map[projections.AttentionReason]int{
-		projections.AttentionTransient: 0, projections.AttentionDiscarded: 0,
+		projections.AttentionTransient: 0, projections.AttentionDiscarded: 0, projections.AttentionUnknown: 0,
 		projections.AttentionDamage: len(engine.Damage().Workflows),
 	}
 	for p := range c.s.cfg.Log.Partitions() {

@@ -41,7 +41,7 @@ var knownTypes = rpc.Types{
 		eventlog.BlockLogic, eventlog.BlockPermission, eventlog.BlockAuth, eventlog.BlockPrecondition, eventlog.BlockInternal,
 		eventlog.BlockContradiction, eventlog.BlockLoss),
 	reflect.TypeFor[projections.AttentionReason](): rpc.Enum(
-		projections.AttentionTransient, projections.AttentionDiscarded, projections.AttentionDamage),
+		projections.AttentionTransient, projections.AttentionDiscarded, projections.AttentionUnknown, projections.AttentionDamage),
 	reflect.TypeFor[eventlog.TokenRole]():      rpc.Enum(eventlog.RoleViewer, eventlog.RoleIngest, eventlog.RoleOperator, eventlog.RoleAdmin),
 	reflect.TypeFor[eventlog.Grant]():          rpc.Enum(eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny),
 	reflect.TypeFor[connector.Kind]():          rpc.Enum(connector.List, connector.Get, connector.Mutate),

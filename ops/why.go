@@ -79,6 +79,7 @@ func (w *Why) attend(s *projections.State) {
 	if w.Attention.Reason == projections.AttentionTransient {
 		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since, count(w.Attention.Failures, "transient failure"))
 	}
+	w.attendUndecided(s)
 	if n := s.Counts.Discarded; n > 0 {
 		w.add("%s since %s: the attempts are used up, and only a person brings %s back.", ofItsEvents(n, "is discarded", "are discarded"), s.Counts.DiscardedSince, number(n, "it", "them"))
 		w.can("pawl jobs list --workflow %s --state discarded", s.Name)

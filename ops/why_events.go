@@ -64,3 +64,32 @@ func eventName(s *projections.State, ref eventlog.EventRef) string {
 	}
 	return fmt.Sprintf("event %q%s of topic %s", ref.MessageID, title, ref.Topic)
 }
+
+// attendUndecided names the events that ended with an accepted loss, and how a person decides on each.
+func (w *Why) attendUndecided(s *projections.State) {
+	n := s.Counts.Undecided
+	if n == 0 {
+		return
+	}
+	var names []string
+	for i, u := range s.Counts.UndecidedFirst {
+		if i == mostNamed {
+			break
+		}
+		name := fmt.Sprintf("event %q of topic %s", u.MessageID, u.Topic)
+		if u.Title != "" && u.Title != string(u.MessageID) {
+			name = fmt.Sprintf("event %q (%s) of topic %s", u.MessageID, u.Title, u.Topic)
+		}
+		names = append(names, name)
+		w.can("pawl redrive %s %s %s --including-unknown", s.Name, u.Topic, shellWord(u.MessageID))
+		w.can("pawl skip %s %s %s", s.Name, u.Topic, shellWord(u.MessageID))
+	}
+	if more := n - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+		w.can("pawl jobs list --workflow %s --state cancelled", s.Name)
+	}
+	w.add("%s since %s with an accepted loss of the log, and may have been handled or not: %s.",
+		ofItsEvents(n, "was ended", "were ended"), s.Counts.UndecidedSince, strings.Join(names, ", "))
+	w.add("Look at the other side. A redrive with --including-unknown does %s again; a skip says that %s.",
+		number(n, "it", "each"), number(n, "it was handled", "one was handled"))
+}

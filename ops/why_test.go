@@ -220,3 +220,29 @@ func knownReasons() []decide.Reason {
 	}
 	return reasons
 }
+
+// After an accepted loss was resumed, what it ended stands in why until a person has decided on each event (O11).
+func TestWhyNamesWhatAnAcceptedLossEnded(t *testing.T) {
+	t.Parallel()
+	const at = eventlog.Instant(1_700_000_000_000_000)
+	s := projections.State{}.Hydrate(&projections.Workflow{Name: "shop", Counts: projections.Counts{
+		Undecided: 5, UndecidedSince: at, UndecidedFirst: []projections.Undecided{
+			{Topic: "in", MessageID: "a 1", Title: "Order A"}, {Topic: "in", MessageID: "b", Title: "b"},
+			{Topic: "in", MessageID: "c", Title: "C"}, {Topic: "in", MessageID: "d", Title: "D"},
+		},
+	}})
+	why := Explain(&s, decide.Wait{Reason: decide.ReasonIdle})
+	if a := why.Attention; a == nil || a.Reason != projections.AttentionUnknown || a.Failures != 5 || a.Since != at {
+		t.Errorf("attention %+v", a)
+	}
+	for _, said := range []string{`5 of its events were ended`, `event "a 1" (Order A) of topic in, event "b" of topic in,`, "2 more", "Look at the other side"} {
+		if !strings.Contains(why.Message, said) {
+			t.Errorf("%q is missing in %s", said, why.Message)
+		}
+	}
+	for _, command := range []string{"pawl redrive shop in 'a 1' --including-unknown", "pawl skip shop in 'a 1'", "pawl skip shop in c", "pawl jobs list --workflow shop --state cancelled"} {
+		if !slices.Contains(why.Commands, command) {
+			t.Errorf("%q is missing in %q", command, why.Commands)
+		}
+	}
+}

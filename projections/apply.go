@@ -203,7 +203,7 @@ func (f *folding) apply(fact eventlog.Fact) error {
 	case *eventlog.EventConsumed:
 		return f.eventConsumed(e)
 	case *eventlog.EventSkipped:
-		return f.eventFinal(e.Topic, e.MessageID, eventlog.EventStatusSkipped, e.Reason)
+		return f.eventSkipped(e)
 	case *eventlog.EventDiscarded:
 		return f.eventTaken(e.Topic, e.MessageID, e.Run, eventlog.EventStatusDiscarded)
 	case *eventlog.EventSkipRequested:

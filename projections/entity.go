@@ -88,6 +88,17 @@ type (
 		Discarded int `msgpack:"discarded,omitempty"`
 		// DiscardedSince is since when there has been a discarded one, zero without any.
 		DiscardedSince eventlog.Instant `msgpack:"discardedSince,omitempty"`
+		// Undecided are those of which a person has to say whether they were handled: see TopicEvent.Undecided.
+		// UndecidedFirst names the oldest of them.
+		Undecided      int              `msgpack:"undecided,omitempty"`
+		UndecidedSince eventlog.Instant `msgpack:"undecidedSince,omitempty"`
+		UndecidedFirst []Undecided      `msgpack:"undecidedFirst,omitempty"`
+	}
+	// Undecided is an event of which a person has to say whether it was handled.
+	Undecided struct {
+		Topic     eventlog.Topic     `msgpack:"topic"`
+		MessageID eventlog.MessageID `msgpack:"messageId"`
+		Title     string             `msgpack:"title"`
 	}
 	// Script is one deployed version.
 	Script struct {
@@ -202,7 +213,9 @@ type (
 		SkipRequested bool             `msgpack:"skipRequested,omitempty"`
 		Reason        string           `msgpack:"reason,omitempty"`
 		// Unknown: it was given up with an accepted loss, and a call may have been made for it (O11).
-		Unknown   bool             `msgpack:"unknown,omitempty"`
+		Unknown bool `msgpack:"unknown,omitempty"`
+		// Undecided: it is Unknown, and no person has said yet that it was handled, or redriven it.
+		Undecided bool             `msgpack:"undecided,omitempty"`
 		CreatedAt eventlog.Instant `msgpack:"createdAt"`
 		Created   Ordinal          `msgpack:"created"`
 	}

@@ -246,9 +246,12 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 	if old != nil && old.Status != eventlog.EventStatusSkipped && old.Status != eventlog.EventStatusDiscarded {
 		return fmt.Errorf("event %s in %s is %s and cannot be redriven", e.MessageID, e.Topic, old.Status)
 	}
+	if old != nil {
+		f.undecided(old, false)
+	}
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
 		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventPending, "", 0, "", false
-		x.Unknown = false
+		x.Unknown, x.Undecided = false, false
 		x.Executions, x.Failures, x.Tries, x.FailedAt = 0, 0, 0, 0
 	})
 }

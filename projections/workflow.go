@@ -37,7 +37,8 @@ func (w *Workflow) Status() Status {
 type Attention struct {
 	Reason AttentionReason
 	Since  eventlog.Instant
-	// Failures is how many transient failures stand in a row, or how many jobs are discarded.
+	// Failures is how many transient failures stand in a row, how many jobs are discarded, or how many events
+	// have an unknown fate.
 	Failures int
 }
 
@@ -48,6 +49,7 @@ type AttentionReason string
 const (
 	AttentionTransient AttentionReason = "transient" // it fails again and again, and goes on trying (F8)
 	AttentionDiscarded AttentionReason = "discarded" // jobs were put aside, their attempts used up (J2)
+	AttentionUnknown   AttentionReason = "unknown"   // events ended with an accepted loss, and no person has decided on them
 	AttentionDamage    AttentionReason = "damage"    // its log is damaged: no state shows that, the engine knows it
 )
 
@@ -58,6 +60,8 @@ func (w *Workflow) Attention() *Attention {
 		return nil
 	case w.Backoff != nil && w.Backoff.Attention != 0:
 		return &Attention{Reason: AttentionTransient, Since: w.Backoff.Attention, Failures: w.Backoff.Attempt}
+	case w.Counts.Undecided > 0:
+		return &Attention{Reason: AttentionUnknown, Since: w.Counts.UndecidedSince, Failures: w.Counts.Undecided}
 	case w.Counts.Discarded > 0:
 		return &Attention{Reason: AttentionDiscarded, Since: w.Counts.DiscardedSince, Failures: w.Counts.Discarded}
 	}

@@ -74,8 +74,11 @@ func holds(workflow map[string]any, why ops.Why) (held, because []string) {
 			since = " since " + term.Moment(at)
 		}
 		words := term.Plain(attention["failures"]) + " transient failures in a row" + since
-		if attention["reason"] == string(projections.AttentionDiscarded) {
+		switch attention["reason"] {
+		case string(projections.AttentionDiscarded):
 			words = term.Plain(attention["failures"]) + " discarded" + since
+		case string(projections.AttentionUnknown):
+			words = term.Plain(attention["failures"]) + " may have been handled or not" + since
 		}
 		add("attention", words)
 	}

@@ -10,7 +10,7 @@ import (
 // What a person can do to topic events and their jobs (O7, J3, J4).
 type (
 	// SkipEvent ends an event unprocessed, whatever its job is doing, unless a mutation made for
-	// it is not resolved (O7).
+	// it is not resolved (O7). Of one that has ended with an accepted loss it says that it was handled.
 	SkipEvent struct {
 		Topic     eventlog.Topic
 		MessageID eventlog.MessageID
@@ -220,7 +220,7 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 	switch {
 	case action == ActionSkip && e.Status == eventlog.EventStatusReserved:
 		return d.skipReserved(e, reason)
-	case action != ActionRedrive && e.Status == eventlog.EventPending:
+	case action != ActionRedrive && e.Status == eventlog.EventPending, action == ActionSkip && e.Undecided:
 		d.led(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
 		return nil
 	case action == ActionRedrive && (e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded):

@@ -34,8 +34,8 @@ type Counts struct {
 	Discarded int `json:"discarded"`
 }
 
-// Attention says why a person should look: Failures transient failures stand in a row (F8), or so many
-// jobs were discarded (J2).
+// Attention says why a person should look: Failures transient failures stand in a row (F8), so many jobs were
+// discarded (J2), or so many events ended with an accepted loss (O11).
 type Attention struct {
 	Reason   projections.AttentionReason `json:"reason"`
 	Since    eventlog.Instant            `json:"since"`
