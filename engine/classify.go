@@ -41,16 +41,4 @@ func classify(err error) *eventlog.Failure {
 }
 
 // clip bounds a message that goes into the log.
-func clip(s string) string { return clipTo([]byte(s), 4<<10) }
-
-// clipTo cuts at a whole character.
-func clipTo(s []byte, most int) string {
-	if len(s) <= most {
-		return string(s)
-	}
-	cut := most
-	for cut > 0 && s[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return string(s[:cut]) + "…"
-}
+func clip(s string) string { return eventlog.Clip(s, eventlog.MaxMessage) }

@@ -33,11 +33,12 @@ type host struct {
 const maxLoggedCall = 2 << 10
 
 func (h *host) note(began time.Time, capability string, params, answer json.RawMessage, err error) {
-	text := fmt.Sprintf("%s(%s) after %s: ", capability, clipTo(params, maxLoggedCall), time.Since(began).Round(time.Microsecond))
+	text := fmt.Sprintf("%s(%s) after %s: ", capability, eventlog.Clip(params, maxLoggedCall),
+		time.Since(began).Round(time.Microsecond))
 	if err != nil {
 		text += "failed: " + clip(err.Error())
 	} else {
-		text += clipTo(answer, maxLoggedCall)
+		text += eventlog.Clip(answer, maxLoggedCall)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,9 +1,7 @@
 package eventlog
 
 import (
-	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Class says what kind of failure happened (F1). The host decides it from typed errors, never
@@ -48,16 +46,3 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }
-
-// ClipMessage returns the text as valid UTF-8 of at most so many bytes, with a mark where it was cut.
-func ClipMessage(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	cut := most - len("…")
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:max(cut, 0)] + "…"
-}

@@ -41,7 +41,7 @@ var (
 // Validate reports whether the name is usable as a workflow name.
 func (n WorkflowName) Validate() error {
 	if !workflowPattern.MatchString(string(n)) {
-		return fmt.Errorf("workflow name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", clip(string(n)))
+		return fmt.Errorf("workflow name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(n)))
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (n WorkflowName) Validate() error {
 // Validate reports whether the handler's name is a JavaScript identifier of at most 64 characters.
 func (h Handler) Validate() error {
 	if !handlerPattern.MatchString(string(h)) {
-		return fmt.Errorf("handler name %q must be a JavaScript identifier of at most 64 characters", clip(string(h)))
+		return fmt.Errorf("handler name %q must be a JavaScript identifier of at most 64 characters", ClipName(string(h)))
 	}
 	return nil
 }
@@ -57,11 +57,11 @@ func (h Handler) Validate() error {
 // Validate reports whether the topic is made of name tokens joined by dots, at most 128 characters.
 func (t Topic) Validate() error {
 	if len(t) == 0 || len(t) > 128 {
-		return fmt.Errorf("topic %q must have 1 to 128 characters", clip(string(t)))
+		return fmt.Errorf("topic %q must have 1 to 128 characters", ClipName(string(t)))
 	}
 	for token := range strings.SplitSeq(string(t), ".") {
 		if !topicTokenPattern.MatchString(token) {
-			return fmt.Errorf("topic %q: each part between dots must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", clip(string(t)))
+			return fmt.Errorf("topic %q: each part between dots must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(t)))
 		}
 	}
 	return nil
@@ -70,14 +70,14 @@ func (t Topic) Validate() error {
 // Validate reports whether the message id has 1-512 bytes of UTF-8 without control characters (R12).
 func (m MessageID) Validate() error {
 	if len(m) == 0 || len(m) > 512 {
-		return fmt.Errorf("messageId %q must have 1 to 512 bytes", clip(string(m)))
+		return fmt.Errorf("messageId %q must have 1 to 512 bytes", ClipName(string(m)))
 	}
 	if !utf8.ValidString(string(m)) {
-		return fmt.Errorf("messageId %q must be valid UTF-8", clip(string(m)))
+		return fmt.Errorf("messageId %q must be valid UTF-8", ClipName(string(m)))
 	}
 	for _, r := range string(m) {
 		if r < 0x20 || (r >= 0x7f && r <= 0x9f) {
-			return fmt.Errorf("messageId %q must not contain control characters", clip(string(m)))
+			return fmt.Errorf("messageId %q must not contain control characters", ClipName(string(m)))
 		}
 	}
 	return nil
@@ -90,7 +90,8 @@ func (m MessageID) ValidatePublished() error {
 		return err
 	}
 	if strings.ContainsRune(string(m), utf8.RuneError) {
-		return fmt.Errorf("messageId %q must be valid Unicode: it holds U+FFFD, which stands for what could not be read", clip(string(m)))
+		return fmt.Errorf("messageId %q must be valid Unicode: it holds U+FFFD, which stands for what could not be read",
+			ClipName(string(m)))
 	}
 	return nil
 }
@@ -98,19 +99,7 @@ func (m MessageID) ValidatePublished() error {
 // ValidateConnectorName reports whether name may name a connector or an operation.
 func ValidateConnectorName(name string) error {
 	if !connectorPattern.MatchString(name) {
-		return fmt.Errorf("%q must match [A-Za-z][A-Za-z0-9_]*", clip(name))
+		return fmt.Errorf("%q must match [A-Za-z][A-Za-z0-9_]*", ClipName(name))
 	}
 	return nil
-}
-
-func clip(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
 }

@@ -27,7 +27,7 @@ var tokenNamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$`)
 // Validate reports whether the name is usable as a token's name.
 func (n TokenName) Validate() error {
 	if !tokenNamePattern.MatchString(string(n)) {
-		return fmt.Errorf("token name %q must match [A-Za-z0-9][A-Za-z0-9_.@-]{0,63}", clip(string(n)))
+		return fmt.Errorf("token name %q must match [A-Za-z0-9][A-Za-z0-9_.@-]{0,63}", ClipName(string(n)))
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ const (
 // Validate reports whether the role is one of the four.
 func (r TokenRole) Validate() error {
 	if !slices.Contains([]TokenRole{RoleViewer, RoleIngest, RoleOperator, RoleAdmin}, r) {
-		return fmt.Errorf("role %q must be viewer, ingest, operator or admin", clip(string(r)))
+		return fmt.Errorf("role %q must be viewer, ingest, operator or admin", ClipName(string(r)))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -36,7 +37,8 @@ func (s *Server) routes() http.Handler {
 		slices.Sort(allowed)
 		allow := strings.Join(allowed, ", ")
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			p := rpc.Problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on %s", rpc.Clip(r.Method), rpc.Clip(r.URL.Path)).WithHint("allowed: " + allow)
+			p := rpc.Problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on %s",
+				eventlog.ClipName(r.Method), eventlog.ClipName(r.URL.Path)).WithHint("allowed: " + allow)
 			p.Allow = allow
 			s.refuse(w, r, p)
 		})
@@ -46,7 +48,8 @@ func (s *Server) routes() http.Handler {
 }
 
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
-	s.refuse(w, r, rpc.Problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s", rpc.Clip(r.URL.Path)).WithHint(rpc.OpenAPIPath+" lists all operations"))
+	s.refuse(w, r, rpc.Problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s",
+		eventlog.ClipName(r.URL.Path)).WithHint(rpc.OpenAPIPath+" lists all operations"))
 }
 
 // outer is what every request passes through.

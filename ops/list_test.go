@@ -54,7 +54,8 @@ func TestListsOfAPeriod(t *testing.T) {
 		}
 		res, body := b.request("GET", "/v1/"+kind+"?since=yesterday", "")
 		p := mustJSON(t, body)
-		if res.StatusCode != 400 || p["code"] != "query.invalid" || !strings.Contains(string(body), "RFC 3339, such as 2026-") {
+		if res.StatusCode != 400 || p["code"] != "query.invalid" ||
+			!strings.Contains(string(body), "RFC 3339, such as 2026-") {
 			t.Errorf("%s since yesterday: %d %s", kind, res.StatusCode, body)
 		}
 	}

@@ -344,10 +344,11 @@ func TestFieldNames(t *testing.T) {
 	b.push("shop", "a")
 	b.engine.Rest("shop")
 	for id, want := range map[string]string{
-		"getWorkflow":           "attention blocked counts maintenance name pendingRetryRun repair revision status userPaused version",
-		"listWorkflowRuns":      "endedAt error eventCount events handler handlerType id mutation mutationOutcome phase prepareResult retryOf session startedAt status version workflow",
-		"listWorkflowEvents":    "causedBy createdBy messageId payload publishedAt reservedBy status title topic",
-		"listWorkflowJobs":      "attempt attempts consumer error finalizedAt maxAttempts messageId publishedAt scheduledAt state title topic",
+		"getWorkflow":        "attention blocked counts maintenance name pendingRetryRun repair revision status userPaused version",
+		"listWorkflowRuns":   "endedAt error eventCount events handler handlerType id mutation mutationOutcome phase prepareResult retryOf session startedAt status version workflow",
+		"listWorkflowEvents": "causedBy createdBy messageId payload publishedAt reservedBy status title topic",
+		"listWorkflowJobs": "attempt attempts consumer error finalizedAt maxAttempts messageId publishedAt scheduledAt " +
+			"state title topic",
 		"listWorkflowMutations": "connector error id operation params paramsHash reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle workflow",
 		"listWorkflowInputs":    "externalId id outputs receivedAt source status title type",
 		"listWorkflowSessions":  "endedAt id result runs startedAt",

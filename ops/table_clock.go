@@ -32,7 +32,8 @@ var clockTable = []Operation{
 func advanceClock(ctx context.Context, c *Call, r *advanceRequest) (advanceAnswer, error) {
 	by, err := time.ParseDuration(r.By)
 	if err != nil || by < 0 {
-		return advanceAnswer{}, rpc.Problemf(http.StatusUnprocessableEntity, "clock.invalid", "by is %q; it must be a duration of 0s or more: a clock never goes back", rpc.Clip(r.By)).
+		return advanceAnswer{}, rpc.Problemf(http.StatusUnprocessableEntity, "clock.invalid",
+			"by is %q; it must be a duration of 0s or more: a clock never goes back", eventlog.ClipName(r.By)).
 			WithHint("write e.g. 90s, 5m or 24h")
 	}
 	now, err := c.server.cfg.Engine.Advance(ctx, by)

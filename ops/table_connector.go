@@ -46,7 +46,8 @@ func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, er
 	s := c.server
 	op, ok := s.cfg.Connectors.Operation(r.Connector, r.Operation)
 	if !ok || s.cfg.Calls == nil {
-		return callAnswer{}, rpc.Problemf(http.StatusNotFound, "operation.unknown", "there is no operation %s.%s now", rpc.Clip(r.Connector), rpc.Clip(r.Operation)).
+		return callAnswer{}, rpc.Problemf(http.StatusNotFound, "operation.unknown", "there is no operation %s.%s now",
+			eventlog.ClipName(r.Connector), eventlog.ClipName(r.Operation)).
 			WithHint("pawl connectors list shows those there are")
 	}
 	timeout := op.Timeout

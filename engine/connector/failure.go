@@ -101,4 +101,4 @@ func RetryAfter(seconds string) time.Duration {
 	return time.Duration(min(n, uint64(eventlog.MaxRetryAfter/time.Second))) * time.Second
 }
 
-func clip(s string) string { return eventlog.ClipMessage(s, eventlog.MaxMessage) }
+func clip(s string) string { return eventlog.Clip(s, eventlog.MaxMessage) }

@@ -192,10 +192,3 @@ func (r *Refusal) hint(format string, args ...any) *Refusal {
 func failure(class eventlog.Class, code, format string, args ...any) *eventlog.Failure {
 	return &eventlog.Failure{Class: class, Code: code, Message: fmt.Sprintf(format, args...)}
 }
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

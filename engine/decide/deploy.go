@@ -157,7 +157,8 @@ func Held(s *projections.State, def *eventlog.Definition) *Refusal {
 		}
 		c, ok := def.Consumer(run.Handler)
 		if !ok {
-			return refuse(Conflict, CodeHolds, "run %s of consumer %s is not over and holds %s, so this version may not drop the consumer", run.ID, run.Handler, count(len(held), "reserved event")).
+			return refuse(Conflict, CodeHolds, "run %s of consumer %s is not over and holds %s, so this version may not drop the consumer",
+				run.ID, run.Handler, eventlog.Count(len(held), "reserved event")).
 				hint("keep consumer %s until the run is over (pawl why %s)", run.Handler, s.Name)
 		}
 		for _, e := range held {

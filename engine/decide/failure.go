@@ -179,7 +179,8 @@ func (d *decision) escalate(run eventlog.RunID, last string) bool {
 	if d.state().Maintenance != nil {
 		d.emit(&eventlog.MaintenanceLeft{})
 	}
-	d.block(eventlog.BlockLogic, run, "the script failed %s in a row, the last: %s", count(failures, "time"), last)
+	d.block(eventlog.BlockLogic, run, "the script failed %s in a row, the last: %s", eventlog.Count(failures, "time"),
+		last)
 	return true
 }
 

@@ -368,6 +368,6 @@ func (c SettleMutation) found(run *projections.Run, f eventlog.Failure) eventlog
 // joined bounds two messages in one: where both are long, each has half of the room.
 func joined(first, link, second string) string {
 	room := eventlog.MaxMessage - len(link)
-	second = eventlog.ClipMessage(second, max(room/2, room-len(first)))
-	return eventlog.ClipMessage(first, room-len(second)) + link + second
+	second = eventlog.Clip(second, max(room/2, room-len(first)))
+	return eventlog.Clip(first, room-len(second)) + link + second
 }

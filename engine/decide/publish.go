@@ -223,7 +223,7 @@ func (d *decision) backlogFull(topic eventlog.Topic, created int) error {
 		return nil
 	}
 	return refuse(TooMany, CodeBacklogFull, "%s pending in workflow %s, and %s would be more than policies.backlog.events allows, which is %d; none was recorded",
-		count(waiting-created, "event")+be(waiting-created), s.Name, count(created, "new event"), most).
+		eventlog.Count(waiting-created, "event")+be(waiting-created), s.Name, eventlog.Count(created, "new event"), most).
 		hint("pawl why %s says what the workflow waits for; push again when fewer are pending", s.Name)
 }
 

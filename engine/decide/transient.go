@@ -26,7 +26,8 @@ func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int) {
 	}
 	attention := attempt >= max(p.Retries, 1)
 	if attention && p.Then == schedule.Hold {
-		d.block(eventlog.BlockTransient, run, "%s in a row, the last: %s", count(attempt, "transient failure"), f.Message)
+		d.block(eventlog.BlockTransient, run, "%s in a row, the last: %s", eventlog.Count(attempt, "transient failure"),
+			f.Message)
 		return
 	}
 	wait := max(p.Delay(attempt, d.env.Jitter), asked(f))

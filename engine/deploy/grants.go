@@ -51,7 +51,8 @@ func ValidateGrants(grants map[string]eventlog.Grant, definition *eventlog.Defin
 				found = append(found, fmt.Errorf("grant %q: %s only reads and cannot ask; write allow or deny", pattern, pattern))
 			}
 		default:
-			found = append(found, fmt.Errorf("grant %q is %q; write allow, ask or deny", pattern, clip(string(grants[pattern]))))
+			found = append(found, fmt.Errorf("grant %q is %q; write allow, ask or deny", pattern,
+				eventlog.ClipName(grants[pattern])))
 		}
 	}
 	return errors.Join(found...)
@@ -77,11 +78,11 @@ func ValidateGranted(grants, held map[string]eventlog.Grant, definition *eventlo
 		}
 		if near := catalog.Similar(capability); len(near) > 0 {
 			found = append(found, fmt.Errorf("grant %q: connector %s has no operation %s; did you mean %s?",
-				clip(pattern), clip(connectorName), clip(operation), near[0]))
+				eventlog.ClipName(pattern), eventlog.ClipName(connectorName), eventlog.ClipName(operation), near[0]))
 			continue
 		}
 		found = append(found, fmt.Errorf("grant %q: connector %s has no operation %s; it has %s",
-			clip(pattern), clip(connectorName), clip(operation), list(offered)))
+			eventlog.ClipName(pattern), eventlog.ClipName(connectorName), eventlog.ClipName(operation), list(offered)))
 	}
 	return errors.Join(found...)
 }
@@ -93,13 +94,14 @@ func validatePattern(pattern string) error {
 	capability, host, named := strings.Cut(pattern, "@")
 	if named {
 		if err := validateHost(host); err != nil {
-			return fmt.Errorf("grant %q: %w", clip(pattern), err)
+			return fmt.Errorf("grant %q: %w", eventlog.ClipName(pattern), err)
 		}
 	}
 	connectorName, operation, dotted := strings.Cut(capability, ".")
 	if !dotted || eventlog.ValidateConnectorName(connectorName) != nil ||
 		operation != everything && eventlog.ValidateConnectorName(operation) != nil {
-		return fmt.Errorf("grant %q is no capability; write connector.operation, connector.* or *", clip(pattern))
+		return fmt.Errorf("grant %q is no capability; write connector.operation, connector.* or *",
+			eventlog.ClipName(pattern))
 	}
 	return nil
 }
@@ -114,7 +116,7 @@ func validateHost(host string) error {
 			return errors.New("after @ write a host name, with a port where it is not the default one; an IPv6 address stands in [ ]")
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || n == 80 || n == 443 {
-			return fmt.Errorf("%q is no port to name; leave out 80 and 443, which are the schemes' own", clip(port))
+			return fmt.Errorf("%q is no port to name; leave out 80 and 443, which are the schemes' own", eventlog.ClipName(port))
 		}
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {

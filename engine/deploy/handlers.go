@@ -16,7 +16,8 @@ func (c *check) workflow() {
 	name := c.in.Definition.Name
 	if !c.in.Definition.Lacks("name") && eventlog.WorkflowName(name).Validate() != nil {
 		c.refuse(CodeWorkflowName, fmt.Sprintf("use name: %q", SuggestWorkflowName(name)),
-			"workflow name %q must have 1 to 64 letters, digits, - or _ and start with a letter or digit", clip(name))
+			"workflow name %q must have 1 to 64 letters, digits, - or _ and start with a letter or digit",
+			eventlog.ClipName(name))
 		c.at(c.place("name"))
 	}
 	if len(c.in.Definition.Producers) == 0 && len(c.in.Definition.Consumers) == 0 && !Refused(c.in.Found) {
@@ -31,7 +32,7 @@ func (c *check) topics() {
 		topic := eventlog.Topic(name)
 		if topic.Validate() != nil {
 			c.refuse(CodeTopicName, fmt.Sprintf("use %q", SuggestTopic(name)),
-				"topic %q must be made of letters, digits, - or _, in parts joined by dots, at most 64 characters each and 128 together", clip(name))
+				"topic %q must be made of letters, digits, - or _, in parts joined by dots, at most 64 characters each and 128 together", eventlog.ClipName(name))
 			c.at(c.place("topics", name))
 			continue
 		}
@@ -51,7 +52,7 @@ func (c *check) place(path ...string) sandbox.Place { return c.in.Definition.Pla
 func (c *check) handlerName(kind, name string) {
 	if eventlog.Handler(name).Validate() != nil {
 		c.refuse(CodeHandlerName, fmt.Sprintf("use %q", SuggestHandler(name)),
-			"%s name %q must be a JavaScript identifier of at most 64 ASCII characters", kind, clip(name))
+			"%s name %q must be a JavaScript identifier of at most 64 ASCII characters", kind, eventlog.ClipName(name))
 		c.at(c.place(kind+"s", name))
 	}
 }
@@ -77,7 +78,7 @@ func (c *check) producer(p sandbox.ProducerDefinition) {
 	lacks := func(option string) bool { return c.in.Definition.Lacks("producers", p.Name, option) }
 	if err != nil && !lacks("interval") && !lacks("cron") && !lacks("timezone") {
 		member, fix := scheduleFix(p)
-		c.refuse(CodeSchedule, fix, "producer %q: %v", clip(p.Name), err)
+		c.refuse(CodeSchedule, fix, "producer %q: %v", eventlog.ClipName(p.Name), err)
 		c.at(c.place("producers", p.Name, member))
 	}
 	c.accepted.Producers = append(c.accepted.Producers, producer)
@@ -92,17 +93,20 @@ func (c *check) consumer(d sandbox.ConsumerDefinition) {
 		HasMutate: d.HasMutate, HasNext: d.HasNext, MutateByID: d.MutateByID,
 	}
 	if len(d.Subscribe) == 0 && !c.in.Definition.Lacks("consumers", d.Name, "subscribe") {
-		c.refuse(CodeSubscribe, `add subscribe: ["topic"]`, "consumer %q subscribes to no topic, so it would never have anything to do", clip(d.Name))
+		c.refuse(CodeSubscribe, `add subscribe: ["topic"]`,
+			"consumer %q subscribes to no topic, so it would never have anything to do", eventlog.ClipName(d.Name))
 		c.at(c.place("consumers", d.Name, "subscribe"))
 	}
 	if len(d.Publishes) > 0 && !d.HasNext && !c.in.Definition.Lacks("consumers", d.Name, "next") {
-		c.warn(CodePublishes, "add next, or remove publishes", "consumer %q declares publishes but has no next, the only phase that publishes", clip(d.Name))
+		c.warn(CodePublishes, "add next, or remove publishes",
+			"consumer %q declares publishes but has no next, the only phase that publishes", eventlog.ClipName(d.Name))
 		c.at(c.place("consumers", d.Name, "publishes"))
 	}
 	if d.MaxAttempts != nil {
 		if *d.MaxAttempts < 0 {
 			c.refuse(CodeMaxAttempts, "write how many retries a job gets, e.g. maxAttempts: 3, or leave it out",
-				"consumer %q: maxAttempts must be a whole number of at least 0, and is %d", clip(d.Name), *d.MaxAttempts)
+				"consumer %q: maxAttempts must be a whole number of at least 0, and is %d", eventlog.ClipName(d.Name),
+				*d.MaxAttempts)
 			c.at(c.place("consumers", d.Name, "maxAttempts"))
 		}
 		attempts := *d.MaxAttempts
@@ -122,15 +126,18 @@ func (c *check) declared(kind, handler, field string, names []string) []eventlog
 		at := c.place(kind+"s", handler, field, strconv.Itoa(i))
 		switch {
 		case slices.Contains(topics, topic):
-			c.warn(CodeDuplicate, "name it once", "%s %q names topic %q twice in %s", kind, clip(handler), clip(name), field)
+			c.warn(CodeDuplicate, "name it once", "%s %q names topic %q twice in %s", kind, eventlog.ClipName(handler),
+				eventlog.ClipName(name), field)
 			c.at(at)
 			continue
 		case !slices.Contains(c.in.Definition.Topics, name) && !c.in.Definition.Lacks("topics"):
-			fix := fmt.Sprintf("declare it: topics: { %q: {} }, or use one of the declared: %s", clip(name), list(c.accepted.Topics))
+			fix := fmt.Sprintf("declare it: topics: { %q: {} }, or use one of the declared: %s", eventlog.ClipName(name),
+				list(c.accepted.Topics))
 			if close := similar.Names(name, c.in.Definition.Topics, 1); len(close) > 0 {
-				fix = fmt.Sprintf("write %q, or %s", clip(close[0]), fix)
+				fix = fmt.Sprintf("write %q, or %s", eventlog.ClipName(close[0]), fix)
 			}
-			c.refuse(CodeTopicUnknown, fix, "%s %q names topic %q in %s, and topics does not declare it", kind, clip(handler), clip(name), field)
+			c.refuse(CodeTopicUnknown, fix, "%s %q names topic %q in %s, and topics does not declare it", kind,
+				eventlog.ClipName(handler), eventlog.ClipName(name), field)
 			c.at(at)
 		}
 		topics = append(topics, topic)
@@ -144,7 +151,7 @@ func (c *check) duplicates() {
 	note := func(kind, name string) {
 		if first, ok := seen[name]; ok {
 			c.refuse(CodeDuplicate, fmt.Sprintf("rename one of them, e.g. to %q", SuggestHandler(name+" "+kind)),
-				"handler name %q is taken by a %s and a %s", clip(name), first, kind)
+				"handler name %q is taken by a %s and a %s", eventlog.ClipName(name), first, kind)
 			c.at(c.place(kind+"s", name))
 			return
 		}
@@ -170,7 +177,8 @@ func (c *check) subscriptions() {
 				continue
 			}
 			c.refuse(CodeTwoConsumers, fmt.Sprintf("publish to two topics, one for each consumer, e.g. %q and %q", topic, SuggestTopic(string(topic)+"."+string(consumer.Name))),
-				"topic %q has two consumers, %q and %q; an event is processed by one", clip(string(topic)), clip(string(first)), clip(string(consumer.Name)))
+				"topic %q has two consumers, %q and %q; an event is processed by one", eventlog.ClipName(topic),
+				eventlog.ClipName(first), eventlog.ClipName(consumer.Name))
 			c.at(c.place("consumers", string(consumer.Name), "subscribe", strconv.Itoa(i)))
 		}
 	}

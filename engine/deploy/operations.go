@@ -49,7 +49,7 @@ func (c *check) operations() {
 func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Operation, bool) {
 	if slices.Contains(connector.ReservedNames(), use.Connector) {
 		c.refuse(CodeReserved, "call a connector: ctx.<connector>.<operation>(params)",
-			"ctx.%s is no connector, and has no %s", use.Connector, clip(use.Operation))
+			"ctx.%s is no connector, and has no %s", use.Connector, eventlog.ClipName(use.Operation))
 		c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 		return eventlog.Operation{}, false
 	}
@@ -60,7 +60,8 @@ func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Oper
 			return pin, true
 		}
 		c.refuse(CodeRepair, "deploy the file instead, if the workflow is meant to have this capability",
-			"%s.%s is not used by version %s, and a repair may not need new capabilities", clip(use.Connector), clip(use.Operation), c.in.Previous.Version)
+			"%s.%s is not used by version %s, and a repair may not need new capabilities", eventlog.ClipName(use.Connector),
+			eventlog.ClipName(use.Operation), c.in.Previous.Version)
 		c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 		return eventlog.Operation{}, false
 	}
@@ -73,7 +74,7 @@ func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Oper
 	case connector.List, connector.Get, connector.Mutate:
 	default:
 		c.refuse(CodeOperationKind, "correct the connector", "%s.%s has kind %q; its connector must say list, get or mutate",
-			use.Connector, use.Operation, clip(string(op.Kind)))
+			use.Connector, use.Operation, eventlog.ClipName(op.Kind))
 		c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 		return eventlog.Operation{}, false
 	}
@@ -89,10 +90,10 @@ func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Oper
 }
 
 func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
-	full := clip(use.Connector) + "." + clip(use.Operation)
+	full := eventlog.ClipName(use.Connector) + "." + eventlog.ClipName(use.Operation)
 	if connectors := catalog.Connectors(); slices.Contains(connectors, use.Connector) {
 		c.add(sandbox.SeverityError, CodeOperation, didYouMean(catalog.Similar(use.Connector+"."+use.Operation), "write one of "+list(written(use.Connector, catalog.Operations(use.Connector)))),
-			"connector %s has no operation %s (%s)", clip(use.Connector), clip(use.Operation), full)
+			"connector %s has no operation %s (%s)", eventlog.ClipName(use.Connector), eventlog.ClipName(use.Operation), full)
 	} else {
 		similar := slices.Concat(catalog.Similar(use.Connector), catalog.Similar(use.Connector+"."+use.Operation))
 		fix := didYouMean(similar, "start or configure the connector, or use one of those known: "+list(connectors))
@@ -100,7 +101,7 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 			fix = advice + "; or, if a connector is meant, " + fix
 		}
 		c.add(cmp.Or(c.in.UnknownConnector, sandbox.SeverityError), CodeConnector, fix,
-			"there is no connector %s (%s); `pawl connectors list` shows what there is", clip(use.Connector), full)
+			"there is no connector %s (%s); `pawl connectors list` shows what there is", eventlog.ClipName(use.Connector), full)
 	}
 	c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 }
@@ -144,7 +145,7 @@ func (c *check) phase(use sandbox.OperationUse, pin eventlog.Operation) {
 		return
 	}
 	c.refuse(CodePhase, phaseFix(use, kind), "%s.%s is a %s operation and may not be called in %s of %q",
-		use.Connector, use.Operation, kind, use.Phase, clip(use.Handler))
+		use.Connector, use.Operation, kind, use.Phase, eventlog.ClipName(use.Handler))
 	c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 }
 
@@ -156,7 +157,8 @@ func phaseFix(use sandbox.OperationUse, kind sandbox.OperationKind) string {
 	case kind == sandbox.KindMutate:
 		return "call it in mutate, with what prepare returns in data"
 	case kind == sandbox.KindGet && use.Phase == sandbox.Mutate:
-		return fmt.Sprintf(`read it in prepare and return what mutate needs in data, or declare mutateReads: "byId" on %s`, clip(use.Handler))
+		return fmt.Sprintf(`read it in prepare and return what mutate needs in data, or declare mutateReads: "byId" on %s`,
+			eventlog.ClipName(use.Handler))
 	case use.Phase == sandbox.Mutate:
 		return "do it in prepare and return what mutate needs in data"
 	default:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -77,19 +78,10 @@ func list[S ~string](names []S) string {
 	}
 	shown := make([]string, 0, maxListed+1)
 	for _, name := range names[:min(len(names), maxListed)] {
-		shown = append(shown, clip(string(name)))
+		shown = append(shown, eventlog.ClipName(name))
 	}
 	if more := len(names) - maxListed; more > 0 {
 		shown = append(shown, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(shown, ", ")
-}
-
-// clip keeps a name of an author short inside a message.
-func clip(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

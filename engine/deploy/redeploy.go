@@ -48,7 +48,8 @@ func PreviousOf(s *projections.State) *Previous {
 func (c *check) redeploy() {
 	if c.in.Previous == nil {
 		if c.in.Repair {
-			c.refuse(CodeRepair, "deploy the file instead", "there is no version of workflow %q to repair", clip(c.in.Definition.Name))
+			c.refuse(CodeRepair, "deploy the file instead", "there is no version of workflow %q to repair",
+				eventlog.ClipName(c.in.Definition.Name))
 			c.at(c.place("name"))
 		}
 		return
@@ -116,7 +117,8 @@ func (c *check) drops(previous *Previous) {
 func (c *check) repair(previous *Previous) {
 	const fix = "keep it as it was, or deploy the file instead"
 	if name := eventlog.WorkflowName(c.in.Definition.Name); name != previous.Name && !c.in.Definition.Lacks("name") {
-		c.refuse(CodeRepair, fmt.Sprintf("use name: %q", previous.Name), "a repair of %s may not rename it to %q", previous.Name, clip(string(name)))
+		c.refuse(CodeRepair, fmt.Sprintf("use name: %q", previous.Name), "a repair of %s may not rename it to %q",
+			previous.Name, eventlog.ClipName(name))
 		c.at(c.place("name"))
 	}
 	for _, topic := range previous.Definition.Topics {

@@ -20,7 +20,7 @@ func scheduleFix(p sandbox.ProducerDefinition) (member, fix string) {
 	case p.Interval != "":
 		if _, err := schedule.ParseInterval(p.Interval); err != nil {
 			if isCron(p.Interval, "") {
-				return "interval", fmt.Sprintf("write cron: %q", clip(p.Interval))
+				return "interval", fmt.Sprintf("write cron: %q", eventlog.ClipName(p.Interval))
 			}
 			if text := SuggestInterval(p.Interval); text != "" {
 				return "interval", fmt.Sprintf("write interval: %q", text)
@@ -88,7 +88,7 @@ func suggestCron(text string) string {
 		}
 	}
 	if _, err := schedule.ParseInterval(text); err == nil {
-		return fmt.Sprintf("interval: %q", clip(text))
+		return fmt.Sprintf("interval: %q", eventlog.ClipName(text))
 	}
 	fields := strings.Fields(text)
 	// Six fields begin with seconds in most tools that know them; with a year at the end in others.
@@ -96,7 +96,7 @@ func suggestCron(text string) string {
 		for _, five := range [][]string{fields[1:], fields[:5]} {
 			joined := strings.ReplaceAll(strings.Join(five, " "), "?", "*")
 			if isCron(joined, "") {
-				return fmt.Sprintf("cron: %q", clip(joined))
+				return fmt.Sprintf("cron: %q", eventlog.ClipName(joined))
 			}
 		}
 	}

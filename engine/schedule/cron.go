@@ -8,6 +8,8 @@ import (
 	_ "time/tzdata" // zones must be known in containers without a zone database
 
 	cron "github.com/netresearch/go-cron"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // everyHour are the bits of an hour field that leaves no hour out.
@@ -48,12 +50,13 @@ func parseCron(text, timezone string) (*cronSchedule, error) {
 	}
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
-		return nil, fmt.Errorf("cron %q is not a calendar schedule; %s", clip(text), cronExample)
+		return nil, fmt.Errorf("cron %q is not a calendar schedule; %s", eventlog.ClipName(text), cronExample)
 	}
 	spec.Location = time.UTC
 	// Calendars repeat, so any starting point shows whether there is a match at all.
 	if spec.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, fmt.Errorf("cron %q never runs: no month it names has such a day; %s", clip(text), cronExample)
+		return nil, fmt.Errorf("cron %q never runs: no month it names has such a day; %s", eventlog.ClipName(text),
+			cronExample)
 	}
 	return &cronSchedule{local: spec, everyHour: spec.Hour&everyHour == everyHour, zone: zone}, nil
 }
@@ -65,7 +68,8 @@ func loadZone(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || strings.EqualFold(name, "local") {
-		return nil, fmt.Errorf("timezone %q is not known; write an IANA name, e.g. timezone: \"Europe/Berlin\" or \"UTC\"", clip(name))
+		return nil, fmt.Errorf("timezone %q is not known; write an IANA name, e.g. timezone: \"Europe/Berlin\" or \"UTC\"",
+			eventlog.ClipName(name))
 	}
 	return zone, nil
 }
@@ -74,15 +78,16 @@ func loadZone(name string) (*time.Location, error) {
 func checkCronText(text string) error {
 	switch {
 	case strings.Contains(text, "TZ="):
-		return fmt.Errorf("cron %q holds a zone; put it into timezone, e.g. timezone: \"Europe/Berlin\"", clip(text))
+		return fmt.Errorf("cron %q holds a zone; put it into timezone, e.g. timezone: \"Europe/Berlin\"",
+			eventlog.ClipName(text))
 	case strings.HasPrefix(text, "@every"):
-		return fmt.Errorf("cron %q is an interval; write it as one, e.g. interval: \"5m\"", clip(text))
+		return fmt.Errorf("cron %q is an interval; write it as one, e.g. interval: \"5m\"", eventlog.ClipName(text))
 	case strings.HasPrefix(text, "@"):
 		return nil
 	}
 	fields := strings.Fields(text)
 	if len(fields) != len(cronFields) {
-		return fmt.Errorf("cron %q has %d fields; %s", clip(text), len(fields), cronExample)
+		return fmt.Errorf("cron %q has %d fields; %s", eventlog.ClipName(text), len(fields), cronExample)
 	}
 	for i, field := range fields {
 		for item := range strings.SplitSeq(field, ",") {
@@ -97,7 +102,8 @@ func checkCronText(text string) error {
 // cronError finds the field the library stumbles over by parsing each one alone.
 func cronError(text string, err error) error {
 	if strings.HasPrefix(text, "@") {
-		return fmt.Errorf("cron %q is not one of @hourly, @daily, @weekly, @monthly and @yearly; %s", clip(text), cronExample)
+		return fmt.Errorf("cron %q is not one of @hourly, @daily, @weekly, @monthly and @yearly; %s",
+			eventlog.ClipName(text), cronExample)
 	}
 	for i, field := range strings.Fields(text) {
 		alone := []string{"*", "*", "*", "*", "*"}
@@ -106,11 +112,12 @@ func cronError(text string, err error) error {
 			return cronFieldError(text, i, field, err)
 		}
 	}
-	return fmt.Errorf("cron %q: %w; %s", clip(text), err, cronExample)
+	return fmt.Errorf("cron %q: %w; %s", eventlog.ClipName(text), err, cronExample)
 }
 
 func cronFieldError(text string, i int, field string, err error) error {
-	return fmt.Errorf("cron %q: the %s %q is wrong: %w; %s", clip(text), cronFields[i], clip(field), err, cronExample)
+	return fmt.Errorf("cron %q: the %s %q is wrong: %w; %s", eventlog.ClipName(text), cronFields[i],
+		eventlog.ClipName(field), err, cronExample)
 }
 
 func (s *cronSchedule) next(after time.Time) time.Time {

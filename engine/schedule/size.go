@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // Size is a number of bytes. As text it is a whole number with a unit, "128MiB", or none: "4096".
@@ -48,10 +50,10 @@ func (s *Size) UnmarshalText(text []byte) error {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 {
-		return fmt.Errorf("size %q is not a number of bytes; write e.g. 128MiB, 256KiB or 4096", clip(string(text)))
+		return fmt.Errorf("size %q is not a number of bytes; write e.g. 128MiB, 256KiB or 4096", eventlog.ClipName(text))
 	}
 	if n > math.MaxInt64/int64(unit) {
-		return fmt.Errorf("size %q is too large", clip(string(text)))
+		return fmt.Errorf("size %q is too large", eventlog.ClipName(text))
 	}
 	*s = Size(n) * unit
 	return nil

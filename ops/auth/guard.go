@@ -61,7 +61,8 @@ func (g *Guard) Prove(challenge string) string { return rpc.Proof(g.cfg.Token, c
 // without a token, and has no caller.
 func (g *Guard) Admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) {
 	if !g.answersTo(r) {
-		return nil, rpc.Problemf(http.StatusForbidden, "host.forbidden", "this engine does not answer to the name %q", rpc.Clip(hostOf(r.Host))).
+		return nil, rpc.Problemf(http.StatusForbidden, "host.forbidden", "this engine does not answer to the name %q",
+			eventlog.ClipName(hostOf(r.Host))).
 			WithHint("use its address, such as http://127.0.0.1 with its port; a name by which it is reached from elsewhere is set with --public-url")
 	}
 	if !g.sameOrigin(r) {

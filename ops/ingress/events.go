@@ -88,7 +88,8 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 		}
 		field := slices.IndexFunc(eventFields, func(f []byte) bool { return bytes.Equal(f, name) })
 		if field < 0 {
-			return item, rpc.Malformed("field.unknown", "item %d has an unknown field %s", n, rpc.Clip(string(name))).WithHint("known fields: messageId, title, payload")
+			return item, rpc.Malformed("field.unknown", "item %d has an unknown field %s", n,
+				eventlog.ClipName(string(name))).WithHint("known fields: messageId, title, payload")
 		}
 		value, err := w.ReadValue()
 		if err != nil {

@@ -291,7 +291,7 @@ func setScalar(v reflect.Value, text string) error {
 	if v.Type() == reflect.TypeFor[eventlog.Instant]() {
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
-			return fmt.Errorf("%q is no time; write RFC 3339, such as 2026-01-31T08:00:00Z", Clip(text))
+			return fmt.Errorf("%q is no time; write RFC 3339, such as 2026-01-31T08:00:00Z", eventlog.ClipName(text))
 		}
 		v.SetInt(int64(eventlog.At(t)))
 		return nil

@@ -8,6 +8,8 @@ import (
 	"mime"
 	"net/http"
 	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 const (
@@ -69,7 +71,8 @@ func checkJSON(r *http.Request) *Problem {
 	if media, _, err := mime.ParseMediaType(given); err == nil && media == "application/json" {
 		return nil
 	}
-	return Problemf(http.StatusUnsupportedMediaType, "contentType.unsupported", "a body must be application/json, this one is %q", Clip(given)).
+	return Problemf(http.StatusUnsupportedMediaType, "contentType.unsupported",
+		"a body must be application/json, this one is %q", eventlog.ClipName(given)).
 		WithHint("send Content-Type: application/json")
 }
 

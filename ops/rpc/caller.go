@@ -43,12 +43,3 @@ func CheckActor(name string) error {
 	}
 	return nil
 }
-
-// Clip keeps what a stranger sent short inside a message.
-func Clip(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}

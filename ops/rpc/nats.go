@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // TokenHeader carries a token over NATS.
@@ -163,7 +165,8 @@ func (n *NATSService) addEndpoints() error {
 func (n *NATSService) handle(e Endpoint) micro.Handler {
 	return micro.HandlerFunc(func(req micro.Request) {
 		if !isInbox(req.Reply()) {
-			n.backend.Logger.Warn("a request over NATS was not carried out: its answer would go to a subject that is no inbox", "subject", req.Subject(), "reply", Clip(req.Reply()))
+			n.backend.Logger.Warn("a request over NATS was not carried out: its answer would go to a subject that is no inbox",
+				"subject", req.Subject(), "reply", eventlog.ClipName(req.Reply()))
 			return
 		}
 		n.slots <- struct{}{}

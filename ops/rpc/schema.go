@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // RawJSON is any JSON; nothing is null.
@@ -70,7 +72,8 @@ func (t Types) Check(name string, v reflect.Value) error {
 	if len(schema.Enum) == 0 || slices.Contains(schema.Enum, any(v.String())) {
 		return nil
 	}
-	return fmt.Errorf("%s is %q; it must be one of %s", name, Clip(v.String()), strings.Join(t.Possible(v.Type()), ", "))
+	return fmt.Errorf("%s is %q; it must be one of %s", name, eventlog.ClipName(v.String()),
+		strings.Join(t.Possible(v.Type()), ", "))
 }
 
 // Possible are the values of an enumeration, nil for a type that is none.

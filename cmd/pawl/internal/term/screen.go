@@ -3,13 +3,14 @@ package term
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"strings"
 	"unicode"
 
 	"github.com/mattn/go-isatty"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // IsTerminal reports whether a person reads what is written.
@@ -102,11 +103,8 @@ func Indent(out *bytes.Buffer, document []byte, spread bool) error {
 
 // Plural counts a noun: no run, 1 run, 2 runs.
 func Plural(n int, noun string) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "no " + noun
-	case 1:
-		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return eventlog.Count(n, noun)
 }

@@ -1,0 +1,50 @@
+package eventlog_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// TestClip: a text has at most so many bytes, is valid, is cut between two characters and says that it was cut.
+func TestClip(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"short", 5, "short"},
+		{"longer", 5, "lo…"},
+		{"ééé", 6, "ééé"},
+		{"éééé", 6, "é…"},
+		{"\xff\xfe", 10, "\uFFFD"},
+		{"\xff", 1, "…"},
+		{strings.Repeat("😀", 30), 80, strings.Repeat("😀", 19) + "…"},
+		{"any", 0, "…"},
+	} {
+		got := eventlog.Clip(c.text, c.most)
+		if got != c.want || !utf8.ValidString(got) || got != eventlog.Clip([]byte(c.text), c.most) {
+			t.Errorf("%q to %d bytes: %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+	for most := 3; most < 40; most++ {
+		if got := eventlog.Clip(strings.Repeat("aé😀\xf0\x9f", 8), most); len(got) > most || !utf8.ValidString(got) {
+			t.Errorf("at most %d bytes: %d of %q", most, len(got), got)
+		}
+	}
+	if got := eventlog.ClipName(strings.Repeat("n", 90)); len(got) != eventlog.MaxQuoted || !strings.HasSuffix(got, "n…") {
+		t.Errorf("a name: %q", got)
+	}
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 runs", 1: "1 run", 2: "2 runs"} {
+		if got := eventlog.Count(n, "run"); got != want {
+			t.Errorf("%d: %q", n, got)
+		}
+	}
+}
