@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/ops/explain"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -84,7 +85,7 @@ func TestDamageShown(t *testing.T) {
 		if health := b.logHealth(); health.OK {
 			t.Errorf("%s: forgotten without a check", name)
 		}
-		var v Verification
+		var v replay.Verification
 		b.do("verifyLog", nil, &v)
 		if health := b.logHealth(); !v.OK || !health.OK {
 			t.Errorf("%s: verify says %+v, diagnostics %+v", name, v, health)
@@ -109,7 +110,7 @@ func TestDamageEndsWithACleanVerification(t *testing.T) {
 	if err := b.engine.CheckLog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var v Verification
+	var v replay.Verification
 	b.do("verifyLog", nil, &v)
 	if _, p := b.server.readyz(t.Context()); v.OK || p == nil || p.Code != "log.damaged" {
 		t.Errorf("verify says %+v, readyz %+v", v, p)
@@ -119,7 +120,7 @@ func TestDamageEndsWithACleanVerification(t *testing.T) {
 	if _, p := b.server.readyz(t.Context()); !v.OK || p != nil {
 		t.Errorf("verify says %+v, readyz %+v", v, p)
 	}
-	var why Why
+	var why explain.Why
 	b.do("explainWorkflow", map[string]any{"workflow": "shop"}, &why)
 	if why.Attention != nil || strings.Contains(why.Message, "damage") {
 		t.Errorf("why says %+v", why)
@@ -130,14 +131,6 @@ func TestDamageEndsWithACleanVerification(t *testing.T) {
 	b.do("listWorkflowEvents", map[string]any{"workflow": "shop", "status": "consumed"}, &page)
 	if len(page.Items) != 2 {
 		t.Errorf("it does not go on: %+v", page.Items)
-	}
-}
-
-// What is no error of the log stays as it is.
-func TestFoldedFrom(t *testing.T) {
-	t.Parallel()
-	if err := errors.New("other"); foldedFrom(err) != err {
-		t.Error("an error that is none of the log's is changed")
 	}
 }
 
@@ -164,7 +157,7 @@ func TestS5_RunNowOfADamagedWorkflow(t *testing.T) {
 	}
 	var answer struct{ Producers []QueuedProducer }
 	b.do("runWorkflow", map[string]any{"workflow": "shop"}, &answer)
-	var why Why
+	var why explain.Why
 	b.do("explainWorkflow", map[string]any{"workflow": "shop"}, &why)
 	if p := answer.Producers[0]; p.Behind == nil || p.Behind.Message != why.Message || !slices.Equal(p.Behind.Commands, why.Commands) {
 		t.Errorf("run-now says %+v, why says %+v", p.Behind, why)

@@ -55,7 +55,7 @@ func (s *Server) plain(p plainOperation) http.Handler {
 
 // figures answers those who may see all workflows.
 func (s *Server) figures() http.Handler {
-	handler := s.metrics.handler()
+	handler := s.metrics.Handler()
 	figures := rpc.Operation{ID: "metrics", Role: rpc.Viewer}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, p := auth.CallerOf(r)

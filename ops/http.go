@@ -98,7 +98,7 @@ func panicked(cause any) error { return fmt.Errorf("panic: %v\n%s", cause, debug
 
 // operation answers one row of the table.
 func (s *Server) operation(o *Operation) http.Handler {
-	count := s.metrics.operation(o)
+	count := s.metrics.Operation(o.ID, o.Statuses...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := s.answer(o, w, r, count)
 		if p != nil {

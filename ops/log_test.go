@@ -20,6 +20,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -435,7 +436,7 @@ func TestDamagedLog(t *testing.T) {
 	if page := waiting(); len(page.Items) != 1 || page.Items[0].Kind != "workflow.resumed" {
 		t.Errorf("the next page of shop alone: %+v", page)
 	}
-	var v Verification
+	var v replay.Verification
 	b.do("verifyLog", nil, &v)
 	if v.OK || len(v.Problems) != 2 || !strings.Contains(v.Problems[0], "broken") {
 		t.Errorf("verify: %+v", v)

@@ -1,6 +1,8 @@
 package ops
 
-import "testing"
+import (
+	"testing"
+)
 
 // Ids that are no longer taken stand in logs of former builds: who looks after such an event reaches it.
 func TestIDsThatAreNoLongerTakenCanBeAddressed(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -117,7 +118,7 @@ func TestEnumerationsAreComplete(t *testing.T) {
 		if len(schema.Enum) == 0 {
 			continue
 		}
-		for _, pkg := range []string{typ.PkgPath(), ours} {
+		for _, pkg := range []string{typ.PkgPath(), ours, ours + "/explain"} {
 			if !read[pkg] {
 				read[pkg] = true
 				constants(t, module, pkg, declared)
@@ -132,7 +133,7 @@ func TestEnumerationsAreComplete(t *testing.T) {
 		want, got := declared[name], knownTypes.Possible(typ)
 		if name == "decide.Reason" {
 			// A workflow with an open call is moving, and gives no reason.
-			want = slices.DeleteFunc(want, func(v string) bool { return v == string(reasonCall) })
+			want = slices.DeleteFunc(want, func(v string) bool { return v == string(explain.ReasonCall) })
 		}
 		slices.Sort(want)
 		slices.Sort(got)

@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox"
@@ -62,7 +63,7 @@ func problemOf(err error) *rpc.Problem {
 		errors.Is(err, eventlog.ErrFull), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			WithHint("ask again in a moment; it may have been recorded nevertheless, repeating it is safe").WithCause(err)
-	case damaged(err):
+	case replay.Damaged(err):
 		return rpc.Problemf(http.StatusInternalServerError, codeDamaged, "%v", err).
 			WithHint("pawl verify says what is missing").WithCause(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/projections"
 )
 
@@ -38,7 +39,7 @@ func TestS5_RunNowSaysWhatIsQueued(t *testing.T) {
 		if p.Runs != RunsQueued || p.Behind == nil || p.Behind.Reason == nil || *p.Behind.Reason != reason {
 			t.Fatalf("not queued behind %s: %+v", reason, p)
 		}
-		var why Why
+		var why explain.Why
 		b.do("explainWorkflow", map[string]any{"workflow": "shop"}, &why)
 		if p.Behind.Message != why.Message || !slices.Equal(p.Behind.Commands, why.Commands) {
 			t.Errorf("it says %+v, why says %+v", p.Behind, why)

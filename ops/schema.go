@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -54,5 +55,5 @@ var knownTypes = rpc.Types{
 	reflect.TypeFor[decide.Resolution]():       rpc.Enum(decide.DidHappen, decide.DidNotHappen, decide.Skip, decide.TryAgain),
 	reflect.TypeFor[decide.Reason](): rpc.Enum(decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake, decide.ReasonBackoff, decide.ReasonUserPause,
 		decide.ReasonApproval, decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked,
-		decide.ReasonStorage, decide.ReasonArchived, reasonNoWorker),
+		decide.ReasonStorage, decide.ReasonArchived, explain.ReasonNoWorker),
 }

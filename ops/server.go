@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/metrics"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
@@ -112,7 +114,7 @@ const (
 type Server struct {
 	cfg     Config
 	guard   *auth.Guard
-	metrics *metrics
+	metrics *metrics.Metrics
 	openapi []byte
 	handler http.Handler
 	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
@@ -138,7 +140,10 @@ func New(cfg Config) (*Server, error) {
 		followers: auth.NewQuota("readers of the log", "log.followers", mostFollowers, mostFollowersEach),
 		heavy:     auth.NewQuota("requests that read a long past", "history.busy", mostHeavy, mostHeavyEach)}
 	s.life, s.endLife = context.WithCancel(context.Background())
-	s.metrics = newMetrics(s)
+	s.metrics = metrics.New(metrics.Sources{
+		Engine: cfg.Engine, Reader: cfg.Reader, Log: cfg.Log, Workers: cfg.Workers, Version: cfg.Version,
+		Holds: knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()),
+	})
 	openapi, err := document(cfg.Version)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -251,7 +252,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	b.push("shop", "a")
 	b.engine.Rest("shop")
-	var v Verification
+	var v replay.Verification
 	b.do("verifyLog", nil, &v)
 	if !v.OK || v.Workflows != 1 {
 		t.Fatalf("before: %+v", v)
@@ -273,7 +274,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err = Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: b.bench.Store})
+	v, err = replay.Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: b.bench.Store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +295,7 @@ func TestVerifyLargeWorkflow(t *testing.T) {
 	}
 	b.push("shop", ids...)
 	for name, reader := range map[string]*readmodel.Reader{"with a store": b.server.cfg.Reader, "log only": nil} {
-		if v, err := Verify(t.Context(), b.bench.Log, reader); err != nil || !v.OK || v.Workflows != 1 || v.Transitions == 0 {
+		if v, err := replay.Verify(t.Context(), b.bench.Log, reader); err != nil || !v.OK || v.Workflows != 1 || v.Transitions == 0 {
 			t.Errorf("%s: %v %+v", name, err, v)
 		}
 	}
@@ -306,7 +307,7 @@ func TestVerifyLargeWorkflow(t *testing.T) {
 	if err := empty.Commit(store.Batch{Checkpoint: store.Checkpoint{Seq: b.last()}}); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: empty}); err != nil || v.OK || !strings.Contains(v.Problems[0], "not in the local store") {
+	if v, err := replay.Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: empty}); err != nil || v.OK || !strings.Contains(v.Problems[0], "not in the local store") {
 		t.Errorf("a store that claims to be complete: %v %+v", err, v)
 	}
 }
@@ -335,7 +336,7 @@ func TestVerifyWhileRunning(t *testing.T) {
 		pushed <- n
 	}()
 	for range 10 {
-		var v Verification
+		var v replay.Verification
 		b.do("verifyLog", nil, &v)
 		if !v.OK {
 			t.Errorf("%+v", v)

@@ -93,7 +93,7 @@ func (s *Server) pushEvents(ctx context.Context, actor eventlog.Actor, workflow 
 	if len(results) != len(items) {
 		return nil, fmt.Errorf("push to %s: %d events went in and %d answers came back", workflow, len(items), len(results))
 	}
-	s.metrics.pushed.Add(float64(len(items)))
+	s.metrics.Pushed.Add(float64(len(items)))
 	return pushAnswer(results, single)
 }
 

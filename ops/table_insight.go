@@ -12,6 +12,8 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -85,7 +87,7 @@ type (
 )
 
 var insightTable = []Operation{
-	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", rpc.Viewer, "Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (Why, error) {
+	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", rpc.Viewer, "Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (explain.Why, error) {
 		return c.server.explain(r.Workflow)
 	}),
 	define(operation("explainAll", "GET /v1/why", rpc.Viewer, "Explain what every workflow does or waits for").narrowing(), explainAll),
@@ -95,21 +97,21 @@ var insightTable = []Operation{
 	define(operation("verifyLog", "POST /v1/verify", rpc.Viewer, "Check the whole log and compare the stored state with a full replay").reading(), verifyLog),
 }
 
-func (s *Server) explain(name eventlog.WorkflowName) (Why, error) {
+func (s *Server) explain(name eventlog.WorkflowName) (explain.Why, error) {
 	if err := s.cfg.Engine.Stopped()[name]; err != nil {
-		return ExplainStopped(name, err), nil
+		return explain.Stopped(name, err), nil
 	}
 	state, err := s.state(name)
 	if err != nil {
-		return Why{}, err
+		return explain.Why{}, err
 	}
 	if past := s.cfg.Engine.Damage().Workflows[name]; past != nil {
-		return ExplainDamaged(name, past), nil
+		return explain.Damaged(name, past), nil
 	}
 	return s.explainState(&state), nil
 }
 
-func (s *Server) explainState(state *projections.State) Why {
+func (s *Server) explainState(state *projections.State) explain.Why {
 	if wait, ok := s.cfg.Engine.Why(state.Name); ok && wait != nil {
 		return s.explainTodo(state, *wait)
 	}
@@ -118,11 +120,11 @@ func (s *Server) explainState(state *projections.State) Why {
 }
 
 // explainTodo explains what the state owes or waits for, with what only history knows.
-func (s *Server) explainTodo(state *projections.State, todo decide.Todo) Why {
+func (s *Server) explainTodo(state *projections.State, todo decide.Todo) explain.Why {
 	if wait, ok := todo.(decide.Wait); ok {
-		return explain(state, wait, s.causeOf(state, wait))
+		return explain.WithCause(state, wait, s.causeOf(state, wait))
 	}
-	return Explain(state, todo)
+	return explain.Workflow(state, todo)
 }
 
 // causeOf reads the run that a wait comes from, if that is history by now. Where it cannot be read,
@@ -134,7 +136,7 @@ func (s *Server) causeOf(state *projections.State, wait decide.Wait) *projection
 		id = state.Maintenance.Run
 	case wait.Reason == decide.ReasonBlocked && state.Blocked != nil:
 		id = state.Blocked.Run
-	case wait.Reason == decide.ReasonBackoff && wait.Subject == "" && state.PendingRetry == "" && lastFailed(state) == nil:
+	case wait.Reason == decide.ReasonBackoff && wait.Subject == "" && state.PendingRetry == "" && explain.LastFailed(state) == nil:
 		newest, err := s.cfg.Reader.Runs(context.Background(), readmodel.ListOptions{Workflow: state.Name, Desc: true, Limit: 1})
 		if err == nil && len(newest.Items) == 1 {
 			id = newest.Items[0].ID
@@ -170,8 +172,8 @@ func stepper(s *projections.State) string {
 	return ""
 }
 
-func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[Why], error) {
-	page := readmodel.Page[Why]{Items: []Why{}}
+func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[explain.Why], error) {
+	page := readmodel.Page[explain.Why]{Items: []explain.Why{}}
 	stopped, damage := c.server.cfg.Engine.Stopped(), c.server.cfg.Engine.Damage()
 	for name, err := range c.server.workflows(ctx) {
 		if err != nil {
@@ -181,9 +183,9 @@ func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[Why
 			continue
 		}
 		if err := stopped[name]; err != nil {
-			page.Items = append(page.Items, ExplainStopped(name, err))
+			page.Items = append(page.Items, explain.Stopped(name, err))
 		} else if past := damage.Workflows[name]; past != nil {
-			page.Items = append(page.Items, ExplainDamaged(name, past))
+			page.Items = append(page.Items, explain.Damaged(name, past))
 		} else if state, ok := c.server.cfg.Engine.State(name); ok {
 			page.Items = append(page.Items, c.server.explainState(&state))
 		}
@@ -228,7 +230,7 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 	ctx, cancel := context.WithTimeoutCause(ctx, c.server.cfg.HistoryTimeout, errTooLong)
 	defer cancel()
 	state := projections.State{}
-	err = fold(ctx, c.server.cfg.Log, r.Workflow, func(next projections.State) error {
+	err = replay.Fold(ctx, c.server.cfg.Log, r.Workflow, func(next projections.State) error {
 		if r.At != nil && next.Head.Revision > *r.At {
 			return errReached
 		}
@@ -254,21 +256,13 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 	return readmodel.StateView(&state), nil
 }
 
-// fold replays the workflow's log from its beginning, evicting nothing, and shows each state.
-func fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, each func(projections.State) error) error {
-	state := projections.State{}
-	for record, err := range log.ReadWorkflow(ctx, name, 1) {
-		if err != nil {
-			return err
-		}
-		if state, err = projections.Apply(state, record); err != nil {
-			return foldedFrom(err)
-		}
-		if err := each(state); err != nil {
-			return err
-		}
+func verifyLog(ctx context.Context, c *Call, _ *everything) (replay.Verification, error) {
+	began := c.server.cfg.Engine.Finding()
+	v, err := replay.Verify(ctx, c.server.cfg.Log, c.server.cfg.Reader)
+	if err == nil {
+		c.server.cfg.Engine.Verified(began, v.LogProblems())
 	}
-	return nil
+	return v, err
 }
 
 func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnswer, error) {

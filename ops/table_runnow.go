@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -52,7 +53,7 @@ func runNow(ctx context.Context, c *Call, r *inWorkflow) (runNowAnswer, error) {
 func (s *Server) queuedProducers(q *decide.Queued) []QueuedProducer {
 	why := s.explainTodo(&q.State, q.First)
 	if past := s.cfg.Engine.Damage().Workflows[q.State.Name]; past != nil {
-		why = ExplainDamaged(q.State.Name, past)
+		why = explain.Damaged(q.State.Name, past)
 	}
 	behind := Behind{Reason: why.Reason, Message: why.Message, Commands: why.Commands}
 	if why.Moving {

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -182,7 +183,7 @@ func TestInstallationIsShownNowhere(t *testing.T) {
 	if b.last() != before {
 		t.Error("something was recorded")
 	}
-	var verified Verification
+	var verified replay.Verification
 	b.do("verifyLog", nil, &verified)
 	if !verified.OK || verified.Workflows != 1 {
 		t.Errorf("verify: %+v", verified)

@@ -69,6 +69,9 @@ var layers = []layer{
 	// Calls travel without knowing what they do; what they do is in the table above them.
 	{folders: "ops/rpc", project: []string{"eventlog", "sandbox"}, external: anyLibrary},
 	{folders: "ops/auth", project: []string{"eventlog", "projections", "ops/rpc"}, external: anyLibrary},
+	{folders: "ops/explain", project: []string{"eventlog", "projections/...", "engine", "engine/connector", "engine/decide"}, external: anyLibrary},
+	{folders: "ops/metrics", project: []string{"eventlog", "projections/...", "engine", "sandbox/worker"}, external: anyLibrary},
+	{folders: "ops/replay", project: []string{"eventlog", "projections/..."}, external: anyLibrary},
 	{folders: "ops/ingress", project: []string{"eventlog", "engine/decide", "ops/rpc"}, external: anyLibrary},
 	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."}, external: anyLibrary},
 	// The commands are put together from rooms of which none knows a command.

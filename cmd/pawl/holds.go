@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/projections"
 )
 
@@ -23,9 +23,9 @@ func addHolds(c *connection, p term.Page) {
 	if len(p.Items) == 0 {
 		return
 	}
-	var all struct{ Items []ops.Why }
+	var all struct{ Items []explain.Why }
 	_ = c.do("explainAll", nil, &all) // without an answer the workflows' own facts are shown
-	whys := map[string]ops.Why{}
+	whys := map[string]explain.Why{}
 	for _, why := range all.Items {
 		whys[string(why.Workflow)] = why
 	}
@@ -39,7 +39,7 @@ func addHolds(c *connection, p term.Page) {
 // holds lists what holds a workflow, by the names that `pawl why` and the interface have for it, and
 // what each means. A pause, a block and a repair that is owed are facts of the workflow and may come
 // together; the rest is what it waits for at this moment.
-func holds(workflow map[string]any, why ops.Why) (held, because []string) {
+func holds(workflow map[string]any, why explain.Why) (held, because []string) {
 	add := func(reason, words string) { held, because = append(held, reason), append(because, words) }
 	reason := decide.ReasonIdle
 	if why.Reason != nil {

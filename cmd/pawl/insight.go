@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -42,12 +42,12 @@ func (c *whyCmd) Run(engine *finder, screen term.Screen) error {
 	}
 	if c.Name != "" {
 		attention := false
-		err := answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name}, func(w ops.Why) error { printWhy(screen, w); return nil },
-			func(w ops.Why) { attention = w.Attention != nil })
+		err := answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name}, func(w explain.Why) error { printWhy(screen, w); return nil },
+			func(w explain.Why) { attention = w.Attention != nil })
 		return needsPerson(err, attention)
 	}
 	attention := false
-	err = answer(connected, "explainAll", nil, func(p struct{ Items []ops.Why }) error {
+	err = answer(connected, "explainAll", nil, func(p struct{ Items []explain.Why }) error {
 		for i, w := range p.Items {
 			if i > 0 {
 				fmt.Fprintln(screen.Out)
@@ -58,8 +58,8 @@ func (c *whyCmd) Run(engine *finder, screen term.Screen) error {
 			fmt.Fprintln(screen.Out, "there are no workflows; deploy one: pawl deploy FILE")
 		}
 		return nil
-	}, func(p struct{ Items []ops.Why }) {
-		attention = slices.ContainsFunc(p.Items, func(w ops.Why) bool { return w.Attention != nil })
+	}, func(p struct{ Items []explain.Why }) {
+		attention = slices.ContainsFunc(p.Items, func(w explain.Why) bool { return w.Attention != nil })
 	})
 	return needsPerson(err, attention)
 }
@@ -72,7 +72,7 @@ func needsPerson(err error, attention bool) error {
 	return err
 }
 
-func printWhy(screen term.Screen, w ops.Why) {
+func printWhy(screen term.Screen, w explain.Why) {
 	reason := "moving"
 	if w.Reason != nil {
 		reason = string(*w.Reason)

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -256,10 +256,10 @@ func stopping(ctx context.Context, screen term.Screen) error {
 }
 
 // needPerson explains the workflows that do not go on by themselves, and those that need attention.
-func (in *installation) needPerson(ctx context.Context) ([]ops.Why, error) {
+func (in *installation) needPerson(ctx context.Context) ([]explain.Why, error) {
 	reader := readmodel.Reader{Store: in.store, Flush: in.engine.Flush}
 	stopped := in.engine.Stopped()
-	var waiting []ops.Why
+	var waiting []explain.Why
 	for cursor := ""; ; {
 		page, err := reader.Workflows(ctx, readmodel.ListOptions{Cursor: cursor, Limit: readmodel.MaxLimit})
 		if err != nil {
@@ -284,23 +284,23 @@ func (in *installation) needPerson(ctx context.Context) ([]ops.Why, error) {
 	return waiting, nil
 }
 
-func (in *installation) needsPerson(name eventlog.WorkflowName, stopped error) (ops.Why, bool) {
+func (in *installation) needsPerson(name eventlog.WorkflowName, stopped error) (explain.Why, bool) {
 	if stopped != nil {
-		return ops.Why{Workflow: name, Message: fmt.Sprintf("Workflow %s is out of service: %v.", name, stopped), Commands: []string{"pawl verify"}}, true
+		return explain.Why{Workflow: name, Message: fmt.Sprintf("Workflow %s is out of service: %v.", name, stopped), Commands: []string{"pawl verify"}}, true
 	}
 	if past := in.engine.Damage().Workflows[name]; past != nil {
-		return ops.ExplainDamaged(name, past), true
+		return explain.Damaged(name, past), true
 	}
 	wait, ok := in.engine.Why(name)
 	state, exists := in.engine.State(name)
 	if !ok || wait == nil || !exists {
-		return ops.Why{}, false
+		return explain.Why{}, false
 	}
 	switch wait.Reason {
 	case decide.ReasonApproval, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked:
-		return ops.Explain(&state, *wait), true
+		return explain.Workflow(&state, *wait), true
 	case decide.ReasonUserPause: // who ends the pause ends the system's hold behind it, and must know of it
-		return ops.Explain(&state, *wait), state.Blocked != nil || state.Attention() != nil
+		return explain.Workflow(&state, *wait), state.Blocked != nil || state.Attention() != nil
 	}
-	return ops.Explain(&state, *wait), state.Attention() != nil
+	return explain.Workflow(&state, *wait), state.Attention() != nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -30,7 +30,7 @@ func (c *verifyCmd) Run(ctx context.Context, engine *finder, screen term.Screen,
 	if err != nil {
 		return err
 	}
-	found, hint := ops.Verification{}, acceptHint
+	found, hint := replay.Verification{}, acceptHint
 	if c.AcceptLoss {
 		if connected.stranger == nil {
 			if err := connected.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, rpc.ErrUnreachable) {
@@ -60,7 +60,7 @@ func (c *verifyCmd) Run(ctx context.Context, engine *finder, screen term.Screen,
 // acceptHint leads out of a damaged log.
 const acceptHint = "to go on without what is missing, or cannot be followed, once the engine is stopped and its data copied aside: pawl verify --accept-loss"
 
-func printVerification(screen term.Screen, v ops.Verification, hint string, asJSON bool) error {
+func printVerification(screen term.Screen, v replay.Verification, hint string, asJSON bool) error {
 	if asJSON {
 		document, err := json.Marshal(v)
 		if err != nil {
@@ -72,7 +72,7 @@ func printVerification(screen term.Screen, v ops.Verification, hint string, asJS
 	} else {
 		damaged := false
 		for _, problem := range v.Problems {
-			damaged = damaged || ops.OfLog(problem)
+			damaged = damaged || replay.OfLog(problem)
 			fmt.Fprintln(screen.Out, problem)
 		}
 		fmt.Fprintf(screen.Out, "%s, %s: %s\n", term.Plural(v.Workflows, "workflow"), term.Plural(v.Transitions, "transition"),
@@ -88,7 +88,7 @@ func printVerification(screen term.Screen, v ops.Verification, hint string, asJS
 }
 
 // verifyStopped checks the log of an engine that is stopped. The hint leads out of what is found.
-func verifyStopped(ctx context.Context, screen term.Screen, conf reader, with parts, connected *connection) (found ops.Verification, hint string, err error) {
+func verifyStopped(ctx context.Context, screen term.Screen, conf reader, with parts, connected *connection) (found replay.Verification, hint string, err error) {
 	s, err := stoppedData(screen, conf, connected)
 	if err != nil {
 		return found, "", err
@@ -101,11 +101,11 @@ func verifyStopped(ctx context.Context, screen term.Screen, conf reader, with pa
 		}
 		if err = in.end(err); errors.Is(err, eventlog.ErrDamaged) {
 			// What an engine refuses to start on is the answer here.
-			return ops.Verification{Problems: []string{err.Error()}}, hint, nil
+			return replay.Verification{Problems: []string{err.Error()}}, hint, nil
 		}
 		return found, "", err
 	}
-	found, err = ops.Verify(ctx, in.log, &readmodel.Reader{Store: in.store})
+	found, err = replay.Verify(ctx, in.log, &readmodel.Reader{Store: in.store})
 	return found, acceptHint, in.end(err)
 }
 

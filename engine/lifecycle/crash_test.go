@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -370,7 +370,7 @@ func (p *person) check(log eventlog.Log, sent func() map[string]int) (end string
 		p.t.Errorf("the order ended as %+v, allowed are %v\n%v", e, p.ends, kinds)
 	}
 	p.bench.MustAgree("shop")
-	v, err := ops.Verify(context.Background(), log, &readmodel.Reader{Store: p.bench.Store})
+	v, err := replay.Verify(context.Background(), log, &readmodel.Reader{Store: p.bench.Store})
 	if err != nil || !v.OK {
 		p.t.Errorf("verify: %v %+v", err, v)
 	}

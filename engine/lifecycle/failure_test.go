@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -419,7 +419,7 @@ func TestFailuresCanBeFound(t *testing.T) {
 	if l.do("listRuns", &runs, "status", "failed:logic", "q", "CANNOT READ"); len(runs.Items) != 1 || runs.Items[0].Error.Line == nil {
 		t.Errorf("found %+v", runs.Items)
 	}
-	var all readmodel.Page[ops.Why]
+	var all readmodel.Page[explain.Why]
 	if l.do("explainAll", &all); len(all.Items) != 1 || *all.Items[0].Reason != decide.ReasonMaintenance {
 		t.Errorf("why: %+v", all.Items)
 	}

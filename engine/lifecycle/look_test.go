@@ -8,6 +8,8 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/explain"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -111,9 +113,9 @@ func (l *life) workflow() readmodel.Workflow {
 	return w
 }
 
-func (l *life) why() ops.Why {
+func (l *life) why() explain.Why {
 	l.t.Helper()
-	var w ops.Why
+	var w explain.Why
 	l.do("explainWorkflow", &w)
 	return w
 }
@@ -222,7 +224,7 @@ func (l *life) wantMutation(want string) readmodel.Mutation {
 	return m
 }
 
-func (l *life) wantWhy(want decide.Reason) ops.Why {
+func (l *life) wantWhy(want decide.Reason) explain.Why {
 	l.t.Helper()
 	w := l.why()
 	if w.Reason == nil || *w.Reason != want {
@@ -265,7 +267,7 @@ func (l *life) sound() {
 	if len(d.OrphanedReservations) > 0 || len(d.Stopped) > 0 || !d.Log.OK {
 		l.t.Errorf("diagnostics: %+v", d)
 	}
-	var v ops.Verification
+	var v replay.Verification
 	l.do("verifyLog", &v)
 	if !v.OK {
 		l.t.Errorf("verify: %+v", v)

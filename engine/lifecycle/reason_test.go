@@ -23,7 +23,7 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
-	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/replay"
 )
 
 // waiting brings a workflow to a wait.
@@ -298,7 +298,7 @@ func (l *life) command(line string) {
 	case args[0] == "cancel", args[0] == "skip":
 		l.do(args[0]+"Event", nil, "workflow", subject(1), "topic", subject(2), "messageId", subject(3))
 	case args[0] == "verify":
-		var v ops.Verification
+		var v replay.Verification
 		if l.do("verifyLog", &v); !v.OK {
 			l.t.Errorf("verify: %+v", v)
 		}

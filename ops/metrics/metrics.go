@@ -1,9 +1,8 @@
-package ops
+package metrics
 
 import (
 	"context"
 	"net/http"
-	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -12,49 +11,67 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
-// metrics are the figures at /metrics, in a registry of their own.
-type metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.CounterVec
-	pushed   prometheus.Counter
+// Sources are what the figures are read from.
+type Sources struct {
+	Engine *engine.Engine
+	Reader *readmodel.Reader
+	Log    eventlog.Log
+	// Workers reports on the processes that run scripts; nil means that there are none.
+	Workers func() worker.Report
+	// Version of this program.
+	Version string
+	// Holds are the reasons for which the system can hold a workflow.
+	Holds []string
 }
 
-func newMetrics(s *Server) *metrics {
-	m := &metrics{
+// Metrics are the figures at /metrics, in a registry of their own.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	// Pushed counts the events that were brought in from outside and recorded.
+	Pushed prometheus.Counter
+}
+
+// New registers the figures.
+func New(s Sources) *Metrics {
+	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pawl_http_requests_total", Help: "Operations answered over HTTP, by operation and status.",
 		}, []string{"operation", "status"}),
-		pushed: prometheus.NewCounter(prometheus.CounterOpts{
+		Pushed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pawl_events_pushed_total", Help: "Events brought in from outside and recorded.",
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "pawl_build_info", Help: "1, with the version of this engine.", ConstLabels: prometheus.Labels{"version": s.cfg.Version},
+		Name: "pawl_build_info", Help: "1, with the version of this engine.", ConstLabels: prometheus.Labels{"version": s.Version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.pushed, build, engineCollector{s}, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.Pushed, build, engineCollector{s}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if s.cfg.Workers != nil {
-		m.registry.MustRegister(workersCollector{s.cfg.Workers})
+	if s.Workers != nil {
+		m.registry.MustRegister(workersCollector{s.Workers})
 	}
 	return m
 }
 
-// operation returns the counter of an operation's answers; looking a counter up costs more than
+// Operation returns the counter of an operation's answers; looking a counter up costs more than
 // counting. Those of its successes are there, at 0, before the first.
-func (m *metrics) operation(o *Operation) func(status int) {
+func (m *Metrics) Operation(id string, successes ...int) func(status int) {
 	var known sync.Map
 	counter := func(status int) prometheus.Counter {
-		c := m.requests.WithLabelValues(o.ID, strconv.Itoa(status))
+		c := m.requests.WithLabelValues(id, strconv.Itoa(status))
 		known.Store(status, c)
 		return c
 	}
-	for _, status := range o.Statuses {
+	for _, status := range successes {
 		counter(status)
 	}
 	return func(status int) {
@@ -66,12 +83,13 @@ func (m *metrics) operation(o *Operation) func(status int) {
 	}
 }
 
-func (m *metrics) handler() http.Handler {
+// Handler answers with the figures.
+func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }
 
 // engineCollector reads the engine's figures when they are asked for.
-type engineCollector struct{ s *Server }
+type engineCollector struct{ s Sources }
 
 var (
 	describeWorkflows = prometheus.NewDesc("pawl_workflows", "Workflows by status.", []string{"status"}, nil)
@@ -93,7 +111,7 @@ const lagPatience = 2 * time.Second
 func (c engineCollector) lag(partition int, gauge func(*prometheus.Desc, int, ...string)) {
 	ctx, cancel := context.WithTimeout(context.Background(), lagPatience)
 	defer cancel()
-	if n, err := c.s.cfg.Engine.Uncovered(ctx, partition); err == nil {
+	if n, err := c.s.Engine.Uncovered(ctx, partition); err == nil {
 		gauge(describeLag, int(n), strconv.Itoa(partition))
 	}
 }
@@ -111,9 +129,9 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value int, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
 	}
-	engine := c.s.cfg.Engine
+	live := c.s.Engine
 	select {
-	case <-engine.Ready():
+	case <-live.Ready():
 		gauge(describeReady, 1)
 	default:
 		gauge(describeReady, 0)
@@ -122,21 +140,21 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 		projections.StatusActive: 0, projections.StatusPaused: 0, projections.StatusError: 0, projections.StatusArchived: 0,
 	}
 	blocked, active, discarded := map[eventlog.BlockReason]int{}, 0, 0
-	for _, reason := range knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()) {
+	for _, reason := range c.s.Holds {
 		blocked[eventlog.BlockReason(reason)] = 0
 	}
 	attention := map[projections.AttentionReason]int{
 		projections.AttentionTransient: 0, projections.AttentionDiscarded: 0, projections.AttentionUnknown: 0,
-		projections.AttentionDamage: len(engine.Damage().Workflows),
+		projections.AttentionDamage: len(live.Damage().Workflows),
 	}
-	for p := range c.s.cfg.Log.Partitions() {
-		names, err := c.s.cfg.Reader.Store.Workflows(p)
+	for p := range c.s.Log.Partitions() {
+		names, err := c.s.Reader.Store.Workflows(p)
 		if err != nil {
 			to <- prometheus.NewInvalidMetric(describeWorkflows, err)
 			return
 		}
 		for _, name := range names {
-			state, ok := engine.State(name)
+			state, ok := live.State(name)
 			if !ok {
 				continue
 			}
@@ -153,7 +171,7 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 			}
 		}
 		// Without a checkpoint nothing of the partition is covered: 0.
-		if checkpoint, _, err := c.s.cfg.Reader.Store.Checkpoint(p); err == nil {
+		if checkpoint, _, err := c.s.Reader.Store.Checkpoint(p); err == nil {
 			gauge(describeLast, int(checkpoint.Seq), strconv.Itoa(p))
 		}
 		c.lag(p, gauge)
@@ -169,9 +187,9 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(describeDiscarded, discarded)
 	gauge(describeActive, active)
-	gauge(describeStopped, len(engine.Stopped()))
+	gauge(describeStopped, len(live.Stopped()))
 	orphans := 0
-	for _, refs := range engine.Orphans() {
+	for _, refs := range live.Orphans() {
 		orphans += len(refs)
 	}
 	gauge(describeOrphans, orphans)

@@ -1,4 +1,4 @@
-package ops
+package explain
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// reasonNoWorker is the engine's own addition to the rules' reasons: nobody can step the workflow.
-const reasonNoWorker decide.Reason = "noWorker"
+// ReasonNoWorker is the engine's own addition to the rules' reasons: nobody can step the workflow.
+const ReasonNoWorker decide.Reason = "noWorker"
 
-// reasonCall is how a worker at rest names its own open call; the workflow is moving then.
-const reasonCall decide.Reason = "call"
+// ReasonCall is how a worker at rest names its own open call; the workflow is moving then.
+const ReasonCall decide.Reason = "call"
 
 // Why explains what a workflow is doing or waiting for.
 type Why struct {
@@ -46,14 +46,14 @@ func (w *Why) run(s *projections.State, id eventlog.RunID) *projections.Run {
 	return s.Run(id)
 }
 
-// Explain renders what the rules say the workflow owes or waits for. It decides nothing itself.
-func Explain(s *projections.State, todo decide.Todo) Why { return explain(s, todo, nil) }
+// Workflow renders what the rules say the workflow owes or waits for. It decides nothing itself.
+func Workflow(s *projections.State, todo decide.Todo) Why { return WithCause(s, todo, nil) }
 
-// explain is Explain that is also given the run that a wait comes from, where memory has let go of
+// WithCause is Workflow that is also given the run that a wait comes from, where memory has let go of
 // it. A state is not hydrated for that: only its worker may write to copies of it.
-func explain(s *projections.State, todo decide.Todo, cause *projections.Run) Why {
+func WithCause(s *projections.State, todo decide.Todo, cause *projections.Run) Why {
 	w := Why{Workflow: s.Name, Commands: []string{}, cause: cause}
-	if wait, ok := todo.(decide.Wait); ok && wait.Reason != reasonCall {
+	if wait, ok := todo.(decide.Wait); ok && wait.Reason != ReasonCall {
 		w.Reason, w.Until = &wait.Reason, wait.Until
 		w.about(wait.Subject)
 		w.explainWait(s, wait)
@@ -77,7 +77,7 @@ func (w *Why) attend(s *projections.State) {
 		return
 	}
 	if w.Attention.Reason == projections.AttentionTransient {
-		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since, count(w.Attention.Failures, "transient failure"))
+		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since, eventlog.Count(w.Attention.Failures, "transient failure"))
 	}
 	w.attendUndecided(s)
 	if n := s.Counts.Discarded; n > 0 {
@@ -87,17 +87,17 @@ func (w *Why) attend(s *projections.State) {
 	}
 }
 
-// ExplainStopped is for a workflow that has left the rules' reach: its log cannot be followed.
-func ExplainStopped(name eventlog.WorkflowName, cause error) Why {
-	reason := reasonNoWorker
+// Stopped is for a workflow that has left the rules' reach: its log cannot be followed.
+func Stopped(name eventlog.WorkflowName, cause error) Why {
+	reason := ReasonNoWorker
 	return Why{
 		Workflow: name, Reason: &reason, Commands: []string{"pawl verify"},
 		Message: fmt.Sprintf("Workflow %s is out of service: %v. Nothing of it runs until its log can be followed again; other workflows go on.", name, cause),
 	}
 }
 
-// ExplainDamaged is for a workflow that begins nothing new because a part of its past is damaged.
-func ExplainDamaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
+// Damaged is for a workflow that begins nothing new because a part of its past is damaged.
+func Damaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
 	reason := decide.ReasonBlocked
 	return Why{
 		Workflow: name, Reason: &reason, Since: past.Since, Commands: []string{"pawl verify", "pawl verify --accept-loss"},
@@ -184,7 +184,7 @@ func callName(s *projections.State, m *projections.Mutation) string {
 	case len(run.Reserved) == 1:
 		return fmt.Sprintf("%s for event %q of topic %s", name, run.Reserved[0].MessageID, run.Reserved[0].Topic)
 	}
-	return fmt.Sprintf("%s for %s", name, count(len(run.Reserved), "event"))
+	return fmt.Sprintf("%s for %s", name, eventlog.Count(len(run.Reserved), "event"))
 }
 
 // shellWord quotes what a shell would not take for one word.
@@ -210,11 +210,4 @@ func sentence(text string) string {
 		return text
 	}
 	return text + "."
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

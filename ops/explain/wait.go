@@ -1,4 +1,4 @@
-package ops
+package explain
 
 import (
 	"fmt"
@@ -87,7 +87,7 @@ func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
 	case m.OverAt == at:
 		return fmt.Sprintf("its connector is asked by itself at %s, when its request can no longer be under way", at)
 	}
-	return fmt.Sprintf("its connector is asked again by itself at %s (%s so far)", at, count(m.ReconcileAttempts, "attempt"))
+	return fmt.Sprintf("its connector is asked again by itself at %s (%s so far)", at, eventlog.Count(m.ReconcileAttempts, "attempt"))
 }
 
 // pausedBy says who has paused the workflow, and when.
@@ -177,12 +177,12 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 	}
 	why := "as the other side has asked it to" // F13: that counts as no failure
 	if s.Backoff.Attempt > 0 {
-		why = "after " + count(s.Backoff.Attempt, "transient failure") + " in a row"
+		why = "after " + eventlog.Count(s.Backoff.Attempt, "transient failure") + " in a row"
 	}
 	w.say("Workflow %s backs off %s; it goes on by itself at %s.", name, why, wait.Until)
 	run := s.RetryRun()
 	if run == nil {
-		run = lastFailed(s)
+		run = LastFailed(s)
 	}
 	if run == nil {
 		run = w.cause
@@ -207,9 +207,9 @@ func attemptOf(s *projections.State, job *projections.TopicEvent) string {
 	return fmt.Sprint(job.Attempt())
 }
 
-// lastFailed is the newest failed run in memory: the one that a backoff comes from, unless it has
+// LastFailed is the newest failed run in memory: the one that a backoff comes from, unless it has
 // been evicted.
-func lastFailed(s *projections.State) *projections.Run {
+func LastFailed(s *projections.State) *projections.Run {
 	var last *projections.Run
 	for _, run := range s.Runs() {
 		if run.Failure != nil && (last == nil || last.Created.Before(run.Created)) {
@@ -268,7 +268,7 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 	if s.Maintenance != nil {
 		w.Since = s.Maintenance.Since
 		if s.RepairFailures > 0 { // none after a resume, which starts the count again (F9)
-			w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject, count(s.RepairFailures, "failure"))
+			w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject, eventlog.Count(s.RepairFailures, "failure"))
 		}
 	}
 	run := w.run(s, eventlog.RunID(wait.Subject))

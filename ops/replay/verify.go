@@ -1,4 +1,4 @@
-package ops
+package replay
 
 import (
 	"context"
@@ -21,8 +21,11 @@ type Verification struct {
 	Transitions int      `json:"transitions"`
 	Problems    []string `json:"problems"`
 
-	ofLog []string // those of the problems that are the log's
+	ofLog []string
 }
+
+// LogProblems are those of the problems that are the log's; the others are the local store's.
+func (v *Verification) LogProblems() []string { return v.ofLog }
 
 // problem adds a problem of the log.
 func (v *Verification) problem(format string, args ...any) {
@@ -33,15 +36,6 @@ func (v *Verification) problem(format string, args ...any) {
 // differs adds a problem of the local store, which is disposable.
 func (v *Verification) differs(format string, args ...any) {
 	v.Problems = append(v.Problems, fmt.Sprintf(format, args...)+"; "+rebuild)
-}
-
-func verifyLog(ctx context.Context, c *Call, _ *everything) (Verification, error) {
-	began := c.server.cfg.Engine.Finding()
-	v, err := Verify(ctx, c.server.cfg.Log, c.server.cfg.Reader)
-	if err == nil {
-		c.server.cfg.Engine.Verified(began, v.ofLog)
-	}
-	return v, err
 }
 
 // Verify reads every partition from its beginning and checks that each workflow's revisions and
@@ -144,7 +138,7 @@ func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog
 		v.differs("workflow %s is in the log and not in the local store", name)
 	}
 	var then, end projections.State
-	err = fold(ctx, log, name, func(next projections.State) error {
+	err = Fold(ctx, log, name, func(next projections.State) error {
 		if end = next; core != nil && next.Head.Revision == core.Head.Revision {
 			then = next
 		}

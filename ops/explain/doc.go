@@ -1,0 +1,8 @@
+// Package explain says what a workflow does or waits for, since when, because of which run, event or call, whether it
+// goes on by itself, and which commands a person has.
+//
+// Guaranteed: it decides nothing itself, and renders what the rules say (decide.Next, decide.Wait). Each reason to wait
+// has words of its own, and each command that it names is accepted in that very state.
+//
+// Not guaranteed: that history is known. Where memory has let go of a run, the explanation says less.
+package explain

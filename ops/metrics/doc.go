@@ -1,0 +1,7 @@
+// Package metrics are the figures of an engine for Prometheus.
+//
+// Guaranteed: a figure whose labels are known stands there, at 0, before its first count. Reading the figures changes
+// nothing, and waits a bounded time for a log that does not answer.
+//
+// Not guaranteed: that a workflow shows at once; it may be a flush of the local store late.
+package metrics

@@ -1,0 +1,41 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Damaged reports whether the error says that a part of the log is lost or cannot be read.
+func Damaged(err error) bool {
+	return errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrUnreadable)
+}
+
+// foldedFrom says what a record that cannot be folded means where every record comes from the log: it
+// lacks one, or holds one that nobody recorded.
+func foldedFrom(err error) error {
+	if errors.Is(err, projections.ErrBroken) && !Damaged(err) {
+		return fmt.Errorf("%w: %w", eventlog.ErrDamaged, err)
+	}
+	return err
+}
+
+// Fold replays the workflow's log from its beginning, evicting nothing, and shows each state.
+func Fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, each func(projections.State) error) error {
+	state := projections.State{}
+	for record, err := range log.ReadWorkflow(ctx, name, 1) {
+		if err != nil {
+			return err
+		}
+		if state, err = projections.Apply(state, record); err != nil {
+			return foldedFrom(err)
+		}
+		if err := each(state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
