@@ -243,24 +243,3 @@ func (inv *invocation) params(name string, args []goja.Value) json.RawMessage {
 	}
 	return params
 }
-
-// encoded is the JSON of an argument; a value without JSON ends the invocation, as does an
-// exception out of its getters: the author's catch would otherwise hide a call that was never made.
-func (inv *invocation) encoded(v goja.Value, code, what string) json.RawMessage {
-	raw, err := value.Encode(v)
-	if err == nil && raw == nil {
-		inv.abort(sandbox.ScriptFault(code, "%s must be given", what))
-	}
-	if err != nil {
-		inv.abort(sandbox.ScriptFault(code, "%s cannot be written as JSON: %s", what, inv.reason(err)))
-	}
-	return raw
-}
-
-// reason says why encode failed.
-func (inv *invocation) reason(err error) string {
-	if ex, ok := err.(*goja.Exception); ok {
-		return inv.describe(ex.Value()).message
-	}
-	return sandbox.Clip(err.Error(), 300)
-}

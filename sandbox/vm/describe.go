@@ -85,16 +85,6 @@ func (r *reader) run() (fault *sandbox.Error) {
 	return nil
 }
 
-// recovered describes a panic under the same guard: describing a thrown value may panic again.
-func (s *session) recovered(x any) (fault *sandbox.Error) {
-	defer func() {
-		if recover() != nil {
-			fault = sandbox.ScriptFault("script.crashed", "the interpreter failed while running the script")
-		}
-	}()
-	return s.panicked(x)
-}
-
 // global is the script's global Pawl while it is described: it remembers what Pawl.workflow returned, so
 // that a default export made otherwise is noticed.
 func (r *reader) global() goja.Value {

@@ -23,15 +23,19 @@ func ExampleNewExecutor() {
 	defer executor.Close()
 
 	source := sandbox.Source{Filename: "greet.ts", Code: `
-export default Keep.workflow({
+export default Pawl.workflow({
   name: "greet",
-  topics: { "guest.arrived": {} },
+  topics: { "guests": {} },
   consumers: {
-    greet: Keep.consumer({
-      subscribe: ["guest.arrived"],
+    greet: Pawl.consumer({
+      subscribe: ["guests"],
       async prepare(ctx) {
-        const [guest] = await ctx.peek("guest.arrived");
-        return { reservations: [{ topic: guest.topic, ids: [guest.id] }], data: { to: guest.payload.address }, ui: { title: "Welcome " + guest.title } };
+        const [guest] = await ctx.peek("guests");
+        return {
+          reservations: [{ topic: guest.topic, ids: [guest.id] }],
+          data: { to: guest.payload.address },
+          ui: { title: "Welcome " + guest.title },
+        };
       },
       async mutate(ctx, prepared) {
         await ctx.mail.send({ to: prepared.data.to, text: "Welcome!" });
@@ -48,8 +52,8 @@ export default Keep.workflow({
 
 	call := sandbox.Invocation{
 		Source: source, Phase: sandbox.Prepare, Handler: "greet",
-		Pending: map[string][]sandbox.Event{"guest.arrived": {
-			{MessageID: "g1", Topic: "guest.arrived", Title: "Ann",
+		Pending: map[string][]sandbox.Event{"guests": {
+			{MessageID: "g1", Topic: "guests", Title: "Ann",
 				Payload: json.RawMessage(`{"address":"ann@example.com"}`)}}},
 		Operations: []sandbox.Operation{{Connector: "mail", Operation: "send", Kind: sandbox.KindMutate}},
 	}
@@ -61,6 +65,6 @@ export default Keep.workflow({
 	fmt.Println(mutation.Call.Operation, string(mutation.Call.Params), err)
 	// Output:
 	// greet mail send
-	// {"reservations":[{"topic":"guest.arrived","ids":["g1"]}],"data":{"to":"ann@example.com"},"ui":{"title":"Welcome
-	// Ann"}} <nil> send {"to":"ann@example.com","text":"Welcome!"} <nil>
+	// {"reservations":[{"topic":"guests","ids":["g1"]}],"data":{"to":"ann@example.com"},"ui":{"title":"Welcome Ann"}} <nil>
+	// send {"to":"ann@example.com","text":"Welcome!"} <nil>
 }

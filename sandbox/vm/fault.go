@@ -219,3 +219,21 @@ func authorStack(stack, file string) (string, sandbox.Place) {
 	}
 	return sandbox.Clip(strings.TrimSuffix(b.String(), "\n"), sandbox.MaxStackText), at
 }
+
+// thrownAt is where a value was thrown, if it was the last one.
+func (s *session) thrownAt(v goja.Value) []goja.StackFrame {
+	if last := s.lastThrown.value; last == nil || v == nil || !last.SameAs(v) {
+		return nil
+	}
+	return s.lastThrown.frames
+}
+
+// recovered describes a panic under the same guard: describing a thrown value may panic again.
+func (s *session) recovered(x any) (fault *sandbox.Error) {
+	defer func() {
+		if recover() != nil {
+			fault = sandbox.ScriptFault("script.crashed", "the interpreter failed while running the script")
+		}
+	}()
+	return s.panicked(x)
+}

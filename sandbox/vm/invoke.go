@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/dop251/goja"
 
@@ -12,34 +11,6 @@ import (
 	"github.com/pawl-run/pawl/sandbox/script"
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
-
-// invocation is one handler call: a session with a ctx. It needs the call and a way to its host,
-// nothing else, so that it can run in any process.
-type invocation struct {
-	*session
-	ctx  context.Context
-	call sandbox.Invocation
-	// transport takes reads to the host, which may be in another process.
-	transport Transport
-
-	reads        reads
-	readID       int
-	hostCalls    int
-	publishBytes int
-	publishes    []sandbox.Publish
-	entered      bool // the handler was called
-	inputs       []sandbox.Input
-	malformed    sandbox.Place // of a result of prepare that is none
-}
-
-// Surroundings are what the process offers to all scripts that run in it.
-type Surroundings struct {
-	Closing context.Context // ends every call
-	Scripts *Scripts
-	// CPU is the processor time used by what runs this script and, at the time, nothing else; nil
-	// where it is not known.
-	CPU func() time.Duration
-}
 
 // Invoke runs one handler to its end.
 func Invoke(ctx context.Context, around Surroundings, call sandbox.Invocation, transport Transport) (sandbox.Result,
@@ -128,8 +99,6 @@ func (inv *invocation) run() (value json.RawMessage, fault *sandbox.Error) {
 	}
 	return nil, inv.outcome.fault()
 }
-
-func (inv *invocation) title() string { return inv.call.Title() }
 
 // enter loads the script and calls the handler; the promise is the handler's end.
 func (inv *invocation) enter() (*goja.Promise, error) {

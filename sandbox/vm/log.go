@@ -1,42 +1,12 @@
 package vm
 
 import (
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/dop251/goja"
 
-	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
-
-// logBuffer collects what a handler logs. What passes the limit is cut and said to be cut; logging
-// never fails a handler.
-type logBuffer struct {
-	lines []sandbox.LogLine
-	limit int
-	bytes int
-	cut   bool
-}
-
-func (b *logBuffer) add(at time.Time, level, text string) {
-	if b.cut {
-		return
-	}
-	left := b.limit - b.bytes - sandbox.LogLineCost
-	if len(text) > left {
-		b.cut = true
-		if left > 0 {
-			b.lines = append(b.lines, sandbox.LogLine{At: at, Level: level, Text: sandbox.Clip(text, left)})
-		}
-		b.lines = append(b.lines, sandbox.LogLine{At: at, Level: "warn",
-			Text: fmt.Sprintf("log cut: one handler call may log %d bytes", b.limit)})
-		return
-	}
-	b.bytes += len(text) + sandbox.LogLineCost
-	b.lines = append(b.lines, sandbox.LogLine{At: at, Level: level, Text: text})
-}
 
 // write logs the arguments of one call, joined by spaces.
 func (s *session) write(level string, args []goja.Value) {

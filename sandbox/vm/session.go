@@ -2,7 +2,6 @@ package vm
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/dop251/goja/parser"
 
 	"github.com/pawl-run/pawl/sandbox"
-	"github.com/pawl-run/pawl/sandbox/vm/globals"
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
 
@@ -136,41 +134,4 @@ func (s *session) trackRejection(p *goja.Promise, operation goja.PromiseRejectio
 			return
 		}
 	}
-}
-
-// native makes a function for scripts.
-func (s *session) native(f func(goja.FunctionCall) goja.Value) goja.Value { return s.rt.ToValue(f) }
-
-// resolved is a promise that is already fulfilled.
-func (s *session) resolved(v goja.Value) goja.Value {
-	p, resolve, _ := s.rt.NewPromise()
-	s.must(resolve(v))
-	return s.rt.ToValue(p)
-}
-
-// must passes on what a nested call into the runtime ended with: an interruption or a stack
-// overflow stays uncatchable, an exception stays an exception.
-func (s *session) must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-// load runs the script's top-level code and returns its default export, which may be anything.
-func (s *session) load(global goja.Value) (goja.Value, error) {
-	if err := s.script.extras.Install(s.rt, globals.Sources{Console: s.console, Random: s.random}); err != nil {
-		return nil, err
-	}
-	wrapper, err := s.rt.RunProgram(s.script.Program)
-	if err != nil {
-		return nil, err
-	}
-	run, ok := goja.AssertFunction(wrapper)
-	if !ok {
-		return nil, errors.New("the compiled script is not a function")
-	}
-	if !s.script.MarksThrows {
-		return run(goja.Undefined(), global, global)
-	}
-	return run(goja.Undefined(), global, global, s.throwing())
 }

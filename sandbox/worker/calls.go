@@ -92,18 +92,6 @@ func (p *Pool) Describe(ctx context.Context, source sandbox.Source) (sandbox.Def
 	return text.Definition, text.Problems, nil
 }
 
-// question is what is asked of a worker: to run a handler, or to describe a script.
-type question struct {
-	source   *sandbox.Source
-	call     *sandbox.Invocation // nil for a description
-	host     sandbox.Host
-	limits   sandbox.Limits
-	pack     func(k *packer, serial uint64, ref scriptRef)
-	answer   frameKind
-	maxFrame int
-	read     func(*unpacker) (serial uint64, err error)
-}
-
 // ask puts a question to a worker. One that ends before it has taken the question, as an idle process
 // may at the moment it is chosen, is no answer: another worker is asked, once.
 func (p *Pool) ask(ctx context.Context, q question) (*conversation, *sandbox.Error) {

@@ -27,10 +27,6 @@ const (
 	leastData = 160 << 20
 )
 
-// maxWorkerStack bounds one goroutine's stack. Deep recursion in native code is not counted by the
-// interpreter; beyond this it ends the process, long before it fills the memory.
-const maxWorkerStack = 32 << 20
-
 // maxFromEngine bounds a frame that an engine sends: a programming mistake, not an attack.
 const maxFromEngine = 1 << 30
 

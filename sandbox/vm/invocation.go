@@ -1,0 +1,53 @@
+package vm
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/dop251/goja"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm/value"
+)
+
+// encoded is the JSON of an argument; a value without JSON ends the invocation, as does an
+// exception out of its getters: the author's catch would otherwise hide a call that was never made.
+func (inv *invocation) encoded(v goja.Value, code, what string) json.RawMessage {
+	raw, err := value.Encode(v)
+	if err == nil && raw == nil {
+		inv.abort(sandbox.ScriptFault(code, "%s must be given", what))
+	}
+	if err != nil {
+		inv.abort(sandbox.ScriptFault(code, "%s cannot be written as JSON: %s", what, inv.reason(err)))
+	}
+	return raw
+}
+
+// reason says why encode failed.
+func (inv *invocation) reason(err error) string {
+	if ex, ok := err.(*goja.Exception); ok {
+		return inv.describe(ex.Value()).message
+	}
+	return sandbox.Clip(err.Error(), 300)
+}
+
+// invocation is one handler call: a session with a ctx. It needs the call and a way to its host,
+// nothing else, so that it can run in any process.
+type invocation struct {
+	*session
+	ctx  context.Context
+	call sandbox.Invocation
+	// transport takes reads to the host, which may be in another process.
+	transport Transport
+
+	reads        reads
+	readID       int
+	hostCalls    int
+	publishBytes int
+	publishes    []sandbox.Publish
+	entered      bool // the handler was called
+	inputs       []sandbox.Input
+	malformed    sandbox.Place // of a result of prepare that is none
+}
+
+func (inv *invocation) title() string { return inv.call.Title() }
