@@ -113,6 +113,8 @@ type Written struct {
 	Items   []Written       `json:"items,omitempty"`
 	// Open tells that there may be more members or items than these.
 	Open bool `json:"open,omitempty"`
+	// Stringified tells that the value is the result of JSON.stringify.
+	Stringified bool `json:"stringified,omitempty"`
 }
 
 // WrittenMember is a member of a written object.

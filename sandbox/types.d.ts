@@ -131,7 +131,10 @@ interface PawlConsumer<D = any, S = any, R = any> {
   maxAttempts?: number;
   prepare(ctx: PawlPrepareCtx, state: S | undefined): Promise<PawlPrepareResult<NoInfer<D>>> | PawlPrepareResult<NoInfer<D>>;
   mutate?(ctx: PawlMutateCtx, prepared: PawlPrepareResult<D>): Promise<unknown> | unknown;
-  /** Always runs, also without a mutation. Returns the new state; undefined keeps the old one. */
+  /**
+   * Always runs, also without a mutation and after reservations: [], where prepared.data may be null: test it first.
+   * Returns the new state; undefined keeps the old one.
+   */
   next?(ctx: PawlNextCtx, prepared: PawlPrepareResult<D>, mutationResult: PawlMutationResult<R>): Promise<S | void> | S | void;
 }
 

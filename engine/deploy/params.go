@@ -35,6 +35,7 @@ func (c *check) calls() {
 		if len(c.found) > mostFound {
 			return
 		}
+		c.stringified(call, pin.Schema)
 		params := partial(&call.Params)
 		for _, m := range schema.Violations(&params) {
 			c.add(sandbox.SeverityWarning, connector.CodeParams, m.Fix, "%s", m.Message)

@@ -62,7 +62,7 @@ func ordering(t *testing.T, schema, before, argument string) []sandbox.Problem {
 	}
 	_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: deploy.CatalogOf(registry)})
 	return slices.DeleteFunc(problems, func(p sandbox.Problem) bool {
-		return p.Severity == sandbox.SeverityWarning && p.Code != connector.CodeParams
+		return p.Severity == sandbox.SeverityWarning && p.Code != connector.CodeParams && p.Code != deploy.CodeStringified
 	})
 }
 

@@ -29,6 +29,7 @@ const (
 	CodeConnector     = "connector.unknown"
 	CodeOperation     = "operation.unknown"
 	CodeOperationKind = "operation.kind"
+	CodeStringified   = "call.stringified"
 	CodePhase         = "phase.forbidden"
 	CodeArchived      = "workflow.archived"
 	CodeHeld          = decide.CodeHolds

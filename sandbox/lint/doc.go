@@ -22,6 +22,7 @@
 //	ctx.assigned               loose.go        an assignment to ctx
 //	handler.parameter          handover.go     a parameter that nothing is given for
 //	prepared.unknown           handover.go     a member that prepare does not return
+//	next.unguarded             emptyrun.go     a member of data that is absent when prepare reserves nothing (R3)
 //	mutationResult.unknown     outcome.go      a member or a status that a mutation result never has
 //	prepare.result             result.go       what prepare returns is no result (R19)
 //	prepare.reservations       reservation.go  a reservation that reserves nothing

@@ -159,5 +159,8 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 	}
 	if next := phase(sandbox.Next); next != nil {
 		c.outcomes(next)
+		if prepare := phase(sandbox.Prepare); prepare != nil {
+			c.emptyRun(prepare, next, d)
+		}
 	}
 }

@@ -73,6 +73,8 @@ func (c *collector) value(e ast.Expression, depth int) sandbox.Written {
 		}
 	case *ast.NullLiteral:
 		w.Kind = sandbox.WrittenNull
+	case *ast.CallExpression:
+		w.Stringified = c.isStringify(e)
 	case *ast.ObjectLiteral:
 		if constant {
 			return c.object(w, e, depth)
@@ -83,6 +85,13 @@ func (c *collector) value(e ast.Expression, depth int) sandbox.Written {
 		}
 	}
 	return w
+}
+
+// isStringify reports a call of JSON.stringify, whose result is a text or undefined.
+func (c *collector) isStringify(call *ast.CallExpression) bool {
+	left, name, _, ok := script.SplitProperty(call.Callee)
+	id, named := left.(*ast.Identifier)
+	return ok && named && name == "stringify" && id.Name.String() == "JSON" && c.in.Refers[id] == nil
 }
 
 // constant follows names to what they stand for, and tells whether what is there stays as it is written:

@@ -84,19 +84,20 @@ func unpackScriptRef(u *unpacker) scriptRef {
 }
 
 func packLimits(p *packer, l sandbox.Limits) {
-	for _, n := range []int64{int64(l.CPU), int64(l.Wall), int64(l.Reads), int64(l.Source), int64(l.Argument),
-		int64(l.Result),
-		int64(l.State), int64(l.Publish), int64(l.HostCalls), int64(l.InFlight), int64(l.Log), int64(l.Stack)} {
+	for _, n := range []int64{
+		int64(l.CPU), int64(l.Wall), int64(l.Reads), int64(l.Source), int64(l.Argument), int64(l.Result),
+		int64(l.State), int64(l.Publish), int64(l.HostCalls), int64(l.InFlight), int64(l.Log), int64(l.Stack),
+	} {
 		p.num(n)
 	}
 }
 
 func unpackLimits(u *unpacker) sandbox.Limits {
-	return sandbox.Limits{CPU: time.Duration(u.num()), Wall: time.Duration(u.num()), Reads: time.Duration(u.num()),
-		Source:   int(u.num()),
-		Argument: int(u.num()), Result: int(u.num()), State: int(u.num()), Publish: int(u.num()),
-		HostCalls: int(u.num()),
-		InFlight:  int(u.num()), Log: int(u.num()), Stack: int(u.num())}
+	return sandbox.Limits{
+		CPU: time.Duration(u.num()), Wall: time.Duration(u.num()), Reads: time.Duration(u.num()),
+		Source: int(u.num()), Argument: int(u.num()), Result: int(u.num()), State: int(u.num()),
+		Publish: int(u.num()), HostCalls: int(u.num()), InFlight: int(u.num()), Log: int(u.num()), Stack: int(u.num()),
+	}
 }
 
 // packCall packs a handler call whose limits are effective.
@@ -242,12 +243,15 @@ func unpackPlace(u *unpacker) (serial uint64, at sandbox.Place) {
 }
 
 func packError(p *packer, e *sandbox.Error) {
+	clipped := *e
+	clipped.Clip()
+	e = &clipped
 	p.text(string(e.Fault))
 	p.text(e.Code)
-	p.text(sandbox.Clip(e.Message, 2*sandbox.MaxMessage))
+	p.text(e.Message)
 	p.num(int64(e.Line))
 	p.num(int64(e.Column))
-	p.text(sandbox.Clip(e.Stack, 2*sandbox.MaxStackText))
+	p.text(e.Stack)
 	read := 0
 	if remote, ok := e.Cause.(*remoteError); ok {
 		read = remote.read
@@ -315,11 +319,12 @@ func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandb
 	}
 	r.Value = u.bytes()
 	topic := func() []string { return unpackAtMost(u, len(call.Topics), u.text) }
-	r.Publishes = unpackAtMost(u, call.Limits.HostCalls, func() sandbox.Publish {
+	most := call.Limits.HostCalls // of events and of inputs: each is one call of ctx
+	r.Publishes = unpackAtMost(u, most, func() sandbox.Publish {
 		return sandbox.Publish{Topics: topic(), MessageID: u.text(), Title: u.text(), Payload: u.bytes(),
 			InputID: u.text()}
 	})
-	r.Inputs = unpackAtMost(u, call.Limits.HostCalls, func() sandbox.Input {
+	r.Inputs = unpackAtMost(u, most, func() sandbox.Input {
 		return sandbox.Input{ID: u.text(), Source: u.text(), Type: u.text(), ExtID: u.text(), Title: u.text()}
 	})
 	if u.flag() {

@@ -1,0 +1,145 @@
+package lint
+
+import (
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// emptyRun warns of a next that takes members of prepared.data without any test before it, where prepare has a result
+// without reservations and without data: next runs after that result too (R3), and fails there.
+func (c *collector) emptyRun(prepare, next ast.Expression, d *sandbox.ConsumerDefinition) {
+	if !c.returnsNoData(prepare) {
+		return
+	}
+	at := c.firstDataRead(next)
+	if at == 0 || c.testsBefore(next, at) {
+		return
+	}
+	c.warn("next.unguarded", at, "begin next with: if (!prepared.data) return;",
+		"prepare of %q has a result with reservations: [] and no data; next runs after it too, and fails here",
+		sandbox.Clip(d.Name, 100))
+}
+
+// returnsNoData reports whether the text shows a result of prepare with an empty list of reservations and no data.
+func (c *collector) returnsNoData(prepare ast.Expression) bool {
+	for _, r := range c.in.Returns(prepare) {
+		result, ok := c.in.Resolve(r.Value).(*ast.ObjectLiteral)
+		if !ok || !c.in.Fixed(r.Value) || !c.reservesNothing(result) {
+			continue
+		}
+		_, _, whole := script.Keys(result)
+		_, data := c.in.Member(result, "data")
+		if data == nil && whole {
+			return true
+		}
+		if kind := c.in.Kind(data); kind == "null" || kind == "undefined" {
+			return true
+		}
+	}
+	return false
+}
+
+// firstDataRead is the first place in next that takes a member of prepared.data, 0 if the text shows none. A place
+// with optional chaining does not count.
+func (c *collector) firstDataRead(next ast.Expression) file.Idx {
+	var first file.Idx
+	found := func(at file.Idx) {
+		if first == 0 || at < first {
+			first = at
+		}
+	}
+	_, body, _ := script.Function(next)
+	script.Walk(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.DotExpression:
+			if c.isData(n.Left, next) {
+				found(n.Identifier.Idx)
+			}
+		case *ast.BracketExpression:
+			if c.isData(n.Left, next) {
+				found(c.in.Start(n))
+			}
+		case *ast.Binding:
+			if pattern, ok := n.Target.(*ast.ObjectPattern); ok && c.isData(n.Initializer, next) {
+				found(pattern.LeftBrace)
+			}
+		}
+		return true
+	})
+	return first
+}
+
+// isData reports an expression that is prepared.data of a next: written so, or a name for it that is declared once.
+func (c *collector) isData(e ast.Expression, next ast.Expression) bool {
+	parameters, _, _ := script.Function(next)
+	if parameters == nil || len(parameters.List) < 2 {
+		return false
+	}
+	prepared := parameters.List[1].Target
+	switch e := e.(type) {
+	case *ast.Identifier:
+		v := c.in.Refers[e]
+		if v == nil || c.in.Assigned(v) {
+			return false
+		}
+		if pattern, ok := prepared.(*ast.ObjectPattern); ok {
+			return c.declares(pattern, "data", v)
+		}
+		return v.Value != nil && v.Value != ast.Expression(e) && c.isWrittenData(v.Value, prepared)
+	default:
+		return c.isWrittenData(e, prepared)
+	}
+}
+
+// isWrittenData reports the expression <prepared>.data, where prepared is the parameter of that name.
+func (c *collector) isWrittenData(e ast.Expression, prepared ast.Node) bool {
+	dot, ok := e.(*ast.DotExpression)
+	if !ok || dot.Identifier.Name.String() != "data" {
+		return false
+	}
+	left, named := dot.Left.(*ast.Identifier)
+	parameter, plain := prepared.(*ast.Identifier)
+	return named && plain && c.in.Refers[left] != nil && c.in.Refers[left] == c.in.Declaring[parameter]
+}
+
+// declares reports whether a pattern gives a member without a default value the name of a variable.
+func (c *collector) declares(pattern *ast.ObjectPattern, member string, v *script.Variable) bool {
+	for _, p := range pattern.Properties {
+		switch p := p.(type) {
+		case *ast.PropertyShort:
+			if p.Name.Name.String() == member && p.Initializer == nil && c.in.Declaring[&p.Name] == v {
+				return true
+			}
+		case *ast.PropertyKeyed:
+			key, text := p.Key.(*ast.StringLiteral)
+			id, plain := p.Value.(*ast.Identifier)
+			if text && plain && !p.Computed && key.Value.String() == member && c.in.Declaring[id] == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// testsBefore reports whether next decides anything before a place, or catches: it may leave the place out then.
+func (c *collector) testsBefore(next ast.Expression, at file.Idx) bool {
+	_, body, _ := script.Function(next)
+	tests := false
+	script.Walk(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IfStatement, *ast.SwitchStatement, *ast.ConditionalExpression, *ast.TryStatement,
+			*ast.WhileStatement, *ast.DoWhileStatement, *ast.ForStatement, *ast.ForOfStatement, *ast.ForInStatement:
+			tests = tests || c.in.Start(n) < at
+		case *ast.BinaryExpression:
+			switch n.Operator.String() {
+			case "&&", "||", "??":
+				tests = tests || c.in.Start(n) < at
+			}
+		}
+		return !tests
+	})
+	return tests
+}
