@@ -76,9 +76,9 @@ type MutateCall struct {
 	Place     Place  `json:"place"`
 	// ReadsByID is the consumer's `mutateReads: "byId"`.
 	ReadsByID bool `json:"readsById,omitempty"`
-	// Beside are calls that are made together with it, Later those behind a statement that makes it.
-	Beside CallRange `json:"beside,omitzero"`
-	Later  CallRange `json:"later,omitzero"`
+	// Parallel are calls that are made together with it, Later those behind a statement that makes it.
+	Parallel CallRange `json:"beside,omitzero"`
+	Later    CallRange `json:"later,omitzero"`
 	// After is the code behind a statement that makes it, Finally that of a finally around it; the zero
 	// value is none.
 	After   Place `json:"after,omitzero"`

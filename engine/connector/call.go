@@ -114,7 +114,7 @@ func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 		cancel()
 		return FailedWith(failure)
 	}
-	var handed atomic.Bool // who answers first: the connector, or the clock
+	var handed atomic.Bool // the first answer, of the connector or of the clock, counts
 	done := make(chan Outcome, 1)
 	go func() {
 		// Only the end of the call releases its context: it may listen on after the deadline.

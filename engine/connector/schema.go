@@ -36,7 +36,7 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("reference to %s: a schema may only refer to itself", url)
 }
 
-// Bounds of a schema: those of a tool are written by its author, whom nothing else bounds.
+// Bounds of a schema: a tool sends any schema it likes, so nothing else bounds it.
 const (
 	maxSchemaBytes  = 256 << 10
 	maxSchemaParts  = 20_000

@@ -16,7 +16,7 @@ type fate int
 
 const (
 	waited  fate = iota // awaited, returned or given to something that may wait
-	dropped             // nobody has it
+	dropped             // no code holds it
 	misused             // taken for the value it will give
 )
 

@@ -105,8 +105,8 @@ func (m *mutateBody) parallel(list *ast.ArrayLiteral) {
 	for i := len(list.Value) - 1; i >= 0; i-- {
 		here := m.within(list.Value[i])
 		for call := here.From; call < here.To; call++ {
-			if beside := &m.definition.MutateCalls[call].Beside; beside.From == beside.To {
-				*beside = later
+			if parallel := &m.definition.MutateCalls[call].Parallel; parallel.From == parallel.To {
+				*parallel = later
 			}
 		}
 		later = joined(later, here)

@@ -35,7 +35,7 @@ func IsMutateProblem(p sandbox.Problem) bool {
 
 // MutateProblems warns of what a mutate cannot do: the host takes over at its mutation call, so no code
 // behind it runs and no second call is sent (R4). kind says what an operation is, nothing for one that
-// is not known. Describe knows none; who knows them asks again and drops what Describe said. One that is
+// is not known. Describe knows no kinds; a caller that knows them asks again and drops the first answer. One that is
 // not known is taken for a mutation, or where reads by id are declared only the last call of the text.
 func MutateProblems(d *sandbox.Definition,
 	kind func(connector, operation string) sandbox.OperationKind) []sandbox.Problem {
@@ -57,9 +57,9 @@ func MutateProblems(d *sandbox.Definition,
 			continue
 		}
 		call := &j.calls[i]
-		beside, later := j.second(call.Beside), j.second(call.Later)
-		if beside > 0 {
-			never = max(never, call.Beside.To)
+		parallel, later := j.second(call.Parallel), j.second(call.Later)
+		if parallel > 0 {
+			never = max(never, call.Parallel.To)
 		}
 		switch {
 		case later > 0:

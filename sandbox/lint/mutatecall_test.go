@@ -15,7 +15,7 @@ func TestMutateProblemsOfAnyNumbers(t *testing.T) {
 	for _, numbers := range []sandbox.CallRange{{From: -5, To: 9}, {From: math.MinInt, To: math.MaxInt},
 		{From: 9, To: -5}, {From: 7, To: 9}, {From: 1, To: math.MaxInt}, {From: math.MaxInt, To: math.MaxInt}} {
 		d := sandbox.Definition{MutateCalls: []sandbox.MutateCall{
-			{Handler: "h", Connector: "a", Operation: "b", Place: sandbox.Place{Line: 1, Column: 1}, Beside: numbers,
+			{Handler: "h", Connector: "a", Operation: "b", Place: sandbox.Place{Line: 1, Column: 1}, Parallel: numbers,
 				Later: numbers},
 			{Handler: "h", Connector: "a", Operation: "c", Place: sandbox.Place{Line: 2, Column: 1}, Loop: "this loop"},
 		}}

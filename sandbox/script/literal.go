@@ -110,7 +110,7 @@ func (in *Text) Show(e ast.Expression) string {
 	return "something else"
 }
 
-// Fixed reports whether an expression is a literal, or a name for one that is only read elsewhere: whoever
+// Fixed reports whether an expression is a literal, or a name for one that is only read elsewhere: code that
 // is given an object may change it.
 func (in *Text) Fixed(e ast.Expression) bool {
 	id, ok := e.(*ast.Identifier)

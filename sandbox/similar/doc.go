@@ -1,4 +1,4 @@
-// Package similar finds the names that somebody may have meant who wrote one that does not exist.
+// Package similar finds the known names that are close to a name which does not exist.
 //
 // Guaranteed: the answer depends on its arguments alone, the nearest name comes first, and names that
 // share too little with what was written are not suggested at all.

@@ -202,7 +202,7 @@ func (inv *invocation) arguments() []goja.Value {
 }
 
 // unhandled is the failure of a promise that the handler neither awaited nor handled: work that
-// failed without anybody noticing is not success.
+// failed unnoticed is not success.
 func (inv *invocation) unhandled(handler *goja.Promise) *sandbox.Error {
 	for _, p := range inv.rejected {
 		if p != handler {

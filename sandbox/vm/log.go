@@ -11,7 +11,7 @@ import (
 // write logs the arguments of one call, joined by spaces.
 func (s *session) write(level string, args []goja.Value) {
 	if s.log.cut {
-		return // formatting costs, and nobody would see it
+		return // formatting costs time, and the line would be dropped
 	}
 	parts := make([]string, len(args))
 	for i, v := range args {

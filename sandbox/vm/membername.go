@@ -20,7 +20,7 @@ var otherwise = map[string]string{
 	"steps": "consumers", "events": "topics",
 }
 
-// insteadOf finds which of the known members somebody meant who wrote another name; empty for none.
+// insteadOf finds the known member that an unknown name is close to; empty for none.
 func insteadOf(key string, known []string) string {
 	if close := similar.Names(key, known, 1); len(close) > 0 {
 		return close[0]

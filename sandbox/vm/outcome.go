@@ -14,7 +14,7 @@ type outcome struct {
 	ended bool
 	err   *sandbox.Error
 	call  *sandbox.MutationCall
-	done  chan struct{} // closed at the end; made for the first who waits
+	done  chan struct{} // closed at the end; made for the first that waits
 }
 
 // over is closed at the end.

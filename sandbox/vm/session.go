@@ -44,7 +44,7 @@ type session struct {
 		frames []goja.StackFrame
 	}
 
-	// rejected are promises rejected so far that nobody handles.
+	// rejected are promises rejected so far that no code handles.
 	rejected []*goja.Promise
 
 	log logBuffer

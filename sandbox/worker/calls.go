@@ -96,7 +96,7 @@ func (p *Pool) Describe(ctx context.Context, source sandbox.Source) (sandbox.Def
 // may at the moment it is chosen, is no answer: another worker is asked, once.
 func (p *Pool) ask(ctx context.Context, q question) (*conversation, *sandbox.Error) {
 	c, fault := p.tell(ctx, q)
-	if c != nil && c.untaken {
+	if c != nil && c.neverTaken {
 		p.config.Logger.Warn("a worker process ended before it took its call; another is given it", "code", fault.Code,
 			"message", fault.Message,
 			"pid", c.w.Cmd.Process.Pid)

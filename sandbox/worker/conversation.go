@@ -19,7 +19,7 @@ import (
 type conversation struct {
 	pool   *Pool
 	w      *process
-	key    string // who pays for the time
+	key    string // of the workflow that the time is counted for
 	serial uint64
 	ctx    context.Context // of the reads; ends with the conversation
 	question
@@ -38,7 +38,7 @@ type conversation struct {
 	stopAt   time.Time // when a cancelled worker is killed
 	stopFor  *sandbox.Error
 
-	untaken bool // the worker ended, and nothing of the script has run
+	neverTaken bool // the worker ended, and nothing of the script has run
 
 	answers  []vm.Reply // not sent yet
 	sent     int
@@ -71,7 +71,7 @@ func (c *conversation) converse(ctx context.Context, ref scriptRef) *sandbox.Err
 	}
 	used, waited := c.pause(), c.waited
 	c.mu.Unlock()
-	if c.untaken {
+	if c.neverTaken {
 		used = 0 // not the workflow's doing
 	}
 	if fault != nil {
@@ -100,7 +100,7 @@ func (c *conversation) exchange(ref scriptRef) *sandbox.Error {
 		if err != nil {
 			fault := c.broken(err)
 			if !heard {
-				fault = c.untook(unwritten, fault)
+				fault = c.notTaken(unwritten, fault)
 			}
 			return fault
 		}
@@ -165,19 +165,19 @@ func (c *conversation) broken(err error) *sandbox.Error {
 	return deathOf(c.w, c.pool.config.Memory)
 }
 
-// untook is the fault of a call of which its worker, now gone, has said nothing. As long as a part of
+// notTaken is the fault of a call of which its worker, now gone, has said nothing. As long as a part of
 // the request was never read, nothing of the script has run: whatever ended the worker, it was not the
 // script, and another worker can take the call as if nothing had been.
-func (c *conversation) untook(unwritten error, fault *sandbox.Error) *sandbox.Error {
+func (c *conversation) notTaken(unwritten error, fault *sandbox.Error) *sandbox.Error {
 	if unwritten == nil && unread(c.w.In) == 0 {
 		return fault
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopFor != nil || fault.Fault == sandbox.FaultInternal || fault.Code == "script.cancelled" {
-		return fault // nobody waits for it, or an operator should look
+		return fault // the caller has given up, or an operator should look
 	}
-	c.untaken = true
+	c.neverTaken = true
 	return sandbox.WorkerLost("the worker process ended (%s) before it took the call; nothing of the script has run",
 		c.w.Cmd.ProcessState)
 }
@@ -284,7 +284,7 @@ func (c *conversation) resume() bool {
 	defer c.mu.Unlock()
 	c.resuming = false
 	if err != nil {
-		return false // cancelled or closed: the worker is told or killed by others
+		return false // cancelled or closed: the worker is told or killed elsewhere
 	}
 	if c.over {
 		go c.pool.release(c.key, 0)

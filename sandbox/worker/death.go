@@ -18,7 +18,7 @@ var (
 )
 
 // deathOf says why a worker died in the middle of a call. Killed by this engine: for that reason.
-// Killed by somebody else: nobody's fault, and nothing was sent, since a call that mutate names
+// Killed from outside: the script is not to blame, and nothing was sent, since a call that mutate names
 // travels in the result that never came. Anything else was the script's doing: the worker runs
 // nothing but that script.
 func deathOf(p *process, memory int64) *sandbox.Error {

@@ -220,7 +220,7 @@ func unpackEach[T any](u *unpacker, unpack func() T) []T {
 	return items
 }
 
-// done is the error of the whole frame: also bytes that nobody asked for are a mistake.
+// done is the error of the whole frame: bytes that are left over are a mistake too.
 func (u *unpacker) done() error {
 	if u.err == nil && len(u.rest) > 0 {
 		u.err = fmt.Errorf("%w: %d bytes too many", errMalformed, len(u.rest))

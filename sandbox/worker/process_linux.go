@@ -17,7 +17,7 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// memoryOf tells the resident memory that a process shares with nobody, in bytes; ok is false where
+// memoryOf tells the resident memory that belongs to one process alone, in bytes; ok is false where
 // it is not known. The program's own code, which all workers share, is no script's doing.
 func memoryOf(pid int) (bytesHeld int64, ok bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
@@ -51,7 +51,7 @@ func threadsOf(pid int) int {
 	return n
 }
 
-// unread is how many bytes in a pipe, given by its writing end, nobody has read. They are kept when
+// unread is how many bytes of a pipe, given by its writing end, have not been read. They are kept when
 // the reader is gone.
 func unread(in *os.File) (n int) {
 	connection, err := in.SyscallConn()

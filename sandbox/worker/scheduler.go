@@ -122,7 +122,7 @@ func (s *scheduler) spares(a *usage, now time.Time) bool {
 	return held < s.processes
 }
 
-// pick chooses who gets a slot next: those who use little in order of arrival, then the heavy ones
+// pick chooses the call that gets a slot next: first those of workflows that use little, in order of arrival, then the heavy ones
 // by what they have used. possible says which waiters could go on with a slot.
 func (s *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	best, bestUsed := -1, time.Duration(0)
@@ -139,7 +139,7 @@ func (s *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
 			best, bestUsed = i, used
 		}
 		if used == 0 {
-			break // nobody after it comes first
+			break // no later one comes before it
 		}
 	}
 	if best < 0 {

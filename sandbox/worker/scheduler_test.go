@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// queue puts waiters into a ledger and answers in which order they are served, each done at once.
+// queue puts waiters into a scheduler and answers in which order they are served, each done at once.
 func queue(l *scheduler, now time.Time, keys ...string) (served []string) {
 	for _, key := range keys {
 		l.waiters = append(l.waiters, &waiter{key: key, since: now})

@@ -67,7 +67,7 @@ func Run(in io.Reader, out io.Writer) error {
 	w.around = vm.Surroundings{Closing: context.Background(), Scripts: vm.NewScripts(h.scripts), CPU: cputime.Own()}
 	w.watchdog = newWatchdog(int64(float64(h.memory)*watchdogShare), w.pass)
 
-	// What is made on first use is made now, while files can still be opened and nobody waits.
+	// What is made on first use is made now, while files can still be opened and no call waits.
 	if _, _, problems := vm.Prepare(sandbox.Source{Filename: "warm.ts", Code: "export default Pawl.workflow({})"},
 		1<<10); sandbox.HasErrors(problems) {
 		return fmt.Errorf("compile a first script: %s", problems[0].Message)
@@ -201,7 +201,7 @@ func (w *worker) cancel(serial uint64) {
 	}
 }
 
-// run runs a job to its end and reports whether the caller still is who reads.
+// run runs a job to its end and reports whether the caller still reads.
 func (w *worker) run(j *job) bool {
 	w.running.Lock()
 	defer w.running.Unlock()
@@ -247,14 +247,14 @@ func (w *worker) invoke(j *job) {
 	w.send()
 }
 
-// place tells the engine where a handler is written, once: if this process is ended in it, nobody else
+// place tells the engine where a handler is written, once: if this process is ended in it, no other process
 // knows.
 func (w *worker) place(j *job) {
 	key := j.call.Key()
 	w.mu.Lock()
-	told := w.placed[j.script][key]
+	known := w.placed[j.script][key]
 	w.mu.Unlock()
-	if told {
+	if known {
 		return
 	}
 	script, _ := w.around.Scripts.Get(j.source, j.call.Limits.Effective().Source)

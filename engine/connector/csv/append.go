@@ -90,7 +90,7 @@ func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f
 		}
 		return connector.Outcome{Status: connector.Applied, Result: rowResult(written)}
 	}
-	// First what is torn, or half a character of our own would count as somebody's other encoding.
+	// First what is torn, or half a character of our own would count as another encoding.
 	if x, failure = s.cutTorn(f, x, nil); failure == nil {
 		failure = x.checkText(f)
 	}
@@ -101,7 +101,7 @@ func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
-	// A last line that somebody left unfinished is completed, or the new row would become part of it.
+	// A last line that another program left unfinished is completed, or the new row would become part of it.
 	var out []byte
 	if x.tail >= 0 {
 		if x.openQuote {
@@ -143,7 +143,7 @@ func (s *sheet) appended(f *openFile, x *index, key string, bytes int64) {
 	x.tail, x.openQuote = -1, false
 	info, err := f.Stat()
 	if err != nil || info.Size() != x.info.Size()+bytes {
-		return // somebody else wrote too: the next call reads the file
+		return // another program wrote too: the next call reads the file
 	}
 	x.info = info
 	s.index = x
@@ -244,8 +244,8 @@ func (c *Connector) openOrCreate(ctx context.Context, name string, p appendParam
 		if info.Size() > 0 {
 			return f, nil
 		}
-		// The empty file is replaced while its lock is held: whoever waits for that lock finds the
-		// new file under the name afterwards, so no row of anybody can be replaced with it.
+		// The empty file is replaced while its lock is held: a process that waits for that lock finds the
+		// new file under the name afterwards, so no row can be replaced with it.
 		failure = c.create(name, p, info.Mode().Perm(), c.dir.Root.Rename)
 		f.Close()
 		if failure != nil {

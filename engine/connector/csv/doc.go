@@ -8,7 +8,7 @@
 //     answer. Nothing is written once the call's deadline has passed.
 //   - A row that was torn by a crash never merges with the next one. What would have been written is
 //     noted beside the file (`.pawl-<file>`) before the write, so the torn piece, and only that, is
-//     cut off by the next append or by reconcile; an unfinished line of anybody else is completed.
+//     cut off by the next append or by reconcile; an unfinished line of another program is completed.
 //   - Text stays text: cells and the names in a header that a spreadsheet would run as a formula get a leading
 //     apostrophe (which readRows and findRow take away again), and cells with any separator are quoted, also
 //     with one that is not the file's. JSON numbers stay numbers.
@@ -28,5 +28,5 @@
 // where flock does: not on every network file system.
 //
 // Memory: an index of 16 bytes and a little more per row of the files appended to most recently. A
-// file is read again only when somebody else has changed it.
+// file is read again only when another program has changed it.
 package csv

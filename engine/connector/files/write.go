@@ -239,7 +239,7 @@ func (c *Connector) compare(mark string, w writeCall, answer json.RawMessage) co
 	}
 	if !bytes.Equal(data, w.data) {
 		return connector.RetryWith(c.dir.Fail(eventlog.Precondition, "changed",
-			"%s has other content than the call would have written: nobody can tell whether it was written and "+
+			"%s has other content than the call would have written: it cannot be told whether it was written and "+
 				"then replaced", w.path))
 	}
 	if err := c.dir.SyncDir(filepath.Dir(w.path)); err != nil {

@@ -46,7 +46,7 @@ type HostConfig struct {
 	Quiet *time.Duration `yaml:"quiet"`
 	// Private allows private, loopback and link-local addresses, and plain http with Headers.
 	Private bool `yaml:"private"`
-	// Reconcile says how to find out what became of a mutation; nil means that nobody can tell.
+	// Reconcile says how to find out what became of a mutation; nil means that it cannot be found out.
 	Reconcile *ReconcileConfig `yaml:"reconcile"`
 }
 

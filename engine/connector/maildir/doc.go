@@ -19,7 +19,7 @@
 // Mails are taken apart by a confined process, never by the engine's own. A listing looks into each mail once
 // and remembers its headers; a page may be shorter than asked for when mails take long.
 //
-// What it does not guarantee: that senders are who they say. Nothing is returned without bound: a
+// What it does not guarantee: that the address of a sender is true. Nothing is returned without bound: a
 // text ends at 256 KiB, a header at 8 KiB (and then with `…`), a mail's headers are read as far as
 // 4 MiB into it; `truncated: true` says that something was cut. Attachments are described, not returned.
 package maildir

@@ -39,7 +39,7 @@ func (m mailFile) compare(other mailFile) int {
 }
 
 // position finds the place of an id in sorted mails. An id with flags that no mail has is a file name
-// somebody kept: it means the same mail.
+// a person kept: it means the same mail.
 func position(files []mailFile, id string) (int, bool) {
 	at, found := slices.BinarySearchFunc(files, placeOf(id), mailFile.compare)
 	if !found && !strings.Contains(id, "/") {

@@ -141,8 +141,8 @@ func (c checker) overdue(ctx context.Context, call connector.Call) {
 	case err != nil:
 		c.add(RuleDeadline, Unchecked, "a request whose deadline had passed got no answer (%v)", err)
 		return
-	case nobody(m):
-		c.add(RuleDeadline, Unchecked, "nobody listens on %s any more", c.endpoint.subject)
+	case unheard(m):
+		c.add(RuleDeadline, Unchecked, "nothing listens on %s any more", c.endpoint.subject)
 		return
 	}
 	switch failed := errorOf(m); {
@@ -267,7 +267,7 @@ func (c checker) call(params json.RawMessage, key string) connector.Call {
 }
 
 func (c checker) perform(ctx context.Context, call connector.Call) connector.Outcome {
-	// Ended by its cancellation at the deadline: nobody waits for a late reply here.
+	// Ended by its cancellation at the deadline: no call waits for a late reply here.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	timer := time.AfterFunc(time.Until(call.Deadline), cancel)

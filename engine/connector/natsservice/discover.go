@@ -34,8 +34,8 @@ const infoSubject = micro.APIPrefix + ".INFO"
 // token is what may stand in a subject as the name or id of a service.
 var token = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// gather asks all instances of all services what they are. Nobody says how many there are, so it
-// ends when nobody has answered for a while; who is known and did not answer is asked alone then.
+// gather asks all instances of all services what they are. Their number is not known, so it
+// ends when no answer has come for a while; a known one that did not answer is asked alone then.
 // What answers in a way that cannot be used is refused.
 func gather(ctx context.Context, nc *nats.Conn, quiet time.Duration) ([]micro.Info, []Refusal, error) {
 	if nc.Status() != nats.CONNECTED {

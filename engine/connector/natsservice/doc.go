@@ -39,7 +39,7 @@
 //
 // What it does not guarantee: that tools on one connection are honest with one another (each may say that
 // it serves what another does), that a change of a tool is seen at once (it is looked for every few seconds, when
-// an operation is unknown and when a call finds nobody), or that a request whose bytes are already
+// an operation is unknown and when a call finds no listener), or that a request whose bytes are already
 // in the operating system's hands arrives before its deadline. Only a tool that keeps what [Check]
 // checks closes that gap.
 package natsservice

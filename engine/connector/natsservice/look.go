@@ -14,7 +14,7 @@ import (
 // still knows it, before it is taken for gone.
 const maxMisses = 3
 
-// look asks who is there and puts the registry in step.
+// look asks which services are there and puts the registry in step.
 func (w *Watcher) look() error {
 	found, refused, err := gather(w.life, w.wire.nc, w.cfg.Quiet)
 	if err != nil {

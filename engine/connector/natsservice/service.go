@@ -59,7 +59,7 @@ func (s *service) Read(ctx context.Context, call connector.Call) (json.RawMessag
 		return nil, connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector, call.Operation,
 			err)
 	}
-	if nobody(m) {
+	if unheard(m) {
 		return nil, s.absent(call)
 	}
 	if failed := errorOf(m); failed != nil {
@@ -118,7 +118,7 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 
 // outcome reads the reply to a mutation. Whatever is not said clearly is uncertain (F3, F4).
 func (s *service) outcome(ctx context.Context, e endpoint, m *nats.Msg, call connector.Call) connector.Outcome {
-	if nobody(m) {
+	if unheard(m) {
 		return connector.FailedWith(s.absent(call))
 	}
 	said := outcomeHeader(m)
@@ -150,7 +150,7 @@ func replied(failure *eventlog.Failure) connector.Outcome {
 	return connector.Outcome{Status: connector.Uncertain, Failure: failure, Answered: true}
 }
 
-// CallEnding says that a message once handed over is out of our sight: the call is over with its
+// CallEnding says that a message once handed over cannot be followed: the call is over with its
 // reply, or once a tool that works on after the deadline has had the default time for it.
 func (s *service) CallEnding(connector.Call) connector.Ending {
 	ending := connector.DefaultEnding()
@@ -198,7 +198,7 @@ func (s *service) Reconcile(ctx context.Context, call connector.Call) connector.
 		return connector.RetryWith(connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector,
 			call.Operation, err))
 	}
-	if nobody(m) {
+	if unheard(m) {
 		return connector.RetryWith(s.absent(call))
 	}
 	if failed := errorOf(m); failed != nil {
@@ -296,7 +296,7 @@ func notSent(call connector.Call, err error) *eventlog.Failure {
 	return connector.Failf(eventlog.Transient, CodeDisconnected, "%s.%s: %v", call.Connector, call.Operation, err)
 }
 
-// absent is the failure of a request that nobody listens for. The watcher looks at once whether
+// absent is the failure of a request that nothing listens for. The watcher looks at once whether
 // the service is gone.
 func (s *service) absent(call connector.Call) *eventlog.Failure {
 	s.watcher.nudge()

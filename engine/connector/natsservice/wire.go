@@ -221,7 +221,7 @@ func headerOf(m *nats.Msg, name string) string {
 	return ""
 }
 
-// nobody says whether the server answered itself that nobody listens on the subject.
-func nobody(m *nats.Msg) bool {
+// unheard reports whether the server itself answered that nothing listens on the subject.
+func unheard(m *nats.Msg) bool {
 	return len(m.Data) == 0 && m.Header.Get("Status") == "503"
 }

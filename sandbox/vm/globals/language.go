@@ -8,7 +8,7 @@ import (
 )
 
 // queueMicrotask runs a function after the current one. What it throws is noticed like the failure of
-// a promise that nobody awaits.
+// a promise that no code awaits.
 func (s *setup) queueMicrotask(call goja.FunctionCall) goja.Value {
 	f := call.Argument(0)
 	if _, ok := goja.AssertFunction(f); !ok {

@@ -2,4 +2,8 @@
 //
 // Guaranteed: making a value of JSON text runs no code of the script, and asking what kind of value one is touches
 // none of its members. Encode runs getters and toJSON, and belongs under the deadline of the call.
+//
+// Why the reader of JSON is its own: it makes values of the interpreter in one pass, without a copy of ASCII text, and
+// keeps half of a surrogate pair as the language does. jsontext (go-json-experiment v1.27.2) refuses "\ud800", or
+// replaces it by U+FFFD where invalid text is allowed, so that state would change between two runs.
 package value

@@ -58,7 +58,7 @@ func Apply(config Config) Report {
 	m.note("landlock", restrictFiles())
 	m.note("system calls", filter())
 	if m.held > 0 && !holds(m, "landlock") && !holds(m, "system calls") {
-		m.held = 0 // limits alone keep nobody from a file or a socket
+		m.held = 0 // limits alone do not keep a process from a file or a socket
 	}
 	return m.report()
 }

@@ -1,5 +1,5 @@
 // Package confine takes from a process what it does not need, for good: Apply is called once, by a
-// process that is about to run somebody else's code.
+// process that is about to run foreign code.
 //
 // On Linux, what Apply could take is gone for every thread of the process, also as root: opening
 // any file, making any socket, starting any program, tracing or signalling any other process,

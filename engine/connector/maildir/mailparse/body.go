@@ -37,7 +37,7 @@ func parse(data []byte, wanted []string, heard func(Head)) (m Mail, whole bool) 
 		return m, false
 	}
 	defer func() {
-		// The mail comes from anybody; what breaks the library is a broken mail.
+		// The mail is untrusted; what breaks the library is a broken mail.
 		if p := recover(); p != nil {
 			m.Spoil("the mail cannot be taken apart: %v", p)
 			whole = false

@@ -1,4 +1,4 @@
-// Package mailparse takes mails apart. Their bytes come from anybody, so it does that in a process of its
+// Package mailparse takes mails apart. Their bytes are untrusted, so it does that in a process of its
 // own: this program again, which gives up files, sockets and other processes before it reads the first
 // mail (Serve). A Parser starts such processes, hands them mails and ends them.
 //

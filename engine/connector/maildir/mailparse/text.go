@@ -49,7 +49,7 @@ func (r *room) take(text string) bool {
 	return true
 }
 
-// excerpt is at most so many bytes of a text that anybody may have written, in one line that can be
+// excerpt is at most so many bytes of an untrusted text, in one line that can be
 // printed: every run of blanks becomes one, every run of what cannot be printed a dot.
 func excerpt(text string, most int) string {
 	var out strings.Builder

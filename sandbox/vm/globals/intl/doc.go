@@ -12,4 +12,10 @@
 // other than UTC, because what a zone was called depends on the year. They are errors.
 //
 // The knowledge is in locales.json, which generate.mjs writes with Node.
+//
+// Why it is not reduced to en-US: ECMA-402 would let another locale fall back to en-US in silence, so an amount written
+// for "de-DE" as 1.234,50 would be sent as 1,234.50, which its reader takes for another amount. Deployed scripts ask
+// for "en-CA" days and for money in the locale of the customer. The price was measured in November 2026: locales.json
+// has 114 KB of a program of 54 MB (the other 322 KB in this folder are test data), a program that names no locale
+// reads none of it, and the first use in a process takes about 1 ms for the index and 0.2 ms for each locale.
 package intl
