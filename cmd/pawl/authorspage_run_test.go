@@ -114,6 +114,8 @@ var mistakes = map[string][2]string{
 	"connector.unknown":       {`ctx.files.list(`, `ctx.ftp.list(`},
 	"operation.unknown":       {`ctx.files.list(`, `ctx.files.dir(`},
 	"call.params":             {`pattern: "*.txt"`, `pattern: 5`},
+	"call.stringified":        {`values: data });`, `values: JSON.stringify(data) });`},
+	"next.unguarded":          {`outcome) {`, `outcome) { ctx.log(data.name);`},
 	"phase.forbidden":         {`async next(ctx, { data }, outcome) {`, `async next(ctx, { data }, outcome) { await ctx.peek("file.found");`},
 	"mutate.codeAfter":        {`values: data });`, `values: data }); ctx.log("done");`},
 	"mutate.secondCall":       {`values: data });`, `values: data }); await ctx.csv.appendRow({ file: "more.csv", header: ["name", "size"], values: data });`},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -15,9 +16,9 @@ func (c *check) stringified(call *sandbox.WrittenCall, schema json.RawMessage) {
 		if !m.Value.Stringified || !takesOtherThanText(schema, m.Name) {
 			continue
 		}
-		c.warn(CodeStringified, "write the value itself: "+clip(m.Name)+": x instead of JSON.stringify(x)",
+		c.warn(CodeStringified, "write the value itself: "+eventlog.ClipName(m.Name)+": x instead of JSON.stringify(x)",
 			"%s of ctx.%s.%s is sent as JSON by itself; with JSON.stringify it arrives as one text",
-			clip(m.Name), clip(call.Connector), clip(call.Operation))
+			eventlog.ClipName(m.Name), eventlog.ClipName(call.Connector), eventlog.ClipName(call.Operation))
 		c.at(m.Value.Place)
 	}
 }
