@@ -58,7 +58,8 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	case user.inProcess && (from == nil || from.Network() != "pipe"):
 		return false
 	case user.local && !ofThisMachine(from):
-		a.logger.Warn("a NATS user that is for this machine only was refused to another one", "user", opts.Username, "from", from)
+		a.logger.Warn("a NATS user that is for this machine only was refused to another one", "user", opts.Username, "from",
+			from)
 		return false
 	}
 	if user.warning != "" && user.warned.CompareAndSwap(false, true) {

@@ -100,7 +100,8 @@ func (c Config) options(auth *authenticator) (*server.Options, error) {
 		}
 		o.Host, o.Port = host, port
 		if len(c.Users) == 0 && !c.Insecure {
-			return nil, fmt.Errorf("configure embedded NATS: listening on %s needs users; listening without authentication must be asked for", c.ListenAddr)
+			return nil, fmt.Errorf("configure embedded NATS: listening on %s needs users; "+
+				"listening without authentication must be asked for", c.ListenAddr)
 		}
 		o.TLSConfig = c.TLS
 	}

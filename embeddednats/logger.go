@@ -36,7 +36,9 @@ func (l *logger) Tracef(string, ...any)           {}
 func (l *logger) Warnf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	level := slog.LevelWarn
-	if strings.HasPrefix(text, "Filestore [") && slices.ContainsFunc(afterKill, func(known string) bool { return strings.HasSuffix(text, "] "+known) }) {
+	if strings.HasPrefix(text, "Filestore [") && slices.ContainsFunc(afterKill, func(known string) bool {
+		return strings.HasSuffix(text, "] "+known)
+	}) {
 		level = slog.LevelDebug
 	}
 	l.to.Log(context.Background(), level, "nats: "+text)

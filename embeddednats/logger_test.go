@@ -74,7 +74,8 @@ func TestIndexLeftByAKillIsNoWarning(t *testing.T) {
 		}
 		// What a kill at this moment leaves.
 		said := restarted(t, dir)
-		if strings.Contains(said, "level=WARN") || !regexp.MustCompile(`level=DEBUG .*Stream state outdated`).MatchString(said) {
+		if strings.Contains(said, "level=WARN") ||
+			!regexp.MustCompile(`level=DEBUG .*Stream state outdated`).MatchString(said) {
 			t.Errorf("after a kill:\n%s", said)
 		}
 		blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "S", "msgs", "*.blk"))

@@ -28,7 +28,8 @@ func TestWhatAReaderMaySayAboutAConsumer(t *testing.T) {
 		return out.Config
 	}
 	// What is not known is left out, whatever it may come to mean one day.
-	got := pass(`{"stream_name":"S","action":"update","config":{"name":"a","ack_policy":"none","opt_start_seq":7,"deliver_group":"g","flow_control":true,"pause_until":"2040-01-01T00:00:00Z"}}`)
+	got := pass(`{"stream_name":"S","action":"update","config":{"name":"a","ack_policy":"none",` +
+		`"opt_start_seq":7,"deliver_group":"g","flow_control":true,"pause_until":"2040-01-01T00:00:00Z"}}`)
 	for key := range got {
 		if key == "deliver_group" || key == "flow_control" || key == "pause_until" || strings.HasPrefix(key, "deliver_s") {
 			t.Errorf("%s is passed on", key)
@@ -37,7 +38,8 @@ func TestWhatAReaderMaySayAboutAConsumer(t *testing.T) {
 	if got["name"] != "a" || got["ack_policy"] != "none" || got["opt_start_seq"] != 7.0 {
 		t.Errorf("passed on %v", got)
 	}
-	for given, want := range map[time.Duration]time.Duration{0: idleLimit, -time.Hour: idleLimit, time.Minute: time.Minute, 24 * time.Hour: idleLimit} {
+	for given, want := range map[time.Duration]time.Duration{0: idleLimit, -time.Hour: idleLimit, time.Minute: time.Minute,
+		24 * time.Hour: idleLimit} {
 		text, err := json.Marshal(consumerRequest{Stream: "S", Config: consumerConfig{InactiveThreshold: given}})
 		if err != nil {
 			t.Fatal(err)

@@ -67,7 +67,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	ns.SetLoggerV2(log, false, false, false)
 	s := &Server{
-		nats: ns, lock: lock, auth: auth, password: rand.Text(), prefix: cmp.Or(cfg.Prefix, "pawl"), users: slices.Clone(cfg.Users), secure: cfg.TLS != nil,
+		nats: ns, lock: lock, auth: auth, password: rand.Text(), prefix: cmp.Or(cfg.Prefix, "pawl"),
+		users: slices.Clone(cfg.Users), secure: cfg.TLS != nil,
 		accounts: make(map[string]*server.Account), tools: make(map[string]Tool),
 	}
 

@@ -79,7 +79,8 @@ func TestListenAddressTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = embeddednats.Start(t.Context(), embeddednats.Config{StoreDir: t.TempDir(), ListenAddr: l.Addr().String(), Insecure: true})
+	_, err = embeddednats.Start(t.Context(), embeddednats.Config{StoreDir: t.TempDir(), ListenAddr: l.Addr().String(),
+		Insecure: true})
 	if err == nil || !strings.Contains(err.Error(), l.Addr().String()) || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("error %v names neither the address nor the reason", err)
 	}
@@ -95,7 +96,8 @@ func TestListenerNeedsUsers(t *testing.T) {
 func TestUsersAndPermissions(t *testing.T) {
 	s := natstest.NewServer(t, func(c *embeddednats.Config) {
 		c.ListenAddr = "127.0.0.1:0"
-		c.Users = []embeddednats.User{{Name: "reader", Password: "secret", Publish: []string{}, Subscribe: []string{"news.>"}}}
+		c.Users = []embeddednats.User{{Name: "reader", Password: "secret", Publish: []string{},
+			Subscribe: []string{"news.>"}}}
 	})
 	engine := natstest.Connect(t, s)
 
@@ -138,12 +140,14 @@ func TestUsersAndPermissions(t *testing.T) {
 
 func TestRefusedConfigurations(t *testing.T) {
 	for name, cfg := range map[string]embeddednats.Config{
-		"no directory":     {},
-		"negative sync":    {StoreDir: t.TempDir(), SyncInterval: -1},
-		"bad address":      {StoreDir: t.TempDir(), ListenAddr: "nowhere"},
-		"bad port":         {StoreDir: t.TempDir(), ListenAddr: "127.0.0.1:99999", Insecure: true},
-		"unnamed member":   {StoreDir: t.TempDir(), Cluster: &embeddednats.Cluster{Name: "c", Listen: "127.0.0.1:0", Routes: []string{"127.0.0.1:1"}}},
-		"cluster of none":  {StoreDir: t.TempDir(), Name: "a", Cluster: &embeddednats.Cluster{Name: "c", Listen: "127.0.0.1:0"}},
+		"no directory":  {},
+		"negative sync": {StoreDir: t.TempDir(), SyncInterval: -1},
+		"bad address":   {StoreDir: t.TempDir(), ListenAddr: "nowhere"},
+		"bad port":      {StoreDir: t.TempDir(), ListenAddr: "127.0.0.1:99999", Insecure: true},
+		"unnamed member": {StoreDir: t.TempDir(), Cluster: &embeddednats.Cluster{Name: "c", Listen: "127.0.0.1:0",
+			Routes: []string{"127.0.0.1:1"}}},
+		"cluster of none": {StoreDir: t.TempDir(), Name: "a",
+			Cluster: &embeddednats.Cluster{Name: "c", Listen: "127.0.0.1:0"}},
 		"reserved user":    {StoreDir: t.TempDir(), Users: []embeddednats.User{{Name: "pawl"}}},
 		"directory a file": {StoreDir: file(t)},
 	} {
@@ -170,7 +174,8 @@ func TestClusterElectsAndStepsDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3}); err != nil {
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"},
+		Replicas: 3}); err != nil {
 		t.Fatal(err)
 	}
 	if !c.StepDown(t.Context(), nc, "S") {

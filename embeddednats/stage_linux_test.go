@@ -25,12 +25,14 @@ func batchStream(t *testing.T, s *embeddednats.Server) (send func(seq string, co
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, AllowAtomicPublish: true}); err != nil {
+	if _, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"},
+		AllowAtomicPublish: true}); err != nil {
 		t.Fatal(err)
 	}
 	return func(seq string, commit bool) {
 		t.Helper()
-		m := &nats.Msg{Subject: "s", Header: nats.Header{"Nats-Batch-Id": {"b"}, "Nats-Batch-Sequence": {seq}}, Data: []byte("message " + seq)}
+		m := &nats.Msg{Subject: "s", Header: nats.Header{"Nats-Batch-Id": {"b"}, "Nats-Batch-Sequence": {seq}},
+			Data: []byte("message " + seq)}
 		if commit {
 			m.Header["Nats-Batch-Commit"] = []string{"1"}
 		}
@@ -186,7 +188,8 @@ func TestServerWithoutStagingAfterCrash(t *testing.T) {
 		batchStream(t, s)("1", true)
 		s.Shutdown()
 		link := filepath.Join(dir, "jetstream", "$G", "streams", "S", "batches")
-		if err := errors.Join(os.RemoveAll(link), os.MkdirAll(filepath.Join(memory, "abandoned"), 0o700), os.Symlink(memory, link)); err != nil {
+		if err := errors.Join(os.RemoveAll(link), os.MkdirAll(filepath.Join(memory, "abandoned"), 0o700),
+			os.Symlink(memory, link)); err != nil {
 			t.Fatal(err)
 		}
 		if lost {

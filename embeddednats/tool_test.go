@@ -58,7 +58,8 @@ func TestAToolServesAndAnswersOnly(t *testing.T) {
 	s := newSite(t)
 	s.addTools("mail", "fax")
 	u := s.as("tools/mail")
-	served := []string{"pawl.tool.mail.send", "$SRV.PING", "$SRV.INFO", "$SRV.STATS", "$SRV.INFO.mail", "$SRV.PING.mail.ID1"}
+	served := []string{"pawl.tool.mail.send", "$SRV.PING", "$SRV.INFO", "$SRV.STATS", "$SRV.INFO.mail",
+		"$SRV.PING.mail.ID1"}
 	u.answers("mail", served...)
 	calls := s.calls("mail")
 	for _, subject := range served {
@@ -67,7 +68,8 @@ func TestAToolServesAndAnswersOnly(t *testing.T) {
 		}
 	}
 	u.mayNotPublish(everywhere...)
-	u.mayNotSubscribe(">", "pawl.>", "pawl.log.>", "pawl.in.>", "pawl.api.>", "_INBOX.>", "_INBOX_pawl.>", "$JS.API.>", "$KV.>", "$SYS.>", "$SRV.>", "$SRV.INFO.fax", "$SRV.INFO.fax.ID1")
+	u.mayNotSubscribe(">", "pawl.>", "pawl.log.>", "pawl.in.>", "pawl.api.>", "_INBOX.>", "_INBOX_pawl.>", "$JS.API.>",
+		"$KV.>", "$SYS.>", "$SRV.>", "$SRV.INFO.fax", "$SRV.INFO.fax.ID1")
 	u.mayNotSubscribe("pawl.tool.mail.>", "pawl.tool.mail.send") // without a queue group
 	for _, subject := range []string{"pawl.tool.fax.send", "pawl.tool.>", "pawl.tool.*.send"} {
 		if _, err := u.QueueSubscribeSync(subject, "q"); err != nil {
@@ -142,12 +144,15 @@ func TestAToolIsRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || !strings.HasPrefix(string(before), "nats://tool-mail:") {
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 ||
+		!strings.HasPrefix(string(before), "nats://tool-mail:") {
 		t.Errorf("%s: %v, %v", before, info, err)
 	}
 	connect := func(address string) (*nats.Conn, chan struct{}, error) {
 		closed := make(chan struct{})
-		nc, err := nats.Connect(strings.TrimSpace(address), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+		nc, err := nats.Connect(strings.TrimSpace(address), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) {
+			close(closed)
+		}))
 		if err == nil {
 			t.Cleanup(nc.Close)
 		}
@@ -210,11 +215,13 @@ func TestADamagedToolFile(t *testing.T) {
 	if _, err := embeddednats.AddTool(dir, "mail", "nats://127.0.0.1:4222"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(embeddednats.ToolURLFile(dir, "fax"), []byte("nats://tool-mail:secret@127.0.0.1"), 0o600); err != nil {
+	if err := os.WriteFile(embeddednats.ToolURLFile(dir, "fax"), []byte("nats://tool-mail:secret@127.0.0.1"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	tools, err := embeddednats.Tools(dir)
-	if len(tools) != 1 || tools[0].Name != "mail" || err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "fax.url") {
+	if len(tools) != 1 || tools[0].Name != "mail" || err == nil || strings.Contains(err.Error(), "secret") ||
+		!strings.Contains(err.Error(), "fax.url") {
 		t.Errorf("%v, %v", tools, err)
 	}
 }
@@ -233,7 +240,9 @@ func TestToolURLsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Users = "127.0.0.1:0", users })
+	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
+		c.ListenAddr, c.Users = "127.0.0.1:0", users
+	})
 	if err := s.server.WriteURLs(s.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +252,8 @@ func TestToolURLsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	password, _, _ := strings.Cut(string(before), "@")
-	if want := password + "@" + strings.TrimPrefix(s.server.ClientURL(), "nats://"); strings.TrimSpace(string(after)) != want {
+	if want := password + "@" +
+		strings.TrimPrefix(s.server.ClientURL(), "nats://"); strings.TrimSpace(string(after)) != want {
 		t.Errorf("%s, want %s", after, want)
 	}
 	s.as(filepath.Join("tools", "mail"))

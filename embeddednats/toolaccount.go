@@ -102,7 +102,8 @@ func (s *Server) disconnect(user, account string) error {
 func (s *Server) connections(user, account string) ([]uint64, error) {
 	var ids []uint64
 	for {
-		page, err := s.nats.Connz(&server.ConnzOptions{Username: true, User: user, Account: account, Offset: len(ids), Limit: 1024})
+		page, err := s.nats.Connz(&server.ConnzOptions{Username: true, User: user, Account: account, Offset: len(ids),
+			Limit: 1024})
 		if err != nil {
 			return ids, fmt.Errorf("list the connections of NATS user %s: %w", user, err)
 		}

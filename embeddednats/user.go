@@ -67,11 +67,13 @@ func internal(prefix, password string) []User {
 		{Name: engineUser, Password: password},
 		// What it answers and asks is fixed: a reader's answer goes to where the server maps it.
 		{Name: gateUser, Password: password,
-			Publish:   []string{consumerCreate + ">", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.LIST.*", "$JS.API.CONSUMER.DELETE.*.*", "_R_.>"},
+			Publish: []string{consumerCreate + ">", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.LIST.*",
+				"$JS.API.CONSUMER.DELETE.*.*", "_R_.>"},
 			Subscribe: []string{gateSubject + ">", gateInbox + ".>"}},
 		// The caller chooses the subject of the answer, so it may be an inbox only.
 		{Name: servicesUser, Password: password, Account: OperatorsAccount,
-			Publish: []string{anyInbox}, Subscribe: []string{prefix + ".api.>", prefix + ".in.>", "$SRV.>", servicesInbox + ".>"}},
+			Publish: []string{anyInbox}, Subscribe: []string{prefix + ".api.>", prefix + ".in.>", "$SRV.>", servicesInbox +
+				".>"}},
 		calls(callingUser, prefix, password, ConnectorsAccount, ">"),
 	}
 }

@@ -47,7 +47,8 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 			Subscribe: []string{prefix + ".tool.> >", "$SRV.>"},
 			Publish:   []string{anyInbox},
 			Local:     true,
-			Warning: "a tool connected as the user that all tools share: each of them can read, answer and forge the calls of the others; " +
+			Warning: "a tool connected as the user that all tools share: each of them can read, answer and " +
+				"forge the calls of the others; " +
 				"give each tool a user of its own: pawl connectors add NAME",
 		},
 		{
@@ -58,7 +59,8 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 		{
 			Name: Operator, Account: OperatorsAccount,
 			Subscribe: []string{"_INBOX.>"},
-			Publish:   []string{prefix + ".api.>", prefix + ".in.>", "$SRV.PING", "$SRV.PING.>", "$SRV.INFO", "$SRV.INFO.>", "$SRV.STATS", "$SRV.STATS.>"},
+			Publish: []string{prefix + ".api.>", prefix + ".in.>", "$SRV.PING", "$SRV.PING.>", "$SRV.INFO", "$SRV.INFO.>",
+				"$SRV.STATS", "$SRV.STATS.>"},
 		},
 	}
 	for i := range users {
@@ -93,7 +95,8 @@ func savedPassword(dir, file, user string) (string, error) {
 			return password, nil
 		}
 	}
-	return "", fmt.Errorf("read the password of NATS user %s: %s does not hold a URL like nats://%s:password@host:port; delete it to get a new password", user, path, user)
+	return "", fmt.Errorf("read the password of NATS user %s: %s does not hold a URL like "+
+		"nats://%s:password@host:port; delete it to get a new password", user, path, user)
 }
 
 // WriteURLs writes a file NAME.url for each user of the listener, with a complete URL, readable

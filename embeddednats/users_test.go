@@ -34,7 +34,9 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Users = "127.0.0.1:0", users })
+	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
+		c.ListenAddr, c.Users = "127.0.0.1:0", users
+	})
 	if err := s.server.WriteURLs(s.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +44,10 @@ func newSite(t *testing.T) *site {
 	if s.js, err = jetstream.New(s.engine); err != nil {
 		t.Fatal(err)
 	}
-	for name, subjects := range map[string]string{"PAWL_LOG_0": "pawl.log.0.>", "PAWL_FEED": "pawl.feed.>", "PAWL_RUNLOG": "pawl.runlog.>"} {
-		if _, err := s.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{subjects}, AllowDirect: true}); err != nil {
+	for name, subjects := range map[string]string{"PAWL_LOG_0": "pawl.log.0.>", "PAWL_FEED": "pawl.feed.>",
+		"PAWL_RUNLOG": "pawl.runlog.>"} {
+		if _, err := s.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{subjects},
+			AllowDirect: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,8 +129,10 @@ func (u user) mayNotSubscribe(subjects ...string) {
 }
 
 var everywhere = []string{
-	"pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.in.w.t", "pawl.api.workflows", "pawl.own.0", "pawl.tool.mail.send",
-	"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.NAMES", "$KV.PAWL_LEASES.0", "$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "_INBOX_pawl.x", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED",
+	"pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.in.w.t", "pawl.api.workflows", "pawl.own.0",
+	"pawl.tool.mail.send",
+	"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.NAMES", "$KV.PAWL_LEASES.0", "$SYS.REQ.SERVER.PING",
+	"$SYS.REQ.USER.INFO", "_INBOX_pawl.x", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED",
 }
 
 func TestConnectorsServeAndAnswerOnly(t *testing.T) {
@@ -148,7 +154,8 @@ func TestConnectorsServeAndAnswerOnly(t *testing.T) {
 		}
 	}
 	u.mayNotPublish(everywhere...)
-	u.mayNotSubscribe(">", "pawl.>", "pawl.log.>", "pawl.in.>", "pawl.api.>", "_INBOX.>", "_INBOX_pawl.>", "$JS.API.>", "$KV.>")
+	u.mayNotSubscribe(">", "pawl.>", "pawl.log.>", "pawl.in.>", "pawl.api.>", "_INBOX.>", "_INBOX_pawl.>", "$JS.API.>",
+		"$KV.>")
 	// Without a queue group it would read along.
 	u.mayNotSubscribe("pawl.tool.>", "pawl.tool.mail.send")
 }
@@ -181,11 +188,13 @@ func TestSubscribersReadLogAndFeed(t *testing.T) {
 				t.Fatalf("%s: message %d: %v", name, i, err)
 			}
 			meta, err := m.Metadata()
-			if err != nil || string(m.Data()) != fmt.Sprintf(`{"n":%d}`, i) || meta.Sequence.Stream != uint64(i+1) || !strings.HasPrefix(m.Subject(), "pawl.") {
+			if err != nil || string(m.Data()) != fmt.Sprintf(`{"n":%d}`, i) || meta.Sequence.Stream != uint64(i+1) ||
+				!strings.HasPrefix(m.Subject(), "pawl.") {
 				t.Errorf("%s: message %d on %s: %s, %v", name, i, m.Subject(), m.Data(), err)
 			}
 		}
-		pull, err := stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "mine", FilterSubject: subjectOf(name), AckPolicy: jetstream.AckExplicitPolicy})
+		pull, err := stream.CreateConsumer(t.Context(),
+			jetstream.ConsumerConfig{Durable: "mine", FilterSubject: subjectOf(name), AckPolicy: jetstream.AckExplicitPolicy})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,21 +239,26 @@ func TestSubscribersReachNothing(t *testing.T) {
 	if err := s.engine.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	u.mayNotPublish("pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.in.w.t", "pawl.api.workflows", "pawl.tool.mail.send", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED", "$KV.PAWL_LEASES.0")
+	u.mayNotPublish("pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.in.w.t", "pawl.api.workflows",
+		"pawl.tool.mail.send", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED", "$KV.PAWL_LEASES.0")
 	u.mayNotSubscribe("pawl.>", "pawl.in.>", "_INBOX_pawl.>", "$PAWL.>", "$KV.>")
 
 	// JetStream requests that write, and streams that are not to be read: nobody there.
 	for _, subject := range []string{
-		"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.PURGE.PAWL_LOG_0", "$JS.API.STREAM.UPDATE.PAWL_LOG_0", "$JS.API.STREAM.MSG.DELETE.PAWL_LOG_0",
-		"$JS.API.CONSUMER.DELETE.PAWL_LOG_0.x", "$JS.API.CONSUMER.DURABLE.CREATE.PAWL_LOG_0.x", "$JS.API.STREAM.CREATE.X", "$JS.API.STREAM.RESTORE.X",
-		"$JS.API.STREAM.INFO.PAWL_RUNLOG", "$JS.API.CONSUMER.CREATE.PAWL_RUNLOG.x", "$JS.API.DIRECT.GET.PAWL_RUNLOG", "$JS.API.STREAM.NAMES",
+		"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.PURGE.PAWL_LOG_0", "$JS.API.STREAM.UPDATE.PAWL_LOG_0",
+		"$JS.API.STREAM.MSG.DELETE.PAWL_LOG_0",
+		"$JS.API.CONSUMER.DELETE.PAWL_LOG_0.x", "$JS.API.CONSUMER.DURABLE.CREATE.PAWL_LOG_0.x", "$JS.API.STREAM.CREATE.X",
+		"$JS.API.STREAM.RESTORE.X",
+		"$JS.API.STREAM.INFO.PAWL_RUNLOG", "$JS.API.CONSUMER.CREATE.PAWL_RUNLOG.x", "$JS.API.DIRECT.GET.PAWL_RUNLOG",
+		"$JS.API.STREAM.NAMES",
 	} {
 		if m, err := u.Request(subject, []byte(`{}`), 10*time.Second); !errors.Is(err, nats.ErrNoResponders) {
 			t.Errorf("%s: %s, %v", subject, text(m), err)
 		}
 	}
 	push := func(field, subject string) []byte {
-		return fmt.Appendf(nil, `{"stream_name":"PAWL_FEED","config":{"name":"evil","ack_policy":"none","%s":"%s"}}`, field, subject)
+		return fmt.Appendf(nil, `{"stream_name":"PAWL_FEED","config":{"name":"evil","ack_policy":"none","%s":"%s"}}`, field,
+			subject)
 	}
 	for _, field := range []string{"deliver_subject", "Deliver_Subject", "DELIVER_SUBJECT"} {
 		m, err := u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.evil", push(field, "pawl.in.w.t"), 10*time.Second)
@@ -252,26 +266,34 @@ func TestSubscribersReachNothing(t *testing.T) {
 			t.Errorf("%s: %s, %v", field, text(m), err)
 		}
 	}
-	m, err := u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.evil", []byte(`{"stream_name":"PAWL_RUNLOG","config":{"name":"evil"}}`), 10*time.Second)
+	m, err := u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.evil",
+		[]byte(`{"stream_name":"PAWL_RUNLOG","config":{"name":"evil"}}`), 10*time.Second)
 	if err != nil || !strings.Contains(string(m.Data), "its subject PAWL_FEED") {
 		t.Errorf("another stream: %s, %v", text(m), err)
 	}
 	// A consumer of the engine's is not changed.
-	if _, err := s.js.CreateConsumer(t.Context(), "PAWL_FEED", jetstream.ConsumerConfig{Durable: "engine", FilterSubject: "pawl.feed.>"}); err != nil {
+	if _, err := s.js.CreateConsumer(t.Context(), "PAWL_FEED",
+		jetstream.ConsumerConfig{Durable: "engine", FilterSubject: "pawl.feed.>"}); err != nil {
 		t.Fatal(err)
 	}
-	m, err = u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.engine", []byte(`{"stream_name":"PAWL_FEED","action":"update","config":{"durable_name":"engine","name":"engine","ack_policy":"explicit","filter_subject":"pawl.feed.x"}}`), 10*time.Second)
+	m, err = u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.engine",
+		[]byte(`{"stream_name":"PAWL_FEED","action":"update",`+
+			`"config":{"durable_name":"engine","name":"engine","ack_policy":"explicit","filter_subject":"pawl.feed.x"}}`),
+		10*time.Second)
 	if err != nil || !isProblem(m.Data) {
 		t.Errorf("update: %s, %v", text(m), err)
 	}
 
 	// Allowed questions, with the answer directed elsewhere.
-	if _, err := u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.pull", []byte(`{"stream_name":"PAWL_FEED","config":{"name":"pull","ack_policy":"none"}}`), 10*time.Second); err != nil {
+	if _, err := u.Request("$JS.API.CONSUMER.CREATE.PAWL_FEED.pull",
+		[]byte(`{"stream_name":"PAWL_FEED","config":{"name":"pull","ack_policy":"none"}}`), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	for subject, data := range map[string]string{
-		"$JS.API.STREAM.INFO.PAWL_FEED": "", "$JS.API.CONSUMER.MSG.NEXT.PAWL_FEED.pull": "1", "$JS.API.DIRECT.GET.PAWL_FEED": `{"seq":1}`,
-		"$JS.API.CONSUMER.CREATE.PAWL_FEED.other": `{"stream_name":"PAWL_FEED","config":{"name":"other","ack_policy":"none"}}`,
+		"$JS.API.STREAM.INFO.PAWL_FEED": "", "$JS.API.CONSUMER.MSG.NEXT.PAWL_FEED.pull": "1",
+		"$JS.API.DIRECT.GET.PAWL_FEED": `{"seq":1}`,
+		"$JS.API.CONSUMER.CREATE.PAWL_FEED.other": `{"stream_name":"PAWL_FEED",` +
+			`"config":{"name":"other","ack_policy":"none"}}`,
 	} {
 		if err := u.PublishRequest(subject, "pawl.in.w.t", []byte(data)); err != nil {
 			t.Fatal(err)
@@ -319,9 +341,12 @@ func TestOperatorsCall(t *testing.T) {
 			t.Errorf("%s: %v", subject, err)
 		}
 	}
-	u.mayNotPublish("pawl.log.0.w.run.prepared", "pawl.feed.w.x", "pawl.tool.mail.send", "$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.INFO.PAWL_FEED", "_INBOX.x", "_INBOX_pawl.x", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED")
+	u.mayNotPublish("pawl.log.0.w.run.prepared", "pawl.feed.w.x", "pawl.tool.mail.send",
+		"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.INFO.PAWL_FEED", "_INBOX.x", "_INBOX_pawl.x",
+		"$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED")
 	// A request may carry a token: no operator reads those of the others.
-	u.mayNotSubscribe(">", "pawl.>", "pawl.api.>", "pawl.api.*", "pawl.*.*", "*.api.createToken", "pawl.api.createToken", "pawl.in.>",
+	u.mayNotSubscribe(">", "pawl.>", "pawl.api.>", "pawl.api.*", "pawl.*.*", "*.api.createToken", "pawl.api.createToken",
+		"pawl.in.>",
 		"pawl.tool.>", "$SRV.>", "_R_.>", "_INBOX_pawl.>", "$JS.>", "$SYS.>")
 }
 
@@ -358,7 +383,9 @@ func TestURLsStayTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Users = address, users })
+	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
+		c.ListenAddr, c.Users = address, users
+	})
 	if err := s.server.WriteURLs(s.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +406,8 @@ func TestURLsStayTheSame(t *testing.T) {
 
 func TestADamagedURLFileIsNotOverwritten(t *testing.T) {
 	dir := t.TempDir()
-	for _, text := range []string{"", "hello", "nats://127.0.0.1:1", "nats://connector@127.0.0.1:1", "nats://operator:secret@127.0.0.1:1"} {
+	for _, text := range []string{"", "hello", "nats://127.0.0.1:1", "nats://connector@127.0.0.1:1",
+		"nats://operator:secret@127.0.0.1:1"} {
 		if err := os.WriteFile(filepath.Join(dir, "connector.url"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -391,7 +419,9 @@ func TestADamagedURLFileIsNotOverwritten(t *testing.T) {
 }
 
 func TestNoURLsWithoutUsers(t *testing.T) {
-	s := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Insecure = "127.0.0.1:0", true })
+	s := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
+		c.ListenAddr, c.Insecure = "127.0.0.1:0", true
+	})
 	if err := s.WriteURLs(t.TempDir()); err == nil {
 		t.Error("URLs for nobody")
 	}
@@ -404,12 +434,15 @@ func TestSubscribersOfACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := natstest.NewCluster(t, 3, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Users = "127.0.0.1:0", users })
+	c := natstest.NewCluster(t, 3, natstest.Fast, func(c *embeddednats.Config) {
+		c.ListenAddr, c.Users = "127.0.0.1:0", users
+	})
 	engine, err := jetstream.New(c.Connect(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.CreateStream(t.Context(), jetstream.StreamConfig{Name: "PAWL_FEED", Subjects: []string{"pawl.feed.>"}, Replicas: 3}); err != nil {
+	if _, err := engine.CreateStream(t.Context(),
+		jetstream.StreamConfig{Name: "PAWL_FEED", Subjects: []string{"pawl.feed.>"}, Replicas: 3}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 5 {

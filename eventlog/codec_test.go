@@ -146,7 +146,8 @@ func TestEncodeWritesTheWire(t *testing.T) {
 	all := busy()
 	all["bare"] = Transition{Facts: []Fact{}}
 	for name, tr := range all {
-		w := wire{tr.ID, tr.Workflow, tr.Revision, tr.Prev[:], tr.At, tr.Actor, tr.Cause, tr.Kind, make([]wireFact, len(tr.Facts))}
+		w := wire{tr.ID, tr.Workflow, tr.Revision, tr.Prev[:], tr.At, tr.Actor, tr.Cause, tr.Kind,
+			make([]wireFact, len(tr.Facts))}
 		for i, f := range tr.Facts {
 			body, err := msgpack.Marshal(f)
 			if err != nil {

@@ -14,18 +14,23 @@ func TestNames(t *testing.T) {
 		{WorkflowName("a"), true}, {WorkflowName("Invoices_2-b"), true}, {WorkflowName("9"), true},
 		{WorkflowName(strings.Repeat("a", 64)), true}, {WorkflowName(strings.Repeat("a", 65)), false},
 		{WorkflowName(""), false}, {WorkflowName("-a"), false}, {WorkflowName("_a"), false}, {WorkflowName("a.b"), false},
-		{WorkflowName("a b"), false}, {WorkflowName("a\n"), false}, {WorkflowName("ä"), false}, {WorkflowName("*"), false}, {WorkflowName("a>"), false},
+		{WorkflowName("a b"), false}, {WorkflowName("a\n"), false}, {WorkflowName("ä"), false}, {WorkflowName("*"), false},
+		{WorkflowName("a>"), false},
 
 		{Handler("onMail"), true}, {Handler("$x_1"), true}, {Handler("_"), true},
 		{Handler(strings.Repeat("h", 64)), true}, {Handler(strings.Repeat("h", 65)), false},
 		{Handler(""), false}, {Handler("1a"), false}, {Handler("a-b"), false}, {Handler("a.b"), false},
 
 		{Topic("mail"), true}, {Topic("mail.in.new"), true}, {Topic("a-b_c.9"), true},
-		{Topic(strings.Repeat("a", 64) + "." + strings.Repeat("b", 63)), true}, {Topic(strings.Repeat("a", 64) + "." + strings.Repeat("b", 64)), false},
-		{Topic(""), false}, {Topic("."), false}, {Topic("a."), false}, {Topic(".a"), false}, {Topic("a..b"), false}, {Topic("a.*"), false}, {Topic("a.>"), false},
+		{Topic(strings.Repeat("a", 64) + "." + strings.Repeat("b", 63)), true},
+		{Topic(strings.Repeat("a", 64) + "." + strings.Repeat("b", 64)), false},
+		{Topic(""), false}, {Topic("."), false}, {Topic("a."), false}, {Topic(".a"), false}, {Topic("a..b"), false},
+		{Topic("a.*"), false}, {Topic("a.>"), false},
 
-		{MessageID("x"), true}, {MessageID("a b/ü*>.\"'"), true}, {MessageID(strings.Repeat("x", 512)), true}, {MessageID(strings.Repeat("x", 513)), false},
-		{MessageID(""), false}, {MessageID("a\x00"), false}, {MessageID("a\n"), false}, {MessageID("\x7f"), false}, {MessageID("\u0085"), false}, {MessageID("\xff"), false}, {MessageID("a\ufffd"), true},
+		{MessageID("x"), true}, {MessageID("a b/ü*>.\"'"), true}, {MessageID(strings.Repeat("x", 512)), true},
+		{MessageID(strings.Repeat("x", 513)), false},
+		{MessageID(""), false}, {MessageID("a\x00"), false}, {MessageID("a\n"), false}, {MessageID("\x7f"), false},
+		{MessageID("\u0085"), false}, {MessageID("\xff"), false}, {MessageID("a\ufffd"), true},
 	} {
 		if err := c.name.Validate(); (err == nil) != c.valid {
 			t.Errorf("%T %q: %v, want valid %t", c.name, c.name, err, c.valid)
@@ -36,7 +41,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("published under %q: %v, want valid %t", id, err, valid)
 		}
 	}
-	for name, valid := range map[string]bool{"m": true, "http": true, "Send_1": true, "": false, "_a": false, "1": false, "a-b": false, "a.b": false} {
+	for name, valid := range map[string]bool{"m": true, "http": true, "Send_1": true, "": false, "_a": false, "1": false,
+		"a-b": false, "a.b": false} {
 		if err := ValidateConnectorName(name); (err == nil) != valid {
 			t.Errorf("connector %q: %v, want valid %t", name, err, valid)
 		}
@@ -77,7 +83,8 @@ func TestPartitionOfIsFixed(t *testing.T) {
 	}
 	counts := make([]int, 4)
 	for i := range 4000 {
-		counts[PartitionOf(WorkflowName(strings.Repeat("w", 1+i%7)+string(rune('0'+i%10))+string(rune('a'+i/10%26))+string(rune('a'+i/260))), 4)]++
+		counts[PartitionOf(WorkflowName(strings.Repeat("w",
+			1+i%7)+string(rune('0'+i%10))+string(rune('a'+i/10%26))+string(rune('a'+i/260))), 4)]++
 	}
 	for p, n := range counts {
 		if n < 800 || n > 1200 {

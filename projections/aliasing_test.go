@@ -32,8 +32,9 @@ func TestAStateOnceReadNeverChanges(t *testing.T) {
 	t.Parallel()
 	record := func(s projections.State, facts ...eventlog.Fact) eventlog.Record {
 		return eventlog.Record{
-			Position:   eventlog.Position{Seq: s.Head.Seq + 1},
-			Transition: eventlog.Transition{Workflow: "w", Revision: s.Head.Revision + 1, At: eventlog.Instant(s.Head.Revision + 1), Facts: facts},
+			Position: eventlog.Position{Seq: s.Head.Seq + 1},
+			Transition: eventlog.Transition{Workflow: "w", Revision: s.Head.Revision + 1,
+				At: eventlog.Instant(s.Head.Revision + 1), Facts: facts},
 		}
 	}
 	var states []projections.State
@@ -49,7 +50,8 @@ func TestAStateOnceReadNeverChanges(t *testing.T) {
 		return next
 	}
 	s = step(s, &eventlog.WorkflowDeployed{
-		Version: "1.0", Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"}, Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}}}},
+		Version: "1.0", Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"},
+			Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}}}},
 	})
 	for n := range 3 {
 		for _, facts := range item(n) {

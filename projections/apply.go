@@ -17,10 +17,12 @@ func Apply(s State, r eventlog.Record) (State, error) {
 		return s, fmt.Errorf("%w: record %s of %s given to the state of %s", ErrBroken, r.Position, r.Workflow, s.Name)
 	}
 	if r.Revision != s.Head.Revision+1 {
-		return s, fmt.Errorf("%w: %s: record %s has revision %d, want %d", ErrBroken, r.Workflow, r.Position, r.Revision, s.Head.Revision+1)
+		return s, fmt.Errorf("%w: %s: record %s has revision %d, want %d", ErrBroken, r.Workflow, r.Position, r.Revision,
+			s.Head.Revision+1)
 	}
 	if r.Prev != s.Head.Hash {
-		return s, fmt.Errorf("%w: %s: revision %d at %s does not continue the hash chain", ErrBroken, r.Workflow, r.Revision, r.Position)
+		return s, fmt.Errorf("%w: %s: revision %d at %s does not continue the hash chain", ErrBroken, r.Workflow, r.Revision,
+			r.Position)
 	}
 	facts := r.Facts
 	r.Facts = nil
@@ -65,7 +67,8 @@ func NewDraft(s State, t eventlog.Transition, seq uint64) *Draft {
 func (d *Draft) Add(fact eventlog.Fact) error {
 	d.f.n = uint32(len(d.t.Facts))
 	if err := d.f.apply(fact); err != nil {
-		return fmt.Errorf("%w: %s: revision %d: fact %d (%s): %w", ErrBroken, d.t.Workflow, d.f.Head.Revision, d.f.n, fact.FactType(), err)
+		return fmt.Errorf("%w: %s: revision %d: fact %d (%s): %w", ErrBroken, d.t.Workflow, d.f.Head.Revision, d.f.n,
+			fact.FactType(), err)
 	}
 	d.t.Facts = append(d.t.Facts, fact)
 	return nil
@@ -218,7 +221,8 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		if f.Input(e.Input) != nil {
 			return fmt.Errorf("input %s is registered already", e.Input)
 		}
-		f.putInput(&Input{ID: e.Input, Source: e.Source, Type: e.Type, ExternalID: e.ExternalID, Title: e.Title, At: f.at(), Created: f.ordinal()})
+		f.putInput(&Input{ID: e.Input, Source: e.Source, Type: e.Type, ExternalID: e.ExternalID, Title: e.Title, At: f.at(),
+			Created: f.ordinal()})
 	case *eventlog.InputRetitled:
 		return f.inputRetitled(e)
 	case *eventlog.TokenCreated:

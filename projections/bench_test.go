@@ -16,32 +16,40 @@ func item(n int) [][]eventlog.Fact {
 	session, in := eventlog.SessionID(id("S1")), eventlog.InputID(id("IN"))
 	ref := eventlog.EventRef{Topic: "in", MessageID: eventlog.MessageID(id("EV"))}
 	start := func(run eventlog.RunID) eventlog.Fact {
-		return &eventlog.RunStarted{Run: run, Handler: "send", HandlerType: eventlog.ConsumerHandler, Version: "1.0", Session: session, Phase: eventlog.PhasePreparing, Engine: "e"}
+		return &eventlog.RunStarted{Run: run, Handler: "send", HandlerType: eventlog.ConsumerHandler, Version: "1.0",
+			Session: session, Phase: eventlog.PhasePreparing, Engine: "e"}
 	}
 	return [][]eventlog.Fact{
 		{
 			&eventlog.InputRegistered{Input: in, Source: "push", Type: "in", ExternalID: string(ref.MessageID), Title: "Item"},
-			&eventlog.EventPublished{Topic: "in", MessageID: ref.MessageID, Title: "Item", Payload: []byte(`{"n":1}`), CausedBy: []eventlog.InputID{in}},
+			&eventlog.EventPublished{Topic: "in", MessageID: ref.MessageID, Title: "Item", Payload: []byte(`{"n":1}`),
+				CausedBy: []eventlog.InputID{in}},
 			&eventlog.HandlerDirtied{Handler: "send"}, &eventlog.SessionStarted{Session: session}, start(run),
 		},
 		{
-			&eventlog.RunPrepared{Run: run, Result: []byte(`{}`)}, &eventlog.EventReserved{Topic: "in", MessageID: ref.MessageID, Run: run},
+			&eventlog.RunPrepared{Run: run, Result: []byte(`{}`)}, &eventlog.EventReserved{Topic: "in", MessageID: ref.MessageID,
+				Run: run},
 			&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutating},
-			&eventlog.MutationStarted{Mutation: eventlog.MutationID(run), Run: run, Call: eventlog.MutationCall{Connector: "http", Operation: "post", Params: []byte(`{}`)}},
+			&eventlog.MutationStarted{Mutation: eventlog.MutationID(run), Run: run,
+				Call: eventlog.MutationCall{Connector: "http", Operation: "post", Params: []byte(`{}`)}},
 		},
 		{
 			&eventlog.MutationApplied{Mutation: eventlog.MutationID(run), Run: run, Result: []byte(`{}`)},
-			&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutated}, &eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseEmitting},
+			&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutated},
+			&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseEmitting},
 		},
 		{
 			&eventlog.EventConsumed{Topic: "in", MessageID: ref.MessageID, Run: run},
-			&eventlog.EventPublished{Topic: "out", MessageID: ref.MessageID, Title: "Sent", Payload: []byte(`{}`), CreatedBy: run, CausedBy: []eventlog.InputID{in}},
+			&eventlog.EventPublished{Topic: "out", MessageID: ref.MessageID, Title: "Sent", Payload: []byte(`{}`),
+				CreatedBy: run, CausedBy: []eventlog.InputID{in}},
 			&eventlog.RunCommitted{Run: run}, start(empty),
 		},
 		{
 			&eventlog.RunPrepared{Run: empty}, &eventlog.RunAdvanced{Run: empty, Phase: eventlog.PhaseMutating},
-			&eventlog.RunAdvanced{Run: empty, Phase: eventlog.PhaseMutated}, &eventlog.RunAdvanced{Run: empty, Phase: eventlog.PhaseEmitting},
-			&eventlog.RunCommitted{Run: empty}, &eventlog.HandlerCleaned{Handler: "send"}, &eventlog.SessionEnded{Session: session, Result: "completed"},
+			&eventlog.RunAdvanced{Run: empty, Phase: eventlog.PhaseMutated},
+			&eventlog.RunAdvanced{Run: empty, Phase: eventlog.PhaseEmitting},
+			&eventlog.RunCommitted{Run: empty}, &eventlog.HandlerCleaned{Handler: "send"},
+			&eventlog.SessionEnded{Session: session, Result: "completed"},
 		},
 	}
 }
@@ -50,7 +58,8 @@ func item(n int) [][]eventlog.Fact {
 func BenchmarkApply(b *testing.B) {
 	deployed := func(b *testing.B) projections.State {
 		return apply(b, projections.State{}, &eventlog.WorkflowDeployed{
-			Version: "1.0", Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"}, Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}}}},
+			Version: "1.0", Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"},
+				Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}}}},
 		})
 	}
 	for _, more := range []int{3, 1000} {

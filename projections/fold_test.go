@@ -2,7 +2,6 @@ package projections_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -51,7 +50,8 @@ func (p *past) published(ids ...eventlog.MessageID) *past {
 	for _, id := range ids {
 		in := eventlog.InputID("in-" + id)
 		p.then(&eventlog.InputRegistered{Input: in, Source: "push", Type: "t", ExternalID: string(id)},
-			&eventlog.EventPublished{Topic: "in", MessageID: id, Title: "t", Payload: []byte(`1`), CausedBy: []eventlog.InputID{in}})
+			&eventlog.EventPublished{Topic: "in", MessageID: id, Title: "t", Payload: []byte(`1`),
+				CausedBy: []eventlog.InputID{in}})
 	}
 	return p
 }
@@ -73,7 +73,8 @@ func (p *past) reserving(run eventlog.RunID, ids ...eventlog.MessageID) *past {
 }
 
 func startOf(run eventlog.RunID, session eventlog.SessionID) *eventlog.RunStarted {
-	return &eventlog.RunStarted{Run: run, Handler: "work", HandlerType: eventlog.ConsumerHandler, Version: "1.0", Session: session, Phase: eventlog.PhasePreparing, Engine: "e"}
+	return &eventlog.RunStarted{Run: run, Handler: "work", HandlerType: eventlog.ConsumerHandler, Version: "1.0",
+		Session: session, Phase: eventlog.PhasePreparing, Engine: "e"}
 }
 
 func (p *past) event(id eventlog.MessageID) *projections.TopicEvent {
@@ -116,52 +117,101 @@ func TestBrokenLogs(t *testing.T) {
 		"run of an ended session": {func(p *past) *past {
 			return p.then(&eventlog.SessionStarted{Session: "S"}).then(&eventlog.SessionEnded{Session: "S"})
 		}, []eventlog.Fact{startOf("R", "S")}, "which is not open"},
-		"second session at once":    {running, []eventlog.Fact{&eventlog.SessionStarted{Session: "S2"}}, "while session S-R is open"},
-		"end of another session":    {running, []eventlog.Fact{&eventlog.SessionEnded{Session: "S2"}}, "not open"},
-		"consumer starts executing": {func(p *past) *past { return p.then(&eventlog.SessionStarted{Session: "S"}) }, []eventlog.Fact{&eventlog.RunStarted{Run: "R", Handler: "work", HandlerType: eventlog.ConsumerHandler, Session: "S", Phase: eventlog.PhaseExecuting}}, "cannot start in phase"},
-		"run of an unknown handler": {func(p *past) *past { return p.then(&eventlog.SessionStarted{Session: "S"}) }, []eventlog.Fact{&eventlog.RunStarted{Run: "R", Handler: "gone", HandlerType: eventlog.ConsumerHandler, Session: "S", Phase: eventlog.PhasePreparing}}, "handler gone is not known"},
-		"retry of an unknown run":   {func(p *past) *past { return p.then(&eventlog.SessionStarted{Session: "S"}) }, []eventlog.Fact{&eventlog.RunStarted{Run: "R", Handler: "work", HandlerType: eventlog.ConsumerHandler, Session: "S", Phase: eventlog.PhaseEmitting, RetryOf: "Q"}}, "run Q, which is not known"},
-		"phase backwards":           {running, []eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhasePrepared}}, "from mutating to prepared"},
-		"phase stays":               {running, []eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseMutating}}, "from mutating to mutating"},
-		"phase of a producer":       {func(p *past) *past { return p.then(&eventlog.SessionStarted{Session: "S"}).then(startOf("R", "S")) }, []eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseExecuting}}, "from preparing to executing"},
-		"unknown phase":             {running, []eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: "done"}}, "cannot go"},
-		"phase of an unknown run":   {none, []eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseMutating}}, "run R is not known"},
-		"commit of an ended run":    {func(p *past) *past { return running(p).then(failed("R")) }, []eventlog.Fact{&eventlog.RunCommitted{Run: "R"}}, "while run \"\" is current"},
-		"failure of an ended run":   {func(p *past) *past { return running(p).then(failed("R")) }, []eventlog.Fact{failed("R")}, "is current"},
-		"ended run active again":    {func(p *past) *past { return running(p).then(failed("R")) }, []eventlog.Fact{&eventlog.RunReactivated{Run: "R"}}, "run R is not current"},
-		"ended run suspended":       {func(p *past) *past { return running(p).then(failed("R")) }, []eventlog.Fact{&eventlog.RunSuspended{Run: "R"}}, "run R is not current"},
-		"event published twice":     {running, []eventlog.Fact{&eventlog.EventPublished{Topic: "in", MessageID: "a"}}, "published already"},
-		"event of unknown input":    {none, []eventlog.Fact{&eventlog.EventPublished{Topic: "in", MessageID: "a", CausedBy: []eventlog.InputID{"I"}}}, "input I of event a in in is not known"},
-		"update of unknown event":   {none, []eventlog.Fact{&eventlog.EventRepublished{Topic: "in", MessageID: "a"}}, "event a in in is not known"},
-		"reserved twice":            {running, []eventlog.Fact{&eventlog.EventReserved{Topic: "in", MessageID: "a", Run: "R"}}, "is reserved and cannot be reserved"},
-		"reserved by unknown run":   {running, []eventlog.Fact{&eventlog.EventReserved{Topic: "in", MessageID: "b", Run: "Q"}}, "run Q is not known"},
-		"transfer of a pending one": {running, []eventlog.Fact{&eventlog.EventTransferred{Topic: "in", MessageID: "b", Run: "R"}}, "holds no reservation"},
-		"release by another run":    {running, []eventlog.Fact{&eventlog.EventReleased{Topic: "in", MessageID: "a", Run: "Q"}}, "cannot be released by run Q"},
-		"release of a pending one":  {running, []eventlog.Fact{&eventlog.EventReleased{Topic: "in", MessageID: "b", Run: "R"}}, "cannot be released"},
-		"consumed by another run":   {running, []eventlog.Fact{&eventlog.EventConsumed{Topic: "in", MessageID: "a", Run: "Q"}}, "cannot be consumed by run Q"},
-		"consumed while pending":    {running, []eventlog.Fact{&eventlog.EventConsumed{Topic: "in", MessageID: "b", Run: "R"}}, "is pending"},
-		"discarded while pending":   {running, []eventlog.Fact{&eventlog.EventDiscarded{Topic: "in", MessageID: "b", Run: "R"}}, "is pending"},
+		"second session at once": {running, []eventlog.Fact{&eventlog.SessionStarted{Session: "S2"}},
+			"while session S-R is open"},
+		"end of another session": {running, []eventlog.Fact{&eventlog.SessionEnded{Session: "S2"}}, "not open"},
+		"consumer starts executing": {func(p *past) *past {
+			return p.then(&eventlog.SessionStarted{Session: "S"})
+		}, []eventlog.Fact{&eventlog.RunStarted{Run: "R", Handler: "work", HandlerType: eventlog.ConsumerHandler,
+			Session: "S", Phase: eventlog.PhaseExecuting}}, "cannot start in phase"},
+		"run of an unknown handler": {func(p *past) *past {
+			return p.then(&eventlog.SessionStarted{Session: "S"})
+		}, []eventlog.Fact{&eventlog.RunStarted{Run: "R", Handler: "gone", HandlerType: eventlog.ConsumerHandler,
+			Session: "S", Phase: eventlog.PhasePreparing}}, "handler gone is not known"},
+		"retry of an unknown run": {func(p *past) *past {
+			return p.then(&eventlog.SessionStarted{Session: "S"})
+		}, []eventlog.Fact{&eventlog.RunStarted{Run: "R", Handler: "work", HandlerType: eventlog.ConsumerHandler,
+			Session: "S", Phase: eventlog.PhaseEmitting, RetryOf: "Q"}}, "run Q, which is not known"},
+		"phase backwards": {running,
+			[]eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhasePrepared}}, "from mutating to prepared"},
+		"phase stays": {running,
+			[]eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseMutating}}, "from mutating to mutating"},
+		"phase of a producer": {func(p *past) *past {
+			return p.then(&eventlog.SessionStarted{Session: "S"}).then(startOf("R", "S"))
+		}, []eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseExecuting}}, "from preparing to executing"},
+		"unknown phase": {running, []eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: "done"}}, "cannot go"},
+		"phase of an unknown run": {none, []eventlog.Fact{&eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseMutating}},
+			"run R is not known"},
+		"commit of an ended run": {func(p *past) *past {
+			return running(p).then(failed("R"))
+		}, []eventlog.Fact{&eventlog.RunCommitted{Run: "R"}}, "while run \"\" is current"},
+		"failure of an ended run": {func(p *past) *past {
+			return running(p).then(failed("R"))
+		}, []eventlog.Fact{failed("R")}, "is current"},
+		"ended run active again": {func(p *past) *past {
+			return running(p).then(failed("R"))
+		}, []eventlog.Fact{&eventlog.RunReactivated{Run: "R"}}, "run R is not current"},
+		"ended run suspended": {func(p *past) *past {
+			return running(p).then(failed("R"))
+		}, []eventlog.Fact{&eventlog.RunSuspended{Run: "R"}}, "run R is not current"},
+		"event published twice": {running, []eventlog.Fact{&eventlog.EventPublished{Topic: "in", MessageID: "a"}},
+			"published already"},
+		"event of unknown input": {none,
+			[]eventlog.Fact{&eventlog.EventPublished{Topic: "in", MessageID: "a", CausedBy: []eventlog.InputID{"I"}}},
+			"input I of event a in in is not known"},
+		"update of unknown event": {none, []eventlog.Fact{&eventlog.EventRepublished{Topic: "in", MessageID: "a"}},
+			"event a in in is not known"},
+		"reserved twice": {running,
+			[]eventlog.Fact{&eventlog.EventReserved{Topic: "in", MessageID: "a", Run: "R"}},
+			"is reserved and cannot be reserved"},
+		"reserved by unknown run": {running,
+			[]eventlog.Fact{&eventlog.EventReserved{Topic: "in", MessageID: "b", Run: "Q"}}, "run Q is not known"},
+		"transfer of a pending one": {running,
+			[]eventlog.Fact{&eventlog.EventTransferred{Topic: "in", MessageID: "b", Run: "R"}}, "holds no reservation"},
+		"release by another run": {running,
+			[]eventlog.Fact{&eventlog.EventReleased{Topic: "in", MessageID: "a", Run: "Q"}}, "cannot be released by run Q"},
+		"release of a pending one": {running,
+			[]eventlog.Fact{&eventlog.EventReleased{Topic: "in", MessageID: "b", Run: "R"}}, "cannot be released"},
+		"consumed by another run": {running,
+			[]eventlog.Fact{&eventlog.EventConsumed{Topic: "in", MessageID: "a", Run: "Q"}}, "cannot be consumed by run Q"},
+		"consumed while pending": {running,
+			[]eventlog.Fact{&eventlog.EventConsumed{Topic: "in", MessageID: "b", Run: "R"}}, "is pending"},
+		"discarded while pending": {running,
+			[]eventlog.Fact{&eventlog.EventDiscarded{Topic: "in", MessageID: "b", Run: "R"}}, "is pending"},
 		"skipped after consumed": {func(p *past) *past {
 			return running(p).then(&eventlog.EventConsumed{Topic: "in", MessageID: "a", Run: "R"})
 		}, []eventlog.Fact{&eventlog.EventSkipped{Topic: "in", MessageID: "a"}}, "is consumed already"},
 		"redrive from completed": {func(p *past) *past {
 			return running(p).then(&eventlog.EventConsumed{Topic: "in", MessageID: "a", Run: "R"})
 		}, []eventlog.Fact{&eventlog.EventRedriven{Topic: "in", MessageID: "a"}}, "cannot be redriven"},
-		"redrive of a pending one":   {running, []eventlog.Fact{&eventlog.EventRedriven{Topic: "in", MessageID: "b"}}, "cannot be redriven"},
-		"input registered twice":     {running, []eventlog.Fact{&eventlog.InputRegistered{Input: "in-a"}}, "registered already"},
-		"unknown input retitled":     {running, []eventlog.Fact{&eventlog.InputRetitled{Input: "I"}}, "input I is not known"},
-		"mutation started twice":     {applied, []eventlog.Fact{&eventlog.MutationStarted{Mutation: "R", Run: "R"}}, "cannot start again"},
-		"mutation requested twice":   {applied, []eventlog.Fact{&eventlog.MutationApprovalRequested{Mutation: "R", Run: "R"}}, "recorded already"},
-		"final mutation fails":       {applied, []eventlog.Fact{&eventlog.MutationFailed{Mutation: "R", Run: "R"}}, "is applied already"},
-		"final mutation applied":     {applied, []eventlog.Fact{&eventlog.MutationApplied{Mutation: "R", Run: "R"}}, "is applied already"},
-		"final mutation skipped":     {applied, []eventlog.Fact{&eventlog.MutationSkipped{Mutation: "R", Run: "R"}}, "is applied already"},
-		"final mutation asked about": {applied, []eventlog.Fact{&eventlog.MutationReconcileScheduled{Mutation: "R"}}, "is applied already"},
-		"final mutation left":        {applied, []eventlog.Fact{&eventlog.MutationLeftIndeterminate{Mutation: "R"}}, "is applied already"},
-		"approval of a final one":    {applied, []eventlog.Fact{&eventlog.MutationApproved{Mutation: "R"}}, "awaits no approval"},
-		"unknown mutation applied":   {running, []eventlog.Fact{&eventlog.MutationApplied{Mutation: "M", Run: "R"}}, "mutation M is not known"},
-		"unknown mutation approved":  {running, []eventlog.Fact{&eventlog.MutationApproved{Mutation: "M"}}, "mutation M is not known"},
-		"state of unknown handler":   {none, []eventlog.Fact{&eventlog.HandlerStateSaved{Handler: "gone"}}, "handler gone is not known"},
-		"unknown fact":               {none, []eventlog.Fact{strange{}}, "unknown fact type"},
+		"redrive of a pending one": {running, []eventlog.Fact{&eventlog.EventRedriven{Topic: "in", MessageID: "b"}},
+			"cannot be redriven"},
+		"input registered twice": {running, []eventlog.Fact{&eventlog.InputRegistered{Input: "in-a"}},
+			"registered already"},
+		"unknown input retitled": {running, []eventlog.Fact{&eventlog.InputRetitled{Input: "I"}}, "input I is not known"},
+		"mutation started twice": {applied, []eventlog.Fact{&eventlog.MutationStarted{Mutation: "R", Run: "R"}},
+			"cannot start again"},
+		"mutation requested twice": {applied, []eventlog.Fact{&eventlog.MutationApprovalRequested{Mutation: "R", Run: "R"}},
+			"recorded already"},
+		"final mutation fails": {applied, []eventlog.Fact{&eventlog.MutationFailed{Mutation: "R", Run: "R"}},
+			"is applied already"},
+		"final mutation applied": {applied, []eventlog.Fact{&eventlog.MutationApplied{Mutation: "R", Run: "R"}},
+			"is applied already"},
+		"final mutation skipped": {applied, []eventlog.Fact{&eventlog.MutationSkipped{Mutation: "R", Run: "R"}},
+			"is applied already"},
+		"final mutation asked about": {applied, []eventlog.Fact{&eventlog.MutationReconcileScheduled{Mutation: "R"}},
+			"is applied already"},
+		"final mutation left": {applied, []eventlog.Fact{&eventlog.MutationLeftIndeterminate{Mutation: "R"}},
+			"is applied already"},
+		"approval of a final one": {applied, []eventlog.Fact{&eventlog.MutationApproved{Mutation: "R"}},
+			"awaits no approval"},
+		"unknown mutation applied": {running, []eventlog.Fact{&eventlog.MutationApplied{Mutation: "M", Run: "R"}},
+			"mutation M is not known"},
+		"unknown mutation approved": {running, []eventlog.Fact{&eventlog.MutationApproved{Mutation: "M"}},
+			"mutation M is not known"},
+		"state of unknown handler": {none, []eventlog.Fact{&eventlog.HandlerStateSaved{Handler: "gone"}},
+			"handler gone is not known"},
+		"unknown fact": {none, []eventlog.Fact{strange{}}, "unknown fact type"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +270,8 @@ func TestRecordsThatDoNotFollow(t *testing.T) {
 func TestPhasesMoveForwardOnly(t *testing.T) {
 	t.Parallel()
 	orders := map[eventlog.HandlerType][]eventlog.Phase{
-		eventlog.ConsumerHandler: {eventlog.PhasePreparing, eventlog.PhasePrepared, eventlog.PhaseMutating, eventlog.PhaseMutated, eventlog.PhaseEmitting, eventlog.PhaseCommitted},
+		eventlog.ConsumerHandler: {eventlog.PhasePreparing, eventlog.PhasePrepared, eventlog.PhaseMutating,
+			eventlog.PhaseMutated, eventlog.PhaseEmitting, eventlog.PhaseCommitted},
 		eventlog.ProducerHandler: {eventlog.PhasePending, eventlog.PhaseExecuting, eventlog.PhaseCommitted},
 	}
 	for kind, order := range orders {
@@ -258,7 +309,8 @@ func TestUpdateKeepsStatusAndPlace(t *testing.T) {
 			t.Fatalf("status %s, want %s", was.Status, status)
 		}
 		p.then(&eventlog.InputRegistered{Input: "again"},
-			&eventlog.EventRepublished{Topic: "in", MessageID: "a", Title: "new", Payload: []byte(`2`), CausedBy: []eventlog.InputID{"again"}})
+			&eventlog.EventRepublished{Topic: "in", MessageID: "a", Title: "new", Payload: []byte(`2`),
+				CausedBy: []eventlog.InputID{"again"}})
 		want := was
 		want.Title, want.Payload, want.CausedBy = "new", []byte(`2`), []eventlog.InputID{"again"}
 		if diff := cmp.Diff(&want, p.event("a")); diff != "" {
@@ -285,11 +337,13 @@ func TestInputCounters(t *testing.T) {
 	t.Parallel()
 	p := deployed(t).published("a")
 	in := []eventlog.InputID{"in-a"}
-	p.then(&eventlog.EventPublished{Topic: "in", MessageID: "b", CausedBy: in}, &eventlog.EventPublished{Topic: "in", MessageID: "c", CausedBy: in})
+	p.then(&eventlog.EventPublished{Topic: "in", MessageID: "b", CausedBy: in},
+		&eventlog.EventPublished{Topic: "in", MessageID: "c", CausedBy: in})
 	check := func(moment string, open, consumed, skipped int, status string) {
 		t.Helper()
 		i := p.State.Input("in-a")
-		if got, want := [3]int{i.Open, i.Consumed, i.Skipped}, [3]int{open, consumed, skipped}; got != want || string(i.Status()) != status {
+		if got, want := [3]int{i.Open, i.Consumed, i.Skipped}, [3]int{open, consumed, skipped}; got != want ||
+			string(i.Status()) != status {
 			t.Errorf("%s: open, consumed, skipped %v (%s), want %v (%s)", moment, got, i.Status(), want, status)
 		}
 	}
@@ -312,92 +366,6 @@ func TestInputCounters(t *testing.T) {
 	q := deployed(t).published("a").then(&eventlog.EventSkipped{Topic: "in", MessageID: "a"})
 	if got := q.State.Input("in-a").Status(); got != "skipped" {
 		t.Errorf("an input all of whose events were skipped is %s", got)
-	}
-}
-
-// TestJobStates derives each of the six states (J1-J6).
-func TestJobStates(t *testing.T) {
-	t.Parallel()
-	p := deployed(t).published("a")
-	check := func(moment string, state projections.JobState, executions, failures, attempts int) {
-		t.Helper()
-		e := p.event("a")
-		if e.Job() != state || e.Executions != executions || e.Failures != failures || len(e.Attempts) != attempts {
-			t.Errorf("%s: %s, %d executions, %d failures, %d attempts; want %s, %d, %d, %d",
-				moment, e.Job(), e.Executions, e.Failures, len(e.Attempts), state, executions, failures, attempts)
-		}
-	}
-	due := eventlog.Instant(9_000_000_000_000_000)
-	check("published", projections.JobAvailable, 0, 0, 0)
-	p.reserving("R1", "a")
-	check("reserved", projections.JobRunning, 1, 0, 1)
-	p.then(&eventlog.RunCrashed{Run: "R1"}, &eventlog.EventReleased{Topic: "in", MessageID: "a", Run: "R1"})
-	check("its worker died (J6)", projections.JobAvailable, 1, 0, 1)
-	p.reserving("R2", "a").then(failed("R2"), &eventlog.EventRetryScheduled{Topic: "in", MessageID: "a", Run: "R2", At: due})
-	check("failed (J2)", projections.JobRetryable, 2, 1, 2)
-	if e := p.event("a"); e.Visible(due-1) || !e.Visible(due) {
-		t.Error("a retryable job must be invisible until it is due, and visible then (J2)")
-	}
-	p.reserving("R3", "a")
-	check("runs again", projections.JobRunning, 3, 1, 3)
-	p.then(failed("R3"), &eventlog.EventDiscarded{Topic: "in", MessageID: "a", Run: "R3"})
-	check("exhausted", projections.JobDiscarded, 3, 2, 3)
-	p.then(&eventlog.EventRedriven{Topic: "in", MessageID: "a"})
-	check("redriven: count reset, errors kept (J3)", projections.JobAvailable, 0, 0, 3)
-	p.reserving("R4", "a")
-	check("first execution again", projections.JobRunning, 1, 0, 4)
-	if a := p.event("a").Attempts[3]; a.N != 1 || a.Run != "R4" || a.EndedAt != 0 {
-		t.Errorf("attempt after a redrive %+v, want the first, of run R4, open", a)
-	}
-	for i, want := range []bool{false, true, true, false} {
-		if got := p.event("a").Attempts[i].Failure != nil; got != want {
-			t.Errorf("attempt %d has an error: %v, want %v", i, got, want)
-		}
-	}
-	p.then(&eventlog.EventConsumed{Topic: "in", MessageID: "a", Run: "R4"})
-	check("consumed", projections.JobCompleted, 1, 0, 4)
-	p.published("b").then(&eventlog.EventSkipped{Topic: "in", MessageID: "b"})
-	if got := p.event("b").Job(); got != projections.JobCancelled {
-		t.Errorf("a skipped event's job is %s (J4)", got)
-	}
-}
-
-// TestRetryMovesReservationsWithoutAnAttempt is R15 and J2.
-func TestRetryMovesReservationsWithoutAnAttempt(t *testing.T) {
-	t.Parallel()
-	p := deployed(t).published("a").reserving("R", "a")
-	p.then(&eventlog.MutationStarted{Mutation: "R", Run: "R"})
-	p.then(&eventlog.MutationApplied{Mutation: "R", Run: "R"}, &eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseMutated}, &eventlog.RunAdvanced{Run: "R", Phase: eventlog.PhaseEmitting})
-	p.then(failed("R"), &eventlog.RetryOwed{Run: "R"})
-	retry := startOf("R2", p.State.Session)
-	retry.RetryOf, retry.Phase = "R", eventlog.PhaseEmitting
-	p.then(retry, &eventlog.EventTransferred{Topic: "in", MessageID: "a", Run: "R2"}, &eventlog.RetryCleared{Run: "R"})
-	e, run := p.event("a"), p.State.Run("R2")
-	if e.ReservedBy != "R2" || e.Executions != 1 || len(e.Attempts) != 1 || e.Attempts[0].Run != "R" {
-		t.Errorf("after the move: %+v", e)
-	}
-	if run.Mutation != "R" || run.Outcome != projections.OutcomeSuccess || string(run.PrepareResult) != `{}` {
-		t.Errorf("the retry does not see what its chain did: %+v", run)
-	}
-	if held := p.State.Held(run); len(held) != 1 || ref(held[0].MessageID) != ref("a") {
-		t.Errorf("the retry holds %v", held)
-	}
-	if held := p.State.Held(p.State.Run("R")); len(held) != 0 {
-		t.Errorf("the first run still holds %v", held)
-	}
-}
-
-// TestAttemptsAreBounded: a job that crashes forever must not grow forever (J6).
-func TestAttemptsAreBounded(t *testing.T) {
-	t.Parallel()
-	p := deployed(t).published("a")
-	for i := range 60 {
-		run := eventlog.RunID(fmt.Sprintf("R%d", i))
-		p.reserving(run, "a").then(&eventlog.RunCrashed{Run: run}, &eventlog.EventReleased{Topic: "in", MessageID: "a", Run: run})
-	}
-	e := p.event("a")
-	if e.Executions != 60 || len(e.Attempts) != 50 || e.Attempts[49].N != 60 {
-		t.Errorf("%d executions, %d attempts kept; want 60 and the latest 50", e.Executions, len(e.Attempts))
 	}
 }
 
@@ -436,8 +404,10 @@ func TestWorkflowStatus(t *testing.T) {
 		{projections.Workflow{Blocked: &projections.Block{Reason: eventlog.BlockIndeterminate}}, projections.StatusPaused},
 		{projections.Workflow{Blocked: &projections.Block{Reason: eventlog.BlockApproval}}, projections.StatusError},
 		{projections.Workflow{Blocked: &projections.Block{Reason: eventlog.BlockInternal}}, projections.StatusError},
-		{projections.Workflow{Pause: &projections.Pause{}, Blocked: &projections.Block{Reason: eventlog.BlockInternal}}, projections.StatusPaused},
-		{projections.Workflow{Backoff: &projections.Backoff{}, Maintenance: &projections.Maintenance{}}, projections.StatusActive},
+		{projections.Workflow{Pause: &projections.Pause{}, Blocked: &projections.Block{Reason: eventlog.BlockInternal}},
+			projections.StatusPaused},
+		{projections.Workflow{Backoff: &projections.Backoff{}, Maintenance: &projections.Maintenance{}},
+			projections.StatusActive},
 		{projections.Workflow{Archived: true, Pause: &projections.Pause{}}, projections.StatusArchived},
 	} {
 		if got := c.w.Status(); got != c.want {

@@ -51,7 +51,8 @@ func newResident(t *testing.T, window projections.Window) *resident {
 			t.Error(err)
 		}
 	})
-	return &resident{t: t, store: s, window: window, dirty: map[projections.Key]bool{}, borrowed: map[projections.Key]bool{}}
+	return &resident{t: t, store: s, window: window, dirty: map[projections.Key]bool{},
+		borrowed: map[projections.Key]bool{}}
 }
 
 func (r *resident) apply(rec eventlog.Record) {
@@ -188,7 +189,8 @@ func (r *resident) same(full *projections.State) {
 func TestSnapshotAndTailEqualFullFold(t *testing.T) {
 	t.Parallel()
 	seen, parked, paged := map[eventlog.FactType]int{}, 0, 0
-	windows := []projections.Window{{Events: 1 << 20, Bytes: 1 << 20}, {}, {Events: 2, Bytes: 1 << 20}, {Events: 1 << 20, Bytes: 100}}
+	windows := []projections.Window{{Events: 1 << 20, Bytes: 1 << 20}, {}, {Events: 2, Bytes: 1 << 20},
+		{Events: 1 << 20, Bytes: 100}}
 	for seed := range uint64(16) {
 		log := foldtest.NewLog(seed)
 		h := foldtest.NewHistory(log, "w")
@@ -251,7 +253,8 @@ func TestSnapshotAndTailEqualFullFold(t *testing.T) {
 	}
 	// The generator must reach every fact that changes more than a flag, or the test says little.
 	for _, ft := range eventlog.FactTypes() {
-		if seen[ft] == 0 && ft != "workflow.archived" && ft != "workflow.loss_accepted" && !strings.HasPrefix(string(ft), "token.") {
+		if seen[ft] == 0 && ft != "workflow.archived" && ft != "workflow.loss_accepted" &&
+			!strings.HasPrefix(string(ft), "token.") {
 			t.Errorf("no history had a %s", ft)
 		}
 	}

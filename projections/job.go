@@ -51,7 +51,9 @@ func (e *TopicEvent) Attempt() int {
 // is no failure.
 func (e *TopicEvent) failed() bool {
 	since := max(0, len(e.Attempts)-e.Executions)
-	return e.Failures > 0 || e.Tries > 0 || slices.ContainsFunc(e.Attempts[since:], func(a Attempt) bool { return a.Failure != nil })
+	return e.Failures > 0 || e.Tries > 0 || slices.ContainsFunc(e.Attempts[since:], func(a Attempt) bool {
+		return a.Failure != nil
+	})
 }
 
 // InputStatus is what became of an input.

@@ -73,7 +73,9 @@ func (f *folding) mutationStarted(e *eventlog.MutationStarted) error {
 }
 
 func (f *folding) mutationApplied(e *eventlog.MutationApplied) error {
-	if err := f.settle(e.Mutation, eventlog.MutationStatusApplied, func(m *Mutation) { m.Result, m.ResolvedBy = e.Result, e.ResolvedBy }); err != nil {
+	if err := f.settle(e.Mutation, eventlog.MutationStatusApplied, func(m *Mutation) {
+		m.Result, m.ResolvedBy = e.Result, e.ResolvedBy
+	}); err != nil {
 		return err
 	}
 	return f.changeRun(e.Run, func(r *Run) { r.Outcome = OutcomeSuccess })
@@ -81,7 +83,9 @@ func (f *folding) mutationApplied(e *eventlog.MutationApplied) error {
 
 func (f *folding) mutationFailed(e *eventlog.MutationFailed) error {
 	failure := e.Failure
-	if err := f.settle(e.Mutation, eventlog.MutationStatusFailed, func(m *Mutation) { m.Failure, m.ResolvedBy = &failure, e.ResolvedBy }); err != nil {
+	if err := f.settle(e.Mutation, eventlog.MutationStatusFailed, func(m *Mutation) {
+		m.Failure, m.ResolvedBy = &failure, e.ResolvedBy
+	}); err != nil {
 		return err
 	}
 	return f.changeRun(e.Run, func(r *Run) { r.Outcome = OutcomeFailure })
@@ -92,7 +96,9 @@ func (f *folding) mutationSkipped(e *eventlog.MutationSkipped) error {
 	if m := f.Mutation(e.Mutation); m != nil {
 		why = m.Failure // why nobody knew stays on record
 	}
-	err := f.settle(e.Mutation, eventlog.MutationStatusFailed, func(m *Mutation) { m.ResolvedBy, m.Failure = e.ResolvedBy, why })
+	err := f.settle(e.Mutation, eventlog.MutationStatusFailed, func(m *Mutation) {
+		m.ResolvedBy, m.Failure = e.ResolvedBy, why
+	})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ func backlog(each int, change func(*projections.TopicEvent)) projections.State {
 	entities := []any{
 		&projections.Workflow{Name: "w", Head: eventlog.Head{Revision: 1}, Version: "1.0"},
 		&projections.Script{Version: "1.0", Definition: eventlog.Definition{
-			Topics: []eventlog.Topic{"a", "b", "free"}, Consumers: []eventlog.Consumer{{Name: "c", Subscribe: []eventlog.Topic{"a", "b"}}},
+			Topics:    []eventlog.Topic{"a", "b", "free"},
+			Consumers: []eventlog.Consumer{{Name: "c", Subscribe: []eventlog.Topic{"a", "b"}}},
 		}},
 	}
 	for i := range each {
@@ -50,14 +51,17 @@ func TestPageOutKeepsWhatIsNeededFirst(t *testing.T) {
 		hidden eventlog.MessageID // of topic a
 		a, b   []eventlog.MessageID
 	}{
-		"all fit":      {most: projections.Window{Events: 8, Bytes: 80}, stored: yes, a: ids("a0 a1 a2 a3"), b: ids("b0 b1 b2 b3")},
-		"by number":    {most: projections.Window{Events: 7, Bytes: 80}, stored: yes, a: ids("a0 a1 a2"), b: ids("b0 b1 b2")},
-		"by bytes":     {most: projections.Window{Events: 8, Bytes: 50}, stored: yes, a: ids("a0 a1"), b: ids("b0 b1")},
-		"none":         {stored: yes},
-		"hidden first": {most: projections.Window{Events: 4, Bytes: 80}, stored: yes, hidden: "a0", a: ids("a1 a2"), b: ids("b0 b1")},
-		"not stored": {most: projections.Window{Events: 2, Bytes: 80}, a: ids("a0 a3"), b: ids("b0"), stored: func(k projections.Key) bool {
-			return k != projections.EventKey("a", "a3")
-		}},
+		"all fit": {most: projections.Window{Events: 8, Bytes: 80}, stored: yes, a: ids("a0 a1 a2 a3"),
+			b: ids("b0 b1 b2 b3")},
+		"by number": {most: projections.Window{Events: 7, Bytes: 80}, stored: yes, a: ids("a0 a1 a2"), b: ids("b0 b1 b2")},
+		"by bytes":  {most: projections.Window{Events: 8, Bytes: 50}, stored: yes, a: ids("a0 a1"), b: ids("b0 b1")},
+		"none":      {stored: yes},
+		"hidden first": {most: projections.Window{Events: 4, Bytes: 80}, stored: yes, hidden: "a0", a: ids("a1 a2"),
+			b: ids("b0 b1")},
+		"not stored": {most: projections.Window{Events: 2, Bytes: 80}, a: ids("a0 a3"), b: ids("b0"),
+			stored: func(k projections.Key) bool {
+				return k != projections.EventKey("a", "a3")
+			}},
 	} {
 		s := backlog(4, func(e *projections.TopicEvent) {
 			if e.MessageID == c.hidden {
@@ -103,7 +107,8 @@ func TestABacklogNeverGoesBack(t *testing.T) {
 	order := func() (text string) {
 		for _, topic := range []eventlog.Topic{"a", "b", "free"} {
 			for q := range s.Queue(topic) {
-				text += fmt.Sprintf("%s%d whole:%v until %d; ", topic, q.Created.Seq, s.PendingAt(topic, q.Created) != nil, q.ScheduledAt)
+				text += fmt.Sprintf("%s%d whole:%v until %d; ", topic, q.Created.Seq, s.PendingAt(topic, q.Created) != nil,
+					q.ScheduledAt)
 			}
 		}
 		for e := range s.Scheduled(0) {
@@ -113,7 +118,8 @@ func TestABacklogNeverGoesBack(t *testing.T) {
 	}
 	stored := func(topic eventlog.Topic) *projections.Backlog { // 0 and 1, the first hidden
 		return &projections.Backlog{
-			Topic: topic, Queued: []projections.Queued{{Created: projections.Ordinal{Seq: 0}, ScheduledAt: 5}, {Created: projections.Ordinal{Seq: 1}}},
+			Topic: topic, Queued: []projections.Queued{{Created: projections.Ordinal{Seq: 0}, ScheduledAt: 5},
+				{Created: projections.Ordinal{Seq: 1}}},
 			Scheduled: []projections.ScheduledEvent{{Topic: topic, MessageID: eventlog.MessageID(topic + "0"), ScheduledAt: 5}},
 		}
 	}

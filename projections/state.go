@@ -109,7 +109,8 @@ func (s *State) Held(run *Run) []*TopicEvent {
 	}
 	var held []*TopicEvent
 	for _, ref := range run.Reserved {
-		if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Status == eventlog.EventStatusReserved && e.ReservedBy == run.ID {
+		if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Status == eventlog.EventStatusReserved &&
+			e.ReservedBy == run.ID {
 			held = append(held, e)
 		}
 	}

@@ -51,7 +51,8 @@ func (f *folding) tokenCreated(e *eventlog.TokenCreated) error {
 		return fmt.Errorf("token %s is in use already", e.Name)
 	}
 	f.Tokens = slices.Insert(slices.Clone(f.Tokens), at, Token{
-		Name: e.Name, Role: e.Role, Workflow: e.Workflow, Hash: e.Hash, Last4: e.Last4, CreatedAt: f.at(), CreatedBy: f.t.Actor,
+		Name: e.Name, Role: e.Role, Workflow: e.Workflow, Hash: e.Hash, Last4: e.Last4, CreatedAt: f.at(),
+		CreatedBy: f.t.Actor,
 	})
 	return nil
 }

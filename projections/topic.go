@@ -52,7 +52,9 @@ func (f *folding) wait(topic eventlog.Topic, more int) {
 		return
 	}
 	waiting := slices.Clone(f.Waiting)
-	at, found := slices.BinarySearchFunc(waiting, topic, func(w Waiting, t eventlog.Topic) int { return cmp.Compare(w.Topic, t) })
+	at, found := slices.BinarySearchFunc(waiting, topic, func(w Waiting, t eventlog.Topic) int {
+		return cmp.Compare(w.Topic, t)
+	})
 	if !found {
 		waiting = slices.Insert(waiting, at, Waiting{Topic: topic})
 	}
@@ -174,10 +176,12 @@ func (f *folding) eventRetryScheduled(e *eventlog.EventRetryScheduled) error {
 	})
 }
 
-func (f *folding) giveBack(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID, change func(*TopicEvent)) error {
+func (f *folding) giveBack(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID,
+	change func(*TopicEvent)) error {
 	old := f.Event(topic, id)
 	if old != nil && (old.Status != eventlog.EventStatusReserved || old.ReservedBy != run) {
-		return fmt.Errorf("event %s in %s is %s by run %q and cannot be released by run %s", id, topic, old.Status, old.ReservedBy, run)
+		return fmt.Errorf("event %s in %s is %s by run %q and cannot be released by run %s", id, topic, old.Status,
+			old.ReservedBy, run)
 	}
 	failure, err := f.failureOf(run)
 	if err != nil {
@@ -206,15 +210,18 @@ func (f *folding) eventConsumed(e *eventlog.EventConsumed) error {
 }
 
 // eventTaken ends an event that the run holds: by its commit, or by its last failure (J2).
-func (f *folding) eventTaken(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID, status eventlog.EventStatus) error {
+func (f *folding) eventTaken(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID,
+	status eventlog.EventStatus) error {
 	old := f.Event(topic, id)
 	if old != nil && (old.Status != eventlog.EventStatusReserved || old.ReservedBy != run) {
-		return fmt.Errorf("event %s in %s is %s by run %q and cannot be %s by run %s", id, topic, old.Status, old.ReservedBy, status, run)
+		return fmt.Errorf("event %s in %s is %s by run %q and cannot be %s by run %s", id, topic, old.Status, old.ReservedBy,
+			status, run)
 	}
 	return f.eventFinal(topic, id, status, "")
 }
 
-func (f *folding) eventFinal(topic eventlog.Topic, id eventlog.MessageID, status eventlog.EventStatus, reason string) error {
+func (f *folding) eventFinal(topic eventlog.Topic, id eventlog.MessageID, status eventlog.EventStatus,
+	reason string) error {
 	old := f.Event(topic, id)
 	if old != nil && old.Status != eventlog.EventPending && old.Status != eventlog.EventStatusReserved {
 		return fmt.Errorf("event %s in %s is %s already", id, topic, old.Status)

@@ -41,7 +41,8 @@ var (
 // log knows nothing, the fold knows the log, decisions know the fold, the engine performs them.
 var layers = []layer{
 	{folders: "eventlog/pack", external: []string{"github.com/vmihailenco/msgpack/v5"}, pure: true},
-	{folders: "eventlog", project: []string{"eventlog/pack"}, external: []string{"github.com/vmihailenco/msgpack/v5/...", "github.com/oklog/ulid/v2", "github.com/cespare/xxhash/v2"}, pure: true},
+	{folders: "eventlog", project: []string{"eventlog/pack"}, external: []string{"github.com/vmihailenco/msgpack/v5/...",
+		"github.com/oklog/ulid/v2", "github.com/cespare/xxhash/v2"}, pure: true},
 	{folders: "eventlog/memlog", project: []string{"eventlog"}},
 	{folders: "eventlog/...", project: []string{"eventlog/..."}, external: anyLibrary},
 	{folders: "projections", project: []string{"eventlog"}, external: []string{"github.com/tidwall/btree"}, pure: true},
@@ -54,17 +55,24 @@ var layers = []layer{
 	{folders: "sandbox/lint", project: []string{"sandbox", "sandbox/similar", "sandbox/script"}, external: anyLibrary},
 	{folders: "sandbox/vm/value", project: []string{"sandbox"}, external: anyLibrary},
 	{folders: "sandbox/vm/globals/intl", external: anyLibrary},
-	{folders: "sandbox/vm/globals", project: []string{"sandbox", "sandbox/vm/value", "sandbox/vm/globals/intl"}, external: anyLibrary},
-	{folders: "sandbox/vm", project: []string{"sandbox", "sandbox/similar", "sandbox/cputime", "sandbox/script", "sandbox/lint", "sandbox/vm/value", "sandbox/vm/globals"}, external: anyLibrary},
+	{folders: "sandbox/vm/globals", project: []string{"sandbox", "sandbox/vm/value", "sandbox/vm/globals/intl"},
+		external: anyLibrary},
+	{folders: "sandbox/vm", project: []string{"sandbox", "sandbox/similar", "sandbox/cputime", "sandbox/script",
+		"sandbox/lint", "sandbox/vm/value", "sandbox/vm/globals"}, external: anyLibrary},
 	{folders: "sandbox/worker/confine", external: anyLibrary},
-	{folders: "sandbox/worker/...", project: []string{"sandbox", "sandbox/cputime", "sandbox/vm", "sandbox/worker/confine"}, external: anyLibrary},
-	{folders: "engine/schedule", project: []string{"eventlog", "sandbox"}, external: []string{"github.com/netresearch/go-cron"}, pure: true},
+	{folders: "sandbox/worker/...", project: []string{"sandbox", "sandbox/cputime", "sandbox/vm",
+		"sandbox/worker/confine"}, external: anyLibrary},
+	{folders: "engine/schedule", project: []string{"eventlog", "sandbox"},
+		external: []string{"github.com/netresearch/go-cron"}, pure: true},
 	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule"}, pure: true},
-	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/decide", "engine/connector", "sandbox", "sandbox/lint", "sandbox/similar"}, pure: true},
+	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/decide",
+		"engine/connector", "sandbox", "sandbox/lint", "sandbox/similar"}, pure: true},
 	// A connector confines the process that reads hostile bytes for it, but runs no script.
-	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "sandbox/worker/confine", "sandbox/similar"}, external: anyLibrary},
+	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "sandbox/worker/confine",
+		"sandbox/similar"}, external: anyLibrary},
 	// The engine sees the Log interface; which log it gets, JetStream or memory, is wired in cmd.
-	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...", "engine/..."}, external: anyLibrary},
+	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...",
+		"engine/..."}, external: anyLibrary},
 	{folders: "embeddednats/...", project: []string{"embeddednats/..."}, external: anyLibrary},
 	// Calls travel without knowing what they do; what they do is in the table above them.
 	{folders: "ops/rpc", project: []string{"eventlog", "sandbox"}, external: anyLibrary},
@@ -73,7 +81,8 @@ var layers = []layer{
 	{folders: "ops/metrics", project: []string{"eventlog", "projections/...", "engine", "sandbox/worker"}, external: anyLibrary},
 	{folders: "ops/replay", project: []string{"eventlog", "projections/..."}, external: anyLibrary},
 	{folders: "ops/ingress", project: []string{"eventlog", "engine/decide", "ops/rpc"}, external: anyLibrary},
-	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."}, external: anyLibrary},
+	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."},
+		external: anyLibrary},
 	// The commands are put together from rooms of which none knows a command.
 	{folders: "cmd/pawl/internal/exit"},
 	{folders: "cmd/pawl/internal/term", project: []string{"eventlog", "projections"}, external: anyLibrary},
@@ -85,7 +94,8 @@ var restrictions = []struct {
 	library string
 	folders []string
 }{
-	{"github.com/nats-io/nats.go/...", []string{"eventlog/jslog/...", "embeddednats/...", "ops/...", "engine/connector/natsservice/...", "engine/runlog/...", "cmd/..."}},
+	{"github.com/nats-io/nats.go/...", []string{"eventlog/jslog/...", "embeddednats/...", "ops/...",
+		"engine/connector/natsservice/...", "engine/runlog/...", "cmd/..."}},
 	{"github.com/nats-io/nats-server/v2/...", []string{"embeddednats/...", "cmd/..."}},
 	{"github.com/dop251/goja/...", []string{"sandbox/script", "sandbox/lint", "sandbox/vm/..."}},
 	{"github.com/evanw/esbuild/...", []string{"sandbox/script"}},
@@ -95,12 +105,14 @@ var restrictions = []struct {
 // testLibraries belong into tests and into folders whose name ends in "test".
 var testLibraries = []string{
 	"testing/...", "net/http/httptest", "github.com/google/go-cmp/...", "github.com/rogpeppe/go-internal/...",
-	"pgregory.net/rapid/...", "go.uber.org/goleak", "github.com/cockroachdb/datadriven", "github.com/anishathalye/porcupine",
+	"pgregory.net/rapid/...", "go.uber.org/goleak", "github.com/cockroachdb/datadriven",
+	"github.com/anishathalye/porcupine",
 }
 
 // pureImports are what no pure folder imports from the standard library. The eventlog alone may
 // name context: the Log interface needs it.
-var pureImports = []string{"context", "crypto/rand", "log/...", "math/rand/...", "net/...", "os/...", "syscall", "time/tzdata"}
+var pureImports = []string{"context", "crypto/rand", "log/...", "math/rand/...", "net/...", "os/...", "syscall",
+	"time/tzdata"}
 
 var pureExceptions = map[string][]string{
 	"eventlog":        {"context"},
@@ -116,7 +128,9 @@ func (t *tree) imports() []string {
 		}
 		rules, ok := layerOf(f.folder)
 		if !ok {
-			found = append(found, fmt.Sprintf("%s: folder %s has no place in the layers; add it to the table in cmd/check/imports.go", f.path, f.folder))
+			found = append(found,
+				fmt.Sprintf("%s: folder %s has no place in the layers; add it to the table in cmd/check/imports.go", f.path,
+					f.folder))
 			continue
 		}
 		for _, spec := range f.syntax.Imports {
@@ -146,7 +160,8 @@ func layerOf(folder string) (layer, bool) {
 // forbidden says why a file may not import something; empty means it may.
 func (t *tree) forbidden(f *sourceFile, rules layer, name string) string {
 	folder, ours := strings.CutPrefix(name, t.module+"/")
-	if ours && matches("cmd/...", folder) && !(matches("cmd/pawl/internal/...", folder) && matches("cmd/pawl/...", f.folder)) {
+	if ours && matches("cmd/...", folder) && !(matches("cmd/pawl/internal/...", folder) &&
+		matches("cmd/pawl/...", f.folder)) {
 		return "nobody imports cmd"
 	}
 	if f.test {
@@ -197,7 +212,8 @@ var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc"
 func (t *tree) impureCalls(f *sourceFile) []string {
 	var found []string
 	for _, use := range uses(f.syntax, "time", clockCalls) {
-		found = append(found, fmt.Sprintf("%s: %s uses time.%s: the folder is pure, take the time as an argument", t.at(use.Pos()), f.folder, use.Sel.Name))
+		found = append(found, fmt.Sprintf("%s: %s uses time.%s: the folder is pure, take the time as an argument",
+			t.at(use.Pos()), f.folder, use.Sel.Name))
 	}
 	return found
 }

@@ -107,10 +107,12 @@ func TestImports(t *testing.T) {
 
 func TestImports_PureFoldersDoNotReadTheClock(t *testing.T) {
 	const body = "\n\nfunc f() { clock.Now(); clock.Unix(0, 0) }\n"
-	one(t, treeOf(t, map[string]string{"engine/decide/a.go": `package p; import clock "time"` + body}).imports(), "engine/decide/a.go:3", "time.Now")
+	one(t, treeOf(t, map[string]string{"engine/decide/a.go": `package p; import clock "time"` + body}).imports(),
+		"engine/decide/a.go:3", "time.Now")
 	one(t, treeOf(t, map[string]string{"engine/decide/a_test.go": `package p; import clock "time"` + body}).imports())
 	one(t, treeOf(t, map[string]string{"engine/a.go": `package p; import clock "time"` + body}).imports())
-	one(t, treeOf(t, map[string]string{"engine/decide/a.go": `package p; import clock "example.org/m/eventlog"` + body}).imports())
+	one(t, treeOf(t, map[string]string{"engine/decide/a.go": `package p; import clock "example.org/m/eventlog"` +
+		body}).imports())
 }
 
 // A restriction for folders that have no layer, or a layer behind a wider one, would never be asked.

@@ -65,7 +65,9 @@ func (t *tree) sleeps(f *sourceFile) []string {
 	})
 	var found []string
 	for _, sleep := range sleeps {
-		inside := slices.ContainsFunc(bubbles, func(b *ast.CallExpr) bool { return b.Pos() <= sleep.Pos() && sleep.End() <= b.End() })
+		inside := slices.ContainsFunc(bubbles, func(b *ast.CallExpr) bool {
+			return b.Pos() <= sleep.Pos() && sleep.End() <= b.End()
+		})
 		if !inside {
 			found = append(found, t.at(sleep.Pos())+": a test sleeps; wait for a signal, or run it in synctest.Test")
 		}

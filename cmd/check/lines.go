@@ -47,7 +47,8 @@ func (t *tree) lines() []string {
 		}
 	}
 	for name := range sorted(allowed) {
-		found = append(found, fmt.Sprintf("%s has no long line left; delete its entry in %s: %s", name, longLines, updateLines))
+		found = append(found, fmt.Sprintf("%s has no long line left; delete its entry in %s: %s", name, longLines,
+			updateLines))
 	}
 	return found
 }
@@ -69,7 +70,8 @@ func (t *tree) updateLongLines(root string) []string {
 		fmt.Fprintf(&list, "%s %d\n", name, len(long))
 	}
 	if after > before {
-		return append(t.lines(), fmt.Sprintf("there are %d long lines, the list allows %d; wrap the new ones first", after, before))
+		return append(t.lines(), fmt.Sprintf("there are %d long lines, the list allows %d; wrap the new ones first", after,
+			before))
 	}
 	file := filepath.Join(root, filepath.FromSlash(longLines))
 	if after == 0 {
@@ -91,7 +93,8 @@ func (t *tree) allowedLines() (allowed map[string]int, found []string) {
 		name, count, _ := strings.Cut(strings.TrimSpace(entry), " ")
 		n, err := strconv.Atoi(count)
 		if err != nil || n < 1 || allowed[name] > 0 {
-			found = append(found, fmt.Sprintf("%s: %q is not PATH COUNT, or the path is listed twice", longLines, strings.TrimSpace(entry)))
+			found = append(found, fmt.Sprintf("%s: %q is not PATH COUNT, or the path is listed twice", longLines,
+				strings.TrimSpace(entry)))
 			continue
 		}
 		allowed[name] = n

@@ -63,7 +63,8 @@ func TestLines_Update(t *testing.T) {
 		{"none ever", map[string]string{"a.go": "package p\n"}, "", nil},
 		{"more", map[string]string{"a.go": "package p\n" + long + long, longLines: "a.go 1\n"}, "a.go 1\n",
 			[]string{"there are 2 long lines, the list allows 1"}},
-		{"the first", map[string]string{"a.go": "package p\n" + long}, "", []string{"there are 1 long lines, the list allows 0"}},
+		{"the first", map[string]string{"a.go": "package p\n" + long}, "",
+			[]string{"there are 1 long lines, the list allows 0"}},
 		{"malformed", map[string]string{"a.go": "package p\n", longLines: "x\n"}, "x\n", []string{`"x" is not PATH COUNT`}},
 	}
 	for _, tt := range tests {

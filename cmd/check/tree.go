@@ -28,7 +28,8 @@ type tree struct {
 }
 
 func newTree(module string) *tree {
-	return &tree{module: module, set: token.NewFileSet(), texts: make(map[string][]byte), paths: map[string]bool{".": true}}
+	return &tree{module: module, set: token.NewFileSet(), texts: make(map[string][]byte),
+		paths: map[string]bool{".": true}}
 }
 
 // sourceFile is one Go file; paths are relative to the module and use slashes.

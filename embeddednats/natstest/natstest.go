@@ -128,7 +128,8 @@ func (c *Cluster) awaitPlacement(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		once, cancel := context.WithTimeout(ctx, 2*time.Second)
-		_, err = js.CreateStream(once, jetstream.StreamConfig{Name: "natstest", Subjects: []string{"natstest"}, Replicas: len(c.Servers)})
+		_, err = js.CreateStream(once, jetstream.StreamConfig{Name: "natstest", Subjects: []string{"natstest"},
+			Replicas: len(c.Servers)})
 		if err == nil {
 			err = js.DeleteStream(once, "natstest")
 		}

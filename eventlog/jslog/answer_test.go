@@ -62,7 +62,8 @@ func TestNames(t *testing.T) {
 	}
 	for kind, valid := range map[eventlog.FactType]bool{
 		"run.prepared": true, "event.skip_requested": true,
-		"": false, "run": false, "run.": false, ".run": false, "a.b.c": false, "a.*": false, "a.>": false, "A.b": false, "a.b c": false,
+		"": false, "run": false, "run.": false, ".run": false, "a.b.c": false, "a.*": false, "a.>": false, "A.b": false,
+		"a.b c": false,
 	} {
 		if err := checkKind(kind); (err == nil) != valid {
 			t.Errorf("kind %q: %v, want valid %t", kind, err, valid)

@@ -84,7 +84,8 @@ func TestSetAside(t *testing.T) {
 		logtest.ReadAll(t, l)
 		again := mustOpen(t, nc, jslog.Config{})
 		// Whoever still follows what stands before it is refused.
-		if _, err := again.Append(t.Context(), logtest.Entry(t, "c", eventlog.Head{})); !errors.Is(err, eventlog.ErrConflict) {
+		if _, err := again.Append(t.Context(), logtest.Entry(t, "c", eventlog.Head{})); !errors.Is(err,
+			eventlog.ErrConflict) {
 			t.Errorf("a second first transition: %v, want ErrConflict", err)
 		}
 		l = again
@@ -102,14 +103,16 @@ func TestSetAsideTooMuch(t *testing.T) {
 	l := mustOpen(t, nc, jslog.Config{})
 	var more []eventlog.Aside
 	for i := range uint64(5000) {
-		more = append(more, eventlog.Aside{Workflow: eventlog.WorkflowName(fmt.Sprintf("workflow-number-%d", i)), From: 2*i + 1, To: 2*i + 1})
+		more = append(more, eventlog.Aside{Workflow: eventlog.WorkflowName(fmt.Sprintf("workflow-number-%d", i)),
+			From: 2*i + 1, To: 2*i + 1})
 	}
 	n, err := l.SetAside(t.Context(), 0, more)
 	if !errors.Is(err, eventlog.ErrTooLarge) || n < 2000 || n == len(more) || len(l.Asides(0)) != n {
 		t.Errorf("%v, %d of %d set aside; want ErrTooLarge and thousands", err, n, len(l.Asides(0)))
 	}
 	before := l.Identity(0)
-	if again, err := l.SetAside(t.Context(), 0, more[n:]); !errors.Is(err, eventlog.ErrTooLarge) || again != 0 || l.Identity(0) != before {
+	if again, err := l.SetAside(t.Context(), 0, more[n:]); !errors.Is(err, eventlog.ErrTooLarge) || again != 0 ||
+		l.Identity(0) != before {
 		t.Errorf("again: %d, %v", again, err)
 	}
 	if l = mustOpen(t, nc, jslog.Config{}); len(l.Asides(0)) != n {
@@ -125,7 +128,8 @@ func TestForeignNames(t *testing.T) {
 	l := mustOpen(t, nc, jslog.Config{})
 	const foreign = 2200
 	for i := range foreign {
-		putRaw(t, nc, fmt.Sprintf("pawl.log.0.a-foreign-name-that-is-long-enough-%d.run.prepared", i%(foreign-1)), 0, []byte("garbage"))
+		putRaw(t, nc, fmt.Sprintf("pawl.log.0.a-foreign-name-that-is-long-enough-%d.run.prepared", i%(foreign-1)), 0,
+			[]byte("garbage"))
 	}
 	var more []eventlog.Aside
 	for r, err := range l.Read(t.Context(), 0, 1) {
@@ -137,7 +141,8 @@ func TestForeignNames(t *testing.T) {
 	if n, err := l.SetAside(t.Context(), 0, more); err != nil || n != foreign || len(l.Asides(0)) != 1 {
 		t.Fatalf("%d, %v: %d ranges", n, err, len(l.Asides(0)))
 	}
-	for _, name := range []eventlog.WorkflowName{"a-foreign-name-that-is-long-enough-0", "a-foreign-name-that-is-long-enough-7", "new"} {
+	for _, name := range []eventlog.WorkflowName{"a-foreign-name-that-is-long-enough-0",
+		"a-foreign-name-that-is-long-enough-7", "new"} {
 		head, err := logtest.Head(l.Append(t.Context(), logtest.Entry(t, name, eventlog.Head{})))
 		if err != nil {
 			t.Fatal(err)

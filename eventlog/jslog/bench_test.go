@@ -43,6 +43,23 @@ func BenchmarkAppendBarrier(b *testing.B) {
 	}
 }
 
+// BenchmarkAppendStaging compares where the server stages batches: in files of its own, or in memory. The
+// numbers in the documentation of embeddednats come from it.
+func BenchmarkAppendStaging(b *testing.B) {
+	for _, workflows := range []int{8, 24, 64, 256} {
+		for _, in := range []string{"files", "memory"} {
+			b.Run(fmt.Sprintf("workflows=%d/in=%s", workflows, in), func(b *testing.B) {
+				s := natstest.NewServer(b)
+				var cfg jslog.Config
+				if in == "memory" {
+					cfg.Stage = s.StageInMemory
+				}
+				benchmarkAppendTo(b, s, workflows, cfg, false)
+			})
+		}
+	}
+}
+
 // BenchmarkAppendUnsynced shows the cost in processor time without the disk.
 func BenchmarkAppendUnsynced(b *testing.B) {
 	for _, workflows := range []int{1, 64, 256} {
@@ -52,8 +69,12 @@ func BenchmarkAppendUnsynced(b *testing.B) {
 	}
 }
 
-func benchmarkAppend(b *testing.B, workflows int, cfg jslog.Config, barriers bool, options ...func(*embeddednats.Config)) {
-	s := natstest.NewServer(b, options...)
+func benchmarkAppend(b *testing.B, workflows int, cfg jslog.Config, barriers bool,
+	options ...func(*embeddednats.Config)) {
+	benchmarkAppendTo(b, natstest.NewServer(b, options...), workflows, cfg, barriers)
+}
+
+func benchmarkAppendTo(b *testing.B, s *embeddednats.Server, workflows int, cfg jslog.Config, barriers bool) {
 	cfg.Mark = filepath.Join(b.TempDir(), "mark")
 	l := mustOpen(b, natstest.Connect(b, s), cfg)
 	latencies := make([][]time.Duration, workflows)
@@ -111,7 +132,8 @@ func BenchmarkRead(b *testing.B) {
 			head := eventlog.Head{}
 			for range records / 500 {
 				var err error
-				if head, err = logtest.Head(l.Append(b.Context(), logtest.PaddedEntry(b, eventlog.WorkflowName(fmt.Sprintf("w%d", i)), head, 250))); err != nil {
+				if head, err = logtest.Head(l.Append(b.Context(),
+					logtest.PaddedEntry(b, eventlog.WorkflowName(fmt.Sprintf("w%d", i)), head, 250))); err != nil {
 					b.Error(err)
 					return
 				}

@@ -31,12 +31,13 @@ type committer struct {
 	answers   chan *nats.Msg
 	sub       *nats.Subscription
 	timer     *time.Timer
-	next      uint64                             // numbers replies; an answer to an earlier group is recognised and dropped
-	grouped   bool                               // the last group was a batch: others may be about to arrive
-	last      int                                // how many the last batch had
-	writing   map[eventlog.WorkflowName]struct{} // workflows with an entry on its way
-	ended     chan struct{}
-	barrier   barrier
+	// numbers replies; an answer to an earlier group is recognised and dropped
+	next    uint64
+	grouped bool                               // the last group was a batch: others may be about to arrive
+	last    int                                // how many the last batch had
+	writing map[eventlog.WorkflowName]struct{} // workflows with an entry on its way
+	ended   chan struct{}
+	barrier barrier
 
 	mu     sync.Mutex
 	queue  []*request
@@ -163,7 +164,8 @@ func (c *committer) unstaged(reason error) {
 	}
 	stream := slog.String("stream", c.log.names.stream(c.partition))
 	if c.refusals == 0 {
-		c.log.cfg.Logger.Warn("the broker cannot stage batches of writes in memory, they go one by one, which is slower; see whether /dev/shm is full or was cleaned",
+		c.log.cfg.Logger.Warn("the broker cannot stage batches of writes in memory, they go one by one, which is slower; "+
+			"see whether /dev/shm is full or was cleaned",
 			stream, slog.Any("reason", reason))
 	}
 	c.alone = aloneAfterRefusal << min(c.refusals, 10)

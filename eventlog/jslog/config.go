@@ -98,7 +98,8 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 		return c, fmt.Errorf("configure log: %d partitions, must be 1 to %d", c.Partitions, maxPartitions)
 	case c.MaxBatch < 2 || c.MaxBatch > 1000:
 		return c, fmt.Errorf("configure log: batches of %d, must be 2 to 1000", c.MaxBatch)
-	case c.Replicas < 1 || c.MaxBatchBytes < 0 || c.BatchFrom < 0 || c.BatchFrom == 1 || c.AckTimeout < 0 || c.ReadTimeout < 0:
+	case c.Replicas < 1 || c.MaxBatchBytes < 0 || c.BatchFrom < 0 || c.BatchFrom == 1 || c.AckTimeout < 0 ||
+		c.ReadTimeout < 0:
 		return c, errors.New("configure log: a number is negative or too small")
 	case c.EmbeddedSync && (c.Mark == "" || c.Unsynced):
 		return c, errors.New("configure log: EmbeddedSync needs a Mark, and a server that syncs every write")

@@ -175,7 +175,9 @@ func TestDamageIsRefused(t *testing.T) {
 		}, false},
 		{"all messages gone", func(t *testing.T, s site) { remove(t, filepath.Join(s.streamDir(), "msgs")) }, false},
 		{"stream's directory gone", func(t *testing.T, s site) { remove(t, s.streamDir()) }, false},
-		{"stream's description gone", func(t *testing.T, s site) { remove(t, filepath.Join(s.streamDir(), "meta.inf")) }, false},
+		{"stream's description gone", func(t *testing.T, s site) {
+			remove(t, filepath.Join(s.streamDir(), "meta.inf"))
+		}, false},
 		{"whole store gone", func(t *testing.T, s site) { remove(t, s.dir) }, false},
 		{"mark torn in both entries", func(t *testing.T, s site) {
 			change(t, s.mark, func(b []byte) []byte { clear(b[4096:]); return b })
@@ -372,7 +374,8 @@ func TestReconfiguredStreamIsRefused(t *testing.T) {
 	if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jslog.Open(t.Context(), nc, jslog.Config{}); !errors.Is(err, eventlog.ErrDamaged) || !strings.Contains(err.Error(), "1-7") {
+	if _, err := jslog.Open(t.Context(), nc, jslog.Config{}); !errors.Is(err, eventlog.ErrDamaged) ||
+		!strings.Contains(err.Error(), "1-7") {
 		t.Errorf("stream that dropped messages: %v", err)
 	}
 }
@@ -399,7 +402,8 @@ func TestNewerFormat(t *testing.T) {
 		_, err = jslog.Open(t.Context(), nc, jslog.Config{})
 		return err
 	}
-	if err := set("3"); !errors.Is(err, eventlog.ErrNewerFormat) || !strings.Contains(err.Error(), "log format 3, this pawl reads up to 2") {
+	if err := set("3"); !errors.Is(err, eventlog.ErrNewerFormat) ||
+		!strings.Contains(err.Error(), "log format 3, this pawl reads up to 2") {
 		t.Errorf("newer format: %v", err)
 	}
 	if err := set("none"); err == nil {
@@ -431,7 +435,8 @@ func TestPartitionGone(t *testing.T) {
 	if err := js.DeleteStream(t.Context(), "PAWL_LOG_1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jslog.Open(t.Context(), nc, jslog.Config{}); !errors.Is(err, eventlog.ErrDamaged) || !strings.Contains(err.Error(), "PAWL_LOG_1") {
+	if _, err := jslog.Open(t.Context(), nc, jslog.Config{}); !errors.Is(err, eventlog.ErrDamaged) ||
+		!strings.Contains(err.Error(), "PAWL_LOG_1") {
 		t.Errorf("partition 1 is gone: %v, want ErrDamaged", err)
 	}
 }

@@ -167,17 +167,20 @@ func isTemporary(err error) bool {
 	if _, final := errors.AsType[finalError](err); final {
 		return false
 	}
-	if errors.Is(err, eventlog.ErrClosed) || errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrNewerFormat) || errors.Is(err, nats.ErrConnectionClosed) {
+	if errors.Is(err, eventlog.ErrClosed) || errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) ||
+		errors.Is(err, eventlog.ErrNewerFormat) || errors.Is(err, nats.ErrConnectionClosed) {
 		return false
 	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		switch int(api.ErrorCode) {
-		case codeInsufficient, int(jetstream.JSErrCodeJetStreamNotEnabled), int(jetstream.JSErrCodeJetStreamNotEnabledForAccount):
+		case codeInsufficient, int(jetstream.JSErrCodeJetStreamNotEnabled),
+			int(jetstream.JSErrCodeJetStreamNotEnabledForAccount):
 			return false
 		}
 		return api.Code >= 500
 	}
-	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrDisconnected) ||
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) ||
+		errors.Is(err, nats.ErrDisconnected) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }

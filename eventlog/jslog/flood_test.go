@@ -19,7 +19,10 @@ func TestAFloodOfSinglesLosesNoAnswers(t *testing.T) {
 	t.Parallel()
 	s := natstest.NewServer(t, natstest.Fast)
 	var slow atomic.Int64
-	nc := natstest.Connect(t, s, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { slow.Add(1); t.Log(err) }))
+	nc := natstest.Connect(t, s, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		slow.Add(1)
+		t.Log(err)
+	}))
 	l := mustOpen(t, nc, jslog.Config{BatchFrom: 100_000, MaxBatch: 10})
 	var all sync.WaitGroup
 	entries := make([]eventlog.Entry, 4000)

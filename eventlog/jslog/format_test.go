@@ -34,7 +34,8 @@ func TestFormatOfTheInstallation(t *testing.T) {
 	l := mustOpen(t, nc, jslog.Config{})
 	write := func(w eventlog.WorkflowName, head eventlog.Head, f eventlog.Fact) eventlog.Head {
 		t.Helper()
-		e, err := eventlog.NewEntry(eventlog.Transition{ID: eventlog.TransitionID("T" + string(w)), Workflow: w, At: 1, Actor: eventlog.System, Kind: f.FactType(), Facts: []eventlog.Fact{f}}, head)
+		e, err := eventlog.NewEntry(eventlog.Transition{ID: eventlog.TransitionID("T" + string(w)), Workflow: w, At: 1,
+			Actor: eventlog.System, Kind: f.FactType(), Facts: []eventlog.Fact{f}}, head)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,8 @@ func TestFormatOfTheInstallation(t *testing.T) {
 	if got := formatOf(t, nc, "PAWL_LOG_0"); got != "1" {
 		t.Errorf("a log of workflows alone has format %s, want 1", got)
 	}
-	head := write(eventlog.Installation, eventlog.Head{}, &eventlog.TokenCreated{Name: "ci", Role: eventlog.RoleViewer, Hash: "00", Last4: "ABCD"})
+	head := write(eventlog.Installation, eventlog.Head{}, &eventlog.TokenCreated{Name: "ci", Role: eventlog.RoleViewer,
+		Hash: "00", Last4: "ABCD"})
 	if got := formatOf(t, nc, "PAWL_LOG_0"); got != "2" {
 		t.Errorf("a log with the installation has format %s, want 2", got)
 	}

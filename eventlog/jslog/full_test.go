@@ -90,7 +90,8 @@ func TestFullDisk(t *testing.T) {
 	// A limit larger than the disk, so that it is the disk that refuses.
 	unlimited := func(c *embeddednats.Config) { c.JetStreamMaxStore = 1 << 30 }
 	s := natstest.NewServer(t, natstest.InDir(dir), unlimited)
-	l := mustOpen(t, natstest.Connect(t, s), jslog.Config{Mark: mark, Healthy: s.Healthy, AckTimeout: 500 * time.Millisecond})
+	l := mustOpen(t, natstest.Connect(t, s),
+		jslog.Config{Mark: mark, Healthy: s.Healthy, AckTimeout: 500 * time.Millisecond})
 	acks, e, err := appendUntilError(t, l, 64<<10)
 	if !errors.Is(err, eventlog.ErrFull) || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("append to a full disk: %v, want ErrFull with the reason", err)
@@ -128,7 +129,9 @@ func TestNoRoomToBegin(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := natstest.NewServer(t, natstest.InDir(filepath.Join(disk, "nats")), func(c *embeddednats.Config) { c.JetStreamMaxStore = 1 << 30 })
+	s := natstest.NewServer(t, natstest.InDir(filepath.Join(disk, "nats")), func(c *embeddednats.Config) {
+		c.JetStreamMaxStore = 1 << 30
+	})
 	t.Cleanup(s.Shutdown) // before the disk goes
 	f, err := os.Create(filepath.Join(disk, "ballast"))
 	if err != nil {
@@ -140,7 +143,8 @@ func TestNoRoomToBegin(t *testing.T) {
 	_ = f.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if _, err := jslog.Open(ctx, natstest.Connect(t, s), jslog.Config{Healthy: s.Healthy}); err == nil || ctx.Err() != nil {
+	if _, err := jslog.Open(ctx, natstest.Connect(t, s), jslog.Config{Healthy: s.Healthy}); err == nil ||
+		ctx.Err() != nil {
 		t.Fatalf("a log on a full disk: %v (%v)", err, ctx.Err())
 	}
 }

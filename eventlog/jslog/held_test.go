@@ -86,7 +86,9 @@ func (c heldConn) Write(b []byte) (int, error) {
 // asked, and nothing that is there is left out.
 func TestReadOutlivesASilentLeader(t *testing.T) {
 	t.Parallel()
-	s := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Insecure = "127.0.0.1:0", true })
+	s := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
+		c.ListenAddr, c.Insecure = "127.0.0.1:0", true
+	})
 	h := newHolder()
 	nc, err := nats.Connect(s.ClientURL(), nats.SetCustomDialer(h))
 	if err != nil {

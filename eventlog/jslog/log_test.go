@@ -388,7 +388,8 @@ func TestConnectionClosed(t *testing.T) {
 	nc := natstest.Connect(t, s)
 	l := mustOpen(t, nc, jslog.Config{})
 	nc.Close()
-	if _, err := l.Append(t.Context(), logtest.Entry(t, "a", eventlog.Head{})); !errors.Is(err, eventlog.ErrUnsettled) || !errors.Is(err, nats.ErrConnectionClosed) {
+	if _, err := l.Append(t.Context(), logtest.Entry(t, "a", eventlog.Head{})); !errors.Is(err, eventlog.ErrUnsettled) ||
+		!errors.Is(err, nats.ErrConnectionClosed) {
 		t.Errorf("append on a closed connection: %v", err)
 	}
 }

@@ -117,7 +117,8 @@ func (m *mark) read() error {
 }
 
 // createMark writes a new mark at the given points, replacing the file if there is one.
-func createMark(path, installation string, points []point, unsynced bool, syncs *atomic.Uint64, failed func(error)) (*mark, error) {
+func createMark(path, installation string, points []point, unsynced bool, syncs *atomic.Uint64,
+	failed func(error)) (*mark, error) {
 	header := binary.BigEndian.AppendUint32(nil, uint32(len(points)))
 	header = append(header, installation...)
 	all := make([]byte, markPage+2*len(points)*markSlotSize)

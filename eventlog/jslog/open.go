@@ -146,7 +146,8 @@ func (l *Log) resumeMark(ends []point) error {
 	case l.mark == nil:
 		for _, end := range ends {
 			if end.seq > 0 && !l.cfg.Unsynced {
-				l.warn(fmt.Sprintf("there was no high-water mark at %s: whether the log lost its newest transitions before this start cannot be told", l.cfg.Mark))
+				l.warn(fmt.Sprintf("there was no high-water mark at %s: "+
+					"whether the log lost its newest transitions before this start cannot be told", l.cfg.Mark))
 				break
 			}
 		}
@@ -177,7 +178,8 @@ func (l *Log) replaceMark(points []point) error {
 }
 
 func (l *Log) markFailed(err error) {
-	l.cfg.Logger.Error("the log's high-water mark could not be written; free space or replace the disk of "+l.cfg.Mark, slog.Any("error", err))
+	l.cfg.Logger.Error("the log's high-water mark could not be written; free space or replace the disk of "+l.cfg.Mark,
+		slog.Any("error", err))
 }
 
 func (l *Log) warn(text string) {

@@ -33,7 +33,9 @@ func (h *heard) Write(b []byte) (int, error) {
 // repeated when the log is closed.
 func TestAWatchEndsWithItsLogWhileNoServerAnswers(t *testing.T) {
 	t.Parallel()
-	s := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.ListenAddr, c.Insecure = "127.0.0.1:0", true })
+	s := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
+		c.ListenAddr, c.Insecure = "127.0.0.1:0", true
+	})
 	nc, err := nats.Connect(s.ClientURL(), nats.MaxReconnects(-1))
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,8 @@ func TestEndedWhileABatchWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: id, Subjects: []string{"pawl.log.>"}, AllowAtomicPublish: true}); err != nil {
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: id, Subjects: []string{"pawl.log.>"},
+		AllowAtomicPublish: true}); err != nil {
 		t.Fatal(err)
 	}
 	sendBatch(t, server, entries, func() string { return "" })

@@ -68,7 +68,8 @@ func (l *Log) Watch(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.
 
 // ReadWorkflow implements eventlog.Log. Holes cannot be seen in sequences here; an
 // [eventlog.Chain] sees them in revisions.
-func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record, error] {
+func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record,
+	error] {
 	return func(yield func(eventlog.Record, error) bool) {
 		p := l.PartitionOf(w)
 		if err := l.usable(p); err != nil {
@@ -240,7 +241,8 @@ func (r *reader) skip(seq uint64, yield func(eventlog.Record, error) bool) bool 
 
 // investigate asks the leader why nothing comes: JetStream does not tell a consumer that what it
 // waits for cannot be read. again asks for a new consumer, done ends the reading.
-func (r *reader) investigate(ctx context.Context, last uint64, yield func(eventlog.Record, error) bool) (again, done bool) {
+func (r *reader) investigate(ctx context.Context, last uint64, yield func(eventlog.Record, error) bool) (again,
+	done bool) {
 	end := last
 	if end == endless {
 		var err error

@@ -85,7 +85,8 @@ func TestSpansWithin(t *testing.T) {
 		t.Error("the spans that were given are changed")
 	}
 	if len(few.String()) > mostLost || len(few) < 2 || few[len(few)-1] != many[len(many)-1] || many.without(few) != nil {
-		t.Errorf("%d spans in %d bytes, the last %v; left out: %v", len(few), len(few.String()), few[len(few)-1], many.without(few))
+		t.Errorf("%d spans in %d bytes, the last %v; left out: %v", len(few), len(few.String()), few[len(few)-1],
+			many.without(few))
 	}
 	if same := many[:10].within(mostLost); !slices.Equal(same, many[:10]) {
 		t.Errorf("what fits is changed: %v", same)

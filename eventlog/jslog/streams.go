@@ -164,15 +164,18 @@ func (l *Log) layout(found map[int]*jetstream.StreamInfo) (int, error) {
 			return 0, fmt.Errorf("stream %s is not a log of Pawl: it has no %s", name, metaFormat)
 		}
 		if format > eventlog.FormatVersion {
-			return 0, fmt.Errorf("%w: log format %d, this pawl reads up to %d; use a newer pawl", eventlog.ErrNewerFormat, format, eventlog.FormatVersion)
+			return 0, fmt.Errorf("%w: log format %d, this pawl reads up to %d; use a newer pawl", eventlog.ErrNewerFormat,
+				format, eventlog.FormatVersion)
 		}
 		parts, err := strconv.Atoi(meta[metaPartitions])
 		if err != nil || parts <= p || (n != 0 && parts != n) {
-			return 0, fmt.Errorf("%w: stream %s says it is one of %q partitions", eventlog.ErrDamaged, name, meta[metaPartitions])
+			return 0, fmt.Errorf("%w: stream %s says it is one of %q partitions", eventlog.ErrDamaged, name,
+				meta[metaPartitions])
 		}
 		n = parts
 		if l.installation != "" && l.installation != meta[metaInstallation] {
-			return 0, fmt.Errorf("%w: stream %s belongs to installation %s, another partition to %s", eventlog.ErrDamaged, name, meta[metaInstallation], l.installation)
+			return 0, fmt.Errorf("%w: stream %s belongs to installation %s, another partition to %s", eventlog.ErrDamaged, name,
+				meta[metaInstallation], l.installation)
 		}
 		l.installation = meta[metaInstallation]
 		if err := checkConfig(info.Config); err != nil && !l.accept(err) {
@@ -188,7 +191,8 @@ func (l *Log) layout(found map[int]*jetstream.StreamInfo) (int, error) {
 	}
 	if l.mark != nil {
 		if n != 0 && !l.mark.of(l.installation, n) {
-			return 0, fmt.Errorf("%w: the high-water mark %s belongs to installation %s with %d partitions, the log found is %s with %d; restore the log that belongs to this directory",
+			return 0, fmt.Errorf("%w: the high-water mark %s belongs to installation %s with %d partitions, "+
+				"the log found is %s with %d; restore the log that belongs to this directory",
 				eventlog.ErrDamaged, l.cfg.Mark, l.mark.installation, len(l.mark.points), l.installation, n)
 		}
 		n = len(l.mark.points)
@@ -197,15 +201,19 @@ func (l *Log) layout(found map[int]*jetstream.StreamInfo) (int, error) {
 	case n == 0:
 		n = max(l.cfg.Partitions, 1)
 	case l.cfg.Partitions != 0 && l.cfg.Partitions != n:
-		return 0, fmt.Errorf("the log has %d partitions, fixed when it was created; the configuration asks for %d", n, l.cfg.Partitions)
+		return 0, fmt.Errorf("the log has %d partitions, fixed when it was created; the configuration asks for %d", n,
+			l.cfg.Partitions)
 	}
 	return n, nil
 }
 
 // checkConfig refuses a stream that someone has configured to forget.
 func checkConfig(c jetstream.StreamConfig) error {
-	if c.Retention != jetstream.LimitsPolicy || c.MaxAge != 0 || c.MaxMsgs > 0 || c.MaxBytes > 0 || c.MaxMsgsPerSubject > 0 {
-		return fmt.Errorf("%w: stream %s was configured to drop messages (retention %s, max age %s, messages %d, bytes %d, per subject %d); remove the limits and run `pawl verify`",
+	if c.Retention != jetstream.LimitsPolicy || c.MaxAge != 0 || c.MaxMsgs > 0 || c.MaxBytes > 0 ||
+		c.MaxMsgsPerSubject > 0 {
+		return fmt.Errorf("%w: stream %s was configured to drop messages "+
+			"(retention %s, max age %s, messages %d, bytes %d, per subject %d); "+
+			"remove the limits and run `pawl verify`",
 			eventlog.ErrDamaged, c.Name, c.Retention, c.MaxAge, c.MaxMsgs, c.MaxBytes, c.MaxMsgsPerSubject)
 	}
 	return nil

@@ -16,7 +16,8 @@ import (
 func (s site) as(unsynced bool) (*embeddednats.Server, *jslog.Log, error) {
 	s.t.Helper()
 	server := natstest.NewServer(s.t, natstest.InDir(s.dir), natstest.Fast)
-	l, err := jslog.Open(s.t.Context(), natstest.Connect(s.t, server), jslog.Config{Mark: s.mark, Unsynced: unsynced, EmbeddedSync: !unsynced})
+	l, err := jslog.Open(s.t.Context(), natstest.Connect(s.t, server), jslog.Config{Mark: s.mark, Unsynced: unsynced,
+		EmbeddedSync: !unsynced})
 	if err == nil {
 		s.t.Cleanup(func() { _ = l.Close() })
 	}

@@ -93,7 +93,8 @@ func mustWrite(t *testing.T, l eventlog.Log, e eventlog.Entry) eventlog.Written 
 }
 
 // fill appends n transitions to each of the workflows in turn and returns their heads.
-func fill(t *testing.T, l eventlog.Log, n int, workflows ...eventlog.WorkflowName) map[eventlog.WorkflowName]eventlog.Head {
+func fill(t *testing.T, l eventlog.Log, n int,
+	workflows ...eventlog.WorkflowName) map[eventlog.WorkflowName]eventlog.Head {
 	t.Helper()
 	heads := make(map[eventlog.WorkflowName]eventlog.Head)
 	for range n {

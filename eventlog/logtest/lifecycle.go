@@ -203,7 +203,8 @@ func closed(t *testing.T, h Harness) {
 	if err := <-watched; !errors.Is(err, eventlog.ErrClosed) {
 		t.Errorf("watch ended with %v, want ErrClosed", err)
 	}
-	if _, err := h.Log.Append(within(t, deadline), Entry(t, "b", eventlog.Head{})); !errors.Is(err, eventlog.ErrClosed) || errors.Is(err, eventlog.ErrUnsettled) {
+	if _, err := h.Log.Append(within(t, deadline), Entry(t, "b", eventlog.Head{})); !errors.Is(err, eventlog.ErrClosed) ||
+		errors.Is(err, eventlog.ErrUnsettled) {
 		t.Errorf("append: %v, want ErrClosed", err)
 	}
 	if _, err := h.Log.Last(t.Context(), p); !errors.Is(err, eventlog.ErrClosed) {

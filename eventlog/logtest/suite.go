@@ -262,7 +262,8 @@ func contextEnds(t *testing.T, h Harness) {
 }
 
 func tooLarge(t *testing.T, h Harness) {
-	if _, err := h.Log.Append(within(t, deadline), PaddedEntry(t, "a", eventlog.Head{}, h.Log.MaxSize())); !errors.Is(err, eventlog.ErrTooLarge) {
+	if _, err := h.Log.Append(within(t, deadline), PaddedEntry(t, "a", eventlog.Head{}, h.Log.MaxSize())); !errors.Is(err,
+		eventlog.ErrTooLarge) {
 		t.Errorf("append more than MaxSize: %v, want ErrTooLarge", err)
 	}
 	if n := len(ReadAll(t, h.Log)); n != 0 {

@@ -14,12 +14,14 @@ func (l *Log) Read(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.R
 }
 
 // ReadWorkflow implements eventlog.Log.
-func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record, error] {
+func (l *Log) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record,
+	error] {
 	return l.read(ctx, l.PartitionOf(w), from, func(m message, aside bool) bool { return !aside && m.workflow == w })
 }
 
 // read yields what is wanted of the messages.
-func (l *Log) read(ctx context.Context, p int, from uint64, want func(m message, aside bool) bool) iter.Seq2[eventlog.Record, error] {
+func (l *Log) read(ctx context.Context, p int, from uint64,
+	want func(m message, aside bool) bool) iter.Seq2[eventlog.Record, error] {
 	last, lastErr := l.Last(ctx, p)
 	return func(yield func(eventlog.Record, error) bool) {
 		if lastErr != nil {
@@ -88,7 +90,8 @@ func (l *Log) message(p int, seq uint64) (m message, aside bool, changed <-chan 
 }
 
 func decode(m message, p int, seq uint64) (eventlog.Record, error) {
-	r := eventlog.Record{Position: eventlog.Position{Partition: p, Seq: seq}, Hash: eventlog.HashOf(m.stored), Size: len(m.stored)}
+	r := eventlog.Record{Position: eventlog.Position{Partition: p, Seq: seq}, Hash: eventlog.HashOf(m.stored),
+		Size: len(m.stored)}
 	t, err := eventlog.Decode(m.stored)
 	if err == nil && t.Workflow != m.workflow {
 		err = fmt.Errorf("%w: it names workflow %q", eventlog.ErrUnreadable, t.Workflow)

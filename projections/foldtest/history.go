@@ -137,17 +137,19 @@ func (h *History) deploy() {
 	consumers := []eventlog.Consumer{{Name: Work, Subscribe: []eventlog.Topic{In}, HasMutate: true, HasNext: true}}
 	// Some versions leave a topic without a consumer, unless a run still needs it (O9).
 	if h.held(Sink) || h.chance(60) {
-		consumers = append(consumers, eventlog.Consumer{Name: Sink, Subscribe: []eventlog.Topic{Out}, HasNext: true, MaxAttempts: &two})
+		consumers = append(consumers, eventlog.Consumer{Name: Sink, Subscribe: []eventlog.Topic{Out}, HasNext: true,
+			MaxAttempts: &two})
 	}
 	source := fmt.Sprintf("// version %d", n+1)
 	h.Add(&eventlog.WorkflowDeployed{
 		Version: eventlog.Version(fmt.Sprintf("%d.0", n+1)), Filename: "w.js", Source: source, SourceHash: source,
 		Grants: map[string]eventlog.Grant{"mail.send": eventlog.GrantAllow},
 		Definition: eventlog.Definition{
-			Topics:     []eventlog.Topic{In, Out},
-			Producers:  []eventlog.Producer{{Name: Poll, IntervalMS: 300_000}},
-			Consumers:  consumers,
-			Operations: []eventlog.Operation{{Connector: "mail", Operation: "send", Kind: "mutate", Reconciles: true, TimeoutMS: 30_000}},
+			Topics:    []eventlog.Topic{In, Out},
+			Producers: []eventlog.Producer{{Name: Poll, IntervalMS: 300_000}},
+			Consumers: consumers,
+			Operations: []eventlog.Operation{{Connector: "mail", Operation: "send", Kind: "mutate", Reconciles: true,
+				TimeoutMS: 30_000}},
 		},
 	})
 }

@@ -58,7 +58,8 @@ func (h *History) aside() {
 			h.Add(&eventlog.InputRetitled{Input: e.CausedBy[0], Title: e.Title + "!"})
 		}
 		in := h.register()
-		h.Add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title + "!", Payload: h.json("again"), CausedBy: []eventlog.InputID{in}})
+		h.Add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title + "!",
+			Payload: h.json("again"), CausedBy: []eventlog.InputID{in}})
 	case 4:
 		if h.State.Pause != nil {
 			h.Add(&eventlog.WorkflowResumed{})
@@ -96,7 +97,8 @@ func (h *History) aside() {
 			return
 		}
 		h.Add(&eventlog.WorkflowBlocked{Reason: eventlog.BlockInternal, Message: "held"})
-		h.Add(&eventlog.BackoffStarted{Attempt: 2, Until: h.log.now.Add(time.Minute), Attention: h.State.Head.Revision%2 == 0})
+		h.Add(&eventlog.BackoffStarted{Attempt: 2, Until: h.log.now.Add(time.Minute),
+			Attention: h.State.Head.Revision%2 == 0})
 	case 10:
 		if h.State.Maintenance != nil {
 			h.Add(&eventlog.MaintenanceLeft{})
@@ -118,17 +120,21 @@ func (h *History) aside() {
 
 // giveUp is what an accepted loss comes to: the event, one that was not known, and a call.
 func (h *History) giveUp(e *projections.TopicEvent) {
-	h.Add(&eventlog.EventGivenUp{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: e.Payload, Status: eventlog.EventStatusSkipped, Unknown: true, Reason: "lost"})
-	h.Add(&eventlog.EventGivenUp{Topic: e.Topic, MessageID: eventlog.MessageID(h.id("msg ")), Title: "lost", Payload: h.json("lost"), Status: eventlog.EventStatusConsumed, Reason: "lost"})
+	h.Add(&eventlog.EventGivenUp{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: e.Payload,
+		Status: eventlog.EventStatusSkipped, Unknown: true, Reason: "lost"})
+	h.Add(&eventlog.EventGivenUp{Topic: e.Topic, MessageID: eventlog.MessageID(h.id("msg ")), Title: "lost",
+		Payload: h.json("lost"), Status: eventlog.EventStatusConsumed, Reason: "lost"})
 	h.Add(&eventlog.MutationGivenUp{
-		Mutation: eventlog.MutationID(h.id("R")), Run: "lost", Call: eventlog.MutationCall{Connector: "mail", Operation: "send", Params: h.json("lost")},
+		Mutation: eventlog.MutationID(h.id("R")), Run: "lost", Call: eventlog.MutationCall{Connector: "mail",
+			Operation: "send", Params: h.json("lost")},
 		Status: eventlog.MutationInFlight, StartedAt: h.log.now,
 	})
 }
 
 func (h *History) register() eventlog.InputID {
 	in := eventlog.InputID(h.id("I"))
-	h.Add(&eventlog.InputRegistered{Input: in, Source: "push", Type: "mail", ExternalID: string(in), Title: "mail " + string(in)})
+	h.Add(&eventlog.InputRegistered{Input: in, Source: "push", Type: "mail", ExternalID: string(in), Title: "mail " +
+		string(in)})
 	return in
 }
 
@@ -137,7 +143,8 @@ func (h *History) publish(topic eventlog.Topic, by eventlog.RunID, causes []even
 		causes = []eventlog.InputID{h.register()}
 	}
 	id := eventlog.MessageID(h.id("msg "))
-	h.Add(&eventlog.EventPublished{Topic: topic, MessageID: id, Title: "Message " + string(id), Payload: h.json(map[string]any{"n": h.log.ids}), CreatedBy: by, CausedBy: causes})
+	h.Add(&eventlog.EventPublished{Topic: topic, MessageID: id, Title: "Message " + string(id),
+		Payload: h.json(map[string]any{"n": h.log.ids}), CreatedBy: by, CausedBy: causes})
 }
 
 func (h *History) start(retry *projections.Run) {
@@ -198,7 +205,8 @@ func (h *History) prepare(run *projections.Run) {
 	if run.Handler == Sink {
 		topic = Out
 	}
-	h.Add(&eventlog.RunPrepared{Run: run.ID, Result: h.json("data"), UITitle: "Send mail", WakeAt: h.log.now.Add(time.Hour)})
+	h.Add(&eventlog.RunPrepared{Run: run.ID, Result: h.json("data"), UITitle: "Send mail",
+		WakeAt: h.log.now.Add(time.Hour)})
 	n := 0
 	var chosen []*projections.TopicEvent
 	for e := range h.State.Pending(topic) {
@@ -218,7 +226,8 @@ func (h *History) prepare(run *projections.Run) {
 }
 
 func (h *History) call(run *projections.Run) {
-	call := eventlog.MutationCall{Connector: "mail", Operation: "send", Params: h.json(map[string]string{"to": "a@b.c"}), ParamsHash: "00ff", UITitle: "Send mail", Reconciles: true, TimeoutMS: 30_000}
+	call := eventlog.MutationCall{Connector: "mail", Operation: "send", Params: h.json(map[string]string{"to": "a@b.c"}),
+		ParamsHash: "00ff", UITitle: "Send mail", Reconciles: true, TimeoutMS: 30_000}
 	id := eventlog.MutationID(run.ID)
 	switch h.log.rand.IntN(4) {
 	case 0:
@@ -237,14 +246,16 @@ func (h *History) call(run *projections.Run) {
 			h.release(run)
 			return
 		}
-		h.Add(&eventlog.MutationStarted{Mutation: id, Run: run.ID, Call: call, Key: "k" + string(id), Deadline: h.log.now.Add(30 * time.Second), Engine: "e1"})
+		h.Add(&eventlog.MutationStarted{Mutation: id, Run: run.ID, Call: call, Key: "k" + string(id),
+			Deadline: h.log.now.Add(30 * time.Second), Engine: "e1"})
 	}
 }
 
 func (h *History) approve(run *projections.Run, m *projections.Mutation) {
 	if h.chance(60) {
 		h.Add(&eventlog.MutationApproved{Mutation: m.ID, ParamsHash: m.Call.ParamsHash})
-		h.Add(&eventlog.MutationStarted{Mutation: m.ID, Run: run.ID, Call: m.Call, Key: "k" + string(m.ID), Deadline: h.log.now.Add(30 * time.Second), Engine: "e2"})
+		h.Add(&eventlog.MutationStarted{Mutation: m.ID, Run: run.ID, Call: m.Call, Key: "k" + string(m.ID),
+			Deadline: h.log.now.Add(30 * time.Second), Engine: "e2"})
 		h.Add(&eventlog.RunReactivated{Run: run.ID, Engine: "e2"})
 	} else {
 		h.Add(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserReject})
@@ -258,7 +269,8 @@ func (h *History) approve(run *projections.Run, m *projections.Mutation) {
 
 func (h *History) skipHeld(run *projections.Run) {
 	for _, e := range h.now().Held(h.now().Run(run.ID)) {
-		h.Add(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: "skipped with its mutation"})
+		h.Add(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID,
+			Reason: "skipped with its mutation"})
 	}
 }
 
@@ -285,7 +297,8 @@ func (h *History) settle(run *projections.Run, m *projections.Mutation) {
 	case current:
 		h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: fault})
 		h.endSession()
-		h.Add(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: 1, At: h.log.now.Add(time.Second), Failure: fault})
+		h.Add(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: 1, At: h.log.now.Add(time.Second),
+			Failure: fault})
 		h.Add(&eventlog.RetryOwed{Run: run.ID})
 	case n == 3 && m.Status != eventlog.MutationIndeterminate:
 		h.Add(&eventlog.MutationLeftIndeterminate{Mutation: m.ID, Failure: fault})
@@ -294,7 +307,8 @@ func (h *History) settle(run *projections.Run, m *projections.Mutation) {
 		h.skipHeld(run)
 		h.Add(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 	default:
-		h.Add(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: m.ReconcileAttempts + 1, At: h.log.now.Add(time.Second), Failure: fault})
+		h.Add(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: m.ReconcileAttempts + 1,
+			At: h.log.now.Add(time.Second), Failure: fault})
 	}
 }
 
@@ -304,7 +318,8 @@ func (h *History) release(run *projections.Run) {
 		case 0:
 			h.Add(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		case 1:
-			h.Add(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: h.log.now.Add(time.Second), Uncounted: h.State.Head.Revision%2 == 0})
+			h.Add(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID,
+				At: h.log.now.Add(time.Second), Uncounted: h.State.Head.Revision%2 == 0})
 			h.Add(&eventlog.HandlerFailuresCounted{Handler: run.Handler, Runs: int(h.State.Head.Revision % 4)})
 		default:
 			h.Add(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})

@@ -17,7 +17,8 @@ const earlierWithin = 5000
 // first: those that it is a retry of (R15), and the failed ones of its handler that held one of its
 // events. A run that failed before it had chosen events, as each of a producer does, may have failed
 // for any of them, so it bears on all of its handler.
-func (r *Reader) FailedBefore(ctx context.Context, w eventlog.WorkflowName, id eventlog.RunID, most int) ([]Run, error) {
+func (r *Reader) FailedBefore(ctx context.Context, w eventlog.WorkflowName, id eventlog.RunID, most int) ([]Run,
+	error) {
 	return answer(ctx, r, func(v *view) ([]Run, error) {
 		run, err := one[projections.Run](v, w, projections.RunKey(id), "run", string(id))
 		if err != nil {
@@ -25,7 +26,8 @@ func (r *Reader) FailedBefore(ctx context.Context, w eventlog.WorkflowName, id e
 		}
 		var earlier []Run
 		chain, looked := run.RetryOf, 0
-		for item, err := range v.List(store.Range{Kind: projections.KindRun, Workflow: w, Desc: true}, store.Position{0: run.Created}) {
+		for item, err := range v.List(store.Range{Kind: projections.KindRun, Workflow: w, Desc: true},
+			store.Position{0: run.Created}) {
 			if err != nil {
 				return nil, err
 			}
@@ -53,7 +55,8 @@ func bears(other, run *projections.Run) bool {
 	if other.Handler != run.Handler {
 		return false
 	}
-	return len(other.Reserved) == 0 || len(run.Reserved) == 0 || slices.ContainsFunc(run.Reserved, func(ref eventlog.EventRef) bool {
-		return slices.Contains(other.Reserved, ref)
-	})
+	return len(other.Reserved) == 0 || len(run.Reserved) == 0 ||
+		slices.ContainsFunc(run.Reserved, func(ref eventlog.EventRef) bool {
+			return slices.Contains(other.Reserved, ref)
+		})
 }

@@ -114,7 +114,8 @@ func (r *Reader) Events(ctx context.Context, o ListOptions) (Page[Event], error)
 }
 
 // Event returns one event, or *NotFoundError.
-func (r *Reader) Event(ctx context.Context, w eventlog.WorkflowName, topic eventlog.Topic, id eventlog.MessageID) (Event, error) {
+func (r *Reader) Event(ctx context.Context, w eventlog.WorkflowName, topic eventlog.Topic,
+	id eventlog.MessageID) (Event, error) {
 	return answer(ctx, r, func(v *view) (Event, error) {
 		e, err := one[projections.TopicEvent](v, w, projections.EventKey(topic, id), "event", string(topic)+"/"+string(id))
 		if err != nil {
@@ -150,7 +151,8 @@ func (r *Reader) Jobs(ctx context.Context, o ListOptions) (Page[Job], error) {
 }
 
 // Job returns one event's job, or *NotFoundError.
-func (r *Reader) Job(ctx context.Context, w eventlog.WorkflowName, topic eventlog.Topic, id eventlog.MessageID) (Job, error) {
+func (r *Reader) Job(ctx context.Context, w eventlog.WorkflowName, topic eventlog.Topic, id eventlog.MessageID) (Job,
+	error) {
 	return answer(ctx, r, func(v *view) (Job, error) {
 		e, err := one[projections.TopicEvent](v, w, projections.EventKey(topic, id), "job", string(topic)+"/"+string(id))
 		if err != nil {

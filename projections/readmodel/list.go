@@ -63,13 +63,16 @@ type row struct {
 
 func (o *ListOptions) match(r *row) bool {
 	is := func(want, got string) bool { return want == "" || want == got }
-	if !is(o.Status, r.status) || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) || !is(o.State, r.state) {
+	if !is(o.Status, r.status) || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) ||
+		!is(o.State, r.state) {
 		return false
 	}
 	if r.at < o.Since || o.Until != 0 && r.at >= o.Until {
 		return false
 	}
-	return o.Q == "" || slices.ContainsFunc(r.text, func(s string) bool { return strings.Contains(strings.ToLower(s), o.Q) })
+	return o.Q == "" || slices.ContainsFunc(r.text, func(s string) bool {
+		return strings.Contains(strings.ToLower(s), o.Q)
+	})
 }
 
 // list makes one page: it scans from the cursor on until the page is full and one more item is

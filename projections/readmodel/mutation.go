@@ -46,7 +46,8 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 		func(_ *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() (Mutation, error), error) {
 			return row{
 				status: string(m.Status), at: m.RequestedAt,
-				text: append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+m.Call.Operation),
+				text: append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+
+					m.Call.Operation),
 			}, func() (Mutation, error) { return MutationView(w, m), nil }, nil
 		})
 }

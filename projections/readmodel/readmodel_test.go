@@ -33,7 +33,8 @@ func newWorld(t *testing.T, partitions, workflows int) *world {
 		w.logs = append(w.logs, log)
 	}
 	for i := range workflows {
-		w.histories = append(w.histories, foldtest.NewHistory(w.logs[i%partitions], eventlog.WorkflowName(fmt.Sprintf("wf-%d", i))))
+		w.histories = append(w.histories,
+			foldtest.NewHistory(w.logs[i%partitions], eventlog.WorkflowName(fmt.Sprintf("wf-%d", i))))
 	}
 	return w
 }
@@ -297,7 +298,9 @@ func TestFilters(t *testing.T) {
 		return func(f map[string]any) bool { return strings.Contains(strings.ToLower(fmt.Sprint(f["title"])), text) }
 	}
 	count("runs", readmodel.ListOptions{Status: "committed"}, is("status", "committed"))
-	count("runs", readmodel.ListOptions{Phase: "committed", Handler: "work"}, func(f map[string]any) bool { return f["phase"] == "committed" && f["handler"] == "work" })
+	count("runs", readmodel.ListOptions{Phase: "committed", Handler: "work"}, func(f map[string]any) bool {
+		return f["phase"] == "committed" && f["handler"] == "work"
+	})
 	count("runs", readmodel.ListOptions{Workflow: "wf-1", Q: "NOT A FUNCTION"}, func(f map[string]any) bool {
 		return strings.Contains(fmt.Sprint(f["error"]), "not a function")
 	})

@@ -94,7 +94,8 @@ func WorkflowView(w *projections.Workflow) Workflow {
 	v := Workflow{
 		Name: w.Name, Version: w.Version, Status: w.Status(), UserPaused: w.Pause != nil,
 		Maintenance: w.Maintenance != nil, PendingRetryRun: optional(w.PendingRetry), Revision: w.Head.Revision,
-		Counts:    Counts{Available: w.Available(), Running: w.Counts.Running, Retryable: w.Counts.Retryable, Discarded: w.Counts.Discarded},
+		Counts: Counts{Available: w.Available(), Running: w.Counts.Running, Retryable: w.Counts.Retryable,
+			Discarded: w.Counts.Discarded},
 		Attention: AttentionView(w),
 	}
 	if b := w.Blocked; b != nil {

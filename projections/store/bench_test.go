@@ -68,8 +68,10 @@ func (p *pipeline) publish() eventlog.EventRef {
 	p.n++
 	in, id := eventlog.InputID(fmt.Sprintf("I%d", p.n)), eventlog.MessageID(fmt.Sprintf("order-%d", p.n))
 	p.add(
-		&eventlog.InputRegistered{Input: in, Source: "push", Type: "order", ExternalID: string(id), Title: "Order " + string(id)},
-		&eventlog.EventPublished{Topic: "in", MessageID: id, Title: "Order " + string(id), Payload: p.payload, CausedBy: []eventlog.InputID{in}},
+		&eventlog.InputRegistered{Input: in, Source: "push", Type: "order", ExternalID: string(id), Title: "Order " +
+			string(id)},
+		&eventlog.EventPublished{Topic: "in", MessageID: id, Title: "Order " + string(id), Payload: p.payload,
+			CausedBy: []eventlog.InputID{in}},
 	)
 	return eventlog.EventRef{Topic: "in", MessageID: id}
 }
@@ -86,16 +88,20 @@ func (p *pipeline) runOf(n int) {
 func (p *pipeline) consume(refs []eventlog.EventRef) {
 	p.n++
 	run := eventlog.RunID(fmt.Sprintf("R%09d", p.n))
-	p.add(&eventlog.RunStarted{Run: run, Handler: "work", HandlerType: eventlog.ConsumerHandler, Version: "1.0", Session: "S", Phase: eventlog.PhasePreparing, Engine: "e"})
+	p.add(&eventlog.RunStarted{Run: run, Handler: "work", HandlerType: eventlog.ConsumerHandler, Version: "1.0",
+		Session: "S", Phase: eventlog.PhasePreparing, Engine: "e"})
 	facts := []eventlog.Fact{&eventlog.RunPrepared{Run: run, Result: p.payload[:0:0]}}
 	for _, r := range refs {
 		facts = append(facts, &eventlog.EventReserved{Topic: r.Topic, MessageID: r.MessageID, Run: run})
 	}
-	call := eventlog.MutationCall{Connector: "mail", Operation: "send", Params: p.payload, ParamsHash: strings.Repeat("0", 64), TimeoutMS: 1000}
+	call := eventlog.MutationCall{Connector: "mail", Operation: "send", Params: p.payload,
+		ParamsHash: strings.Repeat("0", 64), TimeoutMS: 1000}
 	p.add(append(facts, &eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutating},
-		&eventlog.MutationStarted{Mutation: eventlog.MutationID(run), Run: run, Call: call, Key: string(run), Engine: "e"})...)
+		&eventlog.MutationStarted{Mutation: eventlog.MutationID(run), Run: run, Call: call, Key: string(run),
+			Engine: "e"})...)
 	p.add(&eventlog.MutationApplied{Mutation: eventlog.MutationID(run), Run: run, Result: []byte(`{"ok":true}`)},
-		&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutated}, &eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseEmitting})
+		&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutated},
+		&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseEmitting})
 	facts = nil
 	for _, r := range refs {
 		facts = append(facts, &eventlog.EventConsumed{Topic: r.Topic, MessageID: r.MessageID, Run: run})

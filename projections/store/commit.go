@@ -61,11 +61,13 @@ func (s *Store) Commit(b Batch) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	w := writer{store: s, db: db, batch: db.NewBatchWithSize(s.batchSize), partition: b.Partition, heads: map[eventlog.WorkflowName]uint64{}}
+	w := writer{store: s, db: db, batch: db.NewBatchWithSize(s.batchSize), partition: b.Partition,
+		heads: map[eventlog.WorkflowName]uint64{}}
 	defer func() { _ = w.batch.Close() }()
 	for i := range b.Changes {
 		if err := w.change(&b.Changes[i]); err != nil {
-			return s.fault(fmt.Sprintf("commit workflow %s at revision %d", b.Changes[i].State.Name, b.Changes[i].State.Head.Revision), err)
+			return s.fault(fmt.Sprintf("commit workflow %s at revision %d", b.Changes[i].State.Name,
+				b.Changes[i].State.Head.Revision), err)
 		}
 	}
 	for _, name := range b.Resumed {

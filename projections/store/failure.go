@@ -27,7 +27,8 @@ func (s *Store) markDamaged() {
 		err = f.Close()
 	}
 	if err != nil {
-		s.log.Error("damaged local store could not be marked; delete it by hand before the next start", "dir", s.cfg.Dir, "error", err)
+		s.log.Error("damaged local store could not be marked; delete it by hand before the next start", "dir", s.cfg.Dir,
+			"error", err)
 	}
 }
 
@@ -38,7 +39,8 @@ func (s *Store) corrupted(info pebble.DataCorruptionInfo) {
 		return
 	}
 	s.markDamaged()
-	s.log.Error("local store is damaged; the next start rebuilds it from the log, nothing is lost", "file", info.Path, "error", fmt.Sprint(info.Details))
+	s.log.Error("local store is damaged; the next start rebuilds it from the log, nothing is lost", "file", info.Path,
+		"error", fmt.Sprint(info.Details))
 }
 
 // quiet is the database's logger: it keeps what is fatal to the database and drops the rest.

@@ -214,7 +214,8 @@ func TestDamageSeenWhileOpenEndsNothing(t *testing.T) {
 	for range 2 {
 		s.corrupted(pebble.DataCorruptionInfo{Path: "store/000008.sst", Details: errors.New("checksum mismatch")})
 	}
-	if n := strings.Count(said.String(), "local store is damaged"); n != 1 || !strings.Contains(said.String(), "000008.sst") {
+	if n := strings.Count(said.String(), "local store is damaged"); n != 1 ||
+		!strings.Contains(said.String(), "000008.sst") {
 		t.Errorf("it is said %d times: %s", n, said.String())
 	}
 	commit(t, s, whole(h))

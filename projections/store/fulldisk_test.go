@@ -246,7 +246,8 @@ func TestAnyWriteMayBeTheLast(t *testing.T) {
 						t.Fatalf("%d %s: %d changes were tried on a full disk", n, unit, refused)
 					}
 					// A start on the full disk ends in the same words, and spoils nothing either.
-					if _, err := Open(Config{InMemory: true, FS: newSmallDisk(mem, 0, 0)}); !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.ENOSPC) {
+					if _, err := Open(Config{InMemory: true, FS: newSmallDisk(mem, 0, 0)}); !errors.Is(err, ErrFailed) ||
+						!errors.Is(err, syscall.ENOSPC) {
 						t.Fatalf("%d %s: start on the full disk: %v", n, unit, err)
 					}
 					mustBeSound(t, mem, log, h)

@@ -50,7 +50,8 @@ func (v *Snapshot) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, 
 }
 
 // rows reads those of the entities that are there; backlog, if they name any, a topic's queue.
-func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []projections.Key, backlog func(eventlog.WorkflowName, eventlog.Topic, func(*projections.Backlog)) error) (entities []any, err error) {
+func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []projections.Key,
+	backlog func(eventlog.WorkflowName, eventlog.Topic, func(*projections.Backlog)) error) (entities []any, err error) {
 	// One iterator for all: it keeps its blocks between neighbouring keys. It reads the filters
 	// of the lowest level too, which a plain Get does not, and so answers for absent ids there
 	// without reading rows.
@@ -105,7 +106,8 @@ func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []project
 			if !placed {
 				continue
 			}
-			return nil, fmt.Errorf("%w: %s %q of workflow %s is in the index and has no row", ErrDamaged, kindName(k.Kind), k.ID, w)
+			return nil, fmt.Errorf("%w: %s %q of workflow %s is in the index and has no row", ErrDamaged, kindName(k.Kind), k.ID,
+				w)
 		}
 		entity := projections.NewEntity(k.Kind)
 		if entity == nil {

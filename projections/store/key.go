@@ -20,11 +20,13 @@ const (
 	// Every other entity stands at its place in the log, those of all workflows together: new rows
 	// are appended, so that compactions, which rewrite what lies between, find little to do. What
 	// is sorted by workflow are entries of a few bytes.
-	spaceRow   = 'R' // R kind partition seq n → head, entity; a Workflow's holds its head only
-	spaceID    = 'I' // I name NUL kind id → partition seq n
-	spaceOwn   = 'N' // N name NUL kind seq n → partition: a workflow's rows in order
-	spaceLive  = 'L' // L name NUL kind seq n → partition: rows that belong in memory, but pending events
-	spaceOpen  = 'O' // O name NUL topic NUL seq n → partition, of a hidden one also time and message id: pending events, queued in memory while a consumer subscribes
+	spaceRow  = 'R' // R kind partition seq n → head, entity; a Workflow's holds its head only
+	spaceID   = 'I' // I name NUL kind id → partition seq n
+	spaceOwn  = 'N' // N name NUL kind seq n → partition: a workflow's rows in order
+	spaceLive = 'L' // L name NUL kind seq n → partition: rows that belong in memory, but pending events
+	// O name NUL topic NUL seq n → partition, of a hidden one also time and message id: pending events, queued in
+	// memory while a consumer subscribes
+	spaceOpen  = 'O'
 	spaceOwner = 'M' // M mutation → name: mutations are addressed without their workflow
 )
 

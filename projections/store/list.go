@@ -138,7 +138,8 @@ func (v *Snapshot) lanes(r Range, at Position) (lanes []*lane, err error) {
 	return lanes, nil
 }
 
-func (v *Snapshot) lane(lanes []*lane, r Range, at Position, partition int, prefix []byte, first bool) ([]*lane, error) {
+func (v *Snapshot) lane(lanes []*lane, r Range, at Position, partition int, prefix []byte, first bool) ([]*lane,
+	error) {
 	bounds := &pebble.IterOptions{LowerBound: prefix, UpperBound: after(prefix)}
 	last, seen := at[partition]
 	switch {

@@ -182,7 +182,8 @@ func (v *Snapshot) backlog(w eventlog.WorkflowName, topic eventlog.Topic, take f
 		}
 		part.Queued = append(part.Queued, projections.Queued{Created: at, ScheduledAt: scheduled})
 		if scheduled != 0 {
-			part.Scheduled = append(part.Scheduled, projections.ScheduledEvent{Topic: topic, MessageID: id, ScheduledAt: scheduled})
+			part.Scheduled = append(part.Scheduled, projections.ScheduledEvent{Topic: topic, MessageID: id,
+				ScheduledAt: scheduled})
 		}
 		return nil
 	})
@@ -194,7 +195,8 @@ func (v *Snapshot) backlog(w eventlog.WorkflowName, topic eventlog.Topic, take f
 
 // marked reads the rows that the marks with the prefix stand for: split says of a mark the row's
 // kind and place.
-func (v *Snapshot) marked(w eventlog.WorkflowName, prefix []byte, split func(mark []byte) (projections.EntityKind, []byte), add func(entity any)) (err error) {
+func (v *Snapshot) marked(w eventlog.WorkflowName, prefix []byte, split func(mark []byte) (projections.EntityKind,
+	[]byte), add func(entity any)) (err error) {
 	rows, err := v.at.NewIter(nil)
 	if err != nil {
 		return err
@@ -224,11 +226,13 @@ func placeOf(ordinal, partition []byte) (at place, err error) {
 }
 
 // placed reads the workflow's row at the place.
-func (v *Snapshot) placed(rows *pebble.Iterator, w eventlog.WorkflowName, kind projections.EntityKind, at place) (any, error) {
+func (v *Snapshot) placed(rows *pebble.Iterator, w eventlog.WorkflowName, kind projections.EntityKind, at place) (any,
+	error) {
 	return v.store.placed(rows, w, kind, appendRow(nil, kind, at))
 }
 
-func (s *Store) placed(rows *pebble.Iterator, w eventlog.WorkflowName, kind projections.EntityKind, key []byte) (any, error) {
+func (s *Store) placed(rows *pebble.Iterator, w eventlog.WorkflowName, kind projections.EntityKind, key []byte) (any,
+	error) {
 	s.keysRead.Add(1)
 	if !rows.SeekGE(key) || !bytes.Equal(rows.Key(), key) {
 		if err := rows.Error(); err != nil {

@@ -17,7 +17,8 @@ func TestListOfOneWorkflowHoldsItsRowsOnly(t *testing.T) {
 	s := open(t, Config{InMemory: true})
 	log := foldtest.NewLog(30)
 	log.Partition = 5
-	histories := []*foldtest.History{foldtest.NewHistory(log, "a"), foldtest.NewHistory(log, "ab"), foldtest.NewHistory(log, "b")}
+	histories := []*foldtest.History{foldtest.NewHistory(log, "a"), foldtest.NewHistory(log, "ab"),
+		foldtest.NewHistory(log, "b")}
 	for range 60 { // in turn, so that no workflow's rows stand side by side
 		for _, h := range histories {
 			if _, err := h.Step(); err != nil {

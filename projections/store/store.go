@@ -113,7 +113,9 @@ func Open(cfg Config) (*Store, error) {
 	if err := s.setAside(aside); err != nil {
 		return nil, fmt.Errorf("open local store %s: set the unusable one aside: %w", s.cfg.Dir, err)
 	}
-	s.warnings = append(s.warnings, fmt.Sprintf("local store %s could not be used (%v); it was moved to %s and will be rebuilt from the log, nothing is lost", s.cfg.Dir, err, aside))
+	s.warnings = append(s.warnings,
+		fmt.Sprintf("local store %s could not be used (%v); it was moved to %s and "+
+			"will be rebuilt from the log, nothing is lost", s.cfg.Dir, err, aside))
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open empty local store %s: %w", s.cfg.Dir, err)
 	}
@@ -166,7 +168,9 @@ func (s *Store) open() error {
 	if err == nil {
 		var emptied bool
 		if emptied, err = claim(db); emptied {
-			s.warnings = append(s.warnings, fmt.Sprintf("local store %s was written by another version of pawl; it is rebuilt from the log, nothing is lost", s.cfg.Dir))
+			s.warnings = append(s.warnings,
+				fmt.Sprintf("local store %s was written by another version of pawl; it is rebuilt from the log, nothing is lost",
+					s.cfg.Dir))
 		}
 		if s.damaged.Load() {
 			err = errors.Join(ErrDamaged, err)

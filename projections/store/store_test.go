@@ -169,7 +169,8 @@ func TestCommitRefuses(t *testing.T) {
 			t.Errorf("%s is the caller's fault, not damage: %v", name, err)
 		}
 	}
-	if err := s.Commit(missing); err == nil || !strings.Contains(err.Error(), `run "gone"`) || !strings.Contains(err.Error(), "workflow w") {
+	if err := s.Commit(missing); err == nil || !strings.Contains(err.Error(), `run "gone"`) ||
+		!strings.Contains(err.Error(), "workflow w") {
 		t.Errorf("error names neither entity nor workflow: %v", err)
 	}
 	got, _, err := s.Checkpoint(0)

@@ -61,9 +61,11 @@ func newTraffic(tb testing.TB, workflows int) *traffic {
 		t.workflows = append(t.workflows, f)
 		f.state.Name = eventlog.WorkflowName(fmt.Sprintf("bench-%d", i))
 		t.add(f, &eventlog.WorkflowDeployed{
-			Version: "1.0", Filename: "bench.ts", Source: strings.Repeat("// source\n", 200), SourceHash: strings.Repeat("0", 64),
-			Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"}, Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}, HasMutate: true, HasNext: true}}},
-			Grants:     map[string]eventlog.Grant{"*": eventlog.GrantAllow},
+			Version: "1.0", Filename: "bench.ts", Source: strings.Repeat("// source\n", 200),
+			SourceHash: strings.Repeat("0", 64),
+			Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"},
+				Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}, HasMutate: true, HasNext: true}}},
+			Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow},
 		})
 	}
 	return t
@@ -88,8 +90,9 @@ func (t *traffic) add(f *flowing, facts ...eventlog.Fact) {
 	next, err := projections.Apply(f.state, eventlog.Record{
 		Position: eventlog.Position{Seq: t.seq}, Hash: eventlog.Hash{byte(t.seq), byte(t.seq >> 8), byte(t.seq >> 16), 1},
 		Transition: eventlog.Transition{
-			ID: "01JD0000000000000000000000", Workflow: f.state.Name, Revision: f.state.Head.Revision + 1, Prev: f.state.Head.Hash,
-			At: t.now, Actor: eventlog.System, Kind: facts[0].FactType(), Facts: facts,
+			ID: "01JD0000000000000000000000", Workflow: f.state.Name, Revision: f.state.Head.Revision + 1,
+			Prev: f.state.Head.Hash,
+			At:   t.now, Actor: eventlog.System, Kind: facts[0].FactType(), Facts: facts,
 		},
 	})
 	if err != nil {
@@ -107,13 +110,16 @@ func (t *traffic) push(f *flowing) question {
 	in := eventlog.NewInputID("push", "in", string(id))
 	asked := question{f.state.Name, []projections.Key{projections.EventKey("in", id), projections.InputKey(in)}}
 	f.session, f.run, f.waiting = eventlog.SessionID(t.id()), eventlog.RunID(t.id()), id
-	payload := fmt.Appendf(nil, `{"order":%q,"lines":[{"sku":"A-%d","count":%d},{"sku":"B-%d","count":%d}],"customer":"Ada Lovelace","note":%q}`,
+	payload := fmt.Appendf(nil,
+		`{"order":%q,"lines":[{"sku":"A-%d","count":%d},{"sku":"B-%d","count":%d}],"customer":"Ada Lovelace","note":%q}`,
 		id, t.rand.IntN(1e6), t.rand.IntN(9), t.rand.IntN(1e6), t.rand.IntN(9), strings.Repeat("n", t.rand.IntN(80)))
 	t.add(f,
 		&eventlog.InputRegistered{Input: in, Source: "push", Type: "in", ExternalID: string(id), Title: "Item " + string(id)},
-		&eventlog.EventPublished{Topic: "in", MessageID: id, Title: "Item " + string(id), Payload: payload, CausedBy: []eventlog.InputID{in}},
+		&eventlog.EventPublished{Topic: "in", MessageID: id, Title: "Item " + string(id), Payload: payload,
+			CausedBy: []eventlog.InputID{in}},
 		&eventlog.HandlerDirtied{Handler: "send"}, &eventlog.SessionStarted{Session: f.session},
-		&eventlog.RunStarted{Run: f.run, Handler: "send", HandlerType: eventlog.ConsumerHandler, Version: "1.0", Session: f.session, Phase: eventlog.PhasePreparing, Engine: "01JD0000000000000000000000"})
+		&eventlog.RunStarted{Run: f.run, Handler: "send", HandlerType: eventlog.ConsumerHandler, Version: "1.0",
+			Session: f.session, Phase: eventlog.PhasePreparing, Engine: "01JD0000000000000000000000"})
 	return asked
 }
 
@@ -121,29 +127,40 @@ func (t *traffic) push(f *flowing) question {
 func (t *traffic) prepare(f *flowing) {
 	run := f.run
 	params := fmt.Appendf(nil, `{"url":"http://127.0.0.1:9999/orders","body":{"id":%q,"run":%q}}`, f.waiting, run)
-	t.add(f, &eventlog.RunPrepared{Run: run, Result: fmt.Appendf(nil, `{"reservations":[{"topic":"in","ids":[%q]}],"data":{"n":1}}`, f.waiting)},
-		&eventlog.EventReserved{Topic: "in", MessageID: f.waiting, Run: run}, &eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutating},
+	t.add(f, &eventlog.RunPrepared{Run: run,
+		Result: fmt.Appendf(nil, `{"reservations":[{"topic":"in","ids":[%q]}],"data":{"n":1}}`, f.waiting)},
+		&eventlog.EventReserved{Topic: "in", MessageID: f.waiting, Run: run},
+		&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutating},
 		&eventlog.MutationStarted{
-			Mutation: eventlog.MutationID(run), Run: run, Key: string(run), Deadline: t.now + 30_000_000, Engine: "01JD0000000000000000000000",
-			Call: eventlog.MutationCall{Connector: "http", Operation: "post", Params: params, ParamsHash: strings.Repeat("ab", 32), UITitle: "Send", TimeoutMS: 30_000},
+			Mutation: eventlog.MutationID(run), Run: run, Key: string(run), Deadline: t.now + 30_000_000,
+			Engine: "01JD0000000000000000000000",
+			Call: eventlog.MutationCall{Connector: "http", Operation: "post", Params: params,
+				ParamsHash: strings.Repeat("ab", 32), UITitle: "Send", TimeoutMS: 30_000},
 		})
 }
 
 // finish hears that it was applied, publishes an event for it and runs once more to find nothing.
 func (t *traffic) finish(f *flowing) question {
 	run := f.run
-	t.add(f, &eventlog.MutationApplied{Mutation: eventlog.MutationID(run), Run: run, Result: []byte(`{"status":200,"body":{"ok":true}}`)},
-		&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutated}, &eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseEmitting})
+	t.add(f, &eventlog.MutationApplied{Mutation: eventlog.MutationID(run), Run: run,
+		Result: []byte(`{"status":200,"body":{"ok":true}}`)},
+		&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseMutated},
+		&eventlog.RunAdvanced{Run: run, Phase: eventlog.PhaseEmitting})
 	out := "sent-" + f.waiting
 	asked := question{f.state.Name, []projections.Key{projections.EventKey("out", out)}}
 	f.run = eventlog.RunID(t.id())
 	t.add(f, &eventlog.EventConsumed{Topic: "in", MessageID: f.waiting, Run: run},
-		&eventlog.EventPublished{Topic: "out", MessageID: out, Title: "Sent " + string(f.waiting), Payload: []byte(`{"ok":true}`), CreatedBy: run, CausedBy: f.state.Event("in", f.waiting).CausedBy},
+		&eventlog.EventPublished{Topic: "out", MessageID: out, Title: "Sent " + string(f.waiting),
+			Payload: []byte(`{"ok":true}`), CreatedBy: run, CausedBy: f.state.Event("in", f.waiting).CausedBy},
 		&eventlog.RunCommitted{Run: run},
-		&eventlog.RunStarted{Run: f.run, Handler: "send", HandlerType: eventlog.ConsumerHandler, Version: "1.0", Session: f.session, Phase: eventlog.PhasePreparing, Engine: "01JD0000000000000000000000"})
-	t.add(f, &eventlog.RunPrepared{Run: f.run, Result: []byte(`{"reservations":[]}`)}, &eventlog.RunAdvanced{Run: f.run, Phase: eventlog.PhaseMutating},
-		&eventlog.RunAdvanced{Run: f.run, Phase: eventlog.PhaseMutated}, &eventlog.RunAdvanced{Run: f.run, Phase: eventlog.PhaseEmitting},
-		&eventlog.RunCommitted{Run: f.run}, &eventlog.HandlerCleaned{Handler: "send"}, &eventlog.SessionEnded{Session: f.session, Result: "completed"})
+		&eventlog.RunStarted{Run: f.run, Handler: "send", HandlerType: eventlog.ConsumerHandler, Version: "1.0",
+			Session: f.session, Phase: eventlog.PhasePreparing, Engine: "01JD0000000000000000000000"})
+	t.add(f, &eventlog.RunPrepared{Run: f.run, Result: []byte(`{"reservations":[]}`)},
+		&eventlog.RunAdvanced{Run: f.run, Phase: eventlog.PhaseMutating},
+		&eventlog.RunAdvanced{Run: f.run, Phase: eventlog.PhaseMutated},
+		&eventlog.RunAdvanced{Run: f.run, Phase: eventlog.PhaseEmitting},
+		&eventlog.RunCommitted{Run: f.run}, &eventlog.HandlerCleaned{Handler: "send"},
+		&eventlog.SessionEnded{Session: f.session, Result: "completed"})
 	f.waiting = ""
 	return asked
 }
