@@ -32,4 +32,14 @@
 // each can read the answers to the others.
 // Nor that the data is undamaged: JetStream starts on what it finds, and package eventlog/jslog checks what
 // it serves. Only cmd and tests import this package.
+//
+// Staging in memory ([Server.StageInMemory]) works around what nats-server 2.15.2 does: for a file stream of one
+// replica it stages each atomic batch in a store of its own below streams/NAME/batches (about 20 system calls,
+// 5 syncs and 5 removals) before it writes and syncs the batch itself. Measured with every write synced
+// (BenchmarkAppendStaging of eventlog/jslog, six rounds in turn, median of the ratios, on a machine with other
+// load): with 24 workflows that write at once memory takes 4.3 times as many appends a second for 0.46 of the
+// processor time, with 64 workflows 3.6 times, with 256 workflows 1.7 times; with 8, where there are no batches,
+// 0.8 times (0.6 to 1.4, which is noise). It costs no promise: an acknowledged message is synced in the stream
+// either way, and the members of a batch are whole and fenced one by one. It can go when the server stages small
+// batches without files.
 package embeddednats

@@ -15,7 +15,7 @@ import (
 )
 
 // A reader of streams lives in an account of its own. Permissions alone do not keep a reader from
-// writing: whoever may send JetStream any request can name any subject for the answer, or as the
+// writing: a user that may send JetStream any request can name any subject for the answer, or as the
 // target of a consumer, and the server checks neither. In an account of its own an answer reaches
 // the asker only, and consumers are created for it by the gate.
 

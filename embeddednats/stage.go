@@ -22,11 +22,11 @@ const batchesDir = "batches"
 // StageInMemory makes the server stage the atomic batches of a stream in the system's memory instead of
 // in the data directory, which takes several syncs and removals from each batch. Nothing that was
 // acknowledged is there: that is in the stream. But where the power fails while a batch is written, which
-// nobody was told of, a part of it may be in the stream: whoever asks for this must take each message for
+// was not acknowledged, a part of it may be in the stream: the caller must take each message for
 // itself. A process that is killed loses nothing that was acknowledged either; what it leaves in memory, the
 // next server of the same user removes.
 //
-// Asked again it makes again what somebody has cleaned from the memory.
+// Asked again it makes again what was cleaned from the memory.
 //
 // An error says why this cannot be had here (errors.ErrUnsupported: nowhere on this system); all works
 // without it. Shutdown undoes it.
@@ -144,7 +144,7 @@ func sweepHomes(memory, prefix string) {
 	}
 }
 
-// restage makes what the link leads to again where somebody has cleaned the memory, as a system does that
+// restage makes what the link leads to again where the memory was cleaned, as a system does that
 // logs a user out. The caller locks.
 func (s *Server) restage(stream string) error {
 	if err := s.remake(filepath.Join(s.stageHome, stream)); err != nil {

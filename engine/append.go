@@ -32,7 +32,7 @@ func (a *aggregate) finishAppend(ctx context.Context) error {
 			a.engine.appends.observe(time.Since(began))
 			a.unsettled = nil
 			return a.acknowledged(ctx, u, written)
-		case !errors.Is(err, eventlog.ErrUnsettled):
+		case !errors.Is(err, eventlog.ErrUnconfirmed):
 			a.unsettled = nil // definitely not written
 			if errors.Is(err, eventlog.ErrConflict) {
 				a.behind.Store(true)

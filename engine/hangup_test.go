@@ -34,7 +34,7 @@ func (l *slowAnswer) Append(ctx context.Context, e eventlog.Entry) (eventlog.Wri
 	select {
 	case <-l.release:
 	case <-ctx.Done():
-		return eventlog.Written{}, fmt.Errorf("%w: %w", eventlog.ErrUnsettled, context.Cause(ctx))
+		return eventlog.Written{}, fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, context.Cause(ctx))
 	}
 	return head, err
 }

@@ -30,7 +30,7 @@ func (l lateLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written
 	case <-answer.C:
 		return written, err
 	case <-ctx.Done():
-		return eventlog.Written{}, fmt.Errorf("%w: %w", eventlog.ErrUnsettled, context.Cause(ctx))
+		return eventlog.Written{}, fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, context.Cause(ctx))
 	}
 }
 

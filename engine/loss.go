@@ -181,7 +181,7 @@ func appendTransition(ctx context.Context, log eventlog.Log, t eventlog.Transiti
 	}
 	for {
 		written, err := log.Append(ctx, entry)
-		if errors.Is(err, eventlog.ErrUnsettled) && ctx.Err() == nil && !errors.Is(err, eventlog.ErrFull) && !errors.Is(err, eventlog.ErrClosed) {
+		if errors.Is(err, eventlog.ErrUnconfirmed) && ctx.Err() == nil && !errors.Is(err, eventlog.ErrFull) && !errors.Is(err, eventlog.ErrClosed) {
 			continue
 		}
 		if err != nil {

@@ -209,7 +209,7 @@ func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd d
 		return decision, err
 	case errors.Is(err, errStopped):
 		return decision, &decide.Refusal{Kind: decide.Conflict, Code: "workflow.stopped", Message: fmt.Sprintf("workflow %s is out of service: %v", name, err), Hint: "pawl verify says what is wrong with its log"}
-	case errors.Is(err, eventlog.ErrUnsettled), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, eventlog.ErrUnconfirmed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return decision, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case errors.Is(err, eventlog.ErrFull), errors.Is(err, eventlog.ErrClosed):
 		return decision, fmt.Errorf("%w: %w", ErrNothingRecorded, err)

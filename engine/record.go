@@ -20,7 +20,7 @@ var errStopped = errors.New("workflow is stopped")
 // record is the only way state changes: decide on the newest state, append at its head, apply.
 // Someone else's write means: catch up and decide again. The caller may go away at any moment: from
 // the moment the decision is handed to the log it is the engine's, which sees it settled and does what
-// follows. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnsettled;
+// follows. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnconfirmed;
 // when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
 func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
 	if err := a.take(ctx); err != nil {
@@ -67,7 +67,7 @@ func (a *aggregate) take(ctx context.Context) error {
 func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
 	life := a.engine.life
 	switch err := a.finishAppend(life); { // what others have left
-	case errors.Is(err, eventlog.ErrUnsettled), takesNothing(err):
+	case errors.Is(err, eventlog.ErrUnconfirmed), takesNothing(err):
 		return decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
 	case err != nil && !errors.Is(err, eventlog.ErrConflict):
 		return decide.Decision{}, err

@@ -15,7 +15,7 @@
 //   - Revisions of a workflow are dense (1, 2, 3 …) and each names the hash of the one before.
 //
 // Not guaranteed: order between workflows, ownership (fencing keeps two engines safe, a lease
-// keeps them from getting in each other's way), and protection from someone who may write to
+// keeps them from getting in each other's way), and protection from a program that may write to
 // the store directly.
 //
 // Type names and versions are for ever. A changed shape gets a new version and an upcast in codec.go; a

@@ -9,11 +9,11 @@ import (
 
 // The errors of a Log; test with errors.Is.
 var (
-	// ErrConflict: someone else wrote to the workflow; read on from the head and decide again.
-	ErrConflict = errors.New("workflow was changed by someone else")
-	// ErrUnsettled: it is not known whether the entry was written. Append the same entry again
+	// ErrConflict: another writer wrote to the workflow; read on from the head and decide again.
+	ErrConflict = errors.New("workflow was changed by another writer")
+	// ErrUnconfirmed: it is not known whether the entry was written. Append the same entry again
 	// until it is; nothing else may be appended to the workflow before.
-	ErrUnsettled = errors.New("append is not settled")
+	ErrUnconfirmed = errors.New("append is not confirmed")
 	// ErrTooLarge: the transition is larger than the log takes; nothing was written.
 	ErrTooLarge = errors.New("transition is too large")
 	// ErrFull: the store has no room; nothing was written.
@@ -94,10 +94,10 @@ type Log interface {
 	// MaxSize is the largest stored transition in bytes.
 	MaxSize() int
 	// Append writes the entry and says where it stands once it is durable. A lost acknowledgement may be
-	// settled by the log itself, or by appending the same entry again: either way the answer tells
+	// resolved by the log itself, or by appending the same entry again: either way the answer tells
 	// whether the entry was still the workflow's last one then. Errors:
-	// ErrConflict, ErrTooLarge, ErrFull, ErrClosed (nothing written), ErrUnsettled (not known:
-	// append the same entry again). When ctx ends first the answer is ErrUnsettled.
+	// ErrConflict, ErrTooLarge, ErrFull, ErrClosed (nothing written), ErrUnconfirmed (not known:
+	// append the same entry again). When ctx ends first the answer is ErrUnconfirmed.
 	Append(ctx context.Context, e Entry) (Written, error)
 	// Last returns the sequence of the partition's last message, 0 when empty.
 	Last(ctx context.Context, partition int) (uint64, error)

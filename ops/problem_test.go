@@ -312,7 +312,7 @@ func TestHintSaysWhetherItWasRecorded(t *testing.T) {
 		{fmt.Errorf("record: %w: %w", engine.ErrNothingRecorded, context.Canceled), "nothing was recorded; send it again in a moment"},
 		{fmt.Errorf("push: %w", engine.ErrNoRoom), "nothing was recorded; send it again when there is room"},
 		{fmt.Errorf("record: %w: %w", engine.ErrUnknownOutcome, context.Canceled), "it may have been recorded nevertheless, repeating it is safe"},
-		{fmt.Errorf("record: %w", eventlog.ErrUnsettled), "it may have been recorded nevertheless, repeating it is safe"},
+		{fmt.Errorf("record: %w", eventlog.ErrUnconfirmed), "it may have been recorded nevertheless, repeating it is safe"},
 	} {
 		if p := problemOf(c.err); p.Status != 503 || !strings.Contains(p.Hint, c.hint) {
 			t.Errorf("%v: %d with the hint %q", c.err, p.Status, p.Hint)

@@ -26,7 +26,7 @@ func shown(s *projections.State) string {
 	return text
 }
 
-// A state that somebody has read never changes, though each fold changes the runs of its own transition in
+// A state that was handed out never changes, though each fold changes the runs of its own transition in
 // place. Two futures of one state do not see each other.
 func TestAStateOnceReadNeverChanges(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,7 @@
 // state; the old one stays valid and unchanged, so a reader may keep it for as long as it likes
 // and a decision may be tried on a copy at the cost of the entities it touches.
 //
-// A state holds live work: reserved events, pending events of topics that somebody subscribes to,
+// A state holds live work: reserved events, pending events of topics with a subscriber,
 // the current run, what a pending retry needs, handler states. Everything else leaves it through
 // [State.Evict] once it is kept elsewhere, and comes back through [State.Hydrate] when a later fact
 // names it ([Needs]): a deploy names the pending events of each topic that it subscribes to anew. A fold

@@ -28,7 +28,7 @@ type (
 		Grants   map[string]eventlog.Grant `msgpack:"grants"`
 		Created  Ordinal                   `msgpack:"created"`
 		Archived bool                      `msgpack:"archived,omitempty"`
-		// Pause is a person's pause, nil while nobody has paused it; Blocked is the system's hold.
+		// Pause is a person's pause, nil while it is not paused by a person; Blocked is the system's hold.
 		// Neither touches the other (F7).
 		Pause   *Pause `msgpack:"pause,omitempty"`
 		Blocked *Block `msgpack:"blocked,omitempty"`

@@ -94,7 +94,7 @@ func (f *folding) mutationFailed(e *eventlog.MutationFailed) error {
 func (f *folding) mutationSkipped(e *eventlog.MutationSkipped) error {
 	var why *eventlog.Failure
 	if m := f.Mutation(e.Mutation); m != nil {
-		why = m.Failure // why nobody knew stays on record
+		why = m.Failure // why the outcome was unknown stays on record
 	}
 	err := f.settle(e.Mutation, eventlog.MutationStatusFailed, func(m *Mutation) {
 		m.ResolvedBy, m.Failure = e.ResolvedBy, why

@@ -162,7 +162,7 @@ func (t *tree) forbidden(f *sourceFile, rules layer, name string) string {
 	folder, ours := strings.CutPrefix(name, t.module+"/")
 	if ours && matches("cmd/...", folder) && !(matches("cmd/pawl/internal/...", folder) &&
 		matches("cmd/pawl/...", f.folder)) {
-		return "nobody imports cmd"
+		return "no package imports cmd"
 	}
 	if f.test {
 		return ""

@@ -60,7 +60,7 @@ func (l *CallerLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Writ
 	}
 	l.act(ctx, e)
 	if err := context.Cause(ctx); err != nil {
-		return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err)
+		return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnconfirmed, err)
 	}
 	if l.moment == Settled {
 		return l.Log.Append(ctx, e) // the same entry again: where it stands, and whether others have gone on

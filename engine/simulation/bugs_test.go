@@ -278,7 +278,7 @@ type impatient struct{ eventlog.Log }
 
 func (l impatient) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	head, err := l.Log.Append(ctx, e)
-	if errors.Is(err, eventlog.ErrUnsettled) {
+	if errors.Is(err, eventlog.ErrUnconfirmed) {
 		return head, &eventlog.ConflictError{Workflow: e.Workflow, Expected: e.Expected}
 	}
 	return head, err
@@ -298,7 +298,7 @@ type trusting struct{ eventlog.Log }
 
 func (l trusting) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	head, err := l.Log.Append(ctx, e)
-	if errors.Is(err, eventlog.ErrUnsettled) {
+	if errors.Is(err, eventlog.ErrUnconfirmed) {
 		last, lastErr := l.Last(ctx, l.PartitionOf(e.Workflow))
 		if lastErr != nil {
 			return head, err

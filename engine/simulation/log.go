@@ -45,7 +45,7 @@ func (l *nodeLog) attempt(ctx context.Context, e eventlog.Entry) (written eventl
 	case errors.Is(err, errOver):
 		return written, eventlog.ErrClosed, false
 	case err != nil: // its sender gave up: for all it knows it may be written
-		return written, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err), false
+		return written, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnconfirmed, err), false
 	}
 	todo := answer.(appendAnswer)
 	if todo.die {
@@ -65,15 +65,15 @@ func (l *nodeLog) attempt(ctx context.Context, e eventlog.Entry) (written eventl
 			return eventlog.Written{}, eventlog.ErrClosed, false
 		case gone != nil:
 			l.sim.doubtful.Store(e.ID, true)
-			return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, gone), false
+			return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnconfirmed, gone), false
 		}
 	}
-	if errors.Is(err, eventlog.ErrUnsettled) && todo.insist {
+	if errors.Is(err, eventlog.ErrUnconfirmed) && todo.insist {
 		return eventlog.Written{}, nil, true
 	}
 	if _, doubt := l.sim.doubtful.Load(e.ID); doubt && err != nil && !errors.Is(err, eventlog.ErrConflict) {
 		// A refusal of this try says nothing about an earlier one.
-		err = fmt.Errorf("%w: %w", eventlog.ErrUnsettled, err)
+		err = fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, err)
 	}
 	return written, err, false
 }

@@ -22,9 +22,9 @@ type request struct {
 	// the server must know as the last: another one only behind records that are lost, see followLost.
 	follows, expects uint64
 	// uncertain: an attempt was made whose fate is not known. Only an acknowledgement or a
-	// refusal by the fence may then settle the append.
+	// refusal by the fence may then decide the append.
 	uncertain bool
-	done      chan result // buffered: whoever settles it never waits for the caller
+	done      chan result // buffered: the sender of the answer never waits for the caller
 }
 
 type result struct {
@@ -54,14 +54,14 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 	if follows == 0 && len(l.partitions[p].aside[""]) > 0 {
 		var err error
 		if follows, err = l.lastForeign(ctx, p, e.Workflow); err != nil {
-			return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err)
+			return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnconfirmed, err)
 		}
 	}
 	r := &request{
 		ctx: ctx, entry: e, partition: p,
 		subject: l.names.subject(p, e.Workflow, e.Kind), fence: l.names.fence(p, e.Workflow),
 		follows: follows, expects: follows,
-		uncertain: l.isUnsettled(e),
+		uncertain: l.isUnconfirmed(e),
 		done:      make(chan result, 1),
 	}
 	var res result
@@ -70,7 +70,7 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 		case res = <-r.done:
 		case <-ctx.Done():
 			// The committer may have it in its hands.
-			res.err = fmt.Errorf("%w: %w", eventlog.ErrUnsettled, context.Cause(ctx))
+			res.err = fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, context.Cause(ctx))
 		}
 	} else {
 		res.err = r.refuse(eventlog.ErrClosed)
@@ -82,30 +82,30 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 	return res.written, nil
 }
 
-// isUnsettled reports whether an earlier Append of this entry ended with ErrUnsettled.
-func (l *Log) isUnsettled(e eventlog.Entry) bool {
+// isUnconfirmed reports whether an earlier Append of this entry ended with ErrUnconfirmed.
+func (l *Log) isUnconfirmed(e eventlog.Entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.unsettled[e.Workflow] == e.ID
+	return l.unconfirmed[e.Workflow] == e.ID
 }
 
-// noteFate keeps the id of a workflow's unsettled append: a later attempt that is refused for
+// noteFate keeps the id of a workflow's unconfirmed append: a later attempt that is refused for
 // want of space must not say that nothing was written.
 func (l *Log) noteFate(e eventlog.Entry, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case isUnsettled(err):
-		l.unsettled[e.Workflow] = e.ID
-	case l.unsettled[e.Workflow] == e.ID:
-		delete(l.unsettled, e.Workflow)
+	case isUnconfirmed(err):
+		l.unconfirmed[e.Workflow] = e.ID
+	case l.unconfirmed[e.Workflow] == e.ID:
+		delete(l.unconfirmed, e.Workflow)
 	}
 }
 
 // refuse is the error for an append that ends without being written by this attempt.
 func (r *request) refuse(reason error) error {
 	if r.uncertain {
-		return fmt.Errorf("%w: %w", eventlog.ErrUnsettled, reason)
+		return fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, reason)
 	}
 	return reason
 }

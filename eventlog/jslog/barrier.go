@@ -35,11 +35,11 @@ func (b *barrier) pass(entries ...passage) {
 	b.waiting = append(b.waiting, entries...)
 	if !b.syncing {
 		b.syncing = true
-		b.log.settling.Go(b.sync)
+		b.log.confirming.Go(b.sync)
 	}
 }
 
-// sync syncs the mark until nobody waits for it.
+// sync syncs the mark until no append waits for it.
 func (b *barrier) sync() {
 	for {
 		b.mu.Lock()
@@ -67,5 +67,5 @@ func barrierError(err error) error {
 	if isNoSpace(err) {
 		err = errors.Join(err, eventlog.ErrFull)
 	}
-	return fmt.Errorf("%w: %w", eventlog.ErrUnsettled, err)
+	return fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, err)
 }

@@ -27,7 +27,7 @@ func eachWay(t *testing.T, test func(t *testing.T, l *jslog.Log, mark string)) {
 
 func named(n int) eventlog.WorkflowName { return eventlog.WorkflowName(fmt.Sprint("w", n)) }
 
-// Whoever is told that a barrier entry is written finds it covered by the mark in the file, however many
+// A caller that learns that a barrier entry is written finds it covered by the mark in the file, however many
 // others are on their way; a request leaves at that moment.
 func TestBarrierIsPassedBehindTheMark(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestBarrierIsShutWithoutTheMark(t *testing.T) {
 			entries[n].Barrier = n%2 == 0
 			all.Go(func() {
 				_, err := l.Append(t.Context(), entries[n])
-				if entries[n].Barrier && !errors.Is(err, eventlog.ErrUnsettled) {
+				if entries[n].Barrier && !errors.Is(err, eventlog.ErrUnconfirmed) {
 					t.Errorf("a barrier entry passed without the mark: %v", err)
 				}
 				if !entries[n].Barrier && err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // batch publishes the group, and what comes until the server is ready for it, as one atomic batch:
-// all are written with one sync, or none; but of one that nobody was told of, a power failure can leave the
+// all are written with one sync, or none; but of one that was not acknowledged, a power failure can leave the
 // first members, each of which is whole and fenced by itself. Where the server refuses a batch, which tells
 // nothing of the single messages (one stale member is enough), each is sent by itself and gets its own
 // answer.
@@ -25,7 +25,7 @@ func (c *committer) batch(group []*request) {
 }
 
 // publishBatch returns what the batch came to consist of, and whether it was refused: then nothing of
-// it was written. Else its members are acknowledged, or being settled.
+// it was written. Else its members are acknowledged, or being confirmed.
 func (c *committer) publishBatch(group []*request) (members []*request, rejected bool) {
 	id := c.log.session + "-" + strconv.Itoa(c.partition) + "-" + strconv.FormatUint(c.next, 36)
 	send := func(i int, reply string, commit bool) error {
@@ -38,9 +38,9 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 		m.Reply = reply
 		return c.log.nc.PublishMsg(m)
 	}
-	unsettled := func(err error) ([]*request, bool) {
+	unconfirmed := func(err error) ([]*request, bool) {
 		for _, r := range group {
-			c.log.settle(r, answer{verdict: lost, err: err})
+			c.log.confirm(r, answer{verdict: lost, err: err})
 		}
 		return group, false
 	}
@@ -50,15 +50,15 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 	// A server that still removes the files of the last batch takes nothing. It says when it has
 	// taken the first message; until then others may join, who would only wait otherwise.
 	if err := send(0, c.reply(taken), false); err != nil {
-		return unsettled(err)
+		return unconfirmed(err)
 	}
 	switch m := c.await(taken); {
 	case m == nil:
-		return unsettled(nats.ErrTimeout)
-	case len(m.Data) > 0 || len(m.Header) > 0: // an error, or nobody listens
+		return unconfirmed(nats.ErrTimeout)
+	case len(m.Data) > 0 || len(m.Header) > 0: // an error, or no server listens
 		a := readAnswer(m)
 		if a.verdict == lost {
-			return unsettled(a.err)
+			return unconfirmed(a.err)
 		}
 		if a.verdict == notBatched {
 			c.unstaged(a.err)
@@ -76,23 +76,23 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 		if err := send(i, reply, last); err != nil {
 			// Without its end the batch is never written, but the error need not mean that the
 			// end was not sent.
-			return unsettled(err)
+			return unconfirmed(err)
 		}
 	}
 	m := c.await(committed)
 	if m == nil || c.log.dropped(group[len(group)-1].entry) {
-		return unsettled(nats.ErrTimeout)
+		return unconfirmed(nats.ErrTimeout)
 	}
 	switch a := readAnswer(m); {
 	case a.verdict == accepted && (a.count != len(group) || a.seq < uint64(len(group))):
 		// Not what was sent: each must be looked at.
-		return unsettled(fmt.Errorf("batch of %d was answered for %d messages", len(group), a.count))
+		return unconfirmed(fmt.Errorf("batch of %d was answered for %d messages", len(group), a.count))
 	case a.verdict == accepted:
 		c.refusals = 0
 		c.batchWritten(group, a.seq)
 		return group, false
 	case a.verdict == lost:
-		return unsettled(a.err)
+		return unconfirmed(a.err)
 	case a.verdict == notBatched:
 		c.unstaged(a.err)
 		return group, true

@@ -16,7 +16,7 @@ import (
 
 // committer sends the appends of one partition: each by itself while few wait, else in batches, where
 // the more wait, the fewer syncs each costs. Only its goroutine sends first
-// attempts; what a first attempt does not settle goes on in a goroutine of its own, so that one
+// attempts; what a first attempt leaves open goes on in a goroutine of its own, so that one
 // workflow never holds up the others.
 type committer struct {
 	log       *Log
@@ -185,7 +185,7 @@ const (
 // gather lets those that the last group has just woken enqueue again before the next group is
 // cut: otherwise every other group would consist of the first one alone. After a batch that was staged in
 // memory, and so took no time to speak of, it waits besides, the longer the larger that was: on a busy log
-// batches become fewer, larger and cheaper, and where few write nobody waits long.
+// batches become fewer, larger and cheaper, and where there are few writers none waits long.
 func (c *committer) gather(waiting int) {
 	if c.staged && waiting < c.log.cfg.MaxBatch {
 		c.timer.Reset(min(time.Duration(c.last)*restPerMember, longestRest))

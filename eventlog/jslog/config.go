@@ -50,7 +50,7 @@ type Config struct {
 	// Stage makes the server stage the batches of a stream at little cost; nil or an error: it does not.
 	// It is asked again when the server cannot stage one.
 	// The log takes each message for itself, so a batch of which the server has lost a part with the power
-	// is no damage: nobody was told of it.
+	// is no damage: it was not acknowledged.
 	Stage func(stream string) error
 	// AckTimeout is how long an answer is waited for before the same bytes are sent again;
 	// 0 means 2 s.

@@ -40,7 +40,7 @@ func (l *Log) raiseFormat(ctx context.Context, p int) error {
 	})
 	if err != nil {
 		// Nothing of the entry was handed to the stream, or an earlier try has raised the format already.
-		return fmt.Errorf("%w: say that the log has format %s: %w", eventlog.ErrUnsettled, want, err)
+		return fmt.Errorf("%w: say that the log has format %s: %w", eventlog.ErrUnconfirmed, want, err)
 	}
 	f.raised = true
 	return nil

@@ -58,7 +58,7 @@ func TestFullByLimit(t *testing.T) {
 	s := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) { c.JetStreamMaxStore = 1 << 20 })
 	l := mustOpen(t, natstest.Connect(t, s), jslog.Config{Healthy: s.Healthy})
 	acks, e, err := appendUntilError(t, l, 64<<10)
-	if !errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrUnsettled) {
+	if !errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrUnconfirmed) {
 		t.Fatalf("append to a full store: %v, want ErrFull and nothing else", err)
 	}
 	if _, err := l.Append(t.Context(), e); !errors.Is(err, eventlog.ErrFull) {
@@ -96,7 +96,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, eventlog.ErrFull) || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("append to a full disk: %v, want ErrFull with the reason", err)
 	}
-	if !errors.Is(err, eventlog.ErrUnsettled) {
+	if !errors.Is(err, eventlog.ErrUnconfirmed) {
 		t.Errorf("%v: without an answer nobody knows that nothing was written", err)
 	}
 	_ = l.Close()

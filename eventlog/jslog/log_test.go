@@ -198,8 +198,8 @@ func streamName(prefix string) string {
 	return string(b) + "_LOG_0"
 }
 
-// TestLostAnswerSettlesInside: one lost answer is no matter for the caller.
-func TestLostAnswerSettlesInside(t *testing.T) {
+// TestLostAnswerIsResolvedInside: one lost answer is no matter for the caller.
+func TestLostAnswerIsResolvedInside(t *testing.T) {
 	t.Parallel()
 	for _, from := range []int{2, 1000} {
 		s := natstest.NewServer(t, natstest.Fast)
@@ -225,8 +225,8 @@ func TestLostAnswerSettlesInside(t *testing.T) {
 	}
 }
 
-// TestLostAnswerHoldsNobodyUp: while one workflow's answer is waited for, others are written.
-func TestLostAnswerHoldsNobodyUp(t *testing.T) {
+// TestLostAnswerHoldsNoOtherUp: while one workflow's answer is waited for, others are written.
+func TestLostAnswerHoldsNoOtherUp(t *testing.T) {
 	t.Parallel()
 	s := natstest.NewServer(t, natstest.Fast)
 	l := mustOpen(t, natstest.Connect(t, s), jslog.Config{AckTimeout: 3 * time.Second})
@@ -239,10 +239,10 @@ func TestLostAnswerHoldsNobodyUp(t *testing.T) {
 		waits <- struct{}{}
 		return true
 	})
-	settled := make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
 		_, err := l.Append(t.Context(), logtest.Entry(t, "a", eventlog.Head{}))
-		settled <- err
+		ended <- err
 	}()
 	<-waits
 	var head eventlog.Head
@@ -253,11 +253,11 @@ func TestLostAnswerHoldsNobodyUp(t *testing.T) {
 		}
 	}
 	select {
-	case err := <-settled:
+	case err := <-ended:
 		t.Errorf("the others were written only once the lost answer was given up (%v)", err)
 	default:
 	}
-	if err := <-settled; err != nil {
+	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }
@@ -312,8 +312,8 @@ func TestServerRestartsUnderAppends(t *testing.T) {
 	e := logtest.Entry(t, "a", head)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := l.Append(ctx, e); !errors.Is(err, eventlog.ErrUnsettled) {
-		t.Fatalf("append without a server: %v, want ErrUnsettled", err)
+	if _, err := l.Append(ctx, e); !errors.Is(err, eventlog.ErrUnconfirmed) {
+		t.Fatalf("append without a server: %v, want ErrUnconfirmed", err)
 	}
 	s = natstest.NewServer(t, natstest.InDir(dir), func(c *embeddednats.Config) {
 		c.ListenAddr, c.Insecure = addr[len("nats://"):], true
@@ -388,7 +388,7 @@ func TestConnectionClosed(t *testing.T) {
 	nc := natstest.Connect(t, s)
 	l := mustOpen(t, nc, jslog.Config{})
 	nc.Close()
-	if _, err := l.Append(t.Context(), logtest.Entry(t, "a", eventlog.Head{})); !errors.Is(err, eventlog.ErrUnsettled) ||
+	if _, err := l.Append(t.Context(), logtest.Entry(t, "a", eventlog.Head{})); !errors.Is(err, eventlog.ErrUnconfirmed) ||
 		!errors.Is(err, nats.ErrConnectionClosed) {
 		t.Errorf("append on a closed connection: %v", err)
 	}

@@ -31,14 +31,14 @@ type Log struct {
 	session      string // random: the batch ids of two engines must differ
 	accepting    *Lost  // what AcceptLoss has found; nil for a log that must be whole
 
-	closing  chan struct{}
-	ctx      context.Context // ends when closing begins
-	cancel   context.CancelFunc
-	settling sync.WaitGroup
+	closing    chan struct{}
+	ctx        context.Context // ends when closing begins
+	cancel     context.CancelFunc
+	confirming sync.WaitGroup
 
-	mu        sync.Mutex
-	closed    bool
-	unsettled map[eventlog.WorkflowName]eventlog.TransitionID
+	mu          sync.Mutex
+	closed      bool
+	unconfirmed map[eventlog.WorkflowName]eventlog.TransitionID
 
 	// dropAnswer makes tests lose answers to the publish of an entry.
 	dropAnswer atomic.Pointer[func(eventlog.Entry) bool]
@@ -88,10 +88,10 @@ func prepare(ctx context.Context, nc *nats.Conn, cfg Config, accepting *Lost) (*
 	}
 	l := &Log{
 		nc: nc, js: js, cfg: cfg, names: names{cfg.Prefix}, session: rand.Text(),
-		maxSize:   int(min(nc.MaxPayload()-headerRoom, maxTransition)),
-		accepting: accepting,
-		closing:   make(chan struct{}),
-		unsettled: make(map[eventlog.WorkflowName]eventlog.TransitionID),
+		maxSize:     int(min(nc.MaxPayload()-headerRoom, maxTransition)),
+		accepting:   accepting,
+		closing:     make(chan struct{}),
+		unconfirmed: make(map[eventlog.WorkflowName]eventlog.TransitionID),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	if cfg.Mark != "" {
@@ -137,7 +137,7 @@ func (l *Log) start(ctx context.Context, infos []*jetstream.StreamInfo) error {
 }
 
 // resumeMark creates the mark where there is none. The mark is only ever raised: what is above
-// it may be an append of the last moment that nobody was told about.
+// it may be an append of the last moment that was not acknowledged.
 func (l *Log) resumeMark(ends []point) error {
 	if l.cfg.Mark == "" || l.cfg.KeepMark && l.mark == nil {
 		return nil
@@ -245,7 +245,7 @@ func (l *Log) usable(p int) error {
 }
 
 // Close implements eventlog.Log. It waits for the appends that were sent: those that were
-// answered succeed, the others end with ErrUnsettled.
+// answered succeed, the others end with ErrUnconfirmed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	already := l.closed
@@ -258,7 +258,7 @@ func (l *Log) Close() error {
 	for _, p := range l.partitions {
 		p.committer.close()
 	}
-	l.settling.Wait()
+	l.confirming.Wait()
 	if err := l.mark.close(); err != nil {
 		return fmt.Errorf("close log: %w", err)
 	}

@@ -14,7 +14,7 @@ type singles struct {
 	open    int // not answered
 }
 
-// flight is one message; request is nil once its fate is settled or being settled.
+// flight is one message; request is nil once its answer is known or being found out.
 type flight struct {
 	*request
 	deadline time.Time
@@ -53,7 +53,7 @@ func (s *singles) roll() bool {
 }
 
 func (s *singles) launch(group []*request) {
-	if s.open == 0 { // nobody has set the timer for what comes now
+	if s.open == 0 { // the timer is not set for what comes now
 		s.timer.Reset(s.log.cfg.AckTimeout)
 	}
 	for _, r := range group {
@@ -65,12 +65,12 @@ func (s *singles) launch(group []*request) {
 		s.flights = append(s.flights, flight{r, time.Now().Add(s.log.cfg.AckTimeout)})
 		s.open++
 		if err := s.log.nc.PublishMsg(m); err != nil {
-			s.settle(len(s.flights)-1, answer{verdict: lost, err: err})
+			s.confirm(len(s.flights)-1, answer{verdict: lost, err: err})
 		}
 	}
 }
 
-// answered takes in one answer. One that was given up on is dropped: its append is being settled.
+// answered takes in one answer. One that was given up on is dropped: its append is being confirmed.
 func (s *singles) answered(m *nats.Msg) {
 	n, ok := s.number(m)
 	if !ok || n < s.first || s.flights[n-s.first].request == nil {
@@ -83,7 +83,7 @@ func (s *singles) answered(m *nats.Msg) {
 	}
 	a := readAnswer(m)
 	if a.verdict != accepted {
-		s.settle(i, a)
+		s.confirm(i, a)
 		return
 	}
 	s.log.acknowledged(r, a.seq)
@@ -95,9 +95,9 @@ func (s *singles) answered(m *nats.Msg) {
 	s.over(i)
 }
 
-// settle leaves what the first attempt did not settle to a goroutine of its own.
-func (s *singles) settle(i int, a answer) {
-	s.log.settle(s.flights[i].request, a)
+// confirm leaves what the first attempt left open to a goroutine of its own.
+func (s *singles) confirm(i int, a answer) {
+	s.log.confirm(s.flights[i].request, a)
 	s.over(i)
 }
 
@@ -118,7 +118,7 @@ func (s *singles) over(i int) {
 // giveUp stops waiting for the answers that should have come by now.
 func (s *singles) giveUp(now time.Time) {
 	for s.open > 0 && !now.Before(s.flights[0].deadline) {
-		s.settle(0, answer{verdict: lost, err: nats.ErrTimeout})
+		s.confirm(0, answer{verdict: lost, err: nats.ErrTimeout})
 	}
 	if s.open > 0 {
 		s.timer.Reset(time.Until(s.flights[0].deadline))

@@ -128,7 +128,7 @@ func (l *Log) patiently(ctx context.Context, f func() error) error {
 	return l.repeat(ctx, math.MaxInt, f)
 }
 
-// retry repeats it a few times: who reads can also be told to come back.
+// retry repeats it a few times: a server that reads its own disk may ask to come back.
 func (l *Log) retry(ctx context.Context, f func() error) error { return l.repeat(ctx, readTries, f) }
 
 func (l *Log) repeat(ctx context.Context, tries int, f func() error) error {
@@ -207,7 +207,7 @@ func (l *Log) layout(found map[int]*jetstream.StreamInfo) (int, error) {
 	return n, nil
 }
 
-// checkConfig refuses a stream that someone has configured to forget.
+// checkConfig refuses a stream that is configured to drop messages.
 func checkConfig(c jetstream.StreamConfig) error {
 	if c.Retention != jetstream.LimitsPolicy || c.MaxAge != 0 || c.MaxMsgs > 0 || c.MaxBytes > 0 ||
 		c.MaxMsgsPerSubject > 0 {

@@ -49,7 +49,7 @@ func race(t *testing.T, h Harness) {
 	defer cancel()
 	var mu sync.Mutex
 	var acks []acknowledged
-	conflicts, unsettled := 0, 0
+	conflicts, unconfirmed := 0, 0
 	var writers sync.WaitGroup
 	for w := range 5 {
 		workflow := eventlog.WorkflowName(fmt.Sprintf("w%d", w))
@@ -60,9 +60,9 @@ func race(t *testing.T, h Harness) {
 				for until.Err() == nil {
 					e := Entry(t, workflow, head)
 					got, err := l.Append(within(t, deadline), e)
-					for errors.Is(err, eventlog.ErrUnsettled) && t.Context().Err() == nil {
+					for errors.Is(err, eventlog.ErrUnconfirmed) && t.Context().Err() == nil {
 						mu.Lock()
-						unsettled++
+						unconfirmed++
 						mu.Unlock()
 						got, err = l.Append(within(t, deadline), e)
 					}
@@ -120,7 +120,7 @@ func race(t *testing.T, h Harness) {
 	if total < len(acks) {
 		t.Errorf("%d records, %d acknowledged", total, len(acks))
 	}
-	t.Logf("%d acknowledged of %d records, %d conflicts, %d unsettled", len(acks), total, conflicts, unsettled)
+	t.Logf("%d acknowledged of %d records, %d conflicts, %d unconfirmed", len(acks), total, conflicts, unconfirmed)
 }
 
 // closing closes the log under its writers: whatever was acknowledged is there, and what was
@@ -145,7 +145,7 @@ func closing(t *testing.T, h Harness) {
 				switch {
 				case err == nil:
 					acks[e.Hash()], head = true, got.Head
-				case errors.Is(err, eventlog.ErrUnsettled):
+				case errors.Is(err, eventlog.ErrUnconfirmed):
 				case errors.Is(err, eventlog.ErrClosed):
 					never[e.Hash()] = true
 				default:
@@ -204,7 +204,7 @@ func closed(t *testing.T, h Harness) {
 		t.Errorf("watch ended with %v, want ErrClosed", err)
 	}
 	if _, err := h.Log.Append(within(t, deadline), Entry(t, "b", eventlog.Head{})); !errors.Is(err, eventlog.ErrClosed) ||
-		errors.Is(err, eventlog.ErrUnsettled) {
+		errors.Is(err, eventlog.ErrUnconfirmed) {
 		t.Errorf("append: %v, want ErrClosed", err)
 	}
 	if _, err := h.Log.Last(t.Context(), p); !errors.Is(err, eventlog.ErrClosed) {

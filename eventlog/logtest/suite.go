@@ -147,8 +147,8 @@ func unsettle(t *testing.T, h Harness, e eventlog.Entry) {
 	t.Helper()
 	h.LoseAnswers(true)
 	defer h.LoseAnswers(false)
-	if head, err := h.Log.Append(within(t, 250*time.Millisecond), e); !errors.Is(err, eventlog.ErrUnsettled) {
-		t.Fatalf("append without an answer: %+v, %v; want ErrUnsettled", head, err)
+	if head, err := h.Log.Append(within(t, 250*time.Millisecond), e); !errors.Is(err, eventlog.ErrUnconfirmed) {
+		t.Fatalf("append without an answer: %+v, %v; want ErrUnconfirmed", head, err)
 	}
 }
 
@@ -193,7 +193,7 @@ func overtaken(t *testing.T, h Harness) {
 			case err == nil:
 				settled <- written
 				return
-			case !errors.Is(err, eventlog.ErrUnsettled) || ctx.Err() != nil:
+			case !errors.Is(err, eventlog.ErrUnconfirmed) || ctx.Err() != nil:
 				t.Errorf("append without an answer: %v", err)
 				return
 			}
@@ -242,8 +242,8 @@ func contextEnds(t *testing.T, h Harness) {
 	cancel()
 	e := Entry(t, "a", eventlog.Head{})
 	head, err := h.Log.Append(ctx, e)
-	if err != nil && (!errors.Is(err, eventlog.ErrUnsettled) || !errors.Is(err, context.Canceled)) {
-		t.Fatalf("append with an ended context: %v, want ErrUnsettled", err)
+	if err != nil && (!errors.Is(err, eventlog.ErrUnconfirmed) || !errors.Is(err, context.Canceled)) {
+		t.Fatalf("append with an ended context: %v, want ErrUnconfirmed", err)
 	}
 	if settled := mustAppend(t, h.Log, e); err == nil && settled != head.Head {
 		t.Errorf("settled at %+v, was acknowledged at %+v", settled, head.Head)

@@ -20,9 +20,9 @@ type Fault int
 const (
 	// None: the append goes on normally.
 	None Fault = iota
-	// Refuse: nothing is written, and the caller does not learn it (ErrUnsettled).
+	// Refuse: nothing is written, and the caller does not learn it (ErrUnconfirmed).
 	Refuse
-	// LostAck: the append is carried out, and the caller does not learn how it ended (ErrUnsettled).
+	// LostAck: the append is carried out, and the caller does not learn how it ended (ErrUnconfirmed).
 	LostAck
 	// Full: nothing is written, the store has no room (ErrFull).
 	Full
@@ -48,9 +48,9 @@ type Log struct {
 	mu         sync.Mutex
 	closed     bool
 	partitions []partition
-	// unsettled holds the ids whose fate a caller was not told: a later refusal of the same entry
+	// unconfirmed holds the ids whose fate a caller was not told: a later refusal of the same entry
 	// must not claim that nothing was written.
-	unsettled map[eventlog.TransitionID]struct{}
+	unconfirmed map[eventlog.TransitionID]struct{}
 }
 
 type partition struct {
@@ -80,7 +80,7 @@ func New(cfg Config) *Log {
 		installation: rand.Text(),
 		closing:      make(chan struct{}),
 		partitions:   make([]partition, cfg.Partitions),
-		unsettled:    make(map[eventlog.TransitionID]struct{}),
+		unconfirmed:  make(map[eventlog.TransitionID]struct{}),
 	}
 	for i := range l.partitions {
 		l.partitions[i] = partition{workflows: make(map[eventlog.WorkflowName][]uint64), changed: make(chan struct{})}
@@ -129,30 +129,30 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 		return eventlog.Written{}, l.refuse(e, eventlog.ErrClosed)
 	}
 	if err := context.Cause(ctx); err != nil {
-		l.unsettled[e.ID] = struct{}{}
-		return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnsettled, err)
+		l.unconfirmed[e.ID] = struct{}{}
+		return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnconfirmed, err)
 	}
 	switch fault {
 	case Refuse:
-		l.unsettled[e.ID] = struct{}{}
-		return eventlog.Written{}, fmt.Errorf("append to %s: request lost: %w", e.Workflow, eventlog.ErrUnsettled)
+		l.unconfirmed[e.ID] = struct{}{}
+		return eventlog.Written{}, fmt.Errorf("append to %s: request lost: %w", e.Workflow, eventlog.ErrUnconfirmed)
 	case Full:
 		return eventlog.Written{}, l.refuse(e, eventlog.ErrFull)
 	}
 	written, err := l.append(e)
 	if fault == LostAck {
-		l.unsettled[e.ID] = struct{}{}
-		return eventlog.Written{}, fmt.Errorf("append to %s: acknowledgement lost: %w", e.Workflow, eventlog.ErrUnsettled)
+		l.unconfirmed[e.ID] = struct{}{}
+		return eventlog.Written{}, fmt.Errorf("append to %s: acknowledgement lost: %w", e.Workflow, eventlog.ErrUnconfirmed)
 	}
-	delete(l.unsettled, e.ID)
+	delete(l.unconfirmed, e.ID)
 	return written, err
 }
 
 // refuse reports a refusal of this attempt. If an earlier attempt may have been written, the
 // refusal settles nothing.
 func (l *Log) refuse(e eventlog.Entry, reason error) error {
-	if _, ok := l.unsettled[e.ID]; ok {
-		return fmt.Errorf("append to %s again: %w: %w", e.Workflow, eventlog.ErrUnsettled, reason)
+	if _, ok := l.unconfirmed[e.ID]; ok {
+		return fmt.Errorf("append to %s again: %w: %w", e.Workflow, eventlog.ErrUnconfirmed, reason)
 	}
 	return fmt.Errorf("append to %s: %w", e.Workflow, reason)
 }

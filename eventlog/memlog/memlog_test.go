@@ -49,21 +49,22 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	e := logtest.Entry(t, "a", eventlog.Head{})
-	if _, err := l.Append(t.Context(), e); !errors.Is(err, eventlog.ErrUnsettled) {
+	if _, err := l.Append(t.Context(), e); !errors.Is(err, eventlog.ErrUnconfirmed) {
 		t.Errorf("Refuse: %v", err)
 	}
 	last(0)
 	fault = memlog.Full
-	if _, err := l.Append(t.Context(), e); !errors.Is(err, eventlog.ErrFull) || !errors.Is(err, eventlog.ErrUnsettled) {
+	if _, err := l.Append(t.Context(), e); !errors.Is(err, eventlog.ErrFull) || !errors.Is(err, eventlog.ErrUnconfirmed) {
 		t.Errorf("Full after an attempt that may have been written: %v", err)
 	}
 	other := logtest.Entry(t, "b", eventlog.Head{})
-	if _, err := l.Append(t.Context(), other); !errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrUnsettled) {
+	if _, err := l.Append(t.Context(), other); !errors.Is(err, eventlog.ErrFull) ||
+		errors.Is(err, eventlog.ErrUnconfirmed) {
 		t.Errorf("Full: %v", err)
 	}
 	last(0)
 	fault = memlog.LostAck
-	if _, err := l.Append(t.Context(), e); !errors.Is(err, eventlog.ErrUnsettled) {
+	if _, err := l.Append(t.Context(), e); !errors.Is(err, eventlog.ErrUnconfirmed) {
 		t.Errorf("LostAck: %v", err)
 	}
 	last(1)

@@ -42,13 +42,15 @@ func TestFieldNames(t *testing.T) {
 		{readmodel.Attention{}, "reason since failures"},
 		{readmodel.Block{}, "reason message"},
 		{readmodel.Repair{}, "attempt requestedAt"},
-		{readmodel.Run{}, "startedAt endedAt events eventCount"},
+		{readmodel.Run{}, "id workflow version handler handlerType session phase status retryOf mutationOutcome error " +
+			"prepareResult mutation startedAt endedAt events eventCount"},
 		{readmodel.Failure{}, "class code message line"},
 		{readmodel.Event{}, "topic messageId title payload status publishedAt reservedBy createdBy causedBy"},
 		{readmodel.Job{}, "topic messageId title consumer state attempt attempts error maxAttempts publishedAt scheduledAt " +
 			"finalizedAt"},
 		{readmodel.Attempt{}, "n run at endedAt error"},
-		{readmodel.Mutation{}, "requestedAt startedAt settledAt"},
+		{readmodel.Mutation{}, "id run workflow connector operation params paramsHash uiTitle status result error " +
+			"resolvedBy reconcileAttempts requestedAt startedAt settledAt"},
 		{readmodel.Handler{}, "name type nextRunAt wakeAt"},
 		{readmodel.Handler{State: json.RawMessage("null")}, "name type state nextRunAt wakeAt"},
 		{readmodel.Input{}, "id source type externalId title status outputs receivedAt"},

@@ -17,7 +17,7 @@ import (
 // The database knows no full disk: it tries a failed flush again without pause, for ever, makes
 // commits wait for it, and panics with its locks held when it cannot go on with another log. Under
 // an overlay it never meets one. What has been committed stays readable, background work comes to
-// its end, Close closes, and the next Open finds what a crash would have left. Nobody but the
+// its end, Close closes, and the next Open finds what a crash would have left. Only the
 // store's commits feeds it, and they end with the failure: that bounds what memory must hold.
 type overlay struct {
 	vfs.FS // the disk

@@ -17,23 +17,24 @@ const (
 	busyPause = time.Millisecond
 	// retryPause is the longest pause between two attempts.
 	retryPause = 250 * time.Millisecond
-	// patience is how many times in a row the log may lack what an entry is fenced on before that
-	// is damage, and how many times nobody may listen before the stream is looked for.
-	patience = 10
+	// maxBehind is how many times in a row the log may lack what an entry is fenced on before that is damage.
+	maxBehind = 10
+	// maxUnheard is how many times in a row no server may answer before the log asks whether the stream is there.
+	maxUnheard = 10
 )
 
-// settle goes on with an append that its first attempt left open. Only an acknowledgement, a
+// confirm goes on with an append that its first attempt left open. Only an acknowledgement, a
 // refusal by the fence or, if nothing can have been written, another refusal ends it; otherwise
 // the same bytes are sent until the caller's context ends.
-func (l *Log) settle(r *request, a answer) {
-	l.settling.Add(1)
+func (l *Log) confirm(r *request, a answer) {
+	l.confirming.Add(1)
 	go func() {
-		defer l.settling.Done()
+		defer l.confirming.Done()
 		ctx, cancel := context.WithCancelCause(r.ctx)
 		defer cancel(nil)
 		stop := context.AfterFunc(l.ctx, func() { cancel(eventlog.ErrClosed) })
 		defer stop()
-		found, err := l.insist(ctx, r, a)
+		found, err := l.sendUntilKnown(ctx, r, a)
 		if err != nil {
 			r.fail(err)
 			return
@@ -42,9 +43,9 @@ func (l *Log) settle(r *request, a answer) {
 	}()
 }
 
-// insist sends the entry until it is known where it stands, if anywhere, and where the workflow's past
+// sendUntilKnown sends the entry until it is known where it stands, if anywhere, and where the workflow's past
 // ended when that was found.
-func (l *Log) insist(ctx context.Context, r *request, a answer) (finding, error) {
+func (l *Log) sendUntilKnown(ctx context.Context, r *request, a answer) (finding, error) {
 	pause, behind, unheard := busyPause, 0, 0
 	for {
 		switch a.verdict {
@@ -62,7 +63,7 @@ func (l *Log) insist(ctx context.Context, r *request, a answer) (finding, error)
 				// If it stays so, the log lacks the transition that this one follows. (A last
 				// message that is the expected one is different: refused for a write that is in
 				// process and not readable yet. Then only trying again can tell.)
-				if behind++; behind >= patience {
+				if behind++; behind >= maxBehind {
 					follows, err := l.followLost(ctx, r, found.last)
 					if err != nil {
 						break // it cannot be read now
@@ -80,17 +81,18 @@ func (l *Log) insist(ctx context.Context, r *request, a answer) (finding, error)
 			if errors.Is(a.err, nats.ErrTimeout) || errors.Is(a.err, context.DeadlineExceeded) {
 				if err := l.cfg.Healthy(); err != nil {
 					// A server whose disk is full answers nothing any more; waiting will not help.
-					return finding{}, fmt.Errorf("%w: %w: %w", eventlog.ErrUnsettled, eventlog.ErrFull, err)
+					return finding{}, fmt.Errorf("%w: %w: %w", eventlog.ErrUnconfirmed, eventlog.ErrFull, err)
 				}
 			}
 			if errors.Is(a.err, nats.ErrConnectionClosed) {
-				return finding{}, fmt.Errorf("%w: %w", eventlog.ErrUnsettled, a.err) // it will not come back
+				return finding{}, fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, a.err) // it will not come back
 			}
 			if errors.Is(a.err, nats.ErrNoResponders) {
-				if unheard++; unheard >= patience {
+				if unheard++; unheard >= maxUnheard {
 					unheard = 0
 					if _, err := l.info(ctx, l.names.stream(r.partition)); isStreamNotFound(err) {
-						return finding{}, fmt.Errorf("%w: %w: stream %s is gone", eventlog.ErrUnsettled, eventlog.ErrDamaged, l.names.stream(r.partition))
+						return finding{}, fmt.Errorf("%w: %w: stream %s is gone",
+							eventlog.ErrUnconfirmed, eventlog.ErrDamaged, l.names.stream(r.partition))
 					}
 				}
 			}
@@ -124,9 +126,9 @@ func interrupted(ctx context.Context, r *request, a answer) error {
 		return r.refuse(cause)
 	}
 	if a.err != nil {
-		return fmt.Errorf("%w: %w (last answer: %w)", eventlog.ErrUnsettled, cause, a.err)
+		return fmt.Errorf("%w: %w (last answer: %w)", eventlog.ErrUnconfirmed, cause, a.err)
 	}
-	return fmt.Errorf("%w: %w", eventlog.ErrUnsettled, cause)
+	return fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, cause)
 }
 
 func (l *Log) resend(ctx context.Context, r *request) answer {
@@ -152,5 +154,5 @@ func (l *Log) dropped(e eventlog.Entry) bool {
 	return drop != nil && (*drop)(e)
 }
 
-func isUnsettled(err error) bool { return errors.Is(err, eventlog.ErrUnsettled) }
-func isNoSpace(err error) bool   { return errors.Is(err, syscall.ENOSPC) }
+func isUnconfirmed(err error) bool { return errors.Is(err, eventlog.ErrUnconfirmed) }
+func isNoSpace(err error) bool     { return errors.Is(err, syscall.ENOSPC) }
