@@ -38,7 +38,8 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		// stands behind a hole does not say whose transitions were in it.
 		end := m.to >= last || !l.unsynced()
 		if l.mark == nil && !l.cfg.Unsynced || m.from <= acknowledged.seq || !end {
-			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s; stop the engine, and keep a copy of its store before you restore a backup",
+			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s; "+
+			"stop the engine, and keep a copy of its store before you restore a backup",
 				eventlog.ErrDamaged, name, missing, l.belowMark(acknowledged))
 		}
 		torn = torn.with(m)
@@ -49,7 +50,8 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 			return point{}, err
 		}
 		if err != nil || eventlog.HashOf(at.Data) != acknowledged.hash {
-			return point{}, fmt.Errorf("%w: stream %s: message %d is not the one that was acknowledged (the high-water mark %s has its hash); the log was replaced or lost its end",
+			return point{}, fmt.Errorf("%w: stream %s: message %d is not the one that was acknowledged "+
+			"(the high-water mark %s has its hash); the log was replaced or lost its end",
 				eventlog.ErrDamaged, name, acknowledged.seq, l.cfg.Mark)
 		}
 	}
@@ -63,7 +65,8 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		if l.unsynced() {
 			note = "writes were not synced, so some of it may have been acknowledged"
 		}
-		l.warn(fmt.Sprintf("stream %s lost its end when it was stopped (messages %q, %d bytes): %s", name, torn, seen.lostBytes, note))
+		l.warn(fmt.Sprintf("stream %s lost its end when it was stopped (messages %q, %d bytes): %s", name, torn,
+			seen.lostBytes, note))
 	}
 	return l.end(ctx, p, last, part.accepted)
 }
