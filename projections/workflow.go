@@ -49,8 +49,9 @@ type AttentionReason string
 const (
 	AttentionTransient AttentionReason = "transient" // it fails again and again, and goes on trying (F8)
 	AttentionDiscarded AttentionReason = "discarded" // jobs were put aside, their attempts used up (J2)
-	AttentionUnknown   AttentionReason = "unknown"   // events ended with an accepted loss, and no person has decided on them
-	AttentionDamage    AttentionReason = "damage"    // its log is damaged: no state shows that, the engine knows it
+	// events ended with an accepted loss, and no person has decided on them
+	AttentionUnknown AttentionReason = "unknown"
+	AttentionDamage  AttentionReason = "damage" // its log is damaged: no state shows that, the engine knows it
 )
 
 // Attention derives what needs a person's attention, nil for nothing.

@@ -39,7 +39,7 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		end := m.to >= last || !l.unsynced()
 		if l.mark == nil && !l.cfg.Unsynced || m.from <= acknowledged.seq || !end {
 			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s; "+
-			"stop the engine, and keep a copy of its store before you restore a backup",
+				"stop the engine, and keep a copy of its store before you restore a backup",
 				eventlog.ErrDamaged, name, missing, l.belowMark(acknowledged))
 		}
 		torn = torn.with(m)
@@ -51,7 +51,7 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		}
 		if err != nil || eventlog.HashOf(at.Data) != acknowledged.hash {
 			return point{}, fmt.Errorf("%w: stream %s: message %d is not the one that was acknowledged "+
-			"(the high-water mark %s has its hash); the log was replaced or lost its end",
+				"(the high-water mark %s has its hash); the log was replaced or lost its end",
 				eventlog.ErrDamaged, name, acknowledged.seq, l.cfg.Mark)
 		}
 	}
