@@ -37,6 +37,19 @@ var (
 	anyFolder  = []string{"..."}
 )
 
+// rooms are these packages of cmd/pawl.
+func rooms(names ...string) (folders []string) {
+	for _, name := range names {
+		folders = append(folders, "cmd/pawl/internal/"+name)
+	}
+	return folders
+}
+
+// belowCommands are the libraries of the module, and these packages of cmd/pawl.
+func belowCommands(names ...string) []string {
+	return append(rooms(names...), "eventlog/...", "projections/...", "sandbox/...", "engine/...", "embeddednats/...", "ops/...")
+}
+
 // layers are tried in order, the first that fits a folder holds for it. No arrow points up: the
 // log knows nothing, the fold knows the log, decisions know the fold, the engine performs them.
 var layers = []layer{
@@ -84,8 +97,30 @@ var layers = []layer{
 	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."},
 		external: anyLibrary},
 	// The commands are put together from rooms of which none knows a command.
-	{folders: "cmd/pawl/internal/exit"},
-	{folders: "cmd/pawl/internal/term", project: []string{"eventlog", "projections"}, external: anyLibrary},
+	{folders: "cmd/pawl/example", project: []string{"sandbox"}},
+	{folders: "cmd/pawl/internal/term", project: []string{"eventlog", "projections", "sandbox"}, external: anyLibrary},
+	{folders: "cmd/pawl/internal/exit", project: append([]string{"ops/rpc"}, rooms("term")...)},
+	{folders: "cmd/pawl/internal/datadir", project: rooms("exit"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/diskspace", project: []string{"eventlog", "engine/schedule"}, external: anyLibrary},
+	{folders: "cmd/pawl/internal/config", project: belowCommands("exit", "term"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/version", project: rooms("term")},
+	{folders: "cmd/pawl/internal/builtin", project: belowCommands("config"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/client", project: belowCommands("config", "datadir", "exit", "term"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/tools", project: belowCommands("builtin", "datadir", "exit"), external: anyLibrary},
+	{
+		folders:  "cmd/pawl/internal/node",
+		project:  belowCommands("builtin", "config", "datadir", "diskspace", "exit", "term", "tools", "version"),
+		external: anyLibrary,
+	},
+	{folders: "cmd/pawl/internal/source", project: belowCommands("builtin", "config", "exit", "node", "term"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/bench", project: belowCommands("config", "exit", "node", "term"), external: anyLibrary},
+	// The commands of one heading know no other commands.
+	{
+		folders: "cmd/pawl/internal/commands/...",
+		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "node", "source", "term", "tools"),
+			"cmd/pawl/example"),
+		external: anyLibrary,
+	},
 	{folders: "cmd/...", project: anyFolder, external: anyLibrary},
 }
 
@@ -160,8 +195,7 @@ func layerOf(folder string) (layer, bool) {
 // forbidden says why a file may not import something; empty means it may.
 func (t *tree) forbidden(f *sourceFile, rules layer, name string) string {
 	folder, ours := strings.CutPrefix(name, t.module+"/")
-	if ours && matches("cmd/...", folder) && !(matches("cmd/pawl/internal/...", folder) &&
-		matches("cmd/pawl/...", f.folder)) {
+	if ours && matches("cmd/...", folder) && !(matches("cmd/pawl/...", folder) && matches("cmd/pawl/...", f.folder)) {
 		return "no package imports cmd"
 	}
 	if f.test {

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/sandbox"
@@ -69,17 +72,17 @@ func TestAuthorsPageFirstWorkflow(t *testing.T) {
 // What the page shows as configuration is one: the hosts of the recipes, and the defaults of the limits.
 func TestAuthorsPageConfiguration(t *testing.T) {
 	t.Parallel()
-	load := func(heading string) config {
-		path := filepath.Join(t.TempDir(), configName)
+	load := func(heading string) config.File {
+		path := filepath.Join(t.TempDir(), config.FileName)
 		if err := os.WriteFile(path, []byte(pagePartOf(t, heading).code(t, "yaml")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		conf := reader{Env: variables(map[string]string{"API_TOKEN": "x"})}
-		c, err := conf.loadConfig(path, true)
+		conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x"})}
+		c, err := conf.LoadConfig(path, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.expand(conf.Env); err != nil {
+		if err := c.Expand(conf.Env); err != nil {
 			t.Error(err)
 		}
 		return c
@@ -141,7 +144,7 @@ func TestAuthorsPageMistakes(t *testing.T) {
 	t.Parallel()
 	part := pagePartOf(t, "What the validator finds")
 	first := pagePartOf(t, "What a workflow is").code(t, "ts")
-	registry, done, err := unconfigured()
+	registry, done, err := builtin.Unconfigured()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +160,7 @@ func TestAuthorsPageMistakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: newCatalog(registry)})
+		_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: node.NewCatalog(registry)})
 		for _, p := range problems {
 			codes = append(codes, p.Code)
 		}

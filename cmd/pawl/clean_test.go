@@ -8,6 +8,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/bench"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/sandbox"
@@ -33,7 +37,7 @@ var wrongOnPurpose = map[string][]string{
 func TestWorkflowsHereAreClean(t *testing.T) {
 	t.Parallel()
 	workflows := map[string]string{
-		"bench.ts":         strings.ReplaceAll(benchSource, "{NAME}", "bench"),
+		"bench.ts":         strings.ReplaceAll(bench.Source, "{NAME}", "bench"),
 		"example.js":       read(t, "../../sandbox/testdata/example.js"),
 		"counting.ts":      read(t, "example/tool/counting.ts"),
 		"mail-to-sheet.ts": read(t, "example/mail-to-sheet.ts"),
@@ -56,7 +60,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 	if len(workflows) < 20 {
 		t.Fatalf("only %d workflows were found", len(workflows))
 	}
-	registry, done, err := unconfigured()
+	registry, done, err := builtin.Unconfigured()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +78,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, problems = deploy.Check(deploy.Input{
-				Definition: definition, Found: problems, Catalog: newCatalog(registry), UnknownConnector: sandbox.SeverityWarning,
+				Definition: definition, Found: problems, Catalog: node.NewCatalog(registry), UnknownConnector: sandbox.SeverityWarning,
 			})
 			var codes []string
 			for _, p := range problems {
@@ -83,7 +87,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 				}
 				codes = append(codes, p.Code)
 				if !slices.Contains(wrongOnPurpose[name], p.Code) {
-					t.Log(formatProblem(name, p))
+					t.Log(term.Problem(name, p))
 				}
 			}
 			if !slices.Equal(codes, wrongOnPurpose[name]) {

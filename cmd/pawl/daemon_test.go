@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 )
 
 // daemon is the real program on a data directory, and its HTTP interface.
@@ -169,7 +171,7 @@ func (d *daemon) token() (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(d.cmd.Dir, path)
 	}
-	return readToken(filepath.Join(path, tokenFile))
+	return datadir.ReadToken(filepath.Join(path, datadir.TokenFile))
 }
 
 // call is a request that must be answered with the status.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -219,7 +220,7 @@ func TestAcceptLossInTheMiddle(t *testing.T) {
 
 	out := mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--json", "--data", "data")
 	_, document, _ := strings.Cut(out, "\n")
-	var got accepted
+	var got node.Accepted
 	if err := json.Unmarshal([]byte(document), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -259,7 +260,7 @@ func TestAcceptLossOfOneMessage(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	_, document, _ := strings.Cut(out, "\n")
-	var got accepted
+	var got node.Accepted
 	if err := json.Unmarshal([]byte(document), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

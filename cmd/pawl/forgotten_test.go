@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pawl-run/pawl/eventlog/jslog"
-
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/eventlog/jslog"
 )
 
 // prodScript finds eight orders by itself and posts each to a shop.

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections"
@@ -313,18 +315,18 @@ func (d *daemon) allStates() map[revisionOf]any {
 // compareStates folds the whole log in its own order and holds each state against the answers.
 func compareStates(t *testing.T, data string, answers map[revisionOf]any) {
 	t.Helper()
-	in, err := openData(t.Context(), settings{Data: data}, underTest().with, slog.New(slog.DiscardHandler))
+	in, err := node.Open(t.Context(), config.Settings{Data: data}, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := in.close(); err != nil {
+		if err := in.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	states := map[eventlog.WorkflowName]projections.State{}
 	compared := 0
-	for r, err := range in.log.Read(t.Context(), 0, 1) {
+	for r, err := range in.Log.Read(t.Context(), 0, 1) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/example"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
@@ -122,7 +123,7 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	writeKillInbox(t, filepath.Join(dir, "inbox"))
-	script, err := exampleFiles.ReadFile("example/mail-to-sheet.ts")
+	script, err := example.Files.ReadFile("mail-to-sheet.ts")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/eventlog"
@@ -36,7 +37,7 @@ func (w wound) inLog(do func(*jslog.Log, jetstream.JetStream)) {
 	w.t.Helper()
 	server := natstest.NewServer(w.t, natstest.InDir(w.path()))
 	nc := natstest.Connect(w.t, server)
-	log, err := jslog.Open(w.t.Context(), nc, jslog.Config{Mark: w.path(markFile), EmbeddedSync: true, BatchFrom: 2})
+	log, err := jslog.Open(w.t.Context(), nc, jslog.Config{Mark: w.path(datadir.MarkFile), EmbeddedSync: true, BatchFrom: 2})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -242,10 +243,10 @@ func TestDamageLeadsOut(t *testing.T) {
 			w.block(func(b []byte) []byte { return b[:size+(len(b)-size)/2] })
 		}, says: `lacks the messages \d+`, held: []string{"early", "late"}},
 		"a store ahead of the log": {damage: func(w wound) {
-			w.asBefore(func() { w.more("late") }, markFile)
+			w.asBefore(func() { w.more("late") }, datadir.MarkFile)
 		}, says: `the local store has seen position 0:\d+, the log ends at 0:\d+`, held: []string{"early", "late"}},
 		"a log that went on after its end was lost": {damage: func(w wound) {
-			w.asBefore(func() { w.more("late") }, markFile)
+			w.asBefore(func() { w.more("late") }, datadir.MarkFile)
 			kept := w.dir + ".store"
 			if err := os.Rename(w.path("store"), kept); err != nil {
 				w.t.Fatal(err)
@@ -258,16 +259,16 @@ func TestDamageLeadsOut(t *testing.T) {
 			}
 		}, says: `the local store has seen position 0:\d+`, held: []string{"early", "late"}},
 		"a mark that cannot be read": {damage: func(w wound) {
-			write(w.t, w.path(markFile), "garbage")
+			write(w.t, w.path(datadir.MarkFile), "garbage")
 		}, says: `high-water mark .* cannot be read`, held: []string{"early", "late"}},
 		"a mark of another log": {damage: func(w wound) {
 			other := wound{w.t, place(w.t, nil)}
 			startDaemon(w.t, other.dir, "pawl", "serve", "--data", "data").stop()
-			mark, err := os.ReadFile(other.path(markFile))
+			mark, err := os.ReadFile(other.path(datadir.MarkFile))
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			write(w.t, w.path(markFile), string(mark))
+			write(w.t, w.path(datadir.MarkFile), string(mark))
 		}, says: `high-water mark .* belongs to installation`, held: []string{"early", "late"}},
 		"a stream that was made to forget": {damage: func(w wound) {
 			w.inLog(func(_ *jslog.Log, js jetstream.JetStream) {

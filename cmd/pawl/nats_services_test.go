@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/tools"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -106,7 +107,7 @@ func TestServicesUntilIdle(t *testing.T) {
 	dir := place(t, map[string]string{"idle.js": strings.ReplaceAll(smallScript, "NAME", "idle"), "example.js": read(t, "../../sandbox/testdata/example.js")})
 	started := time.Now()
 	out := mustRun(t, dir, 1, "pawl", "up", "example.js", "idle.js", "--nats-listen", ":0", "--until-idle")
-	if waited := time.Since(started); waited < patience {
+	if waited := time.Since(started); waited < tools.Patience {
 		t.Errorf("gave up after %s", waited)
 	}
 	for _, line := range []string{`deployed idle 1\.0`, `waits for gmail\.search, sheets\.appendRow, for at most 10s: start`, `\[connector\.unknown\]`, `1 workflow refused`} {

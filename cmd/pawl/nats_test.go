@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -21,21 +23,21 @@ import (
 // pawl.api, events under pawl.in.
 func TestNATSInterface(t *testing.T) {
 	t.Parallel()
-	in, err := openData(t.Context(), settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, underTest().with, slog.New(slog.DiscardHandler))
+	in, err := node.Open(t.Context(), config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := in.compose(t.Context(), nil, "1.2.3"); err != nil {
+	if err := in.Compose(t.Context(), nil, "1.2.3"); err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect(strings.TrimSpace(read(t, filepath.Join(in.natsDir(), "operator.url"))))
+	nc, err := nats.Connect(strings.TrimSpace(read(t, filepath.Join(in.NatsDir(), "operator.url"))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	err = in.run(t.Context(), func(ctx context.Context) error {
+	err = in.Run(t.Context(), func(ctx context.Context) error {
 		source := strings.ReplaceAll(smallScript, "NAME", "small")
-		if _, err := in.engine.Deploy(ctx, actorNamed("ann"), engine.DeployRequest{Source: source, Filename: "small.ts"}); err != nil {
+		if _, err := in.Engine.Deploy(ctx, config.ActorNamed("ann"), engine.DeployRequest{Source: source, Filename: "small.ts"}); err != nil {
 			return err
 		}
 		ask := func(subject, request string, into any) {
@@ -66,7 +68,7 @@ func TestNATSInterface(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := in.close(); err != nil {
+	if err := in.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // toolsMain is the program pawl-tools: the services gmail and sheets in a process of their own. It
 // keeps what a connector must keep, and misbehaves once, as told.
 func toolsMain() {
-	var x tools
+	var x toolProgram
 	var mails int
 	address := flag.String("url", "", "NATS")
 	serve := flag.String("serve", "search,appendRow,rowStatus,countRows", "endpoints")
@@ -81,7 +81,7 @@ func inbox(mails int) []map[string]string {
 	return list
 }
 
-type tools struct {
+type toolProgram struct {
 	book book
 
 	mu      sync.Mutex
@@ -91,7 +91,7 @@ type tools struct {
 }
 
 // misbehaves says how this request is to be treated, once.
-func (x *tools) misbehaves(here ...string) string {
+func (x *toolProgram) misbehaves(here ...string) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, how := range here {
@@ -103,19 +103,19 @@ func (x *tools) misbehaves(here ...string) string {
 	return ""
 }
 
-func (x *tools) hold(key string, hold bool) {
+func (x *toolProgram) hold(key string, hold bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.held[key] = hold
 }
 
-func (x *tools) holds(key string) bool {
+func (x *toolProgram) holds(key string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.held[key]
 }
 
-func (x *tools) appendRow(r micro.Request) {
+func (x *toolProgram) appendRow(r micro.Request) {
 	key := r.Headers().Get("Idempotency-Key")
 	deadline, err := time.Parse(time.RFC3339Nano, r.Headers().Get("Pawl-Deadline"))
 	check(err)
@@ -142,7 +142,7 @@ func (x *tools) appendRow(r micro.Request) {
 	}
 }
 
-func (x *tools) write(r micro.Request, key string, values []string, how string) {
+func (x *toolProgram) write(r micro.Request, key string, values []string, how string) {
 	row := x.book.put(key, values)
 	switch {
 	case row.Refused:
@@ -162,7 +162,7 @@ func (x *tools) write(r micro.Request, key string, values []string, how string) 
 }
 
 // rowStatus says what became of a call. What it says has failed can never happen any more.
-func (x *tools) rowStatus(r micro.Request) {
+func (x *toolProgram) rowStatus(r micro.Request) {
 	var q struct{ IdempotencyKey string }
 	check(json.Unmarshal(r.Data(), &q))
 	if x.misbehaves("garbled status") != "" {

@@ -16,6 +16,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
@@ -30,26 +32,26 @@ var reserved = []string{
 // trustWorld is a composed engine with a listener.
 type trustWorld struct {
 	t  *testing.T
-	in *installation
+	in *node.Node
 	js jetstream.JetStream
 }
 
 func newTrustWorld(t *testing.T) *trustWorld {
 	t.Helper()
-	in, err := openData(t.Context(), settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, underTest().with, slog.New(slog.DiscardHandler))
+	in, err := node.Open(t.Context(), config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := in.close(); err != nil {
+		if err := in.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := in.compose(t.Context(), nil, "1.2.3"); err != nil {
+	if err := in.Compose(t.Context(), nil, "1.2.3"); err != nil {
 		t.Fatal(err)
 	}
 	w := &trustWorld{t: t, in: in}
-	if w.js, err = jetstream.New(in.nc); err != nil {
+	if w.js, err = jetstream.New(in.NC); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -59,9 +61,9 @@ func newTrustWorld(t *testing.T) *trustWorld {
 func (w *trustWorld) users() []string {
 	w.t.Helper()
 	var names []string
-	err := filepath.WalkDir(w.in.natsDir(), func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(w.in.NatsDir(), func(path string, entry fs.DirEntry, err error) error {
 		if name, is := strings.CutSuffix(path, ".url"); err == nil && is {
-			rel, _ := filepath.Rel(w.in.natsDir(), name)
+			rel, _ := filepath.Rel(w.in.NatsDir(), name)
 			names = append(names, rel)
 		}
 		return err
@@ -75,7 +77,7 @@ func (w *trustWorld) users() []string {
 // as connects with a user's URL. What the server refuses is nobody's concern here.
 func (w *trustWorld) as(user string, options ...nats.Option) *nats.Conn {
 	w.t.Helper()
-	text, err := os.ReadFile(filepath.Join(w.in.natsDir(), user+".url"))
+	text, err := os.ReadFile(filepath.Join(w.in.NatsDir(), user+".url"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -126,16 +128,16 @@ func (w *trustWorld) watch(user string) {
 	w.t.Helper()
 	messages := make(chan *nats.Msg, 10_000)
 	for _, subject := range []string{"pawl.log.>", "pawl.own.>", "pawl.feed.>", "pawl.runlog.>", "$KV.>", "$PAWL.>", "_INBOX_pawl.x.>", "$JS.ACK.>", "trust.last"} {
-		if _, err := w.in.nc.ChanSubscribe(subject, messages); err != nil {
+		if _, err := w.in.NC.ChanSubscribe(subject, messages); err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	if err := w.in.nc.Flush(); err != nil {
+	if err := w.in.NC.Flush(); err != nil {
 		w.t.Fatal(err)
 	}
 	before := w.state()
 	w.t.Cleanup(func() {
-		if err := w.in.nc.Publish("trust.last", nil); err != nil {
+		if err := w.in.NC.Publish("trust.last", nil); err != nil {
 			w.t.Fatal(err)
 		}
 		for {
@@ -169,11 +171,11 @@ var requests = []string{
 func TestNoAnswerReachesTheLog(t *testing.T) {
 	w := newTrustWorld(t)
 	for _, tool := range []string{"counter", "mail"} {
-		if _, err := embeddednats.AddTool(w.in.natsDir(), tool, w.in.server.ClientURL()); err != nil {
+		if _, err := embeddednats.AddTool(w.in.NatsDir(), tool, w.in.Server.ClientURL()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.in.services.admit(t.Context()); err != nil {
+	if err := w.in.Services.Admit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.serve(w.as("connector"), "shared")

@@ -13,11 +13,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // orderScript posts each event to a shop.
@@ -270,7 +271,7 @@ func (w wound) checkReport(out string) {
 	d := startDaemon(w.t, w.dir, "pawl", "serve", "--data", "data")
 	defer d.stop()
 	for line := range strings.Lines(string(content)) {
-		var call givenUpLine
+		var call node.GivenUpLine
 		if err := json.Unmarshal([]byte(line), &call); err != nil || call.Workflow != "bills" || call.State == "" {
 			w.t.Fatalf("%v: %s", err, line)
 		}

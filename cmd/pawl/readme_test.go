@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
@@ -26,16 +27,16 @@ func TestConfigurationOfTheManual(t *testing.T) {
 	if !found {
 		t.Fatal("CONFIG.md has no yaml block")
 	}
-	path := filepath.Join(t.TempDir(), configName)
+	path := filepath.Join(t.TempDir(), config.FileName)
 	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	conf := reader{Env: variables(map[string]string{"API_TOKEN": "x"})}
-	c, err := conf.loadConfig(path, true)
+	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x"})}
+	c, err := conf.LoadConfig(path, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.expand(conf.Env); err != nil {
+	if err := c.Expand(conf.Env); err != nil {
 		t.Error(err)
 	}
 	if c.Policies != schedule.Default() {

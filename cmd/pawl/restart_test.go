@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/cmd/pawl/example"
 )
 
 // A process that follows a killed one tells and counts what it does itself, all of that and nothing
 // else, whether it reads the end of the log again or, without its local store, all of it.
 func TestRestartTellsOnlyWhatItDoes(t *testing.T) {
 	t.Parallel()
-	script, err := exampleFiles.ReadFile("example/mail-to-sheet.ts")
+	script, err := example.Files.ReadFile("mail-to-sheet.ts")
 	if err != nil {
 		t.Fatal(err)
 	}

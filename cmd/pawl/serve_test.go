@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
@@ -17,8 +19,8 @@ func TestInterruptedAsAllCameToRest(t *testing.T) {
 	defer interrupt()
 	var stdout, stderr bytes.Buffer
 	screen := term.Screen{Out: &stdout, Err: &stderr, Env: os.LookupEnv}
-	s := settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
-	err := operate(ctx, screen, s, underTest().with, func(context.Context, *installation) (beside, error) { // no workflow: all is at rest
+	s := config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
+	err := node.Operate(ctx, screen, s, underTest().with, func(context.Context, *node.Node) (node.Beside, error) { // no workflow: all is at rest
 		interrupt()
 		return nil, nil
 	}, nil)

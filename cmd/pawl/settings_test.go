@@ -2,21 +2,20 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
-	"github.com/pawl-run/pawl/engine/schedule"
 )
 
 // variables is an environment with these alone.
@@ -37,8 +36,8 @@ func testGrammar(t *testing.T, line *commandLine, env map[string]string) *kong.K
 // Every command gets what it asks for: kong looks for it only when the command runs.
 func TestCommandsAreGivenWhatTheyTake(t *testing.T) {
 	given := []reflect.Type{
-		reflect.TypeFor[context.Context](), reflect.TypeFor[term.Screen](), reflect.TypeFor[reader](),
-		reflect.TypeFor[*finder](), reflect.TypeFor[parts](),
+		reflect.TypeFor[context.Context](), reflect.TypeFor[term.Screen](), reflect.TypeFor[config.Reader](),
+		reflect.TypeFor[*client.Finder](), reflect.TypeFor[node.Parts](),
 	}
 	for _, command := range testGrammar(t, &commandLine{}, nil).Model.Leaves(false) {
 		run := command.Target.Addr().MethodByName("Run")
@@ -67,7 +66,7 @@ func allFlags(node *kong.Node) []*kong.Flag {
 func TestSettingsHaveAKey(t *testing.T) {
 	grammar := testGrammar(t, &commandLine{}, nil)
 	keys := map[string]bool{}
-	for field := range reflect.TypeFor[config]().Fields() {
+	for field := range reflect.TypeFor[config.File]().Fields() {
 		if key := field.Tag.Get("yaml"); key != "" {
 			keys[key] = true
 		}
@@ -79,7 +78,7 @@ func TestSettingsHaveAKey(t *testing.T) {
 			continue
 		}
 		if !keys[flag.Name] {
-			t.Errorf("flag --%s has no key in %s", flag.Name, configName)
+			t.Errorf("flag --%s has no key in %s", flag.Name, config.FileName)
 		}
 		unused[flag.Name] = true
 	}
@@ -136,51 +135,9 @@ func TestFlagsMayStandBeforeTheirCommand(t *testing.T) {
 	}
 }
 
-func TestConfigKeepsDefaults(t *testing.T) {
-	path := filepath.Join(t.TempDir(), configName)
-	text := `
-policies:
-  transient: {retries: 9}
-  storage: {wait: 3s}
-  script: {memory: 256MiB}
-connectors:
-  http:
-    hosts:
-      api.example.com:
-        timeout: 4s
-        quiet: 0s
-        headers: {Authorization: "Bearer ${env:TOKEN}"}
-        reconcile: {get: "/orders?key={idempotencyKey}", applied: {status: 200}, failed: {status: 404}}
-  csv: {root: sheets}
-`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	conf := reader{Flags: common{Config: path}, Env: variables(map[string]string{"TOKEN": "s3cret"})}
-	s, err := conf.settle(engineFlags{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := schedule.Default()
-	want.Transient.Retries, want.Storage.Wait, want.Script.Memory = 9, 3*time.Second, 256*schedule.MiB
-	if s.Policies != want {
-		t.Errorf("policies %+v\nwant %+v", s.Policies, want)
-	}
-	host := s.Connectors.HTTP.Hosts["api.example.com"]
-	if host.Timeout != 4*time.Second || host.Headers["Authorization"] != "Bearer s3cret" || host.Reconcile.Failed.Status != 404 {
-		t.Errorf("host %+v", host)
-	}
-	if host.Quiet == nil || *host.Quiet != 0 || !slices.Equal(s.Connectors.HTTP.Secrets, []string{"s3cret"}) {
-		t.Errorf("quiet %v, secrets %q", host.Quiet, s.Connectors.HTTP.Secrets)
-	}
-	if got, want := s.Connectors.CSV.Root, filepath.Join(filepath.Dir(path), "sheets"); got != want {
-		t.Errorf("csv root %s, want %s", got, want)
-	}
-}
-
 // Where several places set a switch, the strongest decides, also when it says no.
 func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
-	path := filepath.Join(t.TempDir(), configName)
+	path := filepath.Join(t.TempDir(), config.FileName)
 	if err := os.WriteFile(path, []byte("plaintext: true\nuntil-idle: true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -199,90 +156,12 @@ func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
 		if _, err := grammar.Parse(append([]string{"serve"}, test.args...)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := reader{Flags: common{Config: path}, Env: variables(test.env)}.settle(line.Serve.engineFlags, line.Serve.UntilIdle)
+		s, err := config.Reader{Flags: config.Common{Config: path}, Env: variables(test.env)}.Settings(line.Serve.Engine, line.Serve.UntilIdle)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if s.Plaintext != test.want || s.UntilIdle != test.want {
 			t.Errorf("%v with %v: plaintext %t, until-idle %t, want %t", test.args, test.env, s.Plaintext, s.UntilIdle, test.want)
 		}
-	}
-}
-
-func TestAddressWithoutHostIsThisMachine(t *testing.T) {
-	for given, want := range map[string]string{":0": "127.0.0.1:0", ":7070": "127.0.0.1:7070", "0.0.0.0:7070": "0.0.0.0:7070", "[::1]:1": "[::1]:1", "nonsense": "nonsense"} {
-		if got := (settings{HTTP: given}).address(); got != want {
-			t.Errorf("%s: got %s, want %s", given, got, want)
-		}
-	}
-}
-
-func TestStateHome(t *testing.T) {
-	env := func(values map[string]string) func(string) (string, bool) {
-		return func(name string) (string, bool) { v, ok := values[name]; return v, ok }
-	}
-	if got, want := stateHome(env(map[string]string{"XDG_STATE_HOME": "/var/state"})), "/var/state/pawl"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got := stateHome(env(map[string]string{"XDG_STATE_HOME": "relative"})); strings.HasPrefix(got, "relative") {
-		t.Errorf("a relative XDG_STATE_HOME must be ignored, got %s", got)
-	}
-}
-
-func TestRoom(t *testing.T) {
-	free, failure := schedule.Size(0), error(nil)
-	now := time.Unix(0, 0)
-	r := &room{
-		dir: "/data", logger: slog.New(slog.DiscardHandler), now: func() time.Time { return now },
-		free: func(string) (schedule.Size, error) { return free, failure },
-	}
-	look := func() error { now = now.Add(roomFor); return r.check() }
-	free = reserve
-	if err := look(); err != nil {
-		t.Errorf("with the reserve free: %v", err)
-	}
-	free = 12 * schedule.MiB
-	if err := r.check(); err != nil {
-		t.Errorf("looked again too soon: %v", err)
-	}
-	if err := look(); err == nil || !strings.Contains(err.Error(), "only 12 MiB are free on the disk of the data directory, pawl keeps 64MiB") {
-		t.Errorf("with 12 MiB free: %v", err)
-	}
-	failure = errors.New("no such disk as /data")
-	if err := look(); err == nil || strings.Contains(err.Error(), "/data") {
-		t.Errorf("got %v", err)
-	}
-	failure, free = nil, schedule.GiB
-	if err := look(); err != nil {
-		t.Errorf("with room again: %v", err)
-	}
-}
-
-func TestStoreLimit(t *testing.T) {
-	dir := t.TempDir()
-	free := func(size schedule.Size) func(string) (schedule.Size, error) {
-		return func(string) (schedule.Size, error) { return size, nil }
-	}
-	if got, want := storeLimit(dir, free(100*schedule.MiB)), int64(84*schedule.MiB); got != want {
-		t.Errorf("empty: got %d, want %d", got, want)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "jetstream", "streams"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "jetstream", "streams", "1.blk"), make([]byte, 3*schedule.MiB), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := storeLimit(dir, free(100*schedule.MiB)), int64(87*schedule.MiB); got != want {
-		t.Errorf("what is stored counts too: got %d, want %d", got, want)
-	}
-	if got, want := storeLimit(dir, free(0)), int64(schedule.MiB); got != want {
-		t.Errorf("a full disk: got %d, want %d", got, want)
-	}
-	broken := func(string) (schedule.Size, error) { return 0, errors.New("no such disk") }
-	if got := storeLimit(dir, broken); got != 0 {
-		t.Errorf("an unknown disk: got %d, want the broker's own default, 0", got)
-	}
-	if size, err := freeSpace(dir); err != nil || size <= 0 {
-		t.Errorf("this disk: %d, %v", size, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
@@ -36,7 +37,7 @@ func TestStrangersAreToldNothing(t *testing.T) {
 			}))
 			defer stranger.Close()
 			data := t.TempDir()
-			for file, text := range map[string]string{"http.url": stranger.URL, tokenFile: "pawl_" + strings.Repeat("A", 32)} {
+			for file, text := range map[string]string{"http.url": stranger.URL, datadir.TokenFile: "pawl_" + strings.Repeat("A", 32)} {
 				if err := os.WriteFile(filepath.Join(data, file), []byte(text+"\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}

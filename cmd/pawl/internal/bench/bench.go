@@ -1,0 +1,252 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector/httpcall"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Bench measures the whole way of an item on this machine: pushed in over HTTP from another
+// process, prepared, sent by one POST to that process, and an event published for it; everything
+// synced.
+type Bench struct {
+	Seconds  int    `help:"Seconds per stage." default:"8"`
+	InFlight []int  `help:"Items in flight, one workflow each." default:"1,64,256"`
+	Dir      string `help:"Directory whose disk is measured; a temporary one is made in it and removed." default:"." type:"path"`
+	JSON     bool   `help:"Print one JSON line only." name:"json"`
+	Starts   bool   `help:"Then measure how long an engine takes to start on the log that was written."`
+	Profile  string `help:"Write a CPU profile of the measured stages to this file." type:"path" placeholder:"FILE"`
+}
+
+// benchStage is what one number of items in flight came to.
+type benchStage struct {
+	InFlight int
+	worldStage
+	CPU        time.Duration
+	Disk       int64
+	Syncs      uint64
+	Durable    uint64 // transitions written
+	PeakMemory int64
+}
+
+func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) error {
+	dir, err := os.MkdirTemp(c.Dir, ".pawl-bench-")
+	if err != nil {
+		return exit.Failed("choose another with --dir DIR", fmt.Errorf("create a directory for the measurement: %w", err))
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	world, err := startWorld(ctx)
+	if err != nil {
+		return exit.Failed("", err)
+	}
+	defer world.stop()
+
+	logger := slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s := config.Settings{Data: filepath.Join(dir, "data"), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
+	s.Connectors.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{world.sink: {Private: true}}}
+	in, err := node.Open(ctx, s, with, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	if err := in.Compose(ctx, world.observe, "bench"); err != nil {
+		return err
+	}
+	running, err := in.RunForBench(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Profile != "" {
+		f, err := os.Create(c.Profile)
+		if err != nil {
+			return exit.Failed("", fmt.Errorf("create the profile: %w", err))
+		}
+		defer func() { _ = f.Close() }()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return exit.Failed("", fmt.Errorf("start the profile: %w", err))
+		}
+		defer pprof.StopCPUProfile()
+	}
+	stages, err := c.measure(ctx, screen, in, world)
+	if stopErr := running(); err == nil {
+		err = stopErr
+	}
+	if err != nil {
+		return exit.Failed("", err)
+	}
+	if err := c.report(screen, stages); err != nil || !c.Starts {
+		return err
+	}
+	if err := in.Close(); err != nil {
+		return exit.Failed("", err)
+	}
+	if err := c.measureStarts(ctx, screen, s.Data); err != nil {
+		return exit.Failed("", err)
+	}
+	return nil
+}
+
+func (c *Bench) measure(ctx context.Context, screen term.Screen, in *node.Node, world *benchWorld) ([]benchStage, error) {
+	most := 0
+	for _, n := range c.InFlight {
+		most = max(most, n)
+	}
+	for i := range most {
+		source := strings.NewReplacer("{NAME}", benchName(i), "{SINK}", "http://"+world.sink+"/orders").Replace(Source)
+		result, err := in.Engine.Deploy(ctx, eventlog.System, engine.DeployRequest{Source: source, Filename: "bench.ts", GrantUsed: true})
+		if err != nil {
+			return nil, fmt.Errorf("deploy the workflow to measure: %w", err)
+		}
+		if result.Refused {
+			return nil, fmt.Errorf("the workflow to measure was refused: %+v", result.Problems)
+		}
+	}
+	if err := in.Engine.WaitIdle(ctx); err != nil {
+		return nil, err
+	}
+	url := "http://" + in.Listener.Addr().String()
+	var stages []benchStage
+	for _, n := range c.InFlight {
+		if !c.JSON {
+			fmt.Fprintf(screen.Err, "measuring %d in flight for %d s …\n", n, c.Seconds)
+		}
+		if _, err := world.run(ctx, url, in.Token, n, time.Second); err != nil { // warm up, not counted
+			return nil, err
+		}
+		stage, err := c.stage(ctx, in, world, url, n)
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, stage)
+	}
+	return stages, nil
+}
+
+func (c *Bench) stage(ctx context.Context, in *node.Node, world *benchWorld, url string, n int) (benchStage, error) {
+	stage := benchStage{InFlight: n}
+	cpu, disk, stats := processCPU(world.pid()), diskUse(in.Settings.Data), in.Log.Stats()
+	result, err := world.run(ctx, url, in.Token, n, time.Duration(c.Seconds)*time.Second)
+	if err != nil {
+		return stage, err
+	}
+	if err := in.Engine.WaitIdle(ctx); err != nil {
+		return stage, err
+	}
+	stage.worldStage = result
+	stage.CPU, stage.PeakMemory = processCPU(world.pid())-cpu, proportionalMemory(world.pid())
+	stage.Disk = diskUse(in.Settings.Data) - disk
+	now := in.Log.Stats()
+	stage.Syncs = now.Publishes - stats.Publishes + now.Batches - stats.Batches + now.MarkSyncs - stats.MarkSyncs
+	stage.Durable = now.Publishes - stats.Publishes + now.BatchedMessages - stats.BatchedMessages
+	if result.Items == 0 {
+		return stage, fmt.Errorf("no item was finished with %d in flight", n)
+	}
+	if result.Twice > 0 || result.Effects != result.Items {
+		return stage, fmt.Errorf("%d items had %d effects, %d of them more than once", result.Items, result.Effects, result.Twice)
+	}
+	return stage, nil
+}
+
+func (c *Bench) report(screen term.Screen, stages []benchStage) error {
+	line := map[string]float64{}
+	round := func(v float64) float64 {
+		r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 3, 64), 64)
+		return r
+	}
+	t := table.NewWriter()
+	t.AppendHeader(table.Row{"in flight", "items/s", "p50 ms", "p99 ms", "CPU ms/item", "memory MiB", "disk B/item", "syncs/item", "transitions/s"})
+	for _, s := range stages {
+		items, seconds := float64(s.Items), s.Elapsed.Seconds()
+		suffix := "_c" + strconv.Itoa(s.InFlight)
+		line["items_per_s"+suffix] = round(items / seconds)
+		line["p50_ms"+suffix] = round(s.P50.Seconds() * 1e3)
+		line["p99_ms"+suffix] = round(s.P99.Seconds() * 1e3)
+		line["syncs_per_item"+suffix] = round(float64(s.Syncs) / items)
+		line["transitions_per_s"+suffix] = round(float64(s.Durable) / seconds)
+		// The keys without a suffix are those of the last, largest stage.
+		line["cpu_ms_per_item"] = round(s.CPU.Seconds() * 1e3 / items)
+		line["memory_mib"] = round(float64(s.PeakMemory) / (1 << 20))
+		line["disk_bytes_per_item"] = round(float64(s.Disk) / items)
+		t.AppendRow(table.Row{
+			s.InFlight, round(items / seconds), round(s.P50.Seconds() * 1e3), round(s.P99.Seconds() * 1e3),
+			line["cpu_ms_per_item"], line["memory_mib"], line["disk_bytes_per_item"], line["syncs_per_item"+suffix], line["transitions_per_s"+suffix],
+		})
+	}
+	if !c.JSON {
+		fmt.Fprintln(screen.Out, t.Render())
+	}
+	out, err := json.Marshal(line)
+	if err != nil {
+		return exit.Failed("", fmt.Errorf("write the result: %w", err))
+	}
+	fmt.Fprintln(screen.Out, string(out))
+	return nil
+}
+
+func benchName(i int) string { return "bench-" + strconv.Itoa(i) }
+
+// diskUse sums the blocks that files below dir take.
+func diskUse(dir string) int64 {
+	var sum int64
+	_ = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			if info, err := entry.Info(); err == nil {
+				sum += allocated(info)
+			}
+		}
+		return nil
+	})
+	return sum
+}
+
+// Source is the workflow that is measured, one copy per item in flight.
+const Source = `export default Pawl.workflow({
+  name: "{NAME}",
+  topics: { order: {}, sent: {} },
+  consumers: {
+    send: Pawl.consumer({
+      subscribe: ["order"],
+      async prepare(ctx) {
+        const [event] = await ctx.peek("order", { limit: 1 });
+        if (!event) return { reservations: [], data: {} };
+        const order = event.payload;
+        const total = order.items.reduce((sum, item) => sum + item.price * item.quantity, 0);
+        return {
+          reservations: [{ topic: "order", ids: [event.messageId] }],
+          data: { to: order.customer.email, subject: "Order " + order.id + ": " + order.items.length + " items, " + total.toFixed(2) + " EUR" },
+          ui: { title: "Confirm order " + order.id },
+        };
+      },
+      async mutate(ctx, prepared) {
+        await ctx.http.post({ url: "{SINK}", body: prepared.data });
+      },
+      async next(ctx, prepared, result) {
+        if (result.status !== "applied") return;
+        await ctx.publish("sent", {
+          messageId: "sent:" + prepared.data.subject,
+          title: "Sent " + prepared.data.subject,
+          payload: { to: prepared.data.to, subject: prepared.data.subject, receipt: result.result.body.receipt, channel: "mail", note: "confirmation of the order as it was received" },
+        });
+      },
+    }),
+  },
+});
+`

@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// benchPushers push one item per workflow at a time.
+type benchPushers struct {
+	stdout   io.Writer
+	sink     *benchSink
+	finished []chan struct{}
+	round    int
+}
+
+func (p *benchPushers) start(ctx context.Context, url, token string, n int, d time.Duration) {
+	p.round++
+	p.finished = make([]chan struct{}, n)
+	for i := range p.finished {
+		p.finished[i] = make(chan struct{}, 4)
+	}
+	go p.run(ctx, url, token, d, p.finished, p.round)
+}
+
+func (p *benchPushers) run(ctx context.Context, url, token string, d time.Duration, finished []chan struct{}, round int) {
+	before, _ := p.sink.counts()
+	began := time.Now()
+	var mu sync.Mutex
+	var took []time.Duration
+	var failure error
+	var wg sync.WaitGroup
+	for i := range finished {
+		wg.Go(func() {
+			var own []time.Duration
+			c, err := dialBench(ctx, url, token)
+			if err == nil {
+				defer func() { _ = c.Close() }()
+			}
+			for n := 0; err == nil && time.Since(began) < d; n++ {
+				start := time.Now()
+				if err = c.push(i, fmt.Sprintf("%d-%d-%d", round, i, n)); err == nil {
+					<-finished[i]
+					own = append(own, time.Since(start))
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, own...)
+			failure = errors.Join(failure, err)
+		})
+	}
+	wg.Wait()
+	stage := worldStage{Items: len(took), Elapsed: time.Since(began)}
+	after, twice := p.sink.counts()
+	stage.Effects, stage.Twice = after-before, twice
+	slices.Sort(took)
+	if len(took) > 0 {
+		stage.P50, stage.P99 = took[len(took)/2], took[len(took)*99/100]
+	}
+	if failure != nil {
+		fmt.Fprintln(p.stdout, strings.ReplaceAll(failure.Error(), "\n", "; "))
+		return
+	}
+	_ = json.NewEncoder(p.stdout).Encode(stage)
+}
+
+// benchConn is a connection of one pusher. It does what http.Client does with far less of the
+// processor, which it takes from what is measured.
+type benchConn struct {
+	net.Conn
+	host   string
+	token  string
+	answer *bufio.Reader
+}
+
+func dialBench(ctx context.Context, address, token string) (*benchConn, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return nil, err
+	}
+	return &benchConn{Conn: conn, host: u.Host, token: token, answer: bufio.NewReader(conn)}, nil
+}
+
+// push sends an order of about 470 bytes.
+func (c *benchConn) push(i int, id string) error {
+	var body, request bytes.Buffer
+	fmt.Fprintf(&body, `{"messageId":"%s","title":"Order %s of customer %d","payload":{"id":"%s","placedAt":"2026-03-01T12:00:00Z",`+
+		`"customer":{"name":"Customer Number %d","email":"customer%d@example.com","street":"Long Street 12","city":"Exampletown","country":"DE"},`+
+		`"items":[{"sku":"A-1001","name":"Notebook, ruled","quantity":2,"price":4.5},{"sku":"B-2002","name":"Fountain pen, blue","quantity":1,"price":29.9},`+
+		`{"sku":"C-3003","name":"Ink cartridges","quantity":3,"price":3.2}],"comment":"please leave at the door"}}`, id, id, i, id, i, i)
+	fmt.Fprintf(&request, "POST /v1/workflows/%s/topics/order/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+		benchName(i), c.host, c.token, body.Len())
+	request.Write(body.Bytes())
+	if _, err := c.Write(request.Bytes()); err != nil {
+		return err
+	}
+	resp, err := http.ReadResponse(c.answer, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("push was answered %d: %s", resp.StatusCode, answer)
+	}
+	return nil
+}

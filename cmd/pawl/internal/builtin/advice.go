@@ -1,0 +1,58 @@
+package builtin
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint"
+)
+
+// Advice says how each compiled-in connector is configured.
+var Advice = map[string]string{
+	"maildir": "give it a folder: --maildir DIR, or connectors.maildir.root in pawl.yaml",
+	"files":   "give it a folder: --files DIR, or connectors.files.root in pawl.yaml",
+	"csv":     "give it a folder: --csv DIR, or connectors.csv.root in pawl.yaml",
+	"http":    "name the hosts it may call: connectors.http.hosts in pawl.yaml",
+}
+
+// AdviseConfigured gives problems with connectors that this binary has, and that are only not
+// configured, the advice that helps. A problem stands where its use stands.
+func AdviseConfigured(problems []sandbox.Problem, uses []sandbox.OperationUse) []sandbox.Problem {
+	problems = slices.Clone(problems)
+	for i, p := range problems {
+		if p.Code != deploy.CodeConnector {
+			continue
+		}
+		for _, use := range uses {
+			if fix, ok := Advice[use.Connector]; ok && use.Line == p.Line && use.Column == p.Column {
+				problems[i].Message = fmt.Sprintf("connector %s is not configured (%s.%s)", use.Connector, use.Connector, use.Operation)
+				problems[i].Fix = fix
+			}
+		}
+	}
+	return problems
+}
+
+// AdviseListening says of connectors that are unknown, and that this binary does not have, how a tool
+// could bring them where none can connect: waiting for one would be in vain.
+func AdviseListening(problems []sandbox.Problem, uses []sandbox.OperationUse) []sandbox.Problem {
+	problems = slices.Clone(problems)
+	for i, p := range problems {
+		if p.Code != deploy.CodeConnector {
+			continue
+		}
+		for _, use := range uses {
+			_, ours := Advice[use.Connector]
+			meant := connector.ValidateName(use.Connector) == nil && lint.Advise(use.Connector) == ""
+			if ours || !meant || use.Line != p.Line || use.Column != p.Column {
+				continue
+			}
+			problems[i].Message += "; without --nats-listen no tool can connect and bring it"
+			problems[i].Fix += "; for a tool on NATS start again with --nats-listen 127.0.0.1:4222"
+		}
+	}
+	return problems
+}

@@ -1,0 +1,95 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// Connection is a client with its address, and the place where that was found.
+type Connection struct {
+	*rpc.Client
+	Ctx           context.Context
+	Screen        term.Screen
+	env           func(name string) (value string, ok bool)
+	JSON          bool
+	Address, from string
+	// silence says that nothing answers there; open that it is no address.
+	silence string
+	open    bool
+	// tokenless says why no token is sent, if there is something to say.
+	tokenless string
+	// Stranger says that what answers at the address is not the engine of the data directory, if that is so.
+	Stranger error
+}
+
+// Perform carries out an operation.
+func (c *Connection) Perform(operation string, params map[string]any, out any) error {
+	return c.Explain(c.Do(c.Ctx, operation, params, out))
+}
+
+// Explain says where an engine that does not answer was looked for.
+func (c *Connection) Explain(err error) error {
+	if errors.Is(err, rpc.ErrUntrusted) {
+		return &exit.Failure{Code: exit.CodeUnreachable, Err: err,
+			Hint: "if the engine's own authority is missing, name it: SSL_CERT_FILE=CA.pem before the command (where the system keeps its own list, add it there)"}
+	}
+	if errors.Is(err, rpc.ErrUnreachable) {
+		if c.open {
+			err = nil // it was never worth a try
+		}
+		return &exit.Failure{
+			Code: exit.CodeUnreachable, What: c.silence, Err: err,
+			Hint: c.whereElse(),
+		}
+	}
+	var p *rpc.Problem
+	if errors.As(err, &p) && p.Status == http.StatusUnauthorized && c.tokenless != "" {
+		return exit.Failed(p.Hint, fmt.Errorf("%w; %s", err, c.tokenless))
+	}
+	return err
+}
+
+// Alone says, for commands that can do without an engine, that they do.
+func (c *Connection) Alone() string {
+	if c.Stranger != nil {
+		return "no engine of this data directory answers"
+	}
+	return "no engine answers"
+}
+
+func (c *Connection) whereElse() string {
+	if c.NATS != nil {
+		return "start one: pawl up --nats-listen 127.0.0.1:4222; what to connect with is then in DATA/nats/operator.url"
+	}
+	return "start one: pawl up; or say where it is: --url URL, or PAWL_URL"
+}
+
+// Answer carries out an operation and prints what it answers: as JSON, or as show does. Either way note
+// is told of it.
+func Answer[T any](c *Connection, operation string, params map[string]any, show func(T) error, note ...func(T)) error {
+	var raw json.RawMessage
+	if err := c.Perform(operation, params, &raw); err != nil {
+		return err
+	}
+	if c.JSON && len(note) == 0 {
+		return c.Screen.JSON(raw)
+	}
+	var out T
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return fmt.Errorf("read the engine's answer to %s: %w", operation, err)
+	}
+	for _, tell := range note {
+		tell(out)
+	}
+	if c.JSON {
+		return c.Screen.JSON(raw)
+	}
+	return show(out)
+}

@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// authenticate gives the client the token for its address: what PAWL_TOKEN says if the caller has named
+// the address, else the one that lies beside the address that an engine has written down. Nothing that
+// lies in the working directory decides where the caller's own token goes.
+func (c *Connection) authenticate(place httpPlace) error {
+	token, given := c.env("PAWL_TOKEN")
+	given = given && token != ""
+	if given && place.named {
+		if !rpc.MayCarryToken(place.url) {
+			return exit.Misconfigured("use https, or an address of this machine", "PAWL_TOKEN is not sent to %s: it would travel unencrypted", c.Address)
+		}
+		c.Token = token
+		return nil
+	}
+	if place.data != "" && rpc.MayCarryToken(place.url) {
+		path := filepath.Join(place.data, datadir.TokenFile)
+		local, err := datadir.ReadToken(path)
+		if err == nil {
+			// The address outlives an engine that was killed, and another program of this machine may have it now.
+			ctx, cancel := context.WithTimeout(c.Ctx, recognizeTime)
+			defer cancel()
+			switch err = c.Knows(ctx, local); {
+			case err == nil:
+				c.Token = local
+				return nil
+			case errors.Is(err, rpc.ErrNoProof):
+				c.Stranger = place.stranger("another program answers")
+				return nil
+			}
+		}
+		c.tokenless = fmt.Sprintf("no token was sent: %s: %v", term.Path(path), err)
+	}
+	if given {
+		c.tokenless = fmt.Sprintf("PAWL_TOKEN was not sent: the address (%s) was not named by --url or PAWL_URL", c.from)
+	}
+	return nil
+}
+
+// authenticateNATS finds the token that goes with the requests over NATS: PAWL_TOKEN, for a server that the
+// caller has named. Without one the NATS user counts. The token of the data directory is never sent: all operators
+// are one NATS user, each can read what is answered to an admin, and a listener is not recognized as an engine's is.
+func (c *Connection) authenticateNATS(named bool) error {
+	address, err := url.Parse(c.NATS.Address())
+	if err != nil {
+		return err
+	}
+	encrypted := *address
+	if encrypted.Scheme = "http"; address.Scheme == "tls" {
+		encrypted.Scheme = "https"
+	}
+	if token, ok := c.env("PAWL_TOKEN"); ok && named && rpc.MayCarryToken(&encrypted) {
+		c.Token = token
+	}
+	return nil
+}

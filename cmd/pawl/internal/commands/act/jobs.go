@@ -1,0 +1,197 @@
+package act
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine/decide"
+)
+
+// jobsAction changes what becomes of events: those named, or those that a filter chooses.
+type jobsAction struct {
+	client.Flags
+	Name      string   `arg:"" name:"workflow" help:"The workflow."`
+	Topic     string   `arg:"" optional:"" help:"The topic; left out with --where."`
+	MessageID []string `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
+	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, q=, limit=."`
+	Reason    string   `placeholder:"TEXT" help:"Why, for the record."`
+	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
+	DryRun    bool     `help:"Only say how many would be changed."`
+	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
+
+	unknown bool // redrive what may repeat an effect too (O11)
+}
+
+// changedJobs is the answer of a bulk operation.
+type changedJobs struct {
+	Matched int       `json:"matched"`
+	More    bool      `json:"more"` // than one request would change; of a count
+	Updated int       `json:"updated"`
+	Noop    []leftJob `json:"noop"`
+}
+
+type leftJob struct {
+	Topic     string `json:"topic"`
+	MessageID string `json:"messageId"`
+	Reason    string `json:"reason"`
+}
+
+func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation, verb, done string) error {
+	params, err := c.params(verb)
+	if err != nil {
+		return err
+	}
+	if c.Rate != nil && *c.Rate < 1 {
+		return exit.Misconfigured("leave it out to change all as fast as possible", "--rate is %d; it must be a number of 1 or more", *c.Rate)
+	}
+	if c.unknown {
+		params["includingUnknown"] = true
+	}
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	if c.DryRun || c.Where != "" {
+		matched, err := c.count(connected, operation, params)
+		if err != nil || c.DryRun || matched.Matched == 0 {
+			return err
+		}
+		if !c.Yes {
+			if err := confirm(screen, fmt.Sprintf("%s %s of %s?", verb, matched, c.Name)); err != nil {
+				return err
+			}
+		}
+		if params["items"], err = c.choose(connected, decide.EventAction(verb), params); err != nil {
+			return err
+		}
+		for _, filter := range filters {
+			delete(params, filter)
+		}
+	}
+	sum, err := c.changeAll(connected, operation, params, done)
+	if err != nil {
+		return err
+	}
+	return printChanged(screen, connected, sum, done)
+}
+
+// changeAll changes the events, each once: who repeated the filter instead would meet those again that
+// fail again at once.
+func (c *jobsAction) changeAll(connected *client.Connection, operation string, params map[string]any, done string) (changedJobs, error) {
+	goesOn := func() error { return connected.Ctx.Err() } // an error once the command is interrupted
+	at, pace := mostAtOnce, goesOn
+	if c.Rate != nil {
+		second := time.NewTicker(time.Second)
+		defer second.Stop()
+		at, pace = min(*c.Rate, mostAtOnce), func() error {
+			select {
+			case <-second.C:
+			case <-connected.Ctx.Done():
+			}
+			return goesOn()
+		}
+	}
+	sum := changedJobs{Noop: []leftJob{}}
+	err := inPace(params["items"].([]jobRef), at, pace, func(chunk []jobRef) error {
+		var part changedJobs
+		params["items"] = chunk
+		if err := connected.Perform(operation, params, &part); err != nil {
+			return err
+		}
+		sum.Matched += part.Matched
+		sum.Updated += part.Updated
+		sum.Noop = append(sum.Noop, part.Noop...)
+		return nil
+	})
+	if err != nil && sum.Updated > 0 {
+		fmt.Fprintf(connected.Screen.Err, "%s: %s so far\n", done, term.Plural(sum.Updated, "event"))
+	}
+	return sum, err
+}
+
+// inPace sends the events in chunks of at most so many, with a pause between each two.
+func inPace(events []jobRef, at int, pause func() error, send func([]jobRef) error) error {
+	first := true
+	for chunk := range slices.Chunk(events, at) {
+		if !first {
+			if err := pause(); err != nil {
+				return err
+			}
+		}
+		first = false
+		if err := send(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostAtOnce bounds the events of one request.
+const mostAtOnce = 1000
+
+// told prints what was changed and what was not; partial success is no error (J4).
+func printChanged(screen term.Screen, c *client.Connection, sum changedJobs, done string) error {
+	if c.JSON {
+		if err := printValue(screen, sum); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(screen.Out, "%s: %d of %s\n", done, sum.Updated, term.Plural(sum.Matched, "event"))
+		const most = 20
+		for i, left := range sum.Noop {
+			if i == most {
+				fmt.Fprintf(screen.Err, "  … and %d more; --json lists all\n", len(sum.Noop)-most)
+				break
+			}
+			fmt.Fprintf(screen.Err, "  not %s/%s: %s\n", left.Topic, term.OneLine(left.MessageID, 80), term.OneLine(left.Reason, 300))
+		}
+	}
+	if sum.Updated == 0 && len(sum.Noop) > 0 {
+		return exit.Silent(exit.CodeFailed)
+	}
+	return nil
+}
+
+// count says how many events would be changed, and changes none.
+func (c *jobsAction) count(connected *client.Connection, operation string, params map[string]any) (changedJobs, error) {
+	params["dryRun"] = true
+	defer delete(params, "dryRun")
+	var matched changedJobs
+	if err := connected.Perform(operation, params, &matched); err != nil {
+		return matched, err
+	}
+	screen := connected.Screen
+	switch {
+	case c.DryRun && c.JSON:
+		return matched, printValue(screen, matched)
+	case c.DryRun:
+		fmt.Fprintf(screen.Out, "%s; nothing was changed\n", matched)
+	case matched.Matched == 0 && c.JSON:
+		return matched, printValue(screen, matched)
+	case matched.Matched == 0:
+		fmt.Fprintf(screen.Out, "no event of %s fits %s\n", c.Name, c.Where)
+	}
+	return matched, nil
+}
+
+// String counts what a filter has chosen.
+func (j changedJobs) String() string {
+	if j.More {
+		return "more than " + term.Plural(j.Matched, "event")
+	}
+	return term.Plural(j.Matched, "event")
+}
+
+// printValue writes a value as one JSON document.
+func printValue(screen term.Screen, value any) error {
+	document, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("print the answer: %w", err)
+	}
+	return screen.JSON(document)
+}

@@ -1,0 +1,73 @@
+package act
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+// mutationAction is an operator's action on a mutation.
+type mutationAction struct {
+	client.Flags
+	Mutation string `arg:"" help:"The mutation, as pawl mutations list shows it."`
+}
+
+// consequence is what an action on a mutation has done, and the work that goes on then unless the
+// workflow is held; work is empty for what no hold keeps back, done where the status says it all.
+type consequence struct{ done, work string }
+
+var (
+	rejected   = consequence{done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
+	undone     = consequence{done: "did not happen: its events are free", work: "a fresh run takes them"}
+	skipped    = consequence{done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
+	askedAgain = consequence{done: "is asked about again; nothing is sent"}
+)
+
+// happened is what next is given then (O4): the result that the person has written, or null.
+func happened(result string) consequence {
+	if result == "" {
+		result = "null as none was given"
+	}
+	return consequence{done: "happened, with the result " + term.OneLine(result, 200), work: "its run goes on with next"}
+}
+
+// of says it of one mutation, whose workflow stands so.
+func (c consequence) of(mutation string, w standing) string {
+	text := mutation + " " + c.done
+	switch {
+	case c.work == "":
+	case w.Status == "archived":
+		text += fmt.Sprintf("; %s is archived, so nothing of it runs again", w.Name)
+	case w.UserPaused:
+		text += fmt.Sprintf(", and %s once %s is resumed (pawl resume %s)", c.work, w.Name, w.Name)
+	case w.Blocked != nil || w.Maintenance:
+		text += fmt.Sprintf(", and %s once %s is no longer held (pawl why %s)", c.work, w.Name, w.Name)
+	default:
+		text += ", and " + c.work
+	}
+	return text
+}
+
+func (c *mutationAction) act(engine *client.Finder, screen term.Screen, operation string, params map[string]any, then consequence) error {
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	params["mutation"] = c.Mutation
+	return client.Answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation, Status string }) error {
+		if then.done == "" {
+			then.done = "is " + m.Status
+		}
+		var w standing
+		if then.work != "" {
+			if err := connected.Perform("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
+				// It is recorded: an error would have it done again.
+				fmt.Fprintf(screen.Out, "mutation %s %s; how %s stands now is not known: %v\n", m.ID, then.done, m.Workflow, err)
+				return nil
+			}
+		}
+		fmt.Fprintln(screen.Out, then.of(fmt.Sprintf("%s (%s.%s of %s)", m.ID, m.Connector, m.Operation, m.Workflow), w))
+		return nil
+	})
+}

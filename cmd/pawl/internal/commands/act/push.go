@@ -1,0 +1,181 @@
+package act
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+// Push brings events in from outside.
+type Push struct {
+	client.Flags
+	Name   string `arg:"" name:"workflow" help:"The workflow."`
+	Topic  string `arg:"" help:"The topic."`
+	ID     string `name:"id" placeholder:"ID" help:"The event's message id: the same id again is the same event. JSON is then the payload."`
+	Title  string `placeholder:"TITLE" help:"What the event is about, for people; else its id."`
+	Events string `arg:"" name:"json|@file|-" help:"The payload, with --id; without it events: {\"messageId\": …, \"title\": …, \"payload\": …}, or many, one a line. @FILE reads them from a file, - from standard input."`
+}
+
+// One request is one transition: all of its events or none. What is pushed in several requests is recorded up to
+// the one that fails.
+const (
+	mostPushed      = 500
+	mostPushedBytes = 1 << 20
+)
+
+// pushed is an event as the interface takes it.
+type pushed struct {
+	MessageID string          `json:"messageId"`
+	Title     string          `json:"title"`
+	Payload   json.RawMessage `json:"payload"`
+}
+
+// Run pushes the events and prints, for each, its id, whether it was created or updated, and its status.
+func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
+	if c.Title != "" && c.ID == "" {
+		return exit.Misconfigured("give --id too; without it each event names its own messageId and title", "--title belongs to --id")
+	}
+	from, err := c.open(screen)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	done := 0
+	send := func(events []json.RawMessage) error {
+		if len(events) == 0 {
+			return nil
+		}
+		var answers []json.RawMessage
+		if err := connected.Perform("pushEvents", map[string]any{"workflow": c.Name, "topic": c.Topic, "events": events}, &answers); err != nil {
+			return err
+		}
+		done += len(events)
+		return printPushed(screen, answers, c.JSON)
+	}
+	if err := c.batches(from, send); err != nil {
+		if done > 0 {
+			fmt.Fprintf(screen.Err, "pawl: the first %s recorded; pushed again they are the same events\n", wasWere(done, "event"))
+		}
+		return err
+	}
+	return nil
+}
+
+func wasWere(n int, noun string) string {
+	if n == 1 {
+		return term.Plural(n, noun) + " was"
+	}
+	return term.Plural(n, noun) + " were"
+}
+
+// open is where the JSON comes from.
+func (c *Push) open(screen term.Screen) (io.ReadCloser, error) {
+	path, named := strings.CutPrefix(c.Events, "@")
+	switch {
+	case c.Events == "-":
+		return io.NopCloser(screen.In), nil
+	case !named:
+		return io.NopCloser(strings.NewReader(c.Events)), nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, exit.Misconfigured("", "read the events: %v", err)
+	}
+	return file, nil
+}
+
+// batches reads JSON documents, one after the other, and sends their events in batches that each fit a
+// transition.
+func (c *Push) batches(from io.Reader, send func([]json.RawMessage) error) error {
+	documents := json.NewDecoder(bufio.NewReader(from))
+	var batch []json.RawMessage
+	size := 0
+	for n := 1; ; n++ {
+		var document json.RawMessage
+		err := documents.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			if n == 1 {
+				return exit.Misconfigured("pawl push --help says what it takes", "there is no JSON to push")
+			}
+			return send(batch)
+		}
+		if err != nil {
+			err = exit.Misconfigured(`quote it for your shell: '{"amount": 3}'; many documents stand one a line`, "document %d is no JSON: %v", n, err)
+			return cmp.Or(send(batch), err)
+		}
+		events, err := c.events(document, n)
+		if err != nil {
+			return cmp.Or(send(batch), err)
+		}
+		for _, event := range events {
+			if len(batch) > 0 && (len(batch) == mostPushed || size+len(event) > mostPushedBytes) {
+				if err := send(batch); err != nil {
+					return err
+				}
+				batch, size = nil, 0
+			}
+			batch, size = append(batch, event), size+len(event)
+		}
+	}
+}
+
+// events are those of one document, the n-th: its payload's with --id, else one event or an array of them.
+func (c *Push) events(document json.RawMessage, n int) ([]json.RawMessage, error) {
+	if c.ID != "" {
+		if n > 1 {
+			return nil, exit.Misconfigured("without --id each document is an event with a messageId of its own", "--id names one event, and there is a second JSON document")
+		}
+		event, err := json.Marshal(pushed{MessageID: c.ID, Title: cmp.Or(c.Title, c.ID), Payload: document})
+		return []json.RawMessage{event}, err
+	}
+	events := []json.RawMessage{document}
+	if bytes.HasPrefix(document, []byte("[")) {
+		events = nil // read into a slice of its own: the document is being read from
+		if err := json.Unmarshal(document, &events); err != nil {
+			return nil, fmt.Errorf("read document %d: %w", n, err)
+		}
+		if len(events) == 0 {
+			return nil, exit.Misconfigured("an array holds at least one event", "document %d is an empty array", n)
+		}
+	}
+	for _, event := range events {
+		var known struct{ MessageID *json.RawMessage }
+		if json.Unmarshal(event, &known) != nil || known.MessageID == nil {
+			return nil, exit.Misconfigured(`name it with --id ID, and JSON is its payload; or push {"messageId": "…", "title": "…", "payload": …}`,
+				"an event of document %d has no messageId", n)
+		}
+	}
+	return events, nil
+}
+
+// printPushed prints what became of each event.
+func printPushed(screen term.Screen, answers []json.RawMessage, asJSON bool) error {
+	for _, answer := range answers {
+		if asJSON {
+			if err := screen.JSON(answer); err != nil {
+				return err
+			}
+			continue
+		}
+		var became struct{ MessageID, Result, Status string }
+		if err := json.Unmarshal(answer, &became); err != nil {
+			return fmt.Errorf("read the engine's answer to the push: %w", err)
+		}
+		fmt.Fprintf(screen.Out, "%s\t%s\t%s\n", term.OneLine(became.MessageID, 512), became.Result, became.Status)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+type Repair struct {
+	client.Flags
+	Name string `arg:"" name:"workflow" help:"The workflow, which must be in maintenance."`
+	File string `arg:"" type:"path" help:"The whole repaired script."`
+	Note string `placeholder:"TEXT" help:"What was repaired, for the record."`
+}
+
+// Run makes the file the workflow's next minor version.
+func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
+	script, err := source.Read(c.File)
+	if err != nil {
+		return err
+	}
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	params := map[string]any{"workflow": c.Name, "source": string(script.Text), "filename": filepath.Base(c.File)}
+	if c.Note != "" {
+		params["note"] = c.Note
+	}
+	var raw json.RawMessage
+	if err := connected.Perform("repairWorkflow", params, &raw); err != nil {
+		err = source.Refused(ctx, screen, with, script, err, connected.JSON)
+		var refused *exit.Failure
+		if errors.As(err, &refused) {
+			refused.Hint = "correct what is listed above and repair again; a refused repair counts as one more failure (pawl why " + c.Name + ")"
+		}
+		return err
+	}
+	if connected.JSON {
+		return screen.JSON(raw)
+	}
+	var done struct {
+		Workflow, Version string
+		Warnings          []sandbox.Problem
+	}
+	if err := json.Unmarshal(raw, &done); err != nil {
+		return fmt.Errorf("read the engine's answer: %w", err)
+	}
+	source.Print(screen, script, done.Warnings)
+	fmt.Fprintf(screen.Out, "%s %s is repaired and goes on\n", done.Workflow, done.Version)
+	return nil
+}

@@ -1,0 +1,46 @@
+package act
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+type Resolve struct {
+	mutationAction
+	Happened     bool   `xor:"resolution" help:"It happened: next runs with RESULT as the call's result."`
+	DidNotHappen bool   `xor:"resolution" help:"It did not happen: it is done afresh."`
+	Skip         bool   `xor:"resolution" help:"Go on without it: its events count as skipped."`
+	TryAgain     bool   `xor:"resolution" help:"Ask the connector again what became of it."`
+	Result       string `arg:"" optional:"" help:"With --happened: what the call answered, as JSON; next is given null when it is left out."`
+}
+
+func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
+	resolution, then := "", consequence{}
+	params := map[string]any{}
+	if c.Result != "" {
+		if !c.Happened {
+			return exit.Misconfigured("leave it out", "RESULT %q belongs to --happened", c.Result)
+		}
+		if !json.Valid([]byte(c.Result)) {
+			return exit.Misconfigured(`write text in quotes, as in '"sent"', or leave it out`, "RESULT %q is not JSON", c.Result)
+		}
+		params["result"] = json.RawMessage(c.Result)
+	}
+	switch {
+	case c.Happened:
+		resolution, then = "did_happen", happened(c.Result)
+	case c.DidNotHappen:
+		resolution, then = "did_not_happen", undone
+	case c.Skip:
+		resolution, then = "skip", skipped
+	case c.TryAgain:
+		resolution, then = "try_again", askedAgain
+	default:
+		return exit.Misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --happened, --did-not-happen, --skip or --try-again")
+	}
+	params["resolution"] = resolution
+	return c.act(engine, screen, "resolveMutation", params, then)
+}

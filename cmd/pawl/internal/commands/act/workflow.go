@@ -1,0 +1,44 @@
+package act
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+// workflowAction is an operator's action on a workflow.
+type workflowAction struct {
+	client.Flags
+	Name string `arg:"" name:"workflow" help:"The workflow."`
+}
+
+func (c *workflowAction) act(engine *client.Finder, screen term.Screen, operation string) error {
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	return client.Answer(connected, operation, map[string]any{"workflow": c.Name}, func(w standing) error {
+		fmt.Fprintln(screen.Out, w)
+		return nil
+	})
+}
+
+// standing is how a workflow stands.
+type standing struct {
+	Name, Status string
+	UserPaused   bool
+	Blocked      *struct{ Reason, Message string }
+	Maintenance  bool
+}
+
+func (w standing) String() string {
+	text := w.Name + " is " + w.Status
+	if w.Blocked != nil {
+		text += fmt.Sprintf(", held (%s): %s", w.Blocked.Reason, term.OneLine(w.Blocked.Message, 300))
+	}
+	if w.Maintenance && w.Status == "active" { // nothing but a script ends that (F9)
+		text += fmt.Sprintf(", but stays in maintenance: nothing of it runs until its script is repaired (pawl repair %s FILE) or deployed, also unchanged (pawl deploy FILE)", w.Name)
+	}
+	return text
+}

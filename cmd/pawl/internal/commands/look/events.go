@@ -1,0 +1,41 @@
+package look
+
+import (
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+type Events struct {
+	List listEvents `cmd:"" default:"withargs" help:"List events."`
+	Show showEvent  `cmd:"" help:"Show an event."`
+}
+
+type listEvents struct {
+	listFlags
+	ofWorkflow
+	Topic  string `help:"Only those of this topic."`
+	Status string `help:"Only those of this status: ${event_status}."`
+	State  string `help:"Only those whose job is in this state: ${job_state}."`
+}
+
+type showEvent struct {
+	client.Flags
+	Name      string `arg:"" name:"workflow" help:"The workflow."`
+	Topic     string `arg:"" help:"The topic."`
+	MessageID string `arg:"" help:"The event's message id."`
+}
+
+func (c *listEvents) Run(engine *client.Finder, screen term.Screen) error {
+	return list(engine, screen, c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}, []term.Column{
+		{Title: "topic", Field: "topic"}, {Title: "status", Field: "status"},
+		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70},
+	})
+}
+
+func (c *showEvent) params() map[string]any {
+	return map[string]any{"workflow": c.Name, "topic": c.Topic, "messageId": c.MessageID}
+}
+
+func (c *showEvent) Run(engine *client.Finder, screen term.Screen) error {
+	return show(engine, screen, c.Flags, "getEvent", c.params())
+}

@@ -1,0 +1,34 @@
+package look
+
+import (
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+type Inputs struct {
+	List listInputs `cmd:"" default:"withargs" help:"List inputs."`
+	Show showInput  `cmd:"" help:"Show an input with the mutations that came of it."`
+}
+
+type listInputs struct {
+	listFlags
+	ofWorkflow
+	Status string `help:"Only those of this status: ${input_status}."`
+}
+
+type showInput struct {
+	client.Flags
+	Name  string `arg:"" name:"workflow" help:"The workflow."`
+	Input string `arg:"" help:"The input, as pawl inputs list shows it."`
+}
+
+func (c *listInputs) Run(engine *client.Finder, screen term.Screen) error {
+	return list(engine, screen, c.listFlags, "Inputs", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
+		{Title: "input", Field: "id"}, {Title: "source", Field: "source"}, {Title: "type", Field: "type"}, {Title: "status", Field: "status"},
+		{Title: "outputs", Field: "outputs", Show: term.Length}, {Title: "title", Field: "title", Width: 70},
+	})
+}
+
+func (c *showInput) Run(engine *client.Finder, screen term.Screen) error {
+	return show(engine, screen, c.Flags, "getInput", map[string]any{"workflow": c.Name, "input": c.Input})
+}

@@ -1,0 +1,43 @@
+package look
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+type Jobs struct {
+	List listJobs `cmd:"" default:"withargs" help:"List jobs."`
+	Show showJob  `cmd:"" help:"Show a job with its attempts."`
+}
+
+type listJobs struct {
+	listFlags
+	ofWorkflow
+	Topic string `help:"Only those of this topic."`
+	State string `help:"Only those in this state: ${job_state}."`
+}
+
+type showJob struct{ showEvent }
+
+func (c *listJobs) Run(engine *client.Finder, screen term.Screen) error {
+	return listWith(engine, screen, c.listFlags, "Jobs", c.Workflow, map[string]string{"topic": c.Topic, "state": c.State}, []term.Column{
+		{Title: "topic", Field: "topic"}, {Title: "state", Field: "state"}, {Title: "attempt", Field: "attemptOf"},
+		{Title: "due", Field: "scheduledAt", Show: term.Moment}, {Title: "message id", Field: "messageId", Width: 40},
+	}, addAttempts)
+}
+
+// addAttempts says beside each job which of its attempts it is at, as in "2 of 4".
+func addAttempts(_ *client.Connection, p term.Page) {
+	for _, job := range p.Items {
+		job["attemptOf"] = term.Plain(job["attempt"])
+		if retries, ok := job["maxAttempts"].(float64); ok {
+			job["attemptOf"] = fmt.Sprintf("%s of %d", term.Plain(job["attempt"]), int(retries)+1)
+		}
+	}
+}
+
+func (c *showJob) Run(engine *client.Finder, screen term.Screen) error {
+	return show(engine, screen, c.Flags, "getJob", c.params())
+}

@@ -1,0 +1,81 @@
+package look
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/ops"
+)
+
+// listFlags are the flags of every list. Lists show the newest, the newest at the bottom.
+type listFlags struct {
+	client.Flags
+	Limit int    `default:"50" help:"How many of the newest to show, at most 1000."`
+	Q     string `name:"q" placeholder:"TEXT" help:"Only those with this text in a title, id or error."`
+}
+
+// ofWorkflow narrows a list to one workflow.
+type ofWorkflow struct {
+	Workflow string `short:"w" placeholder:"NAME" help:"Only those of this workflow."`
+}
+
+// Choices are the values of filters, as the table of operations has them, for the help.
+func Choices() kong.Vars {
+	vars := kong.Vars{}
+	for name, of := range map[string][2]string{
+		"workflow_status": {"listWorkflows", "status"}, "run_status": {"listRuns", "status"}, "run_phase": {"listRuns", "phase"},
+		"event_status": {"listEvents", "status"}, "job_state": {"listJobs", "state"}, "mutation_status": {"listMutations", "status"},
+		"input_status": {"listInputs", "status"}, "session_result": {"listSessions", "status"},
+	} {
+		vars[name] = strings.Join(ops.Possible(of[0], of[1]), ", ")
+	}
+	return vars
+}
+
+// list asks for the newest and prints them.
+func list(engine *client.Finder, screen term.Screen, f listFlags, what, workflow string, filters map[string]string, columns []term.Column) error {
+	return listWith(engine, screen, f, what, workflow, filters, columns, func(*client.Connection, term.Page) {})
+}
+
+// listWith is list, and complete adds to what is printed for people.
+func listWith(engine *client.Finder, screen term.Screen, f listFlags, what, workflow string, filters map[string]string, columns []term.Column, complete func(*client.Connection, term.Page)) error {
+	c, err := engine.Connect(f.Flags)
+	if err != nil {
+		return err
+	}
+	operation := "list" + what
+	params := map[string]any{"order": "desc", "limit": f.Limit}
+	if f.Q != "" {
+		params["q"] = f.Q
+	}
+	if workflow != "" {
+		operation = "listWorkflow" + what
+		params["workflow"] = workflow
+	}
+	for name, value := range filters {
+		if value != "" {
+			params[name] = value
+		}
+	}
+	if workflow == "" && columns[0].Field != "name" && columns[1].Field != "workflow" {
+		columns = append([]term.Column{{Title: "workflow", Field: "workflow"}}, columns...)
+	}
+	return client.Answer(c, operation, params, func(p term.Page) error {
+		complete(c, p)
+		screen.Table(p, columns, "none")
+		return nil
+	})
+}
+
+// show asks for one thing and prints its fields.
+func show(engine *client.Finder, screen term.Screen, f client.Flags, operation string, params map[string]any) error {
+	c, err := engine.Connect(f)
+	if err != nil {
+		return err
+	}
+	return client.Answer(c, operation, params, func(document json.RawMessage) error { return screen.Fields(document) })
+}

@@ -1,0 +1,117 @@
+package look
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+type Log struct {
+	client.Flags
+	Follow   bool   `short:"f" help:"Go on with what is recorded from now on."`
+	Workflow string `short:"w" placeholder:"NAME" help:"Only this workflow's."`
+	From     string `placeholder:"POSITION" help:"Begin at this position; else at the beginning."`
+}
+
+// Run prints one transition per line.
+func (c *Log) Run(ctx context.Context, engine *client.Finder, screen term.Screen) error {
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	last := ""
+	for raw, err := range connected.Client.Log(ctx, c.From, c.Workflow, c.Follow) {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil // interrupted: that is how following ends
+		case errors.Is(err, rpc.ErrUnreachable) && last != "":
+			return &exit.Failure{Code: exit.CodeUnreachable, What: "the engine has stopped", Hint: "to go on once it runs again: pawl log --follow --from " + last}
+		case err != nil:
+			return connected.Explain(err)
+		}
+		if last, err = positionAfter(raw); err != nil {
+			return err
+		}
+		if c.JSON {
+			var line bytes.Buffer
+			if err := term.Indent(&line, raw, false); err != nil {
+				return fmt.Errorf("read the log: %w", err)
+			}
+			if _, err := line.WriteTo(screen.Out); err != nil {
+				return err
+			}
+			continue
+		}
+		line, err := logLine(raw)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(screen.Out, line); err != nil {
+			return err
+		}
+	}
+	if last == "" && !c.Follow {
+		from := ""
+		if c.From != "" {
+			from = " from " + term.OneLine(c.From, 100) + " on"
+		}
+		fmt.Fprintf(screen.Err, "nothing is recorded%s\n", from)
+	}
+	return nil
+}
+
+// positionAfter is where to go on after a transition.
+func positionAfter(raw json.RawMessage) (string, error) {
+	var t struct{ Partition, Seq uint64 }
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return "", fmt.Errorf("read the log: %w", err)
+	}
+	return fmt.Sprintf("%d:%d", t.Partition, t.Seq+1), nil
+}
+
+// logLine renders a transition for people: where, when, who, and its facts by name. Payloads are
+// for --json.
+func logLine(raw json.RawMessage) (string, error) {
+	var t struct {
+		Partition, Seq, Revision uint64
+		Workflow, Kind, At       string
+		Actor                    struct{ Kind, Name string }
+		Events                   []struct{ Type string }
+	}
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return "", fmt.Errorf("read the log: %w", err)
+	}
+	counted := map[string]int{}
+	var order []string
+	for _, e := range t.Events {
+		if counted[e.Type]++; counted[e.Type] == 1 {
+			order = append(order, e.Type)
+		}
+	}
+	for i, name := range order {
+		if n := counted[name]; n > 1 {
+			order[i] = fmt.Sprintf("%s×%d", name, n)
+		}
+	}
+	return fmt.Sprintf("%d:%d\t%s\t%s %d\t%s\t%s", t.Partition, t.Seq, term.Moment(t.At), t.Workflow, t.Revision,
+		actorLabel(t.Actor.Kind, t.Actor.Name), strings.Join(order, " ")), nil
+}
+
+// actorLabel names who did something. Anybody may call himself what the engine is called: the engine
+// alone stands without a kind.
+func actorLabel(kind, name string) string {
+	label := term.OneLine(name, 40)
+	if kind != eventlog.System.Kind {
+		label += " (" + term.OneLine(kind, 20) + ")"
+	}
+	return label
+}

@@ -1,0 +1,24 @@
+package look
+
+import (
+	"strings"
+	"testing"
+)
+
+// Whoever calls himself what the engine is called is told from it.
+func TestLogShowsTheKindOfAllButTheEngine(t *testing.T) {
+	for actor, want := range map[string]string{
+		`{"kind":"system","name":"pawl"}`:         "pawl",
+		`{"kind":"user","name":"pawl"}`:           "pawl (user)",
+		`{"kind":"api","name":"anonymous"}`:       "anonymous (api)",
+		`{"kind":"user","name":"pawl\t(system)"}`: "pawl (system) (user)",
+	} {
+		line, err := logLine([]byte(`{"partition":0,"seq":3,"revision":2,"workflow":"w","kind":"workflow.paused","at":"2026-10-26T08:00:00Z","actor":` + actor + `,"events":[{"type":"workflow.paused"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fields := strings.Split(line, "\t"); len(fields) != 5 || fields[3] != want {
+			t.Errorf("%s: %q, want %q in the fourth field", actor, line, want)
+		}
+	}
+}

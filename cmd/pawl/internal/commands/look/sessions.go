@@ -1,0 +1,34 @@
+package look
+
+import (
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+type Sessions struct {
+	List listSessions `cmd:"" default:"withargs" help:"List sessions."`
+	Show showSession  `cmd:"" help:"Show a session."`
+}
+
+type listSessions struct {
+	listFlags
+	ofWorkflow
+	Status string `name:"result" aliases:"status" help:"Only those with this result: ${session_result}."`
+}
+
+type showSession struct {
+	client.Flags
+	Name    string `arg:"" name:"workflow" help:"The workflow."`
+	Session string `arg:"" help:"The session, as pawl sessions list shows it."`
+}
+
+func (c *listSessions) Run(engine *client.Finder, screen term.Screen) error {
+	return list(engine, screen, c.listFlags, "Sessions", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
+		{Title: "session", Field: "id"}, {Title: "result", Field: "result"}, {Title: "runs", Field: "runs"},
+		{Title: "started", Field: "startedAt", Show: term.Moment}, {Title: "ended", Field: "endedAt", Show: term.Moment},
+	})
+}
+
+func (c *showSession) Run(engine *client.Finder, screen term.Screen) error {
+	return show(engine, screen, c.Flags, "getSession", map[string]any{"workflow": c.Name, "session": c.Session})
+}

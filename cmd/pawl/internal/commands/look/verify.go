@@ -1,0 +1,113 @@
+package look
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/ops/replay"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// Verify checks the log: through the engine that runs on it, else by itself.
+type Verify struct {
+	client.Flags
+	AcceptLoss bool   `help:"With the engine stopped: accept that what is missing is lost, and hold every workflow that it may concern."`
+	Report     string `placeholder:"FILE" help:"With --accept-loss: list the mutation calls that are given up in this file; else in one in the data directory."`
+}
+
+// Run asks a running engine. With the engine stopped it reads the log in the data directory, which
+// nobody else can then use.
+func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader, with node.Parts) error {
+	connected, err := engine.Find(c.Flags)
+	if err != nil {
+		return err
+	}
+	found, hint := replay.Verification{}, node.AcceptHint
+	if c.AcceptLoss {
+		if connected.Stranger == nil {
+			if err := connected.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, rpc.ErrUnreachable) {
+				return exit.Failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.Address))
+			}
+		}
+		s, err := stoppedData(screen, conf, connected)
+		if err != nil {
+			return err
+		}
+		result, err := node.AcceptLoss(ctx, s, with, term.Logger(screen), config.ActorNamed(connected.Actor), c.Report)
+		if err != nil {
+			return err
+		}
+		return printAccepted(screen, result, c.JSON)
+	}
+	if connected.Stranger == nil {
+		err = connected.Do(ctx, "verifyLog", nil, &found)
+	}
+	switch {
+	case connected.Stranger != nil, errors.Is(err, rpc.ErrUnreachable) && !c.Named():
+		s, err := stoppedData(screen, conf, connected)
+		if err != nil {
+			return err
+		}
+		if found, hint, err = node.VerifyStopped(ctx, s, with, term.Logger(screen)); err != nil {
+			return err
+		}
+	case err != nil:
+		return connected.Explain(err)
+	}
+	return printVerification(screen, found, hint, c.JSON)
+}
+
+func printVerification(screen term.Screen, v replay.Verification, hint string, asJSON bool) error {
+	if asJSON {
+		document, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("print what was found: %w", err)
+		}
+		if err := screen.JSON(document); err != nil {
+			return err
+		}
+	} else {
+		damaged := false
+		for _, problem := range v.Problems {
+			damaged = damaged || replay.OfLog(problem)
+			fmt.Fprintln(screen.Out, problem)
+		}
+		fmt.Fprintf(screen.Out, "%s, %s: %s\n", term.Plural(v.Workflows, "workflow"), term.Plural(v.Transitions, "transition"),
+			map[bool]string{true: "ok", false: term.Plural(len(v.Problems), "problem")}[v.OK])
+		if damaged {
+			fmt.Fprintln(screen.Err, "  "+hint)
+		}
+	}
+	if !v.OK {
+		return exit.Silent(exit.CodeFailed)
+	}
+	return nil
+}
+
+// stoppedData finds the data directory of an engine that does not answer.
+func stoppedData(screen term.Screen, conf config.Reader, connected *client.Connection) (config.Settings, error) {
+	file, err := conf.ReadConfig()
+	if err != nil {
+		return config.Settings{}, err
+	}
+	file.Clock, file.ClockStart = "", "" // time stands still in it, and a flag may have chosen the clock
+	s, err := conf.Merge(file, config.Engine{}, nil)
+	if err != nil {
+		return s, err
+	}
+	s.NATSListen = "" // nobody has anything to ask of an engine that does not run
+	if !datadir.HoldsLog(s.Data) {
+		return s, &exit.Failure{Code: exit.CodeUnreachable,
+			What: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.Address, term.Path(s.Data)), Hint: "name the data directory: --data DIR"}
+	}
+	fmt.Fprintf(screen.Err, "%s: reading the log in %s\n", connected.Alone(), term.Path(s.Data))
+	return s, nil
+}

@@ -1,0 +1,72 @@
+package look
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// incomplete says that a part of what is damaged could not be set aside: the log has no room to remember it.
+func incomplete(screen term.Screen, r node.Accepted) error {
+	if len(r.Broken) == 0 {
+		return nil
+	}
+	fmt.Fprintf(screen.Err, "pawl: the log has no room to remember all that is to be set aside. Everything else is done; repeating this command changes nothing. %s\n",
+		"What stays out of service is named above, with the way to go on.")
+	return exit.Silent(exit.CodeFailed)
+}
+
+func printAccepted(screen term.Screen, r node.Accepted, asJSON bool) error {
+	if asJSON {
+		document, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("print what was accepted: %w", err)
+		}
+		return errors.Join(screen.JSON(document), incomplete(screen, r))
+	}
+	for _, line := range r.Lost {
+		fmt.Fprintf(screen.Out, "accepted as lost: %s\n", line)
+	}
+	if r.TokensRevoked {
+		fmt.Fprintln(screen.Out, node.TokensRevoked)
+	}
+	for _, name := range r.Held {
+		if aside, ok := r.SetAside[name]; ok {
+			fmt.Fprintf(screen.Out, "%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
+			continue
+		}
+		fmt.Fprintf(screen.Out, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
+	}
+	for _, line := range r.Ended() {
+		fmt.Fprintln(screen.Out, line)
+	}
+	if r.Foreign > 0 && !slices.Contains(r.Broken, "") {
+		fmt.Fprintf(screen.Out, "%s of no workflow set aside; nothing is held for that\n", term.Plural(r.Foreign, "foreign message"))
+	}
+	for _, name := range r.Broken {
+		if name == "" {
+			fmt.Fprintf(screen.Out, "%s of no workflow still stand in the log, and no engine starts on it: restore the log from a copy\n", term.Plural(r.Foreign, "foreign message"))
+			continue
+		}
+		if name == eventlog.Installation {
+			fmt.Fprintf(screen.Out, "named tokens open nothing any more: %s. Programs of this machine use the engine's own, in its %s.\n", r.SetAside[name], datadir.TokenFile)
+			continue
+		}
+		fmt.Fprintf(screen.Out, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name, r.SetAside[name])
+	}
+	if r.GivenUp > 0 {
+		fmt.Fprintf(screen.Out, "%s given up: the records of them count no more. They may have been done, and are not done again by themselves. Each stands in %s and in: pawl mutations list --status given_up\n",
+			term.Plural(r.GivenUp, "mutation call"), term.Path(r.Report))
+	}
+	if len(r.Lost) == 0 && len(r.SetAside) == 0 && r.Foreign == 0 {
+		fmt.Fprintln(screen.Out, "nothing is missing, nothing was changed")
+	}
+	return incomplete(screen, r)
+}

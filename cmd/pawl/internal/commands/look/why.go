@@ -1,0 +1,65 @@
+package look
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/ops/explain"
+)
+
+type Why struct {
+	client.Flags
+	Name string `arg:"" optional:"" name:"workflow" help:"The workflow; else all."`
+}
+
+// Run explains one workflow, or all.
+func (c *Why) Run(engine *client.Finder, screen term.Screen) error {
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	if c.Name != "" {
+		attention := false
+		err := client.Answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name}, func(w explain.Why) error { printWhy(screen, w); return nil },
+			func(w explain.Why) { attention = w.Attention != nil })
+		return needsPerson(err, attention)
+	}
+	attention := false
+	err = client.Answer(connected, "explainAll", nil, func(p struct{ Items []explain.Why }) error {
+		for i, w := range p.Items {
+			if i > 0 {
+				fmt.Fprintln(screen.Out)
+			}
+			printWhy(screen, w)
+		}
+		if len(p.Items) == 0 {
+			fmt.Fprintln(screen.Out, "there are no workflows; deploy one: pawl deploy FILE")
+		}
+		return nil
+	}, func(p struct{ Items []explain.Why }) {
+		attention = slices.ContainsFunc(p.Items, func(w explain.Why) bool { return w.Attention != nil })
+	})
+	return needsPerson(err, attention)
+}
+
+// needsPerson makes the exit code of a command that has said what needs attention.
+func needsPerson(err error, attention bool) error {
+	if err == nil && attention {
+		return exit.Silent(exit.CodeNeedsPerson)
+	}
+	return err
+}
+
+func printWhy(screen term.Screen, w explain.Why) {
+	reason := "moving"
+	if w.Reason != nil {
+		reason = string(*w.Reason)
+	}
+	fmt.Fprintf(screen.Out, "%s: %s\n%s\n", screen.Style(screen.Out).Bold(string(w.Workflow)), reason, term.OneLine(w.Message, 2000))
+	for _, command := range w.Commands {
+		fmt.Fprintf(screen.Out, "  %s\n", term.OneLine(command, 300))
+	}
+}

@@ -1,0 +1,71 @@
+package look
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+type Workflows struct {
+	List   listWorkflows `cmd:"" default:"withargs" help:"List workflows."`
+	Show   showWorkflow  `cmd:"" help:"Show a workflow and its handlers."`
+	Source showSource    `cmd:"" help:"Print a workflow's script."`
+}
+
+type listWorkflows struct {
+	listFlags
+	Status string `help:"Only those of this status: ${workflow_status}."`
+}
+
+type showWorkflow struct {
+	client.Flags
+	Name string `arg:"" help:"The workflow."`
+}
+
+type showSource struct {
+	client.Flags
+	Name    string `arg:"" help:"The workflow."`
+	Version string `placeholder:"MAJOR.MINOR" help:"A former version; else the current one."`
+}
+
+func (c *listWorkflows) Run(engine *client.Finder, screen term.Screen) error {
+	return listWith(engine, screen, c.listFlags, "Workflows", "", map[string]string{"status": c.Status}, []term.Column{
+		{Title: "workflow", Field: "name"}, {Title: "version", Field: "version"}, {Title: "status", Field: "status"},
+		{Title: "revision", Field: "revision"}, {Title: "held", Field: "held"}, {Title: "because", Field: "because", Width: 70},
+	}, addHolds)
+}
+
+func (c *showWorkflow) Run(engine *client.Finder, screen term.Screen) error {
+	if err := show(engine, screen, c.Flags, "getWorkflow", map[string]any{"workflow": c.Name}); err != nil || c.JSON {
+		return err
+	}
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	return client.Answer(connected, "listWorkflowHandlers", map[string]any{"workflow": c.Name}, func(p term.Page) error {
+		fmt.Fprintln(screen.Out)
+		screen.Table(p, []term.Column{
+			{Title: "handler", Field: "name"}, {Title: "type", Field: "type"},
+			{Title: "next run", Field: "nextRunAt", Show: term.Moment}, {Title: "wakes", Field: "wakeAt", Show: term.Moment},
+		}, "no handlers")
+		return nil
+	})
+}
+
+func (c *showSource) Run(engine *client.Finder, screen term.Screen) error {
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	params := map[string]any{"workflow": c.Name}
+	if c.Version != "" {
+		params["version"] = c.Version
+	}
+	return client.Answer(connected, "getSource", params, func(script struct{ Source string }) error {
+		_, err := io.WriteString(screen.Out, script.Source)
+		return err
+	})
+}

@@ -1,0 +1,192 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// deployer deploys what changed since the last time.
+type deployer struct {
+	screen term.Screen
+	// actor is who uses this command line, as far as it says.
+	actor eventlog.Actor
+	in    *node.Node
+	known *deployments
+	// refused holds the path of each file whose last deploy was refused.
+	refused map[string]struct{}
+}
+
+// deployAll deploys every file. A file that is refused is named with its problems and noted in
+// d.refused, and keeps no other file from running.
+func (d deployer) deployAll(ctx context.Context, sources []source.Script) error {
+	if err := d.checkNames(ctx, sources); err != nil {
+		return err
+	}
+	deploy := func(s source.Script) error {
+		ok, err := d.deploy(ctx, s)
+		if err != nil {
+			return fmt.Errorf("deploy %s: %w", term.Path(s.Path), err)
+		}
+		if !ok {
+			d.refuse(s.Path)
+		}
+		return nil
+	}
+	var later []source.Script // what has to wait for its tools holds up nothing else
+	for _, s := range sources {
+		if err := s.CheckText(); err != nil {
+			exit.Complain(ctx, d.screen.Err, err)
+			d.refuse(s.Path)
+		} else if len(d.awaits(ctx, s)) > 0 {
+			later = append(later, s)
+		} else if err := deploy(s); err != nil {
+			return err
+		}
+	}
+	for _, s := range later {
+		if missing := d.awaits(ctx, s); len(missing) > 0 {
+			if err := d.await(ctx, s, missing); err != nil {
+				return err
+			}
+		}
+		if err := deploy(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse notes that the file was refused, and says what becomes of its workflow.
+func (d deployer) refuse(path string) {
+	d.refused[path] = struct{}{}
+	d.goesOn(path, "is not deployed")
+}
+
+// goesOn says what runs although the file is no longer what it was.
+func (d deployer) goesOn(path, what string) {
+	name := d.known.Files[path].Workflow
+	state, exists := d.in.Engine.State(name)
+	then := fmt.Sprintf("%s goes on with %s", name, state.Version)
+	switch {
+	case !exists && d.in.Settings.UntilIdle:
+		then = "everything else runs"
+	case !exists:
+		then = "it is tried again when it is saved; everything else runs"
+	case state.Archived:
+		then = fmt.Sprintf("%s is archived", name)
+	}
+	fmt.Fprintf(d.screen.Err, "pawl: %s %s; %s\n", term.Path(path), what, then)
+}
+
+// checkNames refuses two files with one workflow: each would replace the other at every start.
+func (d deployer) checkNames(ctx context.Context, sources []source.Script) error {
+	if len(sources) < 2 {
+		return nil
+	}
+	first := map[eventlog.WorkflowName]source.Script{}
+	for _, s := range sources {
+		name := d.known.Files[s.Path].Workflow
+		if !d.unchanged(s) {
+			definition, _, err := d.in.Scripts.Describe(ctx, sandbox.Source{Filename: s.Name(), Code: string(s.Text)})
+			if err != nil || definition.Name == "" {
+				continue // the deploy says what is wrong
+			}
+			name = eventlog.WorkflowName(definition.Name)
+		}
+		if other, twice := first[name]; twice {
+			return twins(other.Path, s.Path, name)
+		}
+		first[name] = s
+	}
+	return nil
+}
+
+func twins(one, other string, name eventlog.WorkflowName) error {
+	return exit.Failed("give one of them another name, or leave it out; nothing was deployed",
+		fmt.Errorf("%s and %s are both workflow %s", term.Path(one), term.Path(other), name))
+}
+
+// unchanged says that the file has the bytes that were last deployed from there.
+func (d deployer) unchanged(s source.Script) bool {
+	before, ok := d.known.Files[s.Path]
+	if !ok || before.SHA256 != hashOf(s.Text) {
+		return false
+	}
+	_, exists := d.in.Engine.State(before.Workflow)
+	return exists
+}
+
+// deploy deploys the file if its bytes are not those it last deployed from there.
+func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, err error) {
+	hash := hashOf(s.Text)
+	if before, ok := d.known.Files[s.Path]; ok && before.SHA256 == hash {
+		if state, exists := d.in.Engine.State(before.Workflow); exists {
+			if script := state.Script(state.Version); script != nil && script.SourceHash != hash {
+				fmt.Fprintf(d.screen.Out, "pawl: %s %s is newer than %s and stays; to fetch it: pawl workflows source %s > %s\n",
+					before.Workflow, state.Version, term.Path(s.Path), before.Workflow, term.Path(s.Path))
+			} else {
+				fmt.Fprintf(d.screen.Out, "pawl: %s %s is up to date with %s\n", before.Workflow, state.Version, term.Path(s.Path))
+			}
+			return true, nil
+		}
+	}
+	result, err := d.in.Engine.Deploy(ctx, d.actor, engine.DeployRequest{Source: string(s.Text), Filename: filepath.Base(s.Path), GrantUsed: true})
+	problems := d.advise(ctx, s, result.Problems)
+	source.Print(d.screen, s, problems)
+	var refusal *decide.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		source.Print(d.screen, s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: refusal.Code, Message: refusal.Message, Fix: refusal.Hint}})
+		return false, nil
+	case err != nil:
+		return false, err
+	case result.Refused:
+		return false, nil
+	}
+	if err := d.known.remember(s.Path, deployment{SHA256: hash, Workflow: result.Workflow}); err != nil {
+		return false, err
+	}
+	d.deployed(s, result)
+	return true, nil
+}
+
+func (d deployer) advise(ctx context.Context, s source.Script, problems []sandbox.Problem) []sandbox.Problem {
+	if len(problems) == 0 {
+		return nil
+	}
+	definition, _, err := d.in.Scripts.Describe(ctx, sandbox.Source{Filename: filepath.Base(s.Path), Code: string(s.Text)})
+	if err != nil {
+		return problems // the advice is only made better where the script can be read
+	}
+	problems = builtin.AdviseConfigured(problems, definition.Uses)
+	if d.in.Services == nil {
+		problems = builtin.AdviseListening(problems, definition.Uses)
+	}
+	return problems
+}
+
+func (d deployer) deployed(s source.Script, result engine.DeployResult) {
+	switch {
+	case result.Created:
+		fmt.Fprintf(d.screen.Out, "pawl: deployed %s %s from %s\n", result.Workflow, result.Version, term.Path(s.Path))
+	case result.Changed:
+		fmt.Fprintf(d.screen.Out, "pawl: %s is now %s, from %s\n", result.Workflow, result.Version, term.Path(s.Path))
+	default:
+		fmt.Fprintf(d.screen.Out, "pawl: %s %s runs these bytes already\n", result.Workflow, result.Version)
+	}
+	for _, capability := range result.Asks {
+		fmt.Fprintf(d.screen.Out, "pawl: %s asks before each %s; to allow it: pawl grants %s %s=allow\n", result.Workflow, capability, result.Workflow, capability)
+	}
+}

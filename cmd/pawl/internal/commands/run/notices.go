@@ -1,0 +1,176 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// quietTime is how long there must be no notice before files are read: a file is seldom written at once.
+const quietTime = 150 * time.Millisecond
+
+// longestFlurry is how long notices may hold up a look.
+const longestFlurry = 5 * time.Second
+
+// notices tell that files may have changed. Folders are watched and not the files, because editors
+// and tools put another file, link or folder in the place of the old one.
+type notices struct {
+	files   []string // absolute
+	folders folders
+	events  <-chan fsnotify.Event
+	errors  <-chan error
+	// failed is told when notices may be missing.
+	failed func(error)
+
+	// places are where a change may change what the files hold.
+	places []string
+}
+
+// folders is the part of a *fsnotify.Watcher that says what is watched.
+type folders interface {
+	Add(folder string) error
+	Remove(folder string) error
+	WatchList() []string
+}
+
+// follow calls look at once, for what has changed since nobody watched, and then after each flurry
+// of notices, until ctx ends. A file that never comes to rest is looked at from time to time.
+func (n *notices) follow(ctx context.Context, look func()) {
+	quiet := time.NewTimer(0)
+	defer quiet.Stop()
+	var first time.Time // of the flurry; zero while there is none
+	heard := func() {
+		if first.IsZero() {
+			first = time.Now()
+		}
+		quiet.Reset(min(quietTime, time.Until(first.Add(longestFlurry))))
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event, ok := <-n.events:
+			if !ok {
+				return
+			}
+			if n.concerns(event) {
+				heard()
+			}
+		case err, ok := <-n.errors:
+			if !ok {
+				return
+			}
+			if !errors.Is(err, fsnotify.ErrEventOverflow) { // then a look finds what was missed
+				n.failed(err)
+			}
+			heard()
+		case <-quiet.C:
+			first = time.Time{}
+			n.watch()
+			look()
+		}
+	}
+}
+
+func (n *notices) concerns(event fsnotify.Event) bool {
+	name := filepath.Clean(event.Name)
+	return slices.ContainsFunc(n.places, func(place string) bool {
+		// Some systems do not tell names by their case, and tell of them as they were created.
+		return strings.EqualFold(name, place) ||
+			name == filepath.Dir(place) && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename))
+	})
+}
+
+// mostRounds bounds how often the way to the files is looked at while it keeps changing.
+const mostRounds = 10
+
+// watch watches the folders on the way to the files as it is now. What changes afterwards is told.
+func (n *notices) watch() {
+	var watched []string
+	for range mostRounds {
+		n.places = n.places[:0]
+		var wanted []string
+		for _, file := range n.files {
+			for _, place := range route(file) {
+				n.places = append(n.places, place)
+				wanted = append(wanted, filepath.Dir(place))
+			}
+		}
+		slices.Sort(wanted)
+		wanted = slices.Compact(wanted)
+		if slices.Equal(wanted, watched) {
+			break // the way is still the one that is watched
+		}
+		watched = wanted
+		for _, folder := range wanted {
+			err := n.folders.Add(folder)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				watched = nil // it has just gone
+			case err != nil:
+				n.failed(fmt.Errorf("watch %s: %w", folder, err))
+			}
+		}
+	}
+	for _, folder := range n.folders.WatchList() {
+		if watched != nil && !slices.Contains(watched, folder) {
+			_ = n.folders.Remove(folder) // the only error is that it is gone already
+		}
+	}
+}
+
+// mostLinks bounds the symbolic links on the way to a file, which may run in a circle.
+const mostLinks = 255
+
+// route lists where a change may change what a path leads to: its symbolic links, one after the
+// other, and the file, or the name at which the way ends. The folders of all of them exist.
+func route(path string) []string {
+	var places []string
+	at, rest := splitRoot(path)
+	for links := 0; rest != ""; {
+		var name string
+		name, rest, _ = strings.Cut(rest, string(filepath.Separator))
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, name)
+		info, err := os.Lstat(next)
+		switch {
+		case err != nil:
+			return append(places, next)
+		case info.Mode()&fs.ModeSymlink != 0:
+			places = append(places, next)
+			target, err := os.Readlink(next)
+			if links++; err != nil || links > mostLinks {
+				return places
+			}
+			if filepath.IsAbs(target) {
+				at, target = splitRoot(target)
+			}
+			rest = filepath.FromSlash(target) + string(filepath.Separator) + rest
+		case strings.Trim(rest, string(filepath.Separator)) == "":
+			return append(places, next)
+		default:
+			at = next
+		}
+	}
+	return places
+}
+
+// splitRoot splits an absolute path behind its root.
+func splitRoot(path string) (root, rest string) {
+	root = filepath.VolumeName(path) + string(filepath.Separator)
+	return root, strings.TrimPrefix(path[len(root)-1:], string(filepath.Separator))
+}

@@ -1,0 +1,276 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"go.uber.org/goleak"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+)
+
+// The way to a file leads over every link, and ends where something is missing.
+func TestRoute(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(placeFiles(t, map[string]string{"real/a.ts": "", "data/1/a.ts": ""}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{
+		"absolute.ts": filepath.Join(dir, "real", "a.ts"), "twice.ts": "absolute.ts", "folder": "real/.", "up": "folder/../data",
+		"data/now": "1", "data/a.ts": "now/a.ts", "dangling.ts": "nowhere/a.ts", "circle.ts": "circle.ts",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string][]string{
+		"real/a.ts":         {"real/a.ts"},
+		"absolute.ts":       {"absolute.ts", "real/a.ts"},
+		"twice.ts":          {"twice.ts", "absolute.ts", "real/a.ts"},
+		"folder/a.ts":       {"folder", "real/a.ts"},
+		"data/a.ts":         {"data/a.ts", "data/now", "data/1/a.ts"},
+		"up/a.ts":           {"up", "folder", "data/a.ts", "data/now", "data/1/a.ts"},
+		"dangling.ts":       {"dangling.ts", "nowhere"},
+		"real/b.ts":         {"real/b.ts"},
+		"gone/with/all.ts":  {"gone"},
+		"real/a.ts/file.ts": {"real/a.ts/file.ts"},
+	} {
+		for i := range want {
+			want[i] = filepath.Join(dir, want[i])
+		}
+		if got := route(filepath.Join(dir, path)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	if got := route(filepath.Join(dir, "circle.ts")); len(got) != mostLinks+1 {
+		t.Errorf("a circle: %d places", len(got))
+	}
+}
+
+// Files are read at once, and then when notices of them have come and no more for a while.
+func TestNoticesSettle(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(placeFiles(t, map[string]string{"a.ts": "", "other/b.ts": ""}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		events, failures := make(chan fsnotify.Event), make(chan error)
+		var failed []error
+		n := notices{
+			files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "other", "b.ts")}, folders: &recordedFolders{}, events: events, errors: failures,
+			failed: func(err error) { failed = append(failed, err) },
+		}
+		var looks atomic.Int64
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			n.follow(ctx, func() { looks.Add(1) })
+		}()
+		pass := func(d time.Duration) {
+			<-time.After(d)
+			synctest.Wait()
+		}
+		want := func(n int64, what string) {
+			t.Helper()
+			if got := looks.Load(); got != n {
+				t.Errorf("%s: %d looks, want %d", what, got, n)
+			}
+		}
+		tell := func(op fsnotify.Op, name string) { events <- fsnotify.Event{Name: filepath.Join(dir, name), Op: op} }
+		pass(0)
+		want(1, "at the start")
+
+		for range 5 {
+			tell(fsnotify.Write, "a.ts")
+			pass(quietTime - 1)
+		}
+		want(1, "while notices come")
+		pass(1)
+		want(2, "after the last")
+		pass(time.Hour)
+		want(2, "without any")
+
+		tell(fsnotify.Write, "other.log")
+		tell(fsnotify.Create, "other/c.ts")
+		tell(fsnotify.Write, "other")
+		pass(time.Hour)
+		want(2, "of other files")
+
+		for i, name := range []string{"A.ts", "other"} {
+			tell(fsnotify.Rename, name)
+			pass(quietTime)
+			want(int64(3+i), name)
+		}
+
+		failures <- fsnotify.ErrEventOverflow
+		pass(quietTime)
+		want(5, "after notices were dropped")
+		odd := errors.New("odd")
+		failures <- odd
+		pass(quietTime)
+		want(6, "after an error")
+		if !slices.Equal(failed, []error{odd}) {
+			t.Errorf("failures %v", failed)
+		}
+		end()
+		<-ended
+	})
+}
+
+// A file that never comes to rest holds up neither itself nor the others.
+func TestNoticesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(placeFiles(t, map[string]string{"a.ts": "", "b.ts": ""}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		events := make(chan fsnotify.Event)
+		n := notices{files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "b.ts")}, folders: &recordedFolders{}, events: events}
+		var looks atomic.Int64
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			n.follow(ctx, func() { looks.Add(1) })
+		}()
+		synctest.Wait()
+		for begun := time.Now(); time.Since(begun) < time.Minute; {
+			events <- fsnotify.Event{Name: filepath.Join(dir, "a.ts"), Op: fsnotify.Write}
+			<-time.After(quietTime / 2)
+		}
+		if got, most := looks.Load(), int64(time.Minute/longestFlurry)+1; got < most/2 || got > most {
+			t.Errorf("%d looks in a minute, want about %d", got, most)
+		}
+		end()
+		<-ended
+	})
+}
+
+// Nothing stays watched that no longer leads to a file.
+func TestNoticesWatchTheWay(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(placeFiles(t, map[string]string{"one/a.ts": "", "two/a.ts": ""}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	relink := func(target string) {
+		t.Helper()
+		if err := os.Symlink(target, at("next")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(at("next"), at("now")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watched := &recordedFolders{}
+	n := notices{files: []string{at("now/a.ts")}, folders: watched}
+	for target, want := range map[string][]string{"one": {dir, at("one")}, "two": {dir, at("two")}, "three": {dir}} {
+		relink(target)
+		n.watch()
+		slices.Sort(watched.list)
+		if !slices.Equal(watched.list, want) {
+			t.Errorf("to %s: %q, want %q", target, watched.list, want)
+		}
+	}
+}
+
+// The system tells of every way in which a file's bytes can change, and nothing goes on after the end.
+func TestNoticesOfTheSystem(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	dir := placeFiles(t, map[string]string{"plain.ts": "1", "real/linked.ts": "1", "folder/inside.ts": "1"})
+	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	if err := os.Symlink(at("real/linked.ts"), at("linked.ts")); err != nil {
+		t.Fatal(err)
+	}
+	n, done, err := openNotices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.files = []string{at("plain.ts"), at("linked.ts"), at("folder/inside.ts")}
+	n.failed = func(err error) { t.Error(err) }
+	ctx, end := context.WithCancel(t.Context())
+	ended, looks := make(chan struct{}), make(chan map[string]string)
+	go func() {
+		defer close(ended)
+		n.follow(ctx, func() {
+			found := map[string]string{}
+			for _, file := range n.files {
+				if text, err := os.ReadFile(file); err == nil {
+					found[file] = string(text)
+				}
+			}
+			select {
+			case looks <- found:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	content := map[string]string{at("plain.ts"): "1", at("linked.ts"): "1", at("folder/inside.ts"): "1"}
+	seen := func() {
+		t.Helper()
+		limit := time.NewTimer(time.Minute) // only a failing test waits so long
+		defer limit.Stop()
+		for {
+			select {
+			case found := <-looks:
+				if maps.Equal(found, content) {
+					return
+				}
+			case <-limit.C:
+				t.Fatalf("nobody sees %q", content)
+			}
+		}
+	}
+	sees := func(name, text string) {
+		t.Helper()
+		content[at(name)] = text
+		seen()
+	}
+	seen()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeText(t, at("plain.ts"), "written")
+	sees("plain.ts", "written")
+	must(datadir.WriteFile(at("plain.ts"), []byte("replaced")))
+	sees("plain.ts", "replaced")
+	must(datadir.WriteFile(at("real/linked.ts"), []byte("behind the link")))
+	sees("linked.ts", "behind the link")
+	must(os.Symlink(at("plain.ts"), at("next")))
+	must(os.Rename(at("next"), at("linked.ts")))
+	sees("linked.ts", "replaced")
+	must(os.RemoveAll(at("folder")))
+	delete(content, at("folder/inside.ts"))
+	seen()
+	must(os.Mkdir(at("folder"), 0o700))
+	writeText(t, at("folder/inside.ts"), "again")
+	sees("folder/inside.ts", "again")
+	writeText(t, at("folder/inside.ts"), "and again")
+	sees("folder/inside.ts", "and again")
+	must(os.Rename(at("folder"), at("away")))
+	must(os.Mkdir(at("folder"), 0o700))
+	writeText(t, at("folder/inside.ts"), "another folder")
+	sees("folder/inside.ts", "another folder")
+
+	end()
+	<-ended
+	must(done())
+	goleak.VerifyNone(t, before)
+}

@@ -1,0 +1,24 @@
+package run
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+// Serve is the engine alone.
+type Serve struct {
+	config.Engine
+	UntilIdle *bool `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
+}
+
+// Run runs the workflows that are there until it is interrupted.
+func (c *Serve) Run(ctx context.Context, screen term.Screen, conf config.Reader, with node.Parts) error {
+	s, err := conf.Settings(c.Engine, c.UntilIdle)
+	if err != nil {
+		return err
+	}
+	return node.Operate(ctx, screen, s, with, func(context.Context, *node.Node) (node.Beside, error) { return nil, nil }, nil)
+}

@@ -1,0 +1,99 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/cmd/pawl/example"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+// Up is an engine with the given workflows.
+type Up struct {
+	config.Engine
+	UntilIdle *bool    `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
+	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts, each deployed if its bytes have changed, at the start and whenever they do while this runs; without one, the bundled example runs in ./pawl-example."`
+}
+
+// Run deploys what has changed and what changes, and runs everything until it is interrupted.
+func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, with node.Parts) error {
+	conf.Home = config.DefaultData
+	s, err := conf.Settings(c.Engine, c.UntilIdle)
+	if err != nil {
+		return err
+	}
+	scripts := c.Script
+	var bundled *example.Example
+	if len(scripts) == 0 {
+		if bundled, err = useExample(&s); err != nil {
+			return err
+		}
+		scripts = []string{bundled.Script()}
+	}
+	sources, err := source.ReadAll(scripts)
+	if err != nil {
+		return err
+	}
+	var idle func()
+	if bundled != nil {
+		idle = func() { introduce(screen.Out, *bundled) }
+	}
+	refused := map[string]struct{}{}
+	err = node.Operate(ctx, screen, s, with, func(ctx context.Context, in *node.Node) (node.Beside, error) {
+		known, err := loadDeployments(s.Data)
+		if err != nil {
+			return nil, err
+		}
+		d := deployer{screen: screen, actor: config.ActorNamed(conf.As()), in: in, known: known, refused: refused}
+		if err := d.deployAll(ctx, sources); err != nil {
+			return nil, err
+		}
+		return d.watch(sources), nil
+	}, idle)
+	var quiet exit.Silent
+	if s.UntilIdle && len(refused) > 0 && (err == nil || errors.As(err, &quiet) && quiet == exit.CodeNeedsPerson) {
+		return exit.Failed("correct what is listed above and start again; nothing of the refused was changed",
+			fmt.Errorf("%s refused", term.Plural(len(refused), "workflow")))
+	}
+	return err
+}
+
+// useExample writes the bundled example and points its connectors at it. Configured connectors belong
+// to somebody's real mail and sheets: the example keeps off them.
+func useExample(s *config.Settings) (*example.Example, error) {
+	if c := s.Connectors; c.Maildir != nil || c.CSV != nil {
+		return nil, exit.Misconfigured("name the workflows to run: pawl up FILE…; or run the example in an empty folder",
+			"without a FILE, up runs the bundled example in its own folders, but the maildir or csv connector is configured for others")
+	}
+	dir, err := filepath.Abs(example.Dir)
+	if err != nil {
+		return nil, exit.Failed("", err)
+	}
+	e, err := example.Write(dir)
+	if err != nil {
+		return nil, exit.Failed("", err)
+	}
+	s.Connectors.Maildir, s.Connectors.CSV = &config.Root{Root: e.Inbox()}, &config.Root{Root: e.Sheets()}
+	return &e, nil
+}
+
+// introduce says where to look and what to try.
+func introduce(out io.Writer, e example.Example) {
+	fmt.Fprintf(out, `
+The example reads the mail in %s and fills %s.
+Its script: %s. Put a mail into the inbox and see its row appear.
+With `+"`pawl up`"+` running, try in another terminal:
+
+  pawl events list             what came in, and what became of it
+  pawl mutations list          every change that was made outside
+  pawl why mail-to-sheet       what it is doing or waiting for
+
+`, term.Path(e.Inbox()), term.Path(e.Sheet()), term.Path(e.Script()))
+}

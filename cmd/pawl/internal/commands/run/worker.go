@@ -1,0 +1,19 @@
+package run
+
+import (
+	"os"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/sandbox/worker"
+)
+
+// Worker is the process that scripts run in. An engine starts it; it is of no use to people.
+type Worker struct{}
+
+// Run serves an engine until that ends.
+func (Worker) Run() error {
+	if err := worker.Run(os.Stdin, os.Stdout); err != nil {
+		return exit.Failed("this command is started by an engine, not by hand", err)
+	}
+	return nil
+}

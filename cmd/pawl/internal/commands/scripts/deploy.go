@@ -1,0 +1,73 @@
+package scripts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+type Deploy struct {
+	client.Flags
+	Grant  map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace the workflow's grants, e.g. --grant csv.appendRow=allow. A new workflow may read and asks before it changes anything."`
+	Expect string            `placeholder:"MAJOR.MINOR" help:"Refuse unless this version runs now."`
+	File   string            `arg:"" type:"path" help:"The script."`
+}
+
+// Run deploys the script to the running engine.
+func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
+	script, err := source.Read(c.File)
+	if err != nil {
+		return err
+	}
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	params := map[string]any{"source": string(script.Text), "filename": filepath.Base(c.File)}
+	if c.Expect != "" {
+		params["expectedVersion"] = c.Expect
+	}
+	if len(c.Grant) > 0 {
+		params["grants"] = c.Grant
+	}
+	var raw json.RawMessage
+	if err := connected.Perform("deployWorkflow", params, &raw); err != nil {
+		return source.Refused(ctx, screen, with, script, err, connected.JSON)
+	}
+	if connected.JSON {
+		return screen.JSON(raw)
+	}
+	var done struct {
+		Name     eventlog.WorkflowName
+		Version  eventlog.Version
+		Warnings []sandbox.Problem
+		Asks     []string
+	}
+	if err := json.Unmarshal(raw, &done); err != nil {
+		return fmt.Errorf("read the engine's answer: %w", err)
+	}
+	source.Print(screen, script, done.Warnings)
+	fmt.Fprintf(screen.Out, "%s %s\n", done.Name, done.Version)
+	for _, capability := range done.Asks {
+		fmt.Fprintf(screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
+	}
+	if len(c.Grant) == 0 {
+		return nil
+	}
+	var now client.Grants
+	if err := connected.Perform("getGrants", map[string]any{"workflow": done.Name}, &now); err != nil {
+		return err
+	}
+	for _, capability := range now.Unused() {
+		fmt.Fprintf(screen.Err, "grant %s=%s concerns no operation that the script uses\n", capability, now.Grants[capability])
+	}
+	return nil
+}

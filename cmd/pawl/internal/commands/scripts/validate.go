@@ -1,0 +1,106 @@
+package scripts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+type Validate struct {
+	client.Flags
+	File string `arg:"" type:"path" help:"The script."`
+}
+
+// verdict is what validate answers, from an engine or without one.
+type verdict struct {
+	OK       bool                   `json:"ok"`
+	Workflow *eventlog.WorkflowName `json:"workflow"`
+	Problems []sandbox.Problem      `json:"problems"`
+}
+
+// Run asks a running engine, which knows what the workflow holds and every connector; without one
+// it checks what can be checked alone.
+func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
+	script, err := source.Read(c.File)
+	if err != nil {
+		return err
+	}
+	connected, err := engine.Find(c.Flags)
+	if err != nil {
+		return err
+	}
+	var found verdict
+	if err = connected.Stranger; err == nil {
+		err = connected.Do(ctx, "validateScript", map[string]any{"source": string(script.Text), "filename": filepath.Base(c.File)}, &found)
+	}
+	switch {
+	case connected.Stranger != nil, errors.Is(err, rpc.ErrUnreachable) && !c.Named():
+		fmt.Fprintf(screen.Err, "%s: checked alone, with the connectors built in\n", connected.Alone())
+		if found, err = validateAlone(ctx, with, script); err != nil {
+			return err
+		}
+	case err != nil:
+		return connected.Explain(err)
+	}
+	return printVerdict(screen, script, found, c.JSON)
+}
+
+func printVerdict(screen term.Screen, s source.Script, found verdict, asJSON bool) error {
+	if asJSON {
+		document, err := json.Marshal(found)
+		if err != nil {
+			return fmt.Errorf("print the verdict: %w", err)
+		}
+		if err := screen.JSON(document); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range found.Problems {
+			fmt.Fprintln(screen.Out, term.Problem(term.Path(s.Path), p))
+		}
+	}
+	switch {
+	case !found.OK:
+		return exit.Silent(exit.CodeFailed)
+	case !asJSON:
+		fmt.Fprintf(screen.Out, "%s: ok\n", term.Path(s.Path))
+	}
+	return nil
+}
+
+// validateAlone checks a script without an engine. It knows the compiled-in connectors only, so an
+// unknown one is a warning.
+func validateAlone(ctx context.Context, with node.Parts, s source.Script) (verdict, error) {
+	definition, problems, err := source.Describe(ctx, with, s)
+	if err != nil {
+		return verdict{}, exit.Failed("", fmt.Errorf("check %s: %w", term.Path(s.Path), err))
+	}
+	var found verdict
+	if definition.Name != "" {
+		name := eventlog.WorkflowName(definition.Name)
+		found.Workflow = &name
+	}
+	registry, done, err := builtin.Unconfigured()
+	if err != nil {
+		return verdict{}, exit.Failed("", errors.Join(err, done()))
+	}
+	_, checked := deploy.Check(deploy.Input{
+		Definition: definition, Found: problems, Catalog: node.NewCatalog(registry), UnknownConnector: sandbox.SeverityWarning,
+	})
+	found.Problems = append([]sandbox.Problem{}, checked...) // none is an empty list
+	found.OK = !deploy.Refused(found.Problems)
+	return found, done()
+}

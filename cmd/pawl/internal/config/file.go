@@ -1,0 +1,201 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/httpcall"
+	"github.com/pawl-run/pawl/engine/schedule"
+)
+
+const FileName = "pawl.yaml"
+
+// File is the configuration file. Every flag marked `setting` has its key here under the same
+// name; what the flags have no room for stands under connectors and policies.
+type File struct {
+	Data       string `yaml:"data"`
+	HTTP       string `yaml:"http"`
+	Sync       string `yaml:"sync"`
+	TLSCert    string `yaml:"tls-cert"`
+	TLSKey     string `yaml:"tls-key"`
+	Plaintext  *bool  `yaml:"plaintext"`
+	NoAuth     *bool  `yaml:"no-auth"`
+	PublicURL  string `yaml:"public-url"`
+	Insecure   *bool  `yaml:"insecure"`
+	Sandbox    string `yaml:"require-sandbox"`
+	Clock      string `yaml:"clock"`
+	NATSListen string `yaml:"nats-listen"`
+	UntilIdle  *bool  `yaml:"until-idle"`
+	URL        string `yaml:"url"`
+	NATS       string `yaml:"nats"`
+	As         string `yaml:"as"`
+	Maildir    string `yaml:"maildir"`
+	Files      string `yaml:"files"`
+	CSV        string `yaml:"csv"`
+
+	ClockStart string            `yaml:"clock-start"`
+	Connectors Connectors        `yaml:"connectors"`
+	Policies   schedule.Policies `yaml:"policies"`
+
+	Path, dir string
+	text      *configText // nil without a file
+}
+
+// Connectors configure the compiled-in connectors; nil means not there.
+type Connectors struct {
+	Maildir *Root            `yaml:"maildir"`
+	Files   *Root            `yaml:"files"`
+	CSV     *Root            `yaml:"csv"`
+	HTTP    *httpcall.Config `yaml:"http"`
+}
+
+// Root configure a connector that lives in one folder.
+type Root struct {
+	Root string `yaml:"root"`
+	// Timeout bounds one call; 0 is the connector's own default.
+	Timeout time.Duration `yaml:"timeout"`
+}
+
+func (Connectors) setRoot(to **Root, root string) {
+	if root == "" {
+		return
+	}
+	settings := Root{Root: root}
+	if *to != nil {
+		settings.Timeout = (*to).Timeout // a flag moves the folder and nothing else
+	}
+	*to = &settings
+}
+
+// ReadConfig finds and reads the configuration file: --config, else here, else in the data directory.
+func (r Reader) ReadConfig() (File, error) {
+	if r.Flags.Config != "" {
+		return r.LoadConfig(r.Flags.Config, true)
+	}
+	c, err := r.LoadConfig(FileName, false)
+	if err != nil || c.Path != "" {
+		return c, err
+	}
+	c, err = r.LoadConfig(filepath.Join(r.DataDir(""), FileName), false)
+	if err == nil && c.Data != "" {
+		return c, exit.Misconfigured("move the file to where pawl is started, or take the key out",
+			"%s: data cannot be set by a file that lies in the data directory", c.Path)
+	}
+	return c, err
+}
+
+// LoadConfig reads one file over the defaults. A missing file is the defaults, unless it was named.
+func (r Reader) LoadConfig(path string, named bool) (File, error) {
+	c := File{Policies: schedule.Default()}
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		return c, nil
+	case err != nil:
+		return c, exit.Misconfigured("correct --config or PAWL_CONFIG", "read configuration: %v", err)
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	c.Path = path
+	written, empty, err := readText(path, text, reflect.TypeFor[File]())
+	switch {
+	case err != nil:
+		return c, err
+	case empty:
+		return c, nil
+	}
+	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
+		return c, exit.Misconfigured("cmd/pawl/CONFIG.md lists the keys", "%s", configFault(path, err))
+	}
+	c.text = written
+	if err := c.validate(written); err != nil {
+		return c, err
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return c, exit.Failed("", err)
+	}
+	c.dir = dir
+	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV} {
+		resolve(path, dir)
+	}
+	return c, nil
+}
+
+// Expand puts in the secrets that the connectors' settings refer to. Only who runs connectors does:
+// other commands must not need an engine's secrets.
+func (c *File) Expand(env func(string) (string, bool)) error {
+	var found []string
+	secrets := connector.Secrets{Dir: c.dir, LookupEnv: env, Found: func(value string) { found = append(found, value) }}
+	if err := secrets.ExpandAll(&c.Connectors); err != nil {
+		at := c.Path
+		var wrong *connector.SettingError
+		if errors.As(err, &wrong) {
+			at = c.text.place("connectors." + wrong.Key)
+		}
+		return exit.Misconfigured("", "%s: connectors.%v", at, err)
+	}
+	if c.Connectors.HTTP != nil {
+		c.Connectors.HTTP.Secrets = found
+	}
+	for _, root := range []*Root{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
+		if root != nil {
+			resolve(&root.Root, c.dir)
+		}
+	}
+	return nil
+}
+
+// validate checks the values, and names the place of what cannot be.
+func (c *File) validate(written *configText) error {
+	var policies schedule.PolicyErrors
+	if errors.As(c.Policies.Validate(), &policies) {
+		var lines []string
+		for _, p := range policies {
+			lines = append(lines, written.place(p.Key)+": "+p.Error())
+		}
+		return exit.Misconfigured("", "%s", strings.Join(lines, "\n"))
+	}
+	_, sync := parseSync(cmp.Or(c.Sync, syncAlways))
+	_, sandbox := parseSandbox(c.Sandbox)
+	_, clock := parseClock(cmp.Or(c.Clock, clockSystem), "")
+	for _, checked := range []struct {
+		key string
+		err error
+	}{{"sync", sync}, {"require-sandbox", sandbox}, {"clock", clock}} {
+		var f *exit.Failure
+		if errors.As(checked.err, &f) {
+			f.What = written.place(checked.key) + ": " + f.What
+			return f
+		}
+	}
+	if c.URL != "" && c.NATS != "" {
+		return exit.Misconfigured("keep one of them", "%s: both url and nats are set", written.place("nats"))
+	}
+	for _, twice := range []struct {
+		key, short string
+		long       *Root
+	}{{"maildir", c.Maildir, c.Connectors.Maildir}, {"files", c.Files, c.Connectors.Files}, {"csv", c.CSV, c.Connectors.CSV}} {
+		if twice.short != "" && twice.long != nil {
+			return exit.Misconfigured("keep one of them", "%s: both %s and connectors.%s.root are set", written.place(twice.key), twice.key, twice.key)
+		}
+	}
+	return nil
+}
+
+// resolve makes a path of the file relative to the file.
+func resolve(path *string, dir string) {
+	if *path != "" && !filepath.IsAbs(*path) {
+		*path = filepath.Join(dir, *path)
+	}
+}

@@ -1,0 +1,82 @@
+package datadir
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+)
+
+// tokenFile, in the data directory, holds the token that opens the engine there. It is this node's own:
+// it is not in the log, and written anew when it is missing.
+const TokenFile = "http.token"
+
+// tokenForm is what a token looks like. Commands send nothing else out of a file: what lies there may
+// be another secret, put in its place by a link.
+var tokenForm = regexp.MustCompile(`^pawl_[A-Z2-7]{26,52}$`)
+
+var errNoToken = errors.New("it holds no token")
+
+// Token reads the token of the data directory, or makes one. One that others of the machine could
+// read is replaced.
+func Token(data string, logger *slog.Logger) (string, error) {
+	path := filepath.Join(data, TokenFile)
+	token, err := ReadToken(path)
+	switch {
+	case err == nil:
+		return token, nil
+	case errors.Is(err, fs.ErrNotExist):
+	default:
+		logger.Warn("a new token is written in place of the old one; programs that use the old one must be given the new one", "file", path, "reason", err)
+	}
+	token = "pawl_" + rand.Text()
+	if err := WriteFile(path, []byte(token+"\n")); err != nil { // for this user alone
+		return "", exit.Failed("", fmt.Errorf("write the token: %w", err))
+	}
+	return token, nil
+}
+
+// ReadToken reads a token out of a file that is this user's own: no link, and closed to others.
+func ReadToken(path string) (string, error) {
+	seen, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	if !seen.Mode().IsRegular() {
+		return "", errors.New("it is no regular file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	is, err := file.Stat()
+	switch {
+	case err != nil:
+		return "", err
+	case !os.SameFile(seen, is):
+		return "", errors.New("it was replaced while it was read")
+	case runtime.GOOS != "windows" && is.Mode().Perm()&0o077 != 0:
+		return "", fmt.Errorf("other users of this machine may read it (mode %04o)", is.Mode().Perm())
+	}
+	const most = 128
+	text, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return "", err
+	}
+	if n := len(text); n > 0 && text[n-1] == '\n' {
+		text = text[:n-1]
+	}
+	if !tokenForm.Match(text) {
+		return "", errNoToken
+	}
+	return string(text), nil
+}

@@ -1,0 +1,161 @@
+package diskspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+const (
+	// reserve is the free space below which nothing new starts, so that settlements of calls that
+	// have left can still be written.
+	reserve = 64 * schedule.MiB
+	// lastSpace is what the broker's own limit leaves of the disk: it is reached only by settlements,
+	// and answers in words where a full disk would make the broker fall silent.
+	lastSpace = 16 * schedule.MiB
+	// lookHolds is how long one look at the disk holds.
+	lookHolds = 250 * time.Millisecond
+)
+
+// Watch watches the free space of the data directory's disk. Safe for concurrent use.
+type Watch struct {
+	dir    string
+	logger *slog.Logger
+	free   func(dir string) (schedule.Size, error)
+	now    func() time.Time
+
+	mu      sync.Mutex
+	looked  time.Time
+	verdict error
+}
+
+func New(dir string, free func(dir string) (schedule.Size, error), logger *slog.Logger) *Watch {
+	return &Watch{dir: dir, logger: logger, free: free, now: time.Now}
+}
+
+// Check reports why no new work may start, nil when there is room.
+func (r *Watch) Check() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if !r.looked.IsZero() && now.Sub(r.looked) < lookHolds {
+		return r.verdict
+	}
+	before := r.verdict
+	r.looked, r.verdict = now, nil
+	free, err := r.free(r.dir)
+	switch {
+	case err != nil:
+		// Callers that may not learn where the data lies read this too: the path goes to the engine's messages only.
+		r.verdict = errors.New("the free space on the disk of the data directory cannot be found out")
+	case free < reserve:
+		r.verdict = fmt.Errorf("only %d MiB are free on the disk of the data directory, pawl keeps %s for what is under way: free some space", free/schedule.MiB, reserve)
+	}
+	switch {
+	case r.verdict != nil && before == nil:
+		r.logger.Error("nothing new starts", "reason", r.verdict, "data", r.dir, "error", err)
+	case r.verdict == nil && before != nil:
+		r.logger.Info("there is room again; work goes on", "free", free.String())
+	}
+	return r.verdict
+}
+
+// ErrLacking says that work waits for room on the disk and got none in time.
+var ErrLacking = errors.New("no room for new work")
+
+// Lacking blocks until there has been no room for so long without interruption, or until ctx ends.
+func (r *Watch) Lacking(ctx context.Context, most time.Duration) error {
+	ticker := time.NewTicker(lookHolds)
+	defer ticker.Stop()
+	var since time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case now := <-ticker.C:
+			verdict := r.Check()
+			switch {
+			case verdict == nil:
+				since = time.Time{}
+			case since.IsZero():
+				since = now
+			case now.Sub(since) >= most:
+				return fmt.Errorf("%w: %w", ErrLacking, verdict)
+			}
+		}
+	}
+}
+
+// StoreLimit is how much the broker may store in all: what it has and what is free, but for the
+// last room. 0, the broker's own default, where the disk cannot be asked.
+func StoreLimit(dir string, freeSpace func(string) (schedule.Size, error)) int64 {
+	free, err := freeSpace(dir)
+	if err != nil {
+		return 0
+	}
+	used := schedule.Size(0)
+	err = filepath.WalkDir(filepath.Join(dir, "jetstream"), func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			used += schedule.Size(info.Size())
+		}
+		return nil // a file that is just gone counts as nothing
+	})
+	if err != nil {
+		used = 0 // no store yet
+	}
+	return int64(max(used+free-lastSpace, schedule.MiB))
+}
+
+// RunLogLimit is how much of the broker's room what scripts write may take. The broker sets it
+// aside whole, so on a small disk the usual amount would leave nothing to start with.
+func RunLogLimit(limit int64) int64 {
+	const usual = int64(256 * schedule.MiB)
+	if limit == 0 {
+		return usual
+	}
+	return min(usual, limit/8)
+}
+
+// IsFull reports whether there was no room on the disk.
+func IsFull(err error) bool {
+	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// JetStream's answers when it cannot set aside what a stream may take, and when it cannot write the
+// files of a new one. Why not, it tells its own log only.
+const (
+	codeStorageResources jetstream.ErrorCode = 10047
+	codeStreamCreate     jetstream.ErrorCode = 10049
+)
+
+// Unwritten adds to the error about a new stream that the disk of the data directory has no space for it, if it has none.
+func Unwritten(err error, data string, free func(dir string) (schedule.Size, error)) error {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return err
+	}
+	switch api.ErrorCode {
+	case codeStorageResources:
+		return fmt.Errorf("%w: %w", eventlog.ErrFull, err)
+	case codeStreamCreate:
+		if left, unknown := free(data); unknown == nil && left < lastSpace {
+			return fmt.Errorf("%w: only %d KiB are free: %w", eventlog.ErrFull, left/schedule.KiB, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,42 @@
+package node
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/tools"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/deploy"
+)
+
+// catalog gives the registry the shape that the engine asks for.
+type catalog struct {
+	deploy.Catalog
+	*connector.Registry
+	// services are looked for when an operation is unknown; nil without a listener.
+	services *tools.Tools
+}
+
+func NewCatalog(r *connector.Registry) catalog {
+	return catalog{Catalog: deploy.CatalogOf(r), Registry: r}
+}
+
+// Operation looks an operation up; a tool that was started a moment ago counts.
+func (c catalog) Operation(name, operation string) (connector.Operation, bool) {
+	op, ok := c.Registry.Operation(name, operation)
+	if !ok && c.services.Look(context.Background(), name) {
+		return c.Registry.Operation(name, operation)
+	}
+	return op, ok
+}
+
+// Reconcile asks what became of a call. A tool that died under it and is back is found first: each
+// question that nobody can be asked uses up an attempt.
+func (c catalog) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	if _, ok := c.Registry.Operation(call.Connector, call.Operation); !ok {
+		c.services.Look(ctx, call.Connector)
+	}
+	return c.Registry.Reconcile(ctx, call)
+}
+
+// Similar suggests names.
+func (c catalog) Similar(name string) []string { return c.Registry.Similar(name) }

@@ -1,0 +1,46 @@
+package node
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+// A small heap may double, one of some size has a fixed room for garbage, a large one may nearly double.
+func TestHeapRoom(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for _, c := range []struct {
+		live uint64
+		want int
+	}{{0, 100}, {10 * mib, 100}, {32 * mib, 100}, {64 * mib, 50}, {128 * mib, 25}, {256 * mib, 62}, {1024 * mib, 90}} {
+		if got := gcPercent(c.live); got != c.want {
+			t.Errorf("%d MiB may grow by %d %%, want %d", c.live/mib, got, c.want)
+		}
+	}
+}
+
+// Memory goes back to the system when the engine comes to rest, and not before.
+func TestHeapIsTrimmedAtRest(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	trimmed := 0
+	h := heap{trim: func() { trimmed++ }}
+	now := heapSize{live: 60 << 20, held: 90 << 20}
+	for range 10 {
+		now.allocated += 2 * lull
+		h.look(now)
+	}
+	if trimmed != 0 {
+		t.Errorf("trimmed %d times at work", trimmed)
+	}
+	for range 60 {
+		now.allocated += lull / 2
+		h.look(now)
+	}
+	if trimmed != 2 {
+		t.Errorf("trimmed %d times in a minute of rest, want 2", trimmed)
+	}
+	small := heap{trim: func() { t.Error("trimmed a small heap") }}
+	for range 60 {
+		small.look(heapSize{live: 20 << 20, held: 30 << 20})
+	}
+}

@@ -1,0 +1,193 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/projections/store"
+)
+
+// Accepted is what accepting a loss came to.
+type Accepted struct {
+	// Lost has a line for everything that is missing.
+	Lost []string `json:"lost"`
+	// Held workflows may lack their newest transitions; of those in SetAside it is known which count no
+	// more. Broken ones stay out of service.
+	Held     []eventlog.WorkflowName          `json:"held"`
+	SetAside map[eventlog.WorkflowName]string `json:"setAside"`
+	Broken   []eventlog.WorkflowName          `json:"broken"`
+	// Skipped counts, by workflow, the events that may have been handled: only a redrive that says so brings them
+	// back. Mutations of those in Asks need approval.
+	Skipped map[eventlog.WorkflowName]int `json:"skipped,omitempty"`
+	Asks    []eventlog.WorkflowName       `json:"asks,omitempty"`
+	// Foreign messages of no workflow were set aside.
+	Foreign int `json:"foreign"`
+	// GivenUp are the mutation calls whose records are given up; Report is the file that lists them, empty
+	// when there are none.
+	GivenUp int    `json:"givenUp"`
+	Report  string `json:"report,omitempty"`
+	// TokensRevoked says that no named token opens anything any more.
+	TokensRevoked bool `json:"tokensRevoked"`
+}
+
+// TokensRevoked says what a loss has done to named tokens.
+const TokensRevoked = "every named token is revoked, since a revocation may be among what is lost; make new ones: pawl tokens create NAME --role ROLE"
+
+// lossFile is there while a loss is being accepted. An engine that started in the middle of that
+// would run workflows that must be held.
+func (in *Node) lossFile() string { return filepath.Join(in.Settings.Data, "loss.accepting") }
+
+// AcceptLoss makes a damaged log usable again, with the engine stopped: what is missing is written
+// down as accepted, and every workflow whose past is not proven to be whole is held.
+func AcceptLoss(
+	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger, actor eventlog.Actor, report string,
+) (result Accepted, err error) {
+	in := &Node{Settings: s, with: with, logger: logger, stopped: true}
+	defer func() { err = in.end(err) }()
+	if err := in.openBroker(ctx); err != nil {
+		return result, err
+	}
+	before, err := os.ReadFile(in.lossFile())
+	interrupted := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return result, exit.Failed("", fmt.Errorf("look for an interrupted acceptance: %w", err))
+	}
+	if err := datadir.WriteFile(in.lossFile(), before); err != nil {
+		return result, exit.Failed("", fmt.Errorf("begin to accept the loss: %w", err))
+	}
+	lost, err := jslog.AcceptLoss(ctx, in.NC, in.logConfig())
+	if err != nil {
+		return result, explainLog(s.Data, err)
+	}
+	if len(before) > 0 {
+		lost.Lines = append(strings.Split(string(before), "\n"), lost.Lines...)
+	}
+	note := func() error { return datadir.WriteFile(in.lossFile(), []byte(strings.Join(lost.Lines, "\n"))) }
+	if err := note(); err != nil {
+		return result, exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
+	}
+	if err := in.openLog(ctx); err != nil {
+		return result, err
+	}
+	ahead, err := engine.FindAhead(ctx, in.Log, in.store)
+	if err != nil && !errors.Is(err, store.ErrDamaged) {
+		return result, exit.Failed("", err)
+	}
+	for _, one := range ahead {
+		lost.Lines, lost.End = append(lost.Lines, one.String()), true
+	}
+	if err := note(); err != nil {
+		return result, exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
+	}
+	if err := in.startEpochs(ctx, ahead); err != nil {
+		return result, err
+	}
+	result = Accepted{
+		Lost: append([]string{}, lost.Lines...), Held: []eventlog.WorkflowName{},
+		SetAside: map[eventlog.WorkflowName]string{}, Broken: []eventlog.WorkflowName{},
+	}
+	err = in.recordLoss(ctx, &result, engine.Loss{
+		Actor: actor, Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"},
+		// After an interruption the repeated command may not find any more what was missing.
+		End:   interrupted || lost.End,
+		Store: in.store, Report: func(calls []engine.GivenUp) (err error) {
+			result.GivenUp = len(calls)
+			result.Report, err = in.reportGivenUp(calls, report)
+			return err
+		},
+	})
+	if err != nil {
+		return result, err
+	}
+	if len(lost.Lines) > 0 || interrupted || len(result.SetAside) > 0 || result.Foreign > 0 {
+		// The log's identity is another one now: what the store knows of it is worthless.
+		if err := in.store.Reset(); err != nil {
+			return result, exit.Failed("delete "+filepath.Join(s.Data, "store")+"; it is rebuilt from the log", fmt.Errorf("empty the local store: %w", err))
+		}
+	}
+	if err := os.Remove(in.lossFile()); err != nil {
+		return result, exit.Failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
+	}
+	return result, nil
+}
+
+// startEpochs makes what the local store knows of these partitions worthless, and every other note of
+// their positions: sequences after a lost end are used again.
+func (in *Node) startEpochs(ctx context.Context, ahead []engine.Ahead) error {
+	for _, one := range ahead {
+		if _, err := in.Log.SetAside(ctx, one.Partition, nil); err != nil {
+			return exit.Failed("", fmt.Errorf("accept the loss: %w", err))
+		}
+	}
+	return nil
+}
+
+func (in *Node) recordLoss(ctx context.Context, result *Accepted, loss engine.Loss) error {
+	clock, err := in.clock(ctx)
+	if err != nil {
+		return exit.Failed("", err)
+	}
+	loss.At, loss.Detail = eventlog.At(clock.Now()), term.OneLine(strings.Join(result.Lost, "; "), 2000)
+	pasts, err := engine.RecordLoss(ctx, in.Log, loss)
+	if err != nil {
+		return exit.Failed("nothing runs before this is done: pawl verify --accept-loss again", err)
+	}
+	for _, past := range pasts {
+		if past.Workflow == eventlog.Installation && !past.Broken {
+			result.TokensRevoked = true
+			continue
+		}
+		if past.Workflow == "" {
+			result.Foreign += past.SetAside.Transitions
+			if past.Broken {
+				result.Broken = append(result.Broken, "")
+			}
+			continue
+		}
+		if past.Skipped > 0 {
+			if result.Skipped == nil {
+				result.Skipped = map[eventlog.WorkflowName]int{}
+			}
+			result.Skipped[past.Workflow] = past.Skipped
+		}
+		if past.Asks {
+			result.Asks = append(result.Asks, past.Workflow)
+		}
+		if past.SetAside != nil {
+			result.SetAside[past.Workflow] = past.SetAside.String()
+		}
+		if past.Broken {
+			result.Broken = append(result.Broken, past.Workflow)
+		} else {
+			result.Held = append(result.Held, past.Workflow)
+		}
+	}
+	return nil
+}
+
+// Ended says of which workflows events were ended that may not be done yet, and which calls need a person now.
+func (r *Accepted) Ended() (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.Skipped)) {
+		lines = append(lines, fmt.Sprintf("%s: %s skipped, since it is not known whether they were handled. They are among: pawl jobs list --workflow %s --state cancelled; "+
+			"those that were not done come back with: pawl redrive %s TOPIC MESSAGE-ID --including-unknown", name, term.Plural(r.Skipped[name], "event"), name, name))
+	}
+	for _, name := range r.Asks {
+		lines = append(lines, fmt.Sprintf("%s: mutations ask for approval (grant `ask`). The grants: pawl grants %s", name, name))
+	}
+	return lines
+}

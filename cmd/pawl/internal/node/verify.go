@@ -1,0 +1,35 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/replay"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// AcceptHint leads out of a damaged log.
+const AcceptHint = "to go on without what is missing, or cannot be followed, once the engine is stopped and its data copied aside: pawl verify --accept-loss"
+
+// VerifyStopped checks the log of an engine that is stopped. The hint leads out of what is found.
+func VerifyStopped(
+	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
+) (found replay.Verification, hint string, err error) {
+	in := &Node{Settings: s, with: with, logger: logger, stopped: true}
+	if err := in.open(ctx); err != nil {
+		hint = AcceptHint
+		if errors.Is(err, eventlog.ErrGone) {
+			hint = goneHint(s.Data)
+		}
+		if err = in.end(err); errors.Is(err, eventlog.ErrDamaged) {
+			// What an engine refuses to start on is the answer here.
+			return replay.Verification{Problems: []string{err.Error()}}, hint, nil
+		}
+		return found, "", err
+	}
+	found, err = replay.Verify(ctx, in.Log, &readmodel.Reader{Store: in.store})
+	return found, AcceptHint, in.end(err)
+}

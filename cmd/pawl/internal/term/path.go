@@ -1,0 +1,23 @@
+package term
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Path shortens a path for people: relative to the working directory where it lies inside.
+func Path(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(dir, absolute)
+	if err != nil || !filepath.IsLocal(rel) {
+		return path
+	}
+	return "." + string(filepath.Separator) + rel
+}

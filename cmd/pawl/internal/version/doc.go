@@ -1,0 +1,2 @@
+// Package version says what was built: `pawl version`.
+package version
