@@ -5,21 +5,29 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
 
 // IsTerminal reports whether a person reads what is written.
 func IsTerminal(w any) bool {
+	file := fileOf(w)
+	return file != nil && (isatty.IsTerminal(file.Fd()) || isatty.IsCygwinTerminal(file.Fd()))
+}
+
+// fileOf is the file behind an output; nil where there is none.
+func fileOf(w any) *os.File {
 	if out, ok := w.(*Output); ok {
 		w = out.To
 	}
-	file, ok := w.(*os.File)
-	return ok && (isatty.IsTerminal(file.Fd()) || isatty.IsCygwinTerminal(file.Fd()))
+	file, _ := w.(*os.File)
+	return file
 }
 
 // Screen is where a command reads answers and input, and where it writes: its result, and what it says beside it.
@@ -28,6 +36,22 @@ type Screen struct {
 	Out, Err io.Writer
 	// Env looks up a variable of the environment; nil is an empty environment.
 	Env func(name string) (value string, ok bool)
+}
+
+// unknownWidth is the width of a terminal that does not tell its own.
+const unknownWidth = 80
+
+// width is how many characters a line of the output has: COLUMNS, else as the terminal says, else 80.
+func (s Screen) width() int {
+	if n, err := strconv.Atoi(s.variable("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if file := fileOf(s.Out); file != nil {
+		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return unknownWidth
 }
 
 // Style colours what is written to w, which is a terminal, unless NO_COLOR is set (to anything but nothing).

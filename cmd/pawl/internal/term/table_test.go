@@ -1,0 +1,115 @@
+package term
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+var listed = []Column{
+	{Title: "run", Field: "id"}, {Title: "handler", Field: "handler", Spare: 2},
+	{Title: "phase", Field: "phase", Spare: 3}, {Title: "error", Field: "error.message", Whole: true},
+}
+
+const (
+	longID    = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	longCause = "cannot append a row to the sheet of north: permission denied: the folder belongs to another user of this machine"
+)
+
+func rowsOf(cells ...[]string) [][]string { return cells }
+
+// A table is never wider than its terminal: what can best be spared is cut and then left out, an id never, and
+// the cause of an error is told whole, below its line where it does not fit beside it.
+func TestTableFitsTheTerminal(t *testing.T) {
+	rows := rowsOf([]string{longID, "a-handler-with-a-name", "executing", longCause}, []string{longID, "short", "done", none})
+	for _, test := range []struct {
+		width int
+		want  string
+	}{
+		{200, "" +
+			" run                         handler                phase      error\n" +
+			" " + longID + "  a-handler-with-a-name  executing  " + longCause + "\n" +
+			" " + longID + "  short                  done       -\n"},
+		{61, "" +
+			" run                         handler                phase\n" +
+			" " + longID + "  a-handler-with-a-name  executi…\n" +
+			"    cannot append a row to the sheet of north: permission\n" +
+			"    denied: the folder belongs to another user of this\n" +
+			"    machine\n" +
+			" " + longID + "  short                  done\n"},
+		{40, "" +
+			" run                         handler\n" +
+			" " + longID + "  a-handler…\n" +
+			"    cannot append a row to the sheet of\n" +
+			"    north: permission denied: the folder\n" +
+			"    belongs to another user of this\n" +
+			"    machine\n" +
+			" " + longID + "  short\n"},
+		{30, "" +
+			" run\n" +
+			" " + longID + "\n" +
+			"    cannot append a row to the\n" +
+			"    sheet of north: permission\n" +
+			"    denied: the folder belongs\n" +
+			"    to another user of this\n" +
+			"    machine\n" +
+			" " + longID + "\n"},
+	} {
+		var out bytes.Buffer
+		fit(&out, false, test.width, listed, rows)
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > test.width {
+				t.Errorf("at %d: a line of %d: %s", test.width, n, line)
+			}
+		}
+		if out.String() != test.want {
+			t.Errorf("at %d: got\n%s\nwant\n%s", test.width, out.String(), test.want)
+		}
+	}
+}
+
+// Without a terminal a list is fields with tabs between them, whole, and one without items is nothing at all.
+func TestTableForPrograms(t *testing.T) {
+	var out, err bytes.Buffer
+	s := Screen{Out: &out, Err: &err}
+	s.Table(Page{}, listed, "")
+	if out.Len()+err.Len() > 0 {
+		t.Errorf("of nothing: %q, and beside it %q", out.String(), err.String())
+	}
+	s.Table(Page{}, listed, "no token; the engine's own is in its file")
+	if out.Len() > 0 || err.String() != "no token; the engine's own is in its file\n" {
+		t.Errorf("of nothing: %q, and beside it %q", out.String(), err.String())
+	}
+	err.Reset()
+	var p Page
+	cause := strings.Repeat("because ", 100) + "of this"
+	page := `{"items": [{"id": "2", "error": {"message": "` + cause + `"}}, {"id": "1"}], "next": "c3"}`
+	if e := json.Unmarshal([]byte(page), &p); e != nil {
+		t.Fatal(e)
+	}
+	s.Table(p, listed, "")
+	if want := "1\t-\t-\t-\n2\t-\t-\t" + cause + "\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+	if want := "there are older ones: --after c3, or --limit N\n"; err.String() != want {
+		t.Errorf("beside it %q, want %q", err.String(), want)
+	}
+}
+
+// The width is what COLUMNS says, and 80 where nothing is known.
+func TestWidth(t *testing.T) {
+	file, err := os.Open(os.DevNull) // a file that is no terminal
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for columns, want := range map[string]int{"132": 132, "": 80, "0": 80, "-5": 80, "wide": 80} {
+		s := Screen{Out: NewOutput(file), Env: func(name string) (string, bool) { return columns, name == "COLUMNS" }}
+		if got := s.width(); got != want {
+			t.Errorf("COLUMNS=%q: %d, want %d", columns, got, want)
+		}
+	}
+}

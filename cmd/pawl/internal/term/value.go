@@ -1,0 +1,67 @@
+package term
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// none stands where there is no value.
+const none = "-"
+
+// At follows a path with dots; nil where it ends too early.
+func At(value any, path string) any {
+	for field := range strings.SplitSeq(path, ".") {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = object[field]
+	}
+	return value
+}
+
+// Plain shows a value as one text, - for none.
+func Plain(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return none
+	case string:
+		return cmp.Or(v, none)
+	case float64, bool:
+		return fmt.Sprint(v)
+	default:
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false) // a terminal is no web page
+		if err := encoder.Encode(v); err != nil {
+			return "?"
+		}
+		return text.String()
+	}
+}
+
+// MomentLayout is how times are shown: to the second.
+const MomentLayout = "2006-01-02 15:04:05"
+
+// Moment shows a time as people here write it: local, to the second.
+func Moment(value any) string {
+	text, ok := value.(string)
+	if !ok {
+		return none
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return text
+	}
+	return t.Local().Format(MomentLayout)
+}
+
+// Length shows how many elements a list has.
+func Length(value any) string {
+	list, _ := value.([]any)
+	return fmt.Sprint(len(list))
+}
