@@ -133,7 +133,7 @@ func fit(out io.Writer, style Style, width int, columns []Column, rows [][]strin
 			continue
 		}
 		for _, i := range below {
-			if value := rows[n-titles][i]; value != none {
+			if value := rows[n-titles][i]; value != None {
 				wrapped := text.WrapSoft(value, max(width-len(indent), least))
 				for part := range strings.SplitSeq(wrapped, "\n") {
 					fmt.Fprintln(out, indent+strings.TrimRight(part, " "))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// none stands where there is no value.
-const none = "-"
+// None stands where there is no value.
+const None = "-"
 
 // At follows a path with dots; nil where it ends too early.
 func At(value any, path string) any {
@@ -28,9 +28,9 @@ func At(value any, path string) any {
 func Plain(value any) string {
 	switch v := value.(type) {
 	case nil:
-		return none
+		return None
 	case string:
-		return cmp.Or(v, none)
+		return cmp.Or(v, None)
 	case float64, bool:
 		return fmt.Sprint(v)
 	default:
@@ -51,7 +51,7 @@ const MomentLayout = "2006-01-02 15:04:05"
 func Moment(value any) string {
 	text, ok := value.(string)
 	if !ok {
-		return none
+		return None
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

@@ -64,7 +64,10 @@ func (c *listConnectors) Run(engine *client.Finder, screen term.Screen) error {
 		if len(list.Users) > 0 {
 			none = "no connector is there now: a tool has a user and is not connected"
 		}
-		screen.Table(p, []term.Column{{Title: "operation", Field: "name"}, {Title: "kind", Field: "kind"}, {Title: "what it does", Field: "summary", Width: 110}},
+		screen.Table(p, []term.Column{
+			{Title: "operation", Field: "name"}, {Title: "kind", Field: "kind"},
+			{Title: "what it does", Field: "summary", Width: 110, Spare: 1},
+		},
 			none)
 		printRefused(screen, list.Refused, "")
 		for _, u := range list.Users {

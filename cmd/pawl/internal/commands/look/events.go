@@ -26,9 +26,11 @@ type showEvent struct {
 }
 
 func (c *listEvents) Run(engine *client.Finder, screen term.Screen) error {
-	return list(engine, screen, c.listFlags, "Events", c.Workflow, map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}, []term.Column{
-		{Title: "topic", Field: "topic"}, {Title: "status", Field: "status"},
-		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70},
+	filters := map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}
+	return list(engine, screen, c.listFlags, "Events", c.ofWorkflow, filters, []term.Column{
+		{Title: "topic", Field: "topic", Spare: 2}, {Title: "status", Field: "status"},
+		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70, Spare: 3},
+		{Title: "published", Field: "publishedAt", Show: term.Moment},
 	})
 }
 

@@ -22,9 +22,14 @@ type listJobs struct {
 type showJob struct{ showEvent }
 
 func (c *listJobs) Run(engine *client.Finder, screen term.Screen) error {
-	return listWith(engine, screen, c.listFlags, "Jobs", c.Workflow, map[string]string{"topic": c.Topic, "state": c.State}, []term.Column{
-		{Title: "topic", Field: "topic"}, {Title: "state", Field: "state"}, {Title: "attempt", Field: "attemptOf"},
-		{Title: "due", Field: "scheduledAt", Show: term.Moment}, {Title: "message id", Field: "messageId", Width: 40},
+	filters := map[string]string{"topic": c.Topic, "state": c.State}
+	return listWith(engine, screen, c.listFlags, "Jobs", c.ofWorkflow, filters, []term.Column{
+		{Title: "topic", Field: "topic", Spare: 2}, {Title: "state", Field: "state"},
+		{Title: "attempt", Field: "attemptOf", Spare: 4}, {Title: "due", Field: "scheduledAt", Show: term.Moment, Spare: 6},
+		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70, Spare: 3},
+		{Title: "published", Field: "publishedAt", Show: term.Moment, Spare: 5},
+		{Title: "ended", Field: "finalizedAt", Show: term.Moment, Spare: 1},
+		{Title: "error", Field: "error.message", Whole: true},
 	}, addAttempts)
 }
 

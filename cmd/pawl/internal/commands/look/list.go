@@ -15,12 +15,8 @@ import (
 type listFlags struct {
 	client.Flags
 	Limit int    `default:"50" help:"How many of the newest to show, at most 1000."`
+	After string `placeholder:"CURSOR" help:"Go on with the older ones behind a page that has shown this: next of --json."`
 	Q     string `name:"q" placeholder:"TEXT" help:"Only those with this text in a title, id or error."`
-}
-
-// ofWorkflow narrows a list to one workflow.
-type ofWorkflow struct {
-	Workflow string `short:"w" placeholder:"NAME" help:"Only those of this workflow."`
 }
 
 // Choices are the values of filters, as the table of operations has them, for the help.
@@ -37,12 +33,16 @@ func Choices() kong.Vars {
 }
 
 // list asks for the newest and prints them.
-func list(engine *client.Finder, screen term.Screen, f listFlags, what, workflow string, filters map[string]string, columns []term.Column) error {
-	return listWith(engine, screen, f, what, workflow, filters, columns, func(*client.Connection, term.Page) {})
+func list(engine *client.Finder, screen term.Screen, f listFlags, what string, of ofWorkflow,
+	filters map[string]string, columns []term.Column,
+) error {
+	return listWith(engine, screen, f, what, of, filters, columns, func(*client.Connection, term.Page) {})
 }
 
 // listWith is list, and complete adds to what is printed for people.
-func listWith(engine *client.Finder, screen term.Screen, f listFlags, what, workflow string, filters map[string]string, columns []term.Column, complete func(*client.Connection, term.Page)) error {
+func listWith(engine *client.Finder, screen term.Screen, f listFlags, what string, of ofWorkflow,
+	filters map[string]string, columns []term.Column, complete func(*client.Connection, term.Page),
+) error {
 	c, err := engine.Connect(f.Flags)
 	if err != nil {
 		return err
@@ -52,21 +52,25 @@ func listWith(engine *client.Finder, screen term.Screen, f listFlags, what, work
 	if f.Q != "" {
 		params["q"] = f.Q
 	}
-	if workflow != "" {
-		operation = "listWorkflow" + what
-		params["workflow"] = workflow
+	if f.After != "" {
+		params["cursor"] = f.After
 	}
+	if of.Workflow != "" {
+		operation = "listWorkflow" + what
+		params["workflow"] = of.Workflow
+	}
+	of.narrow(params)
 	for name, value := range filters {
 		if value != "" {
 			params[name] = value
 		}
 	}
-	if workflow == "" && columns[0].Field != "name" && columns[1].Field != "workflow" {
-		columns = append([]term.Column{{Title: "workflow", Field: "workflow"}}, columns...)
+	if of.Workflow == "" && columns[0].Field != "name" && columns[1].Field != "workflow" {
+		columns = append([]term.Column{{Title: "workflow", Field: "workflow", Spare: 1}}, columns...)
 	}
 	return client.Answer(c, operation, params, func(p term.Page) error {
 		complete(c, p)
-		screen.Table(p, columns, "none")
+		screen.Table(p, columns, "")
 		return nil
 	})
 }

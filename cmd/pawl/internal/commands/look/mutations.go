@@ -22,11 +22,26 @@ type showMutation struct {
 }
 
 func (c *listMutations) Run(engine *client.Finder, screen term.Screen) error {
-	return list(engine, screen, c.listFlags, "Mutations", c.Workflow, map[string]string{"status": c.Status}, []term.Column{
-		{Title: "mutation", Field: "id"}, {Title: "workflow", Field: "workflow"}, {Title: "connector", Field: "connector"},
-		{Title: "operation", Field: "operation"}, {Title: "status", Field: "status"}, {Title: "title", Field: "uiTitle", Width: 50},
-		{Title: "result", Field: "result", Instead: "error.message", Width: 30}, {Title: "started", Field: "startedAt", Show: term.Moment},
-	})
+	return listWith(engine, screen, c.listFlags, "Mutations", c.ofWorkflow, map[string]string{"status": c.Status}, []term.Column{
+		{Title: "mutation", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 3},
+		{Title: "connector", Field: "connector", Spare: 4}, {Title: "operation", Field: "operation", Spare: 2},
+		{Title: "status", Field: "status"}, {Title: "title", Field: "uiTitle", Width: 50, Spare: 1},
+		{Title: "result", Field: "outcome", Whole: true},
+		{Title: "started", Field: "startedAt", Instead: "requestedAt", Show: term.Moment, Spare: 5},
+	}, addOutcome)
+}
+
+// mostResult bounds what a list shows of a mutation's result, in characters. Why one failed is never cut.
+const mostResult = 400
+
+// addOutcome says what came of each mutation: its result, or why there is none.
+func addOutcome(_ *client.Connection, p term.Page) {
+	for _, m := range p.Items {
+		m["outcome"] = term.At(m, "error.message")
+		if m["result"] != nil {
+			m["outcome"] = term.OneLine(term.Plain(m["result"]), mostResult)
+		}
+	}
 }
 
 func (c *showMutation) Run(engine *client.Finder, screen term.Screen) error {

@@ -24,11 +24,32 @@ type listRuns struct {
 }
 
 func (c *listRuns) Run(engine *client.Finder, screen term.Screen) error {
-	return list(engine, screen, c.listFlags, "Runs", c.Workflow, map[string]string{"status": c.Status, "phase": c.Phase, "handler": c.Handler}, []term.Column{
-		{Title: "run", Field: "id"}, {Title: "workflow", Field: "workflow"}, {Title: "handler", Field: "handler"},
-		{Title: "status", Field: "status"}, {Title: "phase", Field: "phase"}, {Title: "started", Field: "startedAt", Show: term.Moment},
-		{Title: "error", Field: "error.message", Width: 60},
-	})
+	filters := map[string]string{"status": c.Status, "phase": c.Phase, "handler": c.Handler}
+	return listWith(engine, screen, c.listFlags, "Runs", c.ofWorkflow, filters, []term.Column{
+		{Title: "run", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 2},
+		{Title: "handler", Field: "handler", Spare: 3}, {Title: "status", Field: "status"},
+		{Title: "phase", Field: "phase", Spare: 5}, {Title: "started", Field: "startedAt", Show: term.Moment, Spare: 4},
+		{Title: "error", Field: "error.message", Whole: true}, {Title: "about", Field: "about", Width: 50, Spare: 1},
+	}, addAbout)
+}
+
+// addAbout names the events of each run: the first with its title, and how many more there are.
+func addAbout(_ *client.Connection, p term.Page) {
+	for _, run := range p.Items {
+		events, _ := run["events"].([]any)
+		if len(events) == 0 {
+			continue
+		}
+		id := term.Plain(term.At(events[0], "messageId"))
+		about := term.Plain(term.At(events[0], "topic")) + " " + id
+		if title := term.Plain(term.At(events[0], "title")); title != id && title != term.None {
+			about += " (" + title + ")"
+		}
+		if n, _ := run["eventCount"].(float64); n > 1 {
+			about += fmt.Sprintf(" and %d more", int(n)-1)
+		}
+		run["about"] = about
+	}
 }
 
 type showRun struct {

@@ -31,9 +31,11 @@ type showSource struct {
 }
 
 func (c *listWorkflows) Run(engine *client.Finder, screen term.Screen) error {
-	return listWith(engine, screen, c.listFlags, "Workflows", "", map[string]string{"status": c.Status}, []term.Column{
-		{Title: "workflow", Field: "name"}, {Title: "version", Field: "version"}, {Title: "status", Field: "status"},
-		{Title: "revision", Field: "revision"}, {Title: "held", Field: "held"}, {Title: "because", Field: "because", Width: 70},
+	filters := map[string]string{"status": c.Status}
+	return listWith(engine, screen, c.listFlags, "Workflows", ofWorkflow{}, filters, []term.Column{
+		{Title: "workflow", Field: "name"}, {Title: "version", Field: "version", Spare: 1},
+		{Title: "status", Field: "status"}, {Title: "revision", Field: "revision", Spare: 2},
+		{Title: "held", Field: "held"}, {Title: "because", Field: "because", Whole: true},
 	}, addHolds)
 }
 
@@ -49,7 +51,8 @@ func (c *showWorkflow) Run(engine *client.Finder, screen term.Screen) error {
 		fmt.Fprintln(screen.Out)
 		screen.Table(p, []term.Column{
 			{Title: "handler", Field: "name"}, {Title: "type", Field: "type"},
-			{Title: "next run", Field: "nextRunAt", Show: term.Moment}, {Title: "wakes", Field: "wakeAt", Show: term.Moment},
+			{Title: "next run", Field: "nextRunAt", Show: term.Moment, Spare: 1},
+			{Title: "wakes", Field: "wakeAt", Show: term.Moment, Spare: 2},
 		}, "no handlers")
 		return nil
 	})

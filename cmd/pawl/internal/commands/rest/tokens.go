@@ -58,7 +58,8 @@ func (c *listTokens) Run(engine *client.Finder, screen term.Screen) error {
 		slices.Reverse(p.Items) // it is printed from the end on
 		screen.Table(p, []term.Column{
 			{Title: "name", Field: "name"}, {Title: "role", Field: "role"}, {Title: "workflow", Field: "workflow"},
-			{Title: "created", Field: "createdAt", Show: term.Moment}, {Title: "by", Field: "createdBy.name", Width: 40}, {Title: "ends in", Field: "last4"},
+			{Title: "created", Field: "createdAt", Show: term.Moment, Spare: 1},
+			{Title: "by", Field: "createdBy.name", Width: 40, Spare: 2}, {Title: "ends in", Field: "last4", Spare: 3},
 		}, "none; the engine's own is in DATA/http.token")
 		return nil
 	})
