@@ -3,8 +3,12 @@ package engine
 import (
 	"log/slog"
 	"sync/atomic"
+	"time"
 
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/memory"
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/engine/signal"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -15,14 +19,17 @@ import (
 // Locking: one lock, recording. Only its holder replaces the state or appends to the log; before the partition
 // starts, its replay does so alone. State, stopped, damage and behind are atomic and may be looked at without it.
 type aggregate struct {
-	engine *Engine
-	part   *partition
-	name   eventlog.WorkflowName
-	log    *slog.Logger
-	memory memory
-	calls  calls
+	engine *process
+	// partition is the number of the one it is in, journal what keeps how far that is dealt with.
+	partition int
+	journal   journal
+	name      eventlog.WorkflowName
+	log       *slog.Logger
+	memory    memory.Memory
+	// outbox gets the mutations whose start is durable.
+	outbox outbox
 	// changed rings when the state may have changed: the runner then looks at it again.
-	changed bell
+	changed signal.Bell
 
 	// stopped is why this workflow is out of service.
 	stopped atomic.Pointer[error]
@@ -39,23 +46,40 @@ type aggregate struct {
 	scheduled eventlog.Version
 }
 
-func newAggregate(p *partition, name eventlog.WorkflowName, s projections.State) *aggregate {
+// journal keeps how far a partition is dealt with, for the store's checkpoint.
+type journal interface {
+	// applied notes that a record is part of its workflow's state, passed that it will not be, and why.
+	applied(*aggregate, eventlog.Record)
+	passed(a *aggregate, r eventlog.Record, why error)
+	// flush brings the store to the present.
+	flush() error
+}
+
+// outbox is where the requests of mutations leave.
+type outbox interface {
+	// send sends the request of a mutation that the log has just taken as started. It returns at once. Overtaken says
+	// that others have written to the workflow since.
+	send(m *projections.Mutation, overtaken bool)
+	// unseenOf is how long the outside may go on with the call that a run of another process has in flight.
+	unseenOf(*projections.State) time.Duration
+}
+
+func newAggregate(p *process, number int, j journal, name eventlog.WorkflowName, s projections.State) *aggregate {
 	a := &aggregate{
-		engine: p.engine, part: p, name: name, log: p.engine.log.With("workflow", string(name)),
-		changed: newBell(), recording: make(chan struct{}, 1),
+		engine: p, partition: number, journal: j, name: name, log: p.log.With("workflow", string(name)),
+		changed: signal.NewBell(), recording: make(chan struct{}, 1),
 	}
-	a.memory.current.Store(&s)
-	a.calls.workflow = a
+	a.memory.Set(s)
 	return a
 }
 
 // state is the workflow's newest state. It never changes once read.
-func (a *aggregate) state() *projections.State { return a.memory.state() }
+func (a *aggregate) state() *projections.State { return a.memory.State() }
 
 func (a *aggregate) now() eventlog.Instant { return eventlog.At(a.engine.cfg.Clock.Now()) }
 
 // nudge makes the runner look at the state again.
-func (a *aggregate) nudge() { a.changed.ring() }
+func (a *aggregate) nudge() { a.changed.Ring() }
 
 // stoppedBy is why the workflow is out of service, nil while it is not.
 func (a *aggregate) stoppedBy() error {
@@ -74,7 +98,7 @@ func (a *aggregate) stop(err error) {
 	if a.stopped.CompareAndSwap(nil, &err) {
 		a.log.Error("workflow stopped: its log cannot be followed; run `pawl verify`", "error", err)
 	}
-	a.engine.idle.rested()
+	a.engine.idle.Tell()
 }
 
 // evict lets go of what a committed checkpoint holds: of finished entities altogether, of a long
@@ -83,13 +107,13 @@ func (a *aggregate) evict() {
 	if a.unsettled != nil {
 		return // it will be applied to what was read for it, once it is known to be written
 	}
-	a.memory.evict(a.engine.cfg.Window)
+	a.memory.Evict(a.engine.cfg.Window)
 }
 
 // release lets committed entities leave memory, now if nothing is being recorded, else with the next
 // record. It reports whether they have left.
 func (a *aggregate) release(keys []projections.Key) bool {
-	a.memory.committed(keys)
+	a.memory.Committed(keys)
 	select {
 	case a.recording <- struct{}{}:
 		a.evict()
@@ -100,18 +124,23 @@ func (a *aggregate) release(keys []projections.Key) bool {
 	}
 }
 
-// bell wakes one runner. Rings that come while it works are one: it looks at all there is.
-type bell struct {
-	rings atomic.Uint64
-	rung  chan struct{}
-}
-
-func newBell() bell { return bell{rung: make(chan struct{}, 1)} }
-
-func (b *bell) ring() {
-	b.rings.Add(1)
-	select {
-	case b.rung <- struct{}{}:
-	default:
+// held is what keeps the workflow from beginning anything.
+func (a *aggregate) held() decide.HoldReason {
+	switch {
+	case a.damagedBy() != nil:
+		return decide.HeldByDamage
+	case a.engine.hold() != nil:
+		return decide.HeldByEngine
 	}
+	return decide.NotHeld
 }
+
+// DamagedPast is what was found first of a workflow's damaged past, and when.
+type DamagedPast struct {
+	Err   error
+	Since eventlog.Instant
+	found Finding
+}
+
+// Finding numbers what was found of damage, in its order.
+type Finding uint64

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -23,7 +25,7 @@ func (a *aggregate) finishAppend(ctx context.Context) error {
 	if u == nil {
 		return nil
 	}
-	trying := retry{pauses: resending}
+	trying := schedule.Attempts{Pauses: resending}
 	for {
 		began := time.Now()
 		written, err := a.engine.cfg.Log.Append(ctx, u.entry)
@@ -43,17 +45,12 @@ func (a *aggregate) finishAppend(ctx context.Context) error {
 			a.cannotWrite(err)
 			return err
 		}
-		pause, tell := trying.failed(err)
+		pause, tell := trying.Failed(err)
 		if tell {
 			a.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.entry.Kind, "error", err, "in", pause)
 		}
-		wait(ctx, pause)
+		clock.Sleep(ctx, pause)
 	}
-}
-
-// takesNothing says that the log will not take anything from this process any more.
-func takesNothing(err error) bool {
-	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrClosed)
 }
 
 // cannotWrite ends the engine if the log takes nothing any more.
@@ -69,7 +66,7 @@ func (a *aggregate) acknowledged(ctx context.Context, u *unsettled, written even
 	t := u.transition
 	t.Revision, t.Prev = written.Revision, u.entry.Expected.Hash
 	r := eventlog.Record{
-		Position: eventlog.Position{Partition: a.part.number, Seq: written.Seq}, Hash: written.Hash,
+		Position: eventlog.Position{Partition: a.partition, Seq: written.Seq}, Hash: written.Hash,
 		Size: len(u.entry.Stored), Transition: t,
 	}
 	if err := a.apply(r); err != nil {
@@ -79,7 +76,7 @@ func (a *aggregate) acknowledged(ctx context.Context, u *unsettled, written even
 		// The barrier is passed: this is the workflow's last transition and it is ours. After an
 		// acknowledgement that came late it need not be the last any more: another engine may have
 		// taken the run for crashed, and a person may have said that nothing happened.
-		a.calls.send(a.state().Mutation(started.Mutation), written.Overtaken)
+		a.outbox.send(a.state().Mutation(started.Mutation), written.Overtaken)
 	}
 	if written.Overtaken {
 		a.behind.Store(true)

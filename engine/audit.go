@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -31,16 +32,6 @@ type Damage struct {
 	// Workflows begin nothing new: a part of their past is missing, or cannot be read or followed.
 	Workflows map[eventlog.WorkflowName]*DamagedPast
 }
-
-// DamagedPast is what was found first of a workflow's damaged past, and when.
-type DamagedPast struct {
-	Err   error
-	Since eventlog.Instant
-	found Finding
-}
-
-// Finding numbers what was found of damage, in its order.
-type Finding uint64
 
 // audit is the state of the check of the whole log, and what is known of damage.
 type audit struct {
@@ -149,7 +140,7 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	trouble := retry{pauses: storageTrouble}
+	trouble := schedule.Attempts{Pauses: storageTrouble}
 	for left := slices.Clone(e.partitions); ; {
 		var failed error
 		left = slices.DeleteFunc(left, func(p *partition) bool {
@@ -168,11 +159,11 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		pause, tell := trouble.failed(failed)
+		pause, tell := trouble.Failed(failed)
 		if tell {
 			e.log.Warn("the log cannot be checked for damage; it is tried again", "in", pause, "error", failed)
 		}
-		wait(ctx, pause)
+		clock.Sleep(ctx, pause)
 	}
 }
 
@@ -258,15 +249,4 @@ func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	}
 	a.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on; stop the engine, keep a copy of its data, then: pawl verify --accept-loss", "error", err)
 	a.nudge()
-}
-
-// held is what keeps the workflow from beginning anything.
-func (a *aggregate) held() decide.HoldReason {
-	switch {
-	case a.damagedBy() != nil:
-		return decide.HeldByDamage
-	case a.engine.hold() != nil:
-		return decide.HeldByEngine
-	}
-	return decide.NotHeld
 }

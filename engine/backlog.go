@@ -22,9 +22,6 @@ var (
 	farSight  = sight{events: 1000, bytes: 4 << 20}
 )
 
-// errPaging says that pending events could not be read from the store: no fault of the script.
-var errPaging = errors.New("pending events cannot be read from the local store")
-
 // peekable is what peek and getByIds can see: pending events of the subscribed topics, oldest
 // first. It names the topics of which there are more. What of them is paged out comes back into
 // memory: the state that it returns has it all.
@@ -44,7 +41,7 @@ func (a *aggregate) peekable(ctx context.Context, s *projections.State, c eventl
 		return seen, pending, more, err
 	}
 	hydrated := seen.Hydrate(rows.read...)
-	a.memory.hydrated(hydrated) // nothing else has changed
+	a.memory.Hydrated(hydrated) // nothing else has changed
 	return &hydrated, pending, more, nil
 }
 
@@ -103,7 +100,7 @@ func (p *pager) event(s *projections.State, topic eventlog.Topic, at projections
 	}
 	a := p.workflow
 	if p.queue == nil {
-		queue, err := a.engine.cfg.Store.Queue(a.name, a.part.number)
+		queue, err := a.engine.cfg.Store.Queue(a.name, a.partition)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errPaging, err)
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
@@ -135,8 +135,8 @@ func TestALongBacklogIsPagedOut(t *testing.T) {
 func TestHiddenJobsComeDueWhilePagedOut(t *testing.T) {
 	t.Parallel()
 	b := enginetest.New(t)
-	clock := engine.NewManualClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	b.Config.Clock, b.Config.FlushEvery = clock, time.Hour
+	manual := clock.NewManual(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	b.Config.Clock, b.Config.FlushEvery = manual, time.Hour
 	b.Config.Window = projections.Window{Events: 1, Bytes: 1}
 	b.Config.Jitter = func() float64 { return 0.5 }
 	failed := map[string]bool{}

@@ -7,8 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/underway"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -30,15 +32,15 @@ type calls struct {
 // meanwhile.
 func (c *calls) send(m *projections.Mutation, overtaken bool) {
 	pinned, isPinned := c.pinned(m)
-	if !c.workflow.engine.calls.begin() {
+	if !c.workflow.engine.calls.Begin() {
 		c.workflow.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation", m.ID)
 		return
 	}
 	go func() {
 		settlement := c.exchange(m, pinned, isPinned, overtaken)
-		c.workflow.engine.outcomes.begin()
-		c.workflow.engine.calls.done()
-		defer c.workflow.engine.outcomes.done()
+		c.workflow.engine.outcomes.Begin()
+		c.workflow.engine.calls.Done()
+		defer c.workflow.engine.outcomes.Done()
 		c.settle(settlement)
 	}()
 }
@@ -142,23 +144,20 @@ func unsent(m *projections.Mutation, why string) *eventlog.Failure {
 }
 
 // late notes the end of a call that was still open after its deadline, and records its outcome (F12).
-func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
-	a, ok := e.workflow(call.Workflow)
-	if !ok {
+func (c *calls) late(call connector.Call, outcome connector.Outcome) {
+	engine, id := c.workflow.engine, eventlog.MutationID(call.Run)
+	c.sightings.End(id, engine.moment(), outcome)
+	if outcome.Status == connector.Uncertain || engine.closed.Load() || !engine.outcomes.Begin() {
 		return
 	}
-	a.calls.sightings.End(eventlog.MutationID(call.Run), e.moment(), outcome)
-	if outcome.Status == connector.Uncertain || e.closed.Load() || !e.outcomes.begin() {
-		return
-	}
-	defer e.outcomes.done()
-	a.calls.settle(decide.SettleMutation{Mutation: eventlog.MutationID(call.Run), Outcome: settle(outcome), By: eventlog.ResolvedByLateReply})
+	defer engine.outcomes.Done()
+	c.settle(decide.SettleMutation{Mutation: id, Outcome: settle(outcome), By: eventlog.ResolvedByLateReply})
 }
 
 // settle records a settlement for as long as the process lives.
 func (c *calls) settle(settlement decide.SettleMutation) {
 	cause := eventlog.Cause{Kind: "call", ID: string(settlement.Mutation)}
-	trying := retry{pauses: resending}
+	trying := schedule.Attempts{Pauses: resending}
 	for {
 		err := c.workflow.report(c.workflow.engine.life, settlement, cause)
 		switch {
@@ -173,11 +172,11 @@ func (c *calls) settle(settlement decide.SettleMutation) {
 			c.tellUnrecorded(settlement, err)
 			return
 		}
-		pause, tell := trying.failed(err)
+		pause, tell := trying.Failed(err)
 		if tell {
 			c.workflow.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation, "error", err, "in", pause)
 		}
-		wait(c.workflow.engine.life, pause)
+		clock.Sleep(c.workflow.engine.life, pause)
 	}
 }
 
@@ -260,10 +259,4 @@ func callTimeout(m *projections.Mutation) time.Duration {
 		return connector.DefaultTimeout
 	}
 	return time.Duration(m.Call.TimeoutMS) * time.Millisecond
-}
-
-// oversized stands in for an answer that does not fit into the log: the settlement is never lost
-// for its size.
-func oversized(bytes int) []byte {
-	return fmt.Appendf(nil, `{"truncated":true,"bytes":%d}`, bytes)
 }

@@ -127,7 +127,7 @@ func (p *partition) flush() (err error) {
 	}
 	flushed := make(map[*aggregate][]projections.Key, len(touched))
 	for a := range touched {
-		s, keys := a.memory.cut()
+		s, keys := a.memory.Cut()
 		flushed[a] = keys
 		if len(keys) > 0 {
 			batch.Changes = append(batch.Changes, store.Change{State: s, Touched: keys})
@@ -137,7 +137,7 @@ func (p *partition) flush() (err error) {
 		p.mu.Lock()
 		for a := range flushed {
 			p.touched[a] = struct{}{}
-			a.memory.notCommitted()
+			a.memory.NotCommitted()
 		}
 		p.mu.Unlock()
 		return fmt.Errorf("write the local store: %w", err)

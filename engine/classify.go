@@ -39,6 +39,3 @@ func classify(err error) *eventlog.Failure {
 	}
 	return f
 }
-
-// clip bounds a message that goes into the log.
-func clip(s string) string { return eventlog.Clip(s, eventlog.MaxMessage) }

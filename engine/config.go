@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
@@ -44,8 +45,8 @@ type Config struct {
 	Store      Store
 	Scripts    sandbox.Executor
 	Connectors Connectors
-	// Clock is SystemClock when nil.
-	Clock Clock
+	// Clock is clock.System when nil.
+	Clock clock.Clock
 	// Random feeds ids; crypto/rand when nil. Jitter returns numbers in [0, 1).
 	Random io.Reader
 	Jitter func() float64
@@ -89,7 +90,7 @@ func (c *Config) validate() error {
 		return errors.New("engine: Log, Store, Scripts and Connectors are required")
 	}
 	if c.Clock == nil {
-		c.Clock = SystemClock{}
+		c.Clock = clock.System{}
 	}
 	if c.Jitter == nil {
 		c.Jitter = rand.Float64

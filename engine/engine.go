@@ -3,11 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -17,32 +14,11 @@ import (
 
 // Engine runs all workflows of a log. Its methods are safe for concurrent use.
 type Engine struct {
-	cfg Config
-	log *slog.Logger
-	ids *idSource
-	// name is this process incarnation: a run started by another one is crashed (R14).
-	name       string
+	*process
 	partitions []*partition
 	ready      chan struct{}
-	draining   atomic.Bool
-	closed     atomic.Bool
-	calls      inFlight // mutation calls that have left and are within their deadline
-	outcomes   inFlight // their settlements, until they are recorded
-	recordings inFlight // decisions on their way into the log, whose callers may be gone
-	pinned     connector.Pinned
-	idle       idleness
-	atWork     atomic.Int64 // runners that do not rest
-	appends    pace
 	audit      audit
 	advancing  sync.Mutex // one Advance at a time
-
-	// writable ends, with the cause, once the log cannot be written any more.
-	writable context.Context
-	fail     context.CancelCauseFunc
-	// life ends when the process gives up: settlements, and appends whose answer is not known, are retried
-	// until then.
-	life    context.Context
-	endLife context.CancelFunc
 }
 
 // New checks the configuration and prepares an engine; Run starts it.
@@ -50,11 +26,8 @@ func New(cfg Config) (*Engine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, log: cfg.Logger, ids: newIDSource(cfg.Random), ready: make(chan struct{}), audit: audit{hurry: make(chan struct{})}}
-	e.name = e.ids.next(cfg.Clock.Now())
+	e := &Engine{process: newProcess(cfg), ready: make(chan struct{}), audit: audit{hurry: make(chan struct{})}}
 	cfg.Connectors.OnLate(e.late)
-	e.life, e.endLife = context.WithCancel(context.Background())
-	e.writable, e.fail = context.WithCancelCause(context.Background())
 	for p := range cfg.Log.Partitions() {
 		e.partitions = append(e.partitions, newPartition(e, p))
 	}
@@ -117,42 +90,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	return fatal
 }
 
-// settle sees the end of all that is under way. What the log does not answer is given up on in the end: the
-// next start finds out what became of it.
-func (e *Engine) settle() {
-	if e.writable.Err() == nil {
-		patience, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
-		e.recordings.rest(patience) // it may start a call yet
-		e.calls.end()
-		recorded, stop := context.WithTimeout(e.writable, e.cfg.SettleTimeout)
-		if !e.outcomes.rest(recorded) && e.writable.Err() == nil {
-			e.log.Warn("stopping although the log has not taken the outcomes of all calls; those that follow are named and reconciled by the next start",
-				"after", e.cfg.SettleTimeout)
-		}
-		stop()
-		if !e.recordings.rest(patience) && e.writable.Err() == nil {
-			e.log.Warn("stopping although the log has not said what became of the last decisions; the next start finds out", "after", e.cfg.DrainTimeout)
-		}
-		cancel()
-	}
-	e.endLife()
-	e.recordings.end()
-	e.calls.end()
-	e.outcomes.end()
-	e.tellOpen()
-}
-
-// drain keeps new runs from starting and waits for the active ones, while they can be recorded.
-func (e *Engine) drain() {
-	e.draining.Store(true)
-	timeout, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
-	defer cancel()
-	e.nudgeAll()
-	if err := e.idle.wait(timeout, e, noActiveRun); err != nil && e.writable.Err() == nil {
-		e.log.Warn("stopping with handlers still running; their runs will be started again", "after", e.cfg.DrainTimeout)
-	}
-}
-
 func (e *Engine) nudgeAll() {
 	for a := range e.workflows() {
 		a.nudge()
@@ -191,26 +128,14 @@ func (e *Engine) partitionOf(name eventlog.WorkflowName) *partition {
 	return e.partitions[e.cfg.Log.PartitionOf(name)]
 }
 
-// hold reports why no run may start now.
-func (e *Engine) hold() error {
-	if e.draining.Load() {
-		return errors.New("the engine is shutting down")
-	}
-	if err := errors.Join(e.cfg.Store.Err(), e.Room()); err != nil {
-		return fmt.Errorf("start a run: %w", err)
-	}
-	for _, p := range e.partitions {
-		if err := p.lag.Stuck(); err != nil {
-			return fmt.Errorf("start a run: %w", err)
-		}
-	}
-	return nil
-}
-
 // Room reports why no new work may start now (too little free space), nil when there is room.
-func (e *Engine) Room() error {
-	if e.cfg.Room == nil {
-		return nil
+func (e *Engine) Room() error { return e.diskSpace() }
+
+// late notes the end of a call that was still open after its deadline, and records its outcome (F12).
+func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
+	r, ok := e.partitionOf(call.Workflow).runner(call.Workflow)
+	if !ok {
+		return
 	}
-	return e.cfg.Room()
+	r.calls.late(call, outcome)
 }

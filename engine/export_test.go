@@ -8,7 +8,7 @@ func (e *Engine) Held() (ahead, dirty int) {
 		ahead += p.progress.Held()
 		p.mu.Unlock()
 		for _, r := range p.all() {
-			dirty += r.workflow.memory.unstored()
+			dirty += r.workflow.memory.Unstored()
 		}
 	}
 	return ahead, dirty

@@ -17,8 +17,8 @@ func (a *aggregate) apply(r eventlog.Record) error {
 		a.stopAt(r, err)
 		return err
 	}
-	a.memory.applied(next)
-	a.part.applied(a, r)
+	a.memory.Applied(next)
+	a.journal.applied(a, r)
 	if observe := a.engine.cfg.Observe; observe != nil {
 		observe(r)
 	}
@@ -30,7 +30,7 @@ func (a *aggregate) follow(ctx context.Context) error {
 	if err := a.take(ctx); err != nil {
 		return err
 	}
-	defer a.engine.recordings.done()
+	defer a.engine.recordings.Done()
 	defer a.recorded()
 	return a.catchUp(ctx)
 }
@@ -50,14 +50,14 @@ func (a *aggregate) catchUp(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("catch up on %s: %w", a.name, err)
 		case a.stoppedBy() != nil:
-			a.part.passed(a, r, a.stoppedBy())
+			a.journal.passed(a, r, a.stoppedBy())
 			continue
 		}
 		if err := a.replayRecord(r); err != nil && !errors.Is(err, projections.ErrBroken) {
 			return fmt.Errorf("catch up on %s: %w", a.name, err)
 		}
 		if read++; read%replayBatch == 0 {
-			if err := a.part.flush(); err != nil {
+			if err := a.journal.flush(); err != nil {
 				return fmt.Errorf("catch up on %s: %w", a.name, err)
 			}
 		}
@@ -73,13 +73,13 @@ func (a *aggregate) catchUp(ctx context.Context) error {
 // goes on beyond it.
 func (a *aggregate) stopAt(r eventlog.Record, err error) {
 	a.stop(err)
-	a.part.passed(a, r, err)
+	a.journal.passed(a, r, err)
 }
 
 // replayRecord applies a record read from the log, with the history it needs.
 func (a *aggregate) replayRecord(r eventlog.Record) error {
 	if r.Position.Seq <= a.state().Head.Seq {
-		a.part.applied(a, r) // the store has it already: its rows may be ahead of the checkpoint
+		a.journal.applied(a, r) // the store has it already: its rows may be ahead of the checkpoint
 		return nil
 	}
 	s := *a.state()
@@ -97,8 +97,8 @@ func (a *aggregate) replayRecord(r eventlog.Record) error {
 			return fmt.Errorf("read history of %s: %w", a.name, err)
 		}
 		s = s.Hydrate(rows...)
-		a.memory.mayEvict(rows)
+		a.memory.MayEvict(rows)
 	}
-	a.memory.hydrated(s)
+	a.memory.Hydrated(s)
 	return a.apply(r)
 }

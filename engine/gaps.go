@@ -18,7 +18,7 @@ var rereading = schedule.Transient{Base: time.Second, Factor: 2, Max: 5 * time.M
 
 // openGap is a gap that was there at the last look.
 type openGap struct {
-	reading retry
+	reading schedule.Attempts
 	again   time.Time // not before
 }
 
@@ -41,7 +41,7 @@ func (p *partition) watchGaps(ctx context.Context) {
 			o := known[g]
 			switch {
 			case o == nil:
-				o = &openGap{reading: retry{pauses: rereading}}
+				o = &openGap{reading: schedule.Attempts{Pauses: rereading}}
 			case !time.Now().Before(o.again):
 				p.lookInto(ctx, g, o)
 			}
@@ -58,11 +58,10 @@ func (p *partition) lookInto(ctx context.Context, g checkpoint.Gap, o *openGap) 
 		return
 	}
 	if err == nil {
-		o.reading.tries++ // its runners are at it
-		o.again = time.Now().Add(rereading.Delay(o.reading.tries, 0.5))
+		o.again = time.Now().Add(o.reading.Again()) // its runners are at it
 		return
 	}
-	pause, tell := o.reading.failed(err)
+	pause, tell := o.reading.Failed(err)
 	o.again = time.Now().Add(pause)
 	switch {
 	case !tell:

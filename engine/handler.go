@@ -126,7 +126,7 @@ func (r *runner) mutate(ctx context.Context, s *projections.State, run *projecti
 	if done.Failure = r.engine.pinned.Check(ctx, op, out.Call.Params); done.Failure != nil {
 		return done // in the ledger as never sent (F14)
 	}
-	if err := r.engine.Room(); err != nil {
+	if err := r.engine.diskSpace(); err != nil {
 		// A mutation that starts must also be able to settle.
 		return decide.FinishMutate{Run: run.ID, Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "storage.reserve", Message: clip(err.Error())}}
 	}
@@ -200,20 +200,6 @@ func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Res
 		}
 	}
 	return out, err
-}
-
-// warn tells who wrote the script what was ignored of what prepare returned.
-func (a *aggregate) warn(cmd decide.Command, warnings []string) {
-	prepared, ok := cmd.(decide.FinishPrepare)
-	log := a.engine.cfg.RunLog
-	if len(warnings) == 0 || !ok || log == nil {
-		return
-	}
-	lines := make([]sandbox.LogLine, len(warnings))
-	for i, text := range warnings {
-		lines[i] = sandbox.LogLine{At: a.engine.cfg.Clock.Now(), Level: "warn", Text: "prepare: " + text}
-	}
-	log(a.name, prepared.Run, lines)
 }
 
 // The levels of run log lines that the engine writes itself, beside those of the script.

@@ -90,21 +90,3 @@ func (h *host) Read(ctx context.Context, connectorName, operation string, params
 	h.note(now, op.Capability(), params, answer, err)
 	return answer, err
 }
-
-// CodeChanged is the code of a call that was not made because its tool is not what the deploy pinned.
-const CodeChanged = "connector.changed"
-
-// changed reports that a live tool is not what the deploy pinned: another kind, or another answer
-// to whether it can be asked. The phase table and grants rest on the pin, so such a tool is not
-// called until a deploy accepts it. A tool that is away is only a transient failure of its call.
-func (e *Engine) changed(pinned eventlog.Operation) *eventlog.Failure {
-	live, ok := e.cfg.Connectors.Operation(pinned.Connector, pinned.Operation)
-	if !ok || string(live.Kind) == pinned.Kind && live.Reconciles == pinned.Reconciles {
-		return nil
-	}
-	return &eventlog.Failure{
-		Class: eventlog.Precondition, Code: CodeChanged,
-		Message: fmt.Sprintf("%s is not what this version was deployed with (kind %s, reconciles %v; now kind %s, reconciles %v); deploy again to accept it",
-			pinned.Capability(), pinned.Kind, pinned.Reconciles, live.Kind, live.Reconciles),
-	}
-}

@@ -2,51 +2,20 @@ package engine
 
 import (
 	"context"
-	"sync"
 
 	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/eventlog"
 )
 
-// idleness lets callers wait until the runners have come to rest.
-type idleness struct {
-	mu      sync.Mutex
-	changed chan struct{} // closed when a runner comes to rest, or a recording ends, while someone waits
-}
-
-func (i *idleness) rested() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.changed != nil {
-		close(i.changed)
-		i.changed = nil
-	}
-}
-
-func (i *idleness) wait(ctx context.Context, e *Engine, at func(*runner) bool) error {
-	for {
-		i.mu.Lock()
-		if i.changed == nil {
-			i.changed = make(chan struct{})
-		}
-		changed := i.changed
-		i.mu.Unlock()
-		resting := true
+// waitUntil returns once the condition holds for every runner.
+func (e *Engine) waitUntil(ctx context.Context, holds func(*runner) bool) error {
+	return e.idle.Wait(ctx, func() bool {
 		for r := range e.runners() {
-			if !at(r) {
-				resting = false
-				break
+			if !holds(r) {
+				return false
 			}
 		}
-		if resting {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+		return true
+	})
 }
 
 // WaitIdle returns once nothing is active, due or backing off. Schedules, wakeAt and waits for a
@@ -57,7 +26,7 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return e.idle.wait(ctx, e, func(r *runner) bool {
+	return e.waitUntil(ctx, func(r *runner) bool {
 		if r.workflow.stoppedBy() != nil {
 			return true
 		}
@@ -74,13 +43,4 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 		}
 		return true
 	})
-}
-
-// noActiveRun is the drain's condition: no handler runs, no call of ours is open.
-func noActiveRun(r *runner) bool {
-	if r.workflow.stoppedBy() != nil {
-		return true
-	}
-	run := r.workflow.state().CurrentRun()
-	return run == nil || run.Status != eventlog.RunActive || r.resting() != nil && run.Engine != r.engine.name
 }

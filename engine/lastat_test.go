@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
@@ -18,7 +18,7 @@ func TestManualClockResumesBeforeAnUnreadableRecord(t *testing.T) {
 	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	log := &readerLog{Log: memlog.New(memlog.Config{})}
 	b := enginetest.NewOn(t, log)
-	b.Config.Clock = engine.NewManualClock(start)
+	b.Config.Clock = clock.NewManual(start)
 	e := b.Start()
 	e.MustDeploy(ordersWorkflow)
 	e.Rest("orders")
@@ -36,10 +36,10 @@ func TestManualClockResumesBeforeAnUnreadableRecord(t *testing.T) {
 		}
 		return r, err, true
 	}
-	clock := engine.NewManualClock(start.Add(-24 * time.Hour))
-	b.Config.Clock = clock
+	manual := clock.NewManual(start.Add(-24 * time.Hour))
+	b.Config.Clock = manual
 	e = b.Start()
-	if now := clock.Now(); now.Before(start) {
+	if now := manual.Now(); now.Before(start) {
 		t.Errorf("the clock begins again at %s, want %s or later", now, start)
 	}
 	if err := e.Stop(); err != nil {

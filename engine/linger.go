@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -16,18 +15,6 @@ const crowd = 8
 // patience is how many times as long as an append takes now a run lingers: who was told of the last
 // commit needs that long to send the next event, and that event to be recorded.
 const patience = 5
-
-// pace is how long something takes lately.
-type pace struct{ mean atomic.Int64 }
-
-// observe takes a duration in.
-func (p *pace) observe(d time.Duration) {
-	mean := p.mean.Load()
-	p.mean.Store(mean + (int64(d)-mean)/16) // a lost update is one duration less, which is no harm
-}
-
-// take returns the mean of the last few durations.
-func (p *pace) take() time.Duration { return time.Duration(p.mean.Load()) }
 
 // linger holds back a run that was started only to find that nothing is left to do (S3), while
 // many workflows are at work: an event that arrives in the meantime is worked off by this very run,
@@ -45,7 +32,7 @@ func (r *runner) linger(ctx context.Context, s *projections.State, run *projecti
 	defer timer.Stop()
 	for r.workflow.state().Head == s.Head && !r.engine.draining.Load() {
 		select {
-		case <-r.workflow.changed.rung:
+		case <-r.workflow.changed.Rung():
 		case <-timer.C:
 			return false
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/ids"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -174,7 +175,7 @@ func appendTransition(ctx context.Context, log eventlog.Log, t eventlog.Transiti
 	if state.Revision != head.Revision {
 		return eventlog.Record{}, fmt.Errorf("%w: the state is at revision %d, the log at %d", errDefect, state.Revision, head.Revision)
 	}
-	t.ID = eventlog.TransitionID(newIDSource(nil).next(t.At.Time()))
+	t.ID = eventlog.TransitionID(ids.New(nil).Next(t.At.Time()))
 	entry, err := eventlog.NewEntry(t, head)
 	if err != nil {
 		return eventlog.Record{}, err

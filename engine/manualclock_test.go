@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -14,9 +15,9 @@ import (
 func TestAdvanceStopsAtEachMoment(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	clock := engine.NewManualClock(start)
+	manual := clock.NewManual(start)
 	b := enginetest.New(t)
-	b.Config.Clock = clock
+	b.Config.Clock = manual
 	e := b.Start()
 	for _, name := range []string{"a", "b"} {
 		source := `export default Keep.workflow({ name: "` + name + `", topics: { t: {} }, producers: { p: { interval: "5m", async handler(ctx) {} } } });`
@@ -29,7 +30,7 @@ func TestAdvanceStopsAtEachMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := start.Add(24 * time.Hour); !now.Equal(want) || !clock.Now().Equal(want) {
+	if want := start.Add(24 * time.Hour); !now.Equal(want) || !manual.Now().Equal(want) {
 		t.Errorf("it is %s, want %s", now, want)
 	}
 	next := map[eventlog.WorkflowName]time.Time{"a": start, "b": start}

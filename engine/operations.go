@@ -18,27 +18,6 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// ErrUnavailable says that the engine cannot record anything now; ask again later.
-var ErrUnavailable = errors.New("the engine cannot record this now")
-
-// ErrNothingRecorded is the ErrUnavailable of what was never handed to the log, or is known not to be in it.
-var ErrNothingRecorded = fmt.Errorf("%w: nothing was recorded", ErrUnavailable)
-
-// ErrNoRoom is the ErrNothingRecorded for want of free space.
-var ErrNoRoom = fmt.Errorf("%w for lack of room", ErrNothingRecorded)
-
-// ErrUnknownOutcome is the ErrUnavailable of a caller that leaves before the log has answered: if the log
-// has what was asked for, it is recorded and done, though the caller is not told.
-var ErrUnknownOutcome error = unknownOutcome{}
-
-type unknownOutcome struct{}
-
-func (unknownOutcome) Error() string {
-	return "the log has not answered yet, so the outcome is not known; it is recorded if the log has it"
-}
-
-func (unknownOutcome) Unwrap() error { return ErrUnavailable }
-
 // DeployRequest is a script to deploy.
 type DeployRequest struct {
 	Source   string

@@ -40,11 +40,11 @@ type partition struct {
 
 	flushing sync.Mutex
 	flushNow chan struct{}
-	lag      checkpoint.Lag
+	lag      *checkpoint.Lag
 }
 
 func newPartition(e *Engine, number int) *partition {
-	p := &partition{engine: e, number: number, flushNow: make(chan struct{}, 1)}
+	p := &partition{engine: e, number: number, lag: e.lags[number], flushNow: make(chan struct{}, 1)}
 	p.forget()
 	return p
 }
@@ -94,7 +94,7 @@ func (p *partition) openAs(name eventlog.WorkflowName, behind bool) *aggregate {
 	defer p.mu.Unlock()
 	r, ok := p.runners[name]
 	if !ok {
-		r = newRunner(newAggregate(p, name, projections.State{}))
+		r = newRunner(newAggregate(p.engine.process, p.number, p, name, projections.State{}))
 		p.runners[name] = r
 	}
 	if behind {
@@ -268,7 +268,7 @@ func (p *partition) restore() error {
 		if err != nil {
 			return fmt.Errorf("load workflow %s from the store: %w", name, err)
 		}
-		p.runners[name] = newRunner(newAggregate(p, name, s))
+		p.runners[name] = newRunner(newAggregate(p.engine.process, p.number, p, name, s))
 	}
 	return nil
 }

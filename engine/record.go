@@ -9,13 +9,8 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
 )
-
-// errDefect marks a broken rule of ours: the workflow stops rather than guess.
-var errDefect = errors.New("defect")
-
-// errStopped is returned for a workflow that is out of service.
-var errStopped = errors.New("workflow is stopped")
 
 // record is the only way state changes: decide on the newest state, append at its head, apply.
 // Someone else's write means: catch up and decide again. The caller may go away at any moment: from
@@ -32,7 +27,7 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		defer a.engine.recordings.done()
+		defer a.engine.recordings.Done()
 		decision, err := a.recordNow(ctx, cmd, actor, cause)
 		a.recorded()
 		answered <- answer{decision, err}
@@ -55,7 +50,7 @@ func (a *aggregate) take(ctx context.Context) error {
 	if err := a.lock(ctx); err != nil {
 		return fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, err)
 	}
-	if !a.engine.recordings.begin() {
+	if !a.engine.recordings.Begin() {
 		a.recorded()
 		return fmt.Errorf("record on %s: %w: the engine has ended: %w", a.name, ErrNothingRecorded, eventlog.ErrClosed)
 	}
@@ -97,7 +92,7 @@ func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eve
 			return decision, nil
 		}
 		t := decision.Transition(a.name, env)
-		t.ID = eventlog.TransitionID(a.engine.ids.next(a.engine.cfg.Clock.Now()))
+		t.ID = eventlog.TransitionID(a.engine.ids.Next(a.engine.cfg.Clock.Now()))
 		entry, err := eventlog.NewEntry(t, s.Head)
 		if err != nil {
 			return decide.Decision{}, fmt.Errorf("%w: %w", errDefect, err)
@@ -110,7 +105,7 @@ func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eve
 		if err := ctx.Err(); err != nil {
 			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, err)
 		}
-		a.memory.hydrated(s) // hydrated: nothing else has changed
+		a.memory.Hydrated(s) // hydrated: nothing else has changed
 		a.unsettled = &unsettled{entry: entry, transition: t}
 		if err := a.finishAppend(life); errors.Is(err, eventlog.ErrConflict) {
 			continue
@@ -135,7 +130,7 @@ func (a *aggregate) lock(ctx context.Context) error {
 // recorded ends a recording, and tells who waits for rest: see quiet.
 func (a *aggregate) recorded() {
 	<-a.recording
-	a.engine.idle.rested()
+	a.engine.idle.Tell()
 }
 
 // refused passes a decision's refusals through and marks everything else as a defect.
@@ -164,7 +159,7 @@ func (a *aggregate) recall(cmd decide.Command) (projections.State, decide.Known,
 			known[k] = true
 		}
 		s = s.Hydrate(rows...)
-		a.memory.mayEvict(rows)
+		a.memory.MayEvict(rows)
 	}
 }
 
@@ -172,11 +167,11 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	now := a.engine.cfg.Clock.Now()
 	env := decide.Env{
 		Now: eventlog.At(now), Engine: a.engine.name, Jitter: a.engine.cfg.Jitter(), Policies: a.engine.cfg.Policies,
-		Run: eventlog.RunID(a.engine.ids.next(now)), Session: eventlog.SessionID(a.engine.ids.next(now)),
+		Run: eventlog.RunID(a.engine.ids.Next(now)), Session: eventlog.SessionID(a.engine.ids.Next(now)),
 		Hold: a.held(), Actor: actor, Cause: cause,
 	}
 	if _, recovers := cmd.(decide.Recover); recovers {
-		env.Unseen = a.calls.unseenOf(s)
+		env.Unseen = a.outbox.unseenOf(s)
 	}
 	def, version := s.Definition(), s.Version
 	if d, ok := cmd.(decide.Deploy); ok {
@@ -201,4 +196,18 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 		env.NextDue[name] = eventlog.At(parsed.Next(now))
 	}
 	return env
+}
+
+// warn writes into the run log what was ignored of what prepare returned: the author of the script reads it there.
+func (a *aggregate) warn(cmd decide.Command, warnings []string) {
+	prepared, ok := cmd.(decide.FinishPrepare)
+	log := a.engine.cfg.RunLog
+	if len(warnings) == 0 || !ok || log == nil {
+		return
+	}
+	lines := make([]sandbox.LogLine, len(warnings))
+	for i, text := range warnings {
+		lines[i] = sandbox.LogLine{At: a.engine.cfg.Clock.Now(), Level: "warn", Text: "prepare: " + text}
+	}
+	log(a.name, prepared.Run, lines)
 }

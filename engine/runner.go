@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -20,8 +22,9 @@ const lookAgain = time.Second
 //
 // Locking: none. Its one goroutine owns it; of all it has, others see only the workflow and rest, which is atomic.
 type runner struct {
-	engine   *Engine
+	engine   *process
 	workflow *aggregate
+	calls    *calls
 	log      *slog.Logger
 
 	// rest is what the goroutine waits for. It counts only while nothing rang after the look at
@@ -31,12 +34,14 @@ type runner struct {
 	looked     uint64                    // rings before the state was looked at
 	farSighted map[eventlog.Handler]bool // consumers whose prepare has looked beyond nearSight
 	worked     bool                      // the last next was that of a run with events
-	trouble    retry                     // with what it needs from log and store
+	trouble    schedule.Attempts         // with what it needs from log and store
 }
 
 func newRunner(a *aggregate) *runner {
+	calls := &calls{workflow: a}
+	a.outbox = calls
 	return &runner{
-		engine: a.engine, workflow: a, log: a.log, farSighted: map[eventlog.Handler]bool{}, trouble: retry{pauses: storageTrouble},
+		engine: a.engine, workflow: a, calls: calls, log: a.log, farSighted: map[eventlog.Handler]bool{}, trouble: schedule.Attempts{Pauses: storageTrouble},
 	}
 }
 
@@ -47,7 +52,7 @@ func (r *runner) run(ctx context.Context) {
 	defer r.engine.atWork.Add(-1)
 	for ctx.Err() == nil && r.workflow.stoppedBy() == nil {
 		var err error
-		r.looked = r.workflow.changed.rings.Load()
+		r.looked = r.workflow.changed.Rings()
 		if r.workflow.behind.Load() {
 			err = r.workflow.follow(ctx)
 		} else if !recovered {
@@ -60,7 +65,7 @@ func (r *runner) run(ctx context.Context) {
 		}
 		switch {
 		case err == nil:
-			r.trouble.succeeded()
+			r.trouble.Succeeded()
 		case ctx.Err() == nil:
 			r.failed(ctx, err)
 		}
@@ -77,9 +82,9 @@ func (r *runner) failed(ctx context.Context, err error) {
 	case errors.Is(err, projections.ErrBroken), errors.Is(err, errDefect):
 		r.workflow.stop(err)
 	default:
-		pause, tell := r.trouble.failed(err)
+		pause, tell := r.trouble.Failed(err)
 		if tell {
-			r.log.Warn("storage trouble; trying again", "error", err, "in", pause, "failures", r.trouble.tries)
+			r.log.Warn("storage trouble; trying again", "error", err, "in", pause, "failures", r.trouble.Tries())
 		}
 		r.sitOut(ctx, pause)
 	}
@@ -104,7 +109,7 @@ type rest struct {
 // resting returns what the runner waits for, nil while it works or is about to.
 func (r *runner) resting() *decide.Wait {
 	now := r.rest.Load()
-	if now == nil || !now.deaf && now.rings != r.workflow.changed.rings.Load() {
+	if now == nil || !now.deaf && now.rings != r.workflow.changed.Rings() {
 		return nil
 	}
 	return &now.Wait
@@ -127,23 +132,23 @@ func (r *runner) sleep(ctx context.Context, wait decide.Wait) {
 // sleepForStorage waits a moment of real time, whatever the engine's clock says: what is waited
 // for is the machine.
 func (r *runner) sleepForStorage(ctx context.Context) {
-	r.sleepOn(ctx, SystemClock{}, decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(lookAgain))})
+	r.sleepOn(ctx, clock.System{}, decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(lookAgain))})
 }
 
-func (r *runner) sleepOn(ctx context.Context, clock Clock, wait decide.Wait) {
+func (r *runner) sleepOn(ctx context.Context, by clock.Clock, wait decide.Wait) {
 	var fired <-chan struct{}
 	if wait.Until != 0 {
 		// Before the runner can be seen at rest: a manual clock that is moved then must know this moment,
 		// or it would pass over it.
 		var cancel func()
-		fired, cancel = clock.At(wait.Until.Time())
+		fired, cancel = by.At(wait.Until.Time())
 		defer cancel()
 	}
 	defer r.restOn(&rest{Wait: wait, rings: r.looked})()
 	for {
 		select {
-		case <-r.workflow.changed.rung:
-			if r.workflow.changed.rings.Load() == r.looked {
+		case <-r.workflow.changed.Rung():
+			if r.workflow.changed.Rings() == r.looked {
 				// That ring came before the look at the state. Waking up for it would take this moment off
 				// a manual clock whose Advance has just found the runner at rest.
 				continue
@@ -159,14 +164,14 @@ func (r *runner) sleepOn(ctx context.Context, clock Clock, wait decide.Wait) {
 // has failed would only fail again, as often as it is rung for.
 func (r *runner) sitOut(ctx context.Context, d time.Duration) {
 	defer r.restOn(&rest{Wait: decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))}, deaf: true})()
-	wait(ctx, d)
+	clock.Sleep(ctx, d)
 }
 
 // restOn shows that the runner rests, until the function that it returns is called.
 func (r *runner) restOn(on *rest) (end func()) {
 	r.rest.Store(on)
 	r.engine.atWork.Add(-1)
-	r.engine.idle.rested()
+	r.engine.idle.Tell()
 	return func() {
 		r.engine.atWork.Add(1)
 		r.rest.Store(nil)

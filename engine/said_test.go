@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
@@ -25,7 +25,7 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
 		said = append(said, lines...)
 	}
 	now := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
-	b.Config.Clock = engine.NewManualClock(now)
+	b.Config.Clock = clock.NewManual(now)
 	e := b.Start()
 	e.MustDeploy(`export default Keep.workflow({ name: "w", topics: { t: {} }, producers: {}, consumers: {
   c: Keep.consumer({ subscribe: ["t"],

@@ -2,9 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -20,7 +17,8 @@ import (
 //     appended to the log as a barrier.
 //  4. finishAppend (append.go) returns only once the fate of that append is known. A lost acknowledgement is settled
 //     there: the same entry is sent again.
-//  5. acknowledged (append.go) applies the transition that is durable now. One that started a mutation goes to send.
+//  5. acknowledged (append.go) applies the transition that is durable now. One that started a mutation goes through
+//     the aggregate's outbox, which is the runner's calls, to send.
 //  6. send (call.go) starts exchange in a goroutine of its own, which holds the one call of Connectors.Perform. Right
 //     before the first byte, mayLeave looks at the state once more.
 //  7. settle (call.go) records what came of it, by report again, for as long as the process lives.
@@ -62,7 +60,7 @@ func (r *runner) step(ctx context.Context) error {
 		return r.workflow.report(ctx, r.next(ctx, s, run), runCause(run.ID))
 	case decide.ReconcileMutation: // uncertain: ask, never send again
 		m := s.Mutation(todo.Mutation)
-		return r.workflow.report(ctx, r.workflow.calls.reconcile(ctx, m), eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
+		return r.workflow.report(ctx, r.calls.reconcile(ctx, m), eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
 	case decide.AwaitCall: // our own call is open: its settlement nudges
 		r.sleep(ctx, decide.Wait{Reason: reasonCall, Subject: string(todo.Mutation)})
 		return nil
@@ -77,71 +75,3 @@ func (r *runner) step(ctx context.Context) error {
 const reasonCall decide.Reason = "call"
 
 func runCause(id eventlog.RunID) eventlog.Cause { return eventlog.Cause{Kind: "run", ID: string(id)} }
-
-// report records the outcome of a todo. What no longer matters is dropped; what does not fit into
-// a transition is the script's fault (a limit), never a storage fault.
-func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventlog.Cause) error {
-	if ctx.Err() != nil {
-		return nil // stopping: the run is found active and crashed by the next process
-	}
-	began := time.Now()
-	_, err := a.record(ctx, cmd, eventlog.System, cause)
-	if _, settles := cmd.(decide.SettleMutation); err == nil && !settles && time.Since(began) > a.engine.cfg.Policies.Storage.Wait {
-		err = a.failSlowRun(ctx, cause)
-	}
-	switch {
-	case errors.Is(err, decide.ErrStale), errors.Is(err, decide.ErrPrepareAgain):
-		return nil
-	case errors.Is(err, eventlog.ErrTooLarge):
-		if smaller, ok := tooLarge(cmd, err); ok {
-			_, err = a.record(ctx, smaller, eventlog.System, cause)
-			if errors.Is(err, decide.ErrStale) {
-				return nil
-			}
-		}
-	}
-	return err
-}
-
-// failSlowRun ends a run that the log held up for too long: transient, whatever its phase (F11). An
-// open mutation is never touched by it.
-func (a *aggregate) failSlowRun(ctx context.Context, cause eventlog.Cause) error {
-	run := a.state().CurrentRun()
-	if run == nil || run.Status != eventlog.RunActive {
-		return nil
-	}
-	_, err := a.record(ctx, decide.FailRun{Run: run.ID, Failure: eventlog.Failure{
-		Class: eventlog.Transient, Code: "storage.slow",
-		Message: fmt.Sprintf("the log took longer than %s to confirm a write; check the broker and its disk", a.engine.cfg.Policies.Storage.Wait),
-	}}, eventlog.System, cause)
-	return err
-}
-
-// tooLarge is what to record instead of an outcome that does not fit.
-func tooLarge(cmd decide.Command, err error) (decide.Command, bool) {
-	limit := func(code string) *eventlog.Failure {
-		return &eventlog.Failure{Class: eventlog.Logic, Code: code, Message: err.Error() + "; publish fewer or smaller events per run, and keep large data outside"}
-	}
-	switch cmd := cmd.(type) {
-	case decide.FinishPrepare:
-		code := "limit.result"
-		if cmd.Next != nil && len(cmd.Next.Publishes) > 0 {
-			code = "limit.publish"
-		}
-		return decide.FinishPrepare{Run: cmd.Run, Failure: limit(code)}, true
-	case decide.FinishMutate:
-		cmd.Failure = limit("limit.result")
-		if cmd.Call != nil { // in the ledger as never sent, with a marker in place of its parameters (F14)
-			call := *cmd.Call
-			call.Params = oversized(len(call.Params))
-			cmd.Call = &call
-		}
-		return cmd, true
-	case decide.CommitRun:
-		return decide.CommitRun{Run: cmd.Run, Failure: limit("limit.publish")}, true
-	case decide.SettleMutation:
-		cmd.Outcome.Result = oversized(len(cmd.Outcome.Result))
-		return cmd, true
-	}
-	return nil, false
-}

@@ -6,19 +6,9 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/engine/underway"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
-
-// moment is now, by both clocks.
-func (e *Engine) moment() underway.Moment {
-	now := e.cfg.Clock.Now()
-	if _, system := e.cfg.Clock.(SystemClock); system {
-		return underway.At(now)
-	}
-	return underway.AtMadeUp(now)
-}
 
 // openEnd stands for the time that a call may still be under way while its exchange is open: it is not known.
 const openEnd time.Duration = math.MaxInt64
@@ -76,33 +66,6 @@ func (c *calls) unseenOf(s *projections.State) time.Duration {
 		}
 	}
 	return connector.DefaultEnding().Unseen
-}
-
-// mostNamed is how many open exchanges an engine names when it ends; of more it says how many.
-const mostNamed = 20
-
-// tellOpen names the exchanges that are still open when the engine ends, and says what the next start does
-// about them: the other side may carry them out yet.
-func (e *Engine) tellOpen() {
-	open := 0
-	for a := range e.workflows() {
-		for _, m := range a.calls.leftOpen() {
-			if open++; open > mostNamed {
-				continue
-			}
-			then := "a person decides once it can no longer be under way"
-			if a.calls.asks(m) {
-				then = "its connector is asked; that it was not applied counts once it can no longer be under way"
-			}
-			now := e.cfg.Clock.Now()
-			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + cutOff(m, e.cfg.Connectors.Ending(a.calls.call(m))))
-			a.log.Warn("stopping while a request is open: the other side may carry it out yet, and it is not sent again",
-				append(a.calls.naming(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
-		}
-	}
-	if open > mostNamed {
-		e.log.Warn("stopping while more requests are open", "named", mostNamed, "open", open)
-	}
 }
 
 // leftOpen lists the mutations whose request this process has sent and whose exchange has not ended.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -91,8 +92,8 @@ func TestF5_UnderWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock := NewManualClock(begun)
-			e := &Engine{cfg: Config{Clock: clock, Connectors: endings{ending: c.ending}}}
+			manual := clock.NewManual(begun)
+			e := &process{cfg: Config{Clock: manual, Connectors: endings{ending: c.ending}}}
 			calls := calls{workflow: &aggregate{engine: e}}
 			m := &projections.Mutation{
 				ID: "R1", StartedAt: eventlog.At(begun.Add(c.call.ahead)), Deadline: eventlog.At(begun.Add(c.call.ahead + timeout)),
@@ -104,7 +105,7 @@ func TestF5_UnderWay(t *testing.T) {
 			if c.call.overAt != 0 {
 				m.OverAt = eventlog.At(begun.Add(c.call.overAt))
 			}
-			at := func(d time.Duration) { clock.Resume(begun.Add(d)) }
+			at := func(d time.Duration) { manual.Resume(begun.Add(d)) }
 			if c.call.own {
 				calls.sightings.Begin(m.ID, e.moment(), &projections.State{})
 				if c.call.ended > 0 {

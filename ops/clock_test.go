@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/enginetest"
 )
 
 // manualClock lets the engine follow a clock that only advanceClock moves.
 func manualClock(start time.Time) setting {
-	clock := engine.NewManualClock(start)
+	clock := clock.NewManual(start)
 	return func(c *Config, b *enginetest.Bench) { c.Now, b.Config.Clock = clock.Now, clock }
 }
 

@@ -83,6 +83,11 @@ var layers = []layer{
 	// A connector confines the process that reads hostile bytes for it, but runs no script.
 	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "sandbox/worker/confine",
 		"sandbox/similar"}, external: anyLibrary},
+	// What the parts of an engine stand on knows none of them.
+	{folders: "engine/clock"},
+	{folders: "engine/signal"},
+	{folders: "engine/ids", external: anyLibrary},
+	{folders: "engine/memory", project: []string{"projections"}},
 	// The engine sees the Log interface; which log it gets, JetStream or memory, is wired in cmd.
 	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...",
 		"engine/..."}, external: anyLibrary},

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/enginetest"
@@ -32,7 +33,7 @@ type life struct {
 	t      *testing.T
 	bench  *enginetest.Bench
 	world  *enginetest.World
-	clock  *engine.ManualClock
+	clock  *clock.Manual
 	below  eventlog.Log
 	log    *enginetest.CrashLog
 	engine *enginetest.Engine
@@ -140,7 +141,7 @@ func liveOn(t *testing.T, log eventlog.Log, change ...func(*schedule.Policies)) 
 // run in this process.
 func liveWith(t *testing.T, log eventlog.Log, workers *worker.Pool, change ...func(*schedule.Policies)) *life {
 	t.Helper()
-	l := &life{t: t, below: log, workers: workers, clock: engine.NewManualClock(start), sent: map[string]int{}, close: func() {}}
+	l := &life{t: t, below: log, workers: workers, clock: clock.NewManual(start), sent: map[string]int{}, close: func() {}}
 	l.bench = enginetest.NewOn(t, log)
 	if workers != nil {
 		l.bench.Scripts = workers

@@ -66,7 +66,7 @@ type nodeClock struct {
 	node *node
 }
 
-// At implements engine.Clock.
+// At implements clock.Clock.
 func (c nodeClock) At(t time.Time) (<-chan struct{}, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

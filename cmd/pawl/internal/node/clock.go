@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
 // clock makes the engine's clock. A manual one goes on at the time of the last transition, so that
 // the log's time never runs back; where it starts counts only while the log is empty.
-func (in *Node) clock(ctx context.Context) (engine.Clock, error) {
+func (in *Node) clock(ctx context.Context) (clock.Clock, error) {
 	if !in.Settings.Clock.Manual {
-		return engine.SystemClock{}, nil
+		return clock.System{}, nil
 	}
 	newest, empty, err := newestTime(ctx, in.Log)
 	if err != nil {
@@ -26,7 +26,7 @@ func (in *Node) clock(ctx context.Context) (engine.Clock, error) {
 			start = time.Now()
 		}
 	}
-	return engine.NewManualClock(start), nil
+	return clock.NewManual(start), nil
 }
 
 // newestTime is the time of the newest transition that can be read.

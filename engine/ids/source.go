@@ -1,4 +1,4 @@
-package engine
+package ids
 
 import (
 	"crypto/rand"
@@ -9,21 +9,23 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// idSource makes ULIDs that sort by creation. Transition ids are as random as the entropy: two
+// Source makes ULIDs that sort by creation. Transition ids are as random as the entropy: two
 // engines never make the same one, which lost-ack settlement rests on.
-type idSource struct {
+type Source struct {
 	mu      sync.Mutex
 	entropy *ulid.MonotonicEntropy
 }
 
-func newIDSource(random io.Reader) *idSource {
+// New makes ids of random, of the machine's when that is nil.
+func New(random io.Reader) *Source {
 	if random == nil {
 		random = rand.Reader
 	}
-	return &idSource{entropy: ulid.Monotonic(random, 0)}
+	return &Source{entropy: ulid.Monotonic(random, 0)}
 }
 
-func (s *idSource) next(now time.Time) string {
+// Next returns a new id for the time.
+func (s *Source) Next(now time.Time) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, err := ulid.New(ulid.Timestamp(now), s.entropy)

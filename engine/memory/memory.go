@@ -1,4 +1,4 @@
-package engine
+package memory
 
 import (
 	"maps"
@@ -9,11 +9,11 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// memory is what the engine keeps of one workflow: its state, and what of it the local store does not have yet.
+// Memory is what the engine keeps of one workflow: its state, and what of it the local store does not have yet.
 //
 // Locking: mu guards all of it, so that a flush takes a state together with the keys of what changed in it. The
-// state may be read without it.
-type memory struct {
+// State may be read without it.
+type Memory struct {
 	current atomic.Pointer[projections.State]
 
 	mu    sync.Mutex
@@ -26,17 +26,21 @@ type memory struct {
 	flushed   bool // since the last eviction
 }
 
-func (m *memory) state() *projections.State { return m.current.Load() }
+// Set gives it its first state, before anything else uses it.
+func (m *Memory) Set(s projections.State) { m.current.Store(&s) }
 
-// hydrated takes in the same state with more of the history that the store has.
-func (m *memory) hydrated(s projections.State) {
+// State is the newest state. It never changes once read.
+func (m *Memory) State() *projections.State { return m.current.Load() }
+
+// Hydrated takes in the same state with more of the history that the store has.
+func (m *Memory) Hydrated(s projections.State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.current.Store(&s)
 }
 
-// applied takes in the state after one more record.
-func (m *memory) applied(s projections.State) {
+// Applied takes in the state after one more record.
+func (m *Memory) Applied(s projections.State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.markDirty(s.Touched...)
@@ -45,7 +49,7 @@ func (m *memory) applied(s projections.State) {
 }
 
 // markDirty is under mu.
-func (m *memory) markDirty(keys ...projections.Key) {
+func (m *Memory) markDirty(keys ...projections.Key) {
 	if m.dirty == nil {
 		m.dirty = make(map[projections.Key]struct{}, len(keys))
 	}
@@ -54,27 +58,27 @@ func (m *memory) markDirty(keys ...projections.Key) {
 	}
 }
 
-// cut begins a flush: it returns what changed since the last one, and the state that has it.
-func (m *memory) cut() (projections.State, []projections.Key) {
+// Cut begins a flush: it returns what changed since the last one, and the state that has it.
+func (m *Memory) Cut() (projections.State, []projections.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keys := slices.Collect(maps.Keys(m.dirty))
 	if len(keys) > 0 {
 		m.flushing, m.dirty = m.dirty, nil
 	}
-	return *m.state(), keys
+	return *m.State(), keys
 }
 
-// notCommitted ends a flush that has failed.
-func (m *memory) notCommitted() {
+// NotCommitted ends a flush that has failed.
+func (m *Memory) NotCommitted() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.markDirty(slices.Collect(maps.Keys(m.flushing))...)
 	m.flushing = nil
 }
 
-// committed ends a flush: the store has these entities, and they may leave.
-func (m *memory) committed(keys []projections.Key) {
+// Committed ends a flush: the store has these entities, and they may leave.
+func (m *Memory) Committed(keys []projections.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.flushing = nil
@@ -82,8 +86,8 @@ func (m *memory) committed(keys []projections.Key) {
 	m.flushed = true
 }
 
-// mayEvict notes entities that came from the store.
-func (m *memory) mayEvict(rows []any) {
+// MayEvict notes entities that came from the store.
+func (m *Memory) MayEvict(rows []any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, row := range rows {
@@ -93,15 +97,15 @@ func (m *memory) mayEvict(rows []any) {
 	}
 }
 
-// evict lets go of what the store has as memory has it.
-func (m *memory) evict(window projections.Window) {
+// Evict lets go of what the store has as memory has it.
+func (m *Memory) Evict(window projections.Window) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.evictable) == 0 && !m.flushed {
 		return
 	}
 	keys := slices.DeleteFunc(m.evictable, func(k projections.Key) bool { return !m.stored(k) })
-	s := m.state().Evict(keys)
+	s := m.State().Evict(keys)
 	if m.flushed { // before a flush, most of what could be paged out is not stored
 		s = s.PageOut(window, m.stored)
 	}
@@ -110,7 +114,7 @@ func (m *memory) evict(window projections.Window) {
 }
 
 // stored reports whether the store has the entity as memory has it. Under mu.
-func (m *memory) stored(k projections.Key) bool {
+func (m *Memory) stored(k projections.Key) bool {
 	_, changed := m.dirty[k]
 	// A change on its way to the store is not there yet: after an eviction now, the next decision would
 	// read the row from before the change.
@@ -118,8 +122,8 @@ func (m *memory) stored(k projections.Key) bool {
 	return !changed && !underWay
 }
 
-// unstored counts the entities that the store does not have as memory has them.
-func (m *memory) unstored() int {
+// Unstored counts the entities that the store does not have as memory has them.
+func (m *Memory) Unstored() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.dirty) + len(m.flushing)

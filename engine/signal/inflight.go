@@ -1,22 +1,22 @@
-package engine
+package signal
 
 import (
 	"context"
 	"sync"
 )
 
-// inFlight counts what an engine has under way and must see the end of: calls that have left and whose
+// InFlight counts what an engine has under way and must see the end of: calls that have left and whose
 // settlement is not recorded, decisions that are on their way into the log. An engine waits for them
 // when it ends, and lets none begin after that.
-type inFlight struct {
+type InFlight struct {
 	mu    sync.Mutex
 	open  int
 	ended bool
 	none  chan struct{} // closed when the last one is done; nil while nothing waits for that
 }
 
-// begin counts one more; false says that the engine has ended and nothing may begin.
-func (f *inFlight) begin() bool {
+// Begin counts one more; false says that the engine has ended and nothing may begin.
+func (f *InFlight) Begin() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended {
@@ -26,7 +26,8 @@ func (f *inFlight) begin() bool {
 	return true
 }
 
-func (f *inFlight) done() {
+// Done counts one less.
+func (f *InFlight) Done() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open--; f.open == 0 && f.none != nil {
@@ -35,9 +36,9 @@ func (f *inFlight) done() {
 	}
 }
 
-// rest waits until nothing is under way, or ctx ends: then it reports false. One that begins meanwhile is
+// Rest waits until nothing is under way, or ctx ends: then it reports false. One that begins meanwhile is
 // waited for as well.
-func (f *inFlight) rest(ctx context.Context) bool {
+func (f *InFlight) Rest(ctx context.Context) bool {
 	for {
 		f.mu.Lock()
 		if f.open == 0 {
@@ -57,10 +58,10 @@ func (f *inFlight) rest(ctx context.Context) bool {
 	}
 }
 
-// end waits until nothing is under way, and lets nothing begin after that.
-func (f *inFlight) end() {
+// End waits until nothing is under way, and lets nothing begin after that.
+func (f *InFlight) End() {
 	for {
-		f.rest(context.Background())
+		f.Rest(context.Background())
 		f.mu.Lock()
 		if f.open == 0 {
 			f.ended = true

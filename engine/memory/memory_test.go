@@ -1,4 +1,4 @@
-package engine
+package memory
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ func TestNothingIsEvictedOnItsWayToTheStore(t *testing.T) {
 		"as the store has it":  {},
 		"on its way and again": {dirty: true, flushing: true, stays: true},
 	} {
-		m := memory{dirty: map[projections.Key]struct{}{}, flushing: map[projections.Key]struct{}{}, evictable: []projections.Key{key}}
+		m := Memory{dirty: map[projections.Key]struct{}{}, flushing: map[projections.Key]struct{}{}, evictable: []projections.Key{key}}
 		m.current.Store(&finished)
 		if c.dirty {
 			m.dirty[key] = struct{}{}
@@ -32,8 +32,8 @@ func TestNothingIsEvictedOnItsWayToTheStore(t *testing.T) {
 		if c.flushing {
 			m.flushing[key] = struct{}{}
 		}
-		m.evict(projections.Window{})
-		if stays := m.state().Event("orders", "a") != nil; stays != c.stays {
+		m.Evict(projections.Window{})
+		if stays := m.State().Event("orders", "a") != nil; stays != c.stays {
 			t.Errorf("%s: in memory %v, want %v", name, stays, c.stays)
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package signal
 
 import (
 	"sync/atomic"
@@ -11,27 +11,27 @@ import (
 func TestNoCallLeavesAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var calls inFlight
+		var calls InFlight
 		var ended atomic.Bool
-		if !calls.begin() {
+		if !calls.Begin() {
 			t.Fatal("the first call may not leave")
 		}
 		go func() {
-			calls.end()
+			calls.End()
 			ended.Store(true)
 		}()
 		synctest.Wait()
-		if ended.Load() || !calls.begin() {
+		if ended.Load() || !calls.Begin() {
 			t.Fatal("it has not waited for the open call")
 		}
-		calls.done()
+		calls.Done()
 		synctest.Wait()
 		if ended.Load() {
 			t.Fatal("it has not waited for the call that left meanwhile")
 		}
-		calls.done()
+		calls.Done()
 		synctest.Wait()
-		if !ended.Load() || calls.begin() {
+		if !ended.Load() || calls.Begin() {
 			t.Fatalf("ended %v, and a call may leave", ended.Load())
 		}
 	})

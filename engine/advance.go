@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/decide"
+)
+
+// Manual reports whether the engine follows a clock that stands still until it is advanced.
+func (e *Engine) Manual() bool {
+	_, ok := e.cfg.Clock.(*clock.Manual)
+	return ok
+}
+
+// Advance moves a manual clock, stopping at each due moment in order and letting everything there
+// come to rest. It returns the new time once nothing is active or due. By zero it only waits.
+func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, error) {
+	manual, ok := e.cfg.Clock.(*clock.Manual)
+	if !ok {
+		return time.Time{}, &decide.Refusal{
+			Kind: decide.Conflict, Code: "clock.system", Message: "this engine follows the machine's clock, which cannot be advanced",
+			Hint: "start it with --clock=manual",
+		}
+	}
+	if err := e.available(ctx); err != nil {
+		return time.Time{}, err
+	}
+	e.advancing.Lock()
+	defer e.advancing.Unlock()
+	until := manual.Now().Add(by)
+	for {
+		if err := e.settled(ctx); err != nil {
+			return manual.Now(), fmt.Errorf("%w: the engine does not come to rest: %w", ErrUnavailable, err)
+		}
+		if !manual.Step(until) {
+			return manual.Now(), nil
+		}
+	}
+}
+
+// settled returns once no runner has anything to do at the clock's time.
+func (e *Engine) settled(ctx context.Context) error {
+	return e.waitUntil(ctx, func(r *runner) bool {
+		if r.workflow.stoppedBy() != nil {
+			return true
+		}
+		rest := r.quiet()
+		return rest != nil && rest.Reason != reasonCall && rest.Reason != decide.ReasonStorage && (rest.Until == 0 || rest.Until.Time().After(e.cfg.Clock.Now()))
+	})
+}

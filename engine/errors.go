@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// ErrUnavailable says that the engine cannot record anything now; ask again later.
+var ErrUnavailable = errors.New("the engine cannot record this now")
+
+// ErrNothingRecorded is the ErrUnavailable of what was never handed to the log, or is known not to be in it.
+var ErrNothingRecorded = fmt.Errorf("%w: nothing was recorded", ErrUnavailable)
+
+// ErrNoRoom is the ErrNothingRecorded for want of free space.
+var ErrNoRoom = fmt.Errorf("%w for lack of room", ErrNothingRecorded)
+
+// ErrUnknownOutcome is the ErrUnavailable of a caller that leaves before the log has answered: if the log
+// has what was asked for, it is recorded and done, though the caller is not told.
+var ErrUnknownOutcome error = unknownOutcome{}
+
+type unknownOutcome struct{}
+
+func (unknownOutcome) Error() string {
+	return "the log has not answered yet, so the outcome is not known; it is recorded if the log has it"
+}
+
+func (unknownOutcome) Unwrap() error { return ErrUnavailable }
+
+// errDefect marks a broken rule of ours: the workflow stops rather than guess.
+var errDefect = errors.New("defect")
+
+// errStopped is returned for a workflow that is out of service.
+var errStopped = errors.New("workflow is stopped")
+
+// errPaging says that pending events could not be read from the store: no fault of the script.
+var errPaging = errors.New("pending events cannot be read from the local store")
+
+// takesNothing says that the log will not take anything from this process any more.
+func takesNothing(err error) bool {
+	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrClosed)
+}
+
+// clip bounds a message that goes into the log.
+func clip(s string) string { return eventlog.Clip(s, eventlog.MaxMessage) }

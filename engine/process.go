@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/checkpoint"
+	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/ids"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/engine/signal"
+	"github.com/pawl-run/pawl/engine/underway"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// process is what all workflows of an engine share: the configuration, the counts of what is under way, and the ends
+// of what may be waited for. It knows none of the workflows.
+//
+// Locking: none but that of its parts. What is not atomic, a lock or a context is set before the engine runs.
+type process struct {
+	cfg Config
+	log *slog.Logger
+	ids *ids.Source
+	// name is this process incarnation: a run started by another one is crashed (R14).
+	name       string
+	draining   atomic.Bool
+	closed     atomic.Bool
+	calls      signal.InFlight // mutation calls that have left and are within their deadline
+	outcomes   signal.InFlight // their settlements, until they are recorded
+	recordings signal.InFlight // decisions on their way into the log, whose callers may be gone
+	// idle tells when a runner comes to rest or a recording ends.
+	idle    signal.Change
+	pinned  connector.Pinned
+	atWork  atomic.Int64 // runners that do not rest
+	appends pace
+	lags    []*checkpoint.Lag // by partition
+
+	// writable ends, with the cause, once the log cannot be written any more.
+	writable context.Context
+	fail     context.CancelCauseFunc
+	// life ends when the process gives up: settlements, and appends whose answer is not known, are retried
+	// until then.
+	life    context.Context
+	endLife context.CancelFunc
+}
+
+func newProcess(cfg Config) *process {
+	p := &process{cfg: cfg, log: cfg.Logger, ids: ids.New(cfg.Random)}
+	p.name = p.ids.Next(cfg.Clock.Now())
+	p.life, p.endLife = context.WithCancel(context.Background())
+	p.writable, p.fail = context.WithCancelCause(context.Background())
+	for range cfg.Log.Partitions() {
+		p.lags = append(p.lags, &checkpoint.Lag{})
+	}
+	return p
+}
+
+var (
+	// resending are the pauses between two attempts to append the same entry.
+	resending = schedule.Transient{Base: 50 * time.Millisecond, Factor: 2, Max: time.Second}
+	// storageTrouble are the pauses of a runner that cannot read or write what it needs.
+	storageTrouble = schedule.Transient{Base: 100 * time.Millisecond, Factor: 2, Max: 30 * time.Second}
+)
+
+// moment is now, by both clocks.
+func (p *process) moment() underway.Moment {
+	now := p.cfg.Clock.Now()
+	if _, system := p.cfg.Clock.(clock.System); system {
+		return underway.At(now)
+	}
+	return underway.AtMadeUp(now)
+}
+
+// hold reports why no run may start now.
+func (p *process) hold() error {
+	if p.draining.Load() {
+		return errors.New("the engine is shutting down")
+	}
+	if err := errors.Join(p.cfg.Store.Err(), p.diskSpace()); err != nil {
+		return fmt.Errorf("start a run: %w", err)
+	}
+	for _, lag := range p.lags {
+		if err := lag.Stuck(); err != nil {
+			return fmt.Errorf("start a run: %w", err)
+		}
+	}
+	return nil
+}
+
+// diskSpace reports why no new work may start now (too little free space), nil when there is enough.
+func (p *process) diskSpace() error {
+	if p.cfg.Room == nil {
+		return nil
+	}
+	return p.cfg.Room()
+}
+
+// CodeChanged is the code of a call that was not made because its tool is not what the deploy pinned.
+const CodeChanged = "connector.changed"
+
+// changed reports that a live tool is not what the deploy pinned: another kind, or another answer
+// to whether it can be asked. The phase table and grants rest on the pin, so such a tool is not
+// called until a deploy accepts it. A tool that is away is only a transient failure of its call.
+func (p *process) changed(pinned eventlog.Operation) *eventlog.Failure {
+	live, ok := p.cfg.Connectors.Operation(pinned.Connector, pinned.Operation)
+	if !ok || string(live.Kind) == pinned.Kind && live.Reconciles == pinned.Reconciles {
+		return nil
+	}
+	return &eventlog.Failure{
+		Class: eventlog.Precondition, Code: CodeChanged,
+		Message: fmt.Sprintf("%s is not what this version was deployed with (kind %s, reconciles %v; now kind %s, "+
+			"reconciles %v); deploy again to accept it",
+			pinned.Capability(), pinned.Kind, pinned.Reconciles, live.Kind, live.Reconciles),
+	}
+}
+
+// pace is how long something takes lately.
+type pace struct{ mean atomic.Int64 }
+
+// observe takes a duration in.
+func (p *pace) observe(d time.Duration) {
+	mean := p.mean.Load()
+	p.mean.Store(mean + (int64(d)-mean)/16) // a lost update is one duration less, which is no harm
+}
+
+// take returns the mean of the last few durations.
+func (p *pace) take() time.Duration { return time.Duration(p.mean.Load()) }

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// report records the outcome of a todo. What no longer matters is dropped; what does not fit into
+// a transition is the script's fault (a limit), never a storage fault.
+func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventlog.Cause) error {
+	if ctx.Err() != nil {
+		return nil // stopping: the run is found active and crashed by the next process
+	}
+	began := time.Now()
+	_, err := a.record(ctx, cmd, eventlog.System, cause)
+	if _, settles := cmd.(decide.SettleMutation); err == nil && !settles && time.Since(began) > a.engine.cfg.Policies.Storage.Wait {
+		err = a.failSlowRun(ctx, cause)
+	}
+	switch {
+	case errors.Is(err, decide.ErrStale), errors.Is(err, decide.ErrPrepareAgain):
+		return nil
+	case errors.Is(err, eventlog.ErrTooLarge):
+		if smaller, ok := tooLarge(cmd, err); ok {
+			_, err = a.record(ctx, smaller, eventlog.System, cause)
+			if errors.Is(err, decide.ErrStale) {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+// failSlowRun ends a run that the log held up for too long: transient, whatever its phase (F11). An
+// open mutation is never touched by it.
+func (a *aggregate) failSlowRun(ctx context.Context, cause eventlog.Cause) error {
+	run := a.state().CurrentRun()
+	if run == nil || run.Status != eventlog.RunActive {
+		return nil
+	}
+	_, err := a.record(ctx, decide.FailRun{Run: run.ID, Failure: eventlog.Failure{
+		Class: eventlog.Transient, Code: "storage.slow",
+		Message: fmt.Sprintf("the log took longer than %s to confirm a write; check the broker and its disk", a.engine.cfg.Policies.Storage.Wait),
+	}}, eventlog.System, cause)
+	return err
+}
+
+// tooLarge is what to record instead of an outcome that does not fit.
+func tooLarge(cmd decide.Command, err error) (decide.Command, bool) {
+	limit := func(code string) *eventlog.Failure {
+		return &eventlog.Failure{Class: eventlog.Logic, Code: code, Message: err.Error() + "; publish fewer or smaller events per run, and keep large data outside"}
+	}
+	switch cmd := cmd.(type) {
+	case decide.FinishPrepare:
+		code := "limit.result"
+		if cmd.Next != nil && len(cmd.Next.Publishes) > 0 {
+			code = "limit.publish"
+		}
+		return decide.FinishPrepare{Run: cmd.Run, Failure: limit(code)}, true
+	case decide.FinishMutate:
+		cmd.Failure = limit("limit.result")
+		if cmd.Call != nil { // in the ledger as never sent, with a marker in place of its parameters (F14)
+			call := *cmd.Call
+			call.Params = oversized(len(call.Params))
+			cmd.Call = &call
+		}
+		return cmd, true
+	case decide.CommitRun:
+		return decide.CommitRun{Run: cmd.Run, Failure: limit("limit.publish")}, true
+	case decide.SettleMutation:
+		cmd.Outcome.Result = oversized(len(cmd.Outcome.Result))
+		return cmd, true
+	}
+	return nil, false
+}
+
+// oversized stands in for an answer that does not fit into the log: the settlement is never lost
+// for its size.
+func oversized(bytes int) []byte {
+	return fmt.Appendf(nil, `{"truncated":true,"bytes":%d}`, bytes)
+}

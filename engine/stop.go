@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// settle sees the end of all that is under way. What the log does not answer is given up on in the end: the
+// next start finds out what became of it.
+func (e *Engine) settle() {
+	if e.writable.Err() == nil {
+		patience, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
+		e.recordings.Rest(patience) // it may start a call yet
+		e.calls.End()
+		recorded, stop := context.WithTimeout(e.writable, e.cfg.SettleTimeout)
+		if !e.outcomes.Rest(recorded) && e.writable.Err() == nil {
+			e.log.Warn("stopping although the log has not taken the outcomes of all calls; those that follow are named and reconciled by the next start",
+				"after", e.cfg.SettleTimeout)
+		}
+		stop()
+		if !e.recordings.Rest(patience) && e.writable.Err() == nil {
+			e.log.Warn("stopping although the log has not said what became of the last decisions; the next start finds out", "after", e.cfg.DrainTimeout)
+		}
+		cancel()
+	}
+	e.endLife()
+	e.recordings.End()
+	e.calls.End()
+	e.outcomes.End()
+	e.tellOpen()
+}
+
+// drain keeps new runs from starting and waits for the active ones, while they can be recorded.
+func (e *Engine) drain() {
+	e.draining.Store(true)
+	timeout, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
+	defer cancel()
+	e.nudgeAll()
+	if err := e.waitUntil(timeout, noActiveRun); err != nil && e.writable.Err() == nil {
+		e.log.Warn("stopping with handlers still running; their runs will be started again", "after", e.cfg.DrainTimeout)
+	}
+}
+
+// noActiveRun is the drain's condition: no handler runs, no call of ours is open.
+func noActiveRun(r *runner) bool {
+	if r.workflow.stoppedBy() != nil {
+		return true
+	}
+	run := r.workflow.state().CurrentRun()
+	return run == nil || run.Status != eventlog.RunActive || r.resting() != nil && run.Engine != r.engine.name
+}
+
+// mostNamed is how many open exchanges an engine names when it ends; of more it says how many.
+const mostNamed = 20
+
+// tellOpen names the exchanges that are still open when the engine ends, and says what the next start does
+// about them: the other side may carry them out yet.
+func (e *Engine) tellOpen() {
+	open := 0
+	for r := range e.runners() {
+		for _, m := range r.calls.leftOpen() {
+			if open++; open > mostNamed {
+				continue
+			}
+			then := "a person decides once it can no longer be under way"
+			if r.calls.asks(m) {
+				then = "its connector is asked; that it was not applied counts once it can no longer be under way"
+			}
+			now := e.cfg.Clock.Now()
+			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + cutOff(m, e.cfg.Connectors.Ending(r.calls.call(m))))
+			r.log.Warn("stopping while a request is open: the other side may carry it out yet, and it is not sent again",
+				append(r.calls.naming(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
+		}
+	}
+	if open > mostNamed {
+		e.log.Warn("stopping while more requests are open", "named", mostNamed, "open", open)
+	}
+}
