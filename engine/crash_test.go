@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
@@ -21,7 +22,7 @@ import (
 // scenario is a life of the orders workflow that a crash is put into.
 type scenario struct {
 	name  string
-	world func(*enginetest.World, engine.Clock)
+	world func(*enginetest.World, clock.Clock)
 	// effects is how many calls take effect in the end, consumed how many orders are consumed.
 	effects, consumed int
 }
@@ -30,7 +31,7 @@ var orders = []string{"a", "b", "c"}
 
 var scenarios = []scenario{
 	{name: "all well", effects: 3, consumed: 3},
-	{name: "a definite transient failure first", effects: 3, consumed: 3, world: func(w *enginetest.World, _ engine.Clock) {
+	{name: "a definite transient failure first", effects: 3, consumed: 3, world: func(w *enginetest.World, _ clock.Clock) {
 		var tried atomic.Bool
 		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
 			if tried.CompareAndSwap(false, true) {
@@ -39,13 +40,13 @@ var scenarios = []scenario{
 			return w.Apply(call)
 		})
 	}},
-	{name: "applied, but the answer is lost", effects: 3, consumed: 3, world: func(w *enginetest.World, _ engine.Clock) {
+	{name: "applied, but the answer is lost", effects: 3, consumed: 3, world: func(w *enginetest.World, _ clock.Clock) {
 		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
 			w.Apply(call)
 			return connector.Outcome{Status: connector.Uncertain}
 		})
 	}},
-	{name: "not applied, the answer is lost, known only later", effects: 3, consumed: 3, world: func(w *enginetest.World, _ engine.Clock) {
+	{name: "not applied, the answer is lost, known only later", effects: 3, consumed: 3, world: func(w *enginetest.World, _ clock.Clock) {
 		var mu sync.Mutex
 		lost, asked := map[string]bool{}, map[string]int{}
 		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
@@ -69,10 +70,10 @@ var scenarios = []scenario{
 			return connector.Reconciliation{Verdict: connector.VerdictFailed}
 		})
 	}},
-	{name: "still at work at a receiver that says failed meanwhile", effects: 3, consumed: 3, world: func(w *enginetest.World, clock engine.Clock) {
+	{name: "still at work at a receiver that says failed meanwhile", effects: 3, consumed: 3, world: func(w *enginetest.World, its clock.Clock) {
 		// For as long after the end of its call as after the deadline of one whose process has died: the timeout is 5s.
 		w.Ending.Quiet = 5*time.Second + w.Ending.Unseen
-		receiver := &busyReceiver{world: w, clock: clock, busy: w.Ending.Quiet}
+		receiver := &busyReceiver{world: w, clock: its, busy: w.Ending.Quiet}
 		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
 			if receiver.take(call) {
 				return connector.Outcome{Status: connector.Uncertain}
@@ -86,7 +87,7 @@ var scenarios = []scenario{
 // is no trace of it.
 type busyReceiver struct {
 	world *enginetest.World
-	clock engine.Clock
+	clock clock.Clock
 	busy  time.Duration
 
 	mu    sync.Mutex
