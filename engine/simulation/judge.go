@@ -227,14 +227,17 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 		}
 	case *eventlog.EventRedriven:
 		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
+		accepting := r.Kind == "event.given_up" || r.Kind == "workflow.loss_accepted"
 		if b.consumed[ref] && !b.again[ref] {
 			// A person may redrive it where the log cannot tell any more that it was consumed, and says so (O11).
-			if e := before.Event(f.Topic, f.MessageID); r.Kind != "event.given_up" && r.Kind != "workflow.loss_accepted" && (!b.consumptions.record[ref] || e == nil || !e.Unknown) {
+			if e := before.Event(f.Topic, f.MessageID); !accepting && (!b.consumptions.record[ref] || e == nil || !e.Unknown) {
 				s.violate("event %s of topic %s is consumed and redriven (J3)", f.MessageID, f.Topic)
 			}
 			b.again[ref] = true
 		}
-		s.world.excuse(b.name, ref)
+		if !accepting { // an acceptance asks for nothing again
+			s.world.excuse(b.name, ref)
+		}
 	case *eventlog.WorkflowPaused, *eventlog.WorkflowResumed:
 		if r.Actor.Kind != "user" {
 			s.violate("%s changed a person's pause (F7)", r.Actor.Name)

@@ -5,7 +5,10 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // acceptLoss ends every process and lets a person accept that a part of the log is lost: a record somewhere in a
@@ -231,12 +234,27 @@ func (j *judge) remembers(b *book) {
 			j.sim.violate("event %s of topic %s in %s is consumed, and after a loss it is %+v", ref.MessageID, ref.Topic, b.name, e)
 		}
 	}
-	for at, n := range j.sim.world.effects {
-		if at.workflow != b.name || n <= j.sim.world.excused[at] {
+	for _, r := range j.sim.world.order {
+		if r.call.Workflow != b.name || r.effects == 0 || r.excused || b.calls.unknown(eventlog.MutationID(r.call.Run), false) {
 			continue
 		}
-		if e := state.Event(at.ref.Topic, at.ref.MessageID); e == nil || e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved {
-			j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss it is %+v", at.ref.MessageID, at.ref.Topic, b.name, e)
+		for _, ref := range r.Refs {
+			j.done(&state, ref)
 		}
+	}
+}
+
+// done: an event that has had its effect waits no more, and a redrive that does not say that it may repeat that is
+// refused (O11).
+func (j *judge) done(state *projections.State, ref eventlog.EventRef) {
+	e := state.Event(ref.Topic, ref.MessageID)
+	if e == nil || e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved {
+		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss it is %+v", ref.MessageID, ref.Topic, state.Name, e)
+		return
+	}
+	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: operator}
+	redrive := decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID}
+	if _, err := decide.Decide(*state, state.Name, env, decide.Known{}, redrive); err == nil {
+		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss a plain redrive repeats it (O11): %+v", ref.MessageID, ref.Topic, state.Name, e)
 	}
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -30,6 +31,7 @@ type request struct {
 	node    *node
 	sent    int
 	effects int
+	excused bool // a person has spoken since it was made: what it was made for may happen again
 	// refused says that it can never be applied any more: the receiver has written that down.
 	refused bool
 	// until is how long the receiver may still be busy with it: quiet after the end of its call, unseen after
@@ -104,5 +106,10 @@ func (r *request) result() json.RawMessage {
 func (w *world) excuse(workflow eventlog.WorkflowName, refs ...eventlog.EventRef) {
 	for _, ref := range refs {
 		w.excused[place{workflow, ref}]++
+	}
+	for _, r := range w.order {
+		if r.call.Workflow == workflow && slices.ContainsFunc(r.Refs, func(ref eventlog.EventRef) bool { return slices.Contains(refs, ref) }) {
+			r.excused = true
+		}
 	}
 }
