@@ -124,6 +124,27 @@ func TestLossSetsAside(t *testing.T) {
 	}
 }
 
+// An acceptance proves nothing of what came after it: where the end is lost once more, and with it all that stood
+// behind the acceptance, the loss is recorded once more.
+func TestLossBehindAnAcceptance(t *testing.T) {
+	t.Parallel()
+	k := &keeper{Log: memlog.New(memlog.Config{})}
+	e := enginetest.NewOn(t, k.Log).Start()
+	e.MustDeploy(ordersWorkflow)
+	e.Rest("orders")
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 2 {
+		if pasts := k.record(t, engine.Loss{End: true}); len(pasts) != 1 || pasts[0].Workflow != "orders" || !pasts[0].Asks {
+			t.Fatalf("loss %d: found %+v, want orders, which asks", n+1, pasts)
+		}
+	}
+	if pasts := k.record(t, engine.Loss{}); len(pasts) != 0 {
+		t.Errorf("without a loss: found %+v", pasts)
+	}
+}
+
 // A log that cannot remember what was set aside leaves the workflow out of service: nothing is recorded.
 func TestLossThatCannotBeRemembered(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 // concerned reports whether a part of the past may be gone.
 func (s *pasts) concerned(p *past, loss Loss) bool {
 	unproven := p.unproven || loss.End || p.last.Position.Seq < s.anyones
-	return p.aside != nil || unproven && !p.whole && p.last.Kind != lossAccepted
+	return p.aside != nil || unproven && !p.whole
 }
 
 // saw takes in the workflow's next record, and why it cannot follow the others.

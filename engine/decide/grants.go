@@ -83,7 +83,7 @@ func (c Deploy) grants(s *projections.State) map[string]eventlog.Grant {
 		return c.Grants
 	}
 	grants := maps.Clone(s.Grants)
-	if s.Version == "" && c.GrantUsed {
+	if s.Version == "" && len(s.Grants) == 0 && c.GrantUsed {
 		// Each by an entry of its own, so that an operation added later is not covered.
 		grants = make(map[string]eventlog.Grant, len(c.Definition.Operations))
 		for _, op := range c.Definition.Operations {

@@ -141,3 +141,29 @@ func TestGrantsOfAnArchivedWorkflowStay(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A script deployed where an accepted loss left none asks for every change: the events that were given up may have
+// been handled, and their ids may be unknown. The grants that the deploy names are a person's word.
+func TestGrantsOfADeployAfterALoss(t *testing.T) {
+	for _, named := range []map[string]eventlog.Grant{nil, {"m.send": eventlog.GrantAllow}} {
+		b := newBench(t)
+		definition := pins(map[string]string{"m.send": "mutate", "m.list": "list"})
+		for _, cmd := range []decide.Command{
+			decide.AcceptLoss{Detail: "test"}, decide.Resume{}, decide.Deploy{Definition: definition, SourceHash: "1", Grants: named, GrantUsed: true},
+		} {
+			if err := b.do(cmd); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := eventlog.GrantAsk
+		if named != nil {
+			want = eventlog.GrantAllow
+		}
+		if got := decide.Granted(b.state.Grants, "m", "send", true); got != want {
+			t.Errorf("deployed with %v: the change is granted as %s, want %s", named, got, want)
+		}
+		if got := decide.Granted(b.state.Grants, "m", "list", false); named == nil && got != eventlog.GrantAllow {
+			t.Errorf("the read is granted as %s", got)
+		}
+	}
+}

@@ -61,8 +61,8 @@ func (c AcceptLoss) decide(d *decision) error {
 	if r.archived && !d.state().Archived {
 		d.emit(&eventlog.WorkflowArchived{})
 	}
-	if s := d.state(); !r.Whole && !c.Kept && s.Version != "" {
-		if strict := asking(s.Definition(), s.Grants); !maps.Equal(strict, s.Grants) {
+	if s := d.state(); !r.Whole && !c.Kept {
+		if strict := asking(s); !maps.Equal(strict, s.Grants) {
 			d.emit(&eventlog.WorkflowGranted{Grants: strict})
 		}
 	}

@@ -245,10 +245,14 @@ func (x *remnant) outcome(ref eventlog.EventRef) *eventlog.EventGivenUp {
 	return f
 }
 
-// asking are grants under which no mutation leaves without a person's word.
-func asking(def *eventlog.Definition, grants map[string]eventlog.Grant) map[string]eventlog.Grant {
-	strict := maps.Clone(grants)
-	for capability, grant := range grants {
+// asking are grants under which no mutation leaves without a person's word. Where the script is lost, they are there
+// before the next one comes, which would be allowed all that it uses.
+func asking(s *projections.State) map[string]eventlog.Grant {
+	def, strict := s.Definition(), maps.Clone(s.Grants)
+	if s.Version == "" && len(strict) == 0 {
+		return map[string]eventlog.Grant{"*": eventlog.GrantAsk}
+	}
+	for capability, grant := range s.Grants {
 		if grant == eventlog.GrantAllow && !onlyReads(def, capability) {
 			strict[capability] = eventlog.GrantAsk
 		}

@@ -3,6 +3,7 @@ package jslog_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -156,5 +157,47 @@ func TestForeignNames(t *testing.T) {
 	}
 	if got := strings.Count(names(t, l), " ") + 1; got != 6 {
 		t.Errorf("read %d records, want 6: %s", got, names(t, l))
+	}
+}
+
+// TestEndLostBehindWhatWasSetAside: where the log loses its end together with what an earlier acceptance set aside, the
+// sequences are used again. What is written there counts, and follows what is left.
+func TestEndLostBehindWhatWasSetAside(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.fill(6, 1000)
+	server, l, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.SetAside(t.Context(), 0, []eventlog.Aside{{Workflow: "a", From: 3, To: 5}, {From: 6, To: 6}}); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	server.Shutdown()
+	change(t, last(s.blocks()), func(b []byte) []byte { return b[:len(b)*7/12] }) // three are left
+	remove(t, filepath.Join(s.streamDir(), "msgs", "index.db"))
+	server, _, err = s.open()
+	if !errors.Is(err, eventlog.ErrDamaged) {
+		t.Fatalf("opened: %v, want ErrDamaged", err)
+	}
+	nc := natstest.Connect(t, server)
+	lost, err := jslog.AcceptLoss(t.Context(), nc, s.config())
+	if err != nil || !lost.End {
+		t.Fatalf("accepted %+v, %v; want the end", lost, err)
+	}
+	for range 2 { // and it is remembered
+		l = mustOpen(t, nc, s.config())
+		s.append(l, 1, 10)
+		s.append(l, 1, 10)
+		if got := l.Asides(0); len(got) != 1 || got[0] != (eventlog.Aside{Workflow: "a", From: 3, To: 3}) {
+			t.Errorf("set aside: %+v, want what is still there", got)
+		}
+		if again, err := jslog.AcceptLoss(t.Context(), nc, s.config()); err != nil || len(again.Lines) != 0 {
+			t.Errorf("accepted again: %+v, %v", again, err)
+		}
+	}
+	if got, want := names(t, l), "a1 a2 a3 a4 a5 a6"; got != want {
+		t.Errorf("read %q, want %q", got, want)
 	}
 }

@@ -104,12 +104,46 @@ func (l *Log) acceptIn(ctx context.Context, p int, name string) (point, error) {
 			}
 		}
 	}
+	if err := l.forgetBehind(ctx, p, name, seen.last); err != nil {
+		return point{}, err
+	}
 	if len(found.Lines) > before || found.End {
 		if err := l.recordLoss(ctx, p, missing, true); err != nil {
 			return point{}, err
 		}
 	}
 	return l.end(ctx, p, seen.last, l.partitions[p].accepted)
+}
+
+// forgetBehind forgets what was accepted as lost and what was set aside behind the end, and of a workflow behind its
+// own last message. Those sequences are used again: what will stand there counts, and an append is fenced on what is
+// there.
+func (l *Log) forgetBehind(ctx context.Context, p int, name string, last uint64) error {
+	part, aside := l.partitions[p], asides{}
+	for workflow, some := range part.aside {
+		end := last
+		if workflow != "" {
+			fence := l.names.fence(p, workflow)
+			m, err := l.fetchPatiently(ctx, p, query{Last: fence})
+			if isMessageNotFound(err) { // or it is there and damaged, with others before it
+				m, err = l.lastReadable(ctx, p, fence)
+			}
+			if err != nil {
+				return fmt.Errorf("look for the last message of %s: %w", workflow, err)
+			}
+			end = min(end, m.Seq)
+		}
+		if kept := some.upTo(end); kept != nil {
+			aside[workflow] = kept
+		}
+	}
+	accepted := part.accepted.upTo(last)
+	if accepted.String() == part.accepted.String() && aside.String() == part.aside.String() {
+		return nil
+	}
+	part.accepted, part.aside = accepted, aside
+	l.accepting.end("stream %s: messages that an earlier acceptance had given up, and what followed them", name)
+	return nil
 }
 
 // unreadable reads the partition and returns what cannot be read of it: the server does not list
@@ -160,11 +194,10 @@ func (l *Log) recordLoss(ctx context.Context, p int, lost spans, newEpoch bool) 
 	cfg.MaxAge, cfg.MaxMsgs, cfg.MaxBytes, cfg.MaxMsgsPerSubject = 0, -1, -1, -1 // a log forgets nothing
 	cfg.Metadata = maps.Clone(cfg.Metadata)
 	part.accepted = part.accepted.with(lost...).within(mostLost)
-	if len(part.accepted) > 0 {
-		cfg.Metadata[metaLost] = part.accepted.String()
-	}
-	if len(part.aside) > 0 {
-		cfg.Metadata[metaAside] = part.aside.String()
+	for key, text := range map[string]string{metaLost: part.accepted.String(), metaAside: part.aside.String()} {
+		if delete(cfg.Metadata, key); text != "" {
+			cfg.Metadata[key] = text
+		}
 	}
 	if newEpoch {
 		epoch, err := strconv.Atoi("0" + cfg.Metadata[metaEpoch])

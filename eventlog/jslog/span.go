@@ -2,6 +2,7 @@ package jslog
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,6 +121,9 @@ func (s spans) within(most int) spans {
 	}
 	return s
 }
+
+// upTo returns what of the spans is not behind last.
+func (s spans) upTo(last uint64) spans { return s.without(spans{{last + 1, math.MaxUint64}}) }
 
 // hold reports whether seq is in one of the spans.
 func (s spans) hold(seq uint64) bool {
