@@ -86,3 +86,44 @@ func TestForgottenWorkflow(t *testing.T) {
 		})
 	}
 }
+
+// TestNewlyDeployedAfterALossAsks: where all records of a workflow are lost, and nothing else knows its name, the acceptance
+// cannot hold it. Its file is still deployed when the engine starts, and its source comes with its events again: a
+// person is asked before any of them is handled.
+func TestNewlyDeployedAfterALossAsks(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	w := wound{t, place(t, map[string]string{
+		"pawl.yaml": "connectors: {http: {hosts: {\"" + strings.TrimPrefix(s.URL, "http://") + "\": {private: true}}}}\n",
+		"bills.ts":  strings.NewReplacer("NAME", "bills", "SHOP", s.URL).Replace(orderScript),
+		"sales.ts":  strings.NewReplacer("NAME", "sales", "SHOP", s.URL).Replace(orderScript),
+	})}
+	up := []string{"up", "bills.ts", "sales.ts", "--data", "data"}
+	d := startDaemon(t, w.dir, "pawl", up...)
+	d.pushOrder("bills", "b")
+	d.pushOrder("sales", "s")
+	d.settled()
+	s.once(t, 2)
+	d.stop()
+	var ids []string
+	w.inLog(func(log *jslog.Log, _ jetstream.JetStream) {
+		for _, r := range w.past(log, "bills") {
+			ids = append(ids, string(r.ID))
+		}
+	})
+	for _, id := range ids {
+		w.flip(id)
+	}
+	remove(t, w.path("store"))
+	mustRun(t, w.dir, 0, "pawl", "verify", "--accept-loss", "--data", "data")
+	d = startDaemon(t, w.dir, "pawl", up...)
+	d.pushOrder("bills", "b")
+	d.pushOrder("sales", "s")
+	d.settled()
+	s.once(t, 2)
+	d.approveAll()
+	if n := s.count("bills b"); n != 2 {
+		t.Errorf("with a person's word it was sent %d times, want 2", n)
+	}
+	d.stop()
+}

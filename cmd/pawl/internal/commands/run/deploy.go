@@ -124,15 +124,22 @@ func (d deployer) unchanged(s source.Script) bool {
 	if !ok || before.SHA256 != hashOf(s.Text) {
 		return false
 	}
-	_, exists := d.in.Engine.State(before.Workflow)
-	return exists
+	return d.runs(before.Workflow)
+}
+
+// runs says that the workflow has a script. One may have lost it with a part of the log.
+func (d deployer) runs(w eventlog.WorkflowName) bool {
+	state, exists := d.in.Engine.State(w)
+	return exists && state.Version != ""
 }
 
 // deploy deploys the file if its bytes are not those it last deployed from there.
 func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, err error) {
 	hash := hashOf(s.Text)
-	if before, ok := d.known.Files[s.Path]; ok && before.SHA256 == hash {
-		if state, exists := d.in.Engine.State(before.Workflow); exists {
+	before, known := d.known.Files[s.Path]
+	forgotten := known && !d.runs(before.Workflow)
+	if known && before.SHA256 == hash {
+		if state, exists := d.in.Engine.State(before.Workflow); exists && !forgotten {
 			if script := state.Script(state.Version); script != nil && script.SourceHash != hash {
 				fmt.Fprintf(d.screen.Out, "pawl: %s %s is newer than %s and stays; to fetch it: pawl workflows source %s > %s\n",
 					before.Workflow, state.Version, term.Path(s.Path), before.Workflow, term.Path(s.Path))
@@ -142,7 +149,11 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 			return true, nil
 		}
 	}
-	result, err := d.in.Engine.Deploy(ctx, d.actor, engine.DeployRequest{Source: string(s.Text), Filename: filepath.Base(s.Path), GrantUsed: true})
+	// What was deployed from here and is not in the log any more has been lost, and with it which events were handled:
+	// a person looks at each change that is made now.
+	result, err := d.in.Engine.Deploy(ctx, d.actor, engine.DeployRequest{
+		Source: string(s.Text), Filename: filepath.Base(s.Path), GrantUsed: !forgotten,
+	})
 	problems := d.advise(ctx, s, result.Problems)
 	source.Print(d.screen, s, problems)
 	var refusal *decide.Refusal
