@@ -25,6 +25,8 @@ type Connection struct {
 	open    bool
 	// tokenless says why no token is sent, if there is something to say.
 	tokenless string
+	// guessed says that nothing here belongs to an engine: no data directory, and no address that was named.
+	guessed bool
 	// Stranger says that what answers at the address is not the engine of the data directory, if that is so.
 	Stranger error
 }
@@ -49,6 +51,10 @@ func (c *Connection) Explain(err error) error {
 			Hint: c.whereElse(),
 		}
 	}
+	if c.Foreign(err) {
+		return exit.Failed("run this in the folder where that engine was started, or name its data directory: --data DIR; or start one here: pawl up",
+			fmt.Errorf("there is no data directory here, and the engine at %s (%s) asks for a token", c.Address, c.from))
+	}
 	var p *rpc.Problem
 	if errors.As(err, &p) && p.Status == http.StatusUnauthorized && c.tokenless != "" {
 		return exit.Failed(p.Hint, fmt.Errorf("%w; %s", err, c.tokenless))
@@ -56,10 +62,20 @@ func (c *Connection) Explain(err error) error {
 	return err
 }
 
-// Alone says, for commands that can do without an engine, that they do.
-func (c *Connection) Alone() string {
-	if c.Stranger != nil {
+// Foreign says that an engine refused what was asked because nothing here belongs to it: it was only looked for
+// where an engine would listen.
+func (c *Connection) Foreign(err error) bool {
+	var p *rpc.Problem
+	return c.guessed && c.tokenless == "" && errors.As(err, &p) && p.Status == http.StatusUnauthorized
+}
+
+// Alone says, for commands that can do without an engine, that they do: err is what asking one came to.
+func (c *Connection) Alone(err error) string {
+	switch {
+	case c.Stranger != nil:
 		return "no engine of this data directory answers"
+	case c.Foreign(err):
+		return "no engine of this folder answers"
 	}
 	return "no engine answers"
 }

@@ -88,6 +88,7 @@ func (f *Finder) FindAs(flags Flags, file config.File) (_ *Connection, err error
 	}
 	c.URL, c.Address, c.from, c.silence = place.address, place.address, place.from, place.silence()
 	c.open = place.open()
+	c.guessed = place.home == "" && !place.named && !place.configured
 	if c.Stranger = c.recognize(place); c.Stranger != nil {
 		return c, nil // it is asked nothing, and told nothing
 	}

@@ -108,6 +108,6 @@ func stoppedData(screen term.Screen, conf config.Reader, connected *client.Conne
 		return s, &exit.Failure{Code: exit.CodeUnreachable,
 			What: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.Address, term.Path(s.Data)), Hint: "name the data directory: --data DIR"}
 	}
-	fmt.Fprintf(screen.Err, "%s: reading the log in %s\n", connected.Alone(), term.Path(s.Data))
+	fmt.Fprintf(screen.Err, "%s: reading the log in %s\n", connected.Alone(nil), term.Path(s.Data))
 	return s, nil
 }

@@ -47,8 +47,8 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 		err = connected.Do(ctx, "validateScript", map[string]any{"source": string(script.Text), "filename": filepath.Base(c.File)}, &found)
 	}
 	switch {
-	case connected.Stranger != nil, errors.Is(err, rpc.ErrUnreachable) && !c.Named():
-		fmt.Fprintf(screen.Err, "%s: checked alone, with the connectors built in\n", connected.Alone())
+	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
+		fmt.Fprintf(screen.Err, "%s: checked alone, with the connectors built in\n", connected.Alone(err))
 		if found, err = validateAlone(ctx, with, script); err != nil {
 			return err
 		}
