@@ -48,6 +48,9 @@ func (e *Engine) settled(ctx context.Context) error {
 			return true
 		}
 		rest := r.quiet()
-		return rest != nil && rest.Reason != reasonCall && rest.Reason != decide.ReasonStorage && (rest.Until == 0 || rest.Until.Time().After(e.cfg.Clock.Now()))
+		if rest == nil || rest.Reason == decide.ReasonCall || rest.Reason == decide.ReasonStorage {
+			return false // at work, or waiting for the machine and not for the clock
+		}
+		return rest.Until == 0 || rest.Until.Time().After(e.cfg.Clock.Now())
 	})
 }

@@ -34,13 +34,10 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 		if rest == nil {
 			return false
 		}
-		switch rest.Reason {
-		case decide.ReasonBackoff:
+		if rest.Reason == decide.ReasonBackoff {
 			s := r.workflow.state()
 			return s.Backoff != nil && s.Backoff.Attention != 0
-		case decide.ReasonReconcile, decide.ReasonStorage, reasonCall:
-			return false
 		}
-		return true
+		return rest.Reason.Meaning() != decide.GoesOn
 	})
 }

@@ -62,7 +62,7 @@ func (r *runner) step(ctx context.Context) error {
 		m := s.Mutation(todo.Mutation)
 		return r.workflow.report(ctx, r.calls.reconcile(ctx, m), eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
 	case decide.AwaitCall: // our own call is open: its settlement nudges
-		r.sleep(ctx, decide.Wait{Reason: reasonCall, Subject: string(todo.Mutation)})
+		r.sleep(ctx, decide.Wait{Reason: decide.ReasonCall, Subject: string(todo.Mutation)})
 		return nil
 	case decide.Wait: // Reason is a closed list, rendered by `pawl why`
 		r.sleep(ctx, todo)
@@ -70,8 +70,5 @@ func (r *runner) step(ctx context.Context) error {
 	}
 	panic("unreachable: decide.Next is exhaustive")
 }
-
-// reasonCall marks a runner at rest only because its own call is open: not idle.
-const reasonCall decide.Reason = "call"
 
 func runCause(id eventlog.RunID) eventlog.Cause { return eventlog.Cause{Kind: "run", ID: string(id)} }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -133,7 +133,7 @@ func TestEnumerationsAreComplete(t *testing.T) {
 		want, got := declared[name], knownTypes.Possible(typ)
 		if name == "decide.Reason" {
 			// A workflow with an open call is moving, and gives no reason.
-			want = slices.DeleteFunc(want, func(v string) bool { return v == string(explain.ReasonCall) })
+			want = slices.DeleteFunc(want, func(v string) bool { return v == string(decide.ReasonCall) })
 		}
 		slices.Sort(want)
 		slices.Sort(got)

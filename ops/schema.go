@@ -9,7 +9,6 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -53,7 +52,5 @@ var knownTypes = rpc.Types{
 	reflect.TypeFor[logLimit]():                {Type: "integer", Minimum: jsonschema.Ptr(1.0)},
 	reflect.TypeFor[ProducerRuns]():            rpc.Enum(RunsNow, RunsQueued),
 	reflect.TypeFor[decide.Resolution]():       rpc.Enum(decide.DidHappen, decide.DidNotHappen, decide.Skip, decide.TryAgain),
-	reflect.TypeFor[decide.Reason](): rpc.Enum(decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake, decide.ReasonBackoff, decide.ReasonUserPause,
-		decide.ReasonApproval, decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked,
-		decide.ReasonStorage, decide.ReasonArchived, explain.ReasonNoWorker),
+	reflect.TypeFor[decide.Reason]():           rpc.Enum(decide.Reasons()...),
 }

@@ -26,7 +26,7 @@ func TestExplainCoversEveryReason(t *testing.T) {
 		t.Errorf("an unknown reason: %s", w.Message)
 	}
 	stopped := explain.Stopped("shop", errors.New("revision 3 is missing"))
-	if stopped.Moving || *stopped.Reason != explain.ReasonNoWorker || !strings.Contains(stopped.Message, "revision 3 is missing") {
+	if stopped.Moving || *stopped.Reason != decide.ReasonNoWorker || !strings.Contains(stopped.Message, "revision 3 is missing") {
 		t.Errorf("%+v", stopped)
 	}
 }
@@ -35,7 +35,7 @@ func TestExplainCoversEveryReason(t *testing.T) {
 func knownReasons() []decide.Reason {
 	var reasons []decide.Reason
 	for _, v := range knownTypes[reflect.TypeFor[decide.Reason]()].Enum {
-		if reason := decide.Reason(v.(string)); reason != explain.ReasonNoWorker {
+		if reason := decide.Reason(v.(string)); reason != decide.ReasonNoWorker {
 			reasons = append(reasons, reason)
 		}
 	}

@@ -49,25 +49,6 @@ func (AwaitCall) todo()         {}
 func (ReconcileMutation) todo() {}
 func (Wait) todo()              {}
 
-// Reason says why a workflow is not moving. The list is closed: `pawl why` renders it.
-type Reason string
-
-// The reasons for waiting.
-const (
-	ReasonIdle          Reason = "idle"          // nothing to do until something arrives
-	ReasonScheduled     Reason = "scheduled"     // a producer's next time
-	ReasonWake          Reason = "wake"          // a consumer's wakeAt
-	ReasonBackoff       Reason = "backoff"       // after a transient failure, or a job's own retry time
-	ReasonUserPause     Reason = "userPause"     // a person paused it
-	ReasonApproval      Reason = "approval"      // a mutation awaits approval
-	ReasonReconcile     Reason = "reconcileDue"  // the next attempt to find out about a mutation
-	ReasonIndeterminate Reason = "indeterminate" // only a person can say what became of a mutation
-	ReasonMaintenance   Reason = "maintenance"   // the script needs a repair
-	ReasonBlocked       Reason = "blocked"       // a system hold, by class or contradiction
-	ReasonStorage       Reason = "storage"       // the log cannot be written
-	ReasonArchived      Reason = "archived"      // stopped for good
-)
-
 // Next names what the state owes the world at now, as seen by the named engine. It is total: one
 // answer for every state.
 func Next(s *projections.State, now eventlog.Instant, engine string) Todo {

@@ -11,9 +11,6 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// callReason is what a worker waits for while its own call is open.
-const callReason decide.Reason = "call"
-
 // compare holds an engine's memory and its workers' waits against the log.
 func (j *judge) compare(n *node) {
 	s := j.sim
@@ -142,7 +139,7 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 			s.violate("engine %d says that %s waits for %s; by its state it is %s", n.number, w, why.Reason, owed.Reason)
 		}
 	case decide.AwaitCall:
-		if why.Reason != callReason {
+		if why.Reason != decide.ReasonCall {
 			s.violate("engine %d says that %s waits for %s; by its state its call is open", n.number, w, why.Reason)
 		}
 		r := s.world.requests[decide.IdempotencyKey(w, owed.Mutation)]

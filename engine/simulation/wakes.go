@@ -89,9 +89,7 @@ func (j *judge) pinned(o *op) {
 
 // awake: at rest, every visible event of a subscribed topic was seen by a run that left it.
 func (j *judge) awake(n *node, s *projections.State, why decide.Reason) {
-	switch why {
-	case decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake:
-	default:
+	if why.Meaning() != decide.Rests {
 		return
 	}
 	b := j.book(s.Name)

@@ -11,12 +11,6 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// ReasonNoWorker is the engine's own addition to the rules' reasons: nobody can step the workflow.
-const ReasonNoWorker decide.Reason = "noWorker"
-
-// ReasonCall is how a worker at rest names its own open call; the workflow is moving then.
-const ReasonCall decide.Reason = "call"
-
 // Why explains what a workflow is doing or waiting for.
 type Why struct {
 	Workflow eventlog.WorkflowName `json:"workflow"`
@@ -53,7 +47,7 @@ func Workflow(s *projections.State, todo decide.Todo) Why { return WithCause(s, 
 // it. A state is not hydrated for that: only its worker may write to copies of it.
 func WithCause(s *projections.State, todo decide.Todo, cause *projections.Run) Why {
 	w := Why{Workflow: s.Name, Commands: []string{}, cause: cause}
-	if wait, ok := todo.(decide.Wait); ok && wait.Reason != ReasonCall {
+	if wait, ok := todo.(decide.Wait); ok && wait.Reason != decide.ReasonCall {
 		w.Reason, w.Until = &wait.Reason, wait.Until
 		w.about(wait.Subject)
 		w.explainWait(s, wait)
@@ -89,7 +83,7 @@ func (w *Why) attend(s *projections.State) {
 
 // Stopped is for a workflow that has left the rules' reach: its log cannot be followed.
 func Stopped(name eventlog.WorkflowName, cause error) Why {
-	reason := ReasonNoWorker
+	reason := decide.ReasonNoWorker
 	return Why{
 		Workflow: name, Reason: &reason, Commands: []string{"pawl verify"},
 		Message: fmt.Sprintf("Workflow %s is out of service: %v. Nothing of it runs until its log can be followed again; other workflows go on.", name, cause),

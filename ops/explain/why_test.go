@@ -152,7 +152,7 @@ func TestWorkflow(t *testing.T) {
 		"blocked, contradiction": {base(blocked(eventlog.BlockContradiction)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"late answer differs"}, []string{"pawl runs show shop R1", "pawl mutations show M1", "pawl resume shop"}},
 		"storage":                {base(nil), decide.Wait{Reason: decide.ReasonStorage}, "storage", 0, 0, "", []string{"storage cannot take"}, []string{"pawl verify"}},
 		"archived":               {base(func(s *projections.State) { s.Archived, s.Pause = true, &projections.Pause{} }), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "", []string{"for good"}, nil},
-		"open call":              {base(nil), decide.Wait{Reason: ReasonCall, Subject: "M1"}, "", at, later, "M1", []string{"Mutation M1 (mail.send: Send A) has left"}, nil},
+		"open call":              {base(nil), decide.Wait{Reason: decide.ReasonCall, Subject: "M1"}, "", at, later, "M1", []string{"Mutation M1 (mail.send: Send A) has left"}, nil},
 		"await call":             {base(nil), decide.AwaitCall{Mutation: "M1"}, "", at, later, "M1", []string{"its answer is awaited"}, nil},
 		"reconciling":            {base(nil), decide.ReconcileMutation{Mutation: "M1"}, "", at, 0, "M1", []string{"being asked", "nothing is sent again"}, nil},
 		"start":                  {base(nil), decide.StartRun{Handler: "send", Type: eventlog.ConsumerHandler}, "", 0, 0, "send", []string{"consumer send is about to run."}, nil},

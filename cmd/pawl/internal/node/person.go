@@ -53,11 +53,8 @@ func (in *Node) needsPerson(name eventlog.WorkflowName, stopped error) (explain.
 	if !ok || wait == nil || !exists {
 		return explain.Why{}, false
 	}
-	switch wait.Reason {
-	case decide.ReasonApproval, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked:
-		return explain.Workflow(&state, *wait), true
-	case decide.ReasonUserPause: // who ends the pause ends the system's hold behind it, and must know of it
-		return explain.Workflow(&state, *wait), state.Blocked != nil || state.Attention() != nil
-	}
-	return explain.Workflow(&state, *wait), state.Attention() != nil
+	// A resume ends the system's hold behind a pause as well: a person must know of it before.
+	hidden := wait.Reason == decide.ReasonUserPause && state.Blocked != nil
+	needed := wait.Reason.Meaning() == decide.NeedsPerson || hidden || state.Attention() != nil
+	return explain.Workflow(&state, *wait), needed
 }

@@ -11,13 +11,6 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Names that are the interface's own, beside those of the rules: nobody can step the workflow, and its
-// call has left and is open.
-const (
-	heldByNoWorker decide.Reason = "noWorker"
-	heldByCall     decide.Reason = "call"
-)
-
 // addHolds says beside each listed workflow what holds it and why, in a few words: what `pawl why` says
 // in full.
 func addHolds(c *client.Connection, p term.Page) {
@@ -46,7 +39,7 @@ func holds(workflow map[string]any, why explain.Why) (held, because []string) {
 	if why.Reason != nil {
 		reason = *why.Reason
 	}
-	if reason == heldByNoWorker {
+	if reason == decide.ReasonNoWorker {
 		add(string(reason), "out of service: its log cannot be followed")
 	}
 	if paused, _ := workflow["userPaused"].(bool); paused {
@@ -87,7 +80,7 @@ func holds(workflow map[string]any, why explain.Why) (held, because []string) {
 	case reason == decide.ReasonBackoff && why.Until != 0:
 		add(string(reason), "it tries again at "+local(why.Until))
 	case why.Moving && why.Until != 0:
-		add(string(heldByCall), "the answer to its call is awaited, at the latest until "+local(why.Until))
+		add(string(decide.ReasonCall), "the answer to its call is awaited, at the latest until "+local(why.Until))
 	case reason == decide.ReasonStorage:
 		add(string(reason), "storage cannot take its next step")
 	}

@@ -41,7 +41,7 @@ func TestWorkflowListShowsWhatHolds(t *testing.T) {
 		{"an outcome that is being found out", `{"blocked": {"reason": "reconciliation", "message": "its connector is being asked"}}`, waits(decide.ReasonReconcile, soon),
 			"reconciliation", "its connector is being asked again at 2026-10-26 08:00:00"},
 		{"no room", `{}`, waits(decide.ReasonStorage, soon), "storage", "storage cannot take its next step"},
-		{"a log that cannot be followed", `{"blocked": null}`, waits(heldByNoWorker, 0), "noWorker", "out of service: its log cannot be followed"},
+		{"a log that cannot be followed", `{"blocked": null}`, waits(decide.ReasonNoWorker, 0), "noWorker", "out of service: its log cannot be followed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var workflow map[string]any

@@ -1,0 +1,82 @@
+package decide
+
+// Reason says why a workflow is not moving. The list is closed, and what each means for a person stands here alone;
+// `pawl why` puts it into words.
+type Reason string
+
+// The reasons for waiting.
+const (
+	ReasonIdle          Reason = "idle"          // nothing to do until something arrives
+	ReasonScheduled     Reason = "scheduled"     // a producer's next time
+	ReasonWake          Reason = "wake"          // a consumer's wakeAt
+	ReasonBackoff       Reason = "backoff"       // after a transient failure, or a job's own retry time
+	ReasonUserPause     Reason = "userPause"     // a person paused it
+	ReasonApproval      Reason = "approval"      // a mutation awaits approval
+	ReasonReconcile     Reason = "reconcileDue"  // the next attempt to find out about a mutation
+	ReasonIndeterminate Reason = "indeterminate" // only a person can say what became of a mutation
+	ReasonMaintenance   Reason = "maintenance"   // the script needs a repair
+	ReasonBlocked       Reason = "blocked"       // a system hold, by class or contradiction
+	ReasonStorage       Reason = "storage"       // the log cannot be written
+	ReasonArchived      Reason = "archived"      // stopped for good
+	// ReasonNoWorker is the engine's: the workflow's log cannot be followed, so nothing steps it.
+	ReasonNoWorker Reason = "noWorker"
+	// ReasonCall is the engine's: a call of its own is open. The workflow is moving then, and interfaces say so.
+	ReasonCall Reason = "call"
+)
+
+// Meaning is what a wait means for a person.
+type Meaning int
+
+// The meanings of waits.
+const (
+	// Rests: no work is left. What arrives, or a time that the workflow has set itself, brings some.
+	Rests Meaning = iota + 1
+	// GoesOn: work is left, and the wait ends by itself.
+	GoesOn
+	// Holds: a person has stopped it, and knows of it.
+	Holds
+	// NeedsPerson: work is left that only a person can let go on.
+	NeedsPerson
+)
+
+// waits lists the reasons with their meanings, in the order in which interfaces list them.
+var waits = []struct {
+	reason  Reason
+	meaning Meaning
+}{
+	{ReasonIdle, Rests},
+	{ReasonScheduled, Rests},
+	{ReasonWake, Rests},
+	{ReasonBackoff, GoesOn},
+	{ReasonUserPause, Holds},
+	{ReasonApproval, NeedsPerson},
+	{ReasonReconcile, GoesOn},
+	{ReasonIndeterminate, NeedsPerson},
+	{ReasonMaintenance, NeedsPerson},
+	{ReasonBlocked, NeedsPerson},
+	{ReasonStorage, GoesOn},
+	{ReasonArchived, Holds},
+	{ReasonNoWorker, NeedsPerson},
+	{ReasonCall, GoesOn},
+}
+
+// Reasons lists those with which a workflow is shown as not moving: all but ReasonCall.
+func Reasons() []Reason {
+	var shown []Reason
+	for _, w := range waits {
+		if w.reason != ReasonCall {
+			shown = append(shown, w.reason)
+		}
+	}
+	return shown
+}
+
+// Meaning is what the wait means for a person; 0 for a reason that is not in the list.
+func (r Reason) Meaning() Meaning {
+	for _, w := range waits {
+		if w.reason == r {
+			return w.meaning
+		}
+	}
+	return 0
+}
