@@ -371,7 +371,7 @@ func TestNATSFollowEndsWithEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	var end error
-	for raw, err := range (&rpc.Client{Operations: Table(), NATS: line}).Log(await(t), "", "", true) {
+	for raw, err := range (&rpc.Client{Operations: Table(), NATS: line}).Log(await(t), rpc.LogQuery{Follow: true}) {
 		if end = err; raw == nil {
 			break
 		}

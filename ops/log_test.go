@@ -209,6 +209,26 @@ func TestLogPartitions(t *testing.T) {
 	if uint64(len(three)) != seen["three"] || slices.ContainsFunc(three, func(v transition) bool { return v.Workflow != "three" }) {
 		t.Errorf("of workflow three: %+v", three)
 	}
+	// The newest so many are the end of the whole, also behind a position and of one workflow.
+	for _, n := range []int{1, 2, 7, len(all) - 1, len(all), len(all) + 1, 1000} {
+		var newest []transition
+		listed = b.follow("?tail=" + strconv.Itoa(n))
+		for f := listed(); f != (frame{}); f = listed() {
+			newest = append(newest, decodeTransition(t, f.data))
+		}
+		if want := all[max(len(all)-n, 0):]; !reflect.DeepEqual(newest, want) {
+			t.Errorf("the newest %d: %d, want %d:\n%+v\nwant\n%+v", n, len(newest), len(want), newest, want)
+		}
+		want := three[max(len(three)-n, 0):]
+		if page := b.page("?workflow=three&tail=" + strconv.Itoa(n)); !reflect.DeepEqual(page.Items, want) {
+			t.Errorf("the newest %d of workflow three: %+v", n, page)
+		}
+		want = three[max(len(three)-n, 1):]
+		behind := fmt.Sprintf("&from=%d:%d", three[1].Partition, three[1].Seq)
+		if page := b.page("?workflow=three&tail=" + strconv.Itoa(n) + behind); !reflect.DeepEqual(page.Items, want) {
+			t.Errorf("the newest %d of workflow three behind its first: %+v", n, page)
+		}
+	}
 	if got := b.follow("?from=0:99999,1:99999,2:99999,3:99999")(); got != (frame{}) {
 		t.Errorf("beyond the end: %+v", got)
 	}
@@ -285,7 +305,7 @@ func TestLogIsNoPart(t *testing.T) {
 	log.stall.Store(true)
 	var end error
 	n := 0
-	for raw, err := range b.client.Log(await(t), "", "", false) {
+	for raw, err := range b.client.Log(await(t), rpc.LogQuery{}) {
 		if end = err; raw != nil {
 			n++
 		}
@@ -343,7 +363,7 @@ func TestLogThatFails(t *testing.T) {
 		t.Errorf("the stream ends with %v: %s", err, body)
 	}
 	var got []error
-	for _, err := range b.client.Log(await(t), "", "", false) {
+	for _, err := range b.client.Log(await(t), rpc.LogQuery{}) {
 		got = append(got, err)
 	}
 	var p *rpc.Problem
@@ -403,7 +423,7 @@ func TestDamagedLog(t *testing.T) {
 		t.Errorf("a page from there: %d %s", res.StatusCode, body)
 	}
 	var seen []string
-	for raw, err := range b.client.Log(await(t), "", "", false) {
+	for raw, err := range b.client.Log(await(t), rpc.LogQuery{}) {
 		var p *rpc.Problem
 		switch {
 		case errors.As(err, &p):
@@ -461,7 +481,7 @@ func TestClientLog(t *testing.T) {
 func clientLog(t *testing.T, b *bundle) {
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	var listed []uint64
-	for raw, err := range b.client.Log(await(t), "", "shop", false) {
+	for raw, err := range b.client.Log(await(t), rpc.LogQuery{Workflow: "shop"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -471,7 +491,7 @@ func clientLog(t *testing.T, b *bundle) {
 		t.Errorf("listed %v", listed)
 	}
 	seen := 0
-	for raw, err := range b.client.Log(await(t), "", "", true) {
+	for raw, err := range b.client.Log(await(t), rpc.LogQuery{Follow: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -485,7 +505,23 @@ func clientLog(t *testing.T, b *bundle) {
 	if seen != len(listed)+1 {
 		t.Errorf("followed %d", seen)
 	}
-	for _, err := range b.client.Log(await(t), "x", "", false) {
+	var newest []uint64
+	for raw, err := range b.client.Log(await(t), rpc.LogQuery{Tail: 2, Follow: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest = append(newest, decodeTransition(t, string(raw)).Seq)
+		if len(newest) == 2 {
+			b.do("resumeWorkflow", map[string]any{"workflow": "shop"}, nil)
+		}
+		if len(newest) == 3 {
+			break
+		}
+	}
+	if end := listed[len(listed)-1]; !slices.Equal(newest, []uint64{end, end + 1, end + 2}) {
+		t.Errorf("the newest two, and what comes after them: %v, of %v", newest, listed)
+	}
+	for _, err := range b.client.Log(await(t), rpc.LogQuery{From: "x"}) {
 		var p *rpc.Problem
 		if !errors.As(err, &p) || p.Code != "position.invalid" {
 			t.Errorf("bad position: %v", err)
@@ -493,7 +529,7 @@ func clientLog(t *testing.T, b *bundle) {
 	}
 	b.server.Close()
 	var end error
-	for _, end = range b.client.Log(await(t), "", "", true) {
+	for _, end = range b.client.Log(await(t), rpc.LogQuery{Follow: true}) {
 	}
 	if !errors.Is(end, rpc.ErrUnreachable) {
 		t.Errorf("a stopping engine ends the stream with %v", end)

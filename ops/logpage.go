@@ -34,7 +34,7 @@ type logPage struct {
 // pageLog reads on from a position, as much as fits into one page. Who follows and has read everything
 // waits a while for more; the page may be empty all the same.
 func (s *Server) pageLog(ctx context.Context, c *Call, q *logRequest) (*logPage, error) {
-	from, err := s.logStart(q)
+	from, err := s.logStart(ctx, q)
 	if err != nil {
 		return nil, err
 	}

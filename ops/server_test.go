@@ -52,7 +52,7 @@ func TestServe(t *testing.T) {
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	var end error
 	n := 0
-	for raw, err := range client.Log(await(t), "", "", true) {
+	for raw, err := range client.Log(await(t), rpc.LogQuery{Follow: true}) {
 		if n++; n == 1 {
 			stop() // with the stream open
 		}

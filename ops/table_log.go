@@ -17,6 +17,7 @@ type logRequest struct {
 	From     string                `json:"from,omitempty" in:"query" jsonschema:"the first position to read, partition:seq, or a bare number for partition 0; several are joined by commas; the beginning when left out"`
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty" in:"query" jsonschema:"only this workflow's transitions"`
 	Follow   bool                  `json:"follow,omitempty" in:"query" jsonschema:"go on with new transitions: the stream stays open"`
+	Tail     logLimit              `json:"tail,omitempty" in:"query" jsonschema:"only the newest so many of what is there to read"`
 	Limit    logLimit              `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out, in a page at most 1000"`
 }
 
@@ -74,7 +75,7 @@ func (s *Server) readLog(w http.ResponseWriter, r *http.Request, c *Call, q *log
 	if err := s.started(r.Context()); err != nil {
 		return err
 	}
-	from, err := s.logStart(q)
+	from, err := s.logStart(r.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (s *Server) readLog(w http.ResponseWriter, r *http.Request, c *Call, q *log
 }
 
 // logStart says where reading begins in every partition, if what is asked for can be read at all.
-func (s *Server) logStart(q *logRequest) ([]uint64, error) {
+func (s *Server) logStart(ctx context.Context, q *logRequest) ([]uint64, error) {
 	from, err := s.positions(q.From, 0)
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (s *Server) logStart(q *logRequest) ([]uint64, error) {
 			return nil, &readmodel.NotFoundError{What: "workflow", ID: string(q.Workflow)}
 		}
 	}
-	return from, nil
+	return from, s.tail(ctx, q, from)
 }
 
 // positions reads one position per partition; add is 1 when they name what was read last.

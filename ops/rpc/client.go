@@ -76,30 +76,31 @@ func (c *Client) DoStatus(ctx context.Context, operationID string, params, out a
 	return status, nil
 }
 
-// Log yields the transitions from the position on (empty: from the beginning), of one workflow or,
-// when it is empty, of all; with follow it goes on until ctx ends. A record that cannot be read is
+// LogQuery says what of the log is read.
+type LogQuery struct {
+	// From is the first position; empty is the beginning.
+	From string `json:"from,omitempty"`
+	// Workflow is the one whose transitions are read; empty is all.
+	Workflow string `json:"workflow,omitempty"`
+	// Tail, unless 0, is how many transitions are read of what is there: the newest.
+	Tail int `json:"tail,omitempty"`
+	// Follow goes on with new transitions.
+	Follow bool `json:"follow,omitempty"`
+}
+
+// Log yields transitions; with Follow it goes on until ctx ends. A record that cannot be read is
 // yielded as a *Problem, and over HTTP the next one comes after it; any other error is the last thing
 // yielded: go on from the position after the last transition. Errors are those of Do.
-func (c *Client) Log(ctx context.Context, from, workflow string, follow bool) iter.Seq2[json.RawMessage, error] {
+func (c *Client) Log(ctx context.Context, query LogQuery) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		params := map[string]any{}
-		if from != "" {
-			params["from"] = from
-		}
-		if workflow != "" {
-			params["workflow"] = workflow
-		}
-		if follow {
-			params["follow"] = true
-		}
-		o, fields, err := c.prepare("readLog", params)
+		o, fields, err := c.prepare("readLog", query)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel() // a reader that stops early ends what is under way
-		c.transport().log(ctx, o, fields, follow, yield)
+		c.transport().log(ctx, o, fields, query.Follow, yield)
 	}
 }
 

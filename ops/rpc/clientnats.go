@@ -250,5 +250,6 @@ func (c overNATS) log(ctx context.Context, o *Operation, fields map[string]json.
 			return
 		}
 		fields["from"] = page.Next
+		delete(fields, "tail") // it was for the first page: the others follow it
 	}
 }

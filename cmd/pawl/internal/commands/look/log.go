@@ -19,8 +19,12 @@ type Log struct {
 	client.Flags
 	Follow   bool   `short:"f" help:"Go on with what is recorded from now on."`
 	Workflow string `short:"w" placeholder:"NAME" help:"Only this workflow's."`
-	From     string `placeholder:"POSITION" help:"Begin at this position; else at the beginning."`
+	Tail     int    `placeholder:"N" help:"Begin with the newest N (20, unless --from is given)."`
+	From     string `placeholder:"POSITION" help:"Begin at this position; 0 is the beginning."`
 }
+
+// tail is how many transitions are printed when it is not said where to begin.
+const tail = 20
 
 // Run prints one transition per line.
 func (c *Log) Run(ctx context.Context, engine *client.Finder, screen term.Screen) error {
@@ -28,8 +32,12 @@ func (c *Log) Run(ctx context.Context, engine *client.Finder, screen term.Screen
 	if err != nil {
 		return err
 	}
+	query := rpc.LogQuery{From: c.From, Workflow: c.Workflow, Tail: c.Tail, Follow: c.Follow}
+	if query.From == "" && query.Tail == 0 {
+		query.Tail = tail
+	}
 	last := ""
-	for raw, err := range connected.Client.Log(ctx, c.From, c.Workflow, c.Follow) {
+	for raw, err := range connected.Client.Log(ctx, query) {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil // interrupted: that is how following ends
