@@ -186,7 +186,7 @@ func TestServicesLineCut(t *testing.T) {
 			case <-time.After(60 * time.Second):
 				t.Fatalf("no request was sent:\n%s", w.engine.text())
 			}
-			w.await(w.engine, `found not to have happened`)
+			w.await(w.engine, `did not happen, as its connector says`)
 			w.await(near, `^failed: `)
 			if rows := w.book.rows(); len(rows) > 0 {
 				t.Errorf("rows over a broken line: %+v", rows)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -292,8 +293,12 @@ func noAnswer(ctx context.Context, call connector.Call, where string, err error)
 	return connector.Failf(eventlog.Transient, "http.answer", "%s has no usable answer: %v", where, cause(err))
 }
 
-// cause drops the URL that net/http writes into some errors: its query may be confidential.
+// cause says it of a connection that was closed, and else drops the URL that net/http writes into some errors: its
+// query may be confidential.
 func cause(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the other side closed the connection")
+	}
 	var urlError *url.Error
 	if errors.As(err, &urlError) {
 		return urlError.Err

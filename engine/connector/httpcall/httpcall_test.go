@@ -121,7 +121,7 @@ func TestReadThatIsNotConnected(t *testing.T) {
 	})
 	for _, c := range []struct{ host, code, says string }{
 		{nobody, "http.connect", "GET http://" + nobody + "/a could not connect: dial tcp"},
-		{address, "http.answer", "GET http://" + address + "/a has no usable answer: "},
+		{address, "http.answer", "GET http://" + address + "/a has no usable answer: the other side closed the connection"},
 	} {
 		_, err := r.Read(t.Context(), mutation("get", map[string]any{"url": "http://" + c.host + "/a?secret=1"}))
 		if f := failureOf(t, err); f.Class != eventlog.Transient || f.Code != c.code || !strings.HasPrefix(f.Message,

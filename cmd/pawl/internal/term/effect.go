@@ -30,10 +30,22 @@ func (r *running) effect(f *eventlog.MutationApplied) string {
 	case "":
 	case eventlog.ResolvedByUserApplied:
 		line += ", as a person says"
+	case eventlog.ResolvedByLateReply:
+		line += ", as its late answer says"
 	default:
 		line += ", as its connector says"
 	}
 	return line
+}
+
+// notHappened says how it is known that a mutation did not happen, where its call's own answer does not say it.
+var notHappened = map[string]string{
+	eventlog.ResolvedByReconcile:  "did not happen, as its connector says",
+	eventlog.ResolvedByNeverSent:  "was never sent",
+	eventlog.ResolvedByLateReply:  "did not happen, as its late answer says",
+	eventlog.ResolvedByUserFailed: "did not happen, as a person says",
+	eventlog.ResolvedByUserSkip:   "is given up, as a person wants",
+	eventlog.ResolvedByUserReject: "is rejected",
 }
 
 // whereabouts names the place that a call of a compiled-in connector has changed; empty where

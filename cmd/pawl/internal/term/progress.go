@@ -130,6 +130,8 @@ func (p *Progress) lines(r eventlog.Record) []string {
 	}
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	var retry *eventlog.EventRetryScheduled // the first of those that a failure puts off
+	retried := 0
 	for _, fact := range r.Facts {
 		switch f := fact.(type) {
 		case *eventlog.RunStarted:
@@ -156,7 +158,8 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			say("%s %s", p.Style.Green("✓"), run.effect(f))
 		case *eventlog.MutationFailed:
 			if f.ResolvedBy != "" {
-				say("%s %s: found not to have happened (%s)", p.Style.Yellow("!"), f.Mutation, strings.ReplaceAll(f.ResolvedBy, "_", " "))
+				how := cmp.Or(notHappened[f.ResolvedBy], "did not happen ("+OneLine(f.ResolvedBy, mostTitle)+")")
+				say("%s mutation %s %s", p.Style.Yellow("!"), f.Mutation, how)
 			}
 		case *eventlog.MutationReconcileScheduled:
 			if run.call.Connector == "" {
@@ -182,6 +185,10 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			say("%s %s waits for approval: pawl mutations show %s, then pawl approve %s", p.Style.Yellow("?"), titleOf(f.Call), f.Mutation, f.Mutation)
 		case *eventlog.BackoffStarted:
 			say("%s trying again %s", p.Style.Yellow("↻"), in(f.Until, r.At))
+		case *eventlog.EventRetryScheduled:
+			if retried++; retried == 1 {
+				retry = f
+			}
 		case *eventlog.EventDiscarded:
 			say("%s event %s of %s is put aside: its attempts are used up", p.Style.Red("✗"), OneLine(string(f.MessageID), mostTitle), f.Topic)
 		case *eventlog.WorkflowBlocked:
@@ -200,6 +207,13 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			say("%s archived by %s", p.Style.Yellow("■"), OneLine(r.Actor.Name, mostTitle))
 			delete(p.active, r.Workflow)
 		}
+	}
+	if retried > 0 {
+		which, are := fmt.Sprintf("event %s of %s", OneLine(string(retry.MessageID), mostTitle), retry.Topic), "is"
+		if retried > 1 {
+			which, are = fmt.Sprintf("%s and %d more", which, retried-1), "are"
+		}
+		say("%s %s %s tried again %s", p.Style.Yellow("↻"), which, are, in(retry.At, r.At))
 	}
 	return out
 }

@@ -39,6 +39,10 @@ func applied(result string) *eventlog.MutationApplied {
 	return &eventlog.MutationApplied{Mutation: "M", Result: json.RawMessage(result)}
 }
 
+func putOff(event eventlog.MessageID, wait time.Duration) *eventlog.EventRetryScheduled {
+	return &eventlog.EventRetryScheduled{Topic: "due", MessageID: event, At: began.Add(wait)}
+}
+
 func TestProgress(t *testing.T) {
 	type transition = []eventlog.Fact
 	tests := []struct {
@@ -74,6 +78,21 @@ func TestProgress(t *testing.T) {
 			[]transition{{started("sort")}, {&eventlog.RunFailed{Failure: eventlog.Failure{Message: "boom", Line: 7}}, &eventlog.MaintenanceEntered{}}},
 			[]string{"✗ sort failed: boom (line 7)", "■ held until its script is repaired: pawl why orders"}},
 		{"a backoff", []transition{{&eventlog.BackoffStarted{Attempt: 1, Until: began.Add(2 * time.Second)}}}, []string{"↻ trying again in 2s"}},
+		{"an event that waits for its next attempt",
+			[]transition{{started("pay"), &eventlog.RunFailed{Failure: eventlog.Failure{Message: "boom"}}, putOff("a", 16*time.Second)}},
+			[]string{"✗ pay failed: boom", "↻ event a of due is tried again in 16s"}},
+		{"several of them", []transition{{putOff("a", time.Second), putOff("b", time.Second), putOff("c", time.Second)}},
+			[]string{"↻ event a of due and 2 more are tried again in 1s"}},
+		{"a call that did not happen, as a person says",
+			[]transition{{&eventlog.MutationFailed{Mutation: "M", ResolvedBy: eventlog.ResolvedByUserFailed}}},
+			[]string{"! mutation M did not happen, as a person says"}},
+		{"a call that did not happen, as its connector says",
+			[]transition{{&eventlog.MutationFailed{Mutation: "M", ResolvedBy: eventlog.ResolvedByReconcile}}},
+			[]string{"! mutation M did not happen, as its connector says"}},
+		{"an answer that comes after all",
+			[]transition{{started("pay"), call("bank", "pay", `{}`, "Pay")},
+				{&eventlog.MutationApplied{Mutation: "M", ResolvedBy: eventlog.ResolvedByLateReply}}},
+			[]string{"✓ Pay (bank.pay), as its late answer says"}},
 		{"an approval",
 			[]transition{{&eventlog.MutationApprovalRequested{Mutation: "M", Call: eventlog.MutationCall{Connector: "bank", Operation: "pay"}}, &eventlog.WorkflowBlocked{Reason: eventlog.BlockApproval}}},
 			[]string{"? bank.pay waits for approval: pawl mutations show M, then pawl approve M"}},

@@ -15,5 +15,5 @@ func (c *Approve) Run(engine *client.Finder, screen term.Screen) error {
 	if c.Hash != "" {
 		params["paramsHash"] = c.Hash
 	}
-	return c.act(engine, screen, "approveMutation", params, consequence{})
+	return c.act(engine, screen, "approveMutation", params, approved)
 }

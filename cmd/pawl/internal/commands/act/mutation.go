@@ -14,10 +14,11 @@ type mutationAction struct {
 }
 
 // consequence is what an action on a mutation has done, and the work that goes on then unless the
-// workflow is held; work is empty for what no hold keeps back, done where the status says it all.
+// workflow is held; work is empty for what no hold keeps back.
 type consequence struct{ done, work string }
 
 var (
+	approved   = consequence{done: "is approved: it leaves once, exactly as recorded"}
 	rejected   = consequence{done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
 	undone     = consequence{done: "did not happen: its events are free", work: "a fresh run takes them"}
 	skipped    = consequence{done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
@@ -55,10 +56,7 @@ func (c *mutationAction) act(engine *client.Finder, screen term.Screen, operatio
 		return err
 	}
 	params["mutation"] = c.Mutation
-	return client.Answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation, Status string }) error {
-		if then.done == "" {
-			then.done = "is " + m.Status
-		}
+	return client.Answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
 		var w standing
 		if then.work != "" {
 			if err := connected.Perform("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {

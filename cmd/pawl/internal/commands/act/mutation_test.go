@@ -26,10 +26,26 @@ func TestConsequences(t *testing.T) {
 		{"it happened", happened(""), free, "M happened, with the result null as none was given, and its run goes on with next"},
 		{"it happened, with a result", happened(`{"id":7}`), paused, `M happened, with the result {"id":7}, and its run goes on with next once order is resumed (pawl resume order)`},
 		{"asked again", askedAgain, paused, "M is asked about again; nothing is sent"},
+		{"approve", approved, paused, "M is approved: it leaves once, exactly as recorded"},
 		{"reject", rejected, paused, "M is rejected: nothing has left, its events end as skipped, and its run goes on without it"},
 	} {
 		if got := test.then.of("M", test.w); got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.name, got, test.want)
+		}
+	}
+}
+
+// O6: a resume does not end the system's hold, and says so.
+func TestStandingNamesTheHold(t *testing.T) {
+	t.Parallel()
+	lost := &struct{ Reason, Message string }{"indeterminate", "not known"}
+	for want, w := range map[string]standing{
+		"order is held (indeterminate): not known; more: pawl why order":               {Name: "order", Status: "paused", Blocked: lost},
+		"order is paused, and held (indeterminate): not known; more: pawl why order":   {Name: "order", Status: "paused", UserPaused: true, Blocked: lost},
+		"order is archived, and held (indeterminate): not known; more: pawl why order": {Name: "order", Status: "archived", Blocked: lost},
+	} {
+		if got := w.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -35,7 +35,12 @@ type standing struct {
 func (w standing) String() string {
 	text := w.Name + " is " + w.Status
 	if w.Blocked != nil {
-		text += fmt.Sprintf(", held (%s): %s", w.Blocked.Reason, term.OneLine(w.Blocked.Message, 300))
+		text += ", and"
+		if !w.UserPaused && w.Status != "archived" {
+			text = w.Name + " is" // its status is that of the hold
+		}
+		text += fmt.Sprintf(" held (%s): %s; more: pawl why %s",
+			w.Blocked.Reason, term.OneLine(w.Blocked.Message, 300), w.Name)
 	}
 	if w.Maintenance && w.Status == "active" { // nothing but a script ends that (F9)
 		text += fmt.Sprintf(", but stays in maintenance: nothing of it runs until its script is repaired (pawl repair %s FILE) or deployed, also unchanged (pawl deploy FILE)", w.Name)
