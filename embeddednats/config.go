@@ -52,6 +52,10 @@ type Config struct {
 	Name string
 	// Cluster makes the server part of a JetStream cluster; nil means standalone.
 	Cluster *Cluster
+	// Trust is asked for consent where a stream's metadata is not what its checksum says and no copy of what it was is
+	// left: if it returns nil, the metadata is taken as it is, otherwise Start fails with the error. Without Trust the
+	// server does not serve the stream: see Server.Unserved.
+	Trust func(stream string) error
 	// Logger receives the server's warnings and errors, and its notices at debug level; nil
 	// discards them.
 	Logger *slog.Logger

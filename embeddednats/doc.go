@@ -6,6 +6,9 @@
 // listens on the network is authenticated unless [Config.Insecure] says otherwise; no signal handler is
 // installed; Shutdown returns when everything is closed and the directory is free again.
 //
+// Guaranteed where each update of a stream follows [Server.KeepMetadata]: a process that is killed in the update loses
+// no stream. The next Start puts back what the stream's metadata was before the update.
+//
 // Guaranteed for the users of [Users] and for each [Tool]: a tool serves its connector and answers, a
 // subscriber reads the log and the feed, an operator calls operations and pushes events, and nothing else.
 // Each kind has an account of its own, and so has each tool; the streams are in another account, which only

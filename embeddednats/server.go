@@ -25,6 +25,8 @@ type Server struct {
 	password string // of the engine's own users
 	prefix   string
 	users    []User
+	store    string
+	unserved map[string]Unserved
 	secure   bool       // the listener asks for TLS
 	gate     *nats.Conn // nil without readers
 	stop     sync.Once
@@ -60,6 +62,11 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	unserved, err := mendMetadata(cfg.StoreDir, cfg.Trust, log.to)
+	if err != nil {
+		_ = lock.Unlock()
+		return nil, fmt.Errorf("start embedded NATS in %s: %w", cfg.StoreDir, err)
+	}
 	ns, err := server.NewServer(opts)
 	if err != nil {
 		_ = lock.Unlock()
@@ -68,7 +75,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	ns.SetLoggerV2(log, false, false, false)
 	s := &Server{
 		nats: ns, lock: lock, auth: auth, password: rand.Text(), prefix: cmp.Or(cfg.Prefix, "pawl"),
-		users: slices.Clone(cfg.Users), secure: cfg.TLS != nil,
+		users: slices.Clone(cfg.Users), secure: cfg.TLS != nil, store: cfg.StoreDir, unserved: unserved,
 		accounts: make(map[string]*server.Account), tools: make(map[string]Tool),
 	}
 

@@ -1,0 +1,268 @@
+package embeddednats
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/minio/highwayhash"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// With each update of a stream nats-server 2.15.2 replaces meta.inf, and then meta.sum, which holds its checksum. A
+// process that is killed between the two leaves a pair that does not match, and the server then serves nothing of that
+// stream, although all its messages are there. So a copy of the pair is kept from before each update, and put back
+// before the server starts.
+//
+// The copy goes back only if one half of the pair is still the copy's. Then no update has ended since it was made: an
+// older copy would take back what was acknowledged.
+const (
+	metaFile = server.JetStreamMetaFile
+	metaSum  = server.JetStreamMetaFileSum
+	// metaCopy, in the stream's directory, holds the checksum, a line feed, and the metadata.
+	metaCopy = "meta.copy"
+	// half is what the server, and this package, write a file to before they rename it.
+	half = ".tmp"
+)
+
+// metadata is what lies in the directory of a stream; nil is a file that is not there.
+type metadata struct{ inf, sum []byte }
+
+func readMetadata(dir string) (m metadata, err error) {
+	if m.inf, err = readIfThere(filepath.Join(dir, metaFile)); err == nil {
+		m.sum, err = readIfThere(filepath.Join(dir, metaSum))
+	}
+	return m, err
+}
+
+// readCopy returns an empty pair for a copy that is not there or was not written to its end.
+func readCopy(dir string) (metadata, error) {
+	text, err := readIfThere(filepath.Join(dir, metaCopy))
+	if err != nil {
+		return metadata{}, err
+	}
+	sum, inf, _ := bytes.Cut(text, []byte("\n"))
+	if m := (metadata{inf, sum}); m.match(filepath.Base(dir)) {
+		return m, nil
+	}
+	return metadata{}, nil
+}
+
+func readIfThere(path string) ([]byte, error) {
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return content, err
+}
+
+// match reports whether the server accepts the pair for the stream.
+func (m metadata) match(stream string) bool {
+	return m.inf != nil && m.sum != nil && string(m.sum) == checksum(stream, m.inf)
+}
+
+func checksum(stream string, inf []byte) string {
+	key := sha256.Sum256([]byte(stream))
+	h, err := highwayhash.NewDigest64(key[:])
+	if err != nil {
+		panic(err) // the key has the wrong length
+	}
+	_, _ = h.Write(inf) // cannot fail
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// describes reports whether the metadata is whole as far as it can tell without its checksum.
+func (m metadata) describes(stream string) bool {
+	var info server.FileStreamInfo
+	return json.Unmarshal(m.inf, &info) == nil && info.Name == stream
+}
+
+func (m metadata) write(dir string) error {
+	if err := writeSynced(filepath.Join(dir, metaFile), m.inf); err != nil {
+		return err
+	}
+	return writeSynced(filepath.Join(dir, metaSum), m.sum)
+}
+
+// keepMetadata makes the copy of the pair, unless it is there: while the checksum is the copy's, no update has ended.
+func keepMetadata(dir string) error {
+	now, err := readMetadata(dir)
+	if err != nil {
+		return err
+	}
+	kept, err := readCopy(dir)
+	switch {
+	case err != nil:
+		return err
+	case kept.sum != nil && bytes.Equal(kept.sum, now.sum):
+		return nil
+	case !now.match(filepath.Base(dir)):
+		return fmt.Errorf("%s does not match %s", metaFile, metaSum)
+	}
+	return writeSynced(filepath.Join(dir, metaCopy), append(append(bytes.Clone(now.sum), '\n'), now.inf...))
+}
+
+// writeSynced replaces the file so that a crash leaves the old or the new one.
+func writeSynced(path string, content []byte) error {
+	f, err := os.OpenFile(path+half, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path+half))
+	}
+	if err := os.Rename(path+half, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes a rename in the directory survive the loss of power, where the system can do that.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Unserved is why the server serves nothing of a stream that is in its store.
+type Unserved struct {
+	Reason string
+	// Usable: the metadata can be read, and [Config.Trust] may take it as it is.
+	Usable bool
+}
+
+// mendMetadata makes the metadata of each stream match its checksum where that can be done without a doubt, or with the
+// consent of trust, and keeps a copy of what matches. It returns the streams that the server will not serve. The
+// server must not run.
+func mendMetadata(store string, trust func(string) error, log *slog.Logger) (map[string]Unserved, error) {
+	streams := streamDir(store, "")
+	entries, err := os.ReadDir(streams)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for streams: %w", err)
+	}
+	unserved := make(map[string]Unserved)
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") { // the server removes those with a dot
+			continue
+		}
+		dir := filepath.Join(streams, e.Name())
+		found, err := mendStreamMetadata(dir, trust, log.With(slog.String("stream", e.Name())))
+		if err != nil {
+			return nil, fmt.Errorf("mend the metadata of stream %s: %w", e.Name(), err)
+		}
+		if found != nil {
+			unserved[e.Name()] = *found
+		}
+	}
+	return unserved, nil
+}
+
+func mendStreamMetadata(dir string, trust func(string) error, log *slog.Logger) (*Unserved, error) {
+	for _, name := range []string{metaFile, metaSum, metaCopy} {
+		if err := os.Remove(filepath.Join(dir, name+half)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	stream := filepath.Base(dir)
+	found, err := readMetadata(dir)
+	if err != nil {
+		return nil, err
+	}
+	if found.match(stream) {
+		if err := keepMetadata(dir); err != nil { // a full disk, say; an update that needs the copy will fail
+			log.Warn("no copy of the stream's metadata could be kept", slog.Any("error", err))
+		}
+		return nil, nil
+	}
+	kept, err := readCopy(dir)
+	if err != nil {
+		return nil, err
+	}
+	if kept.inf != nil && (bytes.Equal(kept.sum, found.sum) || bytes.Equal(kept.inf, found.inf)) {
+		log.Warn("an update of the stream's metadata was interrupted: what it was before is put back; " +
+			"the stream's messages are all there")
+		return nil, kept.write(dir)
+	}
+	empty, err := holdsNothing(dir)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case empty && found.sum == nil:
+		// The server was killed while it made the stream; with this half it would never write the other one.
+		if found.inf == nil {
+			return nil, nil
+		}
+		log.Warn("the making of the stream was interrupted: it holds nothing and is made again")
+		if err := os.Remove(filepath.Join(dir, metaFile)); err != nil {
+			return nil, err
+		}
+		return nil, syncDir(dir)
+	case !found.describes(stream):
+		return &Unserved{Reason: fmt.Sprintf("its metadata (%s) cannot be read, and there is no copy of what it was; "+
+			"its messages are still in %s", filepath.Join(dir, metaFile), filepath.Join(dir, "msgs"))}, nil
+	case trust == nil:
+		return &Unserved{Usable: true, Reason: fmt.Sprintf("its metadata (%s) is not what its checksum says, and there is "+
+			"no copy of what it was; its messages are still in %s", filepath.Join(dir, metaFile), filepath.Join(dir, "msgs"))}, nil
+	}
+	if err := trust(stream); err != nil {
+		return nil, err
+	}
+	log.Warn("the stream's metadata is taken as it is, although it is not what its checksum says")
+	found.sum = []byte(checksum(stream, found.inf))
+	return nil, writeSynced(filepath.Join(dir, metaSum), found.sum)
+}
+
+// holdsNothing reports whether no block of the stream has a byte.
+func holdsNothing(dir string) (bool, error) {
+	blocks, err := os.ReadDir(filepath.Join(dir, "msgs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	for _, e := range blocks {
+		if filepath.Ext(e.Name()) != ".blk" {
+			continue
+		}
+		if info, err := e.Info(); err != nil || info.Size() > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// streamDir is the directory of a stream of the engine's account.
+func streamDir(store, stream string) string {
+	return filepath.Join(store, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
+}
+
+// KeepMetadata keeps a synced copy of a stream's metadata. The caller asks for it right before each update of the
+// stream, and makes no two updates of one stream at once. If the process is killed in the update, the next Start puts
+// the copy back. After an error the update must not be made.
+func (s *Server) KeepMetadata(stream string) error {
+	if err := keepMetadata(streamDir(s.store, stream)); err != nil {
+		return fmt.Errorf("keep a copy of the metadata of stream %s: %w", stream, err)
+	}
+	return nil
+}
+
+// Unserved says why the server serves nothing of a stream that is in its store; ok is false when nothing is known that
+// keeps it from that.
+func (s *Server) Unserved(stream string) (why Unserved, ok bool) {
+	why, ok = s.unserved[stream]
+	return why, ok
+}
