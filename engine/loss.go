@@ -124,6 +124,11 @@ func RecordLoss(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, e
 			}
 			found = append(found, lost)
 		}
+		if keeper, ok := log.(eventlog.LossKeeper); ok && !loss.Only {
+			if err := keeper.Recorded(ctx, p, pasts.namesLost); err != nil {
+				return found, err
+			}
+		}
 	}
 	return found, nil
 }

@@ -22,9 +22,17 @@ type keeper struct {
 	full   bool
 	room   int // how many ranges it remembers, unless it is 0
 	asides []eventlog.Aside
+
+	namesLost bool
 }
 
-func (k *keeper) LastLost(int) uint64         { return 0 }
+func (k *keeper) SameLog(string, int) bool          { return true }
+func (k *keeper) Unrecorded(int) []eventlog.Missing { return nil }
+func (k *keeper) NamesLost(int) bool                { return k.namesLost }
+func (k *keeper) Recorded(_ context.Context, _ int, names bool) error {
+	k.namesLost = k.namesLost || names
+	return nil
+}
 func (k *keeper) Asides(int) []eventlog.Aside { return k.asides }
 func (k *keeper) ReadAll(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
 	return k.Read(ctx, partition, from)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -15,6 +16,13 @@ type missing struct {
 	revisions uint64
 }
 
+// among reports whether a part of it is in one of the ranges: what was recorded as lost before is not asked again.
+func (m missing) among(ranges []eventlog.Missing) bool {
+	return slices.ContainsFunc(ranges, func(r eventlog.Missing) bool {
+		return r.From < m.from+m.messages && m.from <= r.To
+	})
+}
+
 // trace is where a workflow was seen last.
 type trace struct {
 	revision uint64
@@ -22,13 +30,11 @@ type trace struct {
 	unsure   bool // its revision is not known
 }
 
-// lastOfAnyone is where the last missing messages begin that may be any workflow's, 0 when none may. Where workflows
-// lack as many revisions across a range as messages are missing in it, all of those are theirs: nothing
+// lastOfAnyone is where the last of the lost messages begin that may be any workflow's, 0 when none may. Where
+// workflows lack as many revisions across a range as messages are missing in it, all of those are theirs: nothing
 // of another workflow is missing there.
-func lastOfAnyone(ctx context.Context, log eventlog.Log, partition int, lastLost uint64) (uint64, error) {
-	if lastLost == 0 {
-		return 0, nil
-	}
+func lastOfAnyone(ctx context.Context, log eventlog.Log, partition int, lost []eventlog.Missing) (uint64, error) {
+	lastLost := lost[len(lost)-1].From
 	var holes []missing
 	seen, next := map[eventlog.WorkflowName]trace{}, uint64(1)
 	for r, err := range readAll(ctx, log, partition, 1) {
@@ -51,11 +57,11 @@ func lastOfAnyone(ctx context.Context, log eventlog.Log, partition int, lastLost
 	if err != nil {
 		return 0, fmt.Errorf("find the end of the log: %w", err)
 	}
-	if last >= next {
+	if end := (missing{from: next, messages: last + 1 - next}); last >= next && end.among(lost) {
 		return next, nil
 	}
 	for i := len(holes) - 1; i >= 0; i-- {
-		if holes[i].revisions != holes[i].messages {
+		if h := holes[i]; h.revisions != h.messages && h.among(lost) {
 			return holes[i].from, nil
 		}
 	}

@@ -18,6 +18,8 @@ type pasts struct {
 	// lastLost is where the last missing messages begin, 0 when none are; anyones where the last of them begin
 	// that may be any workflow's.
 	lastLost, anyones uint64
+	// namesLost: workflows may be lost of which nothing is left, and the local store does not know all names.
+	namesLost bool
 	// foreign are messages that belong to no workflow and are not set aside yet.
 	foreign []eventlog.Aside
 }
@@ -26,7 +28,11 @@ type pasts struct {
 type past struct {
 	name eventlog.WorkflowName
 	last eventlog.Record // without its facts; the zero one when nothing can be followed
-	end  uint64          // the sequence of the workflow's last message
+	// proven is last, unless an acceptance was interrupted: then it is what stands before its first part. parts are
+	// the sequences of those that it has written.
+	proven eventlog.Record
+	parts  []uint64
+	end    uint64 // the sequence of the workflow's last message
 	// aside is what cannot be followed; nil when all can.
 	aside *SetAside
 	// state is where it leads to; with all of the workflow's history.
@@ -81,9 +87,11 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 	}
 	if keeper, ok := log.(eventlog.LossKeeper); ok {
 		var err error
-		s.lastLost = keeper.LastLost(partition)
-		if s.anyones, err = lastOfAnyone(ctx, log, partition, s.lastLost); err != nil {
-			return nil, err
+		if lost := keeper.Unrecorded(partition); len(lost) > 0 {
+			s.lastLost = lost[len(lost)-1].From
+			if s.anyones, err = lastOfAnyone(ctx, log, partition, lost); err != nil {
+				return nil, err
+			}
 		}
 		for _, aside := range keeper.Asides(partition) {
 			// The command that set it aside may have been interrupted before it recorded that.
@@ -119,7 +127,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 
 // concerned reports whether a part of the past may be gone.
 func (s *pasts) concerned(p *past, loss Loss) bool {
-	unproven := p.unproven || loss.End || p.last.Position.Seq < s.anyones
+	unproven := p.unproven || len(p.parts) > 0 || loss.End || p.last.Position.Seq < s.anyones
 	return p.aside != nil || unproven && !p.whole
 }
 
@@ -131,9 +139,18 @@ func (p *past) saw(r eventlog.Record, wrong error) {
 	case wrong != nil:
 		p.broke(r.Position, wrong)
 	default:
-		r.Facts = nil
-		p.last = r
+		p.follow(r)
 	}
+}
+
+// follow takes in the record that continues the past.
+func (p *past) follow(r eventlog.Record) {
+	r.Facts = nil
+	if p.last = r; r.Kind == decide.KindGivenUp {
+		p.parts = append(p.parts, r.Position.Seq)
+		return
+	}
+	p.proven, p.parts = r, nil
 }
 
 func (p *past) broke(at eventlog.Position, why error) {
@@ -159,7 +176,7 @@ func (p *past) fold(ctx context.Context, log eventlog.Log) error {
 				continue
 			}
 			p.broke(r.Position, broken)
-			p.last = followed
+			p.last, p.proven, p.parts = followed, followed, nil
 		}
 		p.aside.Transitions++
 		for _, fact := range r.Facts {

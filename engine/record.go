@@ -175,6 +175,9 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	}
 	def, version := s.Definition(), s.Version
 	if d, ok := cmd.(decide.Deploy); ok {
+		if keeper, keeps := a.engine.cfg.Log.(eventlog.LossKeeper); keeps {
+			env.NamesLost = keeper.NamesLost(a.partition)
+		}
 		def, version = &d.Definition, "deploying"
 	}
 	if len(def.Producers) == 0 {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
+	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -37,6 +37,7 @@ func (s *pasts) learn(ctx context.Context, log eventlog.Log, partition int, loss
 	defer folded.close()
 	s.forgotten(folded.heads, loss)
 	s.foreignNames(folded.heads)
+	s.namesLost = !loss.Only && !folded.covers && (loss.End || s.anyones > 0)
 	concerned, from := map[eventlog.WorkflowName]*past{}, uint64(0)
 	for _, past := range s.sorted() {
 		if !s.concerned(past, loss) || past.name == eventlog.Installation {
@@ -44,10 +45,11 @@ func (s *pasts) learn(ctx context.Context, log eventlog.Log, partition int, loss
 		}
 		head := folded.heads[past.name]
 		past.remains.Whole = folded.covers
-		past.whole = folded.covers && past.aside == nil && !past.unproven && head.Seq <= past.last.Position.Seq
+		past.whole = folded.covers && past.aside == nil && !past.unproven && len(past.parts) == 0 &&
+			head.Seq <= past.last.Position.Seq
 		concerned[past.name] = past
 		// What the store has not folded is read from the log, also where it is no part that is given up.
-		after := past.last.Position.Seq
+		after := past.proven.Position.Seq
 		if folded.covers {
 			after = min(after, head.Seq)
 		}
@@ -83,6 +85,9 @@ func (s *pasts) learn(ctx context.Context, log eventlog.Log, partition int, loss
 		if err != nil {
 			past.remains.Whole, past.whole = past.remains.Whole && r.Position.Seq <= folded.heads[r.Workflow].Seq, false
 			continue
+		}
+		if slices.Contains(past.parts, r.Position.Seq) {
+			continue // it tells of what is given up, and is no part of it
 		}
 		for _, fact := range r.Facts {
 			past.remains.Saw(fact, r.At)
@@ -133,7 +138,7 @@ func (s *pasts) foldedBefore(ctx context.Context, log eventlog.Log, partition in
 		return f, nil
 	}
 	cp, ok, err := loss.Store.Checkpoint(partition)
-	if errors.Is(err, store.ErrDamaged) || err == nil && (!ok || lineage(cp.Identity) != lineage(log.Identity(partition))) {
+	if errors.Is(err, store.ErrDamaged) || err == nil && (!ok || !sameLog(log, cp.Identity, partition)) {
 		return f, nil
 	}
 	if err != nil {
@@ -158,10 +163,12 @@ func (s *pasts) foldedBefore(ctx context.Context, log eventlog.Log, partition in
 	return f, nil
 }
 
-// lineage is what stays of a partition's identity when a loss is accepted.
-func lineage(identity string) string {
-	parts := strings.SplitN(identity, "/", 3)
-	return strings.Join(parts[:min(2, len(parts))], "/")
+// sameLog reports whether a store of that identity has folded the partition, perhaps before a loss was accepted.
+func sameLog(log eventlog.Log, identity string, partition int) bool {
+	if keeper, ok := log.(eventlog.LossKeeper); ok {
+		return keeper.SameLog(identity, partition)
+	}
+	return identity == log.Identity(partition)
 }
 
 // holds reports whether the log has the checkpoint's message, or lacks that one and none after it.
@@ -203,7 +210,7 @@ func (f *folded) read(p *past) error {
 	}
 	var script eventlog.Version
 	for _, row := range rows {
-		if core, ok := row.(*projections.Workflow); ok && core.Head.Revision >= p.last.Revision {
+		if core, ok := row.(*projections.Workflow); ok && core.Head.Revision >= p.proven.Revision {
 			script = core.Version
 			p.remains.Found(core)
 		}

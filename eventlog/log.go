@@ -124,12 +124,23 @@ type Aside struct {
 	From, To uint64 // sequences, both included
 }
 
+// Missing is a range of sequences that a partition lacks, both included.
+type Missing struct{ From, To uint64 }
+
 // LossKeeper is a Log that remembers what was accepted as lost. No engine may run on it meanwhile.
 type LossKeeper interface {
 	Log
-	// LastLost is where the last missing range of the partition begins that was accepted as lost; 0
-	// when nothing is missing.
-	LastLost(partition int) uint64
+	// SameLog reports whether an Identity is the partition's, or was before a loss was accepted.
+	SameLog(identity string, partition int) bool
+	// Unrecorded lists the missing ranges of the partition whose loss was accepted since the last Recorded: the
+	// workflows concerned may have no record of it yet.
+	Unrecorded(partition int) []Missing
+	// Recorded says that each workflow that is known to be concerned by a loss has its record. With namesLost
+	// there may have been others, of which nothing is left, not even their names: from then on, NamesLost.
+	Recorded(ctx context.Context, partition int, namesLost bool) error
+	// NamesLost reports whether workflows of the partition may have been lost with all their records. A name
+	// that the log does not know may be one of them.
+	NamesLost(partition int) bool
 	// ReadAll is Read that also yields what was set aside.
 	ReadAll(ctx context.Context, partition int, from uint64) iter.Seq2[Record, error]
 	// Asides returns what was set aside.

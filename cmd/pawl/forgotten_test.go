@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,19 +38,29 @@ const prodScript = `export default Keep.workflow({
 `
 
 // TestForgottenWorkflow: a workflow whose records are all lost is held like another that may have lost some. Its
-// script, deployed again, does nothing of what the local store knows as done.
+// script, deployed again, does nothing of what the local store knows as done. Without the store nothing knows its name:
+// then any name that the log does not know is held once, and its calls ask.
 func TestForgottenWorkflow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		after  bool // other workflows record something after it
+		store  bool
 		damage func(w wound, ids []string)
 	}{
-		"each of its records": {true, func(w wound, ids []string) {
+		"each of its records": {true, true, func(w wound, ids []string) {
 			for _, id := range ids {
 				w.flip(id)
 			}
 		}},
-		"the end of the log, from its first record on": {false, func(w wound, ids []string) {
+		"the end of the log, from its first record on": {false, true, func(w wound, ids []string) {
+			w.block(func(b []byte) []byte { return b[:bytes.Index(b, []byte(ids[0]))-50] })
+		}},
+		"each of its records, and the store is gone": {true, false, func(w wound, ids []string) {
+			for _, id := range ids {
+				w.flip(id)
+			}
+		}},
+		"the end of the log, from its first record on, and the store is gone": {false, false, func(w wound, ids []string) {
 			w.block(func(b []byte) []byte { return b[:bytes.Index(b, []byte(ids[0]))-50] })
 		}},
 	} {
@@ -74,13 +85,49 @@ func TestForgottenWorkflow(t *testing.T) {
 				}
 			})
 			c.damage(w, ids)
+			if !c.store {
+				remove(t, w.path("store"))
+			}
 			out := mustRun(t, w.dir, 0, "pawl", "verify", "--accept-loss", "--data", "data")
-			mustSay(t, out, `^prod is held: `)
-			d := startDaemon(t, w.dir, "pawl", "up", "early.ts", "prod.ts", "--data", "data")
+			// Repeated, it changes nothing.
+			mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"),
+				`^nothing is missing, nothing was changed$`)
+			write(t, filepath.Join(w.dir, "fresh.ts"), strings.ReplaceAll(smallScript, "NAME", "fresh"))
+			d := startDaemon(t, w.dir, "pawl", "up", "early.ts", "prod.ts", "fresh.ts", "--data", "data")
+			var fresh struct{ Blocked *struct{ Reason string } }
+			d.get("/v1/workflows/fresh", &fresh)
+			if held := fresh.Blocked != nil && fresh.Blocked.Reason == "loss"; held == c.store {
+				t.Errorf("a name that the log does not know: held %v", held)
+			}
+			if c.store {
+				mustSay(t, out, `^prod is held: `)
+			} else {
+				out = mustRun(t, w.dir, 0, "pawl", "why", "prod", "--data", "data")
+				mustSay(t, out, `The system holds workflow prod \(loss\): .*a workflow of this name may have been in it`)
+			}
+			s.once(t, 8)
 			step := named(t, out, "resume prod")
 			mustRun(t, w.dir, 0, step[0], step[1:]...)
-			d.call(http.StatusOK, http.MethodPost, "/v1/workflows/prod/run-now", nil)
+			if c.store { // otherwise its producer is due
+				d.call(http.StatusOK, http.MethodPost, "/v1/workflows/prod/run-now", nil)
+			}
 			d.await("caught up")
+			var why struct{ Moving bool }
+			for d.get("/v1/workflows/prod/why", &why); why.Moving; d.get("/v1/workflows/prod/why", &why) {
+			}
+			d.stop()
+			s.once(t, 8)
+			// Once resumed, it is not held again, also under a new version.
+			write(t, filepath.Join(w.dir, "prod.ts"), strings.ReplaceAll(prodScript, "SHOP", s.URL)+"\n// changed\n")
+			d = startDaemon(t, w.dir, "pawl", "up", "early.ts", "prod.ts", "fresh.ts", "--data", "data")
+			var prod struct {
+				Blocked *struct{ Reason string }
+				Version string
+			}
+			d.get("/v1/workflows/prod", &prod)
+			if held := prod.Blocked != nil && prod.Blocked.Reason == "loss"; held || prod.Version != "2.0" {
+				t.Errorf("deployed again: %+v", prod)
+			}
 			d.stop()
 			s.once(t, 8)
 		})

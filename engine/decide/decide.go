@@ -36,6 +36,9 @@ type Env struct {
 	Policies schedule.Policies
 	// Hold keeps any run from starting, and any approval from being given.
 	Hold HoldReason
+	// NamesLost says that workflows may have been lost with all their records: one that has no past here may be
+	// such a workflow.
+	NamesLost bool
 	// Actor and Cause go into the transition.
 	Actor eventlog.Actor
 	Cause eventlog.Cause

@@ -12,6 +12,10 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
+// namesLost is why a workflow without a past is held.
+const namesLost = "a part of the log is lost, and a workflow of this name may have been in it: " +
+	"what that one did would be done again"
+
 func (Tick) decide(*decision) error { return nil }
 
 // NextVersion is the version after current: a deploy raises MAJOR, a repair MINOR.
@@ -58,10 +62,14 @@ func (c Deploy) decide(d *decision) error {
 	if held := Held(s, &c.Definition); held != nil {
 		return held
 	}
-	before := s.Definition()
+	before, grants := s.Definition(), c.grants(s)
+	forgotten := d.env.NamesLost && s.Head.Revision == 1 // this is the first revision
+	if forgotten && c.Grants == nil {
+		grants = askingFor(&c.Definition, grants)
+	}
 	d.lead(&eventlog.WorkflowDeployed{
 		Version: NextVersion(s.Version, c.Repair), Filename: c.Filename, Source: c.Source, SourceHash: c.SourceHash,
-		Definition: c.Definition, Grants: c.grants(s), Repair: c.Repair, Note: c.Note,
+		Definition: c.Definition, Grants: grants, Repair: c.Repair, Note: c.Note,
 	})
 	for _, p := range c.Definition.Producers {
 		if at, changed := d.firstDue(before, p); changed {
@@ -73,6 +81,9 @@ func (c Deploy) decide(d *decision) error {
 	}
 	if d.err != nil {
 		return nil
+	}
+	if forgotten {
+		d.emit(&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: namesLost})
 	}
 	d.endMaintenance(!c.Repair)
 	return nil

@@ -29,6 +29,9 @@ type AcceptLoss struct {
 	Most, MostBytes int
 }
 
+// KindGivenUp is the kind of each transition of an AcceptLoss but the last.
+const KindGivenUp eventlog.FactType = "event.given_up"
+
 func (AcceptLoss) names(s *projections.State, want func(projections.Key)) {
 	for _, e := range s.Events() {
 		if e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved {
@@ -48,7 +51,7 @@ func (c AcceptLoss) decide(d *decision) error {
 	if r == nil {
 		r = new(Remains)
 	}
-	d.kind = "event.given_up"
+	d.kind = KindGivenUp
 	d.giveUpRun(r)
 	p := &parts{d: d, most: c.Most, mostBytes: c.MostBytes}
 	p.calls(r)

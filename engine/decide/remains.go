@@ -248,11 +248,16 @@ func (x *remnant) outcome(ref eventlog.EventRef) *eventlog.EventGivenUp {
 // asking are grants under which no mutation leaves without a person's word. Where the script is lost, they are there
 // before the next one comes, which would be allowed all that it uses.
 func asking(s *projections.State) map[string]eventlog.Grant {
-	def, strict := s.Definition(), maps.Clone(s.Grants)
-	if s.Version == "" && len(strict) == 0 {
+	if s.Version == "" && len(s.Grants) == 0 {
 		return map[string]eventlog.Grant{"*": eventlog.GrantAsk}
 	}
-	for capability, grant := range s.Grants {
+	return askingFor(s.Definition(), s.Grants)
+}
+
+// askingFor are the grants, with approval wherever they allow a mutation of the definition.
+func askingFor(def *eventlog.Definition, grants map[string]eventlog.Grant) map[string]eventlog.Grant {
+	strict := maps.Clone(grants)
+	for capability, grant := range grants {
 		if grant == eventlog.GrantAllow && !onlyReads(def, capability) {
 			strict[capability] = eventlog.GrantAsk
 		}

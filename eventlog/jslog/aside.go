@@ -18,11 +18,12 @@ type asides map[eventlog.WorkflowName]spans
 // everyone stands for the empty name in what is stored; no workflow is called so.
 const everyone = "*"
 
-// mostAsides bounds the text of a partition's asides, and mostLost that of what was accepted as lost: the server
-// keeps 128 KiB of metadata for a stream.
+// mostAsides bounds the text of a partition's asides, mostLost that of what was accepted as lost, and mostUnrecorded
+// that of its newest part: the server keeps 128 KiB of metadata for a stream.
 const (
-	mostAsides = 90 << 10
-	mostLost   = 30 << 10
+	mostAsides     = 90 << 10
+	mostLost       = 30 << 10
+	mostUnrecorded = 4 << 10
 )
 
 // String is the form in which they are stored: `name:from-to` each.
@@ -88,15 +89,6 @@ func (a asides) last(w eventlog.WorkflowName, seq uint64) uint64 {
 		}
 	}
 	return last
-}
-
-// LastLost implements eventlog.LossKeeper.
-func (l *Log) LastLost(p int) uint64 {
-	accepted := l.partitions[p].accepted
-	if len(accepted) == 0 {
-		return 0
-	}
-	return accepted[len(accepted)-1].from
 }
 
 // Asides implements eventlog.LossKeeper.

@@ -323,11 +323,32 @@ func acceptLoss(t *testing.T, s site) {
 	if err != nil || len(lost.Lines) != 2 || !lost.End {
 		t.Fatalf("accepted %+v, %v; want a hole and the end", lost, err)
 	}
-	if again, err := jslog.AcceptLoss(t.Context(), nc, s.config()); err != nil || len(again.Lines) != 0 || again.End {
+	// Until it is recorded, a repeated acceptance is told the same.
+	if again, err := jslog.AcceptLoss(t.Context(), nc, s.config()); err != nil || len(again.Lines) == 0 || !again.End {
 		t.Errorf("accepted again: %+v, %v", again, err)
 	}
 	l := mustOpen(t, nc, s.config())
-	if !strings.HasSuffix(l.Identity(0), "/1") {
+	if missing := l.Unrecorded(0); len(missing) != 1 || missing[0].From != 1 || l.NamesLost(0) {
+		t.Errorf("unrecorded: %+v, names lost: %v", missing, l.NamesLost(0))
+	}
+	if err := l.Recorded(t.Context(), 0, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := jslog.AcceptLoss(t.Context(), nc, s.config()); err != nil || len(again.Lines) != 0 || again.End {
+		t.Errorf("accepted once it is recorded: %+v, %v", again, err)
+	}
+	l = mustOpen(t, nc, s.config())
+	if missing := l.Unrecorded(0); len(missing) > 0 || !l.NamesLost(0) {
+		t.Errorf("once recorded: %+v, names lost: %v", missing, l.NamesLost(0))
+	}
+	first, _, _ := strings.Cut(l.Identity(0), "/")
+	if !l.SameLog(first+"/0", 0) || l.SameLog("x"+l.Identity(0), 0) || l.SameLog(first+"/01", 0) {
+		t.Errorf("which identities are of the same log: %s", l.Identity(0))
+	}
+	if !strings.HasSuffix(l.Identity(0), "/2") {
 		t.Errorf("identity %s does not show that sequences may be used again", l.Identity(0))
 	}
 	var chain eventlog.Chain

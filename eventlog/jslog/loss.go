@@ -82,8 +82,13 @@ func (l *Log) acceptIn(ctx context.Context, p int, name string) (point, error) {
 	if err != nil {
 		return point{}, err
 	}
-	missing = missing.without(l.partitions[p].accepted)
+	// What an acceptance before this one was interrupted with is told again. Behind the end, sequences are used again.
+	part := l.partitions[p]
+	missing = missing.without(part.accepted).with(part.unrecorded.upTo(seen.last)...)
 	found, before := l.accepting, len(l.accepting.Lines)
+	if part.endLost {
+		found.end("stream %s: perhaps its newest messages", name)
+	}
 	if missing != nil {
 		found.hole("stream %s: messages %s", name, missing)
 	}
@@ -108,6 +113,7 @@ func (l *Log) acceptIn(ctx context.Context, p int, name string) (point, error) {
 		return point{}, err
 	}
 	if len(found.Lines) > before || found.End {
+		part.unrecorded, part.endLost = missing.within(mostUnrecorded), found.End
 		if err := l.recordLoss(ctx, p, missing, true); err != nil {
 			return point{}, err
 		}
@@ -199,6 +205,7 @@ func (l *Log) recordLoss(ctx context.Context, p int, lost spans, newEpoch bool) 
 			cfg.Metadata[key] = text
 		}
 	}
+	part.note(cfg.Metadata)
 	if newEpoch {
 		epoch, err := strconv.Atoi("0" + cfg.Metadata[metaEpoch])
 		if err != nil {

@@ -25,6 +25,11 @@ const (
 	metaLost  = "pawl.lost"
 	metaAside = "pawl.aside"
 	metaEpoch = "pawl.epoch"
+	// metaUnrecorded lists those of metaLost, and metaEndLost says that more may be lost at the end, while the
+	// workflows concerned have no record of it yet. metaNames says that workflows may be lost, names included.
+	metaUnrecorded = "pawl.lost.unrecorded"
+	metaEndLost    = "pawl.lost.end"
+	metaNames      = "pawl.lost.names"
 )
 
 const (
@@ -80,6 +85,10 @@ func (p *partition) read(stream jetstream.StreamConfig) (err error) {
 	if p.accepted, err = parseSpans(stream.Metadata[metaLost]); err != nil {
 		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaLost, err)
 	}
+	if p.unrecorded, err = parseSpans(stream.Metadata[metaUnrecorded]); err != nil {
+		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaUnrecorded, err)
+	}
+	p.endLost, p.namesLost = stream.Metadata[metaEndLost] != "", stream.Metadata[metaNames] != ""
 	if p.aside, err = parseAsides(stream.Metadata[metaAside]); err != nil {
 		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaAside, err)
 	}

@@ -1,9 +1,12 @@
 package memlog
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -24,24 +27,43 @@ func (l *Log) Lose(at eventlog.Position) {
 	part := &l.partitions[at.Partition]
 	part.messages[at.Seq-1] = message{lost: true}
 	part.losses++
+	part.unrecorded = append(part.unrecorded, eventlog.Missing{From: at.Seq, To: at.Seq})
+	slices.SortFunc(part.unrecorded, func(a, b eventlog.Missing) int { return cmp.Compare(a.From, b.From) })
 	for w, seqs := range part.workflows {
 		part.workflows[w] = slices.DeleteFunc(seqs, func(seq uint64) bool { return seq == at.Seq })
 	}
 }
 
-// LastLost implements eventlog.LossKeeper.
-func (l *Log) LastLost(p int) uint64 {
+// SameLog implements eventlog.LossKeeper.
+func (l *Log) SameLog(identity string, p int) bool {
+	whole := l.installation + "/" + strconv.Itoa(p)
+	return identity == whole || strings.HasPrefix(identity, whole+"/")
+}
+
+// Unrecorded implements eventlog.LossKeeper.
+func (l *Log) Unrecorded(p int) []eventlog.Missing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	messages := l.partitions[p].messages
-	from := len(messages)
-	for from > 0 && !messages[from-1].lost {
-		from--
+	return slices.Clone(l.partitions[p].unrecorded)
+}
+
+// Recorded implements eventlog.LossKeeper.
+func (l *Log) Recorded(_ context.Context, p int, namesLost bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(p); err != nil {
+		return err
 	}
-	for from > 1 && messages[from-2].lost {
-		from--
-	}
-	return uint64(from)
+	part := &l.partitions[p]
+	part.unrecorded, part.namesLost = nil, part.namesLost || namesLost
+	return nil
+}
+
+// NamesLost implements eventlog.LossKeeper.
+func (l *Log) NamesLost(p int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.partitions[p].namesLost
 }
 
 // Asides implements eventlog.LossKeeper.

@@ -54,11 +54,13 @@ type Log struct {
 }
 
 type partition struct {
-	messages  []message // sequence n is messages[n-1]
-	workflows map[eventlog.WorkflowName][]uint64
-	changed   chan struct{} // closed and replaced at every append
-	asides    []eventlog.Aside
-	losses    int // how often a loss was accepted
+	messages   []message // sequence n is messages[n-1]
+	workflows  map[eventlog.WorkflowName][]uint64
+	changed    chan struct{} // closed and replaced at every append
+	asides     []eventlog.Aside
+	losses     int // how often a loss was accepted
+	namesLost  bool
+	unrecorded []eventlog.Missing // since the last acceptance was recorded
 }
 
 type message struct {

@@ -103,8 +103,8 @@ func TestWatchInsideBubble(t *testing.T) {
 // A message that is lost is passed over by every reader, and the log says where it was.
 func TestLostMessages(t *testing.T) {
 	l := memlog.New(memlog.Config{})
-	if lost := l.LastLost(0); lost != 0 {
-		t.Errorf("%d is lost in an empty log", lost)
+	if lost := l.Unrecorded(0); len(lost) > 0 {
+		t.Errorf("%v is lost in an empty log", lost)
 	}
 	var head eventlog.Head
 	for range 5 {
@@ -118,8 +118,9 @@ func TestLostMessages(t *testing.T) {
 	for _, seq := range []uint64{2, 4, 5} {
 		l.Lose(eventlog.Position{Seq: seq})
 	}
-	if lost := l.LastLost(0); lost != 4 {
-		t.Errorf("the last loss begins at %d, want 4", lost)
+	want := []eventlog.Missing{{From: 2, To: 2}, {From: 4, To: 4}, {From: 5, To: 5}}
+	if lost := l.Unrecorded(0); !slices.Equal(lost, want) {
+		t.Errorf("lost: %v, want %v", lost, want)
 	}
 	if l.Identity(0) == before {
 		t.Error("the log is the same as before")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,6 +34,36 @@ type eventRef struct {
 	MessageID eventlog.MessageID `json:"messageId"`
 }
 
+// mayReport refuses a report that could not be written, before anything is changed.
+func mayReport(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		return notReported(&fs.PathError{Op: "create", Path: path, Err: fs.ErrExist})
+	case !errors.Is(err, fs.ErrNotExist):
+		return notReported(err)
+	}
+	trial, err := os.CreateTemp(filepath.Dir(path), ".pawl-report-*")
+	if failure, ok := errors.AsType[*fs.PathError](err); ok {
+		return notReported(&fs.PathError{Op: "create", Path: path, Err: failure.Err})
+	}
+	if err != nil {
+		return notReported(err)
+	}
+	if err := errors.Join(trial.Close(), os.Remove(trial.Name())); err != nil {
+		return notReported(err)
+	}
+	return nil
+}
+
+func notReported(err error) error {
+	return exit.Failed("nothing is given up; name another file: pawl verify --accept-loss --report FILE",
+		fmt.Errorf("write down what will be given up: %w", err))
+}
+
 // reportGivenUp writes down, before anything is given up, the calls that will be: one JSON document a line,
 // in a file that only its owner reads. An existing file is never written over.
 func (in *Node) reportGivenUp(calls []engine.GivenUp, path string) (string, error) {
@@ -42,9 +73,7 @@ func (in *Node) reportGivenUp(calls []engine.GivenUp, path string) (string, erro
 	if path == "" {
 		path = filepath.Join(in.Settings.Data, "given-up-"+time.Now().UTC().Format("20060102T150405.000000")+".jsonl")
 	}
-	fail := func(err error) (string, error) {
-		return "", exit.Failed("nothing is given up; name another file: pawl verify --accept-loss --report FILE", fmt.Errorf("write down what will be given up: %w", err))
-	}
+	fail := func(err error) (string, error) { return "", notReported(err) }
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fail(err)

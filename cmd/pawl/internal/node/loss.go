@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine"
@@ -48,38 +46,34 @@ type Accepted struct {
 // TokensRevoked says what a loss has done to named tokens.
 const TokensRevoked = "every named token is revoked, since a revocation may be among what is lost; make new ones: pawl tokens create NAME --role ROLE"
 
-// lossFile is there while a loss is being accepted. An engine that started in the middle of that
-// would run workflows that must be held.
-func (in *Node) lossFile() string { return filepath.Join(in.Settings.Data, "loss.accepting") }
-
 // AcceptLoss makes a damaged log usable again, with the engine stopped: what is missing is written
 // down as accepted, and every workflow whose past is not proven to be whole is held.
 func AcceptLoss(
 	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger, actor eventlog.Actor, report string,
 ) (result Accepted, err error) {
+	if err := mayReport(report); err != nil {
+		return result, err
+	}
 	in := &Node{Settings: s, with: with, logger: logger, stopped: true}
 	defer func() { err = in.end(err) }()
 	if err := in.openBroker(ctx); err != nil {
 		return result, err
 	}
-	before, err := os.ReadFile(in.lossFile())
-	interrupted := err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return result, exit.Failed("", fmt.Errorf("look for an interrupted acceptance: %w", err))
+	known, interrupted, err := in.begunAcceptance()
+	if err != nil {
+		return result, err
 	}
-	if err := datadir.WriteFile(in.lossFile(), before); err != nil {
-		return result, exit.Failed("", fmt.Errorf("begin to accept the loss: %w", err))
+	note := func() error { return in.noteAcceptance(known) }
+	if err := note(); err != nil {
+		return result, err
 	}
 	lost, err := jslog.AcceptLoss(ctx, in.NC, in.logConfig())
 	if err != nil {
 		return result, explainLog(s.Data, err)
 	}
-	if len(before) > 0 {
-		lost.Lines = append(strings.Split(string(before), "\n"), lost.Lines...)
-	}
-	note := func() error { return datadir.WriteFile(in.lossFile(), []byte(strings.Join(lost.Lines, "\n"))) }
+	known.add(lost.End, lost.Lines...)
 	if err := note(); err != nil {
-		return result, exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
+		return result, err
 	}
 	if err := in.openLog(ctx); err != nil {
 		return result, err
@@ -89,22 +83,21 @@ func AcceptLoss(
 		return result, exit.Failed("", err)
 	}
 	for _, one := range ahead {
-		lost.Lines, lost.End = append(lost.Lines, one.String()), true
+		known.add(true, one.String())
 	}
 	if err := note(); err != nil {
-		return result, exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
+		return result, err
 	}
 	if err := in.startEpochs(ctx, ahead); err != nil {
 		return result, err
 	}
 	result = Accepted{
-		Lost: append([]string{}, lost.Lines...), Held: []eventlog.WorkflowName{},
+		Lost: append([]string{}, known.Lines...), Held: []eventlog.WorkflowName{},
 		SetAside: map[eventlog.WorkflowName]string{}, Broken: []eventlog.WorkflowName{},
 	}
 	err = in.recordLoss(ctx, &result, engine.Loss{
 		Actor: actor, Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"},
-		// After an interruption the repeated command may not find any more what was missing.
-		End:   interrupted || lost.End,
+		End:   known.End,
 		Store: in.store, Report: func(calls []engine.GivenUp) (err error) {
 			result.GivenUp = len(calls)
 			result.Report, err = in.reportGivenUp(calls, report)
@@ -114,7 +107,7 @@ func AcceptLoss(
 	if err != nil {
 		return result, err
 	}
-	if len(lost.Lines) > 0 || interrupted || len(result.SetAside) > 0 || result.Foreign > 0 {
+	if len(known.Lines) > 0 || interrupted || len(result.SetAside) > 0 || result.Foreign > 0 {
 		// The log's identity is another one now: what the store knows of it is worthless.
 		if err := in.store.Reset(); err != nil {
 			return result, exit.Failed("delete "+filepath.Join(s.Data, "store")+"; it is rebuilt from the log", fmt.Errorf("empty the local store: %w", err))
