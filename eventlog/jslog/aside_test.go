@@ -193,6 +193,9 @@ func TestEndLostBehindWhatWasSetAside(t *testing.T) {
 		if got := l.Asides(0); len(got) != 1 || got[0] != (eventlog.Aside{Workflow: "a", From: 3, To: 3}) {
 			t.Errorf("set aside: %+v, want what is still there", got)
 		}
+		if err := l.Recorded(t.Context(), 0, false); err != nil {
+			t.Fatal(err)
+		}
 		if again, err := jslog.AcceptLoss(t.Context(), nc, s.config()); err != nil || len(again.Lines) != 0 {
 			t.Errorf("accepted again: %+v, %v", again, err)
 		}
