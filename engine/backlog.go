@@ -5,27 +5,24 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// sight is how far prepare sees: the oldest events of each topic, at most so many and, but for
-// the first, so many bytes.
-type sight struct{ events, bytes int }
+// backlog is what handler calls may see of a workflow. It implements handler.Workflow.
+type backlog struct{ *aggregate }
 
-// Most scripts look at a few events. What goes in with every call is what these see; a script that
-// looks further is called again, and from then on gets all it may see at once.
-var (
-	nearSight = sight{events: 100, bytes: 64 << 10}
-	farSight  = sight{events: 1000, bytes: 4 << 20}
-)
+// State implements handler.Workflow.
+func (b backlog) State() *projections.State { return b.state() }
 
-// peekable is what peek and getByIds can see: pending events of the subscribed topics, oldest
-// first. It names the topics of which there are more. What of them is paged out comes back into
-// memory: the state that it returns has it all.
-func (a *aggregate) peekable(ctx context.Context, s *projections.State, c eventlog.Consumer, now eventlog.Instant, most sight) (seen *projections.State, pending map[string][]sandbox.Event, more []string, err error) {
+// Peek implements handler.Workflow. What is paged out comes back into memory: the state that it returns has it all.
+func (b backlog) Peek(
+	ctx context.Context, s *projections.State, c eventlog.Consumer, now eventlog.Instant, most handler.Sight,
+) (seen *projections.State, pending map[string][]sandbox.Event, more []string, err error) {
+	a := b.aggregate
 	pending, more, err = view(s, c, now, most, resident)
 	if !errors.Is(err, errPagedOut) {
 		return s, pending, more, err
@@ -49,7 +46,9 @@ func (a *aggregate) peekable(ctx context.Context, s *projections.State, c eventl
 type reader func(*projections.State, eventlog.Topic, projections.Ordinal) (*projections.TopicEvent, error)
 
 // view is what the consumer can see in the state.
-func view(s *projections.State, c eventlog.Consumer, now eventlog.Instant, most sight, event reader) (pending map[string][]sandbox.Event, more []string, err error) {
+func view(
+	s *projections.State, c eventlog.Consumer, now eventlog.Instant, most handler.Sight, event reader,
+) (pending map[string][]sandbox.Event, more []string, err error) {
 	pending = make(map[string][]sandbox.Event, len(c.Subscribe))
 	for _, topic := range c.Subscribe {
 		events, bytes := []sandbox.Event{}, 0
@@ -57,7 +56,7 @@ func view(s *projections.State, c eventlog.Consumer, now eventlog.Instant, most 
 			if !q.Visible(now) {
 				continue
 			}
-			if len(events) == most.events {
+			if len(events) == most.Events {
 				more = append(more, string(topic))
 				break
 			}
@@ -65,11 +64,13 @@ func view(s *projections.State, c eventlog.Consumer, now eventlog.Instant, most 
 			if err != nil {
 				return nil, nil, err
 			}
-			if bytes += len(e.Payload) + len(e.Title); bytes > most.bytes && len(events) > 0 {
+			if bytes += len(e.Payload) + len(e.Title); bytes > most.Bytes && len(events) > 0 {
 				more = append(more, string(topic))
 				break
 			}
-			events = append(events, sandbox.Event{MessageID: string(e.MessageID), Topic: string(topic), Title: e.Title, Payload: e.Payload})
+			events = append(events, sandbox.Event{
+				MessageID: string(e.MessageID), Topic: string(topic), Title: e.Title, Payload: e.Payload,
+			})
 		}
 		pending[string(topic)] = events
 	}
@@ -94,7 +95,9 @@ type pager struct {
 	read     []any
 }
 
-func (p *pager) event(s *projections.State, topic eventlog.Topic, at projections.Ordinal) (*projections.TopicEvent, error) {
+func (p *pager) event(
+	s *projections.State, topic eventlog.Topic, at projections.Ordinal,
+) (*projections.TopicEvent, error) {
 	if e := s.PendingAt(topic, at); e != nil {
 		return e, nil
 	}
@@ -102,13 +105,13 @@ func (p *pager) event(s *projections.State, topic eventlog.Topic, at projections
 	if p.queue == nil {
 		queue, err := a.engine.cfg.Store.Queue(a.name, a.partition)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errPaging, err)
+			return nil, fmt.Errorf("%w: %w", handler.ErrPaging, err)
 		}
 		p.queue = queue
 	}
 	e, err := p.queue.Event(at)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errPaging, err)
+		return nil, fmt.Errorf("%w: %w", handler.ErrPaging, err)
 	}
 	p.read = append(p.read, e)
 	return e, nil
@@ -119,4 +122,32 @@ func (p *pager) close() error {
 		return nil
 	}
 	return p.queue.Close()
+}
+
+// Events implements handler.Workflow. What is not in memory is in the store as the newest state has it, or newer.
+func (b backlog) Events(topic eventlog.Topic, ids []string) ([]*projections.TopicEvent, error) {
+	a := b.aggregate
+	s := a.state()
+	var events []*projections.TopicEvent
+	var away []projections.Key
+	for _, id := range ids {
+		if e := s.Event(topic, eventlog.MessageID(id)); e != nil {
+			events = append(events, e)
+		} else if eventlog.MessageID(id).Validate() == nil {
+			away = append(away, projections.EventKey(topic, eventlog.MessageID(id)))
+		}
+	}
+	rows, err := a.engine.cfg.Store.Get(a.name, away)
+	if err != nil {
+		return nil, &eventlog.Failure{ // F11
+			Class: eventlog.Transient, Code: "storage.read",
+			Message: "events cannot be read from the local store: " + clip(err.Error()),
+		}
+	}
+	for _, row := range rows {
+		if e, ok := row.(*projections.TopicEvent); ok {
+			events = append(events, e)
+		}
+	}
+	return events, nil
 }

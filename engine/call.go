@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/underway"
 	"github.com/pawl-run/pawl/eventlog"
@@ -58,7 +59,7 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 	never := c.neverSent(m, overtaken)
 	if never == nil && isPinned {
 		// It may have become another tool while the call waited for its approval.
-		never = c.workflow.engine.changed(pinned)
+		never = deploy.Changed(c.workflow.engine.cfg.Connectors, pinned)
 	}
 	open := false // still, after its deadline
 	if never != nil {

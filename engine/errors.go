@@ -34,9 +34,6 @@ var errDefect = errors.New("defect")
 // errStopped is returned for a workflow that is out of service.
 var errStopped = errors.New("workflow is stopped")
 
-// errPaging says that pending events could not be read from the store: no fault of the script.
-var errPaging = errors.New("pending events cannot be read from the local store")
-
 // takesNothing says that the log will not take anything from this process any more.
 func takesNothing(err error) bool {
 	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrClosed)

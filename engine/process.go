@@ -11,11 +11,11 @@ import (
 	"github.com/pawl-run/pawl/engine/checkpoint"
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/engine/ids"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/signal"
 	"github.com/pawl-run/pawl/engine/underway"
-	"github.com/pawl-run/pawl/eventlog"
 )
 
 // process is what all workflows of an engine share: the configuration, the counts of what is under way, and the ends
@@ -34,11 +34,12 @@ type process struct {
 	outcomes   signal.InFlight // their settlements, until they are recorded
 	recordings signal.InFlight // decisions on their way into the log, whose callers may be gone
 	// idle tells when a runner comes to rest or a recording ends.
-	idle    signal.Change
-	pinned  connector.Pinned
-	atWork  atomic.Int64 // runners that do not rest
-	appends pace
-	lags    []*checkpoint.Lag // by partition
+	idle signal.Change
+	// handlers is what the callers of handlers share.
+	handlers handler.Config
+	atWork   atomic.Int64 // runners that do not rest
+	appends  pace
+	lags     []*checkpoint.Lag // by partition
 
 	// writable ends, with the cause, once the log cannot be written any more.
 	writable context.Context
@@ -54,6 +55,10 @@ func newProcess(cfg Config) *process {
 	p.name = p.ids.Next(cfg.Clock.Now())
 	p.life, p.endLife = context.WithCancel(context.Background())
 	p.writable, p.fail = context.WithCancelCause(context.Background())
+	p.handlers = handler.Config{
+		Scripts: cfg.Scripts, Connectors: cfg.Connectors, Clock: cfg.Clock, Jitter: cfg.Jitter, Policies: cfg.Policies,
+		RunLog: cfg.RunLog, DiskSpace: p.diskSpace, Pinned: &connector.Pinned{},
+	}
 	for range cfg.Log.Partitions() {
 		p.lags = append(p.lags, &checkpoint.Lag{})
 	}
@@ -98,25 +103,6 @@ func (p *process) diskSpace() error {
 		return nil
 	}
 	return p.cfg.Room()
-}
-
-// CodeChanged is the code of a call that was not made because its tool is not what the deploy pinned.
-const CodeChanged = "connector.changed"
-
-// changed reports that a live tool is not what the deploy pinned: another kind, or another answer
-// to whether it can be asked. The phase table and grants rest on the pin, so such a tool is not
-// called until a deploy accepts it. A tool that is away is only a transient failure of its call.
-func (p *process) changed(pinned eventlog.Operation) *eventlog.Failure {
-	live, ok := p.cfg.Connectors.Operation(pinned.Connector, pinned.Operation)
-	if !ok || string(live.Kind) == pinned.Kind && live.Reconciles == pinned.Reconciles {
-		return nil
-	}
-	return &eventlog.Failure{
-		Class: eventlog.Precondition, Code: CodeChanged,
-		Message: fmt.Sprintf("%s is not what this version was deployed with (kind %s, reconciles %v; now kind %s, "+
-			"reconciles %v); deploy again to accept it",
-			pinned.Capability(), pinned.Kind, pinned.Reconciles, live.Kind, live.Reconciles),
-	}
 }
 
 // pace is how long something takes lately.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -65,21 +66,15 @@ func tooLarge(cmd decide.Command, err error) (decide.Command, bool) {
 		cmd.Failure = limit("limit.result")
 		if cmd.Call != nil { // in the ledger as never sent, with a marker in place of its parameters (F14)
 			call := *cmd.Call
-			call.Params = oversized(len(call.Params))
+			call.Params = handler.Oversized(len(call.Params))
 			cmd.Call = &call
 		}
 		return cmd, true
 	case decide.CommitRun:
 		return decide.CommitRun{Run: cmd.Run, Failure: limit("limit.publish")}, true
 	case decide.SettleMutation:
-		cmd.Outcome.Result = oversized(len(cmd.Outcome.Result))
+		cmd.Outcome.Result = handler.Oversized(len(cmd.Outcome.Result))
 		return cmd, true
 	}
 	return nil, false
-}
-
-// oversized stands in for an answer that does not fit into the log: the settlement is never lost
-// for its size.
-func oversized(bytes int) []byte {
-	return fmt.Appendf(nil, `{"truncated":true,"bytes":%d}`, bytes)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -25,23 +26,24 @@ type runner struct {
 	engine   *process
 	workflow *aggregate
 	calls    *calls
+	handlers *handler.Caller
 	log      *slog.Logger
 
 	// rest is what the goroutine waits for. It counts only while nothing rang after the look at
 	// the state that it followed from: see resting.
 	rest atomic.Pointer[rest]
 
-	looked     uint64                    // rings before the state was looked at
-	farSighted map[eventlog.Handler]bool // consumers whose prepare has looked beyond nearSight
-	worked     bool                      // the last next was that of a run with events
-	trouble    schedule.Attempts         // with what it needs from log and store
+	looked  uint64            // rings before the state was looked at
+	worked  bool              // the last next was that of a run with events
+	trouble schedule.Attempts // with what it needs from log and store
 }
 
 func newRunner(a *aggregate) *runner {
 	calls := &calls{workflow: a}
 	a.outbox = calls
 	return &runner{
-		engine: a.engine, workflow: a, calls: calls, log: a.log, farSighted: map[eventlog.Handler]bool{}, trouble: schedule.Attempts{Pauses: storageTrouble},
+		engine: a.engine, workflow: a, calls: calls, handlers: handler.New(&a.engine.handlers, a.name, backlog{a}),
+		log: a.log, trouble: schedule.Attempts{Pauses: storageTrouble},
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -38,7 +38,7 @@ func TestPrepareSeesAsFarAsItLooks(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, line := range lines {
-			if line.Level != engine.LevelCall {
+			if line.Level != handler.LevelCall {
 				said[run]++
 			}
 		}

@@ -44,20 +44,20 @@ func (r *runner) step(ctx context.Context) error {
 		return r.workflow.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: r.engine.name})
 	case decide.RunProducer: // read-only: poll the outside
 		run := s.Run(todo.Run)
-		return r.workflow.report(ctx, r.produce(ctx, s, run), runCause(run.ID))
+		return r.workflow.report(ctx, r.handlers.Produce(ctx, s, run), runCause(run.ID))
 	case decide.RunPrepare: // read-only: choose inputs, compute data
 		run := s.Run(todo.Run)
 		if r.linger(ctx, s, run) {
 			return nil
 		}
-		return r.workflow.report(ctx, r.prepare(ctx, s, run), runCause(run.ID))
+		return r.workflow.report(ctx, r.handlers.Prepare(ctx, s, run), runCause(run.ID))
 	case decide.RunMutate: // the script only names the call; the recorded start sends it
 		run := s.Run(todo.Run)
-		return r.workflow.report(ctx, r.mutate(ctx, s, run, run.PrepareResult), runCause(run.ID))
+		return r.workflow.report(ctx, r.handlers.Mutate(ctx, s, run, run.PrepareResult), runCause(run.ID))
 	case decide.RunNext: // publish, save state
 		run := s.Run(todo.Run)
 		r.worked = len(run.Reserved) > 0
-		return r.workflow.report(ctx, r.next(ctx, s, run), runCause(run.ID))
+		return r.workflow.report(ctx, r.handlers.Next(ctx, s, run), runCause(run.ID))
 	case decide.ReconcileMutation: // uncertain: ask, never send again
 		m := s.Mutation(todo.Mutation)
 		return r.workflow.report(ctx, r.calls.reconcile(ctx, m), eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/engine/runlog"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -73,7 +73,7 @@ func getRunLogs(ctx context.Context, c *Call, r *runLogsRequest) (readmodel.Page
 	}
 	lines, err := c.server.runLines(ctx, r.Workflow, r.Run)
 	for _, line := range lines {
-		if r.All || line.Level != engine.LevelCall && line.Level != engine.LevelInputs {
+		if r.All || line.Level != handler.LevelCall && line.Level != handler.LevelInputs {
 			page.Items = append(page.Items, line)
 		}
 	}
@@ -114,9 +114,9 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 	}
 	for _, line := range lines {
 		switch {
-		case line.Level == engine.LevelCall:
+		case line.Level == handler.LevelCall:
 			e.Calls = append(e.Calls, line)
-		case line.Level != engine.LevelInputs:
+		case line.Level != handler.LevelInputs:
 			e.Logs = append(e.Logs, line)
 		case json.Valid([]byte(line.Text)): // the last handler that failed is the one that ended the run
 			e.Inputs = rpc.RawJSON(line.Text)

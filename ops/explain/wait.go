@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -320,7 +320,7 @@ func (w *Why) explainBlocked(s *projections.State) {
 	if run != nil && run.Failure != nil {
 		code = run.Failure.Code
 	}
-	changed := b.Reason == eventlog.BlockPrecondition && code == engine.CodeChanged
+	changed := b.Reason == eventlog.BlockPrecondition && code == deploy.CodeChanged
 	denied := b.Reason == eventlog.BlockPermission && code == decide.CodeDenied
 	unconfigured := b.Reason == eventlog.BlockPermission && connector.Configured(code)
 	switch remedy := remedies[b.Reason]; {

@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/engine/runlog"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
@@ -156,7 +157,7 @@ func (in *Node) runLog(w eventlog.WorkflowName, run eventlog.RunID, lines []sand
 		kept[i] = runlog.Line{At: line.At, Level: line.Level, Text: line.Text}
 		level := slog.LevelInfo
 		switch line.Level {
-		case engine.LevelInputs, engine.LevelCall:
+		case handler.LevelInputs, handler.LevelCall:
 			continue // what was read from outside is kept with the run; it may be anybody's mail
 		case "warn":
 			level = slog.LevelWarn

@@ -1,4 +1,4 @@
-package engine
+package handler
 
 import (
 	"context"
@@ -15,12 +15,12 @@ func classify(err error) *eventlog.Failure {
 	var fault *sandbox.Error
 	if !errors.As(err, &fault) {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return &eventlog.Failure{Class: eventlog.Transient, Code: "script.cancelled", Message: "the handler was stopped before it ended"}
+			return failed(eventlog.Transient, "script.cancelled", "the handler was stopped before it ended")
 		}
-		if errors.Is(err, errPaging) {
-			return &eventlog.Failure{Class: eventlog.Transient, Code: "storage.read", Message: clip(err.Error())} // F11
+		if errors.Is(err, ErrPaging) {
+			return failed(eventlog.Transient, "storage.read", clip(err.Error())) // F11
 		}
-		return &eventlog.Failure{Class: eventlog.Internal, Code: "internal", Message: clip(err.Error())}
+		return failed(eventlog.Internal, "internal", clip(err.Error()))
 	}
 	f := &eventlog.Failure{Code: fault.Code, Message: clip(fault.Message), Line: fault.Line}
 	switch fault.Fault {
@@ -32,10 +32,18 @@ func classify(err error) *eventlog.Failure {
 		f.Class = eventlog.Internal
 		var cause *eventlog.Failure
 		if errors.As(fault.Cause, &cause) {
-			f.Class, f.Code, f.Message, f.RetryAfter = cause.Class, cause.Code, clip(cause.Message), cause.RetryAfter
+			f.Class, f.Code, f.Message = cause.Class, cause.Code, clip(cause.Message)
+			f.RetryAfter = cause.RetryAfter
 		}
 	default:
 		f.Class = eventlog.Internal
 	}
 	return f
 }
+
+func failed(class eventlog.Class, code, message string) *eventlog.Failure {
+	return &eventlog.Failure{Class: class, Code: code, Message: message}
+}
+
+// clip bounds a message that goes into the log.
+func clip(s string) string { return eventlog.Clip(s, eventlog.MaxMessage) }

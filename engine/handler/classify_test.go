@@ -1,4 +1,4 @@
-package engine
+package handler
 
 import (
 	"context"
@@ -16,7 +16,9 @@ import (
 func TestF1_F3_ClassComesFromTheType(t *testing.T) {
 	t.Parallel()
 	fault := func(kind sandbox.Fault, cause error) error {
-		return fmt.Errorf("run it: %w", &sandbox.Error{Fault: kind, Code: "code", Message: "transient: 429, try again", Line: 7, Cause: cause})
+		return fmt.Errorf("run it: %w", &sandbox.Error{
+			Fault: kind, Code: "code", Message: "transient: 429, try again", Line: 7, Cause: cause,
+		})
 	}
 	said := &eventlog.Failure{Class: eventlog.Precondition, Code: "mail.gone", Message: "internal error"}
 	for name, c := range map[string]struct {
@@ -31,10 +33,14 @@ func TestF1_F3_ClassComesFromTheType(t *testing.T) {
 		"a fault of no known kind":               {fault("unheard of", nil), eventlog.Internal, "code"},
 		"a read that nobody classified":          {fault(sandbox.FaultRead, errors.New("logic")), eventlog.Internal, "code"},
 		"a read without a cause":                 {fault(sandbox.FaultRead, nil), eventlog.Internal, "code"},
-		"a read whose connector says why":        {fault(sandbox.FaultRead, fmt.Errorf("read: %w", said)), eventlog.Precondition, "mail.gone"},
-		"stopped":                                {fmt.Errorf("invoke: %w", context.Canceled), eventlog.Transient, "script.cancelled"},
-		"out of time":                            {context.DeadlineExceeded, eventlog.Transient, "script.cancelled"},
-		"anything else":                          {errors.New("transient"), eventlog.Internal, "internal"},
+		"a read whose connector says why": {
+			fault(sandbox.FaultRead, fmt.Errorf("read: %w", said)), eventlog.Precondition, "mail.gone",
+		},
+		"stopped": {
+			fmt.Errorf("invoke: %w", context.Canceled), eventlog.Transient, "script.cancelled",
+		},
+		"out of time":   {context.DeadlineExceeded, eventlog.Transient, "script.cancelled"},
+		"anything else": {errors.New("transient"), eventlog.Internal, "internal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +54,9 @@ func TestF1_F3_ClassComesFromTheType(t *testing.T) {
 // F13: what a read was asked to wait for reaches the decision.
 func TestF13_ClassifyKeepsWhenToComeAgain(t *testing.T) {
 	t.Parallel()
-	busy := &eventlog.Failure{Class: eventlog.Transient, Code: "http.status", Message: "busy", RetryAfter: 20 * time.Second}
+	busy := &eventlog.Failure{
+		Class: eventlog.Transient, Code: "http.status", Message: "busy", RetryAfter: 20 * time.Second,
+	}
 	if f := classify(&sandbox.Error{Fault: sandbox.FaultRead, Cause: busy}); f.RetryAfter != busy.RetryAfter {
 		t.Errorf("classified as %+v", f)
 	}

@@ -1,4 +1,4 @@
-package engine
+package handler
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/sandbox"
@@ -17,9 +18,9 @@ import (
 // host answers one run's reads. It trusts nothing that comes from the script: the
 // operation must be pinned, be a read, and be granted.
 type host struct {
-	workflow *aggregate
-	state    *projections.State
-	run      *projections.Run
+	caller *Caller
+	state  *projections.State
+	run    *projections.Run
 	// origin and start say what the script's clock is at any moment: the engine's may stand still.
 	origin, start time.Time
 	phase         sandbox.Phase
@@ -55,38 +56,42 @@ func (h *host) calls() []sandbox.LogLine {
 }
 
 // Read performs a list or get operation, or answers getByIds.
-func (h *host) Read(ctx context.Context, connectorName, operation string, params json.RawMessage) (json.RawMessage, error) {
+func (h *host) Read(
+	ctx context.Context, connectorName, operation string, params json.RawMessage,
+) (json.RawMessage, error) {
 	if connectorName == sandbox.OwnConnector && operation == sandbox.GetByIDs {
 		return h.getByIDs(ctx, params)
 	}
 	op, ok := h.state.Script(h.run.Version).Definition.Operation(connectorName, operation)
 	if !ok {
-		return nil, &eventlog.Failure{Class: eventlog.Logic, Code: "operation.unknown", Message: connectorName + "." + operation + " was not pinned by this version's deploy"}
+		return nil, failed(eventlog.Logic, "operation.unknown",
+			connectorName+"."+operation+" was not pinned by this version's deploy")
 	}
 	if op.Kind == string(connector.Mutate) {
-		return nil, &eventlog.Failure{Class: eventlog.Logic, Code: "phase.forbidden", Message: op.Capability() + " is a mutation; only mutate may call it"}
+		return nil, failed(eventlog.Logic, "phase.forbidden",
+			op.Capability()+" is a mutation; only mutate may call it")
 	}
-	if changed := h.workflow.engine.changed(op); changed != nil {
+	if changed := deploy.Changed(h.caller.cfg.Connectors, op); changed != nil {
 		return nil, changed
 	}
 	now := time.Now()
 	call := connector.Call{
-		Workflow: h.workflow.name, Run: h.run.ID, Connector: connectorName, Operation: operation, Params: params,
+		Workflow: h.caller.name, Run: h.run.ID, Connector: connectorName, Operation: operation, Params: params,
 		StartedAt: now, Deadline: now.Add(op.Timeout()),
 	}
 	// A host that redirects the read sends it to one that may be forbidden.
 	call.Reach = func(host string) *eventlog.Failure {
-		if decide.GrantedAt(h.workflow.state().Grants, connectorName, operation, host, false) == eventlog.GrantDeny {
-			return decide.Denied(h.workflow.name, connectorName, operation, host)
+		if decide.GrantedAt(h.caller.workflow.State().Grants, connectorName, operation, host, false) == eventlog.GrantDeny {
+			return decide.Denied(h.caller.name, connectorName, operation, host)
 		}
 		return nil
 	}
-	if denied := call.Reach(h.workflow.engine.cfg.Connectors.Host(call)); denied != nil {
+	if denied := call.Reach(h.caller.cfg.Connectors.Host(call)); denied != nil {
 		return nil, denied
 	}
 	ctx, cancel := context.WithTimeout(ctx, op.Timeout())
 	defer cancel()
-	answer, err := h.workflow.engine.cfg.Connectors.Read(ctx, call)
+	answer, err := h.caller.cfg.Connectors.Read(ctx, call)
 	h.note(now, op.Capability(), params, answer, err)
 	return answer, err
 }

@@ -1,0 +1,26 @@
+package deploy
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// CodeChanged is the code of a call that was not made because its tool is not what the deploy pinned.
+const CodeChanged = "connector.changed"
+
+// Changed reports that a live tool is not what the deploy pinned: another kind, or another answer
+// to whether it can be asked. The phase table and grants rest on the pin, so such a tool is not
+// called until a deploy accepts it. A tool that is away is only a transient failure of its call.
+func Changed(live Catalog, pinned eventlog.Operation) *eventlog.Failure {
+	op, ok := live.Operation(pinned.Connector, pinned.Operation)
+	if !ok || string(op.Kind) == pinned.Kind && op.Reconciles == pinned.Reconciles {
+		return nil
+	}
+	return &eventlog.Failure{
+		Class: eventlog.Precondition, Code: CodeChanged,
+		Message: fmt.Sprintf("%s is not what this version was deployed with (kind %s, reconciles %v; now kind %s, "+
+			"reconciles %v); deploy again to accept it",
+			pinned.Capability(), pinned.Kind, pinned.Reconciles, op.Kind, op.Reconciles),
+	}
+}

@@ -1,0 +1,87 @@
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Config is what the callers of an engine share. All but RunLog is required.
+type Config struct {
+	Scripts    sandbox.Executor
+	Connectors Connectors
+	// Clock gives the time that scripts see, Jitter the seeds of their random numbers, in [0, 1).
+	Clock    clock.Clock
+	Jitter   func() float64
+	Policies schedule.Policies
+	// RunLog takes what one handler call has logged. It must not block.
+	RunLog func(eventlog.WorkflowName, eventlog.RunID, []sandbox.LogLine)
+	// DiskSpace reports why no mutation may start now (too little free space), nil when there is enough.
+	DiskSpace func() error
+	// Pinned checks the parameters of calls against the schemas that deploys have pinned.
+	Pinned *connector.Pinned
+}
+
+// Connectors is what handler calls ask of the outside.
+type Connectors interface {
+	deploy.Catalog
+	Read(ctx context.Context, call connector.Call) (json.RawMessage, error)
+	// Reconciles reports whether this very call can be asked about.
+	Reconciles(call connector.Call) bool
+	// Host is where this very call goes, empty where it goes to none.
+	Host(call connector.Call) string
+	// Timeout bounds this very call; false when the operation is not there now.
+	Timeout(call connector.Call) (time.Duration, bool)
+}
+
+// Workflow is what a call may see of the workflow that it is made for.
+type Workflow interface {
+	// State is the newest state.
+	State() *projections.State
+	// Peek gives the events that a consumer may look at now, oldest first, and names the topics of which there are
+	// more. It also returns the state that they are of. [ErrPaging] says that the store could not be read.
+	Peek(context.Context, *projections.State, eventlog.Consumer, eventlog.Instant, Sight) (
+		seen *projections.State, pending map[string][]sandbox.Event, more []string, err error)
+	// Events gives events of a topic whatever their status, none older than the newest state at the time of the call.
+	// Those that do not exist are left out.
+	Events(topic eventlog.Topic, ids []string) ([]*projections.TopicEvent, error)
+}
+
+// Sight is how far prepare sees: the oldest events of each topic, at most so many and, but for
+// the first, so many bytes.
+type Sight struct{ Events, Bytes int }
+
+// Most scripts look at a few events. What goes in with every call is what these see; a script that
+// looks further is called again, and from then on gets all it may see at once.
+var (
+	nearSight = Sight{Events: 100, Bytes: 64 << 10}
+	farSight  = Sight{Events: 1000, Bytes: 4 << 20}
+)
+
+// ErrPaging says that pending events could not be read from the store: no fault of the script.
+var ErrPaging = errors.New("pending events cannot be read from the local store")
+
+// Caller calls the handlers of one workflow. Its methods are for one goroutine at a time.
+type Caller struct {
+	cfg      *Config
+	name     eventlog.WorkflowName
+	workflow Workflow
+	// farSighted are the consumers whose prepare has looked beyond nearSight.
+	farSighted map[eventlog.Handler]bool
+}
+
+// New makes the caller of a workflow's handlers.
+func New(cfg *Config, name eventlog.WorkflowName, w Workflow) *Caller {
+	return &Caller{cfg: cfg, name: name, workflow: w, farSighted: map[eventlog.Handler]bool{}}
+}
+
+func (c *Caller) now() eventlog.Instant { return eventlog.At(c.cfg.Clock.Now()) }

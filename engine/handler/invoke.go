@@ -1,0 +1,114 @@
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// invocation fills what every phase needs.
+func (c *Caller) invocation(
+	s *projections.State, run *projections.Run, phase sandbox.Phase,
+) (sandbox.Invocation, *eventlog.Failure) {
+	script := s.Script(run.Version)
+	if script == nil {
+		return sandbox.Invocation{}, failed(eventlog.Internal, "script.missing",
+			"version "+string(run.Version)+" of the script is not in memory")
+	}
+	p := c.cfg.Policies.Script
+	call := sandbox.Invocation{
+		Workflow: string(c.name),
+		Source:   sandbox.Source{Filename: script.Filename, Code: script.Source}, Phase: phase, Handler: string(run.Handler),
+		Now: c.cfg.Clock.Now(), Seed: uint64(c.cfg.Jitter() * (1 << 53)),
+		Limits: sandbox.Limits{
+			CPU: p.CPU, Wall: p.Wall, Reads: p.Reads, Source: int(p.Source), Argument: int(p.Argument),
+			Result: int(p.Result), State: int(p.State),
+			Publish: int(p.Publish), Log: int(p.Log), HostCalls: p.HostCalls, InFlight: p.InFlight, Stack: p.Stack,
+		},
+	}
+	def := &script.Definition
+	for _, op := range def.Operations {
+		call.Operations = append(call.Operations, sandbox.Operation{
+			Connector: op.Connector, Operation: op.Operation, Kind: sandbox.OperationKind(op.Kind),
+		})
+	}
+	topics, declared := def.Topics, false
+	switch phase {
+	case sandbox.Producer:
+		producer, _ := def.Producer(run.Handler)
+		if declared = producer.PublishesDeclared; declared {
+			topics = producer.Publishes
+		}
+	default:
+		consumer, _ := def.Consumer(run.Handler)
+		if declared = consumer.PublishesDeclared; declared {
+			topics = consumer.Publishes
+		}
+		call.ReadsByID = consumer.MutateByID
+	}
+	for _, t := range topics {
+		call.Topics = append(call.Topics, string(t))
+	}
+	return call, nil
+}
+
+func handlerState(s *projections.State, run *projections.Run) json.RawMessage {
+	if h := s.Handler(run.Handler); h != nil {
+		return h.State
+	}
+	return nil
+}
+
+func (c *Caller) host(s *projections.State, run *projections.Run, call sandbox.Invocation) *host {
+	return &host{caller: c, state: s, run: run, phase: call.Phase, origin: call.Now, start: time.Now()}
+}
+
+// invoke makes the call, and keeps what was logged and read.
+func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Result, error) {
+	c := h.caller
+	out, err := c.cfg.Scripts.Invoke(ctx, call, h)
+	if looksFurther(err) {
+		return out, err // it is called again, and says all of it again
+	}
+	if log := c.cfg.RunLog; log != nil {
+		lines := append(h.calls(), out.Logs...)
+		if err != nil {
+			lines = append(lines, h.inputsOf(call))
+		}
+		slices.SortStableFunc(lines, func(a, b sandbox.LogLine) int { return a.At.Compare(b.At) })
+		if len(lines) > 0 {
+			log(c.name, h.run.ID, lines)
+		}
+	}
+	return out, err
+}
+
+// The levels of run log lines that the engine writes itself, beside those of the script.
+const (
+	LevelCall   = "call"   // a connector read: what was asked and answered
+	LevelInputs = "inputs" // what a handler that failed was given, as JSON
+)
+
+// maxLoggedInputs bounds the inputs kept of a failed handler call.
+const maxLoggedInputs = 64 << 10
+
+// inputsOf keeps what a failed handler was given: a repairer needs it, and nothing else does.
+func (h *host) inputsOf(call sandbox.Invocation) sandbox.LogLine {
+	text, err := json.Marshal(struct {
+		Phase          sandbox.Phase              `json:"phase"`
+		State          json.RawMessage            `json:"state,omitempty"`
+		Prepared       json.RawMessage            `json:"prepared,omitempty"`
+		MutationResult json.RawMessage            `json:"mutationResult,omitempty"`
+		Pending        map[string][]sandbox.Event `json:"pending,omitempty"`
+	}{call.Phase, call.State, call.Prepared, call.MutationResult, call.Pending})
+	if err != nil || len(text) > maxLoggedInputs {
+		text = fmt.Appendf(nil, `{"phase":%q,"truncated":true,"bytes":%d}`, call.Phase, len(text))
+	}
+	return sandbox.LogLine{At: h.at(time.Now()), Level: LevelInputs, Text: string(text)}
+}
