@@ -13,7 +13,8 @@
 // their reason. The exit code is 0 when every step is clean, 1 when one is not, 2 for wrong usage.
 //
 // Nothing but Go is needed. What needs another program (the race detector needs a C compiler) is left
-// out where that is missing, and named at the end; with -all this is a failure. -short is for the time
+// out where that is missing, and named at the end; with -all this is a failure, and what tests leave out to
+// save time is done too: the engines that they start have the race detector as well. -short is for the time
 // between two changes: it leaves out the race detector, the other platforms and long tests.
 //
 // A line has at most 120 columns. longlines.txt lists the files that still have longer ones and how many; the

@@ -28,7 +28,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	short := flags.Bool("short", false, "a quick look: short tests without the race detector, no other platforms")
-	all := flags.Bool("all", false, "fail if a part is left out for want of a program outside of Go")
+	all := flags.Bool("all", false,
+		"leave nothing out to save time, and fail if a part is left out for want of a program outside of Go")
 	runTests := flags.Bool("run-tests", true, "run the tests, not only the static checks")
 	only := flags.String("only", "", "run only the step of this `name`, e.g. layout")
 	update := flags.Bool("update", false, "with -only lines: bring the list of long lines up to date; it may only shrink")
@@ -84,7 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if *only == "" {
 		report.platforms(ctx, root, *short, packages)
 		if *runTests {
-			report.tests(ctx, root, *short, packages)
+			report.tests(ctx, root, *short, *all, packages)
 		}
 		report.end(*all)
 	}

@@ -42,8 +42,12 @@ type packageResults struct {
 // failure is a failed test, package or build and what it said.
 type failure struct{ name, output string }
 
-// mostLines is how much of what a failed test said is printed: its end, which tells what was seen last.
-const mostLines = 80
+// mostLines is how much of what a failed test said is printed: its beginning, which tells how to repeat it, and its
+// end, which tells what was seen last.
+const (
+	mostLines  = 80
+	firstLines = 10 // of these
+)
 
 func newResults(out io.Writer, module string) *results {
 	return &results{out: out, module: module, packages: make(map[string]*packageResults)}
@@ -154,7 +158,7 @@ func (p *packageResults) said(test string) string {
 }
 
 func (p *packageResults) fail(name, test string) {
-	p.failures = append(p.failures, failure{name, lastLines(p.said(test), mostLines)})
+	p.failures = append(p.failures, failure{name, outerLines(p.said(test), firstLines, mostLines)})
 	delete(p.output, test)
 }
 
@@ -163,11 +167,11 @@ func crashed(text string) bool {
 	return strings.Contains(text, "DATA RACE") || strings.Contains(text, "panic:")
 }
 
-// lastLines is the end of a text, with a line that says how much was left out before it.
-func lastLines(text string, most int) string {
+// outerLines are the beginning and the end of a text, with a line between them that says how much was left out.
+func outerLines(text string, first, most int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if left := len(lines) - most; left > 0 && !crashed(text) {
-		lines = append([]string{fmt.Sprintf("… %d lines before", left)}, lines[left:]...)
+		lines = slices.Replace(lines, first, first+left, fmt.Sprintf("… %d lines left out", left))
 	}
 	return strings.Join(lines, "\n")
 }

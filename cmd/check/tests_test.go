@@ -49,6 +49,10 @@ func TestPass(t *testing.T) { t.Run("sub", func(t *testing.T) {}) }
 func TestSkip(t *testing.T) { t.Skip("no machine for it") }
 func TestShort(t *testing.T) { if testing.Short() { t.Skip("too long") } }
 `,
+		"slow/slow_test.go": `package slow
+import ("os"; "testing")
+func TestAll(t *testing.T) { if os.Getenv("PAWL_TEST_ALL") == "" { t.Skip("left out without -all") } }
+`,
 		"bad/bad_test.go": `package bad
 import "testing"
 func TestPass(t *testing.T) {}
@@ -74,15 +78,16 @@ func TestNever(t *testing.T) {}
 
 	var out bytes.Buffer
 	all := &report{out: &out, module: "example.org/m", left: make(omissions)}
-	all.tests(t.Context(), root, false, []string{"./..."})
+	all.tests(t.Context(), root, false, false, []string{"./..."})
 	if !all.failed {
 		t.Error("failing tests were reported as clean")
 	}
 	for _, want := range []string{
 		"FAIL  tests", "it is broken", "before", "cannot use \"text\"", "last words",
 		"skip  good.TestSkip: good_test.go:4: no machine for it",
-		"said line 199", "and then it broke", "lines before",
-		"s  good: 3 passed, 0 failed, 1 skipped\n", "s  bad: 1 passed, 3 failed, 0 skipped\n",
+		"skip  slow.TestAll: slow_test.go:3: left out without -all",
+		"said line 0\n", "said line 199", "and then it broke", "lines left out",
+		"  good: 3 passed, 0 failed, 1 skipped\n", "s  bad: 1 passed, 3 failed, 0 skipped\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output does not hold %q:\n%s", want, out.String())
@@ -99,7 +104,7 @@ func TestNever(t *testing.T) {}
 			t.Errorf("the names of what failed at the end lack %s:\n%s", failed, names)
 		}
 	}
-	if all.passed != 4 || all.failedTests != 3 || all.skipped != 2 {
+	if all.passed != 4 || all.failedTests != 3 || all.skipped != 3 {
 		t.Errorf("%d passed, %d failed, %d skipped", all.passed, all.failedTests, all.skipped)
 	}
 	if got := all.left[wantOf("C compiler")]; !slices.Contains(got, "good/lacking.TestLack") {
@@ -108,7 +113,7 @@ func TestNever(t *testing.T) {}
 
 	out.Reset()
 	one := &report{out: &out, module: "example.org/m", left: make(omissions)}
-	one.tests(t.Context(), root, true, []string{"./good"})
+	one.tests(t.Context(), root, true, false, []string{"./good"})
 	if one.failed || !strings.HasPrefix(out.String(), "ok  ") || one.passed != 2 || one.skipped != 2 {
 		t.Errorf("-short of the good package: failed %v, %d passed, %d skipped\n%s",
 			one.failed, one.passed, one.skipped, out.String())
@@ -118,8 +123,15 @@ func TestNever(t *testing.T) {}
 	}
 
 	out.Reset()
+	slow := &report{out: &out, module: "example.org/m", left: make(omissions)}
+	slow.tests(t.Context(), root, true, true, []string{"./slow"})
+	if slow.failed || slow.passed != 1 || slow.skipped != 0 {
+		t.Errorf("-all leaves something out: %d passed, %d skipped\n%s", slow.passed, slow.skipped, out.String())
+	}
+
+	out.Reset()
 	none := &report{out: &out, module: "example.org/m", left: make(omissions)}
-	none.tests(t.Context(), root, true, []string{"./missing"})
+	none.tests(t.Context(), root, true, false, []string{"./missing"})
 	if !none.failed || !strings.Contains(out.String(), "missing") {
 		t.Errorf("a package that does not exist: failed %v\n%s", none.failed, out.String())
 	}
@@ -190,7 +202,7 @@ func TestY(t *testing.T) { t.Skip("needs PostgreSQL: it is the other side") }
 	module["go.mod"] = "module example.org/m\n\ngo 1.26\n"
 	write(t, root, module)
 	r := &report{out: &out, module: "example.org/m", left: make(omissions)}
-	r.tests(t.Context(), root, false, []string{"./..."})
+	r.tests(t.Context(), root, false, false, []string{"./..."})
 	r.end(false)
 	if r.failed || !strings.HasSuffix(out.String(), compiler+database+"1 passed, 0 failed, 1 skipped\n") {
 		t.Errorf("failed %v\n%s", r.failed, out.String())

@@ -27,9 +27,9 @@ type daemon struct {
 
 // command is the program with a test's environment.
 func command(t *testing.T, dir, program string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := programCommand(t, program, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "NO_COLOR=1", "PAWL_HTTP=127.0.0.1:0", "USER=tester",
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0", "NO_COLOR=1", "PAWL_HTTP=127.0.0.1:0", "USER=tester",
 		"XDG_STATE_HOME="+filepath.Join(dir, "state")) // the state of the user who tests holds an engine perhaps
 	return cmd
 }

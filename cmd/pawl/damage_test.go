@@ -68,6 +68,7 @@ func mustSay(t *testing.T, out string, patterns ...string) {
 
 // A log that lacks what it once held is refused, with what is missing and what to do.
 func TestDamagedLog(t *testing.T) {
+	long(t)
 	t.Parallel()
 	original := recorded(t)
 	const accept, restore = `look at what is left: pawl verify; .*: pawl verify --accept-loss$`, `put .*data/jetstream back from a copy .*: --data DIR$`
@@ -132,6 +133,7 @@ func (d *daemon) logHealth() string {
 // A flipped bit below the local store's checkpoint does not keep the engine from starting: it
 // reads no more than it must. The whole log is read beside the work, and by verify.
 func TestDamageBelowTheCheckpoint(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := recorded(t)
 	damage(t, dir, func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
@@ -154,6 +156,7 @@ func TestDamageBelowTheCheckpoint(t *testing.T) {
 
 // Accepting a loss names who accepted what, and holds every workflow that it may concern.
 func TestAcceptLoss(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := recorded(t)
 	out := mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--data", "data")
@@ -201,6 +204,7 @@ func TestAcceptLoss(t *testing.T) {
 // A workflow that lost transitions in the middle of its past is held at what stands before them, also
 // when that is nothing; one whose past runs unbroken after the hole is not touched.
 func TestAcceptLossInTheMiddle(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := place(t, nil)
 	d := startDaemon(t, dir, "pawl", "serve", "--data", "data")
@@ -252,6 +256,7 @@ func TestAcceptLossInTheMiddle(t *testing.T) {
 // A workflow that lost a transition in the middle of its past is held at what stands before that. One that has
 // none after the hole is not: the local store, which has folded the log beyond the hole, shows that its past is whole.
 func TestAcceptLossOfOneMessage(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := recorded(t)
 	damage(t, dir, func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
@@ -272,6 +277,7 @@ func TestAcceptLossOfOneMessage(t *testing.T) {
 
 // An engine does not run between the two halves of accepting a loss.
 func TestAcceptLossInterrupted(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := recorded(t)
 	write(t, filepath.Join(dir, "data", "loss.accepting"), "stream PAWL_LOG_0: messages 7-9")

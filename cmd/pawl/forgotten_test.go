@@ -41,6 +41,7 @@ const prodScript = `export default Keep.workflow({
 // script, deployed again, does nothing of what the local store knows as done. Without the store nothing knows its name:
 // then any name that the log does not know is held once, and its calls ask.
 func TestForgottenWorkflow(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		after  bool // other workflows record something after it

@@ -101,9 +101,9 @@ func TestHostileMailsInAnInbox(t *testing.T) {
 // upWithMails runs the engine until it is idle, in little memory.
 func upWithMails(t *testing.T, dir, parser string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "pawl", "up", "mail-report.ts", "--until-idle", "--data", "data")
+	cmd := programCommand(t, "pawl", "up", "mail-report.ts", "--until-idle", "--data", "data")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PAWL_HTTP=127.0.0.1:0", "GORACE=atexit_sleep_ms=0", "NO_COLOR=1", plainParser+"="+parser)
+	cmd.Env = append(cmd.Env, "PAWL_HTTP=127.0.0.1:0", "GORACE=atexit_sleep_ms=0", "NO_COLOR=1", plainParser+"="+parser)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("up: %v\n%s", err, out)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -117,9 +116,7 @@ var oddNames = []string{"\n", "\t", "\\", " ", "\uFFFD", "\u0085", "%0A", "'\"",
 // Fifty times the process is killed with SIGKILL while 200 mails become 200 rows. In the end there
 // is exactly one row per mail, the log verifies, and no event is left reserved by nobody.
 func TestKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills and restarts the program 50 times: left out by -short")
-	}
+	long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	writeKillInbox(t, filepath.Join(dir, "inbox"))
@@ -176,7 +173,7 @@ func TestKill(t *testing.T) {
 		t.Fatalf("a reservation is orphaned:\n%s", out)
 	}
 	checkKillRows(t, filepath.Join(dir, "sheets", "reports.csv"))
-	verify := exec.CommandContext(t.Context(), "pawl", "verify", "--data", filepath.Join(dir, "data"))
+	verify := programCommand(t, "pawl", "verify", "--data", filepath.Join(dir, "data"))
 	verify.Dir = dir
 	if out, err := verify.CombinedOutput(); err != nil {
 		t.Fatalf("verify: %v\n%s", err, out)
@@ -185,9 +182,10 @@ func TestKill(t *testing.T) {
 
 func killedUp(t *testing.T, dir, sentence string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "pawl-killed", "up", "mail-to-sheet.ts", "--until-idle", "--http", "127.0.0.1:0", "--data", "data")
+	cmd := programCommand(t, "pawl-killed", "up", "mail-to-sheet.ts", "--until-idle", "--http", "127.0.0.1:0",
+		"--data", "data")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "NO_COLOR=1")
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0", "NO_COLOR=1")
 	if sentence != "" {
 		cmd.Env = append(cmd.Env, "PAWL_TEST_KILL="+sentence)
 	}

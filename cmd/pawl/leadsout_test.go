@@ -140,9 +140,7 @@ func named(t *testing.T, out, command string) []string {
 // TestDamageLeadsOut follows, for each kind of damage, the commands that each text names, from the first
 // refusal to an engine that runs, with what is unproven held and everything else at work.
 func TestDamageLeadsOut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts the program dozens of times: left out by -short")
-	}
+	long(t)
 	t.Parallel()
 	original := recorded(t)
 	for name, c := range map[string]struct {

@@ -31,7 +31,10 @@ func toolsMain() {
 	flag.Parse()
 	nc, err := nats.Connect(*address, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
 	check(err)
-	x.held, x.release = make(map[string]bool), make(chan struct{})
+	x.held, x.release, x.met = make(map[string]bool), make(chan struct{}), make(chan struct{})
+	if x.once == "" {
+		close(x.met)
+	}
 	endpoints := map[string]struct {
 		service string
 		handle  micro.HandlerFunc
@@ -88,6 +91,9 @@ type toolProgram struct {
 	once    string
 	held    map[string]bool // requests that are under way
 	release chan struct{}
+	// met is closed once the first appendRow has misbehaved as told. Until then no question is answered: on a busy
+	// machine the engine may ask about a call before the call has come.
+	met chan struct{}
 }
 
 // misbehaves says how this request is to be treated, once.
@@ -119,18 +125,20 @@ func (x *toolProgram) appendRow(r micro.Request) {
 	key := r.Headers().Get("Idempotency-Key")
 	deadline, err := time.Parse(time.RFC3339Nano, r.Headers().Get("Pawl-Deadline"))
 	check(err)
-	if time.Now().After(deadline) {
+	how := x.misbehaves("die before", "die after", "late", "garbage")
+	if how == "" && time.Now().After(deadline) { // a misbehaviour does not depend on when the call comes
 		say("refused, too late: %s", key)
 		check(r.Error("503", "its deadline has passed", nil))
 		return
 	}
 	var p struct{ Values []string }
 	check(json.Unmarshal(r.Data(), &p))
-	switch how := x.misbehaves("die before", "die after", "late", "garbage"); how {
+	switch how {
 	case "die before":
 		die()
 	case "late":
 		x.hold(key, true)
+		close(x.met)
 		say("holding")
 		go func() { // the others go on
 			<-x.release
@@ -154,6 +162,7 @@ func (x *toolProgram) write(r micro.Request, key string, values []string, how st
 		x.mu.Lock()
 		x.once = "garbled status"
 		x.mu.Unlock()
+		close(x.met)
 		check(r.Respond([]byte("<html>It works!</html>")))
 	default:
 		say("row %d: %s", row.Row, key)
@@ -165,6 +174,7 @@ func (x *toolProgram) write(r micro.Request, key string, values []string, how st
 func (x *toolProgram) rowStatus(r micro.Request) {
 	var q struct{ IdempotencyKey string }
 	check(json.Unmarshal(r.Data(), &q))
+	<-x.met
 	if x.misbehaves("garbled status") != "" {
 		say("garbled status")
 		check(r.Respond([]byte(`{"status": "perhaps"}`)))

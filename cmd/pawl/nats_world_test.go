@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -78,7 +77,7 @@ func (w *toolWorld) tool(address *url.URL, args ...string) (*engineProcess, *io.
 
 func (w *toolWorld) await(p *engineProcess, pattern string) {
 	w.t.Helper()
-	if !p.waitFor(regexp.MustCompile("(?m)"+pattern), 60*time.Second) {
+	if !p.waitFor(regexp.MustCompile("(?m)"+pattern), longest) {
 		w.t.Fatalf("never printed %s:\n%s\nengine:\n%s", pattern, p.text(), w.engine.text())
 	}
 }

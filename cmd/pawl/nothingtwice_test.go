@@ -132,6 +132,7 @@ func (w wound) flip(id string) {
 // stopped engine to an engine that works again. No order is sent twice, whatever is pushed again, and the other
 // workflow goes on the whole time. What an approval lets through is a person's word.
 func TestDamageDoesNothingTwice(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kind  string

@@ -15,6 +15,7 @@ import (
 // A process that follows a killed one tells and counts what it does itself, all of that and nothing
 // else, whether it reads the end of the log again or, without its local store, all of it.
 func TestRestartTellsOnlyWhatItDoes(t *testing.T) {
+	long(t)
 	t.Parallel()
 	script, err := example.Files.ReadFile("mail-to-sheet.ts")
 	if err != nil {

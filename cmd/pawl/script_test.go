@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && (os.Args[1] == "worker" || os.Args[1] == "parse-mail") {
 		underTest().main() // an engine inside of a test has started this program again to run scripts or read mails
 	}
-	testscript.Main(m, map[string]func(){"pawl": underTest().main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-storeless": storelessMain, "pawl-tools": toolsMain})
+	testscript.Main(suite{m}, mains)
 }
 
 // plainWorker and plainParser name, in the environment of a program under test, the worker that it runs scripts in,
@@ -59,6 +61,9 @@ func buildWorker(t *testing.T) string {
 	return path
 }
 
+// quickScripts are those of what people do most: a quick look runs them alone.
+var quickScripts = []string{"client", "example", "found", "jobs", "nats", "push", "refused", "workflow"}
+
 // TestScripts runs the manual: each script uses the real program on a real data directory, and runs
 // its workflows in workers as a release has them.
 func TestScripts(t *testing.T) {
@@ -68,6 +73,10 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
+			if t, ok := env.T().(interface{ Name() string }); ok && testing.Short() &&
+				!slices.Contains(quickScripts, path.Base(t.Name())) {
+				env.T().Skip("left out by -short, which runs only the scripts of what people do most")
+			}
 			env.Setenv("USER", "tester")
 			env.Setenv(plainWorker, worker)
 			env.Setenv("PAWL_HTTP", "127.0.0.1:0")

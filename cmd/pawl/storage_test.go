@@ -118,6 +118,7 @@ func (d *daemon) holds(acknowledged []string) {
 // A store that reaches its limit ends the engine with a named condition; after space was made it
 // goes on, and nothing that was acknowledged is lost.
 func TestFullStore(t *testing.T) {
+	long(t)
 	dir := place(t, map[string]string{"free": "24"})
 	t.Setenv("PAWL_TEST_FREE", filepath.Join(dir, "free"))
 	d := startDaemon(t, dir, "pawl-cramped", "serve", "--data", "data")
@@ -134,6 +135,7 @@ func TestFullStore(t *testing.T) {
 
 // The same on a disk that somebody else fills to the last byte.
 func TestFullDisk(t *testing.T) {
+	long(t)
 	t.Parallel()
 	disk := filepath.Join(t.TempDir(), "disk")
 	if err := os.Mkdir(disk, 0o700); err != nil {
@@ -167,6 +169,7 @@ func TestFullDisk(t *testing.T) {
 // A full disk that only the store meets ends the engine as well, once and by name; a start on it does
 // the same, and with room again nothing is missing.
 func TestStoreWithoutRoom(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	full := filepath.Join(dir, "full")
 	t.Setenv("PAWL_TEST_FULL", full)
@@ -213,6 +216,7 @@ func TestStoreWithoutRoom(t *testing.T) {
 
 // A stop that finds no room for the store ends at once, and says what it lacked.
 func TestStopWithoutRoom(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	full := filepath.Join(dir, "full")
 	t.Setenv("PAWL_TEST_FULL", full)
@@ -250,6 +254,7 @@ func fillDisk(ctx context.Context, path string) error {
 
 // Work that waits for room does not let --until-idle wait for ever.
 func TestUntilIdleWithoutRoom(t *testing.T) {
+	long(t)
 	dir := place(t, map[string]string{
 		"free": "20", "good.ts": strings.ReplaceAll(smallScript, "NAME", "good"), "pawl.yaml": "policies: {storage: {wait: 500ms}}\n",
 	})

@@ -12,6 +12,7 @@ import (
 // store has seen more. The store is rebuilt from the log, with a warning that names the positions, and what
 // it has seen last of serves to hold the workflows concerned.
 func TestStoreGivesWay(t *testing.T) {
+	long(t)
 	t.Parallel()
 	w := wound{t, recorded(t)}
 	serve := []string{"serve", "--data", "data", "--sync=interval"}
@@ -64,6 +65,7 @@ func TestStoreGivesWay(t *testing.T) {
 // TestUnsyncedLogGone: whatever the writes were synced by, a log that is gone is not created anew, where
 // the same message would be worked on again.
 func TestUnsyncedLogGone(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := place(t, map[string]string{"early.ts": strings.ReplaceAll(smallScript, "NAME", "early")})
 	mustRun(t, dir, 0, "pawl", "up", "early.ts", "--data", "data", "--sync=interval", "--until-idle")

@@ -12,6 +12,7 @@ import (
 // TestLossKeepsWhatWaits: where nothing of a workflow can be missing, or the local store proves what is, its events go
 // on waiting after an accepted loss, and all of them are done. Where nothing proves it, none is done by itself.
 func TestLossKeepsWhatWaits(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		workflow      eventlog.WorkflowName
@@ -66,6 +67,7 @@ func TestLossKeepsWhatWaits(t *testing.T) {
 
 // TestLossSaysWhatItSkips: events of which nothing proves that they wait are counted, with the way back.
 func TestLossSaysWhatItSkips(t *testing.T) {
+	long(t)
 	t.Parallel()
 	s := openShop(t)
 	w := wound{t, place(t, map[string]string{

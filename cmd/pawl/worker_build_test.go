@@ -18,6 +18,7 @@ import (
 // and says what is missing. The race detector's memory cannot be limited: with it a worker is confined
 // partially on every machine.
 func TestRequiredSandbox(t *testing.T) {
+	long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux confines processes")
 	}
@@ -33,9 +34,10 @@ func TestRequiredSandbox(t *testing.T) {
 		t.Fatalf("build a worker: %v\n%s", err, out)
 	}
 	up := func(level string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), "pawl", "up", "--until-idle", "--require-sandbox="+level)
+		cmd := programCommand(t, "pawl", "up", "--until-idle", "--require-sandbox="+level)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PAWL_HTTP=127.0.0.1:0", "TZ=America/New_York", "GORACE=atexit_sleep_ms=0", plainWorker+"="+worker)
+		cmd.Env = append(cmd.Env, "PAWL_HTTP=127.0.0.1:0", "TZ=America/New_York", "GORACE=atexit_sleep_ms=0",
+			plainWorker+"="+worker)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -59,23 +61,24 @@ func TestRequiredSandbox(t *testing.T) {
 	}
 }
 
-// TestExampleInConfinedWorkers runs the example from programs as people get them: without the C
-// library, as released, and with it, as `go install` links it where there is a C compiler. Both
-// confine their workers fully, and run the example to its end.
+// TestExampleInConfinedWorkers runs the example from programs as people get them: as `go install` links it, with the C
+// library where there is a C compiler, and without it, as released. Both confine their workers fully, and run the example
+// to its end.
 func TestExampleInConfinedWorkers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program twice")
-	}
+	long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux confines processes fully")
 	}
-	for _, cgo := range []string{"0", "1"} {
-		t.Run("CGO_ENABLED="+cgo, func(t *testing.T) {
+	for name, environment := range map[string][]string{"as installed": nil, "as released": {"CGO_ENABLED=0"}} {
+		t.Run(name, func(t *testing.T) {
+			if environment != nil && os.Getenv(everything) == "" {
+				t.Skip("builds the program and all that it is made of anew: left out without -all")
+			}
 			t.Parallel()
 			dir := t.TempDir()
 			program := filepath.Join(dir, "pawl")
 			build := exec.Command("go", "build", "-buildvcs=false", "-o", program, ".")
-			build.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
+			build.Env = append(os.Environ(), environment...)
 			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("build: %v\n%s", err, out)
 			}

@@ -38,10 +38,24 @@ func newLife(t fataler, draw func(string, int, int) int) *life {
 // shrunk, and the output says how to repeat it.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
+	repeatable(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		l := newLife(rt, func(label string, low, high int) int { return rapid.IntRange(low, high).Draw(rt, label) })
 		l.live(l.draw("steps", 1, 120))
 	})
+}
+
+// repeatable draws the seed of the test's only use of rapid here, unless it is given, and says it: a failing run tells
+// only the file in which it keeps what failed, which is lost with the machine that it ran on.
+func repeatable(t *testing.T) {
+	t.Helper()
+	seed := flag.Lookup("rapid.seed")
+	if seed.Value.String() == "0" {
+		if err := seed.Value.Set(fmt.Sprint(rand.Uint64())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("repeat with -rapid.seed=%s", seed.Value)
 }
 
 var (

@@ -3,7 +3,9 @@ package deploy_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +22,11 @@ import (
 // variables hold are drawn, and each is deployed and run.
 func TestNothingThatCouldWorkIsRefused(t *testing.T) {
 	t.Parallel()
-	executor := vm.NewExecutor(vm.Config{})
+	// What a script may do is judged, not how fast a busy machine does it.
+	limits := sandbox.Limits{CPU: sandbox.MaxCPU, Wall: time.Hour}
+	executor := vm.NewExecutor(vm.Config{Limits: limits})
 	t.Cleanup(func() { _ = executor.Close() })
+	repeatable(t)
 	refused, passed := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		schema := rapid.SampledFrom(drawnSchemas).Draw(rt, "schema")
@@ -53,7 +58,7 @@ func TestNothingThatCouldWorkIsRefused(t *testing.T) {
 		}
 		prepared := fmt.Sprintf(`{"data":{"x":%s,"y":%s,"z":%s}}`, w.json(2), w.json(2), `{"a":`+w.json(1)+`,"b":`+w.json(1)+`}`)
 		out, err := executor.Invoke(t.Context(), sandbox.Invocation{
-			Source: source, Phase: sandbox.Mutate, Handler: "c", Prepared: json.RawMessage(prepared),
+			Source: source, Phase: sandbox.Mutate, Handler: "c", Prepared: json.RawMessage(prepared), Limits: limits,
 			Operations: []sandbox.Operation{{Connector: "shop", Operation: "order", Kind: sandbox.KindMutate}},
 		}, nil)
 		if err != nil || out.Call == nil {
@@ -76,9 +81,23 @@ func TestNothingThatCouldWorkIsRefused(t *testing.T) {
 			refused++
 		}
 	})
-	if refused == 0 || passed == 0 {
+	t.Logf("%d scripts were refused, %d calls worked", refused, passed)
+	if !testing.Short() && (refused == 0 || passed == 0) { // one script in six is refused: a few may all pass
 		t.Errorf("%d scripts were refused and %d calls worked: nothing was tried", refused, passed)
 	}
+}
+
+// repeatable draws the seed of the test's only use of rapid here, unless it is given, and says it: a failing run tells
+// only the file in which it keeps what failed, which is lost with the machine that it ran on.
+func repeatable(t *testing.T) {
+	t.Helper()
+	seed := flag.Lookup("rapid.seed")
+	if seed.Value.String() == "0" {
+		if err := seed.Value.Set(fmt.Sprint(rand.Uint64())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("repeat with -rapid.seed=%s", seed.Value)
 }
 
 // drawnSchemas know the names that are drawn, and let some of the drawn values through.

@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raced says that the tests were built with the race detector.
+const raced = true
