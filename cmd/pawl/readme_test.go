@@ -64,7 +64,7 @@ func TestReadmeIsShort(t *testing.T) {
 
 // Each metric that the operator's manual names is exported.
 func TestMetricsOfTheManual(t *testing.T) {
-	source := read(t, "../../ops/metrics.go") + read(t, "../../ops/table_workers.go")
+	source := read(t, "../../ops/metrics/metrics.go") + read(t, "../../ops/metrics/workers.go")
 	named := regexp.MustCompile("(?m)^\\| `(pawl_[a-z_]+)` \\|").FindAllStringSubmatch(read(t, "../../ops/OPERATIONS.md"), -1)
 	if len(named) == 0 {
 		t.Fatal("OPERATIONS.md names no metric")
