@@ -122,40 +122,13 @@ func (s *Server) explainState(state *projections.State) explain.Why {
 // explainTodo explains what the state owes or waits for, with what only history knows.
 func (s *Server) explainTodo(state *projections.State, todo decide.Todo) explain.Why {
 	if wait, ok := todo.(decide.Wait); ok {
-		return explain.WithCause(state, wait, s.causeOf(state, wait))
+		cause, err := explain.Cause(context.Background(), *s.cfg.Reader, state, wait)
+		if err != nil {
+			s.cfg.Logger.Warn("the explanation of a wait says less", "workflow", string(state.Name), "error", err)
+		}
+		return explain.WithCause(state, wait, cause)
 	}
 	return explain.Workflow(state, todo)
-}
-
-// causeOf reads the run that a wait comes from, if that is history by now. Where it cannot be read,
-// the explanation says less.
-func (s *Server) causeOf(state *projections.State, wait decide.Wait) *projections.Run {
-	var id eventlog.RunID
-	switch {
-	case wait.Reason == decide.ReasonMaintenance && state.Maintenance != nil:
-		id = state.Maintenance.Run
-	case wait.Reason == decide.ReasonBlocked && state.Blocked != nil:
-		id = state.Blocked.Run
-	case wait.Reason == decide.ReasonBackoff && wait.Subject == "" && state.PendingRetry == "" && explain.LastFailed(state) == nil:
-		newest, err := s.cfg.Reader.Runs(context.Background(), readmodel.ListOptions{Workflow: state.Name, Desc: true, Limit: 1})
-		if err == nil && len(newest.Items) == 1 {
-			id = newest.Items[0].ID
-		}
-	}
-	if id == "" || state.Run(id) != nil {
-		return nil
-	}
-	rows, err := s.cfg.Reader.Store.Get(state.Name, []projections.Key{projections.RunKey(id)})
-	if err != nil {
-		s.cfg.Logger.Warn("the run that a workflow waits for cannot be read from the local store", "workflow", string(state.Name), "run", string(id), "error", err)
-		return nil
-	}
-	for _, row := range rows {
-		if run, ok := row.(*projections.Run); ok {
-			return run
-		}
-	}
-	return nil
 }
 
 // stepper is the process that holds the workflow's work, as its facts name it: the one that asks is

@@ -23,7 +23,7 @@ func (in *Node) needPerson(ctx context.Context) ([]explain.Why, error) {
 			return nil, fmt.Errorf("list the workflows: %w", err)
 		}
 		for _, w := range page.Items {
-			if why, ok := in.needsPerson(w.Name, stopped[w.Name]); ok {
+			if why, ok := in.needsPerson(ctx, reader, w.Name, stopped[w.Name]); ok {
 				waiting = append(waiting, why)
 			}
 			delete(stopped, w.Name)
@@ -35,13 +35,15 @@ func (in *Node) needPerson(ctx context.Context) ([]explain.Why, error) {
 	}
 	// Of what stopped at its first record the local store knows nothing.
 	for _, name := range slices.Sorted(maps.Keys(stopped)) {
-		why, _ := in.needsPerson(name, stopped[name])
+		why, _ := in.needsPerson(ctx, reader, name, stopped[name])
 		waiting = append(waiting, why)
 	}
 	return waiting, nil
 }
 
-func (in *Node) needsPerson(name eventlog.WorkflowName, stopped error) (explain.Why, bool) {
+func (in *Node) needsPerson(
+	ctx context.Context, reader readmodel.Reader, name eventlog.WorkflowName, stopped error,
+) (explain.Why, bool) {
 	if stopped != nil {
 		return explain.Why{Workflow: name, Message: fmt.Sprintf("Workflow %s is out of service: %v.", name, stopped), Commands: []string{"pawl verify"}}, true
 	}
@@ -55,6 +57,12 @@ func (in *Node) needsPerson(name eventlog.WorkflowName, stopped error) (explain.
 	}
 	// A resume ends the system's hold behind a pause as well: a person must know of it before.
 	hidden := wait.Reason == decide.ReasonUserPause && state.Blocked != nil
-	needed := wait.Reason.Meaning() == decide.NeedsPerson || hidden || state.Attention() != nil
-	return explain.Workflow(&state, *wait), needed
+	if wait.Reason.Meaning() != decide.NeedsPerson && !hidden && state.Attention() == nil {
+		return explain.Why{}, false
+	}
+	cause, err := explain.Cause(ctx, reader, &state, *wait)
+	if err != nil {
+		in.logger.Warn("the explanation of a wait says less", "workflow", string(name), "error", err)
+	}
+	return explain.WithCause(&state, *wait, cause), true
 }
