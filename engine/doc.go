@@ -20,6 +20,9 @@
 // mutations that have left. Scripts, calls and reconciles run beside the recording, so events and operator
 // actions are taken while a run is busy. How a request comes to be sent stands in step.go.
 //
+// Where damage is met: stop (aggregate.go) ends the work of a workflow with a record that cannot be followed; the check
+// of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up in loss.go.
+//
 // Not guaranteed: that a script runs only once. Prepare and next may run again after a crash;
 // what they buffered is visible only with the commit.
 package engine

@@ -5,7 +5,8 @@
 // each, so atomicity needs nothing of the broker. [Installation] is an aggregate like a workflow, for what
 // belongs to none: its tokens.
 //
-// Guaranteed by every [Log] (package logtest holds the suite that each implementation passes):
+// Guaranteed by every [Log] (package jslog keeps one in NATS JetStream, memlog in memory; logtest holds the suite that
+// both pass):
 //
 //   - Append is fenced: a transition is written only if the workflow's [Head] is still the one
 //     it was decided on, otherwise [ErrConflict] and nothing is written.

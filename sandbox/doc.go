@@ -10,7 +10,7 @@
 // What every Executor guarantees:
 //   - A handler call sees a fresh runtime: nothing of an earlier call, another handler or another
 //     workflow can be observed, and nothing but JSON text crosses the border in either direction.
-//   - What a handler may do is decided by one table, phase by operation (R8). The first broken rule,
+//   - What a handler may do is decided by one table, phase by operation (R8, phase.go). The first broken rule,
 //     failed read or passed limit ends the call; no catch, finally, callback or forgotten promise of
 //     the script continues it or makes it succeed (R7).
 //   - In mutate the first mutation call takes over: the call returns its parameters and no further
@@ -20,4 +20,8 @@
 //     line and column in the author's own file.
 //
 // What a script finds besides the language is on the page SCRIPTS.md.
+//
+// How do I add a limit? Give it a field of Limits and a default in limits.go, and its code limit.NAME a place in
+// failure.go. Keep it in vm, by a LimitFault, and carry it to the processes in worker/wire.go. Make it a setting in
+// engine/schedule/policy.go, which engine/handler.go hands over, and name it in SCRIPTS.md.
 package sandbox

@@ -1,7 +1,7 @@
 package decide
 
 // Reason says why a workflow is not moving. The list is closed, and what each means for a person stands here alone;
-// `pawl why` puts it into words.
+// ops/explain puts it into words for `pawl why`.
 type Reason string
 
 // The reasons for waiting.

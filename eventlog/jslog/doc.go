@@ -4,7 +4,7 @@
 // Guaranteed, on top of the contract of [eventlog.Log]:
 //
 //   - An append is acknowledged only when the stream has acknowledged it: on the disk of a server
-//     that syncs every write, on a majority of a cluster. A lost acknowledgement is resolved by
+//     that syncs every write, on a majority of a cluster. A lost acknowledgement is resolved (confirm.go) by
 //     sending the same bytes with the same fence again and, once that is refused, by reading from
 //     the stream's leader what stands there. Broker-side deduplication is not relied on.
 //   - A log that lacks something it once acknowledged is refused at Open ([eventlog.ErrDamaged])

@@ -4,4 +4,7 @@
 // nothing, and waits a bounded time for a log that does not answer.
 //
 // Not guaranteed: that a workflow shows at once; it may be a flush of the local store late.
+//
+// How do I add a figure? Give it a description in metrics.go (workers.go for the processes that run scripts), and name
+// that in Describe and Collect. Name the figure in ops/OPERATIONS.md if a person should watch it.
 package metrics

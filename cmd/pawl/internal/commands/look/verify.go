@@ -34,7 +34,8 @@ func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	if c.AcceptLoss {
 		if connected.Stranger == nil {
 			if err := connected.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, rpc.ErrUnreachable) {
-				return exit.Failed("stop it first; an engine that runs has found its log whole", fmt.Errorf("an engine answers at %s", connected.Address))
+				return exit.Failed("stop it first, and copy its data aside; pawl verify says whether anything is missing",
+					fmt.Errorf("an engine answers at %s", connected.Address))
 			}
 		}
 		s, err := stoppedData(screen, conf, connected)
