@@ -57,6 +57,9 @@ const mostHeap = 256 << 20
 // TestAttacks runs the corpus on workers, a harmless workflow beside it. Each attack ends with the
 // error that names its limit; the harmless workflow and the engine do not notice.
 func TestAttacks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("lets a hundred scripts reach their limits: left out by -short")
+	}
 	all := attacks(t)
 	if len(all) < 60 {
 		t.Fatalf("only %d attacks", len(all))
