@@ -16,7 +16,11 @@ import (
 
 // mains are the programs that these tests start, by name. Each of them is the test binary itself.
 var mains = map[string]func(){
-	"pawl": underTest().main, "pawl-killed": killedMain, "pawl-cramped": crampedMain, "pawl-storeless": storelessMain, "pawl-tools": toolsMain,
+	"pawl":           underTest().main,
+	"pawl-killed":    killedMain,
+	"pawl-cramped":   crampedMain,
+	"pawl-storeless": storelessMain,
+	"pawl-tools":     toolsMain,
 }
 
 // everything says, in the environment, that nothing is left out to save time: every program that a test starts has the
