@@ -45,6 +45,8 @@ type DeployResult struct {
 	Refused bool
 	// Asks lists operations of this version that need an approval for each call.
 	Asks []string
+	// Allows lists operations of a new workflow that change something outside and need no approval.
+	Allows []string
 }
 
 // Deploy checks a script and makes it the workflow's current version. Problems of the script are
@@ -76,8 +78,14 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	result.Version, result.Changed = now.Version, now.Version != state.Version
 	result.Created = result.Changed && !state.Exists()
 	for _, op := range now.Definition().Operations {
-		if decide.Granted(now.Grants, op.Connector, op.Operation, op.Kind == string(sandbox.KindMutate)) == eventlog.GrantAsk {
+		mutates := op.Kind == string(sandbox.KindMutate)
+		switch decide.Granted(now.Grants, op.Connector, op.Operation, mutates) {
+		case eventlog.GrantAsk:
 			result.Asks = append(result.Asks, op.Capability())
+		case eventlog.GrantAllow:
+			if mutates && result.Created {
+				result.Allows = append(result.Allows, op.Capability())
+			}
 		}
 	}
 	return result, nil

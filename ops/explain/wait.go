@@ -196,6 +196,7 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 		w.add("What it had to change outside is settled; only next is run again.")
 	}
 	w.can("pawl resume %s", name)
+	w.explainHeldEvents(s, run, "resume")
 }
 
 // attemptOf says which attempt of the job comes next, as in "2 of 4 (maxAttempts: 3 retries)".
@@ -354,7 +355,8 @@ func (w *Why) explainBlocked(s *projections.State) {
 	}
 	w.can("pawl resume %s", s.Name)
 	switch b.Reason {
-	case eventlog.BlockPrecondition, eventlog.BlockInternal, eventlog.BlockLogic, eventlog.BlockTransient:
-		w.explainHeldEvents(s, run, "resume") // of the others no event is the cause
+	case eventlog.BlockPrecondition, eventlog.BlockInternal, eventlog.BlockLogic, eventlog.BlockTransient,
+		eventlog.BlockAuth, eventlog.BlockPermission:
+		w.explainHeldEvents(s, run, "resume") // the others are not about what the run was for
 	}
 }

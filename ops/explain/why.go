@@ -29,6 +29,9 @@ type Why struct {
 	// Attention is what a person should look at although nothing waits for a person; null for nothing.
 	Attention *readmodel.Attention `json:"attention"`
 
+	// NeedsPerson says that only a person lets it go on, or should look: `pawl why` then ends with exit code 3.
+	NeedsPerson bool `json:"needsPerson"`
+
 	cause *projections.Run
 }
 
@@ -52,6 +55,9 @@ func WithCause(s *projections.State, todo decide.Todo, cause *projections.Run) W
 		w.about(wait.Subject)
 		w.explainWait(s, wait)
 		w.attend(s)
+		// A resume ends the system's hold behind a pause as well: a person must know of it before.
+		hidden := wait.Reason == decide.ReasonUserPause && (s.Blocked != nil || s.Maintenance != nil)
+		w.NeedsPerson = w.NeedsPerson || hidden || wait.Reason.Meaning() == decide.NeedsPerson
 		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // who paused it is told with the time
 			w.add("It has waited since %s.", w.Since)
 		}
@@ -70,6 +76,7 @@ func (w *Why) attend(s *projections.State) {
 	if w.Attention = readmodel.AttentionView(&s.Workflow); w.Attention == nil {
 		return
 	}
+	w.NeedsPerson = true
 	if w.Attention.Reason == projections.AttentionTransient {
 		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since, eventlog.Count(w.Attention.Failures, "transient failure"))
 	}
@@ -85,7 +92,7 @@ func (w *Why) attend(s *projections.State) {
 func Stopped(name eventlog.WorkflowName, cause error) Why {
 	reason := decide.ReasonNoWorker
 	return Why{
-		Workflow: name, Reason: &reason, Commands: []string{"pawl verify"},
+		Workflow: name, Reason: &reason, Commands: []string{"pawl verify"}, NeedsPerson: true,
 		Message: fmt.Sprintf("Workflow %s is out of service: %v. Nothing of it runs until its log can be followed again; other workflows go on.", name, cause),
 	}
 }
@@ -94,7 +101,7 @@ func Stopped(name eventlog.WorkflowName, cause error) Why {
 func Damaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
 	reason := decide.ReasonBlocked
 	return Why{
-		Workflow: name, Reason: &reason, Since: past.Since, Commands: []string{"pawl verify", "pawl verify --accept-loss"},
+		Workflow: name, Reason: &reason, Since: past.Since, NeedsPerson: true, Commands: []string{"pawl verify", "pawl verify --accept-loss"},
 		Attention: &readmodel.Attention{Reason: projections.AttentionDamage, Since: past.Since},
 		Message: fmt.Sprintf("The system holds workflow %s (damage): %v. Nothing new of it begins, events still arrive and wait, and other workflows go on. "+
 			"Stop the engine and keep a copy of its data; then put an undamaged copy in its place, or accept the loss: that says what it gives up, does nothing again by itself, and ends the hold.", name, past.Err),
@@ -176,7 +183,7 @@ func callName(s *projections.State, m *projections.Mutation) string {
 	case run == nil || len(run.Reserved) == 0:
 		return name
 	case len(run.Reserved) == 1:
-		return fmt.Sprintf("%s for event %q of topic %s", name, run.Reserved[0].MessageID, run.Reserved[0].Topic)
+		return name + " for " + eventName(s, run.Reserved[0])
 	}
 	return fmt.Sprintf("%s for %s", name, eventlog.Count(len(run.Reserved), "event"))
 }

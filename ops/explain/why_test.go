@@ -147,7 +147,15 @@ func TestWorkflow(t *testing.T) {
 			blocked(eventlog.BlockAuth)(s)
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
-			[]string{"Correct the connector's credentials, then resume. It has waited"}, []string{"pawl runs show shop R1", "pawl resume shop"}},
+			[]string{"Correct the connector's credentials, then resume.", `The run was for event "a" of topic in. It has waited`},
+			[]string{"pawl runs show shop R1", "pawl resume shop"}},
+		"blocked, permission for an event": {base(func(s *projections.State) {
+			blocked(eventlog.BlockPermission)(s)
+			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending})
+		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
+			[]string{`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, skip it and resume`},
+			[]string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop", "pawl skip shop in a"}},
 		"blocked, logic":         {base(blocked(eventlog.BlockLogic)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"deploy a corrected script", "run R1 of consumer send", "since 2023-11-14T22:13:20Z"}, []string{"pawl runs show shop R1 --evidence", "pawl deploy FILE", "pawl resume shop"}},
 		"blocked, contradiction": {base(blocked(eventlog.BlockContradiction)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"late answer differs"}, []string{"pawl runs show shop R1", "pawl mutations show M1", "pawl resume shop"}},
 		"storage":                {base(nil), decide.Wait{Reason: decide.ReasonStorage}, "storage", 0, 0, "", []string{"storage cannot take"}, []string{"pawl verify"}},
@@ -166,6 +174,11 @@ func TestWorkflow(t *testing.T) {
 		w := Workflow(c.state, c.todo)
 		if c.reason == "" && (!w.Moving || w.Reason != nil) || c.reason != "" && (w.Moving || w.Reason == nil || *w.Reason != c.reason) {
 			t.Errorf("%s: moving %v, reason %v", name, w.Moving, w.Reason)
+		}
+		person := c.reason.Meaning() == decide.NeedsPerson || c.state.Attention() != nil ||
+			c.reason == decide.ReasonUserPause && (c.state.Blocked != nil || c.state.Maintenance != nil)
+		if w.NeedsPerson != person {
+			t.Errorf("%s: needs a person: %v, want %v", name, w.NeedsPerson, person)
 		}
 		subject := ""
 		if w.Subject != nil {

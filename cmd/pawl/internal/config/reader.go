@@ -3,10 +3,12 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -23,15 +25,37 @@ type Reader struct {
 }
 
 // DataDir is the data directory; every command uses this rule. First the one that is named, then .pawl in the
-// working directory if it exists, then the command's own default (Home), then the user's state directory.
+// working directory if that or pawl.yaml exists there, then the command's own default (Home), then the user's state
+// directory.
 func (r Reader) DataDir(configured string) string {
 	if named := cmp.Or(r.Flags.Data, configured); named != "" {
 		return named
 	}
-	if _, err := os.Stat(DefaultData); !errors.Is(err, fs.ErrNotExist) {
+	if exists(DefaultData) || exists(FileName) {
 		return DefaultData
 	}
 	return cmp.Or(r.Home, stateHome(r.Env))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// CheckMoved refuses to begin anew in this folder while the user's state directory holds a log: an engine that was
+// started in a folder with pawl.yaml and nothing else once kept its data there, and must not do its work again.
+func (r Reader) CheckMoved(data string) error {
+	here, err := filepath.Abs(DefaultData)
+	if err != nil {
+		return exit.Failed("", err)
+	}
+	before := stateHome(r.Env)
+	if data != here || exists(DefaultData) || !exists(filepath.Join(before, "jetstream")) {
+		return nil
+	}
+	return exit.Misconfigured(
+		fmt.Sprintf("to go on with that data, write this into %s: data: %s; to begin anew: mkdir %s", FileName, before, DefaultData),
+		"%s holds the data of an engine, and this folder has a %s and no data of its own", before, FileName)
 }
 
 // As is the name that the caller claims when nothing else is said.

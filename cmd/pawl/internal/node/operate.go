@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	sdaemon "github.com/coreos/go-systemd/v22/daemon"
@@ -112,28 +113,21 @@ func followWork(ctx context.Context, in *Node, told *term.Progress, out *term.Pr
 		return true, nil
 	}
 	in.awaitCheck(ctx)
-	waiting, err := in.needPerson(ctx)
+	waiting, paused, err := in.standing(ctx)
 	switch {
 	case ctx.Err() != nil: // whatever became of the question
 		return true, nil
 	case err != nil:
 		return false, err
 	}
-	for _, why := range waiting {
+	for _, why := range slices.Concat(waiting, paused) {
 		line := told.Style.Yellow("?") + " " + term.OneLine(why.Message, 2000)
 		if len(why.Commands) > 0 {
 			line += " Try: " + why.Commands[0]
 		}
 		out.Print(line)
 	}
-	caught := "all caught up: "
-	if len(waiting) > 0 {
-		caught = "caught up but for " + term.Plural(len(waiting), "workflow") + " that need a person: "
-		if len(waiting) == 1 {
-			caught = "caught up but for 1 workflow that needs a person: "
-		}
-	}
-	out.Print(told.Style.Dim(caught + told.Count().String()))
+	out.Print(told.Style.Dim(caughtUp(len(waiting), len(paused)) + told.Count().String()))
 	out.Flush() // in the order in which it happened
 	if idle != nil {
 		idle()

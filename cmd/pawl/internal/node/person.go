@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -12,20 +13,27 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// needPerson explains the workflows that do not go on by themselves, and those that need attention.
-func (in *Node) needPerson(ctx context.Context) ([]explain.Why, error) {
+// standing explains the workflows that do not go on by themselves or need attention: those that wait for a person,
+// and those that a person has paused.
+func (in *Node) standing(ctx context.Context) (waiting, paused []explain.Why, err error) {
 	reader := readmodel.Reader{Store: in.store, Flush: in.Engine.Flush}
 	stopped := in.Engine.Stopped()
-	var waiting []explain.Why
+	tell := func(name eventlog.WorkflowName) {
+		why := in.explain(ctx, reader, name, stopped[name])
+		switch {
+		case why.NeedsPerson:
+			waiting = append(waiting, why)
+		case why.Reason != nil && *why.Reason == decide.ReasonUserPause:
+			paused = append(paused, why)
+		}
+	}
 	for cursor := ""; ; {
 		page, err := reader.Workflows(ctx, readmodel.ListOptions{Cursor: cursor, Limit: readmodel.MaxLimit})
 		if err != nil {
-			return nil, fmt.Errorf("list the workflows: %w", err)
+			return nil, nil, fmt.Errorf("list the workflows: %w", err)
 		}
 		for _, w := range page.Items {
-			if why, ok := in.needsPerson(ctx, reader, w.Name, stopped[w.Name]); ok {
-				waiting = append(waiting, why)
-			}
+			tell(w.Name)
 			delete(stopped, w.Name)
 		}
 		if page.Next == nil {
@@ -35,34 +43,53 @@ func (in *Node) needPerson(ctx context.Context) ([]explain.Why, error) {
 	}
 	// Of what stopped at its first record the local store knows nothing.
 	for _, name := range slices.Sorted(maps.Keys(stopped)) {
-		why, _ := in.needsPerson(ctx, reader, name, stopped[name])
-		waiting = append(waiting, why)
+		tell(name)
 	}
-	return waiting, nil
+	return waiting, paused, nil
 }
 
-func (in *Node) needsPerson(
+func (in *Node) explain(
 	ctx context.Context, reader readmodel.Reader, name eventlog.WorkflowName, stopped error,
-) (explain.Why, bool) {
+) explain.Why {
 	if stopped != nil {
-		return explain.Why{Workflow: name, Message: fmt.Sprintf("Workflow %s is out of service: %v.", name, stopped), Commands: []string{"pawl verify"}}, true
+		return explain.Stopped(name, stopped)
 	}
 	if past := in.Engine.Damage().Workflows[name]; past != nil {
-		return explain.Damaged(name, past), true
+		return explain.Damaged(name, past)
 	}
 	wait, ok := in.Engine.Why(name)
 	state, exists := in.Engine.State(name)
 	if !ok || wait == nil || !exists {
-		return explain.Why{}, false
+		return explain.Why{}
 	}
-	// A resume ends the system's hold behind a pause as well: a person must know of it before.
-	hidden := wait.Reason == decide.ReasonUserPause && state.Blocked != nil
-	if wait.Reason.Meaning() != decide.NeedsPerson && !hidden && state.Attention() == nil {
-		return explain.Why{}, false
+	why := explain.Workflow(&state, *wait)
+	if !why.NeedsPerson {
+		return why
 	}
 	cause, err := explain.Cause(ctx, reader, &state, *wait)
 	if err != nil {
 		in.logger.Warn("the explanation of a wait says less", "workflow", string(name), "error", err)
 	}
-	return explain.WithCause(&state, *wait, cause), true
+	return explain.WithCause(&state, *wait, cause)
+}
+
+// caughtUp says how far the work is done: never that all is while something stands still.
+func caughtUp(waiting, paused int) string {
+	var but []string
+	switch {
+	case waiting == 1:
+		but = append(but, "1 workflow that needs a person")
+	case waiting > 1:
+		but = append(but, fmt.Sprintf("%d workflows that need a person", waiting))
+	}
+	switch {
+	case paused == 1:
+		but = append(but, "1 workflow that is paused")
+	case paused > 1:
+		but = append(but, fmt.Sprintf("%d workflows that are paused", paused))
+	}
+	if len(but) == 0 {
+		return "all caught up: "
+	}
+	return "caught up but for " + strings.Join(but, " and ") + ": "
 }

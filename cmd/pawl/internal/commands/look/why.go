@@ -22,12 +22,13 @@ func (c *Why) Run(engine *client.Finder, screen term.Screen) error {
 		return err
 	}
 	if c.Name != "" {
-		attention := false
-		err := client.Answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name}, func(w explain.Why) error { printWhy(screen, w); return nil },
-			func(w explain.Why) { attention = w.Attention != nil })
-		return needsPerson(err, attention)
+		person := false
+		err := client.Answer(connected, "explainWorkflow", map[string]any{"workflow": c.Name},
+			func(w explain.Why) error { printWhy(screen, w); return nil },
+			func(w explain.Why) { person = w.NeedsPerson })
+		return needsPerson(err, person)
 	}
-	attention := false
+	person := false
 	err = client.Answer(connected, "explainAll", nil, func(p struct{ Items []explain.Why }) error {
 		for i, w := range p.Items {
 			if i > 0 {
@@ -40,14 +41,14 @@ func (c *Why) Run(engine *client.Finder, screen term.Screen) error {
 		}
 		return nil
 	}, func(p struct{ Items []explain.Why }) {
-		attention = slices.ContainsFunc(p.Items, func(w explain.Why) bool { return w.Attention != nil })
+		person = slices.ContainsFunc(p.Items, func(w explain.Why) bool { return w.NeedsPerson })
 	})
-	return needsPerson(err, attention)
+	return needsPerson(err, person)
 }
 
-// needsPerson makes the exit code of a command that has said what needs attention.
-func needsPerson(err error, attention bool) error {
-	if err == nil && attention {
+// needsPerson makes the exit code of a command that has said what needs a person.
+func needsPerson(err error, person bool) error {
+	if err == nil && person {
 		return exit.Silent(exit.CodeNeedsPerson)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
@@ -13,7 +14,9 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -26,6 +29,8 @@ type deployer struct {
 	known *deployments
 	// refused holds the path of each file whose last deploy was refused.
 	refused map[string]struct{}
+	// grants replace those of the workflow; nil leaves them.
+	grants map[string]eventlog.Grant
 }
 
 // deployAll deploys every file. A file that is refused is named with its problems and noted in
@@ -146,13 +151,13 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 			} else {
 				fmt.Fprintf(d.screen.Out, "pawl: %s %s is up to date with %s\n", before.Workflow, state.Version, term.Path(s.Path))
 			}
-			return true, nil
+			return true, d.grant(ctx, &state)
 		}
 	}
 	// What was deployed from here and is not in the log any more has been lost, and with it which events were handled:
 	// a person looks at each change that is made now.
 	result, err := d.in.Engine.Deploy(ctx, d.actor, engine.DeployRequest{
-		Source: string(s.Text), Filename: filepath.Base(s.Path), GrantUsed: !forgotten,
+		Source: string(s.Text), Filename: filepath.Base(s.Path), Grants: d.grants, GrantUsed: !forgotten,
 	})
 	problems := d.advise(ctx, s, result.Problems)
 	source.Print(d.screen, s, problems)
@@ -188,6 +193,21 @@ func (d deployer) advise(ctx context.Context, s source.Script, problems []sandbo
 	return problems
 }
 
+// grant gives a workflow whose file has not changed the grants that were asked for.
+func (d deployer) grant(ctx context.Context, s *projections.State) error {
+	if d.grants == nil || maps.Equal(s.Grants, d.grants) {
+		return nil
+	}
+	if err := deploy.ValidateGrants(d.grants, s.Definition()); err != nil {
+		return exit.Misconfigured("write e.g. --grant csv.appendRow=ask", "--grant: %v", err)
+	}
+	if err := d.in.Engine.Operate(ctx, d.actor, s.Name, decide.SetGrants{Grants: d.grants}, "up"); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.screen.Out, "pawl: the grants of %s are now those of --grant\n", s.Name)
+	return nil
+}
+
 func (d deployer) deployed(s source.Script, result engine.DeployResult) {
 	switch {
 	case result.Created:
@@ -196,6 +216,10 @@ func (d deployer) deployed(s source.Script, result engine.DeployResult) {
 		fmt.Fprintf(d.screen.Out, "pawl: %s is now %s, from %s\n", result.Workflow, result.Version, term.Path(s.Path))
 	default:
 		fmt.Fprintf(d.screen.Out, "pawl: %s %s runs these bytes already\n", result.Workflow, result.Version)
+	}
+	for _, capability := range result.Allows {
+		fmt.Fprintf(d.screen.Out, "pawl: %s may do %s without asking; to be asked before each: pawl grants %s %s=ask\n",
+			result.Workflow, capability, result.Workflow, capability)
 	}
 	for _, capability := range result.Asks {
 		fmt.Fprintf(d.screen.Out, "pawl: %s asks before each %s; to allow it: pawl grants %s %s=allow\n", result.Workflow, capability, result.Workflow, capability)

@@ -13,13 +13,16 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // Up is an engine with the given workflows.
 type Up struct {
 	config.Engine
-	UntilIdle *bool    `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
-	Script    []string `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts, each deployed if its bytes have changed, at the start and whenever they do while this runs; without one, the bundled example runs in ./pawl-example."`
+	UntilIdle *bool             `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
+	Grant     map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace the grants of the workflow of the one FILE, e.g. --grant csv.appendRow=ask. Without it a new workflow may do all that its file uses, and is asked about what a later version adds."`
+	Script    []string          `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts, each deployed if its bytes have changed, at the start and whenever they do while this runs; without one, the bundled example runs in ./pawl-example."`
 }
 
 // Run deploys what has changed and what changes, and runs everything until it is interrupted.
@@ -37,6 +40,10 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 		}
 		scripts = []string{bundled.Script()}
 	}
+	grants, err := c.grants(len(scripts))
+	if err != nil {
+		return err
+	}
 	sources, err := source.ReadAll(scripts)
 	if err != nil {
 		return err
@@ -47,14 +54,20 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 	}
 	refused := map[string]struct{}{}
 	err = node.Operate(ctx, screen, s, with, func(ctx context.Context, in *node.Node) (node.Beside, error) {
+		if err := in.CheckGrants(grants); err != nil {
+			return nil, exit.Misconfigured("correct it; nothing was deployed", "--grant: %v", err)
+		}
 		known, err := loadDeployments(s.Data)
 		if err != nil {
 			return nil, err
 		}
-		d := deployer{screen: screen, actor: config.ActorNamed(conf.As()), in: in, known: known, refused: refused}
+		d := deployer{
+			screen: screen, actor: config.ActorNamed(conf.As()), in: in, known: known, refused: refused, grants: grants,
+		}
 		if err := d.deployAll(ctx, sources); err != nil {
 			return nil, err
 		}
+		d.grants = nil // what a person grants from now on outlives a changed file
 		return d.watch(sources), nil
 	}, idle)
 	var quiet exit.Silent
@@ -63,6 +76,25 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 			fmt.Errorf("%s refused", term.Plural(len(refused), "workflow")))
 	}
 	return err
+}
+
+// grants reads --grant; nil is none.
+func (c *Up) grants(files int) (map[string]eventlog.Grant, error) {
+	if len(c.Grant) == 0 {
+		return nil, nil
+	}
+	if files != 1 {
+		return nil, exit.Misconfigured("name one FILE, or change the grants of each: pawl grants WORKFLOW CAPABILITY=GRANT",
+			"--grant is for the workflow of one file, and there are %d", files)
+	}
+	grants := make(map[string]eventlog.Grant, len(c.Grant))
+	for capability, grant := range c.Grant {
+		grants[capability] = eventlog.Grant(grant)
+	}
+	if err := deploy.ValidateGrants(grants, &eventlog.Definition{}); err != nil {
+		return nil, exit.Misconfigured("write e.g. --grant csv.appendRow=ask", "--grant: %v", err)
+	}
+	return grants, nil
 }
 
 // useExample writes the bundled example and points its connectors at it. Configured connectors belong
