@@ -29,6 +29,8 @@ type Server struct {
 	unserved map[string]Unserved
 	secure   bool       // the listener asks for TLS
 	gate     *nats.Conn // nil without readers
+	ready    bool       // it has accepted connections
+	log      *slog.Logger
 	stop     sync.Once
 
 	toolsMu sync.Mutex
@@ -63,6 +65,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	unserved, err := mendMetadata(cfg.StoreDir, cfg.Trust, log.to)
+	if err == nil {
+		err = mendBlocks(cfg.StoreDir, log.to)
+	}
 	if err != nil {
 		_ = lock.Unlock()
 		return nil, fmt.Errorf("start embedded NATS in %s: %w", cfg.StoreDir, err)
@@ -76,6 +81,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{
 		nats: ns, lock: lock, auth: auth, password: rand.Text(), prefix: cmp.Or(cfg.Prefix, "pawl"),
 		users: slices.Clone(cfg.Users), secure: cfg.TLS != nil, store: cfg.StoreDir, unserved: unserved,
+		log:      log.to,
 		accounts: make(map[string]*server.Account), tools: make(map[string]Tool),
 	}
 
@@ -96,6 +102,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 				s.Shutdown()
 				return nil, fmt.Errorf("start embedded NATS in %s: %w", cfg.StoreDir, err)
 			}
+			s.ready = true
 			return s, nil
 		}
 	}
@@ -278,6 +285,11 @@ func (s *Server) Shutdown() {
 		s.nats.Shutdown()
 		s.nats.WaitForShutdown()
 		s.unstage()
+		if s.ready {
+			if err := noteCleanStop(s.store); err != nil {
+				s.log.Warn("the next start reads all streams again: that this stop was clean is not noted", "error", err)
+			}
+		}
 		_ = s.lock.Unlock()
 	})
 }
