@@ -84,6 +84,10 @@ func TestDamagedLog(t *testing.T) {
 		"bit flipped in the middle, no index": {func(dir string) {
 			damage(t, dir, func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
 			remove(t, dir, filepath.FromSlash(logFolder), "msgs", "index.db")
+		}, `log is damaged: stream PAWL_LOG_0 lacks the messages \d+, acknowledged up to \d+`, accept},
+		"a part overwritten, no index": {func(dir string) {
+			damage(t, dir, func(b []byte) []byte { clear(b[len(b)/4 : len(b)/2]); return b })
+			remove(t, dir, filepath.FromSlash(logFolder), "msgs", "index.db")
 		}, `log is damaged: stream PAWL_LOG_0 lacks the messages \d+-\d+, acknowledged up to \d+`, accept},
 		"end cut off": {func(dir string) {
 			damage(t, dir, func(b []byte) []byte { return b[:len(b)-200] })

@@ -151,9 +151,14 @@ func TestDamageLeadsOut(t *testing.T) {
 		held   []string
 	}{
 		"missing records": {damage: func(w wound) {
-			w.block(func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
+			w.block(func(b []byte) []byte { clear(b[len(b)/4 : len(b)*3/4]); return b })
 			w.noIndex()
-		}, says: `lacks the messages \d+-\d+`, held: []string{"early", "late"}},
+		}, says: `lacks the messages \d+-\d+`, held: []string{"late"}}, // it lacks as many revisions
+		"the second half is gone": {damage: func(w wound) {
+			w.block(func(b []byte) []byte { return b[:len(b)/2] })
+			w.noIndex()
+			remove(w.t, w.path("store"))
+		}, says: `lacks the messages \d+-\d+`, held: []string{"early", "late"}}, // whose it was is not known
 		"a record missing in the middle": {damage: func(w wound) {
 			w.block(func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
 			remove(w.t, w.path("store"))
