@@ -30,10 +30,15 @@
 // Guaranteed for the engine: subscribers do not keep it from reading. All of them together may have 100
 // consumers for each stream, which end five minutes at most after their last use; the engine has no such limit.
 //
+// Guaranteed for what is on disk: a damaged record costs that message alone. After an unclean stop the server would
+// cut its block off there, with everything that was acknowledged behind it; so before it starts, such a record is
+// marked as erased, and the block as it was is kept below `damaged`. A clean stop is noted in the file `stopped`, so
+// that the blocks are read only where the server reads them too.
+//
 // Not guaranteed: that subscribers leave one another alone. A subscriber may use up the consumers of all of
 // them, and it may acknowledge in the place of another one. Nor that operators do: all of them are one user, and
 // each can read the answers to the others.
-// Nor that the data is undamaged: JetStream starts on what it finds, and package eventlog/jslog checks what
+// Nor that the data is undamaged: JetStream starts on what is left, and package eventlog/jslog checks what
 // it serves. Only cmd and tests import this package.
 //
 // Staging in memory ([Server.StageInMemory]) works around what nats-server 2.15.2 does: for a file stream of one
