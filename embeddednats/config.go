@@ -53,9 +53,9 @@ type Config struct {
 	// Cluster makes the server part of a JetStream cluster; nil means standalone.
 	Cluster *Cluster
 	// Trust is asked for consent where a stream's metadata is not what its checksum says and no copy of what it was is
-	// left: if it returns nil, the metadata is taken as it is, otherwise Start fails with the error. Without Trust the
-	// server does not serve the stream: see Server.Unserved.
-	Trust func(stream string) error
+	// left: with true, the metadata is taken as it is; with false, or without Trust, the server does not serve the
+	// stream (Server.Unserved); with an error Start fails.
+	Trust func(stream string) (bool, error)
 	// Logger receives the server's warnings and errors, and its notices at debug level; nil
 	// discards them.
 	Logger *slog.Logger

@@ -149,7 +149,7 @@ type Unserved struct {
 // mendMetadata makes the metadata of each stream match its checksum where that can be done without a doubt, or with the
 // consent of trust, and keeps a copy of what matches. It returns the streams that the server will not serve. The
 // server must not run.
-func mendMetadata(store string, trust func(string) error, log *slog.Logger) (map[string]Unserved, error) {
+func mendMetadata(store string, trust func(string) (bool, error), log *slog.Logger) (map[string]Unserved, error) {
 	streams := streamDir(store, "")
 	entries, err := os.ReadDir(streams)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +172,7 @@ func mendMetadata(store string, trust func(string) error, log *slog.Logger) (map
 	return unserved, nil
 }
 
-func mendStreamMetadata(dir string, trust func(string) error, log *slog.Logger) (*Unserved, error) {
+func mendStreamMetadata(dir string, trust func(string) (bool, error), log *slog.Logger) (*Unserved, error) {
 	for _, name := range []string{metaFile, metaSum, metaCopy} {
 		if err := os.Remove(filepath.Join(dir, name+half)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -202,8 +202,7 @@ func mendStreamMetadata(dir string, trust func(string) error, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case empty && found.sum == nil:
+	if empty && found.sum == nil {
 		// The server was killed while it made the stream; with this half it would never write the other one.
 		if found.inf == nil {
 			return nil, nil
@@ -213,19 +212,27 @@ func mendStreamMetadata(dir string, trust func(string) error, log *slog.Logger) 
 			return nil, err
 		}
 		return nil, syncDir(dir)
-	case !found.describes(stream):
-		return &Unserved{Reason: fmt.Sprintf("its metadata (%s) cannot be read, and there is no copy of what it was; "+
-			"its messages are still in %s", filepath.Join(dir, metaFile), filepath.Join(dir, "msgs"))}, nil
-	case trust == nil:
-		return &Unserved{Usable: true, Reason: fmt.Sprintf("its metadata (%s) is not what its checksum says, and there is "+
-			"no copy of what it was; its messages are still in %s", filepath.Join(dir, metaFile), filepath.Join(dir, "msgs"))}, nil
 	}
-	if err := trust(stream); err != nil {
-		return nil, err
+	if !found.describes(stream) {
+		return &Unserved{Reason: unservedText(dir, "cannot be read")}, nil
+	}
+	trusted := false
+	if trust != nil {
+		if trusted, err = trust(stream); err != nil {
+			return nil, err
+		}
+	}
+	if !trusted {
+		return &Unserved{Usable: true, Reason: unservedText(dir, "is not what its checksum says")}, nil
 	}
 	log.Warn("the stream's metadata is taken as it is, although it is not what its checksum says")
 	found.sum = []byte(checksum(stream, found.inf))
 	return nil, writeSynced(filepath.Join(dir, metaSum), found.sum)
+}
+
+func unservedText(dir, how string) string {
+	return fmt.Sprintf("its metadata (%s) %s, and there is no copy of what it was; its messages are still in %s",
+		filepath.Join(dir, metaFile), how, filepath.Join(dir, "msgs"))
 }
 
 // holdsNothing reports whether no block of the stream has a byte.

@@ -38,7 +38,9 @@ func newTornStore(t *testing.T) tornStore {
 }
 
 // run starts a server, and stops it after do. It returns what the server logged.
-func (s tornStore) run(do func(*embeddednats.Server, jetstream.JetStream), options ...func(*embeddednats.Config)) string {
+func (s tornStore) run(
+	do func(*embeddednats.Server, jetstream.JetStream), options ...func(*embeddednats.Config),
+) string {
 	s.t.Helper()
 	var logged bytes.Buffer
 	log := func(c *embeddednats.Config) { c.Logger = slog.New(slog.NewTextHandler(&logged, nil)) }
@@ -214,16 +216,17 @@ func TestTornUpdateWithoutItsCopy(t *testing.T) {
 				}
 			})
 			asked := 0
-			trust := func(answer error) func(*embeddednats.Config) {
+			trust := func(yes bool, err error) func(*embeddednats.Config) {
 				return func(c *embeddednats.Config) {
-					c.StoreDir, c.Trust = s.dir, func(stream string) error { asked++; return answer }
+					c.StoreDir, c.Trust = s.dir, func(string) (bool, error) { asked++; return yes, err }
 				}
 			}
+			s.run(s.nothing, trust(false, nil))
 			if c.unusable {
-				s.run(s.nothing, trust(nil))
+				s.run(s.nothing, trust(true, nil))
 			} else {
 				var cfg embeddednats.Config
-				trust(refused)(&cfg)
+				trust(true, refused)(&cfg)
 				if _, err := embeddednats.Start(t.Context(), cfg); !errors.Is(err, refused) {
 					t.Errorf("without consent: %v", err)
 				}
@@ -232,7 +235,7 @@ func TestTornUpdateWithoutItsCopy(t *testing.T) {
 				t.Errorf("asked %d times for consent; now %s, before %s", asked, after, before)
 			}
 			if !c.unusable {
-				s.wantVersion("new", "taken as it is", trust(nil))
+				s.wantVersion("new", "taken as it is", trust(true, nil))
 			}
 		})
 	}

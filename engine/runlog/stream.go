@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,10 +46,17 @@ type Stream struct {
 // maxPending bounds messages on their way to the broker.
 const maxPending = 1024
 
+const defaultPrefix = "pawl"
+
+// StreamName is the name of the stream under a prefix; empty is the default one.
+func StreamName(prefix string) string {
+	return strings.ToUpper(cmp.Or(prefix, defaultPrefix)) + "_RUNLOG"
+}
+
 // Open makes or finds the stream.
 func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Stream, error) {
 	if cfg.Prefix == "" {
-		cfg.Prefix = "pawl"
+		cfg.Prefix = defaultPrefix
 	}
 	s := &Stream{prefix: cfg.Prefix + ".runlog."}
 	var err error
@@ -58,7 +66,7 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Stream, error) {
 		return nil, fmt.Errorf("open the run log: %w", err)
 	}
 	want := jetstream.StreamConfig{
-		Name: strings.ToUpper(cfg.Prefix) + "_RUNLOG", Subjects: []string{s.prefix + ">"}, Storage: jetstream.FileStorage,
+		Name: StreamName(cfg.Prefix), Subjects: []string{s.prefix + ">"}, Storage: jetstream.FileStorage,
 		Discard: jetstream.DiscardOld, MaxBytes: orDefault(cfg.MaxBytes, 256<<20), MaxAge: orDefault(cfg.MaxAge, 7*24*time.Hour),
 		Replicas: int(orDefault(int64(cfg.Replicas), 1)), AllowDirect: true, Compression: jetstream.S2Compression,
 		Description: "what scripts write, by run",

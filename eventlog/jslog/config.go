@@ -52,6 +52,12 @@ type Config struct {
 	// The log takes each message for itself, so a batch of which the server has lost a part with the power
 	// is no damage: it was not acknowledged.
 	Stage func(stream string) error
+	// BeforeUpdate is called right before each update of a stream's configuration, which is not made after an error;
+	// updates are made one at a time. A server that may be killed in the middle of one keeps a copy with it. Nil: none.
+	BeforeUpdate func(stream string) error
+	// Unserved is asked about a stream of the log that the server does not know: why it does not serve what is in its
+	// store, nil if nothing is known of it, and whether an acceptance can bring it back. Nil: nothing is known.
+	Unserved func(stream string) (why error, acceptable bool)
 	// AckTimeout is how long an answer is waited for before the same bytes are sent again;
 	// 0 means 2 s.
 	AckTimeout time.Duration
@@ -85,6 +91,12 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 	}
 	if c.Healthy == nil {
 		c.Healthy = func() error { return nil }
+	}
+	if c.BeforeUpdate == nil {
+		c.BeforeUpdate = func(string) error { return nil }
+	}
+	if c.Unserved == nil {
+		c.Unserved = func(string) (error, bool) { return nil, false }
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -235,6 +235,13 @@ func (l *Log) mayCreate(found map[int]*jetstream.StreamInfo, missing []int) erro
 	for i, p := range missing {
 		streams[i] = l.names.stream(p)
 	}
+	for _, name := range streams {
+		if why, acceptable := l.cfg.Unserved(name); acceptable {
+			return fmt.Errorf("%w: stream %s is there and cannot be used: %w", eventlog.ErrDamaged, name, why)
+		} else if why != nil {
+			return fmt.Errorf("%w: stream %s is there and cannot be used: %w", eventlog.ErrGone, name, why)
+		}
+	}
 	gone := func(how string) error {
 		return fmt.Errorf("%w: %s is gone (%s); it is not created anew: restore it from a backup",
 			eventlog.ErrGone, strings.Join(streams, ", "), how)

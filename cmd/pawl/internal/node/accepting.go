@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/engine/runlog"
 )
 
 // acceptance is what is known to be lost while that is being accepted. A repeated command may not find it any more.
@@ -63,4 +64,21 @@ func (in *Node) noteAcceptance(known acceptance) error {
 		return exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
 	}
 	return nil
+}
+
+// trust answers the broker: may it take a stream's metadata as it is, although that may not be what it was? Lines of
+// scripts are no facts. For the log a person has to accept it, and what is accepted is noted before it is done.
+func (in *Node) trust(stream string) (bool, error) {
+	if stream == runlog.StreamName("") {
+		return true, nil
+	}
+	if !in.accepts {
+		return false, nil
+	}
+	known, _, err := in.begunAcceptance()
+	if err != nil {
+		return false, err
+	}
+	known.add(true, fmt.Sprintf("stream %s: its metadata is not what its checksum says; it is taken as it is", stream))
+	return true, in.noteAcceptance(known)
 }

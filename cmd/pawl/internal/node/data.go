@@ -56,6 +56,7 @@ func (in *Node) openBroker(ctx context.Context) (err error) {
 	// The server's lock on the directory is the lock on the whole data directory.
 	broker := embeddednats.Config{
 		StoreDir: data, SyncInterval: in.Settings.SyncInterval, JetStreamMaxStore: in.limit, Logger: in.logger,
+		Trust: in.trust,
 	}
 	if err := in.openToNATS(&broker); err != nil {
 		return err
@@ -134,5 +135,12 @@ func (in *Node) logConfig() jslog.Config {
 	return jslog.Config{
 		Mark: filepath.Join(in.Settings.Data, datadir.MarkFile), EmbeddedSync: synced && !in.stopped, Unsynced: !synced, KeepMark: in.stopped,
 		Healthy: in.Server.Healthy, Stage: in.Server.StageInMemory, Logger: in.logger,
+		BeforeUpdate: in.Server.KeepMetadata,
+		Unserved: func(stream string) (error, bool) {
+			if why, ok := in.Server.Unserved(stream); ok {
+				return errors.New(why.Reason), why.Usable
+			}
+			return nil, false
+		},
 	}
 }

@@ -30,6 +30,6 @@ func explainLog(data string, err error) error {
 
 // goneHint leads out of a log of which nothing is left.
 func goneHint(data string) string {
-	return "put " + filepath.Join(data, "jetstream") + " back from a copy or a backup and start again; there is nothing left of which a loss could be accepted: " +
+	return "put " + filepath.Join(data, "jetstream") + " back from a copy or a backup and start again; without it no loss can be accepted: " +
 		"to begin anew, without knowing what was done, give pawl another directory: --data DIR"
 }

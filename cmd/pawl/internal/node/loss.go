@@ -54,7 +54,7 @@ func AcceptLoss(
 	if err := mayReport(report); err != nil {
 		return result, err
 	}
-	in := &Node{Settings: s, with: with, logger: logger, stopped: true}
+	in := &Node{Settings: s, with: with, logger: logger, stopped: true, accepts: true}
 	defer func() { err = in.end(err) }()
 	if err := in.openBroker(ctx); err != nil {
 		return result, err

@@ -37,6 +37,7 @@ type Node struct {
 	with     Parts
 	logger   *slog.Logger
 	stopped  bool // it is looked at, and no engine is to run on it
+	accepts  bool // a loss is being accepted
 
 	limit    int64 // what the broker may store in all; 0 leaves it to the broker
 	Server   *embeddednats.Server
