@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 	"github.com/pawl-run/pawl/projections"
@@ -91,7 +91,7 @@ func outcome(t *testing.T, l *memlog.Log) (all []string) {
 // TestLossInterrupted: an acceptance that is killed after any of its parts, and repeated, ends as one that was not.
 func TestLossInterrupted(t *testing.T) {
 	t.Parallel()
-	loss := engine.Loss{
+	lost := loss.Loss{
 		Actor: enginetest.Tester, At: eventlog.At(time.Unix(1700000000, 0)), Cause: eventlog.Cause{Kind: "test"},
 	}
 	var want []string
@@ -106,7 +106,7 @@ func TestLossInterrupted(t *testing.T) {
 			return memlog.None
 		})
 		accepting = true
-		_, err := engine.RecordLoss(t.Context(), l, loss)
+		_, err := loss.Record(t.Context(), l, lost)
 		if k > 0 && err == nil { // it has fewer parts
 			if k < 4 {
 				t.Errorf("%d parts, want several", k-1)
@@ -117,7 +117,7 @@ func TestLossInterrupted(t *testing.T) {
 			if !errors.Is(err, eventlog.ErrFull) {
 				t.Fatalf("interrupted at part %d: %v", k, err)
 			}
-			_, err = engine.RecordLoss(t.Context(), l, loss)
+			_, err = loss.Record(t.Context(), l, lost)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestLossInterrupted(t *testing.T) {
 		}
 		// What is recorded is left alone.
 		before, _ := l.Last(t.Context(), 0)
-		if held, err := engine.RecordLoss(t.Context(), l, loss); err != nil || len(held) > 0 {
+		if held, err := loss.Record(t.Context(), l, lost); err != nil || len(held) > 0 {
 			t.Errorf("repeated: %+v, %v", held, err)
 		}
 		if after, _ := l.Last(t.Context(), 0); after != before {
@@ -152,8 +152,8 @@ func TestLossInterrupted(t *testing.T) {
 func TestLossWithoutReport(t *testing.T) {
 	t.Parallel()
 	k, _, end := withGarbage(t)
-	report := func([]engine.GivenUp) error { return errKilled }
-	_, err := engine.RecordLoss(t.Context(), k, engine.Loss{End: true, Report: report})
+	report := func([]loss.GivenUp) error { return errKilled }
+	_, err := loss.Record(t.Context(), k, loss.Loss{End: true, Report: report})
 	if !errors.Is(err, errKilled) {
 		t.Errorf("%v, want what the report says", err)
 	}
@@ -191,9 +191,9 @@ func TestLossThatFitsInPart(t *testing.T) {
 		k.PutRaw(name, []byte("garbage"))
 	}
 	log := &passing{k}
-	accept := func() []engine.LostPast {
+	accept := func() []loss.LostPast {
 		t.Helper()
-		found, err := engine.RecordLoss(t.Context(), log, engine.Loss{
+		found, err := loss.Record(t.Context(), log, loss.Loss{
 			Actor: enginetest.Tester, At: eventlog.At(time.Unix(1700000000, 0)), Cause: eventlog.Cause{Kind: "test"},
 		})
 		if err != nil {
@@ -222,15 +222,15 @@ func TestLossThatFitsInPart(t *testing.T) {
 func TestNamesLost(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		loss engine.Loss
+		lost loss.Loss
 		want bool
 	}{
-		"nothing":      {engine.Loss{}, false},
-		"the end":      {engine.Loss{End: true}, true},
-		"one workflow": {engine.Loss{Only: true, End: true, Workflows: []eventlog.WorkflowName{"orders"}}, false},
+		"nothing":      {loss.Loss{}, false},
+		"the end":      {loss.Loss{End: true}, true},
+		"one workflow": {loss.Loss{Only: true, End: true, Workflows: []eventlog.WorkflowName{"orders"}}, false},
 	} {
 		k, _, _ := withGarbage(t)
-		k.record(t, c.loss)
+		k.record(t, c.lost)
 		if k.namesLost != c.want {
 			t.Errorf("%s: %v, want %v", name, k.namesLost, c.want)
 		}

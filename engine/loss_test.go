@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 )
@@ -95,10 +95,10 @@ func withGarbage(t *testing.T) (k *keeper, garbage, end uint64) {
 	return k, garbage, end
 }
 
-func (k *keeper) record(t *testing.T, loss engine.Loss) []engine.LostPast {
+func (k *keeper) record(t *testing.T, lost loss.Loss) []loss.LostPast {
 	t.Helper()
-	loss.Actor, loss.At, loss.Cause = enginetest.Tester, eventlog.At(time.Unix(1700000000, 0)), eventlog.Cause{Kind: "test"}
-	pasts, err := engine.RecordLoss(t.Context(), k, loss)
+	lost.Actor, lost.At, lost.Cause = enginetest.Tester, eventlog.At(time.Unix(1700000000, 0)), eventlog.Cause{Kind: "test"}
+	pasts, err := loss.Record(t.Context(), k, lost)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func (k *keeper) record(t *testing.T, loss engine.Loss) []engine.LostPast {
 func TestLossSetsAside(t *testing.T) {
 	t.Parallel()
 	k, garbage, end := withGarbage(t)
-	pasts := k.record(t, engine.Loss{})
+	pasts := k.record(t, loss.Loss{})
 	if len(pasts) != 1 || pasts[0].Broken || pasts[0].SetAside == nil || pasts[0].SetAside.From.Seq != garbage {
 		t.Fatalf("found %+v, want what stands from %d on", pasts, garbage)
 	}
@@ -144,11 +144,11 @@ func TestLossBehindAnAcceptance(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 2 {
-		if pasts := k.record(t, engine.Loss{End: true}); len(pasts) != 1 || pasts[0].Workflow != "orders" || !pasts[0].Asks {
+		if pasts := k.record(t, loss.Loss{End: true}); len(pasts) != 1 || pasts[0].Workflow != "orders" || !pasts[0].Asks {
 			t.Fatalf("loss %d: found %+v, want orders, which asks", n+1, pasts)
 		}
 	}
-	if pasts := k.record(t, engine.Loss{}); len(pasts) != 0 {
+	if pasts := k.record(t, loss.Loss{}); len(pasts) != 0 {
 		t.Errorf("without a loss: found %+v", pasts)
 	}
 }
@@ -158,7 +158,7 @@ func TestLossThatCannotBeRemembered(t *testing.T) {
 	t.Parallel()
 	k, _, end := withGarbage(t)
 	k.full = true
-	if pasts := k.record(t, engine.Loss{}); len(pasts) != 1 || !pasts[0].Broken {
+	if pasts := k.record(t, loss.Loss{}); len(pasts) != 1 || !pasts[0].Broken {
 		t.Errorf("found %+v, want orders broken", pasts)
 	}
 	if last, err := k.Last(t.Context(), 0); err != nil || last != end {
@@ -174,7 +174,7 @@ func TestForeignMessagesThatCannotAllBeRemembered(t *testing.T) {
 		for i := range 2 {
 			k.PutRaw(eventlog.WorkflowName(fmt.Sprint("stranger", i)), []byte("garbage"))
 		}
-		pasts := k.record(t, engine.Loss{})
+		pasts := k.record(t, loss.Loss{})
 		if len(pasts) != 1 || pasts[0].Workflow != "" || pasts[0].SetAside.Transitions != 2 || pasts[0].Broken != broken {
 			t.Errorf("with room for %d: %+v", room, pasts)
 		}
@@ -185,10 +185,10 @@ func TestForeignMessagesThatCannotAllBeRemembered(t *testing.T) {
 func TestLossOfOneWorkflowOnly(t *testing.T) {
 	t.Parallel()
 	k, _, _ := withGarbage(t)
-	if pasts := k.record(t, engine.Loss{Only: true, Workflows: []eventlog.WorkflowName{"orders"}}); len(pasts) != 0 || len(k.asides) != 0 {
+	if pasts := k.record(t, loss.Loss{Only: true, Workflows: []eventlog.WorkflowName{"orders"}}); len(pasts) != 0 || len(k.asides) != 0 {
 		t.Errorf("found %+v, set aside %+v, want nothing: what cannot be followed needs a person", pasts, k.asides)
 	}
-	if pasts := k.record(t, engine.Loss{Only: true, Workflows: []eventlog.WorkflowName{"gone"}}); len(pasts) != 1 || pasts[0].Workflow != "gone" {
+	if pasts := k.record(t, loss.Loss{Only: true, Workflows: []eventlog.WorkflowName{"gone"}}); len(pasts) != 1 || pasts[0].Workflow != "gone" {
 		t.Errorf("found %+v, want gone", pasts)
 	}
 }
@@ -200,7 +200,7 @@ func TestLossRevokesTokens(t *testing.T) {
 	token := func(name eventlog.TokenName, n int) decide.CreateToken {
 		return decide.CreateToken{Name: name, Role: eventlog.RoleViewer, Hash: fmt.Sprintf("%064x", n), Last4: "ABCD"}
 	}
-	for what, loss := range map[string]engine.Loss{
+	for what, lost := range map[string]loss.Loss{
 		"the end": {End: true}, "known to be short": {Only: true, Workflows: []eventlog.WorkflowName{eventlog.Installation}}, "unreadable": {},
 	} {
 		k := &keeper{Log: memlog.New(memlog.Config{})}
@@ -221,7 +221,7 @@ func TestLossRevokesTokens(t *testing.T) {
 			k.PutRaw(eventlog.Installation, []byte("garbage"))
 		}
 		for range 2 { // it may be repeated
-			k.record(t, loss)
+			k.record(t, lost)
 		}
 		next := enginetest.NewOn(t, &passing{k}).Start()
 		tokens, err := next.Tokens()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/checkpoint"
+	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
@@ -163,21 +164,21 @@ func (p *partition) replayOnto(ctx context.Context) error {
 // replayTail reads the log from the checkpoint to its last sequence. It refuses a log that does not hold all
 // that the store has seen of it.
 func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last uint64) error {
-	seen, heads := Ahead{Partition: p.number, Seen: cp.Seq, End: last}, map[eventlog.WorkflowName]eventlog.Head{}
+	seen, heads := loss.Ahead{Partition: p.number, Seen: cp.Seq, End: last}, map[eventlog.WorkflowName]eventlog.Head{}
 	for name, r := range p.runners {
 		heads[name] = r.workflow.state().Head
 		seen.Seen = max(seen.Seen, heads[name].Seq)
 	}
 	if seen.Seen > last {
-		return seen.refuse()
+		return seen.Refuse()
 	}
-	witness := newWitness(cp, heads, cp.Seq)
+	witness := loss.NewWitness(cp, heads, cp.Seq)
 	if err := p.tryStopped(ctx); err != nil {
 		return err
 	}
 	count := 0
 	for r, err := range p.engine.cfg.Log.Read(ctx, p.number, max(cp.Seq, 1)) {
-		witness.saw(r)
+		witness.See(r)
 		if r.Position.Seq != 0 {
 			// Every sequence is accounted for: what is not yielded was accepted as lost.
 			p.skipTo(r.Position.Seq)
@@ -191,7 +192,7 @@ func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last ui
 		p.lastAt = max(p.lastAt, r.At)
 		if r.Position.Seq == cp.Seq {
 			if r.Hash != cp.Hash {
-				return seen.refuse()
+				return seen.Refuse()
 			}
 			continue
 		}
@@ -209,8 +210,8 @@ func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last ui
 			}
 		}
 	}
-	if !witness.agrees() {
-		return seen.refuse()
+	if !witness.Agrees() {
+		return seen.Refuse()
 	}
 	p.skipTo(last + 1)
 	if _, resumes := p.engine.cfg.Clock.(interface{ Resume(time.Time) }); resumes && p.lastAt == 0 && cp.Seq > 1 {

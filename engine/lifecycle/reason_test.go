@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
@@ -141,8 +141,8 @@ var waits = []waiting{
 	{"an accepted loss", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.close()
-		loss := engine.Loss{Actor: enginetest.Tester, At: eventlog.At(l.clock.Now()), Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"}, Detail: "the disk", End: true}
-		if _, err := engine.RecordLoss(l.t.Context(), l.below, loss); err != nil {
+		lost := loss.Loss{Actor: enginetest.Tester, At: eventlog.At(l.clock.Now()), Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"}, Detail: "the disk", End: true}
+		if _, err := loss.Record(l.t.Context(), l.below, lost); err != nil {
 			l.t.Fatal(err)
 		}
 		l.boot()

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -23,9 +23,9 @@ func (s *sim) acceptLoss() {
 	s.pausedUntil = s.bubbleNow() // those that paused are gone
 	s.say("every engine dies")
 	s.did("loss accepted")
-	loss := engine.Loss{
+	lost := loss.Loss{
 		Actor: operator, At: eventlog.At(s.clock.Now()), Cause: eventlog.Cause{Kind: "command", ID: "accept"}, Detail: "damaged",
-		Report: func(calls []engine.GivenUp) error {
+		Report: func(calls []loss.GivenUp) error {
 			for _, call := range calls {
 				s.judge.reported[call.Mutation] = true
 			}
@@ -37,7 +37,7 @@ func (s *sim) acceptLoss() {
 	concerned := map[eventlog.WorkflowName]bool{w.name: true}
 	switch spoilt := len(b.seqs) - 1 - s.rng.IntN(12); {
 	case spoilt < 1 || s.chance(0.3):
-		loss.End = true
+		lost.End = true
 		s.did("end lost")
 		for _, other := range s.workflows {
 			concerned[other.name] = true
@@ -51,14 +51,14 @@ func (s *sim) acceptLoss() {
 		if st := s.heir(); st != nil {
 			s.inherited[st] = false
 			if s.chance(0.7) {
-				loss.Store = st
+				lost.Store = st
 			}
 		}
 	}
-	if _, err := engine.RecordLoss(context.Background(), s.keeper(), loss); err != nil {
+	if _, err := loss.Record(context.Background(), s.keeper(), lost); err != nil {
 		s.violate("the loss cannot be accepted: %v", err)
 	}
-	s.say("the loss is accepted (end: %v, store: %v)", loss.End, loss.Store != nil)
+	s.say("the loss is accepted (end: %v, store: %v)", lost.End, lost.Store != nil)
 	for _, w := range s.workflows {
 		if book := s.judge.book(w.name); len(book.past) > 0 && (concerned[w.name] || s.goesOn(book)) {
 			book.cutBack(s.memory.Asides(s.memory.PartitionOf(book.name)))

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections/store"
 )
@@ -20,7 +20,7 @@ func (in *Node) giveWay(ctx context.Context) error {
 	if in.Settings.SyncInterval == 0 {
 		return nil
 	}
-	found, err := engine.FindAhead(ctx, in.Log, in.store)
+	found, err := loss.FindAhead(ctx, in.Log, in.store)
 	switch {
 	case errors.Is(err, store.ErrDamaged):
 		return nil // it is rebuilt, and knows nothing
@@ -29,14 +29,14 @@ func (in *Node) giveWay(ctx context.Context) error {
 	case len(found) == 0:
 		return nil
 	}
-	loss := engine.Loss{Actor: eventlog.System, Cause: eventlog.Cause{Kind: "restart", ID: "lostEnd"}, Only: true, Store: in.store}
+	lost := loss.Loss{Actor: eventlog.System, Cause: eventlog.Cause{Kind: "restart", ID: "lostEnd"}, Only: true, Store: in.store}
 	result := Accepted{SetAside: map[eventlog.WorkflowName]string{}}
 	for _, ahead := range found {
 		result.Lost = append(result.Lost, ahead.String())
-		loss.Workflows = append(loss.Workflows, ahead.Workflows...)
+		lost.Workflows = append(lost.Workflows, ahead.Workflows...)
 	}
 	// In this order: after an interruption the next start finds the same again, until the store is empty.
-	if err := in.recordLoss(ctx, &result, loss); err != nil {
+	if err := in.recordLoss(ctx, &result, lost); err != nil {
 		return err
 	}
 	if err := in.startEpochs(ctx, found); err != nil {
@@ -46,7 +46,7 @@ func (in *Node) giveWay(ctx context.Context) error {
 		return exit.Failed("", fmt.Errorf("empty the local store: %w", err))
 	}
 	var held []string
-	for _, name := range loss.Workflows {
+	for _, name := range lost.Workflows {
 		if name != eventlog.Installation {
 			held = append(held, string(name))
 		}

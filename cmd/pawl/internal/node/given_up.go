@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -66,7 +66,7 @@ func notReported(err error) error {
 
 // reportGivenUp writes down, before anything is given up, the calls that will be: one JSON document a line,
 // in a file that only its owner reads. An existing file is never written over.
-func (in *Node) reportGivenUp(calls []engine.GivenUp, path string) (string, error) {
+func (in *Node) reportGivenUp(calls []loss.GivenUp, path string) (string, error) {
 	if len(calls) == 0 {
 		return "", nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
-	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/projections/store"
@@ -78,7 +78,7 @@ func AcceptLoss(
 	if err := in.openLog(ctx); err != nil {
 		return result, err
 	}
-	ahead, err := engine.FindAhead(ctx, in.Log, in.store)
+	ahead, err := loss.FindAhead(ctx, in.Log, in.store)
 	if err != nil && !errors.Is(err, store.ErrDamaged) {
 		return result, exit.Failed("", err)
 	}
@@ -95,10 +95,10 @@ func AcceptLoss(
 		Lost: append([]string{}, known.Lines...), Held: []eventlog.WorkflowName{},
 		SetAside: map[eventlog.WorkflowName]string{}, Broken: []eventlog.WorkflowName{},
 	}
-	err = in.recordLoss(ctx, &result, engine.Loss{
+	err = in.recordLoss(ctx, &result, loss.Loss{
 		Actor: actor, Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"},
 		End:   known.End,
-		Store: in.store, Report: func(calls []engine.GivenUp) (err error) {
+		Store: in.store, Report: func(calls []loss.GivenUp) (err error) {
 			result.GivenUp = len(calls)
 			result.Report, err = in.reportGivenUp(calls, report)
 			return err
@@ -121,7 +121,7 @@ func AcceptLoss(
 
 // startEpochs makes what the local store knows of these partitions worthless, and every other note of
 // their positions: sequences after a lost end are used again.
-func (in *Node) startEpochs(ctx context.Context, ahead []engine.Ahead) error {
+func (in *Node) startEpochs(ctx context.Context, ahead []loss.Ahead) error {
 	for _, one := range ahead {
 		if _, err := in.Log.SetAside(ctx, one.Partition, nil); err != nil {
 			return exit.Failed("", fmt.Errorf("accept the loss: %w", err))
@@ -130,13 +130,13 @@ func (in *Node) startEpochs(ctx context.Context, ahead []engine.Ahead) error {
 	return nil
 }
 
-func (in *Node) recordLoss(ctx context.Context, result *Accepted, loss engine.Loss) error {
+func (in *Node) recordLoss(ctx context.Context, result *Accepted, lost loss.Loss) error {
 	clock, err := in.clock(ctx)
 	if err != nil {
 		return exit.Failed("", err)
 	}
-	loss.At, loss.Detail = eventlog.At(clock.Now()), term.OneLine(strings.Join(result.Lost, "; "), 2000)
-	pasts, err := engine.RecordLoss(ctx, in.Log, loss)
+	lost.At, lost.Detail = eventlog.At(clock.Now()), term.OneLine(strings.Join(result.Lost, "; "), 2000)
+	pasts, err := loss.Record(ctx, in.Log, lost)
 	if err != nil {
 		return exit.Failed("nothing runs before this is done: pawl verify --accept-loss again", err)
 	}

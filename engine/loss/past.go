@@ -1,4 +1,4 @@
-package engine
+package loss
 
 import (
 	"context"
@@ -181,7 +181,8 @@ func (p *past) fold(ctx context.Context, log eventlog.Log) error {
 		p.aside.Transitions++
 		for _, fact := range r.Facts {
 			if m, ok := fact.(*eventlog.MutationStarted); ok && len(p.aside.Calls) < mostCalls {
-				p.aside.Calls = append(p.aside.Calls, fmt.Sprintf("%s.%s (mutation %s)", m.Call.Connector, m.Call.Operation, m.Mutation))
+				call := fmt.Sprintf("%s.%s (mutation %s)", m.Call.Connector, m.Call.Operation, m.Mutation)
+				p.aside.Calls = append(p.aside.Calls, call)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package loss
 
 import (
 	"context"
@@ -22,12 +22,14 @@ type Ahead struct {
 }
 
 func (a Ahead) String() string {
-	return fmt.Sprintf("the local store has seen position %d:%d, the log ends at %d:%d and does not hold all that was there", a.Partition, a.Seen, a.Partition, a.End)
+	return fmt.Sprintf(
+		"the local store has seen position %d:%d, the log ends at %d:%d and does not hold all that was there",
+		a.Partition, a.Seen, a.Partition, a.End)
 }
 
-// refuse is the error of a start: what is lost may have been acknowledged, and requests may have left
+// Refuse is the error of a start: what is lost may have been acknowledged, and requests may have left
 // after it.
-func (a Ahead) refuse() error { return fmt.Errorf("%w: %s", eventlog.ErrDamaged, a) }
+func (a Ahead) Refuse() error { return fmt.Errorf("%w: %s", eventlog.ErrDamaged, a) }
 
 // FindAhead compares the local store with the log. A store of another log, or of a log whose loss was
 // accepted, is worthless and never ahead.
@@ -45,15 +47,15 @@ func FindAhead(ctx context.Context, log eventlog.Log, st *store.Store) ([]Ahead,
 		if err != nil {
 			return nil, err
 		}
-		tail := newWitness(cp, heads, cp.Seq)
+		tail := NewWitness(cp, heads, cp.Seq)
 		if err := tail.read(ctx, log, p, cp.Seq); err != nil {
 			return nil, err
 		}
-		if tail.agrees() {
+		if tail.Agrees() {
 			continue
 		}
 		// Whose transitions are gone shows only in all of the log: its sequences may have been used again.
-		all := newWitness(cp, heads, 0)
+		all := NewWitness(cp, heads, 0)
 		if err := all.read(ctx, log, p, 1); err != nil {
 			return nil, err
 		}
@@ -89,15 +91,15 @@ func storedHeads(st *store.Store, partition int) (map[eventlog.WorkflowName]even
 	return heads, nil
 }
 
-// witness looks in the log for what the local store has seen of it.
-type witness struct {
+// Witness looks in the log for what the local store has seen of it.
+type Witness struct {
 	checkpoint store.Checkpoint // the zero one once it was found
 	heads      map[eventlog.WorkflowName]eventlog.Head
 }
 
-// newWitness looks for the checkpoint and for the heads beyond a sequence.
-func newWitness(cp store.Checkpoint, heads map[eventlog.WorkflowName]eventlog.Head, beyond uint64) *witness {
-	w := &witness{checkpoint: cp, heads: map[eventlog.WorkflowName]eventlog.Head{}}
+// NewWitness looks for the checkpoint and for the heads beyond a sequence.
+func NewWitness(cp store.Checkpoint, heads map[eventlog.WorkflowName]eventlog.Head, beyond uint64) *Witness {
+	w := &Witness{checkpoint: cp, heads: map[eventlog.WorkflowName]eventlog.Head{}}
 	for name, head := range heads {
 		if head.Seq > beyond {
 			w.heads[name] = head
@@ -106,8 +108,8 @@ func newWitness(cp store.Checkpoint, heads map[eventlog.WorkflowName]eventlog.He
 	return w
 }
 
-// saw takes in a record, also one that cannot be decoded.
-func (w *witness) saw(r eventlog.Record) {
+// See takes in a record, also one that cannot be decoded.
+func (w *Witness) See(r eventlog.Record) {
 	if r.Position.Seq == w.checkpoint.Seq && r.Hash == w.checkpoint.Hash {
 		w.checkpoint = store.Checkpoint{}
 	}
@@ -116,15 +118,15 @@ func (w *witness) saw(r eventlog.Record) {
 	}
 }
 
-// agrees reports whether everything was found.
-func (w *witness) agrees() bool { return w.checkpoint.Seq == 0 && len(w.heads) == 0 }
+// Agrees reports whether everything was found.
+func (w *Witness) Agrees() bool { return w.checkpoint.Seq == 0 && len(w.heads) == 0 }
 
 // read looks at the log from a sequence on. A hole is the log's own affair.
-func (w *witness) read(ctx context.Context, log eventlog.Log, partition int, from uint64) error {
+func (w *Witness) read(ctx context.Context, log eventlog.Log, partition int, from uint64) error {
 	for r, err := range log.Read(ctx, partition, max(from, 1)) {
 		switch {
 		case err == nil, errors.Is(err, eventlog.ErrUnreadable):
-			w.saw(r)
+			w.See(r)
 		case !errors.Is(err, eventlog.ErrDamaged):
 			return fmt.Errorf("compare the local store with the log: %w", err)
 		}

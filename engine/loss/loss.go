@@ -1,4 +1,4 @@
-package engine
+package loss
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// Loss is what was accepted as lost, for RecordLoss. Actor, At, Cause and Detail are required.
+// Loss is what was accepted as lost, for Record. Actor, At, Cause and Detail are required.
 type Loss struct {
 	// Actor is who accepted it (O10).
 	Actor eventlog.Actor
@@ -35,7 +35,7 @@ type Loss struct {
 	// Store is what the local store has folded before the loss; nil when there is none. It shows what was
 	// done in the part that is lost.
 	Store *store.Store
-	// Report receives the calls that will be given up, before anything is written. If it fails, RecordLoss ends
+	// Report receives the calls that will be given up, before anything is written. If it fails, Record ends
 	// and nothing has changed.
 	Report func([]GivenUp) error
 }
@@ -79,12 +79,12 @@ func (s *SetAside) String() string {
 	return text
 }
 
-// RecordLoss writes into the log who accepted a loss, workflow by workflow, and holds every
+// Record writes into the log who accepted a loss, workflow by workflow, and holds every
 // workflow whose past is not proven to be whole: proven is one whose revisions and hashes run
 // unbroken across every hole, and which can be folded. What follows a break is set aside, so that the
 // workflow's past ends before it. It may be repeated; what has its record already is left alone. The
 // log must have been opened on the accepted loss, and no engine may run on it.
-func RecordLoss(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, error) {
+func Record(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, error) {
 	var found []LostPast
 	all := make([]*pasts, log.Partitions())
 	var calls []GivenUp
@@ -110,7 +110,8 @@ func RecordLoss(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, e
 		}
 		if n := len(pasts.foreign); n > 0 {
 			from := eventlog.Position{Partition: p, Seq: pasts.foreign[0].From}
-			found = append(found, LostPast{SetAside: &SetAside{From: from, Transitions: n, Why: "no workflow wrote them"}, Broken: !kept[""]})
+			aside := &SetAside{From: from, Transitions: n, Why: "no workflow wrote them"}
+			found = append(found, LostPast{SetAside: aside, Broken: !kept[""]})
 		}
 		for _, past := range pasts.sorted() {
 			if !pasts.concerned(past, loss) {
@@ -146,8 +147,12 @@ func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, lo
 	if past.aside != nil {
 		detail = strings.TrimPrefix(detail+"; "+past.aside.String(), "; ")
 	}
-	command := decide.AcceptLoss{Detail: detail, Remains: &past.remains, Kept: loss.Only, Most: mostGivenUp, MostBytes: mostGivenUpBytes}
-	env := decide.Env{Now: loss.At, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: loss.Actor, Cause: loss.Cause}
+	command := decide.AcceptLoss{
+		Detail: detail, Remains: &past.remains, Kept: loss.Only, Most: mostGivenUp, MostBytes: mostGivenUpBytes,
+	}
+	env := decide.Env{
+		Now: loss.At, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: loss.Actor, Cause: loss.Cause,
+	}
 	for {
 		decision, err := decide.Decide(past.state, past.name, env, decide.Known{}, command)
 		if err != nil {
@@ -176,9 +181,12 @@ func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, lo
 const lossAccepted eventlog.FactType = "workflow.loss_accepted"
 
 // appendTransition appends until it is known whether it is written.
-func appendTransition(ctx context.Context, log eventlog.Log, t eventlog.Transition, state, head eventlog.Head) (eventlog.Record, error) {
+func appendTransition(
+	ctx context.Context, log eventlog.Log, t eventlog.Transition, state, head eventlog.Head,
+) (eventlog.Record, error) {
 	if state.Revision != head.Revision {
-		return eventlog.Record{}, fmt.Errorf("%w: the state is at revision %d, the log at %d", errDefect, state.Revision, head.Revision)
+		return eventlog.Record{}, fmt.Errorf(
+			"defect: the state is at revision %d, the log at %d", state.Revision, head.Revision)
 	}
 	t.ID = eventlog.TransitionID(ids.New(nil).Next(t.At.Time()))
 	entry, err := eventlog.NewEntry(t, head)
@@ -187,7 +195,8 @@ func appendTransition(ctx context.Context, log eventlog.Log, t eventlog.Transiti
 	}
 	for {
 		written, err := log.Append(ctx, entry)
-		if errors.Is(err, eventlog.ErrUnconfirmed) && ctx.Err() == nil && !errors.Is(err, eventlog.ErrFull) && !errors.Is(err, eventlog.ErrClosed) {
+		if errors.Is(err, eventlog.ErrUnconfirmed) && ctx.Err() == nil &&
+			!errors.Is(err, eventlog.ErrFull) && !errors.Is(err, eventlog.ErrClosed) {
 			continue
 		}
 		if err != nil {
@@ -201,7 +210,9 @@ func appendTransition(ctx context.Context, log eventlog.Log, t eventlog.Transiti
 
 // setAside makes the log pass over what cannot be followed, as far as the log can remember it, and says of
 // which workflows it does; for the foreign messages, under the empty name, only if it passes over all of them.
-func (s *pasts) setAside(ctx context.Context, log eventlog.Log, partition int) (kept map[eventlog.WorkflowName]bool, err error) {
+func (s *pasts) setAside(
+	ctx context.Context, log eventlog.Log, partition int,
+) (kept map[eventlog.WorkflowName]bool, err error) {
 	more := slices.Clone(s.foreign)
 	kept = map[eventlog.WorkflowName]bool{}
 	for _, past := range s.sorted() {
