@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
@@ -38,6 +39,10 @@ func (a *aggregate) finishAppend(ctx context.Context) error {
 			a.unsettled = nil // definitely not written
 			if errors.Is(err, eventlog.ErrConflict) {
 				a.behind.Store(true)
+			}
+			if errors.Is(err, eventlog.ErrDamaged) { // what this workflow's next record follows is lost: the others have theirs
+				a.stop(err)
+				return fmt.Errorf("%w: %w", errStopped, err)
 			}
 			a.cannotWrite(err)
 			return err

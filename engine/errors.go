@@ -34,8 +34,12 @@ var errDefect = errors.New("defect")
 // errStopped is returned for a workflow that is out of service.
 var errStopped = errors.New("workflow is stopped")
 
-// takesNothing says that the log will not take anything from this process any more.
+// takesNothing says that the log will not take anything from this process any more. A workflow that is stopped for
+// damage of its own concerns no other.
 func takesNothing(err error) bool {
+	if errors.Is(err, errStopped) {
+		return false
+	}
 	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrClosed)
 }
 

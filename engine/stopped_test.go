@@ -300,3 +300,30 @@ func TestTroubleIsToldRarely(t *testing.T) {
 		t.Error("the pause that someone else has written is not known")
 	}
 }
+
+// A workflow whose last record the log has lost while the engine runs stops by name at its next write; the engine and the
+// other workflows go on.
+func TestALostLastRecordStopsOneWorkflow(t *testing.T) {
+	t.Parallel()
+	log := memlog.New(memlog.Config{})
+	b := enginetest.NewOn(t, log)
+	e := b.Start()
+	e.MustDeploy(ordersWorkflow)
+	e.MustDeploy(strings.Replace(ordersWorkflow, `"orders"`, `"bills"`, 1))
+	e.MustPush("orders", "order.in", "a")
+	e.Rest("orders")
+	log.Lose(eventlog.Position{Seq: b.FullFold("orders").Head.Seq})
+
+	_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: "b", Title: "b", Payload: []byte("1")}})
+	if err == nil || !strings.Contains(err.Error(), "out of service") {
+		t.Errorf("a push to a workflow whose last record is lost: %v", err)
+	}
+	if stopped := e.Stopped(); stopped["orders"] == nil || len(stopped) != 1 {
+		t.Errorf("stopped: %v", stopped)
+	}
+	e.MustPush("bills", "order.in", "b1")
+	e.Rest("bills")
+	if err := e.Stop(); err != nil {
+		t.Errorf("the engine ended with %v", err)
+	}
+}
