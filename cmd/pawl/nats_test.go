@@ -23,14 +23,16 @@ import (
 // pawl.api, events under pawl.in.
 func TestNATSInterface(t *testing.T) {
 	t.Parallel()
-	in, err := node.Open(t.Context(), config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, underTest().with, slog.New(slog.DiscardHandler))
+	s := config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}
+	d, err := node.Open(t.Context(), s, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Compose(t.Context(), nil, "1.2.3"); err != nil {
+	in, err := node.Compose(t.Context(), d, nil, "1.2.3")
+	if err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect(strings.TrimSpace(read(t, filepath.Join(in.NatsDir(), "operator.url"))))
+	nc, err := nats.Connect(strings.TrimSpace(read(t, filepath.Join(d.Broker.Listener.Dir(), "operator.url"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,7 @@ func TestNATSInterface(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := in.Close(); err != nil {
+	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -39,20 +39,22 @@ type trustWorld struct {
 
 func newTrustWorld(t *testing.T) *trustWorld {
 	t.Helper()
-	in, err := node.Open(t.Context(), config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}, underTest().with, slog.New(slog.DiscardHandler))
+	s := config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}
+	d, err := node.Open(t.Context(), s, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := in.Close(); err != nil {
+		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := in.Compose(t.Context(), nil, "1.2.3"); err != nil {
+	in, err := node.Compose(t.Context(), d, nil, "1.2.3")
+	if err != nil {
 		t.Fatal(err)
 	}
 	w := &trustWorld{t: t, in: in}
-	if w.js, err = jetstream.New(in.NC); err != nil {
+	if w.js, err = jetstream.New(d.Broker.NC); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -62,9 +64,9 @@ func newTrustWorld(t *testing.T) *trustWorld {
 func (w *trustWorld) users() []string {
 	w.t.Helper()
 	var names []string
-	err := filepath.WalkDir(w.in.NatsDir(), func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(w.in.Data.Broker.Listener.Dir(), func(path string, entry fs.DirEntry, err error) error {
 		if name, is := strings.CutSuffix(path, ".url"); err == nil && is {
-			rel, _ := filepath.Rel(w.in.NatsDir(), name)
+			rel, _ := filepath.Rel(w.in.Data.Broker.Listener.Dir(), name)
 			names = append(names, rel)
 		}
 		return err
@@ -78,7 +80,7 @@ func (w *trustWorld) users() []string {
 // as connects with a user's URL. What the server refuses is nobody's concern here.
 func (w *trustWorld) as(user string, options ...nats.Option) *nats.Conn {
 	w.t.Helper()
-	text, err := os.ReadFile(filepath.Join(w.in.NatsDir(), user+".url"))
+	text, err := os.ReadFile(filepath.Join(w.in.Data.Broker.Listener.Dir(), user+".url"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -129,16 +131,16 @@ func (w *trustWorld) watch(user string) {
 	w.t.Helper()
 	messages := make(chan *nats.Msg, 10_000)
 	for _, subject := range []string{"pawl.log.>", "pawl.own.>", "pawl.feed.>", "pawl.runlog.>", "$KV.>", "$PAWL.>", "_INBOX_pawl.x.>", "$JS.ACK.>", "trust.last"} {
-		if _, err := w.in.NC.ChanSubscribe(subject, messages); err != nil {
+		if _, err := w.in.Data.Broker.NC.ChanSubscribe(subject, messages); err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	if err := w.in.NC.Flush(); err != nil {
+	if err := w.in.Data.Broker.NC.Flush(); err != nil {
 		w.t.Fatal(err)
 	}
 	before := w.state()
 	w.t.Cleanup(func() {
-		if err := w.in.NC.Publish("trust.last", nil); err != nil {
+		if err := w.in.Data.Broker.NC.Publish("trust.last", nil); err != nil {
 			w.t.Fatal(err)
 		}
 		for {
@@ -172,11 +174,11 @@ var requests = []string{
 func TestNoAnswerReachesTheLog(t *testing.T) {
 	w := newTrustWorld(t)
 	for _, tool := range []string{"counter", "mail"} {
-		if _, err := embeddednats.AddTool(w.in.NatsDir(), tool, w.in.Server.ClientURL()); err != nil {
+		if _, err := embeddednats.AddTool(w.in.Data.Broker.Listener.Dir(), tool, w.in.Data.Broker.Server.ClientURL()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.in.Services.Admit(t.Context()); err != nil {
+	if err := w.in.Tools.Admit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.serve(w.as("connector"), "shared")

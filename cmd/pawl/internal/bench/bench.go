@@ -62,15 +62,16 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 	logger := slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s := config.Settings{Data: filepath.Join(dir, "data"), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
 	s.Connectors.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{world.sink: {Private: true}}}
-	in, err := node.Open(ctx, s, with, logger)
+	d, err := node.Open(ctx, s, with, logger)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }()
-	if err := in.Compose(ctx, world.observe, "bench"); err != nil {
+	defer func() { _ = d.Close() }()
+	n, err := node.Compose(ctx, d, world.observe, "bench")
+	if err != nil {
 		return err
 	}
-	running, err := in.RunForBench(ctx)
+	running, err := start(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 		}
 		defer pprof.StopCPUProfile()
 	}
-	stages, err := c.measure(ctx, screen, in, world)
+	stages, err := c.measure(ctx, screen, n, world)
 	if stopErr := running(); err == nil {
 		err = stopErr
 	}
@@ -95,7 +96,7 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 	if err := c.report(screen, stages); err != nil || !c.Starts {
 		return err
 	}
-	if err := in.Close(); err != nil {
+	if err := d.Close(); err != nil {
 		return exit.Failed("", err)
 	}
 	if err := c.measureStarts(ctx, screen, s.Data); err != nil {
@@ -104,14 +105,17 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 	return nil
 }
 
-func (c *Bench) measure(ctx context.Context, screen term.Screen, in *node.Node, world *benchWorld) ([]benchStage, error) {
+func (c *Bench) measure(
+	ctx context.Context, screen term.Screen, n *node.Node, world *benchWorld,
+) ([]benchStage, error) {
 	most := 0
-	for _, n := range c.InFlight {
-		most = max(most, n)
+	for _, inFlight := range c.InFlight {
+		most = max(most, inFlight)
 	}
 	for i := range most {
 		source := strings.NewReplacer("{NAME}", benchName(i), "{SINK}", "http://"+world.sink+"/orders").Replace(Source)
-		result, err := in.Engine.Deploy(ctx, eventlog.System, engine.DeployRequest{Source: source, Filename: "bench.ts", GrantUsed: true})
+		request := engine.DeployRequest{Source: source, Filename: "bench.ts", GrantUsed: true}
+		result, err := n.Engine.Deploy(ctx, eventlog.System, request)
 		if err != nil {
 			return nil, fmt.Errorf("deploy the workflow to measure: %w", err)
 		}
@@ -119,19 +123,18 @@ func (c *Bench) measure(ctx context.Context, screen term.Screen, in *node.Node, 
 			return nil, fmt.Errorf("the workflow to measure was refused: %+v", result.Problems)
 		}
 	}
-	if err := in.Engine.WaitIdle(ctx); err != nil {
+	if err := n.Engine.WaitIdle(ctx); err != nil {
 		return nil, err
 	}
-	url := "http://" + in.Listener.Addr().String()
 	var stages []benchStage
-	for _, n := range c.InFlight {
+	for _, inFlight := range c.InFlight {
 		if !c.JSON {
-			fmt.Fprintf(screen.Err, "measuring %d in flight for %d s …\n", n, c.Seconds)
+			fmt.Fprintf(screen.Err, "measuring %d in flight for %d s …\n", inFlight, c.Seconds)
 		}
-		if _, err := world.run(ctx, url, in.Token, n, time.Second); err != nil { // warm up, not counted
+		if _, err := world.run(ctx, n.Endpoint.URL(), n.Token, inFlight, time.Second); err != nil { // warm up, not counted
 			return nil, err
 		}
-		stage, err := c.stage(ctx, in, world, url, n)
+		stage, err := c.stage(ctx, n, world, inFlight)
 		if err != nil {
 			return nil, err
 		}
@@ -140,24 +143,24 @@ func (c *Bench) measure(ctx context.Context, screen term.Screen, in *node.Node, 
 	return stages, nil
 }
 
-func (c *Bench) stage(ctx context.Context, in *node.Node, world *benchWorld, url string, n int) (benchStage, error) {
-	stage := benchStage{InFlight: n}
-	cpu, disk, stats := processCPU(world.pid()), diskUse(in.Settings.Data), in.Log.Stats()
-	result, err := world.run(ctx, url, in.Token, n, time.Duration(c.Seconds)*time.Second)
+func (c *Bench) stage(ctx context.Context, n *node.Node, world *benchWorld, inFlight int) (benchStage, error) {
+	stage := benchStage{InFlight: inFlight}
+	cpu, disk, stats := processCPU(world.pid()), diskUse(n.Data.Settings.Data), n.Data.Log.Stats()
+	result, err := world.run(ctx, n.Endpoint.URL(), n.Token, inFlight, time.Duration(c.Seconds)*time.Second)
 	if err != nil {
 		return stage, err
 	}
-	if err := in.Engine.WaitIdle(ctx); err != nil {
+	if err := n.Engine.WaitIdle(ctx); err != nil {
 		return stage, err
 	}
 	stage.worldStage = result
 	stage.CPU, stage.PeakMemory = processCPU(world.pid())-cpu, proportionalMemory(world.pid())
-	stage.Disk = diskUse(in.Settings.Data) - disk
-	now := in.Log.Stats()
+	stage.Disk = diskUse(n.Data.Settings.Data) - disk
+	now := n.Data.Log.Stats()
 	stage.Syncs = now.Publishes - stats.Publishes + now.Batches - stats.Batches + now.MarkSyncs - stats.MarkSyncs
 	stage.Durable = now.Publishes - stats.Publishes + now.BatchedMessages - stats.BatchedMessages
 	if result.Items == 0 {
-		return stage, fmt.Errorf("no item was finished with %d in flight", n)
+		return stage, fmt.Errorf("no item was finished with %d in flight", inFlight)
 	}
 	if result.Twice > 0 || result.Effects != result.Items {
 		return stage, fmt.Errorf("%d items had %d effects, %d of them more than once", result.Items, result.Effects, result.Twice)

@@ -32,20 +32,21 @@ type Start struct {
 func (c *Start) Run(ctx context.Context, screen term.Screen, with node.Parts) error {
 	began := time.Now()
 	s := config.Settings{Data: c.Data, HTTP: "127.0.0.1:0", Policies: schedule.Default()}
-	in, err := node.Open(ctx, s, with, slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	d, err := node.Open(ctx, s, with, slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }()
-	if err := in.Compose(ctx, nil, "bench"); err != nil {
+	defer func() { _ = d.Close() }()
+	n, err := node.Compose(ctx, d, nil, "bench")
+	if err != nil {
 		return err
 	}
-	stop, err := in.RunForBench(ctx)
+	stop, err := start(ctx, n)
 	if err != nil {
 		return err
 	}
 	result := benchStart{Ready: time.Since(began), Memory: proportionalMemory(0)}
-	if result.Transitions, err = in.Log.Last(ctx, 0); err != nil {
+	if result.Transitions, err = d.Log.Last(ctx, 0); err != nil {
 		return exit.Failed("", err)
 	}
 	if err := json.NewEncoder(screen.Out).Encode(result); err != nil {

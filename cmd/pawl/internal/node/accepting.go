@@ -31,13 +31,13 @@ func (k *acceptance) add(end bool, lines ...string) {
 	}
 }
 
-// lossFile is there while a loss is being accepted. An engine that started in the middle of that
-// would run workflows that must be held.
-func (in *Node) lossFile() string { return filepath.Join(in.Settings.Data, "loss.accepting") }
+// lossFile is there while a loss of the data directory is being accepted. An engine that started in the middle of
+// that would run workflows that must be held.
+func lossFile(data string) string { return filepath.Join(data, "loss.accepting") }
 
 // begunAcceptance reads what an interrupted acceptance has noted.
-func (in *Node) begunAcceptance() (known acceptance, interrupted bool, err error) {
-	content, err := os.ReadFile(in.lossFile())
+func begunAcceptance(data string) (known acceptance, interrupted bool, err error) {
+	content, err := os.ReadFile(lossFile(data))
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, false, nil
 	}
@@ -55,10 +55,10 @@ func (in *Node) begunAcceptance() (known acceptance, interrupted bool, err error
 }
 
 // noteAcceptance writes down what is known, for a repeated command.
-func (in *Node) noteAcceptance(known acceptance) error {
+func noteAcceptance(data string, known acceptance) error {
 	content, err := json.Marshal(known)
 	if err == nil {
-		err = datadir.WriteFile(in.lossFile(), content)
+		err = datadir.WriteFile(lossFile(data), content)
 	}
 	if err != nil {
 		return exit.Failed("", fmt.Errorf("write down what is lost: %w", err))
@@ -67,18 +67,21 @@ func (in *Node) noteAcceptance(known acceptance) error {
 }
 
 // trust answers the broker: may it take a stream's metadata as it is, although that may not be what it was? Lines of
-// scripts are no facts. For the log a person has to accept it, and what is accepted is noted before it is done.
-func (in *Node) trust(stream string) (bool, error) {
-	if stream == runlog.StreamName("") {
-		return true, nil
+// scripts are no facts. For the log a person has to accept it (accepts), and what is accepted is noted before it is
+// done.
+func trust(data string, accepts bool) func(stream string) (bool, error) {
+	return func(stream string) (bool, error) {
+		if stream == runlog.StreamName("") {
+			return true, nil
+		}
+		if !accepts {
+			return false, nil
+		}
+		known, _, err := begunAcceptance(data)
+		if err != nil {
+			return false, err
+		}
+		known.add(true, fmt.Sprintf("stream %s: its metadata is not what its checksum says; it is taken as it is", stream))
+		return true, noteAcceptance(data, known)
 	}
-	if !in.accepts {
-		return false, nil
-	}
-	known, _, err := in.begunAcceptance()
-	if err != nil {
-		return false, err
-	}
-	known.add(true, fmt.Sprintf("stream %s: its metadata is not what its checksum says; it is taken as it is", stream))
-	return true, in.noteAcceptance(known)
 }

@@ -16,33 +16,35 @@ import (
 // --sync=interval allows. What the store still knows of it is used once more, to hold the workflows
 // whose newest transitions are gone; what was done there would otherwise be done again. Where every
 // write is synced the engine refuses such a log.
-func (in *Node) giveWay(ctx context.Context) error {
-	if in.Settings.SyncInterval == 0 {
+func giveWay(ctx context.Context, d *Data) error {
+	if d.Settings.SyncInterval == 0 {
 		return nil
 	}
-	found, err := loss.FindAhead(ctx, in.Log, in.store)
+	found, err := loss.FindAhead(ctx, d.Log, d.store)
 	switch {
 	case errors.Is(err, store.ErrDamaged):
 		return nil // it is rebuilt, and knows nothing
 	case err != nil:
-		return explainLog(in.Settings.Data, err)
+		return explainLog(d.Settings.Data, err)
 	case len(found) == 0:
 		return nil
 	}
-	lost := loss.Loss{Actor: eventlog.System, Cause: eventlog.Cause{Kind: "restart", ID: "lostEnd"}, Only: true, Store: in.store}
+	lost := loss.Loss{
+		Actor: eventlog.System, Cause: eventlog.Cause{Kind: "restart", ID: "lostEnd"}, Only: true, Store: d.store,
+	}
 	result := Accepted{SetAside: map[eventlog.WorkflowName]string{}}
 	for _, ahead := range found {
 		result.Lost = append(result.Lost, ahead.String())
 		lost.Workflows = append(lost.Workflows, ahead.Workflows...)
 	}
 	// In this order: after an interruption the next start finds the same again, until the store is empty.
-	if err := in.recordLoss(ctx, &result, lost); err != nil {
+	if err := recordLoss(ctx, d, &result, lost); err != nil {
 		return err
 	}
-	if err := in.startEpochs(ctx, found); err != nil {
+	if err := startEpochs(ctx, d.Log, found); err != nil {
 		return err
 	}
-	if err := in.store.Reset(); err != nil {
+	if err := d.store.Reset(); err != nil {
 		return exit.Failed("", fmt.Errorf("empty the local store: %w", err))
 	}
 	var held []string
@@ -52,13 +54,15 @@ func (in *Node) giveWay(ctx context.Context) error {
 		}
 	}
 	if result.TokensRevoked {
-		in.logger.Warn(TokensRevoked)
+		d.logger.Warn(TokensRevoked)
 	}
 	for _, line := range result.Ended() {
-		in.logger.Warn(line)
+		d.logger.Warn(line)
 	}
-	in.logger.Warn("the log lost its end: writes were not synced (--sync=interval), and what was recorded there may have been acknowledged and done; "+
-		"the local store is rebuilt from what is left, and the workflows concerned are held: look at the other side, then pawl resume WORKFLOW",
+	d.logger.Warn("the log lost its end: writes were not synced (--sync=interval), "+
+		"and what was recorded there may have been acknowledged and done; "+
+		"the local store is rebuilt from what is left, and the workflows concerned are held: "+
+		"look at the other side, then pawl resume WORKFLOW",
 		"lost", strings.Join(result.Lost, "; "), "held", strings.Join(held, ", "))
 	return nil
 }

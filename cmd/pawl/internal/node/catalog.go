@@ -6,7 +6,6 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/tools"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
-	"github.com/pawl-run/pawl/eventlog"
 )
 
 // catalog gives the registry the shape that the engine asks for.
@@ -19,11 +18,6 @@ type catalog struct {
 
 func NewCatalog(r *connector.Registry) catalog {
 	return catalog{Catalog: deploy.CatalogOf(r), Registry: r}
-}
-
-// CheckGrants refuses grants that could never grant anything: of an operation that its connector does not have.
-func (in *Node) CheckGrants(grants map[string]eventlog.Grant) error {
-	return deploy.ValidateGranted(grants, nil, &eventlog.Definition{}, NewCatalog(in.registry))
 }
 
 // Operation looks an operation up; a tool that was started a moment ago counts.

@@ -2,39 +2,45 @@ package node
 
 import (
 	"context"
+	"log/slog"
 	"time"
+
+	"github.com/pawl-run/pawl/engine"
 )
 
-// checkPatience is how long an engine that ends when it is idle waits for the check of its log.
-const checkPatience = 10 * time.Second
+// checkWait is how long an engine that ends when it is idle waits for the check of its log.
+const checkWait = 10 * time.Second
 
-// checkLog reads the whole log beside the work, as soon as the engine is ready. The function it returns ends
-// that.
-func (in *Node) checkLog(ctx context.Context) (end func()) {
+// logCheck reads the whole log while the engine works.
+type logCheck struct {
+	engine *engine.Engine
+	logger *slog.Logger
+	done   chan struct{} // closed when the check has ended
+}
+
+// start begins the check as soon as the engine is ready. The function it returns ends the check.
+func (c *logCheck) start(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	in.checked = make(chan struct{})
+	c.done = make(chan struct{})
 	go func() {
-		defer close(in.checked)
-		_ = in.Engine.CheckLog(ctx) // it fails only once it is ended
+		defer close(c.done)
+		_ = c.engine.CheckLog(ctx) // it fails only once it is ended
 	}()
 	return func() {
 		cancel()
-		<-in.checked
+		<-c.done
 	}
 }
 
-// awaitCheck waits for the check where the engine ends once it is idle: damage must show in its exit code.
-func (in *Node) awaitCheck(ctx context.Context) {
-	if !in.Settings.UntilIdle {
-		return
-	}
-	in.Engine.HurryCheck()
-	patience := time.NewTimer(checkPatience)
-	defer patience.Stop()
+// await hurries the check and waits for it: where the engine ends once it is idle, damage must show in its exit code.
+func (c *logCheck) await(ctx context.Context) {
+	c.engine.HurryCheck()
+	timer := time.NewTimer(checkWait)
+	defer timer.Stop()
 	select {
-	case <-in.checked:
+	case <-c.done:
 	case <-ctx.Done():
-	case <-patience.C:
-		in.logger.Warn("this run ends before the whole log was checked for damage; pawl verify checks it", "after", checkPatience)
+	case <-timer.C:
+		c.logger.Warn("this run ends before the whole log was checked for damage; pawl verify checks it", "after", checkWait)
 	}
 }

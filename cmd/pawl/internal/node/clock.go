@@ -6,23 +6,24 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// clock makes the engine's clock. A manual one goes on at the time of the last transition, so that
+// newClock makes the engine's clock. A manual one goes on at the time of the last transition, so that
 // the log's time never runs back; where it starts counts only while the log is empty.
-func (in *Node) clock(ctx context.Context) (clock.Clock, error) {
-	if !in.Settings.Clock.Manual {
+func newClock(ctx context.Context, s config.Settings, log eventlog.Log) (clock.Clock, error) {
+	if !s.Clock.Manual {
 		return clock.System{}, nil
 	}
-	newest, empty, err := newestTime(ctx, in.Log)
+	newest, empty, err := newestTime(ctx, log)
 	if err != nil {
 		return nil, fmt.Errorf("read where the manual clock stopped: %w", err)
 	}
 	start := newest
 	if empty {
-		if start = in.Settings.Clock.Start; start.IsZero() {
+		if start = s.Clock.Start; start.IsZero() {
 			start = time.Now()
 		}
 	}

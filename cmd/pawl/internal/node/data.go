@@ -3,144 +3,119 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/embeddednats"
-	"github.com/pawl-run/pawl/engine/runlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// Open opens what lies in the data directory: broker, log and store. Only one process can.
-func Open(ctx context.Context, s config.Settings, with Parts, logger *slog.Logger) (*Node, error) {
-	in := &Node{Settings: s, with: with, logger: logger}
-	if err := in.open(ctx); err != nil {
-		return nil, in.end(err)
-	}
-	return in, nil
+// Data is an opened data directory: the broker, the log that the broker keeps, and the local store.
+type Data struct {
+	Settings config.Settings
+	Broker   *Broker
+	Log      *jslog.Log
+
+	with    Parts
+	logger  *slog.Logger
+	stopped bool // it is looked at, and no engine is to run on it
+	accepts bool // a loss is being accepted
+
+	scripts scriptLog
+	store   *store.Store
+	// opened undoes everything that was opened on the directory, also what a Node opens on it later.
+	opened closers
+	// ended is why it was closed; nil before that, or where nothing went wrong.
+	ended error
 }
 
-func (in *Node) open(ctx context.Context) (err error) {
-	if err := in.openBroker(ctx); err != nil {
-		return err
-	}
-	if err := in.openLog(ctx); err != nil {
-		return err
-	}
-	if _, err := os.Stat(in.lossFile()); err == nil {
-		return exit.Failed("finish it: pawl verify --accept-loss", errors.New("accepting a loss was interrupted: it is not written down yet which workflows must be held"))
-	}
-	if in.stopped {
-		return nil
-	}
-	return in.giveWay(ctx)
-}
-
-// openBroker starts the broker and connects to it.
-func (in *Node) openBroker(ctx context.Context) (err error) {
-	spareProcessor()
-	data := in.Settings.Data
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return exit.Failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
-	}
-	in.limit = diskspace.StoreLimit(data, in.with.free)
-	// The server's lock on the directory is the lock on the whole data directory.
-	broker := embeddednats.Config{
-		StoreDir: data, SyncInterval: in.Settings.SyncInterval, JetStreamMaxStore: in.limit, Logger: in.logger,
-		Trust: in.trust,
-	}
-	if err := in.openToNATS(&broker); err != nil {
-		return err
-	}
-	in.Server, err = embeddednats.Start(ctx, broker)
-	if err != nil {
-		return exit.Failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
-	}
-	in.onClose(func() error { in.Server.Shutdown(); return nil })
-	if err := in.writeNATSURLs(); err != nil {
-		return err
-	}
-	in.NC, err = in.Server.Connect(nats.Name("pawl"))
-	if err != nil {
-		return exit.Failed("", err)
-	}
-	in.onClose(func() error { in.NC.Close(); return nil })
-	return nil
-}
-
-// openLog opens the log, which must be whole, and the local store.
-func (in *Node) openLog(ctx context.Context) (err error) {
-	data := in.Settings.Data
-	in.Log, err = jslog.Open(ctx, in.NC, in.logConfig())
-	if err != nil {
-		return explainLog(data, diskspace.Unwritten(err, data, in.with.free))
-	}
-	in.onClose(in.Log.Close)
-	if err := in.openRunLog(ctx); err != nil {
-		return exit.Failed("", err)
-	}
-	kept := store.Config{Dir: filepath.Join(data, "store"), Logger: in.logger}
-	if in.with.Store != nil {
-		kept = in.with.Store(kept)
-	}
-	in.store, err = store.Open(kept)
-	if err != nil {
-		return exit.Failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
-	}
-	in.onClose(in.closeStore)
-	for _, warning := range in.store.Warnings() {
-		in.logger.Warn(warning)
-	}
-	return nil
-}
-
-// closeStore closes the store. What ended because the disk takes no more is not told again that the
-// store cannot be written either.
-func (in *Node) closeStore() error {
-	err := in.store.Close()
-	if errors.Is(err, store.ErrFailed) && (diskspace.IsFull(in.ended) || errors.Is(in.ended, store.ErrFailed)) {
-		return nil
-	}
+// openBroker opens the broker, and with it locks the directory against other processes.
+func (d *Data) openBroker(ctx context.Context) (err error) {
+	d.Broker, err = openBroker(ctx, d.Settings, d.with, d.logger, trust(d.Settings.Data, d.accepts), &d.opened)
 	return err
 }
 
-// openRunLog opens what keeps the lines that scripts write. They are no facts: a disk too full for
-// them does not keep an engine from finishing what is under way.
-func (in *Node) openRunLog(ctx context.Context) error {
-	runs, err := runlog.Open(ctx, in.NC, runlog.Config{MaxBytes: diskspace.RunLogLimit(in.limit)})
-	if err = diskspace.Unwritten(err, in.Settings.Data, in.with.free); diskspace.IsFull(err) {
-		in.logger.Warn("what scripts log is not kept before the next start: there is too little free space", "data", in.Settings.Data)
-		return nil
-	}
+// openLog opens the log, which must be whole, and the local store.
+func (d *Data) openLog(ctx context.Context) (err error) {
+	data := d.Settings.Data
+	d.Log, err = jslog.Open(ctx, d.Broker.NC, d.logConfig())
 	if err != nil {
-		return err
+		return explainLog(data, diskspace.Unwritten(err, data, d.with.free))
 	}
-	in.runs, in.kept = runs, runs
+	d.opened.add(d.Log.Close)
+	d.scripts, err = openScriptLog(ctx, d.Broker.NC, d.Broker.limit, data, d.with, d.logger)
+	if err != nil {
+		return exit.Failed("", err)
+	}
+	c := store.Config{Dir: filepath.Join(data, "store"), Logger: d.logger}
+	if d.with.Store != nil {
+		c = d.with.Store(c)
+	}
+	d.store, err = store.Open(c)
+	if err != nil {
+		return exit.Failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
+	}
+	d.opened.add(d.closeStore)
+	for _, warning := range d.store.Warnings() {
+		d.logger.Warn(warning)
+	}
 	return nil
 }
 
 // logConfig configures the log. Where not every write is synced the mark says only that the log
 // exists: otherwise what the broker loses with the power would look like damage.
-func (in *Node) logConfig() jslog.Config {
-	synced := in.Settings.SyncInterval == 0
+func (d *Data) logConfig() jslog.Config {
+	synced := d.Settings.SyncInterval == 0
 	return jslog.Config{
-		Mark: filepath.Join(in.Settings.Data, datadir.MarkFile), EmbeddedSync: synced && !in.stopped, Unsynced: !synced, KeepMark: in.stopped,
-		Healthy: in.Server.Healthy, Stage: in.Server.StageInMemory, Logger: in.logger,
-		BeforeUpdate: in.Server.KeepMetadata,
+		Mark:         filepath.Join(d.Settings.Data, datadir.MarkFile),
+		EmbeddedSync: synced && !d.stopped, Unsynced: !synced, KeepMark: d.stopped,
+		Healthy: d.Broker.Server.Healthy, Stage: d.Broker.Server.StageInMemory, Logger: d.logger,
+		BeforeUpdate: d.Broker.Server.KeepMetadata,
 		Unserved: func(stream string) (error, bool) {
-			if why, ok := in.Server.Unserved(stream); ok {
+			if why, ok := d.Broker.Server.Unserved(stream); ok {
 				return errors.New(why.Reason), why.Usable
 			}
 			return nil, false
 		},
 	}
+}
+
+// closeStore closes the store. What ended because the disk takes no more is not told again that the
+// store cannot be written either.
+func (d *Data) closeStore() error {
+	err := d.store.Close()
+	if errors.Is(err, store.ErrFailed) && (diskspace.IsFull(d.ended) || errors.Is(d.ended, store.ErrFailed)) {
+		return nil
+	}
+	return err
+}
+
+// ends is the last position of each partition of the log.
+func (d *Data) ends(ctx context.Context) ([]uint64, error) {
+	ends := make([]uint64, d.Log.Partitions())
+	for p := range ends {
+		var err error
+		if ends[p], err = d.Log.Last(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return ends, nil
+}
+
+// Close undoes everything that was opened, in reverse, and frees the data directory. It returns what went wrong.
+func (d *Data) Close() error { return d.opened.close() }
+
+// end closes everything and returns why it ends, err (which may be nil), with what went wrong while it
+// was closed. A disk that was full, or a store that failed, is explained.
+func (d *Data) end(err error) error {
+	d.ended = err
+	err = errors.Join(err, d.Close())
+	if diskspace.IsFull(err) || errors.Is(err, store.ErrFailed) {
+		return explainLog(d.Settings.Data, err)
+	}
+	return err
 }

@@ -65,13 +65,14 @@ func notReported(err error) error {
 }
 
 // reportGivenUp writes down, before anything is given up, the calls that will be: one JSON document a line,
-// in a file that only its owner reads. An existing file is never written over.
-func (in *Node) reportGivenUp(calls []loss.GivenUp, path string) (string, error) {
+// in a file that only its owner reads. An existing file is never written over. Without a path it names a file in the
+// data directory; it returns the file's path, empty where there is no call.
+func reportGivenUp(calls []loss.GivenUp, data, path string) (string, error) {
 	if len(calls) == 0 {
 		return "", nil
 	}
 	if path == "" {
-		path = filepath.Join(in.Settings.Data, "given-up-"+time.Now().UTC().Format("20060102T150405.000000")+".jsonl")
+		path = filepath.Join(data, "given-up-"+time.Now().UTC().Format("20060102T150405.000000")+".jsonl")
 	}
 	fail := func(err error) (string, error) { return "", notReported(err) }
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/version"
+	"github.com/pawl-run/pawl/ops/explain"
 )
 
 // Beside is what a command does while its engine runs. It is no work that could keep an engine from
@@ -36,53 +38,49 @@ func (b Beside) during(ctx context.Context, out *term.Printer, work func() error
 	return work()
 }
 
-// Operate opens an installation, runs its engine, lets begin do its part once the engine is ready,
+// Begin is what a command does once its engine is ready.
+type Begin func(context.Context, *Node) (Beside, error)
+
+// Operate opens a data directory, runs its engine, lets begin do its part once the engine is ready,
 // and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
-// the first time, idle (may be nil) has its say.
-func Operate(ctx context.Context, screen term.Screen, s config.Settings, with Parts, begin func(context.Context, *Node) (Beside, error), idle func()) (err error) {
+// the first time, idle (may be nil) is called.
+func Operate(
+	ctx context.Context, screen term.Screen, s config.Settings, with Parts, begin Begin, idle func(),
+) (err error) {
 	term.OutliveReaders(screen.Out)
-	// The first line says where everything is kept, whatever happens next.
-	fmt.Fprintf(screen.Out, "pawl: data in %s\n", term.Path(s.Data))
-	if s.SyncInterval > 0 {
-		fmt.Fprintf(screen.Out, "pawl: --sync=interval: writes are synced every %s, so a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
-	}
 	logger := term.Logger(screen)
-	if _, set := screen.Env("PAWL_TOKEN"); set {
-		logger.Info("PAWL_TOKEN is for commands; what this engine asks for is in its data directory", "file", term.Path(filepath.Join(s.Data, datadir.TokenFile)))
-	}
-	if s.NoAuth {
-		logger.Warn("this engine asks nobody for a token: every user and program of this machine may do everything", "flag", "--no-auth")
-	}
-	in, err := Open(ctx, s, with, logger)
+	sayTerms(screen, logger, s)
+	d, err := Open(ctx, s, with, logger)
 	if err != nil {
 		return err
 	}
 	out := term.NewPrinter(screen.Err)
-	told := term.NewProgress(out.Print, screen.Style(screen.Err))
+	progress := term.NewProgress(out.Print, screen.Style(screen.Err))
 	defer func() {
-		err = in.end(err)
+		err = d.end(err)
 		out.Close()
 	}()
-	if told.Before, err = in.ends(ctx); err != nil {
+	if progress.Before, err = d.ends(ctx); err != nil {
 		return explainLog(s.Data, err)
 	}
-	if err := in.Compose(ctx, told.Observe, version.String()); err != nil {
+	n, err := Compose(ctx, d, progress.Observe, version.String())
+	if err != nil {
 		return err
 	}
-	told.State = in.Engine.State
-	in.announceNATS(screen.Out)
-	in.Announce = sync.OnceFunc(func() {
-		fmt.Fprintf(screen.Out, "pawl: answering on %s\n", in.URL(s.TLSCert != ""))
+	progress.State = n.Engine.State
+	d.Broker.Listener.announce(screen.Out, d.Broker.Server.ClientURL())
+	n.Announce = sync.OnceFunc(func() {
+		fmt.Fprintf(screen.Out, "pawl: answering on %s\n", n.Endpoint.URL())
 		tellSupervisor(logger, sdaemon.SdNotifyReady)
 	})
-	return in.Run(ctx, func(working context.Context) error {
-		meanwhile, err := begin(working, in)
+	return n.Run(ctx, func(working context.Context) error {
+		meanwhile, err := begin(working, n)
 		if err != nil {
 			return err
 		}
-		in.Announce()
+		n.Announce()
 		return meanwhile.during(working, out, func() error {
-			switch ended, err := followWork(working, in, told, out, idle); {
+			switch ended, err := followWork(working, n, progress, out, idle); {
 			case ended:
 				return stopping(ctx, screen)
 			default:
@@ -92,48 +90,53 @@ func Operate(ctx context.Context, screen term.Screen, s config.Settings, with Pa
 	})
 }
 
-// ends is the last position of each partition.
-func (in *Node) ends(ctx context.Context) ([]uint64, error) {
-	ends := make([]uint64, in.Log.Partitions())
-	for p := range ends {
-		var err error
-		if ends[p], err = in.Log.Last(ctx, p); err != nil {
-			return nil, err
-		}
+// sayTerms says where everything is kept, first of all and whatever happens next, and what the settings give up.
+func sayTerms(screen term.Screen, logger *slog.Logger, s config.Settings) {
+	fmt.Fprintf(screen.Out, "pawl: data in %s\n", term.Path(s.Data))
+	if s.SyncInterval > 0 {
+		fmt.Fprintf(screen.Out, "pawl: --sync=interval: writes are synced every %s, "+
+			"so a power failure can lose the last %s of what was recorded\n", s.SyncInterval, s.SyncInterval)
 	}
-	return ends, nil
+	if _, set := screen.Env("PAWL_TOKEN"); set {
+		logger.Info("PAWL_TOKEN is for commands; what this engine asks for is in its data directory",
+			"file", term.Path(filepath.Join(s.Data, datadir.TokenFile)))
+	}
+	if s.NoAuth {
+		logger.Warn("this engine asks nobody for a token: every user and program of this machine may do everything",
+			"flag", "--no-auth")
+	}
 }
 
-// followWork waits: until everything is idle if that is wanted, else for the interrupt. It reports whether it was interrupted.
-func followWork(ctx context.Context, in *Node, told *term.Progress, out *term.Printer, idle func()) (interrupted bool, err error) {
-	switch err := in.waitIdle(ctx); {
+// followWork waits: until everything is idle if that is wanted, else for the interrupt. It reports whether it was
+// interrupted.
+func followWork(
+	ctx context.Context, n *Node, progress *term.Progress, out *term.Printer, idle func(),
+) (interrupted bool, err error) {
+	switch err := n.waitIdle(ctx); {
 	case errors.Is(err, diskspace.ErrLacking):
 		return false, exit.Failed("free space there and start again; nothing is lost", err)
 	case err != nil:
 		return true, nil
 	}
-	in.awaitCheck(ctx)
-	waiting, paused, err := in.standing(ctx)
+	untilIdle := n.Data.Settings.UntilIdle
+	if untilIdle {
+		n.check.await(ctx)
+	}
+	look := attention{engine: n.Engine, reader: n.reader(), logger: n.Data.logger}
+	waiting, paused, err := look.standing(ctx)
 	switch {
 	case ctx.Err() != nil: // whatever became of the question
 		return true, nil
 	case err != nil:
 		return false, err
 	}
-	for _, why := range slices.Concat(waiting, paused) {
-		line := told.Style.Yellow("?") + " " + term.OneLine(why.Message, 2000)
-		if len(why.Commands) > 0 {
-			line += " Try: " + why.Commands[0]
-		}
-		out.Print(line)
-	}
-	out.Print(told.Style.Dim(caughtUp(len(waiting), len(paused)) + told.Count().String()))
+	sayCaughtUp(progress, out, waiting, paused)
 	out.Flush() // in the order in which it happened
 	if idle != nil {
 		idle()
 	}
-	if !in.Settings.UntilIdle {
-		out.Print(told.Style.Dim("waiting for more; Ctrl-C stops"))
+	if !untilIdle {
+		out.Print(progress.Style.Dim("waiting for more; Ctrl-C stops"))
 		<-ctx.Done()
 		return true, nil
 	}
@@ -143,19 +146,16 @@ func followWork(ctx context.Context, in *Node, told *term.Progress, out *term.Pr
 	return false, nil
 }
 
-// waitIdle waits until everything is idle. Work that waits for room on the disk may wait forever:
-// who asked for an end is told after as long as storage is given otherwise.
-func (in *Node) waitIdle(ctx context.Context) error {
-	if !in.Settings.UntilIdle {
-		return in.Engine.WaitIdle(ctx)
+// sayCaughtUp says how far the work is done, after what stands still and why.
+func sayCaughtUp(progress *term.Progress, out *term.Printer, waiting, paused []explain.Why) {
+	for _, why := range slices.Concat(waiting, paused) {
+		line := progress.Style.Yellow("?") + " " + term.OneLine(why.Message, 2000)
+		if len(why.Commands) > 0 {
+			line += " Try: " + why.Commands[0]
+		}
+		out.Print(line)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() { cancel(in.space.Lacking(ctx, in.Settings.Policies.Storage.Wait)) }()
-	if err := in.Engine.WaitIdle(ctx); err != nil {
-		return errors.Join(err, context.Cause(ctx))
-	}
-	return nil
+	out.Print(progress.Style.Dim(caughtUp(len(waiting), len(paused)) + progress.Count().String()))
 }
 
 // stopping says that the interrupt was heard.

@@ -9,7 +9,7 @@ import (
 
 // Run runs engine and interface until work is done, ctx ends or one of them fails. The interface
 // answers as long as the engine drains, so that an operator can see what it waits for.
-func (in *Node) Run(ctx context.Context, work func(context.Context) error) error {
+func (n *Node) Run(ctx context.Context, work func(context.Context) error) error {
 	engineCtx, stopEngine := context.WithCancel(ctx)
 	defer stopEngine()
 	apiCtx, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
@@ -18,14 +18,14 @@ func (in *Node) Run(ctx context.Context, work func(context.Context) error) error
 	defer stopWork()
 
 	go tendHeap(apiCtx)
-	checked := in.checkLog(apiCtx)
+	checked := n.check.start(apiCtx)
 	defer checked()
 	ended, served, finished := make(chan error, 1), make(chan error, 1), make(chan error, 1)
-	go func() { ended <- in.Engine.Run(engineCtx) }()
-	go func() { served <- in.API.Serve(apiCtx, in.Listener) }()
+	go func() { ended <- n.Engine.Run(engineCtx) }()
+	go func() { served <- n.API.Serve(apiCtx, n.Endpoint) }()
 	go func() {
 		select {
-		case <-in.Engine.Ready():
+		case <-n.Engine.Ready():
 			finished <- work(workCtx)
 		case <-workCtx.Done():
 			finished <- nil
@@ -52,7 +52,22 @@ func (in *Node) Run(ctx context.Context, work func(context.Context) error) error
 		result = exit.Failed("", err)
 	}
 	if fatal != nil {
-		return explainLog(in.Settings.Data, fatal)
+		return explainLog(n.Data.Settings.Data, fatal)
 	}
 	return result
+}
+
+// waitIdle waits until everything is idle. Work that waits for disk space may wait forever: a caller that asked
+// for an end gets diskspace.ErrLacking after as long as storage is given otherwise.
+func (n *Node) waitIdle(ctx context.Context) error {
+	if !n.Data.Settings.UntilIdle {
+		return n.Engine.WaitIdle(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { cancel(n.space.Lacking(ctx, n.Data.Settings.Policies.Storage.Wait)) }()
+	if err := n.Engine.WaitIdle(ctx); err != nil {
+		return errors.Join(err, context.Cause(ctx))
+	}
+	return nil
 }

@@ -18,18 +18,18 @@ const AcceptHint = "to go on without what is missing, or cannot be followed, onc
 func VerifyStopped(
 	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
 ) (found replay.Verification, hint string, err error) {
-	in := &Node{Settings: s, with: with, logger: logger, stopped: true}
-	if err := in.open(ctx); err != nil {
+	d := &Data{Settings: s, with: with, logger: logger, stopped: true}
+	if err := openWhole(ctx, d); err != nil {
 		hint = AcceptHint
 		if errors.Is(err, eventlog.ErrGone) {
 			hint = goneHint(s.Data)
 		}
-		if err = in.end(err); errors.Is(err, eventlog.ErrDamaged) {
+		if err = d.end(err); errors.Is(err, eventlog.ErrDamaged) {
 			// What an engine refuses to start on is the answer here.
 			return replay.Verification{Problems: []string{err.Error()}}, hint, nil
 		}
 		return found, "", err
 	}
-	found, err = replay.Verify(ctx, in.Log, &readmodel.Reader{Store: in.store})
-	return found, AcceptHint, in.end(err)
+	found, err = replay.Verify(ctx, d.Log, &readmodel.Reader{Store: d.store})
+	return found, AcceptHint, d.end(err)
 }

@@ -13,20 +13,20 @@ import (
 
 // awaits lists the operations that the script needs and that nobody offers yet.
 func (d deployer) awaits(ctx context.Context, s source.Script) []string {
-	if d.in.Services == nil || d.unchanged(s) {
+	if d.in.Tools == nil || d.unchanged(s) {
 		return nil
 	}
 	definition, _, err := d.in.Scripts.Describe(ctx, sandbox.Source{Filename: s.Name(), Code: string(s.Text)})
 	if err != nil {
 		return nil // the deploy says what is wrong
 	}
-	missing := d.in.Services.Missing(definition.Uses)
+	missing := d.in.Tools.Missing(definition.Uses)
 	if len(missing) == 0 {
 		return nil
 	}
 	first, _, _ := strings.Cut(missing[0], ".")
-	d.in.Services.Look(ctx, first)
-	return d.in.Services.Missing(definition.Uses)
+	d.in.Tools.Look(ctx, first)
+	return d.in.Tools.Missing(definition.Uses)
 }
 
 // await waits until tools offer what the script needs. When an engine that is to end by itself has
@@ -34,15 +34,15 @@ func (d deployer) awaits(ctx context.Context, s source.Script) []string {
 func (d deployer) await(ctx context.Context, s source.Script, missing []string) error {
 	d.in.Announce() // who looks why nothing moves must know where to ask
 	most := ""
-	if d.in.Settings.UntilIdle {
+	if d.in.Data.Settings.UntilIdle {
 		most = fmt.Sprintf(", for at most %s", tools.Patience)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, tools.Patience)
 		defer cancel()
 	}
 	fmt.Fprintf(d.screen.Out, "pawl: %s waits for %s%s: start the tools that serve them\n", term.Path(s.Path), strings.Join(missing, ", "), most)
-	err := d.in.Services.Await(ctx, missing)
-	if ctx.Err() == context.DeadlineExceeded && d.in.Settings.UntilIdle {
+	err := d.in.Tools.Await(ctx, missing)
+	if ctx.Err() == context.DeadlineExceeded && d.in.Data.Settings.UntilIdle {
 		return nil
 	}
 	return err

@@ -85,7 +85,7 @@ func (d deployer) goesOn(path, what string) {
 	state, exists := d.in.Engine.State(name)
 	then := fmt.Sprintf("%s goes on with %s", name, state.Version)
 	switch {
-	case !exists && d.in.Settings.UntilIdle:
+	case !exists && d.in.Data.Settings.UntilIdle:
 		then = "everything else runs"
 	case !exists:
 		then = "it is tried again when it is saved; everything else runs"
@@ -187,7 +187,7 @@ func (d deployer) advise(ctx context.Context, s source.Script, problems []sandbo
 		return problems // the advice is only made better where the script can be read
 	}
 	problems = builtin.AdviseConfigured(problems, definition.Uses)
-	if d.in.Services == nil {
+	if d.in.Tools == nil {
 		problems = builtin.AdviseListening(problems, definition.Uses)
 	}
 	return problems

@@ -3,23 +3,31 @@ package node
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
+// attention finds the workflows that stand still, and says why.
+type attention struct {
+	engine *engine.Engine
+	reader *readmodel.Reader
+	logger *slog.Logger
+}
+
 // standing explains the workflows that do not go on by themselves or need attention: those that wait for a person,
 // and those that a person has paused.
-func (in *Node) standing(ctx context.Context) (waiting, paused []explain.Why, err error) {
-	reader := readmodel.Reader{Store: in.store, Flush: in.Engine.Flush}
-	stopped := in.Engine.Stopped()
+func (a attention) standing(ctx context.Context) (waiting, paused []explain.Why, err error) {
+	stopped := a.engine.Stopped()
 	tell := func(name eventlog.WorkflowName) {
-		why := in.explain(ctx, reader, name, stopped[name])
+		why := a.explain(ctx, name, stopped[name])
 		switch {
 		case why.NeedsPerson:
 			waiting = append(waiting, why)
@@ -28,7 +36,7 @@ func (in *Node) standing(ctx context.Context) (waiting, paused []explain.Why, er
 		}
 	}
 	for cursor := ""; ; {
-		page, err := reader.Workflows(ctx, readmodel.ListOptions{Cursor: cursor, Limit: readmodel.MaxLimit})
+		page, err := a.reader.Workflows(ctx, readmodel.ListOptions{Cursor: cursor, Limit: readmodel.MaxLimit})
 		if err != nil {
 			return nil, nil, fmt.Errorf("list the workflows: %w", err)
 		}
@@ -48,17 +56,16 @@ func (in *Node) standing(ctx context.Context) (waiting, paused []explain.Why, er
 	return waiting, paused, nil
 }
 
-func (in *Node) explain(
-	ctx context.Context, reader readmodel.Reader, name eventlog.WorkflowName, stopped error,
-) explain.Why {
+// explain explains one workflow; stopped is why it is out of service, if it is.
+func (a attention) explain(ctx context.Context, name eventlog.WorkflowName, stopped error) explain.Why {
 	if stopped != nil {
 		return explain.Stopped(name, stopped)
 	}
-	if past := in.Engine.Damage().Workflows[name]; past != nil {
+	if past := a.engine.Damage().Workflows[name]; past != nil {
 		return explain.Damaged(name, past)
 	}
-	wait, ok := in.Engine.Why(name)
-	state, exists := in.Engine.State(name)
+	wait, ok := a.engine.Why(name)
+	state, exists := a.engine.State(name)
 	if !ok || wait == nil || !exists {
 		return explain.Why{}
 	}
@@ -66,9 +73,9 @@ func (in *Node) explain(
 	if !why.NeedsPerson {
 		return why
 	}
-	cause, err := explain.Cause(ctx, reader, &state, *wait)
+	cause, err := explain.Cause(ctx, *a.reader, &state, *wait)
 	if err != nil {
-		in.logger.Warn("the explanation of a wait says less", "workflow", string(name), "error", err)
+		a.logger.Warn("the explanation of a wait says less", "workflow", string(name), "error", err)
 	}
 	return explain.WithCause(&state, *wait, cause)
 }

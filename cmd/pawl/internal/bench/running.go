@@ -1,19 +1,20 @@
-package node
+package bench
 
 import (
 	"context"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 )
 
-// RunForBench starts engine and interface and returns what stops them.
-func (in *Node) RunForBench(ctx context.Context) (func() error, error) {
+// start starts engine and interface and returns what stops them.
+func start(ctx context.Context, n *node.Node) (func() error, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	engineDone, apiDone := make(chan error, 1), make(chan error, 1)
-	go func() { engineDone <- in.Engine.Run(ctx) }()
-	go func() { apiDone <- in.API.Serve(ctx, in.Listener) }()
+	go func() { engineDone <- n.Engine.Run(ctx) }()
+	go func() { apiDone <- n.API.Serve(ctx, n.Endpoint) }()
 	select {
-	case <-in.Engine.Ready():
+	case <-n.Engine.Ready():
 	case err := <-engineDone:
 		cancel()
 		return nil, exit.Failed("", err)

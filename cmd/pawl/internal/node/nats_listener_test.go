@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"log/slog"
 	"math/big"
 	"net"
 	"net/url"
@@ -48,12 +47,12 @@ func TestNATSAddress(t *testing.T) {
 		{listen: "4222", fails: "nats-listen"},
 	} {
 		t.Run(tt.listen, func(t *testing.T) {
-			in := &Node{Settings: config.Settings{Data: t.TempDir(), NATSListen: tt.listen, Plaintext: tt.plaintext}, logger: slog.New(slog.DiscardHandler)}
+			l := natsListener{settings: config.Settings{Data: t.TempDir(), NATSListen: tt.listen, Plaintext: tt.plaintext}}
 			if tt.tls {
-				in.Settings.TLSCert, in.Settings.TLSKey = cert, key
+				l.settings.TLSCert, l.settings.TLSKey = cert, key
 			}
 			var broker embeddednats.Config
-			err := in.openToNATS(&broker)
+			err := l.configure(&broker)
 			if tt.fails == "" && err != nil || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
 				t.Fatal(err)
 			}
@@ -68,27 +67,30 @@ func TestNATSAddress(t *testing.T) {
 // that has, and no other listener.
 func TestNATSCertificate(t *testing.T) {
 	dir := t.TempDir()
-	listen := func() *Node {
+	listen := func() (*natsListener, *embeddednats.Server) {
 		cert, key := certificateFiles(t)
-		in := &Node{Settings: config.Settings{Data: filepath.Join(dir, "data"), TLSCert: cert, TLSKey: key}, logger: slog.New(slog.DiscardHandler), natsTLS: true}
-		certificate, err := in.Settings.TLS()
+		s := config.Settings{Data: filepath.Join(dir, "data"), TLSCert: cert, TLSKey: key}
+		l := &natsListener{settings: s, encrypted: true}
+		certificate, err := s.TLS()
 		if err != nil {
 			t.Fatal(err)
 		}
-		users, err := embeddednats.Users(in.NatsDir(), "", 1)
+		users, err := embeddednats.Users(l.Dir(), "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		in.Server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
+		server := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
 			c.ListenAddr, c.Users, c.TLS = "127.0.0.1:0", users, certificate
 		})
-		return in
+		return l, server
 	}
-	in, other := listen(), listen()
-	if err := in.writeNATSURLs(); err != nil {
+	l, server := listen()
+	_, other := listen()
+	var opened closers
+	if err := l.writeDown(server, &opened); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(in.NatsDir(), "operator.url")
+	file := filepath.Join(l.Dir(), "operator.url")
 	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +108,7 @@ func TestNATSCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer line.Close()
-	options, err := client.Pinned(in.NatsDir())
+	options, err := client.Pinned(l.Dir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +124,7 @@ func TestNATSCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elsewhere, err := url.Parse(other.Server.ClientURL())
+	elsewhere, err := url.Parse(other.ClientURL())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,7 @@ func TestNATSCertificate(t *testing.T) {
 			nc.Close()
 		}
 	}
-	u.Scheme, u.Host = "nats", strings.TrimPrefix(in.Server.ClientURL(), "tls://")
+	u.Scheme, u.Host = "nats", strings.TrimPrefix(server.ClientURL(), "tls://")
 	// Without TLS nothing is sent to a listener that asks for it.
 	conn, err := net.Dial("tcp", u.Host)
 	if err != nil {
@@ -146,11 +148,11 @@ func TestNATSCertificate(t *testing.T) {
 		t.Errorf("the listener says %s, %v", info[:n], err)
 	}
 	// The next engine listens on this machine only, and its certificate is forgotten.
-	in.natsTLS = false
-	if err := in.writeNATSURLs(); err != nil {
+	l.encrypted = false
+	if err := l.writeDown(server, &opened); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(in.NatsDir(), datadir.NATSCertificate)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(l.Dir(), datadir.NATSCertificate)); !os.IsNotExist(err) {
 		t.Errorf("the certificate stays: %v", err)
 	}
 }

@@ -1,0 +1,91 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/engine/loss"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/projections/store"
+)
+
+// AcceptLoss makes a damaged log usable again, with the engine stopped: what is missing is written
+// down as accepted, and every workflow whose past is not proven to be whole is held.
+func AcceptLoss(
+	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger, actor eventlog.Actor, report string,
+) (result Accepted, err error) {
+	if err := mayReport(report); err != nil {
+		return result, err
+	}
+	d := &Data{Settings: s, with: with, logger: logger, stopped: true, accepts: true}
+	defer func() { err = d.end(err) }()
+	if err := d.openBroker(ctx); err != nil {
+		return result, err
+	}
+	known, interrupted, err := begunAcceptance(s.Data)
+	if err != nil {
+		return result, err
+	}
+	note := func() error { return noteAcceptance(s.Data, known) }
+	if err := note(); err != nil {
+		return result, err
+	}
+	lost, err := jslog.AcceptLoss(ctx, d.Broker.NC, d.logConfig())
+	if err != nil {
+		return result, explainLog(s.Data, err)
+	}
+	known.add(lost.End, lost.Lines...)
+	if err := note(); err != nil {
+		return result, err
+	}
+	if err := d.openLog(ctx); err != nil {
+		return result, err
+	}
+	ahead, err := loss.FindAhead(ctx, d.Log, d.store)
+	if err != nil && !errors.Is(err, store.ErrDamaged) {
+		return result, exit.Failed("", err)
+	}
+	for _, one := range ahead {
+		known.add(true, one.String())
+	}
+	if err := note(); err != nil {
+		return result, err
+	}
+	if err := startEpochs(ctx, d.Log, ahead); err != nil {
+		return result, err
+	}
+	result = Accepted{
+		Lost: append([]string{}, known.Lines...), Held: []eventlog.WorkflowName{},
+		SetAside: map[eventlog.WorkflowName]string{}, Broken: []eventlog.WorkflowName{},
+	}
+	err = recordLoss(ctx, d, &result, loss.Loss{
+		Actor: actor, Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"},
+		End:   known.End,
+		Store: d.store, Report: func(calls []loss.GivenUp) (err error) {
+			result.GivenUp = len(calls)
+			result.Report, err = reportGivenUp(calls, s.Data, report)
+			return err
+		},
+	})
+	if err != nil {
+		return result, err
+	}
+	if len(known.Lines) > 0 || interrupted || len(result.SetAside) > 0 || result.Foreign > 0 {
+		// The log's identity is another one now: what the store knows of it is worthless.
+		if err := d.store.Reset(); err != nil {
+			return result, exit.Failed("delete "+filepath.Join(s.Data, "store")+"; it is rebuilt from the log",
+				fmt.Errorf("empty the local store: %w", err))
+		}
+	}
+	if err := os.Remove(lossFile(s.Data)); err != nil {
+		return result, exit.Failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
+	}
+	return result, nil
+}

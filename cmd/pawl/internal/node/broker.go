@@ -1,0 +1,59 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/embeddednats"
+)
+
+// Broker is the embedded NATS server of a data directory, and the engine's own connection to it.
+type Broker struct {
+	Server   *embeddednats.Server
+	NC       *nats.Conn
+	Listener natsListener
+	// limit is what the broker may store in all, in bytes; 0 leaves it to the broker.
+	limit int64
+}
+
+// openBroker starts the broker, which locks the data directory, and connects to it. trust says
+// whether the broker may take a stream whose metadata may not be what it was.
+func openBroker(
+	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
+	trust func(stream string) (bool, error), opened *closers,
+) (b *Broker, err error) {
+	spareProcessor()
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return nil, exit.Failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
+	}
+	b = &Broker{limit: diskspace.StoreLimit(s.Data, with.free), Listener: natsListener{settings: s}}
+	// The server's lock on the directory is the lock on the whole data directory.
+	c := embeddednats.Config{
+		StoreDir: s.Data, SyncInterval: s.SyncInterval, JetStreamMaxStore: b.limit, Logger: logger,
+		Trust: trust,
+	}
+	if err := b.Listener.configure(&c); err != nil {
+		return nil, err
+	}
+	b.Server, err = embeddednats.Start(ctx, c)
+	if err != nil {
+		return nil, exit.Failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
+	}
+	opened.add(func() error { b.Server.Shutdown(); return nil })
+	if err := b.Listener.writeDown(b.Server, opened); err != nil {
+		return nil, err
+	}
+	b.NC, err = b.Server.Connect(nats.Name("pawl"))
+	if err != nil {
+		return nil, exit.Failed("", err)
+	}
+	opened.add(func() error { b.NC.Close(); return nil })
+	return b, nil
+}

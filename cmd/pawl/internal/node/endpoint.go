@@ -1,0 +1,76 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/ops/auth"
+)
+
+// Endpoint is the address at which the interface answers over HTTP.
+type Endpoint struct {
+	net.Listener
+	encrypted bool
+}
+
+// listen takes the address and writes it down for the other commands.
+func listen(ctx context.Context, s config.Settings, encrypted bool, opened *closers) (*Endpoint, error) {
+	addr := s.Address()
+	how := auth.Listening{TLS: encrypted, Plaintext: s.Plaintext, NoAuth: s.NoAuth}
+	if err := auth.CheckListen(addr, how); err != nil {
+		return nil, s.Origin.Locate("http", exit.Misconfigured("", "%v", err))
+	}
+	if _, port, err := net.SplitHostPort(addr); err == nil {
+		if err := config.CheckPort(port); err != nil {
+			return nil, s.Origin.Locate("http", exit.Misconfigured("write e.g. 127.0.0.1:7070", "http: %q: %v", addr, err))
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, exit.Failed("another program listens there, maybe another pawl; "+
+			"take another address: --http 127.0.0.1:0 takes a free port", fmt.Errorf("the address %s is taken", addr))
+	case err != nil:
+		return nil, s.Origin.Locate("http", exit.Failed("correct --http, or http in the configuration file",
+			fmt.Errorf("listen on %s: %w", addr, err)))
+	}
+	e := &Endpoint{Listener: listener, encrypted: encrypted}
+	if err := auth.CheckListen(listener.Addr().String(), how); err != nil { // where a name has led
+		return nil, errors.Join(s.Origin.Locate("http", exit.Misconfigured("", "%v", err)), listener.Close())
+	}
+	opened.add(func() error {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	path := filepath.Join(s.Data, datadir.URLFile)
+	if err := datadir.WriteFile(path, []byte(e.URL()+"\n")); err != nil {
+		return nil, exit.Failed("", fmt.Errorf("write down the address: %w", err))
+	}
+	opened.add(func() error {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	return e, nil
+}
+
+// URL is the address that other programs on this machine can use.
+func (e *Endpoint) URL() string {
+	scheme := "http"
+	if e.encrypted {
+		scheme = "https"
+	}
+	return scheme + "://" + config.Reachable(e.Addr().String())
+}

@@ -1,0 +1,71 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
+	"github.com/pawl-run/pawl/engine/handler"
+	"github.com/pawl-run/pawl/engine/runlog"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// scriptLog takes the lines that scripts write: it keeps them with their runs, and shows them on standard error with
+// everything else that is not a result.
+type scriptLog struct {
+	stream *runlog.Stream // nil where the disk is too full to keep lines
+	logger *slog.Logger
+}
+
+// openScriptLog opens what keeps the lines. They are no facts: a disk too full for them does not keep an engine from
+// finishing what is under way. limit is what the broker may store in all, in bytes.
+func openScriptLog(
+	ctx context.Context, nc *nats.Conn, limit int64, data string, with Parts, logger *slog.Logger,
+) (scriptLog, error) {
+	l := scriptLog{logger: logger}
+	stream, err := runlog.Open(ctx, nc, runlog.Config{MaxBytes: diskspace.RunLogLimit(limit)})
+	if err = diskspace.Unwritten(err, data, with.free); diskspace.IsFull(err) {
+		logger.Warn("what scripts log is not kept before the next start: there is too little free space", "data", data)
+		return l, nil
+	}
+	if err != nil {
+		return l, err
+	}
+	l.stream = stream
+	return l, nil
+}
+
+// reader reads the kept lines; nil where none are kept.
+func (l scriptLog) reader() ops.RunLog {
+	if l.stream == nil {
+		return nil
+	}
+	return l.stream
+}
+
+// write takes the lines that one call of a script wrote.
+func (l scriptLog) write(w eventlog.WorkflowName, run eventlog.RunID, lines []sandbox.LogLine) {
+	kept := make([]runlog.Line, len(lines))
+	for i, line := range lines {
+		kept[i] = runlog.Line{At: line.At, Level: line.Level, Text: line.Text}
+		level := slog.LevelInfo
+		switch line.Level {
+		case handler.LevelInputs, handler.LevelCall:
+			continue // what was read from outside is kept with the run; it may be anybody's mail
+		case "warn":
+			level = slog.LevelWarn
+		case "error":
+			level = slog.LevelError
+		case "debug":
+			level = slog.LevelDebug
+		}
+		l.logger.Log(context.Background(), level, line.Text, "workflow", string(w), "run", string(run), "from", "script")
+	}
+	if l.stream != nil {
+		l.stream.Write(w, run, kept)
+	}
+}
