@@ -23,7 +23,9 @@ import (
 // pawl.api, events under pawl.in.
 func TestNATSInterface(t *testing.T) {
 	t.Parallel()
-	s := config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}
+	s := config.Settings{
+		Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default(),
+	}
 	d, err := node.Open(t.Context(), s, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,9 @@ type trustWorld struct {
 
 func newTrustWorld(t *testing.T) *trustWorld {
 	t.Helper()
-	s := config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default()}
+	s := config.Settings{
+		Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default(),
+	}
 	d, err := node.Open(t.Context(), s, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +176,8 @@ var requests = []string{
 func TestNoAnswerReachesTheLog(t *testing.T) {
 	w := newTrustWorld(t)
 	for _, tool := range []string{"counter", "mail"} {
-		if _, err := embeddednats.AddTool(w.in.Data.Broker.Listener.Dir(), tool, w.in.Data.Broker.Server.ClientURL()); err != nil {
+		b := w.in.Data.Broker
+		if _, err := embeddednats.AddTool(b.Listener.Dir(), tool, b.Server.ClientURL()); err != nil {
 			t.Fatal(err)
 		}
 	}

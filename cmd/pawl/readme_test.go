@@ -32,7 +32,7 @@ func TestConfigurationOfTheManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x"})}
-	c, err := conf.LoadConfig(path, true)
+	c, err := config.LoadFile(path, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,6 +47,7 @@ type benchStage struct {
 	PeakMemory int64
 }
 
+// Run measures each stage and prints what it came to.
 func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) error {
 	dir, err := os.MkdirTemp(c.Dir, ".pawl-bench-")
 	if err != nil {
@@ -99,7 +100,7 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 	if err := d.Close(); err != nil {
 		return exit.Failed("", err)
 	}
-	if err := c.measureStarts(ctx, screen, s.Data); err != nil {
+	if err := measureStarts(ctx, screen, s.Data); err != nil {
 		return exit.Failed("", err)
 	}
 	return nil
@@ -131,7 +132,8 @@ func (c *Bench) measure(
 		if !c.JSON {
 			fmt.Fprintf(screen.Err, "measuring %d in flight for %d s …\n", inFlight, c.Seconds)
 		}
-		if _, err := world.run(ctx, n.Endpoint.URL(), n.Token, inFlight, time.Second); err != nil { // warm up, not counted
+		// Warm up; this is not counted.
+		if _, err := world.run(ctx, n.Endpoint.URL(), n.Token, inFlight, time.Second); err != nil {
 			return nil, err
 		}
 		stage, err := c.stage(ctx, n, world, inFlight)
@@ -203,53 +205,3 @@ func (c *Bench) report(screen term.Screen, stages []benchStage) error {
 	fmt.Fprintln(screen.Out, string(out))
 	return nil
 }
-
-func benchName(i int) string { return "bench-" + strconv.Itoa(i) }
-
-// diskUse sums the blocks that files below dir take.
-func diskUse(dir string) int64 {
-	var sum int64
-	_ = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() {
-			if info, err := entry.Info(); err == nil {
-				sum += allocated(info)
-			}
-		}
-		return nil
-	})
-	return sum
-}
-
-// Source is the workflow that is measured, one copy per item in flight.
-const Source = `export default Pawl.workflow({
-  name: "{NAME}",
-  topics: { order: {}, sent: {} },
-  consumers: {
-    send: Pawl.consumer({
-      subscribe: ["order"],
-      async prepare(ctx) {
-        const [event] = await ctx.peek("order", { limit: 1 });
-        if (!event) return { reservations: [], data: {} };
-        const order = event.payload;
-        const total = order.items.reduce((sum, item) => sum + item.price * item.quantity, 0);
-        return {
-          reservations: [{ topic: "order", ids: [event.messageId] }],
-          data: { to: order.customer.email, subject: "Order " + order.id + ": " + order.items.length + " items, " + total.toFixed(2) + " EUR" },
-          ui: { title: "Confirm order " + order.id },
-        };
-      },
-      async mutate(ctx, prepared) {
-        await ctx.http.post({ url: "{SINK}", body: prepared.data });
-      },
-      async next(ctx, prepared, result) {
-        if (result.status !== "applied") return;
-        await ctx.publish("sent", {
-          messageId: "sent:" + prepared.data.subject,
-          title: "Sent " + prepared.data.subject,
-          payload: { to: prepared.data.to, subject: prepared.data.subject, receipt: result.result.body.receipt, channel: "mail", note: "confirmation of the order as it was received" },
-        });
-      },
-    }),
-  },
-});
-`

@@ -17,6 +17,15 @@ import (
 	"time"
 )
 
+// worldStage is what the other process saw of one stage.
+type worldStage struct {
+	Items    int           `json:"items"`
+	Elapsed  time.Duration `json:"elapsed"`
+	P50, P99 time.Duration
+	Effects  int `json:"effects"` // idempotency keys received in the stage
+	Twice    int `json:"twice"`   // keys received more than once, ever
+}
+
 // benchPushers push one item per workflow at a time.
 type benchPushers struct {
 	stdout   io.Writer

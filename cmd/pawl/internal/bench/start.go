@@ -29,10 +29,12 @@ type Start struct {
 	Data string `arg:"" type:"path"`
 }
 
+// Run opens the data directory and starts an engine on it, prints how long that took, and stops it.
 func (c *Start) Run(ctx context.Context, screen term.Screen, with node.Parts) error {
 	began := time.Now()
 	s := config.Settings{Data: c.Data, HTTP: "127.0.0.1:0", Policies: schedule.Default()}
-	d, err := node.Open(ctx, s, with, slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	logger := slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	d, err := node.Open(ctx, s, with, logger)
 	if err != nil {
 		return err
 	}
@@ -57,7 +59,7 @@ func (c *Start) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 
 // measureStarts starts an engine on the data directory twice, each time in a process of its own:
 // with the local store, and without it, which replays the whole log.
-func (c *Bench) measureStarts(ctx context.Context, screen term.Screen, data string) error {
+func measureStarts(ctx context.Context, screen term.Screen, data string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
+// FileName is the configuration file that is read where none is named.
 const FileName = "pawl.yaml"
 
 // File is the configuration file. Every flag marked `setting` has its key here under the same
@@ -78,25 +79,8 @@ func (Connectors) setRoot(to **Root, root string) {
 	*to = &settings
 }
 
-// ReadConfig finds and reads the configuration file: --config, else here, else in the data directory.
-func (r Reader) ReadConfig() (File, error) {
-	if r.Flags.Config != "" {
-		return r.LoadConfig(r.Flags.Config, true)
-	}
-	c, err := r.LoadConfig(FileName, false)
-	if err != nil || c.Path != "" {
-		return c, err
-	}
-	c, err = r.LoadConfig(filepath.Join(r.DataDir(""), FileName), false)
-	if err == nil && c.Data != "" {
-		return c, exit.Misconfigured("move the file to where pawl is started, or take the key out",
-			"%s: data cannot be set by a file that lies in the data directory", c.Path)
-	}
-	return c, err
-}
-
-// LoadConfig reads one file over the defaults. A missing file is the defaults, unless it was named.
-func (r Reader) LoadConfig(path string, named bool) (File, error) {
+// LoadFile reads one configuration file over the defaults. A missing file is the defaults, unless it was named.
+func LoadFile(path string, named bool) (File, error) {
 	c := File{Policies: schedule.Default()}
 	text, err := os.ReadFile(path)
 	switch {

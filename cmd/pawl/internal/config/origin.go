@@ -19,7 +19,8 @@ type origin struct {
 func originOf(file File, flags Engine) origin {
 	o := origin{text: file.text, keys: map[string]string{}}
 	for key, flag := range map[string]string{
-		"http": flags.HTTP, "nats-listen": flags.NATS, "clock-start": flags.Start, "tls-cert": flags.TLSCert, "tls-key": flags.TLSKey, "public-url": flags.Public,
+		"http": flags.HTTP, "nats-listen": flags.NATS, "clock-start": flags.Start,
+		"tls-cert": flags.TLSCert, "tls-key": flags.TLSKey, "public-url": flags.Public,
 	} {
 		if flag != "" {
 			o.keys[key] = ""

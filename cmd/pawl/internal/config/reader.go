@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
 )
 
 // Reader comes to the settings of one command line.
@@ -56,6 +57,85 @@ func (r Reader) CheckMoved(data string) error {
 	return exit.Misconfigured(
 		fmt.Sprintf("to go on with that data, write this into %s: data: %s; to begin anew: mkdir %s", FileName, before, DefaultData),
 		"%s holds the data of an engine, and this folder has a %s and no data of its own", before, FileName)
+}
+
+// ReadConfig finds and reads the configuration file: --config, else here, else in the data directory.
+func (r Reader) ReadConfig() (File, error) {
+	if r.Flags.Config != "" {
+		return LoadFile(r.Flags.Config, true)
+	}
+	c, err := LoadFile(FileName, false)
+	if err != nil || c.Path != "" {
+		return c, err
+	}
+	c, err = LoadFile(filepath.Join(r.DataDir(""), FileName), false)
+	if err == nil && c.Data != "" {
+		return c, exit.Misconfigured("move the file to where pawl is started, or take the key out",
+			"%s: data cannot be set by a file that lies in the data directory", c.Path)
+	}
+	return c, err
+}
+
+// Settings comes to the settings of an engine, with the secrets of its connectors.
+func (r Reader) Settings(flags Engine, untilIdle *bool) (Settings, error) {
+	file, err := r.ReadConfig()
+	if err != nil {
+		return Settings{}, err
+	}
+	if err := file.Expand(r.Env); err != nil {
+		return Settings{}, err
+	}
+	return r.Merge(file, flags, untilIdle)
+}
+
+// Merge puts flags (which the environment has filled already) over the configuration file.
+func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err error) {
+	s = Settings{
+		File:       file.Path,
+		Data:       r.DataDir(file.Data),
+		HTTP:       cmp.Or(flags.HTTP, file.HTTP, r.HTTP, DefaultHTTP),
+		NATSListen: cmp.Or(flags.NATS, file.NATSListen),
+		TLSCert:    cmp.Or(flags.TLSCert, file.TLSCert),
+		TLSKey:     cmp.Or(flags.TLSKey, file.TLSKey),
+		Plaintext:  *cmp.Or(flags.Plain, file.Plaintext, new(bool)),
+		NoAuth:     *cmp.Or(flags.NoAuth, file.NoAuth, new(bool)),
+		PublicURL:  cmp.Or(flags.Public, file.PublicURL),
+		UntilIdle:  *cmp.Or(untilIdle, file.UntilIdle, new(bool)),
+		URL:        file.URL,
+		As:         file.As,
+		Connectors: file.Connectors,
+		Policies:   file.Policies,
+		Origin:     originOf(file, flags),
+	}
+	if *cmp.Or(flags.Insecure, file.Insecure, new(bool)) {
+		return s, s.Origin.Locate("insecure", exit.Misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; or listen on 127.0.0.1, with --no-auth if no token is wanted there",
+			"insecure is no more: an engine beyond this machine always asks for a token"))
+	}
+	if s.PublicURL != "" {
+		if _, err := auth.ParsePublicURL(s.PublicURL); err != nil {
+			return s, s.Origin.Locate("public-url", exit.Misconfigured("write e.g. https://pawl.example.com", "public-url: %v", err))
+		}
+	}
+	if s.Sandbox, err = parseSandbox(cmp.Or(flags.Sandbox, file.Sandbox)); err != nil {
+		return s, err
+	}
+	if s.SyncInterval, err = parseSync(cmp.Or(flags.Sync, file.Sync, syncAlways)); err != nil {
+		return s, err
+	}
+	clock := cmp.Or(flags.Clock, file.Clock, clockSystem)
+	if _, err = parseClock(clock, ""); err != nil {
+		return s, err
+	}
+	if s.Clock, err = parseClock(clock, cmp.Or(flags.Start, file.ClockStart)); err != nil {
+		return s, s.Origin.Locate("clock-start", err)
+	}
+	s.Connectors.setRoot(&s.Connectors.Maildir, cmp.Or(flags.Maildir, file.Maildir))
+	s.Connectors.setRoot(&s.Connectors.Files, cmp.Or(flags.Files, file.Files))
+	s.Connectors.setRoot(&s.Connectors.CSV, cmp.Or(flags.CSV, file.CSV))
+	if s.Data, err = filepath.Abs(s.Data); err != nil {
+		return s, exit.Failed("", err)
+	}
+	return s, nil
 }
 
 // As is the name that the caller claims when nothing else is said.

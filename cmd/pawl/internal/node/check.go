@@ -41,6 +41,7 @@ func (c *logCheck) await(ctx context.Context) {
 	case <-c.done:
 	case <-ctx.Done():
 	case <-timer.C:
-		c.logger.Warn("this run ends before the whole log was checked for damage; pawl verify checks it", "after", checkWait)
+		c.logger.Warn("this run ends before the whole log was checked for damage; pawl verify checks it",
+			"after", checkWait)
 	}
 }

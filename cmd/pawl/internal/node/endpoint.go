@@ -31,7 +31,8 @@ func listen(ctx context.Context, s config.Settings, encrypted bool, opened *clos
 	}
 	if _, port, err := net.SplitHostPort(addr); err == nil {
 		if err := config.CheckPort(port); err != nil {
-			return nil, s.Origin.Locate("http", exit.Misconfigured("write e.g. 127.0.0.1:7070", "http: %q: %v", addr, err))
+			return nil, s.Origin.Locate("http",
+				exit.Misconfigured("write e.g. 127.0.0.1:7070", "http: %q: %v", addr, err))
 		}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)

@@ -73,7 +73,8 @@ func (r *Accepted) add(past loss.LostPast) {
 func (r *Accepted) Ended() (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Skipped)) {
 		lines = append(lines, fmt.Sprintf(
-			"%s: %s skipped, since it is not known whether they were handled. They are among: pawl jobs list --workflow %s --state cancelled; "+
+			"%s: %s skipped, since it is not known whether they were handled. "+
+				"They are among: pawl jobs list --workflow %s --state cancelled; "+
 				"those that were not done come back with: pawl redrive %s TOPIC MESSAGE-ID --including-unknown",
 			name, term.Plural(r.Skipped[name], "event"), name, name))
 	}

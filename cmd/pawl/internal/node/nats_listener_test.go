@@ -47,7 +47,8 @@ func TestNATSAddress(t *testing.T) {
 		{listen: "4222", fails: "nats-listen"},
 	} {
 		t.Run(tt.listen, func(t *testing.T) {
-			l := natsListener{settings: config.Settings{Data: t.TempDir(), NATSListen: tt.listen, Plaintext: tt.plaintext}}
+			s := config.Settings{Data: t.TempDir(), NATSListen: tt.listen, Plaintext: tt.plaintext}
+			l := natsListener{settings: s}
 			if tt.tls {
 				l.settings.TLSCert, l.settings.TLSKey = cert, key
 			}

@@ -56,7 +56,8 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 		return nil, err
 	}
 	err = n.answer(ctx, ops.Config{
-		Engine: n.Engine, Reader: n.reader(), Log: d.Log, Connectors: known, Calls: n.registry, RunLog: d.scripts.reader(),
+		Engine: n.Engine, Reader: n.reader(), Log: d.Log, Connectors: known, Calls: n.registry,
+		RunLog:  d.scripts.reader(),
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
 		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now,
 	})

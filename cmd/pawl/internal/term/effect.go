@@ -14,17 +14,18 @@ func titleOf(call eventlog.MutationCall) string {
 	return cmp.Or(OneLine(call.UITitle, mostTitle), call.Connector+"."+call.Operation)
 }
 
-// effect says what an applied mutation did, and where that can be seen.
-func (r *running) effect(f *eventlog.MutationApplied) string {
-	if r.call.Connector == "" {
+// effect says what an applied mutation did, and where that can be seen. The call is the zero value where another
+// process recorded its start.
+func effect(call eventlog.MutationCall, f *eventlog.MutationApplied) string {
+	if call.Connector == "" {
 		// Its start was recorded by a process before this one.
 		return fmt.Sprintf("mutation %s was applied", f.Mutation)
 	}
-	line := titleOf(r.call)
-	if where := whereabouts(r.call, f.Result); where != "" {
+	line := titleOf(call)
+	if where := whereabouts(call, f.Result); where != "" {
 		line += " → " + where
-	} else if r.call.UITitle != "" {
-		line += " (" + r.call.Connector + "." + r.call.Operation + ")"
+	} else if call.UITitle != "" {
+		line += " (" + call.Connector + "." + call.Operation + ")"
 	}
 	switch f.ResolvedBy {
 	case "":

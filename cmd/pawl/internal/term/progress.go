@@ -155,7 +155,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			p.remember(run, r.Workflow, f.Run)
 			p.counts.applied++
 			run.mutated = true
-			say("%s %s", p.Style.Green("✓"), run.effect(f))
+			say("%s %s", p.Style.Green("✓"), effect(run.call, f))
 		case *eventlog.MutationFailed:
 			if f.ResolvedBy != "" {
 				how := cmp.Or(notHappened[f.ResolvedBy], "did not happen ("+OneLine(f.ResolvedBy, mostTitle)+")")

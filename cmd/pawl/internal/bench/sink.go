@@ -1,0 +1,37 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// benchSink counts what arrives by idempotency key.
+type benchSink struct {
+	mu      sync.Mutex
+	keys    map[string]int
+	effects int
+	twice   int
+}
+
+func (s *benchSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	key := r.Header.Get("Idempotency-Key")
+	s.mu.Lock()
+	s.keys[key]++
+	s.effects++
+	if key == "" || s.keys[key] > 1 {
+		s.twice++
+	}
+	n := len(s.keys)
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"receipt":"r-%d"}`, n)
+}
+
+func (s *benchSink) counts() (effects, twice int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.effects, s.twice
+}

@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// benchWorld is the other process: it receives what workflows send and pushes items in. Lines go
+// to it on its standard input and come back on its standard output.
+type benchWorld struct {
+	cmd   *exec.Cmd
+	sink  string
+	in    io.WriteCloser
+	out   *bufio.Reader
+	lines chan string
+	done  chan struct{}
+}
+
+func startWorld(ctx context.Context) (*benchWorld, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	w := &benchWorld{
+		cmd: exec.CommandContext(ctx, self, "bench-world"), lines: make(chan string, 4096), done: make(chan struct{}),
+	}
+	w.cmd.Stderr = os.Stderr
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("connect to the other process: %w", err)
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("connect to the other process: %w", err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the other process: %w", err)
+	}
+	w.out = bufio.NewReader(out)
+	go w.write()
+	if w.sink, err = w.answer(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// write sends lines, as many as are waiting with one write.
+func (w *benchWorld) write() {
+	defer close(w.done)
+	out := bufio.NewWriter(w.in)
+	for line := range w.lines {
+		_, _ = out.WriteString(line)
+		for more := true; more; {
+			select {
+			case line, open := <-w.lines:
+				_, _ = out.WriteString(line)
+				more = open
+			default:
+				more = false
+			}
+		}
+		if out.Flush() != nil {
+			return
+		}
+	}
+}
+
+func (w *benchWorld) answer() (string, error) {
+	line, err := w.out.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("hear from the other process: %w", err)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// observe tells the other process that an item is finished.
+func (w *benchWorld) observe(r eventlog.Record) {
+	if r.Kind != "run.committed" {
+		return
+	}
+	for _, f := range r.Facts {
+		if _, ok := f.(*eventlog.EventConsumed); ok {
+			select {
+			case w.lines <- "done " + strings.TrimPrefix(string(r.Workflow), "bench-") + "\n":
+			case <-w.done:
+			}
+			return
+		}
+	}
+}
+
+// run makes the other process push items for a while, inFlight at a time.
+func (w *benchWorld) run(ctx context.Context, url, token string, inFlight int, d time.Duration) (worldStage, error) {
+	select {
+	case w.lines <- fmt.Sprintf("run %s %s %d %d\n", url, token, inFlight, d.Milliseconds()):
+	case <-ctx.Done():
+		return worldStage{}, ctx.Err()
+	}
+	line, err := w.answer()
+	if err != nil {
+		return worldStage{}, err
+	}
+	var stage worldStage
+	if err := json.Unmarshal([]byte(line), &stage); err != nil {
+		return worldStage{}, fmt.Errorf("the other process says %q", line)
+	}
+	return stage, nil
+}
+
+// pid is the other process: it is not part of what is measured.
+func (w *benchWorld) pid() int { return w.cmd.Process.Pid }
+
+func (w *benchWorld) stop() {
+	close(w.lines)
+	<-w.done
+	_ = w.in.Close()
+	_ = w.cmd.Wait()
+}
