@@ -9,6 +9,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// mostTitle is how much of a title that a script chose is shown, in characters.
+const mostTitle = 100
+
 // titleOf names a call: as the script does, or by its operation.
 func titleOf(call eventlog.MutationCall) string {
 	return cmp.Or(OneLine(call.UITitle, mostTitle), call.Connector+"."+call.Operation)

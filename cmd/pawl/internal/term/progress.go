@@ -12,9 +12,6 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// mostTitle is how much of a title that a script chose is shown.
-const mostTitle = 100
-
 // Progress tells a person what the engine does: one line per thing that matters, never a payload. What
 // was recorded before this process opened the log is read again at its start; it is neither told nor
 // counted.
