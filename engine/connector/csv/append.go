@@ -17,25 +17,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// appendParams are the parameters of appendRow.
-type appendParams struct {
-	File   string          `json:"file"`
-	Values json.RawMessage `json:"values"`
-	// Header names the columns that listed values are for, and those of a file that is created.
-	Header []string `json:"header"`
-}
-
-const appendSchema = `{
-  "type": "object", "additionalProperties": false, "required": ["file", "values"],
-  "properties": {
-    "file": {"type": "string", "minLength": 1},
-    "values": {"type": ["object", "array"],
-      "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
-      "items": {"type": ["string", "number", "boolean", "null"]}},
-    "header": {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}}
-  }
-}`
-
 // Perform appends a row.
 func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
 	if call.Operation != "appendRow" {
@@ -253,9 +234,6 @@ func (c *Connector) openOrCreate(ctx context.Context, name string, p appendParam
 		}
 	}
 }
-
-// ownersAlone is the mode of new files: their owner alone can read what rows hold.
-const ownersAlone = 0o600
 
 // create makes the file with its header, whole or not at all. place gives the finished file its
 // name; if that is taken by now, the file there stays.

@@ -42,6 +42,9 @@ var keySeed = maphash.MakeSeed()
 
 func hashKey(key string) uint64 { return maphash.String(keySeed, key) }
 
+// ownersAlone is the mode of new files: their owner alone can read what rows hold.
+const ownersAlone = 0o600
+
 // openFile is a file whose lock is held.
 type openFile struct {
 	*os.File

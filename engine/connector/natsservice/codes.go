@@ -146,3 +146,16 @@ func outcomeHeader(m *nats.Msg) certainty {
 		return saidUncertain
 	}
 }
+
+// headerOf reads a header whatever the case of its name: clients in other languages differ in it.
+func headerOf(m *nats.Msg, name string) string {
+	if v := m.Header.Get(name); v != "" {
+		return v
+	}
+	for key, values := range m.Header {
+		if strings.EqualFold(key, name) && len(values) > 0 {
+			return values[0]
+		}
+	}
+	return ""
+}

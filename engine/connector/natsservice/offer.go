@@ -11,24 +11,6 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 )
 
-// Refusal says why a service, or one of its endpoints, is not offered to scripts.
-type Refusal struct {
-	Service string
-	// Endpoint is empty when the whole service is refused.
-	Endpoint string
-	// Reason is a sentence for people.
-	Reason string
-	// Loud marks what endangers other services too, not only the one that is refused.
-	Loud bool
-}
-
-func (r Refusal) String() string {
-	if r.Endpoint == "" {
-		return fmt.Sprintf("service %s is not used: %s", r.Service, r.Reason)
-	}
-	return fmt.Sprintf("%s.%s is not used: %s", r.Service, r.Endpoint, r.Reason)
-}
-
 // offer is what a service offers to scripts, all its instances taken together.
 type offer struct {
 	name      string

@@ -208,19 +208,6 @@ func (w *wire) request(ctx context.Context, subject string, header nats.Header, 
 
 func (w *wire) close() { w.nc.Close() }
 
-// headerOf reads a header whatever the case of its name: clients in other languages differ in it.
-func headerOf(m *nats.Msg, name string) string {
-	if v := m.Header.Get(name); v != "" {
-		return v
-	}
-	for key, values := range m.Header {
-		if strings.EqualFold(key, name) && len(values) > 0 {
-			return values[0]
-		}
-	}
-	return ""
-}
-
 // unheard reports whether the server itself answered that nothing listens on the subject.
 func unheard(m *nats.Msg) bool {
 	return len(m.Data) == 0 && m.Header.Get("Status") == "503"
