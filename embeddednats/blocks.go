@@ -126,7 +126,8 @@ func mendStream(dir, stream string, log *slog.Logger) error {
 		}
 		text, err := expanded(stored)
 		if err != nil {
-			log.Error("a block of a stream is damaged and cannot be read; it is left as it is", "stream", meta.Name, "block", path, "error", err)
+			log.Error("a block of a stream is damaged and cannot be read; it is left as it is", "stream", meta.Name, "block",
+				path, "error", err)
 			continue
 		}
 		b := block{text: text, sum: sum, last: last}
@@ -145,7 +146,8 @@ func mendStream(dir, stream string, log *slog.Logger) error {
 		for _, d := range all {
 			d.erase(text, sum)
 			log.Error("a record of a stream is damaged; it is marked as erased, so that what stands behind it is kept",
-				"stream", meta.Name, "sequence", d.seq, "block", path, "offset", d.from, "bytes", d.to-d.from, "the block as it was", saved)
+				"stream", meta.Name, "sequence", d.seq, "block", path, "offset", d.from, "bytes", d.to-d.from,
+				"the block as it was", saved)
 		}
 		if err := writeFile(path, string(text)); err != nil {
 			return err

@@ -151,7 +151,8 @@ func TestDamageIsMendedOnlyWhereTheServerWouldCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	natstest.NewServer(t, natstest.InDir(killed)).Shutdown()
-	if saved, err := os.ReadFile(filepath.Join(killed, "damaged", "S-1.blk")); err != nil || !bytes.Equal(saved[:len(flipped)], flipped) {
+	if saved, err := os.ReadFile(filepath.Join(killed, "damaged", "S-1.blk")); err != nil ||
+		!bytes.Equal(saved[:len(flipped)], flipped) {
 		t.Errorf("the damaged block was not saved: %v", err)
 	}
 	if left, err := os.ReadFile(block); err != nil || !bytes.Equal(left[6*size:len(flipped)], flipped[6*size:]) {

@@ -21,8 +21,9 @@ func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, erro
 	manual, ok := e.cfg.Clock.(*clock.Manual)
 	if !ok {
 		return time.Time{}, &decide.Refusal{
-			Kind: decide.Conflict, Code: "clock.system", Message: "this engine follows the machine's clock, which cannot be advanced",
-			Hint: "start it with --clock=manual",
+			Kind: decide.Conflict, Code: "clock.system",
+			Message: "this engine follows the machine's clock, which cannot be advanced",
+			Hint:    "start it with --clock=manual",
 		}
 	}
 	if err := e.available(ctx); err != nil {

@@ -211,7 +211,8 @@ func (p *partition) checkLog(ctx context.Context) error {
 	}
 	for name, head := range heads {
 		if found := chain.Head(name); found.Revision < head.Revision {
-			p.damaged(name, fmt.Errorf("%w: %s lacks revisions %d to %d", eventlog.ErrDamaged, name, found.Revision+1, head.Revision))
+			p.damaged(name, fmt.Errorf("%w: %s lacks revisions %d to %d", eventlog.ErrDamaged, name, found.Revision+1,
+				head.Revision))
 		}
 	}
 	return nil

@@ -59,7 +59,8 @@ func TestDamageBelowTheCheckpointHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 			found := e.Damage()
-			if !found.Done || len(found.Problems) != 1 || len(found.Workflows) != 1 || found.Workflows["orders"] == nil || found.Workflows["orders"].Since == 0 {
+			if !found.Done || len(found.Problems) != 1 || len(found.Workflows) != 1 || found.Workflows["orders"] == nil ||
+				found.Workflows["orders"].Since == 0 {
 				t.Fatalf("found %+v", found)
 			}
 			if said.count("the log of this workflow is damaged") != 1 {

@@ -59,7 +59,8 @@ func settled(t *testing.T, e *enginetest.Engine, workflow eventlog.WorkflowName)
 	if err := e.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	operate(t, e, workflow, decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow}}) // a record evicts
+	// a record evicts
+	operate(t, e, workflow, decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow}})
 	s, _ := e.State(workflow)
 	return s
 }
@@ -94,7 +95,8 @@ func TestALongBacklogIsPagedOut(t *testing.T) {
 	// R11: a paged out event is known.
 	again := func(result string) {
 		t.Helper()
-		got, err := e.Push(t.Context(), enginetest.Tester, "turns", "a", []decide.PushItem{{MessageID: "a30", Title: "again", Payload: json.RawMessage(`{"id":"again"}`)}})
+		got, err := e.Push(t.Context(), enginetest.Tester, "turns", "a",
+			[]decide.PushItem{{MessageID: "a30", Title: "again", Payload: json.RawMessage(`{"id":"again"}`)}})
 		if err != nil || len(got) != 1 || got[0].Result != result || got[0].Status != eventlog.EventPending {
 			t.Fatalf("a known event was pushed again: %+v, %v", got, err)
 		}
@@ -143,7 +145,8 @@ func TestHiddenJobsComeDueWhilePagedOut(t *testing.T) {
 	b.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
 		if first := !failed[string(call.Params)]; first {
 			failed[string(call.Params)] = true
-			return connector.Outcome{Status: connector.Failed, Failure: &eventlog.Failure{Class: eventlog.Logic, Code: "refused", Message: "not now"}}
+			return connector.Outcome{Status: connector.Failed, Failure: &eventlog.Failure{Class: eventlog.Logic, Code: "refused",
+				Message: "not now"}}
 		}
 		return b.World.Apply(call)
 	})
@@ -187,7 +190,8 @@ func TestTheStoreIsWrittenBySizeToo(t *testing.T) {
 	payload := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
 	for i := range 12 {
 		id := eventlog.MessageID(fmt.Sprint("m", i))
-		if _, err := e.Push(t.Context(), enginetest.Tester, "turns", "a", []decide.PushItem{{MessageID: id, Title: "T", Payload: payload}}); err != nil {
+		if _, err := e.Push(t.Context(), enginetest.Tester, "turns", "a",
+			[]decide.PushItem{{MessageID: id, Title: "T", Payload: payload}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,7 +34,8 @@ type calls struct {
 func (c *calls) send(m *projections.Mutation, overtaken bool) {
 	pinned, isPinned := c.pinned(m)
 	if !c.workflow.engine.calls.Begin() {
-		c.workflow.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation", m.ID)
+		c.workflow.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation",
+			m.ID)
 		return
 	}
 	go func() {
@@ -47,7 +48,8 @@ func (c *calls) send(m *projections.Mutation, overtaken bool) {
 }
 
 // exchange makes the call, unless the right to it has passed, and asks at once where its outcome is not known.
-func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isPinned, overtaken bool) decide.SettleMutation {
+func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isPinned,
+	overtaken bool) decide.SettleMutation {
 	settlement := decide.SettleMutation{Mutation: m.ID}
 	call := c.call(m)
 	var refused atomic.Bool
@@ -169,13 +171,15 @@ func (c *calls) settle(settlement decide.SettleMutation) {
 			c.tellUnrecorded(settlement, err)
 			c.workflow.engine.fail(err)
 			return
-		case errors.Is(err, errStopped), errors.Is(err, errDefect), errors.Is(err, projections.ErrBroken), c.workflow.engine.life.Err() != nil:
+		case errors.Is(err, errStopped), errors.Is(err, errDefect), errors.Is(err, projections.ErrBroken),
+			c.workflow.engine.life.Err() != nil:
 			c.tellUnrecorded(settlement, err)
 			return
 		}
 		pause, tell := trying.Failed(err)
 		if tell {
-			c.workflow.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation, "error", err, "in", pause)
+			c.workflow.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation,
+				"error", err, "in", pause)
 		}
 		clock.Sleep(c.workflow.engine.life, pause)
 	}
@@ -237,7 +241,8 @@ func settle(o connector.Outcome) decide.Settlement {
 	case connector.Failed:
 		f := o.Failure
 		if f == nil {
-			f = &eventlog.Failure{Class: eventlog.Internal, Code: "mutation.failed", Message: "the connector says that the call was not applied, and not why"}
+			f = &eventlog.Failure{Class: eventlog.Internal, Code: "mutation.failed",
+				Message: "the connector says that the call was not applied, and not why"}
 		}
 		return decide.Settlement{Status: decide.Failed, Failure: f}
 	default:
@@ -250,8 +255,9 @@ func settle(o connector.Outcome) decide.Settlement {
 func (c *calls) call(m *projections.Mutation) connector.Call {
 	ahead := time.Since(c.workflow.engine.cfg.Clock.Now())
 	return connector.Call{
-		Workflow: c.workflow.name, Run: m.Run, Connector: m.Call.Connector, Operation: m.Call.Operation, Params: m.Call.Params,
-		Key: m.Key, StartedAt: m.StartedAt.Time().Add(ahead), Deadline: m.Deadline.Time().Add(ahead),
+		Workflow: c.workflow.name, Run: m.Run, Connector: m.Call.Connector, Operation: m.Call.Operation,
+		Params: m.Call.Params,
+		Key:    m.Key, StartedAt: m.StartedAt.Time().Add(ahead), Deadline: m.Deadline.Time().Add(ahead),
 	}
 }
 

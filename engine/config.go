@@ -82,7 +82,8 @@ type Config struct {
 }
 
 // DecideFunc is the signature of decide.Decide.
-type DecideFunc func(projections.State, eventlog.WorkflowName, decide.Env, decide.Known, decide.Command) (decide.Decision, error)
+type DecideFunc func(projections.State, eventlog.WorkflowName, decide.Env, decide.Known,
+	decide.Command) (decide.Decision, error)
 
 func (c *Config) validate() error {
 	switch {

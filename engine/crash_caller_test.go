@@ -76,22 +76,29 @@ func (c *caller) commands(b *enginetest.Bench, approving bool) {
 			if s, _ := e.State("orders"); done(&s) {
 				return
 			}
-			if c.give(what, func(ctx context.Context) error { return e.Operate(ctx, enginetest.Tester, "orders", cmd(), what) }) {
+			if c.give(what, func(ctx context.Context) error {
+				return e.Operate(ctx, enginetest.Tester, "orders", cmd(), what)
+			}) {
 				return
 			}
 			dealtWith(c.t, b, e)
 		}
 	}
 	for !c.give("deploy", func(ctx context.Context) error {
-		_, err := e.Deploy(ctx, enginetest.Tester, engine.DeployRequest{Source: ordersWorkflow, Filename: "orders.ts", GrantUsed: true})
+		_, err := e.Deploy(ctx, enginetest.Tester, engine.DeployRequest{Source: ordersWorkflow, Filename: "orders.ts",
+			GrantUsed: true})
 		return err
 	}) {
 		dealtWith(c.t, b, e)
 	}
 	if approving {
 		grants := map[string]eventlog.Grant{"world.send": eventlog.GrantAsk, "*": eventlog.GrantAllow}
-		operate("grants", func() decide.Command { return decide.SetGrants{Grants: grants} }, func(s *projections.State) bool { return s.Grants["world.send"] == eventlog.GrantAsk })
-		operate("pause", func() decide.Command { return decide.Pause{} }, func(s *projections.State) bool { return s.Pause != nil })
+		operate("grants", func() decide.Command {
+			return decide.SetGrants{Grants: grants}
+		}, func(s *projections.State) bool { return s.Grants["world.send"] == eventlog.GrantAsk })
+		operate("pause", func() decide.Command {
+			return decide.Pause{}
+		}, func(s *projections.State) bool { return s.Pause != nil })
 	}
 	for _, id := range orders {
 		item := decide.PushItem{MessageID: eventlog.MessageID(id), Title: "Order", Payload: []byte(`{"id":"` + id + `"}`)}
@@ -105,7 +112,9 @@ func (c *caller) commands(b *enginetest.Bench, approving bool) {
 	if !approving {
 		return
 	}
-	operate("resume", func() decide.Command { return decide.Resume{} }, func(s *projections.State) bool { return s.Pause == nil })
+	operate("resume", func() decide.Command {
+		return decide.Resume{}
+	}, func(s *projections.State) bool { return s.Pause == nil })
 	for {
 		e.Rest("orders")
 		wait, _ := e.Why("orders")

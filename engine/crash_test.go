@@ -46,41 +46,43 @@ var scenarios = []scenario{
 			return connector.Outcome{Status: connector.Uncertain}
 		})
 	}},
-	{name: "not applied, the answer is lost, known only later", effects: 3, consumed: 3, world: func(w *enginetest.World, _ clock.Clock) {
-		var mu sync.Mutex
-		lost, asked := map[string]bool{}, map[string]int{}
-		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
-			mu.Lock()
-			defer mu.Unlock()
-			if len(lost) == 0 {
-				lost[call.Key] = true
-				return connector.Outcome{Status: connector.Uncertain}
-			}
-			return w.Apply(call)
-		})
-		w.OnReconcile(func(call connector.Call) connector.Reconciliation {
-			mu.Lock()
-			defer mu.Unlock()
-			if asked[call.Key]++; asked[call.Key] < 3 {
-				return connector.Reconciliation{Verdict: connector.VerdictRetry}
-			}
-			if w.Effects()[call.Key] > 0 {
-				return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: []byte(`{}`)}
-			}
-			return connector.Reconciliation{Verdict: connector.VerdictFailed}
-		})
-	}},
-	{name: "still at work at a receiver that says failed meanwhile", effects: 3, consumed: 3, world: func(w *enginetest.World, its clock.Clock) {
-		// For as long after the end of its call as after the deadline of one whose process has died: the timeout is 5s.
-		w.Ending.Quiet = 5*time.Second + w.Ending.Unseen
-		receiver := &busyReceiver{world: w, clock: its, busy: w.Ending.Quiet}
-		w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
-			if receiver.take(call) {
-				return connector.Outcome{Status: connector.Uncertain}
-			}
-			return w.Apply(call)
-		})
-	}},
+	{name: "not applied, the answer is lost, known only later", effects: 3, consumed: 3,
+		world: func(w *enginetest.World, _ clock.Clock) {
+			var mu sync.Mutex
+			lost, asked := map[string]bool{}, map[string]int{}
+			w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(lost) == 0 {
+					lost[call.Key] = true
+					return connector.Outcome{Status: connector.Uncertain}
+				}
+				return w.Apply(call)
+			})
+			w.OnReconcile(func(call connector.Call) connector.Reconciliation {
+				mu.Lock()
+				defer mu.Unlock()
+				if asked[call.Key]++; asked[call.Key] < 3 {
+					return connector.Reconciliation{Verdict: connector.VerdictRetry}
+				}
+				if w.Effects()[call.Key] > 0 {
+					return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: []byte(`{}`)}
+				}
+				return connector.Reconciliation{Verdict: connector.VerdictFailed}
+			})
+		}},
+	{name: "still at work at a receiver that says failed meanwhile", effects: 3, consumed: 3,
+		world: func(w *enginetest.World, its clock.Clock) {
+			// For as long after the end of its call as after the deadline of one whose process has died: the timeout is 5s.
+			w.Ending.Quiet = 5*time.Second + w.Ending.Unseen
+			receiver := &busyReceiver{world: w, clock: its, busy: w.Ending.Quiet}
+			w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+				if receiver.take(call) {
+					return connector.Outcome{Status: connector.Uncertain}
+				}
+				return w.Apply(call)
+			})
+		}},
 }
 
 // busyReceiver is at work on the first call for some time before that takes effect, and says until then that there
@@ -220,14 +222,16 @@ func runScenario(t *testing.T, sc scenario, at int, point enginetest.CrashPoint)
 	done := 0
 	drive := func(e *enginetest.Engine) {
 		if !deployed {
-			_, err := e.Deploy(t.Context(), enginetest.Tester, engine.DeployRequest{Source: ordersWorkflow, Filename: "orders.ts", GrantUsed: true})
+			_, err := e.Deploy(t.Context(), enginetest.Tester,
+				engine.DeployRequest{Source: ordersWorkflow, Filename: "orders.ts", GrantUsed: true})
 			if err != nil {
 				return
 			}
 			deployed = true
 		}
 		for ; done < len(orders); done++ {
-			item := decide.PushItem{MessageID: eventlog.MessageID(orders[done]), Title: "Order", Payload: []byte(`{"id":"` + orders[done] + `"}`)}
+			item := decide.PushItem{MessageID: eventlog.MessageID(orders[done]), Title: "Order",
+				Payload: []byte(`{"id":"` + orders[done] + `"}`)}
 			if _, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in", []decide.PushItem{item}); err != nil {
 				return
 			}
@@ -258,7 +262,8 @@ func check(t *testing.T, b *enginetest.Bench, sc scenario, s projections.State) 
 	if got := len(b.World.Effects()); got != sc.effects {
 		t.Fatalf("%d effects, want %d: %v", got, sc.effects, b.Kinds("orders"))
 	}
-	if s.Blocked != nil || s.Maintenance != nil || s.CurrentRun() != nil || s.PendingRetry != "" || len(decide.Orphans(&s)) > 0 {
+	if s.Blocked != nil || s.Maintenance != nil || s.CurrentRun() != nil || s.PendingRetry != "" ||
+		len(decide.Orphans(&s)) > 0 {
 		t.Fatalf("not at rest: %+v orphans %v\n%v", s.Workflow, decide.Orphans(&s), b.Kinds("orders"))
 	}
 	full := b.FullFold("orders")

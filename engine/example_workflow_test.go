@@ -23,7 +23,8 @@ func TestExampleWorkflow(t *testing.T) {
 	gmail.OnRead(func(connector.Call) (json.RawMessage, error) {
 		return json.RawMessage(`[{"id":"m1","from":"alice@example.com","subject":"Invoice December"},{"id":"m2","from":"bob@example.com","subject":"Lunch?"}]`), nil
 	})
-	sheets := enginetest.NewWorld("sheets").Offer(connector.Operation{Name: "appendRow", Kind: connector.Mutate, Reconciles: true})
+	sheets := enginetest.NewWorld("sheets").Offer(connector.Operation{Name: "appendRow", Kind: connector.Mutate,
+		Reconciles: true})
 	b.Others = []connector.Connector{gmail, sheets}
 	e := b.Start()
 	e.MustDeploy(string(source))

@@ -32,7 +32,8 @@ func TestFullStoreEndsTheEngineInPeace(t *testing.T) {
 	b.Store, b.Config = st, engine.Config{FlushEvery: time.Hour} // the test flushes
 	var e *enginetest.Engine
 	push := func(id eventlog.MessageID) error {
-		_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: id, Title: string(id), Payload: fmt.Appendf(nil, `{"id":%q}`, id)}})
+		_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in",
+			[]decide.PushItem{{MessageID: id, Title: string(id), Payload: fmt.Appendf(nil, `{"id":%q}`, id)}})
 		return err
 	}
 	pushed := []eventlog.MessageID{"a"}

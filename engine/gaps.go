@@ -69,7 +69,8 @@ func (p *partition) lookInto(ctx context.Context, g checkpoint.Gap, o *openGap) 
 		p.engine.log.Error("the log holds a message that belongs to no workflow, or lacks one: the store's checkpoint stays before it, and no engine starts on it; run `pawl verify`",
 			"position", at.String(), "error", err)
 	default:
-		p.engine.log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.From, "error", err, "in", pause)
+		p.engine.log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.From,
+			"error", err, "in", pause)
 	}
 }
 

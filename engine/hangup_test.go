@@ -54,7 +54,8 @@ func TestWhatACallerLeavesBehindIsSettled(t *testing.T) {
 		{
 			name: "push",
 			ask: func(ctx context.Context, e *enginetest.Engine) error {
-				_, err := e.Push(ctx, enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: "a", Title: "A", Payload: []byte(`{"id":"a"}`)}})
+				_, err := e.Push(ctx, enginetest.Tester, "orders", "order.in",
+					[]decide.PushItem{{MessageID: "a", Title: "A", Payload: []byte(`{"id":"a"}`)}})
 				return err
 			},
 			done: sentOnce,
@@ -73,13 +74,15 @@ func TestWhatACallerLeavesBehindIsSettled(t *testing.T) {
 		{
 			name: "approve",
 			before: func(e *enginetest.Engine) {
-				mustOperate(e, decide.SetGrants{Grants: map[string]eventlog.Grant{"world.send": ask, "*": eventlog.GrantAllow}}, "grants")
+				mustOperate(e, decide.SetGrants{Grants: map[string]eventlog.Grant{"world.send": ask, "*": eventlog.GrantAllow}},
+					"grants")
 				e.MustPush("orders", "order.in", "a")
 				e.Rest("orders")
 			},
 			ask: func(ctx context.Context, e *enginetest.Engine) error {
 				wait, _ := e.Why("orders")
-				return e.Operate(ctx, enginetest.Tester, "orders", decide.Approve{Mutation: eventlog.MutationID(wait.Subject)}, "approve")
+				return e.Operate(ctx, enginetest.Tester, "orders", decide.Approve{Mutation: eventlog.MutationID(wait.Subject)},
+					"approve")
 			},
 			done: sentOnce,
 		},
@@ -170,7 +173,8 @@ func TestStopsThoughTheLogDoesNotAnswer(t *testing.T) {
 	ctx, hangUp := context.WithCancel(t.Context())
 	answered := make(chan error, 1)
 	push := func(ctx context.Context) error {
-		_, err := e.Push(ctx, enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: "a", Title: "A", Payload: []byte(`{"id":"a"}`)}})
+		_, err := e.Push(ctx, enginetest.Tester, "orders", "order.in",
+			[]decide.PushItem{{MessageID: "a", Title: "A", Payload: []byte(`{"id":"a"}`)}})
 		return err
 	}
 	go func() { answered <- push(ctx) }()
@@ -226,7 +230,8 @@ func TestStopsThoughTheLogTakesNoOutcome(t *testing.T) {
 	}
 	full := b.FullFold("orders")
 	for id, m := range full.Mutations() {
-		for _, want := range []string{"the log has not taken the outcomes", "could not be recorded", string(id), string(m.Run), "world.send", "workflow=orders", "since="} {
+		for _, want := range []string{"the log has not taken the outcomes", "could not be recorded", string(id),
+			string(m.Run), "world.send", "workflow=orders", "since="} {
 			if !strings.Contains(said.String(), want) {
 				t.Errorf("it does not say %q:\n%s", want, said.String())
 			}

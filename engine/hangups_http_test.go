@@ -102,8 +102,9 @@ func TestHTTPClientsThatHangUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, err := ops.New(ops.Config{
-		Engine: e.Engine, Log: b.Log, Reader: &readmodel.Reader{Store: b.Store, Flush: e.Flush}, Connectors: deploy.CatalogOf(registry),
-		Token: hangUpToken, Version: "1.0.0", Installation: "test", Logger: b.Logger,
+		Engine: e.Engine, Log: b.Log, Reader: &readmodel.Reader{Store: b.Store, Flush: e.Flush},
+		Connectors: deploy.CatalogOf(registry),
+		Token:      hangUpToken, Version: "1.0.0", Installation: "test", Logger: b.Logger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +163,8 @@ func TestHTTPClientsThatHangUp(t *testing.T) {
 	for n := range workflows {
 		all.Go(func() {
 			path := fmt.Sprintf("/v1/workflows/%s/topics/order.in/events", named(n))
-			ask(t, address, path, fmt.Sprintf(`[{"messageId":"last-%d","title":"Order","payload":{"id":"last-%d"}}]`, n, n), inWait)
+			ask(t, address, path, fmt.Sprintf(`[{"messageId":"last-%d","title":"Order","payload":{"id":"last-%d"}}]`, n, n),
+				inWait)
 		})
 	}
 	all.Wait()
@@ -179,7 +181,8 @@ func TestHTTPClientsThatHangUp(t *testing.T) {
 		for p := range b.Log.Partitions() {
 			last, err := b.Log.Last(t.Context(), p)
 			if lag, lagErr := e.Uncovered(t.Context(), p); err != nil || lagErr != nil || lag != 0 || e.Reached(p) != last {
-				t.Fatalf("partition %d: reached is %d, the log ends at %d, %d are not covered (%v, %v)", p, e.Reached(p), last, lag, err, lagErr)
+				t.Fatalf("partition %d: reached is %d, the log ends at %d, %d are not covered (%v, %v)", p, e.Reached(p), last, lag,
+					err, lagErr)
 			}
 		}
 		if ahead, dirty := e.Held(); ahead != 0 || dirty != 0 {

@@ -70,7 +70,8 @@ func TestClientsThatHangUp(t *testing.T) {
 					return e.Operate(ctx, enginetest.Tester, w, decide.Resume{}, "resume")
 				}
 				id := eventlog.MessageID(fmt.Sprintf("c%d-%d", client, n))
-				_, err := e.Push(ctx, enginetest.Tester, w, "order.in", []decide.PushItem{{MessageID: id, Title: "Order", Payload: fmt.Appendf(nil, `{"id":%q}`, id)}})
+				_, err := e.Push(ctx, enginetest.Tester, w, "order.in",
+					[]decide.PushItem{{MessageID: id, Title: "Order", Payload: fmt.Appendf(nil, `{"id":%q}`, id)}})
 				if err == nil {
 					mu.Lock()
 					defer mu.Unlock()
@@ -117,7 +118,8 @@ func TestClientsThatHangUp(t *testing.T) {
 				for p := range b.Log.Partitions() {
 					last, err := b.Log.Last(t.Context(), p)
 					if cp, _, cpErr := b.Store.Checkpoint(p); err != nil || cpErr != nil || cp.Seq != last || e.Reached(p) != last {
-						t.Fatalf("partition %d: the checkpoint is %d, reached is %d, the log ends at %d (%v, %v)", p, cp.Seq, e.Reached(p), last, err, cpErr)
+						t.Fatalf("partition %d: the checkpoint is %d, reached is %d, the log ends at %d (%v, %v)", p, cp.Seq,
+							e.Reached(p), last, err, cpErr)
 					}
 				}
 				if ahead, dirty := e.Held(); ahead != 0 || dirty != 0 {

@@ -38,7 +38,8 @@ func TestNotIdleWhileAPushIsWritten(t *testing.T) {
 	e.Rest("orders")
 	pushed := make(chan error, 1)
 	go func() {
-		_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: "a", Title: "A", Payload: []byte(`{"id":"a"}`)}})
+		_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in",
+			[]decide.PushItem{{MessageID: "a", Title: "A", Payload: []byte(`{"id":"a"}`)}})
 		pushed <- err
 	}()
 	<-held.written

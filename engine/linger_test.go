@@ -137,7 +137,8 @@ func TestAnyChangeEndsLingering(t *testing.T) {
 			return err
 		},
 		"an event nobody subscribes to": func(l *lingering) error {
-			_, err := l.Push(l.t.Context(), enginetest.Tester, "orders", "order.sent", []decide.PushItem{{MessageID: "x", Title: "X"}})
+			_, err := l.Push(l.t.Context(), enginetest.Tester, "orders", "order.sent",
+				[]decide.PushItem{{MessageID: "x", Title: "X"}})
 			return err
 		},
 	} {

@@ -80,7 +80,9 @@ func withGarbage(t *testing.T) (k *keeper, garbage, end uint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if garbage == 0 && slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool { return f.FactType() == "mutation.started" }) {
+		if garbage == 0 && slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
+			return f.FactType() == "mutation.started"
+		}) {
 			garbage = k.PutRaw("orders", []byte("garbage")).Seq
 		}
 		stored, err := eventlog.Encode(r.Transition)
@@ -97,7 +99,8 @@ func withGarbage(t *testing.T) (k *keeper, garbage, end uint64) {
 
 func (k *keeper) record(t *testing.T, lost loss.Loss) []loss.LostPast {
 	t.Helper()
-	lost.Actor, lost.At, lost.Cause = enginetest.Tester, eventlog.At(time.Unix(1700000000, 0)), eventlog.Cause{Kind: "test"}
+	lost.Actor, lost.At, lost.Cause = enginetest.Tester, eventlog.At(time.Unix(1700000000, 0)),
+		eventlog.Cause{Kind: "test"}
 	pasts, err := loss.Record(t.Context(), k, lost)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +117,8 @@ func TestLossSetsAside(t *testing.T) {
 	if len(pasts) != 1 || pasts[0].Broken || pasts[0].SetAside == nil || pasts[0].SetAside.From.Seq != garbage {
 		t.Fatalf("found %+v, want what stands from %d on", pasts, garbage)
 	}
-	if text := pasts[0].SetAside.String(); !strings.Contains(text, "(mutation ") || pasts[0].SetAside.Transitions != int(end-garbage)+1 {
+	if text := pasts[0].SetAside.String(); !strings.Contains(text, "(mutation ") ||
+		pasts[0].SetAside.Transitions != int(end-garbage)+1 {
 		t.Errorf("it names no call, or not %d transitions: %s", end-garbage+1, text)
 	}
 	if want := []eventlog.Aside{{Workflow: "orders", From: garbage, To: end}}; !slices.Equal(k.asides, want) {
@@ -128,7 +132,8 @@ func TestLossSetsAside(t *testing.T) {
 		last = r
 	}
 	if last.Kind != "workflow.loss_accepted" || last.Position.Seq != end+1 || last.Revision != garbage {
-		t.Errorf("recorded %s at %s, revision %d; want the loss at %d, revision %d", last.Kind, last.Position, last.Revision, end+1, garbage)
+		t.Errorf("recorded %s at %s, revision %d; want the loss at %d, revision %d", last.Kind, last.Position, last.Revision,
+			end+1, garbage)
 	}
 }
 
@@ -185,10 +190,12 @@ func TestForeignMessagesThatCannotAllBeRemembered(t *testing.T) {
 func TestLossOfOneWorkflowOnly(t *testing.T) {
 	t.Parallel()
 	k, _, _ := withGarbage(t)
-	if pasts := k.record(t, loss.Loss{Only: true, Workflows: []eventlog.WorkflowName{"orders"}}); len(pasts) != 0 || len(k.asides) != 0 {
+	if pasts := k.record(t, loss.Loss{Only: true, Workflows: []eventlog.WorkflowName{"orders"}}); len(pasts) != 0 ||
+		len(k.asides) != 0 {
 		t.Errorf("found %+v, set aside %+v, want nothing: what cannot be followed needs a person", pasts, k.asides)
 	}
-	if pasts := k.record(t, loss.Loss{Only: true, Workflows: []eventlog.WorkflowName{"gone"}}); len(pasts) != 1 || pasts[0].Workflow != "gone" {
+	if pasts := k.record(t, loss.Loss{Only: true, Workflows: []eventlog.WorkflowName{"gone"}}); len(pasts) != 1 ||
+		pasts[0].Workflow != "gone" {
 		t.Errorf("found %+v, want gone", pasts)
 	}
 }
@@ -201,7 +208,8 @@ func TestLossRevokesTokens(t *testing.T) {
 		return decide.CreateToken{Name: name, Role: eventlog.RoleViewer, Hash: fmt.Sprintf("%064x", n), Last4: "ABCD"}
 	}
 	for what, lost := range map[string]loss.Loss{
-		"the end": {End: true}, "known to be short": {Only: true, Workflows: []eventlog.WorkflowName{eventlog.Installation}}, "unreadable": {},
+		"the end": {End: true}, "known to be short": {Only: true, Workflows: []eventlog.WorkflowName{eventlog.Installation}},
+		"unreadable": {},
 	} {
 		k := &keeper{Log: memlog.New(memlog.Config{})}
 		bench := enginetest.NewOn(t, k)
@@ -247,7 +255,8 @@ func (p *passing) Read(ctx context.Context, partition int, from uint64) iter.Seq
 	return p.without(p.keeper.Read(ctx, partition, from))
 }
 
-func (p *passing) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record, error] {
+func (p *passing) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record,
+	error] {
 	return p.without(p.keeper.ReadWorkflow(ctx, w, from))
 }
 

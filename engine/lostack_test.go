@@ -74,7 +74,8 @@ func TestNothingIsEvictedWhileAnAppendIsUnsettled(t *testing.T) {
 		t.Fatalf("the event is to be finished and in memory: %+v", event)
 	}
 	push := func(ctx context.Context, id eventlog.MessageID, title string) error {
-		_, err := e.Push(ctx, enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: id, Title: title, Payload: json.RawMessage(`1`)}})
+		_, err := e.Push(ctx, enginetest.Tester, "orders", "order.in",
+			[]decide.PushItem{{MessageID: id, Title: title, Payload: json.RawMessage(`1`)}})
 		return err
 	}
 	losing.Store(true)

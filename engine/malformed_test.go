@@ -63,7 +63,8 @@ export default Keep.workflow({
 	for id, run := range full.Runs() {
 		runs++
 		f := run.Failure
-		if f == nil || f.Class != eventlog.Logic || f.Code != "prepare.result" || f.Line != 7 || !strings.Contains(f.Message, "reservations is missing") {
+		if f == nil || f.Class != eventlog.Logic || f.Code != "prepare.result" || f.Line != 7 ||
+			!strings.Contains(f.Message, "reservations is missing") {
 			t.Errorf("run %s ended with %+v", id, f)
 		}
 	}

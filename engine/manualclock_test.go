@@ -20,8 +20,10 @@ func TestAdvanceStopsAtEachMoment(t *testing.T) {
 	b.Config.Clock = manual
 	e := b.Start()
 	for _, name := range []string{"a", "b"} {
-		source := `export default Keep.workflow({ name: "` + name + `", topics: { t: {} }, producers: { p: { interval: "5m", async handler(ctx) {} } } });`
-		if _, err := e.Deploy(t.Context(), enginetest.Tester, engine.DeployRequest{Source: source, Filename: name + ".ts"}); err != nil {
+		source := `export default Keep.workflow({ name: "` + name +
+			`", topics: { t: {} }, producers: { p: { interval: "5m", async handler(ctx) {} } } });`
+		if _, err := e.Deploy(t.Context(), enginetest.Tester, engine.DeployRequest{Source: source, Filename: name +
+			".ts"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,7 +63,8 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 		return checked.DeployResult, err
 	}
 	if err := deploy.ValidateGrants(req.Grants, &checked.definition); err != nil {
-		return checked.DeployResult, &decide.Refusal{Kind: decide.Invalid, Code: "grants.invalid", Message: err.Error(), Hint: deploy.GrantsHint}
+		return checked.DeployResult, &decide.Refusal{Kind: decide.Invalid, Code: "grants.invalid", Message: err.Error(),
+			Hint: deploy.GrantsHint}
 	}
 	cmd := decide.Deploy{
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
@@ -103,11 +104,13 @@ type checkedScript struct {
 
 // check reads the script's definition and holds it against the catalog and what the workflow has.
 // For a repair, repairs is the workflow's state.
-func (e *Engine) check(ctx context.Context, source, filename string, repairs *projections.State) (checkedScript, *projections.State, error) {
+func (e *Engine) check(ctx context.Context, source, filename string, repairs *projections.State) (checkedScript,
+	*projections.State, error) {
 	none := &projections.State{}
 	if limit := int(e.cfg.Policies.Script.Source); len(source) > limit {
 		return checkedScript{DeployResult: DeployResult{Refused: true, Problems: []sandbox.Problem{{
-			Severity: "error", Code: "limit.source", Message: fmt.Sprintf("the script has %d bytes, at most %d are allowed", len(source), limit),
+			Severity: "error", Code: "limit.source", Message: fmt.Sprintf("the script has %d bytes, at most %d are allowed",
+				len(source), limit),
 			Fix: "move data out of the script",
 		}}}}, none, nil
 	}
@@ -125,7 +128,8 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 		}
 	}
 	accepted, found := deploy.Check(deploy.Input{
-		Definition: def, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state), Repair: repairs != nil,
+		Definition: def, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state),
+		Repair: repairs != nil,
 	})
 	out.Problems = found
 	out.definition = accepted.Definition
@@ -134,7 +138,8 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 }
 
 // Push brings events in from outside; it answers once they are durable.
-func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, topic eventlog.Topic, items []decide.PushItem) ([]decide.PushResult, error) {
+func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, topic eventlog.Topic,
+	items []decide.PushItem) ([]decide.PushResult, error) {
 	if err := e.Room(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
@@ -144,7 +149,8 @@ func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.W
 	for i := range items {
 		if len(items[i].Payload) > 0 && !json.Valid(items[i].Payload) {
 			return nil, &decide.Refusal{
-				Kind: decide.Invalid, Code: "event.invalid", Message: fmt.Sprintf("item %d (%s): payload is not JSON", i, items[i].MessageID),
+				Kind: decide.Invalid, Code: "event.invalid", Message: fmt.Sprintf("item %d (%s): payload is not JSON", i,
+					items[i].MessageID),
 				Hint: "a payload is any JSON value, or left out",
 			}
 		}
@@ -161,18 +167,21 @@ func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.W
 }
 
 // Operate carries out an operator's command on a workflow (O10).
-func (e *Engine) Operate(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, cmd decide.Command, operation string) error {
+func (e *Engine) Operate(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, cmd decide.Command,
+	operation string) error {
 	_, err := e.operate(ctx, name, cmd, actor, operation)
 	return err
 }
 
 // RunNow queues every producer of a workflow, and says which runs now and what the others wait for (S5).
-func (e *Engine) RunNow(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, operation string) (*decide.Queued, error) {
+func (e *Engine) RunNow(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
+	operation string) (*decide.Queued, error) {
 	decision, err := e.operate(ctx, name, decide.RunNow{}, actor, operation)
 	return decision.Queued, err
 }
 
-func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor, operation string) (decide.Decision, error) {
+func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor,
+	operation string) (decide.Decision, error) {
 	if err := e.available(ctx); err != nil {
 		return decide.Decision{}, err
 	}
@@ -183,10 +192,12 @@ func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd de
 }
 
 func unknownWorkflow(name eventlog.WorkflowName) *decide.Refusal {
-	return &decide.Refusal{Kind: decide.NotFound, Code: "workflow.unknown", Message: fmt.Sprintf("there is no workflow %q", name), Hint: "pawl workflows list shows those there are"}
+	return &decide.Refusal{Kind: decide.NotFound, Code: "workflow.unknown", Message: fmt.Sprintf("there is no workflow %q",
+		name), Hint: "pawl workflows list shows those there are"}
 }
 
-func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor, operation string) (decide.Decision, error) {
+func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor,
+	operation string) (decide.Decision, error) {
 	a := e.partitionOf(name).open(name)
 	decision, err := a.record(ctx, cmd, actor, eventlog.Cause{Kind: "api", ID: operation})
 	switch {
@@ -195,8 +206,11 @@ func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd d
 	case errors.Is(err, ErrUnavailable):
 		return decision, err
 	case errors.Is(err, errStopped):
-		return decision, &decide.Refusal{Kind: decide.Conflict, Code: "workflow.stopped", Message: fmt.Sprintf("workflow %s is out of service: %v", name, err), Hint: "pawl verify says what is wrong with its log"}
-	case errors.Is(err, eventlog.ErrUnconfirmed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return decision, &decide.Refusal{Kind: decide.Conflict, Code: "workflow.stopped",
+			Message: fmt.Sprintf("workflow %s is out of service: %v", name, err),
+			Hint:    "pawl verify says what is wrong with its log"}
+	case errors.Is(err, eventlog.ErrUnconfirmed), errors.Is(err, context.Canceled),
+		errors.Is(err, context.DeadlineExceeded):
 		return decision, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case errors.Is(err, eventlog.ErrFull), errors.Is(err, eventlog.ErrClosed):
 		return decision, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
@@ -222,7 +236,8 @@ const changedAtOnce = 500
 
 // ChangeEvents skips, cancels or redrives events, in as many transitions as their number needs
 // (J3, J4, O7). That some are refused is no error: the answer lists them.
-func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, cmd decide.ChangeEvents) (decide.BulkResult, error) {
+func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
+	cmd decide.ChangeEvents) (decide.BulkResult, error) {
 	sum := decide.BulkResult{Noop: []decide.Noop{}}
 	for items := range slices.Chunk(cmd.Items, changedAtOnce) {
 		part := cmd
@@ -241,9 +256,11 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 }
 
 // Unknown counts the events whose redrive may repeat an effect (O11).
-func (e *Engine) Unknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, events []eventlog.EventRef) (n int, err error) {
+func (e *Engine) Unknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
+	events []eventlog.EventRef) (n int, err error) {
 	for items := range slices.Chunk(events, changedAtOnce) {
-		decision, err := e.operate(ctx, name, decide.ChangeEvents{Action: decide.ActionRedrive, Items: items, Count: true}, actor, "count")
+		decision, err := e.operate(ctx, name, decide.ChangeEvents{Action: decide.ActionRedrive, Items: items, Count: true},
+			actor, "count")
 		if err != nil {
 			return n, err
 		}

@@ -54,7 +54,8 @@ func newPartition(e *Engine, number int) *partition {
 func (p *partition) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.runners, p.touched, p.left = map[eventlog.WorkflowName]*runner{}, map[*aggregate]struct{}{}, map[eventlog.WorkflowName]bool{}
+	p.runners, p.touched, p.left = map[eventlog.WorkflowName]*runner{}, map[*aggregate]struct{}{},
+		map[eventlog.WorkflowName]bool{}
 	p.stops, p.resumed = map[eventlog.WorkflowName]store.Stop{}, nil
 	p.progress.From(store.Checkpoint{Identity: p.engine.cfg.Log.Identity(p.number)})
 }
@@ -288,7 +289,8 @@ func (p *partition) tryStopped(ctx context.Context) error {
 		case err != nil:
 			return err
 		default:
-			p.engine.log.Info("a workflow that was stopped can be followed again", "workflow", stop.Workflow, "stoppedAt", stop.Seq, "was", stop.Reason)
+			p.engine.log.Info("a workflow that was stopped can be followed again", "workflow", stop.Workflow, "stoppedAt",
+				stop.Seq, "was", stop.Reason)
 			p.mu.Lock()
 			p.resumed = append(p.resumed, stop.Workflow)
 			p.touched[a] = struct{}{}

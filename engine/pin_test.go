@@ -59,7 +59,8 @@ func TestConnectorThatChangedBeforeTheApprovalIsNotCalled(t *testing.T) {
 		t.Fatalf("blocked %+v, effects %v", s.Blocked, b.World.Effects())
 	}
 	full := b.FullFold("orders")
-	if m := full.Mutation(waiting); m.Status != eventlog.MutationStatusFailed || m.ResolvedBy != eventlog.ResolvedByNeverSent {
+	if m := full.Mutation(waiting); m.Status != eventlog.MutationStatusFailed ||
+		m.ResolvedBy != eventlog.ResolvedByNeverSent {
 		t.Fatalf("the mutation: %+v", m)
 	}
 	e.MustDeploy(ordersWorkflow)

@@ -17,7 +17,8 @@ import (
 // the moment the decision is handed to the log it is the engine's, which sees it settled and does what
 // follows. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnconfirmed;
 // when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
-func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
+func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor,
+	cause eventlog.Cause) (decide.Decision, error) {
 	if err := a.take(ctx); err != nil {
 		return decide.Decision{}, err
 	}
@@ -59,7 +60,8 @@ func (a *aggregate) take(ctx context.Context) error {
 
 // recordNow is record, under recording. Reading and writing go on when ctx ends; nothing new is handed to the
 // log then.
-func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) (decide.Decision, error) {
+func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eventlog.Actor,
+	cause eventlog.Cause) (decide.Decision, error) {
 	life := a.engine.life
 	switch err := a.finishAppend(life); { // what others have left
 	case errors.Is(err, eventlog.ErrUnconfirmed), takesNothing(err):
@@ -100,7 +102,8 @@ func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eve
 		// The loss of a revocation must be noticed as well: the token would open the engine again.
 		entry.Barrier = startsMutation(t.Facts) != nil || a.name == eventlog.Installation
 		if size, most := len(entry.Stored), a.engine.cfg.Log.MaxSize(); size > most {
-			return decide.Decision{}, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge, t.Kind, a.name, size, most)
+			return decide.Decision{}, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge,
+				t.Kind, a.name, size, most)
 		}
 		if err := ctx.Err(); err != nil {
 			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, err)
@@ -163,7 +166,8 @@ func (a *aggregate) recall(cmd decide.Command) (projections.State, decide.Known,
 	}
 }
 
-func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog.Actor, cause eventlog.Cause) decide.Env {
+func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog.Actor,
+	cause eventlog.Cause) decide.Env {
 	now := a.engine.cfg.Clock.Now()
 	env := decide.Env{
 		Now: eventlog.At(now), Engine: a.engine.name, Jitter: a.engine.cfg.Jitter(), Policies: a.engine.cfg.Policies,
@@ -188,7 +192,8 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 		for _, p := range def.Producers {
 			parsed, err := schedule.Parse(p)
 			if err != nil {
-				a.log.Error("a deployed schedule cannot be read any more; the producer will not run by itself", "handler", p.Name, "error", err)
+				a.log.Error("a deployed schedule cannot be read any more; the producer will not run by itself", "handler", p.Name,
+					"error", err)
 				continue
 			}
 			a.schedules[p.Name] = parsed

@@ -19,7 +19,8 @@ type RepairRequest struct {
 // Repair makes a repaired script the workflow's next minor version (F9). A repair that is refused
 // counts as a failure of the script, so that a repairer cannot try forever; the reasons are in
 // the result.
-func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, req RepairRequest) (DeployResult, error) {
+func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
+	req RepairRequest) (DeployResult, error) {
 	state, ok := e.State(name)
 	if !ok {
 		return DeployResult{}, unknownWorkflow(name)

@@ -19,7 +19,8 @@ func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventl
 	}
 	began := time.Now()
 	_, err := a.record(ctx, cmd, eventlog.System, cause)
-	if _, settles := cmd.(decide.SettleMutation); err == nil && !settles && time.Since(began) > a.engine.cfg.Policies.Storage.Wait {
+	if _, settles := cmd.(decide.SettleMutation); err == nil && !settles &&
+		time.Since(began) > a.engine.cfg.Policies.Storage.Wait {
 		err = a.failSlowRun(ctx, cause)
 	}
 	switch {
@@ -45,7 +46,8 @@ func (a *aggregate) failSlowRun(ctx context.Context, cause eventlog.Cause) error
 	}
 	_, err := a.record(ctx, decide.FailRun{Run: run.ID, Failure: eventlog.Failure{
 		Class: eventlog.Transient, Code: "storage.slow",
-		Message: fmt.Sprintf("the log took longer than %s to confirm a write; check the broker and its disk", a.engine.cfg.Policies.Storage.Wait),
+		Message: fmt.Sprintf("the log took longer than %s to confirm a write; check the broker and its disk",
+			a.engine.cfg.Policies.Storage.Wait),
 	}}, eventlog.System, cause)
 	return err
 }
@@ -53,7 +55,8 @@ func (a *aggregate) failSlowRun(ctx context.Context, cause eventlog.Cause) error
 // tooLarge is what to record instead of an outcome that does not fit.
 func tooLarge(cmd decide.Command, err error) (decide.Command, bool) {
 	limit := func(code string) *eventlog.Failure {
-		return &eventlog.Failure{Class: eventlog.Logic, Code: code, Message: err.Error() + "; publish fewer or smaller events per run, and keep large data outside"}
+		return &eventlog.Failure{Class: eventlog.Logic, Code: code, Message: err.Error() +
+			"; publish fewer or smaller events per run, and keep large data outside"}
 	}
 	switch cmd := cmd.(type) {
 	case decide.FinishPrepare:

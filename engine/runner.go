@@ -58,7 +58,8 @@ func (r *runner) run(ctx context.Context) {
 		if r.workflow.behind.Load() {
 			err = r.workflow.follow(ctx)
 		} else if !recovered {
-			if _, err = r.workflow.record(ctx, decide.Recover{}, eventlog.System, eventlog.Cause{Kind: "restart", ID: r.engine.name}); err == nil {
+			if _, err = r.workflow.record(ctx, decide.Recover{}, eventlog.System,
+				eventlog.Cause{Kind: "restart", ID: r.engine.name}); err == nil {
 				recovered = true
 				r.assertNoOrphans()
 			}
@@ -134,7 +135,8 @@ func (r *runner) sleep(ctx context.Context, wait decide.Wait) {
 // sleepForStorage waits a moment of real time, whatever the engine's clock says: what is waited
 // for is the machine.
 func (r *runner) sleepForStorage(ctx context.Context) {
-	r.sleepOn(ctx, clock.System{}, decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(lookAgain))})
+	r.sleepOn(ctx, clock.System{},
+		decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(lookAgain))})
 }
 
 func (r *runner) sleepOn(ctx context.Context, by clock.Clock, wait decide.Wait) {
@@ -165,7 +167,8 @@ func (r *runner) sleepOn(ctx context.Context, by clock.Clock, wait decide.Wait) 
 // sitOut lets d of real time pass, with the runner at rest meanwhile for want of storage. Nothing wakes it: what
 // has failed would only fail again, as often as it is rung for.
 func (r *runner) sitOut(ctx context.Context, d time.Duration) {
-	defer r.restOn(&rest{Wait: decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))}, deaf: true})()
+	defer r.restOn(&rest{Wait: decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))},
+		deaf: true})()
 	clock.Sleep(ctx, d)
 }
 

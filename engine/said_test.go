@@ -40,7 +40,8 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
 			t.Errorf("said at %s, the clock is at %s", l.At, now)
 		}
 	}
-	if len(texts) != 3 || texts[0] != "info looking" || !strings.HasPrefix(texts[1], "warn prepare: ui.title") || !strings.Contains(texts[2], `wakeAt 1767261600500 is no ISO 8601`) {
+	if len(texts) != 3 || texts[0] != "info looking" || !strings.HasPrefix(texts[1], "warn prepare: ui.title") ||
+		!strings.Contains(texts[2], `wakeAt 1767261600500 is no ISO 8601`) {
 		t.Errorf("the log: %q", texts)
 	}
 }
@@ -50,7 +51,8 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
 func TestCauses_ARegisteredInputIsLinked(t *testing.T) {
 	t.Parallel()
 	for _, parts := range [][3]string{{"mail", "email", "m1"}, {"ab", "c", "d"}, {"a", "bc", "d"}, {"ä", "", "\u2028 "}} {
-		if in, out := sandbox.InputID(parts[0], parts[1], parts[2]), eventlog.NewInputID(parts[0], parts[1], parts[2]); in != string(out) {
+		if in, out := sandbox.InputID(parts[0], parts[1], parts[2]),
+			eventlog.NewInputID(parts[0], parts[1], parts[2]); in != string(out) {
 			t.Errorf("%q is %s to scripts and %s to the log", parts, in, out)
 		}
 	}
@@ -79,7 +81,8 @@ func TestCauses_ARegisteredInputIsLinked(t *testing.T) {
 			t.Errorf("input %s: %+v", got, in)
 		}
 	}
-	for _, ref := range []eventlog.EventRef{{Topic: "t", MessageID: "a"}, {Topic: "t", MessageID: "b"}, {Topic: "u", MessageID: "sum"}} {
+	for _, ref := range []eventlog.EventRef{{Topic: "t", MessageID: "a"}, {Topic: "t", MessageID: "b"},
+		{Topic: "u", MessageID: "sum"}} {
 		event := s.Event(ref.Topic, ref.MessageID)
 		if event == nil || len(event.CausedBy) != 1 || event.CausedBy[0] != id {
 			t.Errorf("%v: %+v", ref, event)

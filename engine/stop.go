@@ -22,7 +22,8 @@ func (e *Engine) settle() {
 		}
 		stop()
 		if !e.recordings.Rest(patience) && e.writable.Err() == nil {
-			e.log.Warn("stopping although the log has not said what became of the last decisions; the next start finds out", "after", e.cfg.DrainTimeout)
+			e.log.Warn("stopping although the log has not said what became of the last decisions; the next start finds out",
+				"after", e.cfg.DrainTimeout)
 		}
 		cancel()
 	}
@@ -70,7 +71,8 @@ func (e *Engine) tellOpen() {
 				then = "its connector is asked; that it was not applied counts once it can no longer be under way"
 			}
 			now := e.cfg.Clock.Now()
-			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + cutOff(m, e.cfg.Connectors.Ending(r.calls.call(m))))
+			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + cutOff(m,
+				e.cfg.Connectors.Ending(r.calls.call(m))))
 			r.log.Warn("stopping while a request is open: the other side may carry it out yet, and it is not sent again",
 				append(r.calls.naming(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
 		}

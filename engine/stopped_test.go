@@ -34,7 +34,8 @@ func (l *readerLog) Read(ctx context.Context, p int, from uint64) iter.Seq2[even
 	return l.changed(l.Log.Read(ctx, p, from))
 }
 
-func (l *readerLog) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record, error] {
+func (l *readerLog) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record,
+	error] {
 	return l.changed(l.Log.ReadWorkflow(ctx, w, from))
 }
 
@@ -136,7 +137,8 @@ func TestABrokenWorkflowCostsTheOthersNothing(t *testing.T) {
 					t.Fatalf("orders is stopped by %v; said:\n%s", err, said.text.String())
 				}
 				var refusal *decide.Refusal
-				if err := e.Operate(t.Context(), enginetest.Tester, "orders", decide.Resume{}, "resume"); !errors.As(err, &refusal) || refusal.Code != "workflow.stopped" {
+				if err := e.Operate(t.Context(), enginetest.Tester, "orders", decide.Resume{}, "resume"); !errors.As(err,
+					&refusal) || refusal.Code != "workflow.stopped" {
 					t.Fatalf("a stopped workflow answers %v", err)
 				}
 				return e
@@ -279,7 +281,8 @@ func TestTroubleIsToldRarely(t *testing.T) {
 	}
 	push := func() { // a nudge
 		t.Helper()
-		_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: "a", Title: "A"}})
+		_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in",
+			[]decide.PushItem{{MessageID: "a", Title: "A"}})
 		if !errors.Is(err, engine.ErrUnavailable) {
 			t.Fatalf("a push that cannot be decided ends with %v", err)
 		}
@@ -301,8 +304,8 @@ func TestTroubleIsToldRarely(t *testing.T) {
 	}
 }
 
-// A workflow whose last record the log has lost while the engine runs stops by name at its next write; the engine and the
-// other workflows go on.
+// A workflow whose last record the log has lost while the engine runs stops by name at its next write; the
+// engine and the other workflows go on.
 func TestALostLastRecordStopsOneWorkflow(t *testing.T) {
 	t.Parallel()
 	log := memlog.New(memlog.Config{})
@@ -314,7 +317,8 @@ func TestALostLastRecordStopsOneWorkflow(t *testing.T) {
 	e.Rest("orders")
 	log.Lose(eventlog.Position{Seq: b.FullFold("orders").Head.Seq})
 
-	_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in", []decide.PushItem{{MessageID: "b", Title: "b", Payload: []byte("1")}})
+	_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in",
+		[]decide.PushItem{{MessageID: "b", Title: "b", Payload: []byte("1")}})
 	if err == nil || !strings.Contains(err.Error(), "out of service") {
 		t.Errorf("a push to a workflow whose last record is lost: %v", err)
 	}

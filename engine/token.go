@@ -28,7 +28,8 @@ func (e *Engine) RevokeToken(ctx context.Context, actor eventlog.Actor, name eve
 	return e.operateInstallation(ctx, actor, decide.RevokeToken{Name: name}, "revokeToken")
 }
 
-func (e *Engine) operateInstallation(ctx context.Context, actor eventlog.Actor, cmd decide.Command, operation string) error {
+func (e *Engine) operateInstallation(ctx context.Context, actor eventlog.Actor, cmd decide.Command,
+	operation string) error {
 	if err := e.available(ctx); err != nil {
 		return err
 	}
@@ -65,7 +66,8 @@ func (e *Engine) installation() (projections.State, error) {
 	case !ok:
 		return projections.State{}, nil
 	case a.stoppedBy() != nil:
-		return projections.State{}, fmt.Errorf("%w: its tokens cannot be followed in the log: %w", ErrUnavailable, a.stoppedBy())
+		return projections.State{}, fmt.Errorf("%w: its tokens cannot be followed in the log: %w", ErrUnavailable,
+			a.stoppedBy())
 	case a.behind.Load():
 		return projections.State{}, fmt.Errorf("%w: it has not read the newest of its tokens yet", ErrUnavailable)
 	}

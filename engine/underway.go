@@ -86,7 +86,8 @@ func (c *calls) tellUnrecorded(settlement decide.SettleMutation, err error) {
 	if m := c.workflow.state().Mutation(settlement.Mutation); m != nil {
 		about = c.naming(m)
 	}
-	c.workflow.log.Error("the outcome of a mutation could not be recorded; it will be reconciled", append(about, "error", err)...)
+	c.workflow.log.Error("the outcome of a mutation could not be recorded; it will be reconciled",
+		append(about, "error", err)...)
 }
 
 // naming is what identifies a mutation's call in the engine's own log, which names the workflow itself.

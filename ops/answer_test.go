@@ -14,7 +14,8 @@ import (
 func TestParametersAreAnsweredAsRecorded(t *testing.T) {
 	t.Parallel()
 	const params = `{"z":"<a href=\"?b&c\">\u2028","a":1.0}`
-	m := projections.Mutation{Call: eventlog.MutationCall{Params: json.RawMessage(params), ParamsHash: eventlog.HashOf([]byte(params)).String()}}
+	m := projections.Mutation{Call: eventlog.MutationCall{Params: json.RawMessage(params),
+		ParamsHash: eventlog.HashOf([]byte(params)).String()}}
 	body, err := rpc.EncodeAnswer(readmodel.MutationView("shop", &m))
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +24,8 @@ func TestParametersAreAnsweredAsRecorded(t *testing.T) {
 		Params     json.RawMessage
 		ParamsHash string
 	}
-	if err := json.Unmarshal(body, &answered); err != nil || eventlog.HashOf(answered.Params).String() != answered.ParamsHash {
+	if err := json.Unmarshal(body, &answered); err != nil ||
+		eventlog.HashOf(answered.Params).String() != answered.ParamsHash {
 		t.Errorf("%v: %s", err, body)
 	}
 }

@@ -44,7 +44,8 @@ func TestWebPages(t *testing.T) {
 			"same-origin fetch":         {[]string{"Sec-Fetch-Site", "same-origin"}, 200, ""},
 			"typed address":             {[]string{"Sec-Fetch-Site", "none"}, 200, ""},
 		} {
-			for method, path := range map[string]string{"GET": "/v1/workflows", "HEAD": "/v1/log", "POST": "/v1/workflows/shop/resume"} {
+			for method, path := range map[string]string{"GET": "/v1/workflows", "HEAD": "/v1/log",
+				"POST": "/v1/workflows/shop/resume"} {
 				before := b.last()
 				res, body := b.request(method, path, "", c.headers...)
 				if res.StatusCode != c.status || c.code != "" && method != "HEAD" && mustJSON(t, body)["code"] != c.code {
@@ -83,16 +84,19 @@ func TestToken(t *testing.T) {
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	for path, want := range map[string]int{
-		"/healthz": 200, "/readyz": 200, "/metrics": 401, "/v1/workflows": 401, "/v1/openapi.json": 401, "/nothing": 401, "/v1/log": 401, "/v1/log?follow=true": 401,
+		"/healthz": 200, "/readyz": 200, "/metrics": 401, "/v1/workflows": 401, "/v1/openapi.json": 401, "/nothing": 401,
+		"/v1/log": 401, "/v1/log?follow=true": 401,
 	} {
 		res, body := b.request("GET", path, "", "Authorization", "")
-		if res.StatusCode != want || want == 401 && res.Header.Get("WWW-Authenticate") == "" || strings.Contains(string(body), testToken) {
+		if res.StatusCode != want || want == 401 && res.Header.Get("WWW-Authenticate") == "" ||
+			strings.Contains(string(body), testToken) {
 			t.Errorf("%s without token: %d %s", path, res.StatusCode, body)
 		}
 	}
 	before := b.last()
 	for header, want := range map[string]int{
-		"Bearer " + testToken: 200, "bearer " + testToken: 200, "Bearer wrong": 401, "Bearer ": 401, "Basic " + testToken: 401, testToken: 401, "Bearer " + testToken + "x": 401,
+		"Bearer " + testToken: 200, "bearer " + testToken: 200, "Bearer wrong": 401, "Bearer ": 401, "Basic " +
+			testToken: 401, testToken: 401, "Bearer " + testToken + "x": 401,
 	} {
 		if res, _ := b.request("GET", "/v1/workflows", "", "Authorization", header); res.StatusCode != want {
 			t.Errorf("%q: %d, want %d", header, res.StatusCode, want)
@@ -158,7 +162,8 @@ func TestExposed(t *testing.T) {
 			}
 		}
 	}
-	for _, wrong := range []string{"pawl.example.com", "ftp://pawl.example.com", "https://user@pawl.example.com", "https://pawl.example.com/path", "https://", "https://a?b"} {
+	for _, wrong := range []string{"pawl.example.com", "ftp://pawl.example.com", "https://user@pawl.example.com",
+		"https://pawl.example.com/path", "https://", "https://a?b"} {
 		if _, err := auth.ParsePublicURL(wrong); err == nil {
 			t.Errorf("%s is taken", wrong)
 		}

@@ -45,10 +45,12 @@ func TestAFullBacklogRefusesPushes(t *testing.T) {
 	const two = `[{"messageId":"c","title":"C"},{"messageId":"d","title":"D"}]`
 	status, text := push(two)
 	answer := ask(t, nc, subject, two)
-	for name, got := range map[string][2]string{"HTTP": {status, text}, "NATS": {answer.Header.Get(micro.ErrorCodeHeader), string(answer.Data)}} {
+	for name, got := range map[string][2]string{"HTTP": {status, text}, "NATS": {answer.Header.Get(micro.ErrorCodeHeader),
+		string(answer.Data)}} {
 		p := mustJSON(t, []byte(got[1]))
 		detail, hint := p["detail"].(string), p["hint"].(string)
-		if got[0] != "429" || p["code"] != "backlog.full" || !strings.Contains(detail, "2 events are pending in workflow shop") ||
+		if got[0] != "429" || p["code"] != "backlog.full" ||
+			!strings.Contains(detail, "2 events are pending in workflow shop") ||
 			!strings.Contains(detail, "policies.backlog.events") || !strings.Contains(hint, "pawl why shop") {
 			t.Errorf("%s: %s %s", name, got[0], got[1])
 		}
@@ -59,7 +61,8 @@ func TestAFullBacklogRefusesPushes(t *testing.T) {
 	if status, text := push(`{"messageId":"c","title":"C"}`); status != "200" {
 		t.Errorf("the last that fits: %s %s", status, text)
 	}
-	if status, text := push(`[{"messageId":"c","title":"C2"},{"messageId":"a","title":"A"}]`); status != "200" || strings.Count(text, "updated") != 2 {
+	if status, text := push(`[{"messageId":"c","title":"C2"},{"messageId":"a","title":"A"}]`); status != "200" ||
+		strings.Count(text, "updated") != 2 {
 		t.Errorf("known events: %s %s", status, text)
 	}
 }

@@ -34,7 +34,8 @@ func (z *zeros) Read(p []byte) (int, error) {
 }
 
 // writeAllThenRead sends a whole request before it reads anything, as many clients do.
-func writeAllThenRead(t *testing.T, address, method, path string, chunked bool, size int64, body io.Reader) (*http.Response, map[string]any) {
+func writeAllThenRead(t *testing.T, address, method, path string, chunked bool, size int64,
+	body io.Reader) (*http.Response, map[string]any) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -42,7 +43,8 @@ func writeAllThenRead(t *testing.T, address, method, path string, chunked bool, 
 	}
 	defer func() { _ = conn.Close() }()
 	out := bufio.NewWriter(conn)
-	_, _ = fmt.Fprintf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n", method, path, address, testToken)
+	_, _ = fmt.Fprintf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n",
+		method, path, address, testToken)
 	if chunked {
 		_, _ = fmt.Fprint(out, "Transfer-Encoding: chunked\r\n\r\n")
 		for part := make([]byte, 64<<10); err == nil; {
@@ -101,7 +103,8 @@ func TestRefusedBody(t *testing.T) {
 		} {
 			for _, chunked := range []bool{false, true} {
 				res, problem := writeAllThenRead(t, address(c.to), c.method, c.path, chunked, size, &zeros{left: size})
-				if res != nil && (res.StatusCode != c.status || problem["code"] != c.code || res.Header.Get("Content-Type") != rpc.ProblemType) {
+				if res != nil && (res.StatusCode != c.status || problem["code"] != c.code ||
+					res.Header.Get("Content-Type") != rpc.ProblemType) {
 					t.Errorf("%s %s with %d bytes (chunked: %t): %d %v", c.method, c.path, size, chunked, res.StatusCode, problem)
 				}
 			}
@@ -115,7 +118,8 @@ func TestRefusedBody(t *testing.T) {
 	many.Truncate(many.Len() - 1)
 	many.WriteByte(']')
 	for _, chunked := range []bool{false, true} {
-		res, problem := writeAllThenRead(t, address(b), "POST", push, chunked, int64(many.Len()), bytes.NewReader(many.Bytes()))
+		res, problem := writeAllThenRead(t, address(b), "POST", push, chunked, int64(many.Len()),
+			bytes.NewReader(many.Bytes()))
 		if res != nil && (res.StatusCode != 413 || problem["code"] != "body.tooLarge") {
 			t.Errorf("200,000 events in %d bytes (chunked: %t): %d %v", many.Len(), chunked, res.StatusCode, problem)
 		}
@@ -137,7 +141,9 @@ func TestSmallRefusedBody(t *testing.T) {
 	in := bufio.NewReader(conn)
 	for range 3 {
 		body := strings.Repeat("x", 1000)
-		if _, err := fmt.Fprintf(conn, "POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", testToken, len(body), body); err != nil {
+		if _, err := fmt.Fprintf(conn,
+			"POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+			testToken, len(body), body); err != nil {
 			t.Fatal(err)
 		}
 		res, err := http.ReadResponse(in, nil)
@@ -185,7 +191,8 @@ func TestDiscardIsBounded(t *testing.T) {
 	req := httptest.NewRequestWithContext(t.Context(), "POST", "/", declared)
 	req.ContentLength = declared.left
 	var kept bytes.Buffer
-	if p := rpc.ReadBody(&o.Operation, httptest.NewRecorder(), req, &kept); p == nil || p.Code != "body.tooLarge" || kept.Cap() > 0 || declared.read > 0 {
+	if p := rpc.ReadBody(&o.Operation, httptest.NewRecorder(), req, &kept); p == nil || p.Code != "body.tooLarge" ||
+		kept.Cap() > 0 || declared.read > 0 {
 		t.Errorf("%+v, with %d bytes kept and %d read", p, kept.Cap(), declared.read)
 	}
 }
@@ -208,7 +215,8 @@ func TestStopDoesNotWaitForARefusedBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := fmt.Fprint(conn, "POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+testToken+"\r\nContent-Length: 1000000\r\n\r\nabc"); err != nil {
+	if _, err := fmt.Fprint(conn, "POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+
+		testToken+"\r\nContent-Length: 1000000\r\n\r\nabc"); err != nil {
 		t.Fatal(err)
 	}
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)

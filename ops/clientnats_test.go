@@ -103,12 +103,14 @@ func TestClientsAgree(t *testing.T) {
 	b.offer(s)
 	over := &rpc.Client{Operations: Table(), NATS: s.line(embeddednats.Operator), Actor: "nina"}
 	for id, params := range map[string]map[string]any{
-		"listWorkflows": nil, "getWorkflow": {"workflow": "shop"}, "listRuns": {"limit": 2, "order": "desc", "status": "committed"},
+		"listWorkflows": nil, "getWorkflow": {"workflow": "shop"},
+		"listRuns": {"limit": 2, "order": "desc", "status": "committed"},
 		"getEvent": {"workflow": "shop", "topic": "order.in", "messageId": "a"}, "getState": {"workflow": "shop", "at": 3},
 		"readLog": {"workflow": "shop", "limit": 4}, "explainAll": nil, "getSource": {"workflow": "shop"},
 	} {
 		var http, nats any
-		if err := errors.Join(b.client.Do(t.Context(), id, params, &http), over.Do(t.Context(), id, params, &nats)); err != nil {
+		if err := errors.Join(b.client.Do(t.Context(), id, params, &http),
+			over.Do(t.Context(), id, params, &nats)); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
 		if fmt.Sprint(http) != fmt.Sprint(nats) {
@@ -117,11 +119,14 @@ func TestClientsAgree(t *testing.T) {
 	}
 	for id, params := range map[string]map[string]any{
 		"getWorkflow": {"workflow": "nobody"}, "getRun": {"workflow": "shop", "run": "01AAAAAAAAAAAAAAAAAAAAAAAA"},
-		"deployWorkflow": {"source": "export default 1"}, "listRuns": {"cursor": "x"}, "approveMutation": {"mutation": "01AAAAAAAAAAAAAAAAAAAAAAAA"},
-		"advanceClock": {"by": "5m"}, "readLog": {"from": "x"}, "pushEvents": {"workflow": "shop", "topic": "none", "events": map[string]any{"messageId": "x", "title": "X"}},
+		"deployWorkflow": {"source": "export default 1"}, "listRuns": {"cursor": "x"},
+		"approveMutation": {"mutation": "01AAAAAAAAAAAAAAAAAAAAAAAA"},
+		"advanceClock":    {"by": "5m"}, "readLog": {"from": "x"}, "pushEvents": {"workflow": "shop", "topic": "none",
+			"events": map[string]any{"messageId": "x", "title": "X"}},
 	} {
 		var http, nats *rpc.Problem
-		if !errors.As(b.client.Do(t.Context(), id, params, nil), &http) || !errors.As(over.Do(t.Context(), id, params, nil), &nats) {
+		if !errors.As(b.client.Do(t.Context(), id, params, nil), &http) || !errors.As(over.Do(t.Context(), id, params, nil),
+			&nats) {
 			t.Errorf("%s is not refused", id)
 			continue
 		}
@@ -173,7 +178,8 @@ func TestOperatorsReadNoSecrets(t *testing.T) {
 		t.Errorf("a token over NATS: %s", answer.Data)
 	}
 	overNATS := &rpc.Client{Operations: Table(), NATS: s.line(embeddednats.Operator), Actor: "ann"}
-	checkCode(t, overNATS.Do(t.Context(), "createToken", map[string]any{"name": "boss", "role": "admin"}, nil), "operation.private")
+	checkCode(t, overNATS.Do(t.Context(), "createToken", map[string]any{"name": "boss", "role": "admin"}, nil),
+		"operation.private")
 	var tokens readmodel.Page[tokenView]
 	if err := overNATS.Do(t.Context(), "listTokens", nil, &tokens); err != nil || len(tokens.Items) != 0 {
 		t.Errorf("tokens: %+v, %v", tokens, err)
@@ -210,7 +216,8 @@ func TestUsersThatMayNotOperate(t *testing.T) {
 				continue // it is not even sent
 			}
 			var p *rpc.Problem
-			if err := c.Do(await(t), o.ID, params, nil); !errors.As(err, &p) || p.Status != 403 || p.Code != "user.forbidden" || !strings.Contains(p.Hint, "operator.url") {
+			if err := c.Do(await(t), o.ID, params, nil); !errors.As(err, &p) || p.Status != 403 || p.Code != "user.forbidden" ||
+				!strings.Contains(p.Hint, "operator.url") {
 				t.Errorf("%s as %s: %v", o.ID, user, err)
 			}
 		}
@@ -221,7 +228,8 @@ func TestUsersThatMayNotOperate(t *testing.T) {
 	wrong := strings.Replace(s.url(embeddednats.Operator), "@", "x@", 1)
 	var p *rpc.Problem
 	err := (&rpc.Client{Operations: Table(), NATS: newLine(t, wrong)}).Do(await(t), "listWorkflows", nil, nil)
-	if !errors.As(err, &p) || p.Status != 401 || p.Code != "user.refused" || strings.Contains(fmt.Sprint(p, p.Hint), wrong) {
+	if !errors.As(err, &p) || p.Status != 401 || p.Code != "user.refused" ||
+		strings.Contains(fmt.Sprint(p, p.Hint), wrong) {
 		t.Errorf("a wrong password: %v", err)
 	}
 }
@@ -237,7 +245,8 @@ func TestNATSUnreachable(t *testing.T) {
 	unreachable := func(when, id string) {
 		t.Helper()
 		err := c.Do(await(t), id, nil, nil)
-		if !errors.Is(err, rpc.ErrUnreachable) || strings.Contains(err.Error(), "operator") || !strings.Contains(err.Error(), line.Address()) {
+		if !errors.Is(err, rpc.ErrUnreachable) || strings.Contains(err.Error(), "operator") ||
+			!strings.Contains(err.Error(), line.Address()) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -249,7 +258,8 @@ func TestNATSUnreachable(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, context.Canceled) || errors.Is(err, rpc.ErrUnreachable) {
+	if err := c.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, context.Canceled) ||
+		errors.Is(err, rpc.ErrUnreachable) {
 		t.Errorf("a call given up: %v", err)
 	}
 	if err := service.Stop(); err != nil {

@@ -17,12 +17,14 @@ func manualClock(start time.Time) setting {
 // A clock that nobody can move, and moves that no clock can make, are refused.
 func TestClockIsRefused(t *testing.T) {
 	t.Parallel()
-	if p := setup(t).refused("advanceClock", map[string]any{"by": "5m"}); p.Status != 409 || p.Code != "clock.system" || p.Hint == "" {
+	if p := setup(t).refused("advanceClock", map[string]any{"by": "5m"}); p.Status != 409 || p.Code != "clock.system" ||
+		p.Hint == "" {
 		t.Errorf("the machine's clock: %+v", p)
 	}
 	b := setup(t, manualClock(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)))
 	for _, by := range []string{"-5m", "5", "soon", ""} {
-		if p := b.refused("advanceClock", map[string]any{"by": by}); p.Status != 422 || p.Code != "clock.invalid" || p.Hint == "" {
+		if p := b.refused("advanceClock", map[string]any{"by": by}); p.Status != 422 || p.Code != "clock.invalid" ||
+			p.Hint == "" {
 			t.Errorf("by %q: %+v", by, p)
 		}
 	}

@@ -104,11 +104,13 @@ func TestConcurrentActionsHaveOneWinner(t *testing.T) {
 	b.push("shop", "a")
 	b.engine.Rest("shop")
 	id := b.mutationIn("shop", "awaiting_approval")
-	want(t, "approve or reject", b.atOnce(several(4, on("approveMutation", "mutation", id), on("rejectMutation", "mutation", id))...),
+	want(t, "approve or reject",
+		b.atOnce(several(4, on("approveMutation", "mutation", id), on("rejectMutation", "mutation", id))...),
 		map[string]int{"": 1, "mutation.state": 7})
 	b.engine.Rest("shop")
 	facts := b.facts("shop")
-	if facts["mutation.approved"]+facts["mutation.skipped"] != 1 || len(b.bench.World.Effects()) != facts["mutation.approved"] {
+	if facts["mutation.approved"]+facts["mutation.skipped"] != 1 ||
+		len(b.bench.World.Effects()) != facts["mutation.approved"] {
 		t.Errorf("approve or reject: effects %v, facts %v", b.bench.World.Effects(), facts)
 	}
 
@@ -119,7 +121,8 @@ func TestConcurrentActionsHaveOneWinner(t *testing.T) {
 	b.engine.Rest("shop")
 	before := b.facts("shop")
 	id = b.mutationIn("shop", "indeterminate")
-	want(t, "resolve", b.atOnce(several(3, on("resolveMutation", "mutation", id, "resolution", "skip"), on("resolveMutation", "mutation", id, "resolution", "did_not_happen"))...),
+	want(t, "resolve", b.atOnce(several(3, on("resolveMutation", "mutation", id, "resolution", "skip"),
+		on("resolveMutation", "mutation", id, "resolution", "did_not_happen"))...),
 		map[string]int{"": 1, "mutation.state": 5})
 	b.engine.Rest("shop")
 	facts = b.facts("shop")
@@ -135,7 +138,8 @@ func TestConcurrentActionsHaveOneWinner(t *testing.T) {
 	want(t, "cancel", b.atOnce(several(6, on("cancelEvent", job...))...), map[string]int{"": 6})
 	want(t, "redrive", b.atOnce(several(6, on("redriveEvent", job...))...), map[string]int{"": 6})
 	want(t, "pause", b.atOnce(several(6, on("pauseWorkflow", "workflow", "post"))...), map[string]int{"": 6})
-	if facts = b.facts("post"); facts["event.skipped"] != 1 || facts["event.redriven"] != 1 || facts["workflow.paused"] != 1 {
+	if facts = b.facts("post"); facts["event.skipped"] != 1 || facts["event.redriven"] != 1 ||
+		facts["workflow.paused"] != 1 {
 		t.Errorf("what is done already was done again: %v", facts)
 	}
 
@@ -161,7 +165,8 @@ func TestConcurrentGrantsAreAllKept(t *testing.T) {
 	for i := range 8 {
 		capability := fmt.Sprintf("tool%d.*", i)
 		wanted[capability] = eventlog.GrantDeny
-		changes = append(changes, request{"changeGrants", map[string]any{"workflow": "shop", "grants": map[string]any{capability: "deny"}}})
+		changes = append(changes,
+			request{"changeGrants", map[string]any{"workflow": "shop", "grants": map[string]any{capability: "deny"}}})
 	}
 	want(t, "change", b.atOnce(changes...), map[string]int{"": 8})
 	var now grantsAnswer
@@ -171,13 +176,15 @@ func TestConcurrentGrantsAreAllKept(t *testing.T) {
 	}
 	before := b.last()
 	now = grantsAnswer{}
-	b.do("changeGrants", map[string]any{"workflow": "shop", "grants": map[string]any{"tool0.*": nil, "tool1.*": "deny", "world.fire": "allow"}}, &now)
+	b.do("changeGrants", map[string]any{"workflow": "shop", "grants": map[string]any{"tool0.*": nil, "tool1.*": "deny",
+		"world.fire": "allow"}}, &now)
 	delete(wanted, "tool0.*")
 	wanted["world.fire"] = eventlog.GrantAllow
 	if !maps.Equal(now.Grants, wanted) || now.Operations[0].Grant != eventlog.GrantAllow || b.last() != before+1 {
 		t.Errorf("grants %v, want %v in one transition", now, wanted)
 	}
-	if b.do("changeGrants", map[string]any{"workflow": "shop", "grants": map[string]any{"world.fire": "allow"}}, nil); b.last() != before+1 {
+	if b.do("changeGrants", map[string]any{"workflow": "shop", "grants": map[string]any{"world.fire": "allow"}},
+		nil); b.last() != before+1 {
 		t.Error("a change that changes nothing was recorded")
 	}
 }

@@ -42,7 +42,8 @@ func (l *holedLog) leaving(records iter.Seq2[eventlog.Record, error]) iter.Seq2[
 	}
 }
 
-func (l *holedLog) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record, error] {
+func (l *holedLog) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record,
+	error] {
 	return l.leaving(l.Log.ReadWorkflow(ctx, w, from))
 }
 
@@ -69,13 +70,20 @@ func TestDamageShown(t *testing.T) {
 		at      map[string]any
 		says    string
 	}{
-		"a hole":           {func(r uint64) bool { return r == 3 }, map[string]any{"workflow": "shop", "at": 5}, "shop: record"},
-		"the last is lost": {func(r uint64) bool { return r == head }, map[string]any{"workflow": "shop"}, fmt.Sprintf("shop ends at revision %d", head-1)},
-		"its end is lost":  {func(r uint64) bool { return r > 4 }, map[string]any{"workflow": "shop", "at": 5}, "shop ends at revision 4"},
+		"a hole": {func(r uint64) bool {
+			return r == 3
+		}, map[string]any{"workflow": "shop", "at": 5}, "shop: record"},
+		"the last is lost": {func(r uint64) bool {
+			return r == head
+		}, map[string]any{"workflow": "shop"}, fmt.Sprintf("shop ends at revision %d", head-1)},
+		"its end is lost": {func(r uint64) bool {
+			return r > 4
+		}, map[string]any{"workflow": "shop", "at": 5}, "shop ends at revision 4"},
 	} {
 		log.without.Store(&c.without)
 		p := b.refused("getState", c.at)
-		if p.Status != 500 || p.Code != "log.damaged" || !strings.Contains(p.Detail, c.says) || !strings.Contains(p.Hint, "pawl verify") {
+		if p.Status != 500 || p.Code != "log.damaged" || !strings.Contains(p.Detail, c.says) ||
+			!strings.Contains(p.Hint, "pawl verify") {
 			t.Errorf("%s: %+v", name, p)
 		}
 		if health := b.logHealth(); health.OK || !slices.Equal(health.Problems, []string{p.Detail}) {
@@ -159,7 +167,8 @@ func TestS5_RunNowOfADamagedWorkflow(t *testing.T) {
 	b.do("runWorkflow", map[string]any{"workflow": "shop"}, &answer)
 	var why explain.Why
 	b.do("explainWorkflow", map[string]any{"workflow": "shop"}, &why)
-	if p := answer.Producers[0]; p.Behind == nil || p.Behind.Message != why.Message || !slices.Equal(p.Behind.Commands, why.Commands) {
+	if p := answer.Producers[0]; p.Behind == nil || p.Behind.Message != why.Message ||
+		!slices.Equal(p.Behind.Commands, why.Commands) {
 		t.Errorf("run-now says %+v, why says %+v", p.Behind, why)
 	}
 }

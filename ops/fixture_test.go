@@ -84,9 +84,11 @@ func setupOn(t testing.TB, log eventlog.Log, settings ...setting) *bundle {
 	if err != nil {
 		t.Fatalf("register the world: %v", err)
 	}
-	cfg := Config{Token: testToken, Log: log, Connectors: deploy.CatalogOf(registry), Version: "1.2.3", Installation: "test", Logger: b.bench.Logger,
+	cfg := Config{Token: testToken, Log: log, Connectors: deploy.CatalogOf(registry), Version: "1.2.3",
+		Installation: "test", Logger: b.bench.Logger,
 		Workers: func() worker.Report {
-			return worker.Report{Sandbox: "full", Size: 2, Restarts: 3, Deaths: map[string]uint64{"limit.memory": 2}, Workers: []worker.ProcessReport{{PID: 5, Sandbox: "full", State: "idle", Memory: 7}}}
+			return worker.Report{Sandbox: "full", Size: 2, Restarts: 3, Deaths: map[string]uint64{"limit.memory": 2},
+				Workers: []worker.ProcessReport{{PID: 5, Sandbox: "full", State: "idle", Memory: 7}}}
 		}}
 	for _, set := range settings {
 		set(&cfg, b.bench)
@@ -227,7 +229,8 @@ func newSchemas(t testing.TB, document []byte) *schemas {
 func (s *schemas) validate(o *Operation, status string, media string, answer []byte) {
 	s.t.Helper()
 	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
-	pointer := fmt.Sprintf("#/paths/%s/%s/responses/%s/content/%s/schema", escape.Replace(o.Path), strings.ToLower(o.Method), status, escape.Replace(media))
+	pointer := fmt.Sprintf("#/paths/%s/%s/responses/%s/content/%s/schema", escape.Replace(o.Path),
+		strings.ToLower(o.Method), status, escape.Replace(media))
 	schema, err := s.compiler.Compile("http://pawl.test/openapi.json" + pointer)
 	if err != nil {
 		s.t.Fatalf("%s has no usable schema for %s: %v", o.ID, status, err)

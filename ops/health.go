@@ -18,9 +18,12 @@ type plainOperation struct {
 }
 
 var plainTable = []plainOperation{
-	{rpc.Plain{ID: "openapi", Path: rpc.OpenAPIPath, Summary: "This document", Media: "application/json"}, (*Server).describe},
-	{rpc.Plain{ID: "healthz", Path: "/healthz", Summary: "Whether the process answers", Media: "application/json", Public: true}, (*Server).healthz},
-	{rpc.Plain{ID: "readyz", Path: "/readyz", Summary: "Whether the engine is ready for new work", Media: "application/json", Public: true}, (*Server).readyz},
+	{rpc.Plain{ID: "openapi", Path: rpc.OpenAPIPath, Summary: "This document", Media: "application/json"},
+		(*Server).describe},
+	{rpc.Plain{ID: "healthz", Path: "/healthz", Summary: "Whether the process answers", Media: "application/json",
+		Public: true}, (*Server).healthz},
+	{rpc.Plain{ID: "readyz", Path: "/readyz", Summary: "Whether the engine is ready for new work",
+		Media: "application/json", Public: true}, (*Server).readyz},
 	{rpc.Plain{ID: "metrics", Path: "/metrics", Summary: "Figures for Prometheus", Media: "text/plain"}, nil},
 }
 
@@ -97,24 +100,28 @@ func (s *Server) readyz(ctx context.Context) ([]byte, *rpc.Problem) {
 	select {
 	case <-s.cfg.Engine.Ready():
 	default:
-		return nil, rpc.Problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log").WithHint("ask again in a moment")
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "engine.starting",
+			"the engine is still reading its log").WithHint("ask again in a moment")
 	}
 	if s.life.Err() != nil {
 		return nil, rpc.Stopping()
 	}
 	if err := s.cfg.Engine.Room(); err != nil {
-		return nil, rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "nothing new starts, and what is pushed is refused: %v", err).
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable",
+			"nothing new starts, and what is pushed is refused: %v", err).
 			WithHint("work goes on by itself when there is room")
 	}
 	if damage := s.cfg.Engine.Damage(); len(damage.Problems) > 0 {
-		return nil, rpc.Problemf(http.StatusServiceUnavailable, "log.damaged", "the log is damaged; workflows that begin nothing new: %d", len(damage.Workflows)).
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "log.damaged",
+			"the log is damaged; workflows that begin nothing new: %d", len(damage.Workflows)).
 			WithHint("GET /v1/diagnostics lists what is damaged; pawl verify says the way out")
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for p := range s.cfg.Log.Partitions() {
 		if _, err := s.cfg.Log.Last(ctx, p); err != nil {
-			return nil, rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "partition %d of the log does not answer", p).WithCause(err).
+			return nil, rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable",
+				"partition %d of the log does not answer", p).WithCause(err).
 				WithHint("ask again in a moment; the engine's own output says what is wrong with its storage")
 		}
 	}

@@ -21,7 +21,8 @@ var hintMethods = map[string]bool{"WithHint": true, "hint": true}
 func TestEveryProblemHasAHint(t *testing.T) {
 	t.Parallel()
 	made := map[string]bool{}
-	for _, folder := range []string{".", "auth", "explain", "ingress", "metrics", "replay", "rpc", "../engine", "../engine/decide"} {
+	for _, folder := range []string{".", "auth", "explain", "ingress", "metrics", "replay", "rpc", "../engine",
+		"../engine/decide"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no source in %s: %v", folder, err)
@@ -44,7 +45,8 @@ func TestEveryProblemHasAHint(t *testing.T) {
 		}
 	}
 	// The walk finds what there is, each way of making one included.
-	for _, code := range []string{"position.invalid", "query.invalid", "mutation.state", "job.state", "workflow.archived", "origin.forbidden", "transition.tooLarge", "workflow.stopped"} {
+	for _, code := range []string{"position.invalid", "query.invalid", "mutation.state", "job.state", "workflow.archived",
+		"origin.forbidden", "transition.tooLarge", "workflow.stopped"} {
 		if !made[code] {
 			t.Errorf("the walk did not come by %s: %v", code, made)
 		}

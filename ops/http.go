@@ -80,7 +80,8 @@ func (s *Server) outer(next http.Handler) http.Handler {
 			r = auth.WithCaller(r, caller)
 		}
 		// The mux would redirect an unclean path; a POST would lose its body on the way.
-		if escaped := r.URL.EscapedPath(); !strings.HasPrefix(escaped, "/") || path.Clean(escaped) != strings.TrimSuffix(escaped, "/") && escaped != "/" {
+		if escaped := r.URL.EscapedPath(); !strings.HasPrefix(escaped, "/") ||
+			path.Clean(escaped) != strings.TrimSuffix(escaped, "/") && escaped != "/" {
 			s.unknownPath(w, r)
 			return
 		}

@@ -21,10 +21,12 @@ func TestPushAnswers(t *testing.T) {
 	path := "/v1/workflows/shop/topics/order.in/events"
 	for _, c := range []struct{ body, want string }{
 		{`{"messageId":"a","title":"A"}`, `{"messageId":"a","result":"created","status":"pending"}`},
-		{`[{"messageId":"a","title":"A2"},{"messageId":"b\"","title":"B"}]`, `[{"messageId":"a","result":"updated","status":"pending"},{"messageId":"b\"","result":"created","status":"pending"}]`},
+		{`[{"messageId":"a","title":"A2"},{"messageId":"b\"","title":"B"}]`,
+			`[{"messageId":"a","result":"updated","status":"pending"},{"messageId":"b\"","result":"created","status":"pending"}]`},
 		{`[]`, `[]`},
 	} {
-		if res, body := b.request("POST", path, c.body); res.StatusCode != 200 || string(body) != c.want && string(body) != c.want+"\n" {
+		if res, body := b.request("POST", path, c.body); res.StatusCode != 200 || string(body) != c.want &&
+			string(body) != c.want+"\n" {
 			t.Errorf("%s: %d %s", c.body, res.StatusCode, body)
 		}
 	}
@@ -33,7 +35,8 @@ func TestPushAnswers(t *testing.T) {
 	if len(inputs.Items) != 1 || inputs.Items[0].ExternalID != "a" || inputs.Items[0].Title != "A2" {
 		t.Errorf("the input of an event that came again: %+v, want its newest title", inputs.Items)
 	}
-	if p := b.refused("pushEvents", map[string]any{"workflow": "shop", "topic": "order.in", "events": 7}); p.Code != "event.invalid" {
+	if p := b.refused("pushEvents", map[string]any{"workflow": "shop", "topic": "order.in",
+		"events": 7}); p.Code != "event.invalid" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -55,10 +58,12 @@ func BenchmarkPush(b *testing.B) {
 					body.Reset()
 					for i := range n {
 						body.WriteByte("[,"[min(i, 1)])
-						fmt.Fprintf(&body, `{"messageId":"m%d","title":"Order","payload":{"amount":12.5,"lines":[{"sku":"a","n":1}]}}`, id.Add(1))
+						fmt.Fprintf(&body, `{"messageId":"m%d","title":"Order","payload":{"amount":12.5,"lines":[{"sku":"a","n":1}]}}`,
+							id.Add(1))
 					}
 					body.WriteByte(']')
-					req := httptest.NewRequest("POST", "http://localhost/v1/workflows/shop/topics/order.in/events", bytes.NewReader(body.Bytes()))
+					req := httptest.NewRequest("POST", "http://localhost/v1/workflows/shop/topics/order.in/events",
+						bytes.NewReader(body.Bytes()))
 					req.Header.Set("Content-Type", "application/json")
 					authorize(req)
 					rec := httptest.NewRecorder()

@@ -128,7 +128,8 @@ func TestLogStream(t *testing.T) {
 	for seq := uint64(1); seq <= b.last(); seq++ {
 		last = next()
 		v := decodeTransition(t, last.data)
-		if v.Seq != seq || last.id != fmt.Sprintf("0:%d", seq) || v.Workflow != "shop" || len(v.Events) == 0 || v.Events[0].Version != 1 {
+		if v.Seq != seq || last.id != fmt.Sprintf("0:%d", seq) || v.Workflow != "shop" || len(v.Events) == 0 ||
+			v.Events[0].Version != 1 {
 			t.Fatalf("at %d: %+v", seq, last)
 		}
 	}
@@ -206,7 +207,9 @@ func TestLogPartitions(t *testing.T) {
 	for f := listed(); f != (frame{}); f = listed() {
 		three = append(three, decodeTransition(t, f.data))
 	}
-	if uint64(len(three)) != seen["three"] || slices.ContainsFunc(three, func(v transition) bool { return v.Workflow != "three" }) {
+	if uint64(len(three)) != seen["three"] || slices.ContainsFunc(three, func(v transition) bool {
+		return v.Workflow != "three"
+	}) {
 		t.Errorf("of workflow three: %+v", three)
 	}
 	// The newest so many are the end of the whole, also behind a position and of one workflow.
@@ -247,7 +250,8 @@ func TestLogPartitions(t *testing.T) {
 	if !reflect.DeepEqual(paged, all) {
 		t.Errorf("%d transitions in pages, %d in one stream", len(paged), len(all))
 	}
-	if page := b.page("?workflow=three&limit=" + strconv.Itoa(len(three))); !reflect.DeepEqual(page.Items, three) || page.Next != nil {
+	if page := b.page("?workflow=three&limit=" + strconv.Itoa(len(three))); !reflect.DeepEqual(page.Items, three) ||
+		page.Next != nil {
 		t.Errorf("workflow three in a page: %+v", page)
 	}
 	// A reader that follows all partitions can be cut off anywhere and misses and repeats nothing.
@@ -359,7 +363,8 @@ func TestLogThatFails(t *testing.T) {
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
-	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(string(body), "id: 0:1\n") || !strings.Contains(string(body), "event: problem\n") || !strings.HasSuffix(string(body), "\n\n") {
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(string(body), "id: 0:1\n") ||
+		!strings.Contains(string(body), "event: problem\n") || !strings.HasSuffix(string(body), "\n\n") {
 		t.Errorf("the stream ends with %v: %s", err, body)
 	}
 	var got []error
@@ -408,7 +413,8 @@ func TestDamagedLog(t *testing.T) {
 		next()
 	}
 	bad := next()
-	if p := mustJSON(t, []byte(bad.data)); bad.event != "problem" || p["code"] != "log.damaged" || bad.id != fmt.Sprintf("0:%d", before+1) {
+	if p := mustJSON(t, []byte(bad.data)); bad.event != "problem" || p["code"] != "log.damaged" ||
+		bad.id != fmt.Sprintf("0:%d", before+1) {
 		t.Errorf("got %+v", bad)
 	}
 	if v := decodeTransition(t, next().data); v.Kind != "workflow.paused" {

@@ -85,7 +85,8 @@ func (p *logPage) fill(records iter.Seq2[eventlog.Record, error]) (more bool, er
 		case len(item) > p.bound && p.strict:
 			after := record.Position
 			after.Seq++
-			return false, rpc.Problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge", "the transition at %s alone has %d bytes, more than one answer can carry here", record.Position, len(item)).
+			return false, rpc.Problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge",
+				"the transition at %s alone has %d bytes, more than one answer can carry here", record.Position, len(item)).
 				WithHint(fmt.Sprintf("read it over HTTP (pawl log --url URL), or go on behind it: from %s", after))
 		}
 		p.Items = append(p.Items, item)

@@ -14,7 +14,8 @@ import (
 
 // merged reads all partitions to their present ends, merged by time; within a partition the order
 // is that of the log.
-func (s *Server) merged(ctx context.Context, from []uint64, only eventlog.WorkflowName) iter.Seq2[eventlog.Record, error] {
+func (s *Server) merged(ctx context.Context, from []uint64, only eventlog.WorkflowName) iter.Seq2[eventlog.Record,
+	error] {
 	if only != "" {
 		p := s.cfg.Log.PartitionOf(only)
 		return s.cfg.Log.ReadWorkflow(ctx, only, from[p])

@@ -38,7 +38,8 @@ func TestNATS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := json.Marshal(map[string]any{"source": orders("shop", "send"), "grants": map[string]string{"*": "allow"}})
+	source, err := json.Marshal(map[string]any{"source": orders("shop", "send"),
+		"grants": map[string]string{"*": "allow"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,8 @@ func TestNATS(t *testing.T) {
 			t.Errorf("%s: %v %s", subject, answer.Header, answer.Data)
 		}
 	}
-	if answer := ask(t, nc, "pawl.api.pauseWorkflow", `{"workflow":"shop"}`, rpc.ActorHeader, strings.Repeat("x", 200)); answer.Header.Get(micro.ErrorCodeHeader) != "400" {
+	if answer := ask(t, nc, "pawl.api.pauseWorkflow", `{"workflow":"shop"}`, rpc.ActorHeader,
+		strings.Repeat("x", 200)); answer.Header.Get(micro.ErrorCodeHeader) != "400" {
 		t.Errorf("a long name: %v", answer.Header)
 	}
 	if after := b.last(); after != before {
@@ -113,7 +115,8 @@ func TestNATS(t *testing.T) {
 	for id, path := range map[string]string{"openapi": "/v1/openapi.json", "healthz": "/healthz", "readyz": "/readyz"} {
 		over := ask(t, nc, "pawl.api."+id, "")
 		_, http := b.request("GET", path, "")
-		if len(http) == 0 || string(over.Data) != string(http) || over.Header.Get(rpc.StatusHeader) != "200" || offered[id] != "pawl.api."+id {
+		if len(http) == 0 || string(over.Data) != string(http) || over.Header.Get(rpc.StatusHeader) != "200" ||
+			offered[id] != "pawl.api."+id {
 			t.Errorf("%s over NATS: %v %.200s", id, over.Header, over.Data)
 		}
 	}
@@ -125,7 +128,8 @@ func TestNATS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 50 {
-		if err := nc.PublishRequest("pawl.in.shop.order.sent", inbox, fmt.Appendf(nil, `{"messageId":"n%d","title":"N"}`, i)); err != nil {
+		if err := nc.PublishRequest("pawl.in.shop.order.sent", inbox, fmt.Appendf(nil, `{"messageId":"n%d","title":"N"}`,
+			i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +146,8 @@ func TestNATS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, reply := range []string{"elsewhere.a", "elsewhere._INBOX.a"} {
-		if err := nc.PublishRequest("pawl.in.shop.order.sent", reply, fmt.Appendf(nil, `{"messageId":"evil%d","title":"E"}`, i)); err != nil {
+		if err := nc.PublishRequest("pawl.in.shop.order.sent", reply, fmt.Appendf(nil, `{"messageId":"evil%d","title":"E"}`,
+			i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,7 +189,8 @@ func TestNATSTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		for subject, want := range map[string]string{"pawl.api.getWorkflow": c.reads, "pawl.api.setGrants": c.grants} {
-			body := map[bool]string{true: `{"workflow":"shop"}`, false: `{"workflow":"shop","grants":{"*":"allow"}}`}[subject == "pawl.api.getWorkflow"]
+			body := map[bool]string{true: `{"workflow":"shop"}`,
+				false: `{"workflow":"shop","grants":{"*":"allow"}}`}[subject == "pawl.api.getWorkflow"]
 			answer := ask(t, nc, subject, body, rpc.TokenHeader, c.token, rpc.ActorHeader, "nina")
 			if code, _ := mustJSON(t, answer.Data)["code"].(string); code != want {
 				t.Errorf("role %q, token %q, %s: %s %.200s, want %q", c.role, c.token, subject, code, answer.Data, want)

@@ -22,7 +22,9 @@ import (
 // overNATS offers the engine on a server that carries messages of this size.
 func (b *bundle) overNATS(maxPayload int32) (*nats.Conn, *rpc.NATSService) {
 	b.t.Helper()
-	nc := natstest.Connect(b.t, natstest.NewServer(b.t, natstest.Fast, func(c *embeddednats.Config) { c.MaxPayload = maxPayload }))
+	nc := natstest.Connect(b.t, natstest.NewServer(b.t, natstest.Fast, func(c *embeddednats.Config) {
+		c.MaxPayload = maxPayload
+	}))
 	service, err := b.server.StartNATS(rpc.NATSConfig{Role: rpc.Admin, Conn: nc})
 	if err != nil {
 		b.t.Fatal(err)
@@ -108,7 +110,8 @@ func TestNATSTooLarge(t *testing.T) {
 	} {
 		answer := ask(t, nc, subject, c.request)
 		p := mustJSON(t, answer.Data)
-		if answer.Header.Get(micro.ErrorCodeHeader) != "413" || p["code"] != "answer.tooLarge" || !strings.Contains(p["hint"].(string), c.hint) {
+		if answer.Header.Get(micro.ErrorCodeHeader) != "413" || p["code"] != "answer.tooLarge" ||
+			!strings.Contains(p["hint"].(string), c.hint) {
 			t.Errorf("%s: %v %.300s", subject, answer.Header, answer.Data)
 		}
 	}
@@ -131,7 +134,9 @@ func TestNATSTooLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer := ask(t, nc, "pawl.api.deployWorkflow", string(script)); answer.Header.Get(micro.ErrorCodeHeader) != "422" || len(listOf(mustJSON(t, answer.Data)["problems"])) < 10 {
+	if answer := ask(t, nc, "pawl.api.deployWorkflow",
+		string(script)); answer.Header.Get(micro.ErrorCodeHeader) != "422" ||
+		len(listOf(mustJSON(t, answer.Data)["problems"])) < 10 {
 		t.Errorf("a refused script: %v %.300s", answer.Header, answer.Data)
 	}
 }
@@ -150,13 +155,15 @@ func TestNATSFollow(t *testing.T) {
 	}
 	waiting := b.followPages(nc, end, "")
 	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
-	if page := waiting(); len(page.Items) != 1 || page.Items[0].Kind != "workflow.paused" || *page.Next != fmt.Sprintf("0:%d", b.last()+1) {
+	if page := waiting(); len(page.Items) != 1 || page.Items[0].Kind != "workflow.paused" ||
+		*page.Next != fmt.Sprintf("0:%d", b.last()+1) {
 		t.Errorf("the next one: %+v", page)
 	}
 	// No more of them than leave room for others.
 	full := fill(b.server.followers)
 	end = fmt.Sprintf("0:%d", b.last()+1)
-	if answer := ask(t, nc, "pawl.api.readLog", fmt.Sprintf(`{"follow":true,"from":%q}`, end)); mustJSON(t, answer.Data)["code"] != "log.followers" {
+	if answer := ask(t, nc, "pawl.api.readLog", fmt.Sprintf(`{"follow":true,"from":%q}`, end)); mustJSON(t,
+		answer.Data)["code"] != "log.followers" {
 		t.Errorf("too many: %s", answer.Data)
 	}
 	full()
@@ -181,7 +188,8 @@ func TestNATSWaitIsBounded(t *testing.T) {
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	nc, _ := b.overNATS(0)
 	end := fmt.Sprintf("0:%d", b.last()+1)
-	if page := askLog(t, nc, fmt.Sprintf(`{"follow":true,"from":%q}`, end)); len(page.Items) != 0 || page.Next == nil || *page.Next != end {
+	if page := askLog(t, nc, fmt.Sprintf(`{"follow":true,"from":%q}`, end)); len(page.Items) != 0 || page.Next == nil ||
+		*page.Next != end {
 		t.Errorf("%+v", page)
 	}
 	b.server.Close()
@@ -205,7 +213,8 @@ func TestNATSFollowOneWorkflow(t *testing.T) {
 		t.Error("nothing is there")
 	}
 	for limit := await(t); *page.Next != end; {
-		if page = askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","from":%q}`, *page.Next)); len(page.Items) != 0 {
+		if page = askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","from":%q}`,
+			*page.Next)); len(page.Items) != 0 {
 			t.Fatalf("nobody wrote %+v", page)
 		}
 		if limit.Err() != nil {
@@ -238,7 +247,8 @@ func TestNATSFollowOneWorkflow(t *testing.T) {
 	}
 	// Who begins beyond the end stays there.
 	beyond := fmt.Sprintf("0:%d", b.last()+100)
-	if page := askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","from":%q}`, beyond)); len(page.Items) != 0 || *page.Next != beyond {
+	if page := askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","from":%q}`, beyond)); len(page.Items) != 0 ||
+		*page.Next != beyond {
 		t.Errorf("beyond the end: %+v", page)
 	}
 }

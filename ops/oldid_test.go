@@ -10,7 +10,8 @@ func TestIDsThatAreNoLongerTakenCanBeAddressed(t *testing.T) {
 	b := setup(t)
 	b.deploy("shop", "send", "allow")
 	const event = "/v1/workflows/shop/events/order.in/a%EF%BF%BDb"
-	for path, method := range map[string]string{event: "GET", event + "/skip": "POST", event + "/cancel": "POST", event + "/redrive": "POST"} {
+	for path, method := range map[string]string{event: "GET", event + "/skip": "POST", event + "/cancel": "POST", event +
+		"/redrive": "POST"} {
 		body := ""
 		if method == "POST" {
 			body = "{}"

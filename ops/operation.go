@@ -77,7 +77,8 @@ func define[Request, Answer any](o Operation, do func(context.Context, *Call, *R
 	})
 }
 
-func defineStatus[Request, Answer any](o Operation, do func(context.Context, *Call, *Request) (int, Answer, error)) Operation {
+func defineStatus[Request, Answer any](o Operation, do func(context.Context, *Call, *Request) (int, Answer,
+	error)) Operation {
 	o.Request = rpc.NewBinding(reflect.TypeFor[Request](), o.Path, knownTypes)
 	o.Answer = reflect.TypeFor[Answer]()
 	o.do = func(ctx context.Context, c *Call, request any) (int, any, error) {

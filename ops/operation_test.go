@@ -68,40 +68,49 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	}
 
 	source := orders("shop", "fire")
-	if v := call("validateScript", 200, map[string]any{"source": source, "filename": "shop.ts"}); v["ok"] != true || v["workflow"] != "shop" {
+	if v := call("validateScript", 200, map[string]any{"source": source, "filename": "shop.ts"}); v["ok"] != true ||
+		v["workflow"] != "shop" {
 		t.Errorf("validate: %v", v)
 	}
-	if v := call("validateScript", 200, map[string]any{"source": "export default 1"}); v["ok"] != false || len(v["problems"].([]any)) == 0 {
+	if v := call("validateScript", 200, map[string]any{"source": "export default 1"}); v["ok"] != false ||
+		len(v["problems"].([]any)) == 0 {
 		t.Errorf("validate of a bad script: %v", v)
 	}
-	unnamed := call("validateScript", 200, map[string]any{"source": strings.Replace(source, `name: "shop"`, `name: "a shop"`, 1), "filename": "shop.ts"})
-	if p := unnamed["problems"].([]any)[0].(map[string]any); p["code"] != "name.workflow" || p["line"] != 3.0 || p["column"] != 3.0 || p["fix"] != `use name: "a-shop"` || unnamed["ok"] != false {
+	unnamed := call("validateScript", 200,
+		map[string]any{"source": strings.Replace(source, `name: "shop"`, `name: "a shop"`, 1), "filename": "shop.ts"})
+	if p := unnamed["problems"].([]any)[0].(map[string]any); p["code"] != "name.workflow" || p["line"] != 3.0 ||
+		p["column"] != 3.0 || p["fix"] != `use name: "a-shop"` || unnamed["ok"] != false {
 		t.Errorf("validate of a bad name: %v", unnamed)
 	}
 	deployed := call("deployWorkflow", 201, map[string]any{"source": source, "filename": "shop.ts"})
-	if deployed["name"] != "shop" || deployed["version"] != "1.0" || len(deployed["warnings"].([]any)) != 0 || deployed["asks"].([]any)[0] != "world.fire" {
+	if deployed["name"] != "shop" || deployed["version"] != "1.0" || len(deployed["warnings"].([]any)) != 0 ||
+		deployed["asks"].([]any)[0] != "world.fire" {
 		t.Errorf("deploy: %v", deployed)
 	}
 	b.engine.Rest("shop")
-	if again := call("deployWorkflow", 200, map[string]any{"source": source, "filename": "shop.ts", "expectedVersion": "1.0"}); again["version"] != "1.0" {
+	if again := call("deployWorkflow", 200, map[string]any{"source": source, "filename": "shop.ts",
+		"expectedVersion": "1.0"}); again["version"] != "1.0" {
 		t.Errorf("deploy of the same: %v", again)
 	}
 	if v := call("listWorkflows", 200, map[string]any{"status": "active"}); len(v["items"].([]any)) != 1 {
 		t.Errorf("workflows: %v", v)
 	}
 	call("getWorkflow", 200, with())
-	if v := call("getSource", 200, with("version", "1.0")); v["source"] != source || v["deployedBy"].(map[string]any)["name"] != "ann" {
+	if v := call("getSource", 200, with("version", "1.0")); v["source"] != source ||
+		v["deployedBy"].(map[string]any)["name"] != "ann" {
 		t.Errorf("source: %v", v)
 	}
 	if v := call("getGrants", 200, with()); v["operations"].([]any)[0].(map[string]any)["grant"] != "ask" {
 		t.Errorf("grants: %v", v)
 	}
-	if v := call("explainWorkflow", 200, with()); v["moving"] != false || v["reason"] != "scheduled" || v["subject"] != "poll" {
+	if v := call("explainWorkflow", 200, with()); v["moving"] != false || v["reason"] != "scheduled" ||
+		v["subject"] != "poll" {
 		t.Errorf("why: %v", v)
 	}
 
 	// One order is approved, one rejected, and of one nobody knows.
-	pushed := call("pushEvents", 200, with("topic", "order.in", "events", map[string]any{"messageId": "a/1", "title": "A"}))
+	pushed := call("pushEvents", 200,
+		with("topic", "order.in", "events", map[string]any{"messageId": "a/1", "title": "A"}))
 	if pushed["messageId"] != "a/1" || pushed["result"] != "created" || pushed["status"] != "pending" {
 		t.Errorf("push: %v", pushed)
 	}
@@ -121,10 +130,13 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		t.Errorf("reject: %v", v)
 	}
 	b.engine.Rest("shop")
-	if v := call("setGrants", 200, with("grants", map[string]any{"world.fire": "allow"})); v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
+	if v := call("setGrants", 200,
+		with("grants", map[string]any{"world.fire": "allow"})); v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
 		t.Errorf("set grants: %v", v)
 	}
-	if v := call("changeGrants", 200, with("grants", map[string]any{"world.*": "deny"})); len(v["grants"].(map[string]any)) != 2 || v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
+	if v := call("changeGrants", 200,
+		with("grants", map[string]any{"world.*": "deny"})); len(v["grants"].(map[string]any)) != 2 ||
+		v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
 		t.Errorf("change grants: %v", v)
 	}
 	for _, c := range [][3]string{ // the map alone is the same over HTTP
@@ -133,7 +145,8 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		{"PUT", `{"grants":{}}`, `{}`},
 		{"PUT", `{"grants":{"world.fire":"allow"}}`, `{"world.fire":"allow"}`},
 	} {
-		if res, body := b.request(c[0], "/v1/workflows/shop/grants", c[1]); res.StatusCode != 200 || !strings.HasPrefix(string(body), `{"grants":`+c[2]) {
+		if res, body := b.request(c[0], "/v1/workflows/shop/grants", c[1]); res.StatusCode != 200 ||
+			!strings.HasPrefix(string(body), `{"grants":`+c[2]) {
 			t.Errorf("%s %s: %d %s", c[0], c[1], res.StatusCode, body)
 		}
 	}
@@ -145,7 +158,8 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	}
 	items = call("listMutations", 200, map[string]any{"status": "indeterminate"})["items"].([]any)
 	unknown := items[0].(map[string]any)["id"].(string)
-	if v := call("resolveMutation", 200, map[string]any{"mutation": unknown, "resolution": "skip"}); v["resolvedBy"] != "user_skip" {
+	if v := call("resolveMutation", 200,
+		map[string]any{"mutation": unknown, "resolution": "skip"}); v["resolvedBy"] != "user_skip" {
 		t.Errorf("resolve: %v", v)
 	}
 	b.engine.Rest("shop")
@@ -172,7 +186,8 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	if event["status"] != "consumed" || event["payload"] != nil {
 		t.Errorf("event: %v", event)
 	}
-	if job := call("getJob", 200, with("topic", "order.in", "messageId", "b")); job["state"] != "cancelled" || job["consumer"] != "send" {
+	if job := call("getJob", 200, with("topic", "order.in", "messageId", "b")); job["state"] != "cancelled" ||
+		job["consumer"] != "send" {
 		t.Errorf("job: %v", job)
 	}
 	if v := call("listWorkflowHandlers", 200, with()); len(v["items"].([]any)) != 2 {
@@ -183,12 +198,14 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	}
 	now := call("getState", 200, with())["workflow"].(map[string]any)
 	first := call("getState", 200, with("at", 1))
-	if first["workflow"].(map[string]any)["version"] != "1.0" || len(first["events"].([]any)) != 0 || now["name"] != "shop" {
+	if first["workflow"].(map[string]any)["version"] != "1.0" || len(first["events"].([]any)) != 0 ||
+		now["name"] != "shop" {
 		t.Errorf("state at 1: %v", first)
 	}
 	// The past is told in the words of the present: each list is what the lists of the present hold.
 	whole := call("getState", 200, with())
-	for list, id := range map[string]string{"runs": "Runs", "mutations": "Mutations", "events": "Events", "jobs": "Jobs", "inputs": "Inputs", "sessions": "Sessions", "handlers": "Handlers"} {
+	for list, id := range map[string]string{"runs": "Runs", "mutations": "Mutations", "events": "Events", "jobs": "Jobs",
+		"inputs": "Inputs", "sessions": "Sessions", "handlers": "Handlers"} {
 		lists := call("listWorkflow"+id, 200, with())["items"].([]any)
 		past := byName(whole[list].([]any))
 		if present := byName(lists); len(present) == 0 && list != "inputs" || !reflect.DeepEqual(past, present) {
@@ -204,10 +221,12 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	if v := call("getWorkers", 200, nil); v["sandbox"] != "full" || len(v["workers"].([]any)) != 1 {
 		t.Errorf("workers: %v", v)
 	}
-	if v := call("getDiagnostics", 200, nil); v["log"].(map[string]any)["ok"] != true || len(v["orphanedReservations"].([]any)) != 0 {
+	if v := call("getDiagnostics", 200, nil); v["log"].(map[string]any)["ok"] != true ||
+		len(v["orphanedReservations"].([]any)) != 0 {
 		t.Errorf("diagnostics: %v", v)
 	}
-	if v := call("verifyLog", 200, nil); v["ok"] != true || v["workflows"] != 1.0 || v["transitions"] != float64(b.last()) {
+	if v := call("verifyLog", 200, nil); v["ok"] != true || v["workflows"] != 1.0 ||
+		v["transitions"] != float64(b.last()) {
 		t.Errorf("verify: %v", v)
 	}
 	callEvents(t, b, call)
@@ -223,7 +242,8 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		t.Error("the hourly producer did not run within 90 minutes")
 	}
 	before = b.last()
-	if v := call("runWorkflow", 200, with()); fmt.Sprint(v["producers"]) != "[map[behind:<nil> name:poll runs:now]]" || v["name"] != "shop" {
+	if v := call("runWorkflow", 200, with()); fmt.Sprint(v["producers"]) != "[map[behind:<nil> name:poll runs:now]]" ||
+		v["name"] != "shop" {
 		t.Errorf("run-now: %v", v)
 	}
 	b.engine.Rest("shop")
@@ -240,10 +260,12 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		t.Errorf("archive: %v", v)
 	}
 	call("readLog", 200, map[string]any{"workflow": "shop", "from": "2", "limit": 3})
-	if v := call("createToken", 201, map[string]any{"name": "ci", "role": "viewer", "workflow": "shop"}); v["name"] != "ci" || v["workflow"] != "shop" || v["token"] == "" {
+	if v := call("createToken", 201, map[string]any{"name": "ci", "role": "viewer",
+		"workflow": "shop"}); v["name"] != "ci" || v["workflow"] != "shop" || v["token"] == "" {
 		t.Errorf("token: %v", v)
 	}
-	if v := listOf(call("listTokens", 200, nil)["items"]); len(v) != 1 || v[0].(map[string]any)["createdBy"].(map[string]any)["name"] != "ann" {
+	if v := listOf(call("listTokens", 200, nil)["items"]); len(v) != 1 ||
+		v[0].(map[string]any)["createdBy"].(map[string]any)["name"] != "ann" {
 		t.Errorf("tokens: %v", v)
 	}
 	if v := call("revokeToken", 200, map[string]any{"name": "ci"}); v["name"] != "ci" {
@@ -272,13 +294,15 @@ func TestRefusedServicesAreListed(t *testing.T) {
 	endpoint := "append"
 	b := setup(t, func(c *Config, _ *enginetest.Bench) {
 		c.Refused = func(context.Context) []RefusedService {
-			return []RefusedService{{Service: "log", Reason: "the name is reserved"}, {Service: "sheets", Endpoint: &endpoint, Reason: "its subject is shared"}}
+			return []RefusedService{{Service: "log", Reason: "the name is reserved"},
+				{Service: "sheets", Endpoint: &endpoint, Reason: "its subject is shared"}}
 		}
 	})
 	resp, body := b.request("GET", "/v1/connectors", "")
 	want := `"refused":[{"service":"log","endpoint":null,"reason":"the name is reserved"},{"service":"sheets","endpoint":"append","reason":"its subject is shared"}]`
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, body); err != nil || resp.StatusCode != 200 || !strings.Contains(compact.String(), want) {
+	if err := json.Compact(&compact, body); err != nil || resp.StatusCode != 200 ||
+		!strings.Contains(compact.String(), want) {
 		t.Errorf("%s: %s", resp.Status, body)
 	}
 	for _, field := range []string{`"items":[{"name":"world"`, `"next":null`} {

@@ -62,7 +62,8 @@ func TestImpossibleFiltersAreRefused(t *testing.T) {
 		}
 	}
 	// The same over NATS, where all fields are in one object.
-	call := &Call{Caller: rpc.Caller{Actor: eventlog.Actor{Kind: "user", Name: "ann"}, Role: rpc.Admin}, server: b.server, leave: t.Context()}
+	call := &Call{Caller: rpc.Caller{Actor: eventlog.Actor{Kind: "user", Name: "ann"}, Role: rpc.Admin}, server: b.server,
+		leave: t.Context()}
 	dispatch := func(id, object string) *rpc.Problem {
 		o, ok := Lookup(id)
 		if !ok {
@@ -100,7 +101,8 @@ func TestPossibleFiltersAreTaken(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/v1/runs?limit=1", "/v1/runs?limit=1000", "/v1/runs?cursor=&q=", "/v1/runs?handler=$x_1", "/v1/events?topic=a.b-c", "/v1/log?limit=1"} {
+	for _, path := range []string{"/v1/runs?limit=1", "/v1/runs?limit=1000", "/v1/runs?cursor=&q=",
+		"/v1/runs?handler=$x_1", "/v1/events?topic=a.b-c", "/v1/log?limit=1"} {
 		if res, body := b.request("GET", path, ""); res.StatusCode != 200 {
 			t.Errorf("%s: %s", path, body)
 		}
@@ -198,7 +200,8 @@ func TestOpenAPIShowsWhatIsPossible(t *testing.T) {
 		t.Fatalf("%s has no parameter %s", path, name)
 		return nil
 	}
-	if got := schema("/v1/workflows/{workflow}/sessions", "status")["enum"]; !slices.Equal(got.([]any), []any{"completed", "failed"}) {
+	if got := schema("/v1/workflows/{workflow}/sessions", "status")["enum"]; !slices.Equal(got.([]any),
+		[]any{"completed", "failed"}) {
 		t.Errorf("status of sessions: %v", got)
 	}
 	if got := schema("/v1/runs", "limit"); got["minimum"] != 1.0 || got["maximum"] != 1000.0 {

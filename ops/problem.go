@@ -59,7 +59,8 @@ func problemOf(err error) *rpc.Problem {
 	case errors.Is(err, engine.ErrNothingRecorded):
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			WithHint("nothing was recorded; send it again in a moment").WithCause(err)
-	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, eventlog.ErrUnconfirmed), errors.Is(err, eventlog.ErrClosed),
+	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, eventlog.ErrUnconfirmed),
+		errors.Is(err, eventlog.ErrClosed),
 		errors.Is(err, eventlog.ErrFull), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			WithHint("ask again in a moment; it may have been recorded nevertheless, repeating it is safe").WithCause(err)
@@ -67,6 +68,7 @@ func problemOf(err error) *rpc.Problem {
 		return rpc.Problemf(http.StatusInternalServerError, codeDamaged, "%v", err).
 			WithHint("pawl verify says what is missing").WithCause(err)
 	}
-	return rpc.Problemf(http.StatusInternalServerError, "internal", "the engine could not carry this out; its log says why").WithCause(err).
+	return rpc.Problemf(http.StatusInternalServerError, "internal",
+		"the engine could not carry this out; its log says why").WithCause(err).
 		WithHint("look at the engine's own output: it names this operation and what went wrong")
 }

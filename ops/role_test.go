@@ -17,7 +17,9 @@ func TestRoles(t *testing.T) {
 		role rpc.Role
 		may  []rpc.Role
 	}{
-		{rpc.Viewer, []rpc.Role{rpc.Viewer}}, {rpc.Ingest, []rpc.Role{rpc.Ingest}}, {rpc.Operator, []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator}}, {rpc.Admin, []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator, rpc.Admin}}, {"", nil}, {"root", nil},
+		{rpc.Viewer, []rpc.Role{rpc.Viewer}}, {rpc.Ingest, []rpc.Role{rpc.Ingest}},
+		{rpc.Operator, []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator}},
+		{rpc.Admin, []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator, rpc.Admin}}, {"", nil}, {"root", nil},
 	} {
 		for _, need := range []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator, rpc.Admin} {
 			if got := c.role.Covers(need); got != slices.Contains(c.may, need) {
@@ -25,7 +27,8 @@ func TestRoles(t *testing.T) {
 			}
 		}
 	}
-	admins := map[string]bool{"setGrants": true, "changeGrants": true, "callConnector": true, "createToken": true, "listTokens": true, "revokeToken": true}
+	admins := map[string]bool{"setGrants": true, "changeGrants": true, "callConnector": true, "createToken": true,
+		"listTokens": true, "revokeToken": true}
 	// What reads only, though it is sent by POST.
 	viewers := map[string]bool{"validateScript": true, "verifyLog": true}
 	for _, o := range Operations() {
@@ -50,10 +53,12 @@ func TestPermit(t *testing.T) {
 	t.Parallel()
 	one := &rpc.Caller{Role: rpc.Admin, Workflow: "shop"}
 	narrows := []string{
-		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "approveMutation", "rejectMutation", "resolveMutation",
+		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "approveMutation",
+		"rejectMutation", "resolveMutation",
 		"listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
-	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken", "listTokens", "revokeToken"}
+	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken",
+		"listTokens", "revokeToken"}
 	for _, o := range table {
 		request := o.Request.New()
 		s, isScoped := request.(rpc.Scoped)
@@ -104,7 +109,8 @@ func TestOneWorkflow(t *testing.T) {
 	b.engine.Rest("other")
 	call := func(id, request string) (int, map[string]any, *rpc.Problem) {
 		o, _ := Lookup(id)
-		c := &Call{Caller: rpc.Caller{Role: rpc.Admin, Workflow: "shop", Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server, leave: t.Context()}
+		c := &Call{Caller: rpc.Caller{Role: rpc.Admin, Workflow: "shop", Actor: eventlog.Actor{Kind: "user", Name: "ann"}},
+			server: b.server, leave: t.Context()}
 		status, body, p := b.server.dispatch(t.Context(), &o, c, []byte(request))
 		if p != nil {
 			return p.Status, nil, p
@@ -142,13 +148,15 @@ func TestOneWorkflow(t *testing.T) {
 			t.Errorf("%s of another workflow: %+v", id, p)
 		}
 	}
-	if _, _, p := call("deployWorkflow", `{"source":`+quoted(t, orders("other", "send")+"// changed")+`}`); p == nil || p.Code != "workflow.forbidden" {
+	if _, _, p := call("deployWorkflow", `{"source":`+quoted(t, orders("other", "send")+"// changed")+`}`); p == nil ||
+		p.Code != "workflow.forbidden" {
 		t.Errorf("deploy of another workflow: %+v", p)
 	}
 	if b.last() != before {
 		t.Error("something was recorded")
 	}
-	if status, _, p := call("deployWorkflow", `{"source":`+quoted(t, orders("shop", "send")+"// changed")+`}`); p != nil || status != 201 {
+	if status, _, p := call("deployWorkflow", `{"source":`+quoted(t, orders("shop", "send")+"// changed")+`}`); p != nil ||
+		status != 201 {
 		t.Errorf("deploy of its own workflow: %d %+v", status, p)
 	}
 	if _, _, p := call("getMutation", `{"mutation":"`+b.only("shop")+`"}`); p != nil {
@@ -162,7 +170,8 @@ func TestDeployWithGrants(t *testing.T) {
 	b := setup(t)
 	deploy := func(role rpc.Role, grants string) *rpc.Problem {
 		o, _ := Lookup("deployWorkflow")
-		c := &Call{Caller: rpc.Caller{Role: role, Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server, leave: t.Context()}
+		c := &Call{Caller: rpc.Caller{Role: role, Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server,
+			leave: t.Context()}
 		_, _, p := b.server.dispatch(t.Context(), &o, c, []byte(`{"source":`+quoted(t, orders("shop", "send"))+grants+`}`))
 		return p
 	}

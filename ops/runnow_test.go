@@ -71,11 +71,13 @@ func TestS5_QueuedBehindARun(t *testing.T) {
 		&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}, Current: "R1"},
 		&projections.Run{ID: "R1", Handler: "p", Type: eventlog.ProducerHandler, Status: eventlog.RunActive, Engine: "E"},
 	)
-	got := b.server.queuedProducers(&decide.Queued{Producers: []eventlog.Handler{"p", "q"}, Running: "p", First: decide.RunProducer{Run: "R1"}, State: s})
+	got := b.server.queuedProducers(&decide.Queued{Producers: []eventlog.Handler{"p", "q"}, Running: "p",
+		First: decide.RunProducer{Run: "R1"}, State: s})
 	if len(got) != 2 || got[0].Runs != RunsNow || got[0].Behind != nil || got[1].Runs != RunsQueued {
 		t.Fatalf("%+v", got)
 	}
-	if behind := got[1].Behind; behind.Reason != nil || !strings.Contains(behind.Message, "Run R1 of producer p is polling the outside. What is queued follows by itself.") ||
+	if behind := got[1].Behind; behind.Reason != nil ||
+		!strings.Contains(behind.Message, "Run R1 of producer p is polling the outside. What is queued follows by itself.") ||
 		!slices.Equal(behind.Commands, []string{"pawl why shop"}) {
 		t.Errorf("%+v", behind)
 	}

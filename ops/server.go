@@ -132,7 +132,8 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	guard, err := auth.New(auth.Config{Token: cfg.Token, NoAuth: cfg.NoAuth, PublicURL: cfg.PublicURL, Named: cfg.Engine.Token})
+	guard, err := auth.New(auth.Config{Token: cfg.Token, NoAuth: cfg.NoAuth, PublicURL: cfg.PublicURL,
+		Named: cfg.Engine.Token})
 	if err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}
@@ -264,7 +265,8 @@ func (s *Server) started(ctx context.Context) error {
 	case <-s.cfg.Engine.Ready():
 		return nil
 	case <-timeout.Done():
-		return rpc.Problemf(http.StatusServiceUnavailable, "engine.starting", "the engine is still reading its log").WithHint("ask again in a moment; /readyz says when it is ready")
+		return rpc.Problemf(http.StatusServiceUnavailable, "engine.starting",
+			"the engine is still reading its log").WithHint("ask again in a moment; /readyz says when it is ready")
 	}
 }
 

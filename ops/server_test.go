@@ -30,7 +30,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
 // TestServe: it answers on a listener, and at its end streams end and open requests are finished.
@@ -82,7 +83,8 @@ func TestServeTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +94,8 @@ func TestServeTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := b.server.cfg
-	cfg.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13}
+	cfg.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		MinVersion: tls.VersionTLS13}
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +110,8 @@ func TestServeTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}}
-	client := &rpc.Client{Operations: Table(), URL: "https://" + ln.Addr().String(), Token: testToken, HTTP: &http.Client{Transport: transport}}
+	client := &rpc.Client{Operations: Table(), URL: "https://" + ln.Addr().String(), Token: testToken,
+		HTTP: &http.Client{Transport: transport}}
 	if err := client.Do(await(t), "listWorkflows", nil, nil); err != nil {
 		t.Error(err)
 	}
@@ -133,7 +137,8 @@ func TestClientErrors(t *testing.T) {
 	client := &rpc.Client{Operations: Table(), URL: foreign.URL + "/"}
 	for id, status := range map[string]int{"listWorkflows": 418, "listRuns": 302} {
 		var p *rpc.Problem
-		if err := client.Do(t.Context(), id, nil, nil); !errors.As(err, &p) || p.Status != status || p.Code != "answer.foreign" || p.Hint == "" {
+		if err := client.Do(t.Context(), id, nil, nil); !errors.As(err, &p) || p.Status != status ||
+			p.Code != "answer.foreign" || p.Hint == "" {
 			t.Errorf("%s of a foreign server: %v", id, err)
 		}
 	}
@@ -150,7 +155,8 @@ func TestClientErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.client.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, context.Canceled) || errors.Is(err, rpc.ErrUnreachable) {
+	if err := b.client.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, context.Canceled) ||
+		errors.Is(err, rpc.ErrUnreachable) {
 		t.Errorf("a call given up: %v", err)
 	}
 }
@@ -165,7 +171,8 @@ func TestSegments(t *testing.T) {
 	b.push("shop", ids...)
 	for _, id := range ids {
 		var event struct{ MessageID string }
-		err := b.client.Do(t.Context(), "getEvent", map[string]any{"workflow": "shop", "topic": "order.in", "messageId": id}, &event)
+		err := b.client.Do(t.Context(), "getEvent", map[string]any{"workflow": "shop", "topic": "order.in", "messageId": id},
+			&event)
 		if err != nil || event.MessageID != id {
 			t.Errorf("%q: %v, got %q", id, err, event.MessageID)
 		}
@@ -270,7 +277,8 @@ func TestVerifyFindsDifferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	state = projections.State{}.Hydrate(&state.Workflow, &forged)
-	err = b.bench.Store.Commit(store.Batch{Partition: 0, Checkpoint: checkpoint, Changes: []store.Change{{State: state, Touched: []projections.Key{key}}}})
+	err = b.bench.Store.Commit(store.Batch{Partition: 0, Checkpoint: checkpoint,
+		Changes: []store.Change{{State: state, Touched: []projections.Key{key}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +303,8 @@ func TestVerifyLargeWorkflow(t *testing.T) {
 	}
 	b.push("shop", ids...)
 	for name, reader := range map[string]*readmodel.Reader{"with a store": b.server.cfg.Reader, "log only": nil} {
-		if v, err := replay.Verify(t.Context(), b.bench.Log, reader); err != nil || !v.OK || v.Workflows != 1 || v.Transitions == 0 {
+		if v, err := replay.Verify(t.Context(), b.bench.Log, reader); err != nil || !v.OK || v.Workflows != 1 ||
+			v.Transitions == 0 {
 			t.Errorf("%s: %v %+v", name, err, v)
 		}
 	}
@@ -307,7 +316,8 @@ func TestVerifyLargeWorkflow(t *testing.T) {
 	if err := empty.Commit(store.Batch{Checkpoint: store.Checkpoint{Seq: b.last()}}); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := replay.Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: empty}); err != nil || v.OK || !strings.Contains(v.Problems[0], "not in the local store") {
+	if v, err := replay.Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: empty}); err != nil || v.OK ||
+		!strings.Contains(v.Problems[0], "not in the local store") {
 		t.Errorf("a store that claims to be complete: %v %+v", err, v)
 	}
 }
@@ -324,11 +334,13 @@ func TestVerifyWhileRunning(t *testing.T) {
 		n := 0
 		for ; ctx.Err() == nil; n++ {
 			name := fmt.Sprintf("w%d", n)
-			if err := b.client.Do(t.Context(), "pushEvents", map[string]any{"workflow": "shop", "topic": "order.in", "events": map[string]any{"messageId": name, "title": "x"}}, nil); err != nil {
+			if err := b.client.Do(t.Context(), "pushEvents", map[string]any{"workflow": "shop", "topic": "order.in",
+				"events": map[string]any{"messageId": name, "title": "x"}}, nil); err != nil {
 				t.Errorf("push: %v", err)
 			}
 			if n%4 == 0 {
-				if err := b.client.Do(t.Context(), "deployWorkflow", map[string]any{"source": orders(name, "send")}, nil); err != nil {
+				if err := b.client.Do(t.Context(), "deployWorkflow", map[string]any{"source": orders(name, "send")},
+					nil); err != nil {
 					t.Errorf("deploy: %v", err)
 				}
 			}

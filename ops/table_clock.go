@@ -23,10 +23,12 @@ type (
 )
 
 var clockTable = []Operation{
-	define(operation("getClock", "GET /v1/clock", rpc.Viewer, "Read the engine's clock").narrowing(), func(_ context.Context, c *Call, _ *everything) (clockAnswer, error) {
-		return clockAnswer{Now: eventlog.At(c.server.cfg.Now()), Manual: c.server.cfg.Engine.Manual()}, nil
-	}),
-	define(operation("advanceClock", "POST /v1/clock/advance", rpc.Operator, "Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
+	define(operation("getClock", "GET /v1/clock", rpc.Viewer, "Read the engine's clock").narrowing(),
+		func(_ context.Context, c *Call, _ *everything) (clockAnswer, error) {
+			return clockAnswer{Now: eventlog.At(c.server.cfg.Now()), Manual: c.server.cfg.Engine.Manual()}, nil
+		}),
+	define(operation("advanceClock", "POST /v1/clock/advance", rpc.Operator,
+		"Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
 }
 
 func advanceClock(ctx context.Context, c *Call, r *advanceRequest) (advanceAnswer, error) {

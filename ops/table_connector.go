@@ -37,7 +37,8 @@ type (
 )
 
 var connectorTable = []Operation{
-	define(operation("callConnector", "POST /v1/connectors/{connector}/{operation}/call", rpc.Admin, "Call one operation of a connector, outside of any workflow").slow(), callConnector),
+	define(operation("callConnector", "POST /v1/connectors/{connector}/{operation}/call", rpc.Admin,
+		"Call one operation of a connector, outside of any workflow").slow(), callConnector),
 }
 
 // callConnector is for a person who tries a connector out. A mutation goes through no ledger and is
@@ -55,7 +56,8 @@ func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, er
 		timeout = connector.DefaultTimeout
 	}
 	now := time.Now()
-	call := connector.Call{Connector: r.Connector, Operation: r.Operation, Params: json.RawMessage(r.Params), StartedAt: now, Deadline: now.Add(timeout)}
+	call := connector.Call{Connector: r.Connector, Operation: r.Operation, Params: json.RawMessage(r.Params),
+		StartedAt: now, Deadline: now.Add(timeout)}
 	answer := callAnswer{Kind: op.Kind}
 	if op.Kind != connector.Mutate {
 		result, err := s.cfg.Calls.Read(ctx, call)
@@ -66,18 +68,21 @@ func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, er
 		return answer, nil
 	}
 	if !r.Mutate {
-		return callAnswer{}, rpc.Problemf(http.StatusConflict, "mutation.unconfirmed", "%s.%s changes the outside, and nobody has said that it may", r.Connector, r.Operation).
+		return callAnswer{}, rpc.Problemf(http.StatusConflict, "mutation.unconfirmed",
+			"%s.%s changes the outside, and nobody has said that it may", r.Connector, r.Operation).
 			WithHint(`say so with "mutate": true (pawl connectors call --yes)`)
 	}
 	call.Key = "pawl-call-" + rand.Text()
 	// Once sent, the call is not given up because the caller went away.
 	outcome := s.cfg.Calls.Perform(context.WithoutCancel(ctx), call)
 	answer.Key, answer.Result = call.Key, rpc.RawJSON(outcome.Result)
-	answer.Outcome = map[connector.Status]string{connector.Applied: "applied", connector.Failed: "failed", connector.Uncertain: "uncertain"}[outcome.Status]
+	answer.Outcome = map[connector.Status]string{connector.Applied: "applied", connector.Failed: "failed",
+		connector.Uncertain: "uncertain"}[outcome.Status]
 	if outcome.Failure != nil {
 		answer.Error = callFailure(outcome.Failure)
 	}
-	s.cfg.Logger.Info("a person called a mutation outside of any workflow", "operation", r.Connector+"."+r.Operation, "actor", c.Actor.Name,
+	s.cfg.Logger.Info("a person called a mutation outside of any workflow", "operation", r.Connector+"."+r.Operation,
+		"actor", c.Actor.Name,
 		"outcome", answer.Outcome, "idempotencyKey", call.Key)
 	return answer, nil
 }

@@ -59,8 +59,10 @@ type (
 )
 
 var evidenceTable = []Operation{
-	define(operation("getRunLogs", "GET /v1/workflows/{workflow}/runs/{run}/logs", rpc.Viewer, "Read what a run has logged, as far as it is kept"), getRunLogs),
-	define(operation("getEvidence", "GET /v1/workflows/{workflow}/runs/{run}/evidence", rpc.Viewer, "Gather all that a repair of the run's script may need"), getEvidence),
+	define(operation("getRunLogs", "GET /v1/workflows/{workflow}/runs/{run}/logs", rpc.Viewer,
+		"Read what a run has logged, as far as it is kept"), getRunLogs),
+	define(operation("getEvidence", "GET /v1/workflows/{workflow}/runs/{run}/evidence", rpc.Viewer,
+		"Gather all that a repair of the run's script may need"), getEvidence),
 }
 
 // mostAttempts is how many earlier failures are shown.
@@ -98,8 +100,10 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 		return evidenceAnswer{}, err
 	}
 	e := evidenceAnswer{
-		Workflow: r.Workflow, Version: run.Version, Filename: script.Filename, Source: script.Source, Handler: run.Handler, Run: run,
-		Calls: []runlog.Line{}, Logs: []runlog.Line{}, Attempts: []evidenceAttempt{}, Error: evidenceOf(run.Error, script.Source),
+		Workflow: r.Workflow, Version: run.Version, Filename: script.Filename, Source: script.Source, Handler: run.Handler,
+		Run:   run,
+		Calls: []runlog.Line{}, Logs: []runlog.Line{}, Attempts: []evidenceAttempt{},
+		Error: evidenceOf(run.Error, script.Source),
 	}
 	if run.Mutation != nil {
 		m, err := s.cfg.Reader.Mutation(ctx, *run.Mutation)
@@ -131,7 +135,8 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 	}
 	state, err := s.state(r.Workflow)
 	if m := state.Maintenance; err == nil && m != nil {
-		e.Maintenance = &evidenceMaintenance{Attempt: state.RepairFailures, RequestedAt: m.Since, Budget: s.cfg.Engine.Policies().Repair.Budget}
+		e.Maintenance = &evidenceMaintenance{Attempt: state.RepairFailures, RequestedAt: m.Since,
+			Budget: s.cfg.Engine.Policies().Repair.Budget}
 	}
 	return e, err
 }

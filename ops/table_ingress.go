@@ -31,7 +31,8 @@ type (
 )
 
 var ingressTable = []Operation{func() Operation {
-	o := operation("pushEvents", "POST /v1/workflows/{workflow}/topics/{topic}/events", rpc.Ingest, "Bring events in from outside; answers once they are durable")
+	o := operation("pushEvents", "POST /v1/workflows/{workflow}/topics/{topic}/events", rpc.Ingest,
+		"Bring events in from outside; answers once they are durable")
 	o = define(o, func(ctx context.Context, c *Call, r *pushRequest) (json.RawMessage, error) {
 		return c.server.pushEvents(ctx, c.Actor, r.Workflow, r.Topic, r.Events)
 	})
@@ -47,11 +48,14 @@ func oneOrMany[T any](c *rpc.Components) (any, error) {
 }
 
 // push is the HTTP side: the body is the events themselves, and nothing is parsed twice.
-func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, caller *rpc.Caller, body []byte, count func(int)) *rpc.Problem {
+func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, caller *rpc.Caller, body []byte,
+	count func(int)) *rpc.Problem {
 	if r.URL.RawQuery != "" {
-		return rpc.Malformed("query.unknown", "this operation has no query parameters").WithHint("the topic stands in the path, the events in the body")
+		return rpc.Malformed("query.unknown",
+			"this operation has no query parameters").WithHint("the topic stands in the path, the events in the body")
 	}
-	answer, p := s.ingress(r.Context(), o, caller, eventlog.WorkflowName(r.PathValue("workflow")), eventlog.Topic(r.PathValue("topic")), body)
+	answer, p := s.ingress(r.Context(), o, caller, eventlog.WorkflowName(r.PathValue("workflow")),
+		eventlog.Topic(r.PathValue("topic")), body)
 	if p != nil {
 		return p
 	}
@@ -61,7 +65,8 @@ func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, call
 }
 
 // ingress is a push within its time, for interfaces whose request is the events themselves.
-func (s *Server) ingress(ctx context.Context, o *Operation, c *rpc.Caller, workflow eventlog.WorkflowName, topic eventlog.Topic, body []byte) (json.RawMessage, *rpc.Problem) {
+func (s *Server) ingress(ctx context.Context, o *Operation, c *rpc.Caller, workflow eventlog.WorkflowName,
+	topic eventlog.Topic, body []byte) (json.RawMessage, *rpc.Problem) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	if p := o.Permit(c, &inWorkflow{workflow}); p != nil {
@@ -78,7 +83,8 @@ func (s *Server) ingress(ctx context.Context, o *Operation, c *rpc.Caller, workf
 }
 
 // pushEvents records one object or an array of events in one transition: all of them or none.
-func (s *Server) pushEvents(ctx context.Context, actor eventlog.Actor, workflow eventlog.WorkflowName, topic eventlog.Topic, body []byte) (json.RawMessage, error) {
+func (s *Server) pushEvents(ctx context.Context, actor eventlog.Actor, workflow eventlog.WorkflowName,
+	topic eventlog.Topic, body []byte) (json.RawMessage, error) {
 	items, single, err := ingress.Parse(body)
 	if err != nil {
 		return nil, err
@@ -100,7 +106,8 @@ func (s *Server) pushEvents(ctx context.Context, actor eventlog.Actor, workflow 
 func pushTooLarge(err error, n int) *rpc.Problem {
 	p := rpc.Problemf(http.StatusRequestEntityTooLarge, "transition.tooLarge", "%s; none of them was recorded", err)
 	if n > 1 {
-		return p.WithHint(fmt.Sprintf("all events of one request become one transition: send these %d in several requests", n))
+		return p.WithHint(fmt.Sprintf("all events of one request become one transition: send these %d in several requests",
+			n))
 	}
 	p.Detail = fmt.Sprintf("%s; nothing was recorded", err)
 	return p.WithHint("keep large data outside and let the payload name its place")

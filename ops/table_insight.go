@@ -87,14 +87,20 @@ type (
 )
 
 var insightTable = []Operation{
-	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", rpc.Viewer, "Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (explain.Why, error) {
+	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", rpc.Viewer,
+		"Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (explain.Why, error) {
 		return c.server.explain(r.Workflow)
 	}),
-	define(operation("explainAll", "GET /v1/why", rpc.Viewer, "Explain what every workflow does or waits for").narrowing(), explainAll),
-	define(operation("getState", "GET /v1/workflows/{workflow}/state", rpc.Viewer, "Rebuild a workflow's state at a revision from its log").reading(), getState),
-	define(operation("listConnectors", "GET /v1/connectors", rpc.Viewer, "List connectors with their operations, and the services that are refused").narrowing(), listConnectors),
-	define(operation("getDiagnostics", "GET /v1/diagnostics", rpc.Viewer, "Show what is wrong with this engine, if anything"), getDiagnostics),
-	define(operation("verifyLog", "POST /v1/verify", rpc.Viewer, "Check the whole log and compare the stored state with a full replay").reading(), verifyLog),
+	define(operation("explainAll", "GET /v1/why", rpc.Viewer, "Explain what every workflow does or waits for").narrowing(),
+		explainAll),
+	define(operation("getState", "GET /v1/workflows/{workflow}/state", rpc.Viewer,
+		"Rebuild a workflow's state at a revision from its log").reading(), getState),
+	define(operation("listConnectors", "GET /v1/connectors", rpc.Viewer,
+		"List connectors with their operations, and the services that are refused").narrowing(), listConnectors),
+	define(operation("getDiagnostics", "GET /v1/diagnostics", rpc.Viewer,
+		"Show what is wrong with this engine, if anything"), getDiagnostics),
+	define(operation("verifyLog", "POST /v1/verify", rpc.Viewer,
+		"Check the whole log and compare the stored state with a full replay").reading(), verifyLog),
 }
 
 func (s *Server) explain(name eventlog.WorkflowName) (explain.Why, error) {
@@ -211,7 +217,8 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 		return context.Cause(ctx) // a log in memory does not look
 	})
 	if context.Cause(ctx) == errTooLong && !errors.Is(err, errReached) {
-		return readmodel.State{}, rpc.Problemf(http.StatusServiceUnavailable, "history.long", "the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
+		return readmodel.State{}, rpc.Problemf(http.StatusServiceUnavailable, "history.long",
+			"the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
 			r.Workflow, c.server.cfg.HistoryTimeout, state.Head.Revision, now.Head.Revision).
 			WithHint("ask for an earlier revision with at, or read the present from the lists")
 	}
@@ -220,10 +227,12 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 	}
 	// The log holds what the engine has; where it ends before that, its end is lost.
 	if wanted := min(now.Head.Revision, *cmp.Or(r.At, &now.Head.Revision)); state.Head.Revision < wanted {
-		return readmodel.State{}, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged, r.Workflow, state.Head.Revision, now.Head.Revision)
+		return readmodel.State{}, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged,
+			r.Workflow, state.Head.Revision, now.Head.Revision)
 	}
 	if r.At != nil && (*r.At == 0 || state.Head.Revision != *r.At) {
-		return readmodel.State{}, rpc.Problemf(http.StatusNotFound, "revision.unknown", "workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
+		return readmodel.State{}, rpc.Problemf(http.StatusNotFound, "revision.unknown",
+			"workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
 			WithHint("without at, the answer is the present state")
 	}
 	return readmodel.StateView(&state), nil
@@ -239,7 +248,8 @@ func verifyLog(ctx context.Context, c *Call, _ *everything) (replay.Verification
 }
 
 func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnswer, error) {
-	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{}, Users: []ToolUser{}}
+	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{},
+		Users: []ToolUser{}}
 	if refused := c.server.cfg.Refused; refused != nil {
 		// First: the look finds connectors too.
 		page.Refused = append(page.Refused, refused(ctx)...)
@@ -260,7 +270,8 @@ func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnsw
 				timeout = connector.DefaultTimeout
 			}
 			view.Operations = append(view.Operations, operationView{
-				Name: op.Name, Kind: op.Kind, Summary: op.Summary, Reconciles: op.Reconciles, TimeoutMS: timeout.Milliseconds(), Schema: rpc.RawJSON(op.Schema),
+				Name: op.Name, Kind: op.Kind, Summary: op.Summary, Reconciles: op.Reconciles, TimeoutMS: timeout.Milliseconds(),
+				Schema: rpc.RawJSON(op.Schema),
 			})
 		}
 		page.Items = append(page.Items, view)

@@ -59,11 +59,13 @@ var AppliesTo = map[decide.EventAction][]projections.JobState{
 
 // settledAs are the job states in which an action has nothing left to do: repeating it is no error.
 var settledAs = map[decide.EventAction]projections.JobState{
-	decide.ActionSkip: projections.JobCancelled, decide.ActionCancel: projections.JobCancelled, decide.ActionRedrive: projections.JobAvailable,
+	decide.ActionSkip: projections.JobCancelled, decide.ActionCancel: projections.JobCancelled,
+	decide.ActionRedrive: projections.JobAvailable,
 }
 
 var jobTable = []Operation{
-	onEvent("skipEvent", decide.ActionSkip, "End an event unprocessed, also one that a run holds, unless a mutation made for it is not settled"),
+	onEvent("skipEvent", decide.ActionSkip,
+		"End an event unprocessed, also one that a run holds, unless a mutation made for it is not settled"),
 	onEvent("cancelEvent", decide.ActionCancel, "Cancel the job of an event that is not being processed"),
 	onEvent("redriveEvent", decide.ActionRedrive, "Make a cancelled or discarded job available again"),
 	onEvents("skipEvents", decide.ActionSkip, "Skip many events, by name or by filter"),
@@ -75,27 +77,29 @@ var jobTable = []Operation{
 // done: the same answer again.
 func onEvent(id string, action decide.EventAction, summary string) Operation {
 	route := "POST /v1/workflows/{workflow}/events/{topic}/{messageId}/" + string(action)
-	return define(operation(id, route, rpc.Operator, summary), func(ctx context.Context, c *Call, r *eventActionRequest) (readmodel.Job, error) {
-		var cmd decide.Command
-		switch action {
-		case decide.ActionSkip:
-			cmd = decide.SkipEvent{Topic: r.Topic, MessageID: r.MessageID, Reason: r.Reason}
-		case decide.ActionCancel:
-			cmd = decide.CancelJob{Topic: r.Topic, MessageID: r.MessageID, Reason: r.Reason}
-		default:
-			cmd = decide.RedriveJob{Topic: r.Topic, MessageID: r.MessageID, IncludingUnknown: r.IncludingUnknown}
-		}
-		refused := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id)
-		var refusal *decide.Refusal
-		if refused != nil && (!errors.As(refused, &refusal) || refusal.Code != decide.CodeJobState) {
-			return readmodel.Job{}, refused
-		}
-		job, err := c.server.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
-		if err == nil && refused != nil && job.State != settledAs[action] && !(action == decide.ActionSkip && c.server.toBeSkipped(&r.eventRequest)) {
-			return readmodel.Job{}, refused
-		}
-		return job, err
-	})
+	return define(operation(id, route, rpc.Operator, summary),
+		func(ctx context.Context, c *Call, r *eventActionRequest) (readmodel.Job, error) {
+			var cmd decide.Command
+			switch action {
+			case decide.ActionSkip:
+				cmd = decide.SkipEvent{Topic: r.Topic, MessageID: r.MessageID, Reason: r.Reason}
+			case decide.ActionCancel:
+				cmd = decide.CancelJob{Topic: r.Topic, MessageID: r.MessageID, Reason: r.Reason}
+			default:
+				cmd = decide.RedriveJob{Topic: r.Topic, MessageID: r.MessageID, IncludingUnknown: r.IncludingUnknown}
+			}
+			refused := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id)
+			var refusal *decide.Refusal
+			if refused != nil && (!errors.As(refused, &refusal) || refusal.Code != decide.CodeJobState) {
+				return readmodel.Job{}, refused
+			}
+			job, err := c.server.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
+			if err == nil && refused != nil && job.State != settledAs[action] &&
+				!(action == decide.ActionSkip && c.server.toBeSkipped(&r.eventRequest)) {
+				return readmodel.Job{}, refused
+			}
+			return job, err
+		})
 }
 
 // toBeSkipped says whether the event's run is to skip it at its end already (O7).
@@ -129,7 +133,8 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 		if r.DryRun {
 			return answer, nil
 		}
-		done, err := c.server.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow, decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown})
+		done, err := c.server.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow,
+			decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown})
 		if err != nil && done.Updated > 0 {
 			// What is done is recorded; who repeats the request does the rest.
 			p := *problemOf(err)
@@ -142,7 +147,8 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 }
 
 // chosen names the events of a bulk request: those listed, each once, or those the filter fits.
-func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.EventAction) (refs []eventlog.EventRef, more bool, err error) {
+func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.EventAction) (refs []eventlog.EventRef,
+	more bool, err error) {
 	if _, err := s.state(r.Workflow); err != nil {
 		return nil, false, err
 	}
@@ -174,7 +180,8 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 	seen := map[eventlog.EventRef]bool{}
 	for i, item := range r.Items {
 		if err := errors.Join(item.Topic.Validate(), item.MessageID.Validate()); err != nil {
-			return nil, false, rpc.Malformed("item.invalid", "item %d names no event: %s; nothing was changed", i, strings.ReplaceAll(err.Error(), "\n", ", ")).
+			return nil, false, rpc.Malformed("item.invalid", "item %d names no event: %s; nothing was changed", i,
+				strings.ReplaceAll(err.Error(), "\n", ", ")).
 				WithHint(`an item is {"topic": …, "messageId": …}`)
 		}
 		ref := eventlog.EventRef{Topic: item.Topic, MessageID: item.MessageID}
@@ -190,7 +197,8 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 	if limit == 0 {
 		limit = mostChanged
 	}
-	o := readmodel.ListOptions{Workflow: r.Workflow, Limit: readmodel.MaxLimit, Topic: string(r.Topic), State: string(r.State), Status: string(r.Status), Q: r.Q}
+	o := readmodel.ListOptions{Workflow: r.Workflow, Limit: readmodel.MaxLimit, Topic: string(r.Topic),
+		State: string(r.State), Status: string(r.Status), Q: r.Q}
 	for {
 		page, err := s.cfg.Reader.Jobs(ctx, o)
 		if err != nil {

@@ -104,7 +104,8 @@ func callEvents(t *testing.T, b *bundle, call func(string, int, map[string]any) 
 		t.Errorf("redriving twice left %d transitions, want 1", got)
 	}
 	if v := call("skipEvents", 200, map[string]any{"workflow": "shop", "items": []any{
-		map[string]any{"topic": "order.in", "messageId": "e2"}, map[string]any{"topic": "order.in", "messageId": "e2"}, map[string]any{"topic": "order.in", "messageId": "nobody"},
+		map[string]any{"topic": "order.in", "messageId": "e2"}, map[string]any{"topic": "order.in", "messageId": "e2"},
+		map[string]any{"topic": "order.in", "messageId": "nobody"},
 	}}); v["matched"] != 2.0 || v["updated"] != 1.0 || listOf(v["noop"])[0].(map[string]any)["messageId"] != "nobody" {
 		t.Errorf("skip by name: %v", v)
 	}
@@ -120,7 +121,8 @@ func callEvents(t *testing.T, b *bundle, call func(string, int, map[string]any) 
 		t.Errorf("cancel by text: %v", v)
 	}
 	// A state that the action does not apply to is answered for, event by event.
-	if v := call("cancelEvents", 200, shop("state", "cancelled", "q", "e3")); v["updated"] != 0.0 || !strings.Contains(listOf(v["noop"])[0].(map[string]any)["reason"].(string), "is cancelled") {
+	if v := call("cancelEvents", 200, shop("state", "cancelled", "q", "e3")); v["updated"] != 0.0 ||
+		!strings.Contains(listOf(v["noop"])[0].(map[string]any)["reason"].(string), "is cancelled") {
 		t.Errorf("cancel what is cancelled: %v", v)
 	}
 	if v := call("redriveEvents", 200, shop("q", "order e")); v["matched"] != 4.0 || v["updated"] != 4.0 {
@@ -135,7 +137,8 @@ func callRepair(t *testing.T, b *bundle, call func(string, int, map[string]any) 
 	t.Helper()
 	b.do("deployWorkflow", map[string]any{"source": mailer, "filename": "mailer.ts"}, nil)
 	b.engine.Rest("mailer")
-	b.do("pushEvents", map[string]any{"workflow": "mailer", "topic": "mail", "events": map[string]any{"messageId": "m1", "title": "M1", "payload": map[string]any{"broken": true}}}, nil)
+	b.do("pushEvents", map[string]any{"workflow": "mailer", "topic": "mail",
+		"events": map[string]any{"messageId": "m1", "title": "M1", "payload": map[string]any{"broken": true}}}, nil)
 	b.engine.Rest("mailer")
 	var runs readmodel.Page[readmodel.Run]
 	b.do("listWorkflowRuns", map[string]any{"workflow": "mailer", "status": "failed:logic"}, &runs)
@@ -150,14 +153,17 @@ func callRepair(t *testing.T, b *bundle, call func(string, int, map[string]any) 
 	delete(run, "all")
 	evidence := call("getEvidence", 200, run)
 	fault := evidence["error"].(map[string]any)
-	if fault["class"] != "logic" || fault["line"] != 9.0 || !strings.Contains(fault["text"].(string), "throw new Error(text)") || fault["message"] != "Error: no subject in m1" {
+	if fault["class"] != "logic" || fault["line"] != 9.0 ||
+		!strings.Contains(fault["text"].(string), "throw new Error(text)") || fault["message"] != "Error: no subject in m1" {
 		t.Errorf("error: %v", fault)
 	}
 	inputs, _ := json.Marshal(evidence["inputs"])
-	if !strings.Contains(string(inputs), `"messageId":"m1"`) || len(listOf(evidence["calls"])) != 1 || evidence["source"] != mailer {
+	if !strings.Contains(string(inputs), `"messageId":"m1"`) || len(listOf(evidence["calls"])) != 1 ||
+		evidence["source"] != mailer {
 		t.Errorf("evidence: inputs %s, calls %v", inputs, evidence["calls"])
 	}
-	if m := evidence["maintenance"].(map[string]any); m["attempt"] != 1.0 || m["budget"] != 3.0 || m["requestedAt"] == nil {
+	if m := evidence["maintenance"].(map[string]any); m["attempt"] != 1.0 || m["budget"] != 3.0 ||
+		m["requestedAt"] == nil {
 		t.Errorf("maintenance: %v", m)
 	}
 	p := b.refused("repairWorkflow", map[string]any{"workflow": "mailer", "source": "export default 1"})
@@ -165,17 +171,21 @@ func callRepair(t *testing.T, b *bundle, call func(string, int, map[string]any) 
 		t.Errorf("a broken repair: %+v", p)
 	}
 	repaired := strings.Replace(mailer, "if (event.payload.broken) broken", "if (event.payload.worse) broken", 1)
-	if v := call("repairWorkflow", 200, map[string]any{"workflow": "mailer", "source": repaired, "note": "subjects are optional"}); v["version"] != "1.1" || v["workflow"] != "mailer" {
+	if v := call("repairWorkflow", 200, map[string]any{"workflow": "mailer", "source": repaired,
+		"note": "subjects are optional"}); v["version"] != "1.1" || v["workflow"] != "mailer" {
 		t.Errorf("repair: %v", v)
 	}
 	b.engine.Rest("mailer")
-	if p := b.refused("repairWorkflow", map[string]any{"workflow": "mailer", "source": repaired}); p.Status != 409 || p.Code != "repair.notRequested" {
+	if p := b.refused("repairWorkflow", map[string]any{"workflow": "mailer", "source": repaired}); p.Status != 409 ||
+		p.Code != "repair.notRequested" {
 		t.Errorf("a repair that nobody asked for: %+v", p)
 	}
-	if v := call("callConnector", 200, map[string]any{"connector": "world", "operation": "list"}); v["outcome"] != "applied" || v["kind"] != "list" {
+	if v := call("callConnector", 200,
+		map[string]any{"connector": "world", "operation": "list"}); v["outcome"] != "applied" || v["kind"] != "list" {
 		t.Errorf("call: %v", v)
 	}
-	if v := call("callConnector", 200, map[string]any{"connector": "world", "operation": "fire", "mutate": true, "params": map[string]any{"a": 1}}); v["outcome"] != "uncertain" || v["idempotencyKey"] == nil {
+	if v := call("callConnector", 200, map[string]any{"connector": "world", "operation": "fire", "mutate": true,
+		"params": map[string]any{"a": 1}}); v["outcome"] != "uncertain" || v["idempotencyKey"] == nil {
 		t.Errorf("call of a mutation: %v", v)
 	}
 }
@@ -194,7 +204,8 @@ func TestBulkIsRefused(t *testing.T) {
 		"both":             {map[string]any{"q": "a", "items": []any{map[string]any{"topic": "t", "messageId": "m"}}}, 422},
 		"a wild limit":     {map[string]any{"q": "a", "limit": 10_001}, 422},
 		"unknown workflow": {map[string]any{"workflow": "shed", "q": "a"}, 404},
-		"no message id":    {map[string]any{"items": []any{map[string]any{"topic": "order.in", "messageId": "a"}, map[string]any{"topic": "order.in"}}}, 400},
+		"no message id": {map[string]any{"items": []any{map[string]any{"topic": "order.in", "messageId": "a"},
+			map[string]any{"topic": "order.in"}}}, 400},
 		"no topic":         {map[string]any{"items": []any{map[string]any{"messageId": "a"}}}, 400},
 		"an impossible id": {map[string]any{"items": []any{map[string]any{"topic": "order.in", "messageId": "a\nb"}}}, 400},
 		"a number":         {map[string]any{"items": []any{7}}, 400},
@@ -207,16 +218,19 @@ func TestBulkIsRefused(t *testing.T) {
 		}
 	}
 	two := []any{map[string]any{"topic": "order.in", "messageId": "a"}, map[string]any{"topic": "order.in"}}
-	if p := b.refused("cancelEvents", map[string]any{"workflow": "shop", "items": two}); p.Code != "item.invalid" || !strings.Contains(p.Detail, "item 1 ") {
+	if p := b.refused("cancelEvents", map[string]any{"workflow": "shop", "items": two}); p.Code != "item.invalid" ||
+		!strings.Contains(p.Detail, "item 1 ") {
 		t.Errorf("an item without a message id: %+v", p)
 	}
-	if p := b.refused("cancelEvent", map[string]any{"workflow": "shop", "topic": "order.in", "messageId": "nobody"}); p.Status != 404 || p.Code != "event.unknown" {
+	if p := b.refused("cancelEvent", map[string]any{"workflow": "shop", "topic": "order.in",
+		"messageId": "nobody"}); p.Status != 404 || p.Code != "event.unknown" {
 		t.Errorf("an unknown event: %+v", p)
 	}
 	b.push("shop", "a")
 	b.engine.Rest("shop")
 	for _, id := range []string{"skipEvent", "cancelEvent", "redriveEvent"} {
-		if p := b.refused(id, map[string]any{"workflow": "shop", "topic": "order.in", "messageId": "a"}); p.Status != 409 || p.Code != "job.state" {
+		if p := b.refused(id, map[string]any{"workflow": "shop", "topic": "order.in", "messageId": "a"}); p.Status != 409 ||
+			p.Code != "job.state" {
 			t.Errorf("%s of a completed job: %+v", id, p)
 		}
 	}
@@ -226,10 +240,12 @@ func TestBulkIsRefused(t *testing.T) {
 func TestCallConnectorIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, calls())
-	if p := b.refused("callConnector", map[string]any{"connector": "world", "operation": "fire"}); p.Status != 409 || p.Code != "mutation.unconfirmed" {
+	if p := b.refused("callConnector", map[string]any{"connector": "world", "operation": "fire"}); p.Status != 409 ||
+		p.Code != "mutation.unconfirmed" {
 		t.Errorf("unconfirmed: %+v", p)
 	}
-	if p := b.refused("callConnector", map[string]any{"connector": "world", "operation": "nothing", "mutate": true}); p.Status != 404 {
+	if p := b.refused("callConnector", map[string]any{"connector": "world", "operation": "nothing",
+		"mutate": true}); p.Status != 404 {
 		t.Errorf("unknown: %+v", p)
 	}
 	if n := len(b.bench.World.Effects()); n != 0 {

@@ -58,7 +58,8 @@ var logTable = []Operation{func() Operation {
 		if err != nil {
 			return nil, err
 		}
-		return c.Page("Transition", transition, "where the next page begins, as `from` takes it; null where the log ends and nobody follows it")
+		return c.Page("Transition", transition,
+			"where the next page begins, as `from` takes it; null where the log ends and nobody follows it")
 	}
 	o.stream = func(w http.ResponseWriter, r *http.Request, c *Call, request any) (bool, error) {
 		q := request.(*logRequest)
@@ -129,7 +130,8 @@ func (s *Server) positions(list string, add uint64) ([]uint64, error) {
 			return nil, rpc.Malformed("position.invalid", "%v", err).WithHint(positionHint)
 		}
 		if p.Partition >= len(from) {
-			return nil, rpc.Malformed("position.invalid", "there is no partition %d; this log has %d", p.Partition, len(from)).WithHint(positionHint)
+			return nil, rpc.Malformed("position.invalid", "there is no partition %d; this log has %d", p.Partition,
+				len(from)).WithHint(positionHint)
 		}
 		from[p.Partition] = max(p.Seq+add, 1)
 	}

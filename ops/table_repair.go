@@ -25,7 +25,8 @@ type (
 )
 
 var repairTable = []Operation{
-	define(operation("repairWorkflow", "POST /v1/workflows/{workflow}/repair", rpc.Operator, "Make a repaired script the next minor version of a workflow in maintenance"), repairWorkflow),
+	define(operation("repairWorkflow", "POST /v1/workflows/{workflow}/repair", rpc.Operator,
+		"Make a repaired script the next minor version of a workflow in maintenance"), repairWorkflow),
 }
 
 // repairWorkflow is F9. A script with problems counts as one more failure: the answer says how many
@@ -41,14 +42,16 @@ func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswe
 			r.Filename = running.Filename
 		}
 	}
-	result, err := c.server.cfg.Engine.Repair(ctx, c.Actor, r.Workflow, engine.RepairRequest{Source: r.Source, Filename: r.Filename, Note: r.Note})
+	result, err := c.server.cfg.Engine.Repair(ctx, c.Actor, r.Workflow,
+		engine.RepairRequest{Source: r.Source, Filename: r.Filename, Note: r.Note})
 	if err != nil {
 		return repairAnswer{}, err
 	}
 	if !result.Refused {
 		return repairAnswer{Workflow: r.Workflow, Version: result.Version, Warnings: some(result.Problems)}, nil
 	}
-	p := rpc.Problemf(http.StatusUnprocessableEntity, "repair.refused", "the repair of %s was refused: %s", r.Workflow, firstError(result.Problems)).
+	p := rpc.Problemf(http.StatusUnprocessableEntity, "repair.refused", "the repair of %s was refused: %s", r.Workflow,
+		firstError(result.Problems)).
 		WithHint("correct what problems lists and repair again; each refused repair counts against the budget")
 	if s, err = c.server.state(r.Workflow); err == nil && s.Maintenance == nil {
 		p.Hint = "the budget of repairs is spent: a person must deploy a corrected script (pawl deploy FILE) or resume the workflow"

@@ -44,15 +44,18 @@ type (
 )
 
 var tokenTable = []Operation{
-	define(operation("createToken", "POST /v1/tokens", rpc.Admin, "Make a named token; its caller has the role, and the name in all it does").
+	define(operation("createToken", "POST /v1/tokens", rpc.Admin,
+		"Make a named token; its caller has the role, and the name in all it does").
 		answering(http.StatusCreated).private(), createToken),
 	define(operation("listTokens", "GET /v1/tokens", rpc.Admin, "List the named tokens in use"), listTokens),
-	define(operation("revokeToken", "DELETE /v1/tokens/{name}", rpc.Admin, "Let the caller with a named token in no more, at once"), revokeToken),
+	define(operation("revokeToken", "DELETE /v1/tokens/{name}", rpc.Admin,
+		"Let the caller with a named token in no more, at once"), revokeToken),
 }
 
 func createToken(ctx context.Context, c *Call, r *createTokenRequest) (createTokenAnswer, error) {
 	token := auth.NewToken()
-	cmd := decide.CreateToken{Name: r.Name, Role: r.Role, Workflow: r.Workflow, Hash: engine.TokenHash(token), Last4: token[len(token)-4:]}
+	cmd := decide.CreateToken{Name: r.Name, Role: r.Role, Workflow: r.Workflow, Hash: engine.TokenHash(token),
+		Last4: token[len(token)-4:]}
 	if err := c.server.cfg.Engine.CreateToken(ctx, c.Actor, cmd); err != nil {
 		return createTokenAnswer{}, err
 	}
@@ -83,7 +86,8 @@ func revokeToken(ctx context.Context, c *Call, r *revokeTokenRequest) (revokedTo
 }
 
 func viewToken(t projections.Token) tokenView {
-	return tokenView{Name: t.Name, Role: t.Role, Workflow: ofWorkflow(t.Workflow), CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy, Last4: t.Last4}
+	return tokenView{Name: t.Name, Role: t.Role, Workflow: ofWorkflow(t.Workflow), CreatedAt: t.CreatedAt,
+		CreatedBy: t.CreatedBy, Last4: t.Last4}
 }
 
 // ofWorkflow is null in JSON for all workflows.
@@ -96,5 +100,6 @@ func ofWorkflow(w eventlog.WorkflowName) *eventlog.WorkflowName {
 
 // revoked says why what was begun with a token is not answered.
 func revoked() *rpc.Problem {
-	return rpc.Problemf(http.StatusUnauthorized, "token.required", "the token was revoked meanwhile").WithHint("ask for a new one: pawl tokens create")
+	return rpc.Problemf(http.StatusUnauthorized, "token.required",
+		"the token was revoked meanwhile").WithHint("ask for a new one: pawl tokens create")
 }

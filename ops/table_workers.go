@@ -9,7 +9,8 @@ import (
 )
 
 var workersTable = []Operation{
-	define(operation("getWorkers", "GET /v1/workers", rpc.Viewer, "Show the processes that run scripts, and how they are confined"), getWorkers),
+	define(operation("getWorkers", "GET /v1/workers", rpc.Viewer,
+		"Show the processes that run scripts, and how they are confined"), getWorkers),
 }
 
 func getWorkers(_ context.Context, c *Call, _ *everything) (worker.Report, error) {

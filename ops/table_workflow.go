@@ -69,29 +69,38 @@ type (
 )
 
 var workflowTable = []Operation{
-	define(operation("listWorkflows", "GET /v1/workflows", rpc.Viewer, "List workflows").narrowing(), func(ctx context.Context, c *Call, r *workflowsQuery) (readmodel.Page[readmodel.Workflow], error) {
-		if c.Workflow != "" {
-			return c.ownWorkflow(ctx)
-		}
-		return listed(ctx, c, r, c.server.cfg.Reader.Workflows)
-	}),
-	defineStatus(operation("deployWorkflow", "POST /v1/workflows", rpc.Operator, "Deploy a script: a new workflow, or its next version").answering(http.StatusCreated, http.StatusOK).narrowing(), deployWorkflow),
-	define(operation("validateScript", "POST /v1/validate", rpc.Viewer, "Check a script as a deploy would, and change nothing").narrowing(), validateScript),
-	define(operation("getWorkflow", "GET /v1/workflows/{workflow}", rpc.Viewer, "Show a workflow"), func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
-		return c.server.cfg.Reader.Workflow(ctx, r.Workflow)
-	}),
-	define(operation("getSource", "GET /v1/workflows/{workflow}/source", rpc.Viewer, "Fetch a workflow's script"), func(ctx context.Context, c *Call, r *sourceRequest) (readmodel.Script, error) {
-		return c.server.cfg.Reader.Script(ctx, r.Workflow, r.Version)
-	}),
-	define(operation("getGrants", "GET /v1/workflows/{workflow}/grants", rpc.Viewer, "Show what a workflow may do"), func(_ context.Context, c *Call, r *inWorkflow) (grantsAnswer, error) {
-		s, err := c.server.state(r.Workflow)
-		if err != nil {
-			return grantsAnswer{}, err
-		}
-		return grantsOf(&s), nil
-	}),
-	define(operation("setGrants", "PUT /v1/workflows/{workflow}/grants", rpc.Admin, "Replace what a workflow may do"), setGrants),
-	define(operation("changeGrants", "PATCH /v1/workflows/{workflow}/grants", rpc.Admin, "Change some of what a workflow may do"), changeGrants),
+	define(operation("listWorkflows", "GET /v1/workflows", rpc.Viewer, "List workflows").narrowing(),
+		func(ctx context.Context, c *Call, r *workflowsQuery) (readmodel.Page[readmodel.Workflow], error) {
+			if c.Workflow != "" {
+				return c.ownWorkflow(ctx)
+			}
+			return listed(ctx, c, r, c.server.cfg.Reader.Workflows)
+		}),
+	defineStatus(operation("deployWorkflow", "POST /v1/workflows", rpc.Operator,
+		"Deploy a script: a new workflow, or its next version").answering(http.StatusCreated, http.StatusOK).narrowing(),
+		deployWorkflow),
+	define(operation("validateScript", "POST /v1/validate", rpc.Viewer,
+		"Check a script as a deploy would, and change nothing").narrowing(), validateScript),
+	define(operation("getWorkflow", "GET /v1/workflows/{workflow}", rpc.Viewer, "Show a workflow"),
+		func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
+			return c.server.cfg.Reader.Workflow(ctx, r.Workflow)
+		}),
+	define(operation("getSource", "GET /v1/workflows/{workflow}/source", rpc.Viewer, "Fetch a workflow's script"),
+		func(ctx context.Context, c *Call, r *sourceRequest) (readmodel.Script, error) {
+			return c.server.cfg.Reader.Script(ctx, r.Workflow, r.Version)
+		}),
+	define(operation("getGrants", "GET /v1/workflows/{workflow}/grants", rpc.Viewer, "Show what a workflow may do"),
+		func(_ context.Context, c *Call, r *inWorkflow) (grantsAnswer, error) {
+			s, err := c.server.state(r.Workflow)
+			if err != nil {
+				return grantsAnswer{}, err
+			}
+			return grantsOf(&s), nil
+		}),
+	define(operation("setGrants", "PUT /v1/workflows/{workflow}/grants", rpc.Admin, "Replace what a workflow may do"),
+		setGrants),
+	define(operation("changeGrants", "PATCH /v1/workflows/{workflow}/grants", rpc.Admin,
+		"Change some of what a workflow may do"), changeGrants),
 }
 
 // ownWorkflow lists the one workflow that the caller may see, if it exists.
@@ -140,7 +149,8 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 		return 0, deployAnswer{}, err
 	}
 	if result.Refused {
-		p := rpc.Problemf(http.StatusUnprocessableEntity, "script.refused", "%s was not deployed: %s", r.Filename, firstError(result.Problems)).
+		p := rpc.Problemf(http.StatusUnprocessableEntity, "script.refused", "%s was not deployed: %s", r.Filename,
+			firstError(result.Problems)).
 			WithHint("correct what problems lists and deploy again")
 		p.Problems = result.Problems
 		return 0, deployAnswer{}, p
@@ -153,20 +163,23 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 	if result.Changed {
 		status = http.StatusCreated
 	}
-	return status, deployAnswer{Workflow: readmodel.WorkflowView(&s.Workflow), Warnings: some(result.Problems), Asks: some(result.Asks)}, nil
+	return status, deployAnswer{Workflow: readmodel.WorkflowView(&s.Workflow), Warnings: some(result.Problems),
+		Asks: some(result.Asks)}, nil
 }
 
 // mayDeploy refuses grants to a caller who may not give them, and a script of another workflow than
 // the caller's own. What is refused for other reasons is left to the deploy, which says so.
 func (c *Call) mayDeploy(ctx context.Context, r *deployRequest) error {
 	if len(r.Grants) > 0 && !c.Role.Covers(rpc.Admin) {
-		return rpc.Problemf(http.StatusForbidden, "role.insufficient", "grants need the role %s; this caller has the role %s", rpc.Admin, c.Role).
+		return rpc.Problemf(http.StatusForbidden, "role.insufficient", "grants need the role %s; this caller has the role %s",
+			rpc.Admin, c.Role).
 			WithHint("nothing was changed; deploy without grants and let an admin set them: pawl grants WORKFLOW")
 	}
 	if c.Workflow == "" {
 		return nil
 	}
-	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename, DryRun: true})
+	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename,
+		DryRun: true})
 	if err != nil {
 		return err
 	}
@@ -189,7 +202,8 @@ func validateScript(ctx context.Context, c *Call, r *validateRequest) (validateA
 	if r.Filename == "" {
 		r.Filename = defaultFilename
 	}
-	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename, DryRun: true})
+	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename,
+		DryRun: true})
 	if err != nil {
 		return validateAnswer{}, err
 	}
@@ -250,7 +264,8 @@ func grantsOf(s *projections.State) grantsAnswer {
 	}
 	for _, op := range s.Definition().Operations {
 		grant := deploy.ResolveGrant(s.Grants, op.Kind, op.Connector, op.Operation)
-		answer.Operations = append(answer.Operations, grantedOperation{Capability: op.Capability(), Kind: op.Kind, Grant: grant})
+		answer.Operations = append(answer.Operations, grantedOperation{Capability: op.Capability(), Kind: op.Kind,
+			Grant: grant})
 	}
 	slices.SortFunc(answer.Operations, func(a, b grantedOperation) int {
 		if a.Capability < b.Capability {

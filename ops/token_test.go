@@ -27,7 +27,8 @@ func (b *bundle) create(name, role, workflow string) string {
 	}
 	var created createTokenAnswer
 	b.do("createToken", params, &created)
-	if string(created.Name) != name || string(created.Role) != role || (created.Workflow == nil) != (workflow == "") || workflow != "" && string(*created.Workflow) != workflow {
+	if string(created.Name) != name || string(created.Role) != role || (created.Workflow == nil) != (workflow == "") ||
+		workflow != "" && string(*created.Workflow) != workflow {
 		b.t.Errorf("created %+v", created)
 	}
 	return created.Token
@@ -43,8 +44,10 @@ func TestNamedTokens(t *testing.T) {
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	b.deploy("other", "send", eventlog.GrantAllow)
 	tokens := map[string]string{
-		"viewer": b.create("viewer", "viewer", ""), "ingest": b.create("ingest", "ingest", ""), "operator": b.create("operator", "operator", ""),
-		"admin": b.create("admin", "admin", ""), "shop": b.create("shop", "admin", "shop"), "in": b.create("in", "ingest", "shop"),
+		"viewer": b.create("viewer", "viewer", ""), "ingest": b.create("ingest", "ingest", ""),
+		"operator": b.create("operator", "operator", ""),
+		"admin":    b.create("admin", "admin", ""), "shop": b.create("shop", "admin", "shop"),
+		"in": b.create("in", "ingest", "shop"),
 	}
 	event := `{"messageId":"1","title":"one"}`
 	for _, c := range []struct {
@@ -69,7 +72,8 @@ func TestNamedTokens(t *testing.T) {
 	} {
 		for name, token := range tokens {
 			res, body := b.request(c.method, c.path, c.body, with(token)...)
-			if got := res.StatusCode < 300; got != slices.Contains(c.may, name) || !got && res.StatusCode != http.StatusForbidden {
+			if got := res.StatusCode < 300; got != slices.Contains(c.may, name) || !got &&
+				res.StatusCode != http.StatusForbidden {
 				t.Errorf("%s %s as %s: %d %s", c.method, c.path, name, res.StatusCode, body)
 			}
 			for _, secret := range tokens {
@@ -77,23 +81,28 @@ func TestNamedTokens(t *testing.T) {
 					t.Errorf("%s %s shows a token: %s", c.method, c.path, body)
 				}
 			}
-			if strings.Contains(string(body), `"_pawl"`) || strings.Contains(string(body), "hash\":\"") && c.path == "/v1/tokens" {
+			if strings.Contains(string(body), `"_pawl"`) || strings.Contains(string(body), "hash\":\"") &&
+				c.path == "/v1/tokens" {
 				t.Errorf("%s %s shows the installation: %s", c.method, c.path, body)
 			}
 		}
 	}
-	for what, token := range map[string]string{"longer": tokens["admin"] + "A", "shorter": tokens["admin"][:len(tokens["admin"])-1], "lower case": strings.ToLower(tokens["admin"]), "empty": auth.TokenPrefix} {
+	for what, token := range map[string]string{"longer": tokens["admin"] + "A",
+		"shorter": tokens["admin"][:len(tokens["admin"])-1], "lower case": strings.ToLower(tokens["admin"]),
+		"empty": auth.TokenPrefix} {
 		if res, body := b.request("GET", "/v1/workflows", "", with(token)...); res.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: %d %s", what, res.StatusCode, body)
 		}
 	}
 	var list struct{ Items []tokenView }
 	b.do("listTokens", nil, &list)
-	if len(list.Items) != len(tokens) || list.Items[0].Name != "viewer" || list.Items[0].CreatedBy.Name != "ann" || list.Items[0].CreatedAt == 0 {
+	if len(list.Items) != len(tokens) || list.Items[0].Name != "viewer" || list.Items[0].CreatedBy.Name != "ann" ||
+		list.Items[0].CreatedAt == 0 {
 		t.Errorf("list: %+v", list)
 	}
 	for _, item := range list.Items {
-		if item.Last4 == "" || !strings.HasSuffix(tokens[string(item.Name)], item.Last4) || (item.Workflow != nil) != (item.Name == "shop" || item.Name == "in") {
+		if item.Last4 == "" || !strings.HasSuffix(tokens[string(item.Name)], item.Last4) ||
+			(item.Workflow != nil) != (item.Name == "shop" || item.Name == "in") {
 			t.Errorf("list: %+v", item)
 		}
 	}
@@ -144,9 +153,11 @@ func TestInstallationIsShownNowhere(t *testing.T) {
 	if facts != 3 {
 		t.Errorf("the installation's past has %d facts, want 3", facts)
 	}
-	for _, path := range []string{"/v1/workflows", "/v1/why", "/v1/log", "/v1/runs", "/v1/events", "/v1/jobs", "/v1/diagnostics", "/metrics"} {
+	for _, path := range []string{"/v1/workflows", "/v1/why", "/v1/log", "/v1/runs", "/v1/events", "/v1/jobs",
+		"/v1/diagnostics", "/metrics"} {
 		for _, media := range []string{"application/json", "text/event-stream"} {
-			if res, body := b.request("GET", path, "", "Accept", media); res.StatusCode != 200 || strings.Contains(string(body), "_pawl") || strings.Contains(string(body), "token.") {
+			if res, body := b.request("GET", path, "", "Accept", media); res.StatusCode != 200 ||
+				strings.Contains(string(body), "_pawl") || strings.Contains(string(body), "token.") {
 				t.Errorf("%s: %d %s", path, res.StatusCode, body)
 			}
 		}
@@ -167,17 +178,21 @@ func TestInstallationIsShownNowhere(t *testing.T) {
 	}
 	before := b.last()
 	for _, c := range [][2]string{
-		{"GET", "/v1/workflows/_pawl"}, {"GET", "/v1/workflows/_pawl/state"}, {"GET", "/v1/workflows/_pawl/why"}, {"GET", "/v1/log?workflow=_pawl"}, {"GET", "/v1/workflows/_pawl/runs"},
-		{"POST", "/v1/workflows/_pawl/pause"}, {"POST", "/v1/workflows/_pawl/archive"}, {"POST", "/v1/workflows/_pawl/run-now"},
+		{"GET", "/v1/workflows/_pawl"}, {"GET", "/v1/workflows/_pawl/state"}, {"GET", "/v1/workflows/_pawl/why"},
+		{"GET", "/v1/log?workflow=_pawl"}, {"GET", "/v1/workflows/_pawl/runs"},
+		{"POST", "/v1/workflows/_pawl/pause"}, {"POST", "/v1/workflows/_pawl/archive"},
+		{"POST", "/v1/workflows/_pawl/run-now"},
 	} {
 		if res, body := b.request(c[0], c[1], ""); res.StatusCode != 400 {
 			t.Errorf("%s %s: %d %s", c[0], c[1], res.StatusCode, body)
 		}
 	}
-	if res, body := b.request("POST", "/v1/workflows/_pawl/topics/a/events", `{"messageId":"1","title":"t"}`); res.StatusCode != 404 {
+	if res, body := b.request("POST", "/v1/workflows/_pawl/topics/a/events",
+		`{"messageId":"1","title":"t"}`); res.StatusCode != 404 {
 		t.Errorf("push: %d %s", res.StatusCode, body)
 	}
-	if res, body := b.request("POST", "/v1/workflows", `{"source":`+quoted(t, orders("_pawl", "send"))+`}`); res.StatusCode != 422 {
+	if res, body := b.request("POST", "/v1/workflows", `{"source":`+
+		quoted(t, orders("_pawl", "send"))+`}`); res.StatusCode != 422 {
 		t.Errorf("deploy: %d %s", res.StatusCode, body)
 	}
 	if b.last() != before {
@@ -196,7 +211,8 @@ func TestRevocationActsAtOnce(t *testing.T) {
 	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	gone, stays := b.create("gone", "viewer", ""), b.create("stays", "viewer", "shop")
-	open, own, other := b.follow("?follow=true", with(gone)...), b.follow("?follow=true&workflow=shop", with(gone)...), b.follow("?follow=true", with(stays)...)
+	open, own, other := b.follow("?follow=true", with(gone)...), b.follow("?follow=true&workflow=shop", with(gone)...),
+		b.follow("?follow=true", with(stays)...)
 	page := make(chan string, 1)
 	last := fmt.Sprintf("0:%d", b.last()+1)
 	go func() {
@@ -271,7 +287,8 @@ func TestTokensThatCannotBeFollowed(t *testing.T) {
 	}
 	log.PutRaw(eventlog.Installation, []byte("garbage"))
 	next := setupOn(t, log)
-	if res, body := next.request("GET", "/v1/workflows", "", with(ci)...); res.StatusCode != 503 || mustJSON(t, body)["code"] != "tokens.unknown" {
+	if res, body := next.request("GET", "/v1/workflows", "", with(ci)...); res.StatusCode != 503 ||
+		mustJSON(t, body)["code"] != "tokens.unknown" {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
 	if p := next.refused("createToken", map[string]any{"name": "x", "role": "viewer"}); p.Code != "workflow.stopped" {
@@ -310,7 +327,8 @@ func TestNamedTokensOverNATS(t *testing.T) {
 		}
 	}
 	b.do("revokeToken", map[string]any{"name": "in"}, nil)
-	if answer := ask(t, nc, "pawl.in.shop.order.in", `{"messageId":"2","title":"two"}`, rpc.TokenHeader, in); mustJSON(t, answer.Data)["code"] != "token.required" {
+	if answer := ask(t, nc, "pawl.in.shop.order.in", `{"messageId":"2","title":"two"}`, rpc.TokenHeader, in); mustJSON(t,
+		answer.Data)["code"] != "token.required" {
 		t.Errorf("revoked: %s", answer.Data)
 	}
 }

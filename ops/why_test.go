@@ -26,7 +26,8 @@ func TestExplainCoversEveryReason(t *testing.T) {
 		t.Errorf("an unknown reason: %s", w.Message)
 	}
 	stopped := explain.Stopped("shop", errors.New("revision 3 is missing"))
-	if stopped.Moving || *stopped.Reason != decide.ReasonNoWorker || !strings.Contains(stopped.Message, "revision 3 is missing") {
+	if stopped.Moving || *stopped.Reason != decide.ReasonNoWorker ||
+		!strings.Contains(stopped.Message, "revision 3 is missing") {
 		t.Errorf("%+v", stopped)
 	}
 }
@@ -56,12 +57,14 @@ func TestWhyNamesWhatAnAcceptedLossEnded(t *testing.T) {
 	if a := why.Attention; a == nil || a.Reason != projections.AttentionUnknown || a.Failures != 5 || a.Since != at {
 		t.Errorf("attention %+v", a)
 	}
-	for _, said := range []string{`5 of its events were ended`, `event "a 1" (Order A) of topic in, event "b" of topic in,`, "2 more", "Look at the other side"} {
+	for _, said := range []string{`5 of its events were ended`,
+		`event "a 1" (Order A) of topic in, event "b" of topic in,`, "2 more", "Look at the other side"} {
 		if !strings.Contains(why.Message, said) {
 			t.Errorf("%q is missing in %s", said, why.Message)
 		}
 	}
-	for _, command := range []string{"pawl redrive shop in 'a 1' --including-unknown", "pawl skip shop in 'a 1'", "pawl skip shop in c", "pawl jobs list --workflow shop --state cancelled"} {
+	for _, command := range []string{"pawl redrive shop in 'a 1' --including-unknown", "pawl skip shop in 'a 1'",
+		"pawl skip shop in c", "pawl jobs list --workflow shop --state cancelled"} {
 		if !slices.Contains(why.Commands, command) {
 			t.Errorf("%q is missing in %q", command, why.Commands)
 		}

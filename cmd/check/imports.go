@@ -47,7 +47,8 @@ func rooms(names ...string) (folders []string) {
 
 // belowCommands are the libraries of the module, and these packages of cmd/pawl.
 func belowCommands(names ...string) []string {
-	return append(rooms(names...), "eventlog/...", "projections/...", "sandbox/...", "engine/...", "embeddednats/...", "ops/...")
+	return append(rooms(names...), "eventlog/...", "projections/...", "sandbox/...", "engine/...", "embeddednats/...",
+		"ops/...")
 }
 
 // layers are tried in order, the first that fits a folder holds for it. No arrow points up: the
@@ -95,8 +96,10 @@ var layers = []layer{
 	// Calls travel without knowing what they do; what they do is in the table above them.
 	{folders: "ops/rpc", project: []string{"eventlog", "sandbox"}, external: anyLibrary},
 	{folders: "ops/auth", project: []string{"eventlog", "projections", "ops/rpc"}, external: anyLibrary},
-	{folders: "ops/explain", project: []string{"eventlog", "projections/...", "engine", "engine/connector", "engine/decide"}, external: anyLibrary},
-	{folders: "ops/metrics", project: []string{"eventlog", "projections/...", "engine", "sandbox/worker"}, external: anyLibrary},
+	{folders: "ops/explain", project: []string{"eventlog", "projections/...", "engine", "engine/connector",
+		"engine/decide"}, external: anyLibrary},
+	{folders: "ops/metrics", project: []string{"eventlog", "projections/...", "engine", "sandbox/worker"},
+		external: anyLibrary},
 	{folders: "ops/replay", project: []string{"eventlog", "projections/..."}, external: anyLibrary},
 	{folders: "ops/ingress", project: []string{"eventlog", "engine/decide", "ops/rpc"}, external: anyLibrary},
 	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."},
@@ -110,14 +113,16 @@ var layers = []layer{
 	{folders: "cmd/pawl/internal/config", project: belowCommands("exit", "term"), external: anyLibrary},
 	{folders: "cmd/pawl/internal/version", project: rooms("term")},
 	{folders: "cmd/pawl/internal/builtin", project: belowCommands("config"), external: anyLibrary},
-	{folders: "cmd/pawl/internal/client", project: belowCommands("config", "datadir", "exit", "term"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/client", project: belowCommands("config", "datadir", "exit", "term"),
+		external: anyLibrary},
 	{folders: "cmd/pawl/internal/tools", project: belowCommands("builtin", "datadir", "exit"), external: anyLibrary},
 	{
 		folders:  "cmd/pawl/internal/node",
 		project:  belowCommands("builtin", "config", "datadir", "diskspace", "exit", "term", "tools", "version"),
 		external: anyLibrary,
 	},
-	{folders: "cmd/pawl/internal/source", project: belowCommands("builtin", "config", "exit", "node", "term"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/source", project: belowCommands("builtin", "config", "exit", "node", "term"),
+		external: anyLibrary},
 	{folders: "cmd/pawl/internal/bench", project: belowCommands("config", "exit", "node", "term"), external: anyLibrary},
 	// The commands of one heading know no other commands.
 	{

@@ -22,14 +22,15 @@ import (
 var wrongOnPurpose = map[string][]string{
 	"refused.txtar/syntax.ts":   {"script.syntax"},
 	"refused.txtar/schedule.ts": {deploy.CodeSchedule},
-	"refused.txtar/many.ts":     {deploy.CodeWorkflowName, deploy.CodeSchedule, deploy.CodeTopicUnknown, "publish.invalid", "call.notAwaited"},
-	"refused.txtar/params.ts":   {connector.CodeParams},
-	"refused.txtar/post.ts":     {connector.CodeParams},
-	"example.js":                {"ui.title"}, // as it is documented
-	"repair.txtar/broken.ts":    {"script.syntax"},
-	"watch.txtar/broken.ts":     {"script.syntax"},
-	"nats.txtar/bad.ts":         {"script.syntax"},
-	"tokens.txtar/taken.ts":     {deploy.CodeWorkflowName},
+	"refused.txtar/many.ts": {deploy.CodeWorkflowName, deploy.CodeSchedule, deploy.CodeTopicUnknown, "publish.invalid",
+		"call.notAwaited"},
+	"refused.txtar/params.ts": {connector.CodeParams},
+	"refused.txtar/post.ts":   {connector.CodeParams},
+	"example.js":              {"ui.title"}, // as it is documented
+	"repair.txtar/broken.ts":  {"script.syntax"},
+	"watch.txtar/broken.ts":   {"script.syntax"},
+	"nats.txtar/bad.ts":       {"script.syntax"},
+	"tokens.txtar/taken.ts":   {deploy.CodeWorkflowName},
 }
 
 // Every workflow of this repository passes the validator without a word: what is written here is what
@@ -78,7 +79,8 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, problems = deploy.Check(deploy.Input{
-				Definition: definition, Found: problems, Catalog: node.NewCatalog(registry), UnknownConnector: sandbox.SeverityWarning,
+				Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
+				UnknownConnector: sandbox.SeverityWarning,
 			})
 			var codes []string
 			for _, p := range problems {

@@ -23,7 +23,8 @@ const logFolder = "data/jetstream/$G/streams/PAWL_LOG_0"
 func recorded(t *testing.T) string {
 	t.Helper()
 	dir := place(t, map[string]string{
-		"early.ts": strings.ReplaceAll(smallScript, "NAME", "early"), "late.ts": strings.ReplaceAll(smallScript, "NAME", "late"),
+		"early.ts": strings.ReplaceAll(smallScript, "NAME", "early"), "late.ts": strings.ReplaceAll(smallScript, "NAME",
+			"late"),
 	})
 	mustRun(t, dir, 0, "pawl", "up", "early.ts", "--data", "data", "--until-idle")
 	d := startDaemon(t, dir, "pawl", "up", "late.ts", "--data", "data")
@@ -71,7 +72,8 @@ func TestDamagedLog(t *testing.T) {
 	long(t)
 	t.Parallel()
 	original := recorded(t)
-	const accept, restore = `look at what is left: pawl verify; .*: pawl verify --accept-loss$`, `put .*data/jetstream back from a copy .*: --data DIR$`
+	const accept, restore = `look at what is left: pawl verify; .*: pawl verify --accept-loss$`,
+		`put .*data/jetstream back from a copy .*: --data DIR$`
 	for name, c := range map[string]struct {
 		damage func(dir string)
 		says   string
@@ -94,7 +96,9 @@ func TestDamagedLog(t *testing.T) {
 		}, `log is damaged: stream PAWL_LOG_0 lacks the messages \d+`, accept},
 		"log deleted": {func(dir string) { remove(t, dir, "data", "jetstream") },
 			`log is damaged: PAWL_LOG_0 is gone \(the high-water mark .*/log\.mark says that it existed\); it is not created anew`, restore},
-		"stream deleted": {func(dir string) { remove(t, dir, filepath.FromSlash(logFolder)) }, `log is damaged: PAWL_LOG_0 is gone`, restore},
+		"stream deleted": {func(dir string) {
+			remove(t, dir, filepath.FromSlash(logFolder))
+		}, `log is damaged: PAWL_LOG_0 is gone`, restore},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,8 +156,10 @@ func TestDamageBelowTheCheckpoint(t *testing.T) {
 	d.await(`level=ERROR msg="the log of this workflow is damaged: .*workflow=late`)
 	mustSay(t, d.logHealth(), `^\{false \[.*late lacks revisions`)
 	problem := string(d.call(http.StatusInternalServerError, http.MethodGet, "/v1/workflows/late/state", nil))
-	mustSay(t, problem, `"code":"log\.damaged"`, `"detail":"log is damaged: .*late.* has revision \d+, want \d+"`, `"hint":".*pawl verify`)
-	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "state", "late", "--at", "60", "--url", d.url, "--data", "data"), `log is damaged: .*late.*`, `pawl verify`)
+	mustSay(t, problem, `"code":"log\.damaged"`, `"detail":"log is damaged: .*late.* has revision \d+, want \d+"`,
+		`"hint":".*pawl verify`)
+	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "state", "late", "--at", "60", "--url", d.url, "--data", "data"),
+		`log is damaged: .*late.*`, `pawl verify`)
 	mustSay(t, d.logHealth(), `^\{false \[.*log is damaged: .*late`)
 	d.stop()
 }
@@ -174,10 +180,12 @@ func TestAcceptLoss(t *testing.T) {
 		`^early is held: its newest transitions may be among what is lost.*pawl resume early$`, `^late is held: `)
 	mustSay(t, mustRun(t, dir, 0, "pawl", "verify", "--data", "data"), `^2 workflows, \d+ transitions: ok$`)
 	mustSay(t, mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"), `nothing is missing`)
-	mustSay(t, mustRun(t, dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"), `early .*loss.*Try: pawl resume early`, `late .*loss`)
+	mustSay(t, mustRun(t, dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"),
+		`early .*loss.*Try: pawl resume early`, `late .*loss`)
 
 	d := startDaemon(t, dir, "pawl", "serve", "--data", "data")
-	if out, _ := runProgram(t, dir, "pawl", "verify", "--accept-loss", "--url", d.url, "--data", "data"); !strings.Contains(out, "an engine answers at") {
+	if out, _ := runProgram(t, dir, "pawl", "verify", "--accept-loss", "--url", d.url, "--data",
+		"data"); !strings.Contains(out, "an engine answers at") {
 		t.Errorf("with an engine running: %s", out)
 	}
 	log := string(d.call(http.StatusOK, http.MethodGet, "/v1/log?workflow=early", nil))
@@ -195,7 +203,8 @@ func TestAcceptLoss(t *testing.T) {
 	}
 	d.get("/v1/workflows/late/why", &why)
 	// The last transition that is left may be a person's pause: that hides nothing.
-	if text := fmt.Sprint(why["message"]); !strings.Contains(text, "he system holds it") && !strings.Contains(text, "The system holds") {
+	if text := fmt.Sprint(why["message"]); !strings.Contains(text, "he system holds it") &&
+		!strings.Contains(text, "The system holds") {
 		t.Errorf("late: %v", why)
 	}
 	var late struct{ Blocked struct{ Reason string } }
@@ -232,7 +241,8 @@ func TestAcceptLossInTheMiddle(t *testing.T) {
 	if err := json.Unmarshal([]byte(document), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if len(got.Lost) != 1 || len(got.Broken) != 0 || !slices.Contains(got.Held, "across") || slices.Contains(got.Held, "whole") ||
+	if len(got.Lost) != 1 || len(got.Broken) != 0 || !slices.Contains(got.Held, "across") ||
+		slices.Contains(got.Held, "whole") ||
 		!regexp.MustCompile(`across lacks revisions 1 to \d+`).MatchString(got.SetAside["across"]) {
 		t.Errorf("accepted %+v", got)
 	}
@@ -248,7 +258,8 @@ func TestAcceptLossInTheMiddle(t *testing.T) {
 		t.Errorf("across: %v", why)
 	}
 	// A script deployed under its name is held like it.
-	d.call(http.StatusCreated, http.MethodPost, "/v1/workflows", map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "across")})
+	d.call(http.StatusCreated, http.MethodPost, "/v1/workflows",
+		map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "across")})
 	var across struct{ Blocked struct{ Reason string } }
 	if d.get("/v1/workflows/across", &across); across.Blocked.Reason != "loss" {
 		t.Errorf("across: %+v", across)
@@ -273,10 +284,12 @@ func TestAcceptLossOfOneMessage(t *testing.T) {
 	if err := json.Unmarshal([]byte(document), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if len(got.Lost) != 1 || !slices.Equal(got.Held, []eventlog.WorkflowName{"late"}) || len(got.SetAside) != 1 || got.SetAside["late"] == "" {
+	if len(got.Lost) != 1 || !slices.Equal(got.Held, []eventlog.WorkflowName{"late"}) || len(got.SetAside) != 1 ||
+		got.SetAside["late"] == "" {
 		t.Errorf("accepted %+v", got)
 	}
-	mustSay(t, mustRun(t, dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"), `holds it too \(loss\): .*late lacks revisions`)
+	mustSay(t, mustRun(t, dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"),
+		`holds it too \(loss\): .*late lacks revisions`)
 }
 
 // An engine does not run between the two halves of accepting a loss.
@@ -285,8 +298,10 @@ func TestAcceptLossInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := recorded(t)
 	write(t, filepath.Join(dir, "data", "loss.accepting"), "stream PAWL_LOG_0: messages 7-9")
-	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "serve", "--data", "data", "--until-idle"), `accepting a loss was interrupted`, `pawl verify --accept-loss`)
+	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "serve", "--data", "data", "--until-idle"),
+		`accepting a loss was interrupted`, `pawl verify --accept-loss`)
 	// Who was interrupted cannot know what was missing beside that: all are held.
-	mustSay(t, mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"), `accepted as lost: stream PAWL_LOG_0: messages 7-9`, `early is held`, `late is held`)
+	mustSay(t, mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"),
+		`accepted as lost: stream PAWL_LOG_0: messages 7-9`, `early is held`, `late is held`)
 	mustRun(t, dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle")
 }

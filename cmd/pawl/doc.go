@@ -15,7 +15,8 @@
 // Where things are: a command's file has its name and stands in internal/commands, in the folder of the
 // heading under which `pawl --help` lists it; bench and version, which are more than a command, have packages of their
 // own. The commands know the rooms beside them and not each other: internal/client finds the engine, internal/node
-// puts one together, internal/config comes to the settings, internal/term prints, internal/exit says how a command ends.
+// puts one together, internal/config comes to the settings, internal/term prints, internal/exit says how a
+// command ends.
 //
 // How do I add a command? Write a file with its name in the folder of its heading, holding a struct whose fields are
 // its arguments and flags. Give the struct a method Run that takes what it needs of context.Context, term.Screen,

@@ -135,9 +135,9 @@ func TestForgottenWorkflow(t *testing.T) {
 	}
 }
 
-// TestNewlyDeployedAfterALossAsks: where all records of a workflow are lost, and nothing else knows its name, the acceptance
-// cannot hold it. Its file is still deployed when the engine starts, and its source comes with its events again: a
-// person is asked before any of them is handled.
+// TestNewlyDeployedAfterALossAsks: where all records of a workflow are lost, and nothing else knows its name,
+// the acceptance cannot hold it. Its file is still deployed when the engine starts, and its source comes with
+// its events again: a person is asked before any of them is handled.
 func TestNewlyDeployedAfterALossAsks(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

@@ -126,7 +126,9 @@ func recordHistory(d *daemon, sink string) {
 	for id, payload := range map[string]object{"1": {}, "2": {"drop": true}, "3": {"quiet": true}} {
 		post("orders/topics/order.in/events", object{"messageId": id, "title": "Order " + id, "payload": payload})
 	}
-	post("orders/topics/order.in/events", []object{{"messageId": "4/ä %", "title": "Flaky", "payload": object{"flaky": true}}, {"messageId": "1", "title": "Order 1, again"}})
+	post("orders/topics/order.in/events",
+		[]object{{"messageId": "4/ä %", "title": "Flaky", "payload": object{"flaky": true}},
+			{"messageId": "1", "title": "Order 1, again"}})
 	d.advance("10m")
 	post("orders/topics/order.in/events", object{"messageId": "5", "title": "Bad", "payload": object{"bad": true}})
 	d.advance("10m")
@@ -143,7 +145,8 @@ func recordHistory(d *daemon, sink string) {
 	}
 	d.call(http.StatusOK, http.MethodPost, "/v1/mutations/"+only("indeterminate")+"/resolve", object{"resolution": "skip"})
 	d.settle()
-	post("orders/topics/order.in/events", object{"messageId": "lost too", "title": "Lost too", "payload": object{"lost": true}})
+	post("orders/topics/order.in/events", object{"messageId": "lost too", "title": "Lost too",
+		"payload": object{"lost": true}})
 	deploy("careful", map[string]string{"files.write": "ask"})
 	for i, verb := range []string{"approve", "reject", ""} {
 		post("careful/topics/t/events", object{"messageId": fmt.Sprint("file", i), "title": "File"})
@@ -205,7 +208,9 @@ func (d *daemon) answers() map[string][]byte {
 		}
 		workflow := func(path string) string { return strings.Split(path, "/")[3] }
 		for parameter, kind := range map[string]string{"{run}": "runs", "{input}": "inputs", "{session}": "sessions"} {
-			fill(parameter, func(p string) []item { return list("/v1/workflows/" + workflow(p) + "/" + kind + "?limit=1000") }, "id")
+			fill(parameter, func(p string) []item {
+				return list("/v1/workflows/" + workflow(p) + "/" + kind + "?limit=1000")
+			}, "id")
 		}
 		fill("{topic}/{messageId}", func(p string) []item {
 			kind := "events"
@@ -253,8 +258,10 @@ func TestHistory(t *testing.T) {
 	recordHistory(d, sink.URL)
 	before := d.answers()
 	for _, want := range []string{
-		`"discarded"`, `"skipped"`, `"consumed"`, `"pending"`, `"reserved"`, `"completed"`, `"cancelled"`, `"indeterminate"`, `"awaiting_approval"`,
-		`"user_skip"`, `"user_reject"`, `"failed:logic"`, `"paused:transient"`, `"paused:approval"`, `"maintenance":true`, `"archived"`, `"done"`, `"retryOf":"`,
+		`"discarded"`, `"skipped"`, `"consumed"`, `"pending"`, `"reserved"`, `"completed"`, `"cancelled"`, `"indeterminate"`,
+		`"awaiting_approval"`,
+		`"user_skip"`, `"user_reject"`, `"failed:logic"`, `"paused:transient"`, `"paused:approval"`, `"maintenance":true`,
+		`"archived"`, `"done"`, `"retryOf":"`,
 	} {
 		if !bytes.Contains(bytes.Join(values(before), nil), []byte(want)) {
 			t.Errorf("the history has no %s", want)

@@ -125,8 +125,9 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "mail-to-sheet.ts"), string(script))
-	write(t, filepath.Join(dir, "pawl.yaml"), "connectors:\n  maildir: {root: ./inbox}\n  csv: {root: ./sheets, timeout: 200ms}\n"+
-		"policies:\n  reconcile: {base: 50ms, factor: 2, max: 1s, attempts: 5}\n")
+	write(t, filepath.Join(dir, "pawl.yaml"),
+		"connectors:\n  maildir: {root: ./inbox}\n  csv: {root: ./sheets, timeout: 200ms}\n"+
+			"policies:\n  reconcile: {base: 50ms, factor: 2, max: 1s, attempts: 5}\n")
 	if err := os.Mkdir(filepath.Join(dir, "sheets"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,8 @@ func (w wound) inLog(do func(*jslog.Log, jetstream.JetStream)) {
 	w.t.Helper()
 	server := natstest.NewServer(w.t, natstest.InDir(w.path()))
 	nc := natstest.Connect(w.t, server)
-	log, err := jslog.Open(w.t.Context(), nc, jslog.Config{Mark: w.path(datadir.MarkFile), EmbeddedSync: true, BatchFrom: 2})
+	log, err := jslog.Open(w.t.Context(), nc, jslog.Config{Mark: w.path(datadir.MarkFile), EmbeddedSync: true,
+		BatchFrom: 2})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -197,7 +198,8 @@ func TestDamageLeadsOut(t *testing.T) {
 		"a record that cannot be folded": {damage: func(w wound) {
 			w.inLog(func(log *jslog.Log, _ jetstream.JetStream) {
 				past := w.past(log, "late")
-				head, err := log.Append(w.t.Context(), w.entry("late", past[len(past)-1].Head(), &eventlog.RunCommitted{Run: "none"}))
+				head, err := log.Append(w.t.Context(),
+					w.entry("late", past[len(past)-1].Head(), &eventlog.RunCommitted{Run: "none"}))
 				if err != nil {
 					w.t.Fatal(err)
 				}
@@ -307,7 +309,8 @@ func TestDamageLeadsOut(t *testing.T) {
 			mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data")
 			w.live(out, c.held)
 			mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data"), `: ok$`)
-			mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"), `nothing is missing, nothing was changed`)
+			mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"),
+				`nothing is missing, nothing was changed`)
 		})
 	}
 }

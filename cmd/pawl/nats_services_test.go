@@ -40,9 +40,11 @@ func TestServices(t *testing.T) {
 	if out := mustRun(t, w.dir, 0, "pawl", "connectors", "check", "sheets"); !strings.Contains(out, "0 kept, 0 broken") {
 		t.Errorf("check without parameters:\n%s", out)
 	}
-	out = mustRun(t, w.dir, 0, "pawl", "connectors", "check", "sheets", "--timeout", "10s", "--observe", "appendRow=countRows",
+	out = mustRun(t, w.dir, 0, "pawl", "connectors", "check", "sheets", "--timeout", "10s", "--observe",
+		"appendRow=countRows",
 		"--params", `appendRow={"spreadsheetId": "x", "values": ["c;=", "d"]}`, "--yes")
-	for _, rule := range []string{"deadline  sheets.appendRow", "idempotency  sheets.appendRow", "reconcile  sheets.appendRow"} {
+	for _, rule := range []string{"deadline  sheets.appendRow", "idempotency  sheets.appendRow",
+		"reconcile  sheets.appendRow"} {
 		if !strings.Contains(out, "✓ kept  "+rule) {
 			t.Errorf("check lacks %s:\n%s", rule, out)
 		}
@@ -57,16 +59,20 @@ func TestServices(t *testing.T) {
 	// What cannot be used is refused, and says why. A tool that was started a moment ago counts.
 	w.tool(w.address(), "-serve", "odd")
 	reason := `its pawl\.kind is "perhaps", want list, get, mutate or reconcile`
-	if out := mustRun(t, w.dir, 0, "pawl", "connectors", "list"); !regexp.MustCompile(`(?m)^refused: oddities\.odd is not used: ` + reason).MatchString(out) {
+	if out := mustRun(t, w.dir, 0, "pawl", "connectors",
+		"list"); !regexp.MustCompile(`(?m)^refused: oddities\.odd is not used: ` + reason).MatchString(out) {
 		t.Errorf("list:\n%s", out)
 	}
-	if out := mustRun(t, w.dir, 0, "pawl", "connectors", "list", "--json"); !regexp.MustCompile(`"refused":\s*\[\s*\{\s*"service":\s*"oddities",\s*"endpoint":\s*"odd",\s*"reason":\s*"its pawl\.kind is \\"perhaps\\"`).MatchString(out) {
+	if out := mustRun(t, w.dir, 0, "pawl", "connectors", "list",
+		"--json"); !regexp.MustCompile(`"refused":\s*\[\s*\{\s*"service":\s*"oddities",\s*"endpoint":\s*"odd",\s*"reason":\s*"its pawl\.kind is \\"perhaps\\"`).MatchString(out) {
 		t.Errorf("list --json:\n%s", out)
 	}
-	if out := mustRun(t, w.dir, 1, "pawl", "connectors", "show", "oddities"); !regexp.MustCompile(reason).MatchString(out) {
+	if out := mustRun(t, w.dir, 1, "pawl", "connectors", "show",
+		"oddities"); !regexp.MustCompile(reason).MatchString(out) {
 		t.Errorf("show:\n%s", out)
 	}
-	if out := mustRun(t, w.dir, 1, "pawl", "connectors", "check", "oddities"); !regexp.MustCompile(`✗ broken  offer  oddities\.odd: .*` + reason).MatchString(out) {
+	if out := mustRun(t, w.dir, 1, "pawl", "connectors", "check",
+		"oddities"); !regexp.MustCompile(`✗ broken  offer  oddities\.odd: .*` + reason).MatchString(out) {
 		t.Errorf("check:\n%s", out)
 	}
 	// Everybody has a URL that nobody else can read; that of the commands ends with the engine.
@@ -83,7 +89,8 @@ func TestServices(t *testing.T) {
 // A deploy looks for tools before it refuses, so that one started a moment ago is known.
 func TestServicesDeploy(t *testing.T) {
 	t.Parallel()
-	dir := place(t, map[string]string{"idle.js": strings.ReplaceAll(smallScript, "NAME", "idle"), "example.js": read(t, "../../sandbox/testdata/example.js")})
+	dir := place(t, map[string]string{"idle.js": strings.ReplaceAll(smallScript, "NAME", "idle"),
+		"example.js": read(t, "../../sandbox/testdata/example.js")})
 	w := &toolWorld{t: t, dir: dir, book: book{filepath.Join(dir, "sheet")}}
 	w.engine = w.spawn("pawl", "up", "idle.js", "--nats-listen", ":0")
 	w.await(w.engine, `^pawl: answering`)
@@ -92,7 +99,8 @@ func TestServicesDeploy(t *testing.T) {
 		t.Errorf("deploy without tools:\n%s", out)
 	}
 	w.tool(w.address(), "-serve", "search")
-	if out := mustRun(t, dir, 1, "pawl", "validate", "example.js"); strings.Count(out, "[connector.unknown]") != 1 || !strings.Contains(out, "sheets.appendRow") {
+	if out := mustRun(t, dir, 1, "pawl", "validate", "example.js"); strings.Count(out, "[connector.unknown]") != 1 ||
+		!strings.Contains(out, "sheets.appendRow") {
 		t.Errorf("validate with one tool:\n%s", out)
 	}
 	w.tool(w.address(), "-serve", "appendRow,rowStatus")
@@ -105,13 +113,16 @@ func TestServicesDeploy(t *testing.T) {
 func TestServicesUntilIdle(t *testing.T) {
 	long(t)
 	t.Parallel()
-	dir := place(t, map[string]string{"idle.js": strings.ReplaceAll(smallScript, "NAME", "idle"), "example.js": read(t, "../../sandbox/testdata/example.js")})
+	dir := place(t, map[string]string{"idle.js": strings.ReplaceAll(smallScript, "NAME", "idle"),
+		"example.js": read(t, "../../sandbox/testdata/example.js")})
 	started := time.Now()
 	out := mustRun(t, dir, 1, "pawl", "up", "example.js", "idle.js", "--nats-listen", ":0", "--until-idle")
 	if waited := time.Since(started); waited < tools.Patience {
 		t.Errorf("gave up after %s", waited)
 	}
-	for _, line := range []string{`deployed idle 1\.0`, `waits for gmail\.search, sheets\.appendRow, for at most 10s: start`, `\[connector\.unknown\]`, `1 workflow refused`} {
+	for _, line := range []string{`deployed idle 1\.0`,
+		`waits for gmail\.search, sheets\.appendRow, for at most 10s: start`, `\[connector\.unknown\]`,
+		`1 workflow refused`} {
 		if !regexp.MustCompile(line).MatchString(out) {
 			t.Errorf("lacks %s:\n%s", line, out)
 		}
@@ -148,7 +159,8 @@ func TestServicesToolDies(t *testing.T) {
 func TestServicesLateAnswer(t *testing.T) {
 	long(t)
 	t.Parallel()
-	w := newToolWorld(t, strings.Replace(impatient, "reconcile: {base: 50ms, factor: 1, max: 50ms", "reconcile: {base: 1h, factor: 1, max: 1h", 1))
+	w := newToolWorld(t, strings.Replace(impatient, "reconcile: {base: 50ms, factor: 1, max: 50ms",
+		"reconcile: {base: 1h, factor: 1, max: 1h", 1))
 	tool, in := w.tool(w.address(), "-timeout", "2s", "-once", "late")
 	w.await(tool, `^holding$`)
 	w.await(w.engine, `no certain answer; asking again`)
@@ -214,7 +226,8 @@ func TestServicesLineCut(t *testing.T) {
 			if len(page.Items) < 2 {
 				t.Errorf("mutations: %+v", page.Items)
 			}
-			if status, body, err := d.request(http.MethodGet, "/v1/diagnostics", nil); err != nil || status != http.StatusOK || !bytes.Contains(body, []byte(`"contradictions":[]`)) {
+			if status, body, err := d.request(http.MethodGet, "/v1/diagnostics", nil); err != nil || status != http.StatusOK ||
+				!bytes.Contains(body, []byte(`"contradictions":[]`)) {
 				t.Errorf("diagnostics: %s %v", body, err)
 			}
 		})
@@ -227,23 +240,27 @@ func TestExampleTool(t *testing.T) {
 	dir := place(t, map[string]string{"counting.ts": read(t, "example/tool/counting.ts")})
 	w := &toolWorld{t: t, dir: dir}
 	program := filepath.Join(dir, "tool")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./example/tool").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program,
+		"./example/tool").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	w.engine = w.spawn("pawl", "up", "counting.ts", "--nats-listen", ":0")
 	w.await(w.engine, `counting.ts waits for counter.add`)
 	mustRun(t, dir, 0, "pawl", "connectors", "add", "counter")
-	if out := mustRun(t, dir, 0, "pawl", "connectors", "list"); !strings.Contains(out, "no connector is there now: a tool has a user and is not connected") {
+	if out := mustRun(t, dir, 0, "pawl", "connectors", "list"); !strings.Contains(out,
+		"no connector is there now: a tool has a user and is not connected") {
 		t.Errorf("list:\n%s", out)
 	}
 	w.await(w.spawn(program, filepath.Join(dir, ".pawl", "nats", "tools", "counter.url")), `^counter serves$`)
 	w.await(w.engine, `counting  ✓ One more, of .* \(counter\.add\)`)
 	mustRun(t, dir, 0, "pawl", "pause", "counting")
-	out := mustRun(t, dir, 0, "pawl", "connectors", "check", "counter", "--params", `add={"by": 2}`, "--params", "read={}", "--observe", "add=read", "--yes")
+	out := mustRun(t, dir, 0, "pawl", "connectors", "check", "counter", "--params", `add={"by": 2}`, "--params", "read={}",
+		"--observe", "add=read", "--yes")
 	if !strings.HasSuffix(out, "5 kept, 0 broken, 0 unchecked\n") {
 		t.Errorf("check:\n%s", out)
 	}
-	if out := mustRun(t, dir, 0, "pawl", "connectors", "call", "counter.add", `{"by": 3}`, "--yes"); !regexp.MustCompile(`^\{"total":([6-9]|\d\d)\}\n$`).MatchString(out) {
+	if out := mustRun(t, dir, 0, "pawl", "connectors", "call", "counter.add", `{"by": 3}`,
+		"--yes"); !regexp.MustCompile(`^\{"total":([6-9]|\d\d)\}\n$`).MatchString(out) {
 		t.Errorf("call: %s", out)
 	}
 }

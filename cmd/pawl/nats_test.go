@@ -41,7 +41,8 @@ func TestNATSInterface(t *testing.T) {
 	defer nc.Close()
 	err = in.Run(t.Context(), func(ctx context.Context) error {
 		source := strings.ReplaceAll(smallScript, "NAME", "small")
-		if _, err := in.Engine.Deploy(ctx, config.ActorNamed("ann"), engine.DeployRequest{Source: source, Filename: "small.ts"}); err != nil {
+		if _, err := in.Engine.Deploy(ctx, config.ActorNamed("ann"),
+			engine.DeployRequest{Source: source, Filename: "small.ts"}); err != nil {
 			return err
 		}
 		ask := func(subject, request string, into any) {

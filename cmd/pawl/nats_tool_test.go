@@ -40,12 +40,17 @@ func toolsMain() {
 		handle  micro.HandlerFunc
 		meta    map[string]string
 	}{
-		"search": {"gmail", func(r micro.Request) { check(r.RespondJSON(inbox(mails))) }, map[string]string{"pawl.kind": "list"}},
-		"appendRow": {"sheets", x.appendRow, map[string]string{"pawl.kind": "mutate", "pawl.reconcile": "rowStatus", "pawl.timeout": *timeout,
-			"pawl.schema": `{"type": "object", "required": ["spreadsheetId", "values"]}`, "pawl.summary": "Append a row."}},
+		"search": {"gmail", func(r micro.Request) {
+			check(r.RespondJSON(inbox(mails)))
+		}, map[string]string{"pawl.kind": "list"}},
+		"appendRow": {"sheets", x.appendRow, map[string]string{"pawl.kind": "mutate", "pawl.reconcile": "rowStatus",
+			"pawl.timeout": *timeout,
+			"pawl.schema":  `{"type": "object", "required": ["spreadsheetId", "values"]}`, "pawl.summary": "Append a row."}},
 		"rowStatus": {"sheets", x.rowStatus, map[string]string{"pawl.kind": "reconcile"}},
-		"countRows": {"sheets", func(r micro.Request) { check(r.RespondJSON(len(x.book.rows()))) }, map[string]string{"pawl.kind": "list"}},
-		"odd":       {"oddities", nil, map[string]string{"pawl.kind": "perhaps"}},
+		"countRows": {"sheets", func(r micro.Request) {
+			check(r.RespondJSON(len(x.book.rows())))
+		}, map[string]string{"pawl.kind": "list"}},
+		"odd": {"oddities", nil, map[string]string{"pawl.kind": "perhaps"}},
 	}
 	running := make(map[string]micro.Service)
 	for _, name := range strings.Split(*serve, ",") {
@@ -54,7 +59,8 @@ func toolsMain() {
 			running[e.service], err = micro.AddService(nc, micro.Config{Name: e.service, Version: "1.0.0"})
 			check(err)
 		}
-		check(running[e.service].AddGroup("pawl.tool."+e.service).AddEndpoint(name, e.handle, micro.WithEndpointMetadata(e.meta)))
+		check(running[e.service].AddGroup("pawl.tool."+e.service).AddEndpoint(name, e.handle,
+			micro.WithEndpointMetadata(e.meta)))
 	}
 	check(nc.Flush())
 	say("serving")
@@ -79,7 +85,8 @@ func say(format string, args ...any) {
 func inbox(mails int) []map[string]string {
 	list := []map[string]string{}
 	for i := range mails {
-		list = append(list, map[string]string{"id": fmt.Sprintf("m%d", i), "from": fmt.Sprintf("a%d@example.org", i), "subject": fmt.Sprintf("Mail %d", i)})
+		list = append(list, map[string]string{"id": fmt.Sprintf("m%d", i), "from": fmt.Sprintf("a%d@example.org", i),
+			"subject": fmt.Sprintf("Mail %d", i)})
 	}
 	return list
 }

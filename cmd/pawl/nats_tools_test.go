@@ -31,7 +31,8 @@ func TestToolUsers(t *testing.T) {
 		t.Fatalf("add: %s", out)
 	}
 	file := filepath.Join(w.dir, ".pawl", "nats", "tools", "sheets.url")
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || strings.TrimSpace(read(t, file)) != own.String() {
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 ||
+		strings.TrimSpace(read(t, file)) != own.String() {
 		t.Errorf("%s: %v, %v", file, info, err)
 	}
 	mustRun(t, w.dir, 1, "pawl", "connectors", "add", "sheets")
@@ -40,7 +41,8 @@ func TestToolUsers(t *testing.T) {
 	mustRun(t, w.dir, 2, "pawl", "connectors", "add", "../sheets")
 	mustRun(t, w.dir, 1, "pawl", "connectors", "remove", "fax")
 	out = mustRun(t, w.dir, 0, "pawl", "connectors", "list")
-	for _, line := range []string{`user: sheets has a user of its own, with no connection now`, `refused: service sheets is not used: it has a user of its own, and an instance connected as another`} {
+	for _, line := range []string{`user: sheets has a user of its own, with no connection now`,
+		`refused: service sheets is not used: it has a user of its own, and an instance connected as another`} {
 		if !regexp.MustCompile("(?m)^" + line).MatchString(out) {
 			t.Errorf("list lacks %s:\n%s", line, out)
 		}

@@ -26,7 +26,8 @@ import (
 // reserved are subjects of every family that nobody outside may reach, whatever the way.
 var reserved = []string{
 	"pawl.log.0.w.run.prepared", "pawl.own.0", "pawl.feed.w.run.prepared", "pawl.runlog.w",
-	"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.PURGE.PAWL_LOG_0", "$JS.API.STREAM.NAMES", "$JS.ACK.PAWL_LOG_0.x.1.1.1.1.1",
+	"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.PURGE.PAWL_LOG_0", "$JS.API.STREAM.NAMES",
+	"$JS.ACK.PAWL_LOG_0.x.1.1.1.1.1",
 	"$KV.PAWL_LEASES.0", "$SYS.REQ.SERVER.PING", "$PAWL.GATE.CONSUMER.CREATE.PAWL_LOG_0", "_INBOX_pawl.x.y",
 }
 
@@ -103,7 +104,8 @@ func (w *trustWorld) serve(nc *nats.Conn, name string) {
 		w.t.Fatal(err)
 	}
 	answer := micro.HandlerFunc(func(r micro.Request) { _ = r.Respond([]byte(`{}`)) })
-	if err := service.AddGroup("pawl.tool."+name).AddEndpoint("read", answer, micro.WithEndpointMetadata(map[string]string{"pawl.kind": "get"})); err != nil {
+	if err := service.AddGroup("pawl.tool."+name).AddEndpoint("read", answer,
+		micro.WithEndpointMetadata(map[string]string{"pawl.kind": "get"})); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := nc.Flush(); err != nil {
@@ -119,7 +121,8 @@ func (w *trustWorld) state() string {
 	defer cancel()
 	streams := w.js.ListStreams(ctx)
 	for info := range streams.Info() {
-		fmt.Fprintf(&text, "%s %d to %d, %d messages\n", info.Config.Name, info.State.FirstSeq, info.State.LastSeq, info.State.Msgs)
+		fmt.Fprintf(&text, "%s %d to %d, %d messages\n", info.Config.Name, info.State.FirstSeq, info.State.LastSeq,
+			info.State.Msgs)
 	}
 	if err := streams.Err(); err != nil {
 		w.t.Fatal(err)
@@ -167,8 +170,10 @@ func (w *trustWorld) watch(user string) {
 
 // requests are what somebody may ask somebody: the services that answer.
 var requests = []string{
-	"pawl.api.listWorkflows", "pawl.api.pauseWorkflow", "pawl.in.w.t", "$SRV.PING", "$SRV.INFO", "$SRV.STATS", "$SRV.PING.pawl", "$SRV.INFO.pawl", "$SRV.STATS.pawl",
-	"$SRV.PING.counter", "$SRV.INFO.counter", "pawl.tool.counter.read", "pawl.tool.shared.read", "$JS.API.STREAM.INFO.PAWL_LOG_0", "$JS.API.STREAM.INFO.PAWL_FEED",
+	"pawl.api.listWorkflows", "pawl.api.pauseWorkflow", "pawl.in.w.t", "$SRV.PING", "$SRV.INFO", "$SRV.STATS",
+	"$SRV.PING.pawl", "$SRV.INFO.pawl", "$SRV.STATS.pawl",
+	"$SRV.PING.counter", "$SRV.INFO.counter", "pawl.tool.counter.read", "pawl.tool.shared.read",
+	"$JS.API.STREAM.INFO.PAWL_LOG_0", "$JS.API.STREAM.INFO.PAWL_FEED",
 }
 
 // Nobody outside makes the engine, a tool or the broker write where only the engine may: not by

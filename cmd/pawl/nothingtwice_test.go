@@ -88,7 +88,8 @@ func (s *shop) once(t *testing.T, want int) {
 // pushOrder pushes one event.
 func (d *daemon) pushOrder(workflow, id string) {
 	d.t.Helper()
-	status, answer, err := d.request(http.MethodPost, "/v1/workflows/"+workflow+"/topics/orders/events", map[string]any{"messageId": id, "title": id, "payload": map[string]int{"n": 1}})
+	status, answer, err := d.request(http.MethodPost, "/v1/workflows/"+workflow+"/topics/orders/events",
+		map[string]any{"messageId": id, "title": id, "payload": map[string]int{"n": 1}})
 	if err != nil || status > 201 {
 		d.t.Fatalf("push %s: %d %s %v", id, status, answer, err)
 	}
@@ -148,7 +149,8 @@ func TestDamageDoesNothingTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t)
-			files := map[string]string{"pawl.yaml": "connectors: {http: {hosts: {\"" + strings.TrimPrefix(s.URL, "http://") + "\": {private: true}}}}\n"}
+			files := map[string]string{"pawl.yaml": "connectors: {http: {hosts: {\"" + strings.TrimPrefix(s.URL, "http://") +
+				"\": {private: true}}}}\n"}
 			for _, name := range []string{"bills", "sales"} {
 				files[name+".ts"] = strings.NewReplacer("NAME", name, "SHOP", s.URL).Replace(orderScript)
 			}
@@ -177,7 +179,8 @@ func TestDamageDoesNothingTwice(t *testing.T) {
 				out = mustRun(t, w.dir, exit.CodeNeedsPerson, "pawl", "why", "bills", "--data", "data")
 				mustSay(t, out, `The system holds workflow bills \(damage\)`)
 				d.stop()
-				mustSay(t, mustRun(t, w.dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"), `bills \(damage\)`)
+				mustSay(t, mustRun(t, w.dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle"),
+					`bills \(damage\)`)
 			} else {
 				remove(t, w.path("store"))
 				out = mustRun(t, w.dir, exit.CodeFailed, "pawl", "serve", "--data", "data")
@@ -276,6 +279,7 @@ func (w wound) checkReport(out string) {
 		if err := json.Unmarshal([]byte(line), &call); err != nil || call.Workflow != "bills" || call.State == "" {
 			w.t.Fatalf("%v: %s", err, line)
 		}
-		mustSay(w.t, string(d.call(http.StatusOK, http.MethodGet, "/v1/mutations/"+string(call.Mutation), nil)), `"status":"given_up".*given up with an accepted loss`)
+		mustSay(w.t, string(d.call(http.StatusOK, http.MethodGet, "/v1/mutations/"+string(call.Mutation), nil)),
+			`"status":"given_up".*given up with an accepted loss`)
 	}
 }

@@ -29,7 +29,8 @@ type program struct {
 }
 
 // run executes one command line and returns the exit code.
-func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
+func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
+	env func(string) (string, bool)) int {
 	out := term.NewOutput(stdout)
 	screen := term.Screen{In: stdin, Out: out, Err: stderr, Env: env}
 	return end(ctx, screen, p.execute(ctx, screen, args), out)
@@ -47,7 +48,8 @@ func end(ctx context.Context, screen term.Screen, err error, out *term.Output) i
 	case errors.Is(out.Lost, syscall.EPIPE):
 		return exit.CodeFailed // the reader has gone on purpose
 	}
-	return exit.Complain(ctx, screen.Err, exit.Failed("what was asked for may have been done all the same; look before you repeat a command that changes something", out.Lost))
+	return exit.Complain(ctx, screen.Err,
+		exit.Failed("what was asked for may have been done all the same; look before you repeat a command that changes something", out.Lost))
 }
 
 // helped ends a command line that asked for help only.

@@ -11,7 +11,8 @@ import (
 // readmeBlock is the first code block of the README that contains a text.
 func readmeBlock(t *testing.T, text string) string {
 	t.Helper()
-	for _, found := range regexp.MustCompile("(?s)\n```[a-z]*\n(.*?)```").FindAllStringSubmatch(read(t, "../../README.md"), -1) {
+	for _, found := range regexp.MustCompile("(?s)\n```[a-z]*\n(.*?)```").FindAllStringSubmatch(read(t, "../../README.md"),
+		-1) {
 		if strings.Contains(found[1], text) {
 			return found[1]
 		}
@@ -44,7 +45,8 @@ func TestReadmeWorkflow(t *testing.T) {
 	mustRun(t, dir, 0, args[0], args[1:]...)
 	d.await(`^book-orders .*Book Order 1 → orders\.csv row 1$`)
 	d.stop()
-	if rows := read(t, filepath.Join(dir, "sheets", "orders.csv")); !regexp.MustCompile(`(?m)^o-1,20\b`).MatchString(rows) {
+	if rows := read(t, filepath.Join(dir, "sheets",
+		"orders.csv")); !regexp.MustCompile(`(?m)^o-1,20\b`).MatchString(rows) {
 		t.Errorf("orders.csv holds %q", rows)
 	}
 }

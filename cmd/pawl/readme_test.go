@@ -49,7 +49,8 @@ func TestSettingsOfTheManual(t *testing.T) {
 	manual := read(t, "CONFIG.md")
 	grammar := testGrammar(t, &commandLine{}, nil)
 	for _, flag := range allFlags(grammar.Model.Node) {
-		if flag.Tag.Has("setting") && flag.Name != "config" && !flag.Hidden && !regexp.MustCompile("(?m)^\\|.*`"+regexp.QuoteMeta(flag.Name)+"`.*\\|").MatchString(manual) {
+		if flag.Tag.Has("setting") && flag.Name != "config" && !flag.Hidden &&
+			!regexp.MustCompile("(?m)^\\|.*`"+regexp.QuoteMeta(flag.Name)+"`.*\\|").MatchString(manual) {
 			t.Errorf("the table of CONFIG.md lacks %s", flag.Name)
 		}
 	}
@@ -65,7 +66,8 @@ func TestReadmeIsShort(t *testing.T) {
 // Each metric that the operator's manual names is exported.
 func TestMetricsOfTheManual(t *testing.T) {
 	source := read(t, "../../ops/metrics/metrics.go") + read(t, "../../ops/metrics/workers.go")
-	named := regexp.MustCompile("(?m)^\\| `(pawl_[a-z_]+)` \\|").FindAllStringSubmatch(read(t, "../../ops/OPERATIONS.md"), -1)
+	named := regexp.MustCompile("(?m)^\\| `(pawl_[a-z_]+)` \\|").FindAllStringSubmatch(read(t, "../../ops/OPERATIONS.md"),
+		-1)
 	if len(named) == 0 {
 		t.Fatal("OPERATIONS.md names no metric")
 	}

@@ -27,12 +27,15 @@ func TestRestartTellsOnlyWhatItDoes(t *testing.T) {
 		rows     []string // that the second process makes, or finds to be made
 		sum      string
 	}{
-		"rows made and recorded":                  {"applied:3", nil, []string{"4", "5"}, "2 changes made"},
-		"rows made and recorded, store gone":      {"applied:3", []string{"data/store"}, []string{"4", "5"}, "2 changes made"},
-		"a row made and not recorded":             {"after:3", nil, []string{"3", "4", "5"}, "3 changes made, 1 run failed"},
-		"a row made and not recorded, store gone": {"after:3", []string{"data/store"}, []string{"3", "4", "5"}, "3 changes made, 1 run failed"},
-		"a row begun and not made":                {"before:3", nil, []string{"3", "4", "5"}, "3 changes made, 1 run failed"},
-		"nothing begun of what is yet to be done": {"any:1", nil, []string{"1", "2", "3", "4", "5"}, "5 changes made(, [1-9] runs? failed)?"},
+		"rows made and recorded": {"applied:3", nil, []string{"4", "5"}, "2 changes made"},
+		"rows made and recorded, store gone": {"applied:3", []string{"data/store"}, []string{"4", "5"},
+			"2 changes made"},
+		"a row made and not recorded": {"after:3", nil, []string{"3", "4", "5"}, "3 changes made, 1 run failed"},
+		"a row made and not recorded, store gone": {"after:3", []string{"data/store"}, []string{"3", "4", "5"},
+			"3 changes made, 1 run failed"},
+		"a row begun and not made": {"before:3", nil, []string{"3", "4", "5"}, "3 changes made, 1 run failed"},
+		"nothing begun of what is yet to be done": {"any:1", nil, []string{"1", "2", "3", "4", "5"},
+			"5 changes made(, [1-9] runs? failed)?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,7 +44,8 @@ func TestRestartTellsOnlyWhatItDoes(t *testing.T) {
 				"pawl.yaml": "connectors:\n  maildir: {root: ./inbox}\n  csv: {root: ./sheets, timeout: 200ms}\npolicies:\n  reconcile: {base: 50ms, factor: 2, max: 1s, attempts: 5}\n",
 			}
 			for i := range 5 {
-				files[fmt.Sprintf("inbox/new/170000000%d.M.host", i)] = fmt.Sprintf("From: a%d@example.org\r\nSubject: Report %d\r\n\r\nText\r\n", i, i)
+				files[fmt.Sprintf("inbox/new/170000000%d.M.host",
+					i)] = fmt.Sprintf("From: a%d@example.org\r\nSubject: Report %d\r\n\r\nText\r\n", i, i)
 			}
 			dir := place(t, files)
 			if out, err := killedUp(t, dir, c.sentence); err == nil || !strings.Contains(out, "KILLED") {
@@ -57,7 +61,8 @@ func TestRestartTellsOnlyWhatItDoes(t *testing.T) {
 				t.Fatalf("the second process: %v\n%s", err, out)
 			}
 			var rows []string
-			for _, line := range regexp.MustCompile(`(?m)✓ Add row for .* → reports\.csv row (\d+)`).FindAllStringSubmatch(out, -1) {
+			for _, line := range regexp.MustCompile(`(?m)✓ Add row for .* → reports\.csv row (\d+)`).FindAllStringSubmatch(out,
+				-1) {
 				rows = append(rows, line[1])
 			}
 			if !slices.Equal(rows, c.rows) {

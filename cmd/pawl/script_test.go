@@ -86,7 +86,8 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "start": start, "await": await, "interrupt": interrupt, "mutate": mutate, "address": address,
-			"insist": insist, "follow": follow, "ended": ended, "eavesdrop": eavesdrop, "overheard": overheard, "request": request, "secret": secret,
+			"insist": insist, "follow": follow, "ended": ended, "eavesdrop": eavesdrop, "overheard": overheard,
+			"request": request, "secret": secret,
 			"hole": hole, "swallowed": swallowed, "hangup": hangup,
 		},
 	})
@@ -104,7 +105,8 @@ func hearHangups(t *testing.T) {
 // TestScriptsUnderNohup: the script with a hangup in it passes where hangups are ignored.
 func TestScriptsUnderNohup(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0], "-test.run=^TestScripts$/^hangup$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0],
+		"-test.run=^TestScripts$/^hangup$", "-test.v")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestScripts/hangup") {
 		t.Errorf("%v\n%s", err, out)

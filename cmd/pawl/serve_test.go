@@ -20,7 +20,8 @@ func TestInterruptedAsAllCameToRest(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	screen := term.Screen{Out: &stdout, Err: &stderr, Env: os.LookupEnv}
 	s := config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
-	err := node.Operate(ctx, screen, s, underTest().with, func(context.Context, *node.Node) (node.Beside, error) { // no workflow: all is at rest
+	// no workflow: all is at rest
+	err := node.Operate(ctx, screen, s, underTest().with, func(context.Context, *node.Node) (node.Beside, error) {
 		interrupt()
 		return nil, nil
 	}, nil)

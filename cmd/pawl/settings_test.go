@@ -149,19 +149,22 @@ func TestSwitchesFollowTheOrderOfSettings(t *testing.T) {
 		{args: nil, want: true},
 		{args: []string{"--plaintext=false", "--until-idle=false"}, want: false},
 		{env: map[string]string{"PAWL_PLAINTEXT": "false", "PAWL_UNTIL_IDLE": "false"}, want: false},
-		{args: []string{"--plaintext", "--until-idle"}, env: map[string]string{"PAWL_PLAINTEXT": "false", "PAWL_UNTIL_IDLE": "false"}, want: true},
+		{args: []string{"--plaintext", "--until-idle"}, env: map[string]string{"PAWL_PLAINTEXT": "false",
+			"PAWL_UNTIL_IDLE": "false"}, want: true},
 	} {
 		var line commandLine
 		grammar := testGrammar(t, &line, test.env)
 		if _, err := grammar.Parse(append([]string{"serve"}, test.args...)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := config.Reader{Flags: config.Common{Config: path}, Env: variables(test.env)}.Settings(line.Serve.Engine, line.Serve.UntilIdle)
+		s, err := config.Reader{Flags: config.Common{Config: path}, Env: variables(test.env)}.Settings(line.Serve.Engine,
+			line.Serve.UntilIdle)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if s.Plaintext != test.want || s.UntilIdle != test.want {
-			t.Errorf("%v with %v: plaintext %t, until-idle %t, want %t", test.args, test.env, s.Plaintext, s.UntilIdle, test.want)
+			t.Errorf("%v with %v: plaintext %t, until-idle %t, want %t", test.args, test.env, s.Plaintext, s.UntilIdle,
+				test.want)
 		}
 	}
 }

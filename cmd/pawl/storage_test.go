@@ -86,7 +86,8 @@ func (d *daemon) endsFull() {
 	if code := d.exit(); code != exit.CodeFailed {
 		d.t.Errorf("exit code %d, want %d", code, exit.CodeFailed)
 	}
-	for _, want := range []string{"log storage is full", "free space on the disk of .* and start again; nothing that was acknowledged is lost"} {
+	for _, want := range []string{"log storage is full",
+		"free space on the disk of .* and start again; nothing that was acknowledged is lost"} {
 		if !regexp.MustCompile(want).MatchString(d.text()) {
 			d.t.Errorf("it does not say %q:\n%s", want, d.text())
 		}
@@ -150,7 +151,8 @@ func TestFullDisk(t *testing.T) {
 		}
 	})
 	d := startDaemon(t, disk, "pawl", "serve", "--data", "data")
-	d.call(http.StatusCreated, http.MethodPost, "/v1/workflows", map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "first")})
+	d.call(http.StatusCreated, http.MethodPost, "/v1/workflows",
+		map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "first")})
 	ballast := filepath.Join(disk, "ballast")
 	if err := fillDisk(t.Context(), ballast); err != nil {
 		t.Fatal(err)
@@ -174,12 +176,14 @@ func TestStoreWithoutRoom(t *testing.T) {
 	full := filepath.Join(dir, "full")
 	t.Setenv("PAWL_TEST_FULL", full)
 	d := startDaemon(t, dir, "pawl-storeless", "serve", "--data", "data")
-	d.call(http.StatusCreated, http.MethodPost, "/v1/workflows", map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "first")})
+	d.call(http.StatusCreated, http.MethodPost, "/v1/workflows",
+		map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "first")})
 	write(t, full, "")
 	acknowledged := []string{"first"}
 	for i := 0; ; i++ { // the store is written behind, so what ends it shows some commits later
 		name := fmt.Sprintf("w%d", i)
-		status, _, err := d.request(http.MethodPost, "/v1/workflows", map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", name)})
+		status, _, err := d.request(http.MethodPost, "/v1/workflows",
+			map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", name)})
 		if err != nil || status == http.StatusServiceUnavailable {
 			break // it ends, or has ended
 		}
@@ -193,7 +197,8 @@ func TestStoreWithoutRoom(t *testing.T) {
 		if n := strings.Count(text, "no space left"); n != 1 || strings.Contains(text, "goroutine") {
 			t.Errorf("the reason is said %d times:\n%s", n, text)
 		}
-		for _, want := range []string{"local store cannot be written: .*no space left", "free space on the disk of .* and start again; nothing that was acknowledged is lost"} {
+		for _, want := range []string{"local store cannot be written: .*no space left",
+			"free space on the disk of .* and start again; nothing that was acknowledged is lost"} {
 			if !regexp.MustCompile(want).MatchString(text) {
 				t.Errorf("it does not say %q:\n%s", want, text)
 			}
@@ -229,7 +234,8 @@ func TestStopWithoutRoom(t *testing.T) {
 	if code := d.exit(); code != exit.CodeFailed {
 		t.Errorf("exit code %d, want %d", code, exit.CodeFailed)
 	}
-	if text := d.text(); strings.Count(text, "no space left") != 1 || !strings.Contains(text, "free space on the disk of ") {
+	if text := d.text(); strings.Count(text, "no space left") != 1 ||
+		!strings.Contains(text, "free space on the disk of ") {
 		t.Errorf("it says:\n%s", text)
 	}
 }
@@ -256,11 +262,13 @@ func fillDisk(ctx context.Context, path string) error {
 func TestUntilIdleWithoutRoom(t *testing.T) {
 	long(t)
 	dir := place(t, map[string]string{
-		"free": "20", "good.ts": strings.ReplaceAll(smallScript, "NAME", "good"), "pawl.yaml": "policies: {storage: {wait: 500ms}}\n",
+		"free": "20", "good.ts": strings.ReplaceAll(smallScript, "NAME", "good"),
+		"pawl.yaml": "policies: {storage: {wait: 500ms}}\n",
 	})
 	t.Setenv("PAWL_TEST_FREE", filepath.Join(dir, "free"))
 	out := mustRun(t, dir, exit.CodeFailed, "pawl-cramped", "up", "good.ts", "--until-idle")
-	for _, want := range []string{"no room for new work: only 20 MiB are free on the disk of ", "free space there and start again"} {
+	for _, want := range []string{"no room for new work: only 20 MiB are free on the disk of ",
+		"free space there and start again"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
 		}
@@ -273,11 +281,15 @@ func TestUntilIdleWithoutRoom(t *testing.T) {
 	// And an engine that waits goes on by itself once there is room.
 	write(t, filepath.Join(dir, "other.ts"), strings.ReplaceAll(smallScript, "NAME", "other"))
 	d := startDaemon(t, dir, "pawl-cramped", "up", "other.ts")
-	if status, answer, err := d.request(http.MethodPost, "/v1/workflows/other/topics/t/events", map[string]string{"messageId": "1", "title": "One"}); err != nil ||
-		status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") || !strings.Contains(string(answer), "nothing was recorded") {
+	if status, answer, err := d.request(http.MethodPost, "/v1/workflows/other/topics/t/events",
+		map[string]string{"messageId": "1", "title": "One"}); err != nil ||
+		status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") ||
+		!strings.Contains(string(answer), "nothing was recorded") {
 		t.Errorf("a push without room: %d %s %v", status, answer, err)
 	}
-	if status, answer, err := d.request(http.MethodGet, "/readyz", nil); err != nil || status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") || strings.Contains(string(answer), dir) {
+	if status, answer, err := d.request(http.MethodGet, "/readyz", nil); err != nil ||
+		status != http.StatusServiceUnavailable || !strings.Contains(string(answer), "only 20 MiB are free") ||
+		strings.Contains(string(answer), dir) {
 		t.Errorf("readiness without room: %d %s %v", status, answer, err)
 	}
 	write(t, filepath.Join(dir, "free"), "1000")
@@ -304,7 +316,8 @@ func TestPushTooLarge(t *testing.T) {
 		"many that are too much": {[]object{event("a", 3<<20), event("b", 3<<20)}, "transition.tooLarge"},
 	} {
 		var p rpc.Problem
-		if err := json.Unmarshal(d.call(http.StatusRequestEntityTooLarge, http.MethodPost, "/v1/workflows/good/topics/t/events", c.body), &p); err != nil {
+		if err := json.Unmarshal(d.call(http.StatusRequestEntityTooLarge, http.MethodPost,
+			"/v1/workflows/good/topics/t/events", c.body), &p); err != nil {
 			t.Fatal(err)
 		}
 		if p.Code != c.code || p.Hint == "" || p.Detail == "" {

@@ -37,13 +37,15 @@ func TestStrangersAreToldNothing(t *testing.T) {
 			}))
 			defer stranger.Close()
 			data := t.TempDir()
-			for file, text := range map[string]string{"http.url": stranger.URL, datadir.TokenFile: "pawl_" + strings.Repeat("A", 32)} {
+			for file, text := range map[string]string{"http.url": stranger.URL, datadir.TokenFile: "pawl_" +
+				strings.Repeat("A", 32)} {
 				if err := os.WriteFile(filepath.Join(data, file), []byte(text+"\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 			var out, complaints bytes.Buffer
-			code := program{}.run(t.Context(), []string{"push", "w", "t", "--id", "x", "{}", "--data", data}, strings.NewReader(""), &out, &complaints,
+			code := program{}.run(t.Context(), []string{"push", "w", "t", "--id", "x", "{}", "--data", data},
+				strings.NewReader(""), &out, &complaints,
 				func(string) (string, bool) { return "", false })
 			if code != exit.CodeUnreachable || told.Load() {
 				t.Errorf("exit code %d, told: %v\n%s%s", code, told.Load(), out.String(), complaints.String())

@@ -22,12 +22,14 @@ func TestStoreGivesWay(t *testing.T) {
 	w.asBefore(func() {
 		w.more("late", "--sync=interval")
 		d := startDaemon(t, w.dir, "pawl", serve...)
-		d.call(http.StatusCreated, http.MethodPost, "/v1/workflows", map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "newest")})
+		d.call(http.StatusCreated, http.MethodPost, "/v1/workflows",
+			map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "newest")})
 		d.await("caught up")
 		d.stop()
 	})
 	// Commands that look at the data change nothing of that.
-	mustSay(t, mustRun(t, w.dir, exit.CodeFailed, "pawl", "verify", "--data", "data"), `late is at revision \d+ in the local store, and at revision \d+ in the log`)
+	mustSay(t, mustRun(t, w.dir, exit.CodeFailed, "pawl", "verify", "--data", "data"),
+		`late is at revision \d+ in the local store, and at revision \d+ in the log`)
 
 	d := startDaemon(t, w.dir, "pawl", serve...)
 	mustSay(t, d.text(), `level=WARN msg="the log lost its end: .*lost="the local store has seen position 0:\d+, the log ends at 0:\d+.* held="late, newest"`)
@@ -44,7 +46,8 @@ func TestStoreGivesWay(t *testing.T) {
 		}
 	}
 	// The local store still had the script, so its file changes nothing; and nothing of it runs before a person says so.
-	d.call(http.StatusOK, http.MethodPost, "/v1/workflows", map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "newest")})
+	d.call(http.StatusOK, http.MethodPost, "/v1/workflows",
+		map[string]string{"source": strings.ReplaceAll(smallScript, "NAME", "newest")})
 	if reason("newest") != "loss" {
 		t.Error("a deploy ended the hold")
 	}
@@ -59,7 +62,8 @@ func TestStoreGivesWay(t *testing.T) {
 		t.Errorf("it warns again:\n%s", d.text())
 	}
 	d.stop()
-	mustSay(t, mustRun(t, w.dir, exit.CodeFailed, "pawl", "verify", "--data", "data"), `read broken at 0:85: transition cannot be read`, `: 1 problem$`)
+	mustSay(t, mustRun(t, w.dir, exit.CodeFailed, "pawl", "verify", "--data", "data"),
+		`read broken at 0:85: transition cannot be read`, `: 1 problem$`)
 }
 
 // TestUnsyncedLogGone: whatever the writes were synced by, a log that is gone is not created anew, where
@@ -74,6 +78,7 @@ func TestUnsyncedLogGone(t *testing.T) {
 		out := mustRun(t, dir, exit.CodeFailed, "pawl", "up", "early.ts", "--data", "data", "--sync=interval", "--until-idle")
 		mustSay(t, out, `PAWL_LOG_0 is gone`, `data/jetstream back from a copy .*: --data DIR$`)
 	}
-	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "verify", "--accept-loss", "--data", "data"), `PAWL_LOG_0 is gone`, `: --data DIR$`)
+	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "verify", "--accept-loss", "--data", "data"), `PAWL_LOG_0 is gone`,
+		`: --data DIR$`)
 	mustRun(t, dir, 0, "pawl", "up", "early.ts", "--data", "anew", "--sync=interval", "--until-idle")
 }

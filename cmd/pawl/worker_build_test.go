@@ -62,8 +62,8 @@ func TestRequiredSandbox(t *testing.T) {
 }
 
 // TestExampleInConfinedWorkers runs the example from programs as people get them: as `go install` links it, with the C
-// library where there is a C compiler, and without it, as released. Both confine their workers fully, and run the example
-// to its end.
+// library where there is a C compiler, and without it, as released. Both confine their workers fully, and run
+// the example to its end.
 func TestExampleInConfinedWorkers(t *testing.T) {
 	long(t)
 	if runtime.GOOS != "linux" {

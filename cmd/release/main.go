@@ -30,7 +30,8 @@ var shells = []struct{ shell, file string }{
 }
 
 func main() {
-	out := flag.String("out", "dist", "folder for the archives and their checksums; what it holds of an earlier release is replaced")
+	out := flag.String("out", "dist",
+		"folder for the archives and their checksums; what it holds of an earlier release is replaced")
 	only := flag.String("only", "", "build for this system alone, such as linux/amd64")
 	flag.Parse()
 	if err := release(*out, *only); err != nil {

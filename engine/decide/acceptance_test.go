@@ -19,17 +19,22 @@ func TestKeptEventsStay(t *testing.T) {
 		status eventlog.EventStatus
 		title  string
 	}{
-		"unknown to the store":    {nil, eventlog.EventPending, "T1"},
-		"it waits":                {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`), Status: eventlog.EventPending}, eventlog.EventPending, "T1"},
-		"it waits and is changed": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "new", Payload: []byte(`1`), Status: eventlog.EventPending}, eventlog.EventPending, "new"},
-		"it was consumed":         {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`), Status: eventlog.EventStatusConsumed}, eventlog.EventStatusConsumed, "T1"},
-		"it was reserved":         {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`), Status: eventlog.EventStatusReserved}, eventlog.EventStatusSkipped, "T1"},
+		"unknown to the store": {nil, eventlog.EventPending, "T1"},
+		"it waits": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`),
+			Status: eventlog.EventPending}, eventlog.EventPending, "T1"},
+		"it waits and is changed": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "new", Payload: []byte(`1`),
+			Status: eventlog.EventPending}, eventlog.EventPending, "new"},
+		"it was consumed": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`),
+			Status: eventlog.EventStatusConsumed}, eventlog.EventStatusConsumed, "T1"},
+		"it was reserved": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`),
+			Status: eventlog.EventStatusReserved}, eventlog.EventStatusSkipped, "T1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.hold = decide.HeldByEngine
 			b.must("deploy c:in")
-			if err := b.do(decide.Push{Topic: "in", Items: []decide.PushItem{{MessageID: "a", Title: "T1", Payload: []byte(`null`)}}}); err != nil {
+			if err := b.do(decide.Push{Topic: "in",
+				Items: []decide.PushItem{{MessageID: "a", Title: "T1", Payload: []byte(`null`)}}}); err != nil {
 				t.Fatal(err)
 			}
 			remains := &decide.Remains{}
@@ -94,7 +99,8 @@ func TestAcceptanceInParts(t *testing.T) {
 func TestAcceptedLossRevokesTokens(t *testing.T) {
 	i := &installed{t: t}
 	for n, name := range []eventlog.TokenName{"ann", "ben"} {
-		if code := i.decides(eventlog.Installation, decide.CreateToken{Name: name, Role: eventlog.RoleViewer, Hash: tokenHash(n), Last4: "ABCD"}); code != "" {
+		if code := i.decides(eventlog.Installation, decide.CreateToken{Name: name, Role: eventlog.RoleViewer,
+			Hash: tokenHash(n), Last4: "ABCD"}); code != "" {
 			t.Fatal(code)
 		}
 	}
@@ -123,7 +129,8 @@ func TestKeptEventsOfTheStore(t *testing.T) {
 	b.hold = decide.HeldByEngine
 	b.must("deploy c:in")
 	remains := &decide.Remains{}
-	remains.Found(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`), Status: eventlog.EventPending})
+	remains.Found(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`),
+		Status: eventlog.EventPending})
 	if err := b.do(decide.AcceptLoss{Detail: "test", Remains: remains, Kept: true}); err != nil {
 		t.Fatal(err)
 	}

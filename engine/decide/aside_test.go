@@ -28,7 +28,8 @@ func (l *life) aside() {
 	case 8:
 		_ = l.step(decide.RunNow{})
 	case 9:
-		_ = l.step(decide.Resolve{Mutation: m, Resolution: decide.Resolution(l.pick("resolution", "did_happen", "did_not_happen", "skip", "try_again"))})
+		_ = l.step(decide.Resolve{Mutation: m,
+			Resolution: decide.Resolution(l.pick("resolution", "did_happen", "did_not_happen", "skip", "try_again"))})
 	case 10:
 		if err := l.step(decide.Approve{Mutation: m}); err == nil && l.chance(50) {
 			l.restart()
@@ -61,7 +62,8 @@ func (l *life) aside() {
 			if l.chance(30) {
 				l.lose()
 			}
-			_ = l.step(decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.Grant(l.pick("grant", "allow", "ask", "deny"))}})
+			_ = l.step(decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.Grant(l.pick("grant", "allow", "ask",
+				"deny"))}})
 		default:
 			if l.chance(10) {
 				_ = l.step(decide.Archive{})
@@ -76,7 +78,8 @@ func (l *life) lose() {
 	l.ids++
 	id := eventlog.MessageID(fmt.Sprintf("e%d", l.ids))
 	remains.Saw(&eventlog.EventPublished{Topic: "in", MessageID: id, Title: "lost"}, l.now)
-	remains.Saw(&eventlog.MutationStarted{Mutation: eventlog.MutationID("lost" + id), Run: "lost", Call: eventlog.MutationCall{Connector: "c", Operation: "o"}}, l.now)
+	remains.Saw(&eventlog.MutationStarted{Mutation: eventlog.MutationID("lost" + id), Run: "lost",
+		Call: eventlog.MutationCall{Connector: "c", Operation: "o"}}, l.now)
 	if l.chance(50) {
 		remains.Saw(&eventlog.EventConsumed{Topic: "in", MessageID: id, Run: "lost"}, l.now)
 	}
@@ -96,7 +99,8 @@ func (l *life) push() {
 		if l.chance(30) {
 			id = l.int("id", 1, l.ids)
 		}
-		c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(fmt.Sprintf("e%d", id)), Title: fmt.Sprint("T", l.ids)})
+		c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(fmt.Sprintf("e%d", id)),
+			Title: fmt.Sprint("T", l.ids)})
 	}
 	_ = l.step(c)
 }
@@ -106,7 +110,8 @@ func (l *life) change() {
 	topic := l.pick("topic", "in", "in", "out", "free")
 	var items []eventlog.EventRef
 	for range l.int("items", 1, 3) {
-		items = append(items, eventlog.EventRef{Topic: eventlog.Topic(topic), MessageID: eventlog.MessageID(fmt.Sprintf("e%d", l.int("id", 1, l.ids+1)))})
+		items = append(items, eventlog.EventRef{Topic: eventlog.Topic(topic),
+			MessageID: eventlog.MessageID(fmt.Sprintf("e%d", l.int("id", 1, l.ids+1)))})
 	}
 	ref := items[0]
 	switch l.int("change", 0, 3) {
@@ -117,7 +122,8 @@ func (l *life) change() {
 	case 2:
 		_ = l.step(decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID})
 	default:
-		_ = l.step(decide.ChangeEvents{Action: decide.EventAction(l.pick("action", "skip", "cancel", "redrive")), Items: items})
+		_ = l.step(decide.ChangeEvents{Action: decide.EventAction(l.pick("action", "skip", "cancel", "redrive")),
+			Items: items})
 	}
 }
 

@@ -56,8 +56,10 @@ var epoch = eventlog.At(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 
 func newBench(t fataler) *bench {
 	return &bench{
-		t: t, store: map[projections.Key]any{}, now: epoch, engine: "E1", policies: schedule.Default(), jitter: 0.5, actor: "alice",
-		phases: map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{}, started: map[eventlog.MutationID]bool{},
+		t: t, store: map[projections.Key]any{}, now: epoch, engine: "E1", policies: schedule.Default(), jitter: 0.5,
+		actor:  "alice",
+		phases: map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{},
+		started: map[eventlog.MutationID]bool{},
 	}
 }
 
@@ -94,7 +96,8 @@ func (b *bench) do(cmd decide.Command) error {
 	env.NextDue["k"] = b.now.Add(7 * time.Hour)
 	d, err := decide.Decide(s, workflow, env, known, cmd)
 	var refusal *decide.Refusal
-	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, decide.ErrStale) && !errors.Is(err, decide.ErrPrepareAgain) {
+	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, decide.ErrStale) &&
+		!errors.Is(err, decide.ErrPrepareAgain) {
 		b.t.Fatalf("defect: %v", err)
 	}
 	b.last = d
@@ -161,8 +164,10 @@ func (b *bench) append(s projections.State, t eventlog.Transition) {
 }
 
 var reasons = []decide.Reason{
-	decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake, decide.ReasonBackoff, decide.ReasonUserPause, decide.ReasonApproval,
-	decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked, decide.ReasonStorage, decide.ReasonArchived,
+	decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake, decide.ReasonBackoff, decide.ReasonUserPause,
+	decide.ReasonApproval,
+	decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked,
+	decide.ReasonStorage, decide.ReasonArchived,
 }
 
 // check asserts what holds in every state.
@@ -203,7 +208,8 @@ func (b *bench) check() {
 	if retry := s.RetryRun(); retry != nil && retry.Mutation != "" {
 		m := s.Mutation(retry.Mutation)
 		if m == nil || m.Status.Unresolved() && s.Blocked == nil {
-			b.t.Fatalf("mutation %s of pending retry %s is %+v and the workflow is not blocked (F7)", retry.Mutation, retry.ID, m)
+			b.t.Fatalf("mutation %s of pending retry %s is %+v and the workflow is not blocked (F7)", retry.Mutation, retry.ID,
+				m)
 		}
 	}
 	if current != nil && current.Status == eventlog.RunPausedApproval && s.Blocked == nil {

@@ -40,7 +40,8 @@ func (c Deploy) decide(d *decision) error {
 			hint("change name: in the script")
 	}
 	if c.Expected != nil && !exists {
-		return refuse(Conflict, "version.moved", "workflow %s is not deployed yet, so it does not run version %s", s.Name, *c.Expected).
+		return refuse(Conflict, "version.moved", "workflow %s is not deployed yet, so it does not run version %s", s.Name,
+			*c.Expected).
 			hint("leave out the expected version for a first deploy")
 	}
 	if c.Expected != nil && *c.Expected != s.Version {
@@ -50,7 +51,8 @@ func (c Deploy) decide(d *decision) error {
 	if err := c.allowed(s); err != nil {
 		return err
 	}
-	if old := s.Script(s.Version); exists && !c.Repair && old != nil && old.SourceHash == c.SourceHash && samePins(old.Definition, c.Definition) {
+	if old := s.Script(s.Version); exists && !c.Repair && old != nil && old.SourceHash == c.SourceHash &&
+		samePins(old.Definition, c.Definition) {
 		// The bytes already running: no new version. A person who deploys them again still says
 		// that they are right (F9), and what they may do.
 		if c.Grants != nil && !maps.Equal(c.Grants, s.Grants) {
@@ -111,9 +113,11 @@ func (c Deploy) allowed(s *projections.State) error {
 	case !c.Repair:
 		return nil
 	case c.Expected == nil:
-		return refuse(Invalid, "repair.version", "a repair must say which version it repairs").hint("name the running one: pawl workflows show %s", s.Name)
+		return refuse(Invalid, "repair.version",
+			"a repair must say which version it repairs").hint("name the running one: pawl workflows show %s", s.Name)
 	case s.Maintenance == nil:
-		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair", s.Name).
+		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
+			s.Name).
 			hint("deploy the script instead (pawl deploy)")
 	}
 	return nil
@@ -148,7 +152,8 @@ func samePins(a, b eventlog.Definition) bool {
 func (c RepairRefused) decide(d *decision) error {
 	s := d.state()
 	if s.Maintenance == nil {
-		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair", s.Name).
+		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
+			s.Name).
 			hint("deploy the script instead (pawl deploy)")
 	}
 	d.escalate(s.Maintenance.Run, "a repair was refused: "+c.Reason)
@@ -168,13 +173,16 @@ func Held(s *projections.State, def *eventlog.Definition) *Refusal {
 		}
 		c, ok := def.Consumer(run.Handler)
 		if !ok {
-			return refuse(Conflict, CodeHolds, "run %s of consumer %s is not over and holds %s, so this version may not drop the consumer",
+			return refuse(Conflict, CodeHolds,
+				"run %s of consumer %s is not over and holds %s, so this version may not drop the consumer",
 				run.ID, run.Handler, eventlog.Count(len(held), "reserved event")).
 				hint("keep consumer %s until the run is over (pawl why %s)", run.Handler, s.Name)
 		}
 		for _, e := range held {
 			if !subscribed(c, e.Topic) {
-				return refuse(Conflict, CodeHolds, "run %s of consumer %s holds events of topic %s, so this version may not drop the subscription", run.ID, run.Handler, e.Topic).
+				return refuse(Conflict, CodeHolds,
+					"run %s of consumer %s holds events of topic %s, so this version may not drop the subscription", run.ID,
+					run.Handler, e.Topic).
 					hint("keep the subscription until the run is over (pawl why %s)", s.Name)
 			}
 		}

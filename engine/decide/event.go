@@ -172,7 +172,8 @@ func (c ChangeEvents) decide(d *decision) error {
 	switch c.Action {
 	case ActionSkip, ActionCancel, ActionRedrive:
 	default:
-		return refuse(Invalid, "action.unknown", "action %q is none of skip, cancel, redrive", c.Action).hint("say one of them")
+		return refuse(Invalid, "action.unknown", "action %q is none of skip, cancel, redrive",
+			c.Action).hint("say one of them")
 	}
 	d.bulk = &BulkResult{Noop: []Noop{}}
 	if s := d.state(); s.Archived && c.Action == ActionRedrive {
@@ -229,7 +230,8 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 		return nil
 	}
 	possible := map[EventAction]string{
-		ActionSkip: "pending and reserved events can be skipped", ActionCancel: "available and retryable jobs can be cancelled",
+		ActionSkip:    "pending and reserved events can be skipped",
+		ActionCancel:  "available and retryable jobs can be cancelled",
 		ActionRedrive: "cancelled and discarded jobs can be redriven",
 	}[action]
 	return refuse(Conflict, CodeJobState, "the job is %s; only %s", e.Job(), possible).
@@ -250,7 +252,9 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	s := d.state()
 	run := s.Run(e.ReservedBy)
 	if run == nil {
-		return refuse(Conflict, "event.orphaned", "event %q of topic %q is reserved by run %q, which holds it no more; see the diagnostics", e.MessageID, e.Topic, e.ReservedBy).
+		return refuse(Conflict, "event.orphaned",
+			"event %q of topic %q is reserved by run %q, which holds it no more; see the diagnostics", e.MessageID, e.Topic,
+			e.ReservedBy).
 			hint("check the log and the local store: pawl verify")
 	}
 	skipped := &eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason}
@@ -261,7 +265,8 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	why := "event " + string(e.MessageID) + " of topic " + string(e.Topic) + " was skipped by " + d.env.Actor.Name
 	switch {
 	case m != nil && m.Status.Unresolved():
-		return refuse(Conflict, "mutation.unresolved", "mutation unresolved: %s.%s, made for this event, is %s", m.Call.Connector, m.Call.Operation, m.Status).
+		return refuse(Conflict, "mutation.unresolved", "mutation unresolved: %s.%s, made for this event, is %s",
+			m.Call.Connector, m.Call.Operation, m.Status).
 			hint("first settle it: pawl mutations show %s", m.ID)
 	case m != nil && m.Status == eventlog.MutationAwaitingApproval:
 		d.led(skipped)

@@ -72,7 +72,8 @@ const Aborted = "run.aborted"
 // abort ends a run that has sent nothing, as if its worker had gone: no attempt fails, the
 // workflow is not held, a fresh run goes on.
 func (d *decision) abort(run *projections.Run, format string, args ...any) {
-	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed, Failure: *failure(eventlog.Transient, Aborted, format, args...)})
+	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed,
+		Failure: *failure(eventlog.Transient, Aborted, format, args...)})
 	d.endSession(eventlog.SessionFailed)
 	d.release(run, uncharged)
 }
@@ -203,7 +204,8 @@ func (d *decision) endSession(result eventlog.SessionResult) {
 // another. Only an open call of this very process is waited for.
 func (c Recover) decide(d *decision) error {
 	s := d.state()
-	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive && (run.Engine != d.env.Engine || run.StartRevision <= c.Found) {
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive &&
+		(run.Engine != d.env.Engine || run.StartRevision <= c.Found) {
 		m := s.Mutation(run.Mutation)
 		if own := run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight && m.Engine == d.env.Engine; !own {
 			d.crash(run)
@@ -228,7 +230,8 @@ func (d *decision) crash(run *projections.Run) {
 		if !d.asks(m) {
 			then = fmt.Sprintf(", and nobody is asked whether it was applied: once nothing of it can be under way any more, a person decides, with pawl resolve %s", m.ID)
 		}
-		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight%s", m.Call.Connector, m.Call.Operation, then)
+		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight%s",
+			m.Call.Connector, m.Call.Operation, then)
 		d.leaveUncertain(run, m, *f, 0)
 		return
 	}

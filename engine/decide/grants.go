@@ -50,7 +50,8 @@ func Denied(w eventlog.WorkflowName, connector, operation, host string) *eventlo
 	if host != "" {
 		at = " at " + host
 	}
-	return failure(eventlog.Permission, CodeDenied, "workflow %s is not allowed to call %s.%s%s; an operator can change its grants", w, connector, operation, at)
+	return failure(eventlog.Permission, CodeDenied,
+		"workflow %s is not allowed to call %s.%s%s; an operator can change its grants", w, connector, operation, at)
 }
 
 // meaning is what an entry says of an operation: exact is false for one that only a pattern matches.

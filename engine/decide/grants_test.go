@@ -23,7 +23,8 @@ func pins(kinds map[string]string) eventlog.Definition {
 	d := eventlog.Definition{Topics: []eventlog.Topic{"in"}}
 	for _, capability := range slices.Sorted(maps.Keys(kinds)) {
 		connector, operation, _ := strings.Cut(capability, ".")
-		d.Operations = append(d.Operations, eventlog.Operation{Connector: connector, Operation: operation, Kind: kinds[capability], TimeoutMS: 1})
+		d.Operations = append(d.Operations, eventlog.Operation{Connector: connector, Operation: operation,
+			Kind: kinds[capability], TimeoutMS: 1})
 	}
 	return d
 }
@@ -39,16 +40,25 @@ func TestO9_DeployKeepsGrants(t *testing.T) {
 		with  grants // of the second deploy
 		want  grants // of each operation of the second version
 	}{
-		"all that a first deploy uses":              {nil, first, nil, grants{"m.send": allow, "m.get": allow, "m.turned": allow}},
-		"an added mutation asks":                    {nil, map[string]string{"m.send": "mutate", "m.remove": "mutate"}, nil, grants{"m.send": allow, "m.remove": ask}},
-		"an added read is allowed":                  {grants{}, map[string]string{"m.list": "list", "m.send": "mutate"}, nil, grants{"m.list": allow, "m.send": ask}},
-		"a person's pattern covers what is added":   {grants{"m.*": allow, "*": deny}, map[string]string{"m.remove": "mutate", "x.list": "list"}, nil, grants{"m.remove": allow, "x.list": deny}},
-		"a person's no stays":                       {grants{"m.send": deny}, first, nil, grants{"m.send": deny, "m.get": allow, "m.turned": allow}},
-		"a read that now mutates asks":              {nil, map[string]string{"m.turned": "mutate"}, nil, grants{"m.turned": ask}},
-		"a denied read that now mutates is denied":  {grants{"m.turned": deny}, map[string]string{"m.turned": "mutate"}, nil, grants{"m.turned": deny}},
-		"a mutation that now reads stays allowed":   {nil, map[string]string{"m.send": "get"}, nil, grants{"m.send": allow}},
-		"grants of the deploy replace all":          {grants{"m.get": deny}, first, grants{"*": ask}, grants{"m.send": ask, "m.get": allow, "m.turned": allow}},
-		"a mutation that the deploy allows by name": {nil, map[string]string{"m.turned": "mutate"}, grants{"m.turned": allow}, grants{"m.turned": allow}},
+		"all that a first deploy uses": {nil, first, nil,
+			grants{"m.send": allow, "m.get": allow, "m.turned": allow}},
+		"an added mutation asks": {nil, map[string]string{"m.send": "mutate", "m.remove": "mutate"}, nil,
+			grants{"m.send": allow, "m.remove": ask}},
+		"an added read is allowed": {grants{}, map[string]string{"m.list": "list", "m.send": "mutate"}, nil,
+			grants{"m.list": allow, "m.send": ask}},
+		"a person's pattern covers what is added": {grants{"m.*": allow, "*": deny},
+			map[string]string{"m.remove": "mutate", "x.list": "list"}, nil, grants{"m.remove": allow, "x.list": deny}},
+		"a person's no stays": {grants{"m.send": deny}, first, nil,
+			grants{"m.send": deny, "m.get": allow, "m.turned": allow}},
+		"a read that now mutates asks": {nil, map[string]string{"m.turned": "mutate"}, nil,
+			grants{"m.turned": ask}},
+		"a denied read that now mutates is denied": {grants{"m.turned": deny}, map[string]string{"m.turned": "mutate"}, nil,
+			grants{"m.turned": deny}},
+		"a mutation that now reads stays allowed": {nil, map[string]string{"m.send": "get"}, nil, grants{"m.send": allow}},
+		"grants of the deploy replace all": {grants{"m.get": deny}, first, grants{"*": ask},
+			grants{"m.send": ask, "m.get": allow, "m.turned": allow}},
+		"a mutation that the deploy allows by name": {nil, map[string]string{"m.turned": "mutate"}, grants{"m.turned": allow},
+			grants{"m.turned": allow}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,19 +101,24 @@ func TestChangedGrantsLeaveTheOthers(t *testing.T) {
 		changes map[string]*eventlog.Grant
 		want    grants
 	}{
-		"another is set":            {grants{"m.send": ask}, map[string]*eventlog.Grant{"m.get": to(deny)}, grants{"m.send": ask, "m.get": deny}},
-		"one is changed":            {grants{"m.send": ask, "*": deny}, map[string]*eventlog.Grant{"m.send": to(allow)}, grants{"m.send": allow, "*": deny}},
-		"one is taken out":          {grants{"m.send": ask, "*": deny}, map[string]*eventlog.Grant{"*": nil}, grants{"m.send": ask}},
-		"one that is not there":     {grants{"m.send": ask}, map[string]*eventlog.Grant{"x.*": nil}, nil},
-		"the same again":            {grants{"m.send": ask}, map[string]*eventlog.Grant{"m.send": to(ask)}, nil},
-		"nothing":                   {grants{"m.send": ask}, nil, nil},
-		"the first of all":          {grants{}, map[string]*eventlog.Grant{"m.send": to(deny)}, grants{"m.send": deny}},
-		"one set and one taken out": {grants{"m.send": ask}, map[string]*eventlog.Grant{"m.get": to(deny), "m.send": nil}, grants{"m.get": deny}},
+		"another is set": {grants{"m.send": ask}, map[string]*eventlog.Grant{"m.get": to(deny)},
+			grants{"m.send": ask, "m.get": deny}},
+		"one is changed": {grants{"m.send": ask, "*": deny}, map[string]*eventlog.Grant{"m.send": to(allow)},
+			grants{"m.send": allow, "*": deny}},
+		"one is taken out": {grants{"m.send": ask, "*": deny}, map[string]*eventlog.Grant{"*": nil},
+			grants{"m.send": ask}},
+		"one that is not there": {grants{"m.send": ask}, map[string]*eventlog.Grant{"x.*": nil}, nil},
+		"the same again":        {grants{"m.send": ask}, map[string]*eventlog.Grant{"m.send": to(ask)}, nil},
+		"nothing":               {grants{"m.send": ask}, nil, nil},
+		"the first of all":      {grants{}, map[string]*eventlog.Grant{"m.send": to(deny)}, grants{"m.send": deny}},
+		"one set and one taken out": {grants{"m.send": ask}, map[string]*eventlog.Grant{"m.get": to(deny), "m.send": nil},
+			grants{"m.get": deny}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			for _, cmd := range []decide.Command{decide.Deploy{Definition: pins(map[string]string{"m.send": "mutate"}), SourceHash: "1"}, decide.SetGrants{Grants: c.was}} {
+			for _, cmd := range []decide.Command{decide.Deploy{Definition: pins(map[string]string{"m.send": "mutate"}),
+				SourceHash: "1"}, decide.SetGrants{Grants: c.was}} {
 				if err := b.do(cmd); err != nil {
 					t.Fatal(err)
 				}
@@ -119,7 +134,8 @@ func TestChangedGrantsLeaveTheOthers(t *testing.T) {
 				return
 			}
 			if !maps.Equal(b.state.Grants, c.want) || b.state.Head.Revision != before.Head.Revision+1 {
-				t.Errorf("got %v at revision %d, want %v one after %d", b.state.Grants, b.state.Head.Revision, c.want, before.Head.Revision)
+				t.Errorf("got %v at revision %d, want %v one after %d", b.state.Grants, b.state.Head.Revision, c.want,
+					before.Head.Revision)
 			}
 			if !maps.Equal(before.Grants, c.was) {
 				t.Errorf("the state before has changed: %v", before.Grants)
@@ -149,7 +165,8 @@ func TestGrantsOfADeployAfterALoss(t *testing.T) {
 		b := newBench(t)
 		definition := pins(map[string]string{"m.send": "mutate", "m.list": "list"})
 		for _, cmd := range []decide.Command{
-			decide.AcceptLoss{Detail: "test"}, decide.Resume{}, decide.Deploy{Definition: definition, SourceHash: "1", Grants: named, GrantUsed: true},
+			decide.AcceptLoss{Detail: "test"}, decide.Resume{}, decide.Deploy{Definition: definition, SourceHash: "1",
+				Grants: named, GrantUsed: true},
 		} {
 			if err := b.do(cmd); err != nil {
 				t.Fatal(err)

@@ -70,7 +70,8 @@ func (c AcceptLoss) decide(d *decision) error {
 		}
 	}
 	d.lead(&eventlog.LossAccepted{Detail: c.Detail})
-	d.emit(&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "its newest transitions may be lost: " + c.Detail})
+	d.emit(&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "its newest transitions may be lost: " +
+		c.Detail})
 	return nil
 }
 
@@ -88,7 +89,8 @@ func (d *decision) acceptTokenLoss(detail string) {
 func (d *decision) giveUpRun(r *Remains) {
 	if run := d.state().CurrentRun(); run != nil {
 		d.giveUpCall(r, run)
-		d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed, Failure: *failure(eventlog.Transient, Aborted, "what became of it is in a part of the log that was given up")})
+		d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed,
+			Failure: *failure(eventlog.Transient, Aborted, "what became of it is in a part of the log that was given up")})
 		d.endSession(eventlog.SessionFailed)
 		if run.Type == eventlog.ProducerHandler {
 			d.emit(&eventlog.HandlerScheduled{Handler: run.Handler, NextRunAt: d.env.Now}) // the poll is still owed
@@ -163,7 +165,8 @@ func (p *parts) waiting(r *Remains, kept bool) {
 				p.add(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: e.ReservedBy}, 0)
 			}
 			if x.title != e.Title || !bytes.Equal(x.payload, e.Payload) {
-				p.add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: x.title, Payload: x.payload, CausedBy: e.CausedBy}, len(x.payload))
+				p.add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: x.title, Payload: x.payload,
+					CausedBy: e.CausedBy}, len(x.payload))
 			}
 		case x == nil && waits:
 		default:
@@ -185,7 +188,8 @@ func (p *parts) unknown(r *Remains, kept bool) {
 			continue
 		}
 		if x := r.events[ref]; x.pending && (r.Whole || kept) {
-			p.add(&eventlog.EventPublished{Topic: ref.Topic, MessageID: ref.MessageID, Title: x.title, Payload: x.payload}, len(x.payload))
+			p.add(&eventlog.EventPublished{Topic: ref.Topic, MessageID: ref.MessageID, Title: x.title, Payload: x.payload},
+				len(x.payload))
 		} else {
 			f := x.outcome(ref)
 			p.add(f, len(f.Payload))

@@ -22,11 +22,13 @@ type cut struct {
 
 // cut notes where the past ends that is left: what the commands after it record is given up with accept-loss.
 func (b *bench) cut() {
-	b.cutAt, b.lost = &cut{b.state, maps.Clone(b.store), maps.Clone(b.phases), maps.Clone(b.ended), maps.Clone(b.started)}, nil
+	b.cutAt, b.lost = &cut{b.state, maps.Clone(b.store), maps.Clone(b.phases), maps.Clone(b.ended), maps.Clone(b.started)},
+		nil
 }
 
 // acceptLoss accepts the loss of what was recorded since the cut: `unread` where none of it can be read, `whole`
-// where the store has folded all of it, `stored` where it has and more may be missing. Repeated, it goes on with the next part of it.
+// where the store has folded all of it, `stored` where it has and more may be missing. Repeated, it goes on
+// with the next part of it.
 func (b *bench) acceptLoss(w words) error {
 	if at := b.cutAt; at != nil {
 		stored, stores := b.store, w.has("whole") || w.has("stored")

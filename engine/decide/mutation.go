@@ -83,7 +83,8 @@ func (c SettleMutation) decide(d *decision) error {
 	m := s.Mutation(c.Mutation)
 	if m == nil {
 		d.demand(projections.MutationKey(c.Mutation))
-		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name, c.Mutation).hint("pawl mutations list shows those there are")
+		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name,
+			c.Mutation).hint("pawl mutations list shows those there are")
 	}
 	c = c.believed()
 	if m.Status.Final() {
@@ -183,7 +184,8 @@ func (d *decision) unblock(reasons ...eventlog.BlockReason) {
 
 // leaveUncertain ends the active run whose mutation may or may not have happened: events stay
 // reserved, the workflow is held, and finding out goes on in the background (R16a, F5).
-func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation, f eventlog.Failure, overAt eventlog.Instant) {
+func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation, f eventlog.Failure,
+	overAt eventlog.Instant) {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
 	d.endSession(eventlog.SessionFailed)
@@ -234,7 +236,8 @@ func (d *decision) asks(m *projections.Mutation) bool {
 // first read, whichever is later: the caller's clock may be behind. That another process's call was applied
 // is believed from then on. That it was not, and what a person says, counts once nothing of it can be under
 // way any more: from overAt on for an own call, 0 while that is not known.
-func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure, overAt eventlog.Instant) *eventlog.MutationReconcileScheduled {
+func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure,
+	overAt eventlog.Instant) *eventlog.MutationReconcileScheduled {
 	timeout := time.Duration(m.Call.TimeoutMS) * time.Millisecond
 	byClock := d.afterDeadline(m)
 	if m.Engine == d.env.Engine {
@@ -311,13 +314,16 @@ func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
 	case eventlog.MutationAwaitingApproval:
 		d.block(eventlog.BlockApproval, run, "%s.%s awaits approval", m.Call.Connector, m.Call.Operation)
 	case eventlog.MutationIndeterminate:
-		d.block(eventlog.BlockIndeterminate, run, "nobody can say whether %s.%s was applied; a person must look and resolve mutation %s", m.Call.Connector, m.Call.Operation, m.ID)
+		d.block(eventlog.BlockIndeterminate, run,
+			"nobody can say whether %s.%s was applied; a person must look and resolve mutation %s", m.Call.Connector,
+			m.Call.Operation, m.ID)
 	default:
 		then := "its connector is being asked"
 		if !d.asks(m) {
 			then = "a person decides once nothing of the call can be under way any more"
 		}
-		d.block(eventlog.BlockReconcile, run, "%s.%s may or may not have been applied; %s", m.Call.Connector, m.Call.Operation, then)
+		d.block(eventlog.BlockReconcile, run, "%s.%s may or may not have been applied; %s", m.Call.Connector,
+			m.Call.Operation, then)
 	}
 }
 
@@ -336,8 +342,10 @@ func (d *decision) contradict(m *projections.Mutation, c SettleMutation) error {
 	if m.Contradiction == outcome {
 		return ErrStale
 	}
-	d.lead(&eventlog.MutationContradicted{Mutation: m.ID, Outcome: outcome, Result: c.Outcome.Result, Failure: c.Outcome.Failure})
-	d.block(eventlog.BlockContradiction, m.Run, "mutation %s is recorded as %s, but a late answer says %s", m.ID, m.Status, outcome)
+	d.lead(&eventlog.MutationContradicted{Mutation: m.ID, Outcome: outcome, Result: c.Outcome.Result,
+		Failure: c.Outcome.Failure})
+	d.block(eventlog.BlockContradiction, m.Run, "mutation %s is recorded as %s, but a late answer says %s", m.ID, m.Status,
+		outcome)
 	return nil
 }
 

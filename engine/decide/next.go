@@ -186,7 +186,8 @@ func subscribed(c eventlog.Consumer, topic eventlog.Topic) bool {
 
 // oldestVisible finds the oldest place in the consumer's queues that can be peeked; the event itself may
 // be paged out.
-func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (oldest projections.Ordinal, found bool) {
+func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (oldest projections.Ordinal,
+	found bool) {
 	for _, topic := range c.Subscribe {
 		for q := range s.Queue(topic) {
 			if !q.Visible(now) {
@@ -252,7 +253,8 @@ func soonest(s *projections.State, now eventlog.Instant) Wait {
 func Orphans(s *projections.State) []eventlog.EventRef {
 	var orphans []eventlog.EventRef
 	for _, e := range s.Events() {
-		if e.Status == eventlog.EventStatusReserved && (e.ReservedBy == "" || e.ReservedBy != s.Current && e.ReservedBy != s.PendingRetry) {
+		if e.Status == eventlog.EventStatusReserved && (e.ReservedBy == "" || e.ReservedBy != s.Current &&
+			e.ReservedBy != s.PendingRetry) {
 			orphans = append(orphans, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
 		}
 	}

@@ -94,7 +94,8 @@ func (Resume) decide(d *decision) error {
 	if s.Pause != nil {
 		d.lead(&eventlog.WorkflowResumed{})
 	}
-	if b := s.Blocked; b != nil && b.Reason != eventlog.BlockReconcile && b.Reason != eventlog.BlockIndeterminate && b.Reason != eventlog.BlockApproval {
+	if b := s.Blocked; b != nil && b.Reason != eventlog.BlockReconcile && b.Reason != eventlog.BlockIndeterminate &&
+		b.Reason != eventlog.BlockApproval {
 		d.emit(&eventlog.WorkflowUnblocked{})
 		// What a contradiction stood in front of holds on.
 		if run := s.RetryRun(); run != nil {
@@ -187,7 +188,8 @@ func (d *decision) mutation(id eventlog.MutationID) (*projections.Mutation, erro
 		return m, nil
 	}
 	d.demand(projections.MutationKey(id))
-	return nil, refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", d.state().Name, id).hint("pawl mutations list shows those there are")
+	return nil, refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", d.state().Name,
+		id).hint("pawl mutations list shows those there are")
 }
 
 func (c Approve) decide(d *decision) error {
@@ -198,15 +200,19 @@ func (c Approve) decide(d *decision) error {
 	s := d.state()
 	switch d.env.Hold {
 	case HeldByDamage:
-		return refuse(Conflict, "workflow.damaged", "the log of workflow %s is damaged: nothing of it may leave", s.Name).hint("pawl why %s", s.Name)
+		return refuse(Conflict, "workflow.damaged", "the log of workflow %s is damaged: nothing of it may leave",
+			s.Name).hint("pawl why %s", s.Name)
 	case HeldByEngine:
-		return refuse(Conflict, "engine.held", "nothing may leave workflow %s now: the engine is stopping or short of space", s.Name).hint("approve it again later")
+		return refuse(Conflict, "engine.held", "nothing may leave workflow %s now: the engine is stopping or short of space",
+			s.Name).hint("approve it again later")
 	}
 	if s.Pause != nil {
-		return refuse(Conflict, "workflow.paused", "workflow %s is paused; nothing may leave it", s.Name).hint("pawl resume %s", s.Name)
+		return refuse(Conflict, "workflow.paused", "workflow %s is paused; nothing may leave it",
+			s.Name).hint("pawl resume %s", s.Name)
 	}
 	if c.ParamsHash != "" && c.ParamsHash != m.Call.ParamsHash {
-		return refuse(Conflict, "approval.changed", "mutation %s awaits approval of other parameters (hash %s)", m.ID, m.Call.ParamsHash).
+		return refuse(Conflict, "approval.changed", "mutation %s awaits approval of other parameters (hash %s)", m.ID,
+			m.Call.ParamsHash).
 			hint("look at what is recorded, then approve that: pawl mutations show %s", m.ID)
 	}
 	// One transition, and the barrier: a crash after it is a crash in flight.
@@ -239,7 +245,8 @@ func (d *decision) awaiting(id eventlog.MutationID, verb string) (*projections.M
 	}
 	run := d.state().CurrentRun()
 	if m.Status != eventlog.MutationAwaitingApproval || run == nil || run.Mutation != m.ID {
-		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s", m.ID, m.Status, verb).
+		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s",
+			m.ID, m.Status, verb).
 			hint("see what became of it: pawl mutations show %s", m.ID)
 	}
 	return m, run, nil
@@ -265,7 +272,8 @@ func resolveHint(m *projections.Mutation) string {
 	case m.Status != eventlog.MutationNeedsReconcile:
 		return "its call is open; pawl why says until when"
 	case m.Call.Reconciles:
-		return fmt.Sprintf("the engine is still finding out what became of it, and asks next at %s; pawl why says more", m.ReconcileAt)
+		return fmt.Sprintf("the engine is still finding out what became of it, and asks next at %s; pawl why says more",
+			m.ReconcileAt)
 	}
 	return fmt.Sprintf("something of its call may be under way until %s; resolve it after that", m.ReconcileAt)
 }
@@ -277,19 +285,22 @@ func (c Resolve) decide(d *decision) error {
 	}
 	s := d.state()
 	if m.Status != eventlog.MutationIndeterminate {
-		return refuse(Conflict, "mutation.state", "mutation %s is %s; only an indeterminate one can be resolved by a person", m.ID, m.Status).
+		return refuse(Conflict, "mutation.state", "mutation %s is %s; only an indeterminate one can be resolved by a person",
+			m.ID, m.Status).
 			hint("%s", resolveHint(m))
 	}
 	run := s.Run(m.Run)
 	if run == nil || s.PendingRetry != run.ID {
-		return refuse(Conflict, "mutation.state", "mutation %s is not held by a run of %s", m.ID, s.Name).hint("see what the workflow waits for: pawl why %s", s.Name)
+		return refuse(Conflict, "mutation.state", "mutation %s is not held by a run of %s", m.ID,
+			s.Name).hint("see what the workflow waits for: pawl why %s", s.Name)
 	}
 	if c.Result != nil && c.Resolution != DidHappen {
 		return refuse(Invalid, "resolution.result", "a result belongs to did_happen, and the resolution is %q", c.Resolution).
 			hint("leave the result out, or say that it happened")
 	}
 	if c.Result != nil && !json.Valid(c.Result) {
-		return refuse(Invalid, "resolution.result", "the result is not JSON").hint(`write text in quotes, as in '"sent"', or leave the result out`)
+		return refuse(Invalid, "resolution.result",
+			"the result is not JSON").hint(`write text in quotes, as in '"sent"', or leave the result out`)
 	}
 	switch c.Resolution {
 	case DidHappen:
@@ -297,13 +308,15 @@ func (c Resolve) decide(d *decision) error {
 		if result == nil {
 			result = []byte("null")
 		}
-		d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result, ResolvedBy: eventlog.ResolvedByUserApplied})
+		d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result,
+			ResolvedBy: eventlog.ResolvedByUserApplied})
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 		d.unblockUncertain()
 	case DidNotHappen:
 		d.lead(&eventlog.MutationFailed{
 			Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserFailed,
-			Failure: *failure(eventlog.Transient, "mutation.assertedFailed", "%s says that %s.%s did not happen", d.env.Actor.Name, m.Call.Connector, m.Call.Operation),
+			Failure: *failure(eventlog.Transient, "mutation.assertedFailed", "%s says that %s.%s did not happen",
+				d.env.Actor.Name, m.Call.Connector, m.Call.Operation),
 		})
 		d.undo(run, uncharged)
 	case Skip:
@@ -313,7 +326,8 @@ func (c Resolve) decide(d *decision) error {
 		d.unblockUncertain()
 	case TryAgain:
 		if !m.Call.Reconciles {
-			return refuse(Conflict, "mutation.noReconcile", "%s.%s cannot be asked what became of it", m.Call.Connector, m.Call.Operation).
+			return refuse(Conflict, "mutation.noReconcile", "%s.%s cannot be asked what became of it", m.Call.Connector,
+				m.Call.Operation).
 				hint("find out yourself, then: pawl resolve %s --happened, --did-not-happen or --skip", m.ID)
 		}
 		f := uncertainty(m.Failure)
@@ -322,7 +336,8 @@ func (c Resolve) decide(d *decision) error {
 		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: m.OverAt})
 		d.holdFor(m, run.ID)
 	default:
-		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_happen, did_not_happen, skip, try_again", c.Resolution).hint("look at the other side, then say which it is; pawl resolve --help explains them")
+		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_happen, did_not_happen, skip, try_again",
+			c.Resolution).hint("look at the other side, then say which it is; pawl resolve --help explains them")
 	}
 	return nil
 }

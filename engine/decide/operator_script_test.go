@@ -86,7 +86,8 @@ func operatorCommand(w words) (decide.Command, error) {
 // (consumers with mutate and next, less `-next` and `-mutate`); none means c:in. Topics are in,
 // out and free. `src=` names the bytes; each deploy has new ones without it.
 func definition(w words) decide.Deploy {
-	c := decide.Deploy{Filename: "w.ts", Source: "…", SourceHash: w.named["src"], Repair: w.has("repair"), Grants: map[string]eventlog.Grant{"m.*": eventlog.GrantAllow}}
+	c := decide.Deploy{Filename: "w.ts", Source: "…", SourceHash: w.named["src"], Repair: w.has("repair"),
+		Grants: map[string]eventlog.Grant{"m.*": eventlog.GrantAllow}}
 	if g, ok := w.named["grant"]; ok {
 		c.Grants = map[string]eventlog.Grant{"m.*": eventlog.Grant(g)}
 	}
@@ -102,7 +103,8 @@ func definition(w words) decide.Deploy {
 	}
 	def := &c.Definition
 	def.Topics = []eventlog.Topic{"in", "out", "free"}
-	def.Operations = []eventlog.Operation{{Connector: "m", Operation: "send", Kind: "mutate", Reconciles: true, TimeoutMS: 30_000, Schema: []byte(w.named["schema"])}}
+	def.Operations = []eventlog.Operation{{Connector: "m", Operation: "send", Kind: "mutate", Reconciles: true,
+		TimeoutMS: 30_000, Schema: []byte(w.named["schema"])}}
 	for _, word := range w.bare {
 		name, topics, consumer := strings.Cut(word, ":")
 		switch {

@@ -24,7 +24,8 @@ type Prepared struct {
 // reservations are folded (R9); a wakeAt that is no ISO 8601 text is ignored with a warning (S4).
 func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 	bad := func(format string, args ...any) (Prepared, *eventlog.Failure) {
-		return Prepared{}, failure(eventlog.Logic, "prepare.result", "prepare must return {reservations: [{topic, ids}], data: …, ui?, wakeAt?, cancel?}: "+format, args...)
+		return Prepared{}, failure(eventlog.Logic, "prepare.result",
+			"prepare must return {reservations: [{topic, ids}], data: …, ui?, wakeAt?, cancel?}: "+format, args...)
 	}
 	if len(raw) == 0 || !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		return bad("it returned %s", describe(raw))
@@ -78,7 +79,8 @@ func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 	if len(shape.WakeAt) > 0 && string(shape.WakeAt) != "null" {
 		at, ok := parseTime(shape.WakeAt)
 		if !ok {
-			p.Warnings = append(p.Warnings, "wakeAt "+describe(shape.WakeAt)+" is no ISO 8601 text and was ignored; write new Date(…).toISOString()")
+			p.Warnings = append(p.Warnings, "wakeAt "+
+				describe(shape.WakeAt)+" is no ISO 8601 text and was ignored; write new Date(…).toISOString()")
 		}
 		p.WakeAt = at
 	}

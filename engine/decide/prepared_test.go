@@ -17,19 +17,23 @@ func TestParsePrepared(t *testing.T) {
 		wake      string
 		warnings  int
 	}{
-		{name: "R9 duplicates are folded", raw: `{"reservations":[{"topic":"in","ids":["a","b","a"]},{"topic":"in","ids":["b"]}]}`, reserves: "in/a in/b"},
+		{name: "R9 duplicates are folded",
+			raw: `{"reservations":[{"topic":"in","ids":["a","b","a"]},{"topic":"in","ids":["b"]}]}`, reserves: "in/a in/b"},
 		{name: "R3 no ids count as empty", raw: `{"reservations":[{"topic":"in","ids":[]}],"data":{}}`},
 		{name: "R3 no reservations at all", raw: `{"reservations":[]}`},
-		{name: "R19 missing reservations", raw: `{"reservation":[{"topic":"in","ids":["a"]}]}`, refused: "reservations is missing"},
+		{name: "R19 missing reservations", raw: `{"reservation":[{"topic":"in","ids":["a"]}]}`,
+			refused: "reservations is missing"},
 		{name: "R19 null reservations", raw: `{"reservations":null}`, refused: "reservations is missing"},
 		{name: "R19 an empty object", raw: `{}`, refused: "write reservations: []"},
 		{name: "undefined", raw: ``, refused: "it returned nothing"},
 		{name: "null", raw: `null`, refused: "it returned null"},
 		{name: "a list", raw: `[]`, refused: "it returned []"},
-		{name: "ids that are no strings", raw: `{"reservations":[{"topic":"in","ids":[7]}]}`, refused: "reservations.ids is a JSON number"},
+		{name: "ids that are no strings", raw: `{"reservations":[{"topic":"in","ids":[7]}]}`,
+			refused: "reservations.ids is a JSON number"},
 		{name: "reservations that are no list", raw: `{"reservations":"in/a"}`, refused: "reservations is a JSON string"},
 		{name: "S4 a time", raw: `{"reservations":[],"wakeAt":"2026-01-01T10:00:00.500Z"}`, wake: "2026-01-01T10:00:00.5Z"},
-		{name: "S4 a time with an offset", raw: `{"reservations":[],"wakeAt":"2026-01-01T10:00:00+02:00"}`, wake: "2026-01-01T08:00:00Z"},
+		{name: "S4 a time with an offset", raw: `{"reservations":[],"wakeAt":"2026-01-01T10:00:00+02:00"}`,
+			wake: "2026-01-01T08:00:00Z"},
 		{name: "S4 null is absent", raw: `{"reservations":[],"wakeAt":null}`},
 		{name: "S4 no time is ignored with a warning", raw: `{"reservations":[],"wakeAt":"tomorrow"}`, warnings: 1},
 		{name: "S4 a day", raw: `{"reservations":[],"wakeAt":"2026-01-01"}`, wake: "2026-01-01T00:00:00Z"},
@@ -62,7 +66,8 @@ func TestParsePrepared(t *testing.T) {
 				wake = p.WakeAt.String()
 			}
 			if strings.Join(got, " ") != tt.reserves || wake != tt.wake || len(p.Warnings) != tt.warnings {
-				t.Errorf("reserves %v, wakes at %q, warnings %q; want %q, %q, %d", got, wake, p.Warnings, tt.reserves, tt.wake, tt.warnings)
+				t.Errorf("reserves %v, wakes at %q, warnings %q; want %q, %q, %d", got, wake, p.Warnings, tt.reserves, tt.wake,
+					tt.warnings)
 			}
 		})
 	}
@@ -71,7 +76,8 @@ func TestParsePrepared(t *testing.T) {
 func TestGranted(t *testing.T) {
 	t.Parallel()
 	grants := map[string]eventlog.Grant{
-		"m.send": eventlog.GrantAllow, "m.drop": eventlog.GrantDeny, "m.*": eventlog.GrantAsk, "m.list": eventlog.GrantAsk, "x.*": "perhaps",
+		"m.send": eventlog.GrantAllow, "m.drop": eventlog.GrantDeny, "m.*": eventlog.GrantAsk, "m.list": eventlog.GrantAsk,
+		"x.*": "perhaps",
 	}
 	all := map[string]eventlog.Grant{"*": eventlog.GrantDeny}
 	tests := []struct {

@@ -28,11 +28,13 @@ func (l *life) settleDown() {
 		case decide.RunPrepare:
 			err = l.prepareAll(todo.Run)
 		case decide.RunMutate:
-			err = l.step(decide.FinishMutate{Run: todo.Run, Call: &eventlog.MutationCall{Connector: "m", Operation: "send", TimeoutMS: 1000}})
+			err = l.step(decide.FinishMutate{Run: todo.Run, Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
+				TimeoutMS: 1000}})
 		case decide.AwaitCall:
 			err = l.step(decide.SettleMutation{Mutation: todo.Mutation, Outcome: decide.Settlement{Status: decide.Applied}})
 		case decide.ReconcileMutation:
-			err = l.step(decide.SettleMutation{Mutation: todo.Mutation, Outcome: decide.Settlement{Status: decide.Applied}, By: eventlog.ResolvedByReconcile})
+			err = l.step(decide.SettleMutation{Mutation: todo.Mutation, Outcome: decide.Settlement{Status: decide.Applied},
+				By: eventlog.ResolvedByReconcile})
 		case decide.Wait:
 			var rest bool
 			if rest, err = l.help(todo); rest {
@@ -144,7 +146,8 @@ func (l *life) countInputs() {
 	}
 	for _, row := range l.store {
 		if in, ok := row.(*projections.Input); ok && want[in.ID] != [3]int{in.Open, in.Consumed, in.Skipped} {
-			l.t.Fatalf("input %s counts %d, %d, %d; its events say %v", in.ExternalID, in.Open, in.Consumed, in.Skipped, want[in.ID])
+			l.t.Fatalf("input %s counts %d, %d, %d; its events say %v", in.ExternalID, in.Open, in.Consumed, in.Skipped,
+				want[in.ID])
 		}
 	}
 }

@@ -201,7 +201,8 @@ func (l *life) noLostWakeUp() {
 			continue
 		}
 		if sig, seen := l.ignored[projections.EventKey(e.Topic, e.MessageID)]; !seen || sig != signature(e) {
-			l.t.Fatalf("%s is at rest (%+v) while event %s of %s is pending and nobody has looked at it", l.state.Name, wait, e.MessageID, e.Topic)
+			l.t.Fatalf("%s is at rest (%+v) while event %s of %s is pending and nobody has looked at it", l.state.Name, wait,
+				e.MessageID, e.Topic)
 		}
 	}
 }
@@ -288,7 +289,8 @@ func (l *life) commit(run eventlog.RunID) decide.CommitRun {
 			id = l.int("id", 1, l.ids)
 		}
 		c.Publishes = append(c.Publishes, decide.Publish{
-			Topics: []eventlog.Topic{eventlog.Topic(l.pick("topic", "in", "out", "out", "free", "nowhere"))}, MessageID: eventlog.MessageID(fmt.Sprintf("e%d", id)), Title: "T",
+			Topics:    []eventlog.Topic{eventlog.Topic(l.pick("topic", "in", "out", "out", "free", "nowhere"))},
+			MessageID: eventlog.MessageID(fmt.Sprintf("e%d", id)), Title: "T",
 		})
 	}
 	if l.chance(30) {
@@ -307,7 +309,8 @@ func (l *life) mutate(run eventlog.RunID) decide.FinishMutate {
 		}
 	case 1:
 	default:
-		c.Call = &eventlog.MutationCall{Connector: "m", Operation: "send", ParamsHash: "h", TimeoutMS: 1000, Reconciles: l.chance(60)}
+		c.Call = &eventlog.MutationCall{Connector: "m", Operation: "send", ParamsHash: "h", TimeoutMS: 1000,
+			Reconciles: l.chance(60)}
 	}
 	return c
 }

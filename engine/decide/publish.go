@@ -42,20 +42,25 @@ func (d *decision) checkPublishes(run *projections.Run, c CommitRun) *eventlog.F
 		}
 		for _, topic := range p.Topics {
 			if !script.Definition.HasTopic(topic) {
-				return failure(eventlog.Logic, "topic.unknown", "%s publishes to topic %q, which the workflow does not declare", run.Handler, topic)
+				return failure(eventlog.Logic, "topic.unknown", "%s publishes to topic %q, which the workflow does not declare",
+					run.Handler, topic)
 			}
 			if declared && !slices.Contains(allowed, topic) {
-				return failure(eventlog.Logic, "topic.undeclared", "%s publishes to topic %q, which its `publishes` does not list", run.Handler, topic)
+				return failure(eventlog.Logic, "topic.undeclared", "%s publishes to topic %q, which its `publishes` does not list",
+					run.Handler, topic)
 			}
 		}
 		if p.Input == "" {
 			continue
 		}
 		if run.Type != eventlog.ProducerHandler {
-			return failure(eventlog.Logic, "phase.forbidden", "next of %s links event %q to an input; its events inherit the inputs of the reserved ones", run.Handler, p.MessageID)
+			return failure(eventlog.Logic, "phase.forbidden",
+				"next of %s links event %q to an input; its events inherit the inputs of the reserved ones", run.Handler,
+				p.MessageID)
 		}
 		if !registered[p.Input] && d.input(p.Input) == nil {
-			return failure(eventlog.Logic, "input.unknown", "%s links event %q to input %q, which was never registered", run.Handler, p.MessageID, p.Input)
+			return failure(eventlog.Logic, "input.unknown", "%s links event %q to input %q, which was never registered",
+				run.Handler, p.MessageID, p.Input)
 		}
 	}
 	return nil
@@ -106,7 +111,8 @@ func (d *decision) causes(run *projections.Run) []eventlog.InputID {
 func (d *decision) register(in Input) eventlog.InputID {
 	id := in.ID()
 	if d.input(id) == nil {
-		d.emit(&eventlog.InputRegistered{Input: id, Source: in.Source, Type: in.Type, ExternalID: in.ExternalID, Title: in.Title})
+		d.emit(&eventlog.InputRegistered{Input: id, Source: in.Source, Type: in.Type, ExternalID: in.ExternalID,
+			Title: in.Title})
 	}
 	return id
 }
@@ -124,7 +130,8 @@ func (d *decision) standIn(in Input) eventlog.InputID {
 
 // publish is R11: a known message id is updated in place, whatever became of the event; a new
 // one stands at the end and wakes its consumer (S3).
-func (d *decision) publish(topic eventlog.Topic, id eventlog.MessageID, title string, payload []byte, by eventlog.RunID, causes []eventlog.InputID) (created bool) {
+func (d *decision) publish(topic eventlog.Topic, id eventlog.MessageID, title string, payload []byte, by eventlog.RunID,
+	causes []eventlog.InputID) (created bool) {
 	if payload == nil {
 		payload = []byte("null")
 	}
@@ -134,7 +141,8 @@ func (d *decision) publish(topic eventlog.Topic, id eventlog.MessageID, title st
 		}
 		return false
 	}
-	d.emit(&eventlog.EventPublished{Topic: topic, MessageID: id, Title: title, Payload: payload, CreatedBy: by, CausedBy: causes})
+	d.emit(&eventlog.EventPublished{Topic: topic, MessageID: id, Title: title, Payload: payload, CreatedBy: by,
+		CausedBy: causes})
 	d.dirtySubscriber(topic)
 	return true
 }
@@ -169,14 +177,16 @@ func (c Push) decide(d *decision) error {
 			hint("send them to another workflow; pawl workflows list shows those there are")
 	}
 	if !s.Definition().HasTopic(c.Topic) {
-		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint("its topics: %s", joinTopics(s.Definition().Topics))
+		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint("its topics: %s",
+			joinTopics(s.Definition().Topics))
 	}
 	for i, item := range c.Items {
 		if err := item.MessageID.ValidatePublished(); err != nil {
 			return refuse(Invalid, "event.invalid", "item %d: %v", i, err).hint("%s", eventHint)
 		}
 		if item.Title == "" {
-			return refuse(Invalid, "event.invalid", "item %d (%s): title must be a non-empty string", i, item.MessageID).hint("%s", eventHint)
+			return refuse(Invalid, "event.invalid", "item %d (%s): title must be a non-empty string", i,
+				item.MessageID).hint("%s", eventHint)
 		}
 	}
 	created := 0
@@ -222,7 +232,8 @@ func (d *decision) backlogFull(topic eventlog.Topic, created int) error {
 	if waiting <= most {
 		return nil
 	}
-	return refuse(TooMany, CodeBacklogFull, "%s pending in workflow %s, and %s would be more than policies.backlog.events allows, which is %d; none was recorded",
+	return refuse(TooMany, CodeBacklogFull,
+		"%s pending in workflow %s, and %s would be more than policies.backlog.events allows, which is %d; none was recorded",
 		eventlog.Count(waiting-created, "event")+be(waiting-created), s.Name, eventlog.Count(created, "new event"), most).
 		hint("pawl why %s says what the workflow waits for; push again when fewer are pending", s.Name)
 }

@@ -75,7 +75,8 @@ func (r *Remains) givenUp(s *projections.State, run *projections.Run) *eventlog.
 	if f := r.mutations[m.ID]; f != nil {
 		return f
 	}
-	return &eventlog.MutationGivenUp{Mutation: m.ID, Run: m.Run, Call: m.Call, Key: m.Key, Status: m.Status, StartedAt: m.StartedAt}
+	return &eventlog.MutationGivenUp{Mutation: m.ID, Run: m.Run, Call: m.Call, Key: m.Key, Status: m.Status,
+		StartedAt: m.StartedAt}
 }
 
 func (r *Remains) event(topic eventlog.Topic, id eventlog.MessageID) *remnant {
@@ -217,7 +218,8 @@ func (r *Remains) Found(entity any) {
 		}
 	case *projections.Script:
 		r.deployed = &eventlog.WorkflowDeployed{
-			Version: e.Version, Filename: e.Filename, Source: e.Source, SourceHash: e.SourceHash, Definition: e.Definition, Repair: e.Repair, Note: e.Note,
+			Version: e.Version, Filename: e.Filename, Source: e.Source, SourceHash: e.SourceHash, Definition: e.Definition,
+			Repair: e.Repair, Note: e.Note,
 		}
 	case *projections.Workflow:
 		r.grants, r.archived = e.Grants, e.Archived
@@ -233,7 +235,8 @@ func (x *remnant) outcome(ref eventlog.EventRef) *eventlog.EventGivenUp {
 	if x != nil {
 		f.Title, f.Payload = x.title, x.payload
 		if x.consumed {
-			f.Status, f.Unknown, f.Reason = eventlog.EventStatusConsumed, false, "consumed in a part of the log that was given up"
+			f.Status, f.Unknown, f.Reason = eventlog.EventStatusConsumed, false,
+				"consumed in a part of the log that was given up"
 		}
 	}
 	if f.Title == "" {

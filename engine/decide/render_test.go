@@ -150,7 +150,8 @@ func (b *bench) look(line string) string {
 		if e == nil {
 			return show("none")
 		}
-		out := fmt.Sprintf("%s job=%s executions=%d failures=%d attempts=%d", e.Status, e.Job(), e.Executions, e.Failures, len(e.Attempts))
+		out := fmt.Sprintf("%s job=%s executions=%d failures=%d attempts=%d", e.Status, e.Job(), e.Executions, e.Failures,
+			len(e.Attempts))
 		if e.Status == eventlog.EventStatusReserved {
 			out += " by=" + string(e.ReservedBy)
 		}
@@ -192,7 +193,8 @@ func (b *bench) look(line string) string {
 		}
 		return show("%s by=%q attempts=%d contradiction=%q", m.Status, m.ResolvedBy, m.ReconcileAttempts, m.Contradiction)
 	case "workflow":
-		out := fmt.Sprintf("%s v%s paused=%v maintenance=%v failures=%d retry=%q", s.Status(), s.Version, s.Pause != nil, s.Maintenance != nil, s.RepairFailures, s.PendingRetry)
+		out := fmt.Sprintf("%s v%s paused=%v maintenance=%v failures=%d retry=%q", s.Status(), s.Version, s.Pause != nil,
+			s.Maintenance != nil, s.RepairFailures, s.PendingRetry)
 		if s.Blocked != nil {
 			out += " blocked=" + string(s.Blocked.Reason)
 		}
@@ -209,7 +211,8 @@ func (b *bench) look(line string) string {
 	case "input":
 		for _, row := range b.store {
 			if in, ok := row.(*projections.Input); ok && in.ExternalID == w.first() {
-				out := fmt.Sprintf("%s open=%d consumed=%d skipped=%d outputs=%v source=%s", in.Status(), in.Open, in.Consumed, in.Skipped, in.Outputs, in.Source)
+				out := fmt.Sprintf("%s open=%d consumed=%d skipped=%d outputs=%v source=%s", in.Status(), in.Open, in.Consumed,
+					in.Skipped, in.Outputs, in.Source)
 				if in.Title != "T" {
 					out += " title=" + in.Title
 				}
@@ -218,7 +221,8 @@ func (b *bench) look(line string) string {
 		}
 		return show("none")
 	case "counts":
-		return show("available=%d running=%d retryable=%d discarded=%d", s.Available(), s.Counts.Running, s.Counts.Retryable, s.Counts.Discarded)
+		return show("available=%d running=%d retryable=%d discarded=%d", s.Available(), s.Counts.Running, s.Counts.Retryable,
+			s.Counts.Discarded)
 	case "kind":
 		return show("%s", b.last.Kind)
 	case "next":

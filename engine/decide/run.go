@@ -104,7 +104,8 @@ func (c FinishPrepare) decide(d *decision) error {
 	}
 	consumer := d.consumer(run)
 	if d.outdated(run, c.Prepared) {
-		d.abort(run, "version %s of the workflow has no longer what this run of %s was preparing for", d.state().Version, run.Handler)
+		d.abort(run, "version %s of the workflow has no longer what this run of %s was preparing for", d.state().Version,
+			run.Handler)
 		return nil
 	}
 	for _, ref := range c.Prepared.Reservations {
@@ -189,25 +190,33 @@ func (d *decision) emitNext(id eventlog.RunID, consumer eventlog.Consumer, next 
 
 // checkChoice is R9 for one chosen event. It returns the author's fault, or ErrPrepareAgain when
 // the event was there to choose and is gone by now.
-func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *FinishPrepare, verb string) (*eventlog.Failure, error) {
+func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *FinishPrepare,
+	verb string) (*eventlog.Failure, error) {
 	if !subscribed(c, ref.Topic) {
-		return failure(eventlog.Logic, "reservation.topic", "prepare wants to %s events of topic %q, but %s does not subscribe to it", verb, ref.Topic, c.Name), nil
+		return failure(eventlog.Logic, "reservation.topic",
+			"prepare wants to %s events of topic %q, but %s does not subscribe to it", verb, ref.Topic, c.Name), nil
 	}
 	e := d.event(ref.Topic, ref.MessageID)
 	if e != nil && e.Visible(d.env.Now) {
 		return nil, nil
 	}
 	if e == nil {
-		return failure(eventlog.Logic, "reservation.unknown", "prepare wants to %s event %q of topic %q, which does not exist; use the messageId of an event that peek returned", verb, ref.MessageID, ref.Topic), nil
+		return failure(eventlog.Logic, "reservation.unknown",
+			"prepare wants to %s event %q of topic %q, which does not exist; use the messageId of an event that peek returned",
+			verb, ref.MessageID, ref.Topic), nil
 	}
 	// Its place tells: in what was seen the event itself may be paged out.
-	if was, queued := did.Seen.Queued(ref.Topic, e.Created); queued && was.Visible(d.env.Now) || slices.Contains(did.SeenPending, ref) {
+	if was, queued := did.Seen.Queued(ref.Topic, e.Created); queued && was.Visible(d.env.Now) ||
+		slices.Contains(did.SeenPending, ref) {
 		return nil, ErrPrepareAgain
 	}
 	if e.Status == eventlog.EventPending {
-		return failure(eventlog.Logic, "reservation.notPending", "prepare wants to %s event %q of topic %q, which waits for its retry until %s; only pending events that peek returns can be chosen", verb, ref.MessageID, ref.Topic, e.ScheduledAt), nil
+		return failure(eventlog.Logic, "reservation.notPending",
+			"prepare wants to %s event %q of topic %q, which waits for its retry until %s; only pending events that peek returns can be chosen", verb, ref.MessageID, ref.Topic, e.ScheduledAt), nil
 	}
-	return failure(eventlog.Logic, "reservation.notPending", "prepare wants to %s event %q of topic %q, which is %s; only pending events that peek returns can be chosen", verb, ref.MessageID, ref.Topic, e.Status), nil
+	return failure(eventlog.Logic, "reservation.notPending",
+		"prepare wants to %s event %q of topic %q, which is %s; only pending events that peek returns can be chosen", verb,
+		ref.MessageID, ref.Topic, e.Status), nil
 }
 
 // clampWake is S4.

@@ -32,7 +32,8 @@ func (RunNow) decide(d *decision) error {
 			hint("its consumers run by themselves when an event arrives; pawl why %s says what it waits for", s.Name)
 	}
 	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
-		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler, run.Status).
+		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler,
+			run.Status).
 			hint("wait for it, or look at it: pawl why %s", s.Name)
 	}
 	for _, p := range s.Definition().Producers {

@@ -152,7 +152,8 @@ func (w words) failure() *eventlog.Failure {
 	if w.first() != "fail" || len(w.bare) < 2 {
 		return nil
 	}
-	return &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test." + w.bare[1], Message: "it failed", RetryAfter: w.retryAfter()}
+	return &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test." + w.bare[1], Message: "it failed",
+		RetryAfter: w.retryAfter()}
 }
 
 // told reads a failure's message from `name=some_words`; `name=long:X` is one as long as the log takes.
@@ -320,7 +321,8 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 		case "failed":
 			c.Outcome = decide.Settlement{Status: decide.Failed, Failure: w.told("says")}
 			if len(w.bare) > 1 {
-				c.Outcome.Failure = &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test", Message: "refused", RetryAfter: w.retryAfter()}
+				c.Outcome.Failure = &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test", Message: "refused",
+					RetryAfter: w.retryAfter()}
 			}
 		default:
 			c.Outcome.Failure = w.told("says")
@@ -339,7 +341,8 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 	case "next", "produce":
 		return commit(w, run), nil
 	case "fail-run":
-		return decide.FailRun{Run: run, Failure: eventlog.Failure{Code: "storage.wait", Message: "the log could not be written"}}, nil
+		return decide.FailRun{Run: run, Failure: eventlog.Failure{Code: "storage.wait",
+			Message: "the log could not be written"}}, nil
 	}
 	return nil, nil
 }
@@ -364,7 +367,8 @@ func (b *bench) prepare(w words, run eventlog.RunID) decide.FinishPrepare {
 	}
 	c.Prepared = decide.Prepared{Raw: []byte(`{"data":1}`), Reservations: refs(list), UITitle: "Send"}
 	for _, ref := range refs(csv(w.named["cancel"])) {
-		c.Prepared.Cancel = append(c.Prepared.Cancel, eventlog.Cancellation{Topic: ref.Topic, MessageID: ref.MessageID, Reason: "not wanted"})
+		c.Prepared.Cancel = append(c.Prepared.Cancel, eventlog.Cancellation{Topic: ref.Topic, MessageID: ref.MessageID,
+			Reason: "not wanted"})
 	}
 	if d, err := time.ParseDuration(w.named["wake"]); err == nil {
 		c.Prepared.WakeAt = b.now.Add(d)
@@ -385,7 +389,8 @@ func mutate(w words, run eventlog.RunID) decide.FinishMutate {
 	}
 	if c.Failure == nil && w.first() == "call" || w.first() == "refused" {
 		c.Call = &eventlog.MutationCall{
-			Connector: "m", Operation: "send", Params: []byte(`{"n":1}`), ParamsHash: "hash", TimeoutMS: 30_000, Reconciles: !w.has("noreconcile"),
+			Connector: "m", Operation: "send", Params: []byte(`{"n":1}`), ParamsHash: "hash", TimeoutMS: 30_000,
+			Reconciles: !w.has("noreconcile"),
 		}
 	}
 	return c

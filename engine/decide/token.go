@@ -67,7 +67,8 @@ func (c CreateToken) decide(d *decision) error {
 		}
 	}
 	if len(c.Hash) != hashSize {
-		return refuse(Invalid, "token.invalid", "the hash of token %s has %d characters, want %d", c.Name, len(c.Hash), hashSize).
+		return refuse(Invalid, "token.invalid", "the hash of token %s has %d characters, want %d", c.Name, len(c.Hash),
+			hashSize).
 			hint("a SHA-256 in hex is wanted")
 	}
 	s := d.state()
@@ -88,7 +89,8 @@ func (c CreateToken) decide(d *decision) error {
 
 func (c RevokeToken) decide(d *decision) error {
 	if _, known := d.state().Token(c.Name); !known {
-		return refuse(NotFound, "token.unknown", "there is no token %q", c.Name).hint("pawl tokens list shows those there are")
+		return refuse(NotFound, "token.unknown", "there is no token %q",
+			c.Name).hint("pawl tokens list shows those there are")
 	}
 	d.lead(&eventlog.TokenRevoked{Name: c.Name})
 	return nil

@@ -21,7 +21,8 @@ type installed struct {
 // decides carries out the command and returns the code of a refusal, empty for none.
 func (i *installed) decides(w eventlog.WorkflowName, cmd decide.Command) string {
 	i.t.Helper()
-	env := decide.Env{Now: eventlog.Instant(i.state.Head.Revision + 1), Policies: schedule.Default(), Actor: eventlog.Actor{Kind: "user", Name: "ann"}}
+	env := decide.Env{Now: eventlog.Instant(i.state.Head.Revision + 1), Policies: schedule.Default(),
+		Actor: eventlog.Actor{Kind: "user", Name: "ann"}}
 	d, err := decide.Decide(i.state, w, env, decide.Known{}, cmd)
 	var refusal *decide.Refusal
 	if errors.As(err, &refusal) {
@@ -44,7 +45,8 @@ func (i *installed) decides(w eventlog.WorkflowName, cmd decide.Command) string 
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	i.state, err = projections.Apply(i.state, eventlog.Record{Position: eventlog.Position{Seq: i.state.Head.Seq + 1}, Hash: entry.Hash(), Transition: stored})
+	i.state, err = projections.Apply(i.state, eventlog.Record{Position: eventlog.Position{Seq: i.state.Head.Seq + 1},
+		Hash: entry.Hash(), Transition: stored})
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -68,7 +70,8 @@ func TestTokens(t *testing.T) {
 		{"a worker looks before there is anything", decide.Recover{}, "nothing"},
 		{"none to revoke", decide.RevokeToken{Name: "ci"}, "token.unknown"},
 		{"the first", of("ci", eventlog.RoleOperator, tokenHash(7)), ""},
-		{"another", decide.CreateToken{Name: "in", Role: eventlog.RoleIngest, Workflow: "shop", Hash: tokenHash(3), Last4: "ABCD"}, ""},
+		{"another", decide.CreateToken{Name: "in", Role: eventlog.RoleIngest, Workflow: "shop", Hash: tokenHash(3),
+			Last4: "ABCD"}, ""},
 		{"each role", of("viewer", eventlog.RoleViewer, tokenHash(9)), ""},
 		{"each role", of("admin", eventlog.RoleAdmin, tokenHash(1)), ""},
 		{"a name in use", of("ci", eventlog.RoleViewer, tokenHash(8)), "token.exists"},
@@ -77,7 +80,8 @@ func TestTokens(t *testing.T) {
 		{"no plain name", of("a b", eventlog.RoleViewer, tokenHash(8)), "token.invalid"},
 		{"no role", of("x", "", tokenHash(8)), "token.invalid"},
 		{"another role", of("x", "root", tokenHash(8)), "token.invalid"},
-		{"the installation as a workflow", decide.CreateToken{Name: "x", Role: eventlog.RoleViewer, Workflow: eventlog.Installation, Hash: tokenHash(8)}, "token.invalid"},
+		{"the installation as a workflow", decide.CreateToken{Name: "x", Role: eventlog.RoleViewer,
+			Workflow: eventlog.Installation, Hash: tokenHash(8)}, "token.invalid"},
 		{"no hash", of("x", eventlog.RoleViewer, ""), "token.invalid"},
 		{"a timer", decide.Tick{}, "nothing"},
 		{"a restart", decide.Recover{}, "nothing"},
@@ -96,7 +100,8 @@ func TestTokens(t *testing.T) {
 	}
 	before := i.state
 	token, ok := before.TokenOf(tokenHash(3))
-	if !ok || token.Name != "in" || token.Role != eventlog.RoleIngest || token.Workflow != "shop" || token.CreatedBy.Name != "ann" || token.CreatedAt == 0 || token.Last4 != "ABCD" {
+	if !ok || token.Name != "in" || token.Role != eventlog.RoleIngest || token.Workflow != "shop" ||
+		token.CreatedBy.Name != "ann" || token.CreatedAt == 0 || token.Last4 != "ABCD" {
 		t.Errorf("%t %+v", ok, token)
 	}
 	for n := range 12 {
@@ -120,7 +125,8 @@ func TestTokens(t *testing.T) {
 		t.Errorf("the name for a new token: %q", got)
 	}
 	for n := 0; ; n++ {
-		got := i.decides(eventlog.Installation, of(eventlog.TokenName(fmt.Sprintf("t%d", n)), eventlog.RoleViewer, tokenHash(100+n)))
+		got := i.decides(eventlog.Installation, of(eventlog.TokenName(fmt.Sprintf("t%d", n)), eventlog.RoleViewer,
+			tokenHash(100+n)))
 		if got != "" {
 			if got != "token.tooMany" || len(i.state.Tokens) != 1000 {
 				t.Errorf("%q with %d tokens", got, len(i.state.Tokens))
@@ -134,7 +140,8 @@ func TestTokens(t *testing.T) {
 func TestTokensThatCannotFollow(t *testing.T) {
 	t.Parallel()
 	i := &installed{t: t}
-	if got := i.decides(eventlog.Installation, decide.CreateToken{Name: "ci", Role: eventlog.RoleViewer, Hash: tokenHash(1)}); got != "" {
+	if got := i.decides(eventlog.Installation, decide.CreateToken{Name: "ci", Role: eventlog.RoleViewer,
+		Hash: tokenHash(1)}); got != "" {
 		t.Fatal(got)
 	}
 	for what, c := range map[string]struct {

@@ -55,7 +55,8 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, d.env.Policies.Transient.Max), asked(f))
 			// Never before the run's start: a clock that went back must not hide that it came due.
 			at := max(d.env.Now, run.StartedAt).Add(wait)
-			d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: at, Uncounted: !counts})
+			d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: at,
+				Uncounted: !counts})
 		}
 	}
 	h := d.state().Handler(run.Handler)

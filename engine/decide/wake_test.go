@@ -10,7 +10,8 @@ import (
 // Whatever number wakeAt is, it is a time or its author is told that it is none.
 func TestNoNumberForWakeAtIsDroppedInSilence(t *testing.T) {
 	t.Parallel()
-	for _, number := range []string{"0", "-0", "0.5", "1e-300", "-1", "1", "1.9", "1e12", "253402300799999", "253402300800000", "1e308", "1e999"} {
+	for _, number := range []string{"0", "-0", "0.5", "1e-300", "-1", "1", "1.9", "1e12", "253402300799999",
+		"253402300800000", "1e308", "1e999"} {
 		p, failure := decide.ParsePrepared(json.RawMessage(`{"reservations":[],"wakeAt":` + number + `}`))
 		if failure != nil {
 			t.Fatal(failure)

@@ -43,7 +43,8 @@ func catalog(t *testing.T) deploy.Catalog {
 	t.Helper()
 	r, err := connector.NewRegistry(
 		tool{"mail", []connector.Operation{
-			{Name: "send", Kind: connector.Mutate, Schema: json.RawMessage(mailSchema), Timeout: 5 * time.Second, Reconciles: true},
+			{Name: "send", Kind: connector.Mutate, Schema: json.RawMessage(mailSchema), Timeout: 5 * time.Second,
+				Reconciles: true},
 			{Name: "search", Kind: connector.List},
 			{Name: "fetch", Kind: connector.Get},
 		}},
@@ -66,7 +67,8 @@ func workflow() sandbox.Definition {
 			{Name: "bare", Bare: true},
 		},
 		Consumers: []sandbox.ConsumerDefinition{
-			{Name: "record", Subscribe: []string{"email.received"}, Publishes: []string{"row.created"}, HasMutate: true, HasNext: true, MaxAttempts: number(3)},
+			{Name: "record", Subscribe: []string{"email.received"}, Publishes: []string{"row.created"}, HasMutate: true,
+				HasNext: true, MaxAttempts: number(3)},
 			{Name: "notify", Subscribe: []string{"row.created"}, HasMutate: true, MutateByID: true},
 		},
 		Uses: []sandbox.OperationUse{
@@ -94,14 +96,16 @@ func TestCheck_AcceptsAndPins(t *testing.T) {
 			{Name: "bare", IntervalMS: schedule.BareInterval.Milliseconds(), RunOnDeploy: true},
 		},
 		Consumers: []eventlog.Consumer{
-			{Name: "record", Subscribe: []eventlog.Topic{"email.received"}, Publishes: []eventlog.Topic{"row.created"}, PublishesDeclared: true,
-				HasMutate: true, HasNext: true, MaxAttempts: number(3)},
+			{Name: "record", Subscribe: []eventlog.Topic{"email.received"}, Publishes: []eventlog.Topic{"row.created"},
+				PublishesDeclared: true,
+				HasMutate:         true, HasNext: true, MaxAttempts: number(3)},
 			{Name: "notify", Subscribe: []eventlog.Topic{"row.created"}, HasMutate: true, MutateByID: true},
 		},
 		Operations: []eventlog.Operation{
 			{Connector: "mail", Operation: "fetch", Kind: "get", TimeoutMS: 30_000},
 			{Connector: "mail", Operation: "search", Kind: "list", TimeoutMS: 30_000},
-			{Connector: "mail", Operation: "send", Kind: "mutate", Schema: []byte(mailSchema), Reconciles: true, TimeoutMS: 5_000},
+			{Connector: "mail", Operation: "send", Kind: "mutate", Schema: []byte(mailSchema), Reconciles: true,
+				TimeoutMS: 5_000},
 			{Connector: "sheets", Operation: "appendRow", Kind: "mutate", TimeoutMS: 30_000},
 		},
 	}}
@@ -176,19 +180,27 @@ func TestCheck_Problems(t *testing.T) {
 		{"S2 interval too short", func(d *sandbox.Definition) { d.Producers[0].Interval = "10ms" },
 			expectation{isError, deploy.CodeSchedule, 0, "shortest is 1s", `interval: "5m"`}},
 		{"S2 cron", func(d *sandbox.Definition) { d.Producers[1].Cron = "0 25 * * *" },
-			expectation{isError, deploy.CodeSchedule, 0, `producer "nightly": cron "0 25 * * *": the hour "25"`, `cron: "0 9 * * 1-5"`}},
+			expectation{isError, deploy.CodeSchedule, 0, `producer "nightly": cron "0 25 * * *": the hour "25"`,
+				`cron: "0 9 * * 1-5"`}},
 		{"S2 cron never", func(d *sandbox.Definition) { d.Producers[1].Cron = "0 0 30 2 *" },
 			expectation{isError, deploy.CodeSchedule, 0, "never runs", "cron"}},
 		{"S2 zone", func(d *sandbox.Definition) { d.Producers[1].Timezone = "Berlin" },
 			expectation{isError, deploy.CodeSchedule, 0, `timezone "Berlin"`, "Europe/Berlin"}},
 		{"S2 both", func(d *sandbox.Definition) { d.Producers[1].Interval = "5m" },
 			expectation{isError, deploy.CodeSchedule, 0, "both set", "interval"}},
-		{"S8 subscribe undeclared", func(d *sandbox.Definition) { d.Consumers[1].Subscribe = []string{"row.create", "row.created"} },
-			expectation{isError, deploy.CodeTopicUnknown, 0, `consumer "notify" names topic "row.create" in subscribe`, "email.received, row.created"}},
+		{"S8 subscribe undeclared", func(d *sandbox.Definition) {
+			d.Consumers[1].Subscribe = []string{"row.create", "row.created"}
+		},
+			expectation{isError, deploy.CodeTopicUnknown, 0, `consumer "notify" names topic "row.create" in subscribe`,
+				"email.received, row.created"}},
 		{"S8 publish undeclared", func(d *sandbox.Definition) { d.Producers[0].Publishes = []string{"emails"} },
-			expectation{isError, deploy.CodeTopicUnknown, 0, `producer "poll" names topic "emails" in publishes`, "email.received, row.created"}},
-		{"S8 two consumers", func(d *sandbox.Definition) { d.Consumers[1].Subscribe = []string{"row.created", "email.received"} },
-			expectation{isError, deploy.CodeTwoConsumers, 0, `topic "email.received" has two consumers, "record" and "notify"`, `"email.received.notify"`}},
+			expectation{isError, deploy.CodeTopicUnknown, 0, `producer "poll" names topic "emails" in publishes`,
+				"email.received, row.created"}},
+		{"S8 two consumers", func(d *sandbox.Definition) {
+			d.Consumers[1].Subscribe = []string{"row.created", "email.received"}
+		},
+			expectation{isError, deploy.CodeTwoConsumers, 0, `topic "email.received" has two consumers, "record" and "notify"`,
+				`"email.received.notify"`}},
 		{"subscribe missing", func(d *sandbox.Definition) { d.Consumers[1].Subscribe = nil },
 			expectation{isError, deploy.CodeSubscribe, 0, `"notify"`, "subscribe"}},
 		{"subscribe empty", func(d *sandbox.Definition) { d.Consumers[1].Subscribe = []string{} },
@@ -208,7 +220,8 @@ func TestCheck_Problems(t *testing.T) {
 		{"reserved connector", func(d *sandbox.Definition) { d.Uses[0].Connector = "pawl" },
 			expectation{isError, deploy.CodeReserved, 20, "ctx.pawl", "ctx.<connector>.<operation>"}},
 		{"R8 mutation in a producer", func(d *sandbox.Definition) { d.Uses[1].Operation = "send" },
-			expectation{isError, deploy.CodePhase, 5, `mail.send is a mutate operation and may not be called in producer of "poll"`, "publish"}},
+			expectation{isError, deploy.CodePhase, 5,
+				`mail.send is a mutate operation and may not be called in producer of "poll"`, "publish"}},
 		{"R8 mutation in prepare", func(d *sandbox.Definition) { d.Uses[2].Phase = sandbox.Prepare },
 			expectation{isError, deploy.CodePhase, 30, "in prepare", "call it in mutate"}},
 		{"R8 mutation in next", func(d *sandbox.Definition) { d.Uses[2].Phase = sandbox.Next },
@@ -335,7 +348,8 @@ func TestPolicies_ScriptLimitsAreWhatTheSandboxHonours(t *testing.T) {
 	}
 	policies.Script.CPU++
 	policies.Script.Stack++
-	if err := policies.Validate(); err == nil || !strings.Contains(err.Error(), "script.cpu") || !strings.Contains(err.Error(), "script.stack") {
+	if err := policies.Validate(); err == nil || !strings.Contains(err.Error(), "script.cpu") ||
+		!strings.Contains(err.Error(), "script.stack") {
 		t.Errorf("more than is honoured is accepted: %v", err)
 	}
 }

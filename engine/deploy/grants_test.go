@@ -37,7 +37,8 @@ func TestResolveGrant(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for kind, want := range map[string]eventlog.Grant{"list": tt.list, "get": tt.get, "mutate": tt.mutate, "": deny, "reconcile": deny} {
+			for kind, want := range map[string]eventlog.Grant{"list": tt.list, "get": tt.get, "mutate": tt.mutate, "": deny,
+				"reconcile": deny} {
 				if got := deploy.ResolveGrant(tt.grants, kind, "m", "op"); got != want {
 					t.Errorf("kind %q: got %s, want %s", kind, got, want)
 				}
@@ -58,14 +59,18 @@ func pins(kinds map[string]string) *eventlog.Definition {
 func TestValidateGrants(t *testing.T) {
 	definition := pins(map[string]string{"m.send": "mutate", "m.get": "get"})
 	good := grants{"m.send": ask, "m.get": deny, "m.*": ask, "*": allow, "unknown.thing": ask,
-		"m.send@api.example.com": ask, "m.*@127.0.0.1:9000": deny, "m.send@[::1]:9000": allow, "m.send@[::1]": allow, "m.get@api.example.com": deny}
+		"m.send@api.example.com": ask, "m.*@127.0.0.1:9000": deny, "m.send@[::1]:9000": allow, "m.send@[::1]": allow,
+		"m.get@api.example.com": deny}
 	if err := deploy.ValidateGrants(good, definition); err != nil {
 		t.Error(err)
 	}
 	bad := grants{
-		"m": allow, "": allow, "*.send": allow, "m.send.x": allow, "m.": allow, ".send": allow, "m.s*": allow, "**": allow, "m-x.send": allow,
-		"*@api.example.com": allow, "m.send@": allow, "m.send@API.example.com": allow, "m.send@https://a": allow, "m.send@a/b": allow, "m.send@a:443": allow,
-		"m.send@a:b": allow, "m.send@*.a": allow, "m.send@::1": allow, "m.send@bücher.example": allow, "m@a": allow, "m.send@a@b": allow, "m.get@a": ask,
+		"m": allow, "": allow, "*.send": allow, "m.send.x": allow, "m.": allow, ".send": allow, "m.s*": allow, "**": allow,
+		"m-x.send":          allow,
+		"*@api.example.com": allow, "m.send@": allow, "m.send@API.example.com": allow, "m.send@https://a": allow,
+		"m.send@a/b": allow, "m.send@a:443": allow,
+		"m.send@a:b": allow, "m.send@*.a": allow, "m.send@::1": allow, "m.send@bücher.example": allow, "m@a": allow,
+		"m.send@a@b": allow, "m.get@a": ask,
 		"m.send": "yes", "m.get": ask,
 	}
 	for pattern, grant := range bad {

@@ -21,7 +21,8 @@ func (c *check) workflow() {
 		c.at(c.place("name"))
 	}
 	if len(c.in.Definition.Producers) == 0 && len(c.in.Definition.Consumers) == 0 && !Refused(c.in.Found) {
-		c.warn(CodeEmpty, "add a producer or a consumer", "the workflow has neither producers nor consumers, so nothing ever runs")
+		c.warn(CodeEmpty, "add a producer or a consumer",
+			"the workflow has neither producers nor consumers, so nothing ever runs")
 		c.at(c.place())
 	}
 }
@@ -60,7 +61,8 @@ func (c *check) handlerName(kind, name string) {
 func (c *check) producer(p sandbox.ProducerDefinition) {
 	c.handlerName("producer", p.Name)
 	producer := eventlog.Producer{
-		Name: eventlog.Handler(p.Name), Cron: p.Cron, Timezone: p.Timezone, RunOnDeploy: p.RunOnDeploy || p.Bare, // a bare function runs on deploy (S2)
+		// a bare function runs on deploy (S2)
+		Name: eventlog.Handler(p.Name), Cron: p.Cron, Timezone: p.Timezone, RunOnDeploy: p.RunOnDeploy || p.Bare,
 		Publishes:         c.declared("producer", p.Name, "publishes", p.Publishes),
 		PublishesDeclared: p.Publishes != nil,
 	}
@@ -176,7 +178,8 @@ func (c *check) subscriptions() {
 				subscriber[topic] = consumer.Name
 				continue
 			}
-			c.refuse(CodeTwoConsumers, fmt.Sprintf("publish to two topics, one for each consumer, e.g. %q and %q", topic, SuggestTopic(string(topic)+"."+string(consumer.Name))),
+			c.refuse(CodeTwoConsumers, fmt.Sprintf("publish to two topics, one for each consumer, e.g. %q and %q", topic,
+				SuggestTopic(string(topic)+"."+string(consumer.Name))),
 				"topic %q has two consumers, %q and %q; an event is processed by one", eventlog.ClipName(topic),
 				eventlog.ClipName(first), eventlog.ClipName(consumer.Name))
 			c.at(c.place("consumers", string(consumer.Name), "subscribe", strconv.Itoa(i)))
@@ -219,7 +222,8 @@ func (c *check) unusedTopics() {
 	}
 	for _, topic := range c.accepted.Topics {
 		if !reached[topic] {
-			c.warn(CodeTopicUnused, "remove it, or subscribe a consumer to it", "no handler publishes to topic %q or subscribes to it", topic)
+			c.warn(CodeTopicUnused, "remove it, or subscribe a consumer to it",
+				"no handler publishes to topic %q or subscribes to it", topic)
 			c.at(c.place("topics", string(topic)))
 		}
 	}
@@ -229,8 +233,11 @@ func (c *check) unusedTopics() {
 func (c *check) lacksTopics() bool {
 	d := &c.in.Definition
 	return d.Lacks("producers") || d.Lacks("consumers") ||
-		slices.ContainsFunc(d.Producers, func(p sandbox.ProducerDefinition) bool { return d.Lacks("producers", p.Name, "publishes") }) ||
+		slices.ContainsFunc(d.Producers, func(p sandbox.ProducerDefinition) bool {
+			return d.Lacks("producers", p.Name, "publishes")
+		}) ||
 		slices.ContainsFunc(d.Consumers, func(k sandbox.ConsumerDefinition) bool {
-			return d.Lacks("consumers", k.Name, "publishes") || d.Lacks("consumers", k.Name, "subscribe") || d.Lacks("consumers", k.Name, "next")
+			return d.Lacks("consumers", k.Name, "publishes") || d.Lacks("consumers", k.Name, "subscribe") ||
+				d.Lacks("consumers", k.Name, "next")
 		})
 }

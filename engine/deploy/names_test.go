@@ -34,7 +34,8 @@ func TestSuggestions(t *testing.T) {
 
 // A suggestion that is refused in its turn is worse than none.
 func FuzzSuggestionsAreUsable(f *testing.F) {
-	for _, text := range []string{"", "-", "_", "a.b", "a b", strings.Repeat("x.", 100), strings.Repeat("é1", 90), "\x00\xff", "..", "a-.b-"} {
+	for _, text := range []string{"", "-", "_", "a.b", "a b", strings.Repeat("x.", 100), strings.Repeat("é1", 90),
+		"\x00\xff", "..", "a-.b-"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

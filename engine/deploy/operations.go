@@ -92,7 +92,8 @@ func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Oper
 func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 	full := eventlog.ClipName(use.Connector) + "." + eventlog.ClipName(use.Operation)
 	if connectors := catalog.Connectors(); slices.Contains(connectors, use.Connector) {
-		c.add(sandbox.SeverityError, CodeOperation, didYouMean(catalog.Similar(use.Connector+"."+use.Operation), "write one of "+list(written(use.Connector, catalog.Operations(use.Connector)))),
+		c.add(sandbox.SeverityError, CodeOperation, didYouMean(catalog.Similar(use.Connector+"."+use.Operation),
+			"write one of "+list(written(use.Connector, catalog.Operations(use.Connector)))),
 			"connector %s has no operation %s (%s)", eventlog.ClipName(use.Connector), eventlog.ClipName(use.Operation), full)
 	} else {
 		similar := slices.Concat(catalog.Similar(use.Connector), catalog.Similar(use.Connector+"."+use.Operation))
@@ -126,10 +127,11 @@ func didYouMean(similar []string, otherwise string) string {
 // in a mutate are mutations.
 func (c *check) mutates() {
 	c.found = slices.DeleteFunc(c.found, lint.IsMutateProblem)
-	c.found = append(c.found, lint.MutateProblems(&c.in.Definition, func(connectorName, operation string) sandbox.OperationKind {
-		pin, _ := c.accepted.Operation(connectorName, operation)
-		return sandbox.OperationKind(pin.Kind)
-	})...)
+	c.found = append(c.found,
+		lint.MutateProblems(&c.in.Definition, func(connectorName, operation string) sandbox.OperationKind {
+			pin, _ := c.accepted.Operation(connectorName, operation)
+			return sandbox.OperationKind(pin.Kind)
+		})...)
 }
 
 // phase refuses an operation where the phase table forbids it (R6, R8). A use whose phase the text

@@ -41,7 +41,9 @@ func TestNothingThatCouldWorkIsRefused(t *testing.T) {
     await ctx.shop.order(` + argument + `);
   } }) } });`
 		source := sandbox.Source{Filename: "w.ts", Code: code}
-		registry, err := connector.NewRegistry(tool{"shop", []connector.Operation{{Name: "order", Kind: connector.Mutate, Schema: json.RawMessage(schema), Timeout: time.Second}}})
+		registry, err := connector.NewRegistry(tool{"shop",
+			[]connector.Operation{{Name: "order", Kind: connector.Mutate, Schema: json.RawMessage(schema),
+				Timeout: time.Second}}})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -56,7 +58,8 @@ func TestNothingThatCouldWorkIsRefused(t *testing.T) {
 				said += fmt.Sprintf("\n%d:%d %s", p.Line, p.Column, p.Message)
 			}
 		}
-		prepared := fmt.Sprintf(`{"data":{"x":%s,"y":%s,"z":%s}}`, w.json(2), w.json(2), `{"a":`+w.json(1)+`,"b":`+w.json(1)+`}`)
+		prepared := fmt.Sprintf(`{"data":{"x":%s,"y":%s,"z":%s}}`, w.json(2), w.json(2), `{"a":`+w.json(1)+`,"b":`+
+			w.json(1)+`}`)
 		out, err := executor.Invoke(t.Context(), sandbox.Invocation{
 			Source: source, Phase: sandbox.Mutate, Handler: "c", Prepared: json.RawMessage(prepared), Limits: limits,
 			Operations: []sandbox.Operation{{Connector: "shop", Operation: "order", Kind: sandbox.KindMutate}},
@@ -128,7 +131,8 @@ func (w *writer) draw(n int) int { return rapid.IntRange(0, n-1).Draw(w.rt, "n")
 func (w *writer) name() string { return []string{"a", "b", "c", "d"}[w.draw(4)] }
 
 func (w *writer) expression(depth int) string {
-	simple := []string{`"p"`, `"q"`, "`r`", "`${x}`", "1", "-2", "1.5", "true", "null", "undefined", "x", "y", "z.a", "z?.b", "!x", "x ?? 1", `"p" + x`, "() => x", "[]", "{}"}
+	simple := []string{`"p"`, `"q"`, "`r`", "`${x}`", "1", "-2", "1.5", "true", "null", "undefined", "x", "y", "z.a",
+		"z?.b", "!x", "x ?? 1", `"p" + x`, "() => x", "[]", "{}"}
 	if depth == 0 {
 		return simple[w.draw(len(simple))]
 	}

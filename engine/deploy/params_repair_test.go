@@ -19,17 +19,21 @@ func TestARepairIsHeldAgainstWhatTheToolTakesNow(t *testing.T) {
 	t.Parallel()
 	executor := vm.NewExecutor(vm.Config{})
 	defer executor.Close()
-	check := func(argument string, catalog deploy.Catalog, previous *deploy.Previous) (deploy.Accepted, []sandbox.Problem) {
+	check := func(argument string, catalog deploy.Catalog, previous *deploy.Previous) (deploy.Accepted,
+		[]sandbox.Problem) {
 		definition, problems, err := executor.Describe(t.Context(), sandbox.Source{Filename: "w.ts", Code: `export default Keep.workflow({ name: "w", topics: { t: {} },
   producers: { async p(ctx, state) { await ctx.shop.orders(` + argument + `) } } })`})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: catalog, Previous: previous, Repair: previous != nil})
+		return deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: catalog, Previous: previous,
+			Repair: previous != nil})
 	}
 	taking := func(name string) deploy.Catalog {
-		registry, err := connector.NewRegistry(tool{"shop", []connector.Operation{{Name: "orders", Kind: connector.List, Timeout: time.Second,
-			Schema: json.RawMessage(`{"required":["` + name + `"],"additionalProperties":false,"properties":{"` + name + `":{"type":"string"}}}`)}}})
+		registry, err := connector.NewRegistry(tool{"shop",
+			[]connector.Operation{{Name: "orders", Kind: connector.List, Timeout: time.Second,
+				Schema: json.RawMessage(`{"required":["` + name + `"],"additionalProperties":false,"properties":{"` + name +
+					`":{"type":"string"}}}`)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

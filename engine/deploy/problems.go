@@ -54,7 +54,8 @@ func (p *findings) warn(code, fix, format string, args ...any) {
 }
 
 func (p *findings) add(severity, code, fix, format string, args ...any) {
-	p.found = append(p.found, sandbox.Problem{Severity: severity, Code: code, Message: fmt.Sprintf(format, args...), Fix: fix})
+	p.found = append(p.found, sandbox.Problem{Severity: severity, Code: code, Message: fmt.Sprintf(format, args...),
+		Fix: fix})
 }
 
 // at places the problem that was added last.

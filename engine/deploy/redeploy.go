@@ -56,7 +56,8 @@ func (c *check) redeploy() {
 	}
 	previous := c.in.Previous
 	if previous.State != nil && previous.State.Archived {
-		c.warn(CodeArchived, fmt.Sprintf("deploy under another name, e.g. %q", SuggestWorkflowName(string(previous.Name[:min(len(previous.Name), 60)])+"-2")),
+		c.warn(CodeArchived, fmt.Sprintf("deploy under another name, e.g. %q",
+			SuggestWorkflowName(string(previous.Name[:min(len(previous.Name), 60)])+"-2")),
 			"workflow %s is archived for good, so a deploy will be refused", previous.Name)
 		c.at(c.place("name"))
 		return

@@ -24,7 +24,8 @@ func deployed(t *testing.T) *deploy.Previous {
 // holding is the state of a workflow whose run RUN1 has reserved two events.
 func holding(t *testing.T, previous *deploy.Previous, more ...eventlog.Fact) *projections.State {
 	t.Helper()
-	draft := projections.NewDraft(projections.State{}, eventlog.Transition{Workflow: "invoices", At: 1, Actor: eventlog.System}, 1)
+	draft := projections.NewDraft(projections.State{}, eventlog.Transition{Workflow: "invoices", At: 1,
+		Actor: eventlog.System}, 1)
 	facts := []eventlog.Fact{
 		&eventlog.WorkflowDeployed{Version: "1.0", Definition: previous.Definition},
 		&eventlog.HandlerStateSaved{Handler: "poll", State: json.RawMessage(`null`)},
@@ -33,7 +34,8 @@ func holding(t *testing.T, previous *deploy.Previous, more ...eventlog.Fact) *pr
 		&eventlog.EventPublished{Topic: "email.received", MessageID: "c", Title: "c"},
 		&eventlog.EventPublished{Topic: "row.created", MessageID: "a", Title: "a"},
 		&eventlog.SessionStarted{Session: "S"},
-		&eventlog.RunStarted{Run: "RUN1", Handler: "record", HandlerType: eventlog.ConsumerHandler, Version: "1.0", Session: "S", Phase: eventlog.PhasePreparing},
+		&eventlog.RunStarted{Run: "RUN1", Handler: "record", HandlerType: eventlog.ConsumerHandler, Version: "1.0",
+			Session: "S", Phase: eventlog.PhasePreparing},
 		&eventlog.RunPrepared{Run: "RUN1", Result: json.RawMessage(`{}`)},
 		&eventlog.EventReserved{Topic: "email.received", MessageID: "a", Run: "RUN1"},
 		&eventlog.EventReserved{Topic: "email.received", MessageID: "c", Run: "RUN1"},
@@ -60,7 +62,10 @@ func TestO9_HeldReservations(t *testing.T) {
 		{"another consumer goes", func(d *sandbox.Definition) { d.Consumers = d.Consumers[:1]; d.Uses = d.Uses[:2] }, ""},
 		{"the consumer goes", func(d *sandbox.Definition) { d.Consumers = d.Consumers[1:]; d.Uses = d.Uses[1:] },
 			"run RUN1 of consumer record is not over and holds 2 reserved events"},
-		{"the consumer is renamed", func(d *sandbox.Definition) { d.Consumers[0].Name = "write"; d.Uses[0].Handler = "write" },
+		{"the consumer is renamed", func(d *sandbox.Definition) {
+			d.Consumers[0].Name = "write"
+			d.Uses[0].Handler = "write"
+		},
 			"may not drop the consumer"},
 		{"the subscription goes", func(d *sandbox.Definition) {
 			d.Topics = append(d.Topics, "other")
@@ -91,7 +96,8 @@ func TestO9_OneHeldReservation(t *testing.T) {
 	previous.State = holding(t, previous, &eventlog.EventReleased{Topic: "email.received", MessageID: "c", Run: "RUN1"})
 	d.Consumers, d.Uses = d.Consumers[1:], d.Uses[1:]
 	expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous},
-		expectation{sandbox.SeverityWarning, deploy.CodeHeld, 0, "is not over and holds 1 reserved event, so this", "pawl why invoices"})
+		expectation{sandbox.SeverityWarning, deploy.CodeHeld, 0, "is not over and holds 1 reserved event, so this",
+			"pawl why invoices"})
 }
 
 func TestO9_ArchivedNameIsAWarning(t *testing.T) {
@@ -110,7 +116,8 @@ func TestO9_WhatIsLeftBehindIsAWarning(t *testing.T) {
 	d.Consumers[0].Publishes = nil
 	d.Uses = d.Uses[:2]
 	expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous},
-		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `topic "row.created" is gone while 1 event of it is pending; it stays and nothing processes it`, "keep"},
+		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0,
+			`topic "row.created" is gone while 1 event of it is pending; it stays and nothing processes it`, "keep"},
 		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `handler "notify" is gone`, "name"})
 
 	d = workflow()
@@ -119,7 +126,9 @@ func TestO9_WhatIsLeftBehindIsAWarning(t *testing.T) {
 	previous.Stateful = nil
 	previous.Pending["row.created"] = 2
 	expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous},
-		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0, `topic "row.created" loses its consumer while 2 events of it are pending; they stay and nothing processes them`, "subscribe"})
+		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 0,
+			`topic "row.created" loses its consumer while 2 events of it are pending; they stay and nothing processes them`,
+			"subscribe"})
 }
 
 func TestF9_Repair(t *testing.T) {
@@ -136,7 +145,9 @@ func TestF9_Repair(t *testing.T) {
 		}, nil},
 		{"order of topics", func(d *sandbox.Definition) { d.Topics[0], d.Topics[1] = d.Topics[1], d.Topics[0] }, nil},
 		{"name", func(d *sandbox.Definition) { d.Name = "bills" }, []string{`may not rename it to "bills"`}},
-		{"topic added", func(d *sandbox.Definition) { d.Topics = append(d.Topics, "more") }, []string{`may not add topic "more"`}},
+		{"topic added", func(d *sandbox.Definition) {
+			d.Topics = append(d.Topics, "more")
+		}, []string{`may not add topic "more"`}},
 		{"topic removed", func(d *sandbox.Definition) {
 			d.Topics = d.Topics[:1]
 			d.Consumers = d.Consumers[:1]

@@ -51,7 +51,8 @@ func NewOn(tb testing.TB, log eventlog.Log) *Bench {
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
 	}
-	b := &Bench{TB: tb, Log: log, Store: st, World: NewWorld("world"), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	b := &Bench{TB: tb, Log: log, Store: st, World: NewWorld("world"),
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	tb.Cleanup(func() { _ = st.Close() })
 	return b
 }
@@ -142,7 +143,8 @@ func (e *Engine) Stop() error {
 // MustDeploy deploys the source and allows all that it uses.
 func (e *Engine) MustDeploy(source string) engine.DeployResult {
 	e.tb.Helper()
-	result, err := e.Deploy(e.tb.Context(), Tester, engine.DeployRequest{Source: source, Filename: "test.ts", GrantUsed: true})
+	result, err := e.Deploy(e.tb.Context(), Tester, engine.DeployRequest{Source: source, Filename: "test.ts",
+		GrantUsed: true})
 	if err != nil {
 		e.tb.Fatalf("deploy: %v", err)
 	}
@@ -157,7 +159,8 @@ func (e *Engine) MustPush(workflow eventlog.WorkflowName, topic eventlog.Topic, 
 	e.tb.Helper()
 	var items []decide.PushItem
 	for _, id := range ids {
-		items = append(items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: "Event " + id, Payload: []byte(`{"id":"` + id + `"}`)})
+		items = append(items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: "Event " + id,
+			Payload: []byte(`{"id":"` + id + `"}`)})
 	}
 	if _, err := e.Push(e.tb.Context(), Tester, workflow, topic, items); err != nil {
 		e.tb.Fatalf("push: %v", err)
@@ -172,7 +175,8 @@ func (e *Engine) Rest(workflow eventlog.WorkflowName) projections.State {
 	if err := e.WaitIdle(ctx); err != nil {
 		s, _ := e.State(workflow)
 		wait, _ := e.Why(workflow)
-		e.tb.Fatalf("the engine does not come to rest: %v (wait %+v, run %+v, blocked %+v)", err, wait, s.CurrentRun(), s.Blocked)
+		e.tb.Fatalf("the engine does not come to rest: %v (wait %+v, run %+v, blocked %+v)", err, wait, s.CurrentRun(),
+			s.Blocked)
 	}
 	s, ok := e.State(workflow)
 	if !ok {

@@ -68,28 +68,42 @@ func filing(next string) shop {
 // happens here at one append or another of every case.
 var crashCases = []crashCase{
 	{name: "all goes well (5, 10)", ends: consumed, effects: 1},
-	{name: "a transient failure in emitting (4)", fails: true, shop: shop{mutate: `/* nothing to send */`}, slow: true, ends: consumed, effects: 0},
-	{name: "empty reservations (9)", shop: shop{prepare: `return { reservations: [], data: { order: "none" } };`}, ends: pending, effects: 0},
-	{name: "a producer fails (12)", fails: true, shop: shop{producer: produces + broken("poll")}, repaired: &shop{producer: produces}, ends: consumed, effects: 1},
-	{name: "the second consumer fails (14)", fails: true, shop: filing(broken("file")), repaired: ptr(filing("")), ends: consumed, effects: 2},
-	{name: "retried by its job", shop: shop{options: "maxAttempts: 2,"}, calls: []outcome{definitely(eventlog.Transient)}, ends: consumed, effects: 1},
+	{name: "a transient failure in emitting (4)", fails: true, shop: shop{mutate: `/* nothing to send */`}, slow: true,
+		ends: consumed, effects: 0},
+	{name: "empty reservations (9)", shop: shop{prepare: `return { reservations: [], data: { order: "none" } };`},
+		ends: pending, effects: 0},
+	{name: "a producer fails (12)", fails: true, shop: shop{producer: produces + broken("poll")},
+		repaired: &shop{producer: produces}, ends: consumed, effects: 1},
+	{name: "the second consumer fails (14)", fails: true, shop: filing(broken("file")), repaired: ptr(filing("")),
+		ends: consumed, effects: 2},
+	{name: "retried by its job", shop: shop{options: "maxAttempts: 2,"}, calls: []outcome{definitely(eventlog.Transient)},
+		ends: consumed, effects: 1},
 	{name: "skipped instead of approved", asks: true, skip: true, ends: skipped, effects: 0},
-	{name: "a logic failure in prepare", shop: shop{prepare: broken("read")}, repaired: &shop{}, ends: consumed, effects: 1},
+	{name: "a logic failure in prepare", shop: shop{prepare: broken("read")}, repaired: &shop{}, ends: consumed,
+		effects: 1},
 	{name: "a logic failure in next", shop: shop{next: broken("publish")}, repaired: &shop{}, ends: consumed, effects: 1},
-	{name: "a transient failure in prepare", shop: listing, reads: []eventlog.Class{eventlog.Transient, eventlog.Transient}, ends: consumed, effects: 1},
+	{name: "a transient failure in prepare", shop: listing,
+		reads: []eventlog.Class{eventlog.Transient, eventlog.Transient}, ends: consumed, effects: 1},
 	{name: "an auth failure in a read", shop: listing, reads: []eventlog.Class{eventlog.Auth}, ends: consumed, effects: 1},
-	{name: "a call that definitely failed", calls: []outcome{definitely(eventlog.Logic)}, repaired: &shop{next: "/* repaired */"}, ends: consumed, effects: 1},
-	{name: "a call that asked for a person", calls: []outcome{definitely(eventlog.Precondition)}, ends: consumed, effects: 1},
+	{name: "a call that definitely failed", calls: []outcome{definitely(eventlog.Logic)},
+		repaired: &shop{next: "/* repaired */"}, ends: consumed, effects: 1},
+	{name: "a call that asked for a person", calls: []outcome{definitely(eventlog.Precondition)}, ends: consumed,
+		effects: 1},
 	{name: "an answer that was lost", calls: []outcome{lostApplied}, ends: consumed, effects: 1},
 	{name: "a call that was lost", calls: []outcome{lost}, ends: consumed, effects: 1},
-	{name: "it did not happen", shop: shop{mutate: fires}, calls: []outcome{lost}, resolve: decide.DidNotHappen, ends: either, effects: 1},
-	{name: "skipped after it may have happened", shop: shop{mutate: fires}, calls: []outcome{lostApplied}, resolve: decide.Skip, ends: either, effects: 1},
-	{name: "skipped, and next fails", shop: shop{mutate: fires, next: broken("publish")}, repaired: &shop{mutate: fires}, calls: []outcome{lost}, resolve: decide.Skip, ends: either, effects: 1},
+	{name: "it did not happen", shop: shop{mutate: fires}, calls: []outcome{lost}, resolve: decide.DidNotHappen,
+		ends: either, effects: 1},
+	{name: "skipped after it may have happened", shop: shop{mutate: fires}, calls: []outcome{lostApplied},
+		resolve: decide.Skip, ends: either, effects: 1},
+	{name: "skipped, and next fails", shop: shop{mutate: fires, next: broken("publish")}, repaired: &shop{mutate: fires},
+		calls: []outcome{lost}, resolve: decide.Skip, ends: either, effects: 1},
 	{name: "approved", asks: true, resolve: decide.DidNotHappen, ends: consumed, effects: 1},
 	{name: "rejected", asks: true, reject: true, ends: skipped, effects: 0},
 	{name: "nothing to send", shop: shop{mutate: `/* nothing */`}, ends: consumed, effects: 0},
-	{name: "discarded and redriven", shop: shop{options: "maxAttempts: 1,"}, calls: []outcome{definitely(eventlog.Logic), definitely(eventlog.Logic)}, ends: consumed, effects: 1},
-	{name: "cancelled by the handler", shop: shop{prepare: `return { reservations: [], data: null, cancel: [{ topic: "orders", ids: [order.id], reason: "spam" }] };`}, ends: skipped, effects: 0},
+	{name: "discarded and redriven", shop: shop{options: "maxAttempts: 1,"},
+		calls: []outcome{definitely(eventlog.Logic), definitely(eventlog.Logic)}, ends: consumed, effects: 1},
+	{name: "cancelled by the handler",
+		shop: shop{prepare: `return { reservations: [], data: null, cancel: [{ topic: "orders", ids: [order.id], reason: "spam" }] };`}, ends: skipped, effects: 0},
 	{name: "cancelled by a person", cancel: true, ends: skipped, effects: 0},
 }
 
@@ -262,7 +276,8 @@ func (p *person) live() bool {
 func (p *person) begin() bool {
 	ctx := context.Background()
 	if !p.deployed {
-		if _, err := p.engine.Deploy(ctx, enginetest.Tester, engine.DeployRequest{Source: p.shop.source(), Filename: "shop.ts", GrantUsed: !p.asks}); err != nil {
+		if _, err := p.engine.Deploy(ctx, enginetest.Tester, engine.DeployRequest{Source: p.shop.source(),
+			Filename: "shop.ts", GrantUsed: !p.asks}); err != nil {
 			return false
 		}
 		p.deployed = true
@@ -311,7 +326,8 @@ func (p *person) act(s *projections.State) (acted bool, err error) {
 		if p.repaired == nil {
 			p.t.Fatal("a repair is asked for that nobody foresaw")
 		}
-		result, err := p.engine.Repair(ctx, enginetest.Tester, "shop", engine.RepairRequest{Source: p.repaired.source(), Filename: "shop.ts"})
+		result, err := p.engine.Repair(ctx, enginetest.Tester, "shop", engine.RepairRequest{Source: p.repaired.source(),
+			Filename: "shop.ts"})
 		if result.Refused {
 			p.t.Fatalf("the repair was refused: %+v", result.Problems)
 		}
@@ -359,7 +375,8 @@ func (p *person) check(log eventlog.Log, sent func() map[string]int) (end string
 		p.t.Errorf("%d effects, at most %d are allowed: %v", len(effects), p.effects, kinds)
 	}
 	s, _ := p.engine.State("shop")
-	if s.Blocked != nil || s.Maintenance != nil || s.CurrentRun() != nil || s.PendingRetry != "" || len(decide.Orphans(&s)) > 0 {
+	if s.Blocked != nil || s.Maintenance != nil || s.CurrentRun() != nil || s.PendingRetry != "" ||
+		len(decide.Orphans(&s)) > 0 {
 		p.t.Errorf("not at rest: %+v, orphans %v\n%v", s.Workflow, decide.Orphans(&s), kinds)
 	}
 	if err := p.engine.Stop(); err != nil {
@@ -384,7 +401,8 @@ func (p *person) told(s *projections.State) string {
 	for _, e := range s.Events() {
 		var result struct{ Status string }
 		_ = json.Unmarshal(e.Payload, &result) // only what next publishes has one
-		lines = append(lines, fmt.Sprintf("%s/%s is %s, job %s, next was told %q\n", e.Topic, e.MessageID, e.Status, e.Job(), result.Status))
+		lines = append(lines, fmt.Sprintf("%s/%s is %s, job %s, next was told %q\n", e.Topic, e.MessageID, e.Status, e.Job(),
+			result.Status))
 	}
 	for _, h := range []eventlog.Handler{"send", "file", "poll"} {
 		if handler := s.Handler(h); handler != nil {

@@ -30,14 +30,22 @@ func TestClassDecides(t *testing.T) {
 		workflow string
 		reason   decide.Reason
 	}{
-		{"transient", list, enginetest.Failing(eventlog.Transient, "x"), eventlog.Transient, "preparing paused:transient none", "active", decide.ReasonBackoff},
-		{"logic", list, enginetest.Failing(eventlog.Logic, "x"), eventlog.Logic, "preparing failed:logic none", "active maintenance", decide.ReasonMaintenance},
-		{"auth", list, enginetest.Failing(eventlog.Auth, "x"), eventlog.Auth, "preparing paused:approval none", "error auth", decide.ReasonBlocked},
-		{"permission", list, enginetest.Failing(eventlog.Permission, "x"), eventlog.Permission, "preparing paused:approval none", "error permission", decide.ReasonBlocked},
-		{"precondition", list, enginetest.Failing(eventlog.Precondition, "x"), eventlog.Precondition, "preparing paused:approval none", "error precondition", decide.ReasonBlocked},
-		{"internal", list, enginetest.Failing(eventlog.Internal, "x"), eventlog.Internal, "preparing failed:internal none", "error internal", decide.ReasonBlocked},
-		{"unclassified in a read", list, errors.New("429 too many requests, try again: transient"), eventlog.Internal, "preparing failed:internal none", "error internal", decide.ReasonBlocked},
-		{"thrown by the script", shop{prepare: `throw new Error("transient: try again");`}, nil, eventlog.Logic, "preparing failed:logic none", "active maintenance", decide.ReasonMaintenance},
+		{"transient", list, enginetest.Failing(eventlog.Transient, "x"), eventlog.Transient,
+			"preparing paused:transient none", "active", decide.ReasonBackoff},
+		{"logic", list, enginetest.Failing(eventlog.Logic, "x"), eventlog.Logic, "preparing failed:logic none",
+			"active maintenance", decide.ReasonMaintenance},
+		{"auth", list, enginetest.Failing(eventlog.Auth, "x"), eventlog.Auth, "preparing paused:approval none", "error auth",
+			decide.ReasonBlocked},
+		{"permission", list, enginetest.Failing(eventlog.Permission, "x"), eventlog.Permission,
+			"preparing paused:approval none", "error permission", decide.ReasonBlocked},
+		{"precondition", list, enginetest.Failing(eventlog.Precondition, "x"), eventlog.Precondition,
+			"preparing paused:approval none", "error precondition", decide.ReasonBlocked},
+		{"internal", list, enginetest.Failing(eventlog.Internal, "x"), eventlog.Internal, "preparing failed:internal none",
+			"error internal", decide.ReasonBlocked},
+		{"unclassified in a read", list, errors.New("429 too many requests, try again: transient"), eventlog.Internal,
+			"preparing failed:internal none", "error internal", decide.ReasonBlocked},
+		{"thrown by the script", shop{prepare: `throw new Error("transient: try again");`}, nil, eventlog.Logic,
+			"preparing failed:logic none", "active maintenance", decide.ReasonMaintenance},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := live(t)
@@ -69,7 +77,8 @@ func TestEvidenceOfARefusedCall(t *testing.T) {
 		Mutation *readmodel.Mutation
 	}
 	l.do("getEvidence", &evidence, "workflow", "shop", "run", run.ID)
-	if m := evidence.Mutation; evidence.Error == nil || m == nil || string(m.Params) != `{"order":"a"}` || m.Error == nil || m.Error.Code != evidence.Error.Code {
+	if m := evidence.Mutation; evidence.Error == nil || m == nil || string(m.Params) != `{"order":"a"}` ||
+		m.Error == nil || m.Error.Code != evidence.Error.Code {
 		t.Errorf("the evidence: %+v, the call %+v", evidence.Error, evidence.Mutation)
 	}
 	l.sound()
@@ -152,10 +161,12 @@ func TestReconcileIsExhausted(t *testing.T) {
 // F5: what a reconcile finds out does not hide what the call itself came to: both are in the record
 // and in everything that is shown of it, whoever asked.
 func TestF05_FindingKeepsTheCallsFailure(t *testing.T) {
-	const call, notDone, both = "the world says call.timeout", "the call did not take effect", "the world says call.timeout; reconcile: the call did not take effect"
+	const call, notDone, both = "the world says call.timeout", "the call did not take effect",
+		"the world says call.timeout; reconcile: the call did not take effect"
 	say := func(l *life, verdict connector.Verdict, text string) {
 		l.world.OnReconcile(func(connector.Call) connector.Reconciliation {
-			return connector.Reconciliation{Verdict: verdict, Failure: connector.Failf(eventlog.Transient, connector.CodeNotApplied, "%s", text)}
+			return connector.Reconciliation{Verdict: verdict,
+				Failure: connector.Failf(eventlog.Transient, connector.CodeNotApplied, "%s", text)}
 		})
 	}
 	told := func(l *life, run, mutation, why string) {
@@ -171,7 +182,8 @@ func TestF05_FindingKeepsTheCallsFailure(t *testing.T) {
 		}
 		var evidence struct{ Mutation readmodel.Mutation }
 		r := l.run("send")
-		if l.do("getEvidence", &evidence, "run", r.ID); evidence.Mutation.Error == nil || evidence.Mutation.Error.Message != mutation {
+		if l.do("getEvidence", &evidence, "run", r.ID); evidence.Mutation.Error == nil ||
+			evidence.Mutation.Error.Message != mutation {
 			l.t.Errorf("evidence: %+v", evidence.Mutation.Error)
 		}
 	}
@@ -266,7 +278,8 @@ func TestF8_TransientFailuresWithoutEnd(t *testing.T) {
 	}
 	l.advance("1s")
 	l.wantWorkflow("active")
-	if w := l.workflow(); w.Attention == nil || w.Attention.Reason != "transient" || w.Attention.Failures != schedule.Default().Transient.Retries {
+	if w := l.workflow(); w.Attention == nil || w.Attention.Reason != "transient" ||
+		w.Attention.Failures != schedule.Default().Transient.Retries {
 		t.Fatalf("after five failures: %+v", w.Attention)
 	}
 	if why := l.wantWhy(decide.ReasonBackoff); why.Attention == nil {
@@ -278,7 +291,8 @@ func TestF8_TransientFailuresWithoutEnd(t *testing.T) {
 		t.Errorf("a workflow that needs attention is not idle: %v", err)
 	}
 	l.advance("24h")
-	if w, least := l.workflow(), int(24*time.Hour/schedule.Default().Transient.Max); w.Attention == nil || w.Attention.Failures < least {
+	if w, least := l.workflow(), int(24*time.Hour/schedule.Default().Transient.Max); w.Attention == nil ||
+		w.Attention.Failures < least {
 		t.Errorf("in a day: %+v, want at least %d failures", w.Attention, least)
 	}
 	l.reads("")
@@ -356,10 +370,11 @@ func TestRepairBudget(t *testing.T) {
 // F9: a repair keeps name, topics and subscriptions, and needs nothing new.
 func TestRepairIsRefused(t *testing.T) {
 	for name, bad := range map[string]string{
-		"a new capability":        shop{mutate: fires}.source(),
-		"another name":            strings.Replace(shop{}.source(), `name: "shop"`, `name: "shed"`, 1),
-		"a topic less":            strings.Replace(shop{}.source(), `, letters: {}`, ``, 1),
-		"another subscription":    strings.Replace(shop{}.source(), `subscribe: ["orders"]`, `subscribe: ["orders", "letters"]`, 1),
+		"a new capability": shop{mutate: fires}.source(),
+		"another name":     strings.Replace(shop{}.source(), `name: "shop"`, `name: "shed"`, 1),
+		"a topic less":     strings.Replace(shop{}.source(), `, letters: {}`, ``, 1),
+		"another subscription": strings.Replace(shop{}.source(), `subscribe: ["orders"]`,
+			`subscribe: ["orders", "letters"]`, 1),
 		"a syntax error":          "export default {",
 		"a consumer of its topic": shop{more: `other: Keep.consumer({ subscribe: ["orders"], async prepare() { return { reservations: [], data: null }; } }),`}.source(),
 	} {
@@ -367,7 +382,8 @@ func TestRepairIsRefused(t *testing.T) {
 			l := live(t)
 			l.deploy(shop{prepare: broken("read")})
 			l.push("a")
-			if p := l.refused("repair.refused", "repairWorkflow", "source", bad); len(p.Problems) == 0 || p.Problems[0].Fix == "" {
+			if p := l.refused("repair.refused", "repairWorkflow", "source", bad); len(p.Problems) == 0 ||
+				p.Problems[0].Fix == "" {
 				t.Errorf("the problem says nothing to go by: %+v", p)
 			}
 			l.wantWorkflow("active maintenance")
@@ -387,9 +403,13 @@ func TestNothingElseRuns(t *testing.T) {
 		prep   func(*life)
 		reason decide.Reason
 	}{
-		"maintenance":   {shop{prepare: broken("read"), producer: producer}, func(*life) {}, decide.ReasonMaintenance},
-		"uncertain":     {shop{mutate: fires, producer: producer}, func(l *life) { l.sends(lost) }, decide.ReasonIndeterminate},
-		"a failed call": {shop{producer: producer}, func(l *life) { l.sends(definitely(eventlog.Precondition)) }, decide.ReasonBlocked},
+		"maintenance": {shop{prepare: broken("read"), producer: producer}, func(*life) {}, decide.ReasonMaintenance},
+		"uncertain": {shop{mutate: fires, producer: producer}, func(l *life) {
+			l.sends(lost)
+		}, decide.ReasonIndeterminate},
+		"a failed call": {shop{producer: producer}, func(l *life) {
+			l.sends(definitely(eventlog.Precondition))
+		}, decide.ReasonBlocked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := live(t)
@@ -416,7 +436,8 @@ func TestFailuresCanBeFound(t *testing.T) {
 	l.deploy(shop{prepare: broken("read")})
 	l.push("a")
 	var runs readmodel.Page[readmodel.Run]
-	if l.do("listRuns", &runs, "status", "failed:logic", "q", "CANNOT READ"); len(runs.Items) != 1 || runs.Items[0].Error.Line == nil {
+	if l.do("listRuns", &runs, "status", "failed:logic", "q", "CANNOT READ"); len(runs.Items) != 1 ||
+		runs.Items[0].Error.Line == nil {
 		t.Errorf("found %+v", runs.Items)
 	}
 	var all readmodel.Page[explain.Why]

@@ -52,15 +52,18 @@ func TestGrantsNameHosts(t *testing.T) {
 			l := liveUnder(t)
 			l.bench.Others = []connector.Connector{client}
 			l.restart()
-			l.deploy(shop{prepare: fmt.Sprintf("await ctx.http.get({ url: %q });", c.read), mutate: fmt.Sprintf("await ctx.http.post({ url: %q, body: {} });", c.post)})
-			l.do("setGrants", nil, "workflow", "shop", "grants", map[string]string{"*": "allow", c.capability + "@" + other: "deny"})
+			l.deploy(shop{prepare: fmt.Sprintf("await ctx.http.get({ url: %q });", c.read),
+				mutate: fmt.Sprintf("await ctx.http.post({ url: %q, body: {} });", c.post)})
+			l.do("setGrants", nil, "workflow", "shop", "grants", map[string]string{"*": "allow", c.capability + "@" +
+				other: "deny"})
 			before := posts[0].Load()
 			l.push("a")
 			if c.denied == "" {
 				l.wantEvent("a", "consumed")
 			} else {
 				run := l.run("send")
-				if run.Error == nil || run.Error.Class != eventlog.Permission || run.Error.Code != "grant.denied" || !strings.Contains(run.Error.Message, c.denied+" at "+other) {
+				if run.Error == nil || run.Error.Class != eventlog.Permission || run.Error.Code != "grant.denied" ||
+					!strings.Contains(run.Error.Message, c.denied+" at "+other) {
 					t.Errorf("the run's error: %+v", run.Error)
 				}
 				if posts[0].Load() != before || posts[1].Load() != 0 {

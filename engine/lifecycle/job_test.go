@@ -59,7 +59,8 @@ func TestJobCancelledByUser(t *testing.T) {
 		Updated int
 		Noop    []decide.Noop
 	}
-	items := []any{map[string]any{"topic": "orders", "messageId": "a"}, map[string]any{"topic": "orders", "messageId": "b"}, map[string]any{"topic": "orders", "messageId": "x"}}
+	items := []any{map[string]any{"topic": "orders", "messageId": "a"},
+		map[string]any{"topic": "orders", "messageId": "b"}, map[string]any{"topic": "orders", "messageId": "x"}}
 	l.do("cancelEvents", &bulk, "items", items, "reason", "double")
 	if bulk.Updated != 2 || len(bulk.Noop) != 1 || bulk.Noop[0].MessageID != "x" {
 		t.Fatalf("cancel: %+v", bulk)
@@ -195,11 +196,15 @@ func TestWhatCountsAgainstAJob(t *testing.T) {
 		{name: "logic, no retries", outcome: definitely(eventlog.Logic), job: "discarded", tried: 1, state: "active"},
 		{name: "thrown in mutate", shop: shop{mutate: broken("mutate")}, job: "discarded", tried: 1, state: "active"},
 		{name: "permission", outcome: definitely(eventlog.Permission), job: "retryable", tried: 1, state: "error permission"},
-		{name: "precondition", outcome: definitely(eventlog.Precondition), job: "retryable", tried: 1, state: "error precondition"},
+		{name: "precondition", outcome: definitely(eventlog.Precondition), job: "retryable", tried: 1,
+			state: "error precondition"},
 		{name: "internal", outcome: definitely(eventlog.Internal), job: "retryable", tried: 1, state: "error internal"},
-		{name: "before any reservation", shop: shop{prepare: broken("read")}, job: "available", tried: 0, state: "active maintenance"},
-		{name: "after the mutation", shop: shop{next: broken("publish")}, job: "running", tried: 1, state: "active maintenance retry"},
-		{name: "uncertain", shop: shop{mutate: fires}, outcome: lost, job: "running", tried: 1, state: "paused indeterminate retry"},
+		{name: "before any reservation", shop: shop{prepare: broken("read")}, job: "available", tried: 0,
+			state: "active maintenance"},
+		{name: "after the mutation", shop: shop{next: broken("publish")}, job: "running", tried: 1,
+			state: "active maintenance retry"},
+		{name: "uncertain", shop: shop{mutate: fires}, outcome: lost, job: "running", tried: 1,
+			state: "paused indeterminate retry"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := live(t)
@@ -226,7 +231,8 @@ func TestStuckJobRunsAgain(t *testing.T) {
 		}
 		return json.RawMessage(`{}`), nil
 	})
-	l.deploy(shop{options: `maxAttempts: 0, mutateReads: "byId",`, mutate: `await ctx.world.get({ id: data.order });` + call})
+	l.deploy(shop{options: `maxAttempts: 0, mutateReads: "byId",`, mutate: `await ctx.world.get({ id: data.order });` +
+		call})
 	l.pushed("a")
 	for range 2 {
 		dies <- true

@@ -55,7 +55,8 @@ func TestLateReply(t *testing.T) {
 // the call has ended with nobody knowing.
 func (l *life) replyLate() chan<- connector.Outcome {
 	l.t.Helper()
-	l.world.Offer(connector.Operation{Name: "fire", Kind: connector.Mutate, Timeout: time.Second}, connector.Operation{Name: "list", Kind: connector.List})
+	l.world.Offer(connector.Operation{Name: "fire", Kind: connector.Mutate, Timeout: time.Second},
+		connector.Operation{Name: "list", Kind: connector.List})
 	reply := make(chan connector.Outcome)
 	l.world.OnPerform(func(ctx context.Context, call connector.Call) connector.Outcome {
 		_ = l.perform(ctx, call)

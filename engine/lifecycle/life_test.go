@@ -72,7 +72,8 @@ func lost(*enginetest.World, connector.Call) connector.Outcome {
 
 // unsure is a call to which the world has answered that it does not know whether it happened; it did not.
 func unsure(*enginetest.World, connector.Call) connector.Outcome {
-	return connector.Outcome{Status: connector.Uncertain, Failure: enginetest.Failing(eventlog.Transient, "call.timeout"), Answered: true}
+	return connector.Outcome{Status: connector.Uncertain, Failure: enginetest.Failing(eventlog.Transient, "call.timeout"),
+		Answered: true}
 }
 
 // lostApplied is a call that happened, and whose answer was lost.
@@ -123,7 +124,8 @@ func liveUnder(t *testing.T, change ...func(*schedule.Policies)) *life {
 // newLog is an empty log on the shared broker.
 func newLog(t *testing.T) eventlog.Log {
 	t.Helper()
-	log, err := jslog.Open(t.Context(), natstest.Connect(t, broker), jslog.Config{Prefix: fmt.Sprintf("life%d", lives.Add(1))})
+	log, err := jslog.Open(t.Context(), natstest.Connect(t, broker),
+		jslog.Config{Prefix: fmt.Sprintf("life%d", lives.Add(1))})
 	if err != nil {
 		t.Fatalf("open log: %v", err)
 	}
@@ -151,7 +153,10 @@ func liveWith(t *testing.T, log eventlog.Log, workers *worker.Pool, change ...fu
 	for _, c := range change {
 		c(&policies)
 	}
-	l.bench.Config = engine.Config{Clock: l.clock, Policies: policies, DrainTimeout: time.Nanosecond, Jitter: func() float64 { return 0.5 }, Observe: l.observe, Room: room(&l.full)}
+	l.bench.Config = engine.Config{Clock: l.clock, Policies: policies, DrainTimeout: time.Nanosecond,
+		Jitter: func() float64 {
+			return 0.5
+		}, Observe: l.observe, Room: room(&l.full)}
 	l.world.OnPerform(l.perform)
 	l.boot()
 	t.Cleanup(func() { l.close() })
@@ -270,7 +275,8 @@ func (l *life) boot() {
 	}
 	server, err := ops.New(ops.Config{
 		Engine: l.engine.Engine, Reader: &readmodel.Reader{Store: l.bench.Store, Flush: l.engine.Flush}, Log: l.below,
-		Connectors: deploy.CatalogOf(registry), Calls: registry, Now: l.clock.Now, Logger: l.bench.Logger, Version: "test", Token: lifeToken,
+		Connectors: deploy.CatalogOf(registry), Calls: registry, Now: l.clock.Now, Logger: l.bench.Logger, Version: "test",
+		Token: lifeToken,
 	})
 	if err != nil {
 		l.t.Fatalf("make the interface: %v", err)

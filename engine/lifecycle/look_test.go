@@ -98,7 +98,8 @@ func (l *life) run(handler string) readmodel.Run {
 	l.t.Helper()
 	runs := l.runs(handler)
 	for _, r := range slices.Backward(runs) {
-		if r.Error != nil || r.Mutation != nil || string(r.PrepareResult) != "" && !strings.Contains(string(r.PrepareResult), `"data":null`) {
+		if r.Error != nil || r.Mutation != nil || string(r.PrepareResult) != "" &&
+			!strings.Contains(string(r.PrepareResult), `"data":null`) {
 			return r
 		}
 	}

@@ -82,7 +82,8 @@ func TestTryAgain(t *testing.T) {
 
 	other := liveOn(t, memlog.New(memlog.Config{}))
 	other.deploy(shop{mutate: fires})
-	other.refused("mutation.noReconcile", "resolveMutation", "mutation", other.indeterminate().ID, "resolution", "try_again")
+	other.refused("mutation.noReconcile", "resolveMutation", "mutation", other.indeterminate().ID, "resolution",
+		"try_again")
 	other.sound()
 }
 
@@ -111,7 +112,8 @@ func TestO4_ItHappened(t *testing.T) {
 	}
 	l := liveOn(t, memlog.New(memlog.Config{}))
 	l.deploy(shop{mutate: fires})
-	l.refused("resolution.result", "resolveMutation", "mutation", l.indeterminate().ID, "resolution", "skip", "result", json.RawMessage("1"))
+	l.refused("resolution.result", "resolveMutation", "mutation", l.indeterminate().ID, "resolution", "skip", "result",
+		json.RawMessage("1"))
 	l.sound()
 }
 
@@ -138,9 +140,12 @@ func TestO11_RedriveOfWhatMayHaveHappened(t *testing.T) {
 func TestF14_ParametersThatDoNotFit(t *testing.T) {
 	l := live(t)
 	l.close()
-	l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: true, Schema: json.RawMessage(`{"required":["nowhere"]}`)})
+	l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: true,
+		Schema: json.RawMessage(`{"required":["nowhere"]}`)})
 	l.boot()
-	l.do("deployWorkflow", nil, "source", shop{mutate: `await ctx.world.send(JSON.parse(JSON.stringify({ order: data.order })));`}.source(), "filename", "shop.ts", "grants", map[string]string{"*": "allow"})
+	l.do("deployWorkflow", nil, "source",
+		shop{mutate: `await ctx.world.send(JSON.parse(JSON.stringify({ order: data.order })));`}.source(), "filename",
+		"shop.ts", "grants", map[string]string{"*": "allow"})
 	l.push("a")
 	l.wantWorkflow("active maintenance")
 	m := l.wantMutation("failed never_sent")
@@ -154,13 +159,15 @@ func TestF14_ParametersThatDoNotFit(t *testing.T) {
 
 // F14 for limits: a call whose parameters are too large is in the ledger too, with a marker in their place.
 func TestF14_ParametersAboveTheLimit(t *testing.T) {
-	for name, begin := range map[string]func(*testing.T, ...func(*schedule.Policies)) *life{"here": live, "in a worker": staffed} {
+	for name, begin := range map[string]func(*testing.T, ...func(*schedule.Policies)) *life{"here": live,
+		"in a worker": staffed} {
 		t.Run(name, func(t *testing.T) {
 			l := begin(t, func(p *schedule.Policies) { p.Script.Result = 300 })
 			l.deploy(shop{mutate: `await ctx.world.send({ order: data.order, text: "x".repeat(400) });`})
 			l.push("a")
 			m := l.wantMutation("failed never_sent")
-			if m.StartedAt != 0 || m.SettledAt == 0 || m.Operation != "send" || string(m.Params) != `{"truncated":true,"bytes":423}` || m.ParamsHash != "" {
+			if m.StartedAt != 0 || m.SettledAt == 0 || m.Operation != "send" ||
+				string(m.Params) != `{"truncated":true,"bytes":423}` || m.ParamsHash != "" {
 				t.Errorf("the call in the ledger: %+v, parameters %s", m, m.Params)
 			}
 			if m.Error == nil || m.Error.Code != "limit.result" || m.Error.Class != eventlog.Logic || m.Error.Line == nil {
@@ -222,7 +229,8 @@ func TestApprove(t *testing.T) {
 	if got := l.world.Params(); len(got) != 1 || string(got[0]) != string(m.Params) {
 		t.Errorf("sent %s, recorded %s", got, m.Params)
 	}
-	if r := l.wantRun("committed committed success"); r.RetryOf != nil || len(l.runs("send")) != prepares+1 { // and one empty run
+	// and one empty run
+	if r := l.wantRun("committed committed success"); r.RetryOf != nil || len(l.runs("send")) != prepares+1 {
 		t.Errorf("not the same run: %+v", r)
 	}
 	l.wantEvent("a", "consumed")
@@ -290,7 +298,8 @@ func TestPauseResumeArchive(t *testing.T) {
 	l.do("archiveWorkflow", nil)
 	l.wantWhy(decide.ReasonArchived)
 	l.refused("workflow.archived", "runWorkflow")
-	l.refused("workflow.archived", "pushEvents", "topic", "orders", "events", map[string]any{"messageId": "c", "title": "C"})
+	l.refused("workflow.archived", "pushEvents", "topic", "orders", "events",
+		map[string]any{"messageId": "c", "title": "C"})
 	l.refused("workflow.archived", "deployWorkflow", "source", shop{}.source()) // O9
 	l.wantEvent("b", "consumed")                                                // its history stays
 	l.sound()
@@ -345,7 +354,8 @@ func TestSkipEvent(t *testing.T) {
 		l := live(t)
 		l.deploy(shop{mutate: fires})
 		l.indeterminate()
-		if p := l.refused("mutation.unresolved", "skipEvent", "topic", "orders", "messageId", "a"); !strings.Contains(p.Hint, "pawl mutations show") {
+		if p := l.refused("mutation.unresolved", "skipEvent", "topic", "orders", "messageId", "a"); !strings.Contains(p.Hint,
+			"pawl mutations show") {
 			t.Errorf("the hint: %q", p.Hint)
 		}
 		l.wantEvent("a", "reserved")
@@ -427,8 +437,10 @@ func TestRedeploy(t *testing.T) {
 	l.deploy(shop{next: broken("publish")})
 	l.push("a")
 	held := l.run("send")
-	without := strings.NewReplacer(`subscribe: ["orders"]`, `subscribe: ["letters"]`, `ctx.peek("orders"`, `ctx.peek("letters"`, `topic: "orders"`, `topic: "letters"`).Replace(shop{}.source())
-	if p := l.refused("deploy.holds", "deployWorkflow", "source", without, "filename", "shop.ts"); !strings.Contains(p.Detail, string(held.ID)) {
+	without := strings.NewReplacer(`subscribe: ["orders"]`, `subscribe: ["letters"]`, `ctx.peek("orders"`,
+		`ctx.peek("letters"`, `topic: "orders"`, `topic: "letters"`).Replace(shop{}.source())
+	if p := l.refused("deploy.holds", "deployWorkflow", "source", without, "filename",
+		"shop.ts"); !strings.Contains(p.Detail, string(held.ID)) {
 		t.Errorf("the run is not named: %s", p.Detail)
 	}
 	l.push("b")

@@ -62,7 +62,8 @@ func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func takesOrders(t *testing.T, quiet *time.Duration) *orders {
 	t.Helper()
 	l := live(t)
-	o := &orders{l: l, arrived: make(chan struct{}, 10), waits: make(chan struct{}), done: make(chan struct{}, 10), made: map[string]int{}}
+	o := &orders{l: l, arrived: make(chan struct{}, 10), waits: make(chan struct{}), done: make(chan struct{}, 10),
+		made: map[string]int{}}
 	o.letGo = sync.OnceFunc(func() { close(o.waits) })
 	web := httptest.NewServer(o)
 	t.Cleanup(web.Close)
@@ -70,12 +71,14 @@ func takesOrders(t *testing.T, quiet *time.Duration) *orders {
 	o.url = web.URL
 	o.host = httpcall.HostConfig{
 		Private: true, Timeout: 200 * time.Millisecond, Quiet: quiet,
-		Reconcile: &httpcall.ReconcileConfig{Get: "/orders?key={idempotencyKey}", Applied: httpcall.Rule{Status: 200}, Failed: httpcall.Rule{Status: 404}},
+		Reconcile: &httpcall.ReconcileConfig{Get: "/orders?key={idempotencyKey}", Applied: httpcall.Rule{Status: 200},
+			Failed: httpcall.Rule{Status: 404}},
 	}
 	o.connect()
 	l.bench.Logger = o.said.Logger()
 	l.restart()
-	l.deploy(shop{mutate: fmt.Sprintf(`await ctx.http.post({ url: %q, body: { order: data.order } });`, web.URL+"/orders")})
+	l.deploy(shop{mutate: fmt.Sprintf(`await ctx.http.post({ url: %q, body: { order: data.order } });`,
+		web.URL+"/orders")})
 	return o
 }
 
@@ -86,7 +89,8 @@ func (o *orders) connect() {
 	if o.client != nil {
 		_ = o.client.Close()
 	}
-	client, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{strings.TrimPrefix(o.url, "http://"): o.host}})
+	client, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{strings.TrimPrefix(o.url,
+		"http://"): o.host}})
 	if err != nil {
 		o.l.t.Fatal(err)
 	}
@@ -178,7 +182,8 @@ func TestF05_ASlowServerAndARestartMakeOneOrder(t *testing.T) {
 			o := takesOrders(t, nil)
 			l := o.l
 			posted(o)
-			if says := "when its request can no longer be under way"; name == "killed" && !strings.Contains(l.why().Message, says) {
+			if says := "when its request can no longer be under way"; name == "killed" &&
+				!strings.Contains(l.why().Message, says) {
 				t.Errorf("why does not say %q: %s", says, l.why().Message)
 			}
 			l.advance((c.waits - time.Second).String())

@@ -77,7 +77,8 @@ func TestF08_AnOutageOverTheWire(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	l.bench.Others = []connector.Connector{client}
 	l.restart()
-	l.deploy(shop{options: "maxAttempts: 2,", mutate: fmt.Sprintf(`await ctx.http.post({ url: "http://%s/orders", body: data.order });`, g.address)})
+	l.deploy(shop{options: "maxAttempts: 2,",
+		mutate: fmt.Sprintf(`await ctx.http.post({ url: "http://%s/orders", body: data.order });`, g.address)})
 
 	g.answers <- func(w http.ResponseWriter) {
 		w.Header().Set("Retry-After", "120")
@@ -162,7 +163,8 @@ func TestF13_WhyNamesTheOtherSidesWish(t *testing.T) {
 	}
 	l.push("a")
 	why := l.wantWhy(decide.ReasonBackoff)
-	if strings.Contains(why.Message, "transient failure") || !strings.Contains(why.Message, "as the other side has asked") {
+	if strings.Contains(why.Message, "transient failure") ||
+		!strings.Contains(why.Message, "as the other side has asked") {
 		t.Errorf("why: %s", why.Message)
 	}
 	for n := range 7 {

@@ -47,12 +47,15 @@ var waits = []waiting{
 		l.deploy(shop{prepare: `return { reservations: [], data: null };`})
 		l.push("a")
 	}, "1 of its events still waits: no consumer took it", 1},
-	{"a producer's time", decide.ReasonScheduled, func(l *life) { l.deploy(shop{producer: `await ctx.world.list({});`}) }, "producer poll runs by itself at 2026-03-01T09:00:00Z", 1},
+	{"a producer's time", decide.ReasonScheduled, func(l *life) {
+		l.deploy(shop{producer: `await ctx.world.list({});`})
+	}, "producer poll runs by itself at 2026-03-01T09:00:00Z", 1},
 	{"wakeAt", decide.ReasonWake, func(l *life) {
 		l.deploy(shop{prepare: `return { reservations: [], data: null, wakeAt: "2026-03-01T08:10:00Z" };`})
 		l.push("a")
 	}, "consumer send looks again by itself at 2026-03-01T08:10:00Z", 0},
-	{"a backoff", decide.ReasonBackoff, failing(eventlog.Transient), "of consumer send (the world says world.unreadable)", 2},
+	{"a backoff", decide.ReasonBackoff, failing(eventlog.Transient), "of consumer send (the world says world.unreadable)",
+		2},
 	{"a backoff after a mutation", decide.ReasonBackoff, func(l *life) {
 		l.deploy(shop{mutate: `/* nothing to send */`})
 		l.isSlowAt("run.prepared")
@@ -67,7 +70,9 @@ var waits = []waiting{
 		l.deploy(shop{})
 		l.do("pauseWorkflow", nil)
 	}, "shop was paused by ann at 2026-03-01T08:00:00Z", 2},
-	{"approval", decide.ReasonApproval, func(l *life) { l.asking(shop{}) }, `(world.send: Send a) for event "a" of topic orders awaits approval`, 3},
+	{"approval", decide.ReasonApproval, func(l *life) {
+		l.asking(shop{})
+	}, `(world.send: Send a) for event "a" of topic orders awaits approval`, 3},
 	{"approval under a pause", decide.ReasonApproval, func(l *life) {
 		l.asking(shop{})
 		l.do("pauseWorkflow", nil)
@@ -135,7 +140,8 @@ var waits = []waiting{
 	{"an accepted loss", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.close()
-		lost := loss.Loss{Actor: enginetest.Tester, At: eventlog.At(l.clock.Now()), Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"}, Detail: "the disk", End: true}
+		lost := loss.Loss{Actor: enginetest.Tester, At: eventlog.At(l.clock.Now()),
+			Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"}, Detail: "the disk", End: true}
 		if _, err := loss.Record(l.t.Context(), l.below, lost); err != nil {
 			l.t.Fatal(err)
 		}
@@ -229,7 +235,8 @@ func (w waiting) look(l *life) []string {
 	if why.Reason == nil || *why.Reason != w.reason || why.Moving {
 		l.t.Fatalf("it waits for %v, want %s: %s", why.Reason, w.reason, why.Message)
 	}
-	if !strings.Contains(why.Message, w.says) || strings.Contains(why.Message, "..") || !strings.HasSuffix(why.Message, ".") {
+	if !strings.Contains(why.Message, w.says) || strings.Contains(why.Message, "..") ||
+		!strings.HasSuffix(why.Message, ".") {
 		l.t.Errorf("it does not say %q: %s", w.says, why.Message)
 	}
 	if len(why.Commands) != w.commands {
@@ -268,7 +275,8 @@ func (l *life) command(line string) {
 	case args[0] == "repair":
 		l.do("repairWorkflow", nil, "workflow", subject(1), "source", shop{}.source())
 	case args[0] == "resolve":
-		for flag, resolution := range map[string]string{"happened": "did_happen", "did-not-happen": "did_not_happen", "skip": "skip", "try-again": "try_again"} {
+		for flag, resolution := range map[string]string{"happened": "did_happen", "did-not-happen": "did_not_happen",
+			"skip": "skip", "try-again": "try_again"} {
 			if flags[flag] == true {
 				l.do("resolveMutation", nil, "mutation", subject(1), "resolution", resolution)
 				return

@@ -51,7 +51,8 @@ func TestLogicFailureInNext(t *testing.T) {
 	l.wantWorkflow("active maintenance retry")
 	l.repair(shop{})
 	retry := l.wantRun("committed committed success")
-	if retry.RetryOf == nil || *retry.RetryOf != failed.ID || *retry.Mutation != *failed.Mutation || string(retry.PrepareResult) != string(failed.PrepareResult) {
+	if retry.RetryOf == nil || *retry.RetryOf != failed.ID || *retry.Mutation != *failed.Mutation ||
+		string(retry.PrepareResult) != string(failed.PrepareResult) {
 		t.Fatalf("the retry run: %+v", retry)
 	}
 	l.wantEvent("a", "consumed")
@@ -354,7 +355,8 @@ func TestSecondConsumerFails(t *testing.T) {
 	}
 	var sessions readmodel.Page[readmodel.Session]
 	l.do("listWorkflowSessions", &sessions)
-	if last := sessions.Items[len(sessions.Items)-1]; last.ID != failed.Session || last.Result == nil || *last.Result != "failed" {
+	if last := sessions.Items[len(sessions.Items)-1]; last.ID != failed.Session || last.Result == nil ||
+		*last.Result != "failed" {
 		t.Fatalf("the session: %+v", last)
 	}
 	l.wantWorkflow("active maintenance retry")

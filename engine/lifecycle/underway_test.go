@@ -16,7 +16,8 @@ import (
 // test gives it an end.
 func (l *life) holdOpen() chan<- outcome {
 	l.t.Helper()
-	l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: true, Timeout: 50 * time.Millisecond}, connector.Operation{Name: "list", Kind: connector.List})
+	l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: true,
+		Timeout: 50 * time.Millisecond}, connector.Operation{Name: "list", Kind: connector.List})
 	end := make(chan outcome)
 	first := sync.OnceValue(func() outcome { return <-end })
 	l.world.OnPerform(func(ctx context.Context, call connector.Call) connector.Outcome {
@@ -103,7 +104,8 @@ func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 	l.clock.Resume(start.Add(3 * time.Second)) // nothing runs for a while
 	l.died()
 	l.settle()
-	over := start.Add(3*time.Second + 5*time.Second + decide.ReconcileMargin + connector.DefaultEnding().Unseen) // the timeout of fire
+	// the timeout of fire
+	over := start.Add(3*time.Second + 5*time.Second + decide.ReconcileMargin + connector.DefaultEnding().Unseen)
 	m := l.wantMutation("needs_reconcile")
 	why := l.wantWhy(decide.ReasonReconcile)
 	if !why.Until.Time().Equal(over) || !strings.Contains(why.Message, over.Format(time.RFC3339)) {
@@ -144,7 +146,8 @@ func TestF06_TheDeadlineIsLookedAtWhenTheConnectorWrites(t *testing.T) {
 	})
 	l.deploy(shop{})
 	l.push("a")
-	if m := l.mutations()[0]; m.Status != "failed" || *m.ResolvedBy != eventlog.ResolvedByNeverSent || m.Error.Class != eventlog.Transient {
+	if m := l.mutations()[0]; m.Status != "failed" || *m.ResolvedBy != eventlog.ResolvedByNeverSent ||
+		m.Error.Class != eventlog.Transient {
 		t.Errorf("the mutation: %+v", m)
 	}
 	l.advance("5s")

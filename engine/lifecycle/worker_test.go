@@ -178,7 +178,8 @@ func (l *life) wantLost(handler string, phase eventlog.Phase) readmodel.Run {
 			lost = append(lost, r)
 		}
 	}
-	if len(lost) != 1 || lost[0].Phase != phase || lost[0].Status != eventlog.RunPausedTransient || lost[0].Error.Code != "worker.lost" || lost[0].EndedAt == 0 {
+	if len(lost) != 1 || lost[0].Phase != phase || lost[0].Status != eventlog.RunPausedTransient ||
+		lost[0].Error.Code != "worker.lost" || lost[0].EndedAt == 0 {
 		l.t.Fatalf("the run whose worker was killed: %+v", lost)
 	}
 	if r := l.workers.Report(); r.Deaths["worker.lost"] == 0 || len(r.Deaths) != 1 {
@@ -230,8 +231,9 @@ func TestWorkerKilledBeforeTheCall(t *testing.T) {
 		attempts int
 	}{
 		"prepare computes": {shop{prepare: computes}, `prepare of consumer "send"`, false, eventlog.PhasePreparing, 1},
-		"prepare reads":    {shop{prepare: `await ctx.world.list({});`}, `prepare of consumer "send"`, true, eventlog.PhasePreparing, 1},
-		"mutate computes":  {shop{mutate: computes + call}, `mutate of consumer "send"`, false, eventlog.PhaseMutating, 2},
+		"prepare reads": {shop{prepare: `await ctx.world.list({});`}, `prepare of consumer "send"`, true,
+			eventlog.PhasePreparing, 1},
+		"mutate computes": {shop{mutate: computes + call}, `mutate of consumer "send"`, false, eventlog.PhaseMutating, 2},
 		"mutate reads": {shop{options: `mutateReads: "byId",`, mutate: `await ctx.world.get({ id: data.order });` + call},
 			`mutate of consumer "send"`, true, eventlog.PhaseMutating, 2},
 	} {
@@ -290,7 +292,8 @@ func TestWorkerKilledInNext(t *testing.T) {
 	l.wantEvent("a", "reserved")
 	l.wantWorkflow("active retry")
 	l.advance("90m")
-	if retry := l.wantRun("committed committed success"); retry.RetryOf == nil || *retry.RetryOf != failed.ID || *retry.Mutation != *failed.Mutation {
+	if retry := l.wantRun("committed committed success"); retry.RetryOf == nil || *retry.RetryOf != failed.ID ||
+		*retry.Mutation != *failed.Mutation {
 		t.Fatalf("the retry run: %+v", retry)
 	}
 	l.wantDone(1)
@@ -307,7 +310,8 @@ func TestWorkerKilledDuringDeploy(t *testing.T) {
 	}()
 	l.killUntil(done, computing(""))
 	var p *rpc.Problem
-	if err := <-answer; !errors.As(err, &p) || p.Code != "worker.unavailable" || p.Status != http.StatusServiceUnavailable {
+	if err := <-answer; !errors.As(err, &p) || p.Code != "worker.unavailable" ||
+		p.Status != http.StatusServiceUnavailable {
 		t.Fatalf("the deploy: %v (%+v)", err, p)
 	}
 	l.refused("workflow.unknown", "getWorkflow")

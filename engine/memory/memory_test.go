@@ -24,7 +24,8 @@ func TestNothingIsEvictedOnItsWayToTheStore(t *testing.T) {
 		"as the store has it":  {},
 		"on its way and again": {dirty: true, flushing: true, stays: true},
 	} {
-		m := Memory{dirty: map[projections.Key]struct{}{}, flushing: map[projections.Key]struct{}{}, evictable: []projections.Key{key}}
+		m := Memory{dirty: map[projections.Key]struct{}{}, flushing: map[projections.Key]struct{}{},
+			evictable: []projections.Key{key}}
 		m.current.Store(&finished)
 		if c.dirty {
 			m.dirty[key] = struct{}{}

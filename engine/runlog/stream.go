@@ -67,7 +67,8 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Stream, error) {
 	}
 	want := jetstream.StreamConfig{
 		Name: StreamName(cfg.Prefix), Subjects: []string{s.prefix + ">"}, Storage: jetstream.FileStorage,
-		Discard: jetstream.DiscardOld, MaxBytes: orDefault(cfg.MaxBytes, 256<<20), MaxAge: orDefault(cfg.MaxAge, 7*24*time.Hour),
+		Discard: jetstream.DiscardOld, MaxBytes: orDefault(cfg.MaxBytes, 256<<20),
+		MaxAge:   orDefault(cfg.MaxAge, 7*24*time.Hour),
 		Replicas: int(orDefault(int64(cfg.Replicas), 1)), AllowDirect: true, Compression: jetstream.S2Compression,
 		Description: "what scripts write, by run",
 	}

@@ -24,7 +24,8 @@ func TestLinesByRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(lines) != 3 || lines[0].Text != "one" || lines[1].Level != "warn" || lines[2].Text != "three" || !lines[2].At.Equal(at) {
+	if len(lines) != 3 || lines[0].Text != "one" || lines[1].Level != "warn" || lines[2].Text != "three" ||
+		!lines[2].At.Equal(at) {
 		t.Fatalf("lines %+v", lines)
 	}
 	if none, err := s.Read(t.Context(), "orders", "nobody"); err != nil || len(none) != 0 {

@@ -43,7 +43,8 @@ func TestF8_TransientDelay(t *testing.T) {
 
 func TestF5_ReconcileDelay(t *testing.T) {
 	policy := schedule.Default().Reconcile
-	for attempt, want := range map[int]time.Duration{1: 5 * time.Second, 2: 10 * time.Second, 3: 20 * time.Second, 30: 10 * time.Minute} {
+	for attempt, want := range map[int]time.Duration{1: 5 * time.Second, 2: 10 * time.Second, 3: 20 * time.Second,
+		30: 10 * time.Minute} {
 		if got := policy.Delay(attempt, 0.5); (got - want).Abs() > time.Microsecond {
 			t.Errorf("Delay(%d) = %s, want %s", attempt, got, want)
 		}

@@ -11,7 +11,8 @@ import (
 
 // dueByWatching lists when a schedule is due by watching the zone's clock minute by minute: the
 // rule of the package comment, told without any calendar arithmetic.
-func dueByWatching(from, to time.Time, zone *time.Location, everyHour bool, match func(wall time.Time) bool) []time.Time {
+func dueByWatching(from, to time.Time, zone *time.Location, everyHour bool,
+	match func(wall time.Time) bool) []time.Time {
 	var due []time.Time
 	seen := map[time.Time]bool{}
 	wallAt := func(t time.Time) time.Time {
@@ -65,7 +66,9 @@ func TestS2_CronFollowsTheClockThroughEveryChange(t *testing.T) {
 		{"15,35 0-3 * * *", false, func(w time.Time) bool { return w.Hour() <= 3 && is(w.Minute(), 15, 35) }},
 		{"* 1-23 * * *", false, func(w time.Time) bool { return w.Hour() >= 1 }},
 		{"45 */2 * * *", false, func(w time.Time) bool { return w.Hour()%2 == 0 && w.Minute() == 45 }},
-		{"20 2 * * 0", false, func(w time.Time) bool { return w.Weekday() == time.Sunday && w.Hour() == 2 && w.Minute() == 20 }},
+		{"20 2 * * 0", false, func(w time.Time) bool {
+			return w.Weekday() == time.Sunday && w.Hour() == 2 && w.Minute() == 20
+		}},
 		{"0 * * * *", true, func(w time.Time) bool { return w.Minute() == 0 }},
 		{"*/20 * * * *", true, func(w time.Time) bool { return w.Minute()%20 == 0 }},
 		{"10 * * * 0", true, func(w time.Time) bool { return w.Weekday() == time.Sunday && w.Minute() == 10 }},
@@ -105,7 +108,8 @@ func TestS2_CronFollowsTheClockThroughEveryChange(t *testing.T) {
 }
 
 func FuzzS2_ParseCron(f *testing.F) {
-	for _, cron := range []string{"0 9 * * 1-5", "*/5 * * * *", "0 0 29 2 *", "@daily", "5-1 22-2 * nov-feb fri-mon", "1/2 ? * * ?"} {
+	for _, cron := range []string{"0 9 * * 1-5", "*/5 * * * *", "0 0 29 2 *", "@daily", "5-1 22-2 * nov-feb fri-mon",
+		"1/2 ? * * ?"} {
 		f.Add(cron, "Europe/Berlin", int64(1_790_000_000))
 	}
 	f.Fuzz(func(t *testing.T, cron, zone string, unix int64) {

@@ -112,7 +112,8 @@ func defaultScript() Script {
 	d := sandbox.DefaultLimits
 	return Script{
 		CPU: d.CPU, Wall: d.Wall, Reads: d.Reads, Memory: sandbox.DefaultMemory,
-		Source: Size(d.Source), Argument: Size(d.Argument), Result: Size(d.Result), State: Size(d.State), Publish: Size(d.Publish), Log: Size(d.Log),
+		Source: Size(d.Source), Argument: Size(d.Argument), Result: Size(d.Result), State: Size(d.State),
+		Publish: Size(d.Publish), Log: Size(d.Log),
 		HostCalls: d.HostCalls, InFlight: d.InFlight, Stack: d.Stack,
 	}
 }

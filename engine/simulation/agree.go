@@ -47,7 +47,8 @@ func (j *judge) dealtWith(n *node) {
 		reached := n.engine.Reached(p)
 		cp, _, err := n.store.Checkpoint(p)
 		if err != nil || cp.Seq > reached {
-			j.sim.violate("the checkpoint of engine %d is %d in partition %d, and it has dealt with the log up to %d (%v)", n.number, cp.Seq, p, reached, err)
+			j.sim.violate("the checkpoint of engine %d is %d in partition %d, and it has dealt with the log up to %d (%v)",
+				n.number, cp.Seq, p, reached, err)
 		}
 		for _, w := range j.sim.workflows {
 			b := j.book(w.name)
@@ -56,7 +57,8 @@ func (j *judge) dealtWith(n *node) {
 			}
 			state, _ := n.engine.State(w.name)
 			if read := state.Head.Revision; read < uint64(len(b.seqs)) && b.seqs[read] <= reached {
-				j.sim.violate("engine %d takes the log for dealt with up to %d, and has not read revision %d of %s at %d", n.number, reached, read+1, w.name, b.seqs[read])
+				j.sim.violate("engine %d takes the log for dealt with up to %d, and has not read revision %d of %s at %d", n.number,
+					reached, read+1, w.name, b.seqs[read])
 			}
 		}
 	}
@@ -110,7 +112,8 @@ func (j *judge) same(n *node, have, want *projections.State, k projections.Key) 
 	paged := ok && event.Status == eventlog.EventPending
 	switch {
 	case got == nil && want.Live(k) && !paged:
-		j.sim.violate("engine %d does not have %c %q of %s in memory, which is not finished", n.number, k.Kind, k.ID, want.Name)
+		j.sim.violate("engine %d does not have %c %q of %s in memory, which is not finished", n.number, k.Kind, k.ID,
+			want.Name)
 	case got == nil:
 	case !reflect.DeepEqual(got, w):
 		j.sim.violate("engine %d has %c %q of %s as\n%+v\nthe log says\n%+v", n.number, k.Kind, k.ID, want.Name, got, w)
@@ -120,16 +123,19 @@ func (j *judge) same(n *node, have, want *projections.State, k projections.Key) 
 // explained: a worker that does nothing owes nothing, and says what it waits for.
 func (j *judge) explained(n *node, state *projections.State, w eventlog.WorkflowName) {
 	s := j.sim
-	if n.stopping || n.name.Load() == nil || s.gate.has(n, w, opAppend, opAck, opScript, opReconcile) || s.bubbleNow().Before(s.pausedUntil) {
+	if n.stopping || n.name.Load() == nil || s.gate.has(n, w, opAppend, opAck, opScript, opReconcile) ||
+		s.bubbleNow().Before(s.pausedUntil) {
 		return
 	}
 	if own := j.book(w).written[n]; own > state.Head.Revision {
-		s.violate("engine %d is at revision %d of %s and does nothing, and has written up to %d itself", n.number, state.Head.Revision, w, own)
+		s.violate("engine %d is at revision %d of %s and does nothing, and has written up to %d itself", n.number,
+			state.Head.Revision, w, own)
 		return
 	}
 	why, ok := n.engine.Why(w)
 	if !ok || why == nil {
-		s.violate("engine %d does nothing about %s and cannot say why; owed is %T", n.number, w, decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()))
+		s.violate("engine %d does nothing about %s and cannot say why; owed is %T", n.number, w,
+			decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()))
 		return
 	}
 	switch owed := decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()).(type) {

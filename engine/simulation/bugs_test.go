@@ -177,9 +177,11 @@ func (c unaware) Operation(name, operation string) (connector.Operation, bool) {
 }
 
 // rewriting changes the facts of every decision.
-func rewriting(change func(s *projections.State, facts []eventlog.Fact) []eventlog.Fact) func(engine.DecideFunc) engine.DecideFunc {
+func rewriting(change func(s *projections.State,
+	facts []eventlog.Fact) []eventlog.Fact) func(engine.DecideFunc) engine.DecideFunc {
 	return func(rules engine.DecideFunc) engine.DecideFunc {
-		return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
+		return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+			cmd decide.Command) (decide.Decision, error) {
 			d, err := rules(s, w, env, known, cmd)
 			d.Facts = change(&s, d.Facts)
 			return d, err
@@ -225,7 +227,8 @@ func cleanAtCommit(s *projections.State, facts []eventlog.Fact) []eventlog.Fact 
 
 // dropSettlement records what became of a call only while its run is active.
 func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
+	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+		cmd decide.Command) (decide.Decision, error) {
 		// (An answer that says nothing is asked for again at once if it is dropped: that would never end.)
 		if c, ok := cmd.(decide.SettleMutation); ok && c.Outcome.Status != decide.Uncertain {
 			if run := s.CurrentRun(); run == nil || run.Mutation != c.Mutation {
@@ -238,7 +241,8 @@ func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
 
 // overAtOnce takes another process's call as over when it is first asked about.
 func overAtOnce(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
+	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+		cmd decide.Command) (decide.Decision, error) {
 		if c, ok := cmd.(decide.SettleMutation); ok && c.UnderWay {
 			if m := s.Mutation(c.Mutation); m != nil && m.Engine != env.Engine {
 				c.UnderWay, c.OverAt = false, 0

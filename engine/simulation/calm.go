@@ -139,7 +139,8 @@ func (s *sim) catchUp(n *node) error {
 		if w == nil {
 			continue // it has begun with the whole log
 		}
-		s.command(n, w, "grants", decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow, "world.fire": eventlog.GrantAllow}})
+		s.command(n, w, "grants",
+			decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow, "world.fire": eventlog.GrantAllow}})
 	}
 	for range calmMoves {
 		if err := s.look(); err != nil {
@@ -203,7 +204,8 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 			do("approve", decide.Approve{Mutation: eventlog.MutationID(wait.Subject)})
 		}
 	case decide.ReasonIndeterminate:
-		do("resolve", decide.Resolve{Mutation: eventlog.MutationID(wait.Subject), Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip)})
+		do("resolve", decide.Resolve{Mutation: eventlog.MutationID(wait.Subject),
+			Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip)})
 	case decide.ReasonMaintenance:
 		s.redeploy(n, w, &state)
 	case decide.ReasonIdle, decide.ReasonArchived:
@@ -232,7 +234,8 @@ func (s *sim) redeploy(n *node, w *workflow, state *projections.State) {
 	w.versions++
 	p.Version, p.Broken = w.versions, false
 	s.ask(n, w, "redeploy", func(ctx context.Context) error {
-		_, err := n.engine.Deploy(ctx, operator, engine.DeployRequest{Source: p.source(), Filename: "simulated.js", GrantUsed: true})
+		_, err := n.engine.Deploy(ctx, operator, engine.DeployRequest{Source: p.source(), Filename: "simulated.js",
+			GrantUsed: true})
 		return err
 	})
 }
@@ -271,7 +274,8 @@ func (s *sim) nothingLeft(w *workflow) {
 	if !state.Exists() || state.Archived {
 		return
 	}
-	if state.Current != "" || state.PendingRetry != "" || state.Blocked != nil || state.Maintenance != nil || state.Session != "" {
+	if state.Current != "" || state.PendingRetry != "" || state.Blocked != nil || state.Maintenance != nil ||
+		state.Session != "" {
 		s.violate("%s rests and is not done: %+v", w.name, state.Workflow)
 	}
 	now := eventlog.At(s.clock.Now())

@@ -28,7 +28,8 @@ func (s *sim) appendAnswer() appendAnswer {
 }
 
 func (s *sim) class() eventlog.Class {
-	return pick(s, eventlog.Transient, eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth, eventlog.Precondition, eventlog.Internal)
+	return pick(s, eventlog.Transient, eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth,
+		eventlog.Precondition, eventlog.Internal)
 }
 
 // performAnswer lets the request leave and draws what comes of it. The receiver keeps what the
@@ -40,7 +41,8 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 	late := !s.bubbleNow().Before(o.call.Deadline) || started != nil && !s.clock.Now().Before(started.Deadline.Time())
 	failed := func(class eventlog.Class, code string) performAnswer {
 		r.refused = true
-		return performAnswer{outcome: connector.FailedWith(&eventlog.Failure{Class: class, Code: code, Message: "the world says no"})}
+		return performAnswer{outcome: connector.FailedWith(&eventlog.Failure{Class: class, Code: code,
+			Message: "the world says no"})}
 	}
 	switch {
 	case late:
@@ -69,14 +71,16 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 			r.until = started.Deadline.Time().Add(s.unseen)
 			r.exchange = newExchange()
 		}
-		return performAnswer{silent: true, exchange: r.exchange}, fmt.Sprintf("no reply, effect %v, open after its deadline %v", effect, r.exchange != nil)
+		return performAnswer{silent: true, exchange: r.exchange},
+			fmt.Sprintf("no reply, effect %v, open after its deadline %v", effect, r.exchange != nil)
 	case s.chance(s.profile.uncertain):
 		effect := s.chance(0.5)
 		if effect {
 			s.apply(r)
 		}
 		r.until = s.clock.Now().Add(s.quiet)
-		return performAnswer{outcome: connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.broken", Message: "the line broke"})}, fmt.Sprintf("uncertain, effect %v", effect)
+		return performAnswer{outcome: connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient,
+			Code: "world.broken", Message: "the line broke"})}, fmt.Sprintf("uncertain, effect %v", effect)
 	}
 	s.apply(r)
 	return performAnswer{outcome: connector.Outcome{Status: connector.Applied, Result: r.result()}}, "applied"
@@ -122,9 +126,11 @@ func (s *sim) scriptAnswer(o *op) (scriptAnswer, string) {
 		given = s.given(o)
 	}
 	if !p.has(o.script.Handler) {
-		return scriptAnswer{fault: &sandbox.Error{Fault: sandbox.FaultScript, Code: "handler.unknown", Message: "there is no such handler"}}, "is not there"
+		return scriptAnswer{fault: &sandbox.Error{Fault: sandbox.FaultScript, Code: "handler.unknown",
+			Message: "there is no such handler"}}, "is not there"
 	}
-	answer := scriptAnswer{read: (o.script.Phase == sandbox.Producer || o.script.Phase == sandbox.Prepare) && s.chance(0.2)}
+	answer := scriptAnswer{read: (o.script.Phase == sandbox.Producer || o.script.Phase == sandbox.Prepare) &&
+		s.chance(0.2)}
 	switch {
 	case p.Broken && o.script.Phase == sandbox.Prepare:
 		answer.fault = &sandbox.Error{Fault: sandbox.FaultScript, Code: "script.threw", Message: "it is broken", Line: 1}
@@ -192,7 +198,8 @@ func (s *sim) prepare(answer scriptAnswer, o *op) (scriptAnswer, string) {
 			switch {
 			case s.calm || s.chance(0.6) && !empty:
 				reserve.IDs = append(reserve.IDs, e.MessageID)
-				out.Data.Refs = append(out.Data.Refs, eventlog.EventRef{Topic: eventlog.Topic(topic), MessageID: eventlog.MessageID(e.MessageID)})
+				out.Data.Refs = append(out.Data.Refs, eventlog.EventRef{Topic: eventlog.Topic(topic),
+					MessageID: eventlog.MessageID(e.MessageID)})
 			case s.chance(0.1):
 				cancel.IDs = append(cancel.IDs, e.MessageID)
 			}
@@ -241,7 +248,8 @@ func (s *sim) publish(answer scriptAnswer, phase sandbox.Phase) (scriptAnswer, s
 		answer.result.Inputs = append(answer.result.Inputs, in)
 	}
 	for range s.rng.IntN(3) {
-		p := sandbox.Publish{Topics: []string{string(s.topic())}, MessageID: string(s.messageID()), Title: "From a script", Payload: json.RawMessage(`{"v":` + fmt.Sprint(s.rng.IntN(9)) + `}`)}
+		p := sandbox.Publish{Topics: []string{string(s.topic())}, MessageID: string(s.messageID()), Title: "From a script",
+			Payload: json.RawMessage(`{"v":` + fmt.Sprint(s.rng.IntN(9)) + `}`)}
 		if s.chance(0.1) {
 			p.Topics = append(p.Topics, string(topicFree))
 		}

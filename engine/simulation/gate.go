@@ -122,7 +122,8 @@ func (g *gate) waiting(of func(*node) bool) []*op {
 		}
 	}
 	slices.SortFunc(ops, func(a, b *op) int {
-		return cmp.Or(cmp.Compare(a.node.number, b.node.number), cmp.Compare(a.workflow, b.workflow), cmp.Compare(a.kind, b.kind), cmp.Compare(a.serial, b.serial))
+		return cmp.Or(cmp.Compare(a.node.number, b.node.number), cmp.Compare(a.workflow, b.workflow),
+			cmp.Compare(a.kind, b.kind), cmp.Compare(a.serial, b.serial))
 	})
 	return ops
 }

@@ -59,7 +59,8 @@ func newJudge(s *sim) *judge {
 	return &judge{
 		sim: s, next: make([]uint64, s.memory.Partitions()), books: map[eventlog.WorkflowName]*book{},
 		started: map[string]*eventlog.MutationStarted{}, undone: map[string]bool{}, asserted: map[int]bool{},
-		barriers: map[eventlog.TransitionID]barrier{}, overtaken: map[string]bool{}, seen: map[int]string{}, reported: map[eventlog.MutationID]bool{},
+		barriers: map[eventlog.TransitionID]barrier{}, overtaken: map[string]bool{}, seen: map[int]string{},
+		reported: map[eventlog.MutationID]bool{},
 	}
 }
 
@@ -67,8 +68,10 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 	b, ok := j.books[w]
 	if !ok {
 		b = &book{
-			name: w, phases: map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{}, awaiting: map[eventlog.RunID]bool{},
-			consumed: map[eventlog.EventRef]bool{}, open: map[eventlog.MutationID]eventlog.RunID{}, keys: map[eventlog.MutationID]string{},
+			name: w, phases: map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{},
+			awaiting: map[eventlog.RunID]bool{},
+			consumed: map[eventlog.EventRef]bool{}, open: map[eventlog.MutationID]eventlog.RunID{},
+			keys:    map[eventlog.MutationID]string{},
 			written: map[*node]uint64{}, wakes: newWakes(), again: map[eventlog.EventRef]bool{},
 			calls: newUnreadable[eventlog.MutationID](), consumptions: newUnreadable[eventlog.EventRef](),
 		}
@@ -113,7 +116,8 @@ func (j *judge) acknowledged() {
 	for _, at := range acked {
 		s := j.book(at.workflow).state()
 		if s.Event(at.ref.Topic, at.ref.MessageID) == nil {
-			j.sim.violate("event %s of topic %s in %s was acknowledged and is not in the log", at.ref.MessageID, at.ref.Topic, at.workflow)
+			j.sim.violate("event %s of topic %s in %s was acknowledged and is not in the log", at.ref.MessageID, at.ref.Topic,
+				at.workflow)
 		}
 	}
 }
@@ -168,10 +172,12 @@ func (j *judge) reserved(b *book, s *projections.State) {
 			return
 		}
 		if id == s.PendingRetry && s.Blocked == nil {
-			j.sim.violate("mutation %s of %s is not settled and nothing holds the workflow (F7, O6)", j.sim.alias(string(m)), b.name)
+			j.sim.violate("mutation %s of %s is not settled and nothing holds the workflow (F7, O6)", j.sim.alias(string(m)),
+				b.name)
 		}
 		if held := s.Held(run); len(held) != len(run.Reserved) {
-			j.sim.violate("mutation %s of %s is not settled and only %d of its %d events are reserved (R16)", j.sim.alias(string(m)), b.name, len(held), len(run.Reserved))
+			j.sim.violate("mutation %s of %s is not settled and only %d of its %d events are reserved (R16)",
+				j.sim.alias(string(m)), b.name, len(held), len(run.Reserved))
 		}
 	}
 }
@@ -222,7 +228,8 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 		b.consumed[ref] = true
 		delete(b.again, ref)
 	case *eventlog.EventGivenUp:
-		if ref := (eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}); f.Status == eventlog.EventStatusConsumed && !b.consumed[ref] {
+		if ref := (eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}); f.Status == eventlog.EventStatusConsumed &&
+			!b.consumed[ref] {
 			s.violate("event %s of topic %s in %s is given up as consumed and never was", f.MessageID, f.Topic, b.name)
 		}
 	case *eventlog.EventRedriven:

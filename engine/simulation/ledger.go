@@ -21,7 +21,8 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		j.barriers[r.ID] = barrier{key: f.Key, revision: r.Revision}
 	case *eventlog.MutationRefused:
 		if run := b.run(f.Run); run.Status == eventlog.RunActive || run.Phase.PastMutation() {
-			s.violate("the call of run %s is refused and the run is %s in %s (F14, R17)", s.alias(string(f.Run)), run.Status, run.Phase)
+			s.violate("the call of run %s is refused and the run is %s in %s (F14, R17)", s.alias(string(f.Run)), run.Status,
+				run.Phase)
 		}
 	case *eventlog.MutationApplied:
 		if f.ResolvedBy == eventlog.ResolvedByUserApplied {
@@ -38,7 +39,8 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		state := b.state()
 		for _, ref := range b.run(f.Run).Reserved {
 			if e := state.Event(ref.Topic, ref.MessageID); e.Status != eventlog.EventStatusSkipped {
-				s.violate("mutation %s is skipped and event %s of topic %s is %s (O2, O5)", s.alias(string(f.Mutation)), ref.MessageID, ref.Topic, e.Status)
+				s.violate("mutation %s is skipped and event %s of topic %s is %s (O2, O5)", s.alias(string(f.Mutation)),
+					ref.MessageID, ref.Topic, e.Status)
 			}
 		}
 	case *eventlog.MutationReconcileScheduled:
@@ -96,7 +98,8 @@ func (j *judge) failed(b *book, f *eventlog.MutationFailed) {
 		s.violate("mutation %s is recorded as failed (%s, %s) and took effect", s.alias(key), f.Failure.Code, f.ResolvedBy)
 	}
 	if r != nil && r.busy(s.clock.Now()) {
-		s.violate("mutation %s is recorded as failed (%s, %s) and its receiver may still be busy with it (F5)", s.alias(key), f.Failure.Code, f.ResolvedBy)
+		s.violate("mutation %s is recorded as failed (%s, %s) and its receiver may still be busy with it (F5)", s.alias(key),
+			f.Failure.Code, f.ResolvedBy)
 	}
 	if key != "" {
 		j.undone[key] = true
@@ -134,7 +137,8 @@ func (j *judge) leftAlone(b *book, r eventlog.Record, f eventlog.Fact, before *p
 				attempt = before.Backoff.Attempt
 			}
 			if wait, busy := asked(failed.Run); busy && (f.Attempt > attempt || f.Until < r.At.Add(wait)) {
-				j.sim.violate("%s backs off until %s, attempt %d after %d, and its receiver wants to be left alone for %s (F13)", b.name, f.Until, f.Attempt, attempt, wait)
+				j.sim.violate("%s backs off until %s, attempt %d after %d, and its receiver wants to be left alone for %s (F13)",
+					b.name, f.Until, f.Attempt, attempt, wait)
 			}
 		}
 	}

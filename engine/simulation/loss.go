@@ -24,7 +24,8 @@ func (s *sim) acceptLoss() {
 	s.say("every engine dies")
 	s.did("loss accepted")
 	lost := loss.Loss{
-		Actor: operator, At: eventlog.At(s.clock.Now()), Cause: eventlog.Cause{Kind: "command", ID: "accept"}, Detail: "damaged",
+		Actor: operator, At: eventlog.At(s.clock.Now()), Cause: eventlog.Cause{Kind: "command", ID: "accept"},
+		Detail: "damaged",
 		Report: func(calls []loss.GivenUp) error {
 			for _, call := range calls {
 				s.judge.reported[call.Mutation] = true
@@ -182,7 +183,8 @@ func (s *sim) keeper() eventlog.LossKeeper {
 // outside is not forgotten: what was consumed stays so.
 func (b *book) cutBack(asides []eventlog.Aside) {
 	for _, aside := range asides {
-		if n, _ := slices.BinarySearch(b.seqs, aside.From); aside.Workflow == b.name && n < len(b.seqs) && b.seqs[n] <= aside.To {
+		if n, _ := slices.BinarySearch(b.seqs, aside.From); aside.Workflow == b.name && n < len(b.seqs) &&
+			b.seqs[n] <= aside.To {
 			b.past, b.seqs = b.past[:n], b.seqs[:n]
 		}
 	}
@@ -231,11 +233,13 @@ func (j *judge) remembers(b *book) {
 		e := state.Event(ref.Topic, ref.MessageID)
 		known := e != nil && e.Status == eventlog.EventStatusConsumed
 		if !b.consumptions.unknown(ref, known) && !known && !b.again[ref] {
-			j.sim.violate("event %s of topic %s in %s is consumed, and after a loss it is %+v", ref.MessageID, ref.Topic, b.name, e)
+			j.sim.violate("event %s of topic %s in %s is consumed, and after a loss it is %+v", ref.MessageID, ref.Topic, b.name,
+				e)
 		}
 	}
 	for _, r := range j.sim.world.order {
-		if r.call.Workflow != b.name || r.effects == 0 || r.excused || b.calls.unknown(eventlog.MutationID(r.call.Run), false) {
+		if r.call.Workflow != b.name || r.effects == 0 || r.excused || b.calls.unknown(eventlog.MutationID(r.call.Run),
+			false) {
 			continue
 		}
 		for _, ref := range r.Refs {
@@ -249,12 +253,15 @@ func (j *judge) remembers(b *book) {
 func (j *judge) done(state *projections.State, ref eventlog.EventRef) {
 	e := state.Event(ref.Topic, ref.MessageID)
 	if e == nil || e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved {
-		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss it is %+v", ref.MessageID, ref.Topic, state.Name, e)
+		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss it is %+v", ref.MessageID, ref.Topic,
+			state.Name, e)
 		return
 	}
-	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: operator}
+	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(), Hold: decide.HeldByEngine,
+		Actor: operator}
 	redrive := decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID}
 	if _, err := decide.Decide(*state, state.Name, env, decide.Known{}, redrive); err == nil {
-		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss a plain redrive repeats it (O11): %+v", ref.MessageID, ref.Topic, state.Name, e)
+		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss a plain redrive repeats it (O11): %+v",
+			ref.MessageID, ref.Topic, state.Name, e)
 	}
 }

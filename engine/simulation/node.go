@@ -72,7 +72,8 @@ func (s *sim) start(st *store.Store) (*node, error) {
 		}
 		s.stores = append(s.stores, st)
 	}
-	n := &node{number: len(s.nodes) + 1, store: st, ended: make(chan struct{}), compared: map[eventlog.WorkflowName]uint64{}}
+	n := &node{number: len(s.nodes) + 1, store: st, ended: make(chan struct{}),
+		compared: map[eventlog.WorkflowName]uint64{}}
 	n.listeners.Most = s.mostOpen
 	if s.cfg.Unbounded {
 		n.listeners.Most = math.MaxInt
@@ -112,7 +113,8 @@ func (s *sim) start(st *store.Store) (*node, error) {
 			}
 			return nil
 		},
-		Decide: func(state projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known, cmd decide.Command) (decide.Decision, error) {
+		Decide: func(state projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+			cmd decide.Command) (decide.Decision, error) {
 			if n.name.Load() == nil {
 				n.name.Store(&env.Engine)
 			}

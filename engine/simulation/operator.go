@@ -82,7 +82,9 @@ func (s *sim) operate() {
 	case x == 21:
 		s.command(n, w, "run-now", decide.RunNow{})
 	case x < 25:
-		s.command(n, w, "resolve", decide.Resolve{Mutation: s.mutation(&state), Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip, decide.TryAgain)})
+		s.command(n, w, "resolve",
+			decide.Resolve{Mutation: s.mutation(&state), Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip,
+				decide.TryAgain)})
 	case x < 28:
 		s.command(n, w, "approve", decide.Approve{Mutation: s.mutation(&state)})
 	case x == 28:
@@ -133,7 +135,9 @@ func (s *sim) assist(n *node, w *workflow) bool {
 			s.command(n, w, "approve", decide.Approve{Mutation: m})
 		}
 	case decide.ReasonIndeterminate:
-		s.command(n, w, "resolve", decide.Resolve{Mutation: m, Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip, decide.TryAgain)})
+		s.command(n, w, "resolve",
+			decide.Resolve{Mutation: m, Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip,
+				decide.TryAgain)})
 	default:
 		return false
 	}
@@ -145,7 +149,8 @@ func (s *sim) push(n *node, w *workflow) {
 	var items []decide.PushItem
 	for range 1 + s.rng.IntN(3) {
 		payload, _ := json.Marshal(s.rng.IntN(9))
-		items = append(items, decide.PushItem{MessageID: s.messageID(), Title: "From outside " + string(payload), Payload: payload})
+		items = append(items, decide.PushItem{MessageID: s.messageID(), Title: "From outside " + string(payload),
+			Payload: payload})
 	}
 	s.ask(n, w, "push", func(ctx context.Context) error {
 		_, err := n.engine.Push(ctx, operator, w.name, topic, items)
@@ -187,11 +192,14 @@ func (s *sim) deploy(n *node, w *workflow) { s.install(n, w, s.program(w)) }
 func (s *sim) install(n *node, w *workflow, p program) {
 	req := engine.DeployRequest{Source: p.source(), Filename: "simulated.js", GrantUsed: true}
 	if s.chance(0.4) {
-		req.Grants = map[string]eventlog.Grant{"world.send": pick(s, eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny), "*": eventlog.GrantAllow}
+		req.Grants = map[string]eventlog.Grant{"world.send": pick(s, eventlog.GrantAllow, eventlog.GrantAsk,
+			eventlog.GrantDeny), "*": eventlog.GrantAllow}
 	}
 	s.ask(n, w, "deploy", func(ctx context.Context) error {
 		result, err := n.engine.Deploy(ctx, operator, req)
-		if result.Refused && !slices.ContainsFunc(result.Problems, func(p sandbox.Problem) bool { return p.Code == deploy.CodeConnector }) {
+		if result.Refused && !slices.ContainsFunc(result.Problems, func(p sandbox.Problem) bool {
+			return p.Code == deploy.CodeConnector
+		}) {
 			return fmt.Errorf("the simulated script was refused: %+v", result.Problems)
 		}
 		return err
@@ -213,8 +221,9 @@ func (s *sim) repair(n *node, w *workflow, state *projections.State) {
 	p.Version, p.Broken = w.versions, s.chance(0.3)
 	version := state.Version
 	s.command(n, w, "repair", decide.Deploy{
-		Definition: script.Definition, Filename: script.Filename, Source: p.source(), SourceHash: eventlog.HashOf([]byte(p.source())).String(),
-		Expected: &version, Repair: true, Note: "repaired",
+		Definition: script.Definition, Filename: script.Filename, Source: p.source(),
+		SourceHash: eventlog.HashOf([]byte(p.source())).String(),
+		Expected:   &version, Repair: true, Note: "repaired",
 	})
 }
 
@@ -238,7 +247,8 @@ func (s *sim) change(n *node, w *workflow) {
 			refs = append(refs, pick(s, there...))
 			continue
 		}
-		refs = append(refs, eventlog.EventRef{Topic: topic, MessageID: eventlog.MessageID(fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids+1)))})
+		refs = append(refs, eventlog.EventRef{Topic: topic,
+			MessageID: eventlog.MessageID(fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids+1)))})
 	}
 	if len(reserved) > 0 && s.chance(0.4) { // where a skip has most to look at (O7)
 		ref := pick(s, reserved...)
@@ -252,9 +262,12 @@ func (s *sim) change(n *node, w *workflow) {
 	case 1:
 		s.command(n, w, "cancel", decide.CancelJob{Topic: ref.Topic, MessageID: ref.MessageID})
 	case 2:
-		s.command(n, w, "redrive", decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID, IncludingUnknown: s.chance(0.7)})
+		s.command(n, w, "redrive", decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID,
+			IncludingUnknown: s.chance(0.7)})
 	default:
-		s.command(n, w, "bulk", decide.ChangeEvents{Action: pick(s, decide.ActionSkip, decide.ActionCancel, decide.ActionRedrive), Items: refs, IncludingUnknown: s.chance(0.7)})
+		s.command(n, w, "bulk",
+			decide.ChangeEvents{Action: pick(s, decide.ActionSkip, decide.ActionCancel, decide.ActionRedrive), Items: refs,
+				IncludingUnknown: s.chance(0.7)})
 	}
 }
 

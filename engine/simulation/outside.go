@@ -29,7 +29,8 @@ const codeBusy = "world.busy"
 var operations = []connector.Operation{
 	{Name: opList, Kind: connector.List, Timeout: callTimeout},
 	{Name: opGet, Kind: connector.Get, Timeout: callTimeout},
-	{Name: opSend, Kind: connector.Mutate, Reconciles: true, Timeout: callTimeout, Schema: json.RawMessage(`{"required":["tag"]}`)},
+	{Name: opSend, Kind: connector.Mutate, Reconciles: true, Timeout: callTimeout,
+		Schema: json.RawMessage(`{"required":["tag"]}`)},
 	{Name: opFire, Kind: connector.Mutate, Timeout: callTimeout},
 }
 
@@ -96,7 +97,8 @@ func (o *outside) Read(_ context.Context, call connector.Call) (json.RawMessage,
 
 // gone is what the gate says of a tool that nobody offers now.
 func gone() *eventlog.Failure {
-	return &eventlog.Failure{Class: eventlog.Transient, Code: connector.CodeUnknown, Message: "there is no connector world now"}
+	return &eventlog.Failure{Class: eventlog.Transient, Code: connector.CodeUnknown,
+		Message: "there is no connector world now"}
 }
 
 // Perform implements engine.Connectors. Nothing has left before the driver releases it.
@@ -106,7 +108,8 @@ func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Ou
 	}
 	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opPerform, call: call})
 	if err != nil {
-		return connector.FailedWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.notSent", Message: "time was over before the request left"})
+		return connector.FailedWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.notSent",
+			Message: "time was over before the request left"})
 	}
 	done := answer.(performAnswer)
 	if done.silent {
@@ -120,7 +123,8 @@ func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Ou
 			done.exchange.opened.Store(true)
 			return out
 		}
-		return connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent", Message: "no reply in time"})
+		return connector.UncertainWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent",
+			Message: "no reply in time"})
 	}
 	return done.outcome
 }
@@ -150,7 +154,8 @@ func (o *outside) Reconcile(ctx context.Context, call connector.Call) connector.
 	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opReconcile, call: call})
 	if err != nil {
 		<-ctx.Done() // an answer at once would be asked for again, and time would stand still
-		return connector.RetryWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent", Message: "no answer in time"})
+		return connector.RetryWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent",
+			Message: "no answer in time"})
 	}
 	return answer.(connector.Reconciliation)
 }

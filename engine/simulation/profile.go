@@ -22,9 +22,10 @@ type profile struct {
 	busy                        float64 // per definite transient failure: it says when to come again
 	dawdles                     float64 // per look at a receiver that is busy: it takes its time
 	limited                     float64 // per version: it limits its jobs' attempts
-	loss                        float64 // per move: every process dies, and a person accepts that a part of the log is lost
-	shared                      bool    // two workflows are in one partition, and engines look into what others write
-	resubscribe                 float64 // per operator's action: a topic loses its consumer, or gets it back
+	// per move: every process dies, and a person accepts that a part of the log is lost
+	loss        float64
+	shared      bool    // two workflows are in one partition, and engines look into what others write
+	resubscribe float64 // per operator's action: a topic loses its consumer, or gets it back
 }
 
 func (s *sim) drawProfile() profile {
@@ -35,7 +36,8 @@ func (s *sim) drawProfile() profile {
 		return most * s.rng.Float64()
 	}
 	p := profile{
-		crash: rate(0.05), freeze: rate(0.06), second: rate(0.04), stop: rate(0.02), full: rate(0.01), tool: rate(0.04), tight: rate(0.02),
+		crash: rate(0.05), freeze: rate(0.06), second: rate(0.04), stop: rate(0.02), full: rate(0.01), tool: rate(0.04),
+		tight:  rate(0.02),
 		hangUp: rate(0.2), lostAck: rate(0.2), refused: rate(0.15), slow: rate(0.3), die: rate(0.06),
 		uncertain: rate(0.6), definite: rate(0.25), silent: rate(0.5), scriptFails: rate(0.2),
 		operator: 0.05 + 0.2*s.rng.Float64(), honestRetry: s.rng.Float64(),

@@ -43,7 +43,8 @@ const (
 func (p program) definition() sandbox.Definition {
 	d := sandbox.Definition{Name: p.Name, Topics: []string{string(topicA), string(topicB), string(topicFree)}}
 	producer := sandbox.ProducerDefinition{Name: "poll", Interval: "10m"}
-	x := sandbox.ConsumerDefinition{Name: "x", Subscribe: []string{"a"}, HasMutate: true, HasNext: true, MaxAttempts: p.MaxAttempts}
+	x := sandbox.ConsumerDefinition{Name: "x", Subscribe: []string{"a"}, HasMutate: true, HasNext: true,
+		MaxAttempts: p.MaxAttempts}
 	y := sandbox.ConsumerDefinition{Name: "y", Subscribe: []string{"b"}, HasNext: true}
 	switch p.Shape {
 	case 0:
@@ -58,7 +59,8 @@ func (p program) definition() sandbox.Definition {
 		d.Consumers = []sandbox.ConsumerDefinition{x, y}
 	case 4:
 		y.HasMutate, y.HasNext = true, true
-		d.Producers, d.Consumers = []sandbox.ProducerDefinition{producer, {Name: "scan", Bare: true}}, []sandbox.ConsumerDefinition{x, y}
+		d.Producers, d.Consumers = []sandbox.ProducerDefinition{producer, {Name: "scan", Bare: true}},
+			[]sandbox.ConsumerDefinition{x, y}
 	}
 	for i, operation := range []string{opList, opGet, opSend, opFire} {
 		d.Uses = append(d.Uses, sandbox.OperationUse{Connector: connectorName, Operation: operation, Line: i + 1, Column: 1})
@@ -117,7 +119,8 @@ func (x *scripts) Invoke(ctx context.Context, call sandbox.Invocation, host sand
 	if err != nil {
 		return sandbox.Result{}, &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: err.Error()}
 	}
-	answer, err := x.sim.gate.park(ctx, &op{node: x.node, workflow: eventlog.WorkflowName(p.Name), kind: opScript, script: call})
+	answer, err := x.sim.gate.park(ctx, &op{node: x.node, workflow: eventlog.WorkflowName(p.Name), kind: opScript,
+		script: call})
 	if err != nil {
 		<-ctx.Done()
 		return sandbox.Result{}, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "script.cancelled", Message: err.Error()}
@@ -130,7 +133,8 @@ func (x *scripts) Invoke(ctx context.Context, call sandbox.Invocation, host sand
 			if !errors.As(err, &cause) {
 				x.sim.violate("a read failed with %T and not with a failure: %v", err, err)
 			}
-			return sandbox.Result{}, &sandbox.Error{Fault: sandbox.FaultRead, Code: "read.failed", Message: err.Error(), Cause: err}
+			return sandbox.Result{}, &sandbox.Error{Fault: sandbox.FaultRead, Code: "read.failed", Message: err.Error(),
+				Cause: err}
 		}
 	}
 	if out.fault != nil {

@@ -132,7 +132,8 @@ func Run(cfg Config) (Report, error) {
 	}
 	s := &sim{
 		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9a81)), clock: newClock(), gate: newGate(), world: newWorld(),
-		resent: map[eventlog.TransitionID]int{}, stalled: map[eventlog.TransitionID]int{}, inherited: map[*store.Store]bool{}, aliases: map[string]string{}, report: Report{Seen: map[string]int{}},
+		resent: map[eventlog.TransitionID]int{}, stalled: map[eventlog.TransitionID]int{}, inherited: map[*store.Store]bool{},
+		aliases: map[string]string{}, report: Report{Seen: map[string]int{}},
 	}
 	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
 	s.quiet = pick(s, 3*time.Second, 30*time.Second, 3*time.Minute)

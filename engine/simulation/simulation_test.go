@@ -67,9 +67,13 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	for _, what := range []string{
-		"crash", "freeze", "second engine", "restart", "stop", "full", "flush", "died in append", "acknowledgement lost", "request lost", "the log insists",
-		"late effect", "retry after", "careless no", "tight", "tool gone", "tool changed", "ask grants", "ask run-now", "ask pause", "ask resume", "ask cancel", "ask skip", "ask bulk", "hang up", "late reply", "ask push", "ask deploy", "ask repair", "ask archive", "ask approve", "ask reject", "ask resolve", "ask redrive",
-		"crash while busy", "open exchange", "open exchange ended", "open exchange cut", "on record as open", "resubscribe", "left alone", "loss accepted", "end lost", "record spoilt", "records lost",
+		"crash", "freeze", "second engine", "restart", "stop", "full", "flush", "died in append", "acknowledgement lost",
+		"request lost", "the log insists",
+		"late effect", "retry after", "careless no", "tight", "tool gone", "tool changed", "ask grants", "ask run-now",
+		"ask pause", "ask resume", "ask cancel", "ask skip", "ask bulk", "hang up", "late reply", "ask push", "ask deploy",
+		"ask repair", "ask archive", "ask approve", "ask reject", "ask resolve", "ask redrive",
+		"crash while busy", "open exchange", "open exchange ended", "open exchange cut", "on record as open", "resubscribe",
+		"left alone", "loss accepted", "end lost", "record spoilt", "records lost",
 	} {
 		if all.Seen[what] == 0 {
 			t.Errorf("no history had: %s", what)
@@ -82,7 +86,9 @@ func TestSeedRepeats(t *testing.T) {
 	t.Parallel()
 	for n := range uint64(10) {
 		var first []string
-		if _, err := simulate(t, simulation.Config{Seed: n + 1, Trace: func(line string) { first = append(first, line) }}); err != nil {
+		if _, err := simulate(t, simulation.Config{Seed: n + 1, Trace: func(line string) {
+			first = append(first, line)
+		}}); err != nil {
 			t.Fatal(err)
 		}
 		at := 0

@@ -20,7 +20,8 @@ type wakes struct {
 }
 
 func newWakes() wakes {
-	return wakes{became: map[eventlog.EventRef]int{}, peeked: map[int]map[eventlog.EventRef]int{}, left: map[eventlog.EventRef]int{}}
+	return wakes{became: map[eventlog.EventRef]int{}, peeked: map[int]map[eventlog.EventRef]int{},
+		left: map[eventlog.EventRef]int{}}
 }
 
 // fact follows one fact of the workflow's log.
@@ -39,7 +40,8 @@ func (k *wakes) fact(b *book, f eventlog.Fact) {
 	case *eventlog.RunCommitted:
 		run := b.run(f.Run)
 		var result struct{ Data prepared }
-		if run.Type != eventlog.ConsumerHandler || run.RetryOf != "" || len(run.Reserved) > 0 || json.Unmarshal(run.PrepareResult, &result) != nil {
+		if run.Type != eventlog.ConsumerHandler || run.RetryOf != "" || len(run.Reserved) > 0 ||
+			json.Unmarshal(run.PrepareResult, &result) != nil {
 			return
 		}
 		for ref, n := range k.peeked[result.Data.Tag] {
@@ -82,8 +84,10 @@ func (j *judge) pinned(o *op) {
 	if run == nil {
 		return // it has left before its record; sent says so
 	}
-	if pin, ok := s.Script(run.Version).Definition.Operation(connectorName, o.call.Operation); ok && o.call.Operation == opSend && pin.Reconciles == j.sim.mute.Load() {
-		j.sim.violate("mutation %s is about to leave for a tool that is not what version %s was deployed with", j.sim.alias(o.call.Key), run.Version)
+	if pin, ok := s.Script(run.Version).Definition.Operation(connectorName, o.call.Operation); ok &&
+		o.call.Operation == opSend && pin.Reconciles == j.sim.mute.Load() {
+		j.sim.violate("mutation %s is about to leave for a tool that is not what version %s was deployed with",
+			j.sim.alias(o.call.Key), run.Version)
 	}
 }
 
@@ -101,7 +105,8 @@ func (j *judge) awake(n *node, s *projections.State, why decide.Reason) {
 	for _, e := range full.Events() {
 		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
 		if _, ok := s.Definition().Subscriber(e.Topic); ok && e.Visible(now) && b.wakes.left[ref] != b.wakes.became[ref] {
-			j.sim.violate("engine %d rests (%s) while event %s of topic %s in %s is pending and no run has looked at it (S3)", n.number, why, e.MessageID, e.Topic, s.Name)
+			j.sim.violate("engine %d rests (%s) while event %s of topic %s in %s is pending and no run has looked at it (S3)",
+				n.number, why, e.MessageID, e.Topic, s.Name)
 		}
 	}
 }

@@ -91,7 +91,8 @@ func (s *sim) apply(r *request) {
 		at := place{r.call.Workflow, ref}
 		s.world.effects[at]++
 		if n, most := s.world.effects[at], 1+s.world.excused[at]; n > most {
-			s.violate("event %s of topic %s in %s saw %d effects; people allowed %d", ref.MessageID, ref.Topic, r.call.Workflow, n, most)
+			s.violate("event %s of topic %s in %s saw %d effects; people allowed %d", ref.MessageID, ref.Topic, r.call.Workflow,
+				n, most)
 		}
 	}
 }
@@ -108,7 +109,9 @@ func (w *world) excuse(workflow eventlog.WorkflowName, refs ...eventlog.EventRef
 		w.excused[place{workflow, ref}]++
 	}
 	for _, r := range w.order {
-		if r.call.Workflow == workflow && slices.ContainsFunc(r.Refs, func(ref eventlog.EventRef) bool { return slices.Contains(refs, ref) }) {
+		if r.call.Workflow == workflow && slices.ContainsFunc(r.Refs, func(ref eventlog.EventRef) bool {
+			return slices.Contains(refs, ref)
+		}) {
 			r.excused = true
 		}
 	}

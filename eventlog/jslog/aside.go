@@ -112,7 +112,8 @@ func (l *Log) SetAside(ctx context.Context, p int, more []eventlog.Aside) (int, 
 	if !fits(n) {
 		n = sort.Search(len(more), func(n int) bool { return !fits(n + 1) })
 	}
-	tooMany := fmt.Errorf("set aside in stream %s: %w: %d of %d workflows and ranges fit into %d bytes", l.names.stream(p), eventlog.ErrTooLarge, n, len(more), mostAsides)
+	tooMany := fmt.Errorf("set aside in stream %s: %w: %d of %d workflows and ranges fit into %d bytes", l.names.stream(p),
+		eventlog.ErrTooLarge, n, len(more), mostAsides)
 	if n == 0 && len(more) > 0 {
 		return 0, tooMany
 	}

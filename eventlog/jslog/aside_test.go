@@ -170,7 +170,8 @@ func TestEndLostBehindWhatWasSetAside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.SetAside(t.Context(), 0, []eventlog.Aside{{Workflow: "a", From: 3, To: 5}, {From: 6, To: 6}}); err != nil {
+	if _, err := l.SetAside(t.Context(), 0, []eventlog.Aside{{Workflow: "a", From: 3, To: 5},
+		{From: 6, To: 6}}); err != nil {
 		t.Fatal(err)
 	}
 	_ = l.Close()

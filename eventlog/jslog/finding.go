@@ -76,7 +76,8 @@ func (l *Log) followLost(ctx context.Context, r *request, serverLast uint64) (bo
 		switch {
 		case err != nil && record.Position.Seq == 0:
 			failed = fmt.Errorf("read what stands behind %d: %w", r.follows, err)
-		case record.Workflow == r.entry.Workflow, errors.Is(err, eventlog.ErrDamaged) && !errors.Is(err, eventlog.ErrUnreadable):
+		case record.Workflow == r.entry.Workflow, errors.Is(err, eventlog.ErrDamaged) &&
+			!errors.Is(err, eventlog.ErrUnreadable):
 			follows = false
 		}
 		return follows && failed == nil

@@ -80,7 +80,8 @@ func TestAppendAfterALostRecord(t *testing.T) {
 			if !answers && !written.Load() {
 				t.Fatal("no answer was lost")
 			}
-			if _, err := other.Append(t.Context(), logtest.PaddedEntry(t, "a", head, 100)); !errors.Is(err, eventlog.ErrConflict) {
+			if _, err := other.Append(t.Context(), logtest.PaddedEntry(t, "a", head, 100)); !errors.Is(err,
+				eventlog.ErrConflict) {
 				t.Errorf("another one after the same head: %v, want ErrConflict", err)
 			}
 			if _, err := l.Append(t.Context(), logtest.PaddedEntry(t, "a", got.Head, 100)); err != nil {

@@ -91,7 +91,8 @@ func prepare(ctx context.Context, nc *nats.Conn, cfg Config, accepting *Lost) (*
 		return nil, nil, fmt.Errorf("open log: %w", err)
 	}
 	l := &Log{
-		nc: nc, js: &guarded{JetStream: js, before: cfg.BeforeUpdate}, cfg: cfg, names: names{cfg.Prefix}, session: rand.Text(),
+		nc: nc, js: &guarded{JetStream: js, before: cfg.BeforeUpdate}, cfg: cfg, names: names{cfg.Prefix},
+		session:     rand.Text(),
 		maxSize:     int(min(nc.MaxPayload()-headerRoom, maxTransition)),
 		accepting:   accepting,
 		closing:     make(chan struct{}),

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// DefaultConnections is how many connections may be open where a configuration does not say: each holds a descriptor and some memory.
+// DefaultConnections is how many connections may be open where a configuration does not say: each holds a
+// descriptor and some memory.
 const DefaultConnections = 1024
 
 // Connections bounds the connections of a listener. When there are too many, one gives way to the newest:

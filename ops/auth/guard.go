@@ -66,7 +66,8 @@ func (g *Guard) Admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) 
 			WithHint("use its address, such as http://127.0.0.1 with its port; a name by which it is reached from elsewhere is set with --public-url")
 	}
 	if !g.sameOrigin(r) {
-		return nil, rpc.Problemf(http.StatusForbidden, "origin.forbidden", "a web page of another origin may not use this engine").
+		return nil, rpc.Problemf(http.StatusForbidden, "origin.forbidden",
+			"a web page of another origin may not use this engine").
 			WithHint("call it from a program, such as pawl or curl, or from a server of your own; a page in a browser cannot")
 	}
 	if public {
@@ -77,7 +78,8 @@ func (g *Guard) Admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) 
 	if caller != nil || p != nil {
 		return caller, p
 	}
-	return nil, rpc.Problemf(http.StatusUnauthorized, "token.required", "this engine asks for a token, and was given none that it knows").
+	return nil, rpc.Problemf(http.StatusUnauthorized, "token.required",
+		"this engine asks for a token, and was given none that it knows").
 		WithHint("send Authorization: Bearer with the token in DATA/http.token; on this machine pawl finds it by itself, from elsewhere it takes PAWL_TOKEN with --url")
 }
 
@@ -101,14 +103,16 @@ func (g *Guard) Authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	known, ok, err := g.cfg.Named(hash)
 	switch {
 	case err != nil:
-		return nil, rpc.Problemf(http.StatusServiceUnavailable, "tokens.unknown", "named tokens cannot be checked now").WithCause(err).
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "tokens.unknown",
+			"named tokens cannot be checked now").WithCause(err).
 			WithHint("ask again in a moment; the engine's own token (DATA/http.token) is accepted, and pawl verify says what is wrong with its log")
 	case !ok:
 		return nil, nil
 	}
 	return &rpc.Caller{
-		Actor: eventlog.Actor{Kind: rpc.ActorUser, Name: string(known.Name), Verified: true}, Role: rpc.Role(known.Role), Workflow: known.Workflow,
-		Key: "token " + string(known.Name), TokenHash: hash,
+		Actor: eventlog.Actor{Kind: rpc.ActorUser, Name: string(known.Name), Verified: true}, Role: rpc.Role(known.Role),
+		Workflow: known.Workflow,
+		Key:      "token " + string(known.Name), TokenHash: hash,
 	}, nil
 }
 
@@ -166,7 +170,8 @@ func WithCaller(r *http.Request, c *rpc.Caller) *http.Request {
 func CallerOf(r *http.Request) (*rpc.Caller, *rpc.Problem) {
 	known, ok := r.Context().Value(callerKey{}).(*rpc.Caller)
 	if !ok {
-		return nil, rpc.Problemf(http.StatusUnauthorized, "token.required", "this operation needs a token").WithHint("send Authorization: Bearer with the engine's token")
+		return nil, rpc.Problemf(http.StatusUnauthorized, "token.required",
+			"this operation needs a token").WithHint("send Authorization: Bearer with the engine's token")
 	}
 	caller := *known
 	if caller.Actor.Name == "" {

@@ -17,7 +17,8 @@ func ParsePublicURL(text string) (*url.URL, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the public URL is no URL: %w", err)
-	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.User != nil, strings.Trim(u.Path, "/") != "", u.RawQuery != "", u.Fragment != "":
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.User != nil, strings.Trim(u.Path, "/") != "",
+		u.RawQuery != "", u.Fragment != "":
 		return nil, fmt.Errorf("the public URL must be http or https with host and port alone, such as https://pawl.example.com")
 	}
 	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}, nil

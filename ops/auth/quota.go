@@ -29,10 +29,12 @@ func (q *Quota) Take(c *rpc.Caller) (leave func(), problem *rpc.Problem) {
 	defer q.mu.Unlock()
 	switch {
 	case q.taken[c.Key] >= q.each:
-		return nil, rpc.Problemf(http.StatusTooManyRequests, q.code, "this caller has %d %s open, as many as one caller may", q.taken[c.Key], q.what).
+		return nil, rpc.Problemf(http.StatusTooManyRequests, q.code, "this caller has %d %s open, as many as one caller may",
+			q.taken[c.Key], q.what).
 			WithHint("end one of them, or ask again in a moment")
 	case q.total >= q.all:
-		return nil, rpc.Problemf(http.StatusServiceUnavailable, q.code, "%d %s are open, as many as this engine has room for", q.total, q.what).
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, q.code, "%d %s are open, as many as this engine has room for",
+			q.total, q.what).
 			WithHint("ask again in a moment")
 	}
 	q.taken[c.Key]++

@@ -14,7 +14,8 @@ func TestQuota(t *testing.T) {
 	ann, ben := &rpc.Caller{Key: "ann"}, &rpc.Caller{Key: "ben"}
 	first, _ := p.Take(ann)
 	_, _ = p.Take(ann)
-	if _, problem := p.Take(ann); problem == nil || problem.Status != http.StatusTooManyRequests || problem.Code != "thing.many" {
+	if _, problem := p.Take(ann); problem == nil || problem.Status != http.StatusTooManyRequests ||
+		problem.Code != "thing.many" {
 		t.Errorf("a third of one caller: %+v", problem)
 	}
 	if _, problem := p.Take(ben); problem != nil {

@@ -45,7 +45,8 @@ func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end 
 		return
 	}
 	w.Message += fmt.Sprintf(", which %s.", number(len(run.Reserved), waitsFor(holds, "waits"), waitsFor(holds, "wait")))
-	w.add("To go on without %s, skip %s and %s; pawl redrive brings back what was skipped.", number(left, "it", "them"), number(left, "it", "them"), end)
+	w.add("To go on without %s, skip %s and %s; pawl redrive brings back what was skipped.", number(left, "it", "them"),
+		number(left, "it", "them"), end)
 }
 
 // waitsFor says how a run's events stand: held for its retry, or free again.

@@ -23,7 +23,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		w.say("Workflow %s has nothing to do until its producer %s runs by itself at %s.", name, wait.Subject, wait.Until)
 		w.can("pawl run-now %s", name)
 	case decide.ReasonWake:
-		w.say("Workflow %s has nothing to do until its consumer %s looks again by itself at %s, as it has asked.", name, wait.Subject, wait.Until)
+		w.say("Workflow %s has nothing to do until its consumer %s looks again by itself at %s, as it has asked.", name,
+			wait.Subject, wait.Until)
 	case decide.ReasonBackoff:
 		w.explainBackoff(s, wait)
 	case decide.ReasonUserPause:
@@ -33,7 +34,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		}
 		switch {
 		case s.Blocked != nil:
-			w.add("Behind the pause the system holds it too (%s): %s Resuming ends both.", s.Blocked.Reason, sentence(s.Blocked.Message))
+			w.add("Behind the pause the system holds it too (%s): %s Resuming ends both.", s.Blocked.Reason,
+				sentence(s.Blocked.Message))
 		case s.Maintenance != nil:
 			w.add("Behind the pause its script needs a repair since run %s.", s.Maintenance.Run)
 		}
@@ -42,7 +44,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonApproval:
 		w.explainApproval(s, wait, m)
 	case decide.ReasonReconcile:
-		w.say("It is not known whether mutation %s was applied; its connector is asked again by itself at %s.", wait.Subject, wait.Until)
+		w.say("It is not known whether mutation %s was applied; its connector is asked again by itself at %s.", wait.Subject,
+			wait.Until)
 		if m != nil {
 			w.Since = m.StartedAt
 		}
@@ -87,7 +90,8 @@ func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
 	case m.OverAt == at:
 		return fmt.Sprintf("its connector is asked by itself at %s, when its request can no longer be under way", at)
 	}
-	return fmt.Sprintf("its connector is asked again by itself at %s (%s so far)", at, eventlog.Count(m.ReconcileAttempts, "attempt"))
+	return fmt.Sprintf("its connector is asked again by itself at %s (%s so far)", at,
+		eventlog.Count(m.ReconcileAttempts, "attempt"))
 }
 
 // pausedBy says who has paused the workflow, and when.
@@ -110,20 +114,23 @@ func (w *Why) explainIdle(s *projections.State) {
 		return
 	}
 	w.say("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked, or none subscribes to %s topic. %s.",
-		s.Name, ofItsEvents(pending, "still waits", "still wait"), number(pending, "it", "them"), number(pending, "its", "their"), goesOn)
+		s.Name, ofItsEvents(pending, "still waits", "still wait"), number(pending, "it", "them"),
+		number(pending, "its", "their"), goesOn)
 	w.can("pawl events list --workflow %s --status pending", s.Name)
 }
 
 func (w *Why) explainArchived(s *projections.State) {
 	w.say("Workflow %s is archived: it has stopped for good and takes no events. Its history stays.", s.Name)
 	if pending := pendingEvents(s); pending > 0 {
-		w.add("%s, and no run will take %s: %s can stay so, or be cancelled.", ofItsEvents(pending, "is pending", "are pending"), number(pending, "it", "them"), number(pending, "it", "they"))
+		w.add("%s, and no run will take %s: %s can stay so, or be cancelled.",
+			ofItsEvents(pending, "is pending", "are pending"), number(pending, "it", "them"), number(pending, "it", "they"))
 		w.can("pawl events list --workflow %s --status pending", s.Name)
 		w.can("pawl cancel %s --where status=pending", s.Name)
 	}
 	if run := s.RetryRun(); run != nil {
 		if held := len(s.Held(run)); held > 0 {
-			w.add("%s by run %s, whose next will not be run again: %s can stay so, or be skipped.", ofItsEvents(held, "is held", "are held"), run.ID, number(held, "it", "they"))
+			w.add("%s by run %s, whose next will not be run again: %s can stay so, or be skipped.",
+				ofItsEvents(held, "is held", "are held"), run.ID, number(held, "it", "they"))
 			w.can("pawl runs show %s %s", s.Name, run.ID)
 			w.can("pawl skip %s --where status=reserved", s.Name)
 		}
@@ -154,7 +161,8 @@ func pendingEvents(s *projections.State) int {
 func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 	name := s.Name
 	if s.Backoff == nil || wait.Subject != "" {
-		w.say("Workflow %s has nothing to do until event %q may be tried again, by itself at %s.", name, wait.Subject, wait.Until)
+		w.say("Workflow %s has nothing to do until event %q may be tried again, by itself at %s.", name, wait.Subject,
+			wait.Until)
 		for e := range s.Scheduled(wait.Until - 1) {
 			if string(e.MessageID) != wait.Subject || e.ScheduledAt != wait.Until {
 				continue
@@ -203,7 +211,8 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 func attemptOf(s *projections.State, job *projections.TopicEvent) string {
 	if c, ok := s.Definition().Subscriber(job.Topic); ok && c.MaxAttempts != nil {
 		retries := *c.MaxAttempts
-		return fmt.Sprintf("%d of %d (maxAttempts: %d %s)", job.Attempt(), retries+1, retries, number(retries, "retry", "retries"))
+		return fmt.Sprintf("%d of %d (maxAttempts: %d %s)", job.Attempt(), retries+1, retries,
+			number(retries, "retry", "retries"))
 	}
 	return fmt.Sprint(job.Attempt())
 }
@@ -269,7 +278,8 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 	if s.Maintenance != nil {
 		w.Since = s.Maintenance.Since
 		if s.RepairFailures > 0 { // none after a resume, which starts the count again (F9)
-			w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject, eventlog.Count(s.RepairFailures, "failure"))
+			w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject,
+				eventlog.Count(s.RepairFailures, "failure"))
 		}
 	}
 	run := w.run(s, eventlog.RunID(wait.Subject))

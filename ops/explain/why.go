@@ -78,11 +78,13 @@ func (w *Why) attend(s *projections.State) {
 	}
 	w.NeedsPerson = true
 	if w.Attention.Reason == projections.AttentionTransient {
-		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since, eventlog.Count(w.Attention.Failures, "transient failure"))
+		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since,
+			eventlog.Count(w.Attention.Failures, "transient failure"))
 	}
 	w.attendUndecided(s)
 	if n := s.Counts.Discarded; n > 0 {
-		w.add("%s since %s: the attempts are used up, and only a person brings %s back.", ofItsEvents(n, "is discarded", "are discarded"), s.Counts.DiscardedSince, number(n, "it", "them"))
+		w.add("%s since %s: the attempts are used up, and only a person brings %s back.",
+			ofItsEvents(n, "is discarded", "are discarded"), s.Counts.DiscardedSince, number(n, "it", "them"))
 		w.can("pawl jobs list --workflow %s --state discarded", s.Name)
 		w.can("pawl redrive %s --where state=discarded", s.Name)
 	}
@@ -101,7 +103,8 @@ func Stopped(name eventlog.WorkflowName, cause error) Why {
 func Damaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
 	reason := decide.ReasonBlocked
 	return Why{
-		Workflow: name, Reason: &reason, Since: past.Since, NeedsPerson: true, Commands: []string{"pawl verify", "pawl verify --accept-loss"},
+		Workflow: name, Reason: &reason, Since: past.Since, NeedsPerson: true,
+		Commands:  []string{"pawl verify", "pawl verify --accept-loss"},
 		Attention: &readmodel.Attention{Reason: projections.AttentionDamage, Since: past.Since},
 		Message: fmt.Sprintf("The system holds workflow %s (damage): %v. Nothing new of it begins, events still arrive and wait, and other workflows go on. "+
 			"Stop the engine and keep a copy of its data; then put an undamaged copy in its place, or accept the loss: that says what it gives up, does nothing again by itself, and ends the hold.", name, past.Err),
@@ -193,7 +196,9 @@ func shellWord[S ~string](word S) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.,:/@%+=", r)
 	}
-	if text := string(word); text == "" || text[0] == '-' || strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+	if text := string(word); text == "" || text[0] == '-' || strings.ContainsFunc(text, func(r rune) bool {
+		return !plain(r)
+	}) {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
 	return string(word)

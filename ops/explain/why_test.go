@@ -17,9 +17,11 @@ func TestWorkflow(t *testing.T) {
 	base := func(change func(*projections.State)) *projections.State {
 		s := projections.State{}.Hydrate(
 			&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}},
-			&projections.Run{ID: "R1", Handler: "send", Type: eventlog.ConsumerHandler, Status: eventlog.RunActive, Mutation: "M1", StartedAt: at, Engine: "E"},
+			&projections.Run{ID: "R1", Handler: "send", Type: eventlog.ConsumerHandler, Status: eventlog.RunActive,
+				Mutation: "M1", StartedAt: at, Engine: "E"},
 			&projections.Mutation{
-				ID: "M1", Run: "R1", Call: eventlog.MutationCall{Connector: "mail", Operation: "send", UITitle: "Send A", Reconciles: true},
+				ID: "M1", Run: "R1", Call: eventlog.MutationCall{Connector: "mail", Operation: "send", UITitle: "Send A",
+					Reconciles: true},
 				Failure: failure, ReconcileAttempts: 2, RequestedAt: at, StartedAt: at, Deadline: later,
 			},
 		)
@@ -46,51 +48,92 @@ func TestWorkflow(t *testing.T) {
 		says     []string
 		commands []string
 	}{
-		"idle":      {base(nil), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "", []string{"shop is idle", "no event waits"}, nil},
-		"scheduled": {base(nil), decide.Wait{Reason: decide.ReasonScheduled, Until: later, Subject: "poll"}, "scheduled", 0, later, "poll", []string{"producer poll", "2023-11-14T22:14:20Z"}, []string{"pawl run-now shop"}},
-		"wake":      {base(nil), decide.Wait{Reason: decide.ReasonWake, Until: later, Subject: "send"}, "wake", 0, later, "send", []string{"consumer send"}, nil},
-		"backoff": {base(func(s *projections.State) { s.Backoff = &projections.Backoff{Attempt: 3, Until: later} }), decide.Wait{Reason: decide.ReasonBackoff, Until: later},
+		"idle": {base(nil), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",
+			[]string{"shop is idle", "no event waits"}, nil},
+		"scheduled": {base(nil), decide.Wait{Reason: decide.ReasonScheduled, Until: later, Subject: "poll"}, "scheduled", 0,
+			later, "poll", []string{"producer poll", "2023-11-14T22:14:20Z"}, []string{"pawl run-now shop"}},
+		"wake": {base(nil), decide.Wait{Reason: decide.ReasonWake, Until: later, Subject: "send"}, "wake", 0, later,
+			"send", []string{"consumer send"}, nil},
+		"backoff": {base(func(s *projections.State) {
+			s.Backoff = &projections.Backoff{Attempt: 3, Until: later}
+		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later},
 			"backoff", 0, later, "", []string{"3 transient failures in a row", "by itself"}, []string{"pawl resume shop"}},
-		"asked to": {base(func(s *projections.State) { s.Backoff = &projections.Backoff{Until: later} }), decide.Wait{Reason: decide.ReasonBackoff, Until: later},
-			"backoff", 0, later, "", []string{"backs off as the other side has asked it to; it goes on by itself"}, []string{"pawl resume shop"}},
-		"one failure": {base(func(s *projections.State) { s.Backoff = &projections.Backoff{Attempt: 1, Until: later} }), decide.Wait{Reason: decide.ReasonBackoff, Until: later},
+		"asked to": {base(func(s *projections.State) {
+			s.Backoff = &projections.Backoff{Until: later}
+		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later},
+			"backoff", 0, later, "", []string{"backs off as the other side has asked it to; it goes on by itself"},
+			[]string{"pawl resume shop"}},
+		"one failure": {base(func(s *projections.State) {
+			s.Backoff = &projections.Backoff{Attempt: 1, Until: later}
+		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later},
 			"backoff", 0, later, "", []string{"1 transient failure in"}, []string{"pawl resume shop"}},
-		"job backoff": {base(nil), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "a"}, "backoff", 0, later, "a", []string{`event "a"`}, []string{"pawl jobs list --workflow shop --state retryable"}},
+		"job backoff": {base(nil), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "a"}, "backoff", 0, later,
+			"a", []string{`event "a"`}, []string{"pawl jobs list --workflow shop --state retryable"}},
 		"job backoff of an event": {base(func(s *projections.State) {
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventPending, ScheduledAt: later, Failures: 2, Attempts: []projections.Attempt{{Failure: failure}}})
-		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "it's"}, "backoff", 0, later, "it's", []string{`event "it's" of topic mail.in`, "attempt 3 after a failure (no answer within 5s)"},
-			[]string{`pawl jobs show shop mail.in 'it'\''s'`, `pawl cancel shop mail.in 'it'\''s'`, "pawl jobs list --workflow shop --state retryable"}},
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventPending,
+				ScheduledAt: later, Failures: 2, Attempts: []projections.Attempt{{Failure: failure}}})
+		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "it's"}, "backoff", 0, later, "it's",
+			[]string{`event "it's" of topic mail.in`, "attempt 3 after a failure (no answer within 5s)"},
+			[]string{`pawl jobs show shop mail.in 'it'\''s'`, `pawl cancel shop mail.in 'it'\''s'`,
+				"pawl jobs list --workflow shop --state retryable"}},
 		"job backoff of an event that is paged out": {base(func(s *projections.State) {
-			*s = s.Hydrate(&projections.Backlog{Topic: "mail.in", Scheduled: []projections.ScheduledEvent{{Topic: "mail.in", MessageID: "m", ScheduledAt: later}}})
-		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "m"}, "backoff", 0, later, "m", []string{`event "m" of topic mail.in may be tried again`},
-			[]string{"pawl jobs show shop mail.in m", "pawl cancel shop mail.in m", "pawl jobs list --workflow shop --state retryable"}},
-		"user pause": {base(pausedByAda), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "", []string{"was paused by ada at 2023-11-14T22:13:20Z. Events still"}, []string{"pawl resume shop", "pawl log --workflow shop"}},
-		"user pause over a hold": {base(func(s *projections.State) { blocked(eventlog.BlockAuth)(s); pausedByAda(s) }), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "",
-			[]string{"Behind the pause the system holds it too (auth): mail says no."}, []string{"pawl resume shop", "pawl log --workflow shop"}},
+			*s = s.Hydrate(&projections.Backlog{Topic: "mail.in",
+				Scheduled: []projections.ScheduledEvent{{Topic: "mail.in", MessageID: "m", ScheduledAt: later}}})
+		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "m"}, "backoff", 0, later, "m",
+			[]string{`event "m" of topic mail.in may be tried again`},
+			[]string{"pawl jobs show shop mail.in m", "pawl cancel shop mail.in m",
+				"pawl jobs list --workflow shop --state retryable"}},
+		"user pause": {base(pausedByAda), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "",
+			[]string{"was paused by ada at 2023-11-14T22:13:20Z. Events still"},
+			[]string{"pawl resume shop", "pawl log --workflow shop"}},
+		"user pause over a hold": {base(func(s *projections.State) {
+			blocked(eventlog.BlockAuth)(s)
+			pausedByAda(s)
+		}), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "",
+			[]string{"Behind the pause the system holds it too (auth): mail says no."},
+			[]string{"pawl resume shop", "pawl log --workflow shop"}},
 		"approval": {base(nil), decide.Wait{Reason: decide.ReasonApproval, Subject: "M1"}, "approval", at, 0, "M1",
-			[]string{"Mutation M1 (mail.send: Send A) awaits approval", "nothing has left"}, []string{"pawl mutations show M1", "pawl approve M1", "pawl reject M1"}},
-		"approval and pause": {base(pausedByAda), decide.Wait{Reason: decide.ReasonApproval, Subject: "M1"}, "approval", at, 0, "M1",
-			[]string{"Beside that it was paused by ada at 2023-11-14T22:13:20Z.", "once the workflow is resumed"}, []string{"pawl mutations show M1", "pawl reject M1", "pawl resume shop"}},
+			[]string{"Mutation M1 (mail.send: Send A) awaits approval", "nothing has left"},
+			[]string{"pawl mutations show M1", "pawl approve M1", "pawl reject M1"}},
+		"approval and pause": {base(pausedByAda), decide.Wait{Reason: decide.ReasonApproval, Subject: "M1"}, "approval", at,
+			0, "M1",
+			[]string{"Beside that it was paused by ada at 2023-11-14T22:13:20Z.", "once the workflow is resumed"},
+			[]string{"pawl mutations show M1", "pawl reject M1", "pawl resume shop"}},
 		"reconcile, cut off": {base(func(s *projections.State) { s.Mutation("M1").OverAt = later + 60_000_000 }),
 			decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at, later, "M1",
-			[]string{"asked by itself at 2023-11-14T22:14:20Z and", "counts from 2023-11-14T22:15:20Z on, when its request can no longer be under way"}, []string{"pawl mutations show M1"}},
+			[]string{"asked by itself at 2023-11-14T22:14:20Z and",
+				"counts from 2023-11-14T22:15:20Z on, when its request can no longer be under way"},
+			[]string{"pawl mutations show M1"}},
 		"reconcile, cut off and then over": {base(func(s *projections.State) { s.Mutation("M1").OverAt = later }),
 			decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at, later, "M1",
-			[]string{"asked by itself at 2023-11-14T22:14:20Z, when its request can no longer be under way"}, []string{"pawl mutations show M1"}},
-		"reconcile": {base(nil), decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at, later, "M1",
+			[]string{"asked by itself at 2023-11-14T22:14:20Z, when its request can no longer be under way"},
+			[]string{"pawl mutations show M1"}},
+		"reconcile": {base(nil), decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at,
+			later, "M1",
 			[]string{"(no answer within 5s)", "2 attempts so far", "Nothing is sent again"}, []string{"pawl mutations show M1"}},
-		"indeterminate": {base(blocked(eventlog.BlockIndeterminate)), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M1"}, "indeterminate", at, 0, "M1",
-			[]string{"nobody knows whether it was applied", "asked again", "next is given the result that you write behind --happened, as JSON, or null"},
-			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened", "pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
-		"indeterminate, archived": {base(func(s *projections.State) { blocked(eventlog.BlockIndeterminate)(s); s.Archived = true }), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M1"}, "indeterminate", at, 0, "M1",
+		"indeterminate": {base(blocked(eventlog.BlockIndeterminate)), decide.Wait{Reason: decide.ReasonIndeterminate,
+			Subject: "M1"}, "indeterminate", at, 0, "M1",
+			[]string{"nobody knows whether it was applied", "asked again",
+				"next is given the result that you write behind --happened, as JSON, or null"},
+			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened",
+				"pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
+		"indeterminate, archived": {base(func(s *projections.State) {
+			blocked(eventlog.BlockIndeterminate)(s)
+			s.Archived = true
+		}), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M1"}, "indeterminate", at, 0, "M1",
 			[]string{"it happened (it is recorded so), that it did not (its events are freed), or skip it (its events are skipped)", "archived: nothing of it runs again"},
-			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened", "pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
-		"indeterminate, not in memory": {base(nil), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M2"}, "indeterminate", 0, 0, "M2",
-			[]string{"Only a person"}, []string{"pawl mutations show M2", "pawl resolve M2 --happened", "pawl resolve M2 --did-not-happen", "pawl resolve M2 --skip"}},
+			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened",
+				"pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
+		"indeterminate, not in memory": {base(nil), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M2"},
+			"indeterminate", 0, 0, "M2",
+			[]string{"Only a person"}, []string{"pawl mutations show M2", "pawl resolve M2 --happened",
+				"pawl resolve M2 --did-not-happen", "pawl resolve M2 --skip"}},
 		"maintenance": {base(func(s *projections.State) {
 			s.Maintenance, s.RepairFailures = &projections.Maintenance{Run: "R1", Since: at}, 2
 		}),
-			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1", []string{"needs a repair", "2 failures in a row"}, []string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE"}},
+			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
+			[]string{"needs a repair", "2 failures in a row"}, []string{"pawl runs show shop R1 --evidence",
+				"pawl repair shop FILE", "pawl deploy FILE"}},
 		"maintenance, for an event": {base(func(s *projections.State) {
 			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
@@ -98,30 +141,43 @@ func TestWorkflow(t *testing.T) {
 		}), decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
 			[]string{`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, skip it and deploy the script again, also unchanged`},
 			[]string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE", "pawl skip shop in a"}},
-		"maintenance, resumed": {base(func(s *projections.State) { s.Maintenance = &projections.Maintenance{Run: "R1", Since: at} }),
-			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1", []string{"shop failed in run R1 and needs a repair."}, []string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE"}},
-		"blocked, permission": {base(blocked(eventlog.BlockPermission)), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
-			[]string{"(permission): mail says no.", "Grant what it needs, or let the connector's configuration allow it"}, []string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop"}},
+		"maintenance, resumed": {base(func(s *projections.State) {
+			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
+		}),
+			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
+			[]string{"shop failed in run R1 and needs a repair."}, []string{"pawl runs show shop R1 --evidence",
+				"pawl repair shop FILE", "pawl deploy FILE"}},
+		"blocked, permission": {base(blocked(eventlog.BlockPermission)),
+			decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
+			[]string{"(permission): mail says no.", "Grant what it needs, or let the connector's configuration allow it"},
+			[]string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop"}},
 		"blocked, a grant is missing": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPermission)(s)
 			s.Run("R1").Failure = &eventlog.Failure{Class: eventlog.Permission, Code: "grant.denied", Message: "mail says no"}
 		}), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
-			[]string{"send. Grant what it needs, then resume. It has"}, []string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop"}},
+			[]string{"send. Grant what it needs, then resume. It has"}, []string{"pawl runs show shop R1", "pawl grants shop",
+				"pawl resume shop"}},
 		"blocked, a host that is not configured": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPermission)(s)
 			s.Run("R1").Failure = &eventlog.Failure{Class: eventlog.Permission, Code: "http.host", Message: "mail says no"}
 		}), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
-			[]string{"(permission): mail says no.", "No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, then resume."}, []string{"pawl runs show shop R1", "pawl resume shop"}},
-		"idle, an event": {base(func(s *projections.State) { s.Waiting = []projections.Waiting{{Topic: "in", Events: 1}} }), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",
-			[]string{"1 of its events still waits: no consumer took it when it last looked, or none subscribes to its topic."}, []string{"pawl events list --workflow shop --status pending"}},
+			[]string{"(permission): mail says no.",
+				"No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, then resume."}, []string{"pawl runs show shop R1", "pawl resume shop"}},
+		"idle, an event": {base(func(s *projections.State) {
+			s.Waiting = []projections.Waiting{{Topic: "in", Events: 1}}
+		}), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",
+			[]string{"1 of its events still waits: no consumer took it when it last looked, or none subscribes to its topic."},
+			[]string{"pawl events list --workflow shop --status pending"}},
 		"archived, an event": {base(func(s *projections.State) {
 			s.Archived, s.Waiting = true, []projections.Waiting{{Topic: "in", Events: 1}}
 		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "",
-			[]string{"1 of its events is pending, and no run will take it: it can stay so, or be cancelled."}, []string{"pawl events list --workflow shop --status pending", "pawl cancel shop --where status=pending"}},
+			[]string{"1 of its events is pending, and no run will take it: it can stay so, or be cancelled."},
+			[]string{"pawl events list --workflow shop --status pending", "pawl cancel shop --where status=pending"}},
 		"archived, events": {base(func(s *projections.State) {
 			s.Archived, s.Waiting = true, []projections.Waiting{{Topic: "in", Events: 1}, {Topic: "out", Events: 2}}
 		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "",
-			[]string{"3 of its events are pending, and no run will take them: they can stay so, or be cancelled."}, []string{"pawl events list --workflow shop --status pending", "pawl cancel shop --where status=pending"}},
+			[]string{"3 of its events are pending, and no run will take them: they can stay so, or be cancelled."},
+			[]string{"pawl events list --workflow shop --status pending", "pawl cancel shop --where status=pending"}},
 		"blocked, precondition of two events": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPrecondition)(s)
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}, {Topic: "in", MessageID: "b c"}}
@@ -132,9 +188,12 @@ func TestWorkflow(t *testing.T) {
 			[]string{"pawl runs show shop R1", "pawl resume shop", "pawl skip shop in a", "pawl skip shop in 'b c'"}},
 		"blocked after the call, one event held": {base(func(s *projections.State) {
 			blocked(eventlog.BlockInternal)(s)
-			s.PendingRetry, s.Run("R1").Reserved = "R1", []eventlog.EventRef{{Topic: "in", MessageID: "a"}, {Topic: "in", MessageID: "b"}}
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Status: eventlog.EventStatusReserved, ReservedBy: "R1"},
-				&projections.TopicEvent{Topic: "in", MessageID: "b", Status: eventlog.EventStatusReserved, ReservedBy: "R1", SkipRequested: true})
+			s.PendingRetry, s.Run("R1").Reserved = "R1", []eventlog.EventRef{{Topic: "in", MessageID: "a"},
+				{Topic: "in", MessageID: "b"}}
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Status: eventlog.EventStatusReserved,
+				ReservedBy: "R1"},
+				&projections.TopicEvent{Topic: "in", MessageID: "b", Status: eventlog.EventStatusReserved, ReservedBy: "R1",
+					SkipRequested: true})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
 			[]string{`for event "a" of topic in and event "b" of topic in, which wait for its retry. To go on without it, skip it and resume`},
 			[]string{"pawl runs show shop R1", "pawl resume shop", "pawl skip shop in a"}},
@@ -142,12 +201,14 @@ func TestWorkflow(t *testing.T) {
 			blocked(eventlog.BlockPrecondition)(s)
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
-			[]string{`The run was for event "a" of topic in. It has waited`}, []string{"pawl runs show shop R1", "pawl resume shop"}},
+			[]string{`The run was for event "a" of topic in. It has waited`},
+			[]string{"pawl runs show shop R1", "pawl resume shop"}},
 		"blocked, credentials": {base(func(s *projections.State) {
 			blocked(eventlog.BlockAuth)(s)
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
-			[]string{"Correct the connector's credentials, then resume.", `The run was for event "a" of topic in. It has waited`},
+			[]string{"Correct the connector's credentials, then resume.",
+				`The run was for event "a" of topic in. It has waited`},
 			[]string{"pawl runs show shop R1", "pawl resume shop"}},
 		"blocked, permission for an event": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPermission)(s)
@@ -156,23 +217,37 @@ func TestWorkflow(t *testing.T) {
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
 			[]string{`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, skip it and resume`},
 			[]string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop", "pawl skip shop in a"}},
-		"blocked, logic":         {base(blocked(eventlog.BlockLogic)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"deploy a corrected script", "run R1 of consumer send", "since 2023-11-14T22:13:20Z"}, []string{"pawl runs show shop R1 --evidence", "pawl deploy FILE", "pawl resume shop"}},
-		"blocked, contradiction": {base(blocked(eventlog.BlockContradiction)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "", []string{"late answer differs"}, []string{"pawl runs show shop R1", "pawl mutations show M1", "pawl resume shop"}},
-		"storage":                {base(nil), decide.Wait{Reason: decide.ReasonStorage}, "storage", 0, 0, "", []string{"storage cannot take"}, []string{"pawl verify"}},
-		"archived":               {base(func(s *projections.State) { s.Archived, s.Pause = true, &projections.Pause{} }), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "", []string{"for good"}, nil},
-		"open call":              {base(nil), decide.Wait{Reason: decide.ReasonCall, Subject: "M1"}, "", at, later, "M1", []string{"Mutation M1 (mail.send: Send A) has left"}, nil},
-		"await call":             {base(nil), decide.AwaitCall{Mutation: "M1"}, "", at, later, "M1", []string{"its answer is awaited"}, nil},
-		"reconciling":            {base(nil), decide.ReconcileMutation{Mutation: "M1"}, "", at, 0, "M1", []string{"being asked", "nothing is sent again"}, nil},
-		"start":                  {base(nil), decide.StartRun{Handler: "send", Type: eventlog.ConsumerHandler}, "", 0, 0, "send", []string{"consumer send is about to run."}, nil},
-		"start of a retry":       {base(nil), decide.StartRun{Handler: "send", Type: eventlog.ConsumerHandler, RetryOf: "R0"}, "", 0, 0, "send", []string{"owed for run R0"}, nil},
-		"crash":                  {base(running), decide.CrashRun{Run: "R1"}, "", at, 0, "R1", []string{"Run R1 of consumer send", "a process that is gone"}, nil},
-		"producer":               {base(running), decide.RunProducer{Run: "R1"}, "", at, 0, "R1", []string{"polling"}, nil},
-		"prepare":                {base(running), decide.RunPrepare{Run: "R1"}, "", at, 0, "R1", []string{"prepare"}, nil},
-		"mutate":                 {base(running), decide.RunMutate{Run: "R1"}, "", at, 0, "R1", []string{"mutate"}, nil},
-		"next":                   {base(running), decide.RunNext{Run: "R1"}, "", at, 0, "R1", []string{"next"}, nil},
+		"blocked, logic": {base(blocked(eventlog.BlockLogic)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked",
+			at, 0, "", []string{"deploy a corrected script", "run R1 of consumer send", "since 2023-11-14T22:13:20Z"},
+			[]string{"pawl runs show shop R1 --evidence", "pawl deploy FILE", "pawl resume shop"}},
+		"blocked, contradiction": {base(blocked(eventlog.BlockContradiction)), decide.Wait{Reason: decide.ReasonBlocked},
+			"blocked", at, 0, "", []string{"late answer differs"}, []string{"pawl runs show shop R1", "pawl mutations show M1",
+				"pawl resume shop"}},
+		"storage": {base(nil), decide.Wait{Reason: decide.ReasonStorage}, "storage", 0, 0, "",
+			[]string{"storage cannot take"}, []string{"pawl verify"}},
+		"archived": {base(func(s *projections.State) {
+			s.Archived, s.Pause = true, &projections.Pause{}
+		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "", []string{"for good"}, nil},
+		"open call": {base(nil), decide.Wait{Reason: decide.ReasonCall, Subject: "M1"}, "", at, later, "M1",
+			[]string{"Mutation M1 (mail.send: Send A) has left"}, nil},
+		"await call": {base(nil), decide.AwaitCall{Mutation: "M1"}, "", at, later, "M1",
+			[]string{"its answer is awaited"}, nil},
+		"reconciling": {base(nil), decide.ReconcileMutation{Mutation: "M1"}, "", at, 0, "M1",
+			[]string{"being asked", "nothing is sent again"}, nil},
+		"start": {base(nil), decide.StartRun{Handler: "send", Type: eventlog.ConsumerHandler}, "", 0, 0,
+			"send", []string{"consumer send is about to run."}, nil},
+		"start of a retry": {base(nil), decide.StartRun{Handler: "send", Type: eventlog.ConsumerHandler, RetryOf: "R0"},
+			"", 0, 0, "send", []string{"owed for run R0"}, nil},
+		"crash": {base(running), decide.CrashRun{Run: "R1"}, "", at, 0, "R1",
+			[]string{"Run R1 of consumer send", "a process that is gone"}, nil},
+		"producer": {base(running), decide.RunProducer{Run: "R1"}, "", at, 0, "R1", []string{"polling"}, nil},
+		"prepare":  {base(running), decide.RunPrepare{Run: "R1"}, "", at, 0, "R1", []string{"prepare"}, nil},
+		"mutate":   {base(running), decide.RunMutate{Run: "R1"}, "", at, 0, "R1", []string{"mutate"}, nil},
+		"next":     {base(running), decide.RunNext{Run: "R1"}, "", at, 0, "R1", []string{"next"}, nil},
 	} {
 		w := Workflow(c.state, c.todo)
-		if c.reason == "" && (!w.Moving || w.Reason != nil) || c.reason != "" && (w.Moving || w.Reason == nil || *w.Reason != c.reason) {
+		if c.reason == "" && (!w.Moving || w.Reason != nil) || c.reason != "" &&
+			(w.Moving || w.Reason == nil || *w.Reason != c.reason) {
 			t.Errorf("%s: moving %v, reason %v", name, w.Moving, w.Reason)
 		}
 		person := c.reason.Meaning() == decide.NeedsPerson || c.state.Attention() != nil ||

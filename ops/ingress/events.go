@@ -23,7 +23,8 @@ func Parse(text []byte) (items []decide.PushItem, single bool, err error) {
 	}
 	if !json.Valid(text) {
 		var whole json.RawMessage
-		return nil, false, rpc.Malformed("json.invalid", "the body cannot be read: %s", rpc.JSONFault(json.Unmarshal(text, &whole), text)).WithHint(eventsHint)
+		return nil, false, rpc.Malformed("json.invalid", "the body cannot be read: %s",
+			rpc.JSONFault(json.Unmarshal(text, &whole), text)).WithHint(eventsHint)
 	}
 	w := walk{jsontext.NewDecoder(bytes.NewBuffer(text), checked...)}
 	switch w.PeekKind() {
@@ -55,7 +56,8 @@ func (w *walk) events() ([]decide.PushItem, error) {
 	}
 	for w.PeekKind() != jsontext.KindEndArray {
 		if w.PeekKind() != jsontext.KindBeginObject {
-			return nil, rpc.Malformed("event.invalid", "item %d is not an object", len(items)).WithHint("send {messageId, title, payload}")
+			return nil, rpc.Malformed("event.invalid", "item %d is not an object",
+				len(items)).WithHint("send {messageId, title, payload}")
 		}
 		item, err := w.event(len(items))
 		if err != nil {
@@ -73,7 +75,8 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 	var seen [3]bool
 	once := func(i int, name string) error {
 		if seen[i] {
-			return rpc.Malformed("field.twice", "item %d has field %s twice", n, name).WithHint("an event is {messageId, title, payload}, each once")
+			return rpc.Malformed("field.twice", "item %d has field %s twice", n,
+				name).WithHint("an event is {messageId, title, payload}, each once")
 		}
 		seen[i] = true
 		return nil
@@ -120,7 +123,8 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 	}
 	for i, name := range []string{"messageId", "title"} {
 		if !seen[i] {
-			return item, rpc.Malformed("field.missing", "item %d has no %s", n, name).WithHint("an event is {messageId, title, payload}")
+			return item, rpc.Malformed("field.missing", "item %d has no %s", n,
+				name).WithHint("an event is {messageId, title, payload}")
 		}
 	}
 	return item, nil
@@ -141,7 +145,8 @@ var jsonNull = json.RawMessage("null")
 // text reads a string value.
 func text(value []byte, n int, field string) (string, error) {
 	if value[0] != '"' {
-		return "", rpc.Malformed("field.invalid", "item %d: %s must be a string", n, field).WithHint("an event is {messageId, title, payload}; the first two are strings")
+		return "", rpc.Malformed("field.invalid", "item %d: %s must be a string", n,
+			field).WithHint("an event is {messageId, title, payload}; the first two are strings")
 	}
 	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner), nil

@@ -18,12 +18,16 @@ func TestParse(t *testing.T) {
 		items  string
 		single bool
 	}{
-		`{"messageId":"a","title":"A","payload":{"x":[1,2,{"y":"}"}]}}`:                                   {`[a|A|{"x":[1,2,{"y":"}"}]}]`, true},
-		" \n[ {\"title\" : \"A\" , \"messageId\" : \"a\" , \"payload\" : 1.5e3 } ] ":                      {`[a|A|1.5e3]`, false},
+		`{"messageId":"a","title":"A","payload":{"x":[1,2,{"y":"}"}]}}`: {`[a|A|{"x":[1,2,{"y":"}"}]}]`, true},
+		" \n[ {\"title\" : \"A\" , \"messageId\" : \"a\" , \"payload\" : 1.5e3 } ] ": {`[a|A|1.5e3]`,
+			false},
 		`[{"messageId":"a","title":"A","payload":"x,\"]}"},{"messageId":"b","title":"B","payload":null}]`: {`[a|A|"x,\"]}" b|B|null]`, false},
-		`{"messageId":"a\"\u00e9\\","title":"\ud83d\ude00","payload":true}`:                               {`[a"é\|😀|true]`, true},
-		`{"messageId":"a","title":"A"}`:                                                                   {`[a|A|null]`, true},
-		`{"payload":[[],{}],"messageId":"a/ß","title":"A"}`:                                               {`[a/ß|A|[[],{}]]`, true},
+		`{"messageId":"a\"\u00e9\\","title":"\ud83d\ude00","payload":true}`: {`[a"é\|😀|true]`,
+			true},
+		`{"messageId":"a","title":"A"}`: {`[a|A|null]`,
+			true},
+		`{"payload":[[],{}],"messageId":"a/ß","title":"A"}`: {`[a/ß|A|[[],{}]]`,
+			true},
 		`[]`: {`[]`, false},
 	} {
 		items, single, err := Parse([]byte(text))
@@ -54,7 +58,8 @@ func TestParse(t *testing.T) {
 
 // FuzzParse holds the parser against encoding/json.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`{"messageId":"a","title":"A","payload":{}}`, `[{"messageId":"a","title":"A"}, {"title":"\n","messageId":"\u00e9","payload":[1 , 2]}]`, `[`, `{"a":{"b":"\\"}}`} {
+	for _, seed := range []string{`{"messageId":"a","title":"A","payload":{}}`,
+		`[{"messageId":"a","title":"A"}, {"title":"\n","messageId":"\u00e9","payload":[1 , 2]}]`, `[`, `{"a":{"b":"\\"}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -89,7 +94,8 @@ func FuzzParse(f *testing.F) {
 			if w.Payload == nil {
 				w.Payload = json.RawMessage("null")
 			}
-			if string(items[i].MessageID) != w.MessageID || items[i].Title != w.Title || !bytes.Equal(items[i].Payload, w.Payload) {
+			if string(items[i].MessageID) != w.MessageID || items[i].Title != w.Title ||
+				!bytes.Equal(items[i].Payload, w.Payload) {
 				t.Fatalf("item %d: %q, encoding/json reads %q", i, items[i], w)
 			}
 		}
@@ -98,7 +104,8 @@ func FuzzParse(f *testing.F) {
 
 func BenchmarkParse(b *testing.B) {
 	one := []byte(`{"messageId":"order-000001","title":"Order 1 of somebody","payload":{"id":"order-000001","amount":12.5,"lines":[{"sku":"a","n":1},{"sku":"b","n":2}]}}`)
-	many := append(append([]byte("["), bytes.Repeat(append(bytes.Clone(one), ','), 99)...), append(bytes.Clone(one), ']')...)
+	many := append(append([]byte("["), bytes.Repeat(append(bytes.Clone(one), ','), 99)...),
+		append(bytes.Clone(one), ']')...)
 	for name, text := range map[string][]byte{"1": one, "100": many} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -51,7 +51,8 @@ func New(s Sources) *Metrics {
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "pawl_build_info", Help: "1, with the version of this engine.", ConstLabels: prometheus.Labels{"version": s.Version},
+		Name: "pawl_build_info", Help: "1, with the version of this engine.",
+		ConstLabels: prometheus.Labels{"version": s.Version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(m.requests, m.Pushed, build, engineCollector{s}, collectors.NewGoCollector(),
@@ -94,14 +95,21 @@ type engineCollector struct{ s Sources }
 var (
 	describeWorkflows = prometheus.NewDesc("pawl_workflows", "Workflows by status.", []string{"status"}, nil)
 	describeActive    = prometheus.NewDesc("pawl_active_runs", "Runs that are active now.", nil, nil)
-	describePerson    = prometheus.NewDesc("pawl_workflows_blocked", "Workflows that the system holds, by reason.", []string{"reason"}, nil)
-	describeAttention = prometheus.NewDesc("pawl_workflows_attention", "Workflows that need attention although they do not wait for a person, by reason.", []string{"reason"}, nil)
-	describeDiscarded = prometheus.NewDesc("pawl_jobs_discarded", "Jobs that were put aside, their attempts used up.", nil, nil)
-	describeStopped   = prometheus.NewDesc("pawl_workflows_stopped", "Workflows that are out of service because their log cannot be followed.", nil, nil)
-	describeOrphans   = prometheus.NewDesc("pawl_orphaned_reservations", "Reserved events that no run holds; there must be none.", nil, nil)
-	describeLast      = prometheus.NewDesc("pawl_store_sequence", "How far the log is in the local store, by partition.", []string{"partition"}, nil)
-	describeLag       = prometheus.NewDesc("pawl_checkpoint_lag", "Transitions in the log that the local store's checkpoint does not cover, by partition.", []string{"partition"}, nil)
-	describeReady     = prometheus.NewDesc("pawl_ready", "Whether the log is replayed and workflows run.", nil, nil)
+	describePerson    = prometheus.NewDesc("pawl_workflows_blocked", "Workflows that the system holds, by reason.",
+		[]string{"reason"}, nil)
+	describeAttention = prometheus.NewDesc("pawl_workflows_attention",
+		"Workflows that need attention although they do not wait for a person, by reason.", []string{"reason"}, nil)
+	describeDiscarded = prometheus.NewDesc("pawl_jobs_discarded", "Jobs that were put aside, their attempts used up.", nil,
+		nil)
+	describeStopped = prometheus.NewDesc("pawl_workflows_stopped",
+		"Workflows that are out of service because their log cannot be followed.", nil, nil)
+	describeOrphans = prometheus.NewDesc("pawl_orphaned_reservations",
+		"Reserved events that no run holds; there must be none.", nil, nil)
+	describeLast = prometheus.NewDesc("pawl_store_sequence", "How far the log is in the local store, by partition.",
+		[]string{"partition"}, nil)
+	describeLag = prometheus.NewDesc("pawl_checkpoint_lag",
+		"Transitions in the log that the local store's checkpoint does not cover, by partition.", []string{"partition"}, nil)
+	describeReady = prometheus.NewDesc("pawl_ready", "Whether the log is replayed and workflows run.", nil, nil)
 )
 
 // lagPatience is how long the figures wait for the log to say where it ends.
@@ -118,7 +126,8 @@ func (c engineCollector) lag(partition int, gauge func(*prometheus.Desc, int, ..
 
 // Describe implements prometheus.Collector.
 func (c engineCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describePerson, describeAttention, describeDiscarded, describeStopped, describeOrphans, describeLast, describeLag, describeReady} {
+	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describePerson, describeAttention,
+		describeDiscarded, describeStopped, describeOrphans, describeLast, describeLag, describeReady} {
 		to <- d
 	}
 }

@@ -10,17 +10,23 @@ import (
 type workersCollector struct{ report func() worker.Report }
 
 var (
-	describeSandbox  = prometheus.NewDesc("pawl_sandbox_level", "How scripts are confined: the present level has the value 1.", []string{"level"}, nil)
-	describeWorkers  = prometheus.NewDesc("pawl_script_workers", "Processes that run scripts, by state.", []string{"state"}, nil)
-	describeMemory   = prometheus.NewDesc("pawl_script_workers_memory_bytes", "Resident memory of all processes that run scripts.", nil, nil)
+	describeSandbox = prometheus.NewDesc("pawl_sandbox_level",
+		"How scripts are confined: the present level has the value 1.", []string{"level"}, nil)
+	describeWorkers = prometheus.NewDesc("pawl_script_workers", "Processes that run scripts, by state.",
+		[]string{"state"}, nil)
+	describeMemory = prometheus.NewDesc("pawl_script_workers_memory_bytes",
+		"Resident memory of all processes that run scripts.", nil, nil)
 	describeWaiting  = prometheus.NewDesc("pawl_script_calls_waiting", "Handler calls that wait for a process.", nil, nil)
-	describeRestarts = prometheus.NewDesc("pawl_script_worker_restarts_total", "Processes that ended and were replaced.", nil, nil)
-	describeDeaths   = prometheus.NewDesc("pawl_script_worker_deaths_total", "Processes that ended in a handler call, by the code of its error.", []string{"code"}, nil)
+	describeRestarts = prometheus.NewDesc("pawl_script_worker_restarts_total", "Processes that ended and were replaced.",
+		nil, nil)
+	describeDeaths = prometheus.NewDesc("pawl_script_worker_deaths_total",
+		"Processes that ended in a handler call, by the code of its error.", []string{"code"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (workersCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{describeSandbox, describeWorkers, describeMemory, describeWaiting, describeRestarts, describeDeaths} {
+	for _, d := range []*prometheus.Desc{describeSandbox, describeWorkers, describeMemory, describeWaiting,
+		describeRestarts, describeDeaths} {
 		to <- d
 	}
 }

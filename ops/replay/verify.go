@@ -95,7 +95,8 @@ func (v *Verification) partition(ctx context.Context, log eventlog.Log, reader *
 
 // chain returns the workflows of the partition with the sequence of their first record, and
 // those whose records cannot be read or do not follow each other.
-func (v *Verification) chain(ctx context.Context, log eventlog.Log, partition int) (first map[eventlog.WorkflowName]uint64, broken map[eventlog.WorkflowName]bool, err error) {
+func (v *Verification) chain(ctx context.Context, log eventlog.Log,
+	partition int) (first map[eventlog.WorkflowName]uint64, broken map[eventlog.WorkflowName]bool, err error) {
 	first, broken = map[eventlog.WorkflowName]uint64{}, map[eventlog.WorkflowName]bool{}
 	var chain eventlog.Chain
 	for record, err := range log.Read(ctx, partition, 1) {
@@ -129,7 +130,8 @@ func (v *Verification) chain(ctx context.Context, log eventlog.Log, partition in
 
 // fold replays the workflow to the end of its log, and compares what that comes to at the store's
 // revision with the rows of the store.
-func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, kept *store.Snapshot, expected bool) error {
+func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, kept *store.Snapshot,
+	expected bool) error {
 	core, err := storedCore(kept, name)
 	if err != nil {
 		return err
@@ -153,7 +155,8 @@ func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog
 	case core == nil:
 		return nil
 	case then.Head.Revision != core.Head.Revision:
-		v.problem("%v: workflow %s is at revision %d in the local store, and at revision %d in the log", eventlog.ErrDamaged, name, core.Head.Revision, end.Head.Revision)
+		v.problem("%v: workflow %s is at revision %d in the local store, and at revision %d in the log", eventlog.ErrDamaged,
+			name, core.Head.Revision, end.Head.Revision)
 		return nil
 	}
 	return v.compare(&then, kept)
@@ -196,7 +199,8 @@ func (v *Verification) compare(folded *projections.State, kept *store.Snapshot) 
 		}
 		replay, stored := projections.State{}.Hydrate(entities...), projections.State{}.Hydrate(rows...)
 		for _, difference := range readmodel.Diff(&replay, &stored) {
-			v.differs("workflow %s at revision %d differs between replay and local store: %s", folded.Name, folded.Head.Revision, difference)
+			v.differs("workflow %s at revision %d differs between replay and local store: %s", folded.Name, folded.Head.Revision,
+				difference)
 		}
 	}
 	return nil

@@ -21,5 +21,6 @@ func IsLoopback(host string) bool {
 // machine. Names below localhost may lead elsewhere, and do not count.
 func MayCarryToken(u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
-	return u.Scheme == "https" || u.Scheme == "http" && IsLoopback(host) && !strings.HasSuffix(host, ".localhost") && !strings.HasSuffix(host, ".")
+	return u.Scheme == "https" || u.Scheme == "http" && IsLoopback(host) && !strings.HasSuffix(host, ".localhost") &&
+		!strings.HasSuffix(host, ".")
 }

@@ -51,7 +51,8 @@ type Binding struct {
 	whole string
 }
 
-// NewBinding reads the tags of a request type for a route's path. It panics on a mistake in the table: that is found by any test.
+// NewBinding reads the tags of a request type for a route's path. It panics on a mistake in the table: that is
+// found by any test.
 func NewBinding(t reflect.Type, path string, types Types) *Binding {
 	b := &Binding{typ: t, types: types}
 	for _, f := range reflect.VisibleFields(t) {
@@ -77,7 +78,10 @@ func NewBinding(t reflect.Type, path string, types Types) *Binding {
 		}
 		b.fields = append(b.fields, bound)
 	}
-	if segments := strings.Count(path, "{"); segments != len(slices.DeleteFunc(slices.Clone(b.fields), func(f boundField) bool { return f.in != inPath })) {
+	if segments := strings.Count(path, "{"); segments != len(slices.DeleteFunc(slices.Clone(b.fields),
+		func(f boundField) bool {
+			return f.in != inPath
+		})) {
 		panic(fmt.Sprintf("%s does not bind every segment of %s", t, path))
 	}
 	return b
@@ -129,7 +133,8 @@ func (b *Binding) FromHTTP(r *http.Request, body []byte) (any, error) {
 			continue
 		}
 		if err := b.set(f, "path segment {"+f.name+"}", request, r.PathValue(f.name)); err != nil {
-			return nil, Malformed("path.invalid", "%v", err).WithHint("a name or an id is one percent-encoded segment; the lists show those there are")
+			return nil, Malformed("path.invalid", "%v",
+				err).WithHint("a name or an id is one percent-encoded segment; the lists show those there are")
 		}
 	}
 	return request.Interface(), b.query(r.URL.RawQuery, request)
@@ -156,7 +161,8 @@ func (b *Binding) query(raw string, request reflect.Value) error {
 	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return Malformed("query.invalid", "the query cannot be read: %v", err).WithHint("percent-encode what is neither letter nor digit")
+		return Malformed("query.invalid", "the query cannot be read: %v",
+			err).WithHint("percent-encode what is neither letter nor digit")
 	}
 	for name, given := range values {
 		f := b.field(name)
@@ -164,7 +170,8 @@ func (b *Binding) query(raw string, request reflect.Value) error {
 			return Malformed("query.unknown", "there is no query parameter %q here", name).WithHint(b.listQuery())
 		}
 		if len(given) != 1 {
-			return Malformed("query.invalid", "query parameter %s is given %d times", name, len(given)).WithHint("give each parameter once")
+			return Malformed("query.invalid", "query parameter %s is given %d times", name,
+				len(given)).WithHint("give each parameter once")
 		}
 		if err := b.set(*f, "query parameter "+name, request, given[0]); err != nil {
 			return Malformed("query.invalid", "%v", err).WithHint(OpenAPIPath + " says what each parameter can be")
@@ -197,7 +204,8 @@ func (b *Binding) decode(object []byte, request reflect.Value, expected func(bou
 		return Malformed("json.invalid", "the body is not UTF-8").WithHint("send one JSON object, encoded as UTF-8")
 	}
 	if err := json.Unmarshal(object, &given); err != nil {
-		return Malformed("json.invalid", "the body cannot be read: %s", JSONFault(err, object)).WithHint("send one JSON object, encoded as UTF-8")
+		return Malformed("json.invalid", "the body cannot be read: %s",
+			JSONFault(err, object)).WithHint("send one JSON object, encoded as UTF-8")
 	}
 	for name := range given {
 		if f := b.field(name); f == nil || !expected(*f) {

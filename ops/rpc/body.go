@@ -77,7 +77,8 @@ func checkJSON(r *http.Request) *Problem {
 }
 
 func bodyTooLarge() *Problem {
-	return Problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "a body may have at most %d bytes; nothing was changed", MaxBody).
+	return Problemf(http.StatusRequestEntityTooLarge, "body.tooLarge",
+		"a body may have at most %d bytes; nothing was changed", MaxBody).
 		WithHint("send it in several requests")
 }
 

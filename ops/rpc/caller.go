@@ -38,7 +38,9 @@ func CheckActor(name string) error {
 	if len(name) > maxActor {
 		return fmt.Errorf("the name has %d bytes, at most %d are allowed", len(name), maxActor)
 	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }) {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool {
+		return r < 0x20 || r >= 0x7f && r <= 0x9f
+	}) {
 		return errors.New("the name must be UTF-8 without control characters")
 	}
 	return nil

@@ -41,7 +41,8 @@ type transport interface {
 	// call returns the answer's status and JSON.
 	call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (status int, answer []byte, err error)
 	// log yields as Client.Log does.
-	log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, follow bool, yield func(json.RawMessage, error) bool)
+	log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, follow bool,
+		yield func(json.RawMessage, error) bool)
 }
 
 func (c *Client) transport() transport {

@@ -18,7 +18,9 @@ import (
 type overHTTP Client
 
 // plainHTTP follows no redirect: an engine sends none, and a token must not travel on.
-var plainHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var plainHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+	return http.ErrUseLastResponse
+}}
 
 func (c *overHTTP) call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (int, []byte, error) {
 	req, err := c.request(ctx, o, fields)
@@ -171,6 +173,7 @@ func problemFrom(res *http.Response) error {
 	if err == nil && media == ProblemType && json.Unmarshal(body, p) == nil {
 		return p
 	}
-	return Problemf(res.StatusCode, "answer.foreign", "%s answered %s without saying why", res.Request.URL.Host, res.Status).
+	return Problemf(res.StatusCode, "answer.foreign", "%s answered %s without saying why", res.Request.URL.Host,
+		res.Status).
 		WithHint("is this the address of a pawl engine?")
 }

@@ -10,7 +10,8 @@ import (
 	"net/http"
 )
 
-func (c *overHTTP) log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, follow bool, yield func(json.RawMessage, error) bool) {
+func (c *overHTTP) log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, follow bool,
+	yield func(json.RawMessage, error) bool) {
 	req, err := c.request(ctx, o, fields)
 	if err != nil {
 		yield(nil, err)

@@ -54,7 +54,8 @@ func NewNATSLine(address string, options ...nats.Option) (*NATSLine, error) {
 		return nil, errors.New("it is no URL") // its words may hold the password
 	}
 	u.User = nil
-	return &NATSLine{url: address, address: u.String(), options: options, AnswerTime: answerTime, ProbeTime: probeTime}, nil
+	return &NATSLine{url: address, address: u.String(), options: options, AnswerTime: answerTime, ProbeTime: probeTime},
+		nil
 }
 
 // Address is the URL without its user.
@@ -77,7 +78,8 @@ func (l *NATSLine) connect() (*natsConn, error) {
 		return l.open, nil
 	}
 	life, end := context.WithCancelCause(context.Background())
-	nc, err := nats.Connect(l.url, append(slices.Clone(l.options), nats.Name("pawl"), nats.Timeout(dialTime), nats.NoReconnect(),
+	nc, err := nats.Connect(l.url, append(slices.Clone(l.options), nats.Name("pawl"), nats.Timeout(dialTime),
+		nats.NoReconnect(),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) {
 				end(err) // what was asked for will never be answered
@@ -107,9 +109,11 @@ func (l *NATSLine) explain(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return Problemf(http.StatusUnauthorized, "user.refused", "the NATS server at %s does not know this user or its password", l.address).WithHint(user)
+		return Problemf(http.StatusUnauthorized, "user.refused",
+			"the NATS server at %s does not know this user or its password", l.address).WithHint(user)
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return Problemf(http.StatusForbidden, "user.forbidden", "this user of the NATS server at %s may not operate an engine", l.address).WithHint(user)
+		return Problemf(http.StatusForbidden, "user.forbidden",
+			"this user of the NATS server at %s may not operate an engine", l.address).WithHint(user)
 	case errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("%w at %s: the NATS server answers, and no engine is connected to it", ErrUnreachable, l.address)
 	case errors.As(err, &certificate):
@@ -146,7 +150,9 @@ func (l *NATSLine) ask(ctx context.Context, msg *nats.Msg, slow bool) (*nats.Msg
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, nats.ErrMaxPayload):
-		return nil, Problemf(http.StatusRequestEntityTooLarge, "body.tooLarge", "the request has %d bytes, more than the NATS server at %s carries in one message; nothing was changed", len(msg.Data), l.address).
+		return nil, Problemf(http.StatusRequestEntityTooLarge, "body.tooLarge",
+			"the request has %d bytes, more than the NATS server at %s carries in one message; nothing was changed",
+			len(msg.Data), l.address).
 			WithHint("send it over HTTP (pawl --url)")
 	case waiting.Err() != nil:
 		err = context.Cause(waiting)
@@ -217,14 +223,16 @@ func (c overNATS) call(ctx context.Context, o *Operation, fields map[string]json
 	}
 	status, err := strconv.Atoi(answer.Header.Get(StatusHeader))
 	if err != nil {
-		return 0, nil, Problemf(http.StatusBadGateway, "answer.foreign", "what answers %s at %s is no engine", msg.Subject, c.line.address).
+		return 0, nil, Problemf(http.StatusBadGateway, "answer.foreign", "what answers %s at %s is no engine", msg.Subject,
+			c.line.address).
 			WithHint("is this the address of a NATS server that a pawl engine uses?")
 	}
 	return status, answer.Data, nil
 }
 
 // log reads page by page. Who follows is kept waiting by the engine.
-func (c overNATS) log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, _ bool, yield func(json.RawMessage, error) bool) {
+func (c overNATS) log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, _ bool,
+	yield func(json.RawMessage, error) bool) {
 	for {
 		_, answer, err := c.call(ctx, o, fields)
 		var page struct {

@@ -109,13 +109,15 @@ func ServeNATS(ctx context.Context, cfg NATSConfig, backend NATSBackend) (*NATSS
 	if cfg.Concurrency <= 0 {
 		cfg.Concurrency = 256
 	}
-	n := &NATSService{backend: backend, conn: cfg.Conn, prefix: cfg.Prefix, role: cfg.Role, slots: make(chan struct{}, cfg.Concurrency)}
+	n := &NATSService{backend: backend, conn: cfg.Conn, prefix: cfg.Prefix, role: cfg.Role,
+		slots: make(chan struct{}, cfg.Concurrency)}
 	n.life, n.endLife = context.WithCancel(ctx)
 	n.leave, n.endLeave = context.WithCancel(n.life)
 	var err error
 	n.service, err = micro.AddService(cfg.Conn, micro.Config{
-		Name: "pawl", Version: semver(backend.Version), Description: "Durable automations. The log comes in pages; metrics and streams are offered over HTTP alone.",
-		Metadata: map[string]string{"version": backend.Version, "installation": backend.Installation},
+		Name: "pawl", Version: semver(backend.Version),
+		Description: "Durable automations. The log comes in pages; metrics and streams are offered over HTTP alone.",
+		Metadata:    map[string]string{"version": backend.Version, "installation": backend.Installation},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start NATS service: %w", err)
@@ -200,7 +202,8 @@ func (n *NATSService) answer(req micro.Request, e Endpoint) {
 		return
 	}
 	status, body, p := e.Answer(n.life, &NATSCall{
-		Caller: *caller, Most: n.most(), Leave: n.leave, Subject: strings.TrimPrefix(req.Subject(), n.prefix+"."), Data: req.Data(),
+		Caller: *caller, Most: n.most(), Leave: n.leave, Subject: strings.TrimPrefix(req.Subject(), n.prefix+"."),
+		Data: req.Data(),
 	})
 	n.respond(req, status, body, p)
 }
@@ -220,11 +223,13 @@ func (n *NATSService) caller(head micro.Headers) (*Caller, *Problem) {
 		if caller, p = n.backend.Authenticate(token); p != nil {
 			return nil, p
 		} else if caller == nil {
-			return nil, Problemf(http.StatusUnauthorized, "token.required", "this engine does not know the token in %s", TokenHeader).
+			return nil, Problemf(http.StatusUnauthorized, "token.required", "this engine does not know the token in %s",
+				TokenHeader).
 				WithHint("send a token that is in use, or none to act as the NATS user")
 		}
 	} else if n.role == "" {
-		return nil, Problemf(http.StatusUnauthorized, "token.required", "this engine asks for a token: this NATS server's users have no role").
+		return nil, Problemf(http.StatusUnauthorized, "token.required",
+			"this engine asks for a token: this NATS server's users have no role").
 			WithHint("send one in " + TokenHeader)
 	}
 	if caller.Actor.Verified {
@@ -242,10 +247,12 @@ func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Pro
 	most := n.most()
 	// Looked at before it is sent: a request whose answer cannot leave would never get one.
 	if p == nil && len(body) > most {
-		p = Problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge", "the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, that is done", len(body)).
+		p = Problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge",
+			"the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, that is done", len(body)).
 			WithHint("ask for less with limit, or ask over HTTP (pawl --url)")
 	}
-	reply := &nats.Msg{Subject: req.Reply(), Data: body, Header: nats.Header{StatusHeader: {strconv.Itoa(status)}, "Content-Type": {"application/json"}}}
+	reply := &nats.Msg{Subject: req.Reply(), Data: body, Header: nats.Header{StatusHeader: {strconv.Itoa(status)},
+		"Content-Type": {"application/json"}}}
 	if p != nil {
 		document := p.Document()
 		for len(document) > most && len(p.Problems) > 0 { // a script can have many: the first ones will do
@@ -253,7 +260,8 @@ func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Pro
 			document = p.Document()
 		}
 		reply.Data = document
-		reply.Header = nats.Header{micro.ErrorHeader: {p.Title}, micro.ErrorCodeHeader: {strconv.Itoa(p.Status)}, "Content-Type": {ProblemType}}
+		reply.Header = nats.Header{micro.ErrorHeader: {p.Title}, micro.ErrorCodeHeader: {strconv.Itoa(p.Status)},
+			"Content-Type": {ProblemType}}
 	}
 	// Not by way of the request: what it notes of an answer is read without a lock as soon as its handler
 	// has returned, and this goes on longer.

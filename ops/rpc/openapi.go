@@ -46,8 +46,9 @@ func OpenAPI(version string, table Table, beside []Plain, types Types) ([]byte, 
 		},
 		"paths": paths,
 		"components": object{
-			"schemas":         b.schemas,
-			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "The token in the file http.token of the data directory."}},
+			"schemas": b.schemas,
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer",
+				"description": "The token in the file http.token of the data directory."}},
 		},
 		"security": []any{object{"token": []any{}}},
 	}, "", " ")
@@ -67,7 +68,8 @@ func reference(name string) object { return object{"$ref": "#/components/schemas
 func (p Plain) described() object {
 	described := object{
 		"operationId": p.ID, "summary": p.Summary,
-		"responses": object{"200": object{"description": "OK", "content": object{p.Media: object{}}}, "default": problemResponse()},
+		"responses": object{"200": object{"description": "OK", "content": object{p.Media: object{}}},
+			"default": problemResponse()},
 	}
 	if p.Public {
 		described["security"] = []any{}
@@ -130,7 +132,8 @@ func (b *Components) request(o *Operation, described object) error {
 			where = "path"
 		case inQuery:
 		}
-		parameters = append(parameters, object{"name": f.name, "in": where, "required": f.required, "schema": schema, "description": f.doc})
+		parameters = append(parameters, object{"name": f.name, "in": where, "required": f.required, "schema": schema,
+			"description": f.doc})
 	}
 	if len(parameters) > 0 {
 		described["parameters"] = parameters
@@ -152,7 +155,8 @@ func (b *Components) request(o *Operation, described object) error {
 			return err
 		}
 	}
-	described["requestBody"] = object{"required": len(required) > 0, "content": object{"application/json": object{"schema": body}}}
+	described["requestBody"] = object{"required": len(required) > 0,
+		"content": object{"application/json": object{"schema": body}}}
 	return nil
 }
 

@@ -66,7 +66,8 @@ func (p *Problem) WithCause(err error) *Problem {
 
 // Stopping is the problem of an engine that is about to end.
 func Stopping() *Problem {
-	return Problemf(http.StatusServiceUnavailable, CodeStopping, "the engine is shutting down").WithHint("ask again once it is back")
+	return Problemf(http.StatusServiceUnavailable, CodeStopping,
+		"the engine is shutting down").WithHint("ask again once it is back")
 }
 
 // Document is the problem's JSON, as every interface sends it.

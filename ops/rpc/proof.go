@@ -28,7 +28,8 @@ const challengeLength = 2 * sha256.Size
 // Proof is what an engine with this token answers to a challenge. It shows that the engine knows the token and does
 // not show the token itself. It is empty for anything that is not a challenge, and where there is no token.
 func Proof(token, challenge string) string {
-	if raw, err := hex.DecodeString(challenge); token == "" || err != nil || len(challenge) != challengeLength || len(raw) != sha256.Size {
+	if raw, err := hex.DecodeString(challenge); token == "" || err != nil || len(challenge) != challengeLength ||
+		len(raw) != sha256.Size {
 		return ""
 	}
 	key := sha256.Sum256([]byte(token))

@@ -14,15 +14,19 @@ func TestKnows(t *testing.T) {
 		answer func(w http.ResponseWriter, challenge string)
 		want   bool
 	}{
-		"the engine":    {func(w http.ResponseWriter, c string) { w.Header().Set(ProofHeader, Proof(token, c)) }, true},
-		"another token": {func(w http.ResponseWriter, c string) { w.Header().Set(ProofHeader, Proof("pawl_OTHER", c)) }, false},
-		"no token":      {func(w http.ResponseWriter, c string) { w.Header().Set(ProofHeader, Proof("", c)) }, false},
+		"the engine": {func(w http.ResponseWriter, c string) { w.Header().Set(ProofHeader, Proof(token, c)) }, true},
+		"another token": {func(w http.ResponseWriter, c string) {
+			w.Header().Set(ProofHeader, Proof("pawl_OTHER", c))
+		}, false},
+		"no token": {func(w http.ResponseWriter, c string) { w.Header().Set(ProofHeader, Proof("", c)) }, false},
 		"an answer of yesterday": {func(w http.ResponseWriter, _ string) {
 			w.Header().Set(ProofHeader, Proof(token, strings.Repeat("0", challengeLength)))
 		}, false},
 		"the challenge itself": {func(w http.ResponseWriter, c string) { w.Header().Set(ProofHeader, c) }, false},
 		"nothing":              {func(http.ResponseWriter, string) {}, false},
-		"an error":             {func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusInternalServerError) }, false},
+		"an error": {func(w http.ResponseWriter, _ string) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +43,8 @@ func TestKnows(t *testing.T) {
 			}
 		})
 	}
-	for _, challenge := range []string{"", "00", strings.Repeat("x", challengeLength), strings.Repeat("0", challengeLength+2)} {
+	for _, challenge := range []string{"", "00", strings.Repeat("x", challengeLength),
+		strings.Repeat("0", challengeLength+2)} {
 		if got := Proof(token, challenge); got != "" {
 			t.Errorf("%q is answered %q", challenge, got)
 		}

@@ -61,7 +61,8 @@ func (o *Operation) Permit(c *Caller, request any) *Problem {
 	}
 	s, ok := request.(Scoped)
 	if !ok {
-		return Problemf(http.StatusForbidden, "workflow.forbidden", "%s is about more than workflow %s, the only one that this token is for", o.ID, c.Workflow).
+		return Problemf(http.StatusForbidden, "workflow.forbidden",
+			"%s is about more than workflow %s, the only one that this token is for", o.ID, c.Workflow).
 			WithHint("use a token that is for all workflows")
 	}
 	of := s.Scope()
@@ -76,7 +77,8 @@ func (o *Operation) Ask(c *Caller) *Problem {
 	if c.Role.Covers(o.Role) {
 		return nil
 	}
-	return Problemf(http.StatusForbidden, "role.insufficient", "%s needs the role %s; this caller has the role %s", o.ID, o.Role, c.Role).
+	return Problemf(http.StatusForbidden, "role.insufficient", "%s needs the role %s; this caller has the role %s", o.ID,
+		o.Role, c.Role).
 		WithHint("nothing was changed; ask with a token of that role")
 }
 

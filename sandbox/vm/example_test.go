@@ -65,6 +65,6 @@ export default Pawl.workflow({
 	fmt.Println(mutation.Call.Operation, string(mutation.Call.Params), err)
 	// Output:
 	// greet mail send
-	// {"reservations":[{"topic":"guests","ids":["g1"]}],"data":{"to":"ann@example.com"},"ui":{"title":"Welcome Ann"}} <nil>
-	// send {"to":"ann@example.com","text":"Welcome!"} <nil>
+	// {"reservations":[{"topic":"guests","ids":["g1"]}],"data":{"to":"ann@example.com"},"ui":{"title":"Welcome
+	// Ann"}} <nil> send {"to":"ann@example.com","text":"Welcome!"} <nil>
 }

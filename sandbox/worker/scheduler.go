@@ -122,8 +122,8 @@ func (s *scheduler) spares(a *usage, now time.Time) bool {
 	return held < s.processes
 }
 
-// pick chooses the call that gets a slot next: first those of workflows that use little, in order of arrival, then the heavy ones
-// by what they have used. possible says which waiters could go on with a slot.
+// pick chooses the call that gets a slot next: first those of workflows that use little, in order of arrival,
+// then the heavy ones by what they have used. possible says which waiters could go on with a slot.
 func (s *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	best, bestUsed := -1, time.Duration(0)
 	for i, w := range s.waiters {

@@ -57,8 +57,9 @@ func run() error {
 		metadata map[string]string
 	}{
 		{"read", c.read, map[string]string{"pawl.kind": "get", "pawl.summary": "Read the total."}},
-		{"add", c.add, map[string]string{"pawl.kind": "mutate", "pawl.reconcile": "added", "pawl.timeout": "5s", "pawl.summary": "Add to the total.",
-			"pawl.schema": `{"type": "object", "required": ["by"], "properties": {"by": {"type": "integer"}}}`}},
+		{"add", c.add, map[string]string{"pawl.kind": "mutate", "pawl.reconcile": "added", "pawl.timeout": "5s",
+			"pawl.summary": "Add to the total.",
+			"pawl.schema":  `{"type": "object", "required": ["by"], "properties": {"by": {"type": "integer"}}}`}},
 		{"added", c.added, map[string]string{"pawl.kind": "reconcile"}},
 	} {
 		if err := group.AddEndpoint(e.name, e.handle, micro.WithEndpointMetadata(e.metadata)); err != nil {
