@@ -135,7 +135,8 @@ func (w *trustWorld) state() string {
 func (w *trustWorld) watch(user string) {
 	w.t.Helper()
 	messages := make(chan *nats.Msg, 10_000)
-	for _, subject := range []string{"pawl.log.>", "pawl.own.>", "pawl.feed.>", "pawl.runlog.>", "$KV.>", "$PAWL.>", "_INBOX_pawl.x.>", "$JS.ACK.>", "trust.last"} {
+	for _, subject := range []string{"pawl.log.>", "pawl.own.>", "pawl.feed.>", "pawl.runlog.>", "$KV.>", "$PAWL.>",
+		"_INBOX_pawl.x.>", "$JS.ACK.>", "trust.last"} {
 		if _, err := w.in.Data.Broker.NC.ChanSubscribe(subject, messages); err != nil {
 			w.t.Fatal(err)
 		}

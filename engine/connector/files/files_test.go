@@ -115,7 +115,8 @@ func TestWriteReadList(t *testing.T) {
 		{"list", `{"pattern":"*.txt"}`,
 			`{"entries":[{"name":"z.txt","path":"z.txt","type":"file","size":1,"modified":"2026-01-02T03:04:05Z"}]}`},
 		{"list", `{"path":"a","pattern":"x*"}`, `{"entries":[]}`},
-		{"read", `{"path":"z.txt"}`, `{"content":"1","encoding":"utf8","modified":"2026-01-02T03:04:05Z","path":"z.txt","size":1}`},
+		{"read", `{"path":"z.txt"}`,
+			`{"content":"1","encoding":"utf8","modified":"2026-01-02T03:04:05Z","path":"z.txt","size":1}`},
 		{"read", `{"path":"bin","encoding":"base64"}`, `{"content":"` +
 			base64.StdEncoding.EncodeToString([]byte("\xff\x00")) +
 			`","encoding":"base64","modified":"2026-01-02T03:04:05Z","path":"bin","size":2}`},

@@ -21,7 +21,8 @@ func TestNonsenseHarmsNobodyElse(t *testing.T) {
 	w.start("mail", mutation("send"))
 	other := w.outsider()
 	described := func(name, id, endpoints string) string {
-		return fmt.Sprintf(`{"name":%q,"id":%q,"version":"1.0.0","type":"io.nats.micro.v1.info_response","endpoints":%s}`, name, id, endpoints)
+		return fmt.Sprintf(`{"name":%q,"id":%q,"version":"1.0.0","type":"io.nats.micro.v1.info_response","endpoints":%s}`,
+			name, id, endpoints)
 	}
 	endpoint := func(name, subject, meta string) string {
 		return fmt.Sprintf(`{"name":%q,"subject":%q,"queue_group":"q","metadata":%s}`, name, subject, meta)

@@ -165,7 +165,8 @@ func (c *Bench) stage(ctx context.Context, n *node.Node, world *benchWorld, inFl
 		return stage, fmt.Errorf("no item was finished with %d in flight", inFlight)
 	}
 	if result.Twice > 0 || result.Effects != result.Items {
-		return stage, fmt.Errorf("%d items had %d effects, %d of them more than once", result.Items, result.Effects, result.Twice)
+		return stage, fmt.Errorf("%d items had %d effects, %d of them more than once", result.Items, result.Effects,
+			result.Twice)
 	}
 	return stage, nil
 }
@@ -177,7 +178,8 @@ func (c *Bench) report(screen term.Screen, stages []benchStage) error {
 		return r
 	}
 	t := table.NewWriter()
-	t.AppendHeader(table.Row{"in flight", "items/s", "p50 ms", "p99 ms", "CPU ms/item", "memory MiB", "disk B/item", "syncs/item", "transitions/s"})
+	t.AppendHeader(table.Row{"in flight", "items/s", "p50 ms", "p99 ms", "CPU ms/item", "memory MiB", "disk B/item",
+		"syncs/item", "transitions/s"})
 	for _, s := range stages {
 		items, seconds := float64(s.Items), s.Elapsed.Seconds()
 		suffix := "_c" + strconv.Itoa(s.InFlight)
@@ -192,7 +194,8 @@ func (c *Bench) report(screen term.Screen, stages []benchStage) error {
 		line["disk_bytes_per_item"] = round(float64(s.Disk) / items)
 		t.AppendRow(table.Row{
 			s.InFlight, round(items / seconds), round(s.P50.Seconds() * 1e3), round(s.P99.Seconds() * 1e3),
-			line["cpu_ms_per_item"], line["memory_mib"], line["disk_bytes_per_item"], line["syncs_per_item"+suffix], line["transitions_per_s"+suffix],
+			line["cpu_ms_per_item"], line["memory_mib"], line["disk_bytes_per_item"], line["syncs_per_item"+suffix],
+			line["transitions_per_s"+suffix],
 		})
 	}
 	if !c.JSON {

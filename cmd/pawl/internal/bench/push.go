@@ -43,7 +43,8 @@ func (p *benchPushers) start(ctx context.Context, url, token string, n int, d ti
 	go p.run(ctx, url, token, d, p.finished, p.round)
 }
 
-func (p *benchPushers) run(ctx context.Context, url, token string, d time.Duration, finished []chan struct{}, round int) {
+func (p *benchPushers) run(ctx context.Context, url, token string, d time.Duration, finished []chan struct{},
+	round int) {
 	before, _ := p.sink.counts()
 	began := time.Now()
 	var mu sync.Mutex
@@ -113,8 +114,10 @@ func (c *benchConn) push(i int, id string) error {
 	fmt.Fprintf(&body, `{"messageId":"%s","title":"Order %s of customer %d","payload":{"id":"%s","placedAt":"2026-03-01T12:00:00Z",`+
 		`"customer":{"name":"Customer Number %d","email":"customer%d@example.com","street":"Long Street 12","city":"Exampletown","country":"DE"},`+
 		`"items":[{"sku":"A-1001","name":"Notebook, ruled","quantity":2,"price":4.5},{"sku":"B-2002","name":"Fountain pen, blue","quantity":1,"price":29.9},`+
-		`{"sku":"C-3003","name":"Ink cartridges","quantity":3,"price":3.2}],"comment":"please leave at the door"}}`, id, id, i, id, i, i)
-	fmt.Fprintf(&request, "POST /v1/workflows/%s/topics/order/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+		`{"sku":"C-3003","name":"Ink cartridges","quantity":3,"price":3.2}],"comment":"please leave at the door"}}`, id, id,
+		i, id, i, i)
+	fmt.Fprintf(&request,
+		"POST /v1/workflows/%s/topics/order/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
 		benchName(i), c.host, c.token, body.Len())
 	request.Write(body.Bytes())
 	if _, err := c.Write(request.Bytes()); err != nil {

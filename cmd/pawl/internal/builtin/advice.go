@@ -28,7 +28,8 @@ func AdviseConfigured(problems []sandbox.Problem, uses []sandbox.OperationUse) [
 		}
 		for _, use := range uses {
 			if fix, ok := Advice[use.Connector]; ok && use.Line == p.Line && use.Column == p.Column {
-				problems[i].Message = fmt.Sprintf("connector %s is not configured (%s.%s)", use.Connector, use.Connector, use.Operation)
+				problems[i].Message = fmt.Sprintf("connector %s is not configured (%s.%s)", use.Connector, use.Connector,
+					use.Operation)
 				problems[i].Fix = fix
 			}
 		}

@@ -36,7 +36,8 @@ func Open(
 		if parser == nil {
 			parser = mailParser
 		}
-		made, err := maildir.New(maildir.Config{Root: c.Maildir.Root, Timeout: c.Maildir.Timeout, Parser: parser, Logger: logger})
+		made, err := maildir.New(maildir.Config{Root: c.Maildir.Root, Timeout: c.Maildir.Timeout, Parser: parser,
+			Logger: logger})
 		if err := add(made, err); err != nil {
 			return nil, err
 		}

@@ -102,7 +102,8 @@ func (f Flags) Named() bool { return f.URL != "" || f.NATS != "" }
 // may be a password.
 func NATSLine(text string) (*rpc.NATSLine, error) {
 	wrong := func(format string, args ...any) (*rpc.NATSLine, error) {
-		return nil, exit.Misconfigured("write e.g. --nats @.pawl/nats/operator.url", "the URL of the NATS server: "+format, args...)
+		return nil, exit.Misconfigured("write e.g. --nats @.pawl/nats/operator.url", "the URL of the NATS server: "+format,
+			args...)
 	}
 	var options []nats.Option
 	if path, is := strings.CutPrefix(text, "@"); is {
@@ -124,7 +125,8 @@ func NATSLine(text string) (*rpc.NATSLine, error) {
 		return wrong("it is no URL")
 	case u.Scheme != "nats" && u.Scheme != "tls":
 		return wrong("it begins with nats or tls, not with %s", term.OneLine(u.Scheme, 40))
-	case u.Hostname() == "" || u.User != nil && u.User.Username() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+	case u.Hostname() == "" || u.User != nil && u.User.Username() == "" || strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery != "" || u.Fragment != "":
 		return wrong("it is not user, password, host and port")
 	}
 	if err := config.CheckPort(u.Port()); err != nil {

@@ -97,7 +97,8 @@ func (p httpPlace) silence() string {
 	case p.home == "", p.named, p.configured, p.data != "":
 		return fmt.Sprintf("no engine answers at %s (%s)", p.address, p.from)
 	}
-	return fmt.Sprintf("no engine runs on the data directory %s, and none answers at %s (%s)", term.Path(p.home), p.address, p.from)
+	return fmt.Sprintf("no engine runs on the data directory %s, and none answers at %s (%s)", term.Path(p.home),
+		p.address, p.from)
 }
 
 // recognizeTime bounds the question which engine it is that answers.
@@ -115,7 +116,8 @@ func (c *Connection) recognize(place httpPlace) error {
 	defer cancel()
 	found, err := c.Installation(ctx)
 	var answered *rpc.Problem
-	if err != nil && (!errors.As(err, &answered) || answered.Status >= 500 || answered.Status == http.StatusTooManyRequests) {
+	if err != nil && (!errors.As(err, &answered) || answered.Status >= 500 ||
+		answered.Status == http.StatusTooManyRequests) {
 		return nil // the command itself says what is wrong
 	}
 	if place.data != "" {
@@ -148,14 +150,16 @@ func engineURL(text, from string) (string, error) {
 		text = "http://" + text
 	}
 	wrong := func(format string, args ...any) (string, error) {
-		return "", exit.Misconfigured("write e.g. --url http://127.0.0.1:7070", "the engine's address, "+from+": "+format, args...)
+		return "", exit.Misconfigured("write e.g. --url http://127.0.0.1:7070", "the engine's address, "+from+": "+format,
+			args...)
 	}
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
 		return wrong("it is no URL")
 	case u.Scheme == "nats" || u.Scheme == "tls":
-		return "", exit.Misconfigured("write it as --nats URL", "the engine's address, %s: --url is for http or https, not for %s", from, u.Scheme)
+		return "", exit.Misconfigured("write it as --nats URL",
+			"the engine's address, %s: --url is for http or https, not for %s", from, u.Scheme)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return wrong("commands reach an engine over http or https, not over %s", u.Scheme)
 	case u.User != nil:

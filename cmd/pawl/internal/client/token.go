@@ -21,7 +21,8 @@ func (c *Connection) authenticate(place httpPlace) error {
 	given = given && token != ""
 	if given && place.named {
 		if !rpc.MayCarryToken(place.url) {
-			return exit.Misconfigured("use https, or an address of this machine", "PAWL_TOKEN is not sent to %s: it would travel unencrypted", c.Address)
+			return exit.Misconfigured("use https, or an address of this machine",
+				"PAWL_TOKEN is not sent to %s: it would travel unencrypted", c.Address)
 		}
 		c.Token = token
 		return nil

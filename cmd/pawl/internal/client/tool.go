@@ -26,7 +26,8 @@ func ConnectTool(conf config.Reader, tool string) (natsservice.ConnectFunc, erro
 	}
 	path := filepath.Join(dir, datadir.NATSCaller+".url")
 	unreachable := func(err error) error {
-		return &exit.Failure{Code: exit.CodeUnreachable, What: "no engine with a NATS listener runs on this data directory", Err: err,
+		return &exit.Failure{Code: exit.CodeUnreachable, What: "no engine with a NATS listener runs on this data directory",
+			Err:  err,
 			Hint: "start one: pawl up --nats-listen 127.0.0.1:4222; or name its directory: --data DIR"}
 	}
 	text, err := os.ReadFile(path)

@@ -32,7 +32,8 @@ func parseClock(kind, start string) (clockSettings, error) {
 	}
 	var err error
 	if c.Start, err = time.Parse(time.RFC3339, start); err != nil || c.Start.Year() < 1970 {
-		return c, exit.Misconfigured("write e.g. 2026-03-01T08:00:00Z", "clock-start: %q is no time in RFC 3339, or one before 1970", start)
+		return c, exit.Misconfigured("write e.g. 2026-03-01T08:00:00Z",
+			"clock-start: %q is no time in RFC 3339, or one before 1970", start)
 	}
 	return c, nil
 }

@@ -35,7 +35,9 @@ var instead = map[string]string{"url": "nats", "nats": "url"}
 
 // given says whether a flag of this name stands on the command line.
 func given(line *kong.Context, name string) bool {
-	return slices.ContainsFunc(line.Path, func(p *kong.Path) bool { return p.Flag != nil && !p.Resolved && p.Flag.Name == name })
+	return slices.ContainsFunc(line.Path, func(p *kong.Path) bool {
+		return p.Flag != nil && !p.Resolved && p.Flag.Name == name
+	})
 }
 
 // fromEnvironment says whether the value is a flag that a variable can set: those marked

@@ -169,9 +169,11 @@ func (c *File) validate(written *configText) error {
 	for _, twice := range []struct {
 		key, short string
 		long       *Root
-	}{{"maildir", c.Maildir, c.Connectors.Maildir}, {"files", c.Files, c.Connectors.Files}, {"csv", c.CSV, c.Connectors.CSV}} {
+	}{{"maildir", c.Maildir, c.Connectors.Maildir}, {"files", c.Files, c.Connectors.Files},
+		{"csv", c.CSV, c.Connectors.CSV}} {
 		if twice.short != "" && twice.long != nil {
-			return exit.Misconfigured("keep one of them", "%s: both %s and connectors.%s.root are set", written.place(twice.key), twice.key, twice.key)
+			return exit.Misconfigured("keep one of them", "%s: both %s and connectors.%s.root are set", written.place(twice.key),
+				twice.key, twice.key)
 		}
 	}
 	return nil

@@ -57,7 +57,8 @@ func TestConfigMistakesAreNamed(t *testing.T) {
 	} {
 		_, err := loadText(t, text)
 		var f *exit.Failure
-		if !errors.As(err, &f) || f.Code != exit.CodeUsage || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "unmarshal") {
+		if !errors.As(err, &f) || f.Code != exit.CodeUsage || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "unmarshal") {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
 		}
 	}
@@ -80,7 +81,8 @@ func TestConfigTakesWhatYAMLHas(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]float64{"2": 2, "1.5": 1.5, "1e1": 10} {
-		if c, err := loadText(t, "policies: {transient: {factor: "+text+"}}"); err != nil || c.Policies.Transient.Factor != want {
+		if c, err := loadText(t, "policies: {transient: {factor: "+text+"}}"); err != nil ||
+			c.Policies.Transient.Factor != want {
 			t.Errorf("factor %s: %v, %v", text, c.Policies.Transient.Factor, err)
 		}
 	}

@@ -52,7 +52,8 @@ func (s Settings) NATSAddress() (string, error) {
 		return "", s.Origin.Locate("nats-listen", exit.Misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %v", err))
 	}
 	if err := CheckPort(port); err != nil {
-		return "", s.Origin.Locate("nats-listen", exit.Misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %q: %v", s.NATSListen, err))
+		return "", s.Origin.Locate("nats-listen", exit.Misconfigured("write e.g. 127.0.0.1:4222", "nats-listen: %q: %v",
+			s.NATSListen, err))
 	}
 	if host == "" {
 		host = "127.0.0.1"

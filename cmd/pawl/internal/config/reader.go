@@ -55,7 +55,8 @@ func (r Reader) CheckMoved(data string) error {
 		return nil
 	}
 	return exit.Misconfigured(
-		fmt.Sprintf("to go on with that data, write this into %s: data: %s; to begin anew: mkdir %s", FileName, before, DefaultData),
+		fmt.Sprintf("to go on with that data, write this into %s: data: %s; to begin anew: mkdir %s", FileName, before,
+			DefaultData),
 		"%s holds the data of an engine, and this folder has a %s and no data of its own", before, FileName)
 }
 
@@ -108,12 +109,14 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 		Origin:     originOf(file, flags),
 	}
 	if *cmp.Or(flags.Insecure, file.Insecure, new(bool)) {
-		return s, s.Origin.Locate("insecure", exit.Misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; or listen on 127.0.0.1, with --no-auth if no token is wanted there",
-			"insecure is no more: an engine beyond this machine always asks for a token"))
+		return s, s.Origin.Locate("insecure",
+			exit.Misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; or listen on 127.0.0.1, with --no-auth if no token is wanted there",
+				"insecure is no more: an engine beyond this machine always asks for a token"))
 	}
 	if s.PublicURL != "" {
 		if _, err := auth.ParsePublicURL(s.PublicURL); err != nil {
-			return s, s.Origin.Locate("public-url", exit.Misconfigured("write e.g. https://pawl.example.com", "public-url: %v", err))
+			return s, s.Origin.Locate("public-url", exit.Misconfigured("write e.g. https://pawl.example.com", "public-url: %v",
+				err))
 		}
 	}
 	if s.Sandbox, err = parseSandbox(cmp.Or(flags.Sandbox, file.Sandbox)); err != nil {

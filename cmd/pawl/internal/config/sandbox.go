@@ -11,7 +11,8 @@ import (
 func parseSandbox(text string) (confine.Level, error) {
 	level, err := confine.ParseLevel(cmp.Or(text, string(confine.Offered())))
 	if err != nil {
-		return level, exit.Misconfigured("full is everything this program knows; none takes what the machine offers", "require-sandbox: %v", err)
+		return level, exit.Misconfigured("full is everything this program knows; none takes what the machine offers",
+			"require-sandbox: %v", err)
 	}
 	return level, nil
 }

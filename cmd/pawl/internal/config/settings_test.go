@@ -42,7 +42,8 @@ connectors:
 		t.Errorf("policies %+v\nwant %+v", s.Policies, want)
 	}
 	host := s.Connectors.HTTP.Hosts["api.example.com"]
-	if host.Timeout != 4*time.Second || host.Headers["Authorization"] != "Bearer s3cret" || host.Reconcile.Failed.Status != 404 {
+	if host.Timeout != 4*time.Second || host.Headers["Authorization"] != "Bearer s3cret" ||
+		host.Reconcile.Failed.Status != 404 {
 		t.Errorf("host %+v", host)
 	}
 	if host.Quiet == nil || *host.Quiet != 0 || !slices.Equal(s.Connectors.HTTP.Secrets, []string{"s3cret"}) {
@@ -54,7 +55,8 @@ connectors:
 }
 
 func TestAddressWithoutHostIsThisMachine(t *testing.T) {
-	for given, want := range map[string]string{":0": "127.0.0.1:0", ":7070": "127.0.0.1:7070", "0.0.0.0:7070": "0.0.0.0:7070", "[::1]:1": "[::1]:1", "nonsense": "nonsense"} {
+	for given, want := range map[string]string{":0": "127.0.0.1:0", ":7070": "127.0.0.1:7070",
+		"0.0.0.0:7070": "0.0.0.0:7070", "[::1]:1": "[::1]:1", "nonsense": "nonsense"} {
 		if got := (Settings{HTTP: given}).Address(); got != want {
 			t.Errorf("%s: got %s, want %s", given, got, want)
 		}

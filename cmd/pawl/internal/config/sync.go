@@ -25,7 +25,8 @@ func parseSync(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, exit.Misconfigured("write always, interval (every second), or a duration such as 100ms", "sync: %q is neither always nor an interval", text)
+		return 0, exit.Misconfigured("write always, interval (every second), or a duration such as 100ms",
+			"sync: %q is neither always nor an interval", text)
 	}
 	return d, nil
 }

@@ -123,7 +123,8 @@ func (c *configText) check(node ast.Node, t reflect.Type, key string) error {
 func (c *configText) checkKeys(node ast.Node, t reflect.Type, key string) error {
 	mapping, ok := node.(ast.MapNode)
 	if !ok {
-		return c.fault(node, "cmd/pawl/CONFIG.md shows how", "%s: want keys with values, found %s", cmp.Or(key, "the file"), found(node))
+		return c.fault(node, "cmd/pawl/CONFIG.md shows how", "%s: want keys with values, found %s", cmp.Or(key, "the file"),
+			found(node))
 	}
 	var fields map[string]reflect.Type
 	if t.Kind() == reflect.Struct {
@@ -142,7 +143,8 @@ func (c *configText) checkKeys(node ast.Node, t reflect.Type, key string) error 
 		case fields == nil:
 			value = t.Elem()
 		case fields[name] == nil:
-			return c.fault(entry.Key(), "known keys: "+strings.Join(slices.Sorted(maps.Keys(fields)), ", "), "there is no key %q here", name)
+			return c.fault(entry.Key(), "known keys: "+strings.Join(slices.Sorted(maps.Keys(fields)), ", "),
+				"there is no key %q here", name)
 		default:
 			value = fields[name]
 		}

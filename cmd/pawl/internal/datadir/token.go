@@ -35,7 +35,8 @@ func Token(data string, logger *slog.Logger) (string, error) {
 		return token, nil
 	case errors.Is(err, fs.ErrNotExist):
 	default:
-		logger.Warn("a new token is written in place of the old one; programs that use the old one must be given the new one", "file", path, "reason", err)
+		logger.Warn("a new token is written in place of the old one; programs that use the old one must be given the new one",
+			"file", path, "reason", err)
 	}
 	token = "pawl_" + rand.Text()
 	if err := WriteFile(path, []byte(token+"\n")); err != nil { // for this user alone

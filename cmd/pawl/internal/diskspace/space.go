@@ -143,7 +143,8 @@ const (
 	codeStreamCreate     jetstream.ErrorCode = 10049
 )
 
-// Unwritten adds to the error about a new stream that the disk of the data directory has no space for it, if it has none.
+// Unwritten adds to the error about a new stream that the disk of the data directory has no space for it, if it
+// has none.
 func Unwritten(err error, data string, free func(dir string) (schedule.Size, error)) error {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {

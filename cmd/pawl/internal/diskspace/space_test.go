@@ -28,7 +28,8 @@ func TestRoom(t *testing.T) {
 	if err := r.Check(); err != nil {
 		t.Errorf("looked again too soon: %v", err)
 	}
-	if err := look(); err == nil || !strings.Contains(err.Error(), "only 12 MiB are free on the disk of the data directory, pawl keeps 64MiB") {
+	if err := look(); err == nil ||
+		!strings.Contains(err.Error(), "only 12 MiB are free on the disk of the data directory, pawl keeps 64MiB") {
 		t.Errorf("with 12 MiB free: %v", err)
 	}
 	failure = errors.New("no such disk as /data")
@@ -52,7 +53,8 @@ func TestStoreLimit(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "jetstream", "streams"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "jetstream", "streams", "1.blk"), make([]byte, 3*schedule.MiB), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "jetstream", "streams", "1.blk"), make([]byte, 3*schedule.MiB),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := StoreLimit(dir, free(100*schedule.MiB)), int64(87*schedule.MiB); got != want {

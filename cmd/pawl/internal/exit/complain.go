@@ -54,7 +54,8 @@ func asWritten(detail string) string {
 		return rest
 	}
 	// Over NATS a path, a query and a body have their fields in one object.
-	if name, rest, ok := strings.Cut(strings.TrimPrefix(detail, "field "), " "); ok && strings.HasPrefix(detail, "field ") {
+	if name, rest, ok := strings.Cut(strings.TrimPrefix(detail, "field "), " "); ok &&
+		strings.HasPrefix(detail, "field ") {
 		switch {
 		case !strings.HasSuffix(name, ":"):
 			return "--" + name + " " + rest

@@ -17,19 +17,22 @@ func explainLog(data string, err error) error {
 	case errors.Is(err, eventlog.ErrGone):
 		hint = "nothing was changed; " + goneHint(data)
 	case errors.Is(err, eventlog.ErrDamaged):
-		hint = "nothing was changed; copy " + data + " aside, restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: pawl verify --accept-loss"
+		hint = "nothing was changed; copy " + data +
+			" aside, restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: pawl verify --accept-loss"
 	case errors.Is(err, eventlog.ErrNewerFormat):
 		hint = "use the newer pawl that wrote it; an older one would misread it"
 	case diskspace.IsFull(err):
 		hint = "free space on the disk of " + data + " and start again; nothing that was acknowledged is lost"
 	case errors.Is(err, store.ErrFailed):
-		hint = "look at the disk of " + data + " and start again; nothing is lost: what the store lacks is replayed from the log"
+		hint = "look at the disk of " + data +
+			" and start again; nothing is lost: what the store lacks is replayed from the log"
 	}
 	return exit.Failed(hint, err)
 }
 
 // goneHint leads out of a log of which nothing is left.
 func goneHint(data string) string {
-	return "put " + filepath.Join(data, "jetstream") + " back from a copy or a backup and start again; without it no loss can be accepted: " +
+	return "put " + filepath.Join(data, "jetstream") +
+		" back from a copy or a backup and start again; without it no loss can be accepted: " +
 		"to begin anew, without knowing what was done, give pawl another directory: --data DIR"
 }

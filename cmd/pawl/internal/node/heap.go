@@ -60,10 +60,12 @@ type heapSize struct{ live, held, allocated uint64 }
 
 func readHeap() heapSize {
 	s := []metrics.Sample{
-		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/gc/heap/allocs:bytes"},
+		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/gc/heap/allocs:bytes"},
 	}
 	metrics.Read(s)
-	return heapSize{live: s[0].Value.Uint64(), held: s[1].Value.Uint64() - s[2].Value.Uint64(), allocated: s[3].Value.Uint64()}
+	return heapSize{live: s[0].Value.Uint64(), held: s[1].Value.Uint64() - s[2].Value.Uint64(),
+		allocated: s[3].Value.Uint64()}
 }
 
 // heap is what tendHeap has done so far.

@@ -79,7 +79,8 @@ func (r *Accepted) Ended() (lines []string) {
 			name, term.Plural(r.Skipped[name], "event"), name, name))
 	}
 	for _, name := range r.Asks {
-		lines = append(lines, fmt.Sprintf("%s: mutations ask for approval (grant `ask`). The grants: pawl grants %s", name, name))
+		lines = append(lines, fmt.Sprintf("%s: mutations ask for approval (grant `ask`). The grants: pawl grants %s", name,
+			name))
 	}
 	return lines
 }

@@ -57,7 +57,8 @@ func TestNATSAddress(t *testing.T) {
 			if tt.fails == "" && err != nil || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
 				t.Fatal(err)
 			}
-			if broker.ListenAddr != tt.want || (len(broker.Users) == 4) != (tt.want != "") || broker.Insecure || (broker.TLS != nil) != tt.encrypts {
+			if broker.ListenAddr != tt.want || (len(broker.Users) == 4) != (tt.want != "") || broker.Insecure ||
+				(broker.TLS != nil) != tt.encrypts {
 				t.Errorf("listens on %q with %d users, TLS %v", broker.ListenAddr, len(broker.Users), broker.TLS)
 			}
 		})
@@ -130,7 +131,8 @@ func TestNATSCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.Host = elsewhere.Host
-	if nc, err := nats.Connect(u.String(), options...); err == nil || !strings.Contains(err.Error(), "another certificate") {
+	if nc, err := nats.Connect(u.String(), options...); err == nil ||
+		!strings.Contains(err.Error(), "another certificate") {
 		t.Errorf("another listener: %v", err)
 		if err == nil {
 			nc.Close()
@@ -166,7 +168,8 @@ func certificateFiles(t *testing.T) (cert, key string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"pawl.example.com"},
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"pawl.example.com"},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
@@ -178,7 +181,8 @@ func certificateFiles(t *testing.T) (cert, key string) {
 	}
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,8 @@ func Refused(ctx context.Context, screen term.Screen, with node.Parts, s Script,
 	}
 	if len(problem.Problems) == 0 {
 		if problem.Status == http.StatusConflict && !asJSON {
-			Print(screen, s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: problem.Code, Message: problem.Detail, Fix: problem.Hint}})
+			Print(screen, s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: problem.Code, Message: problem.Detail,
+				Fix: problem.Hint}})
 			return exit.Failed("", fmt.Errorf("%s was refused; nothing was changed", term.Path(s.Path)))
 		}
 		return err
@@ -47,7 +48,8 @@ func Refused(ctx context.Context, screen term.Screen, with node.Parts, s Script,
 		problems = builtin.AdviseConfigured(problems, definition.Uses)
 	}
 	Print(screen, s, problems)
-	return exit.Failed("correct what is listed above and deploy again; nothing was changed", fmt.Errorf("%s was refused", term.Path(s.Path)))
+	return exit.Failed("correct what is listed above and deploy again; nothing was changed",
+		fmt.Errorf("%s was refused", term.Path(s.Path)))
 }
 
 func Describe(ctx context.Context, with node.Parts, s Script) (sandbox.Definition, []sandbox.Problem, error) {
@@ -55,7 +57,8 @@ func Describe(ctx context.Context, with node.Parts, s Script) (sandbox.Definitio
 	if err != nil {
 		return sandbox.Definition{}, nil, err
 	}
-	definition, problems, err := scripts.Describe(ctx, sandbox.Source{Filename: filepath.Base(s.Path), Code: string(s.Text)})
+	definition, problems,
+		err := scripts.Describe(ctx, sandbox.Source{Filename: filepath.Base(s.Path), Code: string(s.Text)})
 	return definition, problems, errors.Join(err, scripts.Close())
 }
 

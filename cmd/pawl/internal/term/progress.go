@@ -166,7 +166,8 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			if !run.call.Reconciles {
 				then = "a person can decide %s, when nothing of the call can be under way any more"
 			}
-			say("%s %s.%s: no certain answer; "+then, p.Style.Yellow("?"), run.call.Connector, run.call.Operation, in(f.At, r.At))
+			say("%s %s.%s: no certain answer; "+then, p.Style.Yellow("?"), run.call.Connector, run.call.Operation,
+				in(f.At, r.At))
 		case *eventlog.MutationLeftIndeterminate:
 			if run.call.Connector == "" {
 				p.rememberCall(run, r.Workflow, f.Mutation)
@@ -177,9 +178,11 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			if run.call.Reconciles || run.call.Connector == "" && !failedIn(r) {
 				possible = "--happened, --did-not-happen, --skip or --try-again"
 			}
-			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s %s", p.Style.Red("✗"), f.Mutation, f.Mutation, possible)
+			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s %s", p.Style.Red("✗"), f.Mutation,
+				f.Mutation, possible)
 		case *eventlog.MutationApprovalRequested:
-			say("%s %s waits for approval: pawl mutations show %s, then pawl approve %s", p.Style.Yellow("?"), titleOf(f.Call), f.Mutation, f.Mutation)
+			say("%s %s waits for approval: pawl mutations show %s, then pawl approve %s", p.Style.Yellow("?"), titleOf(f.Call),
+				f.Mutation, f.Mutation)
 		case *eventlog.BackoffStarted:
 			say("%s trying again %s", p.Style.Yellow("↻"), in(f.Until, r.At))
 		case *eventlog.EventRetryScheduled:
@@ -187,7 +190,8 @@ func (p *Progress) lines(r eventlog.Record) []string {
 				retry = f
 			}
 		case *eventlog.EventDiscarded:
-			say("%s event %s of %s is put aside: its attempts are used up", p.Style.Red("✗"), OneLine(string(f.MessageID), mostTitle), f.Topic)
+			say("%s event %s of %s is put aside: its attempts are used up", p.Style.Red("✗"),
+				OneLine(string(f.MessageID), mostTitle), f.Topic)
 		case *eventlog.WorkflowBlocked:
 			switch f.Reason {
 			case eventlog.BlockApproval, eventlog.BlockReconcile, eventlog.BlockIndeterminate: // the mutation's own line says it
@@ -250,7 +254,8 @@ func (p *Progress) committed(r eventlog.Record, run *running) string {
 	}
 	switch {
 	case consumed > 0:
-		line := fmt.Sprintf("%s %s (%d consumed)", p.Style.Green("✓"), cmp.Or(OneLine(run.title, mostTitle), string(run.handler)), consumed)
+		line := fmt.Sprintf("%s %s (%d consumed)", p.Style.Green("✓"),
+			cmp.Or(OneLine(run.title, mostTitle), string(run.handler)), consumed)
 		return strings.Join(append([]string{line}, news...), ", ")
 	case len(news) > 0:
 		return fmt.Sprintf("%s %s: %s", p.Style.Green("•"), run.handler, strings.Join(news, ", "))

@@ -86,7 +86,8 @@ func TestPrinterNeverBlocks(t *testing.T) {
 	p.Print("last")
 	p.Close()
 	got := to.String()
-	if !strings.HasPrefix(got, "first\nmore\n") || !strings.HasSuffix(got, "(5 lines left out: the output was too slow)\nlast\n") {
+	if !strings.HasPrefix(got, "first\nmore\n") ||
+		!strings.HasSuffix(got, "(5 lines left out: the output was too slow)\nlast\n") {
 		t.Errorf("got %d bytes, beginning %.20q, ending %.80q", len(got), got, got[max(0, len(got)-80):])
 	}
 	if n := strings.Count(got, "more\n"); n != mostWaiting {

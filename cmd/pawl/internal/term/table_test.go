@@ -24,7 +24,8 @@ func rowsOf(cells ...[]string) [][]string { return cells }
 // A table is never wider than its terminal: what can best be spared is cut and then left out, an id never, and
 // the cause of an error is told whole, below its line where it does not fit beside it.
 func TestTableFitsTheTerminal(t *testing.T) {
-	rows := rowsOf([]string{longID, "a-handler-with-a-name", "executing", longCause}, []string{longID, "short", "done", None})
+	rows := rowsOf([]string{longID, "a-handler-with-a-name", "executing", longCause},
+		[]string{longID, "short", "done", None})
 	for _, test := range []struct {
 		width int
 		want  string

@@ -85,7 +85,8 @@ func (s *Tools) meet(ctx context.Context, name string) (err error) {
 		refresh(once, []*natsservice.Watcher{s.shared}) // so that one that the shared user brought makes room
 	}
 	connect := func(options ...nats.Option) (*nats.Conn, error) { return s.server.ConnectTool(name, options...) }
-	w, err := natsservice.New(natsservice.Config{Connect: connect, Registry: s.registry, Prefix: datadir.NATSPrefix, Logger: s.logger, Only: name})
+	w, err := natsservice.New(natsservice.Config{Connect: connect, Registry: s.registry, Prefix: datadir.NATSPrefix,
+		Logger: s.logger, Only: name})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ func (c *Cmd) Run(screen term.Screen) error {
 		fmt.Fprintf(screen.Out, "pawl %s, %s %s/%s\n", String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return nil
 	}
-	document, err := json.Marshal(map[string]string{"version": String(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+	document, err := json.Marshal(map[string]string{"version": String(), "go": runtime.Version(), "os": runtime.GOOS,
+		"arch": runtime.GOARCH})
 	if err != nil {
 		return fmt.Errorf("print the version: %w", err)
 	}

@@ -15,7 +15,8 @@ type Archive struct {
 // Run asks a person first: nothing brings an archived workflow back. A program that says so has meant it.
 func (c *Archive) Run(engine *client.Finder, screen term.Screen) error {
 	if !c.Yes && term.IsTerminal(screen.In) {
-		if err := confirm(screen, fmt.Sprintf("archive %s for good (its history stays, its name cannot be used again)?", c.Name)); err != nil {
+		if err := confirm(screen, fmt.Sprintf("archive %s for good (its history stays, its name cannot be used again)?",
+			c.Name)); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 // choose lists the events that the filter fits now, the oldest first.
-func (c *jobsAction) choose(connected *client.Connection, action decide.EventAction, params map[string]any) ([]jobRef, error) {
+func (c *jobsAction) choose(connected *client.Connection, action decide.EventAction, params map[string]any) ([]jobRef,
+	error) {
 	query := map[string]any{"workflow": c.Name, "limit": mostAtOnce}
 	for _, filter := range filters {
 		if value, ok := params[filter]; ok && filter != "limit" {
@@ -87,7 +88,8 @@ func (c *jobsAction) params(verb string) (map[string]any, error) {
 		switch {
 		case ok && (key == "topic" || key == "state" || key == "status" || key == "q"):
 			if possible := ops.Possible("listJobs", key); possible != nil && !slices.Contains(possible, value) {
-				return nil, exit.Misconfigured(usage, "--where: %s is %q; it must be one of %s", key, value, strings.Join(possible, ", "))
+				return nil, exit.Misconfigured(usage, "--where: %s is %q; it must be one of %s", key, value,
+					strings.Join(possible, ", "))
 			}
 			params[key], last = value, key
 		case ok && key == "limit":

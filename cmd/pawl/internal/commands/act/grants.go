@@ -47,16 +47,19 @@ func printGrants(screen term.Screen, g client.Grants) {
 	p := term.Page{}
 	for _, capability := range slices.Backward(slices.Sorted(maps.Keys(g.Grants))) {
 		if strings.Contains(capability, "@") && !slices.Contains(g.Unused(), capability) {
-			p.Items = append(p.Items, map[string]any{"capability": capability, "kind": "", "grant": string(g.Grants[capability])})
+			p.Items = append(p.Items, map[string]any{"capability": capability, "kind": "",
+				"grant": string(g.Grants[capability])})
 		}
 	}
 	for i := len(g.Operations) - 1; i >= 0; i-- {
 		o := g.Operations[i]
 		p.Items = append(p.Items, map[string]any{"capability": o.Capability, "kind": o.Kind, "grant": string(o.Grant)})
 	}
-	screen.Table(p, []term.Column{{Title: "operation", Field: "capability"}, {Title: "kind", Field: "kind"}, {Title: "grant", Field: "grant"}},
+	screen.Table(p, []term.Column{{Title: "operation", Field: "capability"}, {Title: "kind", Field: "kind"},
+		{Title: "grant", Field: "grant"}},
 		"the script uses no connector")
 	for _, capability := range g.Unused() {
-		fmt.Fprintf(screen.Err, "%s=%s concerns no operation that the script uses; to take it out: %s=\n", capability, g.Grants[capability], capability)
+		fmt.Fprintf(screen.Err, "%s=%s concerns no operation that the script uses; to take it out: %s=\n", capability,
+			g.Grants[capability], capability)
 	}
 }

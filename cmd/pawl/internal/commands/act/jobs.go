@@ -47,7 +47,8 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 		return err
 	}
 	if c.Rate != nil && *c.Rate < 1 {
-		return exit.Misconfigured("leave it out to change all as fast as possible", "--rate is %d; it must be a number of 1 or more", *c.Rate)
+		return exit.Misconfigured("leave it out to change all as fast as possible",
+			"--rate is %d; it must be a number of 1 or more", *c.Rate)
 	}
 	if c.unknown {
 		params["includingUnknown"] = true
@@ -82,7 +83,8 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 
 // changeAll changes the events, each once: who repeated the filter instead would meet those again that
 // fail again at once.
-func (c *jobsAction) changeAll(connected *client.Connection, operation string, params map[string]any, done string) (changedJobs, error) {
+func (c *jobsAction) changeAll(connected *client.Connection, operation string, params map[string]any,
+	done string) (changedJobs, error) {
 	goesOn := func() error { return connected.Ctx.Err() } // an error once the command is interrupted
 	at, pace := mostAtOnce, goesOn
 	if c.Rate != nil {
@@ -148,7 +150,8 @@ func printChanged(screen term.Screen, c *client.Connection, sum changedJobs, don
 				fmt.Fprintf(screen.Err, "  … and %d more; --json lists all\n", len(sum.Noop)-most)
 				break
 			}
-			fmt.Fprintf(screen.Err, "  not %s/%s: %s\n", left.Topic, term.OneLine(left.MessageID, 80), term.OneLine(left.Reason, 300))
+			fmt.Fprintf(screen.Err, "  not %s/%s: %s\n", left.Topic, term.OneLine(left.MessageID, 80),
+				term.OneLine(left.Reason, 300))
 		}
 	}
 	if sum.Updated == 0 && len(sum.Noop) > 0 {

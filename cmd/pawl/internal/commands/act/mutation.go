@@ -50,7 +50,8 @@ func (c consequence) of(mutation string, w standing) string {
 	return text
 }
 
-func (c *mutationAction) act(engine *client.Finder, screen term.Screen, operation string, params map[string]any, then consequence) error {
+func (c *mutationAction) act(engine *client.Finder, screen term.Screen, operation string, params map[string]any,
+	then consequence) error {
 	connected, err := engine.Connect(c.Flags)
 	if err != nil {
 		return err

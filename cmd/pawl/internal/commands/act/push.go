@@ -43,7 +43,8 @@ type pushed struct {
 // Run pushes the events and prints, for each, its id, whether it was created or updated, and its status.
 func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 	if c.Title != "" && c.ID == "" {
-		return exit.Misconfigured("give --id too; without it each event names its own messageId and title", "--title belongs to --id")
+		return exit.Misconfigured("give --id too; without it each event names its own messageId and title",
+			"--title belongs to --id")
 	}
 	from, err := c.open(screen)
 	if err != nil {
@@ -60,7 +61,8 @@ func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 			return nil
 		}
 		var answers []json.RawMessage
-		if err := connected.Perform("pushEvents", map[string]any{"workflow": c.Name, "topic": c.Topic, "events": events}, &answers); err != nil {
+		if err := connected.Perform("pushEvents", map[string]any{"workflow": c.Name, "topic": c.Topic, "events": events},
+			&answers); err != nil {
 			return err
 		}
 		done += len(events)
@@ -68,7 +70,8 @@ func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 	}
 	if err := c.batches(from, send); err != nil {
 		if done > 0 {
-			fmt.Fprintf(screen.Err, "pawl: the first %s recorded; pushed again they are the same events\n", wasWere(done, "event"))
+			fmt.Fprintf(screen.Err, "pawl: the first %s recorded; pushed again they are the same events\n",
+				wasWere(done, "event"))
 		}
 		return err
 	}
@@ -114,7 +117,8 @@ func (c *Push) batches(from io.Reader, send func([]json.RawMessage) error) error
 			return send(batch)
 		}
 		if err != nil {
-			err = exit.Misconfigured(`quote it for your shell: '{"amount": 3}'; many documents stand one a line`, "document %d is no JSON: %v", n, err)
+			err = exit.Misconfigured(`quote it for your shell: '{"amount": 3}'; many documents stand one a line`,
+				"document %d is no JSON: %v", n, err)
 			return cmp.Or(send(batch), err)
 		}
 		events, err := c.events(document, n)
@@ -137,7 +141,8 @@ func (c *Push) batches(from io.Reader, send func([]json.RawMessage) error) error
 func (c *Push) events(document json.RawMessage, n int) ([]json.RawMessage, error) {
 	if c.ID != "" {
 		if n > 1 {
-			return nil, exit.Misconfigured("without --id each document is an event with a messageId of its own", "--id names one event, and there is a second JSON document")
+			return nil, exit.Misconfigured("without --id each document is an event with a messageId of its own",
+				"--id names one event, and there is a second JSON document")
 		}
 		event, err := json.Marshal(pushed{MessageID: c.ID, Title: cmp.Or(c.Title, c.ID), Payload: document})
 		return []json.RawMessage{event}, err

@@ -39,7 +39,8 @@ func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 	case c.TryAgain:
 		resolution, then = "try_again", askedAgain
 	default:
-		return exit.Misconfigured("look at the other side first: pawl mutations show "+c.Mutation, "say what became of it: --happened, --did-not-happen, --skip or --try-again")
+		return exit.Misconfigured("look at the other side first: pawl mutations show "+c.Mutation,
+			"say what became of it: --happened, --did-not-happen, --skip or --try-again")
 	}
 	params["resolution"] = resolution
 	return c.act(engine, screen, "resolveMutation", params, then)

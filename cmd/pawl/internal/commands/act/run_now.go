@@ -24,10 +24,11 @@ func (c *RunNow) Run(engine *client.Finder, screen term.Screen) error {
 	if err != nil {
 		return err
 	}
-	return client.Answer(connected, "runWorkflow", map[string]any{"workflow": c.Name}, func(w struct{ Producers []ops.QueuedProducer }) error {
-		printQueued(screen.Out, c.Name, w.Producers)
-		return nil
-	})
+	return client.Answer(connected, "runWorkflow", map[string]any{"workflow": c.Name},
+		func(w struct{ Producers []ops.QueuedProducer }) error {
+			printQueued(screen.Out, c.Name, w.Producers)
+			return nil
+		})
 }
 
 // printQueued tells of each producer whether it runs now; of those that wait for the same, what that is
@@ -49,7 +50,8 @@ func printQueued(out io.Writer, workflow string, producers []ops.QueuedProducer)
 	if len(waiting) > 1 {
 		be = "are"
 	}
-	fmt.Fprintf(out, "%s of %s %s queued behind this: %s\n", strings.Join(waiting, ", "), workflow, be, term.OneLine(behind.Message, 2000))
+	fmt.Fprintf(out, "%s of %s %s queued behind this: %s\n", strings.Join(waiting, ", "), workflow, be,
+		term.OneLine(behind.Message, 2000))
 	for _, command := range behind.Commands {
 		fmt.Fprintf(out, "  %s\n", term.OneLine(command, 300))
 	}

@@ -57,7 +57,8 @@ func (c *listConnectors) Run(engine *client.Finder, screen term.Screen) error {
 		p := term.Page{}
 		for _, connector := range list.Items {
 			for _, op := range connector.Operations {
-				p.Items = append([]map[string]any{{"name": connector.Name + "." + op.Name, "kind": op.Kind, "summary": op.Summary}}, p.Items...)
+				p.Items = append([]map[string]any{{"name": connector.Name + "." + op.Name, "kind": op.Kind, "summary": op.Summary}},
+					p.Items...)
 			}
 		}
 		none := "no connector is configured: start the engine with a folder for one (--maildir, --files or --csv DIR), or name hosts for http in pawl.yaml"
@@ -71,7 +72,8 @@ func (c *listConnectors) Run(engine *client.Finder, screen term.Screen) error {
 			none)
 		printRefused(screen, list.Refused, "")
 		for _, u := range list.Users {
-			fmt.Fprintf(screen.Err, "user: %s has a user of its own, with %s now\n", term.OneLine(u.Connector, 200), term.Plural(u.Connections, "connection"))
+			fmt.Fprintf(screen.Err, "user: %s has a user of its own, with %s now\n", term.OneLine(u.Connector, 200),
+				term.Plural(u.Connections, "connection"))
 		}
 		return nil
 	})
@@ -117,7 +119,8 @@ func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 			return screen.JSON(raw)
 		}
 		for _, op := range connector.Operations {
-			fmt.Fprintf(screen.Out, "%s.%s  %s\n  %s\n  parameters: %s\n", connector.Name, op.Name, op.Kind, op.Summary, term.OneLine(string(op.Schema), 4000))
+			fmt.Fprintf(screen.Out, "%s.%s  %s\n  %s\n  parameters: %s\n", connector.Name, op.Name, op.Kind, op.Summary,
+				term.OneLine(string(op.Schema), 4000))
 		}
 		return nil
 	}

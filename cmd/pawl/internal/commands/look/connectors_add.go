@@ -40,7 +40,8 @@ func (c *addConnector) Run(ctx context.Context, engine *client.Finder, screen te
 		return exit.Misconfigured("", "%v", err)
 	}
 	if _, ours := builtin.Advice[c.Name]; ours {
-		return exit.Misconfigured("give the tool another name", "%s is a connector of this program, which no tool replaces", c.Name)
+		return exit.Misconfigured("give the tool another name", "%s is a connector of this program, which no tool replaces",
+			c.Name)
 	}
 	dir, err := client.NATSFolder(conf)
 	if err != nil {
@@ -53,14 +54,16 @@ func (c *addConnector) Run(ctx context.Context, engine *client.Finder, screen te
 	text, err := embeddednats.AddTool(dir, c.Name, address)
 	switch file := term.Path(embeddednats.ToolURLFile(dir, c.Name)); {
 	case errors.Is(err, embeddednats.ErrToolExists):
-		return exit.Failed("its URL is in "+file+"; for another password: pawl connectors remove "+c.Name+", then add it again", err)
+		return exit.Failed("its URL is in "+file+"; for another password: pawl connectors remove "+
+			c.Name+", then add it again", err)
 	case err != nil:
 		return exit.Failed("", err)
 	default:
 		fmt.Fprintf(screen.Err, "pawl: the tool %s connects with the URL in %s, which holds its password\n", c.Name, file)
 	}
 	if _, err := os.Stat(filepath.Join(dir, datadir.NATSCaller+".url")); err != nil {
-		fmt.Fprintln(screen.Err, "pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: pawl up --nats-listen 127.0.0.1:4222")
+		fmt.Fprintln(screen.Err,
+			"pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: pawl up --nats-listen 127.0.0.1:4222")
 	} else if err := admitted(ctx, engine, conf, c.Name); err != nil {
 		fmt.Fprintf(screen.Err, "pawl: warning: the engine does not say that it lets the tool in yet: %v\n", err)
 	}

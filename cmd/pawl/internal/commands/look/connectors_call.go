@@ -67,7 +67,8 @@ func (c *callConnector) Run(engine *client.Finder, screen term.Screen) error {
 		why = fmt.Sprintf("%s: %s (%s, %s)", done.Outcome, done.Error.Message, done.Error.Class, done.Error.Code)
 	}
 	if done.Outcome == "uncertain" {
-		hint = "it may or may not have happened; look at the other side before you call again (idempotency key " + done.Key + ")"
+		hint = "it may or may not have happened; look at the other side before you call again (idempotency key " + done.Key +
+			")"
 	}
 	return exit.Failed(hint, fmt.Errorf("call %s: %w", c.Capability, errors.New(why)))
 }

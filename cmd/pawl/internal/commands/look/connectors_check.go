@@ -49,8 +49,11 @@ func (c *checkConnector) Run(ctx context.Context, screen term.Screen, conf confi
 		return exit.Failed("", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(trials)) {
-		if report.OK() && !slices.ContainsFunc(report.Findings, func(f natsservice.Finding) bool { return f.Operation == name }) {
-			return exit.Misconfigured("pawl connectors show "+c.Name+" shows what there is", "connector %s has no operation %s to check", c.Name, name)
+		if report.OK() && !slices.ContainsFunc(report.Findings, func(f natsservice.Finding) bool {
+			return f.Operation == name
+		}) {
+			return exit.Misconfigured("pawl connectors show "+c.Name+" shows what there is",
+				"connector %s has no operation %s to check", c.Name, name)
 		}
 	}
 	if c.JSON {
@@ -75,14 +78,16 @@ func (c *checkConnector) trials() (map[string]natsservice.Trial, error) {
 	trials := make(map[string]natsservice.Trial, len(c.Params))
 	for name, params := range c.Params {
 		if !json.Valid([]byte(params)) {
-			return nil, exit.Misconfigured(`quote it for your shell: --params 'appendRow={"values": ["a"]}'`, "the parameters for %s are no JSON", name)
+			return nil, exit.Misconfigured(`quote it for your shell: --params 'appendRow={"values": ["a"]}'`,
+				"the parameters for %s are no JSON", name)
 		}
 		trials[name] = natsservice.Trial{Params: json.RawMessage(params)}
 	}
 	for name, read := range c.Observe {
 		trial, ok := trials[name]
 		if !ok {
-			return nil, exit.Misconfigured("add --params "+name+"='{…}'", "%s cannot be observed: it is not called without parameters", name)
+			return nil, exit.Misconfigured("add --params "+name+"='{…}'",
+				"%s cannot be observed: it is not called without parameters", name)
 		}
 		trial.Observe = read
 		trial.ObserveParams = trials[read].Params
@@ -97,9 +102,12 @@ func printReport(screen term.Screen, report natsservice.Report) {
 	for _, f := range report.Findings {
 		counts[f.Mark]++
 		mark := map[natsservice.Mark]string{
-			natsservice.Kept: style.Green("✓ kept"), natsservice.Broken: style.Red("✗ broken"), natsservice.Unchecked: style.Yellow("? unchecked"),
+			natsservice.Kept: style.Green("✓ kept"), natsservice.Broken: style.Red("✗ broken"),
+			natsservice.Unchecked: style.Yellow("? unchecked"),
 		}[f.Mark]
-		fmt.Fprintf(screen.Out, "%s  %s  %s.%s: %s\n", mark, f.Rule, report.Connector, cmp.Or(f.Operation, "*"), term.OneLine(f.Text, 2000))
+		fmt.Fprintf(screen.Out, "%s  %s  %s.%s: %s\n", mark, f.Rule, report.Connector, cmp.Or(f.Operation, "*"),
+			term.OneLine(f.Text, 2000))
 	}
-	fmt.Fprintf(screen.Out, "%d kept, %d broken, %d unchecked\n", counts[natsservice.Kept], counts[natsservice.Broken], counts[natsservice.Unchecked])
+	fmt.Fprintf(screen.Out, "%d kept, %d broken, %d unchecked\n", counts[natsservice.Kept], counts[natsservice.Broken],
+		counts[natsservice.Unchecked])
 }

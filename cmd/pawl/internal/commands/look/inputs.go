@@ -26,7 +26,8 @@ func (c *listInputs) Run(engine *client.Finder, screen term.Screen) error {
 	return list(engine, screen, c.listFlags, "Inputs", c.ofWorkflow, map[string]string{"status": c.Status}, []term.Column{
 		{Title: "input", Field: "id"}, {Title: "source", Field: "source", Spare: 5},
 		{Title: "type", Field: "type", Spare: 3}, {Title: "status", Field: "status"},
-		{Title: "outputs", Field: "outputs", Show: term.Length, Spare: 4}, {Title: "title", Field: "title", Width: 70, Spare: 2},
+		{Title: "outputs", Field: "outputs", Show: term.Length, Spare: 4},
+		{Title: "title", Field: "title", Width: 70, Spare: 2},
 		{Title: "received", Field: "receivedAt", Show: term.Moment},
 	})
 }

@@ -23,9 +23,11 @@ type listFlags struct {
 func Choices() kong.Vars {
 	vars := kong.Vars{}
 	for name, of := range map[string][2]string{
-		"workflow_status": {"listWorkflows", "status"}, "run_status": {"listRuns", "status"}, "run_phase": {"listRuns", "phase"},
-		"event_status": {"listEvents", "status"}, "job_state": {"listJobs", "state"}, "mutation_status": {"listMutations", "status"},
-		"input_status": {"listInputs", "status"}, "session_result": {"listSessions", "status"},
+		"workflow_status": {"listWorkflows", "status"}, "run_status": {"listRuns", "status"},
+		"run_phase":    {"listRuns", "phase"},
+		"event_status": {"listEvents", "status"}, "job_state": {"listJobs", "state"},
+		"mutation_status": {"listMutations", "status"},
+		"input_status":    {"listInputs", "status"}, "session_result": {"listSessions", "status"},
 	} {
 		vars[name] = strings.Join(ops.Possible(of[0], of[1]), ", ")
 	}

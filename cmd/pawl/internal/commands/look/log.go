@@ -42,7 +42,8 @@ func (c *Log) Run(ctx context.Context, engine *client.Finder, screen term.Screen
 		case err != nil && ctx.Err() != nil:
 			return nil // interrupted: that is how following ends
 		case errors.Is(err, rpc.ErrUnreachable) && last != "":
-			return &exit.Failure{Code: exit.CodeUnreachable, What: "the engine has stopped", Hint: "to go on once it runs again: pawl log --follow --from " + last}
+			return &exit.Failure{Code: exit.CodeUnreachable, What: "the engine has stopped",
+				Hint: "to go on once it runs again: pawl log --follow --from " + last}
 		case err != nil:
 			return connected.Explain(err)
 		}

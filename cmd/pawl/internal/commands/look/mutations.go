@@ -22,13 +22,14 @@ type showMutation struct {
 }
 
 func (c *listMutations) Run(engine *client.Finder, screen term.Screen) error {
-	return listWith(engine, screen, c.listFlags, "Mutations", c.ofWorkflow, map[string]string{"status": c.Status}, []term.Column{
-		{Title: "mutation", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 3},
-		{Title: "connector", Field: "connector", Spare: 4}, {Title: "operation", Field: "operation", Spare: 2},
-		{Title: "status", Field: "status"}, {Title: "title", Field: "uiTitle", Width: 50, Spare: 1},
-		{Title: "result", Field: "outcome", Whole: true},
-		{Title: "started", Field: "startedAt", Instead: "requestedAt", Show: term.Moment, Spare: 5},
-	}, addOutcome)
+	return listWith(engine, screen, c.listFlags, "Mutations", c.ofWorkflow, map[string]string{"status": c.Status},
+		[]term.Column{
+			{Title: "mutation", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 3},
+			{Title: "connector", Field: "connector", Spare: 4}, {Title: "operation", Field: "operation", Spare: 2},
+			{Title: "status", Field: "status"}, {Title: "title", Field: "uiTitle", Width: 50, Spare: 1},
+			{Title: "result", Field: "outcome", Whole: true},
+			{Title: "started", Field: "startedAt", Instead: "requestedAt", Show: term.Moment, Spare: 5},
+		}, addOutcome)
 }
 
 // mostResult bounds what a list shows of a mutation's result, in characters. Why one failed is never cut.

@@ -93,7 +93,8 @@ func (c *showRun) Run(engine *client.Finder, screen term.Screen) error {
 			fmt.Fprintln(screen.Err, "nothing is kept that this run has logged")
 		}
 		for _, line := range p.Items {
-			fmt.Fprintf(screen.Out, "%s\t%s\t%s\n", line.At.Local().Format("2006-01-02 15:04:05.000"), line.Level, term.OneLine(line.Text, 4000))
+			fmt.Fprintf(screen.Out, "%s\t%s\t%s\n", line.At.Local().Format("2006-01-02 15:04:05.000"), line.Level,
+				term.OneLine(line.Text, 4000))
 		}
 		return nil
 	})

@@ -23,11 +23,12 @@ type showSession struct {
 }
 
 func (c *listSessions) Run(engine *client.Finder, screen term.Screen) error {
-	return list(engine, screen, c.listFlags, "Sessions", c.ofWorkflow, map[string]string{"status": c.Status}, []term.Column{
-		{Title: "session", Field: "id"}, {Title: "result", Field: "result"}, {Title: "runs", Field: "runs", Spare: 2},
-		{Title: "started", Field: "startedAt", Show: term.Moment, Spare: 1},
-		{Title: "ended", Field: "endedAt", Show: term.Moment, Spare: 3},
-	})
+	return list(engine, screen, c.listFlags, "Sessions", c.ofWorkflow, map[string]string{"status": c.Status},
+		[]term.Column{
+			{Title: "session", Field: "id"}, {Title: "result", Field: "result"}, {Title: "runs", Field: "runs", Spare: 2},
+			{Title: "started", Field: "startedAt", Show: term.Moment, Spare: 1},
+			{Title: "ended", Field: "endedAt", Show: term.Moment, Spare: 3},
+		})
 }
 
 func (c *showSession) Run(engine *client.Finder, screen term.Screen) error {

@@ -25,7 +25,8 @@ type Verify struct {
 
 // Run asks a running engine. With the engine stopped it reads the log in the data directory, which
 // nobody else can then use.
-func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader, with node.Parts) error {
+func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader,
+	with node.Parts) error {
 	connected, err := engine.Find(c.Flags)
 	if err != nil {
 		return err
@@ -81,7 +82,8 @@ func printVerification(screen term.Screen, v replay.Verification, hint string, a
 			damaged = damaged || replay.OfLog(problem)
 			fmt.Fprintln(screen.Out, problem)
 		}
-		fmt.Fprintf(screen.Out, "%s, %s: %s\n", term.Plural(v.Workflows, "workflow"), term.Plural(v.Transitions, "transition"),
+		fmt.Fprintf(screen.Out, "%s, %s: %s\n", term.Plural(v.Workflows, "workflow"),
+			term.Plural(v.Transitions, "transition"),
 			map[bool]string{true: "ok", false: term.Plural(len(v.Problems), "problem")}[v.OK])
 		if damaged {
 			fmt.Fprintln(screen.Err, "  "+hint)
@@ -107,7 +109,8 @@ func stoppedData(screen term.Screen, conf config.Reader, connected *client.Conne
 	s.NATSListen = "" // nobody has anything to ask of an engine that does not run
 	if !datadir.HoldsLog(s.Data) {
 		return s, &exit.Failure{Code: exit.CodeUnreachable,
-			What: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.Address, term.Path(s.Data)), Hint: "name the data directory: --data DIR"}
+			What: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.Address, term.Path(s.Data)),
+			Hint: "name the data directory: --data DIR"}
 	}
 	fmt.Fprintf(screen.Err, "%s: reading the log in %s\n", connected.Alone(nil), term.Path(s.Data))
 	return s, nil

@@ -18,7 +18,8 @@ func incomplete(screen term.Screen, r node.Accepted) error {
 	if len(r.Broken) == 0 {
 		return nil
 	}
-	fmt.Fprintf(screen.Err, "pawl: the log has no room to remember all that is to be set aside. Everything else is done; repeating this command changes nothing. %s\n",
+	fmt.Fprintf(screen.Err,
+		"pawl: the log has no room to remember all that is to be set aside. Everything else is done; repeating this command changes nothing. %s\n",
 		"What stays out of service is named above, with the way to go on.")
 	return exit.Silent(exit.CodeFailed)
 }
@@ -39,30 +40,40 @@ func printAccepted(screen term.Screen, r node.Accepted, asJSON bool) error {
 	}
 	for _, name := range r.Held {
 		if aside, ok := r.SetAside[name]; ok {
-			fmt.Fprintf(screen.Out, "%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
+			fmt.Fprintf(screen.Out,
+				"%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
 			continue
 		}
-		fmt.Fprintf(screen.Out, "%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name, name)
+		fmt.Fprintf(screen.Out,
+			"%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name,
+			name)
 	}
 	for _, line := range r.Ended() {
 		fmt.Fprintln(screen.Out, line)
 	}
 	if r.Foreign > 0 && !slices.Contains(r.Broken, "") {
-		fmt.Fprintf(screen.Out, "%s of no workflow set aside; nothing is held for that\n", term.Plural(r.Foreign, "foreign message"))
+		fmt.Fprintf(screen.Out, "%s of no workflow set aside; nothing is held for that\n",
+			term.Plural(r.Foreign, "foreign message"))
 	}
 	for _, name := range r.Broken {
 		if name == "" {
-			fmt.Fprintf(screen.Out, "%s of no workflow still stand in the log, and no engine starts on it: restore the log from a copy\n", term.Plural(r.Foreign, "foreign message"))
+			fmt.Fprintf(screen.Out,
+				"%s of no workflow still stand in the log, and no engine starts on it: restore the log from a copy\n",
+				term.Plural(r.Foreign, "foreign message"))
 			continue
 		}
 		if name == eventlog.Installation {
-			fmt.Fprintf(screen.Out, "named tokens open nothing any more: %s. Programs of this machine use the engine's own, in its %s.\n", r.SetAside[name], datadir.TokenFile)
+			fmt.Fprintf(screen.Out,
+				"named tokens open nothing any more: %s. Programs of this machine use the engine's own, in its %s.\n",
+				r.SetAside[name], datadir.TokenFile)
 			continue
 		}
-		fmt.Fprintf(screen.Out, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name, r.SetAside[name])
+		fmt.Fprintf(screen.Out, "%s stays out of service: %s. To go on, deploy its script under another name.\n", name,
+			r.SetAside[name])
 	}
 	if r.GivenUp > 0 {
-		fmt.Fprintf(screen.Out, "%s given up: the records of them count no more. They may have been done, and are not done again by themselves. Each stands in %s and in: pawl mutations list --status given_up\n",
+		fmt.Fprintf(screen.Out,
+			"%s given up: the records of them count no more. They may have been done, and are not done again by themselves. Each stands in %s and in: pawl mutations list --status given_up\n",
 			term.Plural(r.GivenUp, "mutation call"), term.Path(r.Report))
 	}
 	if len(r.Lost) == 0 && len(r.SetAside) == 0 && r.Foreign == 0 {

@@ -65,12 +65,13 @@ func (c *advanceClock) Run(engine *client.Finder, screen term.Screen) error {
 	if err != nil {
 		return err
 	}
-	return client.Answer(connected, "advanceClock", map[string]any{"by": c.By}, func(moved struct{ Now json.RawMessage }) error {
-		now, err := instant(moved.Now)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(screen.Out, "it is now %s\n", now)
-		return nil
-	})
+	return client.Answer(connected, "advanceClock", map[string]any{"by": c.By},
+		func(moved struct{ Now json.RawMessage }) error {
+			now, err := instant(moved.Now)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(screen.Out, "it is now %s\n", now)
+			return nil
+		})
 }

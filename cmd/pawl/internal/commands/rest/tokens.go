@@ -38,15 +38,18 @@ func (c *createToken) Run(engine *client.Finder, screen term.Screen) error {
 	if c.Workflow != "" {
 		params["workflow"] = c.Workflow
 	}
-	return client.Answer(connected, "createToken", params, func(created struct{ Name, Role, Workflow, Token string }) error {
-		of := "all workflows"
-		if created.Workflow != "" {
-			of = "workflow " + created.Workflow
-		}
-		fmt.Fprintf(screen.Err, "pawl: the token %s (%s, %s) is shown this once; programs take it as PAWL_TOKEN, with --url\n", created.Name, created.Role, of)
-		fmt.Fprintln(screen.Out, created.Token)
-		return nil
-	})
+	return client.Answer(connected, "createToken", params,
+		func(created struct{ Name, Role, Workflow, Token string }) error {
+			of := "all workflows"
+			if created.Workflow != "" {
+				of = "workflow " + created.Workflow
+			}
+			fmt.Fprintf(screen.Err,
+				"pawl: the token %s (%s, %s) is shown this once; programs take it as PAWL_TOKEN, with --url\n", created.Name,
+				created.Role, of)
+			fmt.Fprintln(screen.Out, created.Token)
+			return nil
+		})
 }
 
 func (c *listTokens) Run(engine *client.Finder, screen term.Screen) error {

@@ -40,7 +40,8 @@ func (d deployer) await(ctx context.Context, s source.Script, missing []string) 
 		ctx, cancel = context.WithTimeout(ctx, tools.Patience)
 		defer cancel()
 	}
-	fmt.Fprintf(d.screen.Out, "pawl: %s waits for %s%s: start the tools that serve them\n", term.Path(s.Path), strings.Join(missing, ", "), most)
+	fmt.Fprintf(d.screen.Out, "pawl: %s waits for %s%s: start the tools that serve them\n", term.Path(s.Path),
+		strings.Join(missing, ", "), most)
 	err := d.in.Tools.Await(ctx, missing)
 	if ctx.Err() == context.DeadlineExceeded && d.in.Data.Settings.UntilIdle {
 		return nil

@@ -164,7 +164,9 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 	var refusal *decide.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		source.Print(d.screen, s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: refusal.Code, Message: refusal.Message, Fix: refusal.Hint}})
+		source.Print(d.screen, s,
+			[]sandbox.Problem{{Severity: sandbox.SeverityError, Code: refusal.Code, Message: refusal.Message,
+				Fix: refusal.Hint}})
 		return false, nil
 	case err != nil:
 		return false, err
@@ -222,6 +224,7 @@ func (d deployer) deployed(s source.Script, result engine.DeployResult) {
 			result.Workflow, capability, result.Workflow, capability)
 	}
 	for _, capability := range result.Asks {
-		fmt.Fprintf(d.screen.Out, "pawl: %s asks before each %s; to allow it: pawl grants %s %s=allow\n", result.Workflow, capability, result.Workflow, capability)
+		fmt.Fprintf(d.screen.Out, "pawl: %s asks before each %s; to allow it: pawl grants %s %s=allow\n", result.Workflow,
+			capability, result.Workflow, capability)
 	}
 }

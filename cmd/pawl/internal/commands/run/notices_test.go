@@ -26,7 +26,8 @@ func TestRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	for link, target := range map[string]string{
-		"absolute.ts": filepath.Join(dir, "real", "a.ts"), "twice.ts": "absolute.ts", "folder": "real/.", "up": "folder/../data",
+		"absolute.ts": filepath.Join(dir, "real", "a.ts"), "twice.ts": "absolute.ts", "folder": "real/.",
+		"up":       "folder/../data",
 		"data/now": "1", "data/a.ts": "now/a.ts", "dangling.ts": "nowhere/a.ts", "circle.ts": "circle.ts",
 	} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
@@ -68,7 +69,8 @@ func TestNoticesSettle(t *testing.T) {
 		events, failures := make(chan fsnotify.Event), make(chan error)
 		var failed []error
 		n := notices{
-			files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "other", "b.ts")}, folders: &recordedFolders{}, events: events, errors: failures,
+			files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "other", "b.ts")}, folders: &recordedFolders{},
+			events: events, errors: failures,
 			failed: func(err error) { failed = append(failed, err) },
 		}
 		var looks atomic.Int64
@@ -138,7 +140,8 @@ func TestNoticesWithoutEnd(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		events := make(chan fsnotify.Event)
-		n := notices{files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "b.ts")}, folders: &recordedFolders{}, events: events}
+		n := notices{files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "b.ts")}, folders: &recordedFolders{},
+			events: events}
 		var looks atomic.Int64
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan struct{})

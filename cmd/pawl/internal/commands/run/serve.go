@@ -23,5 +23,7 @@ func (c *Serve) Run(ctx context.Context, screen term.Screen, conf config.Reader,
 	if err := conf.CheckMoved(s.Data); err != nil {
 		return err
 	}
-	return node.Operate(ctx, screen, s, with, func(context.Context, *node.Node) (node.Beside, error) { return nil, nil }, nil)
+	return node.Operate(ctx, screen, s, with, func(context.Context, *node.Node) (node.Beside, error) {
+		return nil, nil
+	}, nil)
 }

@@ -66,7 +66,8 @@ func (w *watcher) run(ctx context.Context, open func() (notices, func() error, e
 
 // unnoticed warns that the system does not tell of changes.
 func (w *watcher) unnoticed(err error) {
-	fmt.Fprintf(w.screen.Err, "pawl: warning: a file that changes while this runs may not be deployed: %v\n  start again after a change, or: pawl deploy FILE\n", err)
+	fmt.Fprintf(w.screen.Err,
+		"pawl: warning: a file that changes while this runs may not be deployed: %v\n  start again after a change, or: pawl deploy FILE\n", err)
 }
 
 // watched is a file as it was last found.
@@ -177,7 +178,8 @@ func (w *watcher) again(ctx context.Context, f *watched, s source.Script) {
 	switch {
 	case err != nil:
 		f.hash = "" // what went wrong may be none of the file's doing
-		w.reject(ctx, f, exit.Failed("save the file once more to try it again", fmt.Errorf("deploy %s: %w", term.Path(s.Path), err)))
+		w.reject(ctx, f, exit.Failed("save the file once more to try it again", fmt.Errorf("deploy %s: %w", term.Path(s.Path),
+			err)))
 	case !accepted:
 		w.refuse(f.path)
 	default:

@@ -57,7 +57,8 @@ func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	source.Print(screen, script, done.Warnings)
 	fmt.Fprintf(screen.Out, "%s %s\n", done.Name, done.Version)
 	for _, capability := range done.Asks {
-		fmt.Fprintf(screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability, done.Name, capability)
+		fmt.Fprintf(screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability,
+			done.Name, capability)
 	}
 	if len(c.Grant) == 0 {
 		return nil
@@ -67,7 +68,8 @@ func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		return err
 	}
 	for _, capability := range now.Unused() {
-		fmt.Fprintf(screen.Err, "grant %s=%s concerns no operation that the script uses\n", capability, now.Grants[capability])
+		fmt.Fprintf(screen.Err, "grant %s=%s concerns no operation that the script uses\n", capability,
+			now.Grants[capability])
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 	}
 	var found verdict
 	if err = connected.Stranger; err == nil {
-		err = connected.Do(ctx, "validateScript", map[string]any{"source": string(script.Text), "filename": filepath.Base(c.File)}, &found)
+		err = connected.Do(ctx, "validateScript", map[string]any{"source": string(script.Text),
+			"filename": filepath.Base(c.File)}, &found)
 	}
 	switch {
 	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
@@ -98,7 +99,8 @@ func validateAlone(ctx context.Context, with node.Parts, s source.Script) (verdi
 		return verdict{}, exit.Failed("", errors.Join(err, done()))
 	}
 	_, checked := deploy.Check(deploy.Input{
-		Definition: definition, Found: problems, Catalog: node.NewCatalog(registry), UnknownConnector: sandbox.SeverityWarning,
+		Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
+		UnknownConnector: sandbox.SeverityWarning,
 	})
 	found.Problems = append([]sandbox.Problem{}, checked...) // none is an empty list
 	found.OK = !deploy.Refused(found.Problems)
