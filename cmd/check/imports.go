@@ -97,7 +97,7 @@ var layers = []layer{
 	{folders: "ops/rpc", project: []string{"eventlog", "sandbox"}, external: anyLibrary},
 	{folders: "ops/auth", project: []string{"eventlog", "projections", "ops/rpc"}, external: anyLibrary},
 	{folders: "ops/explain", project: []string{"eventlog", "projections/...", "engine", "engine/connector",
-		"engine/decide"}, external: anyLibrary},
+		"engine/decide", "engine/deploy"}, external: anyLibrary},
 	{folders: "ops/metrics", project: []string{"eventlog", "projections/...", "engine", "sandbox/worker"},
 		external: anyLibrary},
 	{folders: "ops/replay", project: []string{"eventlog", "projections/..."}, external: anyLibrary},

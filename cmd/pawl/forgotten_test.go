@@ -169,6 +169,9 @@ func TestNewlyDeployedAfterALossAsks(t *testing.T) {
 	d.pushOrder("sales", "s")
 	d.settled()
 	s.once(t, 2)
+	mustRun(t, w.dir, 0, "pawl", "resume", "bills", "--data", "data") // its name may be lost: it is held
+	d.settled()
+	s.once(t, 2)
 	d.approveAll()
 	if n := s.count("bills b"); n != 2 {
 		t.Errorf("with a person's word it was sent %d times, want 2", n)
