@@ -60,7 +60,7 @@ var waits = []waiting{
 		l.deploy(shop{mutate: `/* nothing to send */`})
 		l.isSlowAt("run.prepared")
 		l.push("a")
-	}, "only next is run again", 2},
+	}, "only next is run again", 3},
 	{"a job's retry time", decide.ReasonBackoff, func(l *life) {
 		l.deploy(shop{options: "maxAttempts: 3,"})
 		l.sends(definitely(eventlog.Logic))
@@ -72,7 +72,7 @@ var waits = []waiting{
 	}, "shop was paused by ann at 2026-03-01T08:00:00Z", 2},
 	{"approval", decide.ReasonApproval, func(l *life) {
 		l.asking(shop{})
-	}, `(world.send: Send a) for event "a" of topic orders awaits approval`, 3},
+	}, `(world.send: Send a) for event "a" (Order a) of topic orders awaits approval`, 3},
 	{"approval under a pause", decide.ReasonApproval, func(l *life) {
 		l.asking(shop{})
 		l.do("pauseWorkflow", nil)
