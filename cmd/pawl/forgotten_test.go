@@ -103,7 +103,7 @@ func TestForgottenWorkflow(t *testing.T) {
 			if c.store {
 				mustSay(t, out, `^prod is held: `)
 			} else {
-				out = mustRun(t, w.dir, 0, "pawl", "why", "prod", "--data", "data")
+				out = mustRun(t, w.dir, exit.CodeNeedsPerson, "pawl", "why", "prod", "--data", "data")
 				mustSay(t, out, `The system holds workflow prod \(loss\): .*a workflow of this name may have been in it`)
 			}
 			s.once(t, 8)

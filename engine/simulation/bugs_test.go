@@ -334,7 +334,7 @@ func (forgetful) ReadAll(context.Context, int, uint64) iter.Seq2[eventlog.Record
 // seamless does not say that messages are missing.
 type seamless struct{ eventlog.LossKeeper }
 
-func (seamless) LastLost(int) uint64 { return 0 }
+func (seamless) Unrecorded(int) []eventlog.Missing { return nil }
 
 // hoarding keeps the places of events that have ended.
 type hoarding struct {

@@ -53,8 +53,8 @@ export default Pawl.workflow({
 	call := sandbox.Invocation{
 		Source: source, Phase: sandbox.Prepare, Handler: "greet",
 		Pending: map[string][]sandbox.Event{"guests": {
-			{MessageID: "g1", Topic: "guests", Title: "Ann",
-				Payload: json.RawMessage(`{"address":"ann@example.com"}`)}}},
+			{MessageID: "g1", Topic: "guests", Title: "Al",
+				Payload: json.RawMessage(`{"address":"al@example.com"}`)}}},
 		Operations: []sandbox.Operation{{Connector: "mail", Operation: "send", Kind: sandbox.KindMutate}},
 	}
 	prepared, err := executor.Invoke(ctx, call, noReads{})
@@ -65,6 +65,6 @@ export default Pawl.workflow({
 	fmt.Println(mutation.Call.Operation, string(mutation.Call.Params), err)
 	// Output:
 	// greet mail send
-	// {"reservations":[{"topic":"guests","ids":["g1"]}],"data":{"to":"ann@example.com"},"ui":{"title":"Welcome
-	// Ann"}} <nil> send {"to":"ann@example.com","text":"Welcome!"} <nil>
+	// {"reservations":[{"topic":"guests","ids":["g1"]}],"data":{"to":"al@example.com"},"ui":{"title":"Welcome Al"}} <nil>
+	// send {"to":"al@example.com","text":"Welcome!"} <nil>
 }

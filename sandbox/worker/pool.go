@@ -139,12 +139,12 @@ func (p *Pool) Close() error {
 		return nil
 	}
 	p.shut = true
-	close(p.closed)
 	all := slices.Clone(p.all)
 	p.mu.Unlock()
 	for _, w := range all {
 		w.kill(&sandbox.Error{Fault: sandbox.FaultTransient, Code: "script.cancelled", Message: errPoolClosed.Error()})
 	}
+	close(p.closed) // only now: the processes die with the spawner's thread, and what killed them must be known before
 	p.ending.Wait()
 	return nil
 }
