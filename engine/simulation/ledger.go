@@ -67,9 +67,10 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 	}
 }
 
-// leftOpen: another process's call is left to a person only once its receiver cannot be at work on it any more (F5).
+// leftOpen: another process's call is left to a person only once its receiver cannot be at work on it any more (F5). Of
+// a writer that has died with its append it is not known which process it was.
 func (j *judge) leftOpen(b *book, key string) {
-	if r := j.sim.world.requests[key]; r != nil && b.writer != r.node && r.busy(j.sim.clock.Now()) {
+	if r := j.sim.world.requests[key]; r != nil && b.writer != nil && b.writer != r.node && r.busy(j.sim.clock.Now()) {
 		j.sim.violate("mutation %s is left to a person and its receiver may still be busy with it (F5)", j.sim.alias(key))
 	}
 }
