@@ -44,8 +44,9 @@ type book struct {
 	consumed map[eventlog.EventRef]bool
 	// again are the consumed events that a person let happen again: their consumption was lost.
 	again map[eventlog.EventRef]bool
-	// calls and consumptions are the starts and the consumptions that the log cannot tell of any more.
+	// calls, publications and consumptions are the starts and so on that the log cannot tell of any more.
 	calls        unreadable[eventlog.MutationID]
+	publications unreadable[eventlog.EventRef]
 	consumptions unreadable[eventlog.EventRef]
 	open         map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
 	keys         map[eventlog.MutationID]string
@@ -73,7 +74,8 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 			consumed: map[eventlog.EventRef]bool{}, open: map[eventlog.MutationID]eventlog.RunID{},
 			keys:    map[eventlog.MutationID]string{},
 			written: map[*node]uint64{}, wakes: newWakes(), again: map[eventlog.EventRef]bool{},
-			calls: newUnreadable[eventlog.MutationID](), consumptions: newUnreadable[eventlog.EventRef](),
+			calls: newUnreadable[eventlog.MutationID](), publications: newUnreadable[eventlog.EventRef](),
+			consumptions: newUnreadable[eventlog.EventRef](),
 		}
 		j.books[w] = b
 	}

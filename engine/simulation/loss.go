@@ -136,6 +136,8 @@ func (s *sim) forget(b *book, n int) {
 				b.calls.spoilt(f.Mutation)
 			case *eventlog.MutationGivenUp:
 				b.calls.forgotten(f.Mutation)
+			case *eventlog.EventPublished:
+				b.publications.spoilt(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
 			case *eventlog.EventConsumed:
 				b.consumptions.spoilt(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
 			case *eventlog.EventGivenUp:
@@ -243,7 +245,9 @@ func (j *judge) remembers(b *book) {
 			continue
 		}
 		for _, ref := range r.Refs {
-			j.done(&state, ref)
+			if known := state.Event(ref.Topic, ref.MessageID) != nil; !b.publications.unknown(ref, known) || known {
+				j.done(&state, ref) // of one that nothing tells of any more, a person is asked before its next effect
+			}
 		}
 	}
 }
