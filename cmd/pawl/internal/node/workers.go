@@ -2,6 +2,9 @@ package node
 
 import (
 	"log/slog"
+	"os"
+	"runtime"
+	"sync"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
@@ -22,3 +25,15 @@ func NewWorkers(s config.Settings, with Parts, size int, logger *slog.Logger) (*
 	}
 	return workers, nil
 }
+
+// processors is how many this process may use, as the machine says or its operator.
+var processors = runtime.GOMAXPROCS(0)
+
+// spareProcessor lets Go run on one thread more than there are processors. The embedded broker syncs
+// and removes files much of the time, and Go notices only a while after such a call has begun that
+// nothing runs on its processor. A GOMAXPROCS that is set is left as it is.
+var spareProcessor = sync.OnceFunc(func() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(processors + 1)
+	}
+})
