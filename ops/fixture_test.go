@@ -105,6 +105,16 @@ func setupOn(t testing.TB, log eventlog.Log, settings ...setting) *bundle {
 	return b
 }
 
+// document is the OpenAPI document.
+func (b *bundle) document() []byte {
+	b.t.Helper()
+	document, err := b.server.openapi()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return document
+}
+
 // deploy deploys orders under the name; each call is allowed, asked for or denied.
 func (b *bundle) deploy(name, operation string, grant eventlog.Grant) {
 	b.t.Helper()

@@ -21,7 +21,7 @@ var hintMethods = map[string]bool{"WithHint": true, "hint": true}
 func TestEveryProblemHasAHint(t *testing.T) {
 	t.Parallel()
 	made := map[string]bool{}
-	for _, folder := range []string{".", "auth", "explain", "ingress", "metrics", "replay", "rpc", "../engine",
+	for _, folder := range []string{".", "auth", "explain", "ingress", "logread", "metrics", "replay", "rpc", "../engine",
 		"../engine/decide"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || len(files) == 0 {

@@ -2,10 +2,8 @@ package ops
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"path"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +14,7 @@ import (
 )
 
 // routes builds the HTTP interface from the table.
-func (s *Server) routes() http.Handler {
+func (b *backend) routes() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	handle := func(method, pattern string, h http.Handler) {
@@ -25,10 +23,10 @@ func (s *Server) routes() http.Handler {
 	}
 	for i := range table {
 		o := &table[i]
-		handle(o.Method, o.Path, s.operation(o))
+		handle(o.Method, o.Path, b.operation(o))
 	}
 	for _, p := range plainTable {
-		handle(http.MethodGet, p.Path, s.plain(p))
+		handle(http.MethodGet, p.Path, b.plain(p))
 	}
 	for pattern, allowed := range methods {
 		if slices.Contains(allowed, http.MethodGet) {
@@ -40,20 +38,20 @@ func (s *Server) routes() http.Handler {
 			p := rpc.Problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on %s",
 				eventlog.ClipName(r.Method), eventlog.ClipName(r.URL.Path)).WithHint("allowed: " + allow)
 			p.Allow = allow
-			s.refuse(w, r, p)
+			b.refuse(w, r, p)
 		})
 	}
-	mux.HandleFunc("/", s.unknownPath)
-	return s.outer(mux)
+	mux.HandleFunc("/", b.unknownPath)
+	return b.outer(mux)
 }
 
-func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
-	s.refuse(w, r, rpc.Problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s",
+func (b *backend) unknownPath(w http.ResponseWriter, r *http.Request) {
+	b.refuse(w, r, rpc.Problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s",
 		eventlog.ClipName(r.URL.Path)).WithHint(rpc.OpenAPIPath+" lists all operations"))
 }
 
 // outer is what every request passes through.
-func (s *Server) outer(next http.Handler) http.Handler {
+func (b *backend) outer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			switch cause := recover(); {
@@ -62,18 +60,18 @@ func (s *Server) outer(next http.Handler) http.Handler {
 				panic(cause)
 			default:
 				// Headers may be out already; then the connection ends and the reader sees it.
-				s.refuse(w, r, s.fault(r.Method+" "+r.URL.Path, panicked(cause)))
+				b.refuse(w, r, b.fault(r.Method+" "+r.URL.Path, panicked(cause)))
 			}
 		}()
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		rpc.LimitBody(w, r)
-		caller, p := s.guard.Admit(r, public(r.URL.Path))
+		caller, p := b.guard.Admit(r, public(r.URL.Path))
 		if p != nil {
-			s.refuse(w, r, p)
+			b.refuse(w, r, p)
 			return
 		}
 		if challenge := r.Header.Get(rpc.ChallengeHeader); challenge != "" {
-			w.Header().Set(rpc.ProofHeader, s.guard.Prove(challenge))
+			w.Header().Set(rpc.ProofHeader, b.guard.Prove(challenge))
 		}
 		if caller != nil {
 			auth.Trust(r.Context())
@@ -82,7 +80,7 @@ func (s *Server) outer(next http.Handler) http.Handler {
 		// The mux would redirect an unclean path; a POST would lose its body on the way.
 		if escaped := r.URL.EscapedPath(); !strings.HasPrefix(escaped, "/") ||
 			path.Clean(escaped) != strings.TrimSuffix(escaped, "/") && escaped != "/" {
-			s.unknownPath(w, r)
+			b.unknownPath(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -90,26 +88,24 @@ func (s *Server) outer(next http.Handler) http.Handler {
 }
 
 // refuse answers with a problem, and takes what the caller still sends.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p *rpc.Problem) {
+func (b *backend) refuse(w http.ResponseWriter, r *http.Request, p *rpc.Problem) {
 	rpc.WriteProblem(w, p)
-	rpc.DiscardBody(s.life, w, r)
+	rpc.DiscardBody(b.life, w, r)
 }
 
-func panicked(cause any) error { return fmt.Errorf("panic: %v\n%s", cause, debug.Stack()) }
-
 // operation answers one row of the table.
-func (s *Server) operation(o *Operation) http.Handler {
-	count := s.metrics.Operation(o.ID, o.Statuses...)
+func (b *backend) operation(o *Operation) http.Handler {
+	count := b.metrics.Operation(o.ID, o.Statuses...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := s.answer(o, w, r, count)
+		p := b.answer(o, w, r, count)
 		if p != nil {
 			count(p.Status)
-			s.refuse(w, r, p)
+			b.refuse(w, r, p)
 		}
 	})
 }
 
-func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, count func(int)) *rpc.Problem {
+func (b *backend) answer(o *Operation, w http.ResponseWriter, r *http.Request, count func(int)) *rpc.Problem {
 	caller, p := auth.CallerOf(r)
 	if p == nil {
 		p = o.Ask(caller)
@@ -123,32 +119,32 @@ func (s *Server) answer(o *Operation, w http.ResponseWriter, r *http.Request, co
 		return p
 	}
 	if o.RawBody != "" {
-		return s.push(o, w, r, caller, buffer.Bytes(), count)
+		return b.push(o, w, r, caller, buffer.Bytes(), count)
 	}
 	request, err := o.Request.FromHTTP(r, buffer.Bytes())
 	if err != nil {
 		return problemOf(err)
 	}
-	call := &Call{Caller: *caller, server: s, leave: s.life}
+	call := &Call{Caller: *caller, backend: b, leave: b.life}
 	if o.stream != nil {
 		if p := o.Permit(&call.Caller, request); p != nil {
 			return p
 		}
 		switch answered, err := o.stream(w, r, call, request); {
 		case err != nil:
-			return s.fault(o.ID, err)
+			return b.fault(o.ID, err)
 		case answered:
 			count(http.StatusOK)
 			return nil
 		}
 	}
-	status, answer, err := s.call(r.Context(), o, call, request)
+	status, answer, err := b.call(r.Context(), o, call, request)
 	if err != nil {
-		return s.fault(o.ID, err)
+		return b.fault(o.ID, err)
 	}
 	body, err := rpc.EncodeAnswer(answer)
 	if err != nil {
-		return s.fault(o.ID, err)
+		return b.fault(o.ID, err)
 	}
 	count(status)
 	rpc.WriteJSON(w, status, body)
@@ -166,4 +162,54 @@ func putBuffer(b *bytes.Buffer) {
 	}
 	b.Reset()
 	buffers.Put(b)
+}
+
+// push is the HTTP side: the body is the events themselves, and nothing is parsed twice.
+func (b *backend) push(o *Operation, w http.ResponseWriter, r *http.Request, caller *rpc.Caller, body []byte,
+	count func(int)) *rpc.Problem {
+	if r.URL.RawQuery != "" {
+		return rpc.Malformed("query.unknown",
+			"this operation has no query parameters").WithHint("the topic stands in the path, the events in the body")
+	}
+	answer, p := b.ingress(r.Context(), o, caller, eventlog.WorkflowName(r.PathValue("workflow")),
+		eventlog.Topic(r.PathValue("topic")), body)
+	if p != nil {
+		return p
+	}
+	count(http.StatusOK)
+	rpc.WriteJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// plain answers one of them over HTTP.
+func (b *backend) plain(p plainOperation) http.Handler {
+	if p.answer == nil {
+		return b.figures()
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, problem := p.answer(b, r.Context())
+		if problem != nil {
+			b.refuse(w, r, problem)
+			return
+		}
+		rpc.WriteJSON(w, http.StatusOK, body)
+	})
+}
+
+// figures answers those who may see all workflows.
+func (b *backend) figures() http.Handler {
+	handler := b.metrics.Handler()
+	figures := rpc.Operation{ID: "metrics", Role: rpc.Viewer}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, p := auth.CallerOf(r)
+		if p == nil {
+			p = figures.Permit(caller, nil)
+		}
+		if p != nil {
+			b.refuse(w, r, p)
+			return
+		}
+		rpc.LimitWrite(w)
+		handler.ServeHTTP(w, r)
+	})
 }

@@ -41,6 +41,7 @@ func TestFollowersAreBounded(t *testing.T) {
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	b.server.followers = auth.NewQuota("readers of the log", "log.followers", mostFollowers, 3)
+	b.server.log.Followers = b.server.followers
 	open := func() (int, func()) {
 		ctx, cancel := context.WithCancel(await(t))
 		req, err := http.NewRequestWithContext(ctx, "GET", b.http.URL+"/v1/log?follow=true", nil)

@@ -10,17 +10,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// StartNATS offers the operations over NATS; they are answered once this returns.
-func (s *Server) StartNATS(cfg rpc.NATSConfig) (*rpc.NATSService, error) {
-	return rpc.ServeNATS(s.life, cfg, rpc.NATSBackend{
-		Version: s.cfg.Version, Installation: s.cfg.Installation, Logger: s.cfg.Logger,
-		Authenticate: func(token string) (*rpc.Caller, *rpc.Problem) { return s.guard.Authenticate("Bearer", token) },
-		Endpoints:    s.endpoints(),
-	})
-}
-
 // endpoints are the operations, what stands beside them in JSON, and the way in for events.
-func (s *Server) endpoints() []rpc.Endpoint {
+func (b *backend) endpoints() []rpc.Endpoint {
 	var all []rpc.Endpoint
 	for i := range table {
 		o := &table[i]
@@ -30,7 +21,7 @@ func (s *Server) endpoints() []rpc.Endpoint {
 				if p := o.NotOverNATS(); p != nil {
 					return 0, nil, cmp.Or(o.Ask(&c.Caller), p)
 				}
-				return s.dispatch(ctx, o, &Call{Caller: c.Caller, server: s, most: c.Most, leave: c.Leave}, c.Data)
+				return b.dispatch(ctx, o, &Call{Caller: c.Caller, backend: b, most: c.Most, leave: c.Leave}, c.Data)
 			},
 		})
 	}
@@ -41,18 +32,18 @@ func (s *Server) endpoints() []rpc.Endpoint {
 		all = append(all, rpc.Endpoint{
 			Name: p.ID, Metadata: map[string]string{"role": string(rpc.Viewer), "summary": p.Summary},
 			Answer: func(ctx context.Context, _ *rpc.NATSCall) (int, []byte, *rpc.Problem) {
-				body, problem := p.answer(s, ctx)
+				body, problem := p.answer(b, ctx)
 				return http.StatusOK, body, problem
 			},
 		})
 	}
-	return append(all, rpc.Endpoint{Name: "ingress", Subject: "in.*.>", Answer: s.pushOverNATS})
+	return append(all, rpc.Endpoint{Name: "ingress", Subject: "in.*.>", Answer: b.pushOverNATS})
 }
 
 // pushOverNATS takes events whose workflow and topic stand in the subject.
-func (s *Server) pushOverNATS(ctx context.Context, c *rpc.NATSCall) (int, []byte, *rpc.Problem) {
+func (b *backend) pushOverNATS(ctx context.Context, c *rpc.NATSCall) (int, []byte, *rpc.Problem) {
 	workflow, topic, _ := strings.Cut(strings.TrimPrefix(c.Subject, "in."), ".")
 	push := &ingressTable[0]
-	body, p := s.ingress(ctx, push, &c.Caller, eventlog.WorkflowName(workflow), eventlog.Topic(topic), c.Data)
+	body, p := b.ingress(ctx, push, &c.Caller, eventlog.WorkflowName(workflow), eventlog.Topic(topic), c.Data)
 	return http.StatusOK, body, p
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -23,20 +24,11 @@ type Operation struct {
 // Call is one call of an operation, whatever interface it came through.
 type Call struct {
 	rpc.Caller
-	server *Server
+	backend *backend
 	// most is how many bytes an answer may have; 0 means any number.
 	most int
 	// leave ends when the interface that answers stops: nothing is waited for any longer.
 	leave context.Context
-}
-
-// Possible lists what a field of the operation can be, nil where it is no enumeration.
-func Possible(id, field string) []string {
-	o, ok := Lookup(id)
-	if !ok {
-		return nil
-	}
-	return o.Request.Possible(field)
 }
 
 // operation starts a row: "METHOD /path".
@@ -88,41 +80,20 @@ func defineStatus[Request, Answer any](o Operation, do func(context.Context, *Ca
 	return o
 }
 
-// table is the one list of operations, in the order of the documentation.
-var table = func() []Operation {
-	var all []Operation
-	for _, part := range [][]Operation{
-		workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable,
-		evidenceTable, connectorTable, tokenTable, clockTable, logTable,
-	} {
-		all = append(all, part...)
-	}
-	if err := described(all).CheckIDs(); err != nil {
-		panic(err)
-	}
-	return all
-}()
-
-func described(rows []Operation) rpc.Table {
-	var t rpc.Table
-	for i := range rows {
-		t = append(t, &rows[i].Operation)
-	}
-	return t
+// inWorkflow is the path of everything that belongs to one workflow.
+type inWorkflow struct {
+	Workflow eventlog.WorkflowName `json:"workflow" in:"path" jsonschema:"the workflow's name"`
 }
 
-// Operations returns the table.
-func Operations() []Operation { return append([]Operation(nil), table...) }
+func (r *inWorkflow) Scope() *eventlog.WorkflowName { return &r.Workflow }
 
-// Table describes the operations, as a client needs it.
-func Table() rpc.Table { return described(table) }
+// everything is the request of an operation that takes nothing.
+type everything struct{}
 
-// Lookup returns the operation with the id.
-func Lookup(id string) (Operation, bool) {
-	for _, o := range table {
-		if o.ID == id {
-			return o, true
-		}
+// some is never null in JSON.
+func some[T any](s []T) []T {
+	if s == nil {
+		return []T{}
 	}
-	return Operation{}, false
+	return s
 }

@@ -34,7 +34,7 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	b := setup(t, manualClock(start), runLog(), calls())
 	overHTTP := b.client
 	by(b)
-	schemas := newSchemas(t, b.server.openapi)
+	schemas := newSchemas(t, b.document())
 	called := map[string]bool{}
 	call := func(id string, want int, params map[string]any) map[string]any {
 		t.Helper()

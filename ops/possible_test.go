@@ -62,8 +62,9 @@ func TestImpossibleFiltersAreRefused(t *testing.T) {
 		}
 	}
 	// The same over NATS, where all fields are in one object.
-	call := &Call{Caller: rpc.Caller{Actor: eventlog.Actor{Kind: "user", Name: "ann"}, Role: rpc.Admin}, server: b.server,
-		leave: t.Context()}
+	call := &Call{Caller: rpc.Caller{Actor: eventlog.Actor{Kind: "user", Name: "ann"}, Role: rpc.Admin},
+		backend: b.server.backend,
+		leave:   t.Context()}
 	dispatch := func(id, object string) *rpc.Problem {
 		o, ok := Lookup(id)
 		if !ok {
@@ -190,7 +191,7 @@ func constants(t *testing.T, module, pkg string, into map[string][]string) {
 func TestOpenAPIShowsWhatIsPossible(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	paths := mustJSON(t, b.server.openapi)["paths"].(map[string]any)
+	paths := mustJSON(t, b.document())["paths"].(map[string]any)
 	schema := func(path, name string) map[string]any {
 		for _, p := range listOf(paths[path].(map[string]any)["get"].(map[string]any)["parameters"]) {
 			if p := p.(map[string]any); p["name"] == name {

@@ -110,7 +110,7 @@ func TestOneWorkflow(t *testing.T) {
 	call := func(id, request string) (int, map[string]any, *rpc.Problem) {
 		o, _ := Lookup(id)
 		c := &Call{Caller: rpc.Caller{Role: rpc.Admin, Workflow: "shop", Actor: eventlog.Actor{Kind: "user", Name: "ann"}},
-			server: b.server, leave: t.Context()}
+			backend: b.server.backend, leave: t.Context()}
 		status, body, p := b.server.dispatch(t.Context(), &o, c, []byte(request))
 		if p != nil {
 			return p.Status, nil, p
@@ -170,8 +170,9 @@ func TestDeployWithGrants(t *testing.T) {
 	b := setup(t)
 	deploy := func(role rpc.Role, grants string) *rpc.Problem {
 		o, _ := Lookup("deployWorkflow")
-		c := &Call{Caller: rpc.Caller{Role: role, Actor: eventlog.Actor{Kind: "user", Name: "ann"}}, server: b.server,
-			leave: t.Context()}
+		c := &Call{Caller: rpc.Caller{Role: role, Actor: eventlog.Actor{Kind: "user", Name: "ann"}},
+			backend: b.server.backend,
+			leave:   t.Context()}
 		_, _, p := b.server.dispatch(t.Context(), &o, c, []byte(`{"source":`+quoted(t, orders("shop", "send"))+grants+`}`))
 		return p
 	}

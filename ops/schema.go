@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -61,9 +62,29 @@ var knownTypes = rpc.Types{
 	reflect.TypeFor[order]():                  rpc.Enum(oldestFirst, newestFirst),
 	reflect.TypeFor[pageLimit](): {Type: "integer", Minimum: jsonschema.Ptr(1.0),
 		Maximum: jsonschema.Ptr(float64(readmodel.MaxLimit))},
-	reflect.TypeFor[logLimit]():     {Type: "integer", Minimum: jsonschema.Ptr(1.0)},
-	reflect.TypeFor[ProducerRuns](): rpc.Enum(RunsNow, RunsQueued),
+	reflect.TypeFor[logread.Count](): {Type: "integer", Minimum: jsonschema.Ptr(1.0)},
+	reflect.TypeFor[ProducerRuns]():  rpc.Enum(RunsNow, RunsQueued),
 	reflect.TypeFor[decide.Resolution](): rpc.Enum(decide.DidHappen, decide.DidNotHappen, decide.Skip,
 		decide.TryAgain),
 	reflect.TypeFor[decide.Reason](): rpc.Enum(decide.Reasons()...),
 }
+
+// pageLimit is how many items a page may have at most, 1 to readmodel.MaxLimit; 0 when left out.
+type pageLimit int
+
+// order is the direction of a list.
+type order string
+
+const (
+	oldestFirst order = "asc"
+	newestFirst order = "desc"
+)
+
+// ProducerRuns says when a producer runs that was asked for.
+type ProducerRuns string
+
+// The values of ProducerRuns.
+const (
+	RunsNow    ProducerRuns = "now"
+	RunsQueued ProducerRuns = "queued"
+)

@@ -25,7 +25,7 @@ type (
 var clockTable = []Operation{
 	define(operation("getClock", "GET /v1/clock", rpc.Viewer, "Read the engine's clock").narrowing(),
 		func(_ context.Context, c *Call, _ *everything) (clockAnswer, error) {
-			return clockAnswer{Now: eventlog.At(c.server.cfg.Now()), Manual: c.server.cfg.Engine.Manual()}, nil
+			return clockAnswer{Now: eventlog.At(c.backend.cfg.Now()), Manual: c.backend.cfg.Engine.Manual()}, nil
 		}),
 	define(operation("advanceClock", "POST /v1/clock/advance", rpc.Operator,
 		"Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
@@ -38,7 +38,7 @@ func advanceClock(ctx context.Context, c *Call, r *advanceRequest) (advanceAnswe
 			"by is %q; it must be a duration of 0s or more: a clock never goes back", eventlog.ClipName(r.By)).
 			WithHint("write e.g. 90s, 5m or 24h")
 	}
-	now, err := c.server.cfg.Engine.Advance(ctx, by)
+	now, err := c.backend.cfg.Engine.Advance(ctx, by)
 	if err != nil {
 		return advanceAnswer{}, err
 	}

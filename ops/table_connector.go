@@ -14,12 +14,6 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// Calls performs single calls for a person; *connector.Registry is one.
-type Calls interface {
-	Read(context.Context, connector.Call) (json.RawMessage, error)
-	Perform(context.Context, connector.Call) connector.Outcome
-}
-
 type (
 	callRequest struct {
 		Connector string      `json:"connector" in:"path" jsonschema:"the connector's name"`
@@ -44,7 +38,7 @@ var connectorTable = []Operation{
 // callConnector is for a person who tries a connector out. A mutation goes through no ledger and is
 // sent once; the engine's log of messages says who did it.
 func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, error) {
-	s := c.server
+	s := c.backend
 	op, ok := s.cfg.Connectors.Operation(r.Connector, r.Operation)
 	if !ok || s.cfg.Calls == nil {
 		return callAnswer{}, rpc.Problemf(http.StatusNotFound, "operation.unknown", "there is no operation %s.%s now",

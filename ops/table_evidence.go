@@ -12,11 +12,6 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// RunLog keeps what runs have written; *runlog.Stream is one.
-type RunLog interface {
-	Read(ctx context.Context, workflow eventlog.WorkflowName, run eventlog.RunID) ([]runlog.Line, error)
-}
-
 type (
 	runLogsRequest struct {
 		runRequest
@@ -70,10 +65,10 @@ const mostAttempts = 5
 
 func getRunLogs(ctx context.Context, c *Call, r *runLogsRequest) (readmodel.Page[runlog.Line], error) {
 	page := readmodel.Page[runlog.Line]{Items: []runlog.Line{}}
-	if _, err := c.server.cfg.Reader.Run(ctx, r.Workflow, r.Run); err != nil {
+	if _, err := c.backend.cfg.Reader.Run(ctx, r.Workflow, r.Run); err != nil {
 		return page, err
 	}
-	lines, err := c.server.runLines(ctx, r.Workflow, r.Run)
+	lines, err := c.backend.runLines(ctx, r.Workflow, r.Run)
 	for _, line := range lines {
 		if r.All || line.Level != handler.LevelCall && line.Level != handler.LevelInputs {
 			page.Items = append(page.Items, line)
@@ -82,15 +77,15 @@ func getRunLogs(ctx context.Context, c *Call, r *runLogsRequest) (readmodel.Page
 	return page, err
 }
 
-func (s *Server) runLines(ctx context.Context, w eventlog.WorkflowName, run eventlog.RunID) ([]runlog.Line, error) {
-	if s.cfg.RunLog == nil {
+func (b *backend) runLines(ctx context.Context, w eventlog.WorkflowName, run eventlog.RunID) ([]runlog.Line, error) {
+	if b.cfg.RunLog == nil {
 		return nil, nil
 	}
-	return s.cfg.RunLog.Read(ctx, w, run)
+	return b.cfg.RunLog.Read(ctx, w, run)
 }
 
 func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, error) {
-	s := c.server
+	s := c.backend
 	run, err := s.cfg.Reader.Run(ctx, r.Workflow, r.Run)
 	if err != nil {
 		return evidenceAnswer{}, err

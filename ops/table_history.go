@@ -111,17 +111,6 @@ type (
 	}
 )
 
-// pageLimit is how many items a page may have at most, 1 to readmodel.MaxLimit; 0 when left out.
-type pageLimit int
-
-// order is the direction of a list.
-type order string
-
-const (
-	oldestFirst order = "asc"
-	newestFirst order = "desc"
-)
-
 func (q paging) options() readmodel.ListOptions {
 	return readmodel.ListOptions{Cursor: q.Cursor, Limit: int(q.Limit), Desc: q.Order == newestFirst, Q: q.Q}
 }
@@ -190,75 +179,75 @@ func listed[V any](ctx context.Context, c *Call, q query,
 var historyTable = []Operation{
 	define(operation("listWorkflowRuns", "GET /v1/workflows/{workflow}/runs", rpc.Viewer, "List a workflow's runs"),
 		func(ctx context.Context, c *Call, r *workflowRuns) (readmodel.Page[readmodel.Run], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Runs)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Runs)
 		}),
 	define(operation("getRun", "GET /v1/workflows/{workflow}/runs/{run}", rpc.Viewer, "Show a run"),
 		func(ctx context.Context, c *Call, r *runRequest) (readmodel.Run, error) {
-			return c.server.cfg.Reader.Run(ctx, r.Workflow, r.Run)
+			return c.backend.cfg.Reader.Run(ctx, r.Workflow, r.Run)
 		}),
 	define(operation("listWorkflowEvents", "GET /v1/workflows/{workflow}/events", rpc.Viewer, "List a workflow's events"),
 		func(ctx context.Context, c *Call, r *workflowEvents) (readmodel.Page[readmodel.Event], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Events)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Events)
 		}),
 	define(operation("getEvent", "GET /v1/workflows/{workflow}/events/{topic}/{messageId}", rpc.Viewer, "Show an event"),
 		func(ctx context.Context, c *Call, r *eventRequest) (readmodel.Event, error) {
-			return c.server.cfg.Reader.Event(ctx, r.Workflow, r.Topic, r.MessageID)
+			return c.backend.cfg.Reader.Event(ctx, r.Workflow, r.Topic, r.MessageID)
 		}),
 	define(operation("listWorkflowJobs", "GET /v1/workflows/{workflow}/jobs", rpc.Viewer,
 		"List the processing records of a workflow's events"),
 		func(ctx context.Context, c *Call, r *workflowJobs) (readmodel.Page[readmodel.Job], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Jobs)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Jobs)
 		}),
 	define(operation("getJob", "GET /v1/workflows/{workflow}/jobs/{topic}/{messageId}", rpc.Viewer,
 		"Show the processing record of an event"), func(ctx context.Context, c *Call, r *eventRequest) (readmodel.Job,
 		error) {
-		return c.server.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
+		return c.backend.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
 	}),
 	define(operation("listWorkflowMutations", "GET /v1/workflows/{workflow}/mutations", rpc.Viewer,
 		"List a workflow's mutations"),
 		func(ctx context.Context, c *Call, r *workflowMutations) (readmodel.Page[readmodel.Mutation], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Mutations)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Mutations)
 		}),
 	define(operation("listWorkflowInputs", "GET /v1/workflows/{workflow}/inputs", rpc.Viewer,
 		"List what a workflow took in from outside"),
 		func(ctx context.Context, c *Call, r *workflowInputs) (readmodel.Page[readmodel.Input], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Inputs)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Inputs)
 		}),
 	define(operation("getInput", "GET /v1/workflows/{workflow}/inputs/{input}", rpc.Viewer,
 		"Show what came in from outside, with what became of it"),
 		func(ctx context.Context, c *Call, r *inputRequest) (readmodel.Input, error) {
-			return c.server.cfg.Reader.Input(ctx, r.Workflow, r.Input)
+			return c.backend.cfg.Reader.Input(ctx, r.Workflow, r.Input)
 		}),
 	define(operation("listWorkflowSessions", "GET /v1/workflows/{workflow}/sessions", rpc.Viewer,
 		"List a workflow's bursts of runs"),
 		func(ctx context.Context, c *Call, r *workflowSessions) (readmodel.Page[readmodel.Session], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Sessions)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Sessions)
 		}),
 	define(operation("getSession", "GET /v1/workflows/{workflow}/sessions/{session}", rpc.Viewer, "Show a burst of runs"),
 		func(ctx context.Context, c *Call, r *sessionRequest) (readmodel.Session, error) {
-			return c.server.cfg.Reader.Session(ctx, r.Workflow, r.Session)
+			return c.backend.cfg.Reader.Session(ctx, r.Workflow, r.Session)
 		}),
 	define(operation("listWorkflowHandlers", "GET /v1/workflows/{workflow}/handlers", rpc.Viewer,
 		"List the handlers of a workflow's current version"),
 		func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Page[readmodel.Handler], error) {
-			return c.server.cfg.Reader.Handlers(ctx, r.Workflow)
+			return c.backend.cfg.Reader.Handlers(ctx, r.Workflow)
 		}),
 	define(operation("listRuns", "GET /v1/runs", rpc.Viewer, "List runs across workflows").narrowing(),
 		func(ctx context.Context, c *Call, r *runsQuery) (readmodel.Page[readmodel.Run], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Runs)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Runs)
 		}),
 	define(operation("listEvents", "GET /v1/events", rpc.Viewer, "List events across workflows").narrowing(),
 		func(ctx context.Context, c *Call, r *eventsQuery) (readmodel.Page[readmodel.Event], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Events)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Events)
 		}),
 	define(operation("listJobs", "GET /v1/jobs", rpc.Viewer,
 		"List the processing records of events across workflows").narrowing(),
 		func(ctx context.Context, c *Call, r *jobsQuery) (readmodel.Page[readmodel.Job], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Jobs)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Jobs)
 		}),
 	define(operation("listMutations", "GET /v1/mutations", rpc.Viewer, "List mutations across workflows").narrowing(),
 		func(ctx context.Context, c *Call, r *mutationsQuery) (readmodel.Page[readmodel.Mutation], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Mutations)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Mutations)
 		}),
 	define(operation("getMutation", "GET /v1/mutations/{mutation}", rpc.Viewer, "Show a mutation").narrowing(),
 		func(ctx context.Context, c *Call, r *mutationRequest) (readmodel.Mutation, error) {
@@ -267,10 +256,22 @@ var historyTable = []Operation{
 	define(operation("listInputs", "GET /v1/inputs", rpc.Viewer,
 		"List what came in from outside, across workflows").narrowing(),
 		func(ctx context.Context, c *Call, r *inputsQuery) (readmodel.Page[readmodel.Input], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Inputs)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Inputs)
 		}),
 	define(operation("listSessions", "GET /v1/sessions", rpc.Viewer, "List bursts of runs across workflows").narrowing(),
 		func(ctx context.Context, c *Call, r *sessionsQuery) (readmodel.Page[readmodel.Session], error) {
-			return listed(ctx, c, r, c.server.cfg.Reader.Sessions)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Sessions)
 		}),
+}
+
+// mutation finds a mutation, if the caller may see its workflow.
+func (c *Call) mutation(ctx context.Context, id eventlog.MutationID) (readmodel.Mutation, error) {
+	m, err := c.backend.cfg.Reader.Mutation(ctx, id)
+	if err != nil {
+		return readmodel.Mutation{}, err
+	}
+	if p := c.Sees(m.Workflow); p != nil {
+		return readmodel.Mutation{}, p
+	}
+	return m, nil
 }

@@ -34,7 +34,7 @@ var ingressTable = []Operation{func() Operation {
 	o := operation("pushEvents", "POST /v1/workflows/{workflow}/topics/{topic}/events", rpc.Ingest,
 		"Bring events in from outside; answers once they are durable")
 	o = define(o, func(ctx context.Context, c *Call, r *pushRequest) (json.RawMessage, error) {
-		return c.server.pushEvents(ctx, c.Actor, r.Workflow, r.Topic, r.Events)
+		return c.backend.pushEvents(ctx, c.Actor, r.Workflow, r.Topic, r.Events)
 	})
 	o.RawBody = "events"
 	o.DescribeBody = oneOrMany[pushedEvent]
@@ -47,49 +47,14 @@ func oneOrMany[T any](c *rpc.Components) (any, error) {
 	return rpc.OneOrMany(item), err
 }
 
-// push is the HTTP side: the body is the events themselves, and nothing is parsed twice.
-func (s *Server) push(o *Operation, w http.ResponseWriter, r *http.Request, caller *rpc.Caller, body []byte,
-	count func(int)) *rpc.Problem {
-	if r.URL.RawQuery != "" {
-		return rpc.Malformed("query.unknown",
-			"this operation has no query parameters").WithHint("the topic stands in the path, the events in the body")
-	}
-	answer, p := s.ingress(r.Context(), o, caller, eventlog.WorkflowName(r.PathValue("workflow")),
-		eventlog.Topic(r.PathValue("topic")), body)
-	if p != nil {
-		return p
-	}
-	count(http.StatusOK)
-	rpc.WriteJSON(w, http.StatusOK, answer)
-	return nil
-}
-
-// ingress is a push within its time, for interfaces whose request is the events themselves.
-func (s *Server) ingress(ctx context.Context, o *Operation, c *rpc.Caller, workflow eventlog.WorkflowName,
-	topic eventlog.Topic, body []byte) (json.RawMessage, *rpc.Problem) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
-	defer cancel()
-	if p := o.Permit(c, &inWorkflow{workflow}); p != nil {
-		return nil, p
-	}
-	err := s.started(ctx)
-	if err == nil {
-		var answer json.RawMessage
-		if answer, err = s.pushEvents(ctx, c.Actor, workflow, topic, body); err == nil {
-			return answer, nil
-		}
-	}
-	return nil, s.fault(o.ID, err)
-}
-
 // pushEvents records one object or an array of events in one transition: all of them or none.
-func (s *Server) pushEvents(ctx context.Context, actor eventlog.Actor, workflow eventlog.WorkflowName,
+func (b *backend) pushEvents(ctx context.Context, actor eventlog.Actor, workflow eventlog.WorkflowName,
 	topic eventlog.Topic, body []byte) (json.RawMessage, error) {
 	items, single, err := ingress.Parse(body)
 	if err != nil {
 		return nil, err
 	}
-	results, err := s.cfg.Engine.Push(ctx, actor, workflow, topic, items)
+	results, err := b.cfg.Engine.Push(ctx, actor, workflow, topic, items)
 	if errors.Is(err, eventlog.ErrTooLarge) {
 		return nil, pushTooLarge(err, len(items))
 	}
@@ -99,7 +64,7 @@ func (s *Server) pushEvents(ctx context.Context, actor eventlog.Actor, workflow 
 	if len(results) != len(items) {
 		return nil, fmt.Errorf("push to %s: %d events went in and %d answers came back", workflow, len(items), len(results))
 	}
-	s.metrics.Pushed.Add(float64(len(items)))
+	b.metrics.Pushed.Add(float64(len(items)))
 	return pushAnswer(results, single)
 }
 

@@ -20,7 +20,6 @@ import (
 )
 
 type (
-	everything   struct{}
 	stateRequest struct {
 		inWorkflow
 		At *uint64 `json:"at,omitempty" in:"query" jsonschema:"the revision; the present one when left out"`
@@ -41,17 +40,6 @@ type (
 		readmodel.Page[connectorView]
 		Refused []RefusedService `json:"refused" jsonschema:"services that were found on NATS and are not offered to scripts"`
 		Users   []ToolUser       `json:"users" jsonschema:"tools that have a user of their own on NATS, so that no other tool gets their requests"`
-	}
-	// ToolUser is the user on NATS that serves one connector and no other.
-	ToolUser struct {
-		Connector   string `json:"connector"`
-		Connections int    `json:"connections" jsonschema:"how many of its instances are connected"`
-	}
-	// RefusedService says why a service, or one of its endpoints, is not a connector.
-	RefusedService struct {
-		Service  string  `json:"service"`
-		Endpoint *string `json:"endpoint" jsonschema:"null when the whole service is refused"`
-		Reason   string  `json:"reason"`
 	}
 	diagnosticsAnswer struct {
 		OrphanedReservations []orphan        `json:"orphanedReservations" jsonschema:"reserved events that no run holds; there must be none"`
@@ -89,7 +77,7 @@ type (
 var insightTable = []Operation{
 	define(operation("explainWorkflow", "GET /v1/workflows/{workflow}/why", rpc.Viewer,
 		"Explain what a workflow does or waits for"), func(_ context.Context, c *Call, r *inWorkflow) (explain.Why, error) {
-		return c.server.explain(r.Workflow)
+		return c.backend.explain(r.Workflow)
 	}),
 	define(operation("explainAll", "GET /v1/why", rpc.Viewer, "Explain what every workflow does or waits for").narrowing(),
 		explainAll),
@@ -103,34 +91,34 @@ var insightTable = []Operation{
 		"Check the whole log and compare the stored state with a full replay").reading(), verifyLog),
 }
 
-func (s *Server) explain(name eventlog.WorkflowName) (explain.Why, error) {
-	if err := s.cfg.Engine.Stopped()[name]; err != nil {
+func (b *backend) explain(name eventlog.WorkflowName) (explain.Why, error) {
+	if err := b.cfg.Engine.Stopped()[name]; err != nil {
 		return explain.Stopped(name, err), nil
 	}
-	state, err := s.state(name)
+	state, err := b.state(name)
 	if err != nil {
 		return explain.Why{}, err
 	}
-	if past := s.cfg.Engine.Damage().Workflows[name]; past != nil {
+	if past := b.cfg.Engine.Damage().Workflows[name]; past != nil {
 		return explain.Damaged(name, past), nil
 	}
-	return s.explainState(&state), nil
+	return b.explainState(&state), nil
 }
 
-func (s *Server) explainState(state *projections.State) explain.Why {
-	if wait, ok := s.cfg.Engine.Why(state.Name); ok && wait != nil {
-		return s.explainTodo(state, *wait)
+func (b *backend) explainState(state *projections.State) explain.Why {
+	if wait, ok := b.cfg.Engine.Why(state.Name); ok && wait != nil {
+		return b.explainTodo(state, *wait)
 	}
 	// The worker is at work, or was nudged this moment: the rules say what it is about.
-	return s.explainTodo(state, decide.Next(state, eventlog.At(s.cfg.Now()), stepper(state)))
+	return b.explainTodo(state, decide.Next(state, eventlog.At(b.cfg.Now()), stepper(state)))
 }
 
 // explainTodo explains what the state owes or waits for, with what only history knows.
-func (s *Server) explainTodo(state *projections.State, todo decide.Todo) explain.Why {
+func (b *backend) explainTodo(state *projections.State, todo decide.Todo) explain.Why {
 	if wait, ok := todo.(decide.Wait); ok {
-		cause, err := explain.Cause(context.Background(), *s.cfg.Reader, state, wait)
+		cause, err := explain.Cause(context.Background(), *b.cfg.Reader, state, wait)
 		if err != nil {
-			s.cfg.Logger.Warn("the explanation of a wait says less", "workflow", string(state.Name), "error", err)
+			b.cfg.Logger.Warn("the explanation of a wait says less", "workflow", string(state.Name), "error", err)
 		}
 		return explain.WithCause(state, wait, cause)
 	}
@@ -153,8 +141,8 @@ func stepper(s *projections.State) string {
 
 func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[explain.Why], error) {
 	page := readmodel.Page[explain.Why]{Items: []explain.Why{}}
-	stopped, damage := c.server.cfg.Engine.Stopped(), c.server.cfg.Engine.Damage()
-	for name, err := range c.server.workflows(ctx) {
+	stopped, damage := c.backend.cfg.Engine.Stopped(), c.backend.cfg.Engine.Damage()
+	for name, err := range c.backend.workflows(ctx) {
 		if err != nil {
 			return page, err
 		}
@@ -165,34 +153,11 @@ func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[exp
 			page.Items = append(page.Items, explain.Stopped(name, err))
 		} else if past := damage.Workflows[name]; past != nil {
 			page.Items = append(page.Items, explain.Damaged(name, past))
-		} else if state, ok := c.server.cfg.Engine.State(name); ok {
-			page.Items = append(page.Items, c.server.explainState(&state))
+		} else if state, ok := c.backend.cfg.Engine.State(name); ok {
+			page.Items = append(page.Items, c.backend.explainState(&state))
 		}
 	}
 	return page, nil
-}
-
-// workflows yields all workflows, oldest first.
-func (s *Server) workflows(ctx context.Context) func(func(eventlog.WorkflowName, error) bool) {
-	return func(yield func(eventlog.WorkflowName, error) bool) {
-		o := readmodel.ListOptions{Limit: readmodel.MaxLimit}
-		for {
-			page, err := s.cfg.Reader.Workflows(ctx, o)
-			if err != nil {
-				yield("", err)
-				return
-			}
-			for _, w := range page.Items {
-				if !yield(w.Name, nil) {
-					return
-				}
-			}
-			if page.Next == nil {
-				return
-			}
-			o.Cursor = *page.Next
-		}
-	}
 }
 
 // errTooLong ends a fold that takes too long.
@@ -202,14 +167,14 @@ var errTooLong = errors.New("the fold takes too long")
 var errReached = errors.New("revision reached")
 
 func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, error) {
-	now, err := c.server.state(r.Workflow)
+	now, err := c.backend.state(r.Workflow)
 	if err != nil {
 		return readmodel.State{}, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.server.cfg.HistoryTimeout, errTooLong)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.backend.cfg.HistoryTimeout, errTooLong)
 	defer cancel()
 	state := projections.State{}
-	err = replay.Fold(ctx, c.server.cfg.Log, r.Workflow, func(next projections.State) error {
+	err = replay.Fold(ctx, c.backend.cfg.Log, r.Workflow, func(next projections.State) error {
 		if r.At != nil && next.Head.Revision > *r.At {
 			return errReached
 		}
@@ -219,7 +184,7 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 	if context.Cause(ctx) == errTooLong && !errors.Is(err, errReached) {
 		return readmodel.State{}, rpc.Problemf(http.StatusServiceUnavailable, "history.long",
 			"the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
-			r.Workflow, c.server.cfg.HistoryTimeout, state.Head.Revision, now.Head.Revision).
+			r.Workflow, c.backend.cfg.HistoryTimeout, state.Head.Revision, now.Head.Revision).
 			WithHint("ask for an earlier revision with at, or read the present from the lists")
 	}
 	if err != nil && !errors.Is(err, errReached) {
@@ -239,10 +204,10 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 }
 
 func verifyLog(ctx context.Context, c *Call, _ *everything) (replay.Verification, error) {
-	began := c.server.cfg.Engine.Finding()
-	v, err := replay.Verify(ctx, c.server.cfg.Log, c.server.cfg.Reader)
+	began := c.backend.cfg.Engine.Finding()
+	v, err := replay.Verify(ctx, c.backend.cfg.Log, c.backend.cfg.Reader)
 	if err == nil {
-		c.server.cfg.Engine.Verified(began, v.LogProblems())
+		c.backend.cfg.Engine.Verified(began, v.LogProblems())
 	}
 	return v, err
 }
@@ -250,14 +215,14 @@ func verifyLog(ctx context.Context, c *Call, _ *everything) (replay.Verification
 func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnswer, error) {
 	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{},
 		Users: []ToolUser{}}
-	if refused := c.server.cfg.Refused; refused != nil {
+	if refused := c.backend.cfg.Refused; refused != nil {
 		// First: the look finds connectors too.
 		page.Refused = append(page.Refused, refused(ctx)...)
 	}
-	if users := c.server.cfg.Tools; users != nil {
+	if users := c.backend.cfg.Tools; users != nil {
 		page.Users = users()
 	}
-	catalog := c.server.cfg.Connectors
+	catalog := c.backend.cfg.Connectors
 	for _, name := range catalog.Connectors() {
 		view := connectorView{Name: name, Operations: []operationView{}}
 		for _, operation := range catalog.Operations(name) {
@@ -280,7 +245,7 @@ func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnsw
 }
 
 func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAnswer, error) {
-	s := c.server
+	s := c.backend
 	d := diagnosticsAnswer{
 		OrphanedReservations: []orphan{}, Stopped: []stopped{}, Contradictions: []contradiction{}, Unread: []unread{},
 		Log: logHealth{Problems: s.logProblems(ctx)},
@@ -327,16 +292,16 @@ func unreadOf(s *projections.State) []unread {
 }
 
 // logProblems says what is wrong with the log as a whole.
-func (s *Server) logProblems(ctx context.Context) []string {
-	damage := s.cfg.Engine.Damage()
+func (b *backend) logProblems(ctx context.Context) []string {
+	damage := b.cfg.Engine.Damage()
 	problems := some(damage.Problems)
 	if damage.More > 0 {
 		problems = append(problems, fmt.Sprintf("and %d more: pawl verify lists all", damage.More))
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	for p := range s.cfg.Log.Partitions() {
-		if _, err := s.cfg.Log.Last(ctx, p); err != nil {
+	for p := range b.cfg.Log.Partitions() {
+		if _, err := b.cfg.Log.Last(ctx, p); err != nil {
 			problems = append(problems, fmt.Sprintf("partition %d does not answer: %v", p, err))
 		}
 	}

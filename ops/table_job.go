@@ -88,14 +88,14 @@ func onEvent(id string, action decide.EventAction, summary string) Operation {
 			default:
 				cmd = decide.RedriveJob{Topic: r.Topic, MessageID: r.MessageID, IncludingUnknown: r.IncludingUnknown}
 			}
-			refused := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id)
+			refused := c.backend.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id)
 			var refusal *decide.Refusal
 			if refused != nil && (!errors.As(refused, &refusal) || refusal.Code != decide.CodeJobState) {
 				return readmodel.Job{}, refused
 			}
-			job, err := c.server.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
+			job, err := c.backend.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
 			if err == nil && refused != nil && job.State != settledAs[action] &&
-				!(action == decide.ActionSkip && c.server.toBeSkipped(&r.eventRequest)) {
+				!(action == decide.ActionSkip && c.backend.toBeSkipped(&r.eventRequest)) {
 				return readmodel.Job{}, refused
 			}
 			return job, err
@@ -103,8 +103,8 @@ func onEvent(id string, action decide.EventAction, summary string) Operation {
 }
 
 // toBeSkipped says whether the event's run is to skip it at its end already (O7).
-func (s *Server) toBeSkipped(r *eventRequest) bool {
-	state, err := s.state(r.Workflow)
+func (b *backend) toBeSkipped(r *eventRequest) bool {
+	state, err := b.state(r.Workflow)
 	if err != nil {
 		return false
 	}
@@ -116,13 +116,13 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 	o := operation(id, "POST /v1/workflows/{workflow}/events/"+string(action), rpc.Operator, summary).slow()
 	return define(o, func(ctx context.Context, c *Call, r *bulkRequest) (bulkAnswer, error) {
 		answer := bulkAnswer{Noop: []decide.Noop{}}
-		refs, more, err := c.server.chosen(ctx, r, action)
+		refs, more, err := c.backend.chosen(ctx, r, action)
 		if err != nil {
 			return answer, err
 		}
 		answer.Matched, answer.More = len(refs), more
 		if action == decide.ActionRedrive && !r.IncludingUnknown {
-			n, err := c.server.cfg.Engine.Unknown(ctx, c.Actor, r.Workflow, refs)
+			n, err := c.backend.cfg.Engine.Unknown(ctx, c.Actor, r.Workflow, refs)
 			if err == nil && n > 0 {
 				err = decide.RefuseUnknown(n)
 			}
@@ -133,7 +133,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 		if r.DryRun {
 			return answer, nil
 		}
-		done, err := c.server.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow,
+		done, err := c.backend.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow,
 			decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown})
 		if err != nil && done.Updated > 0 {
 			// What is done is recorded; who repeats the request does the rest.
@@ -147,9 +147,9 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 }
 
 // chosen names the events of a bulk request: those listed, each once, or those the filter fits.
-func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.EventAction) (refs []eventlog.EventRef,
+func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.EventAction) (refs []eventlog.EventRef,
 	more bool, err error) {
-	if _, err := s.state(r.Workflow); err != nil {
+	if _, err := b.state(r.Workflow); err != nil {
 		return nil, false, err
 	}
 	filtered := r.Topic != "" || r.State != "" || r.Status != "" || r.Q != ""
@@ -200,7 +200,7 @@ func (s *Server) chosen(ctx context.Context, r *bulkRequest, action decide.Event
 	o := readmodel.ListOptions{Workflow: r.Workflow, Limit: readmodel.MaxLimit, Topic: string(r.Topic),
 		State: string(r.State), Status: string(r.Status), Q: r.Q}
 	for {
-		page, err := s.cfg.Reader.Jobs(ctx, o)
+		page, err := b.cfg.Reader.Jobs(ctx, o)
 		if err != nil {
 			return nil, false, err
 		}

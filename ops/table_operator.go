@@ -52,24 +52,12 @@ var operatorTable = []Operation{
 func onWorkflow(id, verb, summary string, cmd decide.Command) Operation {
 	return define(operation(id, "POST /v1/workflows/{workflow}/"+verb, rpc.Operator, summary),
 		func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
-			if err := c.server.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id); err != nil {
+			if err := c.backend.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id); err != nil {
 				return readmodel.Workflow{}, err
 			}
-			s, err := c.server.state(r.Workflow)
+			s, err := c.backend.state(r.Workflow)
 			return readmodel.WorkflowView(&s.Workflow), err
 		})
-}
-
-// mutation finds a mutation, if the caller may see its workflow.
-func (c *Call) mutation(ctx context.Context, id eventlog.MutationID) (readmodel.Mutation, error) {
-	m, err := c.server.cfg.Reader.Mutation(ctx, id)
-	if err != nil {
-		return readmodel.Mutation{}, err
-	}
-	if p := c.Sees(m.Workflow); p != nil {
-		return readmodel.Mutation{}, p
-	}
-	return m, nil
 }
 
 // onMutation finds the mutation's workflow, acts on it and answers with the mutation as it is then.
@@ -79,8 +67,8 @@ func onMutation(ctx context.Context, c *Call, id eventlog.MutationID, cmd decide
 	if err != nil {
 		return readmodel.Mutation{}, err
 	}
-	if err := c.server.cfg.Engine.Operate(ctx, c.Actor, m.Workflow, cmd, operation); err != nil {
+	if err := c.backend.cfg.Engine.Operate(ctx, c.Actor, m.Workflow, cmd, operation); err != nil {
 		return readmodel.Mutation{}, err
 	}
-	return c.server.cfg.Reader.Mutation(ctx, id)
+	return c.backend.cfg.Reader.Mutation(ctx, id)
 }

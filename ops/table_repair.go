@@ -32,7 +32,7 @@ var repairTable = []Operation{
 // repairWorkflow is F9. A script with problems counts as one more failure: the answer says how many
 // there may be.
 func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswer, error) {
-	s, err := c.server.state(r.Workflow)
+	s, err := c.backend.state(r.Workflow)
 	if err != nil {
 		return repairAnswer{}, err
 	}
@@ -42,7 +42,7 @@ func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswe
 			r.Filename = running.Filename
 		}
 	}
-	result, err := c.server.cfg.Engine.Repair(ctx, c.Actor, r.Workflow,
+	result, err := c.backend.cfg.Engine.Repair(ctx, c.Actor, r.Workflow,
 		engine.RepairRequest{Source: r.Source, Filename: r.Filename, Note: r.Note})
 	if err != nil {
 		return repairAnswer{}, err
@@ -53,7 +53,7 @@ func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswe
 	p := rpc.Problemf(http.StatusUnprocessableEntity, "repair.refused", "the repair of %s was refused: %s", r.Workflow,
 		firstError(result.Problems)).
 		WithHint("correct what problems lists and repair again; each refused repair counts against the budget")
-	if s, err = c.server.state(r.Workflow); err == nil && s.Maintenance == nil {
+	if s, err = c.backend.state(r.Workflow); err == nil && s.Maintenance == nil {
 		p.Hint = "the budget of repairs is spent: a person must deploy a corrected script (pawl deploy FILE) or resume the workflow"
 	}
 	p.Problems = result.Problems

@@ -29,30 +29,22 @@ type (
 		Message  string   `json:"message"`
 		Commands []string `json:"commands"`
 	}
-	// ProducerRuns says when a producer runs that was asked for.
-	ProducerRuns string
-)
-
-// The values of ProducerRuns.
-const (
-	RunsNow    ProducerRuns = "now"
-	RunsQueued ProducerRuns = "queued"
 )
 
 func runNow(ctx context.Context, c *Call, r *inWorkflow) (runNowAnswer, error) {
-	queued, err := c.server.cfg.Engine.RunNow(ctx, c.Actor, r.Workflow, "runWorkflow")
+	queued, err := c.backend.cfg.Engine.RunNow(ctx, c.Actor, r.Workflow, "runWorkflow")
 	if err != nil {
 		return runNowAnswer{}, err
 	}
-	s, err := c.server.state(r.Workflow)
-	return runNowAnswer{Workflow: readmodel.WorkflowView(&s.Workflow), Producers: c.server.queuedProducers(queued)}, err
+	s, err := c.backend.state(r.Workflow)
+	return runNowAnswer{Workflow: readmodel.WorkflowView(&s.Workflow), Producers: c.backend.queuedProducers(queued)}, err
 }
 
 // queuedProducers tells what the command has come to, by what the workflow was when it was recorded: a
 // producer that ran then may be over by now.
-func (s *Server) queuedProducers(q *decide.Queued) []QueuedProducer {
-	why := s.explainTodo(&q.State, q.First)
-	if past := s.cfg.Engine.Damage().Workflows[q.State.Name]; past != nil {
+func (b *backend) queuedProducers(q *decide.Queued) []QueuedProducer {
+	why := b.explainTodo(&q.State, q.First)
+	if past := b.cfg.Engine.Damage().Workflows[q.State.Name]; past != nil {
 		why = explain.Damaged(q.State.Name, past)
 	}
 	behind := Behind{Reason: why.Reason, Message: why.Message, Commands: why.Commands}

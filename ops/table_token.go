@@ -56,7 +56,7 @@ func createToken(ctx context.Context, c *Call, r *createTokenRequest) (createTok
 	token := auth.NewToken()
 	cmd := decide.CreateToken{Name: r.Name, Role: r.Role, Workflow: r.Workflow, Hash: engine.TokenHash(token),
 		Last4: token[len(token)-4:]}
-	if err := c.server.cfg.Engine.CreateToken(ctx, c.Actor, cmd); err != nil {
+	if err := c.backend.cfg.Engine.CreateToken(ctx, c.Actor, cmd); err != nil {
 		return createTokenAnswer{}, err
 	}
 	return createTokenAnswer{Name: r.Name, Role: r.Role, Workflow: ofWorkflow(r.Workflow), Token: token}, nil
@@ -64,7 +64,7 @@ func createToken(ctx context.Context, c *Call, r *createTokenRequest) (createTok
 
 func listTokens(_ context.Context, c *Call, _ *everything) (readmodel.Page[tokenView], error) {
 	page := readmodel.Page[tokenView]{Items: []tokenView{}}
-	tokens, err := c.server.cfg.Engine.Tokens()
+	tokens, err := c.backend.cfg.Engine.Tokens()
 	if err != nil {
 		return page, err
 	}
@@ -78,10 +78,10 @@ func listTokens(_ context.Context, c *Call, _ *everything) (readmodel.Page[token
 }
 
 func revokeToken(ctx context.Context, c *Call, r *revokeTokenRequest) (revokedToken, error) {
-	if err := c.server.cfg.Engine.RevokeToken(ctx, c.Actor, r.Name); err != nil {
+	if err := c.backend.cfg.Engine.RevokeToken(ctx, c.Actor, r.Name); err != nil {
 		return revokedToken{}, err
 	}
-	c.server.revocations.Tell()
+	c.backend.revocations.Tell()
 	return revokedToken{r.Name}, nil
 }
 
@@ -96,10 +96,4 @@ func ofWorkflow(w eventlog.WorkflowName) *eventlog.WorkflowName {
 		return nil
 	}
 	return &w
-}
-
-// revoked says why what was begun with a token is not answered.
-func revoked() *rpc.Problem {
-	return rpc.Problemf(http.StatusUnauthorized, "token.required",
-		"the token was revoked meanwhile").WithHint("ask for a new one: pawl tokens create")
 }

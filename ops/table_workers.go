@@ -14,9 +14,9 @@ var workersTable = []Operation{
 }
 
 func getWorkers(_ context.Context, c *Call, _ *everything) (worker.Report, error) {
-	if c.server.cfg.Workers == nil {
+	if c.backend.cfg.Workers == nil {
 		return worker.Report{}, rpc.Problemf(http.StatusNotFound, "workers.none", "this engine has no processes for scripts").
 			WithHint("ask an engine that runs scripts")
 	}
-	return c.server.cfg.Workers(), nil
+	return c.backend.cfg.Workers(), nil
 }

@@ -16,13 +16,6 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// inWorkflow is the path of everything that belongs to one workflow.
-type inWorkflow struct {
-	Workflow eventlog.WorkflowName `json:"workflow" in:"path" jsonschema:"the workflow's name"`
-}
-
-func (r *inWorkflow) Scope() *eventlog.WorkflowName { return &r.Workflow }
-
 type (
 	deployRequest struct {
 		Source          string                    `json:"source" jsonschema:"the script, TypeScript or JavaScript"`
@@ -74,7 +67,7 @@ var workflowTable = []Operation{
 			if c.Workflow != "" {
 				return c.ownWorkflow(ctx)
 			}
-			return listed(ctx, c, r, c.server.cfg.Reader.Workflows)
+			return listed(ctx, c, r, c.backend.cfg.Reader.Workflows)
 		}),
 	defineStatus(operation("deployWorkflow", "POST /v1/workflows", rpc.Operator,
 		"Deploy a script: a new workflow, or its next version").answering(http.StatusCreated, http.StatusOK).narrowing(),
@@ -83,15 +76,15 @@ var workflowTable = []Operation{
 		"Check a script as a deploy would, and change nothing").narrowing(), validateScript),
 	define(operation("getWorkflow", "GET /v1/workflows/{workflow}", rpc.Viewer, "Show a workflow"),
 		func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
-			return c.server.cfg.Reader.Workflow(ctx, r.Workflow)
+			return c.backend.cfg.Reader.Workflow(ctx, r.Workflow)
 		}),
 	define(operation("getSource", "GET /v1/workflows/{workflow}/source", rpc.Viewer, "Fetch a workflow's script"),
 		func(ctx context.Context, c *Call, r *sourceRequest) (readmodel.Script, error) {
-			return c.server.cfg.Reader.Script(ctx, r.Workflow, r.Version)
+			return c.backend.cfg.Reader.Script(ctx, r.Workflow, r.Version)
 		}),
 	define(operation("getGrants", "GET /v1/workflows/{workflow}/grants", rpc.Viewer, "Show what a workflow may do"),
 		func(_ context.Context, c *Call, r *inWorkflow) (grantsAnswer, error) {
-			s, err := c.server.state(r.Workflow)
+			s, err := c.backend.state(r.Workflow)
 			if err != nil {
 				return grantsAnswer{}, err
 			}
@@ -107,7 +100,7 @@ var workflowTable = []Operation{
 func (c *Call) ownWorkflow(ctx context.Context) (readmodel.Page[readmodel.Workflow], error) {
 	page := readmodel.Page[readmodel.Workflow]{Items: []readmodel.Workflow{}}
 	var unknown *readmodel.NotFoundError
-	switch w, err := c.server.cfg.Reader.Workflow(ctx, c.Workflow); {
+	switch w, err := c.backend.cfg.Reader.Workflow(ctx, c.Workflow); {
 	case errors.As(err, &unknown):
 	case err != nil:
 		return page, err
@@ -115,15 +108,6 @@ func (c *Call) ownWorkflow(ctx context.Context) (readmodel.Page[readmodel.Workfl
 		page.Items = append(page.Items, w)
 	}
 	return page, nil
-}
-
-// state returns the workflow's live state.
-func (s *Server) state(name eventlog.WorkflowName) (projections.State, error) {
-	state, ok := s.cfg.Engine.State(name)
-	if !ok {
-		return state, &readmodel.NotFoundError{What: "workflow", ID: string(name)}
-	}
-	return state, nil
 }
 
 const defaultFilename = "workflow.ts"
@@ -136,13 +120,13 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 		return 0, deployAnswer{}, grantsInvalid(err)
 	}
 	// An operation that the script uses is known, or the script is refused.
-	if err := deploy.ValidateGranted(r.Grants, nil, &eventlog.Definition{}, c.server.cfg.Connectors); err != nil {
+	if err := deploy.ValidateGranted(r.Grants, nil, &eventlog.Definition{}, c.backend.cfg.Connectors); err != nil {
 		return 0, deployAnswer{}, grantsInvalid(err)
 	}
 	if err := c.mayDeploy(ctx, r); err != nil {
 		return 0, deployAnswer{}, err
 	}
-	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{
+	result, err := c.backend.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{
 		Source: r.Source, Filename: r.Filename, Grants: r.Grants, Expected: r.ExpectedVersion,
 	})
 	if err != nil {
@@ -155,7 +139,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 		p.Problems = result.Problems
 		return 0, deployAnswer{}, p
 	}
-	s, err := c.server.state(result.Workflow)
+	s, err := c.backend.state(result.Workflow)
 	if err != nil {
 		return 0, deployAnswer{}, err
 	}
@@ -178,7 +162,7 @@ func (c *Call) mayDeploy(ctx context.Context, r *deployRequest) error {
 	if c.Workflow == "" {
 		return nil
 	}
-	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename,
+	result, err := c.backend.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename,
 		DryRun: true})
 	if err != nil {
 		return err
@@ -202,7 +186,7 @@ func validateScript(ctx context.Context, c *Call, r *validateRequest) (validateA
 	if r.Filename == "" {
 		r.Filename = defaultFilename
 	}
-	result, err := c.server.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename,
+	result, err := c.backend.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: r.Source, Filename: r.Filename,
 		DryRun: true})
 	if err != nil {
 		return validateAnswer{}, err
@@ -235,21 +219,21 @@ func changeGrants(ctx context.Context, c *Call, r *grantChangesRequest) (grantsA
 func operateGrants(ctx context.Context, c *Call, w eventlog.WorkflowName, named, added map[string]eventlog.Grant,
 	cmd decide.Command, id string,
 ) (grantsAnswer, error) {
-	s, err := c.server.state(w)
+	s, err := c.backend.state(w)
 	if err != nil {
 		return grantsAnswer{}, err
 	}
 	err = deploy.ValidateGrants(named, s.Definition())
 	if err == nil {
-		err = deploy.ValidateGranted(added, s.Grants, s.Definition(), c.server.cfg.Connectors)
+		err = deploy.ValidateGranted(added, s.Grants, s.Definition(), c.backend.cfg.Connectors)
 	}
 	if err != nil {
 		return grantsAnswer{}, grantsInvalid(err)
 	}
-	if err := c.server.cfg.Engine.Operate(ctx, c.Actor, w, cmd, id); err != nil {
+	if err := c.backend.cfg.Engine.Operate(ctx, c.Actor, w, cmd, id); err != nil {
 		return grantsAnswer{}, err
 	}
-	s, err = c.server.state(w)
+	s, err = c.backend.state(w)
 	return grantsOf(&s), err
 }
 
@@ -274,12 +258,4 @@ func grantsOf(s *projections.State) grantsAnswer {
 		return 1
 	})
 	return answer
-}
-
-// some is never null in JSON.
-func some[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }

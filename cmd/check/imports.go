@@ -96,6 +96,7 @@ var layers = []layer{
 	// Calls travel without knowing what they do; what they do is in the table above them.
 	{folders: "ops/rpc", project: []string{"eventlog", "sandbox"}, external: anyLibrary},
 	{folders: "ops/auth", project: []string{"eventlog", "projections", "ops/rpc"}, external: anyLibrary},
+	{folders: "ops/logread", project: []string{"eventlog", "ops/rpc", "ops/auth"}, external: anyLibrary},
 	{folders: "ops/explain", project: []string{"eventlog", "projections/...", "engine", "engine/connector",
 		"engine/decide", "engine/deploy"}, external: anyLibrary},
 	{folders: "ops/metrics", project: []string{"eventlog", "projections/...", "engine", "sandbox/worker"},

@@ -57,15 +57,6 @@ func waitsFor(holds bool, wait string) string {
 	return wait + " again"
 }
 
-// eventName names an event with its title, where that is in memory.
-func eventName(s *projections.State, ref eventlog.EventRef) string {
-	title := ""
-	if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Title != "" && e.Title != string(ref.MessageID) {
-		title = " (" + e.Title + ")"
-	}
-	return fmt.Sprintf("event %q%s of topic %s", ref.MessageID, title, ref.Topic)
-}
-
 // attendUndecided names the events that ended with an accepted loss, and how a person decides on each.
 func (w *Why) attendUndecided(s *projections.State) {
 	n := s.Counts.Undecided

@@ -137,19 +137,6 @@ func (w *Why) explainArchived(s *projections.State) {
 	}
 }
 
-// ofItsEvents says what some of a workflow's events do.
-func ofItsEvents(n int, one, more string) string {
-	return fmt.Sprintf("%d of its events %s", n, number(n, one, more))
-}
-
-// number chooses the word for one or for more.
-func number(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
-}
-
 func pendingEvents(s *projections.State) int {
 	pending := 0
 	for _, waiting := range s.Waiting {

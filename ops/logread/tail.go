@@ -1,4 +1,4 @@
-package ops
+package logread
 
 import (
 	"context"
@@ -15,16 +15,16 @@ type entry struct {
 
 // tail moves the start of a reading on, so that of what it would show only the newest q.Tail are left. It reads each
 // partition from its end, in parts that grow: the cost is that of what is shown, unless little of the log is.
-func (s *Server) tail(ctx context.Context, q *logRequest, from []uint64) error {
+func (r *Reader) tail(ctx context.Context, q *Query, from []uint64) error {
 	if q.Tail == 0 {
 		return nil
 	}
 	newest := make([][]entry, len(from))
 	for p := range from {
-		if q.Workflow != "" && p != s.cfg.Log.PartitionOf(q.Workflow) {
+		if q.Workflow != "" && p != r.Log.PartitionOf(q.Workflow) {
 			continue
 		}
-		end, err := s.cfg.Log.Last(ctx, p)
+		end, err := r.Log.Last(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (s *Server) tail(ctx context.Context, q *logRequest, from []uint64) error {
 			if end+1-start > part {
 				start = end + 1 - part
 			}
-			if newest[p], err = s.newestFrom(ctx, q, p, start); err != nil {
+			if newest[p], err = r.newestFrom(ctx, q, p, start); err != nil {
 				return err
 			}
 		}
@@ -47,12 +47,12 @@ func (s *Server) tail(ctx context.Context, q *logRequest, from []uint64) error {
 }
 
 // newestFrom returns the last q.Tail entries of the partition at start or behind it.
-func (s *Server) newestFrom(ctx context.Context, q *logRequest, p int, start uint64) ([]entry, error) {
+func (r *Reader) newestFrom(ctx context.Context, q *Query, p int, start uint64) ([]entry, error) {
 	var records iter.Seq2[eventlog.Record, error]
 	if q.Workflow != "" {
-		records = s.cfg.Log.ReadWorkflow(ctx, q.Workflow, start)
+		records = r.Log.ReadWorkflow(ctx, q.Workflow, start)
 	} else {
-		records = s.cfg.Log.Read(ctx, p, start)
+		records = r.Log.Read(ctx, p, start)
 	}
 	var found []entry
 	for record, err := range records {

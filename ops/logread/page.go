@@ -1,4 +1,4 @@
-package ops
+package logread
 
 import (
 	"context"
@@ -18,8 +18,8 @@ const (
 	pageBytes       = 4 << 20
 )
 
-// logPage is a part of the log as one document, for who cannot read a stream.
-type logPage struct {
+// Page is a part of the log as one document, for a caller that cannot read a stream.
+type Page struct {
 	Items []json.RawMessage `json:"items"`
 	// Next is where to go on, in every partition; nil at the end of a log that is not followed.
 	Next *string `json:"next"`
@@ -31,24 +31,29 @@ type logPage struct {
 	strict bool
 }
 
-// pageLog reads on from a position, as much as fits into one page. Who follows and has read everything
-// waits a while for more; the page may be empty all the same.
-func (s *Server) pageLog(ctx context.Context, c *Call, q *logRequest) (*logPage, error) {
-	from, err := s.logStart(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	page := &logPage{Items: []json.RawMessage{}, at: slices.Clone(from), limit: pageTransitions, bound: pageBytes}
+// Waiter is a caller that reads a page.
+type Waiter struct {
+	*rpc.Caller
+	// Most is how many bytes its answer may have; 0 means any number.
+	Most int
+	// Leave ends when the interface that answers stops: nothing is waited for any longer.
+	Leave context.Context
+}
+
+// Page reads on from where a reading begins, as much as fits into one page. A page that follows the log, all of which
+// has been read, waits a while for more; it may be empty all the same.
+func (r *Reader) Page(ctx context.Context, c Waiter, q *Query, from []uint64) (*Page, error) {
+	page := &Page{Items: []json.RawMessage{}, at: slices.Clone(from), limit: pageTransitions, bound: pageBytes}
 	if q.Limit > 0 {
 		page.limit = min(page.limit, int(q.Limit))
 	}
-	if c.most > 0 {
+	if c.Most > 0 {
 		envelope := len(`{"items":[],"next":""}`) + len("18446744073709551615:18446744073709551615,")*len(from) + len("\n")
-		page.strict, page.bound = true, min(page.bound, c.most-envelope)
+		page.strict, page.bound = true, min(page.bound, c.Most-envelope)
 	}
-	more, err := page.fill(s.merged(ctx, from, q.Workflow))
+	more, err := page.fill(r.merged(ctx, from, q.Workflow))
 	if err == nil && q.Follow && len(page.Items) == 0 {
-		err = s.awaitTransition(ctx, c, q, page)
+		err = r.awaitTransition(ctx, c, q, page)
 	}
 	if err != nil {
 		return nil, err
@@ -62,7 +67,7 @@ func (s *Server) pageLog(ctx context.Context, c *Call, q *logRequest) (*logPage,
 
 // fill adds records and reports whether some are left. An error after the first record is left to the
 // next page, which begins with it.
-func (p *logPage) fill(records iter.Seq2[eventlog.Record, error]) (more bool, err error) {
+func (p *Page) fill(records iter.Seq2[eventlog.Record, error]) (more bool, err error) {
 	for record, err := range records {
 		if err == nil && record.Workflow == eventlog.Installation {
 			p.pass(record)
@@ -97,22 +102,22 @@ func (p *logPage) fill(records iter.Seq2[eventlog.Record, error]) (more bool, er
 }
 
 // pass makes the next page begin behind the record.
-func (p *logPage) pass(r eventlog.Record) { p.at[r.Position.Partition] = r.Position.Seq + 1 }
+func (p *Page) pass(r eventlog.Record) { p.at[r.Position.Partition] = r.Position.Seq + 1 }
 
 // awaitTransition adds the next transition to an empty page, if there is one in time.
-func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, page *logPage) error {
-	leave, p := s.followers.Take(&c.Caller)
+func (r *Reader) awaitTransition(ctx context.Context, c Waiter, q *Query, page *Page) error {
+	leave, p := r.Followers.Take(c.Caller)
 	if p != nil {
 		return p
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.KeepAlive)
+	ctx, cancel := context.WithTimeout(ctx, r.KeepAlive)
 	defer cancel()
-	defer context.AfterFunc(c.leave, cancel)()
+	defer context.AfterFunc(c.Leave, cancel)()
 	read, ended := make(chan readRecord), make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.readAll(ctx, q, page.at, read)
+		r.readAll(ctx, q, page.at, read)
 	}()
 	defer func() { cancel(); <-ended }()
 	for {
@@ -121,7 +126,7 @@ func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, pa
 			if got.err != nil && ctx.Err() != nil {
 				return nil // it is the waiting that has ended
 			}
-			if !s.guard.Open(&c.Caller) {
+			if !r.Guard.Open(c.Caller) {
 				return revoked()
 			}
 			if got.foreign(q.Workflow) {
@@ -134,4 +139,10 @@ func (s *Server) awaitTransition(ctx context.Context, c *Call, q *logRequest, pa
 			return nil
 		}
 	}
+}
+
+// revoked says why what was begun with a token is not answered.
+func revoked() *rpc.Problem {
+	return rpc.Problemf(http.StatusUnauthorized, "token.required",
+		"the token was revoked meanwhile").WithHint("ask for a new one: pawl tokens create")
 }

@@ -1,0 +1,209 @@
+package ops
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/runlog"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/logread"
+	"github.com/pawl-run/pawl/ops/metrics"
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/sandbox/worker"
+)
+
+// Config of a Server. Engine, Reader, Log and Connectors are required.
+type Config struct {
+	Engine *engine.Engine
+	// Reader answers lists and views; its Flush is the engine's.
+	Reader *readmodel.Reader
+	Log    eventlog.Log
+	// Connectors says which operations there are now.
+	Connectors deploy.Catalog
+	// Refused looks for services that were found and are not offered to scripts, and says why; nil
+	// means that services are not looked for.
+	Refused func(context.Context) []RefusedService
+	// Tools lists the tools that have a user of their own on NATS; nil means that there are none.
+	Tools func() []ToolUser
+	// Calls performs the calls of operation callConnector; without it there is nothing to call.
+	Calls Calls
+	// RunLog is read for a run's log and evidence; nil means that this engine keeps no run log.
+	RunLog RunLog
+	// Workers reports on the processes that run scripts; nil means that there are none.
+	Workers func() worker.Report
+	// Version of this program, as `pawl version` prints it.
+	Version string
+	// Installation names the log this engine belongs to.
+	Installation string
+	// Token is asked of every caller over HTTP, but for health. It opens everything, and gives no name:
+	// transitions carry the one that the caller claims. Required unless NoAuth, and never shown.
+	Token string
+	// NoAuth lets in whatever reaches this engine, without a token. Serve refuses it beyond loopback.
+	NoAuth bool
+	// PublicURL is the address under which this engine is reached where that is not its own, such as
+	// https://pawl.example.com when TLS ends before it; its host is answered to. Empty for none.
+	PublicURL string
+	// TLS, when set, is used by Serve. CheckListen says when it is needed.
+	TLS *tls.Config
+	// Now is the engine's clock; time.Now when nil.
+	Now func() time.Time
+	// Timeout bounds an operation that records or looks something up, also the wait for a starting
+	// engine; 0 means 10 s. When it ends first the answer is 503.
+	Timeout time.Duration
+	// ShutdownTimeout is how long Serve waits for open requests; 0 means 10 s.
+	ShutdownTimeout time.Duration
+	// HistoryTimeout bounds an operation that rebuilds a past state; 0 means a minute.
+	HistoryTimeout time.Duration
+	// MaxConnections bounds the open connections of Serve; 0 means 1024.
+	MaxConnections int
+	// KeepAlive is the time between comments on a silent log stream, and how long a request over NATS
+	// waits for the log to go on; 0 means 15 s.
+	KeepAlive time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c *Config) validate() error {
+	if c.Engine == nil || c.Reader == nil || c.Reader.Store == nil || c.Log == nil || c.Connectors == nil {
+		return errors.New("ops: Engine, Reader, Log and Connectors are required")
+	}
+	if c.Token == "" && !c.NoAuth {
+		return errors.New("ops: a Token is required, unless NoAuth says that none is wanted")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 10 * time.Second
+	}
+	if c.ShutdownTimeout == 0 {
+		c.ShutdownTimeout = 10 * time.Second
+	}
+	if c.HistoryTimeout == 0 {
+		c.HistoryTimeout = time.Minute
+	}
+	if c.MaxConnections == 0 {
+		c.MaxConnections = auth.DefaultConnections
+	}
+	if c.KeepAlive == 0 {
+		c.KeepAlive = 15 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return nil
+}
+
+// RunLog keeps what runs have written; *runlog.Stream is one.
+type RunLog interface {
+	Read(ctx context.Context, workflow eventlog.WorkflowName, run eventlog.RunID) ([]runlog.Line, error)
+}
+
+// Calls performs single calls for a person; *connector.Registry is one.
+type Calls interface {
+	Read(context.Context, connector.Call) (json.RawMessage, error)
+	Perform(context.Context, connector.Call) connector.Outcome
+}
+
+// ToolUser is the user on NATS that serves one connector and no other.
+type ToolUser struct {
+	Connector   string `json:"connector"`
+	Connections int    `json:"connections" jsonschema:"how many of its instances are connected"`
+}
+
+// RefusedService says why a service, or one of its endpoints, is not a connector.
+type RefusedService struct {
+	Service  string  `json:"service"`
+	Endpoint *string `json:"endpoint" jsonschema:"null when the whole service is refused"`
+	Reason   string  `json:"reason"`
+}
+
+// backend is what operations work on, whatever interface they come through.
+type backend struct {
+	cfg     Config
+	guard   *auth.Guard
+	metrics *metrics.Metrics
+	openapi func() ([]byte, error)
+	log     logread.Reader
+	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
+	// operations that read a long past.
+	followers, heavy *auth.Quota
+	// revocations tells streams to look whether their caller's token is still in use.
+	revocations auth.Revocations
+	// life ends when the server stops: log streams end with it.
+	life    context.Context
+	endLife context.CancelFunc
+}
+
+// state returns the workflow's live state.
+func (b *backend) state(name eventlog.WorkflowName) (projections.State, error) {
+	state, ok := b.cfg.Engine.State(name)
+	if !ok {
+		return state, &readmodel.NotFoundError{What: "workflow", ID: string(name)}
+	}
+	return state, nil
+}
+
+// workflows yields all workflows, oldest first.
+func (b *backend) workflows(ctx context.Context) func(func(eventlog.WorkflowName, error) bool) {
+	return func(yield func(eventlog.WorkflowName, error) bool) {
+		o := readmodel.ListOptions{Limit: readmodel.MaxLimit}
+		for {
+			page, err := b.cfg.Reader.Workflows(ctx, o)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, w := range page.Items {
+				if !yield(w.Name, nil) {
+					return
+				}
+			}
+			if page.Next == nil {
+				return
+			}
+			o.Cursor = *page.Next
+		}
+	}
+}
+
+// started waits for an engine that is still replaying its log.
+func (b *backend) started(ctx context.Context) error {
+	select {
+	case <-b.cfg.Engine.Ready():
+		return nil
+	default:
+	}
+	timeout, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
+	defer cancel()
+	select {
+	case <-b.cfg.Engine.Ready():
+		return nil
+	case <-timeout.Done():
+		return rpc.Problemf(http.StatusServiceUnavailable, "engine.starting",
+			"the engine is still reading its log").WithHint("ask again in a moment; /readyz says when it is ready")
+	}
+}
+
+// fault turns an error into its problem and logs what a person must look into.
+func (b *backend) fault(id string, err error) *rpc.Problem {
+	p := problemOf(err)
+	if p.Code == codeDamaged {
+		b.cfg.Engine.Saw(p.Detail)
+	}
+	if p.Status == http.StatusInternalServerError {
+		b.cfg.Logger.Error("an operation failed", "operation", id, "error", err)
+	}
+	return p
+}

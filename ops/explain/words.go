@@ -1,0 +1,75 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// eventName names an event with its title, where that is in memory.
+func eventName(s *projections.State, ref eventlog.EventRef) string {
+	title := ""
+	if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Title != "" && e.Title != string(ref.MessageID) {
+		title = " (" + e.Title + ")"
+	}
+	return fmt.Sprintf("event %q%s of topic %s", ref.MessageID, title, ref.Topic)
+}
+
+// callName names a mutation's call for a person, and the events that it was made for.
+func callName(s *projections.State, m *projections.Mutation) string {
+	name := fmt.Sprintf("mutation %s (%s.%s", m.ID, m.Call.Connector, m.Call.Operation)
+	if m.Call.UITitle != "" {
+		name += ": " + m.Call.UITitle
+	}
+	name += ")"
+	run := s.Run(m.Run)
+	switch {
+	case run == nil || len(run.Reserved) == 0:
+		return name
+	case len(run.Reserved) == 1:
+		return name + " for " + eventName(s, run.Reserved[0])
+	}
+	return fmt.Sprintf("%s for %s", name, eventlog.Count(len(run.Reserved), "event"))
+}
+
+// shellWord quotes what a shell would not take for one word.
+func shellWord[S ~string](word S) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.,:/@%+=", r)
+	}
+	if text := string(word); text == "" || text[0] == '-' || strings.ContainsFunc(text, func(r rune) bool {
+		return !plain(r)
+	}) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return string(word)
+}
+
+func because(f *eventlog.Failure) string {
+	if f == nil || f.Message == "" {
+		return ""
+	}
+	return " (" + strings.TrimSuffix(f.Message, ".") + ")"
+}
+
+func sentence(text string) string {
+	if strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}
+
+// ofItsEvents says what some of a workflow's events do.
+func ofItsEvents(n int, one, more string) string {
+	return fmt.Sprintf("%d of its events %s", n, number(n, one, more))
+}
+
+// number chooses the word for one or for more.
+func number(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}

@@ -1,0 +1,127 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// Workflow renders what the rules say the workflow owes or waits for. It decides nothing itself.
+func Workflow(s *projections.State, todo decide.Todo) Why { return WithCause(s, todo, nil) }
+
+// WithCause is Workflow that is also given the run that a wait comes from, where memory has let go of
+// it. A state is not hydrated for that: only its worker may write to copies of it.
+func WithCause(s *projections.State, todo decide.Todo, cause *projections.Run) Why {
+	w := Why{Workflow: s.Name, Commands: []string{}, cause: cause}
+	if wait, ok := todo.(decide.Wait); ok && wait.Reason != decide.ReasonCall {
+		w.Reason, w.Until = &wait.Reason, wait.Until
+		w.about(wait.Subject)
+		w.explainWait(s, wait)
+		w.attend(s)
+		// A resume ends the system's hold behind a pause as well: a person must know of it before.
+		hidden := wait.Reason == decide.ReasonUserPause && (s.Blocked != nil || s.Maintenance != nil)
+		w.NeedsPerson = w.NeedsPerson || hidden || wait.Reason.Meaning() == decide.NeedsPerson
+		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // who paused it is told with the time
+			w.add("It has waited since %s.", w.Since)
+		}
+		return w
+	} else if ok {
+		todo = decide.AwaitCall{Mutation: eventlog.MutationID(wait.Subject)}
+	}
+	w.Moving = true
+	w.explainTodo(s, todo)
+	w.attend(s)
+	return w
+}
+
+// attend says what a person should look at although the workflow does not wait for a person.
+func (w *Why) attend(s *projections.State) {
+	if w.Attention = readmodel.AttentionView(&s.Workflow); w.Attention == nil {
+		return
+	}
+	w.NeedsPerson = true
+	if w.Attention.Reason == projections.AttentionTransient {
+		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since,
+			eventlog.Count(w.Attention.Failures, "transient failure"))
+	}
+	w.attendUndecided(s)
+	if n := s.Counts.Discarded; n > 0 {
+		w.add("%s since %s: the attempts are used up, and only a person brings %s back.",
+			ofItsEvents(n, "is discarded", "are discarded"), s.Counts.DiscardedSince, number(n, "it", "them"))
+		w.can("pawl jobs list --workflow %s --state discarded", s.Name)
+		w.can("pawl redrive %s --where state=discarded", s.Name)
+	}
+}
+
+// Stopped is for a workflow that has left the rules' reach: its log cannot be followed.
+func Stopped(name eventlog.WorkflowName, cause error) Why {
+	reason := decide.ReasonNoWorker
+	return Why{
+		Workflow: name, Reason: &reason, Commands: []string{"pawl verify"}, NeedsPerson: true,
+		Message: fmt.Sprintf("Workflow %s is out of service: %v. "+
+			"Nothing of it runs until its log can be followed again; other workflows go on.", name, cause),
+	}
+}
+
+// Damaged is for a workflow that begins nothing new because a part of its past is damaged.
+func Damaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
+	reason := decide.ReasonBlocked
+	return Why{
+		Workflow: name, Reason: &reason, Since: past.Since, NeedsPerson: true,
+		Commands:  []string{"pawl verify", "pawl verify --accept-loss"},
+		Attention: &readmodel.Attention{Reason: projections.AttentionDamage, Since: past.Since},
+		Message: fmt.Sprintf("The system holds workflow %s (damage): %v. "+
+			"Nothing new of it begins, events still arrive and wait, and other workflows go on. "+
+			"Stop the engine and keep a copy of its data; then put an undamaged copy in its place, or accept the loss: "+
+			"that says what it gives up, does nothing again by itself, and ends the hold.", name, past.Err),
+	}
+}
+
+func (w *Why) explainTodo(s *projections.State, todo decide.Todo) {
+	run := s.CurrentRun()
+	running := func(doing string, id eventlog.RunID) {
+		w.about(string(id))
+		if run == nil {
+			w.say("Workflow %s is %s.", s.Name, doing)
+			return
+		}
+		w.Since = run.StartedAt
+		w.say("Run %s of %s %s is %s.", run.ID, run.Type, run.Handler, doing)
+	}
+	switch todo := todo.(type) {
+	case decide.StartRun:
+		w.about(string(todo.Handler))
+		w.say("The %s %s is about to run.", todo.Type, todo.Handler)
+		if todo.RetryOf != "" {
+			w.say("The %s %s is about to run again: next is still owed for run %s.", todo.Type, todo.Handler, todo.RetryOf)
+		}
+	case decide.CrashRun:
+		running("left over from a process that is gone; it is being recorded as crashed", todo.Run)
+	case decide.RunProducer:
+		running("polling the outside", todo.Run)
+	case decide.RunPrepare:
+		running("choosing its events (prepare)", todo.Run)
+	case decide.RunMutate:
+		running("naming its call (mutate)", todo.Run)
+	case decide.RunNext:
+		running("publishing (next)", todo.Run)
+	case decide.AwaitCall:
+		w.about(string(todo.Mutation))
+		w.say("The call of mutation %s has left and its answer is awaited.", todo.Mutation)
+		if m := s.Mutation(todo.Mutation); m != nil {
+			w.Since, w.Until = m.StartedAt, m.Deadline
+			w.say("%s has left and its answer is awaited, at the latest until %s.", callName(s, m), m.Deadline)
+		}
+	case decide.ReconcileMutation:
+		w.about(string(todo.Mutation))
+		w.say("The connector is being asked what became of mutation %s; nothing is sent again.", todo.Mutation)
+		if m := s.Mutation(todo.Mutation); m != nil {
+			w.Since = m.StartedAt
+			w.say("The connector is being asked what became of %s; nothing is sent again.", callName(s, m))
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package logread
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// positions reads one position for each of the partitions; add is 1 when they name what was read last.
+func positions(list string, partitions int, add uint64) ([]uint64, error) {
+	from := make([]uint64, partitions)
+	for i := range from {
+		from[i] = 1
+	}
+	if list == "" {
+		return from, nil
+	}
+	for text := range strings.SplitSeq(list, ",") {
+		p, err := eventlog.ParsePosition(strings.TrimSpace(text))
+		if err != nil {
+			return nil, rpc.Malformed("position.invalid", "%v", err).WithHint(positionHint)
+		}
+		if p.Partition >= len(from) {
+			return nil, rpc.Malformed("position.invalid", "there is no partition %d; this log has %d", p.Partition,
+				len(from)).WithHint(positionHint)
+		}
+		from[p.Partition] = max(p.Seq+add, 1)
+	}
+	return from, nil
+}
+
+// positionHint says what a position is.
+const positionHint = "a position is PARTITION:SEQ, e.g. 0:17, as the log shows it; a bare number means partition 0; " +
+	"leave it out to read from the beginning"
+
+// appendPositions renders the next position of every partition, or those that lie so far back: an
+// event's id names what was read last.
+func appendPositions(b []byte, next []uint64, back uint64) []byte {
+	for p, seq := range next {
+		if p > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(p), 10)
+		b = append(b, ':')
+		b = strconv.AppendUint(b, seq-back, 10)
+	}
+	return b
+}

@@ -1,0 +1,110 @@
+package logread
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// merged reads all partitions to their present ends, merged by time; within a partition the order
+// is that of the log.
+func (r *Reader) merged(ctx context.Context, from []uint64, only eventlog.WorkflowName) iter.Seq2[eventlog.Record,
+	error] {
+	if only != "" {
+		p := r.Log.PartitionOf(only)
+		return r.Log.ReadWorkflow(ctx, only, from[p])
+	}
+	if len(from) == 1 {
+		return r.Log.Read(ctx, 0, from[0])
+	}
+	return func(yield func(eventlog.Record, error) bool) {
+		type lane struct {
+			next   func() (eventlog.Record, error, bool)
+			record eventlog.Record
+			err    error
+		}
+		var lanes []*lane
+		for p := range from {
+			next, stop := iter.Pull2(r.Log.Read(ctx, p, from[p]))
+			defer stop()
+			if record, err, ok := next(); ok {
+				lanes = append(lanes, &lane{next, record, err})
+			}
+		}
+		for len(lanes) > 0 {
+			first := 0
+			for i, l := range lanes {
+				if l.err != nil || lanes[first].err == nil && l.record.At < lanes[first].record.At {
+					first = i
+				}
+			}
+			l := lanes[first]
+			if !yield(l.record, l.err) {
+				return
+			}
+			var ok bool
+			if l.record, l.err, ok = l.next(); !ok {
+				lanes = append(lanes[:first], lanes[first+1:]...)
+			}
+		}
+	}
+}
+
+// readRecord is what a reader of a partition came to.
+type readRecord struct {
+	record eventlog.Record
+	err    error
+	last   bool // nothing follows the error
+}
+
+// foreign says that it is of another workflow than the one that is asked for, whether or not it can be
+// read, or of the installation: it only moves the reader on.
+func (r readRecord) foreign(only eventlog.WorkflowName) bool {
+	if r.record.Workflow == eventlog.Installation && r.err == nil {
+		return true
+	}
+	return only != "" && !r.last && r.record.Workflow != "" && r.record.Workflow != only
+}
+
+// readAll sends records until ctx ends, the log ends (without follow) or fails. Who follows one workflow
+// gets those of its partition, and passes the foreign ones over.
+func (r *Reader) readAll(ctx context.Context, q *Query, from []uint64, to chan<- readRecord) {
+	from = append([]uint64(nil), from...) // the stream moves its own along
+	pass := func(records iter.Seq2[eventlog.Record, error]) {
+		for record, err := range records {
+			got := readRecord{record, err, err != nil && !readable(err)}
+			select {
+			case to <- got:
+			case <-ctx.Done():
+				return
+			}
+			if got.last {
+				return
+			}
+		}
+	}
+	if !q.Follow {
+		pass(r.merged(ctx, from, q.Workflow))
+		return
+	}
+	if q.Workflow != "" {
+		p := r.Log.PartitionOf(q.Workflow)
+		pass(r.Log.Watch(ctx, p, from[p]))
+		return
+	}
+	done := make(chan struct{})
+	for p := range from {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			pass(r.Log.Watch(ctx, p, from[p]))
+		}()
+	}
+	for range from {
+		<-done
+	}
+}
+
+// readable reports whether the log can be read beyond the error: one record of it is unreadable.
+func readable(err error) bool { return errors.Is(err, eventlog.ErrUnreadable) }

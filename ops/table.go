@@ -1,0 +1,79 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// table is the one list of operations, in the order of the documentation.
+var table = func() []Operation {
+	var all []Operation
+	for _, part := range [][]Operation{
+		workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable,
+		evidenceTable, connectorTable, tokenTable, clockTable, logTable,
+	} {
+		all = append(all, part...)
+	}
+	if err := described(all).CheckIDs(); err != nil {
+		panic(err)
+	}
+	return all
+}()
+
+func described(rows []Operation) rpc.Table {
+	var t rpc.Table
+	for i := range rows {
+		t = append(t, &rows[i].Operation)
+	}
+	return t
+}
+
+// Operations returns the table.
+func Operations() []Operation { return append([]Operation(nil), table...) }
+
+// Table describes the operations, as a client needs it.
+func Table() rpc.Table { return described(table) }
+
+// Lookup returns the operation with the id.
+func Lookup(id string) (Operation, bool) {
+	for _, o := range table {
+		if o.ID == id {
+			return o, true
+		}
+	}
+	return Operation{}, false
+}
+
+// Possible lists what a field of the operation can be, nil where it is no enumeration.
+func Possible(id, field string) []string {
+	o, ok := Lookup(id)
+	if !ok {
+		return nil
+	}
+	return o.Request.Possible(field)
+}
+
+var plainTable = []plainOperation{
+	{rpc.Plain{ID: "openapi", Path: rpc.OpenAPIPath, Summary: "This document", Media: "application/json"},
+		(*backend).describe},
+	{rpc.Plain{ID: "healthz", Path: "/healthz", Summary: "Whether the process answers", Media: "application/json",
+		Public: true}, (*backend).healthz},
+	{rpc.Plain{ID: "readyz", Path: "/readyz", Summary: "Whether the engine is ready for new work",
+		Media: "application/json", Public: true}, (*backend).readyz},
+	{rpc.Plain{ID: "metrics", Path: "/metrics", Summary: "Figures for Prometheus", Media: "text/plain"}, nil},
+}
+
+// public says what is answered without a token.
+func public(path string) bool {
+	return slices.ContainsFunc(plainTable, func(p plainOperation) bool { return p.Public && p.Path == path })
+}
+
+// document is the OpenAPI document of everything here, for a program of the given version.
+func document(version string) ([]byte, error) {
+	var beside []rpc.Plain
+	for _, p := range plainTable {
+		beside = append(beside, p.Plain)
+	}
+	return rpc.OpenAPI(version, Table(), beside, knownTypes)
+}
