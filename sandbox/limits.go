@@ -14,7 +14,7 @@ type Limits struct {
 	Argument  int
 	Result    int // bytes of a returned value or a call's parameters
 	State     int // bytes of a returned handler state
-	Publish   int // bytes of all publishes together
+	Publish   int // bytes of all publishes together, as Publish.Size counts them
 	HostCalls int // ctx calls; log, now and console are bounded by Log instead
 	InFlight  int // connector reads at once; more wait, which is no error
 	Log       int // bytes of log output; more is cut, not an error
@@ -89,6 +89,9 @@ func (l Limits) Exceeded(wall, cpu, while time.Duration) *Error {
 	}
 	return LimitFault("limit.wall", "the script ran for longer than %s", l.Wall)
 }
+
+// EventCost is what an event costs beside its text, so that a script cannot publish without end what has hardly any.
+const EventCost = 128
 
 // LogLineCost is what a line costs beside its text, so that empty lines end too.
 const LogLineCost = 16

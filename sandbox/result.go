@@ -19,6 +19,15 @@ type Publish struct {
 	InputID   string          `json:"inputId,omitempty"`
 }
 
+// Size is what the publish takes of Limits.Publish: each of its topics gets an event of its own.
+func (p *Publish) Size() int {
+	size := len(p.Topics) * (EventCost + len(p.MessageID) + len(p.Title) + len(p.Payload))
+	for _, topic := range p.Topics {
+		size += len(topic)
+	}
+	return size
+}
+
 // Input is one buffered ctx.registerInput; ID is what the script got back.
 type Input struct {
 	ID     string `json:"id"`

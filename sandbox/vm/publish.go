@@ -56,10 +56,7 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 				sandbox.Clip(name, 100)))
 	}
 
-	inv.publishBytes += len(p.MessageID) + len(p.Title) + len(p.Payload)
-	for _, t := range p.Topics {
-		inv.publishBytes += len(t)
-	}
+	inv.publishBytes += p.Size()
 	if inv.publishBytes > inv.limits.Publish {
 		inv.abort(sandbox.LimitFault("limit.publish",
 			"the published events have more than %d bytes together; publish fewer per run", inv.limits.Publish))

@@ -181,6 +181,9 @@ func TestRecheck(t *testing.T) {
 		"publish too much": {sandbox.Next, event(func(p *sandbox.Publish) {
 			p.Payload = json.RawMessage(`"` + strings.Repeat("x", 4<<20) + `"`)
 		}), nil},
+		"publish too much to two topics": {sandbox.Next, event(func(p *sandbox.Publish) {
+			p.Topics, p.Payload = []string{"t.a", "t.b"}, json.RawMessage(`"`+strings.Repeat("x", 2<<20)+`"`)
+		}), nil},
 		"input in next": {sandbox.Next,
 			sandbox.Result{Inputs: []sandbox.Input{{ID: sandbox.InputID("a", "b", "c"), Source: "a", Type: "b",
 				ExtID: "c"}}}, nil},

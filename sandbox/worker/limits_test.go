@@ -47,6 +47,10 @@ func TestLimits(t *testing.T) {
 		"state of next":     {sandbox.Next, `return "x".repeat(100)`, sandbox.Limits{State: 50}, "limit.state", 1},
 		"publish": {sandbox.Next, "\n" + `for (let i = 0; i < 9; i++) await ctx.publish("t.a", {messageId: ` +
 			`"m" + i, title: "t", payload: "x".repeat(20)})`, sandbox.Limits{Publish: 100}, "limit.publish", 2},
+		"publish to several topics": {sandbox.Next, `await ctx.publish(["t.a", "t.b"], {messageId: "m", title: "t", ` +
+			`payload: "x".repeat(300)})`, sandbox.Limits{Publish: 700}, "limit.publish", 1},
+		"publish of nothing": {sandbox.Next, `for (let i = 0; i < 9; i++) await ctx.publish("t.a", {messageId: "" + i, ` +
+			`title: "t"})`, sandbox.Limits{Publish: 1000}, "limit.publish", 1},
 		"inputs": {sandbox.Producer, `for (let i = 0; i < 9; i++) ctx.registerInput({source: "s", type: "t", id: ` +
 			`"" + i, title: "x".repeat(20)})`, sandbox.Limits{Publish: 100}, "limit.publish", 1},
 		"hostCalls": {sandbox.Prepare, `for (let i = 0; i < 9; i++) await ctx.peek("t.a")`,

@@ -73,9 +73,8 @@ func recheck(call *sandbox.Invocation, r *sandbox.Result, failed *sandbox.Error)
 			if !slices.Contains(call.Topics, topic) {
 				return bad("an event for another topic")
 			}
-			size += len(topic)
 		}
-		size += len(p.MessageID) + len(p.Title) + len(p.Payload)
+		size += p.Size()
 	}
 	if len(r.Inputs) > call.Limits.HostCalls || len(r.Inputs) > 0 && !sandbox.MemberAllowed(call.Phase,
 		sandbox.MemberRegisterInput, false) {
