@@ -96,7 +96,10 @@ func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eve
 		t := decision.Transition(a.name, env)
 		t.ID = eventlog.TransitionID(a.engine.ids.Next(a.engine.cfg.Clock.Now()))
 		entry, err := eventlog.NewEntry(t, s.Head)
-		if err != nil {
+		switch {
+		case errors.Is(err, eventlog.ErrTooLarge):
+			return decide.Decision{}, err
+		case err != nil:
 			return decide.Decision{}, fmt.Errorf("%w: %w", errDefect, err)
 		}
 		// The loss of a revocation must be noticed as well: the token would open the engine again.

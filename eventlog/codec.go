@@ -62,7 +62,11 @@ var scratch = sync.Pool{New: func() any { return new([]byte) }}
 // mostScratch bounds the buffers that are kept.
 const mostScratch = 64 << 10
 
-// Encode returns the transition's stored bytes.
+// mostEncoded is where encoding is given up: far beyond what any log takes. Facts share what they hold (a payload that
+// goes to many topics, the causes of many events), so what they take together when written down has no bound else.
+const mostEncoded = 16 << 20
+
+// Encode returns the transition's stored bytes. ErrTooLarge: no log would take it.
 func Encode(t Transition) ([]byte, error) {
 	buf := scratch.Get().(*[]byte)
 	b, err := appendTransition((*buf)[:0], &t)
@@ -101,6 +105,10 @@ func appendTransition(b []byte, t *Transition) ([]byte, error) {
 		b = pack.AppendString(pack.AppendArray(b, 3), string(f.FactType()))
 		if b, err = pack.Named.Append(pack.AppendInt(b, int64(versionOf(f))), f); err != nil {
 			return nil, fmt.Errorf("encode %s of %s: %w", f.FactType(), t.Workflow, err)
+		}
+		if len(b) > mostEncoded {
+			return nil, fmt.Errorf("%w: %s of %s would take more than %d bytes", ErrTooLarge, t.Kind, t.Workflow,
+				mostEncoded)
 		}
 	}
 	return b, nil

@@ -3,7 +3,10 @@ package eventlog
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -162,5 +165,22 @@ func TestEncodeWritesTheWire(t *testing.T) {
 		if got, err := Encode(tr); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s is stored as\n%x (%v), want\n%x", name, got, err, want)
 		}
+	}
+}
+
+// What facts share is written down once for each of them: encoding is given up before that fills the memory.
+func TestEncodeGivesUpInTime(t *testing.T) {
+	payload := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	tr := Transition{ID: "id", Workflow: "w", Kind: "run.committed", Actor: System}
+	for i := range 1000 {
+		tr.Facts = append(tr.Facts, &EventPublished{Topic: Topic(fmt.Sprint("t", i)), MessageID: "m", Title: "t",
+			Payload: payload})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Encode(tr)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrTooLarge) || took > 256<<20 {
+		t.Errorf("%v, after %d MiB", err, took>>20)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -19,6 +20,9 @@ type Prepared struct {
 	Cancel       []eventlog.Cancellation
 	Warnings     []string
 }
+
+// maxReason is the most bytes of a reason to cancel an event.
+const maxReason = 1000
 
 // ParsePrepared reads what prepare returned. A wrong shape is the script's fault. Duplicate
 // reservations are folded (R9); a wakeAt that is no ISO 8601 text is ignored with a warning (S4).
@@ -71,9 +75,18 @@ func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 			p.Warnings = append(p.Warnings, "ui.title is not a string and was ignored")
 		}
 	}
+	cancelled := map[eventlog.EventRef]bool{}
 	for _, c := range shape.Cancel {
+		reason := eventlog.Clip(c.Reason, maxReason) // it is written down with each of the events
+		if len(c.Reason) > maxReason {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("a reason to cancel has more than %d bytes and was cut", maxReason))
+		}
 		for _, id := range c.IDs {
-			p.Cancel = append(p.Cancel, eventlog.Cancellation{Topic: c.Topic, MessageID: id, Reason: c.Reason})
+			ref := eventlog.EventRef{Topic: c.Topic, MessageID: id}
+			if !cancelled[ref] {
+				cancelled[ref] = true
+				p.Cancel = append(p.Cancel, eventlog.Cancellation{Topic: c.Topic, MessageID: id, Reason: reason})
+			}
 		}
 	}
 	if len(shape.WakeAt) > 0 && string(shape.WakeAt) != "null" {

@@ -42,6 +42,9 @@ func TestParsePrepared(t *testing.T) {
 		{name: "S4 a number in a string is no time", raw: `{"reservations":[],"wakeAt":"1767261600500"}`, warnings: 1},
 		{name: "S4 neither text nor number", raw: `{"reservations":[],"wakeAt":true}`, warnings: 1},
 		{name: "S4 before all time", raw: `{"reservations":[],"wakeAt":"0001-01-01T00:00:00Z"}`, warnings: 1},
+		{name: "J5 a reason without end is cut with a warning",
+			raw:      `{"reservations":[],"cancel":[{"topic":"in","ids":["a"],"reason":"` + strings.Repeat("r", 2000) + `"}]}`,
+			warnings: 1},
 		{name: "a title that is none", raw: `{"reservations":[],"ui":{"title":7}}`, warnings: 1},
 	}
 	for _, tt := range tests {
@@ -166,5 +169,23 @@ func TestNoWorkflow(t *testing.T) {
 	}
 	if err := b.do(decide.Pause{}); err == nil {
 		t.Error("paused a workflow that does not exist")
+	}
+}
+
+// J5: an event is cancelled once, for the first reason: what is written down must not grow with how often it is named.
+func TestParsePreparedFoldsCancellations(t *testing.T) {
+	t.Parallel()
+	p, bad := decide.ParsePrepared([]byte(`{"reservations":[],"cancel":[` +
+		`{"topic":"in","ids":["a","b","a"],"reason":"old"},{"topic":"in","ids":["b"],"reason":"new"},` +
+		`{"topic":"other","ids":["b"],"reason":"` + strings.Repeat("r", 2000) + `"}]}`))
+	if bad != nil {
+		t.Fatalf("refused: %v", bad)
+	}
+	var got []string
+	for _, c := range p.Cancel {
+		got = append(got, string(c.Topic)+"/"+string(c.MessageID)+" "+c.Reason)
+	}
+	if len(got) != 3 || got[0] != "in/a old" || got[1] != "in/b old" || len(p.Cancel[2].Reason) > 1000 {
+		t.Errorf("cancels %.400q", got)
 	}
 }

@@ -94,13 +94,15 @@ func (d *decision) publishAll(run *projections.Run, c CommitRun) {
 // causes is the union of the inputs of the run's reserved events (Causes).
 func (d *decision) causes(run *projections.Run) []eventlog.InputID {
 	var union []eventlog.InputID
+	seen := map[eventlog.InputID]bool{}
 	for _, ref := range run.Reserved {
 		e := d.event(ref.Topic, ref.MessageID)
 		if e == nil {
 			continue
 		}
 		for _, id := range e.CausedBy {
-			if !slices.Contains(union, id) {
+			if !seen[id] {
+				seen[id] = true
 				union = append(union, id)
 			}
 		}

@@ -280,17 +280,12 @@ func repaired(s *projections.State, handler eventlog.Handler) bool {
 // asked to skip meanwhile (O7). It returns how many events the run took out of its topics.
 func (d *decision) finishEvents(run *projections.Run) (taken int) {
 	taken = len(run.Reserved)
-	cancelled := func(e *projections.TopicEvent) (string, bool) {
-		i := slices.IndexFunc(run.Cancel, func(c eventlog.Cancellation) bool {
-			return c.Topic == e.Topic && c.MessageID == e.MessageID
-		})
-		if i < 0 {
-			return "", false
-		}
-		return run.Cancel[i].Reason, true
+	cancelled := make(map[eventlog.EventRef]string, len(run.Cancel))
+	for _, x := range slices.Backward(run.Cancel) { // of two the first counts
+		cancelled[eventlog.EventRef{Topic: x.Topic, MessageID: x.MessageID}] = x.Reason
 	}
 	for _, e := range d.state().Held(run) {
-		reason, cancel := cancelled(e)
+		reason, cancel := cancelled[eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}]
 		if cancel || e.SkipRequested {
 			d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason})
 		} else {
