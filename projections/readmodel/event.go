@@ -26,6 +26,8 @@ type Event struct {
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
 
+func (e Event) bulk() int { return len(e.Payload) + len(e.Title) }
+
 // Job is the processing record of one event by its consumer.
 type Job struct {
 	Topic     eventlog.Topic     `json:"topic"`
@@ -52,6 +54,8 @@ type Job struct {
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
+
+func (j Job) bulk() int { return len(j.Title) }
 
 // Attempt is one execution of a job (J1).
 type Attempt struct {

@@ -20,6 +20,9 @@ import (
 const (
 	DefaultLimit = 100
 	MaxLimit     = 1000
+	// maxPage is how many bytes of payloads, parameters and results fill a page, whatever its limit: each item may
+	// have some megabytes of them.
+	maxPage = 4 << 20
 )
 
 // ErrBadCursor: the cursor is not one that this list gave out.
@@ -33,7 +36,7 @@ type ListOptions struct {
 	// Cursor goes on after the page that had it as Next.
 	Cursor string
 	// Limit is the most items on the page: 0 means DefaultLimit, more than MaxLimit means
-	// MaxLimit.
+	// MaxLimit. A page of large items may have fewer.
 	Limit int
 	// Desc lists the newest first.
 	Desc bool
@@ -75,6 +78,9 @@ func (o *ListOptions) match(r *row) bool {
 	})
 }
 
+// large is an item that shows what may take much space: so many bytes.
+type large interface{ bulk() int }
+
 // list makes one page: it scans from the cursor on until the page is full and one more item is
 // known to follow.
 func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind, o ListOptions,
@@ -98,6 +104,7 @@ func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind,
 			}
 		}
 		var end store.Position
+		full, bulk := false, 0
 		for item, err := range v.List(store.Range{Kind: kind, Workflow: o.Workflow, Desc: o.Desc}, at) {
 			if err != nil {
 				return page, err
@@ -115,7 +122,7 @@ func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind,
 			if !o.match(&row) {
 				continue
 			}
-			if len(page.Items) == limit {
+			if full {
 				next := writeCursor(kind, o, end)
 				page.Next = &next
 				break
@@ -125,7 +132,10 @@ func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind,
 				return page, err
 			}
 			page.Items = append(page.Items, shown)
-			if len(page.Items) == limit {
+			if l, ok := any(shown).(large); ok {
+				bulk += l.bulk()
+			}
+			if full = len(page.Items) == limit || bulk >= maxPage; full {
 				end = maps.Clone(at)
 			}
 		}

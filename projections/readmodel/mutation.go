@@ -30,6 +30,14 @@ type Mutation struct {
 	SettledAt eventlog.Instant `json:"settledAt"`
 }
 
+func (m Mutation) bulk() int {
+	bulk := len(m.Params) + len(m.Result)
+	if m.UITitle != nil {
+		bulk += len(*m.UITitle)
+	}
+	return bulk
+}
+
 // MutationView renders a mutation, also one that comes from memory or from a fold of the past.
 func MutationView(w eventlog.WorkflowName, m *projections.Mutation) Mutation {
 	return Mutation{
@@ -84,6 +92,8 @@ type Input struct {
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
+
+func (i Input) bulk() int { return len(i.Title) + len(i.ExternalID) }
 
 // InputView renders an input, also one that comes from memory or from a fold of the past.
 func InputView(i *projections.Input) Input {

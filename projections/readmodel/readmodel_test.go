@@ -475,3 +475,46 @@ func TestDocumentAndDiff(t *testing.T) {
 		t.Errorf("diff %q, want %q", got, want)
 	}
 }
+
+// A page holds some megabytes, whatever its limit: a thousand events may have a gigabyte of payloads.
+func TestPagesOfLargeItems(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 1)
+	h := w.histories[0]
+	payload := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	const events = 12
+	for i := range events {
+		if _, err := h.Append(func() {
+			h.Add(&eventlog.EventPublished{Topic: "big", MessageID: eventlog.MessageID(fmt.Sprint(i)), Title: "t",
+				Payload: payload})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.commit(h, h.State.Touched)
+	}
+	for _, desc := range []bool{false, true} {
+		o := readmodel.ListOptions{Limit: readmodel.MaxLimit, Topic: "big", Desc: desc}
+		seen := map[eventlog.MessageID]bool{}
+		for pages := 1; ; pages++ {
+			page, err := w.reader.Events(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(page.Items); n == 0 || n > 4 {
+				t.Errorf("a page of %d events of 1 MiB", n)
+			}
+			for _, e := range page.Items {
+				seen[e.MessageID] = true
+			}
+			if page.Next == nil {
+				break
+			}
+			if o.Cursor = *page.Next; pages > events {
+				t.Fatal("the list does not end")
+			}
+		}
+		if len(seen) != events {
+			t.Errorf("%d of %d events were listed", len(seen), events)
+		}
+	}
+}

@@ -59,6 +59,14 @@ type Run struct {
 	EventCount int        `json:"eventCount"`
 }
 
+func (r Run) bulk() int {
+	bulk := len(r.PrepareResult)
+	for _, e := range r.Events {
+		bulk += len(e.Title)
+	}
+	return bulk
+}
+
 // RunEvent names an event that a run was about.
 type RunEvent struct {
 	Topic     eventlog.Topic     `json:"topic"`
