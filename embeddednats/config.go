@@ -41,7 +41,7 @@ type Config struct {
 	Users []User
 	// Prefix is the first token of the subjects that the engine's services answer on; empty means "pawl".
 	Prefix string
-	// Insecure allows a listener without users: everyone may do everything.
+	// Insecure allows a listener without users: every client may do everything.
 	Insecure bool
 	// MaxPayload in bytes; 0 means DefaultMaxPayload.
 	MaxPayload int32

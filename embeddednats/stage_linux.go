@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedMemory is where Linux keeps files in memory for everyone.
+// sharedMemory is where Linux keeps files in memory for all users.
 const sharedMemory = "/dev/shm"
 
 // memoryDir is a directory whose files are in memory.

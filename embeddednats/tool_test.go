@@ -259,7 +259,7 @@ func TestToolURLsStay(t *testing.T) {
 	s.as(filepath.Join("tools", "mail"))
 }
 
-// The engine's own users are not for the network, even with their password; nobody knows it.
+// The engine's own users are not for the network, even with their password, which never leaves the process.
 func TestEngineUsersAreRefusedOutside(t *testing.T) {
 	s := newSite(t)
 	for _, name := range []string{"pawl", "pawl-services", "pawl-gate", "pawl-calls", "", "tool-", "tool-mail"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// users are those of a tool's account: the tool itself, the engine that calls it, and who else may.
+// users are those of a tool's account: the tool itself, the engine that calls it, and the other users that may.
 func (t Tool) users(prefix, password string, callers []User) []User {
 	account := toolAccount + t.Name
 	// Only with a queue group (the second word): without one two instances could both carry out one request.

@@ -72,7 +72,7 @@ func opened(t *testing.T, connect func(...nats.Option) (*nats.Conn, error)) *nat
 	return nc
 }
 
-// user is somebody's connection, and what the server refused it.
+// user is the connection of one NATS user, and what the server refused it.
 type user struct {
 	*nats.Conn
 	t      *testing.T
@@ -243,7 +243,7 @@ func TestSubscribersReachNothing(t *testing.T) {
 		"pawl.tool.mail.send", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED", "$KV.PAWL_LEASES.0")
 	u.mayNotSubscribe("pawl.>", "pawl.in.>", "_INBOX_pawl.>", "$PAWL.>", "$KV.>")
 
-	// JetStream requests that write, and streams that are not to be read: nobody there.
+	// JetStream requests that write, and streams that are not to be read: no server answers.
 	for _, subject := range []string{
 		"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.PURGE.PAWL_LOG_0", "$JS.API.STREAM.UPDATE.PAWL_LOG_0",
 		"$JS.API.STREAM.MSG.DELETE.PAWL_LOG_0",
@@ -423,7 +423,7 @@ func TestNoURLsWithoutUsers(t *testing.T) {
 		c.ListenAddr, c.Insecure = "127.0.0.1:0", true
 	})
 	if err := s.WriteURLs(t.TempDir()); err == nil {
-		t.Error("URLs for nobody")
+		t.Error("URLs without users")
 	}
 }
 
@@ -468,7 +468,7 @@ func TestSubscribersOfACluster(t *testing.T) {
 		for n := range 5 {
 			m, err := ordered.Next(jetstream.FetchMaxWait(10 * time.Second))
 			for errors.Is(err, nats.ErrNoResponders) && ctx.Err() == nil {
-				// The servers have not yet told each other who serves the new consumer: ask again.
+				// The servers have not yet told each other which of them serves the new consumer: ask again.
 				m, err = ordered.Next(jetstream.FetchMaxWait(10 * time.Second))
 			}
 			if err != nil || string(m.Data()) != fmt.Sprint(n) {

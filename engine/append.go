@@ -19,7 +19,7 @@ type unsettled struct {
 
 // finishAppend appends what is on its way until its fate is known, however long that takes: a lost acknowledgement is
 // no failure. What follows from an entry that is written is done before it returns. ErrConflict: it was not
-// written, someone else was first. It gives up when ctx ends, or when the log takes nothing any more: then
+// written, another writer was first. It gives up when ctx ends, or when the log takes nothing any more: then
 // the engine ends, and the next one finds out.
 func (a *aggregate) finishAppend(ctx context.Context) error {
 	u := a.unsettled

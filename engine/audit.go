@@ -248,6 +248,7 @@ func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	if !a.damage.CompareAndSwap(nil, &DamagedPast{err, a.now(), found}) {
 		return
 	}
-	a.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on; stop the engine, keep a copy of its data, then: pawl verify --accept-loss", "error", err)
+	a.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on; "+
+		"stop the engine, keep a copy of its data, then: pawl verify --accept-loss", "error", err)
 	a.nudge()
 }

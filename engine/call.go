@@ -28,9 +28,9 @@ type calls struct {
 
 // send is the one place a mutation leaves from. It is called under the recording lock, right
 // after the transition that started the mutation became durable: what is not durable is not
-// sent, and neither is what someone else has written after (overtaken). The call belongs to the
-// process; its settlement is recorded whatever happens to the run, the lease or the runner
-// meanwhile.
+// sent, nor is a mutation after which another process has written to the workflow (overtaken). The
+// call belongs to the process; its settlement is recorded whatever happens to the run, the lease or
+// the runner meanwhile.
 func (c *calls) send(m *projections.Mutation, overtaken bool) {
 	pinned, isPinned := c.pinned(m)
 	if !c.workflow.engine.calls.Begin() {
@@ -116,7 +116,7 @@ func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool)
 // neverSent says why the right to send has passed; nil while it has not.
 func (c *calls) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Failure {
 	if overtaken {
-		return unsent(m, "someone else had written to the workflow before its start was known to be durable")
+		return unsent(m, "another engine had written to the workflow before its start was known to be durable")
 	}
 	return c.mayLeave(m)
 }

@@ -21,7 +21,8 @@ func TestExampleWorkflow(t *testing.T) {
 	b := enginetest.New(t)
 	gmail := enginetest.NewWorld("gmail").Offer(connector.Operation{Name: "search", Kind: connector.List})
 	gmail.OnRead(func(connector.Call) (json.RawMessage, error) {
-		return json.RawMessage(`[{"id":"m1","from":"alice@example.com","subject":"Invoice December"},{"id":"m2","from":"bob@example.com","subject":"Lunch?"}]`), nil
+		return json.RawMessage(`[{"id":"m1","from":"alice@example.com","subject":"Invoice December"},` +
+			`{"id":"m2","from":"bob@example.com","subject":"Lunch?"}]`), nil
 	})
 	sheets := enginetest.NewWorld("sheets").Offer(connector.Operation{Name: "appendRow", Kind: connector.Mutate,
 		Reconciles: true})

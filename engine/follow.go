@@ -35,7 +35,7 @@ func (a *aggregate) follow(ctx context.Context) error {
 	return a.catchUp(ctx)
 }
 
-// catchUp reads what someone else wrote to the workflow. What was to be decided may be refused
+// catchUp reads what another process wrote to the workflow. What was to be decided may be refused
 // now, so the runner must look at the state again. Until it succeeds the workflow is behind. A record
 // that cannot be read or folded stops the workflow: errStopped.
 func (a *aggregate) catchUp(ctx context.Context) error {

@@ -66,7 +66,8 @@ func (p *partition) lookInto(ctx context.Context, g checkpoint.Gap, o *openGap) 
 	switch {
 	case !tell:
 	case at.Seq != 0:
-		p.engine.log.Error("the log holds a message that belongs to no workflow, or lacks one: the store's checkpoint stays before it, and no engine starts on it; run `pawl verify`",
+		p.engine.log.Error("the log holds a message that belongs to no workflow, or lacks one: "+
+			"the store's checkpoint stays before it, and no engine starts on it; run `pawl verify`",
 			"position", at.String(), "error", err)
 	default:
 		p.engine.log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.From,

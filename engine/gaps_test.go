@@ -30,7 +30,7 @@ func observed(b *enginetest.Bench) <-chan struct{} {
 // it is read, and the workflows go on from it.
 func TestAnotherEnginesRecordsAreFollowed(t *testing.T) {
 	t.Parallel()
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	deadline, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	log := memlog.New(memlog.Config{})
 	b, other := enginetest.NewOn(t, log), enginetest.NewOn(t, log)
@@ -61,7 +61,7 @@ func TestAnotherEnginesRecordsAreFollowed(t *testing.T) {
 		}
 		select {
 		case <-changed:
-		case <-patience.Done():
+		case <-deadline.Done():
 			t.Fatalf("reached is %d, the log ends at %d", e.Reached(0), last)
 		}
 	}
@@ -87,7 +87,7 @@ func TestAnotherEnginesRecordsAreFollowed(t *testing.T) {
 // with what comes after it, and what another engine has written behind it is followed all the same.
 func TestAForeignMessageIsNamed(t *testing.T) {
 	t.Parallel()
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	deadline, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	log := memlog.New(memlog.Config{})
 	b, other := enginetest.NewOn(t, log), enginetest.NewOn(t, log)
@@ -108,7 +108,7 @@ func TestAForeignMessageIsNamed(t *testing.T) {
 	}
 	select {
 	case <-told.told:
-	case <-patience.Done():
+	case <-deadline.Done():
 		t.Fatal("the message is not named")
 	}
 	for {
@@ -119,7 +119,7 @@ func TestAForeignMessageIsNamed(t *testing.T) {
 		}
 		select {
 		case <-changed:
-		case <-patience.Done():
+		case <-deadline.Done():
 			t.Fatal("what stands behind the foreign message is not followed")
 		}
 	}

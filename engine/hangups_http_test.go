@@ -34,7 +34,7 @@ const (
 	moments
 )
 
-const hangUpToken = "pawl_token-of-those-who-hang-up"
+const hangUpToken = "pawl_token-of-callers-that-hang-up"
 
 // ask makes one request on a connection of its own and hangs up at the moment. It returns the status that
 // the client has read, 0 when it has read none.
@@ -48,7 +48,8 @@ func ask(t *testing.T, address, path, body string, at moment) (status int) {
 	if rand.IntN(2) == 0 {
 		_ = conn.(*net.TCPConn).SetLinger(0) // what is under way is cut off, not only ended
 	}
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\n\r\n",
 		path, address, hangUpToken, len(body))
 	request := head + body
 	switch at {

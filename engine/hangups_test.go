@@ -83,11 +83,11 @@ func TestClientsThatHangUp(t *testing.T) {
 			for client := range clients {
 				all.Go(func() {
 					for n := range commands {
-						patience := time.Minute // some wait
+						deadline := time.Minute // some wait
 						if (client+n)%4 != 0 {
-							patience = time.Duration(1+rand.IntN(1<<(10+rand.IntN(8)))) * time.Microsecond
+							deadline = time.Duration(1+rand.IntN(1<<(10+rand.IntN(8)))) * time.Microsecond
 						}
-						ctx, hangUp := context.WithTimeout(t.Context(), patience)
+						ctx, hangUp := context.WithTimeout(t.Context(), deadline)
 						err := command(ctx, client, n)
 						hangUp()
 						answer := "done"

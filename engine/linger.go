@@ -12,14 +12,14 @@ import (
 // there is nothing to save.
 const crowd = 8
 
-// patience is how many times as long as an append takes now a run lingers: who was told of the last
-// commit needs that long to send the next event, and that event to be recorded.
+// patience is how many times as long as an append takes now a run lingers: a client that was told of the
+// last commit needs that long to send the next event, and that event to be recorded.
 const patience = 5
 
 // linger holds back a run that was started only to find that nothing is left to do (S3), while
 // many workflows are at work: an event that arrives in the meantime is worked off by this very run,
 // and two handler calls and a write are saved for each such event. Any change of the workflow ends
-// it, so nobody waits for a lingering run. It reports whether the state has to be looked at again.
+// it, so nothing waits for a lingering run. It reports whether the state has to be looked at again.
 func (r *runner) linger(ctx context.Context, s *projections.State, run *projections.Run) bool {
 	if !r.worked || r.engine.cfg.Linger == 0 {
 		return false

@@ -64,7 +64,7 @@ func linger(t *testing.T, others int, longest time.Duration) *lingering {
 	return l
 }
 
-// end lets everybody end before the bubble does.
+// end stops the engine and its load before the bubble ends.
 func (l *lingering) end() {
 	close(l.crowd)
 	if err := l.Stop(); err != nil {
@@ -121,7 +121,7 @@ func TestEventEndsLingering(t *testing.T) {
 	})
 }
 
-// Whatever else happens to the workflow ends lingering too: nobody waits for it.
+// Any other change of the workflow ends lingering too: no change waits for it.
 func TestAnyChangeEndsLingering(t *testing.T) {
 	operate := func(cmd decide.Command) func(*lingering) error {
 		return func(l *lingering) error {
@@ -136,7 +136,7 @@ func TestAnyChangeEndsLingering(t *testing.T) {
 			_, err := l.Deploy(l.t.Context(), enginetest.Tester, deployRequest(ordersWorkflow+"// second version"))
 			return err
 		},
-		"an event nobody subscribes to": func(l *lingering) error {
+		"an event without a subscriber": func(l *lingering) error {
 			_, err := l.Push(l.t.Context(), enginetest.Tester, "orders", "order.sent",
 				[]decide.PushItem{{MessageID: "x", Title: "X"}})
 			return err

@@ -51,8 +51,8 @@ func TestLostAcknowledgements(t *testing.T) {
 	}
 }
 
-// An append of which nobody knows yet whether it was written was decided on what is in memory, and will be
-// applied to it. Until then nothing leaves memory, though the store has it: or the workflow could
+// An append of which it is not known yet whether it was written was decided on what is in memory, and will
+// be applied to it. Until then nothing leaves memory, though the store has it: or the workflow could
 // not go on from its own log.
 func TestNothingIsEvictedWhileAnAppendIsUnsettled(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestNothingIsEvictedWhileAnAppendIsUnsettled(t *testing.T) {
 		if !losing.Load() {
 			return memlog.None
 		}
-		hangUp() // who asked does not wait for what became of it
+		hangUp() // the caller does not wait for its outcome
 		return memlog.LostAck
 	}}))
 	b.Config = engine.Config{FlushEvery: time.Hour}

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// nobodySends is ordersWorkflow before and after anybody sends the orders.
-const nobodySends = `
+// unsentWorkflow is ordersWorkflow without the consumer that sends the orders.
+const unsentWorkflow = `
 export default Keep.workflow({
   name: "orders",
   topics: { "order.in": {}, "order.sent": {} },
@@ -38,14 +38,14 @@ func waiting(b *enginetest.Bench, s projections.State) (queued []eventlog.Messag
 	return queued, all
 }
 
-// Events that nobody subscribes to stay out of memory; the deploy of a subscriber brings all of
+// Events without a subscriber stay out of memory; the deploy of a subscriber brings all of
 // them back, oldest first, and the deploy that drops it lets go of what is left.
 func TestEventsWaitForTheirSubscriberOutsideMemory(t *testing.T) {
 	t.Parallel()
 	b := enginetest.New(t)
 	e := b.Start()
 	e.MustDeploy(ordersWorkflow) // grants its call
-	e.MustDeploy(nobodySends)
+	e.MustDeploy(unsentWorkflow)
 	e.MustPush("orders", "order.in", "b", "a", "c")
 	e.Rest("orders")
 	if err := e.Stop(); err != nil {
@@ -64,7 +64,7 @@ func TestEventsWaitForTheirSubscriberOutsideMemory(t *testing.T) {
 		t.Fatalf("with a subscriber %v are queued, %d wait", in, all)
 	}
 
-	e.MustDeploy(nobodySends + "// without it again")
+	e.MustDeploy(unsentWorkflow + "// without it again")
 	e.MustPush("orders", "order.in", "d")
 	if err := e.Flush(t.Context()); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // record is the only way state changes: decide on the newest state, append at its head, apply.
-// Someone else's write means: catch up and decide again. The caller may go away at any moment: from
+// A write of another process means: catch up and decide again. The caller may go away at any moment: from
 // the moment the decision is handed to the log it is the engine's, which sees it settled and does what
 // follows. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnconfirmed;
 // when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
@@ -133,7 +133,7 @@ func (a *aggregate) lock(ctx context.Context) error {
 	}
 }
 
-// recorded ends a recording, and tells who waits for rest: see quiet.
+// recorded ends a recording, and tells those that wait for rest: see quiet.
 func (a *aggregate) recorded() {
 	<-a.recording
 	a.engine.idle.Tell()

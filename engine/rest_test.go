@@ -26,8 +26,8 @@ func (l *heldLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Writte
 	return head, err
 }
 
-// An engine is not idle while somebody from outside writes to a workflow: whoever follows the log
-// sees a push before its acknowledgement, and waits for what comes of it.
+// An engine is not idle while a client writes to a workflow: a program that follows the log sees a push
+// before its acknowledgement, and waits for what comes of it.
 func TestNotIdleWhileAPushIsWritten(t *testing.T) {
 	t.Parallel()
 	b := enginetest.New(t)

@@ -12,16 +12,17 @@ import (
 // next start finds out what became of it.
 func (e *Engine) settle() {
 	if e.writable.Err() == nil {
-		patience, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
-		e.recordings.Rest(patience) // it may start a call yet
+		drainCtx, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
+		e.recordings.Rest(drainCtx) // it may start a call yet
 		e.calls.End()
 		recorded, stop := context.WithTimeout(e.writable, e.cfg.SettleTimeout)
 		if !e.outcomes.Rest(recorded) && e.writable.Err() == nil {
-			e.log.Warn("stopping although the log has not taken the outcomes of all calls; those that follow are named and reconciled by the next start",
+			e.log.Warn("stopping although the log has not taken the outcomes of all calls; "+
+				"those that follow are named and reconciled by the next start",
 				"after", e.cfg.SettleTimeout)
 		}
 		stop()
-		if !e.recordings.Rest(patience) && e.writable.Err() == nil {
+		if !e.recordings.Rest(drainCtx) && e.writable.Err() == nil {
 			e.log.Warn("stopping although the log has not said what became of the last decisions; the next start finds out",
 				"after", e.cfg.DrainTimeout)
 		}

@@ -25,7 +25,7 @@ type readerLog struct {
 	eventlog.Log
 	// from is where the last read of a partition began.
 	from atomic.Uint64
-	// change, if set, stands between the log and who reads it; false leaves the record out.
+	// change, if set, stands between the log and its reader; false leaves the record out.
 	change func(eventlog.Record, error) (eventlog.Record, error, bool)
 }
 
@@ -264,7 +264,7 @@ func TestTroubleIsToldRarely(t *testing.T) {
 	e := b.Start()
 	e.MustDeploy(ordersWorkflow)
 	e.Rest("orders")
-	// Someone else pauses the workflow, and that cannot be read for a while.
+	// Another process pauses the workflow, and that cannot be read for a while.
 	other := follows(t, b, &eventlog.WorkflowPaused{})
 	var reads atomic.Int64
 	var away atomic.Bool
@@ -300,7 +300,7 @@ func TestTroubleIsToldRarely(t *testing.T) {
 	}
 	away.Store(false)
 	if s := e.Rest("orders"); s.Pause == nil {
-		t.Error("the pause that someone else has written is not known")
+		t.Error("the pause that another process has written is not known")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// A record that someone has put behind the workflow's last one, and that repeats an earlier one, stops the
+// A record that a foreign writer has put behind the workflow's last one, and that repeats an earlier one, stops the
 // workflow: its appends could never follow it.
 func TestARecordThatRepeatsStopsItsWorkflow(t *testing.T) {
 	t.Parallel()

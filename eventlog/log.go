@@ -119,7 +119,7 @@ type Log interface {
 // Aside is a part of a partition that counts no more, though it is there: what a workflow's past
 // consists of from where it cannot be followed on, or a message that is no transition at all.
 type Aside struct {
-	// Workflow is whose messages of the range are meant; empty: everyone's.
+	// Workflow names the workflow whose messages of the range are meant; empty: those of all.
 	Workflow WorkflowName
 	From, To uint64 // sequences, both included
 }

@@ -28,7 +28,7 @@ func (s MutationStatus) Unresolved() bool {
 	return s == MutationInFlight || s == MutationNeedsReconcile || s == MutationIndeterminate
 }
 
-// Who or what settled a mutation when it was not the call's own answer.
+// What settled a mutation when it was not the call's own answer.
 const (
 	ResolvedByReconcile   = "reconcile"
 	ResolvedByNeverSent   = "never_sent"

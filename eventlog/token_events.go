@@ -40,7 +40,7 @@ const (
 	RoleViewer   TokenRole = "viewer"   // reads
 	RoleIngest   TokenRole = "ingest"   // pushes events and does nothing else
 	RoleOperator TokenRole = "operator" // does both, deploys and acts on what is deployed
-	RoleAdmin    TokenRole = "admin"    // also decides who may do what
+	RoleAdmin    TokenRole = "admin"    // also gives grants and tokens
 )
 
 // Validate reports whether the role is one of the four.

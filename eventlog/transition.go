@@ -55,7 +55,7 @@ type Head struct {
 	Hash     Hash   // hash of its stored bytes
 }
 
-// Actor is who caused a transition (O10).
+// Actor is the person, client or system that caused a transition (O10).
 type Actor struct {
 	// Kind is "system", "user" or "api".
 	Kind string `msgpack:"kind" json:"kind"`

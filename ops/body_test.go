@@ -77,7 +77,7 @@ func writeAllThenRead(t *testing.T, address, method, path string, chunked bool, 
 	return res, mustJSON(t, text)
 }
 
-// TestRefusedBody: who sends everything before reading anything is told why it was refused, whatever
+// TestRefusedBody: a client that sends everything before reading anything is told why it was refused, whatever
 // the reason and however long the body.
 func TestRefusedBody(t *testing.T) {
 	t.Parallel()
@@ -197,7 +197,7 @@ func TestDiscardIsBounded(t *testing.T) {
 	}
 }
 
-// TestStopDoesNotWaitForARefusedBody: who still sends what was refused does not hold up the end.
+// TestStopDoesNotWaitForARefusedBody: a client that still sends what was refused does not hold up the end.
 func TestStopDoesNotWaitForARefusedBody(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer

@@ -269,14 +269,14 @@ func TestNATSUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Somebody takes requests and answers none: a dead engine whose server has not noticed.
+	// A subscriber takes requests and answers none: a dead engine whose server has not noticed.
 	line.AnswerTime, line.ProbeTime = 10*time.Millisecond, 10*time.Millisecond
 	mute, err := s.engine.Subscribe("pawl.api.>", func(*nats.Msg) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	unreachable("no answer", "listWorkflows")
-	unreachable("no answer to a slow operation, and nobody there", "verifyLog")
+	unreachable("no answer to a slow operation, and no engine", "verifyLog")
 	if err := mute.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +360,7 @@ func TestNATSRequestTooLarge(t *testing.T) {
 	}
 }
 
-// TestNATSFollowEndsWithEngine: who follows over NATS waits as long as the engine is there, and learns
+// TestNATSFollowEndsWithEngine: a client that follows over NATS waits as long as the engine is there, and learns
 // that it has gone.
 func TestNATSFollowEndsWithEngine(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ func manualClock(start time.Time) setting {
 	return func(c *Config, b *enginetest.Bench) { c.Now, b.Config.Clock = clock.Now, clock }
 }
 
-// A clock that nobody can move, and moves that no clock can make, are refused.
+// Moving a clock that follows the machine, and moves that no clock can make, are refused.
 func TestClockIsRefused(t *testing.T) {
 	t.Parallel()
 	if p := setup(t).refused("advanceClock", map[string]any{"by": "5m"}); p.Status != 409 || p.Code != "clock.system" ||

@@ -87,7 +87,7 @@ func want(t *testing.T, what string, got, want map[string]int) {
 	}
 }
 
-// People who act at the same time: one is first, the others are told that it is done, and nothing is
+// Several people act at the same time: one is first, the others are told that it is done, and nothing is
 // done twice.
 func TestConcurrentActionsHaveOneWinner(t *testing.T) {
 	t.Parallel()
@@ -126,7 +126,8 @@ func TestConcurrentActionsHaveOneWinner(t *testing.T) {
 		map[string]int{"": 1, "mutation.state": 5})
 	b.engine.Rest("shop")
 	facts = b.facts("shop")
-	if n := facts["mutation.skipped"] - before["mutation.skipped"] + facts["mutation.failed"] - before["mutation.failed"]; n != 1 {
+	if n := facts["mutation.skipped"] - before["mutation.skipped"] +
+		facts["mutation.failed"] - before["mutation.failed"]; n != 1 {
 		t.Errorf("resolve: resolved %d times", n)
 	}
 
@@ -154,8 +155,8 @@ func TestConcurrentActionsHaveOneWinner(t *testing.T) {
 	}
 }
 
-// People who change different grants at the same time both get what they wanted; who changes the same
-// one is followed by the other.
+// Two people change different grants at the same time and both get what they wanted; of two changes of the
+// same grant the later one stays.
 func TestConcurrentGrantsAreAllKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

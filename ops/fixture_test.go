@@ -208,7 +208,7 @@ func (b *bundle) last() uint64 {
 	return last
 }
 
-// uncertain makes every call end with nobody knowing what became of it.
+// uncertain makes every call end with its outcome unknown.
 func (b *bundle) uncertain() {
 	b.bench.World.OnPerform(func(context.Context, connector.Call) connector.Outcome {
 		return connector.Outcome{Status: connector.Uncertain, Failure: enginetest.Failing(eventlog.Transient, "call.timeout")}

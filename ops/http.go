@@ -196,7 +196,7 @@ func (b *backend) plain(p plainOperation) http.Handler {
 	})
 }
 
-// figures answers those who may see all workflows.
+// figures answers callers that may see all workflows.
 func (b *backend) figures() http.Handler {
 	handler := b.metrics.Handler()
 	figures := rpc.Operation{ID: "metrics", Role: rpc.Viewer}

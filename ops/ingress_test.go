@@ -22,7 +22,8 @@ func TestPushAnswers(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{`{"messageId":"a","title":"A"}`, `{"messageId":"a","result":"created","status":"pending"}`},
 		{`[{"messageId":"a","title":"A2"},{"messageId":"b\"","title":"B"}]`,
-			`[{"messageId":"a","result":"updated","status":"pending"},{"messageId":"b\"","result":"created","status":"pending"}]`},
+			`[{"messageId":"a","result":"updated","status":"pending"},{"messageId":"b\"",` +
+				`"result":"created","status":"pending"}]`},
 		{`[]`, `[]`},
 	} {
 		if res, body := b.request("POST", path, c.body); res.StatusCode != 200 || string(body) != c.want &&

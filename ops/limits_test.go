@@ -119,7 +119,7 @@ func TestStateHasALimit(t *testing.T) {
 	b.do("verifyLog", nil, nil)
 }
 
-// TestConnectionsAreBounded: connections without a token, however many, keep out nobody who has it.
+// TestConnectionsAreBounded: connections without a token, however many, keep out no caller with one.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.MaxConnections = 4 })

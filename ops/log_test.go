@@ -160,7 +160,7 @@ func TestLogStream(t *testing.T) {
 		}
 	}
 	if got := b.follow("?follow=true", "Accept", "application/json")(); got.id != "0:1" {
-		t.Errorf("who follows got %+v", got)
+		t.Errorf("the follower got %+v", got)
 	}
 }
 

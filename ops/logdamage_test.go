@@ -20,8 +20,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// TestLogThatFails: where the log fails in the middle, a stream says so and is cut off: whoever looks at
-// transitions alone cannot take a part for the whole either.
+// TestLogThatFails: where the log fails in the middle, a stream says so and is cut off: a client that looks
+// at transitions alone cannot take a part for the whole either.
 func TestLogThatFails(t *testing.T) {
 	t.Parallel()
 	log := &failingLog{Log: memlog.New(memlog.Config{})}

@@ -139,7 +139,7 @@ func TestNATS(t *testing.T) {
 			t.Fatalf("%v %+v", err, answer)
 		}
 	}
-	// The one who asks chooses where the answer goes: to an inbox, or nothing is done at all.
+	// The caller chooses where the answer goes: to an inbox, or nothing is done at all.
 	before = b.last()
 	elsewhere, err := nc.SubscribeSync("elsewhere.>")
 	if err != nil {
@@ -166,7 +166,7 @@ func TestNATS(t *testing.T) {
 	}
 }
 
-// Over NATS a token says who calls; without one the user of the NATS server has its role, or none.
+// Over NATS a token identifies the caller; without one the user of the NATS server has its role, or none.
 func TestNATSTokens(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -141,8 +141,8 @@ func TestNATSTooLarge(t *testing.T) {
 	}
 }
 
-// TestNATSFollow: who follows by requests waits for what is not there yet, gets it once, and is let go
-// when the service stops.
+// TestNATSFollow: a client that follows by requests waits for what is not there yet, gets it once, and is
+// let go when the service stops.
 func TestNATSFollow(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
@@ -181,7 +181,7 @@ func TestNATSFollow(t *testing.T) {
 	}
 }
 
-// TestNATSWaitIsBounded: who follows a silent log gets an empty page from time to time.
+// TestNATSWaitIsBounded: the follower of a silent log gets an empty page from time to time.
 func TestNATSWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Millisecond })
@@ -198,7 +198,7 @@ func TestNATSWaitIsBounded(t *testing.T) {
 	}
 }
 
-// TestNATSFollowOneWorkflow: who follows one workflow does not read again and again what others wrote.
+// TestNATSFollowOneWorkflow: the follower of one workflow does not read again and again what others wrote.
 func TestNATSFollowOneWorkflow(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Millisecond })
@@ -215,7 +215,7 @@ func TestNATSFollowOneWorkflow(t *testing.T) {
 	for limit := await(t); *page.Next != end; {
 		if page = askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","from":%q}`,
 			*page.Next)); len(page.Items) != 0 {
-			t.Fatalf("nobody wrote %+v", page)
+			t.Fatalf("not written: %+v", page)
 		}
 		if limit.Err() != nil {
 			t.Fatalf("stuck at %s, the end is %s", *page.Next, end)
@@ -245,7 +245,7 @@ func TestNATSFollowOneWorkflow(t *testing.T) {
 	if page := askLog(t, nc, `{"workflow":"quiet"}`); len(page.Items) != len(seen) || page.Next != nil {
 		t.Errorf("%d transitions by ones of %+v", len(seen), page)
 	}
-	// Who begins beyond the end stays there.
+	// A client that begins beyond the end stays there.
 	beyond := fmt.Sprintf("0:%d", b.last()+100)
 	if page := askLog(t, nc, fmt.Sprintf(`{"follow":true,"workflow":"quiet","from":%q}`, beyond)); len(page.Items) != 0 ||
 		*page.Next != beyond {
@@ -281,7 +281,7 @@ func (b *bundle) followPages(nc *nats.Conn, from, workflow string) func() transi
 	}
 }
 
-// TestNATSStopAnswersTheQueue: a service that stops begins nothing any more, and answers who waits.
+// TestNATSStopAnswersTheQueue: a service that stops begins nothing any more, and answers those that wait.
 func TestNATSStopAnswersTheQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// Ids that are no longer taken stand in logs of former builds: who looks after such an event reaches it.
+// Ids that are no longer taken stand in logs of former builds: an operator still reaches such an event.
 func TestIDsThatAreNoLongerTakenCanBeAddressed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

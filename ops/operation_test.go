@@ -108,7 +108,7 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		t.Errorf("why: %v", v)
 	}
 
-	// One order is approved, one rejected, and of one nobody knows.
+	// One order is approved, one rejected, and the outcome of one is not known.
 	pushed := call("pushEvents", 200,
 		with("topic", "order.in", "events", map[string]any{"messageId": "a/1", "title": "A"}))
 	if pushed["messageId"] != "a/1" || pushed["result"] != "created" || pushed["status"] != "pending" {
@@ -131,7 +131,8 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	}
 	b.engine.Rest("shop")
 	if v := call("setGrants", 200,
-		with("grants", map[string]any{"world.fire": "allow"})); v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
+		with("grants", map[string]any{"world.fire": "allow"}),
+	); v["operations"].([]any)[0].(map[string]any)["grant"] != "allow" {
 		t.Errorf("set grants: %v", v)
 	}
 	if v := call("changeGrants", 200,
@@ -299,7 +300,8 @@ func TestRefusedServicesAreListed(t *testing.T) {
 		}
 	})
 	resp, body := b.request("GET", "/v1/connectors", "")
-	want := `"refused":[{"service":"log","endpoint":null,"reason":"the name is reserved"},{"service":"sheets","endpoint":"append","reason":"its subject is shared"}]`
+	want := `"refused":[{"service":"log","endpoint":null,"reason":"the name is reserved"},{"service":"sheets",` +
+		`"endpoint":"append","reason":"its subject is shared"}]`
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, body); err != nil || resp.StatusCode != 200 ||
 		!strings.Contains(compact.String(), want) {
@@ -368,16 +370,19 @@ func TestFieldNames(t *testing.T) {
 	b.push("shop", "a")
 	b.engine.Rest("shop")
 	for id, want := range map[string]string{
-		"getWorkflow":        "attention blocked counts maintenance name pendingRetryRun repair revision status userPaused version",
-		"listWorkflowRuns":   "endedAt error eventCount events handler handlerType id mutation mutationOutcome phase prepareResult retryOf session startedAt status version workflow",
+		"getWorkflow": "attention blocked counts maintenance name pendingRetryRun repair revision " +
+			"status userPaused version",
+		"listWorkflowRuns": "endedAt error eventCount events handler handlerType id mutation mutationOutcome phase " +
+			"prepareResult retryOf session startedAt status version workflow",
 		"listWorkflowEvents": "causedBy createdBy messageId payload publishedAt reservedBy status title topic",
 		"listWorkflowJobs": "attempt attempts consumer error finalizedAt maxAttempts messageId publishedAt scheduledAt " +
 			"state title topic",
-		"listWorkflowMutations": "connector error id operation params paramsHash reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle workflow",
-		"listWorkflowInputs":    "externalId id outputs receivedAt source status title type",
-		"listWorkflowSessions":  "endedAt id result runs startedAt",
-		"listWorkflowHandlers":  "name nextRunAt type wakeAt",
-		"getDiagnostics":        "contradictions log orphanedReservations stopped unread",
+		"listWorkflowMutations": "connector error id operation params paramsHash reconcileAttempts requestedAt resolvedBy " +
+			"result run settledAt startedAt status uiTitle workflow",
+		"listWorkflowInputs":   "externalId id outputs receivedAt source status title type",
+		"listWorkflowSessions": "endedAt id result runs startedAt",
+		"listWorkflowHandlers": "name nextRunAt type wakeAt",
+		"getDiagnostics":       "contradictions log orphanedReservations stopped unread",
 	} {
 		var answer map[string]any
 		params := map[string]any{"workflow": "shop"}

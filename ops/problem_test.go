@@ -43,84 +43,130 @@ func TestBadCalls(t *testing.T) {
 		status             int
 		code               string
 	}{
-		"unknown path":              {"GET", "/v1/nothing", "", "", 404, "path.unknown"},
-		"root":                      {"GET", "/", "", "", 404, "path.unknown"},
-		"unclean path":              {"POST", "/v1//workflows", "{}", "", 404, "path.unknown"},
-		"relative path":             {"GET", "/v1/workflows/../workflows", "", "", 404, "path.unknown"},
-		"wrong method":              {"DELETE", "/v1/workflows", "", "", 405, "method.notAllowed"},
-		"wrong method on an item":   {"POST", "/v1/workflows/shop/runs", "{}", "", 405, "method.notAllowed"},
-		"unknown workflow":          {"GET", "/v1/workflows/nobody", "", "", 404, "workflow.unknown"},
-		"runs of unknown workflow":  {"GET", "/v1/workflows/nobody/runs", "", "", 404, "workflow.unknown"},
-		"log of unknown workflow":   {"GET", "/v1/log?workflow=nobody", "", "", 404, "workflow.unknown"},
-		"pause unknown workflow":    {"POST", "/v1/workflows/nobody/pause", "", "", 404, "workflow.unknown"},
-		"unknown run":               {"GET", "/v1/workflows/shop/runs/01X", "", "", 404, "run.unknown"},
-		"unknown event":             {"GET", "/v1/workflows/shop/events/order.in/a%2Fb", "", "", 404, "event.unknown"},
-		"unknown mutation":          {"POST", "/v1/mutations/01X/approve", "", "", 404, "mutation.unknown"},
-		"unknown version":           {"GET", "/v1/workflows/shop/source?version=9.9", "", "", 404, "script.unknown"},
-		"unknown revision":          {"GET", "/v1/workflows/shop/state?at=999", "", "", 404, "revision.unknown"},
-		"revision zero":             {"GET", "/v1/workflows/shop/state?at=0", "", "", 404, "revision.unknown"},
-		"bad revision":              {"GET", "/v1/workflows/shop/state?at=-1", "", "", 400, "query.invalid"},
-		"unknown query":             {"GET", "/v1/workflows?colour=red", "", "", 400, "query.unknown"},
-		"foreign filter":            {"GET", "/v1/mutations?topic=order.in", "", "", 400, "query.unknown"},
-		"query twice":               {"GET", "/v1/workflows?limit=1&limit=2", "", "", 400, "query.invalid"},
-		"broken query":              {"GET", "/v1/workflows?limit=%zz", "", "", 400, "query.invalid"},
-		"limit is no number":        {"GET", "/v1/workflows?limit=ten", "", "", 400, "query.invalid"},
-		"limit too large":           {"GET", "/v1/runs?limit=1001", "", "", 400, "query.invalid"},
-		"bad order":                 {"GET", "/v1/runs?order=up", "", "", 400, "query.invalid"},
-		"bad cursor":                {"GET", "/v1/runs?cursor=!", "", "", 400, "cursor.invalid"},
-		"bad position":              {"GET", "/v1/log?from=x", "", "", 400, "position.invalid"},
-		"no such partition":         {"GET", "/v1/log?from=7:1", "", "", 400, "position.invalid"},
-		"bad last event id":         {"GET", "/v1/log?follow=true", "", "Last-Event-ID: never", 400, "position.invalid"},
-		"bad follow":                {"GET", "/v1/log?follow=perhaps", "", "", 400, "query.invalid"},
-		"not JSON":                  {"POST", "/v1/workflows", "{", "", 400, "json.invalid"},
-		"not UTF-8":                 {"POST", "/v1/validate", "{\"source\":\"caf\xe9\"}", "", 400, "json.invalid"},
-		"an array":                  {"POST", "/v1/workflows", "[]", "", 400, "json.invalid"},
-		"two objects":               {"POST", "/v1/workflows", "{} {}", "", 400, "json.invalid"},
-		"no source":                 {"POST", "/v1/workflows", "{}", "", 400, "field.missing"},
-		"no body at all":            {"POST", "/v1/workflows", "", "", 400, "field.missing"},
-		"null source":               {"POST", "/v1/workflows", `{"source":null}`, "", 400, "field.missing"},
-		"wrong type":                {"POST", "/v1/workflows", `{"source":1}`, "", 400, "field.invalid"},
-		"unknown field":             {"POST", "/v1/workflows", `{"source":"x","force":true}`, "", 400, "field.unknown"},
-		"field in wrong case":       {"POST", "/v1/workflows", `{"Source":"x"}`, "", 400, "field.unknown"},
-		"path field in the body":    {"PUT", "/v1/workflows/shop/grants", `{"workflow":"gone","grants":{}}`, "", 400, "field.unknown"},
-		"a body where none is":      {"POST", "/v1/workflows/shop/pause", `{"hard":true}`, "", 400, "field.unknown"},
-		"text body":                 {"POST", "/v1/workflows", source("x"), "Content-Type: text/plain", 415, "contentType.unsupported"},
-		"form body":                 {"POST", push, `{}`, "Content-Type: application/x-www-form-urlencoded", 415, "contentType.unsupported"},
+		"unknown path":             {"GET", "/v1/nothing", "", "", 404, "path.unknown"},
+		"root":                     {"GET", "/", "", "", 404, "path.unknown"},
+		"unclean path":             {"POST", "/v1//workflows", "{}", "", 404, "path.unknown"},
+		"relative path":            {"GET", "/v1/workflows/../workflows", "", "", 404, "path.unknown"},
+		"wrong method":             {"DELETE", "/v1/workflows", "", "", 405, "method.notAllowed"},
+		"wrong method on an item":  {"POST", "/v1/workflows/shop/runs", "{}", "", 405, "method.notAllowed"},
+		"unknown workflow":         {"GET", "/v1/workflows/nobody", "", "", 404, "workflow.unknown"},
+		"runs of unknown workflow": {"GET", "/v1/workflows/nobody/runs", "", "", 404, "workflow.unknown"},
+		"log of unknown workflow":  {"GET", "/v1/log?workflow=nobody", "", "", 404, "workflow.unknown"},
+		"pause unknown workflow":   {"POST", "/v1/workflows/nobody/pause", "", "", 404, "workflow.unknown"},
+		"unknown run":              {"GET", "/v1/workflows/shop/runs/01X", "", "", 404, "run.unknown"},
+		"unknown event":            {"GET", "/v1/workflows/shop/events/order.in/a%2Fb", "", "", 404, "event.unknown"},
+		"unknown mutation":         {"POST", "/v1/mutations/01X/approve", "", "", 404, "mutation.unknown"},
+		"unknown version":          {"GET", "/v1/workflows/shop/source?version=9.9", "", "", 404, "script.unknown"},
+		"unknown revision":         {"GET", "/v1/workflows/shop/state?at=999", "", "", 404, "revision.unknown"},
+		"revision zero":            {"GET", "/v1/workflows/shop/state?at=0", "", "", 404, "revision.unknown"},
+		"bad revision":             {"GET", "/v1/workflows/shop/state?at=-1", "", "", 400, "query.invalid"},
+		"unknown query":            {"GET", "/v1/workflows?colour=red", "", "", 400, "query.unknown"},
+		"foreign filter":           {"GET", "/v1/mutations?topic=order.in", "", "", 400, "query.unknown"},
+		"query twice":              {"GET", "/v1/workflows?limit=1&limit=2", "", "", 400, "query.invalid"},
+		"broken query":             {"GET", "/v1/workflows?limit=%zz", "", "", 400, "query.invalid"},
+		"limit is no number":       {"GET", "/v1/workflows?limit=ten", "", "", 400, "query.invalid"},
+		"limit too large":          {"GET", "/v1/runs?limit=1001", "", "", 400, "query.invalid"},
+		"bad order":                {"GET", "/v1/runs?order=up", "", "", 400, "query.invalid"},
+		"bad cursor":               {"GET", "/v1/runs?cursor=!", "", "", 400, "cursor.invalid"},
+		"bad position":             {"GET", "/v1/log?from=x", "", "", 400, "position.invalid"},
+		"no such partition":        {"GET", "/v1/log?from=7:1", "", "", 400, "position.invalid"},
+		"bad last event id":        {"GET", "/v1/log?follow=true", "", "Last-Event-ID: never", 400, "position.invalid"},
+		"bad follow":               {"GET", "/v1/log?follow=perhaps", "", "", 400, "query.invalid"},
+		"not JSON":                 {"POST", "/v1/workflows", "{", "", 400, "json.invalid"},
+		"not UTF-8":                {"POST", "/v1/validate", "{\"source\":\"caf\xe9\"}", "", 400, "json.invalid"},
+		"an array":                 {"POST", "/v1/workflows", "[]", "", 400, "json.invalid"},
+		"two objects":              {"POST", "/v1/workflows", "{} {}", "", 400, "json.invalid"},
+		"no source":                {"POST", "/v1/workflows", "{}", "", 400, "field.missing"},
+		"no body at all":           {"POST", "/v1/workflows", "", "", 400, "field.missing"},
+		"null source":              {"POST", "/v1/workflows", `{"source":null}`, "", 400, "field.missing"},
+		"wrong type":               {"POST", "/v1/workflows", `{"source":1}`, "", 400, "field.invalid"},
+		"unknown field":            {"POST", "/v1/workflows", `{"source":"x","force":true}`, "", 400, "field.unknown"},
+		"field in wrong case":      {"POST", "/v1/workflows", `{"Source":"x"}`, "", 400, "field.unknown"},
+		"path field in the body": {
+			"PUT", "/v1/workflows/shop/grants", `{"workflow":"gone","grants":{}}`, "", 400, "field.unknown",
+		},
+		"a body where none is": {"POST", "/v1/workflows/shop/pause", `{"hard":true}`, "", 400, "field.unknown"},
+		"text body": {
+			"POST", "/v1/workflows", source("x"), "Content-Type: text/plain", 415, "contentType.unsupported",
+		},
+		"form body": {
+			"POST", push, `{}`, "Content-Type: application/x-www-form-urlencoded", 415, "contentType.unsupported",
+		},
 		"script with problems":      {"POST", "/v1/workflows", source("export default 1"), "", 422, "script.refused"},
 		"script with broken syntax": {"POST", "/v1/workflows", source("export default {"), "", 422, "script.refused"},
-		"moved version":             {"POST", "/v1/workflows", `{"source":` + quote(orders("shop", "send")) + `,"expectedVersion":"7.0"}`, "", 409, "version.moved"},
-		"bad grants":                {"PUT", "/v1/workflows/shop/grants", `{"grants":{"world.fire":"maybe"}}`, "", 422, "grants.invalid"},
-		"bad grants at deploy":      {"POST", "/v1/workflows", `{"source":` + quote(orders("new", "send")) + `,"grants":{"world":"allow"}}`, "", 422, "grants.invalid"},
-		"grants without grants":     {"PUT", "/v1/workflows/shop/grants", `{}`, "", 400, "field.missing"},
-		"change without grants":     {"PATCH", "/v1/workflows/shop/grants", `{}`, "", 400, "field.missing"},
-		"change to a bad grant":     {"PATCH", "/v1/workflows/shop/grants", `{"grants":{"world.fire":"maybe"}}`, "", 422, "grants.invalid"},
-		"change of no capability":   {"PATCH", "/v1/workflows/shop/grants", `{"grants":{"world":"allow"}}`, "", 422, "grants.invalid"},
-		"bare grants, one bad":      {"PUT", "/v1/workflows/shop/grants", `{"world.fire":"maybe"}`, "", 422, "grants.invalid"},
-		"bare grants of no object":  {"PUT", "/v1/workflows/shop/grants", `"allow"`, "", 400, "json.invalid"},
-		"bare grants and a field":   {"PUT", "/v1/workflows/shop/grants", `{"world.fire":"allow","grants":{}}`, "", 400, "field.unknown"},
-		"bare grants of objects":    {"PATCH", "/v1/workflows/shop/grants", `{"world.fire":{"grant":"allow"}}`, "", 400, "field.unknown"},
-		"take out no capability":    {"PATCH", "/v1/workflows/shop/grants", `{"grants":{"world":null}}`, "", 422, "grants.invalid"},
-		"change of an archived one": {"PATCH", "/v1/workflows/gone/grants", `{"grants":{"world.fire":"allow"}}`, "", 409, "workflow.archived"},
+		"moved version": {
+			"POST", "/v1/workflows",
+			`{"source":` + quote(orders("shop", "send")) + `,"expectedVersion":"7.0"}`, "",
+			409, "version.moved",
+		},
+		"bad grants": {
+			"PUT", "/v1/workflows/shop/grants", `{"grants":{"world.fire":"maybe"}}`, "", 422, "grants.invalid",
+		},
+		"bad grants at deploy": {
+			"POST", "/v1/workflows",
+			`{"source":` + quote(orders("new", "send")) + `,"grants":{"world":"allow"}}`,
+			"", 422, "grants.invalid",
+		},
+		"grants without grants": {"PUT", "/v1/workflows/shop/grants", `{}`, "", 400, "field.missing"},
+		"change without grants": {"PATCH", "/v1/workflows/shop/grants", `{}`, "", 400, "field.missing"},
+		"change to a bad grant": {
+			"PATCH", "/v1/workflows/shop/grants", `{"grants":{"world.fire":"maybe"}}`, "", 422, "grants.invalid",
+		},
+		"change of no capability": {
+			"PATCH", "/v1/workflows/shop/grants", `{"grants":{"world":"allow"}}`, "", 422, "grants.invalid",
+		},
+		"bare grants, one bad": {
+			"PUT", "/v1/workflows/shop/grants", `{"world.fire":"maybe"}`, "", 422, "grants.invalid",
+		},
+		"bare grants of no object": {"PUT", "/v1/workflows/shop/grants", `"allow"`, "", 400, "json.invalid"},
+		"bare grants and a field": {
+			"PUT", "/v1/workflows/shop/grants", `{"world.fire":"allow","grants":{}}`, "", 400, "field.unknown",
+		},
+		"bare grants of objects": {
+			"PATCH", "/v1/workflows/shop/grants", `{"world.fire":{"grant":"allow"}}`, "", 400, "field.unknown",
+		},
+		"take out no capability": {
+			"PATCH", "/v1/workflows/shop/grants", `{"grants":{"world":null}}`, "", 422, "grants.invalid",
+		},
+		"change of an archived one": {
+			"PATCH", "/v1/workflows/gone/grants", `{"grants":{"world.fire":"allow"}}`, "", 409, "workflow.archived",
+		},
 		"pause of an archived one":  {"POST", "/v1/workflows/gone/pause", "", "", 409, "workflow.archived"},
 		"deploy of an archived one": {"POST", "/v1/workflows", source(orders("gone", "send")), "", 0, ""},
-		"resolve what waits":        {"POST", "/v1/mutations/" + waiting + "/resolve", `{"resolution":"skip"}`, "", 409, "mutation.state"},
-		"unknown resolution":        {"POST", "/v1/mutations/" + waiting + "/resolve", `{"resolution":"it_happened"}`, "", 0, ""},
-		"approve other parameters":  {"POST", "/v1/mutations/" + waiting + "/approve", `{"paramsHash":"00"}`, "", 409, "approval.changed"},
-		"push to unknown topic":     {"POST", "/v1/workflows/shop/topics/none/events", `{"messageId":"x","title":"X"}`, "", 404, "topic.unknown"},
-		"push to unknown workflow":  {"POST", "/v1/workflows/nobody/topics/t/events", `{"messageId":"x","title":"X"}`, "", 404, "workflow.unknown"},
-		"push to an archived one":   {"POST", "/v1/workflows/gone/topics/order.in/events", `{"messageId":"x","title":"X"}`, "", 409, "workflow.archived"},
-		"push of nothing":           {"POST", push, "", "", 400, "json.invalid"},
-		"push without title":        {"POST", push, `{"messageId":"x"}`, "", 400, "field.missing"},
-		"push with empty title":     {"POST", push, `{"messageId":"x","title":""}`, "", 422, "event.invalid"},
-		"push with control char":    {"POST", push, `{"messageId":"a\u0000b","title":"x"}`, "", 422, "event.invalid"},
-		"half good push":            {"POST", push, `[{"messageId":"good","title":"Good"},{"messageId":"","title":"Bad"}]`, "", 422, "event.invalid"},
-		"push with unknown field":   {"POST", push, `{"messageId":"x","title":"X","data":1}`, "", 400, "field.unknown"},
-		"push with a query":         {"POST", push + "?force=1", `{"messageId":"x","title":"X"}`, "", 400, "query.unknown"},
-		"push of a number":          {"POST", push, `7`, "", 400, "event.invalid"},
-		"push of one too large":     {"POST", push, big, "", 413, "transition.tooLarge"},
-		"push of too many":          {"POST", push, many, "", 413, "transition.tooLarge"},
-		"push beyond any bound":     {"POST", push, `"` + strings.Repeat("x", rpc.MaxBody) + `"`, "", 413, "body.tooLarge"},
-		"bad actor":                 {"POST", "/v1/workflows/shop/pause", "", "Pawl-Actor: " + strings.Repeat("a", 200), 400, "actor.invalid"},
+		"resolve what waits": {
+			"POST", "/v1/mutations/" + waiting + "/resolve", `{"resolution":"skip"}`, "", 409, "mutation.state",
+		},
+		"unknown resolution": {
+			"POST", "/v1/mutations/" + waiting + "/resolve", `{"resolution":"it_happened"}`, "", 0, "",
+		},
+		"approve other parameters": {
+			"POST", "/v1/mutations/" + waiting + "/approve", `{"paramsHash":"00"}`, "", 409, "approval.changed",
+		},
+		"push to unknown topic": {
+			"POST", "/v1/workflows/shop/topics/none/events", `{"messageId":"x","title":"X"}`, "", 404, "topic.unknown",
+		},
+		"push to unknown workflow": {
+			"POST", "/v1/workflows/nobody/topics/t/events", `{"messageId":"x","title":"X"}`, "", 404, "workflow.unknown",
+		},
+		"push to an archived one": {
+			"POST", "/v1/workflows/gone/topics/order.in/events", `{"messageId":"x","title":"X"}`, "", 409, "workflow.archived",
+		},
+		"push of nothing":        {"POST", push, "", "", 400, "json.invalid"},
+		"push without title":     {"POST", push, `{"messageId":"x"}`, "", 400, "field.missing"},
+		"push with empty title":  {"POST", push, `{"messageId":"x","title":""}`, "", 422, "event.invalid"},
+		"push with control char": {"POST", push, `{"messageId":"a\u0000b","title":"x"}`, "", 422, "event.invalid"},
+		"half good push": {
+			"POST", push, `[{"messageId":"good","title":"Good"},{"messageId":"","title":"Bad"}]`, "", 422, "event.invalid",
+		},
+		"push with unknown field": {"POST", push, `{"messageId":"x","title":"X","data":1}`, "", 400, "field.unknown"},
+		"push with a query":       {"POST", push + "?force=1", `{"messageId":"x","title":"X"}`, "", 400, "query.unknown"},
+		"push of a number":        {"POST", push, `7`, "", 400, "event.invalid"},
+		"push of one too large":   {"POST", push, big, "", 413, "transition.tooLarge"},
+		"push of too many":        {"POST", push, many, "", 413, "transition.tooLarge"},
+		"push beyond any bound":   {"POST", push, `"` + strings.Repeat("x", rpc.MaxBody) + `"`, "", 413, "body.tooLarge"},
+		"bad actor": {
+			"POST", "/v1/workflows/shop/pause", "", "Pawl-Actor: " + strings.Repeat("a", 200), 400, "actor.invalid",
+		},
 	} {
 		if c.status == 0 {
 			c.status, c.code = 409, ""
@@ -186,7 +232,8 @@ func TestUnavailable(t *testing.T) {
 	defer s.Close()
 	lost <- struct{}{}
 	res := record(t, s.Handler(), "POST", "/v1/workflows/shop/topics/order.in/events", `{"messageId":"x","title":"X"}`)
-	if res.Code != 503 || res.Header().Get("Retry-After") == "" || mustJSON(t, res.Body.Bytes())["code"] != "storage.unavailable" {
+	if res.Code != 503 || res.Header().Get("Retry-After") == "" ||
+		mustJSON(t, res.Body.Bytes())["code"] != "storage.unavailable" {
 		t.Errorf("%d %s %s", res.Code, res.Header(), res.Body)
 	}
 	<-lost
@@ -204,7 +251,8 @@ func TestStarting(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	cfg := b.server.cfg
-	idle, err := engine.New(engine.Config{Log: b.bench.Log, Store: b.bench.Store, Scripts: stubScripts{}, Connectors: stubConnectors{}})
+	idle, err := engine.New(engine.Config{Log: b.bench.Log, Store: b.bench.Store, Scripts: stubScripts{},
+		Connectors: stubConnectors{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +262,9 @@ func TestStarting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for path, want := range map[string]int{"/readyz": 503, "/healthz": 200, "/v1/workflows": 503, "/v1/log": 503, "/metrics": 200, "/v1/openapi.json": 200} {
+	for path, want := range map[string]int{
+		"/readyz": 503, "/healthz": 200, "/v1/workflows": 503, "/v1/log": 503, "/metrics": 200, "/v1/openapi.json": 200,
+	} {
 		if status := get(t, s.Handler(), path).Code; status != want {
 			t.Errorf("%s answers %d, want %d", path, status, want)
 		}
@@ -257,7 +307,8 @@ func TestNoRoom(t *testing.T) {
 		if res, _ := b.request("GET", "/healthz", ""); res.StatusCode != c.healthy {
 			t.Errorf("full %v: /healthz answers %d", c.full, res.StatusCode)
 		}
-		res, pushed := b.request("POST", "/v1/workflows/shop/topics/order.in/events", `{"messageId":"a","title":"A","payload":{"id":"a"}}`)
+		res, pushed := b.request("POST", "/v1/workflows/shop/topics/order.in/events",
+			`{"messageId":"a","title":"A","payload":{"id":"a"}}`)
 		if res.StatusCode != c.push {
 			t.Errorf("full %v: a push answers %d %s", c.full, res.StatusCode, pushed)
 		}
@@ -265,7 +316,8 @@ func TestNoRoom(t *testing.T) {
 			continue
 		}
 		for what, answer := range map[string][]byte{"/readyz": ready, "a push": pushed} {
-			if p := mustJSON(t, answer); p["code"] != "storage.unavailable" || !strings.Contains(fmt.Sprint(p["detail"]), "3 bytes are free") ||
+			if p := mustJSON(t, answer); p["code"] != "storage.unavailable" ||
+				!strings.Contains(fmt.Sprint(p["detail"]), "3 bytes are free") ||
 				strings.Contains(fmt.Sprint(p["hint"]), "may have been") {
 				t.Errorf("%s says %s", what, answer)
 			}
@@ -280,10 +332,13 @@ func TestPanic(t *testing.T) {
 	o := operation("panic", "GET /panic", rpc.Viewer, "")
 	o = define(o, func(context.Context, *Call, *everything) (everything, error) { panic("no such luck") })
 	rec := record(t, b.server.outer(b.server.operation(&o)), "GET", "/panic", "")
-	if rec.Code != 500 || mustJSON(t, rec.Body.Bytes())["code"] != "internal" || strings.Contains(rec.Body.String(), "luck") {
+	if rec.Code != 500 || mustJSON(t, rec.Body.Bytes())["code"] != "internal" ||
+		strings.Contains(rec.Body.String(), "luck") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	rec = record(t, b.server.outer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("outside the table") })), "GET", "/", "")
+	rec = record(t, b.server.outer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic("outside the table")
+	})), "GET", "/", "")
 	if rec.Code != 500 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
@@ -302,16 +357,22 @@ func TestProblemOf(t *testing.T) {
 	}
 }
 
-// TestHintSaysWhetherItWasRecorded: who is told that nothing was recorded is not told that it may have been.
+// TestHintSaysWhetherItWasRecorded: a caller that is told that nothing was recorded is not told that it may have been.
 func TestHintSaysWhetherItWasRecorded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err  error
 		hint string
 	}{
-		{fmt.Errorf("record: %w: %w", engine.ErrNothingRecorded, context.Canceled), "nothing was recorded; send it again in a moment"},
+		{
+			fmt.Errorf("record: %w: %w", engine.ErrNothingRecorded, context.Canceled),
+			"nothing was recorded; send it again in a moment",
+		},
 		{fmt.Errorf("push: %w", engine.ErrNoRoom), "nothing was recorded; send it again when there is room"},
-		{fmt.Errorf("record: %w: %w", engine.ErrUnknownOutcome, context.Canceled), "it may have been recorded nevertheless, repeating it is safe"},
+		{
+			fmt.Errorf("record: %w: %w", engine.ErrUnknownOutcome, context.Canceled),
+			"it may have been recorded nevertheless, repeating it is safe",
+		},
 		{fmt.Errorf("record: %w", eventlog.ErrUnconfirmed), "it may have been recorded nevertheless, repeating it is safe"},
 	} {
 		if p := problemOf(c.err); p.Status != 503 || !strings.Contains(p.Hint, c.hint) {
@@ -326,9 +387,12 @@ func TestHintSaysWhetherItWasRecorded(t *testing.T) {
 	last := b.last()
 	for id, params := range map[string]map[string]any{
 		"pauseWorkflow": {"workflow": "shop"},
-		"pushEvents":    {"workflow": "shop", "topic": "order.in", "events": []any{map[string]any{"messageId": "a", "title": "A"}}},
+		"pushEvents": {
+			"workflow": "shop", "topic": "order.in", "events": []any{map[string]any{"messageId": "a", "title": "A"}},
+		},
 	} {
-		if p := b.refused(id, params); p.Status != 503 || !strings.HasPrefix(p.Hint, "nothing was recorded") || b.last() != last {
+		if p := b.refused(id, params); p.Status != 503 || !strings.HasPrefix(p.Hint, "nothing was recorded") ||
+			b.last() != last {
 			t.Errorf("%s on an engine that has ended: %+v", id, p)
 		}
 	}

@@ -164,7 +164,7 @@ func TestOneWorkflow(t *testing.T) {
 	}
 }
 
-// TestDeployWithGrants: who may deploy may not say what the script may do.
+// TestDeployWithGrants: a caller that may deploy may not say what the script may do.
 func TestDeployWithGrants(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -36,7 +36,7 @@ var connectorTable = []Operation{
 }
 
 // callConnector is for a person who tries a connector out. A mutation goes through no ledger and is
-// sent once; the engine's log of messages says who did it.
+// sent once; the engine's log of messages names the caller.
 func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, error) {
 	s := c.backend
 	op, ok := s.cfg.Connectors.Operation(r.Connector, r.Operation)
@@ -63,7 +63,7 @@ func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, er
 	}
 	if !r.Mutate {
 		return callAnswer{}, rpc.Problemf(http.StatusConflict, "mutation.unconfirmed",
-			"%s.%s changes the outside, and nobody has said that it may", r.Connector, r.Operation).
+			"%s.%s changes the outside, and this is not confirmed", r.Connector, r.Operation).
 			WithHint(`say so with "mutate": true (pawl connectors call --yes)`)
 	}
 	call.Key = "pawl-call-" + rand.Text()

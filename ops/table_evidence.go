@@ -17,7 +17,7 @@ type (
 		runRequest
 		All bool `json:"all,omitempty" in:"query" jsonschema:"also the engine's own lines: level call for connector reads, level inputs for what a failed handler was given"`
 	}
-	// Evidence is everything that is known about a run for whoever repairs its script, a person or
+	// Evidence is everything that is known about a run, for the author of a repair: a person or
 	// a language model.
 	evidenceAnswer struct {
 		Workflow    eventlog.WorkflowName `json:"workflow"`

@@ -23,7 +23,7 @@ type (
 	eventActionRequest struct {
 		eventRequest
 		Reason           string `json:"reason,omitempty" jsonschema:"why, for the record"`
-		IncludingUnknown bool   `json:"includingUnknown,omitempty" jsonschema:"redrive also an event that ended as skipped after a call that was applied or whose outcome nobody knew: that may repeat its effect"`
+		IncludingUnknown bool   `json:"includingUnknown,omitempty" jsonschema:"redrive also an event that ended as skipped after a call that was applied or whose outcome was not known: that may repeat its effect"`
 	}
 	eventItem struct {
 		Topic     eventlog.Topic     `json:"topic"`
@@ -39,7 +39,7 @@ type (
 		Limit            int                  `json:"limit,omitempty" jsonschema:"the most events the filter chooses, oldest first, 1 to 10000; 10000 when left out"`
 		Reason           string               `json:"reason,omitempty" jsonschema:"why, for the record"`
 		DryRun           bool                 `json:"dryRun,omitempty" jsonschema:"change nothing, only count"`
-		IncludingUnknown bool                 `json:"includingUnknown,omitempty" jsonschema:"redrive also events that ended as skipped after a call that was applied or whose outcome nobody knew: that may repeat its effect; without it one such event refuses them all (409)"`
+		IncludingUnknown bool                 `json:"includingUnknown,omitempty" jsonschema:"redrive also events that ended as skipped after a call that was applied or whose outcome was not known: that may repeat its effect; without it one such event refuses them all (409)"`
 	}
 	bulkAnswer struct {
 		Matched int           `json:"matched" jsonschema:"how many events were chosen"`
@@ -136,7 +136,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 		done, err := c.backend.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow,
 			decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown})
 		if err != nil && done.Updated > 0 {
-			// What is done is recorded; who repeats the request does the rest.
+			// What is done is recorded; a repeated request does the rest.
 			p := *problemOf(err)
 			p.Detail = fmt.Sprintf("%d of %d events were changed, then: %s", done.Updated, len(refs), p.Detail)
 			return answer, &p

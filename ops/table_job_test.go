@@ -178,7 +178,7 @@ func callRepair(t *testing.T, b *bundle, call func(string, int, map[string]any) 
 	b.engine.Rest("mailer")
 	if p := b.refused("repairWorkflow", map[string]any{"workflow": "mailer", "source": repaired}); p.Status != 409 ||
 		p.Code != "repair.notRequested" {
-		t.Errorf("a repair that nobody asked for: %+v", p)
+		t.Errorf("a repair that was not requested: %+v", p)
 	}
 	if v := call("callConnector", 200,
 		map[string]any{"connector": "world", "operation": "list"}); v["outcome"] != "applied" || v["kind"] != "list" {
@@ -236,7 +236,7 @@ func TestBulkIsRefused(t *testing.T) {
 	}
 }
 
-// TestCallConnectorIsRefused: nothing leaves that nobody has confirmed, or that nobody offers.
+// TestCallConnectorIsRefused: no call leaves that is not confirmed, or that no connector offers.
 func TestCallConnectorIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, calls())

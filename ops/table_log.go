@@ -34,7 +34,8 @@ type factDocument struct {
 
 var logTable = []Operation{func() Operation {
 	o := operation("readLog", "GET /v1/log", rpc.Viewer,
-		"Read the log as server-sent events, one transition each; as application/json, and without follow, a page of it").slow()
+		"Read the log as server-sent events, one transition each; as application/json, and without follow, " +
+			"a page of it").slow()
 	o = define(o, func(ctx context.Context, c *Call, q *logread.Query) (*logread.Page, error) {
 		return c.backend.pageLog(ctx, c, q)
 	})
@@ -45,7 +46,7 @@ var logTable = []Operation{func() Operation {
 			return nil, err
 		}
 		return c.Page("Transition", transition,
-			"where the next page begins, as `from` takes it; null where the log ends and nobody follows it")
+			"where the next page begins, as `from` takes it; null at the end of a log that is not followed")
 	}
 	o.stream = func(w http.ResponseWriter, r *http.Request, c *Call, request any) (bool, error) {
 		q := request.(*logread.Query)

@@ -54,7 +54,8 @@ func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswe
 		firstError(result.Problems)).
 		WithHint("correct what problems lists and repair again; each refused repair counts against the budget")
 	if s, err = c.backend.state(r.Workflow); err == nil && s.Maintenance == nil {
-		p.Hint = "the budget of repairs is spent: a person must deploy a corrected script (pawl deploy FILE) or resume the workflow"
+		p.Hint = "the budget of repairs is spent: a person must deploy a corrected script (pawl deploy FILE) or " +
+			"resume the workflow"
 	}
 	p.Problems = result.Problems
 	return repairAnswer{}, p

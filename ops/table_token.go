@@ -17,7 +17,7 @@ import (
 
 type (
 	createTokenRequest struct {
-		Name     eventlog.TokenName    `json:"name" jsonschema:"who will use it: the name that the transitions carry"`
+		Name     eventlog.TokenName    `json:"name" jsonschema:"the name of its user, which the transitions carry"`
 		Role     eventlog.TokenRole    `json:"role" jsonschema:"viewer reads; ingest pushes events and does nothing else; operator does both and deploys; admin also gives grants and tokens"`
 		Workflow eventlog.WorkflowName `json:"workflow,omitempty" jsonschema:"the only workflow that the token is for, which need not exist yet; all when left out"`
 	}

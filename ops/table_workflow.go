@@ -151,7 +151,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 		Asks: some(result.Asks)}, nil
 }
 
-// mayDeploy refuses grants to a caller who may not give them, and a script of another workflow than
+// mayDeploy refuses grants to a caller that may not give them, and a script of another workflow than
 // the caller's own. What is refused for other reasons is left to the deploy, which says so.
 func (c *Call) mayDeploy(ctx context.Context, r *deployRequest) error {
 	if len(r.Grants) > 0 && !c.Role.Covers(rpc.Admin) {

@@ -86,7 +86,7 @@ type folding struct {
 	t   *eventlog.Transition
 	seq uint64
 	n   uint32
-	// unseen: nobody looks at the state before the last fact. Then fresh, the run that was made
+	// unseen: the state before the last fact is not looked at. Then fresh, the run that was made
 	// for the transition, need not be made again with every further fact about it.
 	unseen bool
 	fresh  *Run

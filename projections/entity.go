@@ -57,7 +57,7 @@ type (
 		Topic  eventlog.Topic `msgpack:"topic"`
 		Events int            `msgpack:"events"`
 	}
-	// Pause says who paused a workflow, and since when.
+	// Pause names the actor that paused a workflow, and the time.
 	Pause struct {
 		By    eventlog.Actor   `msgpack:"by"`
 		Since eventlog.Instant `msgpack:"since"`

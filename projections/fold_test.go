@@ -369,7 +369,7 @@ func TestInputCounters(t *testing.T) {
 	}
 }
 
-// TestPauseKeepsItsActor is O10: who paused the workflow and when is in the state for as long as it is.
+// TestPauseKeepsItsActor is O10: the state names the actor of a pause and its time for as long as it lasts.
 func TestPauseKeepsItsActor(t *testing.T) {
 	t.Parallel()
 	p := deployed(t)

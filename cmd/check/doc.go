@@ -2,24 +2,21 @@
 //
 //	go run ./cmd/check [-short] [-all] [-run-tests=false] [packages]
 //	go run ./cmd/check -only STEP
-//	go run ./cmd/check -only lines -update
 //
 // It looks at the format, the imports, the layout and the length of the lines of every file of the module, at
-// the rules that
-// are cited (each is defined in engine/decide/RULES.md and has a test that bears its id) and at the
-// links of the documents. It runs vet and staticcheck, builds and vets for the other platforms, and
-// then runs all tests with the race detector. Each step and each package prints one line when it
-// ends, a failing one also what it found. The last line counts the tests; skipped ones are listed with
-// their reason. The exit code is 0 when every step is clean, 1 when one is not, 2 for wrong usage.
+// the rules that are cited (each is defined in engine/decide/RULES.md and has a test that bears its id) and at
+// the links of the documents. It runs vet and staticcheck, builds and vets for the other platforms, and then
+// runs all tests with the race detector. Each step and each package prints one line when it ends, a failing
+// one also what it found. The last line counts the tests; skipped ones are listed with their reason. The exit
+// code is 0 when every step is clean, 1 when one is not, 2 for wrong usage.
 //
 // Nothing but Go is needed. What needs another program (the race detector needs a C compiler) is left
 // out where that is missing, and named at the end; with -all this is a failure, and what tests leave out to
 // save time is done too: the engines that they start have the race detector as well. -short is for the time
 // between two changes: it leaves out the race detector, the other platforms and long tests.
 //
-// A line has at most 120 columns. longlines.txt lists the files that still have longer ones and how many; the
-// list may only shrink, and -update brings it up to date. What cannot be wrapped does not count: tags of
-// fields, raw strings, rows of tables, and what is no comment in a test's script.
+// A line has at most 120 columns. What cannot be wrapped does not count: tags of fields, raw strings of several
+// lines, rows of tables, and what is no comment in a test's script.
 //
 // Packages (default ./...) narrow vet, staticcheck, the other platforms and the tests; the other steps
 // always look at the whole module. Imports are read from the text of every file, so files for other

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -32,55 +30,9 @@ func TestLines(t *testing.T) {
 		{"data of a script", texts{"x/testdata/a.txtar": "exec x\n-- f --\n" + long + "\n"}, nil},
 		{"a comment of a rule's script", texts{ruleScripts + "/R1_x": "#" + long + "\n"}, []string{"R1_x:1"}},
 		{"another file", texts{"a.js": long + "\n"}, nil},
-
-		{"listed", texts{"a.go": code(long, long), longLines: "a.go 2\n"}, nil},
-		{"more than listed", texts{"a.go": code(long, long), longLines: "a.go 1\n"},
-			[]string{"a.go has 2 lines of more than 120 columns and may have 1", "3, 4"}},
-		{"fewer than listed", texts{"a.go": code(long), longLines: "a.go 2\n"},
-			[]string{"a.go has 1 long lines left of 2; lower the entry"}},
-		{"none left", texts{"a.go": code(), longLines: "a.go 2\n"}, []string{"a.go has no long line left; delete its entry"}},
-		{"gone", texts{longLines: "a.go 2\n"}, []string{"a.go has no long line left"}},
-		{"no count", texts{"a.go": code(), longLines: "a.go\n"}, []string{`"a.go" is not PATH COUNT`}},
-		{"none counted", texts{"a.go": code(), longLines: "a.go 0\n"}, []string{`"a.go 0" is not PATH COUNT`}},
-		{"twice", texts{"a.go": code(long), longLines: "a.go 1\na.go 1\n"}, []string{"listed twice"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { one(t, treeOf(t, tt.files).lines(), tt.want...) })
-	}
-}
-
-func TestLines_Update(t *testing.T) {
-	long := "// " + strings.Repeat("a", 118) + "\n"
-	tests := []struct {
-		name  string
-		files map[string]string
-		list  string   // what the list says afterwards
-		want  []string // parts of the last finding; none: in order
-	}{
-		{"fewer", map[string]string{"a.go": "package p\n" + long, longLines: "a.go 2\nb.go 1\n"}, "a.go 1\n", nil},
-		{"moved", map[string]string{"b.go": "package p\n" + long, longLines: "a.go 1\n"}, "b.go 1\n", nil},
-		{"none", map[string]string{"a.go": "package p\n", longLines: "a.go 1\n"}, "", nil},
-		{"none ever", map[string]string{"a.go": "package p\n"}, "", nil},
-		{"more", map[string]string{"a.go": "package p\n" + long + long, longLines: "a.go 1\n"}, "a.go 1\n",
-			[]string{"there are 2 long lines, the list allows 1"}},
-		{"the first", map[string]string{"a.go": "package p\n" + long}, "",
-			[]string{"there are 1 long lines, the list allows 0"}},
-		{"malformed", map[string]string{"a.go": "package p\n", longLines: "x\n"}, "x\n", []string{`"x" is not PATH COUNT`}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			root := t.TempDir()
-			write(t, root, tt.files)
-			found := treeOf(t, tt.files).updateLongLines(root)
-			one(t, found[max(len(found)-1, 0):], tt.want...)
-			list, err := os.ReadFile(filepath.Join(root, longLines))
-			if err != nil && !os.IsNotExist(err) {
-				t.Fatal(err)
-			}
-			if string(list) != tt.list {
-				t.Errorf("the list says %q, want %q", list, tt.list)
-			}
-		})
 	}
 }
 
@@ -94,8 +46,6 @@ func TestOnly(t *testing.T) {
 		{"one step", "-only links", 0, "ok    links"},
 		{"a step that finds something", "-only lines", 1, "p/doc.go:2 has more than 120 columns"},
 		{"no such step", "-only line", 2, `there is no step "line"`},
-		{"update of another step", "-only layout -update", 2, "-update goes with -only lines"},
-		{"update of everything", "-update", 2, "-update goes with -only lines"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

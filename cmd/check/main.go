@@ -32,7 +32,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		"leave nothing out to save time, and fail if a part is left out for want of a program outside of Go")
 	runTests := flags.Bool("run-tests", true, "run the tests, not only the static checks")
 	only := flags.String("only", "", "run only the step of this `name`, e.g. layout")
-	update := flags.Bool("update", false, "with -only lines: bring the list of long lines up to date; it may only shrink")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -64,13 +63,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		{"links", tree.links},
 		{"vet", tool(ctx, root, nil, append([]string{"vet"}, packages...)...)},
 		{"staticcheck", tool(ctx, root, nil, append([]string{"tool", "staticcheck"}, packages...)...)},
-	}
-	if *update {
-		if *only != "lines" {
-			fmt.Fprintln(stderr, "check: -update goes with -only lines")
-			return 2
-		}
-		steps = []step{{"lines", func() []string { return tree.updateLongLines(root) }}}
 	}
 	if *only != "" {
 		steps = slices.DeleteFunc(steps, func(s step) bool { return s.name != *only })

@@ -78,10 +78,9 @@ func load(root, module string) (*tree, error) {
 	return t, nil
 }
 
-// isText says whether the checks look into a file: Go, documents, scripts, the scripts of tests, and the list
-// of long lines.
+// isText says whether the checks look into a file: Go, documents, scripts, and the scripts of tests.
 func isText(name string) bool {
-	return name == longLines || slices.Contains([]string{".go", ".md", ".ts", ".js", ".mjs", ".txtar"}, path.Ext(name)) ||
+	return slices.Contains([]string{".go", ".md", ".ts", ".js", ".mjs", ".txtar"}, path.Ext(name)) ||
 		path.Dir(name) == ruleScripts
 }
 

@@ -47,12 +47,12 @@ type commandLine struct {
 	Reject  act.Reject  `cmd:"" group:"act" help:"Go on without a mutation that asks."`
 	Resolve act.Resolve `cmd:"" group:"act" help:"Say what became of a mutation whose connector cannot tell: --happened, --did-not-happen, --skip or --try-again."`
 	Skip    act.Skip    `cmd:"" group:"act" help:"End events unprocessed, whatever their jobs are doing."`
-	Cancel  act.Cancel  `cmd:"" group:"act" help:"Cancel the jobs of events that nobody is processing."`
+	Cancel  act.Cancel  `cmd:"" group:"act" help:"Cancel the jobs of events that no run is processing."`
 	Redrive act.Redrive `cmd:"" group:"act" help:"Make cancelled or discarded jobs available again."`
 	Repair  act.Repair  `cmd:"" group:"act" help:"Give a workflow in maintenance its repaired script."`
 	Grants  act.Grants  `cmd:"" group:"act" help:"Show or change what a workflow may do."`
 
-	Tokens     rest.Tokens `cmd:"" group:"rest" help:"Say who may call: make, list and revoke named tokens."`
+	Tokens     rest.Tokens `cmd:"" group:"rest" help:"Make, list and revoke the named tokens that callers need."`
 	Clock      rest.Clock  `cmd:"" group:"rest" help:"Read an engine's clock, or move it if it runs with --clock=manual."`
 	Bench      bench.Bench `cmd:"" group:"rest" help:"Measure this machine: items through the whole engine, all synced."`
 	BenchWorld bench.World `cmd:"" name:"bench-world" hidden:""`

@@ -19,7 +19,9 @@ func testRun(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	var out, complaints bytes.Buffer
-	code = underTest().run(t.Context(), args, strings.NewReader(""), &out, &complaints, func(string) (string, bool) { return "", false })
+	code = underTest().run(t.Context(), args, strings.NewReader(""), &out, &complaints, func(string) (string, bool) {
+		return "", false
+	})
 	return out.String(), complaints.String(), code
 }
 
@@ -84,19 +86,23 @@ func TestNATSTakesThePlaceOfHTTP(t *testing.T) {
 			env[name] = value
 		}
 		var out, complaints bytes.Buffer
-		code := underTest().run(t.Context(), append([]string{"why"}, test.args...), strings.NewReader(""), &out, &complaints, variables(env))
+		code := underTest().run(t.Context(), append([]string{"why"}, test.args...), strings.NewReader(""), &out, &complaints,
+			variables(env))
 		want := exit.CodeUnreachable
 		if strings.Contains(test.want, "both") {
 			want = exit.CodeUsage
 		}
-		if stderr := complaints.String(); code != want || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "s3cret") {
+		if stderr := complaints.String(); code != want || !strings.Contains(stderr, test.want) ||
+			strings.Contains(stderr, "s3cret") {
 			t.Errorf("%v %s %q: exit code %d, %s", test.args, test.env, test.file, code, stderr)
 		}
 	}
 }
 
 func TestAddressesToListenOnThatAreNone(t *testing.T) {
-	for _, args := range [][]string{{"--http", "127.0.0.1:99999"}, {"--http", "127.0.0.1:0", "--nats-listen", "127.0.0.1:99999"}} {
+	for _, args := range [][]string{
+		{"--http", "127.0.0.1:99999"}, {"--http", "127.0.0.1:0", "--nats-listen", "127.0.0.1:99999"},
+	} {
 		_, stderr, code := testRun(t, append([]string{"serve", "--data", "d"}, args...)...)
 		if code != exit.CodeUsage || !strings.Contains(stderr, "port 99999 is not between 0 and 65535") {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
@@ -108,12 +114,13 @@ func TestAddressesToListenOnThatAreNone(t *testing.T) {
 func TestUntrustedCertificateIsNamed(t *testing.T) {
 	engine := httptest.NewUnstartedServer(http.NotFoundHandler())
 	engine.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	engine.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about who hangs up
+	engine.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about clients that hang up
 	engine.StartTLS()
 	defer engine.Close()
 	for _, command := range [][]string{{"why"}, {"log"}, {"verify"}} {
 		_, stderr, code := testRun(t, append(command, "--url", engine.URL)...)
-		if code != exit.CodeUnreachable || !strings.Contains(stderr, "its certificate is not trusted: x509: ") || !strings.Contains(stderr, "SSL_CERT_FILE") || strings.Contains(stderr, "no engine answers") {
+		if code != exit.CodeUnreachable || !strings.Contains(stderr, "its certificate is not trusted: x509: ") ||
+			!strings.Contains(stderr, "SSL_CERT_FILE") || strings.Contains(stderr, "no engine answers") {
 			t.Errorf("%v: exit code %d, %s", command, code, stderr)
 		}
 	}
@@ -127,14 +134,18 @@ func TestActionsWantTheirArguments(t *testing.T) {
 		{"--happened, --did-not-happen, --skip or --try-again", []string{"resolve", "M"}},
 		{`RESULT "1" belongs to --happened`, []string{"resolve", "M", "--skip", "1"}},
 		{`RESULT "sent" is not JSON`, []string{"resolve", "M", "--happened", "sent"}},
-		{"--rate is 0; it must be a number of 1 or more", []string{"redrive", "w", "--where", "state=discarded", "--rate", "0"}},
+		{
+			"--rate is 0; it must be a number of 1 or more",
+			[]string{"redrive", "w", "--where", "state=discarded", "--rate", "0"},
+		},
 		{"--rate is -1", []string{"redrive", "w", "t", "m", "--rate=-1"}},
 	} {
 		if _, stderr, code := testRun(t, test.args...); code != exit.CodeUsage || !strings.Contains(stderr, test.want) {
 			t.Errorf("%v: exit code %d, %s", test.args, code, stderr)
 		}
 	}
-	if help, _, _ := testRun(t, "resolve", "--help"); strings.Contains(help, "resolve <mutation> --") || strings.Contains(help, "--did-not-happen --skip") {
+	if help, _, _ := testRun(t, "resolve", "--help"); strings.Contains(help, "resolve <mutation> --") ||
+		strings.Contains(help, "--did-not-happen --skip") {
 		t.Errorf("the help shows three exclusive flags as required:\n%s", help)
 	}
 }

@@ -30,7 +30,7 @@ func command(t *testing.T, dir, program string, args ...string) *exec.Cmd {
 	cmd := programCommand(t, program, args...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0", "NO_COLOR=1", "PAWL_HTTP=127.0.0.1:0", "USER=tester",
-		"XDG_STATE_HOME="+filepath.Join(dir, "state")) // the state of the user who tests holds an engine perhaps
+		"XDG_STATE_HOME="+filepath.Join(dir, "state")) // the tester's own state may hold an engine
 	return cmd
 }
 

@@ -95,7 +95,8 @@ func TestDamagedLog(t *testing.T) {
 			damage(t, dir, func(b []byte) []byte { return b[:len(b)-200] })
 		}, `log is damaged: stream PAWL_LOG_0 lacks the messages \d+`, accept},
 		"log deleted": {func(dir string) { remove(t, dir, "data", "jetstream") },
-			`log is damaged: PAWL_LOG_0 is gone \(the high-water mark .*/log\.mark says that it existed\); it is not created anew`, restore},
+			`log is damaged: PAWL_LOG_0 is gone \(the high-water mark .*/log\.mark says that it existed\); ` +
+				`it is not created anew`, restore},
 		"stream deleted": {func(dir string) {
 			remove(t, dir, filepath.FromSlash(logFolder))
 		}, `log is damaged: PAWL_LOG_0 is gone`, restore},
@@ -164,7 +165,7 @@ func TestDamageBelowTheCheckpoint(t *testing.T) {
 	d.stop()
 }
 
-// Accepting a loss names who accepted what, and holds every workflow that it may concern.
+// Accepting a loss records the person and what was accepted, and holds every workflow that it may concern.
 func TestAcceptLoss(t *testing.T) {
 	long(t)
 	t.Parallel()
@@ -189,12 +190,13 @@ func TestAcceptLoss(t *testing.T) {
 		t.Errorf("with an engine running: %s", out)
 	}
 	log := string(d.call(http.StatusOK, http.MethodGet, "/v1/log?workflow=early", nil))
-	mustSay(t, log, `"kind":"workflow\.loss_accepted","at":"[^"]+","actor":\{"kind":"user","name":"ann","verified":false\}`, `"detail":"stream PAWL_LOG_0: messages`)
+	mustSay(t, log, `"kind":"workflow\.loss_accepted","at":"[^"]+","actor":\{"kind":"user","name":"ann",`+
+		`"verified":false\}`, `"detail":"stream PAWL_LOG_0: messages`)
 	d.call(http.StatusOK, http.MethodPost, "/v1/workflows/early/resume", nil)
 	d.call(http.StatusOK, http.MethodPost, "/v1/workflows/early/run-now", nil)
 	d.await("caught up")
 	d.stop()
-	// What was accepted once stays accepted, and who was resumed stays so.
+	// What was accepted once stays accepted, and a workflow that was resumed stays so.
 	d = startDaemon(t, dir, "pawl", "serve", "--data", "data")
 	var why map[string]any
 	d.get("/v1/workflows/early/why", &why)
@@ -300,7 +302,7 @@ func TestAcceptLossInterrupted(t *testing.T) {
 	write(t, filepath.Join(dir, "data", "loss.accepting"), "stream PAWL_LOG_0: messages 7-9")
 	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "serve", "--data", "data", "--until-idle"),
 		`accepting a loss was interrupted`, `pawl verify --accept-loss`)
-	// Who was interrupted cannot know what was missing beside that: all are held.
+	// After an interruption it is not known what else was missing: all are held.
 	mustSay(t, mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"),
 		`accepted as lost: stream PAWL_LOG_0: messages 7-9`, `early is held`, `late is held`)
 	mustRun(t, dir, exit.CodeNeedsPerson, "pawl", "serve", "--data", "data", "--until-idle")

@@ -25,7 +25,7 @@ import (
 
 // historyScripts are workflows that leave one of everything behind.
 var historyScripts = map[string]string{
-	// Reads that fail for a while, changes that nobody knows of, events that are dropped and put aside.
+	// Reads that fail for a while, changes of unknown outcome, events that are dropped and put aside.
 	"orders": `export default Keep.workflow({
   name: "orders", topics: { "order.in": {}, "order.done": {} },
   producers: { poll: { interval: "1h", async handler(ctx) { await ctx.publish("order.in", { messageId: "own", title: "Own order", payload: {} }); } } },
@@ -83,7 +83,8 @@ var historyScripts = map[string]string{
   name: "denied", topics: { t: {} },
   producers: { p: { cron: "0 6 * * *", timezone: "Europe/Berlin", runOnDeploy: true, async handler(ctx) { await ctx.http.get({ url: "SINK/forbidden" }); } } },
 });`,
-	"old": `export default Keep.workflow({ name: "old", topics: { t: {} }, producers: { async p(ctx, state) { return (state ?? 0) + 1; } } });`,
+	"old": `export default Keep.workflow({ name: "old", topics: { t: {} }, ` +
+		`producers: { async p(ctx, state) { return (state ?? 0) + 1; } } });`,
 }
 
 // historySink is the other side of the history.
@@ -132,7 +133,7 @@ func recordHistory(d *daemon, sink string) {
 	d.advance("10m")
 	post("orders/topics/order.in/events", object{"messageId": "5", "title": "Bad", "payload": object{"bad": true}})
 	d.advance("10m")
-	// Nobody knows what became of two of them; a person goes on without the first.
+	// The outcome of two of them is not known; a person goes on without the first.
 	post("orders/topics/order.in/events", object{"messageId": "lost", "title": "Lost", "payload": object{"lost": true}})
 	only := func(status string) string {
 		d.t.Helper()

@@ -42,7 +42,7 @@ const mailReport = `export default Keep.workflow({
   },
 });`
 
-// An inbox with mails that were made to exhaust who reads them: the engine lives and stays small, the
+// An inbox with mails that were made to exhaust their reader: the engine lives and stays small, the
 // good mails beside them arrive, and each of the bad ones is listed with its reason. After a restart, with all
 // of them still there, the same.
 func TestHostileMailsInAnInbox(t *testing.T) {

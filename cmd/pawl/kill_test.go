@@ -114,7 +114,7 @@ const (
 var oddNames = []string{"\n", "\t", "\\", " ", "\uFFFD", "\u0085", "%0A", "'\"", "漢"}
 
 // Fifty times the process is killed with SIGKILL while 200 mails become 200 rows. In the end there
-// is exactly one row per mail, the log verifies, and no event is left reserved by nobody.
+// is exactly one row per mail, the log verifies, and no event is left reserved without a run.
 func TestKill(t *testing.T) {
 	long(t)
 	t.Parallel()
@@ -208,7 +208,8 @@ func writeKillInbox(t *testing.T, inbox string) {
 		}
 		write(t, filepath.Join(inbox, "new", name), fmt.Sprintf(
 			"From: Sender %d <sender%d@example.org>\r\nTo: reports@example.com\r\nSubject: =?UTF-8?Q?Report_n=C2=B0_%d?=\r\n"+
-				"Date: Mon, 02 Mar 2026 10:%02d:%02d +0000\r\nMessage-ID: <m%d@example.org>\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nBody of report %d.\r\n",
+				"Date: Mon, 02 Mar 2026 10:%02d:%02d +0000\r\nMessage-ID: <m%d@example.org>\r\nContent-Type: text/plain; "+
+				"charset=utf-8\r\n\r\nBody of report %d.\r\n",
 			i, i, i, i/60%60, i%60, i, i))
 	}
 	write(t, filepath.Join(inbox, "new", "1700099999.M0.host"), "this is no mail\x00\x01\x02 at all")

@@ -224,7 +224,7 @@ func TestDamageLeadsOut(t *testing.T) {
 		"a foreign message under a new name": {damage: func(w wound) {
 			w.put("pawl.log.0.intruder.run.prepared", []byte("hello"))
 		}, starts: true, says: `intruder .*out of service`},
-		"a foreign message of nobody": {damage: func(w wound) {
+		"a foreign message of no workflow": {damage: func(w wound) {
 			w.put("pawl.log.0.$intruder", []byte("hello"))
 		}, says: `on subject pawl\.log\.0\.\$intruder it belongs to no workflow`},
 		"a torn batch": {damage: func(w wound) {

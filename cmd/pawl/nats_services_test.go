@@ -64,7 +64,8 @@ func TestServices(t *testing.T) {
 		t.Errorf("list:\n%s", out)
 	}
 	if out := mustRun(t, w.dir, 0, "pawl", "connectors", "list",
-		"--json"); !regexp.MustCompile(`"refused":\s*\[\s*\{\s*"service":\s*"oddities",\s*"endpoint":\s*"odd",\s*"reason":\s*"its pawl\.kind is \\"perhaps\\"`).MatchString(out) {
+		"--json"); !regexp.MustCompile(`"refused":\s*\[\s*\{\s*"service":\s*"oddities",\s*"endpoint":\s*"odd",` +
+		`\s*"reason":\s*"its pawl\.kind is \\"perhaps\\"`).MatchString(out) {
 		t.Errorf("list --json:\n%s", out)
 	}
 	if out := mustRun(t, w.dir, 1, "pawl", "connectors", "show",
@@ -75,7 +76,7 @@ func TestServices(t *testing.T) {
 		"oddities"); !regexp.MustCompile(`✗ broken  offer  oddities\.odd: .*` + reason).MatchString(out) {
 		t.Errorf("check:\n%s", out)
 	}
-	// Everybody has a URL that nobody else can read; that of the commands ends with the engine.
+	// Each user has a URL that only this user can read; that of the commands ends with the engine.
 	for _, name := range []string{"connector", "subscriber", "operator", "caller"} {
 		info, err := os.Stat(filepath.Join(w.dir, ".pawl", "nats", name+".url"))
 		if err != nil || info.Mode().Perm() != 0o600 {

@@ -23,7 +23,7 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
-// reserved are subjects of every family that nobody outside may reach, whatever the way.
+// reserved are subjects of every family that no outside user may reach in any way.
 var reserved = []string{
 	"pawl.log.0.w.run.prepared", "pawl.own.0", "pawl.feed.w.run.prepared", "pawl.runlog.w",
 	"$JS.API.STREAM.DELETE.PAWL_LOG_0", "$JS.API.STREAM.PURGE.PAWL_LOG_0", "$JS.API.STREAM.NAMES",
@@ -80,7 +80,7 @@ func (w *trustWorld) users() []string {
 	return names
 }
 
-// as connects with a user's URL. What the server refuses is nobody's concern here.
+// as connects with a user's URL. What the server refuses is of no concern here.
 func (w *trustWorld) as(user string, options ...nats.Option) *nats.Conn {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.in.Data.Broker.Listener.Dir(), user+".url"))
@@ -169,7 +169,7 @@ func (w *trustWorld) watch(user string) {
 	})
 }
 
-// requests are what somebody may ask somebody: the services that answer.
+// requests are the subjects on which services answer.
 var requests = []string{
 	"pawl.api.listWorkflows", "pawl.api.pauseWorkflow", "pawl.in.w.t", "$SRV.PING", "$SRV.INFO", "$SRV.STATS",
 	"$SRV.PING.pawl", "$SRV.INFO.pawl", "$SRV.STATS.pawl",
@@ -177,7 +177,7 @@ var requests = []string{
 	"$JS.API.STREAM.INFO.PAWL_LOG_0", "$JS.API.STREAM.INFO.PAWL_FEED",
 }
 
-// Nobody outside makes the engine, a tool or the broker write where only the engine may: not by
+// No outside user makes the engine, a tool or the broker write where only the engine may: not by
 // publishing, and not by a request that names the subject as the place for its answer.
 func TestNoAnswerReachesTheLog(t *testing.T) {
 	w := newTrustWorld(t)

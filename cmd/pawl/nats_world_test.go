@@ -97,7 +97,7 @@ func (w *toolWorld) wantRows(n int) {
 	}
 }
 
-// wantMutations wants the ledger to say what happened: status and who found out, the oldest first.
+// wantMutations wants the ledger to say what happened: status and source of the outcome, the oldest first.
 func (w *toolWorld) wantMutations(d *daemon, want ...string) {
 	w.t.Helper()
 	var page readmodel.Page[readmodel.Mutation]

@@ -49,7 +49,8 @@ func end(ctx context.Context, screen term.Screen, err error, out *term.Output) i
 		return exit.CodeFailed // the reader has gone on purpose
 	}
 	return exit.Complain(ctx, screen.Err,
-		exit.Failed("what was asked for may have been done all the same; look before you repeat a command that changes something", out.Lost))
+		exit.Failed("what was asked for may have been done all the same; look before you repeat a command that changes "+
+			"something", out.Lost))
 }
 
 // helped ends a command line that asked for help only.
@@ -93,7 +94,8 @@ func (p program) execute(ctx context.Context, screen term.Screen, args []string)
 func newGrammar(line *commandLine, screen term.Screen) (*kong.Kong, error) {
 	return kong.New(line,
 		kong.Name("pawl"),
-		kong.Description("Durable automations: each unit of work is prepare, mutate, next; a side effect is sent at most once.\n\n"+
+		kong.Description("Durable automations: each unit of work is prepare, mutate, next; "+
+			"a side effect is sent at most once.\n\n"+
 			"Start with `pawl up`: it runs a bundled example in this folder."),
 		kong.Writers(screen.Out, screen.Err),
 		kong.Exit(func(int) { panic(helped{}) }),
@@ -173,8 +175,8 @@ func usage(err error) error {
 	return &exit.Failure{Code: exit.CodeUsage, What: err.Error(), Hint: hint}
 }
 
-// untilInterrupted returns a context that the first interrupt ends. The second ends the process:
-// whoever asks twice does not want to wait, and a crash is something the log survives. A terminal
+// untilInterrupted returns a context that the first interrupt ends. The second ends the process: a
+// person who asks twice does not want to wait, and a crash is something the log survives. A terminal
 // that goes away counts as the first only, however often that is said.
 func untilInterrupted(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)

@@ -41,7 +41,8 @@ func TestRestartTellsOnlyWhatItDoes(t *testing.T) {
 			t.Parallel()
 			files := map[string]string{
 				"mail-to-sheet.ts": string(script), "sheets/.keep": "", "inbox/cur/.keep": "", "inbox/tmp/.keep": "",
-				"pawl.yaml": "connectors:\n  maildir: {root: ./inbox}\n  csv: {root: ./sheets, timeout: 200ms}\npolicies:\n  reconcile: {base: 50ms, factor: 2, max: 1s, attempts: 5}\n",
+				"pawl.yaml": "connectors:\n  maildir: {root: ./inbox}\n  csv: {root: ./sheets, timeout: 200ms}\npolicies:\n" +
+					"  reconcile: {base: 50ms, factor: 2, max: 1s, attempts: 5}\n",
 			}
 			for i := range 5 {
 				files[fmt.Sprintf("inbox/new/170000000%d.M.host",

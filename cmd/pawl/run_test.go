@@ -35,14 +35,30 @@ func TestLostOutputDecidesTheExitCode(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"all written":                      {nil, func(*term.Output) error { return nil }, exit.CodeDone, ""},
-		"not noticed":                      {full, func(*term.Output) error { return nil }, exit.CodeFailed, "write to standard output: no space left on device"},
-		"noticed":                          {full, func(o *term.Output) error { _, err := io.WriteString(o, "more"); return fmt.Errorf("print: %w", err) }, exit.CodeFailed, "write to standard output: no space left on device"},
-		"beside a quiet end":               {full, func(*term.Output) error { return exit.Silent(exit.CodeNeedsPerson) }, exit.CodeFailed, "no space left on device"},
-		"beside a failure":                 {full, func(*term.Output) error { return exit.Misconfigured("", "no such flag") }, exit.CodeUsage, "no such flag"},
-		"the reader has gone":              {syscall.EPIPE, func(*term.Output) error { return nil }, exit.CodeFailed, ""},
-		"the reader has gone, and failure": {syscall.EPIPE, func(*term.Output) error { return errors.New("boom") }, exit.CodeFailed, "boom"},
-		"a quiet end":                      {nil, func(*term.Output) error { return exit.Silent(exit.CodeNeedsPerson) }, exit.CodeNeedsPerson, ""},
+		"all written": {nil, func(*term.Output) error { return nil }, exit.CodeDone, ""},
+		"not noticed": {
+			full, func(*term.Output) error { return nil }, exit.CodeFailed, "write to standard output: no space left on device",
+		},
+		"noticed": {
+			full,
+			func(o *term.Output) error { _, err := io.WriteString(o, "more"); return fmt.Errorf("print: %w", err) },
+			exit.CodeFailed, "write to standard output: no space left on device",
+		},
+		"beside a quiet end": {
+			full,
+			func(*term.Output) error { return exit.Silent(exit.CodeNeedsPerson) }, exit.CodeFailed,
+			"no space left on device",
+		},
+		"beside a failure": {
+			full, func(*term.Output) error { return exit.Misconfigured("", "no such flag") }, exit.CodeUsage, "no such flag",
+		},
+		"the reader has gone": {syscall.EPIPE, func(*term.Output) error { return nil }, exit.CodeFailed, ""},
+		"the reader has gone, and failure": {
+			syscall.EPIPE, func(*term.Output) error { return errors.New("boom") }, exit.CodeFailed, "boom",
+		},
+		"a quiet end": {
+			nil, func(*term.Output) error { return exit.Silent(exit.CodeNeedsPerson) }, exit.CodeNeedsPerson, "",
+		},
 	} {
 		var complaints bytes.Buffer
 		out := &term.Output{To: &narrow{cause: test.cause}}
@@ -53,7 +69,8 @@ func TestLostOutputDecidesTheExitCode(t *testing.T) {
 		if code := end(t.Context(), term.Screen{Err: &complaints}, test.err(out), out); code != test.code {
 			t.Errorf("%s: exit code %d, want %d", name, code, test.code)
 		}
-		if said := complaints.String(); strings.Count(said, "pawl: ") != min(1, len(test.says)) || !strings.Contains(said, test.says) {
+		if said := complaints.String(); strings.Count(said, "pawl: ") != min(1, len(test.says)) ||
+			!strings.Contains(said, test.says) {
 			t.Errorf("%s: said %q, want %q", name, said, test.says)
 		}
 	}

@@ -134,7 +134,7 @@ func TestFullStore(t *testing.T) {
 	mustRun(t, dir, 0, "pawl", "verify", "--data", "data")
 }
 
-// The same on a disk that somebody else fills to the last byte.
+// The same on a disk that another program fills to the last byte.
 func TestFullDisk(t *testing.T) {
 	long(t)
 	t.Parallel()

@@ -104,7 +104,8 @@ func TestTornMetadata(t *testing.T) {
 		out := mustRun(t, w.dir, exit.CodeFailed, "pawl", "verify", "--data", "data")
 		step := append(named(t, out, "verify --accept-loss"), "--as", "ann")
 		out = mustRun(t, w.dir, 0, step[0], step[1:]...)
-		mustSay(t, out, `accepted as lost: stream PAWL_LOG_0: its metadata is not what its checksum says; it is taken as it is`)
+		mustSay(t, out, `accepted as lost: stream PAWL_LOG_0: its metadata is not what its checksum says; `+
+			`it is taken as it is`)
 		w.live(out, []string{"early", "late"})
 		mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data"), `: ok$`)
 	})

@@ -32,7 +32,8 @@ func TestStoreGivesWay(t *testing.T) {
 		`late is at revision \d+ in the local store, and at revision \d+ in the log`)
 
 	d := startDaemon(t, w.dir, "pawl", serve...)
-	mustSay(t, d.text(), `level=WARN msg="the log lost its end: .*lost="the local store has seen position 0:\d+, the log ends at 0:\d+.* held="late, newest"`)
+	mustSay(t, d.text(), `level=WARN msg="the log lost its end: .*lost="the local store has seen position 0:\d+, `+
+		`the log ends at 0:\d+.* held="late, newest"`)
 	reason := func(name string) string {
 		var workflow struct{ Blocked *struct{ Reason string } }
 		if d.get("/v1/workflows/"+name, &workflow); workflow.Blocked == nil {

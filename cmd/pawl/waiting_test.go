@@ -83,6 +83,7 @@ func TestLossSaysWhatItSkips(t *testing.T) {
 	w.damageRecord("bills", "event.published", 9)
 	remove(t, w.path("store"))
 	mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--accept-loss", "--data", "data"),
-		`^bills: 9 events skipped, .*pawl jobs list --workflow bills --state cancelled; .*pawl redrive bills TOPIC MESSAGE-ID --including-unknown$`,
+		`^bills: 9 events skipped, .*pawl jobs list --workflow bills --state cancelled; `+
+			`.*pawl redrive bills TOPIC MESSAGE-ID --including-unknown$`,
 		`^bills: mutations ask for approval`)
 }

@@ -118,8 +118,8 @@ func (c *Cluster) StepDown(ctx context.Context, nc *nats.Conn, stream string) bo
 }
 
 // awaitPlacement tries a stream on all servers until the cluster takes it: it does so once it has a
-// leader that knows what room the others have. The servers tell nobody about it, so trying again is
-// the only way.
+// leader that knows how much disk space the others have. The servers do not announce that, so trying
+// again is the only way.
 func (c *Cluster) awaitPlacement(ctx context.Context) {
 	c.tb.Helper()
 	js, err := jetstream.New(c.Connect(0))

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// Who brings more in waits while the store lags behind, and is refused while it cannot be written.
+// A caller with more work waits while the store lags behind, and is refused while it cannot be written.
 func TestLagHoldsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -26,7 +26,11 @@ func TestProgress(t *testing.T) {
 		{"the gap closes", func(p *Progress) { p.Pass(at(6)); p.Pass(at(7)); p.Pass(at(5)) }, 7, 8, 0},
 		{"two gaps", func(p *Progress) { p.Pass(at(9)); p.Pass(at(6)); p.Pass(at(7)) }, 4, 5, 2},
 		{"two gaps, one closes", func(p *Progress) { p.Pass(at(9)); p.Pass(at(7)); p.Pass(at(8)); p.Pass(at(7)) }, 4, 5, 1},
-		{"both close", func(p *Progress) { p.Pass(at(9)); p.Pass(at(6)); p.Pass(at(5)); p.Pass(at(8)); p.Pass(at(7)) }, 9, 10, 0},
+		{
+			"both close",
+			func(p *Progress) { p.Pass(at(9)); p.Pass(at(6)); p.Pass(at(5)); p.Pass(at(8)); p.Pass(at(7)) },
+			9, 10, 0,
+		},
 		{"a hole before a stretch and within", func(p *Progress) { p.Pass(at(7)); p.Pass(at(8)); p.SkipTo(8) }, 8, 9, 0},
 		{"twice", func(p *Progress) { p.Pass(at(5)); p.Pass(at(5)); p.Pass(at(3)) }, 5, 6, 0},
 		{"a hole", func(p *Progress) { p.Pass(at(5)); p.SkipTo(9); p.Pass(at(9)) }, 9, 10, 0},
@@ -39,7 +43,8 @@ func TestProgress(t *testing.T) {
 		p.From(store.Checkpoint{Seq: 4, Identity: "this log"})
 		c.do(&p)
 		if p.Low.Seq != c.low || p.Next != c.next || len(p.ahead) != c.ahead || p.Low.Identity != "this log" {
-			t.Errorf("%s: low %+v, next %d, %d ahead; want %d, %d, %d", c.name, p.Low, p.Next, len(p.ahead), c.low, c.next, c.ahead)
+			t.Errorf("%s: low %+v, next %d, %d ahead; want %d, %d, %d", c.name, p.Low, p.Next, len(p.ahead), c.low, c.next,
+				c.ahead)
 		}
 	}
 }

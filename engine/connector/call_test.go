@@ -35,12 +35,13 @@ func (f *fake) Reconcile(ctx context.Context, c connector.Call) connector.Reconc
 	return f.reconcile(ctx, c)
 }
 
-// shopTimeout is longer than any machine stands still; those who wait for it do so in virtual time.
+// shopTimeout is longer than any machine stands still; a test that waits for it does so in virtual time.
 const shopTimeout = time.Minute
 
 // shop is a fake with a read `find` and a mutation `buy` of {n: integer}.
 func shop() *fake {
-	schema := json.RawMessage(`{"type":"object","additionalProperties":false,"required":["n"],"properties":{"n":{"type":"integer"}}}`)
+	schema := json.RawMessage(`{"type":"object","additionalProperties":false,"required":["n"],` +
+		`"properties":{"n":{"type":"integer"}}}`)
 	return &fake{name: "shop", operations: []connector.Operation{
 		{Name: "find", Kind: connector.List, Schema: schema, Timeout: shopTimeout},
 		{Name: "buy", Kind: connector.Mutate, Schema: schema, Timeout: shopTimeout, Reconciles: true},
@@ -281,7 +282,7 @@ func TestALateReplyIsPassedOn(t *testing.T) {
 	})
 }
 
-// F5: how an open call ended is told even if nobody knows what became of it: until then it is under way.
+// F5: an open call is under way until its end is reported, also when its outcome is not known.
 func TestF5_TheEndOfAnOpenCallIsToldWhateverItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shop()

@@ -44,14 +44,22 @@ func valueOf(t *testing.T, text string) any {
 // Whatever a schema says, a check ends, with little work and memory.
 func TestACheckIsBounded(t *testing.T) {
 	for name, c := range map[string]struct{ schema, value string }{
-		"allOf":                {doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"object"}`), `{}`},
-		"allOf that fails":     {doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"string"}`), `{}`},
-		"anyOf that fails":     {doubling(60, `{"anyOf":[NEXT,NEXT]}`, `{"type":"string"}`), `{}`},
-		"oneOf":                {doubling(60, `{"oneOf":[NEXT,NEXT]}`, `{"type":"string"}`), `{}`},
-		"not in not":           {doubling(60, `{"not":{"anyOf":[NEXT,NEXT]}}`, `{"type":"string"}`), `{}`},
-		"if":                   {doubling(60, `{"if":NEXT,"then":NEXT,"else":NEXT}`, `{}`), `{}`},
-		"properties":           {`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"properties":{"x":{"$ref":"#/$defs/a"}}},{"properties":{"x":{"$ref":"#/$defs/a"}}}]}}}`, nested(`{"x":`, `}`, 200)},
-		"items, unseen errors": {`{"not":{"$ref":"#/$defs/a"},"$defs":{"a":{"$ref":"#/$defs/b","items":{"$ref":"#/$defs/a"}},"b":{"items":{"$ref":"#/$defs/a"},"minItems":5}}}`, nested(`[`, `]`, 200)},
+		"allOf":            {doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"object"}`), `{}`},
+		"allOf that fails": {doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"string"}`), `{}`},
+		"anyOf that fails": {doubling(60, `{"anyOf":[NEXT,NEXT]}`, `{"type":"string"}`), `{}`},
+		"oneOf":            {doubling(60, `{"oneOf":[NEXT,NEXT]}`, `{"type":"string"}`), `{}`},
+		"not in not":       {doubling(60, `{"not":{"anyOf":[NEXT,NEXT]}}`, `{"type":"string"}`), `{}`},
+		"if":               {doubling(60, `{"if":NEXT,"then":NEXT,"else":NEXT}`, `{}`), `{}`},
+		"properties": {
+			`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"properties":{"x":{"$ref":"#/$defs/a"}}},` +
+				`{"properties":{"x":{"$ref":"#/$defs/a"}}}]}}}`,
+			nested(`{"x":`, `}`, 200),
+		},
+		"items, unseen errors": {
+			`{"not":{"$ref":"#/$defs/a"},"$defs":{"a":{"$ref":"#/$defs/b","items":{"$ref":"#/$defs/a"}},` +
+				`"b":{"items":{"$ref":"#/$defs/a"},"minItems":5}}}`,
+			nested(`[`, `]`, 200),
+		},
 		"draft 7": {strings.Replace(doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"object"}`), `{`,
 			`{"$schema":"http://json-schema.org/draft-07/schema#",`, 1), `{}`},
 		"draft 7 nested": {strings.Replace(doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"type":"object"}`),
@@ -59,7 +67,11 @@ func TestACheckIsBounded(t *testing.T) {
 			`{}`},
 		"dependent": {doubling(60, `{"dependentSchemas":{"a":NEXT,"b":NEXT}}`, `{"type":"object"}`),
 			`{"a":1,"b":1}`},
-		"dynamic":        {`{"$dynamicAnchor":"n","allOf":[{"properties":{"x":{"$dynamicRef":"#n"}}},{"properties":{"x":{"$dynamicRef":"#n"}}}]}`, nested(`{"x":`, `}`, 200)},
+		"dynamic": {
+			`{"$dynamicAnchor":"n","allOf":[{"properties":{"x":{"$dynamicRef":"#n"}}},` +
+				`{"properties":{"x":{"$dynamicRef":"#n"}}}]}`,
+			nested(`{"x":`, `}`, 200),
+		},
 		"property names": {doubling(60, `{"allOf":[NEXT,NEXT]}`, `{"propertyNames":{"pattern":"a"}}`), `{"a":1}`},
 		"patterns": {`{"items":{"pattern":"(a*)*(a*)*(a{1,50}){1,10}$"}}`,
 			`[` + strings.Repeat(`"`+strings.Repeat("a", 10_000)+`b",`, 50) + `"b"]`},
@@ -111,7 +123,8 @@ func TestAnHonestCheckIsNotBounded(t *testing.T) {
 	}
 	// A recursive schema on a deep value.
 	tree, err := CompileSchema(json.RawMessage(
-		`{"$ref":"#/$defs/n","$defs":{"n":{"type":["object","integer"],"properties":{"x":{"$ref":"#/$defs/n"}},"required":["x"]}}}`))
+		`{"$ref":"#/$defs/n","$defs":{"n":{"type":["object","integer"],"properties":{"x":{"$ref":"#/$defs/n"}},` +
+			`"required":["x"]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestSecretsExpand(t *testing.T) {
 	}
 }
 
-// Who fills in values tells which they are: what was a secret is known by where it came from.
+// Expanding values reports which of them are secrets: a secret is known by the place it came from.
 func TestSecretsAreToldWhenTheyAreFilledIn(t *testing.T) {
 	var found []string
 	s := connector.Secrets{

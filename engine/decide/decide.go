@@ -173,7 +173,7 @@ const (
 	TooMany                     // too much waits already (429)
 )
 
-// Refusal is an operation that changes nothing, with the reason for the person who asked.
+// Refusal is an operation that changes nothing, with the reason that its caller is told.
 type Refusal struct {
 	Kind    RefusalKind
 	Code    string

@@ -53,8 +53,8 @@ func (c Deploy) decide(d *decision) error {
 	}
 	if old := s.Script(s.Version); exists && !c.Repair && old != nil && old.SourceHash == c.SourceHash &&
 		samePins(old.Definition, c.Definition) {
-		// The bytes already running: no new version. A person who deploys them again still says
-		// that they are right (F9), and what they may do.
+		// The bytes already running: no new version. A plain deploy of them still says that they are
+		// right (F9), and what they may do.
 		if c.Grants != nil && !maps.Equal(c.Grants, s.Grants) {
 			d.lead(&eventlog.WorkflowGranted{Grants: c.Grants})
 		}
@@ -106,8 +106,8 @@ func (d *decision) firstDue(before *eventlog.Definition, p eventlog.Producer) (e
 	return d.env.Now, true
 }
 
-// allowed refuses a repair that nobody asked for: a late one would replace what a person has
-// deployed meanwhile (F9).
+// allowed refuses a repair that was not requested: a late one would replace what a person has deployed
+// meanwhile (F9).
 func (c Deploy) allowed(s *projections.State) error {
 	switch {
 	case !c.Repair:

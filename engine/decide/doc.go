@@ -20,6 +20,6 @@
 // not archived good outcomes and a person's help lead to rest.
 //
 // Not guaranteed: that [Env] tells the truth. Ids must be fresh, and a clock that goes back delays
-// what is due. Nor that what a script returned fits into a transition: its size is checked by who
-// appends it.
+// what is due. Nor that what a script returned fits into a transition: the code that appends it checks
+// its size.
 package decide

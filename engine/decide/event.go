@@ -136,9 +136,11 @@ const CodeUnknown = "redrive.unknown"
 
 // RefuseUnknown refuses a redrive of so many events that may have had their effect (O11).
 func RefuseUnknown(n int) *Refusal {
-	what := "1 event ended as skipped after a call that was applied or whose outcome nobody knew; redriving it may repeat that effect"
+	what := "1 event ended as skipped after a call that was applied or whose outcome was not known; " +
+		"redriving it may repeat that effect"
 	if n > 1 {
-		what = fmt.Sprintf("%d events ended as skipped after calls that were applied or whose outcome nobody knew; redriving them may repeat those effects", n)
+		what = fmt.Sprintf("%d events ended as skipped after calls that were applied or whose outcome was not known; "+
+			"redriving them may repeat those effects", n)
 	}
 	return refuse(Conflict, CodeUnknown, "%s; nothing was redriven", what).
 		hint("look at the other side; to redrive them all the same: --including-unknown, or includingUnknown: true")

@@ -228,7 +228,8 @@ func (d *decision) crash(run *projections.Run) {
 	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight {
 		then := "; whether it was applied is not known"
 		if !d.asks(m) {
-			then = fmt.Sprintf(", and nobody is asked whether it was applied: once nothing of it can be under way any more, a person decides, with pawl resolve %s", m.ID)
+			then = fmt.Sprintf("; whether it was applied is not known, and its connector is not asked: once nothing of it "+
+				"can be under way any more, a person decides, with pawl resolve %s", m.ID)
 		}
 		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight%s",
 			m.Call.Connector, m.Call.Operation, then)

@@ -6,8 +6,8 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 )
 
-// A run only looks around if it began with the last thing that happened and nobody sees work: whatever
-// else is due must not wait for it.
+// A run only looks around if it began with the last thing that happened and no handler has work in sight:
+// whatever else is due must not wait for it.
 func TestS3_LooksAround(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -24,10 +24,10 @@ func TestS3_LooksAround(t *testing.T) {
 		{"an event has come since", []string{"deploy", "push a"}, false},
 		{"another consumer's event is left over", []string{"deploy c:in d:out", "prepare +next", "prepare +next", "push a",
 			"push x topic=out", "prepare a", "mutate none", "next"}, false},
-		{"anything has happened since: an event nobody subscribes to", []string{"deploy", "push a topic=free"}, false},
+		{"anything has happened since: an event without a subscriber", []string{"deploy", "push a topic=free"}, false},
 		{"anything has happened since: a pause", []string{"deploy", "pause"}, false},
 		{"anything has happened since: new grants", []string{"deploy", "grant m.*=deny"}, false},
-		{"an event that waits for its retry is nobody's yet", []string{"deploy max=1", "prepare +next", "push a", "prepare a",
+		{"an event that waits for its retry is no work yet", []string{"deploy max=1", "prepare +next", "push a", "prepare a",
 			"mutate fail logic", "push b", "prepare b", "mutate none", "next"}, true},
 		{"an event whose retry is due", []string{"deploy max=1", "prepare +next", "push a", "prepare a", "mutate fail logic",
 			"push b", "prepare b", "mutate none", "next", "after 1h"}, false},

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// ReconcileMargin is how long after a call's deadline its outcome may first be asked for by
-// anyone but the caller: clocks differ and a last write may still be on its way.
+// ReconcileMargin is how long after a call's deadline its outcome may first be asked for by any process
+// but the caller: clocks differ and a last write may still be on its way.
 const ReconcileMargin = time.Second
 
 func (c FinishMutate) decide(d *decision) error {
@@ -253,8 +253,8 @@ func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure,
 	return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: overAt}
 }
 
-// afterDeadline is when the mutation's deadline has passed for everyone. Of a call whose writer's clock was
-// ahead of this one the deadline says nothing: waiting for it could take years.
+// afterDeadline is when the mutation's deadline has passed by every clock. Of a call whose writer's clock
+// was ahead of this one the deadline says nothing: waiting for it could take years.
 func (d *decision) afterDeadline(m *projections.Mutation) eventlog.Instant {
 	if m.StartedAt > d.env.Now.Add(ReconcileMargin) {
 		return 0
@@ -315,7 +315,7 @@ func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
 		d.block(eventlog.BlockApproval, run, "%s.%s awaits approval", m.Call.Connector, m.Call.Operation)
 	case eventlog.MutationIndeterminate:
 		d.block(eventlog.BlockIndeterminate, run,
-			"nobody can say whether %s.%s was applied; a person must look and resolve mutation %s", m.Call.Connector,
+			"it is not known whether %s.%s was applied; a person must look and resolve mutation %s", m.Call.Connector,
 			m.Call.Operation, m.ID)
 	default:
 		then := "its connector is being asked"

@@ -20,7 +20,8 @@ type (
 	// SetGrants replaces the workflow's grants.
 	SetGrants struct{ Grants map[string]eventlog.Grant }
 	// ChangeGrants changes the grants that it names and leaves the others as they are at that
-	// moment: who changes another one at the same time loses nothing. A nil grant takes one out.
+	// moment: two people who change different grants at the same time both get what they asked for.
+	// A nil grant takes one out.
 	ChangeGrants struct {
 		Changes map[string]*eventlog.Grant
 	}
@@ -72,7 +73,8 @@ func (c Resolve) names(_ *projections.State, want func(projections.Key)) {
 
 func archived(s *projections.State) *Refusal {
 	return refuse(Conflict, "workflow.archived", "workflow %s is archived", s.Name).
-		hint("that is for good; its history stays, and its script can be deployed under another name (pawl workflows source %s)", s.Name)
+		hint("that is for good; its history stays, and its script can be deployed under another name "+
+			"(pawl workflows source %s)", s.Name)
 }
 
 func (Pause) decide(d *decision) error {

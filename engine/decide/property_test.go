@@ -23,7 +23,7 @@ type life struct {
 	draw    func(label string, low, high int) int
 	ids     int
 	version int
-	// ignored are events that a committed empty run has seen and left: they need not wake anyone.
+	// ignored are events that a committed empty run has seen and left: they need not wake a handler.
 	ignored map[projections.Key]string
 	peeked  map[projections.Key]string // what the prepare of the current run saw
 	facts   map[eventlog.FactType]int
@@ -201,7 +201,7 @@ func (l *life) noLostWakeUp() {
 			continue
 		}
 		if sig, seen := l.ignored[projections.EventKey(e.Topic, e.MessageID)]; !seen || sig != signature(e) {
-			l.t.Fatalf("%s is at rest (%+v) while event %s of %s is pending and nobody has looked at it", l.state.Name, wait,
+			l.t.Fatalf("%s is at rest (%+v) while event %s of %s is pending and no run has looked at it", l.state.Name, wait,
 				e.MessageID, e.Topic)
 		}
 	}

@@ -170,7 +170,8 @@ func (d *decision) dirtySubscriber(topic eventlog.Topic) {
 }
 
 // eventHint says what a pushed event must have.
-const eventHint = "an event has a messageId of 1 to 512 bytes, which is its identity, and a title of one line for people"
+const eventHint = "an event has a messageId of 1 to 512 bytes, which is its identity, " +
+	"and a title of one line for people"
 
 func (c Push) decide(d *decision) error {
 	s := d.state()

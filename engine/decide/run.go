@@ -212,7 +212,8 @@ func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *
 	}
 	if e.Status == eventlog.EventPending {
 		return failure(eventlog.Logic, "reservation.notPending",
-			"prepare wants to %s event %q of topic %q, which waits for its retry until %s; only pending events that peek returns can be chosen", verb, ref.MessageID, ref.Topic, e.ScheduledAt), nil
+			"prepare wants to %s event %q of topic %q, which waits for its retry until %s; "+
+				"only pending events that peek returns can be chosen", verb, ref.MessageID, ref.Topic, e.ScheduledAt), nil
 	}
 	return failure(eventlog.Logic, "reservation.notPending",
 		"prepare wants to %s event %q of topic %q, which is %s; only pending events that peek returns can be chosen", verb,

@@ -7,7 +7,7 @@ import (
 
 // What a person can do to the installation itself. Which role may do it is not decided here.
 type (
-	// CreateToken lets the caller in who shows the token with the hash.
+	// CreateToken admits a caller that shows the token with this hash.
 	CreateToken struct {
 		Name eventlog.TokenName
 		Role eventlog.TokenRole

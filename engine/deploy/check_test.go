@@ -248,7 +248,7 @@ func TestCheck_Problems(t *testing.T) {
 
 func TestS8_AllowedTopics(t *testing.T) {
 	tests := map[string]func(*sandbox.Definition){
-		"a topic nobody subscribes to": func(d *sandbox.Definition) { d.Consumers = d.Consumers[:1]; d.Uses = d.Uses[:1] },
+		"a topic without a subscriber": func(d *sandbox.Definition) { d.Consumers = d.Consumers[:1]; d.Uses = d.Uses[:1] },
 		"several publishers":           func(d *sandbox.Definition) { d.Producers[1].Publishes = []string{"email.received"} },
 		"publishes declared as none":   func(d *sandbox.Definition) { d.Producers[1].Publishes = []string{} },
 		"a topic that an undeclared publisher may reach": func(d *sandbox.Definition) {
@@ -285,7 +285,7 @@ func TestCheck_UnknownConnectorOfALoneValidation(t *testing.T) {
 	expect(t, in, expectation{sandbox.SeverityWarning, deploy.CodeConnector, 20, "no connector warehouse", "mail, sheets"})
 	accepted, _ := deploy.Check(in)
 	if _, pinned := accepted.Definition.Operation("warehouse", "appendRow"); pinned {
-		t.Error("an operation that nobody knows was pinned")
+		t.Error("an unknown operation was pinned")
 	}
 	d = workflow() // a connector that is there has no operation that is not
 	d.Uses[0].Operation = "append"

@@ -30,7 +30,8 @@ func ResolveGrant(grants map[string]eventlog.Grant, kind, connectorName, operati
 }
 
 // GrantsHint says how grants are written.
-const GrantsHint = `write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns; the first two may name a host: http.post@api.example.com`
+const GrantsHint = `write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns; ` +
+	`the first two may name a host: http.post@api.example.com`
 
 // ValidateGrants reports every entry that cannot be meant: a malformed pattern, an unknown grant,
 // or an "ask" for exactly one operation that the definition pins as a read. A pattern of an
@@ -113,7 +114,8 @@ func validateHost(host string) error {
 		at := strings.LastIndexByte(host, ':')
 		name, port = host[:at], host[at+1:]
 		if strings.Contains(name, ":") && !(strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]")) {
-			return errors.New("after @ write a host name, with a port where it is not the default one; an IPv6 address stands in [ ]")
+			return errors.New("after @ write a host name, with a port where it is not the default one; " +
+				"an IPv6 address stands in [ ]")
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || n == 80 || n == 443 {
 			return fmt.Errorf("%q is no port to name; leave out 80 and 443, which are the schemes' own", eventlog.ClipName(port))

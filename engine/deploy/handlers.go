@@ -33,7 +33,8 @@ func (c *check) topics() {
 		topic := eventlog.Topic(name)
 		if topic.Validate() != nil {
 			c.refuse(CodeTopicName, fmt.Sprintf("use %q", SuggestTopic(name)),
-				"topic %q must be made of letters, digits, - or _, in parts joined by dots, at most 64 characters each and 128 together", eventlog.ClipName(name))
+				"topic %q must be made of letters, digits, - or _, in parts joined by dots, at most 64 characters each and 128 "+
+					"together", eventlog.ClipName(name))
 			c.at(c.place("topics", name))
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// mostFound ends the search for more wrong parameters: nobody reads more.
+// mostFound ends the search for more wrong parameters: no author reads more.
 const mostFound = 200
 
 // calls names calls whose parameters, as they are written, cannot fit the operation's schema: the call

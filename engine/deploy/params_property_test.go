@@ -108,14 +108,16 @@ var drawnSchemas = []string{
 	`{"type":"object"}`,
 	`{"type":"object","required":["a"]}`,
 	`{"properties":{"a":{"type":"string"},"b":{"type":"number"}},"additionalProperties":false}`,
-	`{"properties":{"a":{"type":["string","number"]},"c":{"type":"object","properties":{"a":{"type":"integer"}},"required":["b"]}}}`,
+	`{"properties":{"a":{"type":["string","number"]},"c":{"type":"object","properties":{"a":{"type":"integer"}},` +
+		`"required":["b"]}}}`,
 	`{"required":["b"],"properties":{"b":{"type":"array","items":{"type":["number","string"]},"minItems":1}}}`,
 	`{"anyOf":[{"required":["a"],"properties":{"a":{"type":"string"}}},{"required":["b"]}]}`,
 	`{"allOf":[{"properties":{"a":{"enum":["p","q",1]}}},{"not":{"required":["c"]}}]}`,
 	`{"if":{"properties":{"a":{"type":"string"}}},"then":{"required":["b"]},"else":{"required":["c"]}}`,
 	`{"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"},"c":{"type":"null"}},"type":["object","string","number"]}`,
 	`{"patternProperties":{"^[ab]$":{"type":["string","boolean","object"]}},"additionalProperties":{"type":"array"}}`,
-	`{"properties":{"a":{"$ref":"#/$defs/n"},"b":{"$ref":"#/$defs/n"},"c":{"$ref":"#/$defs/n"}},"$defs":{"n":{"required":["b"],"properties":{"a":{"type":"string"}}}}}`,
+	`{"properties":{"a":{"$ref":"#/$defs/n"},"b":{"$ref":"#/$defs/n"},"c":{"$ref":"#/$defs/n"}},` +
+		`"$defs":{"n":{"required":["b"],"properties":{"a":{"type":"string"}}}}}`,
 	`{"minProperties":2,"maxProperties":3,"propertyNames":{"maxLength":1}}`,
 }
 

@@ -14,7 +14,7 @@ import (
 
 // A tool has changed what it takes, and the call fails for that: the repair that writes what the tool
 // takes now is not held against what it took when the workflow was deployed. While the tool is away
-// nobody knows what it takes.
+// it is not known what it takes.
 func TestARepairIsHeldAgainstWhatTheToolTakesNow(t *testing.T) {
 	t.Parallel()
 	executor := vm.NewExecutor(vm.Config{})

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// JumpClock is a clock that jumps: whoever waits for a time gets it at once, and the clock stands
+// JumpClock is a clock that jumps: a waiter for a time gets it at once, and the clock stands
 // there. Waits longer than Horizon are never reached, so schedules do not run away.
 type JumpClock struct {
 	Horizon time.Duration

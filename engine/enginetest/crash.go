@@ -14,7 +14,7 @@ type CrashPoint int
 const (
 	// BeforeAppend: nothing of it is written.
 	BeforeAppend CrashPoint = iota
-	// AfterAppend: it is durable, and nobody in the process ever learns it.
+	// AfterAppend: it is durable, and the process never learns it.
 	AfterAppend
 )
 

@@ -31,7 +31,7 @@ func TestF1_F3_ClassComesFromTheType(t *testing.T) {
 		"our own side":                           {fault(sandbox.FaultTransient, nil), eventlog.Transient, "code"},
 		"a fault of ours":                        {fault(sandbox.FaultInternal, nil), eventlog.Internal, "code"},
 		"a fault of no known kind":               {fault("unheard of", nil), eventlog.Internal, "code"},
-		"a read that nobody classified":          {fault(sandbox.FaultRead, errors.New("logic")), eventlog.Internal, "code"},
+		"a read without a class":                 {fault(sandbox.FaultRead, errors.New("logic")), eventlog.Internal, "code"},
 		"a read without a cause":                 {fault(sandbox.FaultRead, nil), eventlog.Internal, "code"},
 		"a read whose connector says why": {
 			fault(sandbox.FaultRead, fmt.Errorf("read: %w", said)), eventlog.Precondition, "mail.gone",

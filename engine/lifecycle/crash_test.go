@@ -47,7 +47,7 @@ var (
 	consumed = []eventlog.EventStatus{eventlog.EventStatusConsumed}
 	skipped  = []eventlog.EventStatus{eventlog.EventStatusSkipped}
 	pending  = []eventlog.EventStatus{eventlog.EventPending}
-	// either is the end of calls that nobody can be asked about: a crash in flight leaves it to a person.
+	// either is the end of calls whose connector cannot be asked: a crash in flight leaves it to a person.
 	either = []eventlog.EventStatus{eventlog.EventStatusConsumed, eventlog.EventStatusSkipped}
 )
 
@@ -103,7 +103,8 @@ var crashCases = []crashCase{
 	{name: "discarded and redriven", shop: shop{options: "maxAttempts: 1,"},
 		calls: []outcome{definitely(eventlog.Logic), definitely(eventlog.Logic)}, ends: consumed, effects: 1},
 	{name: "cancelled by the handler",
-		shop: shop{prepare: `return { reservations: [], data: null, cancel: [{ topic: "orders", ids: [order.id], reason: "spam" }] };`}, ends: skipped, effects: 0},
+		shop: shop{prepare: `return { reservations: [], data: null, ` +
+			`cancel: [{ topic: "orders", ids: [order.id], reason: "spam" }] };`}, ends: skipped, effects: 0},
 	{name: "cancelled by a person", cancel: true, ends: skipped, effects: 0},
 }
 
@@ -152,7 +153,7 @@ const (
 	lostAck
 )
 
-// person does what a person is asked for, until nobody is asked any more.
+// person does what a person is asked for, until nothing more is asked.
 type person struct {
 	crashCase
 	t      *testing.T
@@ -313,7 +314,7 @@ func (p *person) begin() bool {
 	return true
 }
 
-// act is what a person does who looks at the state at rest.
+// act does what a person would do after a look at the state at rest.
 func (p *person) act(s *projections.State) (acted bool, err error) {
 	ctx := context.Background()
 	do := func(cmd decide.Command) (bool, error) {
@@ -324,7 +325,7 @@ func (p *person) act(s *projections.State) (acted bool, err error) {
 		return do(decide.Resume{})
 	case s.Maintenance != nil:
 		if p.repaired == nil {
-			p.t.Fatal("a repair is asked for that nobody foresaw")
+			p.t.Fatal("a repair is requested that this case does not foresee")
 		}
 		result, err := p.engine.Repair(ctx, enginetest.Tester, "shop", engine.RepairRequest{Source: p.repaired.source(),
 			Filename: "shop.ts"})
@@ -342,7 +343,7 @@ func (p *person) act(s *projections.State) (acted bool, err error) {
 		}
 		return do(decide.Approve{Mutation: id})
 	case s.Blocked != nil && s.Blocked.Reason == eventlog.BlockIndeterminate:
-		// Who says that it did not happen has looked: otherwise "at most once" is theirs to keep.
+		// A person that says it did not happen has looked; a wrong answer breaks "at most once", not the engine.
 		resolution, id := p.resolve, s.RetryRun().Mutation
 		if resolution == "" {
 			resolution = decide.DidNotHappen

@@ -18,7 +18,7 @@ import (
 )
 
 // F1, F2, F3, F7: the class of a failure gives the run's status and what it does to the workflow.
-// The class comes from typed errors: what nobody classified is logic in a script, internal in a read.
+// The class comes from typed errors: an error without a class is logic in a script, internal in a read.
 func TestClassDecides(t *testing.T) {
 	list := shop{prepare: `await ctx.world.list({});`}
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestClassDecides(t *testing.T) {
 	}
 }
 
-// Whoever repairs a script whose call was refused sees the call, exactly as it was made.
+// The author of a repair sees the call that was refused, exactly as it was made.
 func TestEvidenceOfARefusedCall(t *testing.T) {
 	l := live(t)
 	l.deploy(shop{})
@@ -159,7 +159,7 @@ func TestReconcileIsExhausted(t *testing.T) {
 }
 
 // F5: what a reconcile finds out does not hide what the call itself came to: both are in the record
-// and in everything that is shown of it, whoever asked.
+// and in everything that is shown of it, whether the engine or a person asked.
 func TestF05_FindingKeepsTheCallsFailure(t *testing.T) {
 	const call, notDone, both = "the world says call.timeout", "the call did not take effect",
 		"the world says call.timeout; reconcile: the call did not take effect"
@@ -266,7 +266,7 @@ func TestPauseAndHoldAreTwoThings(t *testing.T) {
 }
 
 // F8: after five failures in a row the workflow needs attention and goes on by itself, at most
-// transient.max apart; for who waits until it is idle it is. The first success clears it.
+// transient.max apart; for `--until-idle` it counts as idle. The first success clears it.
 func TestF8_TransientFailuresWithoutEnd(t *testing.T) {
 	l := live(t)
 	l.reads(eventlog.Transient)
@@ -375,8 +375,11 @@ func TestRepairIsRefused(t *testing.T) {
 		"a topic less":     strings.Replace(shop{}.source(), `, letters: {}`, ``, 1),
 		"another subscription": strings.Replace(shop{}.source(), `subscribe: ["orders"]`,
 			`subscribe: ["orders", "letters"]`, 1),
-		"a syntax error":          "export default {",
-		"a consumer of its topic": shop{more: `other: Keep.consumer({ subscribe: ["orders"], async prepare() { return { reservations: [], data: null }; } }),`}.source(),
+		"a syntax error": "export default {",
+		"a consumer of its topic": shop{
+			more: `other: Keep.consumer({ subscribe: ["orders"], ` +
+				`async prepare() { return { reservations: [], data: null }; } }),`,
+		}.source(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := live(t)

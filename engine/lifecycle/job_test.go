@@ -99,7 +99,8 @@ func TestRunningJobIsNotCancelled(t *testing.T) {
 // Cancelled by the handler: running → cancelled, with that run's commit (J5).
 func TestJobCancelledByHandler(t *testing.T) {
 	l := live(t)
-	l.deploy(shop{prepare: `if (order.id === "spam") return { reservations: [], data: null, cancel: [{ topic: "orders", ids: ["spam"], reason: "it is spam" }] };`})
+	l.deploy(shop{prepare: `if (order.id === "spam") return { reservations: [], data: null, ` +
+		`cancel: [{ topic: "orders", ids: ["spam"], reason: "it is spam" }] };`})
 	l.push("spam", "a")
 	l.wantJob("spam", "cancelled", 0)
 	l.wantJob("a", "completed", 1)

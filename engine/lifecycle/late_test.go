@@ -52,7 +52,7 @@ func TestLateReply(t *testing.T) {
 }
 
 // replyLate brings an order to a call whose answer comes only when the test gives it, long after
-// the call has ended with nobody knowing.
+// the call has ended with its outcome unknown.
 func (l *life) replyLate() chan<- connector.Outcome {
 	l.t.Helper()
 	l.world.Offer(connector.Operation{Name: "fire", Kind: connector.Mutate, Timeout: time.Second},

@@ -65,7 +65,7 @@ func definitely(class eventlog.Class) outcome {
 	}
 }
 
-// lost is a call of which nobody knows whether it happened; it did not.
+// lost is a call of which the engine does not learn whether it happened; it did not.
 func lost(*enginetest.World, connector.Call) connector.Outcome {
 	return connector.Outcome{Status: connector.Uncertain, Failure: enginetest.Failing(eventlog.Transient, "call.timeout")}
 }

@@ -21,19 +21,47 @@ func TestLimitsComeFromPolicies(t *testing.T) {
 		ends   string
 		code   string
 	}{
-		"cpu":       {func(s *schedule.Script) { s.CPU = time.Second }, shop{prepare: `for (;;) {}`}, "preparing failed:logic none", "limit.cpu"},
-		"wall":      {func(s *schedule.Script) { s.CPU, s.Wall = sandbox.MaxCPU, 4*time.Second }, shop{prepare: `for (;;) {}`}, "preparing failed:logic none", "limit.wall"},
-		"reads":     {func(s *schedule.Script) { s.Reads = 1 }, shop{prepare: `await ctx.world.list({});`}, "preparing paused:transient none", "limit.reads"},
-		"hostCalls": {func(s *schedule.Script) { s.HostCalls = 5 }, shop{prepare: `for (let i = 0; i < 9; i++) await ctx.peek("orders");`}, "preparing failed:logic none", "limit.hostCalls"},
-		"result": {func(s *schedule.Script) { s.Result = 200 }, shop{prepare: `return { reservations: [], data: "x".repeat(300) };`},
-			"preparing failed:logic none", "limit.result"},
-		"stack": {func(s *schedule.Script) { s.Stack = 20 }, shop{prepare: `const down = (n) => n && down(n - 1); down(50); return { reservations: [], data: null };`},
-			"preparing failed:logic none", "limit.stack"},
-		"argument": {func(s *schedule.Script) { s.Argument = 200 }, shop{prepare: `return { reservations: [], data: "x".repeat(300) };`},
-			"emitting failed:logic none", "limit.argument"},
-		"publish": {func(s *schedule.Script) { s.Publish = 200 }, shop{next: `await ctx.publish("letters", { messageId: "l", title: "Letter", payload: "x".repeat(300) });`},
-			"emitting failed:logic success", "limit.publish"},
-		"state": {func(s *schedule.Script) { s.State = 200 }, shop{next: `return "x".repeat(300);`}, "emitting failed:logic success", "limit.state"},
+		"cpu": {
+			func(s *schedule.Script) { s.CPU = time.Second }, shop{prepare: `for (;;) {}`},
+			"preparing failed:logic none", "limit.cpu",
+		},
+		"wall": {
+			func(s *schedule.Script) { s.CPU, s.Wall = sandbox.MaxCPU, 4*time.Second }, shop{prepare: `for (;;) {}`},
+			"preparing failed:logic none", "limit.wall",
+		},
+		"reads": {
+			func(s *schedule.Script) { s.Reads = 1 }, shop{prepare: `await ctx.world.list({});`},
+			"preparing paused:transient none", "limit.reads",
+		},
+		"hostCalls": {
+			func(s *schedule.Script) { s.HostCalls = 5 },
+			shop{prepare: `for (let i = 0; i < 9; i++) await ctx.peek("orders");`},
+			"preparing failed:logic none", "limit.hostCalls",
+		},
+		"result": {
+			func(s *schedule.Script) { s.Result = 200 },
+			shop{prepare: `return { reservations: [], data: "x".repeat(300) };`},
+			"preparing failed:logic none", "limit.result",
+		},
+		"stack": {
+			func(s *schedule.Script) { s.Stack = 20 },
+			shop{prepare: `const down = (n) => n && down(n - 1); down(50); return { reservations: [], data: null };`},
+			"preparing failed:logic none", "limit.stack",
+		},
+		"argument": {
+			func(s *schedule.Script) { s.Argument = 200 },
+			shop{prepare: `return { reservations: [], data: "x".repeat(300) };`},
+			"emitting failed:logic none", "limit.argument",
+		},
+		"publish": {
+			func(s *schedule.Script) { s.Publish = 200 },
+			shop{next: `await ctx.publish("letters", { messageId: "l", title: "Letter", payload: "x".repeat(300) });`},
+			"emitting failed:logic success", "limit.publish",
+		},
+		"state": {
+			func(s *schedule.Script) { s.State = 200 }, shop{next: `return "x".repeat(300);`},
+			"emitting failed:logic success", "limit.state",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := live(t, func(p *schedule.Policies) { c.change(&p.Script) })
@@ -91,7 +119,8 @@ func TestLimitFailuresEndInAHold(t *testing.T) {
 		if runs := len(l.runs("send")); runs != attempt+1 { // and the empty one after the deploy
 			t.Fatalf("%d runs after failure %d", runs, attempt)
 		}
-		if before.Deaths["limit.cpu"] != uint64(attempt) || after.Restarts != before.Restarts || calls(after) != calls(before) {
+		if before.Deaths["limit.cpu"] != uint64(attempt) || after.Restarts != before.Restarts ||
+			calls(after) != calls(before) {
 			t.Fatalf("failure %d: workers before a day %+v, after it %+v", attempt, before, after)
 		}
 		l.wantEvent("a", "pending")

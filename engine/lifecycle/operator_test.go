@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// indeterminate brings an order to a mutation of which nobody can say what became of it.
+// indeterminate brings an order to a mutation whose outcome cannot be found out.
 func (l *life) indeterminate() readmodel.Mutation {
 	l.t.Helper()
 	l.sends(lost)
@@ -38,7 +38,7 @@ func TestSkippedStaysSkipped(t *testing.T) {
 	m := l.indeterminate()
 	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "skip")
 	if after := l.mutation(); m.Error == nil || after.Error == nil || *after.Error != *m.Error {
-		t.Errorf("why nobody knew was %+v and is now %+v", m.Error, after.Error)
+		t.Errorf("the reason of the unknown outcome was %+v and is now %+v", m.Error, after.Error)
 	}
 	l.settle()
 	l.wantEvent("a", "skipped")
@@ -117,8 +117,8 @@ func TestO4_ItHappened(t *testing.T) {
 	l.sound()
 }
 
-// O11: an event that was skipped with a mutation of which nobody knew is redriven only when that is asked
-// for by name; one by one and in bulk, also by a count.
+// O11: an event that was skipped with a mutation whose outcome was not known is redriven only when that is
+// asked for by name; one by one and in bulk, also by a count.
 func TestO11_RedriveOfWhatMayHaveHappened(t *testing.T) {
 	l := live(t)
 	l.deploy(shop{mutate: fires})
@@ -349,7 +349,10 @@ func TestResumeKeepsWhatIsUnresolved(t *testing.T) {
 // O7: what skipping an event does depends on what its run has come to.
 func TestSkipEvent(t *testing.T) {
 	skip := func(l *life) { l.do("skipEvent", nil, "topic", "orders", "messageId", "a", "reason", "not ours") }
-	both := shop{prepare: `const all = await ctx.peek("orders"); return { reservations: [{ topic: "orders", ids: all.map((o) => o.id) }], data: { order: order.id } };`}
+	both := shop{
+		prepare: `const all = await ctx.peek("orders"); ` +
+			`return { reservations: [{ topic: "orders", ids: all.map((o) => o.id) }], data: { order: order.id } };`,
+	}
 	t.Run("unresolved", func(t *testing.T) {
 		l := live(t)
 		l.deploy(shop{mutate: fires})
@@ -456,7 +459,7 @@ func TestRedeploy(t *testing.T) {
 	l.sound()
 }
 
-// O10: every action of a person is a transition with the name of who did it.
+// O10: every action of a person is a transition with the person's name.
 func TestActionsAreOnRecord(t *testing.T) {
 	l := live(t)
 	l.deploy(shop{mutate: fires})

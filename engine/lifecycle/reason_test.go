@@ -43,7 +43,7 @@ func failing(class eventlog.Class) func(*life) {
 
 var waits = []waiting{
 	{"nothing to do", decide.ReasonIdle, func(l *life) { l.deploy(shop{}) }, "no event waits", 0},
-	{"nothing that anybody wants", decide.ReasonIdle, func(l *life) {
+	{"nothing that a consumer wants", decide.ReasonIdle, func(l *life) {
 		l.deploy(shop{prepare: `return { reservations: [], data: null };`})
 		l.push("a")
 	}, "1 of its events still waits: no consumer took it", 1},
@@ -83,11 +83,11 @@ var waits = []waiting{
 		l.reconciles(connector.VerdictRetry)
 		l.push("a")
 	}, "asked again by itself at", 1},
-	{"what nobody knows", decide.ReasonIndeterminate, func(l *life) {
+	{"an unknown outcome", decide.ReasonIndeterminate, func(l *life) {
 		l.deploy(shop{mutate: fires})
 		l.indeterminate()
-	}, "nobody knows whether it was applied", 4},
-	{"what nobody knows yet", decide.ReasonIndeterminate, func(l *life) {
+	}, "it is not known whether it was applied", 4},
+	{"an outcome not yet known", decide.ReasonIndeterminate, func(l *life) {
 		l.deploy(shop{})
 		l.sends(lost)
 		l.reconciles(connector.VerdictRetry)

@@ -143,7 +143,7 @@ func TestMutationFails(t *testing.T) {
 	l.sound()
 }
 
-// 7. The process dies while the call is in flight and nobody can be asked: a person says that it did
+// 7. The process dies while the call is in flight and its connector cannot be asked: a person says that it did
 // not happen, and it is done afresh. Saying so unblocks by itself (O4).
 func TestCrashInFlightDidNotHappen(t *testing.T) {
 	l := live(t)
@@ -210,7 +210,8 @@ func TestCrashInFlightSkipped(t *testing.T) {
 // 9. Empty reservations go on to next, which is told that there was nothing (R3).
 func TestEmptyReservations(t *testing.T) {
 	l := live(t)
-	l.deploy(shop{prepare: `return { reservations: [{ topic: "orders", ids: [] }], data: { order: "none of " + order.id } };`})
+	l.deploy(shop{prepare: `return { reservations: [{ topic: "orders", ids: [] }], ` +
+		`data: { order: "none of " + order.id } };`})
 	l.push("a")
 	r := l.run("send")
 	if r.Phase != eventlog.PhaseCommitted || r.Mutation != nil {

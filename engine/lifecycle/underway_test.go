@@ -124,7 +124,7 @@ func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 	}
 	l.advance("1s")
 	if m := l.wantMutation("indeterminate"); m.ReconcileAttempts != 0 {
-		t.Errorf("%d attempts, and nobody was asked", m.ReconcileAttempts)
+		t.Errorf("%d attempts, though the connector was never asked", m.ReconcileAttempts)
 	}
 	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "did_not_happen")
 	l.settle()

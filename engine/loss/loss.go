@@ -18,7 +18,7 @@ import (
 
 // Loss is what was accepted as lost, for Record. Actor, At, Cause and Detail are required.
 type Loss struct {
-	// Actor is who accepted it (O10).
+	// Actor is the person that accepted it (O10).
 	Actor eventlog.Actor
 	At    eventlog.Instant
 	Cause eventlog.Cause
@@ -79,7 +79,7 @@ func (s *SetAside) String() string {
 	return text
 }
 
-// Record writes into the log who accepted a loss, workflow by workflow, and holds every
+// Record writes into the log that an actor accepted a loss, workflow by workflow, and holds every
 // workflow whose past is not proven to be whole: proven is one whose revisions and hashes run
 // unbroken across every hole, and which can be folded. What follows a break is set aside, so that the
 // workflow's past ends before it. It may be repeated; what has its record already is left alone. The

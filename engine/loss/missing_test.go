@@ -53,7 +53,7 @@ func TestMissingMessagesOfAnyone(t *testing.T) {
 		"none lacks any":                    {[]eventlog.Record{at(1, "a", 1), at(3, "a", 2)}, 3, 2, nil},
 		"the first ones of a workflow":      {[]eventlog.Record{at(1, "a", 1), at(4, "b", 3)}, 4, 0, nil},
 		"lacking in one of two ranges":      {[]eventlog.Record{at(1, "a", 1), at(3, "b", 1), at(5, "a", 3)}, 5, 4, nil},
-		"a range before is anyone's":        {[]eventlog.Record{at(1, "a", 1), at(3, "a", 2), at(5, "a", 4)}, 5, 2, nil},
+		"a range before is any workflow's":  {[]eventlog.Record{at(1, "a", 1), at(3, "a", 2), at(5, "a", 4)}, 5, 2, nil},
 		"the end":                           {[]eventlog.Record{at(1, "a", 1), at(3, "a", 3)}, 4, 4, nil},
 		"one that cannot be read":           {[]eventlog.Record{at(1, "a", 1), at(2, "a", 0), at(4, "a", 3)}, 4, 3, nil},
 		"one that cannot be read, no name":  {[]eventlog.Record{at(1, "a", 1), at(2, "", 0), at(4, "a", 3)}, 4, 99, nil},

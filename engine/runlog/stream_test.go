@@ -31,7 +31,7 @@ func TestLinesByRun(t *testing.T) {
 	if none, err := s.Read(t.Context(), "orders", "nobody"); err != nil || len(none) != 0 {
 		t.Fatalf("lines of an unknown run: %v %v", none, err)
 	}
-	// The same stream is found again, and a full broker loses lines without failing anybody.
+	// The same stream is found again, and a full broker loses lines without failing a caller.
 	again, err := runlog.Open(t.Context(), nc, runlog.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,8 @@ const cronExample = `write five fields: minute, hour, day of month, month, day o
 // month or the day of the week does, as crontab(5) has it when both are restricted. The search
 // must reach over the longest gap of a real schedule: a leap day that also has to be one of some
 // weekdays (`0 0 29 2 */2`) around a century without one, which is less than 40 years.
-var cronParser = cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor | cron.DowOrDom).
+var cronParser = cron.MustNewParser(
+	cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor | cron.DowOrDom).
 	WithMaxSearchYears(41)
 
 // cronSchedule matches local times. The library only sees them as if they were UTC, where every

@@ -39,7 +39,8 @@ func Parse(p eventlog.Producer) (Schedule, error) {
 		}
 		return Schedule{cron: cron}, nil
 	case p.Timezone != "":
-		return Schedule{}, fmt.Errorf("timezone %q has no effect on an interval; remove it, or use cron, e.g. cron: \"0 9 * * 1-5\"", eventlog.ClipName(p.Timezone))
+		return Schedule{}, fmt.Errorf("timezone %q has no effect on an interval; remove it, or use cron, "+
+			"e.g. cron: \"0 9 * * 1-5\"", eventlog.ClipName(p.Timezone))
 	case p.IntervalMS > math.MaxInt64/int64(time.Millisecond) || p.IntervalMS < math.MinInt64/int64(time.Millisecond):
 		return Schedule{}, fmt.Errorf("interval of %d ms is too long; the longest is 366d", p.IntervalMS)
 	}
@@ -61,7 +62,8 @@ func (s Schedule) Next(after time.Time) time.Time {
 // "5m", "1h30m", "1d" or "1d12h". The result has whole milliseconds and lies between MinInterval
 // and MaxInterval.
 func ParseInterval(text string) (time.Duration, error) {
-	unreadable := fmt.Errorf("interval %q is not a duration; write it with units d, h, m or s, e.g. interval: \"5m\" or \"1h30m\"", eventlog.ClipName(text))
+	unreadable := fmt.Errorf("interval %q is not a duration; write it with units d, h, m or s, "+
+		"e.g. interval: \"5m\" or \"1h30m\"", eventlog.ClipName(text))
 	days, rest := time.Duration(0), text
 	if digits, tail, ok := strings.Cut(text, "d"); ok {
 		n, err := strconv.ParseUint(digits, 10, 16)

@@ -150,7 +150,7 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 		}
 		r := s.world.requests[decide.IdempotencyKey(w, owed.Mutation)]
 		if silent := r != nil && s.bubbleNow().Before(r.silentUntil); !silent && !s.gate.has(n, w, opPerform) {
-			s.violate("engine %d waits for a call of %s that nobody makes", n.number, w)
+			s.violate("engine %d waits for a call of %s that is not being made", n.number, w)
 		}
 	default:
 		if why.Reason != decide.ReasonStorage {

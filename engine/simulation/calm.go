@@ -132,8 +132,8 @@ func (s *sim) known(n *node) []*workflow {
 	return known
 }
 
-// catchUp holds that an engine that is left alone gets to know all that the log holds, and answers whoever
-// asked before. It is told nothing but that something of its own stands at the end.
+// catchUp holds that an engine that is left alone gets to know all that the log holds, and answers every
+// caller that asked before. It is told nothing but that something of its own stands at the end.
 func (s *sim) catchUp(n *node) error {
 	for _, w := range s.known(n) {
 		if w == nil {

@@ -28,8 +28,8 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-// to moves the clock forward and wakes whoever waited for a time that has come. It reports
-// whether there was anyone.
+// to moves the clock forward and wakes those that waited for a time that has come. It reports
+// whether there were any.
 func (c *clock) to(t time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -62,7 +62,7 @@ func (s *sim) exchanges() (changed bool) {
 func (s *sim) listen(r *request) {
 	x, n := r.exchange, r.node
 	givenUp, leave := n.listeners.Join()
-	patience, stop := nodeClock{s.clock, n}.At(s.clock.Now().Add(connector.DefaultListen))
+	listened, stop := nodeClock{s.clock, n}.At(s.clock.Now().Add(connector.DefaultListen))
 	s.asking.Add(1)
 	go func() {
 		defer s.asking.Done()
@@ -72,7 +72,7 @@ func (s *sim) listen(r *request) {
 		select {
 		case out = <-x.end:
 		case <-givenUp:
-		case <-patience:
+		case <-listened:
 		case <-x.cut:
 			return
 		case <-s.gate.over:

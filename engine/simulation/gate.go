@@ -22,7 +22,7 @@ const (
 	opAppend    kind = iota // nothing of it is written yet
 	opAck                   // it is written, and the engine does not know yet
 	opPerform               // nothing has left yet
-	opReconcile             // nobody was asked yet
+	opReconcile             // the connector was not asked yet
 	opScript                // the handler has not run yet
 )
 

@@ -164,7 +164,7 @@ func (j *judge) active(b *book, s *projections.State) (n int) {
 	return n
 }
 
-// reserved: while nobody knows whether a mutation happened, its events stay reserved and its run
+// reserved: while it is not known whether a mutation happened, its events stay reserved and its run
 // is the one that everything waits for (R16, O7).
 func (j *judge) reserved(b *book, s *projections.State) {
 	for m, id := range b.open {

@@ -62,7 +62,7 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		}
 		// That nothing has left is an answer too: to a person's word that it happened.
 		if (effects > 0) != (f.Outcome == "applied") {
-			s.violate("mutation %s is contradicted by an answer that nobody gave: %s", s.alias(key), f.Outcome)
+			s.violate("mutation %s is contradicted by an answer that was never given: %s", s.alias(key), f.Outcome)
 		}
 	}
 }
@@ -125,7 +125,8 @@ func (j *judge) leftAlone(b *book, r eventlog.Record, f eventlog.Fact, before *p
 	case *eventlog.EventRetryScheduled:
 		wait, busy := asked(f.Run)
 		if busy && (!f.Uncounted || f.At < r.At.Add(wait)) {
-			j.sim.violate("event %s of topic %s is tried again at %s (counted: %v), and its receiver wants to be left alone for %s (F13)", f.MessageID, f.Topic, f.At, !f.Uncounted, wait)
+			j.sim.violate("event %s of topic %s is tried again at %s (counted: %v), and its receiver wants to be left alone "+
+				"for %s (F13)", f.MessageID, f.Topic, f.At, !f.Uncounted, wait)
 		}
 	case *eventlog.BackoffStarted:
 		for _, other := range r.Facts {
@@ -151,7 +152,7 @@ type barrier struct {
 	revision uint64
 }
 
-// resent: an engine sends an append again. If the first try has written it and someone else has
+// resent: an engine sends an append again. If the first try has written it and another engine has
 // gone on from there, the request must not leave any more.
 func (j *judge) resent(e eventlog.Entry) {
 	if at, written := j.barriers[e.ID]; written && uint64(len(j.book(e.Workflow).past)) > at.revision {

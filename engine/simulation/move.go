@@ -16,7 +16,7 @@ func (s *sim) bubbleNow() time.Time { return time.Now() }
 // move makes one move.
 func (s *sim) move() {
 	if s.clock.to(s.clock.Now().Add(time.Duration(s.rng.IntN(900)) * time.Microsecond)) {
-		s.cfg.Settle() // or who has woken up would race with the move
+		s.cfg.Settle() // or what has woken up would race with the move
 	}
 	p := s.profile
 	switch {
@@ -168,7 +168,7 @@ func (s *sim) pause(o *op) {
 	}
 }
 
-// noEngine reports whether nobody is there to do anything.
+// noEngine reports whether no engine is alive to do anything.
 func (s *sim) noEngine() bool {
 	for _, n := range s.nodes {
 		if !n.dead && !n.over() {

@@ -157,7 +157,7 @@ func (s *sim) live() []*node {
 	return live
 }
 
-// heir is the store of the last process that is gone, if nobody has it open: its successor on the
+// heir is the store of the last process that is gone, if no engine has it open: its successor on the
 // same machine starts with it. It holds what was flushed and no more.
 func (s *sim) heir() *store.Store {
 	for i := len(s.nodes) - 1; i >= 0; i-- {

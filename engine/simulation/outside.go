@@ -95,7 +95,7 @@ func (o *outside) Read(_ context.Context, call connector.Call) (json.RawMessage,
 	return json.RawMessage(`[]`), nil
 }
 
-// gone is what the gate says of a tool that nobody offers now.
+// gone is what the gate says of a tool that is not offered now.
 func gone() *eventlog.Failure {
 	return &eventlog.Failure{Class: eventlog.Transient, Code: connector.CodeUnknown,
 		Message: "there is no connector world now"}

@@ -57,7 +57,8 @@ type Violation struct {
 }
 
 func (v *Violation) Error() string {
-	return fmt.Sprintf("seed %d: %s\nrepeat it: go test ./engine/simulation -run TestSeeds -seed %d\nthe last moves:\n  %s",
+	return fmt.Sprintf("seed %d: %s\nrepeat it: go test ./engine/simulation -run TestSeeds -seed %d\n"+
+		"the last moves:\n  %s",
 		v.Seed, v.Message, v.Seed, strings.Join(v.Trace, "\n  "))
 }
 

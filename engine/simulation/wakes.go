@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// wakes is the account of who has looked at what: an event may stay pending only if an empty run
+// wakes records which run has looked at which event: an event may stay pending only if an empty run
 // has seen it and left it (S3).
 type wakes struct {
 	// became counts how often an event became pending.

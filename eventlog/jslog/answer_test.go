@@ -39,9 +39,9 @@ func TestReadAnswer(t *testing.T) {
 			t.Errorf("%s: verdict %d, error %v; want %d", body, got.verdict, got.err, want)
 		}
 	}
-	nobody := &nats.Msg{Header: nats.Header{"Status": {"503"}}}
-	if got := readAnswer(nobody); got.verdict != lost || got.err != nats.ErrNoResponders {
-		t.Errorf("nobody listens: %+v", got)
+	silent := &nats.Msg{Header: nats.Header{"Status": {"503"}}}
+	if got := readAnswer(silent); got.verdict != lost || got.err != nats.ErrNoResponders {
+		t.Errorf("no responder: %+v", got)
 	}
 }
 

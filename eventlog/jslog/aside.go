@@ -12,11 +12,11 @@ import (
 )
 
 // asides are the messages of a partition that are there and count no more, by workflow. Those of
-// everyone stand under the empty name.
+// all workflows stand under the empty name.
 type asides map[eventlog.WorkflowName]spans
 
-// everyone stands for the empty name in what is stored; no workflow is called so.
-const everyone = "*"
+// allWorkflows stands for the empty name in what is stored; no workflow is called so.
+const allWorkflows = "*"
 
 // mostAsides bounds the text of a partition's asides, mostLost that of what was accepted as lost, and mostUnrecorded
 // that of its newest part: the server keeps 128 KiB of metadata for a stream.
@@ -32,7 +32,7 @@ func (a asides) String() string {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		stored := string(name)
 		if stored == "" {
-			stored = everyone
+			stored = allWorkflows
 		}
 		parts = append(parts, stored+":"+a[name].String())
 	}
@@ -50,7 +50,7 @@ func parseAsides(text string) (asides, error) {
 		if err != nil || stored == "" || parsed == nil {
 			return nil, fmt.Errorf("read what was set aside: %q is no workflow with sequences", part)
 		}
-		if stored == everyone {
+		if stored == allWorkflows {
 			stored = ""
 		}
 		a[eventlog.WorkflowName(stored)] = parsed

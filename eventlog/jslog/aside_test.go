@@ -21,7 +21,7 @@ func names(t *testing.T, l eventlog.Log) (list string) {
 		case err == nil:
 			list += fmt.Sprintf("%s%d ", r.Workflow, r.Revision)
 		case errors.Is(err, eventlog.ErrUnreadable) && r.Workflow == "":
-			list += "nobody's "
+			list += "unnamed "
 		case errors.Is(err, eventlog.ErrUnreadable):
 			list += string(r.Workflow) + "? "
 		default:
@@ -53,7 +53,7 @@ func TestSetAside(t *testing.T) {
 	putRaw(t, nc, "pawl.log.0.$.run.prepared", 0, []byte("garbage")) // 4
 	putRaw(t, nc, "pawl.log.0.c.run.prepared", 0, []byte("garbage")) // 5
 	add("b")
-	if got, want := names(t, l), "a1 b1 a? nobody's c? b2"; got != want {
+	if got, want := names(t, l), "a1 b1 a? unnamed c? b2"; got != want {
 		t.Fatalf("read %q, want %q", got, want)
 	}
 	before := l.Identity(0)
@@ -84,7 +84,7 @@ func TestSetAside(t *testing.T) {
 		}
 		logtest.ReadAll(t, l)
 		again := mustOpen(t, nc, jslog.Config{})
-		// Whoever still follows what stands before it is refused.
+		// An append that still follows what stands before it is refused.
 		if _, err := again.Append(t.Context(), logtest.Entry(t, "c", eventlog.Head{})); !errors.Is(err,
 			eventlog.ErrConflict) {
 			t.Errorf("a second first transition: %v, want ErrConflict", err)

@@ -48,7 +48,7 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 	c.next += 2
 
 	// A server that still removes the files of the last batch takes nothing. It says when it has
-	// taken the first message; until then others may join, who would only wait otherwise.
+	// taken the first message; until then other entries, which would only wait otherwise, may join.
 	if err := send(0, c.reply(taken), false); err != nil {
 		return unconfirmed(err)
 	}

@@ -156,7 +156,7 @@ func (c *committer) inBatch(n int) bool { return c.batches && c.alone == 0 && n 
 const aloneAfterRefusal = 1000
 
 // unstaged takes in that the server refused to stage a batch in memory. Each attempt leaves files behind and
-// costs everyone in the group a round trip, so the next one has to wait, longer each time. Elsewhere such a
+// costs every caller in the group a round trip, so the next one has to wait, longer each time. Elsewhere such a
 // refusal says little: a cluster that has a new leader has lost the batch, too.
 func (c *committer) unstaged(reason error) {
 	if !c.staged {

@@ -97,7 +97,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("append to a full disk: %v, want ErrFull with the reason", err)
 	}
 	if !errors.Is(err, eventlog.ErrUnconfirmed) {
-		t.Errorf("%v: without an answer nobody knows that nothing was written", err)
+		t.Errorf("%v: without an answer it is not known that nothing was written", err)
 	}
 	_ = l.Close()
 	s.Shutdown()

@@ -102,7 +102,7 @@ func fill(t *testing.T, r *rand.Rand, v reflect.Value) {
 	}
 }
 
-// TestFactsArePackedLikeTheLibraryDoes: what is written does not depend on who writes it.
+// TestFactsArePackedLikeTheLibraryDoes: what is written does not depend on the writer.
 func TestFactsArePackedLikeTheLibraryDoes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))

@@ -57,13 +57,14 @@ func New(cfg Config) (*Guard, error) {
 // Prove answers a challenge with what shows that this engine knows its token.
 func (g *Guard) Prove(challenge string) string { return rpc.Proof(g.cfg.Token, challenge) }
 
-// Admit decides whether the request may be answered at all, and who sends it. What is public is answered
+// Admit decides whether the request may be answered at all, and finds its caller. What is public is answered
 // without a token, and has no caller.
 func (g *Guard) Admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) {
 	if !g.answersTo(r) {
 		return nil, rpc.Problemf(http.StatusForbidden, "host.forbidden", "this engine does not answer to the name %q",
 			eventlog.ClipName(hostOf(r.Host))).
-			WithHint("use its address, such as http://127.0.0.1 with its port; a name by which it is reached from elsewhere is set with --public-url")
+			WithHint("use its address, such as http://127.0.0.1 with its port; a name by which it is reached from elsewhere " +
+				"is set with --public-url")
 	}
 	if !g.sameOrigin(r) {
 		return nil, rpc.Problemf(http.StatusForbidden, "origin.forbidden",
@@ -80,10 +81,11 @@ func (g *Guard) Admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) 
 	}
 	return nil, rpc.Problemf(http.StatusUnauthorized, "token.required",
 		"this engine asks for a token, and was given none that it knows").
-		WithHint("send Authorization: Bearer with the token in DATA/http.token; on this machine pawl finds it by itself, from elsewhere it takes PAWL_TOKEN with --url")
+		WithHint("send Authorization: Bearer with the token in DATA/http.token; on this machine pawl finds it by itself, " +
+			"from elsewhere it takes PAWL_TOKEN with --url")
 }
 
-// Authenticate finds the caller to whom the credential belongs; nil for one that is not known. A problem
+// Authenticate finds the caller of the credential; nil for one that is not known. A problem
 // says that the named tokens are not known now: then the local one opens the engine, and no other.
 func (g *Guard) Authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	if g.cfg.NoAuth {
@@ -105,7 +107,8 @@ func (g *Guard) Authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	case err != nil:
 		return nil, rpc.Problemf(http.StatusServiceUnavailable, "tokens.unknown",
 			"named tokens cannot be checked now").WithCause(err).
-			WithHint("ask again in a moment; the engine's own token (DATA/http.token) is accepted, and pawl verify says what is wrong with its log")
+			WithHint("ask again in a moment; the engine's own token (DATA/http.token) is accepted, and pawl verify says what " +
+				"is wrong with its log")
 	case !ok:
 		return nil, nil
 	}
@@ -161,12 +164,12 @@ func (g *Guard) sameOrigin(r *http.Request) bool {
 // callerKey marks the context of requests whose caller is known.
 type callerKey struct{}
 
-// WithCaller notes who sends the request.
+// WithCaller attaches its caller to the request.
 func WithCaller(r *http.Request, c *rpc.Caller) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
 }
 
-// CallerOf is who sends the request, with the name that the token carries or the request claims.
+// CallerOf is the caller of the request, with the name that the token carries or the request claims.
 func CallerOf(r *http.Request) (*rpc.Caller, *rpc.Problem) {
 	known, ok := r.Context().Value(callerKey{}).(*rpc.Caller)
 	if !ok {

@@ -19,7 +19,8 @@ func ParsePublicURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("the public URL is no URL: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.User != nil, strings.Trim(u.Path, "/") != "",
 		u.RawQuery != "", u.Fragment != "":
-		return nil, fmt.Errorf("the public URL must be http or https with host and port alone, such as https://pawl.example.com")
+		return nil, fmt.Errorf("the public URL must be http or https with host and port alone, " +
+			"such as https://pawl.example.com")
 	}
 	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}, nil
 }
@@ -60,10 +61,13 @@ func CheckListen(addr string, l Listening) error {
 	case rpc.IsLoopback(host):
 		return nil
 	case l.NoAuth:
-		return fmt.Errorf("refusing to listen on %s: --no-auth is for loopback only; beyond it anyone could operate this engine", addr)
+		return fmt.Errorf("refusing to listen on %s: --no-auth is for loopback only; "+
+			"beyond it every machine that reaches this address could operate this engine", addr)
 	case l.TLS || l.Plaintext:
 		return nil
 	}
-	return fmt.Errorf("refusing to listen on %s: beyond loopback tokens and data would travel unencrypted; give --tls-cert and --tls-key, listen on 127.0.0.1, or pass --plaintext if TLS ends before this engine, at a proxy of yours",
+	return fmt.Errorf("refusing to listen on %s: beyond loopback tokens and data would travel unencrypted; "+
+		"give --tls-cert and --tls-key, listen on 127.0.0.1, or pass --plaintext if TLS ends before this engine, "+
+		"at a proxy of yours",
 		addr)
 }

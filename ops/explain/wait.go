@@ -51,10 +51,13 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		}
 		switch {
 		case m != nil && !m.Call.Reconciles:
-			w.say("It is not known whether %s was applied%s, and nobody can be asked. Something of its call may be under way until %s; after that a person decides. Nothing is sent again, and nothing else of the workflow runs until then.",
+			w.say("It is not known whether %s was applied%s, and its connector cannot be asked. Something of its call may be "+
+				"under way until %s; after that a person decides. Nothing is sent again, and nothing else of the workflow runs "+
+				"until then.",
 				callName(s, m), because(m.Failure), wait.Until)
 		case m != nil:
-			w.say("It is not known whether %s was applied%s; %s. Nothing is sent again, and nothing else of the workflow runs until it is known; once the attempts are used up, a person is asked.",
+			w.say("It is not known whether %s was applied%s; %s. Nothing is sent again, and nothing else of the workflow runs "+
+				"until it is known; once the attempts are used up, a person is asked.",
 				callName(s, m), because(m.Failure), askedWhen(m, wait.Until))
 		}
 		w.can("pawl mutations show %s", wait.Subject)
@@ -65,7 +68,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonBlocked:
 		w.explainBlocked(s)
 	case decide.ReasonStorage:
-		w.say("Workflow %s cannot go on because storage cannot take its next step: the log does not answer, there is too little free space, or the engine is shutting down. It goes on by itself once that is over.", name)
+		w.say("Workflow %s cannot go on because storage cannot take its next step: the log does not answer, "+
+			"there is too little free space, or the engine is shutting down. It goes on by itself once that is over.", name)
 		w.can("pawl verify")
 	case decide.ReasonArchived:
 		w.explainArchived(s)
@@ -85,7 +89,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
 	switch {
 	case m.OverAt > at:
-		return fmt.Sprintf("its connector is asked by itself at %s and now and then after that; that it was not applied counts from %s on, when its request can no longer be under way",
+		return fmt.Sprintf("its connector is asked by itself at %s and now and then after that; "+
+			"that it was not applied counts from %s on, when its request can no longer be under way",
 			at, m.OverAt)
 	case m.OverAt == at:
 		return fmt.Sprintf("its connector is asked by itself at %s, when its request can no longer be under way", at)
@@ -94,7 +99,7 @@ func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
 		eventlog.Count(m.ReconcileAttempts, "attempt"))
 }
 
-// pausedBy says who has paused the workflow, and when.
+// pausedBy names the person who has paused the workflow, and the time.
 func pausedBy(s *projections.State) string {
 	if s.Pause == nil || s.Pause.By.Name == "" {
 		return "by a person"
@@ -113,7 +118,8 @@ func (w *Why) explainIdle(s *projections.State) {
 		w.say("Workflow %s is idle: nothing is due and no event waits. %s.", s.Name, goesOn)
 		return
 	}
-	w.say("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked, or none subscribes to %s topic. %s.",
+	w.say("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked, "+
+		"or none subscribes to %s topic. %s.",
 		s.Name, ofItsEvents(pending, "still waits", "still wait"), number(pending, "it", "them"),
 		number(pending, "its", "their"), goesOn)
 	w.can("pawl events list --workflow %s --status pending", s.Name)
@@ -220,7 +226,8 @@ func (w *Why) explainApproval(s *projections.State, wait decide.Wait, m *project
 	w.say("Mutation %s awaits approval; nothing has left.", wait.Subject)
 	if m != nil {
 		w.Since = m.RequestedAt
-		w.say("%s awaits approval; nothing has left. Approving sends exactly the recorded parameters, once; rejecting skips its events and goes on with next. Nothing else of the workflow runs until then.", callName(s, m))
+		w.say("%s awaits approval; nothing has left. Approving sends exactly the recorded parameters, once; "+
+			"rejecting skips its events and goes on with next. Nothing else of the workflow runs until then.", callName(s, m))
 	}
 	w.can("pawl mutations show %s", wait.Subject)
 	if s.Pause != nil {
@@ -242,7 +249,8 @@ func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *pr
 		if s.Archived {
 			happened, afresh, skipped = "it is recorded so", "its events are freed", "its events are skipped"
 		}
-		w.say("%s left at %s and nobody knows whether it was applied%s. Look at the other side, then say that it happened (%s), that it did not (%s), or skip it (%s).",
+		w.say("%s left at %s; it is not known whether it was applied%s. Look at the other side, then say that it happened "+
+			"(%s), that it did not (%s), or skip it (%s).",
 			callName(s, m), m.StartedAt, because(m.Failure), happened, afresh, skipped)
 		if s.Archived {
 			w.add("The workflow is archived: nothing of it runs again, and the record is all that changes.")
@@ -291,14 +299,19 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 
 // remedies say what to do about a system hold before resuming.
 var remedies = map[eventlog.BlockReason]string{
-	eventlog.BlockTransient:     "Its transient retries are exhausted; resuming starts them again.",
-	eventlog.BlockLogic:         "It is not repaired automatically any more; deploy a corrected script, or resume to try the same one again.",
-	eventlog.BlockPermission:    "Grant what it needs, or let the connector's configuration allow it and start the engine again; then resume.",
-	eventlog.BlockAuth:          "Correct the connector's credentials, then resume.",
-	eventlog.BlockPrecondition:  "Bring the other side into the state that the call needs, then resume.",
-	eventlog.BlockInternal:      "This is a fault of Pawl or of a connector; the run's error says more. Resuming tries again.",
-	eventlog.BlockContradiction: "A late answer differs from the recorded outcome, which stands. Look at the other side, then resume.",
-	eventlog.BlockLoss:          "A part of the log was lost and accepted as lost. Check what the other side holds before resuming.",
+	eventlog.BlockTransient: "Its transient retries are exhausted; resuming starts them again.",
+	eventlog.BlockLogic: "It is not repaired automatically any more; deploy a corrected script, " +
+		"or resume to try the same one again.",
+	eventlog.BlockPermission: "Grant what it needs, or let the connector's configuration allow it and start the " +
+		"engine again; then resume.",
+	eventlog.BlockAuth:         "Correct the connector's credentials, then resume.",
+	eventlog.BlockPrecondition: "Bring the other side into the state that the call needs, then resume.",
+	eventlog.BlockInternal: "This is a fault of Pawl or of a connector; the run's error says more. " +
+		"Resuming tries again.",
+	eventlog.BlockContradiction: "A late answer differs from the recorded outcome, which stands. " +
+		"Look at the other side, then resume.",
+	eventlog.BlockLoss: "A part of the log was lost and accepted as lost. " +
+		"Check what the other side holds before resuming.",
 }
 
 func (w *Why) explainBlocked(s *projections.State) {
@@ -327,7 +340,8 @@ func (w *Why) explainBlocked(s *projections.State) {
 	case denied:
 		w.add("Grant what it needs, then resume.")
 	case unconfigured:
-		w.add("No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, then resume.")
+		w.add("No grant changes that: correct connectors.http.hosts in the engine's configuration, " +
+			"start the engine again, then resume.")
 	case remedy != "":
 		w.add("%s", remedy)
 	}

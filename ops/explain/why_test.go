@@ -113,7 +113,7 @@ func TestWorkflow(t *testing.T) {
 			[]string{"(no answer within 5s)", "2 attempts so far", "Nothing is sent again"}, []string{"pawl mutations show M1"}},
 		"indeterminate": {base(blocked(eventlog.BlockIndeterminate)), decide.Wait{Reason: decide.ReasonIndeterminate,
 			Subject: "M1"}, "indeterminate", at, 0, "M1",
-			[]string{"nobody knows whether it was applied", "asked again",
+			[]string{"it is not known whether it was applied", "asked again",
 				"next is given the result that you write behind --happened, as JSON, or null"},
 			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened",
 				"pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
@@ -121,7 +121,10 @@ func TestWorkflow(t *testing.T) {
 			blocked(eventlog.BlockIndeterminate)(s)
 			s.Archived = true
 		}), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M1"}, "indeterminate", at, 0, "M1",
-			[]string{"it happened (it is recorded so), that it did not (its events are freed), or skip it (its events are skipped)", "archived: nothing of it runs again"},
+			[]string{
+				"it happened (it is recorded so), that it did not (its events are freed), or skip it (its events are skipped)",
+				"archived: nothing of it runs again",
+			},
 			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened",
 				"pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
 		"indeterminate, not in memory": {base(nil), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M2"},
@@ -139,7 +142,10 @@ func TestWorkflow(t *testing.T) {
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
 			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending})
 		}), decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
-			[]string{`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, skip it and deploy the script again, also unchanged`},
+			[]string{
+				`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, ` +
+					`skip it and deploy the script again, also unchanged`,
+			},
 			[]string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE", "pawl skip shop in a"}},
 		"maintenance, resumed": {base(func(s *projections.State) {
 			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
@@ -162,7 +168,8 @@ func TestWorkflow(t *testing.T) {
 			s.Run("R1").Failure = &eventlog.Failure{Class: eventlog.Permission, Code: "http.host", Message: "mail says no"}
 		}), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
 			[]string{"(permission): mail says no.",
-				"No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, then resume."}, []string{"pawl runs show shop R1", "pawl resume shop"}},
+				"No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, " +
+					"then resume."}, []string{"pawl runs show shop R1", "pawl resume shop"}},
 		"idle, an event": {base(func(s *projections.State) {
 			s.Waiting = []projections.Waiting{{Topic: "in", Events: 1}}
 		}), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",
@@ -184,7 +191,10 @@ func TestWorkflow(t *testing.T) {
 			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending},
 				&projections.TopicEvent{Topic: "in", MessageID: "b c", Title: "b c", Status: eventlog.EventPending})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
-			[]string{`The run was for event "a" (Order a) of topic in and event "b c" of topic in, which wait again. To go on without them, skip them and resume; pawl redrive brings back`},
+			[]string{
+				`The run was for event "a" (Order a) of topic in and event "b c" of topic in, which wait again. ` +
+					`To go on without them, skip them and resume; pawl redrive brings back`,
+			},
 			[]string{"pawl runs show shop R1", "pawl resume shop", "pawl skip shop in a", "pawl skip shop in 'b c'"}},
 		"blocked after the call, one event held": {base(func(s *projections.State) {
 			blocked(eventlog.BlockInternal)(s)
@@ -195,7 +205,10 @@ func TestWorkflow(t *testing.T) {
 				&projections.TopicEvent{Topic: "in", MessageID: "b", Status: eventlog.EventStatusReserved, ReservedBy: "R1",
 					SkipRequested: true})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
-			[]string{`for event "a" of topic in and event "b" of topic in, which wait for its retry. To go on without it, skip it and resume`},
+			[]string{
+				`for event "a" of topic in and event "b" of topic in, which wait for its retry. ` +
+					`To go on without it, skip it and resume`,
+			},
 			[]string{"pawl runs show shop R1", "pawl resume shop", "pawl skip shop in a"}},
 		"blocked, its event skipped": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPrecondition)(s)
@@ -215,7 +228,9 @@ func TestWorkflow(t *testing.T) {
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
 			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
-			[]string{`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, skip it and resume`},
+			[]string{
+				`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, skip it and resume`,
+			},
 			[]string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop", "pawl skip shop in a"}},
 		"blocked, logic": {base(blocked(eventlog.BlockLogic)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked",
 			at, 0, "", []string{"deploy a corrected script", "run R1 of consumer send", "since 2023-11-14T22:13:20Z"},

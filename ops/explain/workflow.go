@@ -25,7 +25,7 @@ func WithCause(s *projections.State, todo decide.Todo, cause *projections.Run) W
 		// A resume ends the system's hold behind a pause as well: a person must know of it before.
 		hidden := wait.Reason == decide.ReasonUserPause && (s.Blocked != nil || s.Maintenance != nil)
 		w.NeedsPerson = w.NeedsPerson || hidden || wait.Reason.Meaning() == decide.NeedsPerson
-		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // who paused it is told with the time
+		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // a pause is told with its actor and time
 			w.add("It has waited since %s.", w.Since)
 		}
 		return w

@@ -21,7 +21,8 @@ func TestParse(t *testing.T) {
 		`{"messageId":"a","title":"A","payload":{"x":[1,2,{"y":"}"}]}}`: {`[a|A|{"x":[1,2,{"y":"}"}]}]`, true},
 		" \n[ {\"title\" : \"A\" , \"messageId\" : \"a\" , \"payload\" : 1.5e3 } ] ": {`[a|A|1.5e3]`,
 			false},
-		`[{"messageId":"a","title":"A","payload":"x,\"]}"},{"messageId":"b","title":"B","payload":null}]`: {`[a|A|"x,\"]}" b|B|null]`, false},
+		`[{"messageId":"a","title":"A","payload":"x,\"]}"},{"messageId":"b","title":"B",` +
+			`"payload":null}]`: {`[a|A|"x,\"]}" b|B|null]`, false},
 		`{"messageId":"a\"\u00e9\\","title":"\ud83d\ude00","payload":true}`: {`[a"é\|😀|true]`,
 			true},
 		`{"messageId":"a","title":"A"}`: {`[a|A|null]`,
@@ -103,7 +104,8 @@ func FuzzParse(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	one := []byte(`{"messageId":"order-000001","title":"Order 1 of somebody","payload":{"id":"order-000001","amount":12.5,"lines":[{"sku":"a","n":1},{"sku":"b","n":2}]}}`)
+	one := []byte(`{"messageId":"order-000001","title":"Order 1 of a customer","payload":{"id":"order-000001",` +
+		`"amount":12.5,"lines":[{"sku":"a","n":1},{"sku":"b","n":2}]}}`)
 	many := append(append([]byte("["), bytes.Repeat(append(bytes.Clone(one), ','), 99)...),
 		append(bytes.Clone(one), ']')...)
 	for name, text := range map[string][]byte{"1": one, "100": many} {

@@ -60,7 +60,7 @@ func (r *Reader) newestFrom(ctx context.Context, q *Query, p int, start uint64) 
 			return nil, ctx.Err()
 		}
 		if err != nil && !readable(err) {
-			break // who reads on from here is told of it there
+			break // the next read, which begins here, reports it
 		}
 		if err == nil && record.Workflow == eventlog.Installation {
 			continue

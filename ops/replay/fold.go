@@ -15,7 +15,7 @@ func Damaged(err error) bool {
 }
 
 // foldedFrom says what a record that cannot be folded means where every record comes from the log: it
-// lacks one, or holds one that nobody recorded.
+// lacks one, or holds one that no engine recorded.
 func foldedFrom(err error) error {
 	if errors.Is(err, projections.ErrBroken) && !Damaged(err) {
 		return fmt.Errorf("%w: %w", eventlog.ErrDamaged, err)

@@ -105,7 +105,8 @@ func (l *NATSLine) connect() (*natsConn, error) {
 
 // explain says what an error of the connection means to a caller.
 func (l *NATSLine) explain(err error) error {
-	const user = "use the URL of the engine's operators: it is in the file nats/operator.url of its data directory, and --nats @FILE reads it"
+	const user = "use the URL of the engine's operators: it is in the file nats/operator.url of its data directory, " +
+		"and --nats @FILE reads it"
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
@@ -140,8 +141,8 @@ func (l *NATSLine) ask(ctx context.Context, msg *nats.Msg, slow bool) (*nats.Msg
 		}()
 		defer func() { giveUp(nil); <-probed }()
 	} else {
-		patience := time.AfterFunc(l.AnswerTime, func() { giveUp(l.silence()) })
-		defer patience.Stop()
+		timer := time.AfterFunc(l.AnswerTime, func() { giveUp(l.silence()) })
+		defer timer.Stop()
 	}
 	answer, err := nc.RequestMsgWithContext(waiting, msg)
 	switch {
@@ -230,7 +231,7 @@ func (c overNATS) call(ctx context.Context, o *Operation, fields map[string]json
 	return status, answer.Data, nil
 }
 
-// log reads page by page. Who follows is kept waiting by the engine.
+// log reads page by page. The engine keeps a follower waiting.
 func (c overNATS) log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, _ bool,
 	yield func(json.RawMessage, error) bool) {
 	for {

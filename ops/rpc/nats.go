@@ -29,7 +29,7 @@ type NATSConfig struct {
 	// it against what the caller may publish. Its own user should be allowed to publish to inboxes
 	// only (_INBOX.>); requests that name another subject are not carried out.
 	Conn *nats.Conn
-	// Role is that of a request without a token: what the users who may send one may do, where this program
+	// Role is that of a request without a token: what the users that may send one may do, where this program
 	// knows them. Empty refuses such requests, as on a NATS server of others.
 	Role Role
 	// Prefix of the subjects; empty means "pawl".
@@ -41,10 +41,10 @@ type NATSConfig struct {
 
 // NATSBackend is what stands behind the NATS interface. Logger, Authenticate and Endpoints are required.
 type NATSBackend struct {
-	// Version and Installation are told to callers who look for services.
+	// Version and Installation are told to callers that look for services.
 	Version, Installation string
 	Logger                *slog.Logger
-	// Authenticate finds the caller to whom a token belongs, nil for one that is not known.
+	// Authenticate finds the caller of a token, nil for one that is not known.
 	Authenticate func(token string) (*Caller, *Problem)
 	Endpoints    []Endpoint
 }
@@ -54,7 +54,7 @@ type Endpoint struct {
 	Name string
 	// Subject comes after the prefix, and may have wildcards; empty means "api." and the Name.
 	Subject string
-	// Metadata is told to callers who look for services.
+	// Metadata is told to callers that look for services.
 	Metadata map[string]string
 	Answer   func(context.Context, *NATSCall) (status int, body []byte, problem *Problem)
 }
@@ -248,7 +248,8 @@ func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Pro
 	// Looked at before it is sent: a request whose answer cannot leave would never get one.
 	if p == nil && len(body) > most {
 		p = Problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge",
-			"the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, that is done", len(body)).
+			"the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, "+
+				"that is done", len(body)).
 			WithHint("ask for less with limit, or ask over HTTP (pawl --url)")
 	}
 	reply := &nats.Msg{Subject: req.Reply(), Data: body, Header: nats.Header{StatusHeader: {strconv.Itoa(status)},
@@ -274,7 +275,8 @@ func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Pro
 	}
 }
 
-var semverPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+var semverPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
+	`(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
 // semver makes a version that the micro protocol takes; the true one is in the metadata.
 func semver(version string) string {

@@ -42,7 +42,10 @@ func OpenAPI(version string, table Table, beside []Plain, types Types) ([]byte, 
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Pawl", "version": version,
-			"description": "Durable automations: workflows, their runs, events and mutations. Every operation is also an endpoint of the NATS service `pawl`: a request to `pawl.api.<operationId>` holds one JSON object of path, query and body fields. There `readLog` answers in pages; with `follow` it waits a while for what is not there yet. Only `metrics` is not offered there.",
+			"description": "Durable automations: workflows, their runs, events and mutations. " +
+				"Every operation is also an endpoint of the NATS service `pawl`: a request to `pawl.api.<operationId>` holds one " +
+				"JSON object of path, query and body fields. There `readLog` answers in pages; " +
+				"with `follow` it waits a while for what is not there yet. Only `metrics` is not offered there.",
 		},
 		"paths": paths,
 		"components": object{

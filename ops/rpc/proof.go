@@ -20,7 +20,8 @@ const (
 )
 
 // ErrNoProof says that what answers does not know the token that it would be sent.
-var ErrNoProof = errors.New("what answers there did not show that it knows the token; it may be another program, or an engine of an older version")
+var ErrNoProof = errors.New("what answers there did not show that it knows the token; it may be another program, " +
+	"or an engine of an older version")
 
 // challengeLength is the length of a challenge in hexadecimal digits.
 const challengeLength = 2 * sha256.Size

@@ -10,7 +10,7 @@ import (
 type Role string
 
 // The roles. A viewer reads. Ingest pushes events and does nothing else. An operator does both, deploys
-// and acts on what is deployed. An admin also decides who may do what: grants and tokens.
+// and acts on what is deployed. An admin also gives grants and tokens.
 const (
 	Viewer   = Role(eventlog.RoleViewer)
 	Ingest   = Role(eventlog.RoleIngest)
@@ -32,7 +32,7 @@ func (r Role) Covers(need Role) bool {
 	return false
 }
 
-// Caller is who calls an operation, whatever interface the call came through.
+// Caller is the caller of an operation, whatever interface the call came through.
 type Caller struct {
 	// Actor is recorded with what the call changes (O10).
 	Actor eventlog.Actor

@@ -258,7 +258,7 @@ func TestFullDisk(t *testing.T) {
 	select {
 	case <-s.Failed():
 	default:
-		t.Error("nobody is told of the failure")
+		t.Error("the failure is not reported")
 	}
 	if err := s.Commit(whole(h)); !errors.Is(err, ErrFailed) {
 		t.Fatalf("commit after a failed one: %v, want ErrFailed", err)

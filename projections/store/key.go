@@ -61,7 +61,7 @@ func handlerKey(w eventlog.WorkflowName, id string) []byte {
 
 func ownerKey(id string) []byte { return append([]byte{spaceOwner}, id...) }
 
-// The functions that follow build on k, so that whoever writes many keys needs one buffer.
+// The functions that follow build on k, so that writing many keys needs one buffer.
 
 // appendWorkflow starts all keys of the workflow in the space.
 func appendWorkflow(k []byte, space byte, w eventlog.WorkflowName) []byte {

@@ -68,7 +68,7 @@ func TestListOfOneWorkflowHoldsItsRowsOnly(t *testing.T) {
 	}
 }
 
-// TestARowOfAnotherWorkflowIsDamage: an entry that leads to someone else's row never yields it.
+// TestARowOfAnotherWorkflowIsDamage: an entry that leads to the row of another workflow never yields it.
 func TestARowOfAnotherWorkflowIsDamage(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{InMemory: true})

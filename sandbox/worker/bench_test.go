@@ -17,7 +17,8 @@ func exampleCall(b *testing.B, phase sandbox.Phase) sandbox.Invocation {
 		Pending: map[string][]sandbox.Event{"email.received": {{MessageID: "m1", Topic: "email.received", Title: "T",
 			Payload: json.RawMessage(`{"subject":"Hi","from":"a@example.com"}`)}}},
 		Prepared: json.RawMessage(
-			`{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}}}`),
+			`{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi",` +
+				`"from":"a@example.com"}}}`),
 		MutationResult: json.RawMessage(`{"status":"applied","result":{"rowId":5}}`)}
 	if phase == sandbox.Producer {
 		call.Handler = "pollEmail"

@@ -29,9 +29,11 @@ func FuzzDescribe(f *testing.F) {
 		f.Add(string(archive.Files[0].Data))
 	}
 	for _, code := range []string{
-		"export default Keep.workflow({name:'w',topics:{t:{}},producers:{p({a:{b},...c},[d]=[],ctx=this){a.b();with_:for(var[x]of c)try{ctx.x.y()}catch({z}){}finally{}}}})",
+		"export default Keep.workflow({name:'w',topics:{t:{}},producers:{p({a:{b},...c},[d]=[]," +
+			"ctx=this){a.b();with_:for(var[x]of c)try{ctx.x.y()}catch({z}){}finally{}}}})",
 		"class A{static{ctx.a.b()}#p=1;get[ctx](){return super.x}}label:while(0)continue label;new.target",
-		"export default Keep.workflow({consumers:{c:{subscribe:['t'],mutate:(ctx)=>[ctx.a.b(),ctx.a.c()],prepare:()=>({}),next:({publish:p})=>p()}}})",
+		"export default Keep.workflow({consumers:{c:{subscribe:['t'],mutate:(ctx)=>[ctx.a.b(),ctx.a.c()],prepare:()=>({})," +
+			"next:({publish:p})=>p()}}})",
 		"export default Keep.workflow({producers:{p(ctx,s){const o={a:1,...s,get " +
 			"b(){},[s]:-1n,__proto__:s};ctx.a.b({o,x:[,...s],y:`${s}`,'z':/a/,w(){},v:void 0});ctx.a.b(o)}}})",
 	} {
@@ -89,8 +91,8 @@ func TestDescribeOfLaboriousScripts(t *testing.T) { // not beside tests that mea
 	}
 	pool := newPool(t, Config{Limits: sandbox.Limits{CPU: time.Second}})
 	for name, code := range map[string]string{
-		"names nobody declares": producer(repeat(12_000, "a%d;")),
-		"similar names":         repeat(8_000, "const name%d = 1;") + producer(repeat(8_000, "nam%d;")),
+		"undeclared names": producer(repeat(12_000, "a%d;")),
+		"similar names":    repeat(8_000, "const name%d = 1;") + producer(repeat(8_000, "nam%d;")),
 		"handlers of one function": "const f = async (ctx) => {" + repeat(1_000, "await ctx.a.b%d({});") +
 			"};export default Keep.workflow({ name: 'w', topics: {}, producers: {" + repeat(2_000, "p%d: f,") + "} })",
 		"aliases in a circle": producer("let x = ctx.peek('t');" + repeat(8_000, "/*%d*/x = x;") +

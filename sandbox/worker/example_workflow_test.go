@@ -74,7 +74,8 @@ func TestExampleWorkflow(t *testing.T) {
 	if r, err = e.Invoke(t.Context(), prepare, host); err != nil {
 		t.Fatal(err)
 	}
-	prepared := `{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi","from":"a@example.com"}}}`
+	prepared := `{"reservations":[{"topic":"email.received","ids":["m1"]}],"data":{"email":{"subject":"Hi",` +
+		`"from":"a@example.com"}}}`
 	if string(r.Value) != prepared {
 		t.Errorf("prepare returned %s", r.Value)
 	}

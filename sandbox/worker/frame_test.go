@@ -198,13 +198,13 @@ func TestRecheck(t *testing.T) {
 		"refused, a read":       {sandbox.Mutate, oversize("get", 2<<20), over},
 		"refused otherwise": {sandbox.Mutate, oversize("send", 2<<20), sandbox.LimitFault("limit.wall",
 			"too long")},
-		"refused by nobody": {sandbox.Mutate, oversize("send", 2<<20), &sandbox.Error{Fault: sandbox.FaultRead,
+		"refused without a cause": {sandbox.Mutate, oversize("send", 2<<20), &sandbox.Error{Fault: sandbox.FaultRead,
 			Code: "limit.result"}},
 		"refused with params": {sandbox.Mutate, sandbox.Result{Call: &sandbox.MutationCall{Connector: "mail",
 			Operation: "send", Oversize: 2 << 20, Params: json.RawMessage("{}")}}, over},
 		"sent and oversize": {sandbox.Mutate, sandbox.Result{Call: &sandbox.MutationCall{Connector: "mail",
 			Operation: "send", Oversize: 2 << 20, Params: json.RawMessage("{}")}}, nil},
-		"unknown fault": {sandbox.Mutate, sandbox.Result{}, &sandbox.Error{Fault: "nobody"}},
+		"unknown fault": {sandbox.Mutate, sandbox.Result{}, &sandbox.Error{Fault: "unheard-of"}},
 	} {
 		call := invocationOf(c.phase, "")
 		call.Limits = sandbox.DefaultLimits

@@ -20,7 +20,8 @@ func TestR19_GetByIDs(t *testing.T) {
 		`return (await ctx.getByIds("t.a", ["a:skipped", "nope", "b:reserved", "a:skipped"]))` +
 			show: `["a:skipped skipped 9","b:reserved reserved 9"]`,
 		`return (await ctx.getByIds("t.a", ` +
-			`["a:discarded"]))[0]`: `{"messageId":"a:discarded","id":"a:discarded","topic":"t.a","title":"Known","payload":{"n":9},"status":"discarded"}`,
+			`["a:discarded"]))[0]`: `{"messageId":"a:discarded","id":"a:discarded","topic":"t.a","title":"Known",` +
+			`"payload":{"n":9},"status":"discarded"}`,
 		`return (await ctx.getByIds("t.a", ["nope"]))`: `[]`,
 		`return (await ctx.peek("t.a")).map((e) => ` +
 			`"status" in e)`: `[false,false,false]`,

@@ -112,8 +112,8 @@ func killing(t *testing.T, p **Pool) fakeHost {
 	}}
 }
 
-// TestLostWorker: a worker killed by somebody else is nobody's fault; the call can be made again, and
-// another worker takes the place.
+// TestLostWorker: that another process kills a worker is not the call's fault; the call can be made again,
+// and another worker takes the place.
 func TestLostWorker(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})
@@ -130,7 +130,7 @@ func TestLostWorker(t *testing.T) {
 	}
 }
 
-// TestIdleWorkerIsReplaced before anybody needs it, or when somebody does.
+// TestIdleWorkerIsReplaced before a call needs it, or when one does.
 func TestIdleWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})

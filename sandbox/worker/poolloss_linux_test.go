@@ -88,7 +88,7 @@ func counting(reads *atomic.Int64) fakeHost {
 }
 
 // TestUntakenCallGoesToAnotherWorker: a worker that ends before it has read all of a call has run
-// nothing of it, however it ended. Another one is given the call, and nobody but the report notices.
+// nothing of it, however it ended. Another one is given the call, and only the report mentions it.
 func TestUntakenCallGoesToAnotherWorker(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -157,7 +157,7 @@ func TestTakenCallIsNotGivenAgain(t *testing.T) {
 	}
 }
 
-// TestCallIsGivenToTwoWorkersAtMost: one that kills whoever is to take it ends with the second.
+// TestCallIsGivenToTwoWorkersAtMost: a call that kills each worker that takes it ends with the second.
 func TestCallIsGivenToTwoWorkersAtMost(t *testing.T) {
 	t.Parallel()
 	p := dying(t, "killed", 0, 0, 0)
@@ -169,7 +169,7 @@ func TestCallIsGivenToTwoWorkersAtMost(t *testing.T) {
 	}
 }
 
-// TestDeadWorkerIsChosen: a call that gets a worker whose end nobody has noticed goes to another.
+// TestDeadWorkerIsChosen: a call that gets a worker that has ended unnoticed goes to another.
 func TestDeadWorkerIsChosen(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})
@@ -210,7 +210,7 @@ func halt(p *Pool) error {
 	}
 }
 
-// TestCancelledCallIsNotGivenAgain: nobody waits for its answer any more.
+// TestCancelledCallIsNotGivenAgain: its answer is not waited for any more.
 func TestCancelledCallIsNotGivenAgain(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})

@@ -99,7 +99,8 @@ func TestR12_PublishIsValidated(t *testing.T) {
 func TestR12_PeekedEvents(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`return (await ctx.peek("t.a"))[0]`:               `{"messageId":"1","id":"1","topic":"t.a","title":"One","payload":{"n":1}}`,
+		`return (await ctx.peek("t.a"))[0]`: `{"messageId":"1","id":"1","topic":"t.a",` +
+			`"title":"One","payload":{"n":1}}`,
 		`return (await ctx.peek("t.a")).map((e) => e.id)`: `["1","2","3"]`,
 		`return (await ctx.peek("t.a", {limit: ` +
 			`2})).map((e) => e.id)`: `["1","2"]`,

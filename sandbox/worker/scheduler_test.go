@@ -49,7 +49,7 @@ func TestHeavyWorkflowsWait(t *testing.T) {
 }
 
 // TestOnePlaceIsKept: heavy workflows never hold all places, one workflow never more than its share,
-// and nobody waits for ever.
+// and no call waits for ever.
 func TestOnePlaceIsKept(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)

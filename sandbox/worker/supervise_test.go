@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// TestExceeded: who computes too long, or long enough of the time that passes, is to blame; whose
-// process was not given the processor is not. Seen from outside a worker has a while more.
+// TestExceeded: a script that computes too long, or long enough of the time that passes, is to blame; one
+// whose process was not given the processor is not. Seen from outside a worker has a while more.
 func TestExceeded(t *testing.T) {
 	t.Parallel()
 	usual := sandbox.Limits{CPU: 2 * time.Second, Wall: 30 * time.Second}

@@ -133,7 +133,7 @@ func TestThrownValues(t *testing.T) {
 	if strings.Contains(e.Stack, "native") || strings.Contains(e.Stack, "pawl") {
 		t.Errorf("stack shows the inside: %s", e.Stack)
 	}
-	// A handled rejection is nobody's failure.
+	// A handled rejection is no failure.
 	succeed(t, sandbox.Prepare, `const p = Promise.reject(new Error("x")); await null; await p.catch(() => `+
 		`{}); return 1`)
 }
@@ -226,7 +226,8 @@ func TestLanguage(t *testing.T) {
 		`return /^\p{L}+$/u.test("Grüße") && !/^\p{L}+$/u.test("1") && new RegExp("\\p{Lu}", "u").test("Ä") && ` +
 			`/\P{L}/u.exec("a1")[0] === "1"`: "true",
 		`const r = /(?<w>\p{L}+)/gu; return ["ab cd".replace(r, "<$<w>>"), r instanceof RegExp, ` +
-			`"é,ü".split(/[^\p{L}]/u), [..."é,ü".matchAll(/\p{L}/gu)].map((m) => m[0])]`: `["<ab> <cd>",true,["é","ü"],["é","ü"]]`,
+			`"é,ü".split(/[^\p{L}]/u), [..."é,ü".matchAll(/\p{L}/gu)].map((m) => m[0])]`: `["<ab> <cd>",true,["é","ü"],` +
+			`["é","ü"]]`,
 		`async function* g() { yield 1; yield 2 } let s = 0; for await (const x of g()) s += ` +
 			`x; return s`: "3",
 		`const o = {d: new Date(5), m: new Map([[1, {a: 1}]]), s: new Set([1])}; o.self = o; const c = ` +

@@ -76,7 +76,7 @@ func TestWorkerFromOutside(t *testing.T) {
 	}
 }
 
-// TestWorkerOfAnotherUser: confinement needs no rights. A worker of a user who has none is confined
+// TestWorkerOfAnotherUser: confinement needs no rights. A worker of a user without any is confined
 // as fully, and works.
 func TestWorkerOfAnotherUser(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ export default Pawl.workflow({
 
   topics: {
     "mail.received": {},
-    "mail.malformed": {}, // nobody subscribes: they wait here for a person to look
+    "mail.malformed": {}, // without a subscriber: they wait here for a person to look
     "row.created": {}, // one for each row that exists
   },
 

@@ -58,7 +58,7 @@ func TestATornCharacterIsCutOff(t *testing.T) {
 }
 
 // A row that was written stays the answer, whatever the file was saved as afterwards; where it cannot
-// be looked for, nobody says that it is not there.
+// be looked for, the connector does not claim that it is missing.
 func TestReconcileOfAnotherEncoding(t *testing.T) {
 	b := open(t, t.TempDir(), nil)
 	b.write("a,_pawl\nM\xfcller,\nx,k1\n")

@@ -65,8 +65,8 @@ func TestAHeaderOfItsOwnerStays(t *testing.T) {
 	b.want("=a,+b,'c,_pawl\n1,2,3,k1\n")
 }
 
-// What rows hold is for their owner: files that are made, and the notes beside them, can be read by nobody
-// else. A file that is there keeps what its owner has set.
+// Rows are for their owner: no other user can read the files that are made, or the notes beside them.
+// A file that is there keeps what its owner has set.
 func TestFilesAreTheOwnersAlone(t *testing.T) {
 	b := open(t, t.TempDir(), nil)
 	b.append("k1", `{"a":1}`, 1)

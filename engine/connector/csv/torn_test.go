@@ -50,7 +50,7 @@ func TestATornRowIsCutOff(t *testing.T) {
 	}
 }
 
-// TestATornRowNeverMergesWithTheNext lets another call append before anybody has reconciled.
+// TestATornRowNeverMergesWithTheNext lets another call append before the torn row is reconciled.
 func TestATornRowNeverMergesWithTheNext(t *testing.T) {
 	before, last := "a,b,_pawl\n1,2,k0\n", "\"x,\n\"\"y\",z,k1\n"
 	for cut := 1; cut < len(last); cut++ {
@@ -65,7 +65,7 @@ func TestATornRowNeverMergesWithTheNext(t *testing.T) {
 		b.reconcile(row("k1", `{"a":"x,\n\"y","b":"z"}`), connector.VerdictFailed)
 		b.want(before + "new,,k2\n")
 
-		// Without the note nobody can tell it from a person's line: it stays, as a row of its own.
+		// Without the note it looks like a person's line: it stays, as a row of its own.
 		b.write(before + last[:cut])
 		if err := os.Remove(filepath.Join(b.dir, ".pawl-a.csv")); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestReconcileWhereNothingWasWritten(t *testing.T) {
 	b.reconcile(row("k1", `{"a":1}`), connector.VerdictFailed)
 	b.write("a,_pawl\n1,k0")
 	b.reconcile(row("k1", `{"a":1}`), connector.VerdictFailed)
-	b.want("a,_pawl\n1,k0") // somebody else's unfinished line
+	b.want("a,_pawl\n1,k0") // another writer's unfinished line
 	b.write("a\n")
 	b.reconcile(row("k1", `{"a":1}`), connector.VerdictFailed)
 }

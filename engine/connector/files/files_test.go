@@ -289,7 +289,7 @@ func TestReconcileAfterACrash(t *testing.T) {
 		"renamed":         {func(f *folder) { f.put("x", "new"); f.put(mark, "") }, connector.VerdictApplied, "new"},
 		"answer torn": {func(f *folder) { f.put("x", "new"); f.put(mark, `{"pa`) }, connector.VerdictApplied,
 			"new"},
-		"renamed and replaced by somebody": {func(f *folder) { f.put("x", "other"); f.put(mark, "") },
+		"renamed and replaced by a person": {func(f *folder) { f.put("x", "other"); f.put(mark, "") },
 			connector.VerdictRetry, "other"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func TestF4_TheGateIsAskedAtTheFirstByte(t *testing.T) {
 				if asked.Add(1) == 1 {
 					return nil // before the connector was called
 				}
-				return connector.Failf(eventlog.Transient, "test.taken", "someone else has taken over")
+				return connector.Failf(eventlog.Transient, "test.taken", "another engine has taken over")
 			}
 			wantOutcome(t, r.Perform(t.Context(), call), connector.Failed, eventlog.Transient, "test.taken")
 			if got := w.count("POST /") - before; got != 0 || asked.Load() != 2 {

@@ -114,13 +114,13 @@ func TestReadThatIsNotConnected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := listener.Addr().String()
+	unserved := listener.Addr().String()
 	listener.Close()
 	r := client(t, address, func(c *httpcall.Config, h *httpcall.HostConfig) {
-		c.Hosts = map[string]httpcall.HostConfig{address: *h, nobody: *h}
+		c.Hosts = map[string]httpcall.HostConfig{address: *h, unserved: *h}
 	})
 	for _, c := range []struct{ host, code, says string }{
-		{nobody, "http.connect", "GET http://" + nobody + "/a could not connect: dial tcp"},
+		{unserved, "http.connect", "GET http://" + unserved + "/a could not connect: dial tcp"},
 		{address, "http.answer", "GET http://" + address + "/a has no usable answer: the other side closed the connection"},
 	} {
 		_, err := r.Read(t.Context(), mutation("get", map[string]any{"url": "http://" + c.host + "/a?secret=1"}))

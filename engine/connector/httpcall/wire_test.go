@@ -19,7 +19,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// wire is a server on the bare connection: it counts every request that arrives, whoever sent it.
+// wire is a server on the bare connection: it counts every request that arrives, from any client.
 type wire struct {
 	address string
 	mu      sync.Mutex
@@ -274,7 +274,7 @@ func TestStatusesOfAMutation(t *testing.T) {
 			out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "http://" + w.address + path,
 				"body": 1}))
 			wantOutcome(t, out, c.want, c.class, "")
-			// A proxy that has stopped waiting says nothing about the one who does the work.
+			// A proxy that has stopped waiting says nothing about the server that does the work.
 			if answered := out.Status == connector.Uncertain && c.status != 408 &&
 				c.status < 502; out.Answered != answered {
 				t.Errorf("answered: %v, want %v", out.Answered, answered)

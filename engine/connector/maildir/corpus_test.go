@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// hostile is a mail that somebody made to do harm, or that a broken program made.
+// hostile is a mail that was made to do harm, or that a broken program made.
 type hostile struct {
 	name string
 	mail string

@@ -9,8 +9,8 @@ import (
 // mostLinks bounds how many links are named, and what is remembered of them.
 const mostLinks = 1000
 
-// links tells an operator of symbolic links where mails lie: the person who put one there expects a mail, and none
-// is listed. Each is named once for as long as the connector lives.
+// links tells an operator of symbolic links in the folders of mails: the person who put a link there expects
+// a mail, and none is listed. Each is named once for as long as the connector lives.
 type links struct {
 	root   string
 	logger *slog.Logger

@@ -15,7 +15,7 @@ import (
 )
 
 // A link where a mail could lie is left out, and an operator is told once which; other things that are
-// no mails are nobody's mistake.
+// no mails are no mistake and are not reported.
 func TestLinksAreLeftOutAndNamedOnce(t *testing.T) {
 	for name, c := range map[string]struct{ mail, link, quiet string }{
 		"maildir":    {"new/1.a.h", "new/2.b.h", "new/.hidden"},

@@ -207,7 +207,7 @@ func TestF4_TheGateIsAskedLast(t *testing.T) {
 		if asked++; asked == 1 {
 			return nil // before the connector was called
 		}
-		return connector.Failf(eventlog.Transient, "test.taken", "someone else has taken over")
+		return connector.Failf(eventlog.Transient, "test.taken", "another engine has taken over")
 	}
 	wantOutcome(t, w.perform(c), connector.Failed, eventlog.Transient, "test.taken")
 	wantOutcome(t, w.perform(call("mail.send", "K2", soon, wish{})), connector.Applied, "", "")
@@ -227,14 +227,14 @@ func TestDiesWhileAMutationIsOpen(t *testing.T) {
 	mail.kill()
 	wantOutcome(t, <-done, connector.Uncertain, eventlog.Transient, "call.timeout")
 
-	// Still known, but gone: nobody gets it, so that is definite.
+	// Still known, but gone: no service receives the call, so that is definite.
 	out := w.perform(call("mail.send", "K2", soon, wish{}))
 	wantOutcome(t, out, connector.Failed, eventlog.Transient, "service.absent")
 	w.refresh()
 	out = w.perform(call("mail.send", "K3", soon, wish{}))
 	wantOutcome(t, out, connector.Failed, eventlog.Transient, "connector.unknown")
 	if !w.logged.has("a connector is gone") {
-		t.Error("nobody is told that the connector is gone")
+		t.Error("the log does not say that the connector is gone")
 	}
 
 	mail = w.start("mail", mutation("send"))

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
 )
 
-// Whoever may serve one tool may answer that it is anything.
+// A user that may serve one tool may claim to be any tool.
 func TestNonsenseHarmsNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -65,9 +65,10 @@ func TestASlowInstanceIsKeptForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	other := w.outsider()
-	w.start("mail", mutation("send")) // somebody who answers, so that a look is short
+	w.start("mail", mutation("send")) // a service that answers, so that a look is short
 	var silent atomic.Bool
-	const info = `{"name":"fax","id":"A","version":"1.0.0","type":"io.nats.micro.v1.info_response","endpoints":[{"name":"send","subject":"pawl.tool.fax.send","queue_group":"q","metadata":{"pawl.kind":"get"}}]}`
+	const info = `{"name":"fax","id":"A","version":"1.0.0","type":"io.nats.micro.v1.info_response",` +
+		`"endpoints":[{"name":"send","subject":"pawl.tool.fax.send","queue_group":"q","metadata":{"pawl.kind":"get"}}]}`
 	for _, subject := range []string{"$SRV.INFO", "$SRV.INFO.fax.A"} {
 		if _, err := other.Subscribe(subject, func(m *nats.Msg) {
 			if !silent.Load() {

@@ -88,9 +88,9 @@ func offerOf(name string, group []micro.Info, all *served, tools string) (offer,
 				refuse(info.Name, false, "the instances of the service do not agree on %s; stop the old ones "+
 					"(instance %.40s differs)", what, in.ID)
 			}
-			if who := all.sharer(name, info); who != "" {
+			if other := all.sharer(name, info); other != "" {
 				refuse(info.Name, true, "its subject %s is also served by %s, so that one request could be carried "+
-					"out by the wrong one or twice; give each a subject of its own", info.Subject, who)
+					"out by the wrong one or twice; give each a subject of its own", info.Subject, other)
 			}
 		}
 	}

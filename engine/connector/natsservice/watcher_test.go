@@ -109,7 +109,7 @@ func TestReconcile(t *testing.T) {
 		}
 	}
 	if answer.Verdict != connector.VerdictRetry || answer.Failure.Code != natsservice.CodeAbsent {
-		t.Errorf("nobody there: %+v", answer)
+		t.Errorf("without a service: %+v", answer)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestASubjectSharedByTwoServices(t *testing.T) {
 		t.Error("what is not shared is refused too")
 	}
 	if !w.logged.has("level=ERROR") {
-		t.Error("nobody is told")
+		t.Error("no error is logged")
 	}
 	thief.kill()
 	w.refresh()
@@ -152,7 +152,7 @@ func TestAToolThatChanges(t *testing.T) {
 	ok := call("mail.send", "K1", soon, map[string]string{"to": "a"})
 	wantOutcome(t, w.perform(ok), connector.Applied, "", "")
 
-	// Started beside the old one: nobody knows which of the two would get a request.
+	// Started beside the old one: it is not known which of the two would get a request.
 	next := w.start("mail", mutation("send", "pawl.schema", `{"required":["address"]}`), described("get", "get"))
 	w.refresh()
 	if r, refused := w.refusal("mail", "send"); !refused || w.has("mail", "send") || !strings.Contains(r.Reason,

@@ -45,7 +45,7 @@ type findings struct {
 }
 
 // TestNothingGetsOut runs a program that confines itself and tries every way out, as this user, and,
-// if this is root, as nobody; with and without the C library.
+// if this is root, as the user nobody; with and without the C library.
 func TestNothingGetsOut(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

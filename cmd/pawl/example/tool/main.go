@@ -34,7 +34,8 @@ func main() {
 
 func run() error {
 	if len(os.Args) != 2 {
-		return fmt.Errorf("usage: tool FILE, the file with its NATS URL: pawl connectors add counter writes .pawl/nats/tools/counter.url")
+		return fmt.Errorf("usage: tool FILE, the file with its NATS URL: pawl connectors add counter writes " +
+			".pawl/nats/tools/counter.url")
 	}
 	address, err := os.ReadFile(os.Args[1])
 	if err != nil {
@@ -93,7 +94,7 @@ func (c *counter) read(r micro.Request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = r.RespondJSON(answer{Total: c.total}) // who does not hear it asks again
+	_ = r.RespondJSON(answer{Total: c.total}) // a caller that does not receive it asks again
 }
 
 func (c *counter) add(r micro.Request) {

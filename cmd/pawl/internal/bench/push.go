@@ -111,13 +111,17 @@ func dialBench(ctx context.Context, address, token string) (*benchConn, error) {
 // push sends an order of about 470 bytes.
 func (c *benchConn) push(i int, id string) error {
 	var body, request bytes.Buffer
-	fmt.Fprintf(&body, `{"messageId":"%s","title":"Order %s of customer %d","payload":{"id":"%s","placedAt":"2026-03-01T12:00:00Z",`+
-		`"customer":{"name":"Customer Number %d","email":"customer%d@example.com","street":"Long Street 12","city":"Exampletown","country":"DE"},`+
-		`"items":[{"sku":"A-1001","name":"Notebook, ruled","quantity":2,"price":4.5},{"sku":"B-2002","name":"Fountain pen, blue","quantity":1,"price":29.9},`+
+	fmt.Fprintf(&body, `{"messageId":"%s","title":"Order %s of customer %d",`+
+		`"payload":{"id":"%s","placedAt":"2026-03-01T12:00:00Z",`+
+		`"customer":{"name":"Customer Number %d","email":"customer%d@example.com",`+
+		`"street":"Long Street 12","city":"Exampletown","country":"DE"},`+
+		`"items":[{"sku":"A-1001","name":"Notebook, ruled","quantity":2,"price":4.5},`+
+		`{"sku":"B-2002","name":"Fountain pen, blue","quantity":1,"price":29.9},`+
 		`{"sku":"C-3003","name":"Ink cartridges","quantity":3,"price":3.2}],"comment":"please leave at the door"}}`, id, id,
 		i, id, i, i)
 	fmt.Fprintf(&request,
-		"POST /v1/workflows/%s/topics/order/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+		"POST /v1/workflows/%s/topics/order/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n",
 		benchName(i), c.host, c.token, body.Len())
 	request.Write(body.Bytes())
 	if _, err := c.Write(request.Bytes()); err != nil {

@@ -40,7 +40,8 @@ func (c *Connection) Perform(operation string, params map[string]any, out any) e
 func (c *Connection) Explain(err error) error {
 	if errors.Is(err, rpc.ErrUntrusted) {
 		return &exit.Failure{Code: exit.CodeUnreachable, Err: err,
-			Hint: "if the engine's own authority is missing, name it: SSL_CERT_FILE=CA.pem before the command (where the system keeps its own list, add it there)"}
+			Hint: "if the engine's own authority is missing, name it: SSL_CERT_FILE=CA.pem before the command (where the " +
+				"system keeps its own list, add it there)"}
 	}
 	if errors.Is(err, rpc.ErrUnreachable) {
 		if c.open {
@@ -52,7 +53,8 @@ func (c *Connection) Explain(err error) error {
 		}
 	}
 	if c.Foreign(err) {
-		return exit.Failed("run this in the folder where that engine was started, or name its data directory: --data DIR; or start one here: pawl up",
+		return exit.Failed("run this in the folder where that engine was started, or name its data directory: --data DIR; "+
+			"or start one here: pawl up",
 			fmt.Errorf("there is no data directory here, and the engine at %s (%s) asks for a token", c.Address, c.from))
 	}
 	var p *rpc.Problem

@@ -57,7 +57,7 @@ func (f *Finder) Find(flags Flags) (*Connection, error) {
 func (f *Finder) FindAs(flags Flags, file config.File) (_ *Connection, err error) {
 	actor := cmp.Or(flags.As, file.As, f.Conf.As())
 	if err := rpc.CheckActor(actor); err != nil {
-		return nil, exit.Misconfigured("say who you are with --as NAME", "act as %q: %v", term.OneLine(actor, 80), err)
+		return nil, exit.Misconfigured("give your name with --as NAME", "act as %q: %v", term.OneLine(actor, 80), err)
 	}
 	c := &Connection{
 		Client: &rpc.Client{Operations: ops.Table(), Actor: actor},

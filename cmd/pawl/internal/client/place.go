@@ -93,7 +93,8 @@ func (p httpPlace) open() bool { return p.data == "" && p.url.Port() == "0" }
 func (p httpPlace) silence() string {
 	switch {
 	case p.open():
-		return fmt.Sprintf("no engine runs on the data directory %s: none has written an address down there, and %s lets it take any port", term.Path(p.looked), p.from)
+		return fmt.Sprintf("no engine runs on the data directory %s: none has written an address down there, "+
+			"and %s lets it take any port", term.Path(p.looked), p.from)
 	case p.home == "", p.named, p.configured, p.data != "":
 		return fmt.Sprintf("no engine answers at %s (%s)", p.address, p.from)
 	}
@@ -163,7 +164,8 @@ func engineURL(text, from string) (string, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return wrong("commands reach an engine over http or https, not over %s", u.Scheme)
 	case u.User != nil:
-		return wrong("a user and a password say nothing to an engine; its token is taken from PAWL_TOKEN, or from the engine's data directory")
+		return wrong("a user and a password say nothing to an engine; its token is taken from PAWL_TOKEN, " +
+			"or from the engine's data directory")
 	case u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
 		return wrong("%q is not host and port", term.OneLine(text, 200))
 	}

@@ -116,7 +116,7 @@ func LoadFile(path string, named bool) (File, error) {
 	return c, nil
 }
 
-// Expand puts in the secrets that the connectors' settings refer to. Only who runs connectors does:
+// Expand puts in the secrets that the connectors' settings refer to. Only a process that runs connectors does so:
 // other commands must not need an engine's secrets.
 func (c *File) Expand(env func(string) (string, bool)) error {
 	var found []string

@@ -110,7 +110,8 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 	}
 	if *cmp.Or(flags.Insecure, file.Insecure, new(bool)) {
 		return s, s.Origin.Locate("insecure",
-			exit.Misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; or listen on 127.0.0.1, with --no-auth if no token is wanted there",
+			exit.Misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; "+
+				"or listen on 127.0.0.1, with --no-auth if no token is wanted there",
 				"insecure is no more: an engine beyond this machine always asks for a token"))
 	}
 	if s.PublicURL != "" {
@@ -162,7 +163,7 @@ func stateHome(env func(string) (string, bool)) string {
 	return DefaultData
 }
 
-// ActorNamed is the user of that name; empty is one of whom nothing is known.
+// ActorNamed is the user of that name; an empty name is an unknown user.
 func ActorNamed(name string) eventlog.Actor {
 	if name != "" {
 		return eventlog.Actor{Kind: "user", Name: name}

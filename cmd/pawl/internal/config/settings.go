@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
-// The data directory and the address of one who names none.
+// The data directory and the address where none is named.
 const (
 	DefaultData = ".pawl"
 	DefaultHTTP = "127.0.0.1:7070"

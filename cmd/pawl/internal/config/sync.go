@@ -12,7 +12,7 @@ const (
 	syncInterval = "interval"
 )
 
-// defaultSyncInterval is the interval of one who names none.
+// defaultSyncInterval is the interval where none is named.
 const defaultSyncInterval = time.Second
 
 // parseSync reads `always`, `interval` or a duration, which is the interval; 0 is always.

@@ -10,7 +10,7 @@ const NATSCertificate = "listener.pem"
 // natsDir, in the data directory, holds a file with a URL for each user of the NATS listener.
 const NATSDir = "nats"
 
-// NATSCaller is the user as whom the commands of this program look for tools and try them.
+// NATSCaller is the NATS user with which the commands of this program look for tools and try them.
 const NATSCaller = "caller"
 
 // NATSPrefix is the first token of all subjects.

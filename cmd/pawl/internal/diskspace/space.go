@@ -60,7 +60,8 @@ func (r *Watch) Check() error {
 		// Callers that may not learn where the data lies read this too: the path goes to the engine's messages only.
 		r.verdict = errors.New("the free space on the disk of the data directory cannot be found out")
 	case free < reserve:
-		r.verdict = fmt.Errorf("only %d MiB are free on the disk of the data directory, pawl keeps %s for what is under way: free some space", free/schedule.MiB, reserve)
+		r.verdict = fmt.Errorf("only %d MiB are free on the disk of the data directory, pawl keeps %s for what is "+
+			"under way: free some space", free/schedule.MiB, reserve)
 	}
 	switch {
 	case r.verdict != nil && before == nil:

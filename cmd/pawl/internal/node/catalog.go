@@ -30,7 +30,7 @@ func (c catalog) Operation(name, operation string) (connector.Operation, bool) {
 }
 
 // Reconcile asks what became of a call. A tool that died under it and is back is found first: each
-// question that nobody can be asked uses up an attempt.
+// question that no tool receives uses up an attempt.
 func (c catalog) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
 	if _, ok := c.Registry.Operation(call.Connector, call.Operation); !ok {
 		c.services.Look(ctx, call.Connector)

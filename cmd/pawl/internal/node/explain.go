@@ -18,7 +18,8 @@ func explainLog(data string, err error) error {
 		hint = "nothing was changed; " + goneHint(data)
 	case errors.Is(err, eventlog.ErrDamaged):
 		hint = "nothing was changed; copy " + data +
-			" aside, restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: pawl verify --accept-loss"
+			" aside, restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: " +
+			"pawl verify --accept-loss"
 	case errors.Is(err, eventlog.ErrNewerFormat):
 		hint = "use the newer pawl that wrote it; an older one would misread it"
 	case diskspace.IsFull(err):

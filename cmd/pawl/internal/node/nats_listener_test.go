@@ -103,7 +103,7 @@ func TestNATSCertificate(t *testing.T) {
 	}
 	if nc, err := nats.Connect(text); err == nil {
 		nc.Close()
-		t.Error("a certificate that nobody vouches for is taken")
+		t.Error("a certificate of no known authority is taken")
 	}
 	line, err := client.NATSLine("@" + file)
 	if err != nil {
@@ -160,7 +160,7 @@ func TestNATSCertificate(t *testing.T) {
 	}
 }
 
-// certificateFiles writes a certificate that nobody vouches for, and its key.
+// certificateFiles writes a certificate of no known authority, and its key.
 func certificateFiles(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

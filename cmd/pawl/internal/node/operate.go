@@ -102,7 +102,7 @@ func sayTerms(screen term.Screen, logger *slog.Logger, s config.Settings) {
 			"file", term.Path(filepath.Join(s.Data, datadir.TokenFile)))
 	}
 	if s.NoAuth {
-		logger.Warn("this engine asks nobody for a token: every user and program of this machine may do everything",
+		logger.Warn("this engine asks for no token: every user and program of this machine may do everything",
 			"flag", "--no-auth")
 	}
 }

@@ -55,7 +55,7 @@ func (l scriptLog) write(w eventlog.WorkflowName, run eventlog.RunID, lines []sa
 		level := slog.LevelInfo
 		switch line.Level {
 		case handler.LevelInputs, handler.LevelCall:
-			continue // what was read from outside is kept with the run; it may be anybody's mail
+			continue // what was read from outside is kept with the run; it may be private mail
 		case "warn":
 			level = slog.LevelWarn
 		case "error":

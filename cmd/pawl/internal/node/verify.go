@@ -12,7 +12,8 @@ import (
 )
 
 // AcceptHint leads out of a damaged log.
-const AcceptHint = "to go on without what is missing, or cannot be followed, once the engine is stopped and its data copied aside: pawl verify --accept-loss"
+const AcceptHint = "to go on without what is missing, or cannot be followed, once the engine is stopped and its data " +
+	"copied aside: pawl verify --accept-loss"
 
 // VerifyStopped checks the log of an engine that is stopped. The hint leads out of what is found.
 func VerifyStopped(

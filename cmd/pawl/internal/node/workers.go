@@ -21,7 +21,8 @@ func NewWorkers(s config.Settings, with Parts, size int, logger *slog.Logger) (*
 		Limits: sandbox.Limits{CPU: p.CPU, Wall: p.Wall, Source: int(p.Source)}, // of reading a definition
 	})
 	if err != nil {
-		return nil, exit.Failed("scripts run only in processes of their own; --require-sandbox=none accepts what this machine can confine", err)
+		return nil, exit.Failed("scripts run only in processes of their own; --require-sandbox=none accepts what this "+
+			"machine can confine", err)
 	}
 	return workers, nil
 }

@@ -10,8 +10,8 @@ import (
 // mostWaiting bounds the lines that wait for a slow reader of the output.
 const mostWaiting = 10_000
 
-// Printer writes lines from a goroutine of its own: the engine must not wait for a terminal that
-// somebody has stopped.
+// Printer writes lines from a goroutine of its own: the engine must not wait for a terminal that a
+// person has stopped.
 type Printer struct {
 	to io.Writer
 
@@ -88,7 +88,7 @@ func (p *Printer) write() {
 		p.waiting, p.dropped = nil, 0
 		p.mu.Unlock()
 		for _, line := range lines {
-			// Nobody may be reading any more; the engine goes on.
+			// The reader may be gone; the engine goes on.
 			_, _ = fmt.Fprintln(p.to, line)
 		}
 		if dropped > 0 {

@@ -21,7 +21,7 @@ type Progress struct {
 	// Before is where the log ended when this process opened it, by partition.
 	Before []uint64
 	// State is what is known of a workflow, for a run that began before the records that are read
-	// again; nil where nobody can say.
+	// again; nil where it is not known.
 	State func(eventlog.WorkflowName) (projections.State, bool)
 
 	mu     sync.Mutex
@@ -178,7 +178,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			if run.call.Reconciles || run.call.Connector == "" && !failedIn(r) {
 				possible = "--happened, --did-not-happen, --skip or --try-again"
 			}
-			say("%s nobody can tell whether mutation %s happened; look, then: pawl resolve %s %s", p.Style.Red("✗"), f.Mutation,
+			say("%s it is not known whether mutation %s happened; look, then: pawl resolve %s %s", p.Style.Red("✗"), f.Mutation,
 				f.Mutation, possible)
 		case *eventlog.MutationApprovalRequested:
 			say("%s %s waits for approval: pawl mutations show %s, then pawl approve %s", p.Style.Yellow("?"), titleOf(f.Call),

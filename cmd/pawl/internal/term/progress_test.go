@@ -51,35 +51,81 @@ func TestProgress(t *testing.T) {
 		want        []string
 	}{
 		{"a row, named by the script and by its place",
-			[]transition{{started("record")}, {call("csv", "appendRow", `{"file":"a.csv","values":{"secret":"x"}}`, "Add row")}, {applied(`{"row":3}`)}, {&eventlog.EventConsumed{}, &eventlog.RunCommitted{}}},
+			[]transition{
+				{started("record")},
+				{call("csv", "appendRow", `{"file":"a.csv","values":{"secret":"x"}}`, "Add row")},
+				{applied(`{"row":3}`)}, {&eventlog.EventConsumed{}, &eventlog.RunCommitted{}},
+			},
 			[]string{"✓ Add row → a.csv row 3"}},
 		{"a call of a connector that is not built in",
 			[]transition{{started("pay"), call("bank", "pay", `{"iban":"x"}`, "Pay bill 7")}, {applied(`{"id":1}`)}},
 			[]string{"✓ Pay bill 7 (bank.pay)"}},
 		{"a call without a title",
-			[]transition{{started("pay"), call("http", "post", `{"url":"https://api.example.com/a?token=x"}`, "")}, {applied(`{"status":201}`)}},
+			[]transition{
+				{started("pay"), call("http", "post", `{"url":"https://api.example.com/a?token=x"}`, "")},
+				{applied(`{"status":201}`)},
+			},
 			[]string{"✓ http.post → api.example.com answered 201"}},
 		{"a call that happened, as a person says: what it answered is not known",
-			[]transition{{started("pay"), call("http", "post", `{"url":"https://api.example.com/a"}`, "Pay")}, {&eventlog.MutationApplied{Mutation: "M", Result: json.RawMessage("null"), ResolvedBy: eventlog.ResolvedByUserApplied}}},
+			[]transition{
+				{started("pay"), call("http", "post", `{"url":"https://api.example.com/a"}`, "Pay")},
+				{
+					&eventlog.MutationApplied{
+						Mutation: "M", Result: json.RawMessage("null"), ResolvedBy: eventlog.ResolvedByUserApplied,
+					},
+				},
+			},
 			[]string{"✓ Pay → api.example.com, as a person says"}},
 		{"a row that is there, as a person says",
-			[]transition{{started("record"), call("csv", "appendRow", `{"file":"a.csv"}`, "")}, {&eventlog.MutationApplied{Mutation: "M", Result: json.RawMessage("null"), ResolvedBy: eventlog.ResolvedByUserApplied}}},
+			[]transition{
+				{started("record"), call("csv", "appendRow", `{"file":"a.csv"}`, "")},
+				{
+					&eventlog.MutationApplied{
+						Mutation: "M", Result: json.RawMessage("null"), ResolvedBy: eventlog.ResolvedByUserApplied,
+					},
+				},
+			},
 			[]string{"✓ csv.appendRow → a.csv, as a person says"}},
-		{"a file", []transition{{call("files", "write", `{"path":"out/b.txt"}`, "")}, {applied(`{}`)}}, []string{"✓ files.write → out/b.txt"}},
-		{"a mutation whose start an earlier process recorded", []transition{{applied(`{}`)}}, []string{"✓ mutation M was applied"}},
+		{
+			"a file",
+			[]transition{{call("files", "write", `{"path":"out/b.txt"}`, "")}, {applied(`{}`)}},
+			[]string{"✓ files.write → out/b.txt"},
+		},
+		{
+			"a mutation whose start an earlier process recorded", []transition{{applied(`{}`)}},
+			[]string{"✓ mutation M was applied"},
+		},
 		{"a producer that found something",
-			[]transition{{started("poll")}, {&eventlog.EventPublished{Topic: "a"}, &eventlog.EventPublished{Topic: "b"}, &eventlog.EventPublished{Topic: "a"}, &eventlog.RunCommitted{}}},
+			[]transition{
+				{started("poll")},
+				{
+					&eventlog.EventPublished{Topic: "a"}, &eventlog.EventPublished{Topic: "b"}, &eventlog.EventPublished{Topic: "a"},
+					&eventlog.RunCommitted{},
+				},
+			},
 			[]string{"• poll: 2 new in a, 1 new in b"}},
 		{"a producer that found nothing", []transition{{started("poll")}, {&eventlog.RunCommitted{}}}, nil},
 		{"a consumer without a call",
-			[]transition{{started("sort"), &eventlog.RunPrepared{UITitle: "Sort 2"}}, {&eventlog.EventConsumed{}, &eventlog.EventConsumed{}, &eventlog.RunCommitted{}}},
+			[]transition{
+				{started("sort"), &eventlog.RunPrepared{UITitle: "Sort 2"}},
+				{&eventlog.EventConsumed{}, &eventlog.EventConsumed{}, &eventlog.RunCommitted{}},
+			},
 			[]string{"✓ Sort 2 (2 consumed)"}},
 		{"a failure with its line",
-			[]transition{{started("sort")}, {&eventlog.RunFailed{Failure: eventlog.Failure{Message: "boom", Line: 7}}, &eventlog.MaintenanceEntered{}}},
+			[]transition{
+				{started("sort")},
+				{&eventlog.RunFailed{Failure: eventlog.Failure{Message: "boom", Line: 7}}, &eventlog.MaintenanceEntered{}},
+			},
 			[]string{"✗ sort failed: boom (line 7)", "■ held until its script is repaired: pawl why orders"}},
-		{"a backoff", []transition{{&eventlog.BackoffStarted{Attempt: 1, Until: began.Add(2 * time.Second)}}}, []string{"↻ trying again in 2s"}},
+		{
+			"a backoff",
+			[]transition{{&eventlog.BackoffStarted{Attempt: 1, Until: began.Add(2 * time.Second)}}},
+			[]string{"↻ trying again in 2s"},
+		},
 		{"an event that waits for its next attempt",
-			[]transition{{started("pay"), &eventlog.RunFailed{Failure: eventlog.Failure{Message: "boom"}}, putOff("a", 16*time.Second)}},
+			[]transition{
+				{started("pay"), &eventlog.RunFailed{Failure: eventlog.Failure{Message: "boom"}}, putOff("a", 16*time.Second)},
+			},
 			[]string{"✗ pay failed: boom", "↻ event a of due is tried again in 16s"}},
 		{"several of them", []transition{{putOff("a", time.Second), putOff("b", time.Second), putOff("c", time.Second)}},
 			[]string{"↻ event a of due and 2 more are tried again in 1s"}},
@@ -94,22 +140,63 @@ func TestProgress(t *testing.T) {
 				{&eventlog.MutationApplied{Mutation: "M", ResolvedBy: eventlog.ResolvedByLateReply}}},
 			[]string{"✓ Pay (bank.pay), as its late answer says"}},
 		{"an approval",
-			[]transition{{&eventlog.MutationApprovalRequested{Mutation: "M", Call: eventlog.MutationCall{Connector: "bank", Operation: "pay"}}, &eventlog.WorkflowBlocked{Reason: eventlog.BlockApproval}}},
+			[]transition{
+				{
+					&eventlog.MutationApprovalRequested{
+						Mutation: "M", Call: eventlog.MutationCall{Connector: "bank", Operation: "pay"},
+					},
+					&eventlog.WorkflowBlocked{Reason: eventlog.BlockApproval},
+				},
+			},
 			[]string{"? bank.pay waits for approval: pawl mutations show M, then pawl approve M"}},
-		{"an outcome that nobody can be asked about",
-			[]transition{{started("pay"), call("bank", "pay", `{}`, "")}, {&eventlog.RunFailed{Failure: eventlog.Failure{Message: "cut off"}}, &eventlog.MutationLeftIndeterminate{Mutation: "M"}, &eventlog.WorkflowBlocked{Reason: eventlog.BlockIndeterminate}}},
-			[]string{"✗ pay failed: cut off", "✗ nobody can tell whether mutation M happened; look, then: pawl resolve M --happened, --did-not-happen or --skip"}},
+		{"an outcome that cannot be asked for",
+			[]transition{
+				{started("pay"), call("bank", "pay", `{}`, "")},
+				{
+					&eventlog.RunFailed{Failure: eventlog.Failure{Message: "cut off"}},
+					&eventlog.MutationLeftIndeterminate{Mutation: "M"},
+					&eventlog.WorkflowBlocked{Reason: eventlog.BlockIndeterminate},
+				},
+			},
+			[]string{
+				"✗ pay failed: cut off",
+				"✗ it is not known whether mutation M happened; look, then: pawl resolve M --happened, --did-not-happen or --skip",
+			}},
 		{"an outcome that asking has not found out",
-			[]transition{{&eventlog.MutationLeftIndeterminate{Mutation: "M"}, &eventlog.WorkflowBlocked{Reason: eventlog.BlockIndeterminate}}},
-			[]string{"✗ nobody can tell whether mutation M happened; look, then: pawl resolve M --happened, --did-not-happen, --skip or --try-again"}},
+			[]transition{
+				{
+					&eventlog.MutationLeftIndeterminate{Mutation: "M"}, &eventlog.WorkflowBlocked{Reason: eventlog.BlockIndeterminate},
+				},
+			},
+			[]string{
+				"✗ it is not known whether mutation M happened; look, then: pawl resolve M --happened, " +
+					"--did-not-happen, --skip or --try-again",
+			}},
 		{"an outcome that could be asked about",
-			[]transition{{&eventlog.MutationStarted{Mutation: "M", Call: eventlog.MutationCall{Reconciles: true}}}, {&eventlog.RunFailed{Failure: eventlog.Failure{Message: "cut off"}}, &eventlog.MutationLeftIndeterminate{Mutation: "M"}}},
-			[]string{"✗  failed: cut off", "✗ nobody can tell whether mutation M happened; look, then: pawl resolve M --happened, --did-not-happen, --skip or --try-again"}},
-		{"a hold", []transition{{&eventlog.WorkflowBlocked{Reason: eventlog.BlockAuth, Message: "wrong password"}}}, []string{"■ held (auth): wrong password; more: pawl why orders"}},
+			[]transition{
+				{&eventlog.MutationStarted{Mutation: "M", Call: eventlog.MutationCall{Reconciles: true}}},
+				{
+					&eventlog.RunFailed{Failure: eventlog.Failure{Message: "cut off"}},
+					&eventlog.MutationLeftIndeterminate{Mutation: "M"},
+				},
+			},
+			[]string{
+				"✗  failed: cut off",
+				"✗ it is not known whether mutation M happened; look, then: pawl resolve M --happened, " +
+					"--did-not-happen, --skip or --try-again",
+			}},
+		{
+			"a hold",
+			[]transition{{&eventlog.WorkflowBlocked{Reason: eventlog.BlockAuth, Message: "wrong password"}}},
+			[]string{"■ held (auth): wrong password; more: pawl why orders"},
+		},
 		{"people", []transition{{&eventlog.WorkflowPaused{}}, {&eventlog.WorkflowResumed{}}, {&eventlog.WorkflowArchived{}}},
 			[]string{"■ paused by ann", "▶ resumed by ann", "■ archived by ann"}},
 		{"text from outside cannot steer the terminal",
-			[]transition{{started("r"), call("csv", "appendRow", `{"file":"a.csv"}`, "x\x1b[2J\r\n\u202eevil\u009b31m")}, {applied(`{"row":1}`)}},
+			[]transition{
+				{started("r"), call("csv", "appendRow", `{"file":"a.csv"}`, "x\x1b[2J\r\n\u202eevil\u009b31m")},
+				{applied(`{"row":1}`)},
+			},
 			[]string{"✓ x[2J evil31m → a.csv row 1"}},
 	}
 	for _, test := range tests {
@@ -170,8 +257,10 @@ func TestProgressTellsWhatHappenedSinceThisProcessBegan(t *testing.T) {
 	observe := func(partition int, facts ...eventlog.Fact) {
 		seq[partition]++
 		p.Observe(eventlog.Record{
-			Position:   eventlog.Position{Partition: partition, Seq: seq[partition]},
-			Transition: eventlog.Transition{Workflow: eventlog.WorkflowName([]string{"zero", "one"}[partition]), At: began, Facts: facts},
+			Position: eventlog.Position{Partition: partition, Seq: seq[partition]},
+			Transition: eventlog.Transition{
+				Workflow: eventlog.WorkflowName([]string{"zero", "one"}[partition]), At: began, Facts: facts,
+			},
 		})
 	}
 	observe(1, &eventlog.RunFailed{Failure: eventlog.Failure{Message: "of old"}})
@@ -186,7 +275,8 @@ func TestProgressTellsWhatHappenedSinceThisProcessBegan(t *testing.T) {
 	observe(0, applied(`{"row":2}`))
 	observe(1, &eventlog.RunFailed{Failure: eventlog.Failure{Message: "of now"}})
 	want := []string{
-		"zero  ! a run was interrupted by the end of the process that ran it; going on", "zero  ✓ Add two → a.csv row 2", "one  ✗  failed: of now",
+		"zero  ! a run was interrupted by the end of the process that ran it; going on", "zero  ✓ Add two → a.csv row 2",
+		"one  ✗  failed: of now",
 	}
 	if strings.Join(lines, "\n") != strings.Join(want, "\n") {
 		t.Errorf("told\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))

@@ -94,7 +94,7 @@ func (s Style) Yellow(text string) string { return s.wrap("33", text) }
 func (s Style) Dim(text string) string    { return s.wrap("2", text) }
 func (s Style) Bold(text string) string   { return s.wrap("1", text) }
 
-// OneLine makes text that anybody may have written fit for a line on a terminal: no control
+// OneLine makes text of any origin fit for a line on a terminal: no control
 // characters, so no escape codes, no direction overrides, at most so many characters.
 func OneLine(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {

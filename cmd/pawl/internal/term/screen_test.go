@@ -30,7 +30,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// Who compares parameters with their hash must see them as they are recorded.
+// Parameters are shown as they are recorded, so that a person can compare them with their hash.
 func TestFieldsShowDocumentsAsTheyWereSent(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"z":1.0,"a":"two  spaces"}`: `{"z":1.0,"a":"two  spaces"}`,
@@ -60,7 +60,7 @@ func TestStyleOnlyForTerminals(t *testing.T) {
 	}
 }
 
-// stuck is a terminal that somebody has stopped.
+// stuck is a terminal that its user has stopped.
 type stuck struct {
 	entered chan struct{}
 	release chan struct{}
@@ -101,7 +101,7 @@ func TestPrinterSurvivesAClosedOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := NewPrinter(w)
-	p.Print("nobody reads this")
+	p.Print("this is not read")
 	p.Flush()
 	p.Close()
 }

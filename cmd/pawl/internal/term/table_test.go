@@ -16,7 +16,8 @@ var listed = []Column{
 
 const (
 	longID    = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-	longCause = "cannot append a row to the sheet of north: permission denied: the folder belongs to another user of this machine"
+	longCause = "cannot append a row to the sheet of north: permission denied: the folder belongs " +
+		"to another user of this machine"
 )
 
 func rowsOf(cells ...[]string) [][]string { return cells }

@@ -53,7 +53,7 @@ const (
 	// lookTime bounds one look for an operation that is unknown.
 	lookTime = 5 * time.Second
 	// lookAgain is for how long the services found are taken for all there are: one script may
-	// use several operations that nobody has, and is not to wait for each. It is shorter than a
+	// use several operations that no tool has, and is not to wait for each. It is shorter than a
 	// tool takes to start, or one that is there already would be refused.
 	lookAgain = 10 * time.Millisecond
 	// awaitInterval is how often tools are looked for that a workflow waits for.
@@ -115,7 +115,7 @@ func (s *Tools) watchers() []*natsservice.Watcher {
 	return list
 }
 
-// Look looks for services now, because nobody is known by the name, or to see who is there (no
+// Look looks for services now, because the name is not known, or to see which there are (no
 // name). It reports whether it did.
 func (s *Tools) Look(ctx context.Context, name string) bool {
 	if s == nil || slices.Contains(s.builtin, name) {

@@ -81,7 +81,7 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 	return printChanged(screen, connected, sum, done)
 }
 
-// changeAll changes the events, each once: who repeated the filter instead would meet those again that
+// changeAll changes the events, each once: repeating the filter instead would meet again those that
 // fail again at once.
 func (c *jobsAction) changeAll(connected *client.Connection, operation string, params map[string]any,
 	done string) (changedJobs, error) {

@@ -18,8 +18,9 @@ type mutationAction struct {
 type consequence struct{ done, work string }
 
 var (
-	approved   = consequence{done: "is approved: it leaves once, exactly as recorded"}
-	rejected   = consequence{done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
+	approved = consequence{done: "is approved: it leaves once, exactly as recorded"}
+	rejected = consequence{done: "is rejected: nothing has left, its events end as skipped, " +
+		"and its run goes on without it"}
 	undone     = consequence{done: "did not happen: its events are free", work: "a fresh run takes them"}
 	skipped    = consequence{done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
 	askedAgain = consequence{done: "is asked about again; nothing is sent"}

@@ -5,13 +5,15 @@ import (
 	"testing"
 )
 
-// O1-O5: whoever settles a mutation is told what was done and what happens next, as the workflow stands.
+// O1-O5: a person who resolves a mutation is told what was done and what happens next.
 func TestConsequences(t *testing.T) {
 	t.Parallel()
 	free := standing{Name: "order", Status: "active"}
 	paused := standing{Name: "order", Status: "paused", UserPaused: true}
 	archived := standing{Name: "order", Status: "archived", UserPaused: true}
-	held := standing{Name: "order", Status: "error", Blocked: &struct{ Reason, Message string }{"contradiction", "it differs"}}
+	held := standing{
+		Name: "order", Status: "error", Blocked: &struct{ Reason, Message string }{"contradiction", "it differs"},
+	}
 	for _, test := range []struct {
 		name string
 		then consequence
@@ -19,15 +21,34 @@ func TestConsequences(t *testing.T) {
 		want string
 	}{
 		{"skip", skipped, free, "M is skipped: its events end as skipped, and the workflow goes on without it"},
-		{"skip under a pause", skipped, paused, "M is skipped: its events end as skipped, and the workflow goes on without it once order is resumed (pawl resume order)"},
-		{"skip in the archive", skipped, archived, "M is skipped: its events end as skipped; order is archived, so nothing of it runs again"},
+		{
+			"skip under a pause", skipped, paused,
+			"M is skipped: its events end as skipped, and the workflow goes on without it once order is " +
+				"resumed (pawl resume order)",
+		},
+		{
+			"skip in the archive", skipped, archived,
+			"M is skipped: its events end as skipped; order is archived, so nothing of it runs again",
+		},
 		{"it did not happen", undone, free, "M did not happen: its events are free, and a fresh run takes them"},
-		{"it did not happen, under another hold", undone, held, "M did not happen: its events are free, and a fresh run takes them once order is no longer held (pawl why order)"},
-		{"it happened", happened(""), free, "M happened, with the result null as none was given, and its run goes on with next"},
-		{"it happened, with a result", happened(`{"id":7}`), paused, `M happened, with the result {"id":7}, and its run goes on with next once order is resumed (pawl resume order)`},
+		{
+			"it did not happen, under another hold", undone, held,
+			"M did not happen: its events are free, and a fresh run takes them once order is no longer held (pawl why order)",
+		},
+		{
+			"it happened", happened(""), free,
+			"M happened, with the result null as none was given, and its run goes on with next",
+		},
+		{
+			"it happened, with a result", happened(`{"id":7}`), paused,
+			`M happened, with the result {"id":7}, and its run goes on with next once order is resumed (pawl resume order)`,
+		},
 		{"asked again", askedAgain, paused, "M is asked about again; nothing is sent"},
 		{"approve", approved, paused, "M is approved: it leaves once, exactly as recorded"},
-		{"reject", rejected, paused, "M is rejected: nothing has left, its events end as skipped, and its run goes on without it"},
+		{
+			"reject", rejected, paused,
+			"M is rejected: nothing has left, its events end as skipped, and its run goes on without it",
+		},
 	} {
 		if got := test.then.of("M", test.w); got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.name, got, test.want)
@@ -40,9 +61,13 @@ func TestStandingNamesTheHold(t *testing.T) {
 	t.Parallel()
 	lost := &struct{ Reason, Message string }{"indeterminate", "not known"}
 	for want, w := range map[string]standing{
-		"order is held (indeterminate): not known; more: pawl why order":               {Name: "order", Status: "paused", Blocked: lost},
-		"order is paused, and held (indeterminate): not known; more: pawl why order":   {Name: "order", Status: "paused", UserPaused: true, Blocked: lost},
-		"order is archived, and held (indeterminate): not known; more: pawl why order": {Name: "order", Status: "archived", Blocked: lost},
+		"order is held (indeterminate): not known; more: pawl why order": {Name: "order", Status: "paused",
+			Blocked: lost},
+		"order is paused, and held (indeterminate): not known; more: pawl why order": {
+			Name: "order", Status: "paused", UserPaused: true, Blocked: lost,
+		},
+		"order is archived, and held (indeterminate): not known; more: pawl why order": {Name: "order", Status: "archived",
+			Blocked: lost},
 	} {
 		if got := w.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -57,7 +82,10 @@ func TestStandingNamesMaintenance(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	got := standing{Name: "order", Status: "active", Maintenance: true}.String()
-	for _, says := range []string{"order is active, but stays in maintenance", "nothing of it runs", "pawl repair order FILE", "also unchanged (pawl deploy FILE)"} {
+	for _, says := range []string{
+		"order is active, but stays in maintenance", "nothing of it runs", "pawl repair order FILE",
+		"also unchanged (pawl deploy FILE)",
+	} {
 		if !strings.Contains(got, says) {
 			t.Errorf("%q does not say %q", got, says)
 		}

@@ -160,7 +160,8 @@ func (c *Push) events(document json.RawMessage, n int) ([]json.RawMessage, error
 	for _, event := range events {
 		var known struct{ MessageID *json.RawMessage }
 		if json.Unmarshal(event, &known) != nil || known.MessageID == nil {
-			return nil, exit.Misconfigured(`name it with --id ID, and JSON is its payload; or push {"messageId": "…", "title": "…", "payload": …}`,
+			return nil, exit.Misconfigured(`name it with --id ID, and JSON is its payload; or push {"messageId": "…", `+
+				`"title": "…", "payload": …}`,
 				"an event of document %d has no messageId", n)
 		}
 	}

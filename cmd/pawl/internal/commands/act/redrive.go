@@ -7,7 +7,7 @@ import (
 
 type Redrive struct {
 	jobsAction
-	IncludingUnknown bool `help:"Also those that ended as skipped after a call that was applied or whose outcome nobody knew: that may repeat its effect."`
+	IncludingUnknown bool `help:"Also those that ended as skipped after a call that was applied or whose outcome was not known: that may repeat its effect."`
 }
 
 func (c *Redrive) Run(engine *client.Finder, screen term.Screen) error {

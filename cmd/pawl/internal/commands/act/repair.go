@@ -41,7 +41,8 @@ func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		err = source.Refused(ctx, screen, with, script, err, connected.JSON)
 		var refused *exit.Failure
 		if errors.As(err, &refused) {
-			refused.Hint = "correct what is listed above and repair again; a refused repair counts as one more failure (pawl why " + c.Name + ")"
+			refused.Hint = "correct what is listed above and repair again; a refused repair counts as one more failure " +
+				"(pawl why " + c.Name + ")"
 		}
 		return err
 	}

@@ -14,8 +14,9 @@ type RunNow struct{ workflowAction }
 
 // Help says what may come before the producers.
 func (*RunNow) Help() string {
-	return "At most one run of a workflow is active, and nothing of it runs while it is held: then its producers are queued. " +
-		"What each of them waits for, and what can be done about it, is said. While a run is active the command is refused."
+	return "At most one run of a workflow is active, and nothing of it runs while it is held: " +
+		"then its producers are queued. The answer says what each of them waits for, and what can be done about it. " +
+		"While a run is active the command is refused."
 }
 
 // Run queues the producers and says which of them runs now; what they do shows in the log.

@@ -43,7 +43,8 @@ func (w standing) String() string {
 			w.Blocked.Reason, term.OneLine(w.Blocked.Message, 300), w.Name)
 	}
 	if w.Maintenance && w.Status == "active" { // nothing but a script ends that (F9)
-		text += fmt.Sprintf(", but stays in maintenance: nothing of it runs until its script is repaired (pawl repair %s FILE) or deployed, also unchanged (pawl deploy FILE)", w.Name)
+		text += fmt.Sprintf(", but stays in maintenance: nothing of it runs until its script is repaired "+
+			"(pawl repair %s FILE) or deployed, also unchanged (pawl deploy FILE)", w.Name)
 	}
 	return text
 }

@@ -61,7 +61,8 @@ func (c *listConnectors) Run(engine *client.Finder, screen term.Screen) error {
 					p.Items...)
 			}
 		}
-		none := "no connector is configured: start the engine with a folder for one (--maildir, --files or --csv DIR), or name hosts for http in pawl.yaml"
+		none := "no connector is configured: start the engine with a folder for one (--maildir, --files or --csv DIR), " +
+			"or name hosts for http in pawl.yaml"
 		if len(list.Users) > 0 {
 			none = "no connector is there now: a tool has a user and is not connected"
 		}

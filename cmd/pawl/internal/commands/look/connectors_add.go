@@ -63,7 +63,8 @@ func (c *addConnector) Run(ctx context.Context, engine *client.Finder, screen te
 	}
 	if _, err := os.Stat(filepath.Join(dir, datadir.NATSCaller+".url")); err != nil {
 		fmt.Fprintln(screen.Err,
-			"pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: pawl up --nats-listen 127.0.0.1:4222")
+			"pawl: no engine with a NATS listener runs on this data directory now; the next one lets the tool in: "+
+				"pawl up --nats-listen 127.0.0.1:4222")
 	} else if err := admitted(ctx, engine, conf, c.Name); err != nil {
 		fmt.Fprintf(screen.Err, "pawl: warning: the engine does not say that it lets the tool in yet: %v\n", err)
 	}
@@ -90,7 +91,8 @@ func natsListener(conf config.Reader, dir string) (string, error) {
 	if _, port, err := net.SplitHostPort(cmp.Or(listen, file.NATSListen)); err == nil && port != "0" {
 		return "nats://127.0.0.1:" + port, nil // the engine puts the whole address there when it starts
 	}
-	return "", exit.Failed("start an engine on this data directory once with a NATS listener: pawl up --nats-listen 127.0.0.1:4222",
+	return "", exit.Failed("start an engine on this data directory once with a NATS listener: "+
+		"pawl up --nats-listen 127.0.0.1:4222",
 		errors.New("no engine has listened for NATS here, so there is no address to connect to"))
 }
 

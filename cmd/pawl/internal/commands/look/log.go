@@ -87,7 +87,7 @@ func positionAfter(raw json.RawMessage) (string, error) {
 	return fmt.Sprintf("%d:%d", t.Partition, t.Seq+1), nil
 }
 
-// logLine renders a transition for people: where, when, who, and its facts by name. Payloads are
+// logLine renders a transition for people: position, time, actor, and its facts by name. Payloads are
 // for --json.
 func logLine(raw json.RawMessage) (string, error) {
 	var t struct {
@@ -115,8 +115,8 @@ func logLine(raw json.RawMessage) (string, error) {
 		actorLabel(t.Actor.Kind, t.Actor.Name), strings.Join(order, " ")), nil
 }
 
-// actorLabel names who did something. Anybody may call himself what the engine is called: the engine
-// alone stands without a kind.
+// actorLabel names the actor of a transition. A person may take the engine's name: the engine alone
+// stands without a kind.
 func actorLabel(kind, name string) string {
 	label := term.OneLine(name, 40)
 	if kind != eventlog.System.Kind {

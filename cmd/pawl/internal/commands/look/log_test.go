@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whoever calls himself what the engine is called is told from it.
+// A person with the engine's name is told apart from the engine.
 func TestLogShowsTheKindOfAllButTheEngine(t *testing.T) {
 	for actor, want := range map[string]string{
 		`{"kind":"system","name":"pawl"}`:         "pawl",
@@ -13,7 +13,8 @@ func TestLogShowsTheKindOfAllButTheEngine(t *testing.T) {
 		`{"kind":"api","name":"anonymous"}`:       "anonymous (api)",
 		`{"kind":"user","name":"pawl\t(system)"}`: "pawl (system) (user)",
 	} {
-		line, err := logLine([]byte(`{"partition":0,"seq":3,"revision":2,"workflow":"w","kind":"workflow.paused","at":"2026-10-26T08:00:00Z","actor":` + actor + `,"events":[{"type":"workflow.paused"}]}`))
+		line, err := logLine([]byte(`{"partition":0,"seq":3,"revision":2,"workflow":"w","kind":"workflow.paused",` +
+			`"at":"2026-10-26T08:00:00Z","actor":` + actor + `,"events":[{"type":"workflow.paused"}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}

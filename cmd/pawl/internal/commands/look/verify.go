@@ -24,7 +24,7 @@ type Verify struct {
 }
 
 // Run asks a running engine. With the engine stopped it reads the log in the data directory, which
-// nobody else can then use.
+// no other process can then use.
 func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader,
 	with node.Parts) error {
 	connected, err := engine.Find(c.Flags)
@@ -106,7 +106,7 @@ func stoppedData(screen term.Screen, conf config.Reader, connected *client.Conne
 	if err != nil {
 		return s, err
 	}
-	s.NATSListen = "" // nobody has anything to ask of an engine that does not run
+	s.NATSListen = "" // an engine that does not run answers no requests
 	if !datadir.HoldsLog(s.Data) {
 		return s, &exit.Failure{Code: exit.CodeUnreachable,
 			What: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.Address, term.Path(s.Data)),

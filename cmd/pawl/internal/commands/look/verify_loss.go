@@ -19,7 +19,8 @@ func incomplete(screen term.Screen, r node.Accepted) error {
 		return nil
 	}
 	fmt.Fprintf(screen.Err,
-		"pawl: the log has no room to remember all that is to be set aside. Everything else is done; repeating this command changes nothing. %s\n",
+		"pawl: the log has no room to remember all that is to be set aside. Everything else is done; "+
+			"repeating this command changes nothing. %s\n",
 		"What stays out of service is named above, with the way to go on.")
 	return exit.Silent(exit.CodeFailed)
 }
@@ -41,7 +42,8 @@ func printAccepted(screen term.Screen, r node.Accepted, asJSON bool) error {
 	for _, name := range r.Held {
 		if aside, ok := r.SetAside[name]; ok {
 			fmt.Fprintf(screen.Out,
-				"%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name)
+				"%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: "+
+					"pawl resume %s\n", name, aside, name, name)
 			continue
 		}
 		fmt.Fprintf(screen.Out,
@@ -73,7 +75,8 @@ func printAccepted(screen term.Screen, r node.Accepted, asJSON bool) error {
 	}
 	if r.GivenUp > 0 {
 		fmt.Fprintf(screen.Out,
-			"%s given up: the records of them count no more. They may have been done, and are not done again by themselves. Each stands in %s and in: pawl mutations list --status given_up\n",
+			"%s given up: the records of them count no more. They may have been done, and are not done again by themselves. "+
+				"Each stands in %s and in: pawl mutations list --status given_up\n",
 			term.Plural(r.GivenUp, "mutation call"), term.Path(r.Report))
 	}
 	if len(r.Lost) == 0 && len(r.SetAside) == 0 && r.Foreign == 0 {

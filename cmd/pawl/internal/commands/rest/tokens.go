@@ -17,7 +17,7 @@ type (
 	}
 	createToken struct {
 		client.Flags
-		Name     string `arg:"" help:"Who will use it: the name in the log of all that is done with it."`
+		Name     string `arg:"" help:"The name of its user: the log shows it with all that is done with the token."`
 		Role     string `required:"" placeholder:"viewer|ingest|operator|admin" enum:"viewer,ingest,operator,admin" help:"viewer reads; ingest pushes events and does nothing else; operator does both and deploys; admin also gives grants and tokens."`
 		Workflow string `short:"w" placeholder:"NAME" help:"The only workflow that it is for, which need not exist yet; else it is for all."`
 	}

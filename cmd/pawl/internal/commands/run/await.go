@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// awaits lists the operations that the script needs and that nobody offers yet.
+// awaits lists the operations that the script needs and no tool offers yet.
 func (d deployer) awaits(ctx context.Context, s source.Script) []string {
 	if d.in.Tools == nil || d.unchanged(s) {
 		return nil
@@ -32,7 +32,7 @@ func (d deployer) awaits(ctx context.Context, s source.Script) []string {
 // await waits until tools offer what the script needs. When an engine that is to end by itself has
 // waited long enough, the deploy says what is missing.
 func (d deployer) await(ctx context.Context, s source.Script, missing []string) error {
-	d.in.Announce() // who looks why nothing moves must know where to ask
+	d.in.Announce() // a person who asks why nothing moves must know the address
 	most := ""
 	if d.in.Data.Settings.UntilIdle {
 		most = fmt.Sprintf(", for at most %s", tools.Patience)

@@ -23,7 +23,7 @@ import (
 // deployer deploys what changed since the last time.
 type deployer struct {
 	screen term.Screen
-	// actor is who uses this command line, as far as it says.
+	// actor is the user of this command line, as far as it is named.
 	actor eventlog.Actor
 	in    *node.Node
 	known *deployments

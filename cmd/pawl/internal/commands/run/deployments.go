@@ -41,7 +41,8 @@ func loadDeployments(data string) (*deployments, error) {
 		return nil, exit.Failed("", fmt.Errorf("read what was deployed before: %w", err))
 	}
 	if err := json.Unmarshal(text, d); err != nil {
-		return nil, exit.Failed("delete it: all files are then deployed again, which changes nothing for those that run already",
+		return nil, exit.Failed("delete it: all files are then deployed again, which changes nothing for those "+
+			"that run already",
 			fmt.Errorf("read what was deployed before from %s: %w", d.path, err))
 	}
 	if d.Files == nil {

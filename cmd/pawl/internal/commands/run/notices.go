@@ -41,7 +41,7 @@ type folders interface {
 	WatchList() []string
 }
 
-// follow calls look at once, for what has changed since nobody watched, and then after each flurry
+// follow calls look at once, for what has changed while the files were not watched, and then after each flurry
 // of notices, until ctx ends. A file that never comes to rest is looked at from time to time.
 func (n *notices) follow(ctx context.Context, look func()) {
 	quiet := time.NewTimer(0)

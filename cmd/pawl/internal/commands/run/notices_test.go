@@ -234,7 +234,7 @@ func TestNoticesOfTheSystem(t *testing.T) {
 					return
 				}
 			case <-limit.C:
-				t.Fatalf("nobody sees %q", content)
+				t.Fatalf("%q is not noticed", content)
 			}
 		}
 	}

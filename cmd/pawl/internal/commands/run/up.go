@@ -98,11 +98,12 @@ func (c *Up) grants(files int) (map[string]eventlog.Grant, error) {
 }
 
 // useExample writes the bundled example and points its connectors at it. Configured connectors belong
-// to somebody's real mail and sheets: the example keeps off them.
+// to real mail and sheets: the example keeps off them.
 func useExample(s *config.Settings) (*example.Example, error) {
 	if c := s.Connectors; c.Maildir != nil || c.CSV != nil {
 		return nil, exit.Misconfigured("name the workflows to run: pawl up FILE…; or run the example in an empty folder",
-			"without a FILE, up runs the bundled example in its own folders, but the maildir or csv connector is configured for others")
+			"without a FILE, up runs the bundled example in its own folders, but the maildir or csv connector is "+
+				"configured for others")
 	}
 	dir, err := filepath.Abs(example.Dir)
 	if err != nil {

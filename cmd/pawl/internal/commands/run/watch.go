@@ -61,13 +61,14 @@ func (w *watcher) run(ctx context.Context, open func() (notices, func() error, e
 	n.failed = func(err error) { once.Do(func() { w.unnoticed(err) }) }
 	n.follow(ctx, func() { w.look(ctx) })
 	w.waiting.Wait()
-	_ = done() // nobody waits for notices any more
+	_ = done() // notices are not waited for any more
 }
 
 // unnoticed warns that the system does not tell of changes.
 func (w *watcher) unnoticed(err error) {
 	fmt.Fprintf(w.screen.Err,
-		"pawl: warning: a file that changes while this runs may not be deployed: %v\n  start again after a change, or: pawl deploy FILE\n", err)
+		"pawl: warning: a file that changes while this runs may not be deployed: %v\n  start again after a change, "+
+			"or: pawl deploy FILE\n", err)
 }
 
 // watched is a file as it was last found.
@@ -130,7 +131,7 @@ func (w *watcher) look(ctx context.Context) {
 	}
 }
 
-// readRegular reads what ends: whoever opens a pipe waits for its writer.
+// readRegular reads regular files alone: opening a pipe waits for its writer.
 func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -212,7 +213,8 @@ func (w *watcher) checkName(ctx context.Context, s source.Script) error {
 		}
 	}
 	if state, exists := w.in.Engine.State(before); exists && !state.Archived {
-		return exit.Failed(fmt.Sprintf("give it back its name; or start again to run both, after `pawl archive %s` only the new one", before),
+		return exit.Failed(fmt.Sprintf("give it back its name; or start again to run both, after `pawl archive %s` only "+
+			"the new one", before),
 			fmt.Errorf("%s was workflow %s and is now %s", term.Path(s.Path), before, name))
 	}
 	return nil

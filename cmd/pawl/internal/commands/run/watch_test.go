@@ -105,7 +105,7 @@ type fullFolders struct{ recordedFolders }
 
 func (*fullFolders) Add(string) error { return syscall.ENOSPC }
 
-// recordedFolders are watched by nobody.
+// recordedFolders are recorded and not watched.
 type recordedFolders struct{ list []string }
 
 func (f *recordedFolders) Add(folder string) error {
