@@ -34,7 +34,7 @@ type factDocument struct {
 
 var logTable = []Operation{func() Operation {
 	o := operation("readLog", "GET /v1/log", rpc.Viewer,
-		"Read the log as server-sent events, one transition each; as application/json, and without follow, " +
+		"Read the log as server-sent events, one transition each; as application/json, and without follow, "+
 			"a page of it").slow()
 	o = define(o, func(ctx context.Context, c *Call, q *logread.Query) (*logread.Page, error) {
 		return c.backend.pageLog(ctx, c, q)

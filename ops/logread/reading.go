@@ -68,7 +68,7 @@ func (r readRecord) foreign(only eventlog.WorkflowName) bool {
 	return only != "" && !r.last && r.record.Workflow != "" && r.record.Workflow != only
 }
 
-// readAll sends records until ctx ends, the log ends (without follow) or fails. Who follows one workflow
+// readAll sends records until ctx ends, the log ends (without follow) or fails. A reader of one workflow
 // gets those of its partition, and passes the foreign ones over.
 func (r *Reader) readAll(ctx context.Context, q *Query, from []uint64, to chan<- readRecord) {
 	from = append([]uint64(nil), from...) // the stream moves its own along
