@@ -28,6 +28,7 @@ type authenticator struct {
 type admission struct {
 	password [sha256.Size]byte
 	granted  *server.User
+	apart    *apart // nil for a user whose connections share an account
 	// inProcess is true of the engine's own users: they never come over the network.
 	inProcess bool
 	local     bool
@@ -65,7 +66,14 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	if user.warning != "" && user.warned.CompareAndSwap(false, true) {
 		a.logger.Warn(user.warning, "user", opts.Username, "from", from)
 	}
-	c.RegisterUser(user.granted)
+	if user.apart == nil {
+		c.RegisterUser(user.granted)
+		return true
+	}
+	if err := user.apart.enter(c); err != nil {
+		a.logger.Warn("a NATS user was refused", "user", opts.Username, "from", from, "error", err)
+		return false
+	}
 	return true
 }
 
@@ -83,13 +91,14 @@ func ofThisMachine(addr net.Addr) bool {
 	})
 }
 
-// admit lets the user in from now on.
-func (a *authenticator) admit(u User, account *server.Account) {
+// admit lets the user in from now on, each of its connections into an account of its own with apart.
+func (a *authenticator) admit(u User, account *server.Account, apart *apart) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.users[u.Name] = &admission{
 		password:  sha256.Sum256([]byte(u.Password)),
 		granted:   &server.User{Username: u.Name, Account: account, Permissions: u.permissions()},
+		apart:     apart,
 		inProcess: isInternal(u.Name), local: u.Local, warning: u.Warning,
 	}
 }

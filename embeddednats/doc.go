@@ -11,13 +11,14 @@
 //
 // Guaranteed for the users of [Users] and for each [Tool]: a tool serves its connector and answers, a
 // subscriber reads the log and the feed, an operator calls operations and pushes events, and nothing else.
-// Each kind has an account of its own, and so has each tool; the streams are in another account, which only
-// the engine's own connections use. Permissions alone would not hold a user: the caller chooses the
-// subject of the answer, and what answers (a service, JetStream, what a consumer delivers) is not checked
-// against what the asker may publish. In an account of its own an answer meets nothing but inboxes, and what
-// answers there may publish to inboxes only ([Server.ConnectServices], the users of tools). Accounts also
-// keep tools apart: no other tool gets a request, or can forge an answer or a description. The user that
-// tools may share protects none of them from the others, is let in from this machine only, and is warned of.
+// Each kind has an account of its own, and so has each tool and each connection of an operator; the streams are in
+// another account, which only the engine's own connections use. Permissions alone would not hold a user: the caller
+// chooses the subject of the answer, and what answers (a service, JetStream, what a consumer delivers) is not
+// checked against what the asker may publish. In an account of its own an answer meets nothing but inboxes, and
+// what answers there may publish to inboxes only ([Server.ConnectServices], the users of tools). Accounts also
+// keep tools apart: no other tool gets a request, or can forge an answer or a description; and operators: none
+// reads what another one is answered. The user that tools may share protects none of them from the others, is let
+// in from this machine only, and is warned of.
 //
 // A NATS server that is not this one must be configured to the same effect, since a client cannot see
 // what others may: only the engine's user may publish to pawl.log.>, pawl.own.>, pawl.feed.> and $JS.API.>;
@@ -36,10 +37,8 @@
 // that the blocks are read only where the server reads them too.
 //
 // Not guaranteed: that subscribers leave one another alone. A subscriber may use up the consumers of all of
-// them, and it may acknowledge in the place of another one. Nor that operators do: all of them are one user, and
-// each can read the answers to the others.
-// Nor that the data is undamaged: JetStream starts on what is left, and package eventlog/jslog checks what
-// it serves. Only cmd and tests import this package.
+// them, and it may acknowledge in the place of another one. Nor that the data is undamaged: JetStream starts on
+// what is left, and package eventlog/jslog checks what it serves. Only cmd and tests import this package.
 //
 // Staging in memory ([Server.StageInMemory]) works around what nats-server 2.15.2 does: for a file stream of one
 // replica it stages each atomic batch in a store of its own below streams/NAME/batches (about 20 system calls,

@@ -126,7 +126,7 @@ func (s *Server) admit(cfg Config) error {
 		}
 	}
 	if cfg.Insecure && len(cfg.Users) == 0 {
-		s.auth.admit(User{}, s.nats.GlobalAccount())
+		s.auth.admit(User{}, s.nats.GlobalAccount(), nil)
 	}
 	for _, u := range cfg.Users {
 		if u.Streams == nil {
@@ -151,7 +151,7 @@ func (s *Server) admit(cfg Config) error {
 		if err := openStreams(s.nats, u, account); err != nil {
 			return err
 		}
-		s.auth.admit(u, account)
+		s.auth.admit(u, account, nil)
 	}
 	return nil
 }
@@ -161,7 +161,13 @@ func (s *Server) letIn(u User) error {
 	if err != nil {
 		return err
 	}
-	s.auth.admit(u, account)
+	var kept *apart
+	if u.Apart {
+		if kept, err = keepApart(s.nats, u, account); err != nil {
+			return err
+		}
+	}
+	s.auth.admit(u, account, kept)
 	return nil
 }
 

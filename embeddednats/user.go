@@ -17,6 +17,9 @@ type User struct {
 	// Streams makes the user a reader of these streams: it gets an account of its own, where nothing it sends
 	// reaches anything but what reading takes. Publish and Subscribe hold within it.
 	Streams []string
+	// Apart keeps the connections of the user from one another: each has an account of its own, from which what
+	// the user may publish is led to Account, and the answers back. Publish may not be nil.
+	Apart bool
 	// EachTool lets the user in to the account of each [Tool] too, as NAME-TOOL.
 	EachTool bool
 	// Local refuses the user to other machines.
@@ -27,7 +30,7 @@ type User struct {
 
 // The accounts of the users. The streams are in another one, which only the engine's own connections use.
 const (
-	// OperatorsAccount is where operators meet the service that answers them.
+	// OperatorsAccount is where the service is that answers operators.
 	OperatorsAccount = "PAWL_OPERATORS"
 	// ConnectorsAccount is where the tools serve that share one user.
 	ConnectorsAccount = "PAWL_CONNECTORS"
@@ -45,6 +48,8 @@ const (
 	servicesInbox = "_INBOX.services"
 	gateInbox     = "_INBOX_gate"
 	anyInbox      = "_INBOX.>"
+	// mappedReply is what the server puts in the place of an inbox of another account.
+	mappedReply = "_R_.>"
 )
 
 // The engine's own users, each for in-process connections to one account. Their passwords are new with
@@ -68,11 +73,11 @@ func internal(prefix, password string) []User {
 		// What it answers and asks is fixed: a reader's answer goes to where the server maps it.
 		{Name: gateUser, Password: password,
 			Publish: []string{consumerCreate + ">", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.LIST.*",
-				"$JS.API.CONSUMER.DELETE.*.*", "_R_.>"},
+				"$JS.API.CONSUMER.DELETE.*.*", mappedReply},
 			Subscribe: []string{gateSubject + ">", gateInbox + ".>"}},
-		// The caller chooses the subject of the answer, so it may be an inbox only.
+		// A caller chooses the subject of its answer, so it may be one of the caller's own account only.
 		{Name: servicesUser, Password: password, Account: OperatorsAccount,
-			Publish: []string{anyInbox}, Subscribe: []string{prefix + ".api.>", prefix + ".in.>", "$SRV.>", servicesInbox +
+			Publish: []string{mappedReply}, Subscribe: []string{prefix + ".api.>", prefix + ".in.>", "$SRV.>", servicesInbox +
 				".>"}},
 		calls(callingUser, prefix, password, ConnectorsAccount, ">"),
 	}

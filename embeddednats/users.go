@@ -57,7 +57,7 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 			Streams: streams,
 		},
 		{
-			Name: Operator, Account: OperatorsAccount,
+			Name: Operator, Account: OperatorsAccount, Apart: true,
 			Subscribe: []string{"_INBOX.>"},
 			Publish: []string{prefix + ".api.>", prefix + ".in.>", "$SRV.PING", "$SRV.PING.>", "$SRV.INFO", "$SRV.INFO.>",
 				"$SRV.STATS", "$SRV.STATS.>"},

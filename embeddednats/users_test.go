@@ -350,6 +350,78 @@ func TestOperatorsCall(t *testing.T) {
 		"pawl.tool.>", "$SRV.>", "_R_.>", "_INBOX_pawl.>", "$JS.>", "$SYS.>")
 }
 
+// All operators have one user, and each reads its own answers only: also one that comes after another has gone away
+// before it was answered.
+func TestOperatorsReadTheirOwnAnswersOnly(t *testing.T) {
+	s := newSite(t)
+	services := opened(t, s.server.ConnectServices)
+	questions := make(chan *nats.Msg, 10)
+	if _, err := services.ChanSubscribe("pawl.api.>", questions); err != nil {
+		t.Fatal(err)
+	}
+	if err := services.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	listener := func() (user, *nats.Subscription) {
+		u := s.as(embeddednats.Operator)
+		heard, err := u.SubscribeSync("_INBOX.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := u.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		return u, heard
+	}
+	ask := func(u user, subject string) (question *nats.Msg) {
+		if err := u.PublishRequest("pawl.api."+subject, "_INBOX.mine.1", nil); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case question = <-questions:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("question %s does not arrive", subject)
+		}
+		return question
+	}
+	answered := func(question *nats.Msg) {
+		if err := question.Respond([]byte("answer to " + question.Subject)); err != nil {
+			t.Fatal(err)
+		}
+		if err := services.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hears := func(u user, heard *nats.Subscription, want string) {
+		t.Helper()
+		answered(ask(u, "last"))
+		var all []string
+		for range 2 {
+			m, err := heard.NextMsg(10 * time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all = append(all, string(m.Data)); string(m.Data) == "answer to pawl.api.last" {
+				break
+			}
+		}
+		if got := strings.Join(all[:len(all)-1], ", "); got != want {
+			t.Errorf("hears %q, want %q", got, want)
+		}
+	}
+	first, heardByFirst := listener()
+	second, heardBySecond := listener()
+	answered(ask(first, "first"))
+	open := ask(first, "open")
+	hears(second, heardBySecond, "")
+	hears(first, heardByFirst, "answer to pawl.api.first")
+
+	first.Close()
+	third, heardByThird := listener()
+	answered(open)
+	hears(third, heardByThird, "")
+}
+
 func TestURLsStayTheSame(t *testing.T) {
 	s := newSite(t)
 	read := func() map[string]string {

@@ -137,8 +137,8 @@ type backend struct {
 	openapi func() ([]byte, error)
 	log     logread.Reader
 	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
-	// operations that read a long past.
-	followers, heavy *auth.Quota
+	// operations that read a long past; bodies is the memory for what callers send.
+	followers, heavy, bodies *auth.Quota
 	// revocations tells streams to look whether their caller's token is still in use.
 	revocations auth.Revocations
 	// life ends when the server stops: log streams end with it.

@@ -74,7 +74,7 @@ func (b *backend) outer(next http.Handler) http.Handler {
 			w.Header().Set(rpc.ProofHeader, b.guard.Prove(challenge))
 		}
 		if caller != nil {
-			auth.Trust(r.Context())
+			auth.Trust(r.Context(), caller.Key)
 			r = auth.WithCaller(r, caller)
 		}
 		// The mux would redirect an unclean path; a POST would lose its body on the way.
@@ -112,6 +112,13 @@ func (b *backend) answer(o *Operation, w http.ResponseWriter, r *http.Request, c
 	}
 	if p != nil {
 		return p
+	}
+	if size := rpc.BodySize(&o.Operation, r); size > smallBody {
+		leave, p := b.bodies.TakeMany(caller, size>>10)
+		if p != nil {
+			return p
+		}
+		defer leave()
 	}
 	buffer := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buffer)

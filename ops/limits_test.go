@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -240,3 +241,60 @@ func (l *oneConn) Close() error {
 }
 
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+// TestLargeBodiesAreBounded: what one caller sends and does not end takes so much memory and no more. Small requests
+// of the caller are answered all the same, and so are large ones of others.
+func TestLargeBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	const path = "/v1/workflows/shop/topics/order.sent/events"
+	large := `{"messageId":"a","title":"A","payload":"` + strings.Repeat("x", 1<<20) + `"}`
+	var open []net.Conn
+	for i := range mostBodiesEach << 10 / rpc.MaxBody {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(b.http.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		length := fmt.Sprint("Content-Length: ", rpc.MaxBody)
+		if i%2 == 0 {
+			length = "Transfer-Encoding: chunked"
+		}
+		if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Type: application/json\r\n%s\r\n\r\n", path, testToken, length); err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, conn)
+	}
+	taken := func(want int) { // once the server has seen it
+		t.Helper()
+		for range 10_000 {
+			if b.server.bodies.Taken() == want {
+				return
+			}
+			b.request("GET", "/healthz", "")
+		}
+		t.Fatalf("%d KiB are taken, want %d", b.server.bodies.Taken(), want)
+	}
+	taken(mostBodiesEach)
+	res, body := b.request("POST", path, large)
+	if res.StatusCode != 429 || mustJSON(t, body)["code"] != "bodies.busy" || res.Header.Get("Retry-After") == "" {
+		t.Errorf("one too many: %d %s", res.StatusCode, body)
+	}
+	if res, body := b.request("POST", path, `{"messageId":"b","title":"B"}`); res.StatusCode != 200 {
+		t.Errorf("a small one: %d %s", res.StatusCode, body)
+	}
+	var made createTokenAnswer
+	b.do("createToken", map[string]any{"name": "other", "role": "ingest"}, &made)
+	res, body = b.request("POST", path, large, "Authorization", "Bearer "+made.Token)
+	if res.StatusCode != 200 {
+		t.Errorf("another caller's: %d %s", res.StatusCode, body)
+	}
+	_ = open[0].Close()
+	taken(mostBodiesEach - rpc.MaxBody>>10)
+	if res, body := b.request("POST", path, large); res.StatusCode != 200 {
+		t.Errorf("when one has ended: %d %s", res.StatusCode, body)
+	}
+	taken(mostBodiesEach - rpc.MaxBody>>10)
+}

@@ -23,6 +23,9 @@ import (
 const (
 	mostFollowers, mostFollowersEach = 128, 32 // streams of the log, and requests that wait for it to go on
 	mostHeavy, mostHeavyEach         = 8, 4    // operations that read a long past
+
+	mostBodies, mostBodiesEach = 256 << 10, 64 << 10 // KiB of the bodies that are larger than smallBody
+	smallBody                  = 64 << 10            // bytes; those of all connections together are bearable
 )
 
 // Server offers the table of operations. Its methods are safe for concurrent use.
@@ -43,7 +46,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	b := &backend{cfg: cfg, guard: guard,
 		followers: auth.NewQuota("readers of the log", "log.followers", mostFollowers, mostFollowersEach),
-		heavy:     auth.NewQuota("requests that read a long past", "history.busy", mostHeavy, mostHeavyEach)}
+		heavy:     auth.NewQuota("requests that read a long past", "history.busy", mostHeavy, mostHeavyEach),
+		bodies:    auth.NewQuota("KiB of request bodies", "bodies.busy", mostBodies, mostBodiesEach)}
 	b.life, b.endLife = context.WithCancel(context.Background())
 	b.metrics = metrics.New(metrics.Sources{
 		Engine: cfg.Engine, Reader: cfg.Reader, Log: cfg.Log, Workers: cfg.Workers, Version: cfg.Version,

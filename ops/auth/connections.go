@@ -16,29 +16,39 @@ const DefaultConnections = 1024
 
 // Connections bounds the connections of a listener. When there are too many, one gives way to the newest:
 // the oldest that has shown no token, else the one that has been idle for longest. So a program without
-// the token, however many connections it opens, keeps out no program that has it.
+// the token, however many connections it opens, keeps out no program that has it. Nor does a program keep out
+// those of other callers: what a caller has beyond a share of all connections gives way as if without a token.
 type Connections struct {
 	most   int
 	logger *slog.Logger
 
-	mu     sync.Mutex
-	open   map[net.Conn]*connection
-	opened uint64
-	told   time.Time
+	mu   sync.Mutex
+	open map[net.Conn]*connection
+	// trusted counts the connections that each caller's token holds.
+	trusted map[string]int
+	opened  uint64
+	told    time.Time
 }
+
+// share is how many connections one caller's token holds at most.
+func (c *Connections) share() int { return max(c.most/4, 1) }
 
 // connection is what is known of one.
 type connection struct {
-	// trusted is set once a request on it had a token.
-	trusted atomic.Bool
-	number  uint64
+	among *Connections
+	// trusted names the caller with a token of a request on it; nil while there was none, or while the caller has
+	// its share. It is set under mu.
+	trusted atomic.Pointer[string]
+	// gone is set, under mu, once it is no longer counted.
+	gone   bool
+	number uint64
 	// idle says when it came to rest, counted like number; 0 while a request is under way.
 	idle uint64
 }
 
 // NewConnections bounds them to the number.
 func NewConnections(most int, logger *slog.Logger) *Connections {
-	return &Connections{most: most, logger: logger, open: map[net.Conn]*connection{}}
+	return &Connections{most: most, logger: logger, open: map[net.Conn]*connection{}, trusted: map[string]int{}}
 }
 
 // connectionKey marks the context of a connection's requests.
@@ -53,15 +63,15 @@ func (c *Connections) Enter(ctx context.Context, conn net.Conn) context.Context 
 		if leaving == nil {
 			leaving = conn // all others are at work for callers with a token
 		}
-		delete(c.open, leaving)
+		c.forget(leaving)
 		if now := time.Now(); now.Sub(c.told) > time.Minute {
 			c.told = now
 			c.logger.Warn("connections over HTTP are closed to make room for new ones", "open", c.most)
 		}
 	}
 	c.opened++
-	known := &connection{number: c.opened}
-	if leaving != conn {
+	known := &connection{among: c, number: c.opened}
+	if known.gone = leaving == conn; !known.gone {
 		c.open[conn] = known
 	}
 	c.mu.Unlock()
@@ -76,7 +86,7 @@ func (c *Connections) least() net.Conn {
 	var stranger, idle net.Conn
 	for conn, known := range c.open {
 		switch {
-		case !known.trusted.Load():
+		case known.trusted.Load() == nil:
 			if stranger == nil || known.number < c.open[stranger].number {
 				stranger = conn
 			}
@@ -107,14 +117,37 @@ func (c *Connections) Changed(conn net.Conn, state http.ConnState) {
 		c.opened++
 		known.idle = c.opened
 	case http.StateClosed, http.StateHijacked:
-		delete(c.open, conn)
+		c.forget(conn)
 	case http.StateNew:
 	}
 }
 
-// Trust notes that the request's connection is one of a caller with a token.
-func Trust(ctx context.Context) {
-	if known, ok := ctx.Value(connectionKey{}).(*connection); ok {
-		known.trusted.Store(true)
+// forget is under mu.
+func (c *Connections) forget(conn net.Conn) {
+	known := c.open[conn]
+	if known == nil {
+		return
+	}
+	delete(c.open, conn)
+	known.gone = true
+	if caller := known.trusted.Load(); caller != nil {
+		if c.trusted[*caller]--; c.trusted[*caller] == 0 {
+			delete(c.trusted, *caller)
+		}
+	}
+}
+
+// Trust notes that the request's connection is one of a caller with a token, unless the caller has its share.
+func Trust(ctx context.Context, caller string) {
+	known, ok := ctx.Value(connectionKey{}).(*connection)
+	if !ok || known.trusted.Load() != nil {
+		return
+	}
+	c := known.among
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !known.gone && c.trusted[caller] < c.share() && known.trusted.Load() == nil {
+		c.trusted[caller]++
+		known.trusted.Store(&caller)
 	}
 }

@@ -24,26 +24,29 @@ func NewQuota(what, code string, all, each int) *Quota {
 }
 
 // Take gives the caller a place until leave is called, or says why there is none.
-func (q *Quota) Take(c *rpc.Caller) (leave func(), problem *rpc.Problem) {
+func (q *Quota) Take(c *rpc.Caller) (leave func(), problem *rpc.Problem) { return q.TakeMany(c, 1) }
+
+// TakeMany is Take of n places at once.
+func (q *Quota) TakeMany(c *rpc.Caller, n int) (leave func(), problem *rpc.Problem) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.taken[c.Key] >= q.each:
+	case q.taken[c.Key]+n > q.each:
 		return nil, rpc.Problemf(http.StatusTooManyRequests, q.code, "this caller has %d %s open, as many as one caller may",
 			q.taken[c.Key], q.what).
 			WithHint("end one of them, or ask again in a moment")
-	case q.total >= q.all:
+	case q.total+n > q.all:
 		return nil, rpc.Problemf(http.StatusServiceUnavailable, q.code, "%d %s are open, as many as this engine has room for",
 			q.total, q.what).
 			WithHint("ask again in a moment")
 	}
-	q.taken[c.Key]++
-	q.total++
+	q.taken[c.Key] += n
+	q.total += n
 	return sync.OnceFunc(func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.total--
-		if q.taken[c.Key]--; q.taken[c.Key] == 0 {
+		q.total -= n
+		if q.taken[c.Key] -= n; q.taken[c.Key] == 0 {
 			delete(q.taken, c.Key)
 		}
 	}), nil

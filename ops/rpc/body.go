@@ -30,6 +30,17 @@ func LimitBody(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// BodySize is how many bytes the body may have that ReadBody keeps.
+func BodySize(o *Operation, r *http.Request) int {
+	switch {
+	case o.Method == http.MethodGet || r.ContentLength > MaxBody:
+		return 0
+	case r.ContentLength < 0:
+		return MaxBody
+	}
+	return int(r.ContentLength)
+}
+
 // ReadBody reads the request's body into the buffer, if the operation takes one.
 func ReadBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.Buffer) *Problem {
 	if r.ContentLength == 0 {
@@ -44,6 +55,7 @@ func ReadBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.
 	if r.ContentLength > MaxBody {
 		return bodyTooLarge()
 	}
+	into.Grow(max(int(r.ContentLength), 0) + bytes.MinRead) // what is not written to takes no memory
 	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err == nil {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})

@@ -25,8 +25,8 @@ type Operation struct {
 	Slow bool
 	// Narrows marks an operation about all workflows that shows a caller of one workflow only that one.
 	Narrows bool
-	// Private operations answer with a secret. They are not offered over NATS, where all operators are one user
-	// and each can read the answers to the others.
+	// Private operations answer with a secret. They are not offered over NATS: on a server of others the operators
+	// may be one user in one account, where each can read the answers to the others.
 	Private bool
 	// Streams marks an operation that can answer with server-sent events over HTTP.
 	Streams bool

@@ -32,6 +32,9 @@ var shownHeaders = []string{
 // errTooBig: the body has more than maxBody bytes.
 var errTooBig = errors.New("body too big")
 
+// errSwitched: the other side wants to go on in another protocol, which is no answer.
+var errSwitched = errors.New("the other side switches to another protocol")
+
 // answer is a response read to its end.
 type answer struct {
 	status int
@@ -48,6 +51,10 @@ type answer struct {
 func (c *Connector) readAnswer(response *http.Response) answer {
 	defer response.Body.Close()
 	a := answer{status: response.StatusCode, header: response.Header, redact: c.redact}
+	if a.status == http.StatusSwitchingProtocols {
+		a.err = errSwitched // the body is the bare connection, which no deadline ends
+		return a
+	}
 	if length := response.ContentLength; length > 0 && length <= maxBody {
 		a.body = make([]byte, 0, length+1)
 	}

@@ -388,3 +388,34 @@ func failureOf(t *testing.T, err error) *eventlog.Failure {
 	}
 	return f
 }
+
+// An answer that switches protocols takes its connection out of the hands of net/http: the deadline ends nothing of
+// it any more. It is no answer to the question, so the connection is closed at once.
+func TestAnAnswerThatSwitchesProtocolsHoldsNothing(t *testing.T) {
+	t.Parallel()
+	closed := make(chan struct{}, 2)
+	w := newWire(t, func(c net.Conn, _ int, _ *http.Request) bool {
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c) // silent until the other side closes
+		closed <- struct{}{}
+		return false
+	})
+	r := client(t, w.address, func(_ *httpcall.Config, h *httpcall.HostConfig) { h.Timeout = time.Second })
+	params := map[string]any{"url": "http://" + w.address + "/orders"}
+	out := r.Perform(t.Context(), mutation("post", params))
+	wantOutcome(t, out, connector.Uncertain, eventlog.Logic, "http.status")
+	if out.Answered {
+		t.Error("it counts as answered")
+	}
+	_, err := r.Read(t.Context(), mutation("get", params))
+	if f := failureOf(t, err); f.Code != "http.status" {
+		t.Errorf("a read: %+v", f)
+	}
+	for range 2 {
+		select {
+		case <-closed:
+		case <-time.After(20 * time.Second):
+			t.Fatal("the connection stays open")
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package embeddednats
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+const (
+	// mostApart is how many connections of a user that is kept apart may be open at once: each has an account, which
+	// costs some memory and stays.
+	mostApart = 1000
+	// longestAnswer is for how long the way back of an answer is kept open. What asks for it ends it sooner by going
+	// away.
+	longestAnswer = 24 * time.Hour
+)
+
+// apart gives each connection of a user an account of its own. Permissions cannot do that: a program chooses the
+// inbox that it is answered on, so the user may subscribe to any, and two connections in one account could read
+// each other's answers. The server has no way to end an account, so those that were left are used again.
+type apart struct {
+	server *server.Server
+	user   User
+	to     *server.Account
+
+	mu    sync.Mutex
+	rooms []*server.Account
+}
+
+// keepApart opens to accounts of the user's connections what it may publish.
+func keepApart(s *server.Server, u User, to *server.Account) (*apart, error) {
+	if u.Publish == nil {
+		return nil, fmt.Errorf("keep the connections of NATS user %s apart: what it may publish is not listed", u.Name)
+	}
+	for _, subject := range u.Publish {
+		err := to.AddServiceExportWithResponse(subject, server.Singleton, nil)
+		if err == nil {
+			err = to.SetServiceExportResponseThreshold(subject, longestAnswer)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open %s to NATS user %s: %w", subject, u.Name, err)
+		}
+	}
+	return &apart{server: s, user: u, to: to}, nil
+}
+
+// errNoRoom: all accounts are in use, and there may be no more.
+var errNoRoom = errors.New("too many of its connections are open")
+
+// enter gives the connection its account.
+func (a *apart) enter(c server.ClientAuthentication) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	room, err := a.room()
+	if err != nil {
+		return fmt.Errorf("let in NATS user %s: %w", a.user.Name, err)
+	}
+	c.RegisterUser(&server.User{Username: a.user.Name, Account: room, Permissions: a.user.permissions()})
+	return nil
+}
+
+// room finds an account that nothing is left in, not even a question whose answer is to come, or makes one.
+func (a *apart) room() (*server.Account, error) {
+	for _, room := range a.rooms {
+		if room.NumLocalConnections() == 0 && room.NumPendingReverseResponses() == 0 {
+			return room, nil
+		}
+	}
+	if len(a.rooms) >= mostApart {
+		return nil, errNoRoom
+	}
+	room, err := a.server.RegisterAccount(fmt.Sprintf("%s_%d", a.to.GetName(), len(a.rooms)+1))
+	if err != nil {
+		return nil, err
+	}
+	for _, subject := range a.user.Publish {
+		if err := room.AddServiceImport(a.to, subject, subject); err != nil {
+			return nil, err
+		}
+	}
+	a.rooms = append(a.rooms, room)
+	return room, nil
+}
