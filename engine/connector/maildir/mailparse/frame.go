@@ -29,6 +29,16 @@ type question struct {
 	Whole bool `json:"whole"`
 	// Headers are those to return besides.
 	Headers []string `json:"headers"`
+	// Frugal: the process is to hold no more than frugalMemory for it.
+	Frugal bool `json:"frugal,omitempty"`
+}
+
+// memory is what the process may hold to answer it, in bytes.
+func (q question) memory() int64 {
+	if q.Frugal {
+		return frugalMemory
+	}
+	return MaxMemory
 }
 
 // ready says how the process is confined.

@@ -42,6 +42,8 @@ const (
 const (
 	// MaxMemory is what it may hold, in bytes.
 	MaxMemory = 512 << 20
+	// frugalMemory is what it may hold where the system has ended one that might hold MaxMemory: there may be no more.
+	frugalMemory = 128 << 20
 	// cpuPerMail and cpuPerMiB are the processor time that a mail may take: together many times what a
 	// good one of that size does.
 	cpuPerMail = 3 * time.Second

@@ -100,10 +100,15 @@ func (p *Parser) parse(ctx context.Context, mail Source, q question) (m Mail, er
 		case errors.Is(err, errContent):
 			return Mail{}, err
 		}
-		reason, known := w.death(mail.Size, err)
+		reason, known := w.death(q, mail.Size, err)
 		switch {
 		case !fresh && w.Cmd.ProcessState.ExitCode() != exitTime:
 			// What an earlier mail has left behind may have had a part in it.
+			continue
+		case !known && !q.Frugal:
+			// The system ends what takes more memory than there is. If that was it, and the mail takes much, it will
+			// take too much again whenever it is tried, and no other mail would ever be listed.
+			q.Frugal = true
 			continue
 		case !known:
 			return Mail{}, fmt.Errorf("the process that takes mails apart ended: %s (%w)", w.Cmd.ProcessState, err)

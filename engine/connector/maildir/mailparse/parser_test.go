@@ -68,7 +68,7 @@ func odd() error {
 				return err
 			}
 		}
-		if err := behave(s, string(data), n); err != nil {
+		if err := behave(s, q, string(data), n); err != nil {
 			return err
 		}
 		if err := writeJSON(os.Stdout, Mail{Head: head}); err != nil {
@@ -79,7 +79,7 @@ func odd() error {
 
 var eaten [][]byte
 
-func behave(s server, how string, n int) error {
+func behave(s server, q question, how string, n int) error {
 	switch _, what, _ := strings.Cut(how, " "); what {
 	case "hang":
 		select {}
@@ -88,6 +88,15 @@ func behave(s server, how string, n int) error {
 			_ = self.Kill()
 		}
 		select {}
+	case "be killed unless it takes little":
+		if !q.Frugal {
+			return behave(s, q, "now be killed", n)
+		}
+	case "eat memory and be killed for it":
+		if !q.Frugal {
+			return behave(s, q, "now be killed", n)
+		}
+		return behave(s, q, "now eat memory", n)
 	case "die unless it is the first":
 		if n > 1 {
 			os.Exit(3)
@@ -97,12 +106,12 @@ func behave(s server, how string, n int) error {
 	case "panic":
 		panic("at the disco")
 	case "eat memory":
-		s.watch.start(cpuLimit(MaxSize))
+		s.watch.start(q.memory(), cpuLimit(MaxSize))
 		for {
 			eaten = append(eaten, make([]byte, 1<<20))
 		}
 	case "compute":
-		s.watch.start(0)
+		s.watch.start(q.memory(), 0)
 		for endless { // until the watch ends it
 			deep++
 		}
@@ -198,6 +207,21 @@ func TestKilledFromOutside(t *testing.T) {
 	if m, err := p.Parse(t.Context(), source("now be killed"), nil); err == nil || !strings.Contains(err.Error(),
 		"signal: killed") {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// Where the system ends a process that takes much memory, a mail that takes much has a reason, and one that takes
+// little is taken apart: neither keeps the mails behind it from being listed.
+func TestKilledForItsMemory(t *testing.T) {
+	p := newParser(t, program("odd"))
+	m, err := p.Parse(t.Context(), source("now eat memory and be killed for it"), nil)
+	if err != nil || !m.Malformed || !strings.Contains(m.Error,
+		"more than 128 MiB of memory to take it apart, and the system has ended the process that took more") {
+		t.Errorf("%+v, %v", m.Head, err)
+	}
+	const little = "now be killed unless it takes little"
+	if m, err := p.Parse(t.Context(), source(little), nil); err != nil || m.Malformed || m.Subject != little+" as mail 1" {
+		t.Errorf("%+v, %v", m.Head, err)
 	}
 }
 

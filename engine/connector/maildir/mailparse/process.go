@@ -84,7 +84,7 @@ func (p *process) send(q question, content io.Reader) error {
 
 // death says why the process came to an end over a mail of so many bytes, given the error of talking to it;
 // ok is false when that says nothing about the mail, as when something else on the machine has killed it.
-func (p *process) death(size int64, err error) (reason string, ok bool) {
+func (p *process) death(q question, size int64, err error) (reason string, ok bool) {
 	state := p.Cmd.ProcessState
 	said := p.Said()
 	switch {
@@ -97,7 +97,11 @@ func (p *process) death(size int64, err error) (reason string, ok bool) {
 		return "something in it is nested too deeply to take it apart", true
 	case state.ExitCode() == confine.ExitMemory, strings.Contains(said, "out of memory"),
 		strings.Contains(said, "cannot allocate"):
-		return fmt.Sprintf("it takes more than %d MiB of memory to take it apart", MaxMemory>>20), true
+		reason = fmt.Sprintf("it takes more than %d MiB of memory to take it apart", q.memory()>>20)
+		if q.Frugal {
+			reason += ", and the system has ended the process that took more"
+		}
+		return reason, true
 	}
 	if status, isStatus := state.Sys().(syscall.WaitStatus); isStatus && status.Signaled() &&
 		status.Signal() == syscall.SIGKILL {

@@ -16,8 +16,8 @@ const (
 	// dataLimit is the private memory that the system lets the process map. It ends what allocates much
 	// between two looks of the watch.
 	dataLimit = MaxMemory + 128<<20
-	// thrifty is how much the process holds before it collects its garbage at every turn.
-	thrifty = MaxMemory / 4
+	// thrifty is which part of its memory the process holds before it collects its garbage at every turn.
+	thrifty = 4
 	// keep is how much it may hold between two mails.
 	keep = 64 << 20
 	// maxStack bounds one goroutine's stack, which bounds how deep anything can be nested.
@@ -34,7 +34,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	os.Clearenv()
 	debug.SetMaxStack(maxStack)
 	if !confine.Race {
-		debug.SetMemoryLimit(thrifty)
+		debug.SetMemoryLimit(MaxMemory / thrifty)
 	}
 	// What is made on first use is made now, while files can still be opened.
 	parse([]byte("Subject: x\r\nContent-Type: text/html; charset=iso-8859-1\r\n\r\n<p>x"), nil, func(Head) {})
@@ -74,7 +74,11 @@ func (s *server) answer() error {
 	}
 	var head Head
 	var failed error
-	s.watch.start(cpuLimit(min(len(data), MaxSize)))
+	if q.Frugal && !confine.Race {
+		debug.SetMemoryLimit(frugalMemory / thrifty)
+		defer debug.SetMemoryLimit(MaxMemory / thrifty)
+	}
+	s.watch.start(q.memory(), cpuLimit(min(len(data), MaxSize)))
 	m, whole := parse(data, q.Headers, func(h Head) {
 		head = h
 		failed = writeJSON(s.out, h)

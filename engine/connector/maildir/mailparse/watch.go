@@ -16,7 +16,8 @@ const raceFactor = 10
 // watch ends its process when a mail has made it hold more memory, or work longer, than allowed.
 type watch struct {
 	*confine.Watch
-	// began and allowed are processor time. They are set while the watch does not look.
+	// memory is what it may hold; began and allowed are processor time. They are set while the watch does not look.
+	memory  int64
 	began   time.Duration
 	allowed time.Duration
 }
@@ -31,16 +32,20 @@ func newWatch() *watch {
 	return w
 }
 
-// start allows so much processor time from now on.
-func (w *watch) start(allowed time.Duration) {
+// start allows so much memory and so much processor time from now on.
+func (w *watch) start(memory int64, allowed time.Duration) {
 	if confine.Race {
+		memory *= raceFactor
 		allowed *= raceFactor
 	}
-	w.began, w.allowed = processorTime(), allowed
+	w.memory, w.began, w.allowed = memory, processorTime(), allowed
 	w.Start()
 }
 
-func (w *watch) look(int64) {
+func (w *watch) look(held int64) {
+	if held > w.memory {
+		os.Exit(confine.ExitMemory)
+	}
 	if processorTime()-w.began > w.allowed {
 		os.Exit(exitTime)
 	}
