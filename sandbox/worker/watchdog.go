@@ -17,6 +17,11 @@ const (
 	thriftyGC = 100
 )
 
+// tightShare is which part of its memory, in percent, a process holds before it collects garbage as often as it must.
+// The runtime sees to that by itself: on a busy machine the watchdog may look too late to make it collect, and would
+// take garbage for what a script holds.
+const tightShare = 75
+
 // watchdog ends its process when a script has made it hold more memory than allowed. It collects garbage more often
 // while a script holds much.
 type watchdog struct {
@@ -34,6 +39,9 @@ func newWatchdog(limit int64, long func()) *watchdog {
 	w := &watchdog{limit: limit, normal: limit / 2, long: long}
 	w.Watch = confine.NewWatch(limit, w.look)
 	debug.SetGCPercent(lavishGC)
+	if !confine.Race {
+		debug.SetMemoryLimit(limit * tightShare / 100)
+	}
 	return w
 }
 

@@ -37,6 +37,10 @@ func TestWorkerFromOutside(t *testing.T) {
 			t.Errorf("the status lacks %q:\n%s", want, status)
 		}
 	}
+	// Where memory ends, the system is to end a script and not the engine.
+	if adjusted, err := os.ReadFile(filepath.Join(proc, "oom_score_adj")); err != nil || string(adjusted) != "1000\n" {
+		t.Errorf("oom_score_adj is %q, %v", adjusted, err)
+	}
 	limits, err := os.ReadFile(filepath.Join(proc, "limits"))
 	if err != nil {
 		t.Fatal(err)

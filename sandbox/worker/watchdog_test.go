@@ -1,0 +1,33 @@
+package worker
+
+import (
+	"math"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
+)
+
+var garbage string
+
+// Garbage never counts against a script, also where the machine has no time for a look of the watchdog: a script that
+// holds little and makes much garbage ends in its own limit, or well.
+func TestGarbageIsNoMemory(t *testing.T) {
+	if confine.Race {
+		t.Skip("memory is not limited in a race test")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	defer debug.SetMemoryLimit(math.MaxInt64)
+	debug.FreeOSMemory()
+	held := make([]byte, 24<<20) // as a worker holds with its compiler and a few scripts
+	limit := 4 * newWatchdog(math.MaxInt64/100, func() {}).Held()
+	w := newWatchdog(limit, func() {}) // which never looks
+	for range 1000 {
+		garbage = strings.Repeat("x", 1<<20)
+		if now := w.Held(); now > limit {
+			t.Fatalf("%d MiB are held, of which a quarter is in use", now>>20)
+		}
+	}
+	held[0] = 1
+}
