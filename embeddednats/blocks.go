@@ -20,6 +20,8 @@ import (
 
 	"github.com/klauspost/compress/s2"
 	"github.com/minio/highwayhash"
+
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // After an unclean stop nats-server 2.15.2 reads each block of a stream again, and cuts a block off, on disk, at the
@@ -51,13 +53,13 @@ const savedDir = "damaged"
 // mendBlocks marks the damaged records of all streams below dir as erased, unless the last stop was clean: then the
 // server reads no block again. The server must not run.
 func mendBlocks(dir string, log *slog.Logger) error {
-	streams, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "*"))
+	streams, err := below(dir, "jetstream/*/streams/*")
 	if err != nil {
 		return fmt.Errorf("look for streams: %w", err)
 	}
 	left, err := os.ReadFile(filepath.Join(dir, cleanStop))
 	if err == nil && string(left) == stopped(streams) {
-		return os.Remove(filepath.Join(dir, cleanStop))
+		return forgetCleanStop(dir)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read how the last stop was: %w", err)
@@ -67,19 +69,37 @@ func mendBlocks(dir string, log *slog.Logger) error {
 			return fmt.Errorf("look for damage in stream %s: %w", filepath.Base(stream), err)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, cleanStop)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return forgetCleanStop(dir)
+}
+
+// forgetCleanStop is on the disk before the server runs: a stop without power must not pass for the clean one.
+func forgetCleanStop(dir string) error {
+	err := os.Remove(filepath.Join(dir, cleanStop))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	return nil
+	return durable.SyncDir(dir)
+}
+
+// below finds files by a pattern with slashes. What the directory itself is called is no part of the pattern.
+func below(dir, pattern string) ([]string, error) {
+	found, err := fs.Glob(os.DirFS(dir), pattern)
+	for i := range found {
+		found[i] = filepath.Join(dir, filepath.FromSlash(found[i]))
+	}
+	return found, err
 }
 
 // noteCleanStop is called when the server has stopped.
 func noteCleanStop(dir string) error {
-	streams, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "*"))
+	streams, err := below(dir, "jetstream/*/streams/*")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, cleanStop), []byte(stopped(streams)), 0o600)
+	return durable.WriteFile(filepath.Join(dir, cleanStop), []byte(stopped(streams)))
 }
 
 // stopped identifies the state files that the server writes when it stops: after a crash, also one of an older
@@ -140,7 +160,7 @@ func mendStream(dir, stream string, log *slog.Logger) error {
 		if err := os.MkdirAll(filepath.Dir(saved), 0o700); err != nil {
 			return err
 		}
-		if err := writeFile(saved, string(stored)); err != nil {
+		if err := durable.WriteFile(saved, stored); err != nil {
 			return err
 		}
 		for _, d := range all {
@@ -149,7 +169,7 @@ func mendStream(dir, stream string, log *slog.Logger) error {
 				"stream", meta.Name, "sequence", d.seq, "block", path, "offset", d.from, "bytes", d.to-d.from,
 				"the block as it was", saved)
 		}
-		if err := writeFile(path, string(text)); err != nil {
+		if err := durable.WriteFile(path, text); err != nil {
 			return err
 		}
 	}
@@ -158,7 +178,7 @@ func mendStream(dir, stream string, log *slog.Logger) error {
 
 // blocksOf lists the numbers of the stream's blocks in ascending order.
 func blocksOf(stream string) ([]uint64, error) {
-	files, err := filepath.Glob(filepath.Join(stream, "msgs", "*.blk"))
+	files, err := below(stream, "msgs/*.blk")
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,24 @@ func TestDamageCostsOneMessage(t *testing.T) {
 	}
 }
 
+// What the data directory is called changes nothing of that.
+func TestDamageInAFolderNamedLikeAPattern(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[a]*?")
+	if err := os.Rename(filled(t, t.TempDir(), 10), dir); err != nil {
+		t.Fatal(err)
+	}
+	block := filepath.Join(dir, "jetstream", "$G", "streams", "S", "msgs", "1.blk")
+	text, err := os.ReadFile(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[4*len(text)/10+recordText] ^= 1
+	if err := os.WriteFile(block, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantLost(t, dir, 10, 5, 1)
+}
+
 // recordText is where the text of the test's messages begins in a record.
 const recordText = 22 + len("s")
 

@@ -11,11 +11,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/minio/highwayhash"
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // With each update of a stream nats-server 2.15.2 replaces meta.inf, and then meta.sum, which holds its checksum. A
@@ -30,7 +31,7 @@ const (
 	metaSum  = server.JetStreamMetaFileSum
 	// metaCopy, in the stream's directory, holds the checksum, a line feed, and the metadata.
 	metaCopy = "meta.copy"
-	// half is what the server, and this package, write a file to before they rename it.
+	// half is what the server writes a file to before it renames that.
 	half = ".tmp"
 )
 
@@ -87,10 +88,10 @@ func (m metadata) describes(stream string) bool {
 }
 
 func (m metadata) write(dir string) error {
-	if err := writeSynced(filepath.Join(dir, metaFile), m.inf); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, metaFile), m.inf); err != nil {
 		return err
 	}
-	return writeSynced(filepath.Join(dir, metaSum), m.sum)
+	return durable.WriteFile(filepath.Join(dir, metaSum), m.sum)
 }
 
 // keepMetadata makes the copy of the pair, unless it is there: while the checksum is the copy's, no update has ended.
@@ -108,35 +109,7 @@ func keepMetadata(dir string) error {
 	case !now.match(filepath.Base(dir)):
 		return fmt.Errorf("%s does not match %s", metaFile, metaSum)
 	}
-	return writeSynced(filepath.Join(dir, metaCopy), append(append(bytes.Clone(now.sum), '\n'), now.inf...))
-}
-
-// writeSynced replaces the file so that a crash leaves the old or the new one.
-func writeSynced(path string, content []byte) error {
-	f, err := os.OpenFile(path+half, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path+half))
-	}
-	if err := os.Rename(path+half, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a rename in the directory survive the loss of power, where the system can do that.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.WriteFile(filepath.Join(dir, metaCopy), append(append(bytes.Clone(now.sum), '\n'), now.inf...))
 }
 
 // Unserved is why the server serves nothing of a stream that is in its store.
@@ -173,10 +146,8 @@ func mendMetadata(store string, trust func(string) (bool, error), log *slog.Logg
 }
 
 func mendStreamMetadata(dir string, trust func(string) (bool, error), log *slog.Logger) (*Unserved, error) {
-	for _, name := range []string{metaFile, metaSum, metaCopy} {
-		if err := os.Remove(filepath.Join(dir, name+half)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+	if err := removeHalves(dir); err != nil {
+		return nil, err
 	}
 	stream := filepath.Base(dir)
 	found, err := readMetadata(dir)
@@ -211,7 +182,7 @@ func mendStreamMetadata(dir string, trust func(string) (bool, error), log *slog.
 		if err := os.Remove(filepath.Join(dir, metaFile)); err != nil {
 			return nil, err
 		}
-		return nil, syncDir(dir)
+		return nil, durable.SyncDir(dir)
 	}
 	if !found.describes(stream) {
 		return &Unserved{Reason: unservedText(dir, "cannot be read")}, nil
@@ -227,7 +198,26 @@ func mendStreamMetadata(dir string, trust func(string) (bool, error), log *slog.
 	}
 	log.Warn("the stream's metadata is taken as it is, although it is not what its checksum says")
 	found.sum = []byte(checksum(stream, found.inf))
-	return nil, writeSynced(filepath.Join(dir, metaSum), found.sum)
+	return nil, durable.WriteFile(filepath.Join(dir, metaSum), found.sum)
+}
+
+// removeHalves removes what a kill has left of files that were about to be renamed.
+func removeHalves(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		for _, name := range []string{metaFile, metaSum, metaCopy} {
+			if file.Name() != name+half && !strings.HasPrefix(file.Name(), durable.Temporary(name)) {
+				continue
+			}
+			if err := os.Remove(filepath.Join(dir, file.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func unservedText(dir, how string) string {

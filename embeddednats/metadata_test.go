@@ -149,7 +149,7 @@ func TestTornUpdate(t *testing.T) {
 		"checksum is gone":             func(s tornStore) { s.run(s.nothing); s.remove("meta.sum") },
 		"copy on half its way": func(s tornStore) {
 			s.tear("new")
-			s.write("meta.copy.tmp", s.read("meta.copy")[:30])
+			s.write(".meta.copy.1234", s.read("meta.copy")[:30])
 		},
 		"killed again while it was put back": func(s tornStore) {
 			s.tear("new")
@@ -167,7 +167,7 @@ func TestTornUpdate(t *testing.T) {
 				says = ""
 			}
 			s.wantVersion("0", says)
-			for _, name := range []string{"meta.inf.tmp", "meta.sum.tmp", "meta.copy.tmp"} {
+			for _, name := range []string{"meta.inf.tmp", ".meta.copy.1234"} {
 				if _, err := os.Stat(s.path(name)); err == nil {
 					t.Errorf("%s is left", name)
 				}
@@ -283,7 +283,7 @@ func TestKeepMetadataFails(t *testing.T) {
 			t.Error("it keeps the metadata of a stream that is not there")
 		}
 		s.remove("meta.copy")
-		if err := os.Mkdir(s.path("meta.copy.tmp"), 0o700); err != nil {
+		if err := os.Mkdir(s.path("meta.copy"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := server.KeepMetadata("S"); err == nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // Tool is a user that serves one connector and nothing else, in an account of its own: no other tool gets
@@ -53,7 +55,7 @@ func AddTool(dir, name, address string) (string, error) {
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return writeFile(file, u.String()+"\n")
+		return durable.WriteFile(file, []byte(u.String()+"\n"))
 	})
 	if err != nil {
 		return "", fmt.Errorf("add a user for tool %.80q: %w", name, err)
@@ -111,7 +113,7 @@ func readdress(dir, scheme, host string) error {
 				return nil // removed meanwhile
 			}
 			address := url.URL{Scheme: scheme, User: url.UserPassword(toolUser+t.Name, t.Password), Host: host}
-			return writeFile(file, address.String()+"\n")
+			return durable.WriteFile(file, []byte(address.String()+"\n"))
 		})
 		if err != nil {
 			return fmt.Errorf("write the URL of tool %s: %w", t.Name, err)

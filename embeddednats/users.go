@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // The users of the listener, each with a file of its name that holds its URL.
@@ -115,7 +117,7 @@ func (s *Server) WriteURLs(dir string) error {
 	}
 	for _, u := range s.users {
 		address := url.URL{Scheme: s.scheme(), User: url.UserPassword(u.Name, u.Password), Host: address}
-		if err := writeFile(urlFile(dir, u.Name), address.String()+"\n"); err != nil {
+		if err := durable.WriteFile(urlFile(dir, u.Name), []byte(address.String()+"\n")); err != nil {
 			return fmt.Errorf("write the URL of NATS user %s: %w", u.Name, err)
 		}
 	}
@@ -133,21 +135,4 @@ func (s *Server) address() (string, error) {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, port), nil
-}
-
-// writeFile replaces a file by way of a rename, so that a crash leaves the old one or the new one.
-func writeFile(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // of mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(ownerOnly), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

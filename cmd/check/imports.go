@@ -57,6 +57,7 @@ var layers = []layer{
 	{folders: "eventlog/pack", external: []string{"github.com/vmihailenco/msgpack/v5"}, pure: true},
 	{folders: "eventlog", project: []string{"eventlog/pack"}, external: []string{"github.com/vmihailenco/msgpack/v5/...",
 		"github.com/oklog/ulid/v2", "github.com/cespare/xxhash/v2"}, pure: true},
+	{folders: "eventlog/durable"},
 	{folders: "eventlog/memlog", project: []string{"eventlog"}},
 	{folders: "eventlog/...", project: []string{"eventlog/..."}, external: anyLibrary},
 	{folders: "projections", project: []string{"eventlog"}, external: []string{"github.com/tidwall/btree"}, pure: true},
@@ -92,7 +93,7 @@ var layers = []layer{
 	// The engine sees the Log interface; which log it gets, JetStream or memory, is wired in cmd.
 	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...",
 		"engine/..."}, external: anyLibrary},
-	{folders: "embeddednats/...", project: []string{"embeddednats/..."}, external: anyLibrary},
+	{folders: "embeddednats/...", project: []string{"eventlog/durable", "embeddednats/..."}, external: anyLibrary},
 	// Calls travel without knowing what they do; what they do is in the table above them.
 	{folders: "ops/rpc", project: []string{"eventlog", "sandbox"}, external: anyLibrary},
 	{folders: "ops/auth", project: []string{"eventlog", "projections", "ops/rpc"}, external: anyLibrary},
@@ -109,7 +110,8 @@ var layers = []layer{
 	{folders: "cmd/pawl/example", project: []string{"sandbox"}},
 	{folders: "cmd/pawl/internal/term", project: []string{"eventlog", "projections", "sandbox"}, external: anyLibrary},
 	{folders: "cmd/pawl/internal/exit", project: append([]string{"ops/rpc"}, rooms("term")...)},
-	{folders: "cmd/pawl/internal/datadir", project: rooms("exit"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/datadir", project: append([]string{"eventlog/durable"}, rooms("exit")...),
+		external: anyLibrary},
 	{folders: "cmd/pawl/internal/diskspace", project: []string{"eventlog", "engine/schedule"}, external: anyLibrary},
 	{folders: "cmd/pawl/internal/config", project: belowCommands("exit", "term"), external: anyLibrary},
 	{folders: "cmd/pawl/internal/version", project: rooms("term")},
@@ -191,6 +193,9 @@ func (t *tree) imports() []string {
 		if rules.pure && !f.test {
 			found = append(found, t.impureCalls(f)...)
 		}
+		if !f.test && f.folder != writesFiles {
+			found = append(found, t.renames(f)...)
+		}
 	}
 	return found
 }
@@ -259,6 +264,19 @@ func (t *tree) impureCalls(f *sourceFile) []string {
 	for _, use := range uses(f.syntax, "time", clockCalls) {
 		found = append(found, fmt.Sprintf("%s: %s uses time.%s: the folder is pure, take the time as an argument",
 			t.at(use.Pos()), f.folder, use.Sel.Name))
+	}
+	return found
+}
+
+// writesFiles is the folder that replaces files for good.
+const writesFiles = "eventlog/durable"
+
+// renames finds where a file is replaced without it: after a loss of power the old one could be back.
+func (t *tree) renames(f *sourceFile) []string {
+	var found []string
+	for _, use := range uses(f.syntax, "os", []string{"Rename"}) {
+		found = append(found, fmt.Sprintf("%s: %s uses os.Rename: a file is replaced by durable.WriteFile of %s",
+			t.at(use.Pos()), f.folder, writesFiles))
 	}
 	return found
 }

@@ -135,3 +135,10 @@ func TestImports_TablesAreReachable(t *testing.T) {
 		}
 	}
 }
+
+// TestRenames: files are replaced in one folder, which syncs the directory.
+func TestRenames(t *testing.T) {
+	const text = "package a\n\nimport \"os\"\n\nvar replace = os.Rename\n"
+	one(t, treeOf(t, map[string]string{"eventlog/durable/a.go": text, "ops/a_test.go": text}).imports())
+	one(t, treeOf(t, map[string]string{"embeddednats/a.go": text}).imports(), "embeddednats/a.go:5", "durable.WriteFile")
+}

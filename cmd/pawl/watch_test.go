@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // A changed file waits for the tools that it needs; changed once more, it does not.
@@ -21,7 +21,7 @@ func TestWatchWaitsForTools(t *testing.T) {
 	w.await(w.engine, `^pawl: answering`)
 	save := func(text string) {
 		t.Helper()
-		if err := datadir.WriteFile(filepath.Join(dir, "idle.ts"), []byte(text)); err != nil {
+		if err := durable.WriteFile(filepath.Join(dir, "idle.ts"), []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // The mark's file: a header page, then two slots per partition that are written in turn, so that
@@ -134,34 +135,14 @@ func createMark(path, installation string, points []point, unsynced bool, syncs 
 		seal(slot, []byte(markUnsynced))
 		all = append(all, slot...)
 	}
-	if err := writeDurably(path, all); err != nil {
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = durable.WriteFile(path, all)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("create high-water mark: %w", err)
 	}
 	return openMark(path, syncs, failed)
-}
-
-func writeDurably(path string, content []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	temp := path + ".new"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 func (p point) encode() []byte {

@@ -14,26 +14,6 @@ import (
 // urlFile, in the data directory, holds the address while an engine runs there.
 const URLFile = "http.url"
 
-// WriteFile replaces a file so that a reader, or a crash, sees the old or the new content.
-func WriteFile(path string, content []byte) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temporary.Name()))
-		}
-	}()
-	if _, err := temporary.Write(content); err != nil {
-		return errors.Join(err, temporary.Close())
-	}
-	if err := errors.Join(temporary.Sync(), temporary.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
-}
-
 // HTTPAddress is the address that an engine has written into its data directory, empty for none.
 func HTTPAddress(data string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(data, URLFile))

@@ -13,6 +13,7 @@ import (
 	"runtime"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // tokenFile, in the data directory, holds the token that opens the engine there. It is this node's own:
@@ -39,7 +40,7 @@ func Token(data string, logger *slog.Logger) (string, error) {
 			"file", path, "reason", err)
 	}
 	token = "pawl_" + rand.Text()
-	if err := WriteFile(path, []byte(token+"\n")); err != nil { // for this user alone
+	if err := durable.WriteFile(path, []byte(token+"\n")); err != nil { // for this user alone
 		return "", exit.Failed("", fmt.Errorf("write the token: %w", err))
 	}
 	return token, nil

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/runlog"
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // acceptance is what is known to be lost while that is being accepted. A repeated command may not find it any more.
@@ -58,7 +58,7 @@ func begunAcceptance(data string) (known acceptance, interrupted bool, err error
 func noteAcceptance(data string, known acceptance) error {
 	content, err := json.Marshal(known)
 	if err == nil {
-		err = datadir.WriteFile(lossFile(data), content)
+		err = durable.WriteFile(lossFile(data), content)
 	}
 	if err != nil {
 		return exit.Failed("", fmt.Errorf("write down what is lost: %w", err))

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/eventlog/durable"
 	"github.com/pawl-run/pawl/ops/auth"
 )
 
@@ -55,7 +56,7 @@ func listen(ctx context.Context, s config.Settings, encrypted bool, opened *clos
 		return nil
 	})
 	path := filepath.Join(s.Data, datadir.URLFile)
-	if err := datadir.WriteFile(path, []byte(e.URL()+"\n")); err != nil {
+	if err := durable.WriteFile(path, []byte(e.URL()+"\n")); err != nil {
 		return nil, exit.Failed("", fmt.Errorf("write down the address: %w", err))
 	}
 	opened.add(func() error {

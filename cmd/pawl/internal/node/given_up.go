@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // GivenUpLine is a mutation call in the report of an acceptance. State is the last that was recorded of it.
@@ -94,7 +95,7 @@ func reportGivenUp(calls []loss.GivenUp, data, path string) (string, error) {
 			return fail(errors.Join(err, f.Close()))
 		}
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(f.Sync(), f.Close(), durable.SyncDir(filepath.Dir(path))); err != nil {
 		return fail(err)
 	}
 	return path, nil

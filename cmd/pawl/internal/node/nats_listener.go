@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // natsListener is where the broker answers tools, subscribers and operators, if that is wanted, and the files that
@@ -112,7 +113,7 @@ func (l *natsListener) writeCertificate() error {
 		return nil
 	}
 	leaf := certificate.Certificates[0].Certificate[0]
-	return datadir.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}))
+	return durable.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}))
 }
 
 // announce says where tools find what they need to connect to the listener at address, empty for none.

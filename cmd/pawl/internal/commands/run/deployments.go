@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // deploymentsFile, in the data directory, remembers what `up` has deployed from where. Losing it
@@ -62,7 +62,7 @@ func (d *deployments) remember(path string, made deployment) error {
 	if err != nil {
 		return fmt.Errorf("remember the deploy of %s: %w", path, err)
 	}
-	if err := datadir.WriteFile(d.path, append(text, '\n')); err != nil {
+	if err := durable.WriteFile(d.path, append(text, '\n')); err != nil {
 		return fmt.Errorf("remember the deploy of %s: %w", path, err)
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"go.uber.org/goleak"
 
-	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // The way to a file leads over every link, and ends where something is missing.
@@ -252,9 +252,9 @@ func TestNoticesOfTheSystem(t *testing.T) {
 	}
 	writeText(t, at("plain.ts"), "written")
 	sees("plain.ts", "written")
-	must(datadir.WriteFile(at("plain.ts"), []byte("replaced")))
+	must(durable.WriteFile(at("plain.ts"), []byte("replaced")))
 	sees("plain.ts", "replaced")
-	must(datadir.WriteFile(at("real/linked.ts"), []byte("behind the link")))
+	must(durable.WriteFile(at("real/linked.ts"), []byte("behind the link")))
 	sees("linked.ts", "behind the link")
 	must(os.Symlink(at("plain.ts"), at("next")))
 	must(os.Rename(at("next"), at("linked.ts")))
