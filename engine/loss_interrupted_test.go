@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,6 +149,92 @@ func TestLossInterrupted(t *testing.T) {
 	}
 }
 
+// interruptedAt is the log of manyLost after an acceptance that was killed before its k-th transition.
+func interruptedAt(t *testing.T, k int, lost loss.Loss) *memlog.Log {
+	t.Helper()
+	accepting, appended := false, 0
+	l := manyLost(t, func(eventlog.Entry) memlog.Fault {
+		if accepting {
+			if appended++; appended == k {
+				return memlog.Full
+			}
+		}
+		return memlog.None
+	})
+	accepting = true
+	if _, err := loss.Record(t.Context(), l, lost); !errors.Is(err, eventlog.ErrFull) {
+		t.Fatalf("interrupted at part %d: %v", k, err)
+	}
+	return l
+}
+
+// TestLossInterruptedBeforeABreak: an acceptance is killed between two of its parts, and what stands behind the first
+// part cannot be followed. All that was set aside is read again: none of its events may come as a new one.
+func TestLossInterruptedBeforeABreak(t *testing.T) {
+	t.Parallel()
+	lost := loss.Loss{
+		Actor: enginetest.Tester, At: eventlog.At(time.Unix(1700000000, 0)), Cause: eventlog.Cause{Kind: "test"},
+	}
+	l := interruptedAt(t, 2, lost)
+	var head eventlog.Head
+	for r, err := range l.ReadWorkflow(t.Context(), "orders", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		head = r.Head()
+	}
+	entry, err := eventlog.NewEntry(eventlog.Transition{
+		ID: "unfoldable", Workflow: "orders", At: lost.At, Actor: eventlog.System, Cause: lost.Cause, Kind: "event.consumed",
+		Facts: []eventlog.Fact{&eventlog.EventConsumed{Topic: "order.in", MessageID: "of another version"}},
+	}, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), entry); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loss.Record(t.Context(), l, lost); err != nil {
+		t.Fatal(err)
+	}
+	whole := manyLost(t, nil)
+	if _, err := loss.Record(t.Context(), whole, lost); err != nil {
+		t.Fatal(err)
+	}
+	got, want := outcome(t, l), outcome(t, whole)
+	got = slices.DeleteFunc(got, func(e string) bool { return strings.HasPrefix(e, "of another version") })
+	if !slices.Equal(got, want) {
+		t.Errorf("%d events and their ends, want the %d of an acceptance that was not interrupted", len(got)-1, len(want)-1)
+	}
+}
+
+// TestLossInterruptedSaysWhatIsLost: what a repeated acceptance does not find any more is named by what was set aside.
+func TestLossInterruptedSaysWhatIsLost(t *testing.T) {
+	t.Parallel()
+	lost := loss.Loss{
+		Actor: enginetest.Tester, At: eventlog.At(time.Unix(1700000000, 0)), Cause: eventlog.Cause{Kind: "test"},
+	}
+	for k := 1; k <= 3; k++ {
+		l := interruptedAt(t, k, lost)
+		if _, err := loss.Record(t.Context(), l, lost); err != nil {
+			t.Fatal(err)
+		}
+		var accepted *eventlog.LossAccepted
+		for r, err := range l.ReadWorkflow(t.Context(), "orders", 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, fact := range r.Facts {
+				if f, ok := fact.(*eventlog.LossAccepted); ok {
+					accepted = f
+				}
+			}
+		}
+		if accepted == nil || !strings.Contains(accepted.Detail, "were set aside by an earlier acceptance") {
+			t.Errorf("killed at part %d: %+v", k, accepted)
+		}
+	}
+}
+
 // TestLossWithoutReport: if the calls cannot be listed, nothing is changed.
 func TestLossWithoutReport(t *testing.T) {
 	t.Parallel()
@@ -234,5 +321,83 @@ func TestNamesLost(t *testing.T) {
 		if k.namesLost != c.want {
 			t.Errorf("%s: %v, want %v", name, k.namesLost, c.want)
 		}
+	}
+}
+
+// TestConfirmNames: a person's word ends that unknown names are held, and the log holds it. If it cannot be recorded,
+// they are still held.
+func TestConfirmNames(t *testing.T) {
+	t.Parallel()
+	full := false
+	l := memlog.New(memlog.Config{Fault: func(eventlog.Entry) memlog.Fault {
+		if full {
+			return memlog.Full
+		}
+		return memlog.None
+	}})
+	at, cause := eventlog.At(time.Unix(1700000000, 0)), eventlog.Cause{Kind: "test"}
+	confirm := func() error { return loss.ConfirmNames(t.Context(), l, enginetest.Tester, at, cause) }
+	if err := confirm(); err != nil || loss.NamesLost(l) {
+		t.Errorf("while none is lost: %v, lost: %v", err, loss.NamesLost(l))
+	}
+	if last, err := l.Last(t.Context(), 0); err != nil || last != 0 {
+		t.Errorf("it has written up to %d, %v", last, err)
+	}
+	if err := l.Recorded(t.Context(), 0, true); err != nil || !loss.NamesLost(l) {
+		t.Fatalf("%v, lost: %v", err, loss.NamesLost(l))
+	}
+	full = true
+	if err := confirm(); !errors.Is(err, eventlog.ErrFull) || !loss.NamesLost(l) {
+		t.Errorf("not recorded: %v, lost: %v", err, loss.NamesLost(l))
+	}
+	full = false
+	if err := confirm(); err != nil || loss.NamesLost(l) {
+		t.Errorf("%v, lost: %v", err, loss.NamesLost(l))
+	}
+	var said []eventlog.Record
+	for r, err := range l.ReadWorkflow(t.Context(), eventlog.Installation, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = append(said, r)
+	}
+	if len(said) != 1 || said[0].Kind != "workflow.loss_accepted" || said[0].Actor != enginetest.Tester {
+		t.Errorf("recorded: %+v", said)
+	}
+}
+
+// TestStillHeld: what an acceptance has given up can be told again from the log, until a person resumes the workflow.
+func TestStillHeld(t *testing.T) {
+	t.Parallel()
+	k, _, _ := withGarbage(t)
+	if held, err := loss.StillHeld(t.Context(), k); err != nil || len(held) > 0 {
+		t.Errorf("before: %+v, %v", held, err)
+	}
+	k.record(t, loss.Loss{})
+	log := &passing{k}
+	held, err := loss.StillHeld(t.Context(), log)
+	if err != nil || len(held) != 1 || held[0].Workflow != "orders" || held[0].GivenUp != 1 || held[0].Undecided != 1 ||
+		!strings.Contains(held[0].Why, "count no more") {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	last := eventlog.Record{}
+	for r, err := range log.ReadWorkflow(t.Context(), "orders", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = r
+	}
+	entry, err := eventlog.NewEntry(eventlog.Transition{
+		ID: "resumed", Workflow: "orders", At: 1, Actor: enginetest.Tester, Cause: eventlog.Cause{Kind: "test"},
+		Kind: "workflow.unblocked", Facts: []eventlog.Fact{&eventlog.WorkflowUnblocked{}},
+	}, last.Head())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Append(t.Context(), entry); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := loss.StillHeld(t.Context(), log); err != nil || len(held) > 0 {
+		t.Errorf("once resumed: %+v, %v", held, err)
 	}
 }

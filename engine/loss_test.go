@@ -29,6 +29,10 @@ type keeper struct {
 func (k *keeper) SameLog(string, int) bool          { return true }
 func (k *keeper) Unrecorded(int) []eventlog.Missing { return nil }
 func (k *keeper) NamesLost(int) bool                { return k.namesLost }
+func (k *keeper) ConfirmNames(context.Context, int) error {
+	k.namesLost = false
+	return nil
+}
 func (k *keeper) Recorded(_ context.Context, _ int, names bool) error {
 	k.namesLost = k.namesLost || names
 	return nil

@@ -141,6 +141,8 @@ type LossKeeper interface {
 	// NamesLost reports whether workflows of the partition may have been lost with all their records. A name
 	// that the log does not know may be one of them.
 	NamesLost(partition int) bool
+	// ConfirmNames ends NamesLost: a person knows each name that there was.
+	ConfirmNames(ctx context.Context, partition int) error
 	// ReadAll is Read that also yields what was set aside.
 	ReadAll(ctx context.Context, partition int, from uint64) iter.Seq2[Record, error]
 	// Asides returns what was set aside.

@@ -115,6 +115,27 @@ func TestAcceptedLossRevokesTokens(t *testing.T) {
 	}
 }
 
+// That a person knows each name is recorded with the installation, whose tokens stay; it is nothing of a workflow.
+func TestConfirmNames(t *testing.T) {
+	i := &installed{t: t}
+	if code := i.decides(eventlog.Installation, decide.ConfirmNames{}); code != "" {
+		t.Errorf("in an empty log: %s", code)
+	}
+	if code := i.decides(eventlog.Installation, decide.CreateToken{Name: "ann", Role: eventlog.RoleViewer,
+		Hash: tokenHash(1), Last4: "ABCD"}); code != "" {
+		t.Fatal(code)
+	}
+	if code := i.decides(eventlog.Installation, decide.ConfirmNames{}); code != "" {
+		t.Errorf("behind a token: %s", code)
+	}
+	if len(i.state.Tokens) != 1 || i.state.Blocked != nil || i.state.Head.Revision != 3 {
+		t.Errorf("it leaves %+v", i.state)
+	}
+	if code := i.decides("orders", decide.ConfirmNames{}); code != "names.misplaced" {
+		t.Errorf("for a workflow: %q", code)
+	}
+}
+
 func (b *bench) must(line string) {
 	b.t.Helper()
 	if err := b.command(line); err != nil {

@@ -80,7 +80,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	}
 	if !s.Exists() {
 		switch cmd.(type) {
-		case Deploy, CreateToken, RevokeToken, AcceptLoss:
+		case Deploy, CreateToken, RevokeToken, AcceptLoss, ConfirmNames:
 		case Tick, Recover:
 			return Decision{}, nil // a worker may look before the first deploy is recorded
 		default:

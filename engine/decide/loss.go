@@ -84,6 +84,17 @@ func (d *decision) acceptTokenLoss(detail string) {
 	}
 }
 
+// ConfirmNames records, with the installation, that a person knows each workflow that there was, also those that a loss
+// took with their names: a name that the log does not know is then a new one.
+type ConfirmNames struct{}
+
+func (ConfirmNames) names(*projections.State, func(projections.Key)) {}
+
+func (ConfirmNames) decide(d *decision) error {
+	d.lead(&eventlog.LossAccepted{Detail: "a person says that each workflow is known that was lost with its name"})
+	return nil
+}
+
 // giveUpRun ends the run that is open in the state: it has gone on in what is given up. Its events are still
 // reserved after that, and its call is in the ledger as given up.
 func (d *decision) giveUpRun(r *Remains) {

@@ -36,6 +36,13 @@ func ownsNo(w eventlog.WorkflowName, cmd Command) error {
 	switch cmd.(type) {
 	case Tick, Recover, AcceptLoss:
 		return nil
+	case ConfirmNames:
+		if installation {
+			return nil
+		}
+		return refuse(Invalid, "names.misplaced", "the names of workflows are the installation's, not those of workflow %s",
+			w).
+			hint("pawl verify --accept-loss --names-known")
 	case CreateToken, RevokeToken:
 		if installation {
 			return nil

@@ -16,13 +16,13 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// Loss is what was accepted as lost, for Record. Actor, At, Cause and Detail are required.
+// Loss is what was accepted as lost, for Record. Actor, At and Cause are required.
 type Loss struct {
 	// Actor is the person that accepted it (O10).
 	Actor eventlog.Actor
 	At    eventlog.Instant
 	Cause eventlog.Cause
-	// Detail says what is missing, for the record.
+	// Detail says what is missing, for the record; empty if that is known only from the log.
 	Detail string
 	// End is true when the newest messages of a partition may be gone without a hole that shows it:
 	// then no workflow's past is known to be whole.
@@ -143,12 +143,8 @@ const (
 // appendLoss records the loss at the end of the workflow's past, in as many transitions as that takes, and counts
 // in lost what they end.
 func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, lost *LostPast) error {
-	detail := loss.Detail
-	if past.aside != nil {
-		detail = strings.TrimPrefix(detail+"; "+past.aside.String(), "; ")
-	}
 	command := decide.AcceptLoss{
-		Detail: detail, Remains: &past.remains, Kept: loss.Only, Most: mostGivenUp, MostBytes: mostGivenUpBytes,
+		Detail: past.detail(loss), Remains: &past.remains, Kept: loss.Only, Most: mostGivenUp, MostBytes: mostGivenUpBytes,
 	}
 	env := decide.Env{
 		Now: loss.At, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: loss.Actor, Cause: loss.Cause,
@@ -175,6 +171,28 @@ func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, lo
 			return nil
 		}
 	}
+}
+
+// detail says what is missing. An acceptance that goes on with an interrupted one may not find that any more.
+func (p *past) detail(loss Loss) string {
+	var known []string
+	if loss.Detail != "" {
+		known = append(known, loss.Detail)
+	}
+	if p.aside != nil {
+		known = append(known, p.aside.String())
+	}
+	if before := p.unended(); len(before) > 0 {
+		var ranges []string
+		for _, aside := range before {
+			ranges = append(ranges, fmt.Sprintf("%d to %d", aside.From, aside.To))
+		}
+		known = append(known, "its messages "+strings.Join(ranges, ", ")+" were set aside by an earlier acceptance")
+	}
+	if len(known) == 0 {
+		return "the acceptance was interrupted, and what was missing is not known any more"
+	}
+	return strings.Join(known, "; ")
 }
 
 // lossAccepted is the kind of the transition that ends an acceptance.

@@ -32,7 +32,11 @@ type past struct {
 	// the sequences of those that it has written.
 	proven eventlog.Record
 	parts  []uint64
-	end    uint64 // the sequence of the workflow's last message
+	// before was set aside by earlier acceptances. accepted is the sequence of the last record that ends one: what was
+	// set aside behind it was not accepted to the end.
+	before   []eventlog.Aside
+	accepted uint64
+	end      uint64 // the sequence of the workflow's last message
 	// aside is what cannot be followed; nil when all can.
 	aside *SetAside
 	// state is where it leads to; with all of the workflow's history.
@@ -94,9 +98,10 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 			}
 		}
 		for _, aside := range keeper.Asides(partition) {
-			// The command that set it aside may have been interrupted before it recorded that.
-			if past := s.all[aside.Workflow]; aside.Workflow != "" && (past == nil || past.last.Position.Seq < aside.To) {
-				s.of(aside.Workflow).unproven = true
+			if aside.Workflow != "" {
+				past := s.of(aside.Workflow)
+				past.before = append(past.before, aside)
+				past.unproven = past.unproven || len(past.unended()) > 0
 			}
 		}
 	}
@@ -150,7 +155,23 @@ func (p *past) follow(r eventlog.Record) {
 		p.parts = append(p.parts, r.Position.Seq)
 		return
 	}
-	p.proven, p.parts = r, nil
+	if p.proven, p.parts = r, nil; r.Kind == lossAccepted {
+		p.accepted = r.Position.Seq
+	}
+}
+
+// unended is what was set aside by acceptances that were interrupted before their record was written.
+func (p *past) unended() []eventlog.Aside {
+	return slices.DeleteFunc(slices.Clone(p.before), func(a eventlog.Aside) bool { return a.To < p.accepted })
+}
+
+// lastKnown is the last message before all that is given up.
+func (p *past) lastKnown() uint64 {
+	seq := p.proven.Position.Seq
+	for _, aside := range p.unended() {
+		seq = min(seq, aside.From-1)
+	}
+	return seq
 }
 
 func (p *past) broke(at eventlog.Position, why error) {
@@ -163,7 +184,7 @@ const mostCalls = 20
 // fold follows the past to its end, or to what cannot be folded, and looks at what stands after a
 // break.
 func (p *past) fold(ctx context.Context, log eventlog.Log) error {
-	state, followed := projections.State{}, eventlog.Record{}
+	state, followed := projections.State{}, past{}
 	for r, err := range log.ReadWorkflow(ctx, p.name, 1) {
 		if err != nil && !errors.Is(err, eventlog.ErrUnreadable) {
 			return fmt.Errorf("read the past of %s: %w", p.name, err)
@@ -171,12 +192,12 @@ func (p *past) fold(ctx context.Context, log eventlog.Log) error {
 		if p.aside == nil || r.Position.Seq < p.aside.From.Seq {
 			next, broken := projections.Apply(state, r)
 			if broken == nil {
-				state, followed = next, r
-				followed.Facts = nil
+				state = next
+				followed.follow(r)
 				continue
 			}
 			p.broke(r.Position, broken)
-			p.last, p.proven, p.parts = followed, followed, nil
+			p.last, p.proven, p.parts, p.accepted = followed.last, followed.proven, followed.parts, followed.accepted
 		}
 		p.aside.Transitions++
 		for _, fact := range r.Facts {

@@ -49,7 +49,7 @@ func (s *pasts) learn(ctx context.Context, log eventlog.Log, partition int, loss
 			head.Seq <= past.last.Position.Seq
 		concerned[past.name] = past
 		// What the store has not folded is read from the log, also where it is no part that is given up.
-		after := past.proven.Position.Seq
+		after := past.lastKnown()
 		if folded.covers {
 			after = min(after, head.Seq)
 		}

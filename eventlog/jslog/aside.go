@@ -117,9 +117,9 @@ func (l *Log) SetAside(ctx context.Context, p int, more []eventlog.Aside) (int, 
 	if n == 0 && len(more) > 0 {
 		return 0, tooMany
 	}
-	part.aside = before.with(more[:n])
-	if err := l.recordLoss(ctx, p, nil, true); err != nil {
-		part.aside = before
+	now := part.losses
+	now.aside = before.with(more[:n])
+	if err := l.recordLoss(ctx, p, now, true); err != nil {
 		return 0, err
 	}
 	if n < len(more) {

@@ -22,7 +22,13 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		return point{}, seen.odd
 	}
 	last := seen.last
-	missing := seen.missing.without(part.accepted)
+	accepted := part.accepted
+	if len(part.unrecorded) == 0 {
+		// Behind the end sequences are used again: what will stand there is not lost. (An acceptance that was
+		// interrupted has to find that itself.)
+		accepted = accepted.upTo(last)
+	}
+	missing := seen.missing.without(accepted)
 
 	// Nothing below the mark may be missing: it was acknowledged, a request may have left after it.
 	acknowledged := point{}
@@ -30,7 +36,7 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		acknowledged = l.mark.at(p)
 	}
 	if last < acknowledged.seq {
-		missing = missing.with(span{last + 1, acknowledged.seq}).without(part.accepted)
+		missing = missing.with(span{last + 1, acknowledged.seq}).without(accepted)
 	}
 	torn := spans(nil)
 	for _, m := range missing {
@@ -55,8 +61,10 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 				eventlog.ErrDamaged, name, acknowledged.seq, l.cfg.Mark)
 		}
 	}
-	if torn != nil {
-		if err := l.recordLoss(ctx, p, torn, false); err != nil {
+	now := part.losses
+	now.accepted = accepted.with(torn...)
+	if now.accepted.String() != part.accepted.String() {
+		if err := l.recordLoss(ctx, p, now, false); err != nil {
 			return point{}, err
 		}
 	}

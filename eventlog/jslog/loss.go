@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"strconv"
 
 	"github.com/nats-io/nats.go"
 
@@ -89,42 +87,59 @@ func (l *Log) acceptIn(ctx context.Context, p int, name string) (point, error) {
 	if part.endLost {
 		found.end("stream %s: perhaps its newest messages", name)
 	}
+	if missing, err = l.againstMark(ctx, p, name, seen.last, missing); err != nil {
+		return point{}, err
+	}
 	if missing != nil {
 		found.hole("stream %s: messages %s", name, missing)
 	}
 	if seen.odd != nil && missing == nil {
 		found.end("%v", seen.odd)
 	}
-	if l.mark != nil {
-		at := l.mark.at(p)
-		if at.seq > seen.last {
-			found.end("stream %s: the end from %d to %d", name, seen.last+1, at.seq)
-		} else if at.seq > 0 {
-			m, err := l.fetchPatiently(ctx, p, query{Seq: at.seq})
-			if err != nil && !isMessageNotFound(err) {
-				return point{}, err
-			}
-			if err == nil && eventlog.HashOf(m.Data) != at.hash {
-				found.end("stream %s: message %d is another one than was acknowledged", name, at.seq)
-			}
-		}
-	}
-	if err := l.forgetBehind(ctx, p, name, seen.last); err != nil {
+	now, err := l.forgetBehind(ctx, p, name, seen.last)
+	if err != nil {
 		return point{}, err
 	}
 	if len(found.Lines) > before || found.End {
-		part.unrecorded, part.endLost = missing.within(mostUnrecorded), found.End
-		if err := l.recordLoss(ctx, p, missing, true); err != nil {
+		now.accepted = now.accepted.with(missing...)
+		now.unrecorded, now.endLost = missing.within(mostUnrecorded), found.End
+		if err := l.recordLoss(ctx, p, now, true); err != nil {
 			return point{}, err
 		}
 	}
-	return l.end(ctx, p, seen.last, l.partitions[p].accepted)
+	return l.end(ctx, p, seen.last, part.accepted)
 }
 
-// forgetBehind forgets what was accepted as lost and what was set aside behind the end, and of a workflow behind its
-// own last message. Those sequences are used again: what will stand there counts, and an append is fenced on what is
-// there.
-func (l *Log) forgetBehind(ctx context.Context, p int, name string, last uint64) error {
+// againstMark looks for the last message that was acknowledged, and returns what is missing with it. The mark is
+// replaced after the acceptance is written down: it may still name a message that an interrupted one has accepted.
+func (l *Log) againstMark(ctx context.Context, p int, name string, last uint64, missing spans) (spans, error) {
+	if l.mark == nil {
+		return missing, nil
+	}
+	at := l.mark.at(p)
+	if at.seq > last {
+		l.accepting.end("stream %s: the end from %d to %d", name, last+1, at.seq)
+		return missing, nil
+	}
+	if at.seq == 0 {
+		return missing, nil
+	}
+	m, err := l.fetchPatiently(ctx, p, query{Seq: at.seq})
+	switch {
+	case isMessageNotFound(err):
+		return missing.with(span{at.seq, at.seq}), nil
+	case err != nil:
+		return nil, err
+	case eventlog.HashOf(m.Data) != at.hash:
+		l.accepting.end("stream %s: message %d is another one than was acknowledged", name, at.seq)
+	}
+	return missing, nil
+}
+
+// forgetBehind returns what is known of losses, without what was accepted as lost and what was set aside behind the
+// end, and of a workflow behind its own last message. Those sequences are used again: what will stand there counts, and
+// an append is fenced on what is there.
+func (l *Log) forgetBehind(ctx context.Context, p int, name string, last uint64) (losses, error) {
 	part, aside := l.partitions[p], asides{}
 	for workflow, some := range part.aside {
 		end := last
@@ -135,7 +150,7 @@ func (l *Log) forgetBehind(ctx context.Context, p int, name string, last uint64)
 				m, err = l.lastReadable(ctx, p, fence)
 			}
 			if err != nil {
-				return fmt.Errorf("look for the last message of %s: %w", workflow, err)
+				return losses{}, fmt.Errorf("look for the last message of %s: %w", workflow, err)
 			}
 			end = min(end, m.Seq)
 		}
@@ -143,13 +158,12 @@ func (l *Log) forgetBehind(ctx context.Context, p int, name string, last uint64)
 			aside[workflow] = kept
 		}
 	}
-	accepted := part.accepted.upTo(last)
-	if accepted.String() == part.accepted.String() && aside.String() == part.aside.String() {
-		return nil
+	now := part.losses
+	now.accepted, now.aside = now.accepted.upTo(last), aside
+	if now.accepted.String() != part.accepted.String() || now.aside.String() != part.aside.String() {
+		l.accepting.end("stream %s: messages that an earlier acceptance had given up, and what followed them", name)
 	}
-	part.accepted, part.aside = accepted, aside
-	l.accepting.end("stream %s: messages that an earlier acceptance had given up, and what followed them", name)
-	return nil
+	return now, nil
 }
 
 // unreadable reads the partition and returns what cannot be read of it: the server does not list
@@ -186,36 +200,4 @@ func (l *Log) unreadable(ctx context.Context, p int, seen survey) (spans, error)
 		missing = missing.with(span{next, seen.last})
 	}
 	return missing, nil
-}
-
-// recordLoss writes accepted sequences into the stream's metadata. A new epoch makes every
-// checkpoint on this partition worthless: sequences after a lost end are used again.
-func (l *Log) recordLoss(ctx context.Context, p int, lost spans, newEpoch bool) error {
-	part := l.partitions[p]
-	info, err := l.info(ctx, l.names.stream(p))
-	if err != nil {
-		return fmt.Errorf("record loss: %w", err)
-	}
-	cfg := info.Config
-	cfg.MaxAge, cfg.MaxMsgs, cfg.MaxBytes, cfg.MaxMsgsPerSubject = 0, -1, -1, -1 // a log forgets nothing
-	cfg.Metadata = maps.Clone(cfg.Metadata)
-	part.accepted = part.accepted.with(lost...).within(mostLost)
-	for key, text := range map[string]string{metaLost: part.accepted.String(), metaAside: part.aside.String()} {
-		if delete(cfg.Metadata, key); text != "" {
-			cfg.Metadata[key] = text
-		}
-	}
-	part.note(cfg.Metadata)
-	if newEpoch {
-		epoch, err := strconv.Atoi("0" + cfg.Metadata[metaEpoch])
-		if err != nil {
-			return fmt.Errorf("record loss in %s: %w", cfg.Name, err)
-		}
-		cfg.Metadata[metaEpoch] = strconv.Itoa(epoch + 1)
-		part.identity = identity(l.installation, p, cfg.Metadata[metaEpoch])
-	}
-	if _, err := l.js.UpdateStream(ctx, cfg); err != nil {
-		return fmt.Errorf("record loss in %s: %w", cfg.Name, err)
-	}
-	return nil
 }

@@ -46,15 +46,9 @@ type Log struct {
 
 type partition struct {
 	identity string
-	// accepted are the sequences whose loss was accepted, aside what is there and counts no more.
-	accepted spans
-	aside    asides
-	// unrecorded are those of accepted that the workflows concerned have no record of yet; endLost says that more
-	// may be lost at the end, namesLost that workflows may be lost with all their records.
-	unrecorded         spans
-	endLost, namesLost bool
-	committer          *committer
-	format             format
+	losses
+	committer *committer
+	format    format
 }
 
 var _ eventlog.LossKeeper = (*Log)(nil)

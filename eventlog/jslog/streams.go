@@ -80,21 +80,6 @@ func (l *Log) streams(ctx context.Context) ([]*jetstream.StreamInfo, error) {
 	return nil, fmt.Errorf("create log: streams vanish while they are created")
 }
 
-// read takes from the stream's metadata what was accepted as lost.
-func (p *partition) read(stream jetstream.StreamConfig) (err error) {
-	if p.accepted, err = parseSpans(stream.Metadata[metaLost]); err != nil {
-		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaLost, err)
-	}
-	if p.unrecorded, err = parseSpans(stream.Metadata[metaUnrecorded]); err != nil {
-		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaUnrecorded, err)
-	}
-	p.endLost, p.namesLost = stream.Metadata[metaEndLost] != "", stream.Metadata[metaNames] != ""
-	if p.aside, err = parseAsides(stream.Metadata[metaAside]); err != nil {
-		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaAside, err)
-	}
-	return nil
-}
-
 // find returns the info of all streams that bear the log's names.
 func (l *Log) find(ctx context.Context) (map[int]*jetstream.StreamInfo, error) {
 	var found map[int]*jetstream.StreamInfo

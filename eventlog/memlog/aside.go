@@ -66,6 +66,17 @@ func (l *Log) NamesLost(p int) bool {
 	return l.partitions[p].namesLost
 }
 
+// ConfirmNames implements eventlog.LossKeeper.
+func (l *Log) ConfirmNames(_ context.Context, p int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(p); err != nil {
+		return err
+	}
+	l.partitions[p].namesLost = false
+	return nil
+}
+
 // Asides implements eventlog.LossKeeper.
 func (l *Log) Asides(p int) []eventlog.Aside {
 	l.mu.Lock()
