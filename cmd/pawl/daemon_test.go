@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 )
@@ -130,35 +132,66 @@ func (d *daemon) exit() int {
 	return d.cmd.ProcessState.ExitCode()
 }
 
+// atRest waits until nothing of the workflows is active or due. It asks when it comes, and again at each transition.
+func (d *daemon) atRest(workflows ...string) {
+	d.t.Helper()
+	res, err := d.send(http.MethodGet, "/v1/log?follow=true&tail=1", nil)
+	if err != nil || res.StatusCode != http.StatusOK {
+		d.t.Fatalf("follow the log: %v, %+v", err, res)
+	}
+	defer func() { _ = res.Body.Close() }()
+	defer time.AfterFunc(longest, func() { _ = res.Body.Close() }).Stop()
+	news := bufio.NewReader(res.Body)
+	for _, name := range workflows {
+		var why struct {
+			Moving  bool
+			Message string
+		}
+		for d.get("/v1/workflows/"+name+"/why", &why); why.Moving; d.get("/v1/workflows/"+name+"/why", &why) {
+			// A blank line ends each transition, and each sign of life of the stream.
+			for line := "-"; line != "\n"; {
+				if line, err = news.ReadString('\n'); err != nil {
+					d.t.Fatalf("%s is still moving (%s), and the log ends: %v\n%s", name, why.Message, err, d.text())
+				}
+			}
+		}
+	}
+}
+
 // request sends a JSON body, or none, and returns status and body.
 func (d *daemon) request(method, path string, body any) (int, []byte, error) {
-	var text io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return 0, nil, err
-		}
-		text = bytes.NewReader(b)
-	}
-	req, err := http.NewRequestWithContext(d.t.Context(), method, d.url+path, text)
-	if err != nil {
-		return 0, nil, err
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	token, err := d.token()
-	if err != nil {
-		return 0, nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := http.DefaultClient.Do(req)
+	res, err := d.send(method, path, body)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
 	answer, err := io.ReadAll(res.Body)
 	return res.StatusCode, answer, err
+}
+
+// send sends a JSON body, or none. The caller closes the answer's body.
+func (d *daemon) send(method, path string, body any) (*http.Response, error) {
+	var text io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		text = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(d.t.Context(), method, d.url+path, text)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	token, err := d.token()
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	return http.DefaultClient.Do(req)
 }
 
 // token is the one that lies in the program's data directory, which its first line names.

@@ -114,9 +114,7 @@ func TestForgottenWorkflow(t *testing.T) {
 				d.call(http.StatusOK, http.MethodPost, "/v1/workflows/prod/run-now", nil)
 			}
 			d.await("caught up")
-			var why struct{ Moving bool }
-			for d.get("/v1/workflows/prod/why", &why); why.Moving; d.get("/v1/workflows/prod/why", &why) {
-			}
+			d.atRest("prod")
 			d.stop()
 			s.once(t, 8)
 			// Once resumed, it is not held again, also under a new version.

@@ -54,9 +54,7 @@ func TestLossKeepsWhatWaits(t *testing.T) {
 			d = startDaemon(t, w.dir, "pawl", "serve", "--data", "data")
 			d.call(http.StatusOK, http.MethodPost, "/v1/workflows/bills/resume", nil)
 			d.await("caught up")
-			var why struct{ Moving bool }
-			for d.get("/v1/workflows/bills/why", &why); why.Moving; d.get("/v1/workflows/bills/why", &why) {
-			}
+			d.atRest("bills")
 			d.stop()
 			if s.once(t, c.want); t.Failed() {
 				t.Log(out)

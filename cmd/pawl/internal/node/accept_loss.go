@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
@@ -18,12 +19,22 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
+// Acceptance is what a person says of a loss.
+type Acceptance struct {
+	Actor eventlog.Actor
+	// Report is the file that lists the calls that are given up; empty for one in the data directory.
+	Report string
+	// NamesKnown says that each workflow is known that was lost with its name. It counts only where no other loss is
+	// accepted with it: a person has to see that one first.
+	NamesKnown bool
+}
+
 // AcceptLoss makes a damaged log usable again, with the engine stopped: what is missing is written
 // down as accepted, and every workflow whose past is not proven to be whole is held.
 func AcceptLoss(
-	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger, actor eventlog.Actor, report string,
+	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger, wish Acceptance,
 ) (result Accepted, err error) {
-	if err := mayReport(report); err != nil {
+	if err := mayReport(wish.Report); err != nil {
 		return result, err
 	}
 	d := &Data{Settings: s, with: with, logger: logger, stopped: true, accepts: true}
@@ -68,28 +79,61 @@ func AcceptLoss(
 		SetAside: map[eventlog.WorkflowName]string{}, Broken: []eventlog.WorkflowName{},
 	}
 	err = recordLoss(ctx, d, &result, loss.Loss{
-		Actor: actor, Cause: eventlog.Cause{Kind: "api", ID: "acceptLoss"},
-		End:   known.End,
+		Actor: wish.Actor, Cause: acceptsLoss, End: known.End,
 		Store: d.store, Report: func(calls []loss.GivenUp) (err error) {
 			result.GivenUp = len(calls)
-			result.Report, err = reportGivenUp(calls, s.Data, report)
+			result.Report, err = reportGivenUp(calls, s.Data, wish.Report)
 			return err
 		},
 	})
 	if err != nil {
 		return result, err
 	}
-	if len(known.Lines) > 0 || interrupted || len(result.SetAside) > 0 || result.Foreign > 0 {
+	changed := result.Changed() || interrupted
+	if changed {
 		// The log's identity is another one now: what the store knows of it is worthless.
 		if err := d.store.Reset(); err != nil {
 			return result, exit.Failed("delete "+filepath.Join(s.Data, "store")+"; it is rebuilt from the log",
 				fmt.Errorf("empty the local store: %w", err))
 		}
 	}
+	if err := result.told(ctx, d, changed, wish); err != nil {
+		return result, err
+	}
 	if err := os.Remove(lossFile(s.Data)); err != nil {
 		return result, exit.Failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
 	}
 	return result, nil
+}
+
+// acceptsLoss is the cause of what an acceptance records.
+var acceptsLoss = eventlog.Cause{Kind: "api", ID: "acceptLoss"}
+
+// told adds what may not have been told before: an earlier command may have been killed before it said what it has done.
+// And it takes in that a person knows the names.
+func (r *Accepted) told(ctx context.Context, d *Data, changed bool, wish Acceptance) error {
+	before, err := loss.StillHeld(ctx, d.Log)
+	if err != nil {
+		return exit.Failed("", err)
+	}
+	for _, held := range before {
+		if !slices.Contains(r.Held, held.Workflow) {
+			r.Before = append(r.Before, HeldBefore(held))
+		}
+	}
+	r.NamesLost = loss.NamesLost(d.Log)
+	if !r.NamesLost || !wish.NamesKnown || changed {
+		return nil
+	}
+	clock, err := newClock(ctx, d.Settings, d.Log)
+	if err == nil {
+		err = loss.ConfirmNames(ctx, d.Log, wish.Actor, eventlog.At(clock.Now()), acceptsLoss)
+	}
+	if err != nil {
+		return exit.Failed("names that the log does not know are still held; repeat the command", err)
+	}
+	r.NamesLost, r.NamesKnown = false, true
+	return nil
 }
 
 // recordLoss records the loss of which result names the parts, and adds to result what it came to.

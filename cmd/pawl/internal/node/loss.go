@@ -31,7 +31,50 @@ type Accepted struct {
 	Report  string `json:"report,omitempty"`
 	// TokensRevoked says that no named token opens anything any more.
 	TokensRevoked bool `json:"tokensRevoked"`
+	// Before are workflows that earlier acceptances hold.
+	Before []HeldBefore `json:"before,omitempty"`
+	// NamesLost says that a name which the log does not know is held at its first deploy; NamesKnown that a person has
+	// ended that.
+	NamesLost  bool `json:"namesLost,omitempty"`
+	NamesKnown bool `json:"namesKnown,omitempty"`
 }
+
+// HeldBefore is a workflow that an earlier acceptance holds until a person resumes it.
+type HeldBefore struct {
+	Workflow eventlog.WorkflowName `json:"workflow"`
+	Why      string                `json:"why"`
+	// GivenUp counts its calls that were given up, Undecided its events that may have been handled.
+	GivenUp   int `json:"givenUp"`
+	Undecided int `json:"undecided"`
+}
+
+// Changed reports whether anything was found that had to be accepted.
+func (r *Accepted) Changed() bool {
+	return len(r.Lost) > 0 || len(r.Held) > 0 || len(r.SetAside) > 0 || r.Foreign > 0 || r.TokensRevoked
+}
+
+// Earlier says what earlier acceptances have left to a person.
+func (r *Accepted) Earlier() (lines []string) {
+	for _, held := range r.Before {
+		line := fmt.Sprintf("%s is held since an earlier acceptance: %s. Look at the other side, then: pawl resume %s",
+			held.Workflow, held.Why, held.Workflow)
+		if held.GivenUp > 0 {
+			line += fmt.Sprintf("; %s of it given up: pawl mutations list --workflow %s --status given_up",
+				term.Plural(held.GivenUp, "mutation call"), held.Workflow)
+		}
+		if held.Undecided > 0 {
+			line += fmt.Sprintf("; %s of it may have been handled: pawl why %s", term.Plural(held.Undecided, "event"),
+				held.Workflow)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// NamesLost says what a loss of names has done, and the way out.
+const NamesLost = "a workflow may be lost with its name: a name that the log does not know is held (loss) at its first " +
+	"deploy. Deploy again what you know was there; then, with the engine stopped, say that nothing else was: " +
+	"pawl verify --accept-loss --names-known"
 
 // TokensRevoked says what a loss has done to named tokens.
 const TokensRevoked = "every named token is revoked, since a revocation may be among what is lost; " +

@@ -21,6 +21,7 @@ type Verify struct {
 	client.Flags
 	AcceptLoss bool   `help:"With the engine stopped: accept that what is missing is lost, and hold every workflow that it may concern."`
 	Report     string `placeholder:"FILE" help:"With --accept-loss: list the mutation calls that are given up in this file; else in one in the data directory."`
+	NamesKnown bool   `help:"With --accept-loss: say that you know each workflow that may be lost with its name; new names are held no longer."`
 }
 
 // Run asks a running engine. With the engine stopped it reads the log in the data directory, which
@@ -32,6 +33,9 @@ func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		return err
 	}
 	found, hint := replay.Verification{}, node.AcceptHint
+	if c.NamesKnown && !c.AcceptLoss {
+		return exit.Misconfigured("pawl verify --accept-loss --names-known", "--names-known goes with --accept-loss")
+	}
 	if c.AcceptLoss {
 		if connected.Stranger == nil {
 			if err := connected.Do(ctx, "listWorkflows", nil, nil); !errors.Is(err, rpc.ErrUnreachable) {
@@ -43,11 +47,13 @@ func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		if err != nil {
 			return err
 		}
-		result, err := node.AcceptLoss(ctx, s, with, term.Logger(screen), config.ActorNamed(connected.Actor), c.Report)
+		result, err := node.AcceptLoss(ctx, s, with, term.Logger(screen), node.Acceptance{
+			Actor: config.ActorNamed(connected.Actor), Report: c.Report, NamesKnown: c.NamesKnown,
+		})
 		if err != nil {
 			return err
 		}
-		return printAccepted(screen, result, c.JSON)
+		return c.printAccepted(screen, result)
 	}
 	if connected.Stranger == nil {
 		err = connected.Do(ctx, "verifyLog", nil, &found)

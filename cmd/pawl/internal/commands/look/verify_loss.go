@@ -13,8 +13,13 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// incomplete says that a part of what is damaged could not be set aside: the log has no room to remember it.
-func incomplete(screen term.Screen, r node.Accepted) error {
+// incomplete says that a part of what is damaged could not be set aside: the log has no room to remember it; or that
+// the names are not taken as known, since a loss was accepted just now.
+func (c *Verify) incomplete(screen term.Screen, r node.Accepted) error {
+	if c.NamesKnown && r.NamesLost {
+		fmt.Fprintln(screen.Err, "pawl: a loss was accepted just now, so names are still held: look at it first, and repeat this command")
+		return exit.Silent(exit.CodeFailed)
+	}
 	if len(r.Broken) == 0 {
 		return nil
 	}
@@ -25,13 +30,13 @@ func incomplete(screen term.Screen, r node.Accepted) error {
 	return exit.Silent(exit.CodeFailed)
 }
 
-func printAccepted(screen term.Screen, r node.Accepted, asJSON bool) error {
-	if asJSON {
+func (c *Verify) printAccepted(screen term.Screen, r node.Accepted) error {
+	if c.JSON {
 		document, err := json.Marshal(r)
 		if err != nil {
 			return fmt.Errorf("print what was accepted: %w", err)
 		}
-		return errors.Join(screen.JSON(document), incomplete(screen, r))
+		return errors.Join(screen.JSON(document), c.incomplete(screen, r))
 	}
 	for _, line := range r.Lost {
 		fmt.Fprintf(screen.Out, "accepted as lost: %s\n", line)
@@ -79,8 +84,17 @@ func printAccepted(screen term.Screen, r node.Accepted, asJSON bool) error {
 				"Each stands in %s and in: pawl mutations list --status given_up\n",
 			term.Plural(r.GivenUp, "mutation call"), term.Path(r.Report))
 	}
-	if len(r.Lost) == 0 && len(r.SetAside) == 0 && r.Foreign == 0 {
+	for _, line := range r.Earlier() {
+		fmt.Fprintln(screen.Out, line)
+	}
+	switch {
+	case r.NamesKnown:
+		fmt.Fprintln(screen.Out, "each name is taken as known: what the log does not know is a new workflow from now on")
+	case !r.Changed():
 		fmt.Fprintln(screen.Out, "nothing is missing, nothing was changed")
 	}
-	return incomplete(screen, r)
+	if r.NamesLost {
+		fmt.Fprintln(screen.Out, node.NamesLost)
+	}
+	return c.incomplete(screen, r)
 }
