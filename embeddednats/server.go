@@ -226,8 +226,14 @@ func (s *Server) ConnectConnectors(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(callingUser, toolsInbox, opts...)
 }
 
+// connectTime is how long a connection inside this process may take to be made. Nothing but a busy machine keeps it.
+const connectTime = time.Minute
+
 func (s *Server) connect(user, inbox string, opts ...nats.Option) (*nats.Conn, error) {
-	base := []nats.Option{nats.InProcessServer(s.nats), nats.CustomInboxPrefix(inbox), nats.UserInfo(user, s.password)}
+	base := []nats.Option{
+		nats.InProcessServer(s.nats), nats.CustomInboxPrefix(inbox), nats.UserInfo(user, s.password),
+		nats.Timeout(connectTime),
+	}
 	nc, err := nats.Connect("", append(base, opts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to embedded NATS: %w", err)

@@ -109,8 +109,8 @@ func AcceptLoss(
 // acceptsLoss is the cause of what an acceptance records.
 var acceptsLoss = eventlog.Cause{Kind: "api", ID: "acceptLoss"}
 
-// told adds what may not have been told before: an earlier command may have been killed before it said what it has done.
-// And it takes in that a person knows the names.
+// told adds what may not have been told before: an earlier command may have been killed before it said what it has
+// done. And it takes in that a person knows the names.
 func (r *Accepted) told(ctx context.Context, d *Data, changed bool, wish Acceptance) error {
 	before, err := loss.StillHeld(ctx, d.Log)
 	if err != nil {

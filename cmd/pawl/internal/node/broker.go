@@ -28,12 +28,12 @@ type Broker struct {
 func openBroker(
 	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
 	trust func(stream string) (bool, error), opened *closers,
-) (b *Broker, err error) {
+) (*Broker, error) {
 	spareProcessor()
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return nil, exit.Failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
 	}
-	b = &Broker{limit: diskspace.StoreLimit(s.Data, with.free), Listener: natsListener{settings: s}}
+	b := &Broker{limit: diskspace.StoreLimit(s.Data, with.free), Listener: natsListener{settings: s}}
 	// The server's lock on the directory is the lock on the whole data directory.
 	c := embeddednats.Config{
 		StoreDir: s.Data, SyncInterval: s.SyncInterval, JetStreamMaxStore: b.limit, Logger: logger,
@@ -42,18 +42,19 @@ func openBroker(
 	if err := b.Listener.configure(&c); err != nil {
 		return nil, err
 	}
-	b.Server, err = embeddednats.Start(ctx, c)
+	server, err := embeddednats.Start(ctx, c)
 	if err != nil {
 		return nil, exit.Failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
 	}
-	opened.add(func() error { b.Server.Shutdown(); return nil })
-	if err := b.Listener.writeDown(b.Server, opened); err != nil {
+	opened.add(func() error { server.Shutdown(); return nil })
+	if err := b.Listener.writeDown(server, opened); err != nil {
 		return nil, err
 	}
-	b.NC, err = b.Server.Connect(nats.Name("pawl"))
+	nc, err := server.Connect(nats.Name("pawl"))
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}
-	opened.add(func() error { b.NC.Close(); return nil })
+	opened.add(func() error { nc.Close(); return nil })
+	b.Server, b.NC = server, nc
 	return b, nil
 }

@@ -72,8 +72,8 @@ func (r *Accepted) Earlier() (lines []string) {
 }
 
 // NamesLost says what a loss of names has done, and the way out.
-const NamesLost = "a workflow may be lost with its name: a name that the log does not know is held (loss) at its first " +
-	"deploy. Deploy again what you know was there; then, with the engine stopped, say that nothing else was: " +
+const NamesLost = "a workflow may be lost with its name: a name that the log does not know is held (loss) at its " +
+	"first deploy. Deploy again what you know was there; then, with the engine stopped, say that nothing else was: " +
 	"pawl verify --accept-loss --names-known"
 
 // TokensRevoked says what a loss has done to named tokens.

@@ -17,7 +17,8 @@ import (
 // the names are not taken as known, since a loss was accepted just now.
 func (c *Verify) incomplete(screen term.Screen, r node.Accepted) error {
 	if c.NamesKnown && r.NamesLost {
-		fmt.Fprintln(screen.Err, "pawl: a loss was accepted just now, so names are still held: look at it first, and repeat this command")
+		fmt.Fprintln(screen.Err, "pawl: a loss was accepted just now, so unknown names are still held; "+
+			"look at what is lost first, then repeat this command")
 		return exit.Silent(exit.CodeFailed)
 	}
 	if len(r.Broken) == 0 {
