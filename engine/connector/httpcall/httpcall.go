@@ -135,14 +135,15 @@ func (c *Connector) CallHost(call connector.Call) string {
 	return ""
 }
 
-// hostOf is a target's host as grants write it.
+// hostOf is a target's host as grants write it: without the ports of the schemes, whichever scheme the target has. A
+// host that is configured without a port may be called at both, by both.
 func hostOf(t target) string {
 	name, err := canonicalHost(t.url.Hostname())
 	port := t.url.Port()
 	switch {
 	case err != nil:
 		return "" // such a target has no configured host
-	case port != "" && port != map[string]string{"http": "80", "https": "443"}[t.url.Scheme]:
+	case port != "" && port != "80" && port != "443":
 		return net.JoinHostPort(name, port)
 	case strings.Contains(name, ":"): // IPv6
 		return "[" + name + "]"
