@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -299,6 +298,7 @@ func namesInOrder(name string, values json.RawMessage) ([]string, *eventlog.Fail
 			"%s does not exist; give a header to create it with, or values by column name", name)
 	}
 	var names []string
+	seen := make(map[string]bool)
 	for decoder.More() {
 		token, err := decoder.Token()
 		column, ok := token.(string)
@@ -309,7 +309,8 @@ func namesInOrder(name string, values json.RawMessage) ([]string, *eventlog.Fail
 		if err != nil || !ok {
 			return nil, connector.Failf(eventlog.Logic, connector.CodeParams, "values cannot be read: %v", err)
 		}
-		if !slices.Contains(names, column) {
+		if !seen[column] {
+			seen[column] = true
 			names = append(names, column)
 		}
 	}

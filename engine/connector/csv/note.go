@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -26,12 +27,27 @@ func noteName(name string) string {
 	return filepath.Join(filepath.Dir(name), ".pawl-"+filepath.Base(name))
 }
 
+// openNote opens the file's note. What stands in its place and is no regular file is neither followed nor waited for:
+// a link could lead to another sheet, and a pipe would hold the sheet's lock without end.
+func openNote(f *openFile, flag int) (*os.File, *eventlog.Failure) {
+	name := noteName(f.name)
+	info, err := f.dir.Root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, f.dir.Fail(eventlog.Precondition, "notRegular", "%s is not a regular file: remove it", name)
+	}
+	file, err := f.dir.Root.OpenFile(name, flag|syscall.O_NONBLOCK, ownersAlone)
+	if err != nil {
+		return nil, f.dir.Failure("open", name, err)
+	}
+	return file, nil
+}
+
 // writeNote replaces the file's note.
 func writeNote(f *openFile, offset int64, row []byte) *eventlog.Failure {
 	name := noteName(f.name)
-	file, err := f.dir.Root.OpenFile(name, os.O_WRONLY|os.O_CREATE, ownersAlone)
-	if err != nil {
-		return f.dir.Failure("open", name, err)
+	file, failure := openNote(f, os.O_WRONLY|os.O_CREATE)
+	if failure != nil {
+		return failure
 	}
 	// A note of an earlier version could be read by others.
 	if info, err := file.Stat(); err == nil && info.Mode().Perm() != ownersAlone {
@@ -56,12 +72,12 @@ func writeNote(f *openFile, offset int64, row []byte) *eventlog.Failure {
 // readNote returns the file's note; ok is false if there is none that can be read.
 func readNote(f *openFile) (offset int64, row []byte, ok bool, failure *eventlog.Failure) {
 	name := noteName(f.name)
-	data, err := f.dir.Root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := f.dir.Root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil, false, nil
 	}
-	if err != nil {
-		return 0, nil, false, f.dir.Failure("open", name, err)
+	data, failure := openNote(f, os.O_RDONLY)
+	if failure != nil {
+		return 0, nil, false, failure
 	}
 	defer data.Close()
 	text, err := io.ReadAll(io.LimitReader(data, maxNote))

@@ -57,6 +57,19 @@ func TestHeaderNamesAreProtected(t *testing.T) {
 	b.refused(call, eventlog.Logic, "csv.header")
 }
 
+// A program that finds a byte order mark at the beginning of a file drops it, and what stands behind it is no less a
+// formula.
+func TestAByteOrderMarkHidesNoFormula(t *testing.T) {
+	b := open(t, t.TempDir(), nil)
+	if out := b.r.Perform(t.Context(), row("k1", `{"\ufeff=1+1": "\ufeff@x"}`)); out.Status != connector.Applied {
+		t.Fatal(out.Failure)
+	}
+	b.want("'\ufeff=1+1,_pawl\n'\ufeff@x,k1\n")
+	if got := b.rows(); got[0]["\ufeff=1+1"] != "\ufeff@x" {
+		t.Errorf("rows = %q", got)
+	}
+}
+
 // A header that its owner wrote stays as it is, and its columns are called what it says.
 func TestAHeaderOfItsOwnerStays(t *testing.T) {
 	b := open(t, t.TempDir(), nil)

@@ -205,9 +205,10 @@ func cellText(value any, column string) (string, *eventlog.Failure) {
 // formulaStarts begin what a spreadsheet may run (OWASP, CSV injection), the full-width forms included.
 const formulaStarts = "=+-@\t\r\n＝＋－＠"
 
-// startsFormula says whether s, whatever apostrophes stand before it, begins like a formula.
+// startsFormula says whether s, whatever apostrophes stand before it, begins like a formula. So does what has a byte
+// order mark before one: a program that finds it at the beginning of the file drops it.
 func startsFormula(s string) bool {
-	s = strings.TrimLeft(s, "'")
+	s = strings.TrimLeft(s, "'\ufeff")
 	return s != "" && strings.ContainsAny(string([]rune(s[:min(len(s), 4)])[:1]), formulaStarts)
 }
 
