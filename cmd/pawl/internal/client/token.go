@@ -29,7 +29,7 @@ func (c *Connection) authenticate(place httpPlace) error {
 	}
 	if place.data != "" && rpc.MayCarryToken(place.url) {
 		path := filepath.Join(place.data, datadir.TokenFile)
-		local, err := datadir.ReadToken(path)
+		local, err := datadir.TokenFor(place.data, place.address)
 		if err == nil {
 			// The address outlives an engine that was killed, and another program of this machine may have it now.
 			ctx, cancel := context.WithTimeout(c.Ctx, recognizeTime)

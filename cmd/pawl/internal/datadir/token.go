@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog/durable"
@@ -48,14 +49,44 @@ func Token(data string, logger *slog.Logger) (string, error) {
 
 // ReadToken reads a token out of a file that is this user's own: no link, and closed to others.
 func ReadToken(path string) (string, error) {
-	seen, err := os.Lstat(path)
+	data, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = data.Close() }()
+	return readToken(data, filepath.Base(path))
+}
+
+var errOtherAddress = errors.New("the address that lies beside it is another one by now")
+
+// TokenFor reads the token of the data directory for an address that was found there. Both must lie in the same
+// directory: the name of the directory may be a link that another user moves between two looks, from one that has
+// an address of his to one that has this user's token.
+func TokenFor(dir, address string) (string, error) {
+	data, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = data.Close() }()
+	text, err := data.ReadFile(URLFile)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.TrimSuffix(strings.TrimSpace(string(text)), "/") != strings.TrimSuffix(address, "/"):
+		return "", errOtherAddress
+	}
+	return readToken(data, TokenFile)
+}
+
+func readToken(data *os.Root, name string) (string, error) {
+	seen, err := data.Lstat(name)
 	if err != nil {
 		return "", err
 	}
 	if !seen.Mode().IsRegular() {
 		return "", errors.New("it is no regular file")
 	}
-	file, err := os.Open(path)
+	file, err := data.Open(name)
 	if err != nil {
 		return "", err
 	}
