@@ -140,14 +140,15 @@ func TestAnHonestCheckIsNotBounded(t *testing.T) {
 func TestSchemasAreBounded(t *testing.T) {
 	many := func(n int, part string) string { return strings.TrimSuffix(strings.Repeat(part+",", n), ",") }
 	for name, c := range map[string]struct{ schema, want string }{
-		"size":    {`{"title":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, "at most 262144 are allowed"},
-		"parts":   {`{"anyOf":[` + many(25_000, `{}`) + `]}`, "at most 20000 are allowed"},
-		"depth":   {strings.Repeat(`{"not":`, 200) + `{}` + strings.Repeat(`}`, 200), "nested too deeply"},
-		"number":  {`{"minimum":1e999999999}`, "out of range"},
-		"digits":  {`{"minimum":` + strings.Repeat("9", 2000) + `}`, "at most 1000"},
-		"pattern": {`{"pattern":"((a{1,100}){1,10}b{1,900}){1}"}`, "the pattern is too big"},
-		"file":    {`{"$ref":"file:///etc/passwd"}`, "may only refer to itself"},
-		"words":   {`{"type":5}`, "compile JSON Schema"},
+		"size":           {`{"title":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, "at most 262144 are allowed"},
+		"parts":          {`{"anyOf":[` + many(25_000, `{}`) + `]}`, "at most 20000 are allowed"},
+		"depth":          {strings.Repeat(`{"not":`, 200) + `{}` + strings.Repeat(`}`, 200), "nested too deeply"},
+		"number":         {`{"minimum":1e999999999}`, "out of range"},
+		"digits":         {`{"minimum":` + strings.Repeat("9", 2000) + `}`, "at most 1000"},
+		"a long pattern": {`{"pattern":"` + strings.Repeat("a{1000}", 3000) + `"}`, "the pattern is too long"},
+		"pattern":        {`{"pattern":"((a{1,100}){1,10}b{1,900}){1}"}`, "the pattern is too big"},
+		"file":           {`{"$ref":"file:///etc/passwd"}`, "may only refer to itself"},
+		"words":          {`{"type":5}`, "compile JSON Schema"},
 	} {
 		if _, err := CompileSchema(json.RawMessage(c.schema)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %.300v", name, err)

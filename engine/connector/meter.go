@@ -226,8 +226,12 @@ func comparisons(value any) int {
 	return n
 }
 
-// maxPattern bounds a compiled pattern, in instructions: each may be tried at each byte of a string.
-const maxPattern = 2000
+// maxPattern bounds a compiled pattern, in instructions: each may be tried at each byte of a string. maxPatternText
+// bounds its text, in bytes: a few of them can stand for a thousand instructions, which compiling has in memory.
+const (
+	maxPattern     = 2000
+	maxPatternText = 4 << 10
+)
 
 // pattern is a regular expression that counts what it costs.
 type pattern struct {
@@ -238,6 +242,9 @@ type pattern struct {
 
 // compile reads a pattern.
 func (m *meter) compile(text string) (jsonschema.Regexp, error) {
+	if len(text) > maxPatternText {
+		return nil, fmt.Errorf("the pattern is too long: %d bytes, at most %d are allowed", len(text), maxPatternText)
+	}
 	re, err := regexp.Compile(text)
 	if err != nil {
 		return nil, err

@@ -20,10 +20,11 @@ const (
 	askTime = time.Second
 	// askAtOnce bounds how many instances are asked alone at the same time.
 	askAtOnce = 16
-	// maxInstances, maxInfo (bytes of one answer), maxEndpoints (of one instance) and maxAllEndpoints bound what one
-	// round takes in.
+	// maxInstances, maxInfo (bytes of one answer), maxAllInfo (of all), maxEndpoints (of one instance) and
+	// maxAllEndpoints bound what one round takes in. It is kept until the next round.
 	maxInstances    = 4096
 	maxInfo         = 1 << 20
+	maxAllInfo      = 16 << 20
 	maxEndpoints    = 256
 	maxAllEndpoints = 16 << 10
 )
@@ -53,7 +54,7 @@ func gather(ctx context.Context, nc *nats.Conn, quiet time.Duration) ([]micro.In
 	end := time.Now().Add(gatherTime)
 	var found []micro.Info
 	var refused []Refusal
-	endpoints := 0
+	endpoints, size := 0, 0
 	for len(found)+len(refused) < maxInstances {
 		wait := time.Until(end)
 		if len(found)+len(refused) > 0 {
@@ -72,6 +73,11 @@ func gather(ctx context.Context, nc *nats.Conn, quiet time.Duration) ([]micro.In
 			return nil, nil, fmt.Errorf("look for services: %w", err)
 		}
 		info, err := readInfo(m)
+		if size += len(m.Data); size > maxAllInfo {
+			return found, append(refused, Refusal{Service: fmt.Sprintf("%.40q", info.Name), Loud: true,
+				Reason: fmt.Sprintf("the answers of all services to %s have more than the %d bytes that are read", infoSubject,
+					maxAllInfo)}), nil
+		}
 		if err != nil {
 			refused = append(refused, Refusal{Service: fmt.Sprintf("%.40q", info.Name), Reason: err.Error()})
 			continue

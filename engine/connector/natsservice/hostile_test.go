@@ -60,6 +60,35 @@ func TestNonsenseHarmsNobodyElse(t *testing.T) {
 	}
 }
 
+// What one who may serve a tool answers is not taken in without end: the others are there all the same.
+func TestAFloodOfAnswersIsCutOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start("mail", mutation("send"))
+	w.await("mail.send")
+	other := w.outsider()
+	padding := strings.Repeat("x", 1<<20-200)
+	if _, err := other.Subscribe("$SRV.INFO", func(m *nats.Msg) {
+		for n := range 20 {
+			_ = m.Respond(fmt.Appendf(nil, `{"name":"fax","id":"%d","version":"1.0.0","type":"io.nats.micro.v1.info_response",`+
+				`"description":%q,"endpoints":[]}`, n, padding))
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	const refused = "more than the 16777216 bytes that are read"
+	for n := 0; !w.logged.has(refused); n++ { // a look waits for answers two seconds, in which not all may arrive
+		if n == 20 {
+			t.Fatal("the flood was not refused")
+		}
+		w.refresh()
+	}
+	w.await("mail.send")
+}
+
 // An instance that the server knows and that does not answer is not given up at once.
 func TestASlowInstanceIsKeptForAWhile(t *testing.T) {
 	t.Parallel()
