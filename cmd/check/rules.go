@@ -13,13 +13,6 @@ import (
 	"strings"
 )
 
-const (
-	// rulebook is where every rule is defined, under a heading of its own: `### R7 A host error cannot be caught`.
-	rulebook = "engine/decide/RULES.md"
-	// ruleScripts holds the scripts of the rules; their names begin with the ids.
-	ruleScripts = "engine/decide/testdata/rules"
-)
-
 var (
 	ruleHeading = regexp.MustCompile(`^### (\S+) \S`)
 	// leadingRule finds a rule at the front of a test's name: F02_F07_class, Startup_OrphansAreShown, causes.

@@ -135,3 +135,10 @@ func (t *tree) format() []string {
 	}
 	return found
 }
+
+const (
+	// rulebook is where every rule is defined, under a heading of its own: `### R7 A host error cannot be caught`.
+	rulebook = "engine/decide/RULES.md"
+	// ruleScripts holds the scripts of the rules; their names begin with the ids.
+	ruleScripts = "engine/decide/testdata/rules"
+)

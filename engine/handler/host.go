@@ -95,3 +95,9 @@ func (h *host) Read(
 	h.note(now, op.Capability(), params, answer, err)
 	return answer, err
 }
+
+// The levels of run log lines that the engine writes itself, beside those of the script.
+const (
+	LevelCall   = "call"   // a connector read: what was asked and answered
+	LevelInputs = "inputs" // what a handler that failed was given, as JSON
+)

@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -89,12 +90,6 @@ func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Res
 	return out, err
 }
 
-// The levels of run log lines that the engine writes itself, beside those of the script.
-const (
-	LevelCall   = "call"   // a connector read: what was asked and answered
-	LevelInputs = "inputs" // what a handler that failed was given, as JSON
-)
-
 // maxLoggedInputs bounds the inputs kept of a failed handler call.
 const maxLoggedInputs = 64 << 10
 
@@ -111,4 +106,9 @@ func (h *host) inputsOf(call sandbox.Invocation) sandbox.LogLine {
 		text = fmt.Appendf(nil, `{"phase":%q,"truncated":true,"bytes":%d}`, call.Phase, len(text))
 	}
 	return sandbox.LogLine{At: h.at(time.Now()), Level: LevelInputs, Text: string(text)}
+}
+
+func looksFurther(err error) bool {
+	var fault *sandbox.Error
+	return errors.As(err, &fault) && fault.Code == sandbox.CodeMore
 }

@@ -3,7 +3,6 @@ package handler
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -85,11 +84,6 @@ func (c *Caller) look(
 		c.farSighted[run.Handler] = true
 	}
 	return look(farSight)
-}
-
-func looksFurther(err error) bool {
-	var fault *sandbox.Error
-	return errors.As(err, &fault) && fault.Code == sandbox.CodeMore
 }
 
 // Mutate lets the script name its call. Nothing leaves here.

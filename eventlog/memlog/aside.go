@@ -101,10 +101,3 @@ func (l *Log) SetAside(_ context.Context, p int, more []eventlog.Aside) (int, er
 func (l *Log) ReadAll(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.Record, error] {
 	return l.read(ctx, p, from, func(message, bool) bool { return true })
 }
-
-// aside reports whether the workflow's message at seq is set aside.
-func (p *partition) aside(w eventlog.WorkflowName, seq uint64) bool {
-	return slices.ContainsFunc(p.asides, func(a eventlog.Aside) bool {
-		return (a.Workflow == "" || a.Workflow == w) && a.From <= seq && seq <= a.To
-	})
-}

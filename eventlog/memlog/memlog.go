@@ -233,3 +233,10 @@ func (l *Log) Close() error {
 	}
 	return nil
 }
+
+// aside reports whether the workflow's message at seq is set aside.
+func (p *partition) aside(w eventlog.WorkflowName, seq uint64) bool {
+	return slices.ContainsFunc(p.asides, func(a eventlog.Aside) bool {
+		return (a.Workflow == "" || a.Workflow == w) && a.From <= seq && seq <= a.To
+	})
+}

@@ -12,9 +12,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// OpenAPIPath is where the document is answered.
-const OpenAPIPath = "/v1/openapi.json"
-
 // object is a JSON object of the document.
 type object = map[string]any
 

@@ -49,39 +49,6 @@ type Caller struct {
 // one workflow only, such a request is about that one.
 type Scoped interface{ Scope() *eventlog.WorkflowName }
 
-// Permit refuses an operation that the caller may not carry out. It is the one place where roles are
-// enforced: each interface asks it before the operation runs. It narrows a request about all workflows
-// to the caller's own.
-func (o *Operation) Permit(c *Caller, request any) *Problem {
-	if p := o.Ask(c); p != nil {
-		return p
-	}
-	if c.Workflow == "" || o.Narrows {
-		return nil
-	}
-	s, ok := request.(Scoped)
-	if !ok {
-		return Problemf(http.StatusForbidden, "workflow.forbidden",
-			"%s is about more than workflow %s, the only one that this token is for", o.ID, c.Workflow).
-			WithHint("use a token that is for all workflows")
-	}
-	of := s.Scope()
-	if *of == "" {
-		*of = c.Workflow
-	}
-	return c.Sees(*of)
-}
-
-// Ask refuses a caller whose role the operation is not for: what can be said before the request is read.
-func (o *Operation) Ask(c *Caller) *Problem {
-	if c.Role.Covers(o.Role) {
-		return nil
-	}
-	return Problemf(http.StatusForbidden, "role.insufficient", "%s needs the role %s; this caller has the role %s", o.ID,
-		o.Role, c.Role).
-		WithHint("nothing was changed; ask with a token of that role")
-}
-
 // Sees refuses a workflow that the caller's token is not for, whether or not there is such a workflow.
 func (c *Caller) Sees(w eventlog.WorkflowName) *Problem {
 	if c.Workflow == "" || c.Workflow == w {

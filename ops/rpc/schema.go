@@ -87,3 +87,6 @@ func (t Types) Possible(of reflect.Type) []string {
 	}
 	return values
 }
+
+// OpenAPIPath is where the document is answered.
+const OpenAPIPath = "/v1/openapi.json"

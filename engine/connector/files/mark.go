@@ -147,3 +147,6 @@ func (m *marks) write(name string) error {
 	_, err = strings.NewReader(refused).WriteTo(file)
 	return errors.Join(err, file.Sync(), file.Close())
 }
+
+// ownersAlone is the mode of new files: their owner alone can read them.
+const ownersAlone = 0o600

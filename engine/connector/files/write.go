@@ -141,9 +141,6 @@ func (c *Connector) giveUp(content string, failure *eventlog.Failure) connector.
 	return connector.FailedWith(failure)
 }
 
-// ownersAlone is the mode of new files: their owner alone can read them.
-const ownersAlone = 0o600
-
 // checkPlace makes the folders above a file, and refuses to replace what is no regular file. It returns the mode
 // that the file is to have: that of the one that is replaced.
 func (c *Connector) checkPlace(name string) (fs.FileMode, *eventlog.Failure) {

@@ -69,7 +69,7 @@ func Check(ctx context.Context, cfg CheckConfig) (Report, error) {
 		}
 	}
 	found, _ := registry.Connector(cfg.Name)
-	s, ok := found.(*service)
+	s, ok := found.(*foundService)
 	if !ok && !known {
 		return report, fmt.Errorf("check %s: %w", cfg.Name, ErrNoService)
 	}
@@ -90,7 +90,7 @@ func Check(ctx context.Context, cfg CheckConfig) (Report, error) {
 // checker tries one operation.
 type checker struct {
 	report   *Report
-	service  *service
+	service  *foundService
 	endpoint endpoint
 	cfg      CheckConfig
 }
@@ -131,12 +131,12 @@ func (c checker) mutation(ctx context.Context) {
 
 // overdue sends a request whose deadline has passed.
 func (c checker) overdue(ctx context.Context, call connector.Call) {
-	h := header(ctx, call)
+	h := requestHeader(ctx, call)
 	past := time.Now().Add(-time.Minute).UTC()
 	h.Set(HeaderDeadline, past.Format(time.RFC3339Nano))
 	ctx, cancel := context.WithTimeout(ctx, c.timeout())
 	defer cancel()
-	m, err := c.service.watcher.wire.request(ctx, c.endpoint.subject, h, call.Params)
+	m, err := c.service.wire.request(ctx, c.endpoint.subject, h, call.Params)
 	switch {
 	case err != nil:
 		c.add(RuleDeadline, Unchecked, "a request whose deadline had passed got no answer (%v)", err)

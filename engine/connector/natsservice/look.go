@@ -75,7 +75,7 @@ func (w *Watcher) apply(instances []micro.Info, refused []Refusal) {
 			present[o.name] = true
 			continue
 		}
-		next := &service{watcher: w, offer: o}
+		next := &foundService{line: line{wire: w.wire, life: w.life, listen: w.cfg.Listen, nudge: w.nudge}, offer: o}
 		put, word := w.cfg.Registry.Add, "found"
 		if ours {
 			put, word = w.cfg.Registry.Replace, "changed"

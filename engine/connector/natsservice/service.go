@@ -14,18 +14,29 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// service is one discovered service as a connector. It never changes: a service that does is
+// foundService is one discovered service as a connector. It never changes: a service that does is
 // replaced, and calls that are open end on the one they began on.
-type service struct {
-	watcher *Watcher
+type foundService struct {
+	line
 	offer
 }
 
+// line is what a call goes over, and what it needs of the watcher that has found its service.
+type line struct {
+	wire *wire
+	// life ends with the watcher.
+	life context.Context
+	// listen is how long a mutation's reply is waited for after its deadline (F12).
+	listen time.Duration
+	// nudge asks for a look at the services soon.
+	nudge func()
+}
+
 // Name is the service's name.
-func (s *service) Name() string { return s.name }
+func (s *foundService) Name() string { return s.name }
 
 // Operations lists what the service offers to scripts.
-func (s *service) Operations() []connector.Operation {
+func (s *foundService) Operations() []connector.Operation {
 	list := make([]connector.Operation, len(s.endpoints))
 	for i, e := range s.endpoints {
 		list[i] = e.operation
@@ -33,7 +44,7 @@ func (s *service) Operations() []connector.Operation {
 	return list
 }
 
-func (s *service) endpoint(name string) (endpoint, bool) {
+func (s *foundService) endpoint(name string) (endpoint, bool) {
 	for _, e := range s.endpoints {
 		if e.operation.Name == name {
 			return e, true
@@ -43,12 +54,12 @@ func (s *service) endpoint(name string) (endpoint, bool) {
 }
 
 // Read asks a list or get endpoint.
-func (s *service) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
+func (s *foundService) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
 	e, ok := s.endpoint(call.Operation)
 	if !ok {
 		return nil, gone(call)
 	}
-	m, err := s.watcher.wire.request(ctx, e.subject, header(ctx, call), call.Params)
+	m, err := s.wire.request(ctx, e.subject, requestHeader(ctx, call), call.Params)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -72,13 +83,13 @@ func (s *service) Read(ctx context.Context, call connector.Call) (json.RawMessag
 }
 
 // Perform sends the mutation once. After the deadline it listens on for the reply (F12).
-func (s *service) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+func (s *foundService) Perform(ctx context.Context, call connector.Call) connector.Outcome {
 	e, ok := s.endpoint(call.Operation)
 	if !ok {
 		return connector.FailedWith(gone(call))
 	}
-	head := header(ctx, call)
-	ex, err := s.watcher.wire.send(e.subject, head, call.Params, func() *eventlog.Failure {
+	head := requestHeader(ctx, call)
+	ex, err := s.wire.send(e.subject, head, call.Params, func() *eventlog.Failure {
 		return connector.MayLeave(ctx, call)
 	})
 	var refused *eventlog.Failure
@@ -97,7 +108,7 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 	case m := <-ex.reply:
 		return s.outcome(ctx, e, m, call)
 	case <-ctx.Done():
-	case <-s.watcher.life.Done():
+	case <-s.life.Done():
 		return connector.UncertainWith(connector.Failf(eventlog.Transient, connector.CodeCancelled,
 			"%s.%s was given up before it answered: the engine is stopping", call.Connector, call.Operation))
 	}
@@ -109,7 +120,7 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 	// A broken connection does not end the wait: the reply may come over the next one. Either way
 	// the call is uncertain by now.
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		if m := ex.listenOn(s.watcher.life.Done(), s.watcher.cfg.Listen); m != nil {
+		if m := ex.listenOn(s.life.Done(), s.listen); m != nil {
 			return s.outcome(ctx, e, m, call)
 		}
 	}
@@ -117,7 +128,7 @@ func (s *service) Perform(ctx context.Context, call connector.Call) connector.Ou
 }
 
 // outcome reads the reply to a mutation. Whatever is not said clearly is uncertain (F3, F4).
-func (s *service) outcome(ctx context.Context, e endpoint, m *nats.Msg, call connector.Call) connector.Outcome {
+func (s *foundService) outcome(ctx context.Context, e endpoint, m *nats.Msg, call connector.Call) connector.Outcome {
 	if unheard(m) {
 		return connector.FailedWith(s.absent(call))
 	}
@@ -152,7 +163,7 @@ func replied(failure *eventlog.Failure) connector.Outcome {
 
 // CallEnding says that a message once handed over cannot be followed: the call is over with its
 // reply, or once a tool that works on after the deadline has had the default time for it.
-func (s *service) CallEnding(connector.Call) connector.Ending {
+func (s *foundService) CallEnding(connector.Call) connector.Ending {
 	ending := connector.DefaultEnding()
 	ending.Detached = true
 	return ending
@@ -173,7 +184,7 @@ type verdict struct {
 }
 
 // Reconcile asks the mutation's reconcile endpoint. Whatever settles nothing is VerdictRetry.
-func (s *service) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+func (s *foundService) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
 	e, ok := s.endpoint(call.Operation)
 	if !ok || e.reconcile == "" {
 		return connector.RetryWith(gone(call))
@@ -183,11 +194,11 @@ func (s *service) Reconcile(ctx context.Context, call connector.Call) connector.
 		return connector.RetryWith(connector.Failf(eventlog.Internal, CodeReconcile, "%s.%s cannot be asked about: %v",
 			call.Connector, call.Operation, err))
 	}
-	head := header(ctx, call)
+	head := requestHeader(ctx, call)
 	// The key names the call that is asked about. As a header it would name this request, and a
 	// tool that answers repeated keys from memory would answer with the mutation's result.
 	head.Del(HeaderKey)
-	m, err := s.watcher.wire.request(ctx, e.reconcile, head, asked)
+	m, err := s.wire.request(ctx, e.reconcile, head, asked)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -268,8 +279,8 @@ func (e endpoint) checkResult(ctx context.Context, data []byte, call connector.C
 		call.Connector, call.Operation, metaResult, err)
 }
 
-// header is what every request says about itself.
-func header(ctx context.Context, call connector.Call) nats.Header {
+// requestHeader is what every request says about itself.
+func requestHeader(ctx context.Context, call connector.Call) nats.Header {
 	h := nats.Header{HeaderWorkflow: {string(call.Workflow)}, HeaderRun: {string(call.Run)}}
 	if call.Key != "" {
 		h.Set(HeaderKey, call.Key)
@@ -298,8 +309,8 @@ func notSent(call connector.Call, err error) *eventlog.Failure {
 
 // absent is the failure of a request that nothing listens for. The watcher looks at once whether
 // the service is gone.
-func (s *service) absent(call connector.Call) *eventlog.Failure {
-	s.watcher.nudge()
+func (s *foundService) absent(call connector.Call) *eventlog.Failure {
+	s.nudge()
 	return connector.Failf(eventlog.Transient, CodeAbsent,
 		"no instance of service %s serves %s now; start it, the call is tried again", call.Connector, call.Operation)
 }

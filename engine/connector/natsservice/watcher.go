@@ -71,7 +71,7 @@ type Watcher struct {
 	// Of the loop alone.
 	instances map[string]micro.Info // by instance
 	misses    map[string]int
-	offered   map[string]*service
+	offered   map[string]*foundService
 
 	mu      sync.Mutex
 	refused []Refusal
@@ -101,7 +101,7 @@ func New(cfg Config) (*Watcher, error) {
 	w := &Watcher{
 		cfg: cfg, logger: cfg.Logger,
 		done: make(chan struct{}), wake: make(chan struct{}, 1), asked: make(chan chan error),
-		instances: make(map[string]micro.Info), misses: make(map[string]int), offered: make(map[string]*service),
+		instances: make(map[string]micro.Info), misses: make(map[string]int), offered: make(map[string]*foundService),
 	}
 	if w.logger == nil {
 		w.logger = slog.New(slog.DiscardHandler)

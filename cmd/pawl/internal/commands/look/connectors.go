@@ -11,7 +11,7 @@ import (
 )
 
 type Connectors struct {
-	List   listConnectors  `cmd:"" default:"withargs" help:"List connectors and their operations."`
+	List   connectorsList  `cmd:"" default:"withargs" help:"List connectors and their operations."`
 	Show   showConnector   `cmd:"" help:"Show a connector's operations with the schemas of their parameters."`
 	Call   callConnector   `cmd:"" help:"Call one operation, outside of any workflow."`
 	Check  checkConnector  `cmd:"" help:"Try whether a tool on NATS keeps what safe mutations rest on."`
@@ -19,7 +19,7 @@ type Connectors struct {
 	Remove removeConnector `cmd:"" help:"Take a tool's own user away and end its connections."`
 }
 
-type listConnectors struct{ client.Flags }
+type connectorsList struct{ client.Flags }
 
 type showConnector struct {
 	client.Flags
@@ -44,7 +44,7 @@ type toolUser struct {
 }
 
 // Run lists one operation per line.
-func (c *listConnectors) Run(engine *client.Finder, screen term.Screen) error {
+func (c *connectorsList) Run(engine *client.Finder, screen term.Screen) error {
 	connected, err := engine.Connect(c.Flags)
 	if err != nil {
 		return err

@@ -6,11 +6,11 @@ import (
 )
 
 type Events struct {
-	List listEvents `cmd:"" default:"withargs" help:"List events."`
+	List eventsList `cmd:"" default:"withargs" help:"List events."`
 	Show showEvent  `cmd:"" help:"Show an event."`
 }
 
-type listEvents struct {
+type eventsList struct {
 	listFlags
 	ofWorkflow
 	Topic  string `help:"Only those of this topic."`
@@ -25,7 +25,7 @@ type showEvent struct {
 	MessageID string `arg:"" help:"The event's message id."`
 }
 
-func (c *listEvents) Run(engine *client.Finder, screen term.Screen) error {
+func (c *eventsList) Run(engine *client.Finder, screen term.Screen) error {
 	filters := map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}
 	return list(engine, screen, c.listFlags, "Events", c.ofWorkflow, filters, []term.Column{
 		{Title: "topic", Field: "topic", Spare: 2}, {Title: "status", Field: "status"},

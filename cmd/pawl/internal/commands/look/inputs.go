@@ -6,11 +6,11 @@ import (
 )
 
 type Inputs struct {
-	List listInputs `cmd:"" default:"withargs" help:"List inputs."`
+	List inputsList `cmd:"" default:"withargs" help:"List inputs."`
 	Show showInput  `cmd:"" help:"Show an input with the mutations that came of it."`
 }
 
-type listInputs struct {
+type inputsList struct {
 	listFlags
 	ofWorkflow
 	Status string `help:"Only those of this status: ${input_status}."`
@@ -22,7 +22,7 @@ type showInput struct {
 	Input string `arg:"" help:"The input, as pawl inputs list shows it."`
 }
 
-func (c *listInputs) Run(engine *client.Finder, screen term.Screen) error {
+func (c *inputsList) Run(engine *client.Finder, screen term.Screen) error {
 	return list(engine, screen, c.listFlags, "Inputs", c.ofWorkflow, map[string]string{"status": c.Status}, []term.Column{
 		{Title: "input", Field: "id"}, {Title: "source", Field: "source", Spare: 5},
 		{Title: "type", Field: "type", Spare: 3}, {Title: "status", Field: "status"},

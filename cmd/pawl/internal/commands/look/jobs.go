@@ -8,11 +8,11 @@ import (
 )
 
 type Jobs struct {
-	List listJobs `cmd:"" default:"withargs" help:"List jobs."`
+	List jobsList `cmd:"" default:"withargs" help:"List jobs."`
 	Show showJob  `cmd:"" help:"Show a job with its attempts."`
 }
 
-type listJobs struct {
+type jobsList struct {
 	listFlags
 	ofWorkflow
 	Topic string `help:"Only those of this topic."`
@@ -21,7 +21,7 @@ type listJobs struct {
 
 type showJob struct{ showEvent }
 
-func (c *listJobs) Run(engine *client.Finder, screen term.Screen) error {
+func (c *jobsList) Run(engine *client.Finder, screen term.Screen) error {
 	filters := map[string]string{"topic": c.Topic, "state": c.State}
 	return listWith(engine, screen, c.listFlags, "Jobs", c.ofWorkflow, filters, []term.Column{
 		{Title: "topic", Field: "topic", Spare: 2}, {Title: "state", Field: "state"},

@@ -6,11 +6,11 @@ import (
 )
 
 type Mutations struct {
-	List listMutations `cmd:"" default:"withargs" help:"List mutations."`
+	List mutationsList `cmd:"" default:"withargs" help:"List mutations."`
 	Show showMutation  `cmd:"" help:"Show a mutation with its parameters and its result."`
 }
 
-type listMutations struct {
+type mutationsList struct {
 	listFlags
 	ofWorkflow
 	Status string `help:"Only those of this status: ${mutation_status}."`
@@ -21,7 +21,7 @@ type showMutation struct {
 	Mutation string `arg:"" help:"The mutation."`
 }
 
-func (c *listMutations) Run(engine *client.Finder, screen term.Screen) error {
+func (c *mutationsList) Run(engine *client.Finder, screen term.Screen) error {
 	return listWith(engine, screen, c.listFlags, "Mutations", c.ofWorkflow, map[string]string{"status": c.Status},
 		[]term.Column{
 			{Title: "mutation", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 3},

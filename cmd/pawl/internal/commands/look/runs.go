@@ -11,11 +11,11 @@ import (
 )
 
 type Runs struct {
-	List listRuns `cmd:"" default:"withargs" help:"List runs."`
+	List runsList `cmd:"" default:"withargs" help:"List runs."`
 	Show showRun  `cmd:"" help:"Show a run, its log or the evidence for a repair."`
 }
 
-type listRuns struct {
+type runsList struct {
 	listFlags
 	ofWorkflow
 	Status  string `help:"Only those of this status: ${run_status}."`
@@ -23,7 +23,7 @@ type listRuns struct {
 	Handler string `help:"Only those of this handler."`
 }
 
-func (c *listRuns) Run(engine *client.Finder, screen term.Screen) error {
+func (c *runsList) Run(engine *client.Finder, screen term.Screen) error {
 	filters := map[string]string{"status": c.Status, "phase": c.Phase, "handler": c.Handler}
 	return listWith(engine, screen, c.listFlags, "Runs", c.ofWorkflow, filters, []term.Column{
 		{Title: "run", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 2},

@@ -6,11 +6,11 @@ import (
 )
 
 type Sessions struct {
-	List listSessions `cmd:"" default:"withargs" help:"List sessions."`
+	List sessionsList `cmd:"" default:"withargs" help:"List sessions."`
 	Show showSession  `cmd:"" help:"Show a session."`
 }
 
-type listSessions struct {
+type sessionsList struct {
 	listFlags
 	ofWorkflow
 	Status string `name:"result" aliases:"status" help:"Only those with this result: ${session_result}."`
@@ -22,7 +22,7 @@ type showSession struct {
 	Session string `arg:"" help:"The session, as pawl sessions list shows it."`
 }
 
-func (c *listSessions) Run(engine *client.Finder, screen term.Screen) error {
+func (c *sessionsList) Run(engine *client.Finder, screen term.Screen) error {
 	return list(engine, screen, c.listFlags, "Sessions", c.ofWorkflow, map[string]string{"status": c.Status},
 		[]term.Column{
 			{Title: "session", Field: "id"}, {Title: "result", Field: "result"}, {Title: "runs", Field: "runs", Spare: 2},

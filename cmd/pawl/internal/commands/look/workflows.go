@@ -9,12 +9,12 @@ import (
 )
 
 type Workflows struct {
-	List   listWorkflows `cmd:"" default:"withargs" help:"List workflows."`
+	List   workflowsList `cmd:"" default:"withargs" help:"List workflows."`
 	Show   showWorkflow  `cmd:"" help:"Show a workflow and its handlers."`
 	Source showSource    `cmd:"" help:"Print a workflow's script."`
 }
 
-type listWorkflows struct {
+type workflowsList struct {
 	listFlags
 	Status string `help:"Only those of this status: ${workflow_status}."`
 }
@@ -30,7 +30,7 @@ type showSource struct {
 	Version string `placeholder:"MAJOR.MINOR" help:"A former version; else the current one."`
 }
 
-func (c *listWorkflows) Run(engine *client.Finder, screen term.Screen) error {
+func (c *workflowsList) Run(engine *client.Finder, screen term.Screen) error {
 	filters := map[string]string{"status": c.Status}
 	return listWith(engine, screen, c.listFlags, "Workflows", ofWorkflow{}, filters, []term.Column{
 		{Title: "workflow", Field: "name"}, {Title: "version", Field: "version", Spare: 1},

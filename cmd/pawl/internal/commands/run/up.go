@@ -68,7 +68,7 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 			return nil, err
 		}
 		d.grants = nil // what a person grants from now on outlives a changed file
-		return d.watch(sources), nil
+		return d.watching(sources), nil
 	}, idle)
 	var quiet exit.Silent
 	if s.UntilIdle && len(refused) > 0 && (err == nil || errors.As(err, &quiet) && quiet == exit.CodeNeedsPerson) {

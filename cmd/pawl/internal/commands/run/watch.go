@@ -18,9 +18,9 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// watch deploys the files again whenever their bytes change, by the rules of the start. What cannot
+// watching deploys the files again whenever their bytes change, by the rules of the start. What cannot
 // be deployed is complained about, and what runs goes on.
-func (d deployer) watch(sources []source.Script) node.Beside {
+func (d deployer) watching(sources []source.Script) node.Beside {
 	return func(ctx context.Context, out *term.Printer) {
 		// What is said while the engine works stands with its progress, and waits for no reader.
 		d.screen.Out, d.screen.Err = out, out

@@ -66,7 +66,7 @@ func TestWatchLeavesPipes(t *testing.T) {
 	if _, err := readRegular(pipe); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("read: %v", err)
 	}
-	deployer{}.watch([]source.Script{{Path: pipe}})(t.Context(), nil) // has nothing to wait for
+	deployer{}.watching([]source.Script{{Path: pipe}})(t.Context(), nil) // has nothing to wait for
 }
 
 // An engine runs without notices, and says once what that means.

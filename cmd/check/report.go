@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// report prints one line per step as it ends.
+type report struct {
+	out    io.Writer
+	module string
+	failed bool
+	left   omissions
+	tested bool
+	// passed, failedTests and skipped count tests.
+	passed, failedTests, skipped int
+}
+
+// end names what was left out, which fails the check if all was asked for, and counts the tests.
+func (r *report) end(all bool) {
+	r.left.print(r.out)
+	if missing := r.left.wanting(); all && len(missing) > 0 {
+		r.failed = true
+		fmt.Fprintf(r.out, "FAIL  -all: install %s\n", strings.Join(missing, ", "))
+	}
+	if r.tested {
+		fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failedTests, r.skipped)
+	}
+}
+
+// step is a check of the whole module; what it returns are its findings.
+type step struct {
+	name  string
+	check func() []string
+}
+
+// step runs a check and prints what it found.
+func (r *report) step(s step) {
+	start := time.Now()
+	found := s.check()
+	r.line(s.name, len(found) == 0, time.Since(start))
+	for _, finding := range found {
+		fmt.Fprintln(r.out, "     ", strings.ReplaceAll(finding, "\n", "\n      "))
+	}
+}
+
+func (r *report) line(name string, ok bool, took time.Duration) {
+	verdict := "ok  "
+	if !ok {
+		verdict, r.failed = "FAIL", true
+	}
+	fmt.Fprintf(r.out, "%s  %-12s %6.1fs\n", verdict, name, took.Seconds())
+}
+
+// tool runs a go command whose whole output is its findings. The environment is added to that of the check.
+func tool(ctx context.Context, root string, environment []string, args ...string) func() []string {
+	return func() []string {
+		var out bytes.Buffer
+		command := exec.CommandContext(ctx, "go", args...)
+		command.Dir, command.Stdout, command.Stderr = root, &out, &out
+		command.Env = append(command.Environ(), environment...)
+		if err := command.Run(); err != nil {
+			return []string{strings.TrimSpace(out.String()), fmt.Sprintf("go %s: %v", strings.Join(args, " "), err)}
+		}
+		return nil
+	}
+}
