@@ -97,7 +97,12 @@ func AcceptLoss(
 				fmt.Errorf("empty the local store: %w", err))
 		}
 	}
-	if err := result.told(ctx, d, changed, wish); err != nil {
+	if interrupted || !changed {
+		if err := result.tellAgain(ctx, d); err != nil {
+			return result, err
+		}
+	}
+	if err := result.takeNames(ctx, d, wish, !changed); err != nil {
 		return result, err
 	}
 	if err := os.Remove(lossFile(s.Data)); err != nil {
@@ -109,9 +114,8 @@ func AcceptLoss(
 // acceptsLoss is the cause of what an acceptance records.
 var acceptsLoss = eventlog.Cause{Kind: "api", ID: "acceptLoss"}
 
-// told adds what may not have been told before: an earlier command may have been killed before it said what it has
-// done. And it takes in that a person knows the names.
-func (r *Accepted) told(ctx context.Context, d *Data, changed bool, wish Acceptance) error {
+// tellAgain adds what earlier acceptances hold: one may have been killed before it said what it has done.
+func (r *Accepted) tellAgain(ctx context.Context, d *Data) error {
 	before, err := loss.StillHeld(ctx, d.Log)
 	if err != nil {
 		return exit.Failed("", err)
@@ -121,8 +125,13 @@ func (r *Accepted) told(ctx context.Context, d *Data, changed bool, wish Accepta
 			r.Before = append(r.Before, HeldBefore(held))
 		}
 	}
+	return nil
+}
+
+// takeNames says whether names are lost, and takes in that a person knows them, where that counts.
+func (r *Accepted) takeNames(ctx context.Context, d *Data, wish Acceptance, counts bool) error {
 	r.NamesLost = loss.NamesLost(d.Log)
-	if !r.NamesLost || !wish.NamesKnown || changed {
+	if !r.NamesLost || !wish.NamesKnown || !counts {
 		return nil
 	}
 	clock, err := newClock(ctx, d.Settings, d.Log)
