@@ -65,6 +65,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// HistoryTimeout bounds an operation that rebuilds a past state; 0 means a minute.
 	HistoryTimeout time.Duration
+	// HistoryBytes bounds it too: the bytes of the log that a past state is made of; 0 means 128 MiB.
+	HistoryBytes int64
 	// MaxConnections bounds the open connections of Serve; 0 means 1024.
 	MaxConnections int
 	// KeepAlive is the time between comments on a silent log stream, and how long a request over NATS
@@ -92,6 +94,9 @@ func (c *Config) validate() error {
 	}
 	if c.HistoryTimeout == 0 {
 		c.HistoryTimeout = time.Minute
+	}
+	if c.HistoryBytes == 0 {
+		c.HistoryBytes = 128 << 20
 	}
 	if c.MaxConnections == 0 {
 		c.MaxConnections = auth.DefaultConnections

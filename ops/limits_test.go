@@ -120,6 +120,24 @@ func TestStateHasALimit(t *testing.T) {
 	b.do("verifyLog", nil, nil)
 }
 
+// A state that is made of much of the log would take the engine's memory with it: what it was before there was so much
+// can be had.
+func TestStateOfMuchHistory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.server.cfg.HistoryBytes = 64 << 10
+	b.do("getState", map[string]any{"workflow": "shop"}, nil)
+	body := fmt.Sprintf(`{"messageId":"big","title":"Big","payload":"%s"}`, strings.Repeat("x", 64<<10))
+	if res, answer := b.request("POST", "/v1/workflows/shop/topics/order.in/events", body); res.StatusCode != 200 {
+		t.Fatalf("push: %d %s", res.StatusCode, answer)
+	}
+	if p := b.refused("getState", map[string]any{"workflow": "shop"}); p.Status != 503 || p.Code != "history.large" {
+		t.Errorf("%+v", p)
+	}
+	b.do("getState", map[string]any{"workflow": "shop", "at": 1}, nil)
+}
+
 // TestConnectionsAreBounded: connections without a token, however many, keep out no caller with one.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()

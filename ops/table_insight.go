@@ -160,8 +160,11 @@ func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[exp
 	return page, nil
 }
 
-// errTooLong ends a fold that takes too long.
-var errTooLong = errors.New("the fold takes too long")
+// errTooLong ends a fold that takes too long, errTooLarge one that takes too much memory.
+var (
+	errTooLong  = errors.New("the fold takes too long")
+	errTooLarge = errors.New("the fold takes too much memory")
+)
 
 // errReached ends a fold at the revision that was asked for.
 var errReached = errors.New("revision reached")
@@ -174,13 +177,22 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 	ctx, cancel := context.WithTimeoutCause(ctx, c.backend.cfg.HistoryTimeout, errTooLong)
 	defer cancel()
 	state := projections.State{}
-	err = replay.Fold(ctx, c.backend.cfg.Log, r.Workflow, func(next projections.State) error {
-		if r.At != nil && next.Head.Revision > *r.At {
+	err = replay.Fold(ctx, c.backend.cfg.Log, r.Workflow, func(next projections.State, bytes int64) error {
+		switch {
+		case r.At != nil && next.Head.Revision > *r.At:
 			return errReached
+		case bytes > c.backend.cfg.HistoryBytes:
+			return errTooLarge
 		}
 		state = next
 		return context.Cause(ctx) // a log in memory does not look
 	})
+	if errors.Is(err, errTooLarge) {
+		return readmodel.State{}, rpc.Problemf(http.StatusServiceUnavailable, "history.large",
+			"the state of workflow %s takes too much memory to be rebuilt here: up to revision %d of %d it has %d MiB of the log",
+			r.Workflow, state.Head.Revision, now.Head.Revision, c.backend.cfg.HistoryBytes>>20).
+			WithHint("ask for an earlier revision with at, or read the present from the lists")
+	}
 	if context.Cause(ctx) == errTooLong && !errors.Is(err, errReached) {
 		return readmodel.State{}, rpc.Problemf(http.StatusServiceUnavailable, "history.long",
 			"the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",

@@ -23,9 +23,11 @@ func foldedFrom(err error) error {
 	return err
 }
 
-// Fold replays the workflow's log from its beginning, evicting nothing, and shows each state.
-func Fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, each func(projections.State) error) error {
-	state := projections.State{}
+// Fold replays the workflow's log from its beginning, evicting nothing, and shows each state with how many bytes of the
+// log it was made of: about what it takes in memory.
+func Fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName,
+	each func(state projections.State, bytes int64) error) error {
+	state, bytes := projections.State{}, int64(0)
 	for record, err := range log.ReadWorkflow(ctx, name, 1) {
 		if err != nil {
 			return err
@@ -33,7 +35,8 @@ func Fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, eac
 		if state, err = projections.Apply(state, record); err != nil {
 			return foldedFrom(err)
 		}
-		if err := each(state); err != nil {
+		bytes += int64(record.Size)
+		if err := each(state, bytes); err != nil {
 			return err
 		}
 	}

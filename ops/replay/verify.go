@@ -140,7 +140,7 @@ func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog
 		v.differs("workflow %s is in the log and not in the local store", name)
 	}
 	var then, end projections.State
-	err = Fold(ctx, log, name, func(next projections.State) error {
+	err = Fold(ctx, log, name, func(next projections.State, _ int64) error {
 		if end = next; core != nil && next.Head.Revision == core.Head.Revision {
 			then = next
 		}
