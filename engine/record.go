@@ -180,6 +180,9 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	if _, recovers := cmd.(decide.Recover); recovers {
 		env.Unseen = a.outbox.unseenOf(s)
 	}
+	if resolves, ok := cmd.(decide.Resolve); ok {
+		env.Open = a.outbox.isOpen(resolves.Mutation)
+	}
 	def, version := s.Definition(), s.Version
 	if d, ok := cmd.(decide.Deploy); ok {
 		if keeper, keeps := a.engine.cfg.Log.(eventlog.LossKeeper); keeps {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -67,6 +68,9 @@ func (c *calls) unseenOf(s *projections.State) time.Duration {
 	}
 	return connector.DefaultEnding().Unseen
 }
+
+// isOpen says whether the request of a mutation has left this process and has not ended.
+func (c *calls) isOpen(id eventlog.MutationID) bool { return slices.Contains(c.sightings.Open(), id) }
 
 // leftOpen lists the mutations whose request this process has sent and whose exchange has not ended.
 func (c *calls) leftOpen() []*projections.Mutation {

@@ -33,6 +33,7 @@ type bench struct {
 	jitter   float64
 	hold     decide.HoldReason
 	unseen   time.Duration
+	open     bool
 	actor    string
 	runs     int
 	sessions int
@@ -86,7 +87,7 @@ func (b *bench) do(cmd decide.Command) error {
 		}
 	}
 	env := decide.Env{
-		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, Hold: b.hold, Unseen: b.unseen,
+		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, Hold: b.hold, Unseen: b.unseen, Open: b.open,
 		Run: eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
 		Actor: eventlog.Actor{Kind: "user", Name: b.actor}, NextDue: map[eventlog.Handler]eventlog.Instant{},
 	}

@@ -32,6 +32,9 @@ type Env struct {
 	// Unseen is how long the outside may go on after the deadline of the call that the current run has in
 	// flight, if that is another process's (F5).
 	Unseen time.Duration
+	// Open says that the request of the mutation that a Resolve names is still open in this process: what it asks for
+	// can take effect yet (F5).
+	Open bool
 	// Policies bound retries, budgets and wake times.
 	Policies schedule.Policies
 	// Hold keeps any run from starting, and any approval from being given.

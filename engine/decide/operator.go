@@ -315,6 +315,11 @@ func (c Resolve) decide(d *decision) error {
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 		d.unblockUncertain()
 	case DidNotHappen:
+		if d.env.Open {
+			return refuse(Conflict, "mutation.open",
+				"the request of mutation %s is still open: what it asks for can take effect yet, and a new run would ask for "+
+					"it again", m.ID).hint("wait until it has ended, or go on without its events: pawl resolve %s --skip", m.ID)
+		}
 		d.lead(&eventlog.MutationFailed{
 			Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserFailed,
 			Failure: *failure(eventlog.Transient, "mutation.assertedFailed", "%s says that %s.%s did not happen",

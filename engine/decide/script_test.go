@@ -212,6 +212,9 @@ func (b *bench) command(line string) error {
 		d, err := time.ParseDuration(w.first())
 		b.unseen = d
 		return err
+	case "open":
+		b.open = w.first() == "yes"
+		return nil
 	case "hold":
 		b.hold = map[string]decide.HoldReason{"on": decide.HeldByEngine, "damage": decide.HeldByDamage}[w.first()]
 		return nil

@@ -14,9 +14,9 @@ import (
 
 // holdOpen brings an order to a call that is still open when its time is over, and stays so until the
 // test gives it an end.
-func (l *life) holdOpen() chan<- outcome {
+func (l *life) holdOpen(reconciles bool) chan<- outcome {
 	l.t.Helper()
-	l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: true,
+	l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: reconciles,
 		Timeout: 50 * time.Millisecond}, connector.Operation{Name: "list", Kind: connector.List})
 	end := make(chan outcome)
 	first := sync.OnceValue(func() outcome { return <-end })
@@ -42,7 +42,7 @@ func (l *life) holdOpen() chan<- outcome {
 func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
 	t.Run("then it takes effect", func(t *testing.T) {
 		l := live(t)
-		end := l.holdOpen()
+		end := l.holdOpen(true)
 		l.advance("3h")
 		if m := l.wantMutation("needs_reconcile"); m.ReconcileAttempts != 0 {
 			t.Errorf("%d attempts were counted", m.ReconcileAttempts)
@@ -61,7 +61,7 @@ func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
 	})
 	t.Run("then it ends without an answer", func(t *testing.T) {
 		l := live(t)
-		end := l.holdOpen()
+		end := l.holdOpen(true)
 		l.advance("1h")
 		l.wantMutation("needs_reconcile")
 		changed := l.follow("mutation.failed")
@@ -72,6 +72,45 @@ func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
 		changed()
 		l.wantSent(2) // a fresh run's own
 		l.wantEvent("a", "consumed")
+		l.sound()
+	})
+}
+
+// O1, F5: while a call is open its person cannot know that it did not happen: a run that asked for it again would do it
+// twice. Without a way to ask its connector it is indeterminate at its deadline all the same.
+func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
+	refused := func(l *life) {
+		problem := l.refused("mutation.open", "resolveMutation", "mutation", l.wantMutation("indeterminate").ID,
+			"resolution", "did_not_happen")
+		if !strings.Contains(problem.Detail, "still open") {
+			t.Errorf("the refusal says %q", problem.Detail)
+		}
+		l.wantEvent("a", "reserved")
+	}
+	t.Run("then it takes effect", func(t *testing.T) {
+		l := live(t)
+		end := l.holdOpen(false)
+		refused(l)
+		l.advance("3h")
+		refused(l)
+		changed := l.follow("mutation.applied")
+		end <- applied
+		changed()
+		l.settle()
+		l.wantMutation("applied late_reply")
+		l.wantEvent("a", "consumed")
+		l.wantSent(1)
+		l.sound()
+	})
+	t.Run("a person goes on without it", func(t *testing.T) {
+		l := live(t)
+		end := l.holdOpen(false)
+		refused(l)
+		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "skip")
+		l.settle()
+		l.wantEvent("a", "skipped")
+		l.wantSent(1)
+		end <- lost
 		l.sound()
 	})
 }
