@@ -310,11 +310,10 @@ func (d damaged) erase(text []byte, sum hash.Hash) {
 // compression, the size as a varint, the compressed text, and the last checksum as it is. Checksums of the compression
 // are not looked at: each record has one of its own.
 func expanded(stored []byte) ([]byte, error) {
-	const s2Compression = 1
-	if len(stored) < 5+recordSum || !bytes.HasPrefix(stored, []byte{'c', 'm', 'p', s2Compression}) {
+	size, n, compressed := blockSize(stored)
+	if !compressed || len(stored) < 5+recordSum {
 		return stored, nil
 	}
-	size, n := binary.Uvarint(stored[4:])
 	if n <= 0 || size > largestBlock {
 		return nil, errors.New("its size cannot be read")
 	}

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -105,21 +104,11 @@ func StoreLimit(dir string, freeSpace func(string) (schedule.Size, error)) int64
 	if err != nil {
 		return 0
 	}
-	used := schedule.Size(0)
-	err = filepath.WalkDir(filepath.Join(dir, "jetstream"), func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			used += schedule.Size(info.Size())
-		}
-		return nil // a file that is just gone counts as nothing
-	})
+	used, err := embeddednats.Stored(dir)
 	if err != nil {
 		used = 0 // no store yet
 	}
-	return int64(max(used+free-lastSpace, schedule.MiB))
+	return max(used+int64(free-lastSpace), int64(schedule.MiB))
 }
 
 // RunLogLimit is how much of the broker's room what scripts write may take. The broker sets it

@@ -1,0 +1,60 @@
+package embeddednats
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Stored is how many bytes the streams below a store directory hold, as the server counts them against
+// Config.JetStreamMaxStore: what is compressed on the disk counts as it was before. No server is asked, so it is known
+// before one starts. What cannot be read counts as its file does.
+func Stored(storeDir string) (int64, error) {
+	total := int64(0)
+	err := filepath.WalkDir(filepath.Join(storeDir, "jetstream"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return nil // a file that is just gone counts as nothing
+		}
+		size := info.Size()
+		if filepath.Ext(path) == ".blk" {
+			size = max(size, sizeInBlock(path))
+		}
+		total += size
+		return nil
+	})
+	return total, err
+}
+
+// sizeInBlock is the size that a compressed block names; 0 of any other file.
+func sizeInBlock(path string) int64 {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = f.Close() }()
+	head, _ := bufio.NewReader(f).Peek(len(compressedBlock) + binary.MaxVarintLen64) // a short file is shorter
+	size, n, ok := blockSize(head)
+	if !ok || n <= 0 || size > largestBlock {
+		return 0
+	}
+	return int64(size)
+}
+
+// compressedBlock begins a block that is compressed with S2, which has the number 1.
+const compressedBlock = "cmp\x01"
+
+// blockSize reads how many bytes a compressed block holds, and how many bytes say so: none where they cannot be read.
+func blockSize(stored []byte) (size uint64, n int, compressed bool) {
+	rest, compressed := bytes.CutPrefix(stored, []byte(compressedBlock))
+	if compressed {
+		size, n = binary.Uvarint(rest)
+	}
+	return size, n, compressed
+}
