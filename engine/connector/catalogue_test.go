@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
@@ -169,6 +170,26 @@ func testOperations(t *testing.T, text string, registry *connector.Registry) {
 		catalogue)
 }
 
+// broken breaks a paragraph into lines of at most 120 columns.
+func broken(paragraph string) string {
+	var out strings.Builder
+	column := 0
+	for word := range strings.SplitSeq(paragraph, " ") {
+		size := utf8.RuneCountInString(word)
+		switch {
+		case column > 0 && column+1+size > 120:
+			out.WriteByte('\n')
+			column = 0
+		case column > 0:
+			out.WriteByte(' ')
+			column++
+		}
+		out.WriteString(word)
+		column += size
+	}
+	return out.String()
+}
+
 // described is the generated part of operations that share one schema.
 func described(t *testing.T, registry *connector.Registry, names []string) string {
 	t.Helper()
@@ -199,7 +220,7 @@ func described(t *testing.T, registry *connector.Registry, names []string) strin
 			t.Fatalf("the summary of %s does not say what it returns", name)
 		}
 		shape, more := shapeOf(result)
-		fmt.Fprintf(&out, "Returns `%s`%s\n\n", shape, more)
+		fmt.Fprintf(&out, "%s\n\n", broken(fmt.Sprintf("Returns `%s`%s", shape, more)))
 	}
 	out.WriteString("| parameter | type | |\n|---|---|---|\n")
 	var schema parameter
