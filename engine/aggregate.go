@@ -41,9 +41,9 @@ type aggregate struct {
 	// recording is a lock that gives up when its context ends.
 	recording chan struct{}
 	// Under recording:
-	unsettled *unsettled                             // an append whose fate is not known yet
-	schedules map[eventlog.Handler]schedule.Schedule // of the version below
-	scheduled eventlog.Version
+	pendingAppend *pendingAppend                         // an append whose fate is not known yet
+	schedules     map[eventlog.Handler]schedule.Schedule // of the version below
+	scheduled     eventlog.Version
 }
 
 // journal keeps how far a partition is dealt with, for the store's checkpoint.
@@ -100,13 +100,13 @@ func (a *aggregate) stop(err error) {
 	if a.stopped.CompareAndSwap(nil, &err) {
 		a.log.Error("workflow stopped: its log cannot be followed; run `pawl verify`", "error", err)
 	}
-	a.engine.idle.Tell()
+	a.engine.idle.Notify()
 }
 
 // evict lets go of what a committed checkpoint holds: of finished entities altogether, of a long
 // backlog's pending events but for their places. Under recording.
 func (a *aggregate) evict() {
-	if a.unsettled != nil {
+	if a.pendingAppend != nil {
 		return // it will be applied to what was read for it, once it is known to be written
 	}
 	a.memory.Evict(a.engine.cfg.Window)
@@ -119,7 +119,7 @@ func (a *aggregate) release(keys []projections.Key) bool {
 	select {
 	case a.recording <- struct{}{}:
 		a.evict()
-		a.recorded()
+		a.endRecording()
 		return true
 	default:
 		return false

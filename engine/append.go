@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// unsettled is an append whose fate is not known: nothing else is appended before it is.
-type unsettled struct {
+// pendingAppend is an append whose fate is not known: nothing else is appended before it is.
+type pendingAppend struct {
 	entry      eventlog.Entry
 	transition eventlog.Transition
 }
@@ -22,21 +22,21 @@ type unsettled struct {
 // written, another writer was first. It gives up when ctx ends, or when the log takes nothing any more: then
 // the engine ends, and the next one finds out.
 func (a *aggregate) finishAppend(ctx context.Context) error {
-	u := a.unsettled
+	u := a.pendingAppend
 	if u == nil {
 		return nil
 	}
-	trying := schedule.Attempts{Pauses: resending}
+	trying := schedule.Attempts{Pauses: resendPauses}
 	for {
 		began := time.Now()
 		written, err := a.engine.cfg.Log.Append(ctx, u.entry)
 		switch {
 		case err == nil:
 			a.engine.appends.observe(time.Since(began))
-			a.unsettled = nil
+			a.pendingAppend = nil
 			return a.acknowledged(ctx, u, written)
 		case !errors.Is(err, eventlog.ErrUnconfirmed):
-			a.unsettled = nil // definitely not written
+			a.pendingAppend = nil // definitely not written
 			if errors.Is(err, eventlog.ErrConflict) {
 				a.behind.Store(true)
 			}
@@ -50,8 +50,8 @@ func (a *aggregate) finishAppend(ctx context.Context) error {
 			a.cannotWrite(err)
 			return err
 		}
-		pause, tell := trying.Failed(err)
-		if tell {
+		pause, shouldLog := trying.Failed(err)
+		if shouldLog {
 			a.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.entry.Kind, "error", err, "in", pause)
 		}
 		clock.Sleep(ctx, pause)
@@ -66,7 +66,7 @@ func (a *aggregate) cannotWrite(err error) {
 }
 
 // acknowledged applies what the log has acknowledged and does what follows from it at once.
-func (a *aggregate) acknowledged(ctx context.Context, u *unsettled, written eventlog.Written) error {
+func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, written eventlog.Written) error {
 	defer a.nudge()
 	t := u.transition
 	t.Revision, t.Prev = written.Revision, u.entry.Expected.Hash

@@ -52,8 +52,8 @@ type finding struct {
 // mostProblems bounds how many problems are kept: each workflow that is held keeps its own.
 const mostProblems = 100
 
-// saw keeps what was found, as far as there is a place for it, and reports whether it is new. The caller holds mu.
-func (a *audit) saw(problem string) bool {
+// add keeps what was found, as far as there is a place for it, and reports whether it is new. The caller holds mu.
+func (a *audit) add(problem string) bool {
 	a.last++
 	if i := slices.IndexFunc(a.problems, func(f finding) bool { return f.problem == problem }); i >= 0 {
 		a.problems[i].n = a.last
@@ -67,18 +67,18 @@ func (a *audit) saw(problem string) bool {
 	return true
 }
 
-func (a *audit) found(problem string) (Finding, bool) {
+func (a *audit) report(problem string) (Finding, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	isNew := a.saw(problem)
+	isNew := a.add(problem)
 	return a.last, isNew
 }
 
-// Saw keeps damage of the log that was met in reading or folding it.
-func (e *Engine) Saw(problem string) { e.audit.found(problem) }
+// ReportDamage keeps damage of the log that was met in reading or folding it.
+func (e *Engine) ReportDamage(problem string) { e.audit.report(problem) }
 
-// Finding returns the newest finding. A verification asks for it before it begins, and hands it to Verified.
-func (e *Engine) Finding() Finding {
+// LastFinding returns the newest finding. A verification asks for it before it begins, and hands it to Verified.
+func (e *Engine) LastFinding() Finding {
 	e.audit.mu.Lock()
 	defer e.audit.mu.Unlock()
 	return e.audit.last
@@ -105,10 +105,10 @@ func (a *audit) verified(began Finding, problems []string) {
 	since := slices.DeleteFunc(a.problems, func(f finding) bool { return f.n <= began })
 	a.problems, a.more = nil, 0
 	for _, problem := range problems {
-		a.saw(problem)
+		a.add(problem)
 	}
 	for _, f := range since {
-		a.saw(f.problem)
+		a.add(f.problem)
 	}
 }
 
@@ -140,7 +140,7 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	trouble := schedule.Attempts{Pauses: storageTrouble}
+	trouble := schedule.Attempts{Pauses: storagePauses}
 	for left := slices.Clone(e.partitions); ; {
 		var failed error
 		left = slices.DeleteFunc(left, func(p *partition) bool {
@@ -159,8 +159,8 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		pause, tell := trouble.Failed(failed)
-		if tell {
+		pause, shouldLog := trouble.Failed(failed)
+		if shouldLog {
 			e.log.Warn("the log cannot be checked for damage; it is tried again", "in", pause, "error", failed)
 		}
 		clock.Sleep(ctx, pause)
@@ -236,7 +236,7 @@ func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	e := p.engine
 	a, ok := p.workflow(name)
 	if !ok {
-		if _, isNew := e.audit.found(err.Error()); isNew {
+		if _, isNew := e.audit.report(err.Error()); isNew {
 			e.log.Error("the log is damaged; pawl verify says how", "partition", p.number, "error", err)
 		}
 		return
@@ -244,7 +244,7 @@ func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	if a.stoppedBy() != nil || a.damagedBy() != nil {
 		return // it is known
 	}
-	found, _ := e.audit.found(err.Error())
+	found, _ := e.audit.report(err.Error())
 	if !a.damage.CompareAndSwap(nil, &DamagedPast{err, a.now(), found}) {
 		return
 	}

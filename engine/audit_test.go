@@ -122,13 +122,13 @@ func TestCheckOutlivesAReadThatFails(t *testing.T) {
 func TestDamageIsBounded(t *testing.T) {
 	t.Parallel()
 	e := enginetest.New(t).Start()
-	e.Saw("first")
-	e.Saw("first")
+	e.ReportDamage("first")
+	e.ReportDamage("first")
 	if found := e.Damage(); !slices.Equal(found.Problems, []string{"first"}) || found.More != 0 {
 		t.Errorf("%+v", found)
 	}
-	began := e.Finding()
-	e.Saw("meanwhile")
+	began := e.LastFinding()
+	e.ReportDamage("meanwhile")
 	var problems []string
 	for i := range 300 {
 		problems = append(problems, fmt.Sprintf("problem %d", i))
@@ -137,11 +137,11 @@ func TestDamageIsBounded(t *testing.T) {
 	if found := e.Damage(); !slices.Equal(found.Problems, []string{"meanwhile"}) {
 		t.Errorf("%+v", found)
 	}
-	e.Verified(e.Finding(), problems)
+	e.Verified(e.LastFinding(), problems)
 	if found := e.Damage(); len(found.Problems) != 100 || found.Problems[0] != "problem 0" || found.More != 200 {
 		t.Errorf("%d and %d more: %q", len(found.Problems), found.More, found.Problems)
 	}
-	e.Verified(e.Finding(), nil)
+	e.Verified(e.LastFinding(), nil)
 	if found := e.Damage(); len(found.Problems) != 0 || found.More != 0 {
 		t.Errorf("%+v", found)
 	}

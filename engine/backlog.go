@@ -20,7 +20,7 @@ func (b backlog) State() *projections.State { return b.state() }
 
 // Peek implements handler.Workflow. What is paged out comes back into memory: the state that it returns has it all.
 func (b backlog) Peek(
-	ctx context.Context, s *projections.State, c eventlog.Consumer, now eventlog.Instant, most handler.Sight,
+	ctx context.Context, s *projections.State, c eventlog.Consumer, now eventlog.Instant, most handler.PeekLimit,
 ) (seen *projections.State, pending map[string][]sandbox.Event, more []string, err error) {
 	a := b.aggregate
 	pending, more, err = view(s, c, now, most, resident)
@@ -30,7 +30,7 @@ func (b backlog) Peek(
 	if err := a.lock(ctx); err != nil {
 		return s, nil, nil, err
 	}
-	defer a.recorded()
+	defer a.endRecording()
 	seen = a.state()
 	rows := &pager{workflow: a}
 	defer func() { err = errors.Join(err, rows.close()) }()
@@ -47,7 +47,7 @@ type reader func(*projections.State, eventlog.Topic, projections.Ordinal) (*proj
 
 // view is what the consumer can see in the state.
 func view(
-	s *projections.State, c eventlog.Consumer, now eventlog.Instant, most handler.Sight, event reader,
+	s *projections.State, c eventlog.Consumer, now eventlog.Instant, most handler.PeekLimit, event reader,
 ) (pending map[string][]sandbox.Event, more []string, err error) {
 	pending = make(map[string][]sandbox.Event, len(c.Subscribe))
 	for _, topic := range c.Subscribe {

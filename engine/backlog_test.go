@@ -53,8 +53,8 @@ func operate(t *testing.T, e *enginetest.Engine, workflow eventlog.WorkflowName,
 	}
 }
 
-// settled waits until the store has all and memory has let go of what it may.
-func settled(t *testing.T, e *enginetest.Engine, workflow eventlog.WorkflowName) projections.State {
+// flushed waits until the store has all and memory has let go of what it may.
+func flushed(t *testing.T, e *enginetest.Engine, workflow eventlog.WorkflowName) projections.State {
 	t.Helper()
 	if err := e.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestALongBacklogIsPagedOut(t *testing.T) {
 	if whole, paged := inMemory(e.Rest("turns"), "a", "b"); whole != 2*each || paged != 0 {
 		t.Fatalf("before a flush %d events are in memory, %d are paged out; memory alone has them", whole, paged)
 	}
-	if whole, paged := inMemory(settled(t, e, "turns"), "a", "b"); whole != 4 || paged != 2*each-4 {
+	if whole, paged := inMemory(flushed(t, e, "turns"), "a", "b"); whole != 4 || paged != 2*each-4 {
 		t.Fatalf("%d events are in memory, %d paged out; want 4 and %d", whole, paged, 2*each-4)
 	}
 
@@ -156,7 +156,7 @@ func TestHiddenJobsComeDueWhilePagedOut(t *testing.T) {
 	if _, err := e.Advance(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	s := settled(t, e, "turns")
+	s := flushed(t, e, "turns")
 	if whole, paged := inMemory(s, "a"); paged < 2 || whole+paged != 3 || len(b.World.Effects()) != 0 {
 		t.Fatalf("%d events are in memory, %d paged out, effects %v", whole, paged, b.World.Effects())
 	}

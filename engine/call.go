@@ -75,7 +75,7 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		if open = outcome.Open; !open {
 			c.sightings.End(m.ID, c.workflow.engine.moment(), outcome)
 		}
-		settlement.Outcome = settle(outcome)
+		settlement.Outcome = settlementOf(outcome)
 		if refused.Load() && settlement.Outcome.Status == decide.Failed {
 			settlement.By = eventlog.ResolvedByNeverSent
 		}
@@ -87,7 +87,7 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		if open {
 			// A no does not count now, and that the outside is slow is not recorded before the answer: a process that
 			// died meanwhile would leave its successor believing a no too early.
-			ctx, cancel = context.WithTimeout(ctx, openQuestion)
+			ctx, cancel = context.WithTimeout(ctx, firstQuestionTimeout)
 		}
 		asked := c.ask(ctx, m)
 		cancel()
@@ -99,8 +99,8 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 	return settlement
 }
 
-// openQuestion bounds the first question about a call that is still open.
-const openQuestion = 2 * time.Second
+// firstQuestionTimeout bounds the first question about a call that is still open.
+const firstQuestionTimeout = 2 * time.Second
 
 // pinned is the operation as the version of the mutation's run was deployed with it.
 func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool) {
@@ -154,13 +154,13 @@ func (c *calls) late(call connector.Call, outcome connector.Outcome) {
 		return
 	}
 	defer engine.outcomes.Done()
-	c.settle(decide.SettleMutation{Mutation: id, Outcome: settle(outcome), By: eventlog.ResolvedByLateReply})
+	c.settle(decide.SettleMutation{Mutation: id, Outcome: settlementOf(outcome), By: eventlog.ResolvedByLateReply})
 }
 
 // settle records a settlement for as long as the process lives.
 func (c *calls) settle(settlement decide.SettleMutation) {
 	cause := eventlog.Cause{Kind: "call", ID: string(settlement.Mutation)}
-	trying := schedule.Attempts{Pauses: resending}
+	trying := schedule.Attempts{Pauses: resendPauses}
 	for {
 		err := c.workflow.report(c.workflow.engine.life, settlement, cause)
 		switch {
@@ -168,16 +168,16 @@ func (c *calls) settle(settlement decide.SettleMutation) {
 			c.workflow.nudge()
 			return
 		case takesNothing(err):
-			c.tellUnrecorded(settlement, err)
+			c.logUnrecorded(settlement, err)
 			c.workflow.engine.fail(err)
 			return
 		case errors.Is(err, errStopped), errors.Is(err, errDefect), errors.Is(err, projections.ErrBroken),
 			c.workflow.engine.life.Err() != nil:
-			c.tellUnrecorded(settlement, err)
+			c.logUnrecorded(settlement, err)
 			return
 		}
-		pause, tell := trying.Failed(err)
-		if tell {
+		pause, shouldLog := trying.Failed(err)
+		if shouldLog {
 			c.workflow.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation,
 				"error", err, "in", pause)
 		}
@@ -188,24 +188,24 @@ func (c *calls) settle(settlement decide.SettleMutation) {
 // reconcile asks what became of an uncertain mutation; where its connector cannot be asked, it
 // says whether the call is over, so that a person may decide.
 func (c *calls) reconcile(ctx context.Context, m *projections.Mutation) decide.Command {
-	if !c.asks(m) {
-		return c.unasked(m)
+	if !c.canReconcile(m) {
+		return c.withoutAnswer(m)
 	}
 	return c.ask(ctx, m)
 }
 
-// asks reports whether the mutation's connector is asked what became of it.
-func (c *calls) asks(m *projections.Mutation) bool {
+// canReconcile reports whether the mutation's connector is asked what became of it.
+func (c *calls) canReconcile(m *projections.Mutation) bool {
 	return m.Call.Reconciles && c.workflow.engine.cfg.Policies.Reconcile.Attempts > 0
 }
 
-// unasked is a reconcile's report before the connector was asked: whether the call is over. That has to
+// withoutAnswer is a reconcile's report before the connector was asked: whether the call is over. That has to
 // be looked at first, since the connector's answer may take its time.
-func (c *calls) unasked(m *projections.Mutation) decide.SettleMutation {
+func (c *calls) withoutAnswer(m *projections.Mutation) decide.SettleMutation {
 	s := decide.SettleMutation{Mutation: m.ID, By: eventlog.ResolvedByReconcile}
 	if left := c.underWay(m); left > 0 {
 		s.UnderWay = true
-		if left != openEnd {
+		if left != unknownEnd {
 			s.OverAt = c.workflow.now().Add(left + time.Millisecond) // rounded up
 		}
 	}
@@ -215,7 +215,7 @@ func (c *calls) unasked(m *projections.Mutation) decide.SettleMutation {
 func (c *calls) ask(ctx context.Context, m *projections.Mutation) decide.SettleMutation {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout(m))
 	defer cancel()
-	s := c.unasked(m)
+	s := c.withoutAnswer(m)
 	answer := c.workflow.engine.cfg.Connectors.Reconcile(ctx, c.call(m))
 	switch answer.Verdict {
 	case connector.VerdictApplied:
@@ -234,7 +234,7 @@ func (c *calls) ask(ctx context.Context, m *projections.Mutation) decide.SettleM
 	return s
 }
 
-func settle(o connector.Outcome) decide.Settlement {
+func settlementOf(o connector.Outcome) decide.Settlement {
 	switch o.Status {
 	case connector.Applied:
 		return decide.Settlement{Status: decide.Applied, Result: o.Result}

@@ -11,18 +11,18 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// Reached is the sequence up to which everything that the partition's log holds is dealt with: applied, or of
+// ProcessedSeq is the sequence up to which everything that the partition's log holds is dealt with: applied, or of
 // a workflow that is stopped, or lost. The store's checkpoint follows it with the next write behind.
-func (e *Engine) Reached(partition int) uint64 {
+func (e *Engine) ProcessedSeq(partition int) uint64 {
 	p := e.partitions[partition]
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.progress.Next - 1
 }
 
-// Uncovered is how many messages the partition's log holds that the store's checkpoint does not cover. What
+// CheckpointLag is how many messages the partition's log holds that the store's checkpoint does not cover. What
 // was accepted as lost at the very end counts as covered.
-func (e *Engine) Uncovered(ctx context.Context, partition int) (uint64, error) {
+func (e *Engine) CheckpointLag(ctx context.Context, partition int) (uint64, error) {
 	last, err := e.cfg.Log.Last(ctx, partition)
 	if err != nil {
 		return 0, fmt.Errorf("find the end of the log: %w", err)
@@ -61,8 +61,8 @@ func (p *partition) applied(a *aggregate, r eventlog.Record) {
 func (p *partition) passed(a *aggregate, r eventlog.Record, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.left[a.name] {
-		p.left[a.name] = true
+	if !p.skipped[a.name] {
+		p.skipped[a.name] = true
 		p.stops[a.name] = store.Stop{Workflow: a.name, Seq: r.Position.Seq, Reason: why.Error()}
 	}
 	p.touched[a] = struct{}{}

@@ -59,8 +59,8 @@ type Config struct {
 	Observe func(eventlog.Record)
 	// RunLog takes what one handler call has logged. It must not block.
 	RunLog func(eventlog.WorkflowName, eventlog.RunID, []sandbox.LogLine)
-	// Room reports why no new work may start now (too little free space), nil when there is room.
-	Room func() error
+	// DiskSpace reports why no new work may start now (too little disk space); nil when there is enough.
+	DiskSpace func() error
 	// FlushEvery is how long at most finished work stays in memory before it is written to the
 	// store; 0 means a second. Much of it is written sooner.
 	FlushEvery time.Duration

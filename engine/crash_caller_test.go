@@ -67,7 +67,7 @@ func (c *caller) leave(ctx context.Context, own bool) {
 
 // commands deploys, pushes, pauses, resumes and approves until all orders are done. A client that has hung up comes
 // back only after everything that the log holds was processed: what is left behind must not need that.
-func (c *caller) commands(b *enginetest.Bench, approving bool) {
+func (c *caller) commands(b *enginetest.Harness, approving bool) {
 	c.t.Helper()
 	e := c.engine
 	operate := func(what string, cmd func() decide.Command, done func(*projections.State) bool) {
@@ -130,7 +130,7 @@ func (c *caller) commands(b *enginetest.Bench, approving bool) {
 }
 
 // dealtWith holds that all that the log holds is dealt with, and nothing is left to the next command.
-func dealtWith(t *testing.T, b *enginetest.Bench, e *enginetest.Engine) {
+func dealtWith(t *testing.T, b *enginetest.Harness, e *enginetest.Engine) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -138,8 +138,8 @@ func dealtWith(t *testing.T, b *enginetest.Bench, e *enginetest.Engine) {
 		t.Fatalf("the engine does not come to rest: %v", err)
 	}
 	last, err := b.Log.Last(ctx, 0)
-	if err != nil || e.Reached(0) != last {
-		t.Fatalf("reached is %d, the log ends at %d (%v)", e.Reached(0), last, err)
+	if err != nil || e.ProcessedSeq(0) != last {
+		t.Fatalf("reached is %d, the log ends at %d (%v)", e.ProcessedSeq(0), last, err)
 	}
 	if ahead, _ := e.Held(); ahead != 0 {
 		t.Fatalf("memory holds %d stretches beyond a gap", ahead)
@@ -174,8 +174,8 @@ func TestHangUpsAndLostAnswersAtEveryAppend(t *testing.T) {
 				}{
 					{"hang-up before it is written", enginetest.Asked, false},
 					{"hang-up before the answer", enginetest.Durable, false},
-					{"settled by the log", enginetest.Settled, false},
-					{"settled by the log, overtaken", enginetest.Settled, true},
+					{"settled by the log", enginetest.AckRecovered, false},
+					{"settled by the log, overtaken", enginetest.AckRecovered, true},
 				} {
 					t.Run(fmt.Sprintf("append %d %s", at, c.what), func(t *testing.T) {
 						runCaller(t, sc, at, c.moment, c.rival)
@@ -220,7 +220,7 @@ func runCaller(t *testing.T, sc scenario, at int, moment enginetest.Moment, riva
 }
 
 // overtake lets another engine take the workflow for one of a crashed engine, and go on with it.
-func overtake(b *enginetest.Bench, log eventlog.Log) {
+func overtake(b *enginetest.Harness, log eventlog.Log) {
 	other := enginetest.NewOn(b.TB, log)
 	other.World = b.World
 	other.Config = engine.Config{Clock: enginetest.NewJumpClock(time.Hour), DrainTimeout: time.Nanosecond}

@@ -254,7 +254,7 @@ func runScenario(t *testing.T, sc scenario, at int, point enginetest.CrashPoint)
 	return log.Appends()
 }
 
-func check(t *testing.T, b *enginetest.Bench, sc scenario, s projections.State) {
+func check(t *testing.T, b *enginetest.Harness, sc scenario, s projections.State) {
 	t.Helper()
 	if twice := b.World.Twice(); len(twice) > 0 {
 		t.Fatalf("took effect twice: %v", twice)

@@ -75,7 +75,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, p := range e.partitions {
 		p.join()
 	}
-	e.settle()
+	e.awaitOutcomes()
 	for _, p := range e.partitions {
 		err := p.flush()
 		if errors.Is(err, store.ErrDamaged) {
@@ -128,8 +128,8 @@ func (e *Engine) partitionOf(name eventlog.WorkflowName) *partition {
 	return e.partitions[e.cfg.Log.PartitionOf(name)]
 }
 
-// Room reports why no new work may start now (too little free space), nil when there is room.
-func (e *Engine) Room() error { return e.diskSpace() }
+// DiskSpace reports why no new work may start now (too little disk space); nil when there is enough.
+func (e *Engine) DiskSpace() error { return e.diskSpace() }
 
 // late notes the end of a call that was still open after its deadline, and records its outcome (F12).
 func (e *Engine) late(call connector.Call, outcome connector.Outcome) {

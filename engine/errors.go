@@ -13,8 +13,8 @@ var ErrUnavailable = errors.New("the engine cannot record this now")
 // ErrNothingRecorded is the ErrUnavailable of what was never handed to the log, or is known not to be in it.
 var ErrNothingRecorded = fmt.Errorf("%w: nothing was recorded", ErrUnavailable)
 
-// ErrNoRoom is the ErrNothingRecorded for want of free space.
-var ErrNoRoom = fmt.Errorf("%w for lack of room", ErrNothingRecorded)
+// ErrNoDiskSpace is the ErrNothingRecorded for want of disk space.
+var ErrNoDiskSpace = fmt.Errorf("%w for lack of disk space", ErrNothingRecorded)
 
 // ErrUnknownOutcome is the ErrUnavailable of a caller that leaves before the log has answered: if the log
 // has what was asked for, it is recorded and done, though the caller is not told.

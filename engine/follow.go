@@ -27,11 +27,11 @@ func (a *aggregate) apply(r eventlog.Record) error {
 
 // follow reads what others have written to the workflow.
 func (a *aggregate) follow(ctx context.Context) error {
-	if err := a.take(ctx); err != nil {
+	if err := a.beginRecording(ctx); err != nil {
 		return err
 	}
 	defer a.engine.recordings.Done()
-	defer a.recorded()
+	defer a.endRecording()
 	return a.catchUp(ctx)
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// gapPatience is how long a gap stays open at least before the partition reads what stands in it: almost
+// gapTimeout is how long a gap stays open at least before the partition reads what stands in it: almost
 // always, acknowledgements on their way close it.
-const gapPatience = time.Second
+const gapTimeout = time.Second
 
-// rereading are the pauses between two readings of a gap that stays open.
-var rereading = schedule.Transient{Base: time.Second, Factor: 2, Max: 5 * time.Minute}
+// rereadPauses are the pauses between two readings of a gap that stays open.
+var rereadPauses = schedule.Transient{Base: time.Second, Factor: 2, Max: 5 * time.Minute}
 
 // openGap is a gap that was there at the last look.
 type openGap struct {
@@ -24,7 +24,7 @@ type openGap struct {
 
 // watchGaps reads what stands in gaps that stay open: this engine neither wrote it nor read it.
 func (p *partition) watchGaps(ctx context.Context) {
-	ticker := time.NewTicker(max(gapPatience, p.engine.cfg.FlushEvery))
+	ticker := time.NewTicker(max(gapTimeout, p.engine.cfg.FlushEvery))
 	defer ticker.Stop()
 	known := map[checkpoint.Gap]*openGap{}
 	for {
@@ -41,9 +41,9 @@ func (p *partition) watchGaps(ctx context.Context) {
 			o := known[g]
 			switch {
 			case o == nil:
-				o = &openGap{reading: schedule.Attempts{Pauses: rereading}}
+				o = &openGap{reading: schedule.Attempts{Pauses: rereadPauses}}
 			case !time.Now().Before(o.again):
-				p.lookInto(ctx, g, o)
+				p.inspectGap(ctx, g, o)
 			}
 			still[g] = o
 		}
@@ -51,8 +51,8 @@ func (p *partition) watchGaps(ctx context.Context) {
 	}
 }
 
-// lookInto reads a gap, and tells of what no worker can deal with.
-func (p *partition) lookInto(ctx context.Context, g checkpoint.Gap, o *openGap) {
+// inspectGap reads a gap, and tells of what no worker can deal with.
+func (p *partition) inspectGap(ctx context.Context, g checkpoint.Gap, o *openGap) {
 	at, err := p.readGap(ctx, g)
 	if ctx.Err() != nil {
 		return
@@ -61,10 +61,10 @@ func (p *partition) lookInto(ctx context.Context, g checkpoint.Gap, o *openGap) 
 		o.again = time.Now().Add(o.reading.Again()) // its runners are at it
 		return
 	}
-	pause, tell := o.reading.Failed(err)
+	pause, shouldLog := o.reading.Failed(err)
 	o.again = time.Now().Add(pause)
 	switch {
-	case !tell:
+	case !shouldLog:
 	case at.Seq != 0:
 		p.engine.log.Error("the log holds a message that belongs to no workflow, or lacks one: "+
 			"the store's checkpoint stays before it, and no engine starts on it; run `pawl verify`",
@@ -85,7 +85,7 @@ func (p *partition) readGap(ctx context.Context, g checkpoint.Gap) (first eventl
 		case r.Position.Seq > g.To:
 			return first, trouble
 		case r.Workflow != "":
-			p.unread(r)
+			p.markBehind(r)
 		case trouble == nil:
 			first, trouble = r.Position, err
 		}
@@ -93,9 +93,9 @@ func (p *partition) readGap(ctx context.Context, g checkpoint.Gap) (first eventl
 	return first, trouble
 }
 
-// unread tells the runner of the record's workflow, a new one if it is the workflow's first, that the log
+// markBehind tells the runner of the record's workflow, a new one if it is the workflow's first, that the log
 // holds more than is read.
-func (p *partition) unread(r eventlog.Record) {
+func (p *partition) markBehind(r eventlog.Record) {
 	a := p.openBehind(r.Workflow)
 	if why := a.stoppedBy(); why != nil {
 		p.passed(a, r, why)

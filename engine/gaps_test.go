@@ -15,7 +15,7 @@ import (
 )
 
 // observed makes the bench's next engine signal each transition that it has taken in.
-func observed(b *enginetest.Bench) <-chan struct{} {
+func observed(b *enginetest.Harness) <-chan struct{} {
 	changed := make(chan struct{}, 1)
 	b.Config.Observe = func(eventlog.Record) {
 		select {
@@ -56,13 +56,13 @@ func TestAnotherEnginesRecordsAreFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Reached(0) == last {
+		if e.ProcessedSeq(0) == last {
 			break
 		}
 		select {
 		case <-changed:
 		case <-deadline.Done():
-			t.Fatalf("reached is %d, the log ends at %d", e.Reached(0), last)
+			t.Fatalf("reached is %d, the log ends at %d", e.ProcessedSeq(0), last)
 		}
 	}
 	mustOperate(e, decide.Resume{}, "resume")
@@ -73,7 +73,7 @@ func TestAnotherEnginesRecordsAreFollowed(t *testing.T) {
 	if err := e.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := e.Uncovered(t.Context(), 0); n != 0 || err != nil {
+	if n, err := e.CheckpointLag(t.Context(), 0); n != 0 || err != nil {
 		t.Errorf("%d messages are not covered (%v)", n, err)
 	}
 	if err := e.Stop(); err != nil {
@@ -91,7 +91,7 @@ func TestAForeignMessageIsNamed(t *testing.T) {
 	defer cancel()
 	log := memlog.New(memlog.Config{})
 	b, other := enginetest.NewOn(t, log), enginetest.NewOn(t, log)
-	told := &lines{told: make(chan struct{}, 1), sign: "belongs to no workflow"}
+	told := &lines{notified: make(chan struct{}, 1), sign: "belongs to no workflow"}
 	b.Logger = slog.New(slog.NewTextHandler(told, nil))
 	changed := observed(b)
 	e, rival := b.Start(), other.Start()
@@ -107,7 +107,7 @@ func TestAForeignMessageIsNamed(t *testing.T) {
 		e.MustPush("orders", "order.in", fmt.Sprintf("b%d", n))
 	}
 	select {
-	case <-told.told:
+	case <-told.notified:
 	case <-deadline.Done():
 		t.Fatal("the message is not named")
 	}
@@ -133,7 +133,7 @@ func TestAForeignMessageIsNamed(t *testing.T) {
 	if err := e.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if cp, _, err := b.Store.Checkpoint(0); err != nil || cp.Seq != foreign-1 || e.Reached(0) != foreign-1 {
-		t.Errorf("the checkpoint is %d, reached is %d, the foreign message %d (%v)", cp.Seq, e.Reached(0), foreign, err)
+	if cp, _, err := b.Store.Checkpoint(0); err != nil || cp.Seq != foreign-1 || e.ProcessedSeq(0) != foreign-1 {
+		t.Errorf("the checkpoint is %d, reached is %d, the foreign message %d (%v)", cp.Seq, e.ProcessedSeq(0), foreign, err)
 	}
 }

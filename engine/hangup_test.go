@@ -49,7 +49,7 @@ func TestWhatACallerLeavesBehindIsSettled(t *testing.T) {
 		// before prepares the workflow, then asks, and done says that what follows has happened.
 		before func(*enginetest.Engine)
 		ask    func(context.Context, *enginetest.Engine) error
-		done   func(*enginetest.Bench, *enginetest.Engine) error
+		done   func(*enginetest.Harness, *enginetest.Engine) error
 	}{
 		{
 			name: "push",
@@ -91,7 +91,7 @@ func TestWhatACallerLeavesBehindIsSettled(t *testing.T) {
 			ask: func(ctx context.Context, e *enginetest.Engine) error {
 				return e.Operate(ctx, enginetest.Tester, "orders", decide.Pause{}, "pause")
 			},
-			done: func(_ *enginetest.Bench, e *enginetest.Engine) error {
+			done: func(_ *enginetest.Harness, e *enginetest.Engine) error {
 				if s := e.Rest("orders"); s.Pause == nil {
 					return errors.New("the workflow is not paused")
 				}
@@ -128,8 +128,8 @@ func TestWhatACallerLeavesBehindIsSettled(t *testing.T) {
 				t.Error(err)
 			}
 			for p := range b.Log.Partitions() {
-				if last, err := b.Log.Last(t.Context(), p); err != nil || e.Reached(p) != last {
-					t.Errorf("partition %d is reached up to %d, the log ends at %d (%v)", p, e.Reached(p), last, err)
+				if last, err := b.Log.Last(t.Context(), p); err != nil || e.ProcessedSeq(p) != last {
+					t.Errorf("partition %d is reached up to %d, the log ends at %d (%v)", p, e.ProcessedSeq(p), last, err)
 				}
 			}
 			if err := e.Stop(); err != nil {
@@ -147,7 +147,7 @@ func mustOperate(e *enginetest.Engine, cmd decide.Command, what string) {
 }
 
 // sentOnce holds that the one order was sent and is consumed.
-func sentOnce(b *enginetest.Bench, e *enginetest.Engine) error {
+func sentOnce(b *enginetest.Harness, e *enginetest.Engine) error {
 	s := e.Rest("orders")
 	if len(b.World.Effects()) != 1 || len(b.World.Twice()) > 0 {
 		return fmt.Errorf("effects %v; the workflow is at revision %d", b.World.Effects(), s.Head.Revision)
@@ -207,7 +207,7 @@ func TestStopsThoughTheLogTakesNoOutcome(t *testing.T) {
 	b := enginetest.New(t)
 	below := b.Log
 	held := &slowAnswer{Log: below, written: make(chan struct{}), release: make(chan struct{})}
-	var said enginetest.Said
+	var said enginetest.LogCapture
 	b.Log, b.Logger = held, said.Logger()
 	b.Config = engine.Config{DrainTimeout: 20 * time.Millisecond, SettleTimeout: 20 * time.Millisecond}
 	b.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {

@@ -8,13 +8,13 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// crowd is how many workflows, its own among them, must be at work for a run to linger: with fewer
+// lingerMinBusy is how many workflows, its own among them, must be at work for a run to linger: with fewer
 // there is nothing to save.
-const crowd = 8
+const lingerMinBusy = 8
 
-// patience is how many times as long as an append takes now a run lingers: a client that was told of the
+// lingerFactor is how many times as long as an append takes now a run lingers: a client that was told of the
 // last commit needs that long to send the next event, and that event to be recorded.
-const patience = 5
+const lingerFactor = 5
 
 // linger holds back a run that was started only to find that nothing is left to do (S3), while
 // many workflows are at work: an event that arrives in the meantime is worked off by this very run,
@@ -25,10 +25,10 @@ func (r *runner) linger(ctx context.Context, s *projections.State, run *projecti
 		return false
 	}
 	r.worked = false // one look of a burst only
-	if r.engine.atWork.Load() < crowd || !decide.LooksAround(s, run, r.workflow.now()) {
+	if r.engine.atWork.Load() < lingerMinBusy || !decide.LooksAround(s, run, r.workflow.now()) {
 		return false
 	}
-	timer := time.NewTimer(min(r.engine.cfg.Linger, patience*r.engine.appends.take()))
+	timer := time.NewTimer(min(r.engine.cfg.Linger, lingerFactor*r.engine.appends.value()))
 	defer timer.Stop()
 	for r.workflow.state().Head == s.Head && !r.engine.draining.Load() {
 		select {

@@ -22,7 +22,7 @@ import (
 type lingering struct {
 	*enginetest.Engine
 	t     *testing.T
-	bench *enginetest.Bench
+	bench *enginetest.Harness
 	crowd chan struct{} // closed to let them end
 }
 

@@ -140,8 +140,8 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 // Push brings events in from outside; it answers once they are durable.
 func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, topic eventlog.Topic,
 	items []decide.PushItem) ([]decide.PushResult, error) {
-	if err := e.Room(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoRoom, err)
+	if err := e.DiskSpace(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoDiskSpace, err)
 	}
 	if len(items) == 0 {
 		return []decide.PushResult{}, nil
@@ -160,7 +160,7 @@ func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.W
 	}
 	// What is pushed stays in memory until the store has it.
 	if err := e.partitionOf(name).lag.Wait(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoRoom, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoDiskSpace, err)
 	}
 	decision, err := e.operate(ctx, name, decide.Push{Topic: topic, Items: items}, actor, "push")
 	return decision.Pushed, err
@@ -255,8 +255,8 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 	return sum, nil
 }
 
-// Unknown counts the events whose redrive may repeat an effect (O11).
-func (e *Engine) Unknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
+// CountUnknown counts the events whose redrive may repeat an effect (O11).
+func (e *Engine) CountUnknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
 	events []eventlog.EventRef) (n int, err error) {
 	for items := range slices.Chunk(events, changedAtOnce) {
 		decision, err := e.operate(ctx, name, decide.ChangeEvents{Action: decide.ActionRedrive, Items: items, Count: true},

@@ -36,8 +36,8 @@ type partition struct {
 	// stops and resumed are what the store is to be told next of workflows that progress goes on without.
 	stops   map[eventlog.WorkflowName]store.Stop
 	resumed []eventlog.WorkflowName
-	// left are the workflows that progress has gone on without.
-	left map[eventlog.WorkflowName]bool
+	// skipped are the workflows that progress has gone on without.
+	skipped map[eventlog.WorkflowName]bool
 
 	flushing sync.Mutex
 	flushNow chan struct{}
@@ -46,15 +46,15 @@ type partition struct {
 
 func newPartition(e *Engine, number int) *partition {
 	p := &partition{engine: e, number: number, lag: e.lags[number], flushNow: make(chan struct{}, 1)}
-	p.forget()
+	p.reset()
 	return p
 }
 
-// forget begins anew, with nothing.
-func (p *partition) forget() {
+// reset begins anew, with nothing.
+func (p *partition) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.runners, p.touched, p.left = map[eventlog.WorkflowName]*runner{}, map[*aggregate]struct{}{},
+	p.runners, p.touched, p.skipped = map[eventlog.WorkflowName]*runner{}, map[*aggregate]struct{}{},
 		map[eventlog.WorkflowName]bool{}
 	p.stops, p.resumed = map[eventlog.WorkflowName]store.Stop{}, nil
 	p.progress.From(store.Checkpoint{Identity: p.engine.cfg.Log.Identity(p.number)})
@@ -131,7 +131,7 @@ func (p *partition) replay(ctx context.Context) error {
 	if err := p.engine.cfg.Store.Reset(); err != nil {
 		return fmt.Errorf("reset the store: %w", err)
 	}
-	p.forget()
+	p.reset()
 	return p.replayOnto(ctx)
 }
 
@@ -174,7 +174,7 @@ func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last ui
 		return seen.Refuse()
 	}
 	witness := loss.NewWitness(cp, heads, cp.Seq)
-	if err := p.tryStopped(ctx); err != nil {
+	if err := p.retryStopped(ctx); err != nil {
 		return err
 	}
 	count := 0
@@ -275,9 +275,9 @@ func (p *partition) restore() error {
 	return nil
 }
 
-// tryStopped reads workflows that were stopped, and that the checkpoint has gone on without, from their last
+// retryStopped reads workflows that were stopped, and that the checkpoint has gone on without, from their last
 // good record on: this version may follow what another one could not.
-func (p *partition) tryStopped(ctx context.Context) error {
+func (p *partition) retryStopped(ctx context.Context) error {
 	stops, err := p.engine.cfg.Store.Stops(p.number)
 	if err != nil {
 		return fmt.Errorf("list the store's stopped workflows: %w", err)

@@ -38,7 +38,7 @@ type process struct {
 	// handlers is what the callers of handlers share.
 	handlers handler.Config
 	atWork   atomic.Int64 // runners that do not rest
-	appends  pace
+	appends  meanDuration
 	lags     []*checkpoint.Lag // by partition
 
 	// writable ends, with the cause, once the log cannot be written any more.
@@ -66,10 +66,10 @@ func newProcess(cfg Config) *process {
 }
 
 var (
-	// resending are the pauses between two attempts to append the same entry.
-	resending = schedule.Transient{Base: 50 * time.Millisecond, Factor: 2, Max: time.Second}
-	// storageTrouble are the pauses of a runner that cannot read or write what it needs.
-	storageTrouble = schedule.Transient{Base: 100 * time.Millisecond, Factor: 2, Max: 30 * time.Second}
+	// resendPauses are the pauses between two attempts to append the same entry.
+	resendPauses = schedule.Transient{Base: 50 * time.Millisecond, Factor: 2, Max: time.Second}
+	// storagePauses are the pauses of a runner that cannot read or write what it needs.
+	storagePauses = schedule.Transient{Base: 100 * time.Millisecond, Factor: 2, Max: 30 * time.Second}
 )
 
 // moment is now, by both clocks.
@@ -97,22 +97,22 @@ func (p *process) hold() error {
 	return nil
 }
 
-// diskSpace reports why no new work may start now (too little free space), nil when there is enough.
+// diskSpace reports why no new work may start now (too little disk space); nil when there is enough.
 func (p *process) diskSpace() error {
-	if p.cfg.Room == nil {
+	if p.cfg.DiskSpace == nil {
 		return nil
 	}
-	return p.cfg.Room()
+	return p.cfg.DiskSpace()
 }
 
-// pace is how long something takes lately.
-type pace struct{ mean atomic.Int64 }
+// meanDuration is how long something takes lately.
+type meanDuration struct{ mean atomic.Int64 }
 
 // observe takes a duration in.
-func (p *pace) observe(d time.Duration) {
+func (p *meanDuration) observe(d time.Duration) {
 	mean := p.mean.Load()
 	p.mean.Store(mean + (int64(d)-mean)/16) // a lost update is one duration less, which is no harm
 }
 
-// take returns the mean of the last few durations.
-func (p *pace) take() time.Duration { return time.Duration(p.mean.Load()) }
+// value returns the mean of the last few durations.
+func (p *meanDuration) value() time.Duration { return time.Duration(p.mean.Load()) }

@@ -19,7 +19,7 @@ import (
 // when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
 func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor,
 	cause eventlog.Cause) (decide.Decision, error) {
-	if err := a.take(ctx); err != nil {
+	if err := a.beginRecording(ctx); err != nil {
 		return decide.Decision{}, err
 	}
 	type answer struct {
@@ -30,7 +30,7 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	go func() {
 		defer a.engine.recordings.Done()
 		decision, err := a.recordNow(ctx, cmd, actor, cause)
-		a.recorded()
+		a.endRecording()
 		answered <- answer{decision, err}
 	}()
 	select {
@@ -46,13 +46,13 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	}
 }
 
-// take locks for a recording whose end the engine waits for. It refuses once the engine has ended.
-func (a *aggregate) take(ctx context.Context) error {
+// beginRecording locks for a recording whose end the engine waits for. It refuses once the engine has ended.
+func (a *aggregate) beginRecording(ctx context.Context) error {
 	if err := a.lock(ctx); err != nil {
 		return fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, err)
 	}
 	if !a.engine.recordings.Begin() {
-		a.recorded()
+		a.endRecording()
 		return fmt.Errorf("record on %s: %w: the engine has ended: %w", a.name, ErrNothingRecorded, eventlog.ErrClosed)
 	}
 	return nil
@@ -81,7 +81,7 @@ func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eve
 			return decide.Decision{}, fmt.Errorf("%w: %w", errStopped, err)
 		}
 		a.evict()
-		s, known, err := a.recall(cmd)
+		s, known, err := a.loadHistory(cmd)
 		if err != nil {
 			return decide.Decision{}, err
 		}
@@ -112,7 +112,7 @@ func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eve
 			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, err)
 		}
 		a.memory.Hydrated(s) // hydrated: nothing else has changed
-		a.unsettled = &unsettled{entry: entry, transition: t}
+		a.pendingAppend = &pendingAppend{entry: entry, transition: t}
 		if err := a.finishAppend(life); errors.Is(err, eventlog.ErrConflict) {
 			continue
 		} else if err != nil {
@@ -133,10 +133,10 @@ func (a *aggregate) lock(ctx context.Context) error {
 	}
 }
 
-// recorded ends a recording, and tells those that wait for rest: see quiet.
-func (a *aggregate) recorded() {
+// endRecording ends a recording, and tells those that wait for rest: see quiet.
+func (a *aggregate) endRecording() {
 	<-a.recording
-	a.engine.idle.Tell()
+	a.engine.idle.Notify()
 }
 
 // refused passes a decision's refusals through and marks everything else as a defect.
@@ -148,8 +148,8 @@ func (a *aggregate) refused(err error) error {
 	return fmt.Errorf("%w: %w", errDefect, err)
 }
 
-// recall reads the history that the decision will look at.
-func (a *aggregate) recall(cmd decide.Command) (projections.State, decide.Known, error) {
+// loadHistory reads the history that the decision will look at.
+func (a *aggregate) loadHistory(cmd decide.Command) (projections.State, decide.Known, error) {
 	s := *a.state()
 	known := decide.Known{}
 	for {

@@ -69,7 +69,7 @@ func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, erro
 	defer e.advancing.Unlock()
 	until := manual.Now().Add(by)
 	for {
-		if err := e.settled(ctx); err != nil {
+		if err := e.awaitRest(ctx); err != nil {
 			return manual.Now(), fmt.Errorf("%w: the engine does not come to rest: %w", ErrUnavailable, err)
 		}
 		if !manual.Step(until) {
@@ -78,8 +78,8 @@ func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, erro
 	}
 }
 
-// settled returns once no runner has anything to do at the clock's time.
-func (e *Engine) settled(ctx context.Context) error {
+// awaitRest returns once no runner has anything to do at the clock's time.
+func (e *Engine) awaitRest(ctx context.Context) error {
 	return e.waitUntil(ctx, func(r *runner) bool {
 		if r.workflow.stoppedBy() != nil {
 			return true

@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// lookAgain is how long a runner that may start no run waits before it asks again whether it may.
-const lookAgain = time.Second
+// recheckInterval is how long a runner that may start no run waits before it asks again whether it may.
+const recheckInterval = time.Second
 
 // runner steps one workflow: it looks at the state, does what that owes the world, and has the aggregate record
 // what came of it. Only the recording keeps others out, so events and operator actions are taken while it works.
@@ -33,9 +33,9 @@ type runner struct {
 	// the state that it followed from: see resting.
 	rest atomic.Pointer[rest]
 
-	looked  uint64            // rings before the state was looked at
-	worked  bool              // the last next was that of a run with events
-	trouble schedule.Attempts // with what it needs from log and store
+	seenRings      uint64            // rings before the state was looked at
+	worked         bool              // the last next was that of a run with events
+	storageRetries schedule.Attempts // with what it needs from log and store
 }
 
 func newRunner(a *aggregate) *runner {
@@ -43,7 +43,7 @@ func newRunner(a *aggregate) *runner {
 	a.outbox = calls
 	return &runner{
 		engine: a.engine, workflow: a, calls: calls, handlers: handler.New(&a.engine.handlers, a.name, backlog{a}),
-		log: a.log, trouble: schedule.Attempts{Pauses: storageTrouble},
+		log: a.log, storageRetries: schedule.Attempts{Pauses: storagePauses},
 	}
 }
 
@@ -54,7 +54,7 @@ func (r *runner) run(ctx context.Context) {
 	defer r.engine.atWork.Add(-1)
 	for ctx.Err() == nil && r.workflow.stoppedBy() == nil {
 		var err error
-		r.looked = r.workflow.changed.Rings()
+		r.seenRings = r.workflow.changed.Rings()
 		if r.workflow.behind.Load() {
 			err = r.workflow.follow(ctx)
 		} else if !recovered {
@@ -68,7 +68,7 @@ func (r *runner) run(ctx context.Context) {
 		}
 		switch {
 		case err == nil:
-			r.trouble.Succeeded()
+			r.storageRetries.Succeeded()
 		case ctx.Err() == nil:
 			r.failed(ctx, err)
 		}
@@ -85,11 +85,11 @@ func (r *runner) failed(ctx context.Context, err error) {
 	case errors.Is(err, projections.ErrBroken), errors.Is(err, errDefect):
 		r.workflow.stop(err)
 	default:
-		pause, tell := r.trouble.Failed(err)
-		if tell {
-			r.log.Warn("storage trouble; trying again", "error", err, "in", pause, "failures", r.trouble.Tries())
+		pause, shouldLog := r.storageRetries.Failed(err)
+		if shouldLog {
+			r.log.Warn("storage trouble; trying again", "error", err, "in", pause, "failures", r.storageRetries.Tries())
 		}
-		r.sitOut(ctx, pause)
+		r.backOff(ctx, pause)
 	}
 }
 
@@ -105,14 +105,14 @@ func (r *runner) assertNoOrphans() {
 // rest is a wait and how many rings had come when its state was looked at.
 type rest struct {
 	decide.Wait
-	rings uint64
-	deaf  bool // no ring ends it
+	rings        uint64
+	ignoresRings bool // no ring ends it
 }
 
 // resting returns what the runner waits for, nil while it works or is about to.
 func (r *runner) resting() *decide.Wait {
 	now := r.rest.Load()
-	if now == nil || !now.deaf && now.rings != r.workflow.changed.Rings() {
+	if now == nil || !now.ignoresRings && now.rings != r.workflow.changed.Rings() {
 		return nil
 	}
 	return &now.Wait
@@ -136,7 +136,7 @@ func (r *runner) sleep(ctx context.Context, wait decide.Wait) {
 // for is the machine.
 func (r *runner) sleepForStorage(ctx context.Context) {
 	r.sleepOn(ctx, clock.System{},
-		decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(lookAgain))})
+		decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(recheckInterval))})
 }
 
 func (r *runner) sleepOn(ctx context.Context, by clock.Clock, wait decide.Wait) {
@@ -148,11 +148,11 @@ func (r *runner) sleepOn(ctx context.Context, by clock.Clock, wait decide.Wait) 
 		fired, cancel = by.At(wait.Until.Time())
 		defer cancel()
 	}
-	defer r.restOn(&rest{Wait: wait, rings: r.looked})()
+	defer r.restOn(&rest{Wait: wait, rings: r.seenRings})()
 	for {
 		select {
 		case <-r.workflow.changed.Rung():
-			if r.workflow.changed.Rings() == r.looked {
+			if r.workflow.changed.Rings() == r.seenRings {
 				// That ring came before the look at the state. Waking up for it would take this moment off
 				// a manual clock whose Advance has just found the runner at rest.
 				continue
@@ -164,11 +164,11 @@ func (r *runner) sleepOn(ctx context.Context, by clock.Clock, wait decide.Wait) 
 	}
 }
 
-// sitOut lets d of real time pass, with the runner at rest meanwhile for want of storage. Nothing wakes it: what
+// backOff lets d of real time pass, with the runner at rest meanwhile for want of storage. Nothing wakes it: what
 // has failed would only fail again, as often as it is rung for.
-func (r *runner) sitOut(ctx context.Context, d time.Duration) {
+func (r *runner) backOff(ctx context.Context, d time.Duration) {
 	defer r.restOn(&rest{Wait: decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))},
-		deaf: true})()
+		ignoresRings: true})()
 	clock.Sleep(ctx, d)
 }
 
@@ -176,7 +176,7 @@ func (r *runner) sitOut(ctx context.Context, d time.Duration) {
 func (r *runner) restOn(on *rest) (end func()) {
 	r.rest.Store(on)
 	r.engine.atWork.Add(-1)
-	r.engine.idle.Tell()
+	r.engine.idle.Notify()
 	return func() {
 		r.engine.atWork.Add(1)
 		r.rest.Store(nil)

@@ -24,7 +24,7 @@ func TestSleepThroughAnOldRing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		w.changed.Ring()
-		r.looked = w.changed.Rings()
+		r.seenRings = w.changed.Rings()
 		go r.sleepOn(ctx, manual, decide.Wait{Reason: decide.ReasonBackoff, Until: eventlog.At(start.Add(time.Minute))})
 		synctest.Wait()
 		if r.quiet() == nil {
@@ -38,7 +38,7 @@ func TestSleepThroughAnOldRing(t *testing.T) {
 			t.Error("it sleeps although its moment has come")
 		}
 
-		r.looked = w.changed.Rings()
+		r.seenRings = w.changed.Rings()
 		go r.sleepOn(ctx, manual, decide.Wait{Reason: decide.ReasonIdle})
 		synctest.Wait()
 		w.changed.Ring()

@@ -8,21 +8,21 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// settle sees the end of all that is under way. What the log does not answer is given up on in the end: the
+// awaitOutcomes sees the end of all that is under way. What the log does not answer is given up on in the end: the
 // next start finds out what became of it.
-func (e *Engine) settle() {
+func (e *Engine) awaitOutcomes() {
 	if e.writable.Err() == nil {
 		drainCtx, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)
-		e.recordings.Rest(drainCtx) // it may start a call yet
+		e.recordings.Wait(drainCtx) // it may start a call yet
 		e.calls.End()
 		recorded, stop := context.WithTimeout(e.writable, e.cfg.SettleTimeout)
-		if !e.outcomes.Rest(recorded) && e.writable.Err() == nil {
+		if !e.outcomes.Wait(recorded) && e.writable.Err() == nil {
 			e.log.Warn("stopping although the log has not taken the outcomes of all calls; "+
 				"those that follow are named and reconciled by the next start",
 				"after", e.cfg.SettleTimeout)
 		}
 		stop()
-		if !e.recordings.Rest(drainCtx) && e.writable.Err() == nil {
+		if !e.recordings.Wait(drainCtx) && e.writable.Err() == nil {
 			e.log.Warn("stopping although the log has not said what became of the last decisions; the next start finds out",
 				"after", e.cfg.DrainTimeout)
 		}
@@ -32,7 +32,7 @@ func (e *Engine) settle() {
 	e.recordings.End()
 	e.calls.End()
 	e.outcomes.End()
-	e.tellOpen()
+	e.logOpenCalls()
 }
 
 // drain keeps new runs from starting and waits for the active ones, while they can be recorded.
@@ -58,9 +58,9 @@ func noActiveRun(r *runner) bool {
 // mostNamed is how many open exchanges an engine names when it ends; of more it says how many.
 const mostNamed = 20
 
-// tellOpen names the exchanges that are still open when the engine ends, and says what the next start does
+// logOpenCalls names the exchanges that are still open when the engine ends, and says what the next start does
 // about them: the other side may carry them out yet.
-func (e *Engine) tellOpen() {
+func (e *Engine) logOpenCalls() {
 	open := 0
 	for r := range e.runners() {
 		for _, m := range r.calls.leftOpen() {
@@ -68,14 +68,14 @@ func (e *Engine) tellOpen() {
 				continue
 			}
 			then := "a person decides once it can no longer be under way"
-			if r.calls.asks(m) {
+			if r.calls.canReconcile(m) {
 				then = "its connector is asked; that it was not applied counts once it can no longer be under way"
 			}
 			now := e.cfg.Clock.Now()
-			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + cutOff(m,
+			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + timeAfterDeadline(m,
 				e.cfg.Connectors.Ending(r.calls.call(m))))
 			r.log.Warn("stopping while a request is open: the other side may carry it out yet, and it is not sent again",
-				append(r.calls.naming(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
+				append(r.calls.logAttrs(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
 		}
 	}
 	if open > mostNamed {

@@ -55,10 +55,10 @@ func (l *readerLog) changed(records iter.Seq2[eventlog.Record, error]) iter.Seq2
 
 // lines counts what a logger says.
 type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	told chan struct{} // if set, gets a value when it says sign
-	sign string        // "trying again" if empty
+	mu       sync.Mutex
+	text     bytes.Buffer
+	notified chan struct{} // if set, gets a value when it says sign
+	sign     string        // "trying again" if empty
 }
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -66,7 +66,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	if bytes.Contains(p, []byte(cmp.Or(l.sign, "trying again"))) {
 		select {
-		case l.told <- struct{}{}:
+		case l.notified <- struct{}{}:
 		default:
 		}
 	}
@@ -86,7 +86,7 @@ func (l *lines) forget() {
 }
 
 // follows builds what could be the workflow's next record.
-func follows(t *testing.T, b *enginetest.Bench, facts ...eventlog.Fact) eventlog.Entry {
+func follows(t *testing.T, b *enginetest.Harness, facts ...eventlog.Fact) eventlog.Entry {
 	t.Helper()
 	s := b.FullFold("orders")
 	e, err := eventlog.NewEntry(eventlog.Transition{
@@ -105,9 +105,9 @@ func follows(t *testing.T, b *enginetest.Bench, facts ...eventlog.Fact) eventlog
 // its last good record.
 func TestABrokenWorkflowCostsTheOthersNothing(t *testing.T) {
 	t.Parallel()
-	for name, broken := range map[string]func(*testing.T, *enginetest.Bench) []byte{
-		"unreadable": func(*testing.T, *enginetest.Bench) []byte { return []byte("what a later version writes") },
-		"does not fold": func(t *testing.T, b *enginetest.Bench) []byte {
+	for name, broken := range map[string]func(*testing.T, *enginetest.Harness) []byte{
+		"unreadable": func(*testing.T, *enginetest.Harness) []byte { return []byte("what a later version writes") },
+		"does not fold": func(t *testing.T, b *enginetest.Harness) []byte {
 			return follows(t, b, &eventlog.RunCommitted{Run: "none"}).Stored
 		},
 	} {
@@ -239,8 +239,8 @@ func TestTheCheckpointGoesOnOverWhatIsLost(t *testing.T) {
 		e.MustPush("orders", "order.in", string(rune('a'+b.Log.(*readerLog).from.Load())))
 		e.Rest("orders")
 		last, err := b.Log.Last(t.Context(), 0)
-		if err != nil || e.Reached(0) != last {
-			t.Fatalf("reached %d, the log ends at %d (%v)", e.Reached(0), last, err)
+		if err != nil || e.ProcessedSeq(0) != last {
+			t.Fatalf("reached %d, the log ends at %d (%v)", e.ProcessedSeq(0), last, err)
 		}
 		if err := e.Stop(); err != nil {
 			t.Fatal(err)
@@ -259,7 +259,7 @@ func TestTroubleIsToldRarely(t *testing.T) {
 	memory := memlog.New(memlog.Config{})
 	log := &readerLog{Log: memory}
 	b := enginetest.NewOn(t, log)
-	said := lines{told: make(chan struct{}, 1)}
+	said := lines{notified: make(chan struct{}, 1)}
 	b.Logger = slog.New(slog.NewTextHandler(&said, nil))
 	e := b.Start()
 	e.MustDeploy(ordersWorkflow)
@@ -288,7 +288,7 @@ func TestTroubleIsToldRarely(t *testing.T) {
 		}
 	}
 	push()
-	<-said.told
+	<-said.notified
 	for range 2000 {
 		push()
 	}

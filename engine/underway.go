@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// openEnd stands for the time that a call may still be under way while its exchange is open: it is not known.
-const openEnd time.Duration = math.MaxInt64
+// unknownEnd stands for the time that a call may still be under way while its exchange is open: it is not known.
+const unknownEnd time.Duration = math.MaxInt64
 
 // underWay says for how long something of a mutation's call may still be under way; 0 means that it is
 // over. A call of this process is judged by its exchange, another process's by both clocks (F5).
@@ -26,13 +26,13 @@ func (c *calls) underWay(m *projections.Mutation) time.Duration {
 	case x.Own && ending.Detached, x.Own && x.Over && x.Relayed:
 		return x.First.Until(now, m.Deadline.Time().Add(ending.Unseen), callTimeout(m)+ending.Unseen)
 	case x.Own && !x.Over:
-		return openEnd
+		return unknownEnd
 	case x.Own:
 		return x.Ended.Until(now, x.Ended.Clock.Add(ending.Quiet), ending.Quiet)
 	case m.ReconcileAttempts > 0 && m.OverAt != 0:
 		return 0 // an attempt is counted only when the call was over; an older version counted others too
 	}
-	after := decide.ReconcileMargin + cutOff(m, ending)
+	after := decide.ReconcileMargin + timeAfterDeadline(m, ending)
 	deadline := m.Deadline.Time()
 	if m.StartedAt.Time().After(x.First.Clock.Add(decide.ReconcileMargin)) {
 		// Its clock was ahead of this one: the deadline says nothing here, and waiting for it could take years. The
@@ -48,9 +48,9 @@ func (c *calls) underWay(m *projections.Mutation) time.Duration {
 	return left
 }
 
-// cutOff is how long the outside may go on after the deadline of a call whose process is gone. A record that
+// timeAfterDeadline is how long the outside may go on after the deadline of a call whose process is gone. A record that
 // does not say when the call is over was written while its exchange was open.
-func cutOff(m *projections.Mutation, ending connector.Ending) time.Duration {
+func timeAfterDeadline(m *projections.Mutation, ending connector.Ending) time.Duration {
 	if m.Status == eventlog.MutationNeedsReconcile && m.OverAt == 0 {
 		return ending.Lasting
 	}
@@ -84,18 +84,18 @@ func (c *calls) leftOpen() []*projections.Mutation {
 	return open
 }
 
-// tellUnrecorded names a call whose outcome is known and not recorded.
-func (c *calls) tellUnrecorded(settlement decide.SettleMutation, err error) {
+// logUnrecorded names a call whose outcome is known and not recorded.
+func (c *calls) logUnrecorded(settlement decide.SettleMutation, err error) {
 	about := []any{"mutation", settlement.Mutation}
 	if m := c.workflow.state().Mutation(settlement.Mutation); m != nil {
-		about = c.naming(m)
+		about = c.logAttrs(m)
 	}
 	c.workflow.log.Error("the outcome of a mutation could not be recorded; it will be reconciled",
 		append(about, "error", err)...)
 }
 
-// naming is what identifies a mutation's call in the engine's own log, which names the workflow itself.
-func (c *calls) naming(m *projections.Mutation) []any {
+// logAttrs is what identifies a mutation's call in the engine's own log, which names the workflow itself.
+func (c *calls) logAttrs(m *projections.Mutation) []any {
 	about := []any{"mutation", m.ID, "run", m.Run, "operation", m.Call.Connector + "." + m.Call.Operation}
 	if host := c.workflow.engine.cfg.Connectors.Host(c.call(m)); host != "" {
 		about = append(about, "host", host)

@@ -58,7 +58,7 @@ func TestF5_UnderWay(t *testing.T) {
 		now    time.Duration
 		want   time.Duration
 	}{
-		"open":                    {attached, own, 3 * time.Hour, openEnd},
+		"open":                    {attached, own, 3 * time.Hour, unknownEnd},
 		"answered":                {attached, end(2*time.Second, answered), 2 * time.Second, 0},
 		"ended without an answer": {attached, end(2*time.Second, cut), 4 * time.Second, 3 * time.Second},
 		"ended long after its deadline": {attached, end(5*time.Minute, cut), 5*time.Minute + time.Second,

@@ -16,7 +16,7 @@ var (
 	ErrUnconfirmed = errors.New("append is not confirmed")
 	// ErrTooLarge: the transition is larger than the log takes; nothing was written.
 	ErrTooLarge = errors.New("transition is too large")
-	// ErrFull: the store has no room; nothing was written.
+	// ErrFull: the store has no disk space; nothing was written.
 	ErrFull = errors.New("log storage is full")
 	// ErrDamaged: the log does not hold what it once acknowledged.
 	ErrDamaged = errors.New("log is damaged")

@@ -17,7 +17,7 @@ import (
 func TestWebPages(t *testing.T) {
 	t.Parallel()
 	for _, noAuth := range []bool{false, true} {
-		b := setup(t, func(c *Config, _ *enginetest.Bench) { c.NoAuth, c.PublicURL = noAuth, "https://Pawl.example.com" })
+		b := setup(t, func(c *Config, _ *enginetest.Harness) { c.NoAuth, c.PublicURL = noAuth, "https://Pawl.example.com" })
 		b.deploy("shop", "send", eventlog.GrantAllow)
 		own := strings.TrimPrefix(b.http.URL, "http://")
 		for name, c := range map[string]struct {
@@ -145,7 +145,7 @@ func TestNoToken(t *testing.T) {
 // to the public URL's name.
 func TestExposed(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.PublicURL = "https://pawl.example.com" })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.PublicURL = "https://pawl.example.com" })
 	for addr, want := range map[string]map[string]int{
 		"127.0.0.1":   {"192.168.1.5:7070": 403, "evil.example.com": 403, "pawl.example.com": 200, "localhost": 200},
 		"::1":         {"[2001:db8::1]:7070": 403, "evil.example.com": 403, "pawl.example.com": 200},

@@ -205,7 +205,7 @@ func (b *backend) started(ctx context.Context) error {
 func (b *backend) fault(id string, err error) *rpc.Problem {
 	p := problemOf(err)
 	if p.Code == codeDamaged {
-		b.cfg.Engine.Saw(p.Detail)
+		b.cfg.Engine.ReportDamage(p.Detail)
 	}
 	if p.Status == http.StatusInternalServerError {
 		b.cfg.Logger.Error("an operation failed", "operation", id, "error", err)

@@ -17,7 +17,7 @@ import (
 // nothing. What is known already is always taken.
 func TestAFullBacklogRefusesPushes(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(_ *Config, bench *enginetest.Bench) {
+	b := setup(t, func(_ *Config, bench *enginetest.Harness) {
 		bench.Config.Policies = schedule.Default()
 		bench.Config.Policies.Backlog.Events = 3
 	})

@@ -82,7 +82,7 @@ func writeAllThenRead(t *testing.T, address, method, path string, chunked bool, 
 func TestRefusedBody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	guarded := setup(t, func(c *Config, _ *enginetest.Bench) { c.Token = "secret" })
+	guarded := setup(t, func(c *Config, _ *enginetest.Harness) { c.Token = "secret" })
 	address := func(b *bundle) string { return b.http.Listener.Addr().String() }
 	push := "/v1/workflows/shop/topics/order.in/events"
 	for _, size := range []int64{9_000_000, 20_000_000, 30_000_000} {
@@ -201,7 +201,7 @@ func TestDiscardIsBounded(t *testing.T) {
 func TestStopDoesNotWaitForARefusedBody(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.Logger = slog.New(slog.NewTextHandler(&said, nil)) })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.Logger = slog.New(slog.NewTextHandler(&said, nil)) })
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -365,7 +365,7 @@ func TestNATSRequestTooLarge(t *testing.T) {
 // that it has gone.
 func TestNATSFollowEndsWithEngine(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.KeepAlive = time.Hour })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	s := newSite(t)
 	service := b.offer(s)

@@ -11,7 +11,7 @@ import (
 // manualClock lets the engine follow a clock that only advanceClock moves.
 func manualClock(start time.Time) setting {
 	clock := clock.NewManual(start)
-	return func(c *Config, b *enginetest.Bench) { c.Now, b.Config.Clock = clock.Now, clock }
+	return func(c *Config, b *enginetest.Harness) { c.Now, b.Config.Clock = clock.Now, clock }
 }
 
 // Moving a clock that follows the machine, and moves that no clock can make, are refused.

@@ -57,7 +57,7 @@ export default Keep.workflow({
 // bundle is a real engine behind a real HTTP server.
 type bundle struct {
 	t      testing.TB
-	bench  *enginetest.Bench
+	bench  *enginetest.Harness
 	engine *enginetest.Engine
 	server *Server
 	http   *httptest.Server
@@ -70,7 +70,7 @@ const testToken = "pawl_token-of-the-tests"
 // authorize sends the token with a raw request.
 func authorize(req *http.Request) { req.Header.Set("Authorization", "Bearer "+testToken) }
 
-type setting func(*Config, *enginetest.Bench)
+type setting func(*Config, *enginetest.Harness)
 
 func setup(t testing.TB, settings ...setting) *bundle {
 	t.Helper()

@@ -54,10 +54,10 @@ func (b *backend) readyz(ctx context.Context) ([]byte, *rpc.Problem) {
 	if b.life.Err() != nil {
 		return nil, rpc.Stopping()
 	}
-	if err := b.cfg.Engine.Room(); err != nil {
+	if err := b.cfg.Engine.DiskSpace(); err != nil {
 		return nil, rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable",
 			"nothing new starts, and what is pushed is refused: %v", err).
-			WithHint("work goes on by itself when there is room")
+			WithHint("work goes on by itself when there is disk space again")
 	}
 	if damage := b.cfg.Engine.Damage(); len(damage.Problems) > 0 {
 		return nil, rpc.Problemf(http.StatusServiceUnavailable, "log.damaged",

@@ -98,7 +98,7 @@ func TestFollowersAreBounded(t *testing.T) {
 // TestStateHasALimit: rebuilding a state ends in time, and so many at once are enough.
 func TestStateHasALimit(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.HistoryTimeout = time.Nanosecond })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.HistoryTimeout = time.Nanosecond })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	if p := b.refused("getState", map[string]any{"workflow": "shop"}); p.Status != 503 || p.Code != "history.long" {
 		t.Errorf("%+v", p)
@@ -141,7 +141,7 @@ func TestStateOfMuchHistory(t *testing.T) {
 // TestConnectionsAreBounded: connections without a token, however many, keep out no caller with one.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.MaxConnections = 4 })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.MaxConnections = 4 })
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -286,7 +286,7 @@ func TestLogPartitions(t *testing.T) {
 // TestLogEndsWithServer: a stream ends when the server stops, and keeps quiet readers connected.
 func TestLogEndsWithServer(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Millisecond })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.KeepAlive = time.Millisecond })
 	next := b.follow("?follow=true")
 	b.server.Close()
 	if got := next(); got != (frame{}) {

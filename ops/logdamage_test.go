@@ -78,7 +78,7 @@ func (l *failingLog) Read(ctx context.Context, partition int, from uint64) iter.
 func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	log := memlog.New(memlog.Config{})
-	b := setupOn(t, log, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
+	b := setupOn(t, log, func(c *Config, _ *enginetest.Harness) { c.KeepAlive = time.Hour })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	before := b.last()
 	log.PutRaw("broken", []byte("no transition"))

@@ -145,7 +145,7 @@ func TestNATSTooLarge(t *testing.T) {
 // let go when the service stops.
 func TestNATSFollow(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.KeepAlive = time.Hour })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	nc, service := b.overNATS(0)
 	page := askLog(t, nc, `{"follow":true}`)
@@ -184,7 +184,7 @@ func TestNATSFollow(t *testing.T) {
 // TestNATSWaitIsBounded: the follower of a silent log gets an empty page from time to time.
 func TestNATSWaitIsBounded(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Millisecond })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.KeepAlive = time.Millisecond })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	nc, _ := b.overNATS(0)
 	end := fmt.Sprintf("0:%d", b.last()+1)
@@ -201,7 +201,7 @@ func TestNATSWaitIsBounded(t *testing.T) {
 // TestNATSFollowOneWorkflow: the follower of one workflow does not read again and again what others wrote.
 func TestNATSFollowOneWorkflow(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Millisecond })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.KeepAlive = time.Millisecond })
 	b.deploy("quiet", "send", eventlog.GrantAllow)
 	b.deploy("busy", "send", eventlog.GrantAllow)
 	b.engine.Rest("quiet")
@@ -284,7 +284,7 @@ func (b *bundle) followPages(nc *nats.Conn, from, workflow string) func() transi
 // TestNATSStopAnswersTheQueue: a service that stops begins nothing any more, and answers those that wait.
 func TestNATSStopAnswersTheQueue(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.KeepAlive = time.Hour })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
 	service, err := b.server.StartNATS(rpc.NATSConfig{Role: rpc.Admin, Conn: nc, Concurrency: 1})

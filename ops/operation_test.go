@@ -293,7 +293,7 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 func TestRefusedServicesAreListed(t *testing.T) {
 	t.Parallel()
 	endpoint := "append"
-	b := setup(t, func(c *Config, _ *enginetest.Bench) {
+	b := setup(t, func(c *Config, _ *enginetest.Harness) {
 		c.Refused = func(context.Context) []RefusedService {
 			return []RefusedService{{Service: "log", Reason: "the name is reserved"},
 				{Service: "sheets", Endpoint: &endpoint, Reason: "its subject is shared"}}

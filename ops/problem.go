@@ -53,9 +53,9 @@ func problemOf(err error) *rpc.Problem {
 	case errors.As(err, &fault) && fault.Fault == sandbox.FaultTransient:
 		return rpc.Problemf(http.StatusServiceUnavailable, "worker.unavailable", "%v; nothing was changed", err).
 			WithHint("try again; pawl workers shows the processes that read and run scripts").WithCause(err)
-	case errors.Is(err, engine.ErrNoRoom):
+	case errors.Is(err, engine.ErrNoDiskSpace):
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
-			WithHint("nothing was recorded; send it again when there is room").WithCause(err)
+			WithHint("nothing was recorded; send it again when there is disk space").WithCause(err)
 	case errors.Is(err, engine.ErrNothingRecorded):
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			WithHint("nothing was recorded; send it again in a moment").WithCause(err)

@@ -281,13 +281,13 @@ func TestStarting(t *testing.T) {
 	}
 }
 
-// TestNoRoom: while pushes are refused for want of space the engine is not ready, though alive, and
+// TestNoDiskSpace: while pushes are refused for want of disk space the engine is not ready, though alive, and
 // says why; the push may be sent again, for nothing of it was written.
-func TestNoRoom(t *testing.T) {
+func TestNoDiskSpace(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool
-	b := setup(t, func(_ *Config, bench *enginetest.Bench) {
-		bench.Config.Room = func() error {
+	b := setup(t, func(_ *Config, bench *enginetest.Harness) {
+		bench.Config.DiskSpace = func() error {
 			if full.Load() {
 				return errors.New("3 bytes are free")
 			}
@@ -368,7 +368,7 @@ func TestHintSaysWhetherItWasRecorded(t *testing.T) {
 			fmt.Errorf("record: %w: %w", engine.ErrNothingRecorded, context.Canceled),
 			"nothing was recorded; send it again in a moment",
 		},
-		{fmt.Errorf("push: %w", engine.ErrNoRoom), "nothing was recorded; send it again when there is room"},
+		{fmt.Errorf("push: %w", engine.ErrNoDiskSpace), "nothing was recorded; send it again when there is disk space"},
 		{
 			fmt.Errorf("record: %w: %w", engine.ErrUnknownOutcome, context.Canceled),
 			"it may have been recorded nevertheless, repeating it is safe",

@@ -55,7 +55,7 @@ func New(cfg Config) (*Server, error) {
 	})
 	b.openapi = sync.OnceValues(func() ([]byte, error) { return document(cfg.Version) })
 	b.log = logread.Reader{Log: cfg.Log, Guard: guard, Revocations: &b.revocations, Followers: b.followers,
-		KeepAlive: cfg.KeepAlive, Known: b.known, Problem: problemOf, Saw: cfg.Engine.Saw, Logger: cfg.Logger,
+		KeepAlive: cfg.KeepAlive, Known: b.known, Problem: problemOf, Saw: cfg.Engine.ReportDamage, Logger: cfg.Logger,
 		Fault: func(err error) *rpc.Problem { return b.fault("readLog", err) }}
 	return &Server{backend: b, handler: b.routes()}, nil
 }

@@ -182,7 +182,7 @@ func TestSegments(t *testing.T) {
 // TestCheckpointLag: the figure counts what the log has beyond the store, and falls to nothing with a flush.
 func TestCheckpointLag(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(_ *Config, bench *enginetest.Bench) { bench.Config.FlushEvery = time.Hour })
+	b := setup(t, func(_ *Config, bench *enginetest.Harness) { bench.Config.FlushEvery = time.Hour })
 	b.deploy("shop", "fire", eventlog.GrantAsk)
 	shows := func(n uint64) {
 		t.Helper()

@@ -122,7 +122,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 		}
 		answer.Matched, answer.More = len(refs), more
 		if action == decide.ActionRedrive && !r.IncludingUnknown {
-			n, err := c.backend.cfg.Engine.Unknown(ctx, c.Actor, r.Workflow, refs)
+			n, err := c.backend.cfg.Engine.CountUnknown(ctx, c.Actor, r.Workflow, refs)
 			if err == nil && n > 0 {
 				err = decide.RefuseUnknown(n)
 			}

@@ -38,12 +38,12 @@ func (k *keptLines) write(_ eventlog.WorkflowName, run eventlog.RunID, lines []s
 // runLog keeps what runs write.
 func runLog() setting {
 	k := &keptLines{lines: map[eventlog.RunID][]runlog.Line{}}
-	return func(c *Config, b *enginetest.Bench) { c.RunLog, b.Config.RunLog = k, k.write }
+	return func(c *Config, b *enginetest.Harness) { c.RunLog, b.Config.RunLog = k, k.write }
 }
 
 // calls lets operators call the world.
 func calls() setting {
-	return func(c *Config, b *enginetest.Bench) {
+	return func(c *Config, b *enginetest.Harness) {
 		registry, err := connector.NewRegistry(b.World)
 		if err != nil {
 			b.TB.Fatal(err)

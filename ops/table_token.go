@@ -81,7 +81,7 @@ func revokeToken(ctx context.Context, c *Call, r *revokeTokenRequest) (revokedTo
 	if err := c.backend.cfg.Engine.RevokeToken(ctx, c.Actor, r.Name); err != nil {
 		return revokedToken{}, err
 	}
-	c.backend.revocations.Tell()
+	c.backend.revocations.Notify()
 	return revokedToken{r.Name}, nil
 }
 

@@ -208,7 +208,7 @@ func TestInstallationIsShownNowhere(t *testing.T) {
 // A revocation acts at once: on the next request, and on what the caller has open.
 func TestRevocationActsAtOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(c *Config, _ *enginetest.Bench) { c.KeepAlive = time.Hour })
+	b := setup(t, func(c *Config, _ *enginetest.Harness) { c.KeepAlive = time.Hour })
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	gone, stays := b.create("gone", "viewer", ""), b.create("stays", "viewer", "shop")
 	open, own, other := b.follow("?follow=true", with(gone)...), b.follow("?follow=true&workflow=shop", with(gone)...),
@@ -260,7 +260,7 @@ func TestTokensOutliveTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, emptied := range []bool{false, true} { // the local store is of no importance
-		next := setupOn(t, log, func(_ *Config, bench *enginetest.Bench) {
+		next := setupOn(t, log, func(_ *Config, bench *enginetest.Harness) {
 			if !emptied {
 				bench.Store = b.bench.Store
 			}

@@ -228,8 +228,8 @@ func (d *daemon) get(path string, into any) {
 	}
 }
 
-// settle waits, on a manual clock, until nothing is active or due.
-func (d *daemon) settle() { d.advance("0s") }
+// rest waits, on a manual clock, until nothing is active or due.
+func (d *daemon) rest() { d.advance("0s") }
 
 func (d *daemon) advance(by string) {
 	d.t.Helper()

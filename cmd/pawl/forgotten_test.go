@@ -149,7 +149,7 @@ func TestNewlyDeployedAfterALossAsks(t *testing.T) {
 	d := startDaemon(t, w.dir, "pawl", up...)
 	d.pushOrder("bills", "b")
 	d.pushOrder("sales", "s")
-	d.settled()
+	d.awaitRest()
 	s.once(t, 2)
 	d.stop()
 	var ids []string
@@ -166,10 +166,10 @@ func TestNewlyDeployedAfterALossAsks(t *testing.T) {
 	d = startDaemon(t, w.dir, "pawl", up...)
 	d.pushOrder("bills", "b")
 	d.pushOrder("sales", "s")
-	d.settled()
+	d.awaitRest()
 	s.once(t, 2)
 	mustRun(t, w.dir, 0, "pawl", "resume", "bills", "--data", "data") // its name may be lost: it is held
-	d.settled()
+	d.awaitRest()
 	s.once(t, 2)
 	d.approveAll()
 	if n := s.count("bills b"); n != 2 {

@@ -112,7 +112,7 @@ func recordHistory(d *daemon, sink string) {
 	post := func(path string, body any) []byte {
 		d.t.Helper()
 		answer := d.call(http.StatusOK, http.MethodPost, "/v1/workflows/"+path, body)
-		d.settle()
+		d.rest()
 		return answer
 	}
 	deploy := func(name string, grants map[string]string) {
@@ -120,7 +120,7 @@ func recordHistory(d *daemon, sink string) {
 		d.call(http.StatusCreated, http.MethodPost, "/v1/workflows", map[string]any{
 			"source": strings.ReplaceAll(historyScripts[name], "SINK", sink), "filename": name + ".ts", "grants": grants,
 		})
-		d.settle()
+		d.rest()
 	}
 	type object = map[string]any
 	deploy("orders", map[string]string{"*": "allow"})
@@ -145,7 +145,7 @@ func recordHistory(d *daemon, sink string) {
 		return string(page.Items[0].ID)
 	}
 	d.call(http.StatusOK, http.MethodPost, "/v1/mutations/"+only("indeterminate")+"/resolve", object{"resolution": "skip"})
-	d.settle()
+	d.rest()
 	post("orders/topics/order.in/events", object{"messageId": "lost too", "title": "Lost too",
 		"payload": object{"lost": true}})
 	deploy("careful", map[string]string{"files.write": "ask"})
@@ -154,7 +154,7 @@ func recordHistory(d *daemon, sink string) {
 		waiting := only("awaiting_approval")
 		if verb != "" {
 			d.call(http.StatusOK, http.MethodPost, "/v1/mutations/"+waiting+"/"+verb, nil)
-			d.settle()
+			d.rest()
 		}
 	}
 	deploy("broken", nil)
@@ -274,7 +274,7 @@ func TestHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = startDaemon(t, dir, "pawl", "serve")
-	d.settle()
+	d.rest()
 	after := d.answers()
 	if len(before) != len(after) {
 		t.Errorf("%d answers before, %d after", len(before), len(after))

@@ -22,7 +22,7 @@ func TestServices(t *testing.T) {
 	w.await(w.engine, `example\.js waits for gmail\.search, sheets\.appendRow: start the tools`)
 	w.await(w.engine, `^pawl: answering on http://127\.0\.0\.1:\d+$`) // before there is an end to the waiting
 	w.tool(w.address(), "-mails", "3")
-	d := w.settled()
+	d := w.awaitRest()
 	w.wantRows(3)
 	w.wantMutations(d, "applied", "applied", "applied")
 
@@ -118,7 +118,7 @@ func TestServicesUntilIdle(t *testing.T) {
 		"example.js": read(t, "../../sandbox/testdata/example.js")})
 	started := time.Now()
 	out := mustRun(t, dir, 1, "pawl", "up", "example.js", "idle.js", "--nats-listen", ":0", "--until-idle")
-	if waited := time.Since(started); waited < tools.Patience {
+	if waited := time.Since(started); waited < tools.WaitTimeout {
 		t.Errorf("gave up after %s", waited)
 	}
 	for _, line := range []string{`deployed idle 1\.0`,
@@ -149,7 +149,7 @@ func TestServicesToolDies(t *testing.T) {
 			victim.done.Wait() // it is dead
 			w.await(w.engine, `no certain answer; asking again`)
 			w.tool(w.address(), "-timeout", "30s")
-			d := w.settled()
+			d := w.awaitRest()
 			w.wantRows(1)
 			w.wantMutations(d, ledger...)
 		})
@@ -169,7 +169,7 @@ func TestServicesLateAnswer(t *testing.T) {
 	if _, err := io.WriteString(in, "release\n"); err != nil {
 		t.Fatal(err)
 	}
-	d := w.settled()
+	d := w.awaitRest()
 	w.wantRows(1)
 	w.wantMutations(d, "applied late_reply")
 }
@@ -180,7 +180,7 @@ func TestServicesGarbage(t *testing.T) {
 	t.Parallel()
 	w := newToolWorld(t, impatient)
 	tool, _ := w.tool(w.address(), "-timeout", "1s", "-once", "garbage")
-	d := w.settled()
+	d := w.awaitRest()
 	w.await(tool, `^garbled status$`)
 	w.wantRows(1)
 	w.wantMutations(d, "applied reconcile")
@@ -215,7 +215,7 @@ func TestServicesLineCut(t *testing.T) {
 				w.await(remote, `^refused, (too late|given up): `)
 			}
 			w.await(remote, `^row 1: `)
-			d := w.settled()
+			d := w.awaitRest()
 			w.wantRows(1)
 			var page readmodel.Page[readmodel.Mutation]
 			d.get("/v1/mutations?order=asc&limit=1000", &page)

@@ -60,7 +60,7 @@ func TestToolUsers(t *testing.T) {
 		t.Errorf("list:\n%s", out)
 	}
 	w.tool(w.address(), "-serve", "search")
-	d := w.settled()
+	d := w.awaitRest()
 	w.wantRows(1)
 	if strings.Contains(thief.text(), "row ") {
 		t.Errorf("the call went to another tool:\n%s", thief.text())

@@ -115,8 +115,8 @@ func (w *toolWorld) wantMutations(d *daemon, want ...string) {
 	}
 }
 
-// settled waits until nothing is left to do, and wants next to have heard of its row.
-func (w *toolWorld) settled() *daemon {
+// awaitRest waits until nothing is left to do, and wants next to have heard of its row.
+func (w *toolWorld) awaitRest() *daemon {
 	w.t.Helper()
 	d := answering(w.t, w.engine)
 	w.await(w.engine, `all caught up`)

@@ -160,7 +160,7 @@ func TestDamageDoesNothingTwice(t *testing.T) {
 				d.pushOrder("bills", fmt.Sprint("b", i))
 				d.pushOrder("sales", fmt.Sprint("s", i))
 			}
-			d.settled()
+			d.awaitRest()
 			s.once(t, 12)
 			d.stop()
 			w.damageRecord("bills", c.kind, c.n)
@@ -171,7 +171,7 @@ func TestDamageDoesNothingTwice(t *testing.T) {
 				d.await(`level=ERROR msg="the log of this workflow is damaged: .*workflow=bills`)
 				d.pushOrder("bills", "b6") // waits
 				d.pushOrder("sales", "s6")
-				d.settled()
+				d.awaitRest()
 				pushed, sent = 7, 13
 				s.once(t, 13)
 				d.call(http.StatusServiceUnavailable, http.MethodGet, "/readyz", nil)
@@ -207,7 +207,7 @@ func TestDamageDoesNothingTwice(t *testing.T) {
 				d.pushOrder("bills", fmt.Sprint("b", i))
 				d.pushOrder("sales", fmt.Sprint("s", i))
 			}
-			d.settled()
+			d.awaitRest()
 			if c.store {
 				if sent++; s.count("bills b6") != 1 {
 					t.Error("what waited was not done")
@@ -215,7 +215,7 @@ func TestDamageDoesNothingTwice(t *testing.T) {
 			}
 			s.once(t, sent)
 			d.pushOrder("bills", "new")
-			d.settled()
+			d.awaitRest()
 			if c.store {
 				s.once(t, sent+1)
 			} else {
@@ -230,8 +230,8 @@ func TestDamageDoesNothingTwice(t *testing.T) {
 	}
 }
 
-// settled waits until nothing of bills and sales is active or due.
-func (d *daemon) settled() {
+// awaitRest waits until nothing of bills and sales is active or due.
+func (d *daemon) awaitRest() {
 	d.t.Helper()
 	d.atRest("bills", "sales")
 }
@@ -247,7 +247,7 @@ func (d *daemon) approveAll() {
 		for _, m := range waiting.Items {
 			d.call(http.StatusOK, http.MethodPost, "/v1/mutations/"+m.ID+"/approve", nil)
 		}
-		d.settled()
+		d.awaitRest()
 	}
 }
 

@@ -125,7 +125,7 @@ func cook(t *testing.T, number int, answer answerFunc, flags ...string) *recipe 
 func (r *recipe) ready() *recipe {
 	r.t.Helper()
 	r.daemon = answering(r.t, r.engineProcess)
-	r.settle()
+	r.rest()
 	return r
 }
 
@@ -134,7 +134,7 @@ func (r *recipe) push(topic, id string, payload any) {
 	r.t.Helper()
 	r.call(http.StatusOK, http.MethodPost, "/v1/workflows/"+r.workflow+"/topics/"+topic+"/events",
 		map[string]any{"messageId": id, "title": topic + " " + id, "payload": payload})
-	r.settle()
+	r.rest()
 }
 
 // wantReceived wants the outside to have received these changes since the last time.

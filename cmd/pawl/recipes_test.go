@@ -52,7 +52,7 @@ func TestRecipePaging(t *testing.T) {
 func TestRecipePush(t *testing.T) {
 	r := cook(t, 2, nil).ready()
 	r.does(r.part.commands(t)[0])
-	r.settle()
+	r.rest()
 	r.wantReceived(`POST /hooks/team {"text":"urgent: Disk 7 is full"}`)
 	head, body, _ := strings.Cut(r.part.code(t, "http"), "\n\n")
 	method, path, _ := strings.Cut(head, " ")
@@ -60,7 +60,7 @@ func TestRecipePush(t *testing.T) {
 	if !strings.Contains(answer, `"updated"`) {
 		t.Errorf("pushed again: %s", answer)
 	}
-	r.settle()
+	r.rest()
 	r.wantReceived()
 	r.wantEvents("alert.raised", "disk-7 consumed")
 }
@@ -79,11 +79,11 @@ func TestRecipeApproval(t *testing.T) {
 	for _, line := range commands[2:] {
 		r.does(strings.Replace(line, "MUTATION", string(m.ID), 1))
 	}
-	r.settle()
+	r.rest()
 	r.wantReceived(`POST /payments {"account":"DE1","amount":20}`)
 	r.push("refund.wanted", "r2", map[string]any{"account": "DE2", "amount": 5000})
 	r.does("pawl reject " + string(r.mutationIn("awaiting_approval").ID))
-	r.settle()
+	r.rest()
 	r.wantReceived()
 	r.wantEvents("refund.decided", "r1 pending", "r2 pending")
 	if out := r.does("pawl events show refunds refund.decided r2"); !strings.Contains(out, "rejected") {
@@ -197,7 +197,7 @@ func TestRecipeRetry(t *testing.T) {
 	refuse = false
 	r.outside.mu.Unlock()
 	r.does(commands[2])
-	r.settle()
+	r.rest()
 	r.wantReceived(bad)
 	r.wantEvents("invoice.ready", "2026-17 consumed", "2026-18 consumed")
 }

@@ -21,7 +21,7 @@ func TestInterruptedAsAllCameToRest(t *testing.T) {
 	screen := term.Screen{Out: &stdout, Err: &stderr, Env: os.LookupEnv}
 	s := config.Settings{Data: t.TempDir(), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
 	// no workflow: all is at rest
-	err := node.Operate(ctx, screen, s, underTest().with, func(context.Context, *node.Node) (node.Beside, error) {
+	err := node.Operate(ctx, screen, s, underTest().with, func(context.Context, *node.Node) (node.SideTask, error) {
 		interrupt()
 		return nil, nil
 	}, nil)

@@ -267,7 +267,7 @@ func TestUntilIdleWithoutRoom(t *testing.T) {
 	})
 	t.Setenv("PAWL_TEST_FREE", filepath.Join(dir, "free"))
 	out := mustRun(t, dir, exit.CodeFailed, "pawl-cramped", "up", "good.ts", "--until-idle")
-	for _, want := range []string{"no room for new work: only 20 MiB are free on the disk of ",
+	for _, want := range []string{"no disk space for new work: only 20 MiB are free on the disk of ",
 		"free space there and start again"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)

@@ -6,7 +6,7 @@ type HoldReason int
 // The reasons of a hold, the one that lasts longest last.
 const (
 	NotHeld HoldReason = iota
-	// HeldByEngine ends by itself: the engine is draining, or its storage is short of room or does not answer.
+	// HeldByEngine ends by itself: the engine is draining, or its storage is short of disk space or does not answer.
 	HeldByEngine
 	// HeldByDamage ends with an accepted loss, or once the engine starts on an undamaged log: a part of the
 	// workflow's past cannot be read or followed.

@@ -17,9 +17,9 @@ const (
 	Asked Moment = iota
 	// Durable: it is written, and no caller knows it yet.
 	Durable
-	// Settled: it is written, its acknowledgement was lost, and the log finds out by itself how it ended, as
+	// AckRecovered: it is written, its acknowledgement was lost, and the log finds out by itself how it ended, as
 	// eventlog.Log allows.
-	Settled
+	AckRecovered
 )
 
 // CallerLog is a log that lets a test act while one chosen append is under way.
@@ -62,7 +62,7 @@ func (l *CallerLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Writ
 	if err := context.Cause(ctx); err != nil {
 		return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnconfirmed, err)
 	}
-	if l.moment == Settled {
+	if l.moment == AckRecovered {
 		return l.Log.Append(ctx, e) // the same entry again: where it stands, and whether others have gone on
 	}
 	return written, err

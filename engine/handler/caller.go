@@ -49,22 +49,22 @@ type Workflow interface {
 	State() *projections.State
 	// Peek gives the events that a consumer may look at now, oldest first, and names the topics of which there are
 	// more. It also returns the state that they are of. [ErrPaging] says that the store could not be read.
-	Peek(context.Context, *projections.State, eventlog.Consumer, eventlog.Instant, Sight) (
+	Peek(context.Context, *projections.State, eventlog.Consumer, eventlog.Instant, PeekLimit) (
 		seen *projections.State, pending map[string][]sandbox.Event, more []string, err error)
 	// Events gives events of a topic whatever their status, none older than the newest state at the time of the call.
 	// Those that do not exist are left out.
 	Events(topic eventlog.Topic, ids []string) ([]*projections.TopicEvent, error)
 }
 
-// Sight is how far prepare sees: the oldest events of each topic, at most so many and, but for
+// PeekLimit is how far prepare sees: the oldest events of each topic, at most so many and, but for
 // the first, so many bytes.
-type Sight struct{ Events, Bytes int }
+type PeekLimit struct{ Events, Bytes int }
 
 // Most scripts look at a few events. What goes in with every call is what these see; a script that
 // looks further is called again, and from then on gets all it may see at once.
 var (
-	nearSight = Sight{Events: 100, Bytes: 64 << 10}
-	farSight  = Sight{Events: 1000, Bytes: 4 << 20}
+	firstPeek = PeekLimit{Events: 100, Bytes: 64 << 10}
+	fullPeek  = PeekLimit{Events: 1000, Bytes: 4 << 20}
 )
 
 // ErrPaging says that pending events could not be read from the store: no fault of the script.
@@ -75,13 +75,13 @@ type Caller struct {
 	cfg      *Config
 	name     eventlog.WorkflowName
 	workflow Workflow
-	// farSighted are the consumers whose prepare has looked beyond nearSight.
-	farSighted map[eventlog.Handler]bool
+	// fullPeeks are the consumers whose prepare has looked beyond firstPeek.
+	fullPeeks map[eventlog.Handler]bool
 }
 
 // New makes the caller of a workflow's handlers.
 func New(cfg *Config, name eventlog.WorkflowName, w Workflow) *Caller {
-	return &Caller{cfg: cfg, name: name, workflow: w, farSighted: map[eventlog.Handler]bool{}}
+	return &Caller{cfg: cfg, name: name, workflow: w, fullPeeks: map[eventlog.Handler]bool{}}
 }
 
 func (c *Caller) now() eventlog.Instant { return eventlog.At(c.cfg.Clock.Now()) }

@@ -64,10 +64,10 @@ func (c *Caller) look(
 	ctx context.Context, s *projections.State, run *projections.Run, consumer eventlog.Consumer, call sandbox.Invocation,
 ) (*projections.State, []eventlog.EventRef, sandbox.Result, error) {
 	now := eventlog.At(call.Now)
-	look := func(most Sight) (seen *projections.State, pending []eventlog.EventRef, out sandbox.Result, err error) {
+	look := func(most PeekLimit) (seen *projections.State, pending []eventlog.EventRef, out sandbox.Result, err error) {
 		seen, call.Pending, call.More, err = c.workflow.Peek(ctx, s, consumer, now, most)
 		if err == nil {
-			if most == farSight {
+			if most == fullPeek {
 				call.More = nil
 			}
 			h := c.host(s, run, call)
@@ -76,14 +76,14 @@ func (c *Caller) look(
 		}
 		return seen, pending, out, err
 	}
-	if !c.farSighted[run.Handler] {
-		seen, pending, out, err := look(nearSight)
+	if !c.fullPeeks[run.Handler] {
+		seen, pending, out, err := look(firstPeek)
 		if !looksFurther(err) {
 			return seen, pending, out, err
 		}
-		c.farSighted[run.Handler] = true
+		c.fullPeeks[run.Handler] = true
 	}
-	return look(farSight)
+	return look(fullPeek)
 }
 
 // Mutate lets the script name its call. Nothing leaves here.

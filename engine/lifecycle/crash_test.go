@@ -157,7 +157,7 @@ const (
 type person struct {
 	crashCase
 	t      *testing.T
-	bench  *enginetest.Bench
+	bench  *enginetest.Harness
 	engine *enginetest.Engine
 
 	deployed, pushed, cancelled bool
@@ -392,12 +392,12 @@ func (p *person) check(log eventlog.Log, sent func() map[string]int) (end string
 	if err != nil || !v.OK {
 		p.t.Errorf("verify: %v %+v", err, v)
 	}
-	return p.told(&full)
+	return p.describe(&full)
 }
 
-// told is the end in words: what became of every event, what next was told, what the handlers
+// describe is the end in words: what became of every event, what next was told, what the handlers
 // remember, and what happened outside.
-func (p *person) told(s *projections.State) string {
+func (p *person) describe(s *projections.State) string {
 	var lines []string
 	for _, e := range s.Events() {
 		var result struct{ Status string }

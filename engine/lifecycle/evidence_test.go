@@ -70,7 +70,7 @@ func TestEvidenceOfAChain(t *testing.T) {
 	l.diesAfter("mutation.applied")
 	l.pushed("a")
 	l.died()
-	l.settle()
+	l.rest()
 	l.repair(shop{next: broken("publish again")})
 	var chain []readmodel.Run
 	for _, run := range l.runs("send") {

@@ -122,7 +122,7 @@ func TestInlineReconcile(t *testing.T) {
 		l.wantMutation("indeterminate")
 		m := l.mutation()
 		l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "skip")
-		l.settle()
+		l.rest()
 		l.sends(outcomeFunc(func(connector.Call) connector.Outcome { panic("out of order") }))
 		l.push("b")
 		l.wantMutation("indeterminate")
@@ -233,7 +233,7 @@ func TestInFlightIsDurableBeforeItLeaves(t *testing.T) {
 		t.Error("the log does not hold it yet")
 	}
 	letGo()
-	l.settle()
+	l.rest()
 	l.wantMutation("applied")
 	l.sound()
 }
@@ -248,19 +248,19 @@ func TestPauseAndHoldAreTwoThings(t *testing.T) {
 	<-left
 	l.do("pauseWorkflow", nil)
 	letGo()
-	l.settle()
+	l.rest()
 	if w := l.workflow(); !w.UserPaused || w.Blocked == nil || w.Blocked.Reason != eventlog.BlockIndeterminate {
 		t.Fatalf("the workflow: %+v", w)
 	}
 	l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "did_not_happen")
-	l.settle()
+	l.rest()
 	if w := l.workflow(); !w.UserPaused || w.Blocked != nil {
 		t.Fatalf("resolving touched the pause: %+v", w)
 	}
 	l.wantWhy(decide.ReasonUserPause)
 	l.wantEvent("a", "pending")
 	l.do("resumeWorkflow", nil)
-	l.settle()
+	l.rest()
 	l.wantEvent("a", "consumed")
 	l.sound()
 }
@@ -316,7 +316,7 @@ func TestF8_TransientFailuresHold(t *testing.T) {
 		t.Errorf("%d failed executions, want %d", got, want)
 	}
 	l.do("resumeWorkflow", nil)
-	l.settle()
+	l.rest()
 	l.wantWorkflow("active")
 	l.wantWhy(decide.ReasonBackoff)
 	l.reads("")
@@ -336,7 +336,7 @@ func TestExhaustedRetriesKeepWhatIsOwed(t *testing.T) {
 	l.wantWorkflow("error transient retry")
 	l.wantEvent("a", "reserved")
 	l.do("resumeWorkflow", nil)
-	l.settle()
+	l.rest()
 	l.wantEvent("a", "consumed")
 	l.sound()
 }

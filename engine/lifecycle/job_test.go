@@ -37,7 +37,7 @@ func TestJobCompletes(t *testing.T) {
 		t.Errorf("the running job: %+v", j)
 	}
 	letGo()
-	l.settle()
+	l.rest()
 	if j := l.wantJob("a", "completed", 1); j.FinalizedAt == 0 || *j.Consumer != "send" || j.MaxAttempts != nil {
 		t.Errorf("the completed job: %+v", j)
 	}
@@ -67,7 +67,7 @@ func TestJobCancelledByUser(t *testing.T) {
 	}
 	l.wantJob("a", "cancelled", 0)
 	l.do("resumeWorkflow", nil)
-	l.settle()
+	l.rest()
 	l.wantEvent("a", "skipped")
 	l.wantEvent("c", "consumed")
 	l.wantSent(1)
@@ -75,7 +75,7 @@ func TestJobCancelledByUser(t *testing.T) {
 	if bulk.Updated != 2 || len(bulk.Noop) != 1 {
 		t.Fatalf("redrive: %+v", bulk)
 	}
-	l.settle()
+	l.rest()
 	l.wantJob("a", "completed", 1)
 	l.wantSent(3)
 	l.sound()
@@ -91,7 +91,7 @@ func TestRunningJobIsNotCancelled(t *testing.T) {
 	<-left
 	l.refused("job.state", "cancelEvent", "topic", "orders", "messageId", "a")
 	letGo()
-	l.settle()
+	l.rest()
 	l.wantJob("a", "completed", 1)
 	l.sound()
 }
@@ -160,7 +160,7 @@ func TestJobIsDiscardedAndRedriven(t *testing.T) {
 
 	l.always(nil)
 	l.do("redriveEvent", nil, "topic", "orders", "messageId", "a")
-	l.settle()
+	l.rest()
 	done := l.wantJob("a", "completed", 4)
 	if done.Attempts[0].Error == nil || done.Attempts[3].Error != nil || done.Attempts[3].N != 1 {
 		t.Errorf("the redriven job: %+v", done.Attempts)
@@ -240,7 +240,7 @@ func TestStuckJobRunsAgain(t *testing.T) {
 		l.died()
 	}
 	dies <- false
-	l.settle()
+	l.rest()
 	j := l.wantJob("a", "completed", 3)
 	for _, attempt := range j.Attempts[:2] {
 		if attempt.Error != nil || attempt.EndedAt == 0 {
@@ -262,7 +262,7 @@ func TestStuckInFlightWaitsForReconcile(t *testing.T) {
 	l.sends(l.crashes(lostApplied))
 	l.pushed("a")
 	l.died()
-	l.settle()
+	l.rest()
 	l.wantJob("a", "running", 1)
 	l.wantWorkflow("paused reconciliation retry")
 	l.wantWhy(decide.ReasonReconcile)

@@ -19,7 +19,7 @@ func TestLateReply(t *testing.T) {
 		changed := l.follow("mutation.applied")
 		reply <- connector.Outcome{Status: connector.Applied, Result: json.RawMessage(`{"n":1}`)}
 		changed()
-		l.settle()
+		l.rest()
 		l.wantMutation("applied late_reply")
 		l.wantEvent("a", "consumed")
 		l.wantReceipt("a", "applied")
@@ -31,12 +31,12 @@ func TestLateReply(t *testing.T) {
 		l := live(t)
 		reply := l.replyLate()
 		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "skip")
-		l.settle()
+		l.rest()
 		l.wantEvent("a", "skipped")
 		changed := l.follow("mutation.contradicted")
 		reply <- connector.Outcome{Status: connector.Applied, Result: json.RawMessage(`{"n":1}`)}
 		changed()
-		l.settle()
+		l.rest()
 		l.wantMutation("failed user_skip")
 		l.wantEvent("a", "skipped")
 		l.wantWorkflow("error contradiction")

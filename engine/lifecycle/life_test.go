@@ -31,7 +31,7 @@ import (
 // life is one workflow's life: what outlives an engine, and the engine of the moment.
 type life struct {
 	t      *testing.T
-	bench  *enginetest.Bench
+	bench  *enginetest.Harness
 	world  *enginetest.World
 	clock  *clock.Manual
 	below  eventlog.Log
@@ -156,7 +156,7 @@ func liveWith(t *testing.T, log eventlog.Log, workers *worker.Pool, change ...fu
 	l.bench.Config = engine.Config{Clock: l.clock, Policies: policies, DrainTimeout: time.Nanosecond,
 		Jitter: func() float64 {
 			return 0.5
-		}, Observe: l.observe, Room: room(&l.full)}
+		}, Observe: l.observe, DiskSpace: room(&l.full)}
 	l.world.OnPerform(l.perform)
 	l.boot()
 	t.Cleanup(func() { l.close() })

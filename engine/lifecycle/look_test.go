@@ -54,20 +54,20 @@ func (l *life) refused(code, id string, pairs ...any) *rpc.Problem {
 func (l *life) deploy(s shop) {
 	l.t.Helper()
 	l.do("deployWorkflow", nil, "source", s.source(), "filename", "shop.ts", "grants", map[string]any{"*": "allow"})
-	l.settle()
+	l.rest()
 }
 
 func (l *life) repair(s shop) {
 	l.t.Helper()
 	l.do("repairWorkflow", nil, "source", s.source(), "filename", "shop.ts", "note", "repaired")
-	l.settle()
+	l.rest()
 }
 
 // push brings orders in and lets everything come to rest.
 func (l *life) push(ids ...string) {
 	l.t.Helper()
 	l.pushed(ids...)
-	l.settle()
+	l.rest()
 }
 
 func (l *life) pushed(ids ...string) {
@@ -79,7 +79,7 @@ func (l *life) pushed(ids ...string) {
 	l.do("pushEvents", nil, "topic", "orders", "events", events)
 }
 
-func (l *life) settle() { l.t.Helper(); l.advance("0s") }
+func (l *life) rest() { l.t.Helper(); l.advance("0s") }
 
 // advance moves the clock, stopping at each due moment.
 func (l *life) advance(by string) { l.t.Helper(); l.do("advanceClock", nil, "by", by) }

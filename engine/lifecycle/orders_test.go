@@ -22,7 +22,7 @@ type orders struct {
 	url     string
 	host    httpcall.HostConfig
 	client  *httpcall.Connector
-	said    enginetest.Said
+	said    enginetest.LogCapture
 	arrived chan struct{}
 	letGo   func()
 	waits   chan struct{} // closed by letGo
@@ -127,7 +127,7 @@ func TestF05_AServerSlowerThanTheTimeoutMakesOneOrder(t *testing.T) {
 	changed := l.follow("mutation.applied")
 	o.letGo()
 	changed()
-	l.settle()
+	l.rest()
 	l.wantMutation("applied late_reply")
 	l.wantEvent("a", "consumed")
 	o.want(1, 1)
@@ -157,7 +157,7 @@ func TestF05_ASlowServerAndARestartMakeOneOrder(t *testing.T) {
 		}
 		o.connect()
 		o.l.boot()
-		o.l.settle()
+		o.l.rest()
 	}
 	killed := func(o *orders) {
 		o.l.pushed("a")
@@ -166,7 +166,7 @@ func TestF05_ASlowServerAndARestartMakeOneOrder(t *testing.T) {
 		_ = o.l.engine.Wait()
 		o.connect()
 		o.l.died()
-		o.l.settle()
+		o.l.rest()
 	}
 	for name, c := range map[string]struct {
 		posted func(*orders)

@@ -131,11 +131,11 @@ var waits = []waiting{
 	{"a contradiction", decide.ReasonBlocked, func(l *life) {
 		reply := l.replyLate()
 		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "skip")
-		l.settle()
+		l.rest()
 		changed := l.follow("mutation.contradicted")
 		reply <- connector.Outcome{Status: connector.Applied}
 		changed()
-		l.settle()
+		l.rest()
 	}, "A late answer differs", 3},
 	{"an accepted loss", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
@@ -146,7 +146,7 @@ var waits = []waiting{
 			l.t.Fatal(err)
 		}
 		l.boot()
-		l.settle()
+		l.rest()
 	}, "accepted as lost", 1},
 	{"storage", decide.ReasonStorage, func(l *life) {
 		l.deploy(shop{})
@@ -202,7 +202,7 @@ func TestEveryReason(t *testing.T) {
 				t.Run(fmt.Sprintf("command %d", i), func(t *testing.T) {
 					l := liveOn(t, memlog.New(memlog.Config{}), slowStorage)
 					l.command(w.look(l)[i])
-					l.settle()
+					l.rest()
 					l.sound()
 				})
 			}

@@ -151,7 +151,7 @@ func TestCrashInFlightDidNotHappen(t *testing.T) {
 	l.sends(l.crashes(lost))
 	l.pushed("a")
 	l.died()
-	l.settle()
+	l.rest()
 	l.wantRun("mutating paused:reconciliation none")
 	l.advance("1m")
 	m := l.wantMutation("indeterminate")
@@ -159,7 +159,7 @@ func TestCrashInFlightDidNotHappen(t *testing.T) {
 	l.wantWorkflow("paused indeterminate retry")
 	l.wantWhy(decide.ReasonIndeterminate)
 	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "did_not_happen")
-	l.settle()
+	l.rest()
 	if first := l.mutations()[0]; first.Status != "failed" || *first.ResolvedBy != "user_assert_failed" {
 		t.Fatalf("the resolved mutation: %+v", first)
 	}
@@ -190,12 +190,12 @@ func TestCrashInFlightSkipped(t *testing.T) {
 	l.sends(l.crashes(lostApplied))
 	l.pushed("a")
 	l.died()
-	l.settle()
+	l.rest()
 	crashed := l.wantRun("mutating paused:reconciliation none")
 	l.advance("1m")
 	m := l.wantMutation("indeterminate")
 	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "skip")
-	l.settle()
+	l.rest()
 	l.wantMutation("failed user_skip")
 	if retry := l.wantRun("committed committed skipped"); *retry.RetryOf != crashed.ID {
 		t.Fatalf("the retry run: %+v", retry)
@@ -267,7 +267,7 @@ func TestCrashOutsideTheCall(t *testing.T) {
 // recovered wants a crashed run in the phase, its order consumed by another run, and one call.
 func (l *life) recovered(attempts int, phase eventlog.Phase) {
 	l.t.Helper()
-	l.settle()
+	l.rest()
 	var crashed readmodel.Page[readmodel.Run]
 	l.do("listWorkflowRuns", &crashed, "status", "crashed")
 	if len(crashed.Items) != 1 || crashed.Items[0].Phase != phase || crashed.Items[0].EndedAt == 0 {
@@ -311,7 +311,7 @@ func TestAuthFails(t *testing.T) {
 		l.blockedByAuth()
 		l.reads("")
 		l.do("resumeWorkflow", nil)
-		l.settle()
+		l.rest()
 		l.wantEvent("a", "consumed")
 		l.sound()
 	})
@@ -323,7 +323,7 @@ func TestAuthFails(t *testing.T) {
 		l.wantRun("mutating paused:approval failure")
 		l.blockedByAuth()
 		l.do("resumeWorkflow", nil)
-		l.settle()
+		l.rest()
 		l.wantEvent("a", "consumed")
 		l.wantSent(2)
 		l.sound()

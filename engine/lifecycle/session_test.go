@@ -16,7 +16,7 @@ func TestSessions(t *testing.T) {
 	l.do("pauseWorkflow", nil)
 	l.push("a", "b", "c")
 	l.do("resumeWorkflow", nil)
-	l.settle()
+	l.rest()
 	sessions := func() []readmodel.Session {
 		var page readmodel.Page[readmodel.Session]
 		l.do("listWorkflowSessions", &page)

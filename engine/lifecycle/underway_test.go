@@ -53,7 +53,7 @@ func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
 		changed := l.follow("mutation.applied")
 		end <- applied
 		changed()
-		l.settle()
+		l.rest()
 		l.wantMutation("applied late_reply")
 		l.wantEvent("a", "consumed")
 		l.wantSent(1)
@@ -142,7 +142,7 @@ func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 	l.pushed("a")
 	l.clock.Resume(start.Add(3 * time.Second)) // nothing runs for a while
 	l.died()
-	l.settle()
+	l.rest()
 	// the timeout of fire
 	over := start.Add(3*time.Second + 5*time.Second + decide.ReconcileMargin + connector.DefaultEnding().Unseen)
 	m := l.wantMutation("needs_reconcile")
@@ -166,7 +166,7 @@ func TestF05_ACallOfAnotherProcessIsResolvableWhenItIsOver(t *testing.T) {
 		t.Errorf("%d attempts, though the connector was never asked", m.ReconcileAttempts)
 	}
 	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "did_not_happen")
-	l.settle()
+	l.rest()
 	l.wantEvent("a", "consumed")
 	l.sound()
 }

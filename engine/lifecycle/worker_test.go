@@ -165,7 +165,7 @@ func (l *life) loses(handler string, reads bool, do func()) {
 		killing.Go(func() { l.killUntil(done, computing(handler)) })
 		failed()
 	}
-	l.settle()
+	l.rest()
 }
 
 // wantLost wants one run to have ended because its worker was killed, and nothing else to have ended

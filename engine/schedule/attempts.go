@@ -2,8 +2,8 @@ package schedule
 
 import "time"
 
-// Attempts paces attempts at what fails for reasons outside the workflow, and says when to tell of it. The zero value
-// with Pauses set is ready for use.
+// Attempts paces attempts at what fails for reasons outside the workflow, and says when to log it. The zero
+// value with Pauses set is ready for use.
 type Attempts struct {
 	Pauses Transient
 	tries  int    // failed ones in a row
@@ -11,9 +11,9 @@ type Attempts struct {
 	reason string // of the last failure
 }
 
-// Failed takes in one more failure. It returns how long to wait before the next attempt, and whether to
-// tell: a new reason at once, the same one again after 2, 4, 8 … failures.
-func (a *Attempts) Failed(err error) (pause time.Duration, tell bool) {
+// Failed takes in one more failure. It returns how long to wait before the next attempt, and whether to log
+// it: a new reason at once, the same one again after 2, 4, 8 … failures.
+func (a *Attempts) Failed(err error) (pause time.Duration, shouldLog bool) {
 	if reason := err.Error(); reason != a.reason {
 		a.reason, a.same = reason, 0
 	}

@@ -11,8 +11,8 @@ type Change struct {
 	changed chan struct{} // closed by the next Tell while there is a waiter
 }
 
-// Tell has the waiters look at their conditions again.
-func (c *Change) Tell() {
+// Notify has the waiters look at their conditions again.
+func (c *Change) Notify() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.changed != nil {

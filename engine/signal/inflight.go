@@ -36,9 +36,9 @@ func (f *InFlight) Done() {
 	}
 }
 
-// Rest waits until nothing is under way, or ctx ends: then it reports false. One that begins meanwhile is
+// Wait waits until nothing is under way, or ctx ends: then it reports false. One that begins meanwhile is
 // waited for as well.
-func (f *InFlight) Rest(ctx context.Context) bool {
+func (f *InFlight) Wait(ctx context.Context) bool {
 	for {
 		f.mu.Lock()
 		if f.open == 0 {
@@ -61,7 +61,7 @@ func (f *InFlight) Rest(ctx context.Context) bool {
 // End waits until nothing is under way, and lets nothing begin after that.
 func (f *InFlight) End() {
 	for {
-		f.Rest(context.Background())
+		f.Wait(context.Background())
 		f.mu.Lock()
 		if f.open == 0 {
 			f.ended = true

@@ -44,7 +44,7 @@ func (j *judge) compare(n *node) {
 // dealtWith: what an engine takes for dealt with it has read, and its store's checkpoint covers no more.
 func (j *judge) dealtWith(n *node) {
 	for p := range j.next {
-		reached := n.engine.Reached(p)
+		reached := n.engine.ProcessedSeq(p)
 		cp, _, err := n.store.Checkpoint(p)
 		if err != nil || cp.Seq > reached {
 			j.sim.violate("the checkpoint of engine %d is %d in partition %d, and it has dealt with the log up to %d (%v)",

@@ -162,7 +162,7 @@ func (s *sim) catchUp(n *node) error {
 // reachedAll reports whether the engine has dealt with all that the log holds.
 func (s *sim) reachedAll(n *node) bool {
 	for p, last := range s.judge.next {
-		if n.engine.Reached(p) != last {
+		if n.engine.ProcessedSeq(p) != last {
 			return false
 		}
 	}
@@ -251,7 +251,7 @@ func (s *sim) finish(n *node) error {
 	n.stopping = true
 	n.stop()
 	for !n.over() {
-		s.cfg.Settle()
+		s.cfg.AwaitBlocked()
 		ops := s.gate.waiting((*node).running)
 		if len(ops) == 0 {
 			break

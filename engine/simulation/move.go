@@ -16,7 +16,7 @@ func (s *sim) bubbleNow() time.Time { return time.Now() }
 // move makes one move.
 func (s *sim) move() {
 	if s.clock.to(s.clock.Now().Add(time.Duration(s.rng.IntN(900)) * time.Microsecond)) {
-		s.cfg.Settle() // or what has woken up would race with the move
+		s.cfg.AwaitBlocked() // or what has woken up would race with the move
 	}
 	p := s.profile
 	switch {

@@ -107,7 +107,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 		Logger: slog.New(slog.DiscardHandler), DrainTimeout: 5 * time.Second,
 		FlushEvery: every,
 		Window:     projections.Window{Events: 1 + int(jitter*4), Bytes: 1 << 20}, // most of a backlog is paged out
-		Room: func() error {
+		DiskSpace: func() error {
 			if s.tight.Load() {
 				return errTight
 			}

@@ -20,9 +20,9 @@ import (
 // Config of one run of the simulation.
 type Config struct {
 	Seed uint64
-	// Settle returns once every goroutine that Run has started is blocked. Run must be called in a
+	// AwaitBlocked returns once every goroutine that Run has started is blocked. Run must be called in a
 	// bubble of testing/synctest, and this is its Wait.
-	Settle func()
+	AwaitBlocked func()
 	// Moves is how many moves are made with faults; 0 means 200.
 	Moves int
 	// Focus is what the seed is about; the zero value lets the seed decide.
@@ -186,9 +186,9 @@ func (s *sim) life() error {
 
 // look waits for quiescence and checks everything.
 func (s *sim) look() error {
-	s.cfg.Settle()
+	s.cfg.AwaitBlocked()
 	for s.exchanges() {
-		s.cfg.Settle() // one that gives way is told of
+		s.cfg.AwaitBlocked() // one that gives way is told of
 	}
 	s.judge.look()
 	s.mu.Lock()

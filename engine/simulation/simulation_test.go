@@ -21,7 +21,7 @@ var (
 func simulate(t *testing.T, cfg simulation.Config) (report simulation.Report, err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
-		cfg.Settle = synctest.Wait
+		cfg.AwaitBlocked = synctest.Wait
 		report, err = simulation.Run(cfg)
 	})
 	return report, err

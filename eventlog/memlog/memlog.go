@@ -24,7 +24,7 @@ const (
 	Refuse
 	// LostAck: the append is carried out, and the caller does not learn how it ended (ErrUnconfirmed).
 	LostAck
-	// Full: nothing is written, the store has no room (ErrFull).
+	// Full: nothing is written, the store has no space (ErrFull).
 	Full
 )
 

@@ -32,8 +32,8 @@ func (r *Revocations) Next() <-chan struct{} {
 	return r.changed
 }
 
-// Tell wakes all of them.
-func (r *Revocations) Tell() {
+// Notify wakes all of them.
+func (r *Revocations) Notify() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.changed != nil {

@@ -112,14 +112,14 @@ var (
 	describeReady = prometheus.NewDesc("pawl_ready", "Whether the log is replayed and workflows run.", nil, nil)
 )
 
-// lagPatience is how long the figures wait for the log to say where it ends.
-const lagPatience = 2 * time.Second
+// lagTimeout is how long the figures wait for the log to say where it ends.
+const lagTimeout = 2 * time.Second
 
 // lag tells how far the checkpoint is behind; nothing while the log does not answer.
 func (c engineCollector) lag(partition int, gauge func(*prometheus.Desc, int, ...string)) {
-	ctx, cancel := context.WithTimeout(context.Background(), lagPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()
-	if n, err := c.s.Engine.Uncovered(ctx, partition); err == nil {
+	if n, err := c.s.Engine.CheckpointLag(ctx, partition); err == nil {
 		gauge(describeLag, int(n), strconv.Itoa(partition))
 	}
 }

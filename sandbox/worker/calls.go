@@ -23,7 +23,7 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 	}
 	var result sandbox.Result
 	var failed *sandbox.Error
-	c, fault := p.ask(ctx, question{
+	c, fault := p.perform(ctx, request{
 		source: &call.Source, call: &call, host: host, limits: call.Limits,
 		pack:   func(k *packer, serial uint64, ref scriptRef) { packCall(k, serial, ref, &call) },
 		answer: frameResult, maxFrame: maxResultFrame(call.Limits),
@@ -57,7 +57,7 @@ func (p *Pool) Describe(ctx context.Context, source sandbox.Source) (sandbox.Def
 		return sandbox.Definition{}, []sandbox.Problem{sandbox.ProblemOf(e)}, nil
 	}
 	var answer described
-	_, fault := p.ask(ctx, question{
+	_, fault := p.perform(ctx, request{
 		source: &source, limits: p.limits,
 		pack: func(k *packer, serial uint64, ref scriptRef) {
 			start := k.begin(frameDescribe)
@@ -92,15 +92,15 @@ func (p *Pool) Describe(ctx context.Context, source sandbox.Source) (sandbox.Def
 	return text.Definition, text.Problems, nil
 }
 
-// ask puts a question to a worker. One that ends before it has taken the question, as an idle process
+// perform puts a request to a worker. One that ends before it has taken the request, as an idle process
 // may at the moment it is chosen, is no answer: another worker is asked, once.
-func (p *Pool) ask(ctx context.Context, q question) (*conversation, *sandbox.Error) {
-	c, fault := p.tell(ctx, q)
+func (p *Pool) perform(ctx context.Context, q request) (*exchange, *sandbox.Error) {
+	c, fault := p.attempt(ctx, q)
 	if c != nil && c.neverTaken {
 		p.config.Logger.Warn("a worker process ended before it took its call; another is given it", "code", fault.Code,
 			"message", fault.Message,
 			"pid", c.w.Cmd.Process.Pid)
-		c, fault = p.tell(ctx, q)
+		c, fault = p.attempt(ctx, q)
 	}
 	if c != nil && fault != nil && q.call != nil && fault.Code != "script.cancelled" {
 		p.config.Logger.Warn("a worker process ended with its script", "workflow", q.call.Workflow, "handler",
@@ -110,8 +110,8 @@ func (p *Pool) ask(ctx context.Context, q question) (*conversation, *sandbox.Err
 	return c, fault
 }
 
-// tell finds a worker for a question and hears its answer. Without a worker there is no conversation.
-func (p *Pool) tell(ctx context.Context, q question) (*conversation, *sandbox.Error) {
+// attempt finds a worker for a request and reads its answer. Without a worker there is no exchange.
+func (p *Pool) attempt(ctx context.Context, q request) (*exchange, *sandbox.Error) {
 	id := p.identify(*q.source)
 	key := fmt.Sprint("script ", id)
 	if q.call != nil && q.call.Workflow != "" {
@@ -129,12 +129,12 @@ func (p *Pool) tell(ctx context.Context, q question) (*conversation, *sandbox.Er
 		return nil, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "worker.lost",
 			Message: sandbox.Clip(err.Error(), sandbox.MaxMessage), Cause: err}
 	}
-	c := &conversation{pool: p, w: w, key: key, question: q}
+	c := &exchange{pool: p, w: w, key: key, request: q}
 	ref := w.load(id, q.source)
 	p.mu.Lock()
 	p.serial++
 	c.serial = p.serial
 	p.busy[w] = c
 	p.mu.Unlock()
-	return c, c.converse(ctx, ref)
+	return c, c.run(ctx, ref)
 }

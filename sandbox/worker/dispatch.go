@@ -16,17 +16,17 @@ func (p *Pool) dispatch() {
 		if w == nil {
 			return
 		}
-		p.scheduler.take(w, now)
-		w.assigned <- p.equip(w)
+		p.scheduler.assign(w, now)
+		w.assigned <- p.idleProcess(w)
 	}
 }
 
 func (p *Pool) mayStart() bool { return len(p.all)+p.starting < p.config.MaxWorkers }
 
-// equip finds an idle process for a waiter that needs one: the one that was last used of those that
+// idleProcess finds an idle process for a waiter that needs one: the one that was last used of those that
 // know its script (what it needs is still in the processor's caches), else the one that has been idle
 // longest. Without any, the waiter starts one.
-func (p *Pool) equip(w *waiter) assignment {
+func (p *Pool) idleProcess(w *waiter) assignment {
 	if w.process {
 		return assignment{}
 	}
@@ -102,9 +102,9 @@ func (p *Pool) refund(w *waiter, process *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.scheduler.give(w.key, 0, now)
+	p.scheduler.returnSlot(w.key, 0, now)
 	if !w.process {
-		p.scheduler.part(w.key, 0, now)
+		p.scheduler.returnProcess(w.key, 0, now)
 	}
 	if process != nil {
 		p.put(process, now)
@@ -116,20 +116,20 @@ func (p *Pool) refund(w *waiter, process *process) {
 func (p *Pool) release(key string, used time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.scheduler.give(key, used, time.Now())
+	p.scheduler.returnSlot(key, used, time.Now())
 	p.dispatch()
 }
 
-// finish gives back what a conversation has at its end: its process, unless that was discarded, and its
+// finish gives back what an exchange has at its end: its process, unless that was discarded, and its
 // slot if it holds one.
-func (p *Pool) finish(c *conversation, alive, held bool, used, waited time.Duration) {
+func (p *Pool) finish(c *exchange, alive, held bool, used, waited time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	if held {
-		p.scheduler.give(c.key, used, now)
+		p.scheduler.returnSlot(c.key, used, now)
 	}
-	p.scheduler.part(c.key, waited, now)
+	p.scheduler.returnProcess(c.key, waited, now)
 	if alive {
 		p.put(c.w, now)
 	}

@@ -87,7 +87,7 @@ func TestR19_WorkersMayAskInPrepareOnly(t *testing.T) {
 	for _, phase := range []sandbox.Phase{sandbox.Producer, sandbox.Prepare, sandbox.Mutate, sandbox.Next} {
 		call := invocationOf(phase, "")
 		call.Limits = call.Limits.Effective()
-		c := &conversation{question: question{call: &call, limits: call.Limits}}
+		c := &exchange{request: request{call: &call, limits: call.Limits}}
 		err := c.mayRead(readRequest{connector: sandbox.OwnConnector, operation: sandbox.GetByIDs,
 			params: json.RawMessage(`{}`)})
 		if (err == nil) != (phase == sandbox.Prepare) {

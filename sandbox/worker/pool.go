@@ -61,7 +61,7 @@ type Pool struct {
 	serial    uint64
 	shut      bool
 	reaping   bool
-	busy      map[*process]*conversation
+	busy      map[*process]*exchange
 }
 
 var _ sandbox.Executor = (*Pool)(nil)
@@ -91,7 +91,7 @@ func NewPool(config Config) (*Pool, error) {
 	p := &Pool{
 		config: config, limits: config.Limits.Effective(), spawns: make(chan func()), closed: make(chan struct{}),
 		scheduler: newScheduler(config.Size, config.MaxWorkers), deaths: make(map[string]uint64),
-		ids: make(map[sandbox.Source]uint64), busy: make(map[*process]*conversation),
+		ids: make(map[sandbox.Source]uint64), busy: make(map[*process]*exchange),
 	}
 	go p.spawner()
 	first, err := p.start()

@@ -209,14 +209,14 @@ func executors(t *testing.T) map[string]sandbox.Executor {
 		"in workers": newPool(t, Config{Size: 2})}
 }
 
-// elapse makes time pass for a conversation, as soon as there is one that fits: since it was last
-// started or stopped. fits is called with the conversation locked.
-func elapse(p *Pool, d time.Duration, fits func(*conversation) bool) {
+// elapse makes time pass for an exchange, as soon as there is one that fits: since it was last
+// started or stopped. fits is called with the exchange locked.
+func elapse(p *Pool, d time.Duration, fits func(*exchange) bool) {
 	for passed := false; !passed; runtime.Gosched() {
 		p.mu.Lock()
-		conversations := slices.Collect(maps.Values(p.busy))
+		exchanges := slices.Collect(maps.Values(p.busy))
 		p.mu.Unlock()
-		for _, c := range conversations {
+		for _, c := range exchanges {
 			c.mu.Lock()
 			if !passed && !c.since.IsZero() && fits(c) {
 				passed, c.since = true, c.since.Add(-d)

@@ -219,7 +219,7 @@ func TestSlowReadersLeaveProcesses(t *testing.T) {
 	}
 	for _, workflow := range []string{"a", "b", "c"} {
 		r := read(workflow)
-		elapse(p, time.Minute, func(c *conversation) bool { return !c.running })
+		elapse(p, time.Minute, func(c *exchange) bool { return !c.running })
 		r.answer()
 		<-r.ended
 	}

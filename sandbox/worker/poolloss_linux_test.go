@@ -42,7 +42,7 @@ func dyingWorker(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	in, err := greetUnconfined()
+	in, err := handshakeUnconfined()
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func TestStoppedWorker(t *testing.T) {
 		if err := halt(p); err != nil {
 			t.Fatal(err)
 		}
-		go elapse(p, time.Hour, func(c *conversation) bool { return c.running })
+		go elapse(p, time.Hour, func(c *exchange) bool { return c.running })
 		var reads atomic.Int64
 		r, err := p.Invoke(t.Context(), call, counting(&reads))
 		if err != nil || string(r.Value) != "[1]" || reads.Load() != 1 {
@@ -263,7 +263,7 @@ func TestStoppedWorker(t *testing.T) {
 	t.Run("in a call", func(t *testing.T) {
 		t.Parallel()
 		p := newPool(t, Config{Size: 1})
-		go elapse(p, time.Hour, func(c *conversation) bool { return c.running && c.sent > 0 })
+		go elapse(p, time.Hour, func(c *exchange) bool { return c.running && c.sent > 0 })
 		_, err := p.Invoke(t.Context(), call, stopsIn(p))
 		wantContains(t, wantFault(t, err, sandbox.FaultTransient, "worker.lost").Message, "stopped", "nothing was sent")
 		if r := p.Report(); r.Deaths["worker.lost"] != 1 || len(r.Deaths) != 1 {

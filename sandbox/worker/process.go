@@ -28,7 +28,7 @@ const (
 )
 
 // process is a worker process as its engine sees it. At any time it belongs to the pool or to one
-// conversation; only kill and the fields marked so may be used by others.
+// exchange; only kill and the fields marked so may be used by others.
 type process struct {
 	*confine.Process
 	frames *frameReader
@@ -67,8 +67,8 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 	return &process{Process: started, frames: newFrameReader(started.Out), pack: newPacker(), since: time.Now()}, nil
 }
 
-// greet tells the worker its limits and waits for its answer.
-func (p *process) greet(h hello) error {
+// handshake tells the worker its limits and waits for its answer.
+func (p *process) handshake(h hello) error {
 	timeout := time.AfterFunc(startTimeout, func() { p.kill(nil) })
 	defer timeout.Stop()
 	// What could not be written to has ended; what it said is still there to be read.

@@ -53,10 +53,10 @@ func (p *Pool) start() (*process, error) {
 	}
 	go func() {
 		<-started.Exited
-		p.gone(started)
+		p.processEnded(started)
 		p.ending.Done()
 	}()
-	if err := started.greet(hello{version: frameVersion, memory: p.config.Memory, scripts: maxLoaded,
+	if err := started.handshake(hello{version: frameVersion, memory: p.config.Memory, scripts: maxLoaded,
 		describe: p.limits}); err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func (p *Pool) start() (*process, error) {
 	return started, nil
 }
 
-// gone takes a process that ended out of the pool, and replaces it if it did so while idle.
-func (p *Pool) gone(w *process) {
+// processEnded takes a process that ended out of the pool, and replaces it if it did so while idle.
+func (p *Pool) processEnded(w *process) {
 	if !w.retire() {
 		return
 	}

@@ -45,15 +45,15 @@ func play(program string, arguments []string) int {
 
 // unconfined is a worker that could take nothing from itself, until the pool ends it.
 func unconfined([]string) error {
-	in, err := greetUnconfined()
+	in, err := handshakeUnconfined()
 	if err == nil {
 		_, _ = in.next(1 << 20)
 	}
 	return err
 }
 
-// greetUnconfined answers the engine like a worker that could take nothing from itself.
-func greetUnconfined() (*frameReader, error) {
+// handshakeUnconfined answers the engine like a worker that could take nothing from itself.
+func handshakeUnconfined() (*frameReader, error) {
 	in, pack := newFrameReader(os.Stdin), newPacker()
 	if kind, err := in.next(1 << 20); err != nil || kind != frameHello {
 		return nil, fmt.Errorf("greeted with frame %v, %v", kind, err)

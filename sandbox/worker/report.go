@@ -75,7 +75,7 @@ func (p *Pool) Report() Report {
 	return r
 }
 
-func (c *conversation) state() string {
+func (c *exchange) state() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running {

@@ -105,8 +105,8 @@ func (s *scheduler) admits(a *usage, waited time.Duration) bool {
 	return !a.heavy() || waited >= longestHeavyWait || s.slots == 1 || s.free > 1
 }
 
-// spares reports whether a workflow may hold one more process.
-func (s *scheduler) spares(a *usage, now time.Time) bool {
+// mayHold reports whether a workflow may hold one more process.
+func (s *scheduler) mayHold(a *usage, now time.Time) bool {
 	if a.holding >= s.processes {
 		return false
 	}
@@ -128,7 +128,7 @@ func (s *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	best, bestUsed := -1, time.Duration(0)
 	for i, w := range s.waiters {
 		a := s.usage(w.key, now)
-		if !s.admits(a, now.Sub(w.since)) || !possible(w) || !w.process && !s.spares(a, now) {
+		if !s.admits(a, now.Sub(w.since)) || !possible(w) || !w.process && !s.mayHold(a, now) {
 			continue
 		}
 		used := a.used
@@ -150,8 +150,8 @@ func (s *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	return w
 }
 
-// take books what a waiter is assigned: a slot, and a process if it has none.
-func (s *scheduler) take(w *waiter, now time.Time) {
+// assign books what a waiter is assigned: a slot, and a process if it has none.
+func (s *scheduler) assign(w *waiter, now time.Time) {
 	a := s.usage(w.key, now)
 	s.free--
 	a.running++
@@ -160,8 +160,8 @@ func (s *scheduler) take(w *waiter, now time.Time) {
 	}
 }
 
-// give books a slot back, and what was used of it.
-func (s *scheduler) give(key string, used time.Duration, now time.Time) {
+// returnSlot books a slot back, and what was used of it.
+func (s *scheduler) returnSlot(key string, used time.Duration, now time.Time) {
 	s.free++
 	a := s.usage(key, now)
 	a.running--
@@ -169,8 +169,8 @@ func (s *scheduler) give(key string, used time.Duration, now time.Time) {
 	s.forget(key, a)
 }
 
-// part books a process back, and how long it was held for reads.
-func (s *scheduler) part(key string, waited time.Duration, now time.Time) {
+// returnProcess books a process back, and how long it was held for reads.
+func (s *scheduler) returnProcess(key string, waited time.Duration, now time.Time) {
 	a := s.usage(key, now)
 	a.holding--
 	a.waited += max(0, waited-brief)

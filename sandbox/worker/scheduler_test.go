@@ -17,9 +17,9 @@ func queue(l *scheduler, now time.Time, keys ...string) (served []string) {
 		if w == nil {
 			return served
 		}
-		l.take(w, now)
-		l.give(w.key, 0, now)
-		l.part(w.key, 0, now)
+		l.assign(w, now)
+		l.returnSlot(w.key, 0, now)
+		l.returnProcess(w.key, 0, now)
 		served = append(served, w.key)
 	}
 }
@@ -29,7 +29,10 @@ func TestHeavyWorkflowsWait(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	l := newScheduler(2, 16)
-	burn := func(key string, d time.Duration) { l.take(&waiter{key: key, process: true}, now); l.give(key, d, now) }
+	burn := func(key string, d time.Duration) {
+		l.assign(&waiter{key: key, process: true}, now)
+		l.returnSlot(key, d, now)
+	}
 	burn("burner", 5*time.Second)
 	burn("smaller", time.Second)
 	for range 1000 {
@@ -54,10 +57,10 @@ func TestOnePlaceIsKept(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	l := newScheduler(2, 16)
-	take := func(key string) { l.take(&waiter{key: key, process: true}, now) }
+	take := func(key string) { l.assign(&waiter{key: key, process: true}, now) }
 	for _, key := range []string{"x", "y"} {
 		take(key)
-		l.give(key, 5*time.Second, now)
+		l.returnSlot(key, 5*time.Second, now)
 	}
 	take("x")
 	if l.admits(l.usage("y", now), 0) {
@@ -69,7 +72,7 @@ func TestOnePlaceIsKept(t *testing.T) {
 	if !l.admits(l.usage("light", now), 0) {
 		t.Error("a light workflow did not get the last place")
 	}
-	l.give("x", 0, now)
+	l.returnSlot("x", 0, now)
 	take("light")
 	if l.admits(l.usage("light", now), 0) {
 		t.Error("one workflow got more than its share")
@@ -89,10 +92,10 @@ func TestProcessesAreKept(t *testing.T) {
 	const slots, processes = 3, 8
 	hold := func(l *scheduler, key string) bool {
 		w := &waiter{key: key}
-		spared := l.spares(l.usage(key, now), now)
+		spared := l.mayHold(l.usage(key, now), now)
 		if spared {
-			l.take(w, now)
-			l.give(key, 0, now)
+			l.assign(w, now)
+			l.returnSlot(key, 0, now)
 		}
 		return spared
 	}
@@ -110,7 +113,7 @@ func TestProcessesAreKept(t *testing.T) {
 			t.Errorf("no process is left for workflow %d that never waits", i)
 		}
 	}
-	l.part("slow0", time.Minute, now)
+	l.returnProcess("slow0", time.Minute, now)
 	if !hold(l, name("slow", 7)) {
 		t.Error("a process that was given back is kept from the next slow workflow")
 	}
@@ -126,7 +129,7 @@ func TestProcessesAreKept(t *testing.T) {
 		}
 	}
 	for range processes - slots {
-		l.part("many calls", brief, now) // which says nothing against it
+		l.returnProcess("many calls", brief, now) // which says nothing against it
 	}
 	if len(l.usages) != 0 {
 		t.Errorf("remembers %+v", l.usages["many calls"])

@@ -23,7 +23,7 @@ const (
 )
 
 // supervise looks at the worker from outside and ends it when it is too late or too large.
-func (c *conversation) supervise() {
+func (c *exchange) supervise() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
@@ -36,7 +36,7 @@ func (c *conversation) supervise() {
 	c.timer.Reset(superviseEvery)
 }
 
-func (c *conversation) excess(now time.Time) *sandbox.Error {
+func (c *exchange) excess(now time.Time) *sandbox.Error {
 	if c.stopFor != nil && now.After(c.stopAt) {
 		return c.stopFor
 	}

@@ -22,7 +22,7 @@ func init() {
 
 // chatterer is a worker that a script has taken over: behind each answer stands one to the next call.
 func chatterer([]string) error {
-	in, err := greetUnconfined()
+	in, err := handshakeUnconfined()
 	for err == nil {
 		if _, err = in.next(1 << 20); err == nil {
 			serial, _, _ := unpackCall(&in.unpacker)
@@ -37,7 +37,7 @@ func chatterer([]string) error {
 
 // spawner is a worker that a script has taken over: it starts threads and computes on.
 func spawner([]string) error {
-	in, err := greetUnconfined()
+	in, err := handshakeUnconfined()
 	if err == nil {
 		_, err = in.next(1 << 20)
 	}

@@ -236,11 +236,11 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 		}
 		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))
 	}
-	return settle(ctx, call, place(method, t), c.readAnswer(response))
+	return outcomeOf(ctx, call, place(method, t), c.readAnswer(response))
 }
 
-// settle reads the answer to a mutation (F4).
-func settle(ctx context.Context, call connector.Call, where string, a answer) connector.Outcome {
+// outcomeOf reads the answer to a mutation (F4).
+func outcomeOf(ctx context.Context, call connector.Call, where string, a answer) connector.Outcome {
 	if a.status >= 200 && a.status <= 299 {
 		if a.err != nil && !errors.Is(a.err, errTooBig) {
 			return connector.UncertainWith(noAnswer(ctx, call, where, a.err))

@@ -11,9 +11,9 @@ import (
 const (
 	// maxCached bounds what is remembered of mails, in bytes.
 	maxCached = 32 << 20
-	// settled is how old a file must be before it is remembered: one that is being written can change
+	// cacheMinAge is how old a file must be before it is remembered: one that is being written can change
 	// without looking different.
-	settled = 2 * time.Second
+	cacheMinAge = 2 * time.Second
 )
 
 // headCache remembers the headers of mails, so that a listing looks into each mail only once. A mail whose
@@ -44,7 +44,7 @@ func (c *headCache) get(id string, info os.FileInfo) (mailparse.Head, bool) {
 }
 
 func (c *headCache) put(id string, info os.FileInfo, head mailparse.Head) {
-	if time.Since(info.ModTime()) < settled {
+	if time.Since(info.ModTime()) < cacheMinAge {
 		return
 	}
 	size := sizeOf(head)

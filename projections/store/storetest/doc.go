@@ -1,2 +1,2 @@
-// Package storetest has a disk without room, for tests of what keeps a local store.
+// Package storetest has a disk without space, for tests of what keeps a local store.
 package storetest

@@ -50,7 +50,7 @@ func newJSONPair(t testing.TB) *jsonPair {
 	return p
 }
 
-func (p *jsonPair) told(t testing.TB, v goja.Value) string {
+func (p *jsonPair) describe(t testing.TB, v goja.Value) string {
 	t.Helper()
 	text, err := p.tell(goja.Undefined(), v)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *jsonPair) compare(t testing.TB, text string) {
 	// The interpreter takes some texts that are no JSON, and recurses without a limit.
 	if !json.Valid([]byte(text)) {
 		if errOwn == nil {
-			t.Fatalf("%q is taken for JSON: %s", sandbox.Clip(text, 200), p.told(t, own))
+			t.Fatalf("%q is taken for JSON: %s", sandbox.Clip(text, 200), p.describe(t, own))
 		}
 		return
 	}
@@ -80,7 +80,7 @@ func (p *jsonPair) compare(t testing.TB, text string) {
 		}
 		return // too large for a number: Infinity
 	}
-	if a, b := p.told(t, own), p.told(t, theirs); a != b {
+	if a, b := p.describe(t, own), p.describe(t, theirs); a != b {
 		t.Fatalf("%q:\n got %s\nwant %s", sandbox.Clip(text, 200), a, b)
 	}
 }

@@ -43,7 +43,7 @@ func New(dir string, free func(dir string) (schedule.Size, error), logger *slog.
 	return &Watch{dir: dir, logger: logger, free: free, now: time.Now}
 }
 
-// Check reports why no new work may start, nil when there is room.
+// Check reports why no new work may start; nil when there is enough disk space.
 func (r *Watch) Check() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,15 +66,15 @@ func (r *Watch) Check() error {
 	case r.verdict != nil && before == nil:
 		r.logger.Error("nothing new starts", "reason", r.verdict, "data", r.dir, "error", err)
 	case r.verdict == nil && before != nil:
-		r.logger.Info("there is room again; work goes on", "free", free.String())
+		r.logger.Info("there is disk space again; work goes on", "free", free.String())
 	}
 	return r.verdict
 }
 
-// ErrLacking says that work waits for room on the disk and got none in time.
-var ErrLacking = errors.New("no room for new work")
+// ErrLacking says that work waited for disk space and got none in time.
+var ErrLacking = errors.New("no disk space for new work")
 
-// Lacking blocks until there has been no room for so long without interruption, or until ctx ends.
+// Lacking blocks until disk space has been lacking for so long without interruption, or until ctx ends.
 func (r *Watch) Lacking(ctx context.Context, most time.Duration) error {
 	ticker := time.NewTicker(lookHolds)
 	defer ticker.Stop()
@@ -111,7 +111,7 @@ func StoreLimit(dir string, freeSpace func(string) (schedule.Size, error)) int64
 	return max(used+int64(free-lastSpace), int64(schedule.MiB))
 }
 
-// RunLogLimit is how much of the broker's room what scripts write may take. The broker sets it
+// RunLogLimit is how much of the broker's disk space what scripts write may take. The broker sets it
 // aside whole, so on a small disk the usual amount would leave nothing to start with.
 func RunLogLimit(limit int64) int64 {
 	const usual = int64(256 * schedule.MiB)
@@ -121,7 +121,7 @@ func RunLogLimit(limit int64) int64 {
 	return min(usual, limit/8)
 }
 
-// IsFull reports whether there was no room on the disk.
+// IsFull reports whether the disk was full.
 func IsFull(err error) bool {
 	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

@@ -22,9 +22,9 @@ type attention struct {
 	logger *slog.Logger
 }
 
-// standing explains the workflows that do not go on by themselves or need attention: those that wait for a person,
+// list explains the workflows that do not go on by themselves or need attention: those that wait for a person,
 // and those that a person has paused.
-func (a attention) standing(ctx context.Context) (waiting, paused []explain.Why, err error) {
+func (a attention) list(ctx context.Context) (waiting, paused []explain.Why, err error) {
 	stopped := a.engine.Stopped()
 	tell := func(name eventlog.WorkflowName) {
 		why := a.explain(ctx, name, stopped[name])

@@ -104,7 +104,7 @@ func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.R
 	n.Engine, err = engine.New(engine.Config{
 		Clock: now, Linger: linger, Log: d.Log, Store: d.store, Scripts: n.Scripts, Connectors: reached,
 		Policies: d.Settings.Policies, Logger: d.logger, Observe: d.with.observe(observe),
-		Room: n.space.Check, RunLog: d.scripts.write,
+		DiskSpace: n.space.Check, RunLog: d.scripts.write,
 	})
 	if err != nil {
 		return exit.Failed("", err)

@@ -20,13 +20,13 @@ import (
 	"github.com/pawl-run/pawl/ops/explain"
 )
 
-// Beside is what a command does while its engine runs. It is no work that could keep an engine from
+// SideTask is what a command does while its engine runs. It does not keep an engine from
 // being idle, and ends with ctx: at once with an interrupt, and before an engine that has ended its
 // work is stopped. A nil one does nothing.
-type Beside func(ctx context.Context, out *term.Printer)
+type SideTask func(ctx context.Context, out *term.Printer)
 
-// during runs b while work does.
-func (b Beside) during(ctx context.Context, out *term.Printer, work func() error) error {
+// runWith runs b while work does.
+func (b SideTask) runWith(ctx context.Context, out *term.Printer, work func() error) error {
 	if b == nil {
 		return work()
 	}
@@ -39,7 +39,7 @@ func (b Beside) during(ctx context.Context, out *term.Printer, work func() error
 }
 
 // Begin is what a command does once its engine is ready.
-type Begin func(context.Context, *Node) (Beside, error)
+type Begin func(context.Context, *Node) (SideTask, error)
 
 // Operate opens a data directory, runs its engine, lets begin do its part once the engine is ready,
 // and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
@@ -79,7 +79,7 @@ func Operate(
 			return err
 		}
 		n.Announce()
-		return meanwhile.during(working, out, func() error {
+		return meanwhile.runWith(working, out, func() error {
 			switch ended, err := followWork(working, n, progress, out, idle); {
 			case ended:
 				return stopping(ctx, screen)
@@ -123,7 +123,7 @@ func followWork(
 		n.check.await(ctx)
 	}
 	look := attention{engine: n.Engine, reader: n.reader(), logger: n.Data.logger}
-	waiting, paused, err := look.standing(ctx)
+	waiting, paused, err := look.list(ctx)
 	switch {
 	case ctx.Err() != nil: // whatever became of the question
 		return true, nil

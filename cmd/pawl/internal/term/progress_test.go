@@ -11,8 +11,8 @@ import (
 
 var began = eventlog.At(time.Date(2026, 10, 26, 8, 0, 0, 0, time.UTC))
 
-// told feeds transitions of one workflow to a progress and returns its lines without the name.
-func told(t *testing.T, transitions ...[]eventlog.Fact) []string {
+// printed feeds transitions of one workflow to a progress and returns its lines without the name.
+func printed(t *testing.T, transitions ...[]eventlog.Fact) []string {
 	t.Helper()
 	var lines []string
 	p := NewProgress(func(l ...string) { lines = append(lines, l...) }, false)
@@ -201,7 +201,7 @@ func TestProgress(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := told(t, test.transitions...)
+			got := printed(t, test.transitions...)
 			if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 			}

@@ -58,8 +58,8 @@ const (
 	lookAgain = 10 * time.Millisecond
 	// awaitInterval is how often tools are looked for that a workflow waits for.
 	awaitInterval = 500 * time.Millisecond
-	// Patience is how long an engine that is to end by itself waits for tools.
-	Patience = 10 * time.Second
+	// WaitTimeout is how long an engine that is to end by itself waits for tools.
+	WaitTimeout = 10 * time.Second
 )
 
 // Watch begins to look for services on the server's listener; dir holds the users of tools. Each watcher has

@@ -35,7 +35,7 @@ func happened(result string) consequence {
 }
 
 // of says it of one mutation, whose workflow stands so.
-func (c consequence) of(mutation string, w standing) string {
+func (c consequence) of(mutation string, w workflowStatus) string {
 	text := mutation + " " + c.done
 	switch {
 	case c.work == "":
@@ -59,7 +59,7 @@ func (c *mutationAction) act(engine *client.Finder, screen term.Screen, operatio
 	}
 	params["mutation"] = c.Mutation
 	return client.Answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
-		var w standing
+		var w workflowStatus
 		if then.work != "" {
 			if err := connected.Perform("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
 				// It is recorded: an error would have it done again.

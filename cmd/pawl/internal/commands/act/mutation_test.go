@@ -8,16 +8,16 @@ import (
 // O1-O5: a person who resolves a mutation is told what was done and what happens next.
 func TestConsequences(t *testing.T) {
 	t.Parallel()
-	free := standing{Name: "order", Status: "active"}
-	paused := standing{Name: "order", Status: "paused", UserPaused: true}
-	archived := standing{Name: "order", Status: "archived", UserPaused: true}
-	held := standing{
+	free := workflowStatus{Name: "order", Status: "active"}
+	paused := workflowStatus{Name: "order", Status: "paused", UserPaused: true}
+	archived := workflowStatus{Name: "order", Status: "archived", UserPaused: true}
+	held := workflowStatus{
 		Name: "order", Status: "error", Blocked: &struct{ Reason, Message string }{"contradiction", "it differs"},
 	}
 	for _, test := range []struct {
 		name string
 		then consequence
-		w    standing
+		w    workflowStatus
 		want string
 	}{
 		{"skip", skipped, free, "M is skipped: its events end as skipped, and the workflow goes on without it"},
@@ -60,7 +60,7 @@ func TestConsequences(t *testing.T) {
 func TestStandingNamesTheHold(t *testing.T) {
 	t.Parallel()
 	lost := &struct{ Reason, Message string }{"indeterminate", "not known"}
-	for want, w := range map[string]standing{
+	for want, w := range map[string]workflowStatus{
 		"order is held (indeterminate): not known; more: pawl why order": {Name: "order", Status: "paused",
 			Blocked: lost},
 		"order is paused, and held (indeterminate): not known; more: pawl why order": {
@@ -78,10 +78,10 @@ func TestStandingNamesTheHold(t *testing.T) {
 // F9, O6: a resume leaves maintenance alone, and says what ends it.
 func TestStandingNamesMaintenance(t *testing.T) {
 	t.Parallel()
-	if got := (standing{Name: "order", Status: "active"}).String(); got != "order is active" {
+	if got := (workflowStatus{Name: "order", Status: "active"}).String(); got != "order is active" {
 		t.Errorf("got %q", got)
 	}
-	got := standing{Name: "order", Status: "active", Maintenance: true}.String()
+	got := workflowStatus{Name: "order", Status: "active", Maintenance: true}.String()
 	for _, says := range []string{
 		"order is active, but stays in maintenance", "nothing of it runs", "pawl repair order FILE",
 		"also unchanged (pawl deploy FILE)",
@@ -90,7 +90,7 @@ func TestStandingNamesMaintenance(t *testing.T) {
 			t.Errorf("%q does not say %q", got, says)
 		}
 	}
-	if got := (standing{Name: "order", Status: "archived", Maintenance: true}).String(); got != "order is archived" {
+	if got := (workflowStatus{Name: "order", Status: "archived", Maintenance: true}).String(); got != "order is archived" {
 		t.Errorf("got %q", got)
 	}
 }

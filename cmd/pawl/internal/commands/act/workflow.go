@@ -18,21 +18,21 @@ func (c *workflowAction) act(engine *client.Finder, screen term.Screen, operatio
 	if err != nil {
 		return err
 	}
-	return client.Answer(connected, operation, map[string]any{"workflow": c.Name}, func(w standing) error {
+	return client.Answer(connected, operation, map[string]any{"workflow": c.Name}, func(w workflowStatus) error {
 		fmt.Fprintln(screen.Out, w)
 		return nil
 	})
 }
 
-// standing is how a workflow stands.
-type standing struct {
+// workflowStatus is the status of a workflow, and what holds it.
+type workflowStatus struct {
 	Name, Status string
 	UserPaused   bool
 	Blocked      *struct{ Reason, Message string }
 	Maintenance  bool
 }
 
-func (w standing) String() string {
+func (w workflowStatus) String() string {
 	text := w.Name + " is " + w.Status
 	if w.Blocked != nil {
 		text += ", and"

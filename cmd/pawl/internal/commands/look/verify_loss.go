@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// incomplete says that a part of what is damaged could not be set aside: the log has no room to remember it; or that
+// incomplete says that a part of what is damaged could not be set aside: the log has no space to remember it; or that
 // the names are not taken as known, since a loss was accepted just now.
 func (c *Verify) incomplete(screen term.Screen, r node.Accepted) error {
 	if c.NamesKnown && r.NamesLost {
@@ -25,7 +25,7 @@ func (c *Verify) incomplete(screen term.Screen, r node.Accepted) error {
 		return nil
 	}
 	fmt.Fprintf(screen.Err,
-		"pawl: the log has no room to remember all that is to be set aside. Everything else is done; "+
+		"pawl: the log has no space to remember all that is to be set aside. Everything else is done; "+
 			"repeating this command changes nothing. %s\n",
 		"What stays out of service is named above, with the way to go on.")
 	return exit.Silent(exit.CodeFailed)

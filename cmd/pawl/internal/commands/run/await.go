@@ -35,9 +35,9 @@ func (d deployer) await(ctx context.Context, s source.Script, missing []string) 
 	d.in.Announce() // a person who asks why nothing moves must know the address
 	most := ""
 	if d.in.Data.Settings.UntilIdle {
-		most = fmt.Sprintf(", for at most %s", tools.Patience)
+		most = fmt.Sprintf(", for at most %s", tools.WaitTimeout)
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, tools.Patience)
+		ctx, cancel = context.WithTimeout(ctx, tools.WaitTimeout)
 		defer cancel()
 	}
 	fmt.Fprintf(d.screen.Out, "pawl: %s waits for %s%s: start the tools that serve them\n", term.Path(s.Path),

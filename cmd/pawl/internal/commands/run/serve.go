@@ -23,7 +23,7 @@ func (c *Serve) Run(ctx context.Context, screen term.Screen, conf config.Reader,
 	if err := conf.CheckMoved(s.Data); err != nil {
 		return err
 	}
-	return node.Operate(ctx, screen, s, with, func(context.Context, *node.Node) (node.Beside, error) {
+	return node.Operate(ctx, screen, s, with, func(context.Context, *node.Node) (node.SideTask, error) {
 		return nil, nil
 	}, nil)
 }

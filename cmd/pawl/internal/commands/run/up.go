@@ -53,7 +53,7 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 		idle = func() { introduce(screen.Out, *bundled) }
 	}
 	refused := map[string]struct{}{}
-	err = node.Operate(ctx, screen, s, with, func(ctx context.Context, in *node.Node) (node.Beside, error) {
+	err = node.Operate(ctx, screen, s, with, func(ctx context.Context, in *node.Node) (node.SideTask, error) {
 		if err := in.CheckGrants(grants); err != nil {
 			return nil, exit.Misconfigured("correct it; nothing was deployed", "--grant: %v", err)
 		}

@@ -20,7 +20,7 @@ import (
 
 // watching deploys the files again whenever their bytes change, by the rules of the start. What cannot
 // be deployed is complained about, and what runs goes on.
-func (d deployer) watching(sources []source.Script) node.Beside {
+func (d deployer) watching(sources []source.Script) node.SideTask {
 	return func(ctx context.Context, out *term.Printer) {
 		// What is said while the engine works stands with its progress, and waits for no reader.
 		d.screen.Out, d.screen.Err = out, out

@@ -4,8 +4,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// question is what is asked of a worker: to run a handler, or to describe a script.
-type question struct {
+// request is what a worker is asked to do: to run a handler, or to describe a script.
+type request struct {
 	source   *sandbox.Source
 	call     *sandbox.Invocation // nil for a description
 	host     sandbox.Host

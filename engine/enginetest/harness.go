@@ -25,8 +25,8 @@ import (
 // Tester is the actor of everything a test asks for.
 var Tester = eventlog.Actor{Kind: "user", Name: "tester"}
 
-// Bench holds what outlives an engine: the log, the store and the world.
-type Bench struct {
+// Harness holds what outlives an engine: the log, the store and the world.
+type Harness struct {
 	TB     testing.TB
 	Log    eventlog.Log
 	Store  *store.Store
@@ -39,19 +39,19 @@ type Bench struct {
 }
 
 // New makes a bench with an empty memory log without faults and an empty store.
-func New(tb testing.TB) *Bench {
+func New(tb testing.TB) *Harness {
 	tb.Helper()
 	return NewOn(tb, memlog.New(memlog.Config{}))
 }
 
 // NewOn makes a bench on a given log.
-func NewOn(tb testing.TB, log eventlog.Log) *Bench {
+func NewOn(tb testing.TB, log eventlog.Log) *Harness {
 	tb.Helper()
 	st, err := store.Open(store.Config{InMemory: true})
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
 	}
-	b := &Bench{TB: tb, Log: log, Store: st, World: NewWorld("world"),
+	b := &Harness{TB: tb, Log: log, Store: st, World: NewWorld("world"),
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	tb.Cleanup(func() { _ = st.Close() })
 	return b
@@ -79,7 +79,7 @@ func (c catalog) Operation(name, operation string) (connector.Operation, bool) {
 func (c catalog) Similar(name string) []string { return c.Registry.Similar(name) }
 
 // Start runs an engine on the bench until Stop or the end of the test.
-func (b *Bench) Start() *Engine {
+func (b *Harness) Start() *Engine {
 	b.TB.Helper()
 	registry, err := connector.NewRegistry(append([]connector.Connector{b.World}, b.Others...)...)
 	if err != nil {
@@ -186,7 +186,7 @@ func (e *Engine) Rest(workflow eventlog.WorkflowName) projections.State {
 }
 
 // FullFold folds the workflow's whole past, nothing evicted.
-func (b *Bench) FullFold(workflow eventlog.WorkflowName) projections.State {
+func (b *Harness) FullFold(workflow eventlog.WorkflowName) projections.State {
 	b.TB.Helper()
 	var s projections.State
 	for r, err := range b.Log.ReadWorkflow(context.Background(), workflow, 1) {
@@ -201,7 +201,7 @@ func (b *Bench) FullFold(workflow eventlog.WorkflowName) projections.State {
 }
 
 // Kinds lists the kinds of the workflow's transitions, in order.
-func (b *Bench) Kinds(workflow eventlog.WorkflowName) []string {
+func (b *Harness) Kinds(workflow eventlog.WorkflowName) []string {
 	b.TB.Helper()
 	var kinds []string
 	for r, err := range b.Log.ReadWorkflow(context.Background(), workflow, 1) {
@@ -215,7 +215,7 @@ func (b *Bench) Kinds(workflow eventlog.WorkflowName) []string {
 
 // MustAgree compares every entity of the full fold with the store's row. The engine must have
 // stopped.
-func (b *Bench) MustAgree(workflow eventlog.WorkflowName) {
+func (b *Harness) MustAgree(workflow eventlog.WorkflowName) {
 	b.TB.Helper()
 	full := b.FullFold(workflow)
 	for _, k := range Keys(&full) {

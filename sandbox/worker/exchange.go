@@ -15,14 +15,14 @@ import (
 	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
-// conversation is one call, or one description, on one worker.
-type conversation struct {
+// exchange is one call, or one description, on one worker.
+type exchange struct {
 	pool   *Pool
 	w      *process
 	key    string // of the workflow that the time is counted for
 	serial uint64
-	ctx    context.Context // of the reads; ends with the conversation
-	question
+	ctx    context.Context // of the reads; ends with the exchange
+	request
 
 	mu sync.Mutex
 	// running says that the worker owes a frame, holds a slot and its time is the script's.
@@ -47,8 +47,8 @@ type conversation struct {
 	causes   map[int]error // of reads that failed
 }
 
-// converse runs a conversation to its end on a worker that has a slot, and gives both back.
-func (c *conversation) converse(ctx context.Context, ref scriptRef) *sandbox.Error {
+// run runs an exchange to its end on a worker that has a slot, and gives both back.
+func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	var cancelReads context.CancelFunc
 	c.ctx, cancelReads = context.WithCancel(ctx)
 	defer cancelReads()
@@ -59,7 +59,7 @@ func (c *conversation) converse(ctx context.Context, ref scriptRef) *sandbox.Err
 	c.mu.Unlock()
 	unwatch := context.AfterFunc(ctx, func() { c.cancel(sandbox.Cancelled(ctx, c.cancelMessage())) })
 
-	fault := c.exchange(ref)
+	fault := c.serveUntilResult(ref)
 
 	unwatch()
 	c.mu.Lock()
@@ -83,16 +83,16 @@ func (c *conversation) converse(ctx context.Context, ref scriptRef) *sandbox.Err
 	return fault
 }
 
-func (c *conversation) cancelMessage() string {
+func (c *exchange) cancelMessage() string {
 	if c.call == nil {
 		return sandbox.DescribeCancelled
 	}
 	return sandbox.CallCancelled
 }
 
-// exchange sends the request and serves the worker until its result. A fault is that of a worker
+// serveUntilResult sends the request and serves the worker until its result. A fault is that of a worker
 // which is not to be used again.
-func (c *conversation) exchange(ref scriptRef) *sandbox.Error {
+func (c *exchange) serveUntilResult(ref scriptRef) *sandbox.Error {
 	// A worker that died cannot be written to; why it died is found by reading on.
 	unwritten := c.w.write(func(k *packer) { c.pack(k, c.serial, ref) })
 	for heard := false; ; heard = true {
@@ -108,7 +108,7 @@ func (c *conversation) exchange(ref scriptRef) *sandbox.Error {
 		switch kind {
 		case frameRead:
 			r := unpackRead(u)
-			if err := errors.Join(u.done(), c.own(r.serial), c.mayRead(r)); err != nil {
+			if err := errors.Join(u.done(), c.checkSerial(r.serial), c.mayRead(r)); err != nil {
 				return c.broken(err)
 			}
 			go c.serve(r)
@@ -123,13 +123,13 @@ func (c *conversation) exchange(ref scriptRef) *sandbox.Error {
 			c.w.places()[c.call.Key()] = at
 		case frameWaiting:
 			serial, answers := uint64(u.num()), int(u.num())
-			if err := errors.Join(u.done(), c.own(serial)); err != nil {
+			if err := errors.Join(u.done(), c.checkSerial(serial)); err != nil {
 				return c.broken(err)
 			}
-			c.parked(answers)
+			c.workerWaits(answers)
 		case c.answer:
 			serial, err := c.read(u)
-			if err := errors.Join(err, c.own(serial), c.w.silent()); err != nil {
+			if err := errors.Join(err, c.checkSerial(serial), c.w.silent()); err != nil {
 				return c.broken(err)
 			}
 			return nil
@@ -139,16 +139,16 @@ func (c *conversation) exchange(ref scriptRef) *sandbox.Error {
 	}
 }
 
-// own refuses what belongs to another call: a worker serves one at a time.
-func (c *conversation) own(serial uint64) error {
+// checkSerial refuses what belongs to another call: a worker serves one at a time.
+func (c *exchange) checkSerial(serial uint64) error {
 	if serial != c.serial {
 		return fmt.Errorf("%w: an answer to another call", errMalformed)
 	}
 	return nil
 }
 
-// broken ends the worker and says why the conversation cannot go on.
-func (c *conversation) broken(err error) *sandbox.Error {
+// broken ends the worker and says why the exchange cannot go on.
+func (c *exchange) broken(err error) *sandbox.Error {
 	if errors.Is(err, errMalformed) {
 		c.w.kill(malformed(err))
 	}
@@ -168,7 +168,7 @@ func (c *conversation) broken(err error) *sandbox.Error {
 // notTaken is the fault of a call of which its worker, now gone, has said nothing. As long as a part of
 // the request was never read, nothing of the script has run: whatever ended the worker, it was not the
 // script, and another worker can take the call as if nothing had been.
-func (c *conversation) notTaken(unwritten error, fault *sandbox.Error) *sandbox.Error {
+func (c *exchange) notTaken(unwritten error, fault *sandbox.Error) *sandbox.Error {
 	if unwritten == nil && unread(c.w.In) == 0 {
 		return fault
 	}
@@ -183,7 +183,7 @@ func (c *conversation) notTaken(unwritten error, fault *sandbox.Error) *sandbox.
 }
 
 // pause stops the script's time and tells how long it ran since it was started. The caller locks.
-func (c *conversation) pause() (stretch time.Duration) {
+func (c *exchange) pause() (stretch time.Duration) {
 	if c.running {
 		now := time.Now()
 		stretch = now.Sub(c.since)
@@ -193,7 +193,7 @@ func (c *conversation) pause() (stretch time.Duration) {
 }
 
 // cancel asks the worker to stop, and sees to it that it does.
-func (c *conversation) cancel(e *sandbox.Error) {
+func (c *exchange) cancel(e *sandbox.Error) {
 	c.mu.Lock()
 	if c.over || c.stopFor != nil {
 		c.mu.Unlock()
@@ -213,16 +213,16 @@ func (c *conversation) cancel(e *sandbox.Error) {
 }
 
 // ended reports whether the worker may be at the next request: while it is asked under the lock of
-// writing, nothing of this conversation gets behind that request, where it would look like a part of it
+// writing, nothing of this exchange gets behind that request, where it would look like a part of it
 // that was never taken.
-func (c *conversation) ended() bool {
+func (c *exchange) ended() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.over
 }
 
 // mayRead checks again what the worker has checked: only reads that the call allows go out.
-func (c *conversation) mayRead(r readRequest) error {
+func (c *exchange) mayRead(r readRequest) error {
 	if c.call == nil {
 		return fmt.Errorf("%w: a read while describing", errMalformed)
 	}
@@ -247,7 +247,7 @@ func (c *conversation) mayRead(r readRequest) error {
 }
 
 // serve asks the host and takes its answer to the worker.
-func (c *conversation) serve(r readRequest) {
+func (c *exchange) serve(r readRequest) {
 	a := vm.Perform(c.ctx, c.host, r.id, sandbox.Operation{Connector: r.connector, Operation: r.operation}, r.params)
 	if c.ctx.Err() != nil {
 		return // what a cancelled host answers is no answer; the worker is told of the end, or is done
@@ -278,7 +278,7 @@ func (c *conversation) serve(r readRequest) {
 }
 
 // resume waits for a slot and starts the clock again.
-func (c *conversation) resume() bool {
+func (c *exchange) resume() bool {
 	_, err := c.pool.acquire(c.ctx, c.key, 0, true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -295,7 +295,7 @@ func (c *conversation) resume() bool {
 }
 
 // deliver sends the answers that are there, if the worker may run.
-func (c *conversation) deliver() {
+func (c *exchange) deliver() {
 	c.mu.Lock()
 	if !c.running || c.over {
 		c.mu.Unlock()
@@ -308,7 +308,7 @@ func (c *conversation) deliver() {
 	if len(answers) == 0 {
 		return
 	}
-	// A worker that died cannot be written to; the conversation ends by reading that.
+	// A worker that died cannot be written to; the exchange ends by reading that.
 	_ = c.w.write(func(p *packer) {
 		if c.ended() {
 			return
@@ -319,9 +319,9 @@ func (c *conversation) deliver() {
 	})
 }
 
-// parked gives the slot back while the worker can do nothing. It counts the answers that it has
+// workerWaits gives the slot back while the worker can do nothing. It counts the answers that it has
 // taken: one that is on its way makes it go on.
-func (c *conversation) parked(answers int) {
+func (c *exchange) workerWaits(answers int) {
 	c.mu.Lock()
 	if !c.running || answers < c.sent || len(c.answers) > 0 {
 		c.mu.Unlock()
@@ -333,7 +333,7 @@ func (c *conversation) parked(answers int) {
 }
 
 // cause puts the host's own error in the place of what stood for it inside the worker.
-func (c *conversation) cause(e *sandbox.Error) {
+func (c *exchange) cause(e *sandbox.Error) {
 	remote, ok := e.Cause.(*remoteError)
 	if !ok {
 		return
