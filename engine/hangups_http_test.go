@@ -181,8 +181,10 @@ func TestHTTPClientsThatHangUp(t *testing.T) {
 		}
 		for p := range b.Log.Partitions() {
 			last, err := b.Log.Last(t.Context(), p)
-			if lag, lagErr := e.CheckpointLag(t.Context(), p); err != nil || lagErr != nil || lag != 0 || e.ProcessedSeq(p) != last {
-				t.Fatalf("partition %d: reached is %d, the log ends at %d, %d are not covered (%v, %v)", p, e.ProcessedSeq(p), last, lag,
+			if lag, lagErr := e.CheckpointLag(t.Context(), p); err != nil || lagErr != nil || lag != 0 ||
+				e.ProcessedSeq(p) != last {
+				t.Fatalf("partition %d: reached is %d, the log ends at %d, %d are not covered (%v, %v)", p, e.ProcessedSeq(p), last,
+					lag,
 					err, lagErr)
 			}
 		}

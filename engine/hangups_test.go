@@ -117,7 +117,8 @@ func TestClientsThatHangUp(t *testing.T) {
 				}
 				for p := range b.Log.Partitions() {
 					last, err := b.Log.Last(t.Context(), p)
-					if cp, _, cpErr := b.Store.Checkpoint(p); err != nil || cpErr != nil || cp.Seq != last || e.ProcessedSeq(p) != last {
+					if cp, _, cpErr := b.Store.Checkpoint(p); err != nil || cpErr != nil || cp.Seq != last ||
+						e.ProcessedSeq(p) != last {
 						t.Fatalf("partition %d: the checkpoint is %d, reached is %d, the log ends at %d (%v, %v)", p, cp.Seq,
 							e.ProcessedSeq(p), last, err, cpErr)
 					}

@@ -191,7 +191,8 @@ func TestOperatorsReadNothingOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, _, err := seen.Pending(); err != nil || n != 0 || strings.TrimSpace(string(m.Data)) != `{"items":[],"next":null}` {
+	if n, _, err := seen.Pending(); err != nil || n != 0 ||
+		strings.TrimSpace(string(m.Data)) != `{"items":[],"next":null}` {
 		t.Errorf("an operator reads %s and %d more (%v)", m.Data, n, err)
 	}
 }
