@@ -96,7 +96,7 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		changed := l.follow("mutation.applied")
 		end <- applied
 		changed()
-		l.settle()
+		l.rest()
 		l.wantMutation("applied late_reply")
 		l.wantEvent("a", "consumed")
 		l.wantSent(1)
@@ -107,7 +107,7 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		end := l.holdOpen(false)
 		refused(l)
 		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "skip")
-		l.settle()
+		l.rest()
 		l.wantEvent("a", "skipped")
 		l.wantSent(1)
 		end <- lost
