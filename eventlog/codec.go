@@ -11,15 +11,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog/pack"
 )
 
-// FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a
-// log with a newer one is refused. Format 2 says that the log also holds Installation, whose messages
-// format 1 does not know. A log has it from the first such message on: without one, an older binary reads
-// the log as ever.
-const FormatVersion = 2
-
-// FormatWithout is the format of a log that holds nothing of Installation.
-const FormatWithout = 1
-
 // ErrUnreadable marks a stored transition that cannot be decoded. It stops its workflow loudly;
 // it is never skipped.
 var ErrUnreadable = errors.New("transition cannot be read")
@@ -47,9 +38,11 @@ type wireFact struct {
 
 // upcast turns the stored body of an older version into one of the next version.
 var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){
-	"workflow.deployed":            {1: unchanged},
+	"workflow.deployed":            {1: unchanged, 2: unchanged},
 	"workflow.backoff_started":     {1: unchanged},
-	"event.retry_scheduled":        {1: unchanged},
+	"run.started":                  {1: unchanged},
+	"event.released":               {1: unchanged},
+	"event.retry_scheduled":        {1: unchanged, 2: unchanged},
 	"mutation.reconcile_scheduled": {1: unchanged},
 }
 

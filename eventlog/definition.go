@@ -47,6 +47,25 @@ type Consumer struct {
 	MutateByID bool `msgpack:"mutateById,omitempty" json:"mutateById,omitempty"`
 	// MaxAttempts is nil when unset (J2).
 	MaxAttempts *int `msgpack:"maxAttempts,omitempty" json:"maxAttempts,omitempty"`
+	// Concurrency is how many of its runs may be active, each for one event; 0 for a plain consumer (C1).
+	Concurrency int `msgpack:"concurrency,omitempty" json:"concurrency,omitempty"`
+	// Key is a path into the payload: events with the same value there are worked on one after the other (C2).
+	Key string `msgpack:"key,omitempty" json:"key,omitempty"`
+	// Rate bounds how often a run begins, as in "10/s"; empty for no bound (C12).
+	Rate string `msgpack:"rate,omitempty" json:"rate,omitempty"`
+}
+
+// Concurrent reports whether each of its runs works on one event, beside others (C1).
+func (c Consumer) Concurrent() bool { return c.Concurrency > 0 }
+
+// Spacing is the time from the start of one run to that of the next, zero for none (C12). A rate that cannot be read
+// is none: a deploy refuses it.
+func (c Consumer) Spacing() time.Duration {
+	rate, err := ParseRate(c.Rate)
+	if err != nil {
+		return 0
+	}
+	return rate.Spacing()
 }
 
 // Operation is a connector operation that the script uses, as the deploy found it.

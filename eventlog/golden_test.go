@@ -195,6 +195,8 @@ func populate(t *testing.T, v reflect.Value, name string, n *int) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(int64(1000 + *n))
+	case reflect.Uint64:
+		v.SetUint(uint64(1000 + *n))
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		populate(t, v.Elem(), name, n)

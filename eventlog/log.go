@@ -48,6 +48,8 @@ type Entry struct {
 	Kind     FactType
 	Expected Head
 	Stored   []byte
+	// Format is the lowest format of a log that may hold it: see FormatVersion. Zero asks for none.
+	Format int
 	// Barrier asks that nothing acknowledged up to and including this entry can be lost
 	// unnoticed: a request leaves right after it.
 	Barrier bool
@@ -63,7 +65,8 @@ func NewEntry(t Transition, head Head) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	return Entry{ID: t.ID, Workflow: t.Workflow, Kind: t.Kind, Expected: head, Stored: stored, hash: HashOf(stored)}, nil
+	return Entry{ID: t.ID, Workflow: t.Workflow, Kind: t.Kind, Expected: head, Stored: stored, Format: formatOf(&t),
+		hash: HashOf(stored)}, nil
 }
 
 // Hash returns the hash of the stored bytes.

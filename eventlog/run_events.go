@@ -83,6 +83,11 @@ type (
 		// those of that run (R15).
 		RetryOf RunID  `msgpack:"retryOf,omitempty" json:"retryOf,omitempty"`
 		Engine  string `msgpack:"engine" json:"engine"`
+		// Event is the one event of a concurrent consumer's run, which belongs to no session; nil for a plain
+		// run. Its reservation stands in the same transition (C1).
+		Event *EventRef `msgpack:"event,omitempty" json:"event,omitempty"`
+		// Key is the canonical JSON of that event's key, empty where it has none (C2).
+		Key string `msgpack:"key,omitempty" json:"key,omitempty"`
 	}
 	// RunPrepared: prepare's result is pinned. Reservations follow as event.reserved.
 	RunPrepared struct {
@@ -120,13 +125,37 @@ type (
 		Run    RunID  `msgpack:"run" json:"run"`
 		Engine string `msgpack:"engine" json:"engine"`
 	}
+	// RunRetryOwed: this ended run of a concurrent consumer owes a retry or a settlement; its event stays
+	// reserved (R16, C5).
+	RunRetryOwed struct {
+		Run RunID `msgpack:"run" json:"run"`
+		// At is when the retry is due, zero for at once; Attempt is how many tries of its chain have failed, and
+		// with Attention those are so many that a person should look (F8).
+		At        Instant `msgpack:"at,omitempty" json:"at,omitempty"`
+		Attempt   int     `msgpack:"attempt,omitempty" json:"attempt,omitempty"`
+		Attention bool    `msgpack:"attention,omitempty" json:"attention,omitempty"`
+	}
+	// RunRetryCleared: the owed retry has started or is no longer owed.
+	RunRetryCleared struct {
+		Run RunID `msgpack:"run" json:"run"`
+	}
 )
 
-func (*RunStarted) FactType() FactType     { return "run.started" }
-func (*RunPrepared) FactType() FactType    { return "run.prepared" }
-func (*RunAdvanced) FactType() FactType    { return "run.advanced" }
-func (*RunCommitted) FactType() FactType   { return "run.committed" }
-func (*RunFailed) FactType() FactType      { return "run.failed" }
-func (*RunCrashed) FactType() FactType     { return "run.crashed" }
-func (*RunSuspended) FactType() FactType   { return "run.suspended" }
-func (*RunReactivated) FactType() FactType { return "run.reactivated" }
+// needs: version 2 added Event and Key.
+func (f *RunStarted) needs() int {
+	if f.Event != nil || f.Key != "" {
+		return 2
+	}
+	return 1
+}
+
+func (*RunStarted) FactType() FactType      { return "run.started" }
+func (*RunPrepared) FactType() FactType     { return "run.prepared" }
+func (*RunAdvanced) FactType() FactType     { return "run.advanced" }
+func (*RunCommitted) FactType() FactType    { return "run.committed" }
+func (*RunFailed) FactType() FactType       { return "run.failed" }
+func (*RunCrashed) FactType() FactType      { return "run.crashed" }
+func (*RunSuspended) FactType() FactType    { return "run.suspended" }
+func (*RunReactivated) FactType() FactType  { return "run.reactivated" }
+func (*RunRetryOwed) FactType() FactType    { return "run.retry_owed" }
+func (*RunRetryCleared) FactType() FactType { return "run.retry_cleared" }

@@ -50,6 +50,8 @@ type (
 		Topic     Topic     `msgpack:"topic" json:"topic"`
 		MessageID MessageID `msgpack:"messageId" json:"messageId"`
 		Run       RunID     `msgpack:"run" json:"run"`
+		// Uncounted is set when the run had not come to choose it: that was no execution of its job (C8).
+		Uncounted bool `msgpack:"uncounted,omitempty" json:"uncounted,omitempty"`
 	}
 	// EventRetryScheduled: pending again, and invisible until At (J2).
 	EventRetryScheduled struct {
@@ -59,6 +61,8 @@ type (
 		At        Instant   `msgpack:"at" json:"at"`
 		// Uncounted is set when the failure counts no attempt: the target was to blame (J2, F13).
 		Uncounted bool `msgpack:"uncounted,omitempty" json:"uncounted,omitempty"`
+		// Attention is set when it has failed so often that a person should look (F8, C5).
+		Attention bool `msgpack:"attention,omitempty" json:"attention,omitempty"`
 	}
 	// EventConsumed: its run committed.
 	EventConsumed struct {
@@ -105,8 +109,19 @@ type (
 	}
 )
 
-// needs: version 2 added Uncounted.
+// needs: version 2 added Uncounted, version 3 Attention.
 func (f *EventRetryScheduled) needs() int {
+	switch {
+	case f.Attention:
+		return 3
+	case f.Uncounted:
+		return 2
+	}
+	return 1
+}
+
+// needs: version 2 added Uncounted.
+func (f *EventReleased) needs() int {
 	if f.Uncounted {
 		return 2
 	}

@@ -99,8 +99,13 @@ func (f *BackoffStarted) needs() int {
 	return 1
 }
 
-// needs: version 2 added Producer.RunOnDeploy.
+// needs: version 2 added Producer.RunOnDeploy, version 3 a consumer's Concurrency, Key and Rate.
 func (f *WorkflowDeployed) needs() int {
+	for _, c := range f.Definition.Consumers {
+		if c.Concurrency != 0 || c.Key != "" || c.Rate != "" {
+			return 3
+		}
+	}
 	for _, p := range f.Definition.Producers {
 		if p.RunOnDeploy {
 			return 2

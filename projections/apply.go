@@ -35,7 +35,7 @@ func Apply(s State, r eventlog.Record) (State, error) {
 		}
 	}
 	next := d.State()
-	next.Head = r.Head()
+	next.Head, next.rekeyed = r.Head(), nil
 	next.touchMoved(&s)
 	return *next, nil
 }
@@ -99,7 +99,7 @@ func (f *folding) ordinal() Ordinal { return Ordinal{Seq: f.seq, N: f.n} }
 func (f *folding) apply(fact eventlog.Fact) error {
 	switch e := fact.(type) {
 	case *eventlog.WorkflowDeployed:
-		f.deployed(e)
+		return f.deployed(e)
 	case *eventlog.WorkflowGranted:
 		f.Grants = e.Grants
 	case *eventlog.WorkflowPaused:
@@ -150,6 +150,16 @@ func (f *folding) apply(fact eventlog.Fact) error {
 			}
 			h.Failures = e.Runs
 		})
+	case *eventlog.HandlerRowCounted:
+		return f.rowCounted(e)
+	case *eventlog.HandlerProbeScheduled:
+		return f.probeScheduled(e)
+	case *eventlog.HandlerProbingEnded:
+		return f.probingEnded(e)
+	case *eventlog.HandlerUncertainCounted:
+		return f.changeHandler(e.Handler, func(h *Handler) { h.Uncertain = e.Mutations })
+	case *eventlog.HandlerRepairCounted:
+		return f.changeHandler(e.Handler, func(h *Handler) { h.RepairFailures, h.RepairVersion = e.Failures, f.Version })
 	case *eventlog.SessionStarted:
 		return f.sessionStarted(e)
 	case *eventlog.SessionEnded:
@@ -171,6 +181,10 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.changeCurrent(e.Run, func(r *Run) { r.Status = eventlog.RunPausedApproval })
 	case *eventlog.RunReactivated:
 		return f.changeCurrent(e.Run, func(r *Run) { r.Status, r.Engine = eventlog.RunActive, e.Engine })
+	case *eventlog.RunRetryOwed:
+		return f.runRetryOwed(e)
+	case *eventlog.RunRetryCleared:
+		return f.runRetryCleared(e)
 	case *eventlog.MutationApprovalRequested:
 		return f.approvalRequested(e)
 	case *eventlog.MutationApproved:
@@ -200,7 +214,13 @@ func (f *folding) apply(fact eventlog.Fact) error {
 	case *eventlog.EventTransferred:
 		return f.eventTransferred(e)
 	case *eventlog.EventReleased:
-		return f.eventReleased(e.Topic, e.MessageID, e.Run)
+		return f.eventReleased(e)
+	case *eventlog.EventHeld:
+		return f.eventHeld(e)
+	case *eventlog.EventFreed:
+		return f.eventFreed(e)
+	case *eventlog.EventDeferred:
+		return f.eventDeferred(e)
 	case *eventlog.EventRetryScheduled:
 		return f.eventRetryScheduled(e)
 	case *eventlog.EventConsumed:

@@ -93,6 +93,19 @@ type (
 		Undecided      int              `msgpack:"undecided,omitempty"`
 		UndecidedSince eventlog.Instant `msgpack:"undecidedSince,omitempty"`
 		UndecidedFirst []Undecided      `msgpack:"undecidedFirst,omitempty"`
+		// Held counts the events that are held by topic and reason, in that order (C5); HeldSince is since when
+		// there has been one, zero without any.
+		Held      []HeldCount      `msgpack:"held,omitempty"`
+		HeldSince eventlog.Instant `msgpack:"heldSince,omitempty"`
+		// Attention counts the events that have failed so often that a person should look (F8).
+		Attention      int              `msgpack:"attention,omitempty"`
+		AttentionSince eventlog.Instant `msgpack:"attentionSince,omitempty"`
+	}
+	// HeldCount is how many events of a topic are held for a reason.
+	HeldCount struct {
+		Topic  eventlog.Topic      `msgpack:"topic"`
+		Reason eventlog.HeldReason `msgpack:"reason"`
+		Events int                 `msgpack:"events"`
 	}
 	// Undecided is an event of which a person has to say whether it was handled.
 	Undecided struct {
@@ -133,6 +146,38 @@ type (
 		FailingAt  uint64  `msgpack:"failingAt,omitempty"`
 		ConsumedAt uint64  `msgpack:"consumedAt,omitempty"`
 		Created    Ordinal `msgpack:"created"`
+		// Of a concurrent consumer: when its last run started (C12), and the latest start of a run that has
+		// committed its event.
+		StartedAt   eventlog.Instant `msgpack:"startedAt,omitempty"`
+		ProvenStart uint64           `msgpack:"provenStart,omitempty"`
+		// Row is what its last failures have in common, Probing that its target is to blame (C7); nil for nothing.
+		Row     *Row     `msgpack:"row,omitempty"`
+		Probing *Probing `msgpack:"probing,omitempty"`
+		// Uncertain are its last calls, as long as the outcome of each was not known (C3).
+		Uncertain []eventlog.MutationID `msgpack:"uncertain,omitempty"`
+		// RepairFailures counts repairs in a row that have not helped, the last under RepairVersion (F9).
+		RepairFailures int              `msgpack:"repairFailures,omitempty"`
+		RepairVersion  eventlog.Version `msgpack:"repairVersion,omitempty"`
+	}
+	// Row are events whose first failures follow each other with the same class (C7).
+	Row struct {
+		Class  eventlog.Class      `msgpack:"class"`
+		Events []eventlog.EventRef `msgpack:"events"`
+		// Began is the revision at which the run of the first of them began, At that of the last failure.
+		Began uint64 `msgpack:"began"`
+		At    uint64 `msgpack:"at"`
+	}
+	// Probing is a consumer's wait for its target (C7).
+	Probing struct {
+		Class   eventlog.Class   `msgpack:"class"`
+		Message string           `msgpack:"message"`
+		Attempt int              `msgpack:"attempt"`
+		At      eventlog.Instant `msgpack:"at"`
+		// Since is when it began, Began its revision.
+		Since eventlog.Instant `msgpack:"since"`
+		Began uint64           `msgpack:"began"`
+		// Attention is since when a person should look, zero before (F8).
+		Attention eventlog.Instant `msgpack:"attention,omitempty"`
 	}
 	// Run is one attempt of one handler.
 	Run struct {
@@ -162,6 +207,15 @@ type (
 		// Engine is the process incarnation that runs it (R14).
 		Engine  string  `msgpack:"engine"`
 		Created Ordinal `msgpack:"created"`
+		// Event is that of a concurrent consumer's run, Key its key as canonical JSON (C1, C2); nil for a plain run.
+		Event *eventlog.EventRef `msgpack:"event,omitempty"`
+		Key   string             `msgpack:"key,omitempty"`
+		// Owes: it has ended and owes a retry or a settlement, due at RetryAt. Tries counts the failed tries of
+		// its chain, and Attention is since when they are so many that a person should look (C5, F8).
+		Owes      bool             `msgpack:"owes,omitempty"`
+		RetryAt   eventlog.Instant `msgpack:"retryAt,omitempty"`
+		Tries     int              `msgpack:"tries,omitempty"`
+		Attention eventlog.Instant `msgpack:"attention,omitempty"`
 	}
 	// Mutation is a record of the ledger.
 	Mutation struct {
@@ -178,10 +232,12 @@ type (
 		// OverAt is when nothing of the call can be under way any more, zero while that is not known (F5).
 		OverAt      eventlog.Instant `msgpack:"overAt,omitempty"`
 		RequestedAt eventlog.Instant `msgpack:"requestedAt,omitempty"`
-		StartedAt   eventlog.Instant `msgpack:"startedAt,omitempty"`
-		Deadline    eventlog.Instant `msgpack:"deadline,omitempty"`
-		SettledAt   eventlog.Instant `msgpack:"settledAt,omitempty"`
-		Engine      string           `msgpack:"engine,omitempty"`
+		// ApprovedAt is when a person allowed a call whose run waits for a place (C3).
+		ApprovedAt eventlog.Instant `msgpack:"approvedAt,omitempty"`
+		StartedAt  eventlog.Instant `msgpack:"startedAt,omitempty"`
+		Deadline   eventlog.Instant `msgpack:"deadline,omitempty"`
+		SettledAt  eventlog.Instant `msgpack:"settledAt,omitempty"`
+		Engine     string           `msgpack:"engine,omitempty"`
 		// Contradiction is a late answer that differs from the final outcome (F12).
 		Contradiction string  `msgpack:"contradiction,omitempty"`
 		Created       Ordinal `msgpack:"created"`
@@ -218,6 +274,21 @@ type (
 		Undecided bool             `msgpack:"undecided,omitempty"`
 		CreatedAt eventlog.Instant `msgpack:"createdAt"`
 		Created   Ordinal          `msgpack:"created"`
+		// Held says what keeps it from going on, nil for nothing (C5).
+		Held *Held `msgpack:"held,omitempty"`
+		// Deferred: it is hidden because prepare chose nothing, until a deploy at the latest (C6).
+		Deferred bool `msgpack:"deferred,omitempty"`
+		// Counted: its last failure counts in Failures. Attention is since when it has failed so often that a
+		// person should look, zero before (F8).
+		Counted   bool             `msgpack:"counted,omitempty"`
+		Attention eventlog.Instant `msgpack:"attention,omitempty"`
+	}
+	// Held is what keeps an event from going on.
+	Held struct {
+		Reason eventlog.HeldReason `msgpack:"reason"`
+		Since  eventlog.Instant    `msgpack:"since"`
+		// Run is the one after which it is held.
+		Run eventlog.RunID `msgpack:"run"`
 	}
 	// Attempt is one execution of a job (J1).
 	Attempt struct {

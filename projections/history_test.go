@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -155,6 +156,10 @@ func (r *resident) same(full *projections.State) {
 	if diff := cmp.Diff(foldtest.Order(full), foldtest.Order(&r.state)); diff != "" {
 		r.t.Fatalf("revision %d: pending events wait in another order (-full +resident):\n%s", full.Head.Revision, diff)
 	}
+	if diff := cmp.Diff(foldtest.Lanes(full, moments...), foldtest.Lanes(&r.state, moments...)); diff != "" {
+		r.t.Fatalf("revision %d: other events may begin, or runs stand elsewhere (-full +resident):\n%s", full.Head.Revision,
+			diff)
+	}
 	for _, k := range full.Keys() {
 		got := r.state.Entity(k)
 		if got == nil && full.Live(k) && k.Kind == projections.KindEvent {
@@ -183,17 +188,24 @@ func (r *resident) same(full *projections.State) {
 	}
 }
 
+// moments are some at which the lanes of histories are looked at.
+var moments = []eventlog.Instant{eventlog.At(time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)),
+	eventlog.At(time.Date(2026, 1, 1, 0, 4, 0, 0, time.UTC)), eventlog.At(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))}
+
 // TestSnapshotAndTailEqualFullFold folds random histories twice: all in memory, and with commits,
 // evictions, pending events paged out, and restarts from the store at random moments. Both must agree
-// after each transition.
+// after each transition. Half of the histories have a concurrent consumer.
 func TestSnapshotAndTailEqualFullFold(t *testing.T) {
 	t.Parallel()
 	seen, parked, paged := map[eventlog.FactType]int{}, 0, 0
 	windows := []projections.Window{{Events: 1 << 20, Bytes: 1 << 20}, {}, {Events: 2, Bytes: 1 << 20},
 		{Events: 1 << 20, Bytes: 100}}
-	for seed := range uint64(16) {
+	for seed := range uint64(32) {
 		log := foldtest.NewLog(seed)
 		h := foldtest.NewHistory(log, "w")
+		if seed >= 16 {
+			h = foldtest.NewConcurrentHistory(log, "w")
+		}
 		r := newResident(t, windows[seed%4])
 		chance := rand.New(rand.NewPCG(seed, 1))
 		checkpoint := 0 // records covered by it

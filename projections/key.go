@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -19,8 +20,11 @@ const (
 	KindInput    EntityKind = 'i'
 	KindSession  EntityKind = 's'
 	KindScript   EntityKind = 'v'
-	// KindPending is no entity: its key names the queue of a topic's pending events.
+	// KindPending is no entity: its key names the queue of a topic's pending events. KindKeyed names the same with
+	// the keys that the events have for a consumer, KindPlace a pending event by its place in the queue.
 	KindPending EntityKind = 'p'
+	KindKeyed   EntityKind = 'k'
+	KindPlace   EntityKind = 'q'
 )
 
 // Key names one entity of a workflow.
@@ -59,6 +63,20 @@ func EventKey(topic eventlog.Topic, id eventlog.MessageID) Key {
 // PendingKey names the queue of the topic's pending events.
 func PendingKey(topic eventlog.Topic) Key { return Key{KindPending, string(topic)} }
 
+// PlaceKey names the pending event at the place in the topic's queue: of one that is paged out, memory does not know
+// the message id.
+func PlaceKey(topic eventlog.Topic, at Ordinal) Key { return Key{KindPlace, pendingKey(topic, at)} }
+
+// Place splits the key of a pending event by its place.
+func (k Key) Place() (eventlog.Topic, Ordinal) {
+	topic, at, _ := strings.Cut(k.ID, "\x00")
+	if len(at) != 12 {
+		return eventlog.Topic(topic), Ordinal{}
+	}
+	return eventlog.Topic(topic), Ordinal{Seq: binary.BigEndian.Uint64([]byte(at)),
+		N: binary.BigEndian.Uint32([]byte(at[8:]))}
+}
+
 // KeyOf names an entity, or the queue that a backlog belongs to; false for what is neither.
 func KeyOf(entity any) (Key, bool) {
 	switch e := entity.(type) {
@@ -79,6 +97,9 @@ func KeyOf(entity any) (Key, bool) {
 	case *Script:
 		return ScriptKey(e.Version), true
 	case *Backlog:
+		if e.Path != "" {
+			return KeyedKey(e.Topic, e.Consumer, e.Path), true
+		}
 		return PendingKey(e.Topic), true
 	}
 	return Key{}, false

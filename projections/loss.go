@@ -30,6 +30,7 @@ func (f *folding) eventGivenUp(e *eventlog.EventGivenUp) error {
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
 		x.Attempts = f.endAttempt(x.Attempts, nil)
 		x.Status, x.ReservedBy, x.ScheduledAt, x.FinalizedAt = e.Status, "", 0, f.at()
+		x.Held, x.Deferred, x.Attention = nil, false, 0
 		x.Reason, x.Unknown, x.Undecided, x.SkipRequested = e.Reason, e.Unknown, undecided, false
 	})
 }

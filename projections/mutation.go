@@ -109,7 +109,11 @@ func (f *folding) mutationApproved(e *eventlog.MutationApproved) error {
 	if m := f.Mutation(e.Mutation); m != nil && m.Status != eventlog.MutationAwaitingApproval {
 		return fmt.Errorf("mutation %s is %s and awaits no approval", e.Mutation, m.Status)
 	}
-	return f.changeMutation(e.Mutation, func(*Mutation) {})
+	return f.changeMutation(e.Mutation, func(m *Mutation) {
+		if run := f.Run(m.Run); run != nil && run.Event != nil {
+			m.ApprovedAt = f.at() // it starts when its run gets a place (C3)
+		}
+	})
 }
 
 // changeOpen refuses to change an outcome that is final (F12).

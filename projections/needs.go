@@ -53,7 +53,13 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			for _, c := range f.Definition.Consumers {
 				for _, topic := range c.Subscribe {
 					want(PendingKey(topic))
+					if c.Concurrent() && c.Key != "" {
+						want(KeyedKey(topic, c.Name, c.Key))
+					}
 				}
+			}
+			for _, ref := range s.hidden() { // one may be deferred (C6)
+				want(EventKey(ref.Topic, ref.MessageID))
 			}
 		case *eventlog.InputRegistered:
 			registered[f.Input] = true
@@ -92,9 +98,28 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			event(f.Topic, f.MessageID)
 		case *eventlog.MutationGivenUp:
 			mutation(f.Mutation)
+		case *eventlog.EventHeld:
+			event(f.Topic, f.MessageID)
+		case *eventlog.EventFreed:
+			event(f.Topic, f.MessageID)
+		case *eventlog.EventDeferred:
+			event(f.Topic, f.MessageID)
+			run(f.Run)
+		case *eventlog.HandlerProbingEnded:
+			for _, ref := range s.ScheduledFor(f.Handler) {
+				want(EventKey(ref.Topic, ref.MessageID))
+			}
 		case *eventlog.RunStarted:
 			started[f.Run] = true
 			run(f.RetryOf)
+		case *eventlog.RunRetryOwed:
+			// From now on the run and its mutation are live.
+			run(f.Run)
+			if r := s.Run(f.Run); r != nil && r.Mutation != "" {
+				mutation(r.Mutation)
+			}
+		case *eventlog.RunRetryCleared:
+			run(f.Run)
 		case *eventlog.RetryOwed:
 			// From now on the run and its mutation are live.
 			run(f.Run)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,13 +14,18 @@ import (
 )
 
 // Queued is the place of a pending event in its topic. Of a long backlog memory holds no more than
-// these: some 50 bytes for each event. It must hold no pointer to the event: nodes of a persistent tree
-// share arrays, so what they point to may stay in memory after it was replaced.
+// these: some 50 bytes for each event; of a concurrent consumer's another 60, and 100 more of one with a key. It
+// must hold no pointer to the event: nodes of a persistent tree share arrays, so what they point to may stay in
+// memory after it was replaced.
 type Queued struct {
 	// Created orders the events of a topic, oldest first.
 	Created Ordinal
 	// ScheduledAt hides the event until then (J2).
 	ScheduledAt eventlog.Instant
+	// Key is the number of the event's key in the lane of a concurrent consumer, 0 for none (C2).
+	Key uint64
+	// Held says that no run is offered the event (C5), Tried that an attempt has failed.
+	Held, Tried bool
 }
 
 // Visible reports whether the pending event can be peeked and reserved at now (J2).
@@ -40,6 +46,9 @@ type Backlog struct {
 	Queued []Queued
 	// Scheduled names those of them that have a retry time.
 	Scheduled []ScheduledEvent
+	// Path is set in a queue that was read with its keys for a consumer: see KeyedKey.
+	Consumer eventlog.Handler
+	Path     string
 }
 
 // Window bounds the pending events that are in memory with title and payload.
@@ -166,8 +175,13 @@ func (s *State) Scheduled(after eventlog.Instant) iter.Seq[ScheduledEvent] {
 }
 
 // hydrateBacklog queues what memory does not know. What is in memory wins: there the event may be
-// pending no more.
+// pending no more. Keys for a lane that the definition does not have are kept until the next record, which may be the
+// deploy that makes it.
 func (s *State) hydrateBacklog(b *Backlog) {
+	if in, ok := s.lanes.topics.get(b.Topic); b.Path != "" && (!ok || in != lane{b.Consumer, b.Path}) {
+		s.keepKeys(b)
+		return
+	}
 	ended := map[Ordinal]bool{}
 	prefix := string(b.Topic) + "\x00"
 	for id, e := range s.events.from(prefix) {
@@ -180,7 +194,7 @@ func (s *State) hydrateBacklog(b *Backlog) {
 	}
 	for _, q := range b.Queued {
 		if _, known := s.queues.get(b.Topic, q.Created); !known && !ended[q.Created] {
-			s.queues.put(b.Topic, q)
+			s.enqueue(b.Topic, q)
 		}
 	}
 	for _, e := range b.Scheduled {
@@ -188,6 +202,23 @@ func (s *State) hydrateBacklog(b *Backlog) {
 			s.scheduled.put(scheduledKey(e), struct{}{})
 		}
 	}
+}
+
+func (s *State) keepKeys(b *Backlog) {
+	name := KeyedKey(b.Topic, b.Consumer, b.Path)
+	keys := maps.Clone(s.rekeyed[name])
+	if keys == nil {
+		keys = make(map[Ordinal]uint64, len(b.Queued))
+	}
+	for _, q := range b.Queued {
+		keys[q.Created] = q.Key
+	}
+	all := maps.Clone(s.rekeyed)
+	if all == nil {
+		all = map[Key]map[Ordinal]uint64{}
+	}
+	all[name] = keys
+	s.rekeyed = all
 }
 
 // forget takes those of the topic's pending events out of the queue that are paged out: no
@@ -200,7 +231,7 @@ func (s *State) forget(topic eventlog.Topic) {
 		}
 	}
 	for _, at := range paged {
-		s.queues.drop(topic, at)
+		s.dequeue(topic, at)
 	}
 	var keys []string
 	for at := range s.scheduled.all() {
@@ -246,7 +277,8 @@ func (s State) PageOut(most Window, stored func(Key) bool) State {
 		for _, r := range events {
 			left.Events--
 			left.Bytes -= r.event.size()
-			if (left.Events < 0 || left.Bytes < 0) && stored(Key{KindEvent, r.id}) {
+			// A held event stays, as one that a run has does.
+			if (left.Events < 0 || left.Bytes < 0) && r.event.Held == nil && stored(Key{KindEvent, r.id}) {
 				s.events.drop(r.id)
 				s.pending.drop(pendingKey(topic, r.event.Created))
 			}

@@ -16,13 +16,14 @@ func (s *State) Live(k Key) bool {
 		return true
 	case KindRun:
 		id := eventlog.RunID(k.ID)
-		return id == s.Current || id == s.PendingRetry
+		return id == s.Current || id == s.PendingRetry || s.Open(id)
 	case KindMutation:
 		m := s.Mutation(eventlog.MutationID(k.ID))
 		if m == nil {
 			return false
 		}
-		return !m.Status.Final() || s.chained(s.CurrentRun(), m.ID) || s.chained(s.RetryRun(), m.ID)
+		_, open := s.openRuns.calls.get(m.ID)
+		return !m.Status.Final() || open || s.chained(s.CurrentRun(), m.ID) || s.chained(s.RetryRun(), m.ID)
 	case KindEvent:
 		e, ok := s.events.get(k.ID)
 		return ok && (e.Status == eventlog.EventStatusReserved || e.Status == eventlog.EventPending && s.Subscribed(e.Topic))
@@ -31,14 +32,15 @@ func (s *State) Live(k Key) bool {
 	case KindScript:
 		v := eventlog.Version(k.ID)
 		run, retry := s.CurrentRun(), s.RetryRun()
-		return v == s.Version || run != nil && run.Version == v || retry != nil && retry.Version == v
+		open, _ := s.openRuns.versions.get(v)
+		return v == s.Version || open > 0 || run != nil && run.Version == v || retry != nil && retry.Version == v
 	}
 	return false
 }
 
 // touchMoved lists what a change of the core has made live or finished without changing it: a
 // committed run's mutation, the script that only it used, a run whose retry is no longer owed.
-// Otherwise such entities would keep the residence they had.
+// Otherwise such entities would keep the residence they had. Of open runs follow does that.
 func (s *State) touchMoved(old *State) {
 	touch := func(k Key) {
 		if s.Entity(k) != nil {
@@ -136,8 +138,16 @@ func (s State) Evict(keys []Key) State {
 // Has reports whether all that the key names is in memory. Of a topic with a subscriber all
 // pending events are in the queue.
 func (s *State) Has(k Key) bool {
-	if k.Kind == KindPending {
+	switch k.Kind {
+	case KindPending:
 		return s.Subscribed(eventlog.Topic(k.ID))
+	case KindKeyed:
+		topic, consumer, path := k.Keyed()
+		in, ok := s.lanes.topics.get(topic)
+		_, read := s.rekeyed[k]
+		return read || ok && in == lane{consumer, path}
+	case KindPlace:
+		return s.PendingAt(k.Place()) != nil
 	}
 	return s.Entity(k) != nil
 }
@@ -209,6 +219,7 @@ func NewEntity(kind EntityKind) any {
 // same origin: call it under the lock that serializes decisions.
 func (s State) Hydrate(entities ...any) State {
 	s.fork()
+	defined := s.Script(s.Version) != nil
 	for _, e := range entities {
 		switch e := e.(type) {
 		case *Workflow:
@@ -221,11 +232,11 @@ func (s State) Hydrate(entities ...any) State {
 			}
 		case *Run:
 			if s.Run(e.ID) == nil {
-				s.runs.put(e.ID, e)
+				s.putRun(e)
 			}
 		case *Mutation:
 			if s.Mutation(e.ID) == nil {
-				s.mutations.put(e.ID, e)
+				s.putMutation(e)
 			}
 		case *TopicEvent:
 			if s.Event(e.Topic, e.MessageID) == nil {
@@ -249,8 +260,24 @@ func (s State) Hydrate(entities ...any) State {
 			panic(fmt.Sprintf("projections: %T is no entity", e))
 		}
 	}
-	s.Touched = nil
+	if !defined && s.Script(s.Version) != nil {
+		s.ordered(entities)
+	}
+	s.Touched, s.touched = nil, nil
 	return s
+}
+
+// ordered puts what was hydrated together with the definition into the lanes and orders that follow from it: until
+// then, neither was what a run or an event refers to in memory.
+func (s *State) ordered(entities []any) {
+	if err := s.relane(); err != nil {
+		panic("projections: " + err.Error()) // the first entities of a state are whole: see Load of the store
+	}
+	for _, e := range entities {
+		if run, ok := e.(*Run); ok {
+			s.follow(s.Run(run.ID))
+		}
+	}
 }
 
 // Keys lists everything that is in memory, by kind and name.

@@ -17,6 +17,9 @@ var phases = map[eventlog.HandlerType][]eventlog.Phase{
 }
 
 func (f *folding) runStarted(e *eventlog.RunStarted) error {
+	if e.Event != nil {
+		return f.concurrentStarted(e)
+	}
 	if f.Current != "" {
 		return fmt.Errorf("run %s started while run %s is not over", e.Run, f.Current)
 	}
@@ -29,13 +32,11 @@ func (f *folding) runStarted(e *eventlog.RunStarted) error {
 		Engine: e.Engine, Created: f.ordinal(),
 	}
 	if e.RetryOf != "" {
-		// The whole chain sees the same prepare result and the same mutation (R15).
 		first := f.Run(e.RetryOf)
 		if first == nil {
 			return fmt.Errorf("run %s retries run %s, which is not known", e.Run, e.RetryOf)
 		}
-		r.PrepareResult, r.UITitle, r.WakeAt, r.Cancel = first.PrepareResult, first.UITitle, first.WakeAt, first.Cancel
-		r.Mutation, r.Outcome, r.Reserved = first.Mutation, first.Outcome, first.Reserved
+		r.follows(first)
 	}
 	f.Current = r.ID
 	f.putRun(&r)
@@ -52,6 +53,12 @@ func (f *folding) runStarted(e *eventlog.RunStarted) error {
 	return f.changeHandler(e.Handler, func(h *Handler) { h.LookedAt = f.at() })
 }
 
+// follows takes over what the whole chain of a retry sees alike: the prepare result and the mutation (R15).
+func (r *Run) follows(first *Run) {
+	r.PrepareResult, r.UITitle, r.WakeAt, r.Cancel = first.PrepareResult, first.UITitle, first.WakeAt, first.Cancel
+	r.Mutation, r.Outcome, r.Reserved = first.Mutation, first.Outcome, first.Reserved
+}
+
 func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 	old := f.Run(id)
 	if old == nil {
@@ -59,6 +66,7 @@ func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 	}
 	if old == f.fresh {
 		change(old)
+		f.follow(old)
 		return nil
 	}
 	r := *old
@@ -72,7 +80,7 @@ func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 
 // changeCurrent refuses a run that has ended: it never becomes active again (R15).
 func (f *folding) changeCurrent(id eventlog.RunID, change func(*Run)) error {
-	if f.Current != id {
+	if f.over(id) {
 		return fmt.Errorf("run %s is not current, run %q is", id, f.Current)
 	}
 	return f.changeRun(id, change)
@@ -101,21 +109,21 @@ func (f *folding) runAdvanced(id eventlog.RunID, phase eventlog.Phase) error {
 
 // runCommitted keeps R2: committed status and committed phase come together.
 func (f *folding) runCommitted(e *eventlog.RunCommitted) error {
-	if f.Current != e.Run {
+	if f.over(e.Run) {
 		return fmt.Errorf("run %s committed while run %q is current", e.Run, f.Current)
 	}
 	if err := f.runAdvanced(e.Run, eventlog.PhaseCommitted); err != nil {
 		return err
 	}
-	f.Current = ""
+	f.leave(e.Run)
 	return f.changeRun(e.Run, func(r *Run) { r.Status, r.EndedAt = eventlog.RunStatusCommitted, f.at() })
 }
 
 // runEnded never touches the phase (R1). An ended run never becomes active again (R15).
 func (f *folding) runEnded(id eventlog.RunID, status eventlog.RunStatus, failure *eventlog.Failure) error {
-	if f.Current != id {
+	if f.over(id) {
 		return fmt.Errorf("run %s ended while run %q is current", id, f.Current)
 	}
-	f.Current = ""
+	f.leave(id)
 	return f.changeRun(id, func(r *Run) { r.Status, r.EndedAt, r.Failure = status, f.at(), failure })
 }

@@ -33,6 +33,10 @@ type State struct {
 	pending table[string, *TopicEvent]
 	// scheduled orders the pending events that J2 hides by the time they come due.
 	scheduled table[string, struct{}]
+	// lanes and openRuns are those of concurrent consumers; rekeyed has the keys that were read for a deploy.
+	lanes    lanes
+	openRuns openRuns
+	rekeyed  map[Key]map[Ordinal]uint64
 }
 
 // Exists reports whether anything has happened to the workflow.
@@ -102,7 +106,8 @@ func (e *TopicEvent) Visible(now eventlog.Instant) bool {
 	return e.Status == eventlog.EventPending && e.ScheduledAt <= now
 }
 
-// Held lists the events that the run still has reserved, in the order it reserved them.
+// Held lists the events that the run still has reserved, in the order it reserved them. It has nothing to do with
+// events that are held back (C5).
 func (s *State) Held(run *Run) []*TopicEvent {
 	if run == nil {
 		return nil
@@ -130,6 +135,8 @@ func (s *State) fork() {
 	s.queues.fork()
 	s.pending.fork()
 	s.scheduled.fork()
+	s.lanes.fork()
+	s.openRuns.fork()
 }
 
 func (s *State) touch(k Key) {
@@ -156,11 +163,19 @@ func (s *State) touch(k Key) {
 }
 
 func (s *State) putHandler(h *Handler) { s.touch(HandlerKey(h.Name)); s.handlers.put(h.Name, h) }
-func (s *State) putRun(r *Run)         { s.touch(RunKey(r.ID)); s.runs.put(r.ID, r) }
+
+func (s *State) putRun(r *Run) {
+	s.touch(RunKey(r.ID))
+	s.runs.put(r.ID, r)
+	s.follow(r)
+}
+
 func (s *State) putMutation(m *Mutation) {
 	s.touch(MutationKey(m.ID))
 	s.mutations.put(m.ID, m)
+	s.followMutation(m.ID)
 }
+
 func (s *State) putInput(i *Input)     { s.touch(InputKey(i.ID)); s.inputs.put(i.ID, i) }
 func (s *State) putSession(x *Session) { s.touch(SessionKey(x.ID)); s.sessions.put(x.ID, x) }
 func (s *State) putScript(v *Script)   { s.touch(ScriptKey(v.Version)); s.scripts.put(v.Version, v) }
@@ -177,16 +192,22 @@ func (s *State) putEvent(e *TopicEvent) {
 	switch {
 	case e.Status == eventlog.EventPending:
 		s.pending.put(pendingKey(e.Topic, e.Created), e)
-		if !known || old.Status != eventlog.EventPending || old.ScheduledAt != e.ScheduledAt {
-			s.queues.put(e.Topic, Queued{Created: e.Created, ScheduledAt: e.ScheduledAt})
+		s.followReservation(e, old)
+		q := s.queued(e, old)
+		if was, queued := s.queues.get(e.Topic, e.Created); !queued || was != q {
+			s.enqueue(e.Topic, q)
 		}
 		if e.ScheduledAt != 0 {
 			s.scheduled.put(scheduledKey(e.scheduled()), struct{}{})
 		}
 	case known && old.Status == eventlog.EventPending:
 		s.pending.drop(pendingKey(e.Topic, e.Created))
-		s.queues.drop(e.Topic, e.Created)
+		s.dequeue(e.Topic, e.Created)
+		s.followReservation(e, old)
+	default:
+		s.followReservation(e, old)
 	}
+	s.followEvent(e)
 }
 
 // dropEvent takes the event out of memory and of its queue.
@@ -197,7 +218,7 @@ func (s *State) dropEvent(key string) {
 	}
 	s.events.drop(key)
 	s.pending.drop(pendingKey(e.Topic, e.Created))
-	s.queues.drop(e.Topic, e.Created)
+	s.dequeue(e.Topic, e.Created)
 	if e.ScheduledAt != 0 {
 		s.scheduled.drop(scheduledKey(e.scheduled()))
 	}

@@ -68,3 +68,10 @@ func (t *table[K, V]) from(pivot K) iter.Seq2[K, V] {
 		}
 	}
 }
+
+func (t *table[K, V]) size() int {
+	if t.m == nil {
+		return 0
+	}
+	return t.m.Len()
+}

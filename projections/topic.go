@@ -19,6 +19,7 @@ func (f *folding) changeEvent(topic eventlog.Topic, id eventlog.MessageID, chang
 	f.wait(topic, pending(&e)-pending(old))
 	f.count(old.Job(), -1)
 	f.count(e.Job(), 1)
+	f.countHeld(old, &e)
 	return f.recount(old, &e)
 }
 
@@ -136,8 +137,11 @@ func (f *folding) eventReserved(e *eventlog.EventReserved) error {
 	if old != nil && old.Status != eventlog.EventPending {
 		return fmt.Errorf("event %s in %s is %s and cannot be reserved", e.MessageID, e.Topic, old.Status)
 	}
+	if old != nil && old.Held != nil {
+		return fmt.Errorf("event %s in %s is held for %s and cannot be reserved", e.MessageID, e.Topic, old.Held.Reason)
+	}
 	err := f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
-		x.Status, x.ReservedBy, x.ScheduledAt = eventlog.EventStatusReserved, e.Run, 0
+		x.Status, x.ReservedBy, x.ScheduledAt, x.Deferred = eventlog.EventStatusReserved, e.Run, 0, false
 		x.Executions++
 		attempts := append(slices.Clone(x.Attempts), Attempt{N: x.Executions, Run: e.Run, At: f.at()})
 		if len(attempts) > maxAttemptsKept {
@@ -159,19 +163,29 @@ func (f *folding) eventTransferred(e *eventlog.EventTransferred) error {
 	if old != nil && old.Status != eventlog.EventStatusReserved {
 		return fmt.Errorf("event %s in %s is %s and holds no reservation", e.MessageID, e.Topic, old.Status)
 	}
-	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) { x.ReservedBy = e.Run })
+	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) { x.ReservedBy, x.Held = e.Run, nil })
 }
 
-func (f *folding) eventReleased(topic eventlog.Topic, id eventlog.MessageID, run eventlog.RunID) error {
-	return f.giveBack(topic, id, run, func(*TopicEvent) {})
+func (f *folding) eventReleased(e *eventlog.EventReleased) error {
+	return f.giveBack(e.Topic, e.MessageID, e.Run, func(x *TopicEvent) {
+		if e.Uncounted {
+			x.uncount(e.Run)
+		}
+	})
 }
 
 // eventRetryScheduled: only what is scheduled again has failed for its job (J2).
 func (f *folding) eventRetryScheduled(e *eventlog.EventRetryScheduled) error {
 	return f.giveBack(e.Topic, e.MessageID, e.Run, func(x *TopicEvent) {
-		x.ScheduledAt = e.At
+		x.ScheduledAt, x.Counted = e.At, !e.Uncounted
 		if x.Tries++; !e.Uncounted {
 			x.Failures++
+		}
+		switch {
+		case !e.Attention:
+			x.Attention = 0
+		case x.Attention == 0:
+			x.Attention = f.at()
 		}
 	})
 }
@@ -188,7 +202,7 @@ func (f *folding) giveBack(topic eventlog.Topic, id eventlog.MessageID, run even
 		return err
 	}
 	return f.changeEvent(topic, id, func(x *TopicEvent) {
-		x.Status, x.ReservedBy, x.ScheduledAt = eventlog.EventPending, "", 0
+		x.Status, x.ReservedBy, x.ScheduledAt, x.Held = eventlog.EventPending, "", 0, nil
 		x.Attempts = f.endAttempt(x.Attempts, failure)
 		if failure != nil {
 			x.FailedAt = f.Head.Revision
@@ -206,7 +220,12 @@ func (f *folding) eventConsumed(e *eventlog.EventConsumed) error {
 	if run == nil {
 		return fmt.Errorf("run %s is not known", e.Run)
 	}
-	return f.changeHandler(run.Handler, func(h *Handler) { h.ConsumedAt = f.Head.Revision })
+	return f.changeHandler(run.Handler, func(h *Handler) {
+		h.ConsumedAt = f.Head.Revision
+		if run.Event != nil {
+			h.ProvenStart = max(h.ProvenStart, run.StartRevision)
+		}
+	})
 }
 
 // eventTaken ends an event that the run holds: by its commit, or by its last failure (J2).
@@ -245,12 +264,14 @@ func (f *folding) eventFinal(topic eventlog.Topic, id eventlog.MessageID, status
 			x.ReservedBy = ""
 		}
 		x.Status, x.ScheduledAt, x.FinalizedAt, x.Reason = status, 0, f.at(), reason
+		x.Held, x.Deferred, x.Attention = nil, false, 0
 	})
 }
 
 func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 	old := f.Event(e.Topic, e.MessageID)
-	if old != nil && old.Status != eventlog.EventStatusSkipped && old.Status != eventlog.EventStatusDiscarded {
+	held := old != nil && old.Status == eventlog.EventPending && old.Held != nil // J3
+	if old != nil && !held && old.Status != eventlog.EventStatusSkipped && old.Status != eventlog.EventStatusDiscarded {
 		return fmt.Errorf("event %s in %s is %s and cannot be redriven", e.MessageID, e.Topic, old.Status)
 	}
 	if old != nil {
@@ -260,6 +281,7 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventPending, "", 0, "", false
 		x.Unknown, x.Undecided = false, false
 		x.Executions, x.Failures, x.Tries, x.FailedAt = 0, 0, 0, 0
+		x.Held, x.Counted, x.Attention = nil, false, 0
 	})
 }
 

@@ -89,7 +89,10 @@ func (f *folding) backoffStarted(e *eventlog.BackoffStarted) {
 	f.Backoff = b
 }
 
-func (f *folding) deployed(e *eventlog.WorkflowDeployed) {
+func (f *folding) deployed(e *eventlog.WorkflowDeployed) error {
+	if err := f.endDeferrals(); err != nil {
+		return err
+	}
 	f.Version, f.Grants = e.Version, e.Grants
 	f.putScript(&Script{
 		Version: e.Version, Filename: e.Filename, Source: e.Source, SourceHash: e.SourceHash, Definition: e.Definition,
@@ -109,6 +112,7 @@ func (f *folding) deployed(e *eventlog.WorkflowDeployed) {
 	for _, c := range e.Definition.Consumers {
 		add(c.Name, eventlog.ConsumerHandler)
 	}
+	return f.relane()
 }
 
 func (f *folding) changeHandler(name eventlog.Handler, change func(*Handler)) error {

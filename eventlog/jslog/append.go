@@ -45,8 +45,8 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 			e.Workflow, e.Expected.Revision+1, len(e.Stored), l.maxSize, eventlog.ErrTooLarge)
 	}
 	p := l.PartitionOf(e.Workflow)
-	if e.Workflow == eventlog.Installation {
-		if err := l.raiseFormat(ctx, p); err != nil {
+	if e.Format > eventlog.FormatFirst {
+		if err := l.raiseFormat(ctx, p, e.Format); err != nil {
 			return eventlog.Written{}, fmt.Errorf("append to %s: %w", e.Workflow, err)
 		}
 	}

@@ -269,7 +269,7 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 			AllowDirect:        l.cfg.Replicas == 1,
 			AllowAtomicPublish: true,
 			Metadata: map[string]string{
-				metaFormat:       strconv.Itoa(eventlog.FormatWithout),
+				metaFormat:       strconv.Itoa(eventlog.FormatFirst),
 				metaPartitions:   strconv.Itoa(n),
 				metaInstallation: installation,
 			},

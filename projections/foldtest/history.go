@@ -34,6 +34,8 @@ type History struct {
 
 	log  *Log
 	name eventlog.WorkflowName
+	// concurrent: its scripts have a concurrent consumer.
+	concurrent bool
 	// draft is the transition in the making.
 	draft *projections.Draft
 	err   error
@@ -47,11 +49,16 @@ func NewHistory(log *Log, name eventlog.WorkflowName) *History {
 // Step appends one random transition that may follow.
 func (h *History) Step() (eventlog.Record, error) {
 	return h.Append(func() {
-		if !h.State.Exists() {
+		switch exists := h.State.Exists(); {
+		case h.concurrent && !exists:
+			h.deployConcurrent()
+		case h.concurrent:
+			h.moveConcurrent()
+		case !exists:
 			h.deploy()
-			return
+		default:
+			h.move()
 		}
-		h.move()
 	})
 }
 

@@ -35,13 +35,7 @@ func (h *History) move() {
 
 // aside adds something that is recorded whatever the workflow is doing.
 func (h *History) aside() {
-	events := slices.Collect(maps.Values(maps.Collect(h.State.Events())))
-	slices.SortFunc(events, func(a, b *projections.TopicEvent) int {
-		if a.Created.Before(b.Created) {
-			return -1
-		}
-		return 1
-	})
+	events := h.ordered()
 	var e *projections.TopicEvent
 	if len(events) > 0 {
 		e = events[h.log.rand.IntN(len(events))]
@@ -116,6 +110,18 @@ func (h *History) aside() {
 		}
 		h.Add(&eventlog.HandlerDirtied{Handler: Work})
 	}
+}
+
+// ordered lists all events, the oldest first.
+func (h *History) ordered() []*projections.TopicEvent {
+	events := slices.Collect(maps.Values(maps.Collect(h.State.Events())))
+	slices.SortFunc(events, func(a, b *projections.TopicEvent) int {
+		if a.Created.Before(b.Created) {
+			return -1
+		}
+		return 1
+	})
+	return events
 }
 
 // giveUp is what an accepted loss comes to: the event, one that was not known, and a call.

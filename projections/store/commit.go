@@ -212,11 +212,9 @@ func (w *writer) entity(name eventlog.WorkflowName, k projections.Key, entity an
 	pending := ok && event.Status == eventlog.EventPending
 	w.value = appendPartition(w.value[:0], w.partition)
 	w.key = appendOrdinal(appendKind(w.key[:0], spaceLive, name, k.Kind), created)
-	w.mark(live && !pending, fresh)
+	w.mark(live && (!pending || event.Held != nil), fresh) // a held event is in memory like a reserved one
 	if ok {
-		if event.ScheduledAt != 0 {
-			w.value = appendHidden(w.value, event)
-		}
+		w.value = appendWaits(w.value, event)
 		w.key = appendOrdinal(appendOpen(w.key[:0], name, event.Topic), created)
 		w.mark(pending, fresh)
 	}

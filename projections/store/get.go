@@ -12,12 +12,15 @@ import (
 )
 
 // Get returns pointers to those of the entities that the store has, in the order of keys. The key
-// of a topic's queue stands for the places of its pending events, as *projections.Backlog.
+// of a topic's queue stands for the places of its pending events, as *projections.Backlog, also with the keys that they
+// have for a consumer; that of a place for the pending event there.
 func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	if slices.ContainsFunc(keys, func(k projections.Key) bool { return k.Kind == projections.KindPending }) {
+	if slices.ContainsFunc(keys, func(k projections.Key) bool {
+		return k.Kind == projections.KindPending || k.Kind == projections.KindKeyed
+	}) {
 		snap, err := s.Snapshot()
 		if err != nil {
 			return nil, fmt.Errorf("read rows of workflow %s: %w", w, err)
@@ -39,19 +42,18 @@ func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, err
 	return rows, nil
 }
 
-// Get returns pointers to those of the entities that the store has, in the order of keys. The key
-// of a topic's queue stands for the places of its pending events, as *projections.Backlog.
+// Get is Get of the store, as it was.
 func (v *Snapshot) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
-	rows, err := v.store.rows(v.at, w, keys, v.backlog)
+	rows, err := v.store.rows(v.at, w, keys, v)
 	if err != nil {
 		return nil, v.store.fault("read rows of workflow "+string(w), err)
 	}
 	return rows, nil
 }
 
-// rows reads those of the entities that are there; backlog, if they name any, a topic's queue.
-func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []projections.Key,
-	backlog func(eventlog.WorkflowName, eventlog.Topic, func(*projections.Backlog)) error) (entities []any, err error) {
+// rows reads those of the entities that are there; snap, if they name any, a topic's queue.
+func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []projections.Key, snap *Snapshot,
+) (entities []any, err error) {
 	// One iterator for all: it keeps its blocks between neighbouring keys. It reads the filters
 	// of the lowest level too, which a plain Get does not, and so answers for absent ids there
 	// without reading rows.
@@ -68,16 +70,39 @@ func (s *Store) rows(from pebble.Reader, w eventlog.WorkflowName, keys []project
 		return false, it.Error()
 	}
 	var key []byte
+	take := func(b *projections.Backlog) { entities = append(entities, b) }
 	for _, k := range keys {
 		var row []byte
 		placed := false
 		switch k.Kind {
 		case projections.KindPending:
-			err := backlog(w, eventlog.Topic(k.ID), func(b *projections.Backlog) { entities = append(entities, b) })
-			if err != nil {
+			if err := snap.backlog(w, eventlog.Topic(k.ID), take); err != nil {
 				return nil, err
 			}
 			continue
+		case projections.KindKeyed:
+			topic, consumer, path := k.Keyed()
+			if err := snap.keyed(consumer, path)(w, topic, take); err != nil {
+				return nil, err
+			}
+			continue
+		case projections.KindPlace:
+			topic, at := k.Place()
+			key = appendOrdinal(appendOpen(key[:0], w, topic), at)
+			found, err := find(key)
+			if err != nil {
+				return nil, err
+			}
+			if !found {
+				continue
+			}
+			partition, err := decodePartition(it.Value()[:min(partitionSize, len(it.Value()))])
+			if err != nil {
+				return nil, err
+			}
+			k.Kind = projections.KindEvent
+			key = appendRow(key[:0], k.Kind, place{partition, at})
+			row, placed = key, true
 		case projections.KindWorkflow:
 			row = coreKey(w)
 		case projections.KindHandler:

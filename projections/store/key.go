@@ -24,8 +24,8 @@ const (
 	spaceID   = 'I' // I name NUL kind id → partition seq n
 	spaceOwn  = 'N' // N name NUL kind seq n → partition: a workflow's rows in order
 	spaceLive = 'L' // L name NUL kind seq n → partition: rows that belong in memory, but pending events
-	// O name NUL topic NUL seq n → partition, of a hidden one also time and message id: pending events, queued in
-	// memory while a consumer subscribes
+	// O name NUL topic NUL seq n → partition, of a hidden or tried one also more: pending events, queued in memory
+	// while a consumer subscribes
 	spaceOpen  = 'O'
 	spaceOwner = 'M' // M mutation → name: mutations are addressed without their workflow
 )
@@ -125,22 +125,37 @@ func decodePlace(b []byte) (at place, err error) {
 	return at, err
 }
 
-// appendHidden adds to the mark of a pending event what the schedule must know of it (J2).
-func appendHidden(v []byte, e *projections.TopicEvent) []byte {
-	return append(binary.BigEndian.AppendUint64(v, uint64(e.ScheduledAt)), e.MessageID...)
+// waits is what memory must know of a pending event beside its place.
+type waits struct {
+	scheduledAt eventlog.Instant
+	tried       bool
+	id          eventlog.MessageID
 }
 
-// decodeHidden reads what follows the partition in the mark of a pending event; zero when it is not
-// hidden.
-func decodeHidden(b []byte) (eventlog.Instant, eventlog.MessageID, error) {
-	const at = 8
-	if len(b) == 0 {
-		return 0, "", nil
+// appendWaits adds it to the mark of a pending event: nothing for one that is neither hidden nor tried.
+func appendWaits(v []byte, e *projections.TopicEvent) []byte {
+	if e.ScheduledAt == 0 && e.FailedAt == 0 {
+		return v
 	}
-	if len(b) <= at {
-		return 0, "", fmt.Errorf("%w: a hidden event's mark has %d bytes", ErrDamaged, len(b))
+	v = binary.BigEndian.AppendUint64(v, uint64(e.ScheduledAt))
+	if e.FailedAt != 0 {
+		v = append(v, 1)
+	} else {
+		v = append(v, 0)
 	}
-	return eventlog.Instant(binary.BigEndian.Uint64(b)), eventlog.MessageID(b[at:]), nil
+	return append(v, e.MessageID...)
+}
+
+// decodeWaits reads what follows the partition in the mark of a pending event.
+func decodeWaits(b []byte) (waits, error) {
+	const at, fixed = 8, 8 + 1
+	switch {
+	case len(b) == 0:
+		return waits{}, nil
+	case len(b) <= fixed:
+		return waits{}, fmt.Errorf("%w: a waiting event's mark has %d bytes", ErrDamaged, len(b))
+	}
+	return waits{eventlog.Instant(binary.BigEndian.Uint64(b)), b[at] != 0, eventlog.MessageID(b[fixed:])}, nil
 }
 
 // after returns the first key behind all that start with the prefix. Prefixes start with a

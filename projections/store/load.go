@@ -148,8 +148,12 @@ func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err e
 	state = projections.State{}.Hydrate(entities...)
 	for _, c := range state.Definition().Consumers {
 		for _, topic := range c.Subscribe {
-			err := v.backlog(w, topic, func(b *projections.Backlog) { state = state.Hydrate(b) })
-			if err != nil {
+			take := func(b *projections.Backlog) { state = state.Hydrate(b) }
+			read := v.backlog
+			if c.Concurrent() && c.Key != "" {
+				read = v.keyed(c.Name, c.Key)
+			}
+			if err := read(w, topic, take); err != nil {
 				return projections.State{}, err
 			}
 		}
@@ -162,28 +166,64 @@ const backlogPart = 10_000
 
 // backlog reads the places of the topic's pending events, in parts and oldest first.
 func (v *Snapshot) backlog(w eventlog.WorkflowName, topic eventlog.Topic, take func(*projections.Backlog)) error {
-	part := &projections.Backlog{Topic: topic}
+	return v.places(w, topic, projections.Backlog{Topic: topic}, take, func(place) (projections.Queued, error) {
+		return projections.Queued{}, nil
+	})
+}
+
+// keyed reads them with the keys of the events for the consumer: those are in the payloads alone, so it takes as long
+// as reading them all.
+func (v *Snapshot) keyed(consumer eventlog.Handler, path string) func(eventlog.WorkflowName, eventlog.Topic,
+	func(*projections.Backlog)) error {
+	return func(w eventlog.WorkflowName, topic eventlog.Topic, take func(*projections.Backlog)) (err error) {
+		rows, err := v.at.NewIter(nil)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		empty := projections.Backlog{Topic: topic, Consumer: consumer, Path: path}
+		return v.places(w, topic, empty, take, func(at place) (projections.Queued, error) {
+			entity, err := v.placed(rows, w, projections.KindEvent, at)
+			if err != nil {
+				return projections.Queued{}, err
+			}
+			return entity.(*projections.TopicEvent).QueuedWith(consumer, path), nil
+		})
+	}
+}
+
+// places reads a queue into parts like the empty one; what says what a mark does not hold of a place.
+func (v *Snapshot) places(w eventlog.WorkflowName, topic eventlog.Topic, empty projections.Backlog,
+	take func(*projections.Backlog), what func(place) (projections.Queued, error)) error {
+	fresh := func() *projections.Backlog { part := empty; return &part }
+	part := fresh()
 	prefix := appendOpen(nil, w, topic)
 	err := v.store.scan(v.at, prefix, func(mark, value []byte) error {
 		if len(value) < partitionSize {
 			return fmt.Errorf("%w: the mark of a pending event has %d bytes", ErrDamaged, len(value))
 		}
-		at, err := decodeOrdinal(mark[len(prefix):])
+		at, err := placeOf(mark[len(prefix):], value[:partitionSize])
 		if err != nil {
 			return err
 		}
-		scheduled, id, err := decodeHidden(value[partitionSize:])
+		waits, err := decodeWaits(value[partitionSize:])
 		if err != nil {
 			return err
 		}
+		q, err := what(at)
+		if err != nil {
+			return err
+		}
+		q.Created, q.ScheduledAt, q.Tried = at.Ordinal, waits.scheduledAt, waits.tried
 		if len(part.Queued) == backlogPart {
 			take(part)
-			part = &projections.Backlog{Topic: topic, Queued: make([]projections.Queued, 0, backlogPart)}
+			part = fresh()
+			part.Queued = make([]projections.Queued, 0, backlogPart)
 		}
-		part.Queued = append(part.Queued, projections.Queued{Created: at, ScheduledAt: scheduled})
-		if scheduled != 0 {
-			part.Scheduled = append(part.Scheduled, projections.ScheduledEvent{Topic: topic, MessageID: id,
-				ScheduledAt: scheduled})
+		part.Queued = append(part.Queued, q)
+		if waits.scheduledAt != 0 {
+			part.Scheduled = append(part.Scheduled, projections.ScheduledEvent{Topic: topic, MessageID: waits.id,
+				ScheduledAt: waits.scheduledAt})
 		}
 		return nil
 	})

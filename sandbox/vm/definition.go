@@ -29,6 +29,9 @@ var (
 	workflowMembers = []string{"name", "topics", "producers", "consumers"}
 	producerMembers = []string{"interval", "cron", "timezone", "runOnDeploy", "publishes", "handler", "run", "poll"}
 	consumerMembers = []string{"subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts"}
+	// concurrentMembers ask for runs beside each other, and are refused: without them a consumer would work on one
+	// event after the other, which is not what its author has written.
+	concurrentMembers = []string{"concurrency", "key", "rate"}
 )
 
 // fail reports a member that could not be read, or, without a path, what is wrong with the whole.
@@ -162,6 +165,7 @@ func (r *reader) consumers(v goja.Value) {
 			continue
 		}
 		r.unknown(consumer, path, "a consumer", consumerMembers...)
+		r.concurrent(consumer, path, name)
 		c.Subscribe = r.names(consumer, path, "subscribe", "shape.consumer")
 		if c.Subscribe == nil && consumer.Get("subscribe") == nil || c.Subscribe != nil && len(c.Subscribe) == 0 {
 			r.fail("shape.consumer", r.misspelt(consumer, "subscribe", consumerMembers, `add subscribe: ["topic"]`),
@@ -183,6 +187,17 @@ func (r *reader) consumers(v goja.Value) {
 		}
 		c.MaxAttempts = r.maxAttempts(consumer, path, name)
 		r.definition.Consumers = append(r.definition.Consumers, c)
+	}
+}
+
+// concurrent refuses what this version cannot do yet.
+func (r *reader) concurrent(consumer *goja.Object, path []string, name string) {
+	for _, member := range concurrentMembers {
+		if !value.Undefined(consumer.Get(member)) {
+			r.fail("shape.concurrency", "remove "+member+": the events are then worked on one after the other",
+				append(slices.Clone(path), member),
+				"consumer %q asks for %s, and this version runs only one event of a workflow at a time", name, member)
+		}
 	}
 }
 
@@ -290,7 +305,7 @@ func (r *reader) misspelt(on *goja.Object, member string, known []string, fix st
 // unknown warns of members that mean nothing, which are usually spelling mistakes.
 func (r *reader) unknown(on *goja.Object, path []string, what string, known ...string) {
 	for _, key := range on.Keys() {
-		if slices.Contains(known, key) {
+		if slices.Contains(known, key) || what == "a consumer" && slices.Contains(concurrentMembers, key) {
 			continue
 		}
 		if len(r.problems) > lint.MaxProblems {

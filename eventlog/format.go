@@ -1,0 +1,52 @@
+package eventlog
+
+// FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a log with
+// a newer one is refused. A log gets a format with the first message that needs it: without one, an older binary
+// reads the log as ever.
+const FormatVersion = formatConcurrent
+
+// FormatFirst is the format of a log that holds nothing of what a later one has added.
+const FormatFirst = 1
+
+const (
+	// formatInstallation: the log also holds Installation, whose messages format 1 does not know.
+	formatInstallation = 2
+	// formatConcurrent: workflows have concurrent consumers. A binary that does not know their facts must not start:
+	// it would stop these workflows in the middle of many calls.
+	formatConcurrent = 3
+)
+
+// concurrentFacts are the types that concurrent consumers have added, and the versions from which on others say
+// something of them.
+var concurrentFacts = map[FactType]int{
+	"workflow.deployed":         3,
+	"run.started":               2,
+	"run.retry_owed":            1,
+	"run.retry_cleared":         1,
+	"event.released":            2,
+	"event.retry_scheduled":     3,
+	"event.held":                1,
+	"event.freed":               1,
+	"event.deferred":            1,
+	"handler.row_counted":       1,
+	"handler.probe_scheduled":   1,
+	"handler.probing_ended":     1,
+	"handler.uncertain_counted": 1,
+	"handler.repair_counted":    1,
+}
+
+// formatOf is the lowest format of a log that may hold the transition.
+func formatOf(t *Transition) int {
+	for _, f := range t.Facts {
+		if since, ok := concurrentFacts[f.FactType()]; ok && versionOf(f) >= since {
+			return formatConcurrent
+		}
+	}
+	if t.Workflow == Installation {
+		return formatInstallation
+	}
+	return FormatFirst
+}
+
+// OfConcurrent reports whether only workflows with a concurrent consumer have facts of the type.
+func OfConcurrent(t FactType) bool { return concurrentFacts[t] == 1 }

@@ -1,0 +1,173 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// concurrentStarted begins a run beside others: it belongs to one event and to no session (C1, C3). Its reservation
+// follows in the same transition.
+func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
+	switch {
+	case f.Run(e.Run) != nil:
+		return fmt.Errorf("run %s has started already", e.Run)
+	case e.HandlerType != eventlog.ConsumerHandler || e.Session != "":
+		return fmt.Errorf("run %s of %s %s in session %q cannot be that of one event", e.Run, e.HandlerType, e.Handler,
+			e.Session)
+	case !slices.Contains(phases[e.HandlerType], e.Phase):
+		return fmt.Errorf("run %s of %s %s cannot start in phase %q", e.Run, e.HandlerType, e.Handler, e.Phase)
+	}
+	event := *e.Event
+	r := Run{
+		ID: e.Run, Handler: e.Handler, Type: e.HandlerType, Version: e.Version, Phase: e.Phase,
+		Status: eventlog.RunActive, RetryOf: e.RetryOf, StartedAt: f.at(), StartRevision: f.Head.Revision,
+		Engine: e.Engine, Created: f.ordinal(), Event: &event, Key: e.Key,
+	}
+	if e.RetryOf != "" {
+		first := f.Run(e.RetryOf)
+		if first == nil || !first.Owes || *first.Event != event {
+			return fmt.Errorf("run %s retries run %s, which owes no retry for event %s in %s", e.Run, e.RetryOf,
+				event.MessageID, event.Topic)
+		}
+		r.follows(first)
+		r.Tries, r.Attention = first.Tries, first.Attention
+	}
+	f.putRun(&r)
+	return f.changeHandler(e.Handler, func(h *Handler) { h.StartedAt = f.at() })
+}
+
+// over reports whether the run has ended, or never was: it changes no more (R15).
+func (f *folding) over(id eventlog.RunID) bool {
+	if id == f.Current {
+		return id == ""
+	}
+	run := f.Run(id)
+	return run == nil || run.Event == nil || run.EndedAt != 0
+}
+
+// leave lets the run be current no more; one of a concurrent consumer never was.
+func (f *folding) leave(id eventlog.RunID) {
+	if id == f.Current {
+		f.Current = ""
+	}
+}
+
+func (f *folding) runRetryOwed(e *eventlog.RunRetryOwed) error {
+	old := f.Run(e.Run)
+	if old == nil || old.Event == nil || old.EndedAt == 0 {
+		return fmt.Errorf("run %s has not ended, or is none of a concurrent consumer, and owes no retry", e.Run)
+	}
+	return f.changeRun(e.Run, func(r *Run) {
+		r.Owes, r.RetryAt, r.Tries = true, e.At, e.Attempt
+		switch {
+		case !e.Attention:
+			r.Attention = 0
+		case r.Attention == 0:
+			r.Attention = f.at()
+		}
+	})
+}
+
+func (f *folding) runRetryCleared(e *eventlog.RunRetryCleared) error {
+	if old := f.Run(e.Run); old == nil || !old.Owes {
+		return fmt.Errorf("run %s owes no retry", e.Run)
+	}
+	return f.changeRun(e.Run, func(r *Run) { r.Owes, r.RetryAt = false, 0 })
+}
+
+func (f *folding) rowCounted(e *eventlog.HandlerRowCounted) error {
+	return f.changeHandler(e.Handler, func(h *Handler) {
+		if h.Row = nil; len(e.Events) > 0 {
+			h.Row = &Row{Class: e.Class, Events: e.Events, Began: e.Began, At: f.Head.Revision}
+		}
+	})
+}
+
+func (f *folding) probeScheduled(e *eventlog.HandlerProbeScheduled) error {
+	return f.changeHandler(e.Handler, func(h *Handler) {
+		p := Probing{Since: f.at(), Began: f.Head.Revision}
+		if h.Probing != nil {
+			p = *h.Probing
+		}
+		p.Class, p.Message, p.Attempt, p.At = e.Class, e.Message, e.Attempt, e.At
+		switch {
+		case !e.Attention:
+			p.Attention = 0
+		case p.Attention == 0:
+			p.Attention = f.at()
+		}
+		h.Probing = &p
+	})
+}
+
+// probingEnded makes all transient back-offs of the consumer due (C7).
+func (f *folding) probingEnded(e *eventlog.HandlerProbingEnded) error {
+	for _, ref := range f.ScheduledFor(e.Handler) {
+		x := f.Event(ref.Topic, ref.MessageID)
+		if x == nil {
+			return fmt.Errorf("event %s in %s is not known", ref.MessageID, ref.Topic)
+		}
+		if !x.BacksOff() {
+			continue
+		}
+		if err := f.changeEvent(ref.Topic, ref.MessageID, func(x *TopicEvent) { x.ScheduledAt = 0 }); err != nil {
+			return err
+		}
+	}
+	return f.changeHandler(e.Handler, func(h *Handler) { h.Probing = nil })
+}
+
+// BacksOff reports whether the event waits after a transient failure.
+func (e *TopicEvent) BacksOff() bool {
+	if e.ScheduledAt == 0 || e.Deferred || len(e.Attempts) == 0 {
+		return false
+	}
+	failure := e.Attempts[len(e.Attempts)-1].Failure
+	return failure != nil && failure.Class == eventlog.Transient
+}
+
+// ScheduledFor lists the hidden events of the concurrent consumer, the soonest first.
+func (s *State) ScheduledFor(consumer eventlog.Handler) (hidden []eventlog.EventRef) {
+	if s.lanes.topics.size() == 0 {
+		return nil
+	}
+	for e := range s.Scheduled(0) {
+		if in, ok := s.lanes.topics.get(e.Topic); ok && in.consumer == consumer {
+			hidden = append(hidden, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+		}
+	}
+	return hidden
+}
+
+// endDeferrals lets a new version look again at what an empty prepare has put off (C6).
+func (f *folding) endDeferrals() error {
+	for _, ref := range f.hidden() {
+		x := f.Event(ref.Topic, ref.MessageID)
+		if x == nil {
+			return fmt.Errorf("event %s in %s is not known", ref.MessageID, ref.Topic)
+		}
+		if !x.Deferred {
+			continue
+		}
+		err := f.changeEvent(ref.Topic, ref.MessageID, func(x *TopicEvent) { x.ScheduledAt, x.Deferred = 0, false })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hidden lists the hidden events of all concurrent consumers.
+func (s *State) hidden() (all []eventlog.EventRef) {
+	if s.lanes.topics.size() == 0 {
+		return nil
+	}
+	for e := range s.Scheduled(0) {
+		if _, ok := s.lanes.topics.get(e.Topic); ok {
+			all = append(all, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+		}
+	}
+	return all
+}

@@ -1,0 +1,116 @@
+package projections
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+func (f *folding) eventHeld(e *eventlog.EventHeld) error {
+	if !slices.Contains(eventlog.HeldReasons(), e.Reason) {
+		return fmt.Errorf("event %s in %s cannot be held for %q", e.MessageID, e.Topic, e.Reason)
+	}
+	old := f.Event(e.Topic, e.MessageID)
+	if old != nil && old.Status != eventlog.EventPending &&
+		(old.Status != eventlog.EventStatusReserved || old.ReservedBy != e.Run) {
+		return fmt.Errorf("event %s in %s is %s by run %q and cannot be held by run %s", e.MessageID, e.Topic, old.Status,
+			old.ReservedBy, e.Run)
+	}
+	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
+		x.Held = &Held{Reason: e.Reason, Since: f.at(), Run: e.Run}
+		x.ScheduledAt, x.Deferred = 0, false
+	})
+}
+
+func (f *folding) eventFreed(e *eventlog.EventFreed) error {
+	old := f.Event(e.Topic, e.MessageID)
+	if old != nil && old.Held == nil && (old.Status != eventlog.EventPending || old.ScheduledAt == 0) {
+		return fmt.Errorf("event %s in %s is %s and nothing holds it", e.MessageID, e.Topic, old.Status)
+	}
+	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
+		x.Held, x.ScheduledAt, x.Deferred = nil, 0, false
+		if !e.Uncounted {
+			return
+		}
+		x.Tries, x.Attention = max(0, x.Tries-1), 0
+		if x.Counted {
+			x.Failures, x.Counted = max(0, x.Failures-1), false
+		}
+	})
+}
+
+// eventDeferred gives the event back as if its run had never had it (C6).
+func (f *folding) eventDeferred(e *eventlog.EventDeferred) error {
+	return f.giveBack(e.Topic, e.MessageID, e.Run, func(x *TopicEvent) {
+		x.uncount(e.Run)
+		x.ScheduledAt, x.Deferred = e.Until, e.Until != 0
+	})
+}
+
+// uncount takes back the execution that began with the run's reservation.
+func (e *TopicEvent) uncount(run eventlog.RunID) {
+	if n := len(e.Attempts); n > 0 && e.Attempts[n-1].Run == run {
+		e.Executions--
+		if e.Attempts = slices.Clip(e.Attempts[:n-1]); n == 1 {
+			e.Attempts = nil // as the store reads it back
+		}
+	}
+}
+
+// countHeld keeps the numbers of events that are held or need attention.
+func (f *folding) countHeld(before, after *TopicEvent) {
+	c := &f.Counts
+	if before.Held != after.Held {
+		f.countReason(before, -1)
+		f.countReason(after, 1)
+		switch {
+		case len(c.Held) == 0:
+			c.HeldSince = 0
+		case c.HeldSince == 0:
+			c.HeldSince = f.at()
+		}
+	}
+	if (before.Attention != 0) == (after.Attention != 0) {
+		return
+	}
+	if after.Attention != 0 {
+		if c.Attention++; c.Attention == 1 {
+			c.AttentionSince = after.Attention
+		}
+	} else if c.Attention--; c.Attention == 0 {
+		c.AttentionSince = 0
+	}
+}
+
+func (f *folding) countReason(e *TopicEvent, more int) {
+	if e.Held == nil {
+		return
+	}
+	want := HeldCount{Topic: e.Topic, Reason: e.Held.Reason}
+	counts := slices.Clone(f.Counts.Held)
+	at, found := slices.BinarySearchFunc(counts, want, func(a, b HeldCount) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Reason, b.Reason))
+	})
+	if !found {
+		counts = slices.Insert(counts, at, want)
+	}
+	if counts[at].Events += more; counts[at].Events == 0 {
+		counts = slices.Delete(counts, at, at+1)
+	}
+	if len(counts) == 0 {
+		counts = nil // as the store reads it back
+	}
+	f.Counts.Held = counts
+}
+
+// HeldFor is how many events of the consumer are held, by the reasons that are named, or by any (C5).
+func (w *Workflow) HeldFor(c eventlog.Consumer, reasons ...eventlog.HeldReason) (events int) {
+	for _, n := range w.Counts.Held {
+		if slices.Contains(c.Subscribe, n.Topic) && (len(reasons) == 0 || slices.Contains(reasons, n.Reason)) {
+			events += n.Events
+		}
+	}
+	return events
+}

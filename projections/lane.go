@@ -1,0 +1,353 @@
+package projections
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// lane is the consumer in whose lane the events of a topic wait, with the path of their keys (C1, C2).
+type lane struct {
+	consumer eventlog.Handler
+	path     string
+}
+
+// lanes order the events of concurrent consumers by what may begin next. Each change of an event costs as many steps
+// as the logarithm of their number, and so does finding the oldest that may begin.
+type lanes struct {
+	// topics are those of concurrent consumers.
+	topics table[eventlog.Topic, lane]
+	// untried and tried have, of each topic, the pending events that nothing holds and whose key is free; of the tried
+	// ones an attempt has failed.
+	untried, tried table[eventlog.Topic, *dueTree]
+	// keyed has the unfinished events of each key with their topics, by key and place; taken the keys of the reserved
+	// ones by topic and place; busy how many of a key are reserved.
+	keyed table[string, eventlog.Topic]
+	taken table[string, uint64]
+	busy  table[uint64, int]
+}
+
+func (l *lanes) fork() {
+	l.topics.fork()
+	l.untried.fork()
+	l.tried.fork()
+	l.keyed.fork()
+	l.taken.fork()
+	l.busy.fork()
+}
+
+func keyedKey(key uint64, at Ordinal) string {
+	b := binary.BigEndian.AppendUint64(nil, key)
+	b = binary.BigEndian.AppendUint64(b, at.Seq)
+	return string(binary.BigEndian.AppendUint32(b, at.N))
+}
+
+func keyedPlace(text string) Ordinal {
+	return Ordinal{Seq: binary.BigEndian.Uint64([]byte(text[8:])), N: binary.BigEndian.Uint32([]byte(text[16:]))}
+}
+
+// enqueue gives a pending event its place, or changes what is known of it there.
+func (s *State) enqueue(topic eventlog.Topic, q Queued) {
+	_, concurrent := s.lanes.topics.get(topic)
+	if concurrent {
+		s.leaveLane(topic, q.Created)
+	}
+	s.queues.put(topic, q)
+	if concurrent {
+		s.enterLane(topic, q)
+	}
+}
+
+// dequeue takes an event that is not pending any more, or is let go of, from its place.
+func (s *State) dequeue(topic eventlog.Topic, at Ordinal) {
+	if _, concurrent := s.lanes.topics.get(topic); concurrent {
+		s.leaveLane(topic, at)
+	}
+	s.queues.drop(topic, at)
+}
+
+func (s *State) enterLane(topic eventlog.Topic, q Queued) {
+	if q.Key == 0 {
+		s.offer(topic, q)
+		return
+	}
+	s.changeKey(q.Key, func() { s.lanes.keyed.put(keyedKey(q.Key, q.Created), topic) })
+}
+
+func (s *State) leaveLane(topic eventlog.Topic, at Ordinal) {
+	q, queued := s.queues.get(topic, at)
+	switch {
+	case !queued:
+	case q.Key == 0:
+		s.withdraw(topic, at)
+	default:
+		s.changeKey(q.Key, func() { s.lanes.keyed.drop(keyedKey(q.Key, at)) })
+	}
+}
+
+// take notes the key of a reserved event: the key is not free while a run has one of its events.
+func (s *State) take(topic eventlog.Topic, at Ordinal, key uint64) {
+	place := pendingKey(topic, at)
+	if was, taken := s.lanes.taken.get(place); taken {
+		if was == key {
+			return
+		}
+		s.changeKey(was, func() {
+			s.lanes.keyed.drop(keyedKey(was, at))
+			s.lanes.taken.drop(place)
+			s.countBusy(was, -1)
+		})
+	}
+	if key != 0 {
+		s.changeKey(key, func() {
+			s.lanes.keyed.put(keyedKey(key, at), topic)
+			s.lanes.taken.put(place, key)
+			s.countBusy(key, 1)
+		})
+	}
+}
+
+func (s *State) countBusy(key uint64, more int) {
+	n, _ := s.lanes.busy.get(key)
+	if n += more; n == 0 {
+		s.lanes.busy.drop(key)
+	} else {
+		s.lanes.busy.put(key, n)
+	}
+}
+
+// changeKey changes what waits for the key, and keeps its oldest event on offer exactly while the key is free.
+func (s *State) changeKey(key uint64, change func()) {
+	if topic, q, free := s.headOf(key); free {
+		s.withdraw(topic, q.Created)
+	}
+	change()
+	if topic, q, free := s.headOf(key); free {
+		s.offer(topic, q)
+	}
+}
+
+// headOf is the oldest unfinished event of the key, if it is pending and no other of the key is reserved (C2).
+func (s *State) headOf(key uint64) (topic eventlog.Topic, q Queued, free bool) {
+	if n, _ := s.lanes.busy.get(key); n > 0 {
+		return "", Queued{}, false
+	}
+	for text, topic := range s.lanes.keyed.from(keyedKey(key, Ordinal{})) {
+		if binary.BigEndian.Uint64([]byte(text)) == key {
+			q, free = s.queues.get(topic, keyedPlace(text))
+			return topic, q, free
+		}
+		break
+	}
+	return "", Queued{}, false
+}
+
+func (s *State) offer(topic eventlog.Topic, q Queued) {
+	if q.Held {
+		return
+	}
+	trees := &s.lanes.untried
+	if q.Tried {
+		trees = &s.lanes.tried
+	}
+	tree, _ := trees.get(topic)
+	trees.put(topic, tree.put(q.Created, q.ScheduledAt))
+}
+
+func (s *State) withdraw(topic eventlog.Topic, at Ordinal) {
+	for _, trees := range []*table[eventlog.Topic, *dueTree]{&s.lanes.untried, &s.lanes.tried} {
+		tree, _ := trees.get(topic)
+		if less := tree.drop(at); less == nil && tree != nil {
+			trees.drop(topic)
+		} else if less != tree {
+			trees.put(topic, less)
+		}
+	}
+}
+
+// queued is the event's place in its queue.
+func (s *State) queued(e *TopicEvent, old *TopicEvent) Queued {
+	q := Queued{Created: e.Created, ScheduledAt: e.ScheduledAt, Held: e.Held != nil, Tried: e.FailedAt != 0}
+	if lane, _ := s.lanes.topics.get(e.Topic); lane.path != "" {
+		if was, known := s.queues.get(e.Topic, e.Created); known && old != nil && bytes.Equal(old.Payload, e.Payload) {
+			q.Key = was.Key
+		} else {
+			q.Key = laneKey(lane.consumer, lane.path, EventKeyAt(lane.path, e.Payload))
+		}
+	}
+	return q
+}
+
+// reservedKey is the key of a reserved event: the one that its run began with, unless a deploy has named another path
+// since (C2, C9).
+func (s *State) reservedKey(e *TopicEvent, in lane) uint64 {
+	if in.path == "" {
+		return 0
+	}
+	if run := s.Run(e.ReservedBy); run != nil && run.Event != nil {
+		if script := s.Script(run.Version); script != nil {
+			if c, _ := script.Definition.Consumer(run.Handler); c.Name == in.consumer && c.Key == in.path {
+				return laneKey(in.consumer, in.path, run.Key)
+			}
+		}
+	}
+	return laneKey(in.consumer, in.path, EventKeyAt(in.path, e.Payload))
+}
+
+// followReservation keeps the keys of reserved events in step with the event.
+func (s *State) followReservation(e, old *TopicEvent) {
+	in, concurrent := s.lanes.topics.get(e.Topic)
+	switch {
+	case !concurrent:
+	case e.Status == eventlog.EventStatusReserved:
+		s.take(e.Topic, e.Created, s.reservedKey(e, in))
+	case old != nil && old.Status == eventlog.EventStatusReserved:
+		s.take(e.Topic, e.Created, 0)
+	}
+}
+
+// KeyedKey names the queue of the topic's pending events with their keys at the path.
+func KeyedKey(topic eventlog.Topic, consumer eventlog.Handler, path string) Key {
+	return Key{KindKeyed, string(topic) + "\x00" + string(consumer) + "\x00" + path}
+}
+
+// Keyed splits the key of a queue with keys.
+func (k Key) Keyed() (topic eventlog.Topic, consumer eventlog.Handler, path string) {
+	t, rest, _ := strings.Cut(k.ID, "\x00")
+	c, path, _ := strings.Cut(rest, "\x00")
+	return eventlog.Topic(t), eventlog.Handler(c), path
+}
+
+// QueuedWith is the event's place with its key at the path, for a queue that is read elsewhere.
+func (e *TopicEvent) QueuedWith(consumer eventlog.Handler, path string) Queued {
+	return Queued{Created: e.Created, ScheduledAt: e.ScheduledAt, Held: e.Held != nil, Tried: e.FailedAt != 0,
+		Key: laneKey(consumer, path, EventKeyAt(path, e.Payload))}
+}
+
+// relane follows the definition: where it has other lanes than before, all that waits in them is ordered anew. An
+// error says that the key of a pending event is not known: it is neither in memory nor was it read (KeyedKey).
+func (s *State) relane() error {
+	want := map[eventlog.Topic]lane{}
+	for _, c := range s.Definition().Consumers {
+		if c.Concurrent() {
+			for _, topic := range c.Subscribe {
+				want[topic] = lane{c.Name, c.Key}
+			}
+		}
+	}
+	same := len(want) == s.lanes.topics.size()
+	for topic, l := range want {
+		if was, ok := s.lanes.topics.get(topic); !ok || was != l {
+			same = false
+		}
+	}
+	if same {
+		return nil
+	}
+	before := s.lanes.topics
+	s.lanes = lanes{}
+	for topic, l := range want {
+		s.lanes.topics.put(topic, l)
+	}
+	for topic, l := range want {
+		was, _ := before.get(topic)
+		if err := s.rekey(topic, l, was); err != nil {
+			return err
+		}
+	}
+	for _, e := range s.events.all() {
+		s.followReservation(e, nil)
+	}
+	return nil
+}
+
+// rekey lets the topic's pending events enter the lane.
+func (s *State) rekey(topic eventlog.Topic, now, was lane) error {
+	read := s.rekeyed[KeyedKey(topic, now.consumer, now.path)]
+	var queued []Queued
+	for q := range s.Queue(topic) {
+		switch e := s.PendingAt(topic, q.Created); {
+		case now.path == "":
+			q.Key = 0
+		case now == was:
+		case e != nil:
+			q.Key = laneKey(now.consumer, now.path, EventKeyAt(now.path, e.Payload))
+		default:
+			key, known := read[q.Created]
+			if !known {
+				return fmt.Errorf("the key of the pending event at %v of topic %s is not known", q.Created, topic)
+			}
+			q.Key = key
+		}
+		queued = append(queued, q)
+	}
+	for _, q := range queued {
+		s.queues.put(topic, q)
+		s.enterLane(topic, q)
+	}
+	return nil
+}
+
+// Candidate is the place of a pending event that may begin.
+type Candidate struct {
+	Topic   eventlog.Topic
+	Created Ordinal
+}
+
+// Offered yields the places of those of the consumer's pending events that may begin: they are due, nothing holds
+// them and their key is free. Tried ones, of which an attempt has failed, and the others are two orders, each oldest
+// first. The state must not change meanwhile.
+func (s *State) Offered(c eventlog.Consumer, tried bool, now eventlog.Instant) iter.Seq[Candidate] {
+	trees := &s.lanes.untried
+	if tried {
+		trees = &s.lanes.tried
+	}
+	return func(yield func(Candidate) bool) {
+		type source struct {
+			topic eventlog.Topic
+			next  func() (Ordinal, bool)
+			at    Ordinal
+		}
+		var sources []source
+		for _, topic := range c.Subscribe {
+			tree, _ := trees.get(topic)
+			next, stop := iter.Pull(tree.until(now))
+			defer stop()
+			if at, ok := next(); ok {
+				sources = append(sources, source{topic, next, at})
+			}
+		}
+		for len(sources) > 0 {
+			oldest := 0
+			for i := range sources {
+				if sources[i].at.Before(sources[oldest].at) {
+					oldest = i
+				}
+			}
+			from := &sources[oldest]
+			if !yield(Candidate{from.topic, from.at}) {
+				return
+			}
+			var more bool
+			if from.at, more = from.next(); !more {
+				sources = append(sources[:oldest], sources[oldest+1:]...)
+			}
+		}
+	}
+}
+
+// SoonestOffer is when the first of the consumer's pending events comes due that is not due yet and that nothing else
+// keeps from beginning; zero for none.
+func (s *State) SoonestOffer(c eventlog.Consumer, now eventlog.Instant) (soonest eventlog.Instant) {
+	for _, topic := range c.Subscribe {
+		for _, trees := range []*table[eventlog.Topic, *dueTree]{&s.lanes.untried, &s.lanes.tried} {
+			tree, _ := trees.get(topic)
+			soonest = sooner(soonest, tree.after(now))
+		}
+	}
+	return soonest
+}

@@ -1,0 +1,193 @@
+package projections
+
+import (
+	"encoding/binary"
+	"iter"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// openRuns are the runs of concurrent consumers that are not over: active, awaiting an approval or a place, or ended
+// and owing a retry or a settlement. They are in memory, as is what they need.
+type openRuns struct {
+	// places has each run's key in order, which has them by consumer, stand, time and start.
+	places table[eventlog.RunID, string]
+	order  table[string, eventlog.RunID]
+	// calls has the open run of a mutation's chain; versions counts the runs of each script version.
+	calls    table[eventlog.MutationID, eventlog.RunID]
+	versions table[eventlog.Version, int]
+}
+
+func (o *openRuns) fork() {
+	o.places.fork()
+	o.order.fork()
+	o.calls.fork()
+	o.versions.fork()
+}
+
+// stand is what an open run does or waits for. It is part of the order's keys.
+type stand byte
+
+const (
+	standsActive    stand = 'a' // it has a place
+	standsAsking    stand = 'q' // the outcome of its call is asked for, next at a time
+	standsReturning stand = 'w' // it waits for a place, from a time on
+	standsHeld      stand = 'x' // it waits for a person or a repair
+)
+
+// stands says where an open run stands and since or until when; false for one that is over.
+func (s *State) stands(run *Run) (stand, eventlog.Instant, bool) {
+	m := s.Mutation(run.Mutation)
+	if run.Mutation == "" {
+		m = nil
+	}
+	switch {
+	case run.Event == nil || run.EndedAt != 0 && !run.Owes:
+		return 0, 0, false
+	case run.Status == eventlog.RunActive:
+		return standsActive, 0, true
+	case run.EndedAt == 0 && m != nil && m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
+		return standsHeld, 0, true
+	case run.EndedAt == 0:
+		return standsReturning, 0, true
+	case m != nil && m.Status == eventlog.MutationIndeterminate:
+		return standsHeld, 0, true
+	case m != nil && m.Status.Unresolved():
+		return standsAsking, m.ReconcileAt, true
+	}
+	if e := s.Event(run.Event.Topic, run.Event.MessageID); e != nil && e.Held != nil && e.ReservedBy == run.ID {
+		return standsHeld, 0, true
+	}
+	return standsReturning, run.RetryAt, true
+}
+
+func openPrefix(handler eventlog.Handler, at stand) string {
+	return string(handler) + "\x00" + string(rune(at))
+}
+
+func (s *State) openPlace(run *Run) string {
+	at, when, open := s.stands(run)
+	if !open {
+		return ""
+	}
+	b := []byte(openPrefix(run.Handler, at))
+	b = binary.BigEndian.AppendUint64(b, uint64(when))
+	b = binary.BigEndian.AppendUint64(b, run.Created.Seq)
+	b = binary.BigEndian.AppendUint32(b, run.Created.N)
+	return string(b)
+}
+
+// follow keeps the order of open runs in step with the run, its mutation and its event. Where that makes something
+// live or finished without changing it, that is touched.
+func (s *State) follow(run *Run) {
+	if run == nil || run.Event == nil {
+		return
+	}
+	o := &s.openRuns
+	was, known := o.places.get(run.ID)
+	now := s.openPlace(run)
+	if now != "" && run.Mutation != "" {
+		o.calls.put(run.Mutation, run.ID)
+	}
+	if was == now {
+		return
+	}
+	if known {
+		o.order.drop(was)
+	}
+	if now != "" {
+		o.places.put(run.ID, now)
+		o.order.put(now, run.ID)
+	}
+	switch {
+	case !known:
+		s.countVersion(run.Version, 1)
+	case now == "":
+		o.places.drop(run.ID)
+		s.countVersion(run.Version, -1)
+		if last, _ := o.calls.get(run.Mutation); last == run.ID {
+			o.calls.drop(run.Mutation)
+		}
+	default:
+		return
+	}
+	if run.Mutation != "" && s.Mutation(run.Mutation) != nil {
+		s.touch(MutationKey(run.Mutation))
+	}
+}
+
+func (s *State) countVersion(v eventlog.Version, more int) {
+	o := &s.openRuns
+	before, _ := o.versions.get(v)
+	if n := before + more; n == 0 {
+		o.versions.drop(v)
+	} else {
+		o.versions.put(v, n)
+	}
+	if (before == 0 || before+more == 0) && s.Script(v) != nil {
+		s.touch(ScriptKey(v))
+	}
+}
+
+// followMutation and followEvent do so for what they belong to.
+func (s *State) followMutation(id eventlog.MutationID) {
+	if run, ok := s.openRuns.calls.get(id); ok {
+		s.follow(s.Run(run))
+	}
+}
+
+func (s *State) followEvent(e *TopicEvent) {
+	if _, open := s.openRuns.places.get(e.ReservedBy); open {
+		s.follow(s.Run(e.ReservedBy))
+	}
+}
+
+// Open reports whether the run belongs to a concurrent consumer and is not over.
+func (s *State) Open(id eventlog.RunID) bool {
+	_, open := s.openRuns.places.get(id)
+	return open
+}
+
+// OpenRuns yields the runs of concurrent consumers that are not over, by consumer.
+func (s *State) OpenRuns() iter.Seq[*Run] { return s.openFrom("") }
+
+// openFrom yields the open runs whose places have the prefix, in order.
+func (s *State) openFrom(prefix string) iter.Seq[*Run] {
+	return func(yield func(*Run) bool) {
+		for place, id := range s.openRuns.order.from(prefix) {
+			if !strings.HasPrefix(place, prefix) || !yield(s.Run(id)) {
+				return
+			}
+		}
+	}
+}
+
+// Active yields the consumer's runs that have a place, in the order of their starts (C3).
+func (s *State) Active(handler eventlog.Handler) iter.Seq[*Run] {
+	return s.openFrom(openPrefix(handler, standsActive))
+}
+
+// Returning yields the consumer's runs that wait for a place: approved and rejected ones, and those that owe a retry
+// of next, each with the time from which on. The soonest comes first.
+func (s *State) Returning(handler eventlog.Handler) iter.Seq2[*Run, eventlog.Instant] {
+	return s.timed(handler, standsReturning)
+}
+
+// Asking yields the consumer's runs whose call's outcome is asked for, each with the time of the next question. The
+// soonest comes first.
+func (s *State) Asking(handler eventlog.Handler) iter.Seq2[*Run, eventlog.Instant] {
+	return s.timed(handler, standsAsking)
+}
+
+func (s *State) timed(handler eventlog.Handler, at stand) iter.Seq2[*Run, eventlog.Instant] {
+	prefix := openPrefix(handler, at)
+	return func(yield func(*Run, eventlog.Instant) bool) {
+		for place, id := range s.openRuns.order.from(prefix) {
+			if !strings.HasPrefix(place, prefix) ||
+				!yield(s.Run(id), eventlog.Instant(binary.BigEndian.Uint64([]byte(place[len(prefix):])))) {
+				return
+			}
+		}
+	}
+}
