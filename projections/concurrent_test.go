@@ -39,7 +39,8 @@ func (p *past) beginning(run eventlog.RunID, id eventlog.MessageID) *past {
 // failing ends the run before its mutation, and hides its event until the time.
 func (p *past) failing(run eventlog.RunID, id eventlog.MessageID, class eventlog.Class, until eventlog.Instant) *past {
 	p.t.Helper()
-	return p.then(&eventlog.RunFailed{Run: run, Status: eventlog.RunPausedTransient, Failure: eventlog.Failure{Class: class}},
+	return p.then(
+		&eventlog.RunFailed{Run: run, Status: eventlog.RunPausedTransient, Failure: eventlog.Failure{Class: class}},
 		&eventlog.EventRetryScheduled{Topic: "in", MessageID: id, Run: run, At: until})
 }
 
@@ -51,7 +52,8 @@ func TestC6_C7_WhatEndsAHiding(t *testing.T) {
 	t.Parallel()
 	hidden := func() *past {
 		p := concurrent(t, "").published("deferred", "transient", "logic")
-		p.beginning("R1", "deferred").then(&eventlog.EventDeferred{Topic: "in", MessageID: "deferred", Run: "R1", Until: later},
+		p.beginning("R1", "deferred").then(
+			&eventlog.EventDeferred{Topic: "in", MessageID: "deferred", Run: "R1", Until: later},
 			&eventlog.RunCommitted{Run: "R1"})
 		return p.beginning("R2", "transient").failing("R2", "transient", eventlog.Transient, later).
 			beginning("R3", "logic").failing("R3", "logic", eventlog.Logic, later)
@@ -138,21 +140,25 @@ func TestBrokenConcurrentLogs(t *testing.T) {
 		fact eventlog.Fact
 		want string
 	}{
-		"same run twice":    {start(func(r *eventlog.RunStarted) { r.Run = "R1" }), "has started already"},
-		"in a session":      {start(func(r *eventlog.RunStarted) { r.Session = "S" }), "cannot be that of one event"},
-		"of a producer":     {start(func(r *eventlog.RunStarted) { r.HandlerType = eventlog.ProducerHandler }), "cannot be that"},
-		"in a wrong phase":  {start(func(r *eventlog.RunStarted) { r.Phase = eventlog.PhaseExecuting }), "cannot start in phase"},
+		"same run twice": {start(func(r *eventlog.RunStarted) { r.Run = "R1" }), "has started already"},
+		"in a session":   {start(func(r *eventlog.RunStarted) { r.Session = "S" }), "cannot be that of one event"},
+		"of a producer": {start(func(r *eventlog.RunStarted) { r.HandlerType = eventlog.ProducerHandler }),
+			"cannot be that"},
+		"in a wrong phase": {start(func(r *eventlog.RunStarted) { r.Phase = eventlog.PhaseExecuting }),
+			"cannot start in phase"},
 		"retry not owed":    {start(func(r *eventlog.RunStarted) { r.RetryOf = "R1" }), "owes no retry"},
 		"retry of nothing":  {start(func(r *eventlog.RunStarted) { r.RetryOf = "R0" }), "owes no retry"},
 		"owed while active": {&eventlog.RunRetryOwed{Run: "R1"}, "has not ended"},
 		"clear what is not": {&eventlog.RunRetryCleared{Run: "R1"}, "owes no retry"},
 		"a second run":      {&eventlog.EventReserved{Topic: "in", MessageID: "a", Run: "R1"}, "cannot be reserved"},
 		"take a held one":   {&eventlog.EventReserved{Topic: "in", MessageID: "held", Run: "R1"}, "is held for person"},
-		"held for a whim":   {&eventlog.EventHeld{Topic: "in", MessageID: "held", Reason: "whim"}, `cannot be held for "whim"`},
-		"held by another":   {&eventlog.EventHeld{Topic: "in", MessageID: "a", Run: "R2", Reason: "person"}, "cannot be held by run R2"},
-		"nothing to free":   {&eventlog.EventFreed{Topic: "in", MessageID: "a"}, "nothing holds it"},
-		"deferred by R2":    {&eventlog.EventDeferred{Topic: "in", MessageID: "a", Run: "R2"}, "cannot be released by run R2"},
-		"unknown consumer":  {&eventlog.HandlerProbeScheduled{Handler: "gone"}, "handler gone is not known"},
+		"held for a whim":   {&eventlog.EventHeld{Topic: "in", MessageID: "held", Reason: "whim"}, `be held for "whim"`},
+		"held by another": {&eventlog.EventHeld{Topic: "in", MessageID: "a", Run: "R2", Reason: "person"},
+			"cannot be held by run R2"},
+		"nothing to free": {&eventlog.EventFreed{Topic: "in", MessageID: "a"}, "nothing holds it"},
+		"deferred by R2": {&eventlog.EventDeferred{Topic: "in", MessageID: "a", Run: "R2"},
+			"cannot be released by run R2"},
+		"unknown consumer": {&eventlog.HandlerProbeScheduled{Handler: "gone"}, "handler gone is not known"},
 	} {
 		p := concurrent(t, "").published("a", "held")
 		p.beginning("R1", "a").then(&eventlog.EventHeld{Topic: "in", MessageID: "held", Reason: eventlog.HeldPerson})

@@ -13,7 +13,9 @@ import (
 )
 
 // offered is what the consumer may begin by C1 and C2, read off all events one by one.
-func offered(s *projections.State, c eventlog.Consumer, tried bool, now eventlog.Instant) (may []projections.Candidate) {
+func offered(
+	s *projections.State, c eventlog.Consumer, tried bool, now eventlog.Instant,
+) (may []projections.Candidate) {
 	unfinished := func(e *projections.TopicEvent) bool {
 		return slices.Contains(c.Subscribe, e.Topic) &&
 			(e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved)

@@ -54,7 +54,19 @@ func TestFormatOfTheInstallation(t *testing.T) {
 	if got := formatOf(t, nc, "PAWL_LOG_0"); got != "2" {
 		t.Errorf("a log with the installation has format %s, want 2", got)
 	}
-	write(eventlog.Installation, head, &eventlog.TokenRevoked{Name: "ci"})
+	shop := write("store", eventlog.Head{}, &eventlog.WorkflowDeployed{Version: "1.0", Definition: eventlog.Definition{
+		Consumers: []eventlog.Consumer{{Name: "c", Concurrency: 4}}}})
+	if got := formatOf(t, nc, "PAWL_LOG_0"); got != "3" {
+		t.Errorf("a log with a concurrent consumer has format %s, want 3", got)
+	}
+	write("store", shop, &eventlog.WorkflowPaused{})
+	if got := formatOf(t, nc, "PAWL_LOG_0"); got != "3" {
+		t.Errorf("a message that needs no format has made it %s", got)
+	}
+	write(eventlog.Installation, head, &eventlog.TokenRevoked{Name: "ci"}) // it needs a lower one
+	if got := formatOf(t, nc, "PAWL_LOG_0"); got != "3" {
+		t.Errorf("a message of the installation has made it %s", got)
+	}
 	again := mustOpen(t, nc, jslog.Config{})
 	var kinds []eventlog.FactType
 	for r, err := range again.ReadWorkflow(t.Context(), eventlog.Installation, 1) {
@@ -66,7 +78,7 @@ func TestFormatOfTheInstallation(t *testing.T) {
 	if len(kinds) != 2 || kinds[0] != "token.created" || kinds[1] != "token.revoked" {
 		t.Errorf("read %v", kinds)
 	}
-	if last, err := again.Last(t.Context(), 0); err != nil || last != 3 {
+	if last, err := again.Last(t.Context(), 0); err != nil || last != 5 {
 		t.Errorf("the log ends at %d, %v", last, err)
 	}
 	for r, err := range again.Read(t.Context(), 0, 1) {
