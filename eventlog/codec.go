@@ -41,6 +41,7 @@ var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){
 	"workflow.deployed":            {1: unchanged, 2: unchanged},
 	"workflow.backoff_started":     {1: unchanged},
 	"run.started":                  {1: unchanged},
+	"run.prepared":                 {1: unchanged},
 	"event.released":               {1: unchanged},
 	"event.retry_scheduled":        {1: unchanged, 2: unchanged},
 	"mutation.reconcile_scheduled": {1: unchanged},

@@ -45,7 +45,7 @@ var facts = map[FactType]struct {
 	"session.started":              {1, func() Fact { return new(SessionStarted) }},
 	"session.ended":                {1, func() Fact { return new(SessionEnded) }},
 	"run.started":                  {2, func() Fact { return new(RunStarted) }},
-	"run.prepared":                 {1, func() Fact { return new(RunPrepared) }},
+	"run.prepared":                 {2, func() Fact { return new(RunPrepared) }},
 	"run.advanced":                 {1, func() Fact { return new(RunAdvanced) }},
 	"run.committed":                {1, func() Fact { return new(RunCommitted) }},
 	"run.failed":                   {1, func() Fact { return new(RunFailed) }},

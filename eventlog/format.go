@@ -21,6 +21,7 @@ const (
 var concurrentFacts = map[FactType]int{
 	"workflow.deployed":         3,
 	"run.started":               2,
+	"run.prepared":              2,
 	"run.retry_owed":            1,
 	"run.retry_cleared":         1,
 	"event.released":            2,

@@ -21,6 +21,8 @@ func TestFormatOfATransition(t *testing.T) {
 		"rate alone":       {"w", deploy(Consumer{Name: "c", Rate: "1/s"}), 3, 3},
 		"plain run":        {"w", &RunStarted{Run: "R"}, 1, 1},
 		"concurrent run":   {"w", &RunStarted{Run: "R", Event: &EventRef{Topic: "t", MessageID: "m"}}, 2, 3},
+		"plain prepare":    {"w", &RunPrepared{}, 1, 1},
+		"empty prepare":    {"w", &RunPrepared{Empty: true}, 2, 3},
 		"plain release":    {"w", &EventReleased{}, 1, 1},
 		"uncounted":        {"w", &EventReleased{Uncounted: true}, 2, 3},
 		"retry":            {"w", &EventRetryScheduled{Uncounted: true}, 2, 1},

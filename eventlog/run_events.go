@@ -96,6 +96,9 @@ type (
 		UITitle string          `msgpack:"uiTitle,omitempty" json:"uiTitle,omitempty"`
 		WakeAt  Instant         `msgpack:"wakeAt,omitempty" json:"wakeAt,omitempty"`
 		Cancel  []Cancellation  `msgpack:"cancel,omitempty" json:"cancel,omitempty"`
+		// Empty is set when prepare of a concurrent consumer chose nothing: the event that its run holds is put off
+		// with the commit (C6).
+		Empty bool `msgpack:"empty,omitempty" json:"empty,omitempty"`
 	}
 	// RunAdvanced: the run has reached Phase.
 	RunAdvanced struct {
@@ -144,6 +147,14 @@ type (
 // needs: version 2 added Event and Key.
 func (f *RunStarted) needs() int {
 	if f.Event != nil || f.Key != "" {
+		return 2
+	}
+	return 1
+}
+
+// needs: version 2 added Empty.
+func (f *RunPrepared) needs() int {
+	if f.Empty {
 		return 2
 	}
 	return 1

@@ -210,6 +210,8 @@ type (
 		// Event is that of a concurrent consumer's run, Key its key as canonical JSON (C1, C2); nil for a plain run.
 		Event *eventlog.EventRef `msgpack:"event,omitempty"`
 		Key   string             `msgpack:"key,omitempty"`
+		// Empty: prepare chose nothing of it (C6).
+		Empty bool `msgpack:"empty,omitempty"`
 		// Owes: it has ended and owes a retry or a settlement, due at RetryAt. Tries counts the failed tries of
 		// its chain, and Attention is since when they are so many that a person should look (C5, F8).
 		Owes      bool             `msgpack:"owes,omitempty"`

@@ -57,6 +57,7 @@ func (f *folding) runStarted(e *eventlog.RunStarted) error {
 func (r *Run) follows(first *Run) {
 	r.PrepareResult, r.UITitle, r.WakeAt, r.Cancel = first.PrepareResult, first.UITitle, first.WakeAt, first.Cancel
 	r.Mutation, r.Outcome, r.Reserved = first.Mutation, first.Outcome, first.Reserved
+	r.Empty = first.Empty
 }
 
 func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
@@ -92,6 +93,7 @@ func (f *folding) runPrepared(e *eventlog.RunPrepared) error {
 	}
 	return f.changeRun(e.Run, func(r *Run) {
 		r.PrepareResult, r.UITitle, r.WakeAt, r.Cancel = e.Result, e.UITitle, e.WakeAt, e.Cancel
+		r.Empty = e.Empty
 	})
 }
 
