@@ -21,7 +21,7 @@ func (e *Engine) ProcessedSeq(partition int) uint64 {
 }
 
 // CheckpointLag is how many messages the partition's log holds that the store's checkpoint does not cover. What
-// was accepted as lost at the very end counts as covered.
+// was accepted as lost at the very end counts as covered. It fails when the log or the store cannot be read.
 func (e *Engine) CheckpointLag(ctx context.Context, partition int) (uint64, error) {
 	last, err := e.cfg.Log.Last(ctx, partition)
 	if err != nil {

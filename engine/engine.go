@@ -21,7 +21,8 @@ type Engine struct {
 	advancing  sync.Mutex // one Advance at a time
 }
 
-// New checks the configuration and prepares an engine; Run starts it.
+// New checks the configuration and prepares an engine; Run starts it. Errors: a required field that is missing,
+// [schedule.PolicyErrors].
 func New(cfg Config) (*Engine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -137,7 +137,8 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 	return out, state, nil
 }
 
-// Push brings events in from outside; it answers once they are durable.
+// Push brings events in from outside; it answers once they are durable. Known message ids are folded (R11).
+// Errors: *decide.Refusal, ErrNoDiskSpace, ErrUnavailable.
 func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, topic eventlog.Topic,
 	items []decide.PushItem) ([]decide.PushResult, error) {
 	if err := e.DiskSpace(); err != nil {
@@ -166,14 +167,15 @@ func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.W
 	return decision.Pushed, err
 }
 
-// Operate carries out an operator's command on a workflow (O10).
+// Operate carries out an operator's command on a workflow (O10). Errors: *decide.Refusal, ErrUnavailable.
 func (e *Engine) Operate(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, cmd decide.Command,
 	operation string) error {
 	_, err := e.operate(ctx, name, cmd, actor, operation)
 	return err
 }
 
-// RunNow queues every producer of a workflow, and says which runs now and what the others wait for (S5).
+// RunNow queues every producer of a workflow, and says which runs now and what the others wait for (S5). Errors:
+// those of Operate.
 func (e *Engine) RunNow(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
 	operation string) (*decide.Queued, error) {
 	decision, err := e.operate(ctx, name, decide.RunNow{}, actor, operation)
@@ -255,7 +257,8 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 	return sum, nil
 }
 
-// CountUnknown counts the events whose redrive may repeat an effect (O11).
+// CountUnknown counts the events whose redrive may repeat an effect (O11). It changes nothing. Errors: those of
+// Operate.
 func (e *Engine) CountUnknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
 	events []eventlog.EventRef) (n int, err error) {
 	for items := range slices.Chunk(events, changedAtOnce) {
@@ -278,7 +281,8 @@ func (e *Engine) State(name eventlog.WorkflowName) (projections.State, bool) {
 	return *a.state(), true
 }
 
-// Flush brings the store to the present, so that what it answers is complete.
+// Flush brings the store to the present, so that what it answers is complete. Errors: ErrUnavailable, or that of
+// the store.
 func (e *Engine) Flush(ctx context.Context) error {
 	if err := e.available(ctx); err != nil && !e.closed.Load() {
 		return err

@@ -52,7 +52,9 @@ func (e *Engine) Manual() bool {
 }
 
 // Advance moves a manual clock, stopping at each due moment in order and letting everything there
-// come to rest. It returns the new time once nothing is active or due. By zero it only waits.
+// come to rest. It returns the new time once nothing is active or due. By zero it only waits. Errors:
+// *decide.Refusal where the clock is the machine's, ErrUnavailable when the engine does not come to rest before
+// ctx ends.
 func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, error) {
 	manual, ok := e.cfg.Clock.(*clock.Manual)
 	if !ok {

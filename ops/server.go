@@ -34,7 +34,8 @@ type Server struct {
 	handler http.Handler
 }
 
-// New checks the configuration and builds the routes and the OpenAPI document.
+// New checks the configuration and builds the routes and the OpenAPI document. The error names a required field
+// that is missing or a setting that cannot be meant.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -67,7 +68,8 @@ func (s *Server) Handler() http.Handler { return s.handler }
 func (s *Server) Close() { s.endLife() }
 
 // Serve answers on the listener until ctx ends. Then log streams end, open requests are finished
-// (at most ShutdownTimeout) and it returns nil.
+// (at most ShutdownTimeout) and it returns nil. It refuses a listener beyond loopback without a token; other
+// errors are the listener's.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if s.cfg.NoAuth && auth.BeyondLoopback(ln.Addr()) {
 		s.endLife()
@@ -112,7 +114,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// StartNATS offers the operations over NATS; they are answered once this returns.
+// StartNATS offers the operations over NATS; they are answered once this returns. Errors are those of
+// [rpc.ServeNATS].
 func (s *Server) StartNATS(cfg rpc.NATSConfig) (*rpc.NATSService, error) {
 	return rpc.ServeNATS(s.life, cfg, rpc.NATSBackend{
 		Version: s.cfg.Version, Installation: s.cfg.Installation, Logger: s.cfg.Logger,

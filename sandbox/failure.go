@@ -45,8 +45,10 @@ type Error struct {
 	Cause error
 }
 
+// Error is the code and the message.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
+// Unwrap is the host's own error that it comes from, nil for none.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // Bounds of what a failure tells; scripts control the text.

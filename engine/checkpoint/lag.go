@@ -60,7 +60,7 @@ func (l *Lag) End(err error) {
 	}
 }
 
-// Stuck reports why the store cannot take what is too much already, nil while it can.
+// Stuck reports why the store cannot take what is too much already, nil while it can. The error is [ErrLag].
 func (l *Lag) Stuck() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -61,7 +61,8 @@ var reserved = []string{"pawl", "peek", "getByIds", "publish", "registerInput", 
 // ReservedNames lists the names no connector may have: `pawl` and the members of ctx.
 func ReservedNames() []string { return slices.Clone(reserved) }
 
-// ValidateName reports whether name may name a connector.
+// ValidateName reports whether name may name a connector. The error says what is wrong and what to write
+// instead.
 func ValidateName(name string) error {
 	if err := eventlog.ValidateConnectorName(name); err != nil {
 		return fmt.Errorf("connector name %w", err)

@@ -58,7 +58,7 @@ type Schema struct {
 }
 
 // CompileSchema compiles the JSON Schema of an operation's parameters; empty accepts any object.
-// It reads nothing but its argument.
+// It reads nothing but its argument. It fails for a schema that is malformed, too large or too deep.
 func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	if len(raw) == 0 {
 		raw = anyObject

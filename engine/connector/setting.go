@@ -13,8 +13,10 @@ type SettingError struct {
 	Err error
 }
 
+// Error names the setting and what is wrong with it.
 func (e *SettingError) Error() string { return e.Err.Error() }
 
+// Unwrap is what is wrong, without the setting.
 func (e *SettingError) Unwrap() error { return e.Err }
 
 // CheckTimeout refuses a configured timeout that has passed before a call begins, as a *SettingError

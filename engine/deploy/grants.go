@@ -35,7 +35,7 @@ const GrantsHint = `write {"connector.operation": "allow" | "ask" | "deny"}; con
 
 // ValidateGrants reports every entry that cannot be meant: a malformed pattern, an unknown grant,
 // or an "ask" for exactly one operation that the definition pins as a read. A pattern of an
-// operation that the definition does not have is fine.
+// operation that the definition does not have is fine. The errors are joined, one for each entry.
 func ValidateGrants(grants map[string]eventlog.Grant, definition *eventlog.Definition) error {
 	var found []error
 	for _, pattern := range slices.Sorted(maps.Keys(grants)) {

@@ -117,7 +117,7 @@ func (b *Harness) Start() *Engine {
 	return running
 }
 
-// Wait returns what Run returned, once it has.
+// Wait returns what Run returned, once it has. The error is that of Run.
 func (e *Engine) Wait() error {
 	e.once.Do(func() { e.err = <-e.done })
 	return e.err

@@ -21,6 +21,7 @@ type Ahead struct {
 	Workflows []eventlog.WorkflowName
 }
 
+// String says it for the operator.
 func (a Ahead) String() string {
 	return fmt.Sprintf(
 		"the local store has seen position %d:%d, the log ends at %d:%d and does not hold all that was there",
@@ -32,7 +33,7 @@ func (a Ahead) String() string {
 func (a Ahead) Refuse() error { return fmt.Errorf("%w: %s", eventlog.ErrDamaged, a) }
 
 // FindAhead compares the local store with the log. A store of another log, or of a log whose loss was
-// accepted, is worthless and never ahead.
+// accepted, is worthless and never ahead. It fails when the log or the store cannot be read.
 func FindAhead(ctx context.Context, log eventlog.Log, st *store.Store) ([]Ahead, error) {
 	var found []Ahead
 	for p := range log.Partitions() {

@@ -21,7 +21,7 @@ type Held struct {
 	GivenUp, Undecided int
 }
 
-// StillHeld lists them from their records in the log.
+// StillHeld lists them from their records in the log. It fails when the log cannot be read.
 func StillHeld(ctx context.Context, log eventlog.Log) ([]Held, error) {
 	accepted := map[eventlog.WorkflowName]bool{}
 	for p := range log.Partitions() {

@@ -53,7 +53,7 @@ func StreamName(prefix string) string {
 	return strings.ToUpper(cmp.Or(prefix, defaultPrefix)) + "_RUNLOG"
 }
 
-// Open makes or finds the stream.
+// Open makes or finds the stream. It fails when the broker does not answer or refuses the stream.
 func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Stream, error) {
 	if cfg.Prefix == "" {
 		cfg.Prefix = defaultPrefix
@@ -114,7 +114,8 @@ func (s *Stream) Write(w eventlog.WorkflowName, run eventlog.RunID, lines []Line
 // Lost returns how many messages the broker did not take.
 func (s *Stream) Lost() uint64 { return s.lost.Load() }
 
-// Read returns the lines of a run that are still kept, oldest first.
+// Read returns the lines of a run that are still kept, oldest first. An unknown run has none. It fails when the
+// broker does not answer before ctx ends.
 func (s *Stream) Read(ctx context.Context, w eventlog.WorkflowName, run eventlog.RunID) ([]Line, error) {
 	select {
 	case <-s.js.PublishAsyncComplete(): // what was written before is there

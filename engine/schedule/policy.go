@@ -51,8 +51,8 @@ type (
 	}
 	// Wake bounds wakeAt (S4).
 	Wake struct {
-		Min time.Duration `yaml:"min" json:"min"`
-		Max time.Duration `yaml:"max" json:"max"`
+		Min time.Duration `yaml:"min" json:"min"` // shortest wait
+		Max time.Duration `yaml:"max" json:"max"` // longest wait
 	}
 	// Session bounds one burst of runs (S7).
 	Session struct {

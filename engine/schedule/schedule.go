@@ -60,7 +60,7 @@ func (s Schedule) Next(after time.Time) time.Time {
 
 // ParseInterval reads how an author writes an interval: Go's units and whole days, as in "30s",
 // "5m", "1h30m", "1d" or "1d12h". The result has whole milliseconds and lies between MinInterval
-// and MaxInterval.
+// and MaxInterval. The error names what to write instead.
 func ParseInterval(text string) (time.Duration, error) {
 	unreadable := fmt.Errorf("interval %q is not a duration; write it with units d, h, m or s, "+
 		"e.g. interval: \"5m\" or \"1h30m\"", eventlog.ClipName(text))

@@ -262,7 +262,7 @@ func (m *mark) close() error {
 }
 
 // MarkedInstallation is the id of the log that the high-water mark at path belongs to. It may be read
-// beside an engine that runs, and changes nothing.
+// beside an engine that runs, and changes nothing. It fails when the file cannot be read or is damaged.
 func MarkedInstallation(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // ParsePublicURL reads the address under which an engine is reached from elsewhere: http or https, host
-// and port.
+// and port. The error says what it must look like.
 func ParsePublicURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {

@@ -16,7 +16,7 @@ import (
 
 // Parse reads one event or an array of events. The text is checked once as a whole; after
 // that its structure is certain, and each event is cut out of it in a single walk. Nothing that is
-// returned refers to the text, whose buffer is used again.
+// returned refers to the text, whose buffer is used again. The error is an *[rpc.Problem] with status 400.
 func Parse(text []byte) (items []decide.PushItem, single bool, err error) {
 	if !utf8.Valid(text) {
 		return nil, false, rpc.Malformed("json.invalid", "the body is not UTF-8").WithHint(eventsHint)

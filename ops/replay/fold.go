@@ -24,7 +24,8 @@ func foldedFrom(err error) error {
 }
 
 // Fold replays the workflow's log from its beginning, evicting nothing, and shows each state with how many bytes of the
-// log it was made of: about what it takes in memory.
+// log it was made of: about what it takes in memory. Errors: those of the log, [eventlog.ErrDamaged] for a
+// record that cannot be folded, and what each returns.
 func Fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName,
 	each func(state projections.State, bytes int64) error) error {
 	state, bytes := projections.State{}, int64(0)

@@ -108,7 +108,7 @@ func (b *Binding) Possible(name string) []string {
 // New is a request with nothing in it.
 func (b *Binding) New() any { return reflect.New(b.typ).Interface() }
 
-// FromObject reads all fields from one JSON object.
+// FromObject reads all fields from one JSON object. The error is a *[Problem] with status 400.
 func (b *Binding) FromObject(object []byte) (any, error) {
 	request := reflect.New(b.typ)
 	if err := b.decode(object, request, func(boundField) bool { return true }); err != nil {
@@ -117,7 +117,7 @@ func (b *Binding) FromObject(object []byte) (any, error) {
 	return request.Interface(), nil
 }
 
-// FromHTTP reads path, query and body.
+// FromHTTP reads path, query and body. The error is a *[Problem] with status 400.
 func (b *Binding) FromHTTP(r *http.Request, body []byte) (any, error) {
 	request := reflect.New(b.typ)
 	if b.whole != "" {

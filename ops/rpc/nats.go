@@ -98,7 +98,8 @@ type NATSService struct {
 // natsHead is room for the headers of an answer.
 const natsHead = 1 << 10
 
-// ServeNATS subscribes the service, whose requests end with the context; it answers once this returns.
+// ServeNATS subscribes the service, whose requests end with the context; it answers once this returns. It fails
+// without a connection, or when the server refuses a subscription.
 func ServeNATS(ctx context.Context, cfg NATSConfig, backend NATSBackend) (*NATSService, error) {
 	if cfg.Conn == nil {
 		return nil, errors.New("start NATS service: no connection")
@@ -131,7 +132,8 @@ func ServeNATS(ctx context.Context, cfg NATSConfig, backend NATSBackend) (*NATSS
 	return n, nil
 }
 
-// Stop takes the subscriptions away and waits for the answers under way.
+// Stop takes the subscriptions away and waits for the answers under way. The error is that of a subscription
+// that could not be taken away.
 func (n *NATSService) Stop() error {
 	err := n.service.Stop() // does not wait until the queues are empty
 	n.entering.Lock()

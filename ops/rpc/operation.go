@@ -91,7 +91,7 @@ type Plain struct {
 	Public bool
 }
 
-// CheckIDs reports the first id that stands in the table twice.
+// CheckIDs reports the first id that stands in the table twice. The error names it.
 func (t Table) CheckIDs() error {
 	seen := map[string]bool{}
 	for _, o := range t {

@@ -34,6 +34,7 @@ type Problem struct {
 	cause error
 }
 
+// Error is the detail.
 func (p *Problem) Error() string { return p.Detail }
 
 // Unwrap returns what led to the problem inside this process; nil in a client.

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
 
-// Invoke runs one handler to its end.
+// Invoke runs one handler to its end. The error is a *[sandbox.Error], which says whose fault it is.
 func Invoke(ctx context.Context, around Surroundings, call sandbox.Invocation, transport Transport) (sandbox.Result,
 	error) {
 	if ctx.Err() != nil {

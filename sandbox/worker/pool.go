@@ -131,7 +131,8 @@ func (p *Pool) identify(source sandbox.Source) uint64 {
 	return id
 }
 
-// Close ends all workers and waits until they are gone. Calls in flight end with script.cancelled.
+// Close ends all workers and waits until they are gone. Calls in flight end with script.cancelled. It always
+// returns nil.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	if p.shut {

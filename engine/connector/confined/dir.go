@@ -118,7 +118,7 @@ func (d *Dir) Read(name string, limit int64) ([]byte, *eventlog.Failure) {
 }
 
 // SyncDir makes the names in a folder durable: after a power loss a created or renamed file is
-// still there.
+// still there. It fails when the system cannot say so.
 func (d *Dir) SyncDir(name string) error {
 	dir, err := d.Root.Open(name)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	None Level = "none"
 )
 
-// ParseLevel reads the name of a level.
+// ParseLevel reads the name of a level. The error lists the three.
 func ParseLevel(text string) (Level, error) {
 	switch l := Level(text); l {
 	case Full, Partial, None:
@@ -47,6 +47,7 @@ type Report struct {
 	Missing []string
 }
 
+// String says it for the operator.
 func (r Report) String() string {
 	if len(r.Missing) == 0 {
 		return string(r.Level)

@@ -22,7 +22,7 @@ type Process struct {
 }
 
 // Start starts a program that calls Apply. Its streams and its environment are overwritten; its attributes are the
-// caller's to choose.
+// caller's to choose. It fails when the system starts no process.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	p := &Process{Cmd: cmd, Exited: make(chan struct{})}
 	childIn, in, err := os.Pipe()

@@ -31,7 +31,8 @@ type Connection struct {
 	Stranger error
 }
 
-// Perform carries out an operation.
+// Perform carries out an operation. Errors are those that a command ends with: *[exit.Failure] or
+// *[rpc.Problem].
 func (c *Connection) Perform(operation string, params map[string]any, out any) error {
 	return c.Explain(c.Do(c.Ctx, operation, params, out))
 }

@@ -44,7 +44,8 @@ func (f *Finder) Connect(flags Flags) (*Connection, error) {
 	return c, err
 }
 
-// Find finds the engine: --url or --nats, their variables, the configuration's, and then as findHTTP does.
+// Find finds the engine: --url or --nats, their variables, the configuration's, and then as findHTTP does. It
+// fails when these contradict each other or cannot be read.
 func (f *Finder) Find(flags Flags) (*Connection, error) {
 	file, err := f.Conf.ReadConfig()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// Grants are a workflow's grants, and what they mean for each operation that it uses.
 type Grants struct {
 	Grants     map[string]eventlog.Grant
 	Operations []grantedOperation

@@ -17,8 +17,10 @@ type Environment struct {
 // noVariable are flags that make no sense as a lasting setting.
 var noVariable = map[string]bool{"help": true, "json": true, "yes": true}
 
+// Validate has nothing to check: kong wants the method.
 func (Environment) Validate(*kong.Application) error { return nil }
 
+// Resolve gives a flag the value of its variable, nil for none.
 func (e Environment) Resolve(line *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if !fromEnvironment(flag.Value) || given(line, instead[flag.Name]) {
 		return nil, nil

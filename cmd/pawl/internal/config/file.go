@@ -80,6 +80,7 @@ func (Connectors) setRoot(to **Root, root string) {
 }
 
 // LoadFile reads one configuration file over the defaults. A missing file is the defaults, unless it was named.
+// The error names the file, the line and what is wanted there.
 func LoadFile(path string, named bool) (File, error) {
 	c := File{Policies: schedule.Default()}
 	text, err := os.ReadFile(path)
@@ -117,7 +118,7 @@ func LoadFile(path string, named bool) (File, error) {
 }
 
 // Expand puts in the secrets that the connectors' settings refer to. Only a process that runs connectors does so:
-// other commands must not need an engine's secrets.
+// other commands must not need an engine's secrets. The error names the setting whose secret cannot be read.
 func (c *File) Expand(env func(string) (string, bool)) error {
 	var found []string
 	secrets := connector.Secrets{Dir: c.dir, LookupEnv: env, Found: func(value string) { found = append(found, value) }}

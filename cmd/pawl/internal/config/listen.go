@@ -9,7 +9,8 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
-// TLS reads the certificate, or returns nil when none is configured.
+// TLS reads the certificate, or returns nil when none is configured. It fails when the files cannot be read or
+// do not belong together.
 func (s Settings) TLS() (*tls.Config, error) {
 	if s.TLSCert == "" && s.TLSKey == "" {
 		return nil, nil

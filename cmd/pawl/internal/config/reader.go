@@ -77,7 +77,8 @@ func (r Reader) ReadConfig() (File, error) {
 	return c, err
 }
 
-// Settings comes to the settings of an engine, with the secrets of its connectors.
+// Settings comes to the settings of an engine, with the secrets of its connectors. Errors name the
+// setting and the place that it comes from.
 func (r Reader) Settings(flags Engine, untilIdle *bool) (Settings, error) {
 	file, err := r.ReadConfig()
 	if err != nil {

@@ -28,7 +28,7 @@ var tokenForm = regexp.MustCompile(`^pawl_[A-Z2-7]{26,52}$`)
 var errNoToken = errors.New("it holds no token")
 
 // Token reads the token of the data directory, or makes one. One that others of the machine could
-// read is replaced.
+// read is replaced. It fails when the file can be neither read nor written.
 func Token(data string, logger *slog.Logger) (string, error) {
 	path := filepath.Join(data, TokenFile)
 	token, err := ReadToken(path)
@@ -47,7 +47,8 @@ func Token(data string, logger *slog.Logger) (string, error) {
 	return token, nil
 }
 
-// ReadToken reads a token out of a file that is this user's own: no link, and closed to others.
+// ReadToken reads a token out of a file that is this user's own: no link, and closed to others. It fails for any
+// other file, and for one that holds no token.
 func ReadToken(path string) (string, error) {
 	data, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {

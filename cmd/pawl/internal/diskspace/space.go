@@ -39,6 +39,7 @@ type Watch struct {
 	verdict error
 }
 
+// New watches the disk of a folder; free says how much space an ordinary user has there.
 func New(dir string, free func(dir string) (schedule.Size, error), logger *slog.Logger) *Watch {
 	return &Watch{dir: dir, logger: logger, free: free, now: time.Now}
 }

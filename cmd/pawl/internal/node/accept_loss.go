@@ -30,7 +30,8 @@ type Acceptance struct {
 }
 
 // AcceptLoss makes a damaged log usable again, with the engine stopped: what is missing is written
-// down as accepted, and every workflow whose past is not proven to be whole is held.
+// down as accepted, and every workflow whose past is not proven to be whole is held. It may be repeated after it
+// failed.
 func AcceptLoss(
 	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger, wish Acceptance,
 ) (result Accepted, err error) {

@@ -16,6 +16,7 @@ type catalog struct {
 	services *tools.Tools
 }
 
+// NewCatalog offers the connectors of the registry alone, without tools on NATS.
 func NewCatalog(r *connector.Registry) catalog {
 	return catalog{Catalog: deploy.CatalogOf(r), Registry: r}
 }

@@ -121,7 +121,8 @@ func (d *Data) end(err error) error {
 	return err
 }
 
-// Open opens what lies in the data directory: broker, log and store. Only one process can.
+// Open opens what lies in the data directory: broker, log and store. Only one process can. It
+// fails when another process has it, when it is damaged, or when its log lacks what the store has seen.
 func Open(ctx context.Context, s config.Settings, with Parts, logger *slog.Logger) (*Data, error) {
 	d := &Data{Settings: s, with: with, logger: logger}
 	err := openWhole(ctx, d)

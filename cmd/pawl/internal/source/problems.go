@@ -52,6 +52,7 @@ func Refused(ctx context.Context, screen term.Screen, with node.Parts, s Script,
 		fmt.Errorf("%s was refused", term.Path(s.Path)))
 }
 
+// Describe reads the definition of a script, with the problems that it shows by itself, in a worker process.
 func Describe(ctx context.Context, with node.Parts, s Script) (sandbox.Definition, []sandbox.Problem, error) {
 	scripts, err := node.NewWorkers(config.Settings{Policies: schedule.Default()}, with, 1, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -17,9 +17,11 @@ type Script struct {
 	Text []byte
 }
 
+// Name is the name of the file, without its folder.
 func (s Script) Name() string { return filepath.Base(s.Path) }
 
-// Read reads the script at path, which must be UTF-8.
+// Read reads the script at path, which must be UTF-8. Errors are *[exit.Failure]: the file cannot be read, or is
+// no UTF-8.
 func Read(path string) (Script, error) {
 	sources, err := ReadAll([]string{path})
 	if err != nil {

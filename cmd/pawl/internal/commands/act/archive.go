@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Archive is `pawl archive`: stop a workflow for good and keep its history (O6).
 type Archive struct {
 	workflowAction
 	Yes bool `short:"y" help:"Do not ask at a terminal before the workflow is stopped for good."`

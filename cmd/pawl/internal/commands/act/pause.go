@@ -5,6 +5,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Pause is `pawl pause`: begin no further run of a workflow (O6).
 type Pause struct{ workflowAction }
 
 // Help says what a pause does not stop: calls may still leave after it.
@@ -15,6 +16,7 @@ func (*Pause) Help() string {
 		"To stop a run before its call, skip its event (pawl skip), or archive the workflow for good."
 }
 
+// Run pauses it and prints its status.
 func (c *Pause) Run(engine *client.Finder, screen term.Screen) error {
 	return c.act(engine, screen, "pauseWorkflow")
 }

@@ -5,11 +5,13 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Redrive is `pawl redrive`: make cancelled or discarded jobs available again (J3, O11).
 type Redrive struct {
 	jobsAction
 	IncludingUnknown bool `help:"Also those that ended as skipped after a call that was applied or whose outcome was not known: that may repeat its effect."`
 }
 
+// Run redrives the jobs and says how many were.
 func (c *Redrive) Run(engine *client.Finder, screen term.Screen) error {
 	c.unknown = c.IncludingUnknown
 	return c.change(engine, screen, "redriveEvents", "redrive", "redriven")

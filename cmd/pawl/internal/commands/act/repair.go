@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
+// Repair is `pawl repair`: give a workflow in maintenance its repaired script (F9).
 type Repair struct {
 	client.Flags
 	Name string `arg:"" name:"workflow" help:"The workflow, which must be in maintenance."`

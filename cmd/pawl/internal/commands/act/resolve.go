@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Resolve is `pawl resolve`: say what became of a mutation whose connector cannot tell (O1 to O4).
 type Resolve struct {
 	mutationAction
 	Happened     bool   `xor:"resolution" help:"It happened: next runs with RESULT as the call's result."`
@@ -17,6 +18,7 @@ type Resolve struct {
 	Result       string `arg:"" optional:"" help:"With --happened: what the call answered, as JSON; next is given null when it is left out."`
 }
 
+// Run records the resolution and says what happens next.
 func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 	resolution, then := "", consequence{}
 	params := map[string]any{}

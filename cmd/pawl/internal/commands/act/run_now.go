@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/ops"
 )
 
+// RunNow is `pawl run-now`: queue every producer of a workflow (S5).
 type RunNow struct{ workflowAction }
 
 // Help says what may come before the producers.

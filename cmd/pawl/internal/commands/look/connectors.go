@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Connectors is `pawl connectors`: list and try connectors, and give tools their users.
 type Connectors struct {
 	List   connectorsList  `cmd:"" default:"withargs" help:"List connectors and their operations."`
 	Show   showConnector   `cmd:"" help:"Show a connector's operations with the schemas of their parameters."`

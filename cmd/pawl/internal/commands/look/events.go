@@ -5,6 +5,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Events is `pawl events`.
 type Events struct {
 	List eventsList `cmd:"" default:"withargs" help:"List events."`
 	Show showEvent  `cmd:"" help:"Show an event."`

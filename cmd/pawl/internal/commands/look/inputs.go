@@ -5,6 +5,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Inputs is `pawl inputs`.
 type Inputs struct {
 	List inputsList `cmd:"" default:"withargs" help:"List inputs."`
 	Show showInput  `cmd:"" help:"Show an input with the mutations that came of it."`

@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Jobs is `pawl jobs`.
 type Jobs struct {
 	List jobsList `cmd:"" default:"withargs" help:"List jobs."`
 	Show showJob  `cmd:"" help:"Show a job with its attempts."`

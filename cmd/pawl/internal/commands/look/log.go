@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
+// Log is `pawl log`: print transitions, one per line.
 type Log struct {
 	client.Flags
 	Follow   bool   `short:"f" help:"Go on with what is recorded from now on."`

@@ -5,6 +5,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Mutations is `pawl mutations`.
 type Mutations struct {
 	List mutationsList `cmd:"" default:"withargs" help:"List mutations."`
 	Show showMutation  `cmd:"" help:"Show a mutation with its parameters and its result."`

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Runs is `pawl runs`.
 type Runs struct {
 	List runsList `cmd:"" default:"withargs" help:"List runs."`
 	Show showRun  `cmd:"" help:"Show a run, its log or the evidence for a repair."`

@@ -5,6 +5,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Sessions is `pawl sessions`.
 type Sessions struct {
 	List sessionsList `cmd:"" default:"withargs" help:"List sessions."`
 	Show showSession  `cmd:"" help:"Show a session."`

@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// State is `pawl state`: print the state of a workflow, now or at a revision.
 type State struct {
 	client.Flags
 	Name string  `arg:"" name:"workflow" help:"The workflow."`

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/ops/explain"
 )
 
+// Why is `pawl why`: say what workflows wait for and which command ends it.
 type Why struct {
 	client.Flags
 	Name string `arg:"" optional:"" name:"workflow" help:"The workflow; else all."`

@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
+// Workers is `pawl workers`: say how far this machine confines scripts, and what their processes do.
 type Workers struct {
 	client.Flags
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Workflows is `pawl workflows`.
 type Workflows struct {
 	List   workflowsList `cmd:"" default:"withargs" help:"List workflows."`
 	Show   showWorkflow  `cmd:"" help:"Show a workflow and its handlers."`

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// Clock is `pawl clock`: read an engine's clock, or move a manual one.
 type Clock struct {
 	Show    showClock    `cmd:"" help:"Print the time that schedules and waits follow."`
 	Advance advanceClock `cmd:"" help:"Move a manual clock, stopping at each moment at which something is due."`

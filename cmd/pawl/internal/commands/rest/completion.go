@@ -87,6 +87,7 @@ func Complete(root *kong.Node, words []string, out io.Writer) {
 	}
 }
 
+// ChildOf is the command of that name below a node, nil for none; hidden ones do not count.
 func ChildOf(node *kong.Node, name string) *kong.Node {
 	for _, child := range node.Children {
 		if child.Name == name && !child.Hidden {

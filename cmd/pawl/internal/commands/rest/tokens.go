@@ -10,6 +10,7 @@ import (
 )
 
 type (
+	// Tokens is `pawl tokens`: make, list and revoke named tokens.
 	Tokens struct {
 		Create createToken `cmd:"" help:"Make a token for one program or person and print it, this once."`
 		List   listTokens  `cmd:"" default:"withargs" help:"List the named tokens in use."`

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
+// Deploy is `pawl deploy`: give a script to the running engine (O9).
 type Deploy struct {
 	client.Flags
 	Grant  map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace the workflow's grants, e.g. --grant csv.appendRow=allow. A new workflow may read and asks before it changes anything."`

@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
+// Types is `pawl types`: print the declarations that editors read.
 type Types struct{}
 
 // Run prints the declaration file for editors.

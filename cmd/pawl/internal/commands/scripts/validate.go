@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
+// Validate is `pawl validate`: name each mistake of a script, and deploy nothing.
 type Validate struct {
 	client.Flags
 	File string `arg:"" type:"path" help:"The script."`
