@@ -16,7 +16,7 @@ func TestParametersAreAnsweredAsRecorded(t *testing.T) {
 	const params = `{"z":"<a href=\"?b&c\">\u2028","a":1.0}`
 	m := projections.Mutation{Call: eventlog.MutationCall{Params: json.RawMessage(params),
 		ParamsHash: eventlog.HashOf([]byte(params)).String()}}
-	body, err := rpc.EncodeAnswer(readmodel.MutationView("shop", &m))
+	body, err := rpc.EncodeAnswer(readmodel.MutationView("shop", &m, readmodel.Run{}))
 	if err != nil {
 		t.Fatal(err)
 	}

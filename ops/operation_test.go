@@ -377,8 +377,8 @@ func TestFieldNames(t *testing.T) {
 		"listWorkflowEvents": "causedBy createdBy messageId payload publishedAt reservedBy status title topic",
 		"listWorkflowJobs": "attempt attempts consumer error finalizedAt maxAttempts messageId publishedAt scheduledAt " +
 			"state title topic",
-		"listWorkflowMutations": "connector error id operation params paramsHash reconcileAttempts requestedAt resolvedBy " +
-			"result run settledAt startedAt status uiTitle workflow",
+		"listWorkflowMutations": "connector error eventCount events id operation params paramsHash " +
+			"reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle workflow",
 		"listWorkflowInputs":   "externalId id outputs receivedAt source status title type",
 		"listWorkflowSessions": "endedAt id result runs startedAt",
 		"listWorkflowHandlers": "name nextRunAt type wakeAt",

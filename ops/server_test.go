@@ -237,7 +237,7 @@ func TestMetrics(t *testing.T) {
 		`pawl_sandbox_level{level="none"} 0`,
 		`pawl_script_workers{state="idle"} 1`,
 		`pawl_script_workers_memory_bytes 7`,
-		`pawl_script_worker_deaths_total{code="limit.memory"} 2`,
+		`pawl_script_worker_deaths_total{code="limit.memory"} 2`, `pawl_script_worker_deaths_total{code="worker.lost"} 0`,
 		`pawl_script_worker_restarts_total 3`,
 		`pawl_build_info{version="1.2.3"} 1`,
 		fmt.Sprintf(`pawl_store_sequence{partition="0"} %d`, b.last()),

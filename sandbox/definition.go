@@ -113,6 +113,8 @@ type Written struct {
 	Items   []Written       `json:"items,omitempty"`
 	// Open tells that there may be more members or items than these.
 	Open bool `json:"open,omitempty"`
+	// Prefix is how a text begins that is not wholly certain; empty where that is not certain either.
+	Prefix string `json:"prefix,omitempty"`
 	// Stringified tells that the value is the result of JSON.stringify.
 	Stringified bool `json:"stringified,omitempty"`
 }

@@ -27,6 +27,8 @@ type Partial struct {
 	Items   []Partial
 	// Open tells that there may be more members or items than these.
 	Open bool
+	// Prefix is how a text begins that is not wholly certain; empty where that is not certain either.
+	Prefix string
 }
 
 // PartialMember is a member of a partly known object.
@@ -40,8 +42,25 @@ type PartialMember struct {
 type Violation struct {
 	// Where is the location of the value or member that it is about.
 	Where []string
+	// Code is that of the failure; CodeParams where it is empty.
+	Code string
 	// Message is what a call with these parameters fails with, Fix what to write instead.
 	Message, Fix string
+}
+
+// Judge is a connector that knows of parameters, as far as they are known, that a call with them would fail for
+// another cause than the operation's schema, such as a host that is not configured.
+type Judge interface {
+	Judge(operation string, params *Partial) []Violation
+}
+
+// Judge asks a connector that is a [Judge]; nothing is known of the others.
+func (r *Registry) Judge(name, operation string, params *Partial) []Violation {
+	c, _ := r.Connector(name)
+	if judge, ok := c.(Judge); ok {
+		return judge.Judge(operation, params)
+	}
+	return nil
 }
 
 // ParamSchema is the schema of one operation's parameters.

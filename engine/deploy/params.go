@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 
@@ -37,11 +38,20 @@ func (c *check) calls() {
 		}
 		c.stringified(call, pin.Schema)
 		params := partial(&call.Params)
-		for _, m := range schema.Violations(&params) {
-			c.add(sandbox.SeverityWarning, connector.CodeParams, m.Fix, "%s", m.Message)
+		wrong := schema.Violations(&params)
+		if judge, ok := c.in.Catalog.(judge); ok {
+			wrong = append(wrong, judge.Judge(call.Connector, call.Operation, &params)...)
+		}
+		for _, m := range wrong {
+			c.add(sandbox.SeverityWarning, cmp.Or(m.Code, connector.CodeParams), m.Fix, "%s", m.Message)
 			c.at(part(&call.Params, m.Where).Place)
 		}
 	}
+}
+
+// judge is a catalog that asks connectors about parameters, as far as a script shows them; see connector.Judge.
+type judge interface {
+	Judge(name, operation string, params *connector.Partial) []connector.Violation
 }
 
 // now is the schema of the operation as its tool gives it, or none: of one that is away nothing is known.
@@ -55,7 +65,7 @@ func (c *check) now(call *sandbox.WrittenCall) json.RawMessage {
 
 // partial is what a written value is for a schema.
 func partial(w *sandbox.Written) connector.Partial {
-	p := connector.Partial{Kind: string(w.Kind), Value: w.Value, Open: w.Open}
+	p := connector.Partial{Kind: string(w.Kind), Value: w.Value, Open: w.Open, Prefix: w.Prefix}
 	for i := range w.Members {
 		p.Members = append(p.Members, connector.PartialMember{Name: w.Members[i].Name, Value: partial(&w.Members[i].Value)})
 	}

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"maps"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pawl-run/pawl/sandbox/worker"
@@ -55,7 +57,14 @@ func (c workersCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(describeMemory, float64(memory))
 	gauge(describeWaiting, float64(r.Waiting))
 	to <- prometheus.MustNewConstMetric(describeRestarts, prometheus.CounterValue, float64(r.Restarts))
-	for code, n := range r.Deaths {
+	deaths := maps.Clone(r.Deaths)
+	if deaths == nil {
+		deaths = map[string]uint64{}
+	}
+	for _, code := range worker.DeathCodes {
+		deaths[code] += 0 // it is there before the first: a rate needs a beginning
+	}
+	for code, n := range deaths {
 		to <- prometheus.MustNewConstMetric(describeDeaths, prometheus.CounterValue, float64(n), code)
 	}
 }

@@ -28,6 +28,9 @@ type Mutation struct {
 	// StartedAt is when the request was allowed to leave, null while it awaits approval.
 	StartedAt eventlog.Instant `json:"startedAt"`
 	SettledAt eventlog.Instant `json:"settledAt"`
+	// Events are those that its run was about, at most the first ten; EventCount is how many there are.
+	Events     []RunEvent `json:"events"`
+	EventCount int        `json:"eventCount"`
 }
 
 func (m Mutation) bulk() int {
@@ -38,25 +41,43 @@ func (m Mutation) bulk() int {
 	return bulk
 }
 
-// MutationView renders a mutation, also one that comes from memory or from a fold of the past.
-func MutationView(w eventlog.WorkflowName, m *projections.Mutation) Mutation {
+// mutationView renders a mutation with the events that its run was about.
+func (v *view) mutationView(w eventlog.WorkflowName, m *projections.Mutation) (Mutation, error) {
+	rows, err := v.Get(w, []projections.Key{projections.RunKey(m.Run)})
+	if err != nil {
+		return Mutation{}, err
+	}
+	var about Run
+	for _, row := range rows {
+		if run, ok := row.(*projections.Run); ok {
+			if about, err = v.runView(w, run); err != nil {
+				return Mutation{}, err
+			}
+		}
+	}
+	return MutationView(w, m, about), nil
+}
+
+// MutationView renders a mutation of a run, also one that comes from memory or from a fold of the past.
+func MutationView(w eventlog.WorkflowName, m *projections.Mutation, of Run) Mutation {
 	return Mutation{
 		ID: m.ID, Run: m.Run, Workflow: w, Connector: m.Call.Connector, Operation: m.Call.Operation,
 		Params: raw(m.Call.Params), ParamsHash: m.Call.ParamsHash, UITitle: optional(m.Call.UITitle), Status: m.Status,
 		Result: raw(m.Result), Error: failureView(m.Failure), ResolvedBy: optional(m.ResolvedBy),
 		ReconcileAttempts: m.ReconcileAttempts, RequestedAt: m.RequestedAt, StartedAt: m.StartedAt, SettledAt: m.SettledAt,
+		Events: listed(of.Events), EventCount: of.EventCount,
 	}
 }
 
 // Mutations lists the ledger; the filter status applies.
 func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], error) {
 	return list(ctx, r, projections.KindMutation, o,
-		func(_ *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() (Mutation, error), error) {
+		func(v *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() (Mutation, error), error) {
 			return row{
 				status: string(m.Status), at: m.RequestedAt,
 				text: append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+
 					m.Call.Operation),
-			}, func() (Mutation, error) { return MutationView(w, m), nil }, nil
+			}, func() (Mutation, error) { return v.mutationView(w, m) }, nil
 		})
 }
 
@@ -74,7 +95,7 @@ func (r *Reader) Mutation(ctx context.Context, id eventlog.MutationID) (Mutation
 		if err != nil {
 			return Mutation{}, err
 		}
-		return MutationView(w, m), nil
+		return v.mutationView(w, m)
 	})
 }
 

@@ -46,7 +46,11 @@ func StateView(s *projections.State) State {
 		case *projections.Run:
 			v.Runs = append(v.Runs, RunView(s.Name, e, title))
 		case *projections.Mutation:
-			v.Mutations = append(v.Mutations, MutationView(s.Name, e))
+			var of Run
+			if run := s.Run(e.Run); run != nil {
+				of = RunView(s.Name, run, title)
+			}
+			v.Mutations = append(v.Mutations, MutationView(s.Name, e, of))
 		case *projections.TopicEvent:
 			v.Events = append(v.Events, EventView(e))
 			v.Jobs = append(v.Jobs, JobView(e, d))

@@ -374,7 +374,7 @@ func TestSingleAnswers(t *testing.T) {
 	}
 	for id, m := range s.Mutations() {
 		got, err := r.Mutation(ctx, id)
-		same(got, err, readmodel.MutationView("wf-1", m))
+		same(got, err, readmodel.MutationView("wf-1", m, readmodel.RunView("wf-1", s.Run(m.Run), title)))
 	}
 	for _, e := range s.Events() {
 		got, err := r.Event(ctx, "wf-1", e.Topic, e.MessageID)

@@ -55,6 +55,11 @@ func (c *collector) value(e ast.Expression, depth int) sandbox.Written {
 			return c.writtenText(w, text)
 		case e.Tag == nil:
 			w.Kind = sandbox.WrittenString
+			w.Prefix = c.prefix(e)
+		}
+	case *ast.BinaryExpression:
+		if w.Prefix = c.prefix(e); w.Prefix != "" {
+			w.Kind = sandbox.WrittenString // a text and anything else are one text
 		}
 	case *ast.NumberLiteral:
 		return writtenNumber(w, e, 1)
@@ -85,6 +90,37 @@ func (c *collector) value(e ast.Expression, depth int) sandbox.Written {
 		}
 	}
 	return w
+}
+
+// mostPrefix bounds in bytes what is taken down of how a text begins.
+const mostPrefix = 1000
+
+// prefix is how a text begins that is put together of a certain beginning and more; empty where it is not certain.
+func (c *collector) prefix(e ast.Expression) string {
+	beginning := ""
+	for range mostNested {
+		e, _ = c.constant(e)
+		switch at := e.(type) {
+		case *ast.BinaryExpression:
+			if at.Operator != token.PLUS {
+				return ""
+			}
+			e = at.Left
+			continue
+		case *ast.StringLiteral:
+			beginning = at.Value.String()
+		case *ast.TemplateLiteral:
+			if at.Tag == nil && len(at.Elements) > 0 && at.Elements[0].Valid {
+				beginning = at.Elements[0].Parsed.String()
+			}
+		}
+		break
+	}
+	if len(beginning) > mostPrefix || strings.ContainsRune(beginning, utf8.RuneError) {
+		return ""
+	}
+	c.writtenLeft -= len(beginning)
+	return beginning
 }
 
 // isStringify reports a call of JSON.stringify, whose result is a text or undefined.

@@ -83,3 +83,6 @@ func (c *exchange) state() string {
 	}
 	return "reading"
 }
+
+// DeathCodes are the codes with which a worker process ends in a handler call, as far as they are known beforehand.
+var DeathCodes = []string{"limit.cpu", "limit.memory", "limit.stack", "limit.wall", "script.cancelled", "worker.lost"}

@@ -80,8 +80,8 @@ func (a attention) explain(ctx context.Context, name eventlog.WorkflowName, stop
 	return explain.WithCause(&state, *wait, cause)
 }
 
-// caughtUp says how far the work is done: never that all is while something stands still.
-func caughtUp(waiting, paused int) string {
+// caughtUp says how far the work is done: never that all is while something stands still, or is not deployed.
+func caughtUp(waiting, paused, refused int) string {
 	var but []string
 	switch {
 	case waiting == 1:
@@ -94,6 +94,12 @@ func caughtUp(waiting, paused int) string {
 		but = append(but, "1 workflow that is paused")
 	case paused > 1:
 		but = append(but, fmt.Sprintf("%d workflows that are paused", paused))
+	}
+	switch {
+	case refused == 1:
+		but = append(but, "1 file that was refused")
+	case refused > 1:
+		but = append(but, fmt.Sprintf("%d files that were refused", refused))
 	}
 	if len(but) == 0 {
 		return "all caught up: "

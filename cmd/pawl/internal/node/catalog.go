@@ -16,6 +16,13 @@ type catalog struct {
 	services *tools.Tools
 }
 
+// Catalog says which operations there are now; a tool that was started a moment ago counts.
+func (n *Node) Catalog() deploy.Catalog {
+	known := NewCatalog(n.registry)
+	known.services = n.Tools
+	return known
+}
+
 // NewCatalog offers the connectors of the registry alone, without tools on NATS.
 func NewCatalog(r *connector.Registry) catalog {
 	return catalog{Catalog: deploy.CatalogOf(r), Registry: r}

@@ -30,6 +30,8 @@ type Node struct {
 	Token    string // asked of callers over HTTP; empty where none is asked for
 	// Announce says, once, where the interface answers: when all is deployed, or before a long wait.
 	Announce func()
+	// Refused counts the files that were not deployed and await a correction; nil where none can be.
+	Refused func() int
 
 	registry *connector.Registry
 	space    *diskspace.Watch

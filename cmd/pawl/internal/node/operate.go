@@ -130,7 +130,11 @@ func followWork(
 	case err != nil:
 		return false, err
 	}
-	sayCaughtUp(progress, out, waiting, paused)
+	refused := 0
+	if n.Refused != nil {
+		refused = n.Refused()
+	}
+	sayCaughtUp(progress, out, waiting, paused, refused)
 	out.Flush() // in the order in which it happened
 	if idle != nil {
 		idle()
@@ -147,7 +151,7 @@ func followWork(
 }
 
 // sayCaughtUp says how far the work is done, after what stands still and why.
-func sayCaughtUp(progress *term.Progress, out *term.Printer, waiting, paused []explain.Why) {
+func sayCaughtUp(progress *term.Progress, out *term.Printer, waiting, paused []explain.Why, refused int) {
 	for _, why := range slices.Concat(waiting, paused) {
 		line := progress.Style.Yellow("?") + " " + term.OneLine(why.Message, 2000)
 		if len(why.Commands) > 0 {
@@ -155,7 +159,7 @@ func sayCaughtUp(progress *term.Progress, out *term.Printer, waiting, paused []e
 		}
 		out.Print(line)
 	}
-	out.Print(progress.Style.Dim(caughtUp(len(waiting), len(paused)) + progress.Count().String()))
+	out.Print(progress.Style.Dim(caughtUp(len(waiting), len(paused), refused) + progress.Count().String()))
 }
 
 // stopping says that the interrupt was heard.

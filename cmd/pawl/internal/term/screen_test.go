@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,4 +105,18 @@ func TestPrinterSurvivesAClosedOutput(t *testing.T) {
 	p.Print("this is not read")
 	p.Flush()
 	p.Close()
+}
+
+// TestSentences: each sentence stands on a line of its own, and a full stop inside of one ends nothing.
+func TestSentences(t *testing.T) {
+	for in, want := range map[string][]string{
+		"One stands. Two follows.":         {"One stands.", "Two follows."},
+		"Version 1.1 of a.ts: e.g. it is.": {"Version 1.1 of a.ts: e.g. it is."},
+		"Grüße. Über alles. ":              {"Grüße.", "Über alles."},
+		"":                                 {""},
+	} {
+		if got := (Screen{}).Sentences(in); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
 }

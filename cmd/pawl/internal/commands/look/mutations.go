@@ -30,7 +30,8 @@ func (c *mutationsList) Run(engine *client.Finder, screen term.Screen) error {
 			{Title: "status", Field: "status"}, {Title: "title", Field: "uiTitle", Width: 50, Spare: 1},
 			{Title: "result", Field: "outcome", Whole: true},
 			{Title: "started", Field: "startedAt", Instead: "requestedAt", Show: term.Moment, Spare: 5},
-		}, addOutcome)
+			{Title: "about", Field: "about", Width: 50, Spare: 6},
+		}, func(c *client.Connection, p term.Page) { addOutcome(c, p); addAbout(c, p) })
 }
 
 // mostResult bounds what a list shows of a mutation's result, in characters. Why one failed is never cut.

@@ -34,7 +34,7 @@ func (c *runsList) Run(engine *client.Finder, screen term.Screen) error {
 	}, addAbout)
 }
 
-// addAbout names the events of each run: the first with its title, and how many more there are.
+// addAbout names the events of each run or mutation: the first with its title, and how many more there are.
 func addAbout(_ *client.Connection, p term.Page) {
 	for _, run := range p.Items {
 		events, _ := run["events"].([]any)

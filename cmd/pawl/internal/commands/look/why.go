@@ -60,8 +60,10 @@ func printWhy(screen term.Screen, w explain.Why) {
 	if w.Reason != nil {
 		reason = string(*w.Reason)
 	}
-	fmt.Fprintf(screen.Out, "%s: %s\n%s\n", screen.Style(screen.Out).Bold(string(w.Workflow)), reason,
-		term.OneLine(w.Message, 2000))
+	fmt.Fprintf(screen.Out, "%s: %s\n", screen.Style(screen.Out).Bold(string(w.Workflow)), reason)
+	for _, line := range screen.Sentences(w.Message) {
+		fmt.Fprintln(screen.Out, line)
+	}
 	for _, command := range w.Commands {
 		fmt.Fprintf(screen.Out, "  %s\n", term.OneLine(command, 300))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 
@@ -24,18 +25,17 @@ import (
 type deployer struct {
 	screen term.Screen
 	// actor is the user of this command line, as far as it is named.
-	actor eventlog.Actor
-	in    *node.Node
-	known *deployments
-	// refused holds the path of each file whose last deploy was refused.
-	refused map[string]struct{}
+	actor   eventlog.Actor
+	in      *node.Node
+	known   *deployments
+	refused *refusals
 	// grants replace those of the workflow; nil leaves them.
 	grants map[string]eventlog.Grant
 }
 
 // refuse notes that the file was refused, and says what becomes of its workflow.
 func (d deployer) refuse(path string) {
-	d.refused[path] = struct{}{}
+	d.refused.add(path)
 	d.goesOn(path, "is not deployed")
 }
 
@@ -88,9 +88,11 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 			} else {
 				fmt.Fprintf(d.screen.Out, "pawl: %s %s is up to date with %s\n", before.Workflow, state.Version, term.Path(s.Path))
 			}
+			sayChanged(d.screen.Out, d.in.Catalog(), s.Path, state.Definition())
 			return true, d.grant(ctx, &state)
 		}
 	}
+	other := d.otherVersion(before, known && !forgotten)
 	// What was deployed from here and is not in the log any more has been lost, and with it which events were handled:
 	// a person looks at each change that is made now.
 	result, err := d.in.Engine.Deploy(ctx, d.actor, engine.DeployRequest{
@@ -114,7 +116,35 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 		return false, err
 	}
 	d.deployed(s, result)
+	if other != "" && result.Changed {
+		fmt.Fprintf(d.screen.Out, "pawl: it replaces %s %s, a repair or a deploy that did not come from %s; "+
+			"to see that one: pawl workflows source %s --version %s\n", result.Workflow, other, term.Path(s.Path),
+			result.Workflow, other)
+	}
 	return true, nil
+}
+
+// otherVersion is the version that runs where it is not what was last deployed from the file, as after a repair.
+func (d deployer) otherVersion(last deployment, known bool) eventlog.Version {
+	state, exists := d.in.Engine.State(last.Workflow)
+	if !known || !exists {
+		return ""
+	}
+	if script := state.Script(state.Version); script == nil || script.SourceHash == last.SHA256 {
+		return ""
+	}
+	return state.Version
+}
+
+// sayChanged names the operations that are not called any more, because their connector is not what the running
+// version was deployed with: only a deploy accepts that, and the file has nothing new to deploy. What is away now is
+// passed over.
+func sayChanged(out io.Writer, live deploy.Catalog, path string, running *eventlog.Definition) {
+	for _, op := range running.Operations {
+		if changed := deploy.Changed(live, op); changed != nil {
+			fmt.Fprintf(out, "pawl: %s; until then it is not called: pawl deploy %s\n", changed.Message, term.Path(path))
+		}
+	}
 }
 
 func (d deployer) advise(ctx context.Context, s source.Script, problems []sandbox.Problem) []sandbox.Problem {

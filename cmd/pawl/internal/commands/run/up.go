@@ -52,7 +52,7 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 	if bundled != nil {
 		idle = func() { introduce(screen.Out, *bundled) }
 	}
-	refused := map[string]struct{}{}
+	refused := &refusals{}
 	err = node.Operate(ctx, screen, s, with, func(ctx context.Context, in *node.Node) (node.SideTask, error) {
 		if err := in.CheckGrants(grants); err != nil {
 			return nil, exit.Misconfigured("correct it; nothing was deployed", "--grant: %v", err)
@@ -67,13 +67,14 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 		if err := d.deployAll(ctx, sources); err != nil {
 			return nil, err
 		}
+		in.Refused = refused.count
 		d.grants = nil // what a person grants from now on outlives a changed file
 		return d.watching(sources), nil
 	}, idle)
 	var quiet exit.Silent
-	if s.UntilIdle && len(refused) > 0 && (err == nil || errors.As(err, &quiet) && quiet == exit.CodeNeedsPerson) {
+	if s.UntilIdle && refused.count() > 0 && (err == nil || errors.As(err, &quiet) && quiet == exit.CodeNeedsPerson) {
 		return exit.Failed("correct what is listed above and start again; nothing of the refused was changed",
-			fmt.Errorf("%s refused", term.Plural(len(refused), "workflow")))
+			fmt.Errorf("%s refused", term.Plural(refused.count(), "workflow")))
 	}
 	return err
 }

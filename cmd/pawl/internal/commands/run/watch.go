@@ -184,7 +184,7 @@ func (w *watcher) again(ctx context.Context, f *watched, s source.Script) {
 	case !accepted:
 		w.refuse(f.path)
 	default:
-		delete(w.refused, f.path)
+		w.refused.remove(f.path)
 	}
 }
 

@@ -1,0 +1,47 @@
+package term
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// mostSentences bounds what Sentences takes of a text, in characters.
+const mostSentences = 2000
+
+// Sentences breaks a text that any party may have written into its sentences, each on a line of its own. On a terminal
+// a longer one goes on in the next line, a little to the right.
+func (s Screen) Sentences(of string) []string {
+	const margin = "  "
+	var lines []string
+	for _, sentence := range sentences(OneLine(of, mostSentences)) {
+		if !IsTerminal(s.Out) {
+			lines = append(lines, sentence)
+			continue
+		}
+		for i, line := range strings.Split(text.WrapSoft(sentence, max(s.width()-len(margin), 1)), "\n") {
+			if i > 0 {
+				line = margin + line
+			}
+			lines = append(lines, strings.TrimRight(line, " "))
+		}
+	}
+	return lines
+}
+
+// sentences splits a text behind each full stop that a capital letter follows.
+func sentences(text string) []string {
+	var all []string
+	for from := 0; ; {
+		stop := strings.Index(text[from:], ". ")
+		if stop < 0 {
+			return append(all, text)
+		}
+		from += stop + len(". ")
+		if next, _ := utf8.DecodeRuneInString(text[from:]); unicode.IsUpper(next) {
+			all, text, from = append(all, text[:from-1]), text[from:], 0
+		}
+	}
+}

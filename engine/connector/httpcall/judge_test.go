@@ -1,0 +1,49 @@
+package httpcall
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/connector"
+)
+
+// TestJudge: a host that is not configured is named before the call, where the script shows the whole of it.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	c, err := New(Config{Hosts: map[string]HostConfig{"api.example.com": {}, "127.0.0.1:9000": {Private: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	text := func(s string) connector.Partial {
+		value, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return connector.Partial{Kind: "string", Value: value}
+	}
+	begins := func(s string) connector.Partial { return connector.Partial{Kind: "string", Prefix: s} }
+	for name, test := range map[string]struct {
+		url   connector.Partial
+		named bool
+	}{
+		"another host":                    {text("https://other.example.com/x"), true},
+		"another port":                    {text("http://127.0.0.1:9001/x"), true},
+		"a host and more":                 {begins("https://other.example.com/orders/"), true},
+		"a host and a query":              {begins("https://other.example.com?id="), true},
+		"a configured host":               {text("https://api.example.com/x"), false},
+		"a configured host and more":      {begins("http://127.0.0.1:9000/orders/"), false},
+		"perhaps only a part of the host": {begins("https://other"), false},
+		"no address":                      {text("orders"), false},
+		"anything":                        {connector.Partial{}, false},
+	} {
+		params := connector.Partial{Kind: "object", Members: []connector.PartialMember{{Name: "url", Value: test.url}}}
+		got := c.Judge("get", &params)
+		if (len(got) == 1) != test.named {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if len(got) == 1 && (got[0].Code != connector.CodeHost || got[0].Fix == "" || got[0].Where[0] != "url") {
+			t.Errorf("%s: %+v", name, got[0])
+		}
+	}
+}

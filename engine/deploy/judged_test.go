@@ -1,0 +1,80 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/vm"
+)
+
+// addresses is a connector that names what is certain of an address.
+type addresses struct{ tool }
+
+func (addresses) Judge(_ string, params *connector.Partial) []connector.Violation {
+	for _, m := range params.Members {
+		text := m.Value.Prefix
+		if json.Unmarshal(m.Value.Value, &text) == nil {
+			text += "|"
+		}
+		if text != "" {
+			return []connector.Violation{{Where: []string{m.Name}, Code: "judged", Message: text, Fix: "f"}}
+		}
+	}
+	return nil
+}
+
+// TestConnectorsJudgeWhatIsCertain: a connector is shown the text of a parameter, or how one begins that is put
+// together, and what it says of it is a warning at the parameter's place.
+func TestConnectorsJudgeWhatIsCertain(t *testing.T) {
+	t.Parallel()
+	registry, err := connector.NewRegistry(addresses{tool{"shop", []connector.Operation{
+		{Name: "find", Kind: connector.Get, Schema: json.RawMessage(`{"type": "object"}`)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	executor := vm.NewExecutor(vm.Config{})
+	defer executor.Close()
+	for expression, want := range map[string]string{
+		`"http://a/b"`:                    "http://a/b|",
+		`"http://a/" + id`:                "http://a/",
+		`"http://a/" + id + "/" + id`:     "http://a/",
+		"`http://a/${id}`":                "http://a/",
+		"`http://a/` + id":                "http://a/",
+		`base + id`:                       "http://base/",
+		`id + "http://a/"`:                "",
+		"`${id}/x`":                       "",
+		`id`:                              "",
+		`1 + id`:                          "",
+		`"http://a/" - id`:                "",
+		`id ? "http://a/" : "http://b/"`:  "",
+		`other + id`:                      "",
+		`String.raw` + "`http://a/${id}`": "",
+	} {
+		code := `export default Pawl.workflow({ name: "w", topics: { t: {} }, consumers: { c: Pawl.consumer({ subscribe: ["t"],
+  async prepare(ctx, state) { const id = state.id; const base = "http://base/"; let other = "http://other/"; other = "x";
+
+    await ctx.shop.find({ url: ` + expression + ` }); return { reservations: [] }; },
+}) } });`
+		definition, problems, err := executor.Describe(t.Context(), sandbox.Source{Filename: "w.ts", Code: code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems,
+			Catalog: deploy.CatalogOf(registry)})
+		got := ""
+		for _, p := range problems {
+			if p.Code == "judged" {
+				got = p.Message
+				if p.Severity != sandbox.SeverityWarning || p.Line != 4 {
+					t.Errorf("%s: %+v", expression, p)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q is certain, not %q: %+v", expression, got, want, problems)
+		}
+	}
+}
