@@ -115,6 +115,9 @@ func standing(t *testing.T, s *projections.State) (open int) {
 			continue
 		}
 		open++
+		if of := s.OpenRun(run.Event.Topic, run.Event.MessageID); of != run {
+			t.Fatalf("revision %d: run %s is open for its event, and the state says %v", s.Head.Revision, id, of)
+		}
 		m, e := s.Mutation(run.Mutation), s.Event(run.Event.Topic, run.Event.MessageID)
 		waits := run.EndedAt == 0 && m != nil && m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0
 		unresolved := m != nil && m.Status.Unresolved()

@@ -14,8 +14,10 @@ type openRuns struct {
 	// places has each run's key in order, which has them by consumer, stand, time and start.
 	places table[eventlog.RunID, string]
 	order  table[string, eventlog.RunID]
-	// calls has the open run of a mutation's chain; versions counts the runs of each script version.
+	// calls has the open run of a mutation's chain, events that of an event, which may have ended; versions counts the
+	// runs of each script version.
 	calls    table[eventlog.MutationID, eventlog.RunID]
+	events   table[string, eventlog.RunID]
 	versions table[eventlog.Version, int]
 }
 
@@ -23,6 +25,7 @@ func (o *openRuns) fork() {
 	o.places.fork()
 	o.order.fork()
 	o.calls.fork()
+	o.events.fork()
 	o.versions.fork()
 }
 
@@ -96,9 +99,11 @@ func (s *State) follow(run *Run) {
 	if known {
 		o.order.drop(was)
 	}
+	event := EventKey(run.Event.Topic, run.Event.MessageID).ID
 	if now != "" {
 		o.places.put(run.ID, now)
 		o.order.put(now, run.ID)
+		o.events.put(event, run.ID)
 	}
 	switch {
 	case !known:
@@ -108,6 +113,9 @@ func (s *State) follow(run *Run) {
 		s.countVersion(run.Version, -1)
 		if last, _ := o.calls.get(run.Mutation); last == run.ID {
 			o.calls.drop(run.Mutation)
+		}
+		if last, _ := o.events.get(event); last == run.ID {
+			o.events.drop(event)
 		}
 	default:
 		return
@@ -147,6 +155,12 @@ func (s *State) followEvent(e *TopicEvent) {
 func (s *State) Open(id eventlog.RunID) bool {
 	_, open := s.openRuns.places.get(id)
 	return open
+}
+
+// OpenRun returns the open run of the event, nil for none: also where the event has ended, and only next is left to run.
+func (s *State) OpenRun(topic eventlog.Topic, id eventlog.MessageID) *Run {
+	run, _ := s.openRuns.events.get(EventKey(topic, id).ID)
+	return s.Run(run)
 }
 
 // OpenRuns yields the runs of concurrent consumers that are not over, by consumer.

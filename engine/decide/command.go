@@ -42,12 +42,16 @@ func Names(s *projections.State, known Known, cmd Command) []projections.Key {
 			want(projections.EventKey(e.Topic, e.MessageID))
 		}
 	}
+	namesOfConcurrent(s, cmd, want)
 	return keys
 }
 
 type (
 	// Tick starts what is due: a timer fired, or a hold is over.
-	Tick struct{}
+	Tick struct {
+		// Place is that of a BeginEvent: an event that is paged out cannot begin before it was read.
+		Place *projections.Candidate
+	}
 	// Recover is a worker's first act, at boot, after a takeover and after a regained lease: a
 	// run found active is crashed (R14), consumers with pending events are dirty (S6).
 	Recover struct {
@@ -179,17 +183,20 @@ type Settlement struct {
 // ID returns the input's id.
 func (i Input) ID() eventlog.InputID { return eventlog.NewInputID(i.Source, i.Type, i.ExternalID) }
 
-func (Tick) names(*projections.State, func(projections.Key))          {}
 func (Recover) names(*projections.State, func(projections.Key))       {}
 func (RepairRefused) names(*projections.State, func(projections.Key)) {}
 func (FailRun) names(*projections.State, func(projections.Key))       {}
 
+func (c Tick) names(_ *projections.State, want func(projections.Key)) {
+	if c.Place != nil {
+		want(projections.PlaceKey(c.Place.Topic, c.Place.Created))
+	}
+}
+
 // names of a deploy are the events that waited for a subscriber.
-func (c Deploy) names(_ *projections.State, want func(projections.Key)) {
-	for _, consumer := range c.Definition.Consumers {
-		for _, topic := range consumer.Subscribe {
-			want(projections.PendingKey(topic))
-		}
+func (c Deploy) names(s *projections.State, want func(projections.Key)) {
+	for _, key := range projections.Needs(s, []eventlog.Fact{&eventlog.WorkflowDeployed{Definition: c.Definition}}) {
+		want(key)
 	}
 }
 
@@ -228,7 +235,7 @@ func (c SettleMutation) names(s *projections.State, want func(projections.Key)) 
 // the transition that brings it there, whatever command that is.
 func namesOfCommit(s *projections.State, id eventlog.RunID, want func(projections.Key)) {
 	run := s.Run(id)
-	if run == nil || run.ID != s.Current {
+	if run == nil || run.ID != s.Current && run.Event == nil {
 		return
 	}
 	for _, ref := range run.Reserved {

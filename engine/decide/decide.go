@@ -25,6 +25,8 @@ type Env struct {
 	// Run and Session are fresh ids, used if the decision starts one.
 	Run     eventlog.RunID
 	Session eventlog.SessionID
+	// Runs are more fresh ids: concurrent consumers begin as many runs in one transition as there are ids left.
+	Runs []eventlog.RunID
 	// Jitter is a random number in [0, 1).
 	Jitter float64
 	// NextDue is each producer's next time after Now (S2).
@@ -35,6 +37,8 @@ type Env struct {
 	// Open says that the request of the mutation that a Resolve names is still open in this process: what it asks for
 	// can take effect yet (F5).
 	Open bool
+	// MostHeld bounds the events that a concurrent consumer may have held: with so many no run begins (C3).
+	MostHeld int
 	// Policies bound retries, budgets and wake times.
 	Policies schedule.Policies
 	// Hold keeps any run from starting, and any approval from being given.
@@ -77,7 +81,8 @@ func (d Decision) Transition(w eventlog.WorkflowName, env Env) eventlog.Transiti
 // other error is a defect and wraps projections.ErrBroken or names missing knowledge.
 func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, cmd Command) (Decision, error) {
 	meta := eventlog.Transition{Workflow: w, At: env.Now, Actor: env.Actor, Cause: env.Cause}
-	d := &decision{env: env, known: known, draft: projections.NewDraft(s, meta, s.Head.Seq+1)}
+	d := &decision{env: env, known: known, draft: projections.NewDraft(s, meta, s.Head.Seq+1),
+		runs: append([]eventlog.RunID{env.Run}, env.Runs...)}
 	if err := ownsNo(w, cmd); err != nil {
 		return Decision{}, err
 	}
@@ -93,6 +98,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	err := cmd.decide(d)
 	if err == nil {
 		d.startOwedRun()
+		d.beginRuns()
 		d.queued(cmd)
 	}
 	// A defect goes before the answer: that may follow from what was not known.
@@ -120,7 +126,9 @@ type decision struct {
 	pushed   []PushResult
 	bulk     *BulkResult
 	queue    *Queued
-	err      error
+	// runs are the fresh ids that are left.
+	runs []eventlog.RunID
+	err  error
 }
 
 // state is what the facts so far lead to.

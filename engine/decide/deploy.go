@@ -79,7 +79,9 @@ func (c Deploy) decide(d *decision) error {
 		}
 	}
 	for _, consumer := range c.Definition.Consumers {
-		d.emit(&eventlog.HandlerDirtied{Handler: consumer.Name}) // once at deploy, also of a new version (S3)
+		if !consumer.Concurrent() {
+			d.emit(&eventlog.HandlerDirtied{Handler: consumer.Name}) // once at deploy, also of a new version (S3)
+		}
 	}
 	if d.err != nil {
 		return nil
@@ -88,6 +90,7 @@ func (c Deploy) decide(d *decision) error {
 		d.emit(&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: namesLost})
 	}
 	d.endMaintenance(!c.Repair)
+	d.freeAtDeploy(!c.Repair)
 	return nil
 }
 
@@ -115,10 +118,13 @@ func (c Deploy) allowed(s *projections.State) error {
 	case c.Expected == nil:
 		return refuse(Invalid, "repair.version",
 			"a repair must say which version it repairs").hint("name the running one: pawl workflows show %s", s.Name)
-	case s.Maintenance == nil:
+	case !repairWanted(s):
 		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
 			s.Name).
 			hint("deploy the script instead (pawl deploy)")
+	}
+	if no := keepsConcurrency(s, &c.Definition); no != nil {
+		return no
 	}
 	return nil
 }
@@ -151,12 +157,19 @@ func samePins(a, b eventlog.Definition) bool {
 // nothing to repair, and nothing counts.
 func (c RepairRefused) decide(d *decision) error {
 	s := d.state()
-	if s.Maintenance == nil {
+	if !repairWanted(s) {
 		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
 			s.Name).
 			hint("deploy the script instead (pawl deploy)")
 	}
-	d.escalate(s.Maintenance.Run, "a repair was refused: "+c.Reason)
+	for _, consumer := range s.Definition().Consumers {
+		if consumer.Concurrent() && s.HeldFor(consumer, eventlog.HeldRepair) > 0 {
+			d.countRepair(consumer.Name)
+		}
+	}
+	if s.Maintenance != nil {
+		d.escalate(s.Maintenance.Run, "a repair was refused: "+c.Reason)
+	}
 	return nil
 }
 
@@ -187,7 +200,7 @@ func Held(s *projections.State, def *eventlog.Definition) *Refusal {
 			}
 		}
 	}
-	return nil
+	return heldConcurrent(s, def)
 }
 
 // CodeHolds is the code of a deploy that O9 refuses.

@@ -226,6 +226,12 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 	case action != ActionRedrive && e.Status == eventlog.EventPending, action == ActionSkip && e.Undecided:
 		d.led(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
 		return nil
+	case action == ActionRedrive && e.Held != nil:
+		return d.redriveHeld(e)
+	case action == ActionRedrive && e.Status == eventlog.EventStatusSkipped && s.OpenRun(e.Topic, e.MessageID) != nil:
+		return refuse(Conflict, CodeJobState, "run %s of the event has still to run next; until then no other run may have it",
+			s.OpenRun(e.Topic, e.MessageID).ID).
+			hint("redrive it once that run is over (pawl why %s)", s.Name)
 	case action == ActionRedrive && (e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded):
 		d.led(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
 		d.dirtySubscriber(e.Topic)
@@ -276,7 +282,7 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	case !run.Phase.PastMutation():
 		d.led(skipped)
 		d.abort(run, "%s", why)
-	case s.Archived && s.Current != run.ID:
+	case s.Archived && s.Current != run.ID && run.EndedAt != 0:
 		d.led(skipped) // its run is over and will have no retry
 	case e.SkipRequested:
 		return refuse(Conflict, CodeJobState, "the event is to be skipped already, when its run is over").

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -57,6 +58,10 @@ func dropWish(f eventlog.Fact) {
 // session (S7) and effect on the workflow (F7), all in this transition.
 func (d *decision) fail(run *projections.Run, f eventlog.Failure) {
 	f.Class = known(f.Class)
+	if run.Event != nil {
+		d.failOne(run, f)
+		return
+	}
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
 	d.endSession(eventlog.SessionFailed)
@@ -74,6 +79,10 @@ const Aborted = "run.aborted"
 func (d *decision) abort(run *projections.Run, format string, args ...any) {
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed,
 		Failure: *failure(eventlog.Transient, Aborted, format, args...)})
+	if run.Event != nil {
+		d.releaseOne(run, uncharged)
+		return
+	}
 	d.endSession(eventlog.SessionFailed)
 	d.release(run, uncharged)
 }
@@ -94,6 +103,10 @@ func (c FailRun) decide(d *decision) error {
 	f.Class = known(f.Class)
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
+	if run.Event != nil {
+		d.heldUp(run, f)
+		return nil
+	}
 	d.endSession(eventlog.SessionFailed)
 	d.dispose(run, uncharged) // our own trouble never counts against a job
 	d.affect(run.ID, f)
@@ -211,11 +224,21 @@ func (c Recover) decide(d *decision) error {
 			d.crash(run)
 		}
 	}
+	for _, run := range slices.Collect(s.OpenRuns()) {
+		if m := s.Mutation(run.Mutation); run.Status == eventlog.RunActive && d.err == nil &&
+			(run.Engine != d.env.Engine || run.StartRevision <= c.Found) &&
+			(m == nil || m.Status != eventlog.MutationInFlight || m.Engine != d.env.Engine) {
+			d.crash(run)
+		}
+	}
 	s = d.state()
-	if s.Archived {
+	if s.Archived || d.err != nil {
 		return nil
 	}
 	for _, c := range s.Definition().Consumers {
+		if c.Concurrent() {
+			continue
+		}
 		h := s.Handler(c.Name)
 		if _, waits := oldestVisible(s, c, d.env.Now); waits && h != nil && h.DirtyAt == 0 {
 			d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
@@ -237,6 +260,10 @@ func (d *decision) crash(run *projections.Run) {
 		return
 	}
 	d.lead(&eventlog.RunCrashed{Run: run.ID})
+	if run.Event != nil {
+		d.disposeOne(run, uncharged)
+		return
+	}
 	d.endSession(eventlog.SessionFailed)
 	d.dispose(run, uncharged)
 }

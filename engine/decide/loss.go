@@ -111,6 +111,15 @@ func (d *decision) giveUpRun(r *Remains) {
 		d.giveUpCall(r, run)
 		d.emit(&eventlog.RetryCleared{Run: run.ID})
 	}
+	for _, run := range slices.Collect(d.state().OpenRuns()) {
+		d.giveUpCall(r, run)
+		if run.EndedAt != 0 {
+			d.emit(&eventlog.RunRetryCleared{Run: run.ID})
+			continue
+		}
+		d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed,
+			Failure: *failure(eventlog.Transient, Aborted, "what became of it is in a part of the log that was given up")})
+	}
 }
 
 func (d *decision) giveUpCall(r *Remains, run *projections.Run) {

@@ -98,7 +98,7 @@ func (c SettleMutation) decide(d *decision) error {
 		d.demand(projections.RunKey(m.Run))
 		return nil
 	}
-	active := run.ID == s.Current && run.Status == eventlog.RunActive
+	active := (run.ID == s.Current || run.Event != nil) && run.Status == eventlog.RunActive
 	switch {
 	case c.Outcome.Status == Applied:
 		d.applied(run, m, c, active)
@@ -121,6 +121,7 @@ func (d *decision) applied(run *projections.Run, m *projections.Mutation, c Sett
 		result = []byte("null")
 	}
 	d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result, ResolvedBy: c.By})
+	d.countCertain(run, m)
 	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 	if active {
 		// An inline settlement goes on in the same run (R15).
@@ -131,7 +132,7 @@ func (d *decision) applied(run *projections.Run, m *projections.Mutation, c Sett
 		}
 		return
 	}
-	d.unblockUncertain()
+	d.unblockUncertain(run)
 }
 
 func (d *decision) failed(run *projections.Run, m *projections.Mutation, c SettleMutation, active bool) {
@@ -144,11 +145,14 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 	fact := &eventlog.MutationFailed{Mutation: m.ID, Run: run.ID, Failure: f, ResolvedBy: c.By}
 	d.emit(fact)
 	defer func() { d.kind = fact.FactType() }()
+	if c.By != eventlog.ResolvedByNeverSent {
+		d.countCertain(run, m)
+	}
 	if active {
 		d.fail(d.state().Run(run.ID), f)
 		return
 	}
-	if d.undo(run, f) {
+	if d.undo(run, f) || run.Event != nil {
 		return
 	}
 	// Being settled unblocks by itself (O4), so its class makes no new hold; a fresh run meets the
@@ -162,16 +166,25 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 // undo gives back what an ended run held once its mutation is known not to have happened: its
 // events are free and a fresh run may take them (F5, O1).
 func (d *decision) undo(run *projections.Run, f eventlog.Failure) (jobsTookIt bool) {
+	if run.Event != nil {
+		d.undoOne(run, f)
+		return true
+	}
 	jobsTookIt = d.release(run, f)
 	if d.state().PendingRetry == run.ID {
 		d.emit(&eventlog.RetryCleared{Run: run.ID})
 	}
-	d.unblockUncertain()
+	d.unblockUncertain(run)
 	return jobsTookIt
 }
 
-// unblockUncertain ends the hold of an uncertain mutation; no other hold, and no person's pause.
-func (d *decision) unblockUncertain() {
+// unblockUncertain ends the hold of an uncertain mutation; no other hold, and no person's pause. The hold of one of a
+// concurrent consumer is its event's.
+func (d *decision) unblockUncertain(run *projections.Run) {
+	if run.Event != nil {
+		d.freeEvent(run)
+		return
+	}
 	d.unblock(eventlog.BlockReconcile, eventlog.BlockIndeterminate)
 }
 
@@ -188,12 +201,21 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 	overAt eventlog.Instant) {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
-	d.endSession(eventlog.SessionFailed)
+	if run.Event == nil {
+		d.endSession(eventlog.SessionFailed)
+	}
 	if d.asks(m) || m.Engine != d.env.Engine {
 		d.emit(d.firstReconcile(m, f, overAt))
 		d.holdFor(m, run.ID)
 	} else {
 		d.leaveIndeterminate(m, run.ID, f)
+	}
+	if run.Event != nil {
+		d.disposeOne(run, uncharged)
+		if m.Engine == d.env.Engine { // a crash says nothing of the target
+			d.countUncertain(run, m)
+		}
+		return
 	}
 	d.dispose(run, uncharged)
 }
@@ -307,9 +329,24 @@ func (d *decision) leaveIndeterminate(m *projections.Mutation, run eventlog.RunI
 	d.holdFor(m, run)
 }
 
-// holdFor blocks the workflow for a mutation that is not settled, by its status now.
+// holdFor blocks the workflow for a mutation that is not settled, by its status now; for one of a concurrent consumer it
+// holds the event (C5).
 func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
+	if d.err != nil {
+		return
+	}
 	m = d.state().Mutation(m.ID)
+	if r := d.state().Run(run); r != nil && r.Event != nil {
+		reason := eventlog.HeldReconcile
+		switch m.Status {
+		case eventlog.MutationAwaitingApproval:
+			reason = eventlog.HeldApproval
+		case eventlog.MutationIndeterminate:
+			reason = eventlog.HeldIndeterminate
+		}
+		d.holdEvent(r, d.own(r), reason)
+		return
+	}
 	switch m.Status {
 	case eventlog.MutationAwaitingApproval:
 		d.block(eventlog.BlockApproval, run, "%s.%s awaits approval", m.Call.Connector, m.Call.Operation)

@@ -16,6 +16,12 @@ type (
 		// RetryOf is the ended run whose `next` is still owed (R15).
 		RetryOf eventlog.RunID
 	}
+	// BeginEvent: a concurrent consumer has a place for a run of this pending event, which may be paged out: pass its
+	// place to Tick.
+	BeginEvent struct {
+		Handler eventlog.Handler
+		Place   projections.Candidate
+	}
 	// CrashRun: the active run's worker is gone; record that (R14).
 	CrashRun struct{ Run eventlog.RunID }
 	// RunProducer: poll the outside.
@@ -40,6 +46,7 @@ type (
 )
 
 func (StartRun) todo()          {}
+func (BeginEvent) todo()        {}
 func (CrashRun) todo()          {}
 func (RunProducer) todo()       {}
 func (RunPrepare) todo()        {}
@@ -58,16 +65,7 @@ func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
 	// Finding out about a mutation goes on whatever else holds the workflow: it sends nothing.
 	if run := s.RetryRun(); run != nil {
 		if m := s.Mutation(run.Mutation); m != nil && m.Status.Unresolved() {
-			switch {
-			case m.Status == eventlog.MutationIndeterminate:
-				return Wait{Reason: ReasonIndeterminate, Subject: string(m.ID)}
-			case m.Status == eventlog.MutationInFlight && m.Engine == engine:
-				return AwaitCall{Mutation: m.ID}
-			case m.ReconcileAt > now:
-				return Wait{Reason: ReasonReconcile, Until: m.ReconcileAt, Subject: string(m.ID)}
-			default:
-				return ReconcileMutation{Mutation: m.ID}
-			}
+			return nextOfUnresolved(m, now, engine)
 		}
 	}
 	if run := s.CurrentRun(); run != nil {
@@ -89,6 +87,19 @@ func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
 		return start
 	}
 	return soonest(s, now)
+}
+
+// nextOfUnresolved is what an ended run's call owes whose outcome is not known.
+func nextOfUnresolved(m *projections.Mutation, now eventlog.Instant, engine string) Todo {
+	switch {
+	case m.Status == eventlog.MutationIndeterminate:
+		return Wait{Reason: ReasonIndeterminate, Subject: string(m.ID)}
+	case m.Status == eventlog.MutationInFlight && m.Engine == engine:
+		return AwaitCall{Mutation: m.ID}
+	case m.ReconcileAt > now:
+		return Wait{Reason: ReasonReconcile, Until: m.ReconcileAt, Subject: string(m.ID)}
+	}
+	return ReconcileMutation{Mutation: m.ID}
 }
 
 func nextOfRun(s *projections.State, run *projections.Run, engine string) Todo {
@@ -127,7 +138,7 @@ func due(s *projections.State, now eventlog.Instant) (StartRun, bool) {
 	var oldest projections.Ordinal
 	for _, c := range def.Consumers {
 		h := s.Handler(c.Name)
-		if h == nil || !consumerDue(s, c, h, now) {
+		if h == nil || c.Concurrent() || !consumerDue(s, c, h, now) {
 			continue
 		}
 		at, ok := oldestVisible(s, c, now)
@@ -211,6 +222,9 @@ func LooksAround(s *projections.State, run *projections.Run, now eventlog.Instan
 	}
 	def := s.Definition()
 	for _, c := range def.Consumers {
+		if c.Concurrent() {
+			continue
+		}
 		h := s.Handler(c.Name)
 		if _, waits := oldestVisible(s, c, now); waits || h != nil && h.WakeAt != 0 && h.WakeAt <= now {
 			return false
@@ -235,12 +249,12 @@ func soonest(s *projections.State, now eventlog.Instant) Wait {
 		}
 	}
 	for _, c := range def.Consumers {
-		if h := s.Handler(c.Name); h != nil {
+		if h := s.Handler(c.Name); h != nil && !c.Concurrent() {
 			consider(h.WakeAt, ReasonWake, string(c.Name))
 		}
 	}
 	for e := range s.Scheduled(now) {
-		if _, ok := def.Subscriber(e.Topic); ok {
+		if c, ok := def.Subscriber(e.Topic); ok && !c.Concurrent() {
 			consider(e.ScheduledAt, ReasonBackoff, string(e.MessageID))
 			break
 		}
@@ -254,7 +268,7 @@ func Orphans(s *projections.State) []eventlog.EventRef {
 	var orphans []eventlog.EventRef
 	for _, e := range s.Events() {
 		if e.Status == eventlog.EventStatusReserved && (e.ReservedBy == "" || e.ReservedBy != s.Current &&
-			e.ReservedBy != s.PendingRetry) {
+			e.ReservedBy != s.PendingRetry && !s.Open(e.ReservedBy)) {
 			orphans = append(orphans, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -65,6 +66,9 @@ func (c Approve) names(_ *projections.State, want func(projections.Key)) {
 func (c Reject) names(s *projections.State, want func(projections.Key)) {
 	want(projections.MutationKey(c.Mutation))
 	namesOfCommit(s, s.Current, want)
+	if m := s.Mutation(c.Mutation); m != nil {
+		namesOfCommit(s, m.Run, want)
+	}
 }
 
 func (c Resolve) names(_ *projections.State, want func(projections.Key)) {
@@ -120,6 +124,7 @@ func (Resume) decide(d *decision) error {
 	if s.RepairFailures > 0 {
 		d.emit(&eventlog.RepairCounted{}) // and that of repairs (F9)
 	}
+	d.freeAtResume()
 	return nil
 }
 
@@ -132,18 +137,28 @@ func (Archive) decide(d *decision) error {
 		return nil
 	}
 	d.lead(&eventlog.WorkflowArchived{})
-	run := s.CurrentRun()
-	if run == nil || run.Phase.PastMutation() {
-		return nil
+	runs := slices.Collect(s.OpenRuns())
+	if run := s.CurrentRun(); run != nil {
+		runs = append(runs, run)
 	}
-	m := s.Mutation(run.Mutation)
+	for _, run := range runs {
+		d.stopRun(run)
+	}
+	return nil
+}
+
+// stopRun ends a run of a workflow that is archived, unless it has come too far.
+func (d *decision) stopRun(run *projections.Run) {
+	if d.err != nil || run.EndedAt != 0 || run.Phase.PastMutation() {
+		return
+	}
+	m := d.state().Mutation(run.Mutation)
 	switch {
 	case run.Mutation == "" || m == nil:
 		d.abort(run, "the workflow was archived")
 	case m.Status == eventlog.MutationAwaitingApproval:
 		d.withdraw(run, m, eventlog.ResolvedByUserReject, "the workflow was archived")
 	}
-	return nil
 }
 
 // withdraw ends a call that awaits approval, and its run: nothing has left (O7).
@@ -219,6 +234,10 @@ func (c Approve) decide(d *decision) error {
 	}
 	// One transition, and the barrier: a crash after it is a crash in flight.
 	d.emit(&eventlog.MutationApproved{Mutation: m.ID, ParamsHash: m.Call.ParamsHash})
+	if run.Event != nil {
+		d.freeEvent(run) // it starts with its place (C3)
+		return nil
+	}
 	d.emit(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
 	d.unblock(eventlog.BlockApproval)
 	d.startMutation(run, m.ID, m.Call)
@@ -231,6 +250,11 @@ func (c Reject) decide(d *decision) error {
 		return err
 	}
 	d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserReject})
+	if run.Event != nil {
+		d.skipHeld(run, "rejected")
+		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated}) // next comes with its place (C3)
+		return nil
+	}
 	d.emit(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
 	d.unblock(eventlog.BlockApproval)
 	d.skipHeld(run, "rejected")
@@ -246,7 +270,10 @@ func (d *decision) awaiting(id eventlog.MutationID, verb string) (*projections.M
 		return nil, nil, err
 	}
 	run := d.state().CurrentRun()
-	if m.Status != eventlog.MutationAwaitingApproval || run == nil || run.Mutation != m.ID {
+	if d.state().Open(m.Run) {
+		run = d.state().Run(m.Run)
+	}
+	if m.Status != eventlog.MutationAwaitingApproval || run == nil || run.Mutation != m.ID || m.ApprovedAt != 0 {
 		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s",
 			m.ID, m.Status, verb).
 			hint("see what became of it: pawl mutations show %s", m.ID)
@@ -292,7 +319,7 @@ func (c Resolve) decide(d *decision) error {
 			hint("%s", resolveHint(m))
 	}
 	run := s.Run(m.Run)
-	if run == nil || s.PendingRetry != run.ID {
+	if run == nil || s.PendingRetry != run.ID && !run.Owes {
 		return refuse(Conflict, "mutation.state", "mutation %s is not held by a run of %s", m.ID,
 			s.Name).hint("see what the workflow waits for: pawl why %s", s.Name)
 	}
@@ -312,8 +339,9 @@ func (c Resolve) decide(d *decision) error {
 		}
 		d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result,
 			ResolvedBy: eventlog.ResolvedByUserApplied})
+		d.countCertain(run, m)
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
-		d.unblockUncertain()
+		d.unblockUncertain(run)
 	case DidNotHappen:
 		if d.env.Open {
 			return refuse(Conflict, "mutation.open",
@@ -325,12 +353,14 @@ func (c Resolve) decide(d *decision) error {
 			Failure: *failure(eventlog.Transient, "mutation.assertedFailed", "%s says that %s.%s did not happen",
 				d.env.Actor.Name, m.Call.Connector, m.Call.Operation),
 		})
+		d.countCertain(run, m)
 		d.undo(run, uncharged)
 	case Skip:
 		d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
+		d.countCertain(run, m)
 		d.skipHeld(run, "mutation skipped")
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
-		d.unblockUncertain()
+		d.unblockUncertain(run)
 	case TryAgain:
 		if !m.Call.Reconciles {
 			return refuse(Conflict, "mutation.noReconcile", "%s.%s cannot be asked what became of it", m.Call.Connector,

@@ -34,7 +34,12 @@ func operatorCommand(w words) (decide.Command, error) {
 		}
 		c := decide.Push{Topic: topic}
 		for _, id := range w.bare {
-			c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: title, Payload: []byte(`1`)})
+			payload := `1`
+			if key, ok := w.named["key"]; ok {
+				payload = `{"k":"` + key + `"}`
+			}
+			c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: title,
+				Payload: []byte(payload)})
 		}
 		return c, nil
 	case "run-now":
@@ -83,7 +88,8 @@ func operatorCommand(w words) (decide.Command, error) {
 
 // definition reads a deploy. Handlers are `p` and `q` (producers with an interval, `every=`), `k` (one with
 // a cron expression, in `zone=`; `run-on-deploy`) and `c:in` or `c:in,extra`, `d:out`
-// (consumers with mutate and next, less `-next` and `-mutate`); none means c:in. Topics are in,
+// (consumers with mutate and next, less `-next` and `-mutate`, with `n=` runs at once, `by=` a key and `rate=`); none
+// means c:in. Topics are in,
 // out and free. `src=` names the bytes; each deploy has new ones without it.
 func definition(w words) decide.Deploy {
 	c := decide.Deploy{Filename: "w.ts", Source: "…", SourceHash: w.named["src"], Repair: w.has("repair"),
@@ -134,6 +140,10 @@ func consumerOf(w words, name, topics string) eventlog.Consumer {
 	c := eventlog.Consumer{Name: eventlog.Handler(name), HasMutate: !w.has("-mutate"), HasNext: !w.has("-next")}
 	for _, t := range csv(topics) {
 		c.Subscribe = append(c.Subscribe, eventlog.Topic(t))
+	}
+	c.Key, c.Rate = w.named["by"], w.named["rate"]
+	if n, ok := w.named["n"]; ok {
+		c.Concurrency, _ = strconv.Atoi(n)
 	}
 	if x, ok := w.named["max"]; ok {
 		n, _ := strconv.Atoi(x)

@@ -157,7 +157,7 @@ func (d *decision) dirtySubscriber(topic eventlog.Topic) {
 	}
 	s := d.state()
 	c, ok := s.Definition().Subscriber(topic)
-	if !ok {
+	if !ok || c.Concurrent() {
 		return
 	}
 	h := s.Handler(c.Name)

@@ -50,7 +50,8 @@ type GivenUpCall struct {
 // that were taken in and are not settled in it, in their order.
 func (r *Remains) Calls(s *projections.State) []GivenUpCall {
 	var calls []GivenUpCall
-	for _, run := range []*projections.Run{s.CurrentRun(), s.RetryRun()} {
+	runs := append([]*projections.Run{s.CurrentRun(), s.RetryRun()}, slices.Collect(s.OpenRuns())...)
+	for _, run := range runs {
 		if f := r.givenUp(s, run); f != nil && r.mutations[f.Mutation] == nil {
 			calls = append(calls, GivenUpCall{*f, run.Reserved})
 		}
@@ -135,6 +136,8 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 	case *eventlog.EventReleased:
 		touch(f.Topic, f.MessageID)
 	case *eventlog.EventRetryScheduled:
+		touch(f.Topic, f.MessageID)
+	case *eventlog.EventDeferred:
 		touch(f.Topic, f.MessageID)
 	case *eventlog.EventConsumed:
 		touch(f.Topic, f.MessageID)

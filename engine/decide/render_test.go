@@ -33,6 +33,12 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		if f.RetryOf != "" {
 			add("retryOf", f.RetryOf)
 		}
+		if f.Event != nil {
+			add("for", string(f.Event.Topic)+"/"+string(f.Event.MessageID))
+		}
+		if f.Key != "" {
+			add("key", f.Key)
+		}
 	case *eventlog.RunAdvanced:
 		add(f.Run, f.Phase)
 	case *eventlog.RunFailed:
@@ -58,6 +64,50 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		add(string(f.Topic)+"/"+string(f.MessageID), f.Run, in(f.At))
 		if f.Uncounted {
 			add("uncounted")
+		}
+		if f.Attention {
+			add("attention")
+		}
+	case *eventlog.EventReleased:
+		add(string(f.Topic)+"/"+string(f.MessageID), f.Run)
+		if f.Uncounted {
+			add("uncounted")
+		}
+	case *eventlog.EventHeld:
+		add(string(f.Topic)+"/"+string(f.MessageID), f.Run, "for", f.Reason)
+	case *eventlog.EventFreed:
+		add(string(f.Topic) + "/" + string(f.MessageID))
+		if f.Uncounted {
+			add("uncounted")
+		}
+	case *eventlog.EventDeferred:
+		add(string(f.Topic)+"/"+string(f.MessageID), f.Run, in(f.Until))
+	case *eventlog.RunPrepared:
+		add(f.Run)
+		if f.Empty {
+			add("empty")
+		}
+	case *eventlog.RunRetryOwed:
+		add(f.Run)
+		if f.At != 0 {
+			add(in(f.At))
+		}
+		if f.Attempt != 0 {
+			add(fmt.Sprintf("attempt %d", f.Attempt))
+		}
+		if f.Attention {
+			add("attention")
+		}
+	case *eventlog.HandlerUncertainCounted:
+		add(f.Handler, fmt.Sprint(f.Mutations))
+	case *eventlog.HandlerRepairCounted:
+		add(f.Handler, f.Failures)
+	case *eventlog.HandlerRowCounted:
+		add(f.Handler, f.Class, fmt.Sprint(len(f.Events)))
+	case *eventlog.HandlerProbeScheduled:
+		add(f.Handler, f.Class, fmt.Sprintf("attempt %d", f.Attempt), in(f.At))
+		if f.Attention {
+			add("attention")
 		}
 	case *eventlog.HandlerFailuresCounted:
 		add(f.Handler, f.Runs)
@@ -155,6 +205,9 @@ func (b *bench) look(line string) string {
 		if e.Status == eventlog.EventStatusReserved {
 			out += " by=" + string(e.ReservedBy)
 		}
+		if e.Held != nil {
+			out += " held=" + string(e.Held.Reason)
+		}
 		if len(e.CausedBy) > 0 {
 			out += " causes=" + strings.Join(b.inputs(e.CausedBy), ",")
 		}
@@ -227,6 +280,12 @@ func (b *bench) look(line string) string {
 		return show("%s", b.last.Kind)
 	case "next":
 		return show("%s", briefTodo(b.next(), b.now))
+	case "owed":
+		var out []string
+		for _, todo := range b.owed() {
+			out = append(out, strings.TrimSpace(briefTodo(todo, b.now)))
+		}
+		return show("%s", strings.Join(out, "; "))
 	}
 	return show("no such thing")
 }

@@ -13,7 +13,7 @@ import (
 func (d *decision) startOwedRun() {
 	s := d.state()
 	if d.err != nil || s.CurrentRun() != nil {
-		return
+		return // nothing of it concerns concurrent consumers, whose runs belong to no session: see beginRuns
 	}
 	start, owed := Next(s, d.env.Now, d.env.Engine).(StartRun)
 	session := s.OpenSession()
@@ -43,7 +43,7 @@ func (d *decision) startOwedRun() {
 func (d *decision) start(start StartRun) {
 	s := d.state()
 	began := &eventlog.RunStarted{
-		Run: d.env.Run, Handler: start.Handler, HandlerType: start.Type, Version: s.Version,
+		Run: d.freshRun(), Handler: start.Handler, HandlerType: start.Type, Version: s.Version,
 		Session: s.Session, RetryOf: start.RetryOf, Engine: d.env.Engine, Phase: eventlog.PhasePreparing,
 	}
 	if d.kind == "" {
@@ -75,9 +75,20 @@ func (d *decision) start(start StartRun) {
 	}
 }
 
-// active returns the run if it is the current, active one.
+// freshRun takes the next of the fresh ids. The first is for the one plain run that a transition may start.
+func (d *decision) freshRun() eventlog.RunID {
+	id := d.runs[0]
+	d.runs = d.runs[1:]
+	return id
+}
+
+// active returns the run if it is the current one or that of a concurrent consumer, and active.
 func (d *decision) active(id eventlog.RunID) (*projections.Run, bool) {
-	run := d.state().CurrentRun()
+	s := d.state()
+	run := s.CurrentRun()
+	if s.Open(id) {
+		run = s.Run(id)
+	}
 	if run == nil || run.ID != id || run.Status != eventlog.RunActive {
 		return nil, false
 	}
@@ -101,6 +112,9 @@ func (c FinishPrepare) decide(d *decision) error {
 	if c.Failure != nil {
 		d.fail(run, *c.Failure)
 		return nil
+	}
+	if run.Event != nil {
+		return d.preparedOne(run, c)
 	}
 	consumer := d.consumer(run)
 	if d.outdated(run, c.Prepared) {
@@ -244,6 +258,10 @@ func (c CommitRun) decide(d *decision) error {
 		d.fail(run, *c.Failure)
 		return nil
 	}
+	if run.Event != nil && c.State != nil {
+		d.fail(run, *noState(run))
+		return nil
+	}
 	if bad := d.checkPublishes(run, c); bad != nil {
 		d.fail(run, *bad)
 		return nil
@@ -252,6 +270,11 @@ func (c CommitRun) decide(d *decision) error {
 	taken := 0
 	if run.Type == eventlog.ConsumerHandler {
 		taken = d.finishEvents(run)
+	}
+	switch {
+	case run.Event != nil:
+		d.finishedOne(run)
+	case run.Type == eventlog.ConsumerHandler:
 		d.settleHandler(run, taken)
 	}
 	if c.State != nil {
@@ -263,7 +286,9 @@ func (c CommitRun) decide(d *decision) error {
 	if s.RepairFailures > 0 && repaired(s, run.Handler) {
 		d.emit(&eventlog.RepairCounted{})
 	}
-	d.recovered(run, taken)
+	if run.Event == nil {
+		d.recovered(run, taken)
+	}
 	return nil
 }
 
@@ -289,6 +314,8 @@ func (d *decision) finishEvents(run *projections.Run) (taken int) {
 		reason, cancel := cancelled[eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}]
 		if cancel || e.SkipRequested {
 			d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason})
+		} else if run.Empty {
+			d.putOff(run, e)
 		} else {
 			d.emit(&eventlog.EventConsumed{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		}

@@ -223,6 +223,9 @@ func (b *bench) command(line string) error {
 	case "cut":
 		b.cut()
 		return nil
+	case "page-out": // what waits is in the store alone
+		b.state = b.state.PageOut(projections.Window{}, func(projections.Key) bool { return true })
+		return nil
 	case "accept-loss":
 		return b.acceptLoss(w)
 	case "peek": // what a prepare that is under way has seen
@@ -285,6 +288,8 @@ func (b *bench) policy(w words) error {
 			b.policies.Session.MaxRuns = n
 		case "backlog":
 			b.policies.Backlog.Events = n
+		case "held":
+			b.mostHeld = n
 		default:
 			return fmt.Errorf("no policy %q", k)
 		}
@@ -296,6 +301,9 @@ func (b *bench) policy(w words) error {
 func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, error) {
 	switch w.verb {
 	case "tick":
+		if place := b.place(); place != nil {
+			return decide.Tick{Place: place}, nil
+		}
 		return decide.Tick{}, nil
 	case "recover":
 		c := decide.Recover{}

@@ -1,0 +1,74 @@
+package decide_test
+
+import (
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+func (b *bench) owed() []decide.Todo {
+	return decide.Owed(&b.state, decide.Present{Now: b.now, Engine: b.engine, MostHeld: b.mostHeld})
+}
+
+// place is that of the event that a concurrent consumer owes the start of.
+func (b *bench) place() *projections.Candidate {
+	for _, todo := range b.owed() {
+		if begin, ok := todo.(decide.BeginEvent); ok {
+			return &begin.Place
+		}
+	}
+	return nil
+}
+
+// checkConcurrent asserts what holds of concurrent consumers in every state (C1, C2, C3).
+func (b *bench) checkConcurrent() {
+	b.t.Helper()
+	s := &b.state
+	for _, c := range s.Definition().Consumers {
+		active, keys := 0, map[string]eventlog.RunID{}
+		for run := range s.Active(c.Name) {
+			active++
+			if len(s.Held(run)) == 0 {
+				continue // its event has ended, and next alone is left
+			}
+			if other, busy := keys[run.Key]; busy && run.Key != "" && c.Key != "" && run.Version == s.Version &&
+				s.Run(other).Version == s.Version {
+				b.t.Fatalf("runs %s and %s are active for the key %s (C2)", run.ID, other, run.Key)
+			}
+			keys[run.Key] = run.ID
+		}
+		if active > max(c.Concurrency, 0) && c.Concurrent() && len(s.Definition().Consumers) > 0 && b.oneVersion() {
+			b.t.Fatalf("%d runs of %s are active, %d may be (C3)", active, c.Name, c.Concurrency)
+		}
+	}
+	events := map[eventlog.EventRef]eventlog.RunID{}
+	for run := range s.OpenRuns() {
+		if other, taken := events[*run.Event]; taken {
+			b.t.Fatalf("runs %s and %s are open for event %s of %s (C1)", run.ID, other, run.Event.MessageID, run.Event.Topic)
+		}
+		events[*run.Event] = run.ID
+		if e := s.Event(run.Event.Topic, run.Event.MessageID); e != nil &&
+			e.Status == eventlog.EventStatusReserved && e.ReservedBy != run.ID {
+			b.t.Fatalf("event %s of open run %s is reserved by run %s (C1)", e.MessageID, run.ID, e.ReservedBy)
+		}
+	}
+	for _, todo := range b.owed() {
+		if begin, ok := todo.(decide.BeginEvent); ok && b.hold == decide.NotHeld && b.last.Kind != "" && b.starts() < 8 &&
+			s.PendingAt(begin.Place.Topic, begin.Place.Created) != nil {
+			b.t.Fatalf("the transition owes the start of %+v and does not list it", begin)
+		}
+	}
+}
+
+// oneVersion: no deploy has changed the number of places while runs were active.
+func (b *bench) oneVersion() bool { return b.state.Version == "1.0" }
+
+// starts is how many runs the last transition began.
+func (b *bench) starts() (n int) {
+	for _, f := range b.last.Facts {
+		if _, ok := f.(*eventlog.RunStarted); ok {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,351 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// failOne ends a run of one event with the failure: what F7 and R16 do to the workflow, that does to the event (C5).
+func (d *decision) failOne(run *projections.Run, f eventlog.Failure) {
+	d.kind = "run.failed"
+	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
+	d.disposeOne(run, f)
+}
+
+// disposeOne is R16 for the event of a run that has ended, in its order. A failure without a class is none of its own:
+// a crash, or our own trouble.
+func (d *decision) disposeOne(run *projections.Run, f eventlog.Failure) {
+	if d.err != nil {
+		return
+	}
+	m := d.state().Mutation(run.Mutation)
+	switch {
+	case run.Mutation != "" && m != nil && m.Status.Unresolved(): // (a) before anything that looks at the phase
+		d.emit(&eventlog.RunRetryOwed{Run: run.ID})
+	case run.Phase.PastMutation(): // (c)
+		d.oweNext(run, f)
+	default: // (d)
+		d.releaseOne(run, f)
+	}
+}
+
+// oweNext leaves the rest of an ended run to a retry of next: never prepare or mutate again (C5).
+func (d *decision) oweNext(run *projections.Run, f eventlog.Failure) {
+	e := d.own(run)
+	owed := &eventlog.RunRetryOwed{Run: run.ID, Attempt: run.Tries}
+	hold := eventlog.HeldReason("")
+	switch {
+	case f.Class == "": // at once (J6)
+	case f.Class == eventlog.Transient, e == nil:
+		// Where a person has skipped the event there is none to hold: next alone is tried again, and changes nothing
+		// outside.
+		wait, attempt, attention := d.nextTry(run.Tries, f)
+		owed.At, owed.Attempt, owed.Attention = d.env.Now.Add(wait), attempt, attention
+		if attention && e != nil && d.env.Policies.Transient.Then == schedule.Hold {
+			owed.At, hold = 0, eventlog.HeldPerson
+		}
+	case f.Class == eventlog.Logic:
+		owed.Attempt, hold = run.Tries+1, d.repairOrPerson(run, run.Tries > 0)
+	default:
+		owed.Attempt, hold = run.Tries+1, eventlog.HeldPerson
+	}
+	d.emit(owed)
+	if hold != "" {
+		d.holdEvent(run, e, hold)
+	}
+}
+
+// releaseOne gives the event of a run back with nothing applied and nothing open (R16 d, C5).
+func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
+	e := d.own(run)
+	if e == nil {
+		return
+	}
+	limit := d.consumer(run).MaxAttempts
+	released := &eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID}
+	switch {
+	case f.Class == "":
+		// What did not come to choose its event was no execution (C8).
+		released.Uncounted = run.Phase == eventlog.PhasePreparing
+		d.emit(released)
+	case f.Class == eventlog.Transient:
+		counts := f.RetryAfter == 0
+		if limit != nil {
+			counts = d.counts(run, e, f, false)
+		}
+		if limit != nil && counts && e.Failures >= *limit {
+			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+			return
+		}
+		wait, _, attention := d.nextTry(e.Tries, f)
+		if attention && d.env.Policies.Transient.Then == schedule.Hold {
+			d.emit(released)
+			d.holdEvent(run, e, eventlog.HeldPerson)
+			return
+		}
+		d.retryLater(run, e, d.env.Now.Add(wait), counts, attention)
+	case f.Class == eventlog.Logic && limit != nil: // J2
+		if e.Failures >= *limit {
+			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+			return
+		}
+		wait := schedule.JobBackoff(e.Tries+1, d.env.Jitter, d.env.Policies.Transient.Max)
+		d.retryLater(run, e, d.env.Now.Add(wait), true, false)
+	case f.Class == eventlog.Logic:
+		reason := d.repairOrPerson(run, failedBefore(e, eventlog.Logic))
+		d.emit(released)
+		if reason != "" {
+			d.holdEvent(run, e, reason)
+		}
+	default:
+		d.emit(released)
+		d.holdEvent(run, e, eventlog.HeldPerson)
+	}
+}
+
+func (d *decision) retryLater(run *projections.Run, e *projections.TopicEvent, at eventlog.Instant, counts,
+	attention bool) {
+	d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: at, Uncounted: !counts,
+		Attention: attention})
+}
+
+// own is the event that the run of one event still has, nil once that has ended.
+func (d *decision) own(run *projections.Run) *projections.TopicEvent {
+	for _, e := range d.state().Held(run) {
+		return e
+	}
+	return nil
+}
+
+// nextTry is how long the next try waits after so many failed ones, which of them it then is, and whether a person
+// should look (F8). A target that says when to come again is at work: that counts no try (F13).
+func (d *decision) nextTry(tries int, f eventlog.Failure) (wait time.Duration, attempt int, attention bool) {
+	p := d.env.Policies.Transient
+	if f.RetryAfter > 0 {
+		return asked(f), tries, false
+	}
+	attempt = tries + 1
+	return p.Delay(attempt, d.env.Jitter), attempt, attempt >= max(p.Retries, 1)
+}
+
+// holdEvent keeps the event from going on. One that is held for the same reason already stays as it is.
+func (d *decision) holdEvent(run *projections.Run, e *projections.TopicEvent, reason eventlog.HeldReason) {
+	if d.err != nil || e == nil {
+		return
+	}
+	if now := d.state().Event(e.Topic, e.MessageID); now == nil || now.Held != nil && now.Held.Reason == reason {
+		return
+	}
+	d.emit(&eventlog.EventHeld{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason})
+}
+
+// freeEvent ends what holds the event of the run, if anything does.
+func (d *decision) freeEvent(run *projections.Run) {
+	if e := d.own(run); d.err == nil && e != nil && e.Held != nil {
+		d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
+	}
+}
+
+// repairOrPerson is what the event of a run is held for after a failure of the script: a repair, or a person once
+// repairs are given up (F9). Again says that it had failed so before: then the repair since has not helped, and
+// counts. Nothing holds it where a newer version is there already.
+func (d *decision) repairOrPerson(run *projections.Run, again bool) eventlog.HeldReason {
+	s := d.state()
+	h, script := s.Handler(run.Handler), s.Script(run.Version)
+	if run.Version != s.Version {
+		return ""
+	}
+	if h == nil || script == nil {
+		return eventlog.HeldPerson
+	}
+	budget := d.env.Policies.Repair.Budget
+	if again && script.Repair && h.RepairVersion != run.Version && h.RepairFailures < budget {
+		d.countRepair(run.Handler)
+		h = d.state().Handler(run.Handler)
+	}
+	if h.RepairFailures >= budget {
+		return eventlog.HeldPerson
+	}
+	return eventlog.HeldRepair
+}
+
+// countRepair notes that one more repair has not helped, or was refused. With the last of the budget, what waits for a
+// repair waits for a person (F9, C5).
+func (d *decision) countRepair(handler eventlog.Handler) {
+	h := d.state().Handler(handler)
+	if h == nil || d.err != nil {
+		return
+	}
+	failures := h.RepairFailures + 1
+	d.emit(&eventlog.HandlerRepairCounted{Handler: handler, Failures: failures})
+	if failures < d.env.Policies.Repair.Budget {
+		return
+	}
+	c, _ := d.state().Definition().Consumer(handler)
+	for _, e := range d.heldEvents() {
+		if e.Held.Reason == eventlog.HeldRepair && subscribed(c, e.Topic) {
+			d.emit(&eventlog.EventHeld{Topic: e.Topic, MessageID: e.MessageID, Run: e.Held.Run,
+				Reason: eventlog.HeldPerson})
+		}
+	}
+}
+
+// heldEvents lists the events that are held, the oldest first. All of them are in memory.
+func (d *decision) heldEvents() (held []*projections.TopicEvent) {
+	if len(d.state().Counts.Held) == 0 {
+		return nil
+	}
+	for _, e := range d.state().Events() {
+		if e.Held != nil {
+			held = append(held, e)
+		}
+	}
+	slices.SortFunc(held, func(a, b *projections.TopicEvent) int {
+		if a.Created.Before(b.Created) {
+			return -1
+		}
+		return 1
+	})
+	return held
+}
+
+// failedBefore reports whether the last failed attempt of the event ended with the class.
+func failedBefore(e *projections.TopicEvent, class eventlog.Class) bool {
+	for _, a := range slices.Backward(e.Attempts) {
+		if a.Failure != nil {
+			return a.Failure.Class == class
+		}
+	}
+	return false
+}
+
+// freeAtResume frees what waits for a person, and gives the rows of failures another start (C3, C5, F8, F9).
+func (d *decision) freeAtResume() {
+	for _, e := range d.heldEvents() {
+		if e.Held.Reason == eventlog.HeldPerson {
+			d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
+		}
+	}
+	for _, c := range d.state().Definition().Consumers {
+		h := d.state().Handler(c.Name)
+		if h == nil || !c.Concurrent() {
+			continue
+		}
+		if len(h.Uncertain) > 0 {
+			d.emit(&eventlog.HandlerUncertainCounted{Handler: c.Name})
+		}
+		if h.RepairFailures > 0 {
+			d.emit(&eventlog.HandlerRepairCounted{Handler: c.Name})
+		}
+	}
+}
+
+// freeAtDeploy frees what waits for a repair. A person's plain redeploy also resets the budget of repairs, and is what
+// an event was waiting for whose repairs were given up (C5, F9).
+func (d *decision) freeAtDeploy(plain bool) {
+	for _, e := range d.heldEvents() {
+		reason := e.Held.Reason
+		if reason == eventlog.HeldRepair || plain && reason == eventlog.HeldPerson && d.script(e) {
+			d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
+		}
+	}
+	for _, c := range d.state().Definition().Consumers {
+		if h := d.state().Handler(c.Name); plain && h != nil && h.RepairFailures > 0 {
+			d.emit(&eventlog.HandlerRepairCounted{Handler: c.Name})
+		}
+	}
+}
+
+// script reports whether the held event waits because the script failed on it.
+func (d *decision) script(e *projections.TopicEvent) bool {
+	if e.Status == eventlog.EventPending {
+		return failedBefore(e, eventlog.Logic)
+	}
+	run := d.state().Run(e.ReservedBy)
+	return run != nil && run.Failure != nil && run.Failure.Class == eventlog.Logic
+}
+
+// countUncertain notes that the outcome of a call is not known. After three in a row no run begins (C3).
+func (d *decision) countUncertain(run *projections.Run, m *projections.Mutation) {
+	if h := d.state().Handler(run.Handler); d.err == nil && h != nil && len(h.Uncertain) < uncertainRow {
+		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler, Mutations: append(slices.Clip(h.Uncertain), m.ID)})
+	}
+}
+
+// countCertain notes that the outcome of a call is known. That ends a row that is not complete; a complete one ends
+// with the outcome of a call in it (C3).
+func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
+	h := d.state().Handler(run.Handler)
+	if d.err != nil || h == nil || len(h.Uncertain) == 0 {
+		return
+	}
+	if len(h.Uncertain) < uncertainRow || slices.Contains(h.Uncertain, m.ID) {
+		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler})
+	}
+}
+
+// undoOne gives the event of an ended run back once its call is known not to have happened: by transient back-off, since
+// being settled makes no new hold, or at once where a person said so (F5, O1).
+func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
+	if f.Class != "" {
+		f.Class = eventlog.Transient
+	}
+	if e := d.own(run); e != nil && f.Class == "" {
+		d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+	} else {
+		d.releaseOne(run, f)
+	}
+	if d.err == nil && d.state().Run(run.ID).Owes {
+		d.emit(&eventlog.RunRetryCleared{Run: run.ID})
+	}
+}
+
+// finishedOne notes at the commit of a run of one event that a repair has helped: the event had failed by the script
+// (F9).
+func (d *decision) finishedOne(run *projections.Run) {
+	h := d.state().Handler(run.Handler)
+	if d.err != nil || h == nil || h.RepairFailures == 0 {
+		return
+	}
+	if e := d.event(run.Event.Topic, run.Event.MessageID); e != nil && e.Status == eventlog.EventStatusConsumed &&
+		failedBefore(e, eventlog.Logic) {
+		d.emit(&eventlog.HandlerRepairCounted{Handler: run.Handler})
+	}
+}
+
+// heldUp gives back what a run had that was ended for trouble of our own: that counts no attempt, and the next try
+// comes after a while (F11, C8).
+func (d *decision) heldUp(run *projections.Run, f eventlog.Failure) {
+	e := d.own(run)
+	if d.err != nil || e == nil || run.Phase.PastMutation() {
+		d.oweNext(run, f)
+		return
+	}
+	wait, _, _ := d.nextTry(0, f)
+	d.retryLater(run, e, d.env.Now.Add(wait), false, false)
+}
+
+// redriveHeld is J3 for a held event: with nothing applied or open it is available again, with its count reset; past
+// its mutation the rest of its run is tried now; while an outcome or an approval is open, it is refused.
+func (d *decision) redriveHeld(e *projections.TopicEvent) *Refusal {
+	if e.Status == eventlog.EventPending {
+		d.led(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
+		return nil
+	}
+	s := d.state()
+	run := s.Run(e.ReservedBy)
+	if run != nil && run.Owes && run.Phase.PastMutation() {
+		d.led(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
+		return nil
+	}
+	settle := "pawl why " + string(s.Name)
+	if run != nil && run.Mutation != "" {
+		settle = "pawl mutations show " + string(run.Mutation)
+	}
+	return refuse(Conflict, "mutation.unresolved", "event %q of topic %q is held for %s: what becomes of its call is open",
+		eventlog.ClipName(e.MessageID), e.Topic, e.Held.Reason).hint("first settle it: %s", settle)
+}
