@@ -37,7 +37,7 @@
 // that the blocks are read only where the server reads them too.
 //
 // Not guaranteed: that subscribers leave one another alone. A subscriber may use up the consumers of all of
-// them, and it may acknowledge in the place of another one. Nor that the data is undamaged: JetStream starts on
+// them, and it may acknowledge in the place of another one. The data may also be damaged: JetStream starts on
 // what is left, and package eventlog/jslog checks what it serves. Only cmd and tests import this package.
 //
 // Staging in memory ([Server.StageInMemory]) works around what nats-server 2.15.2 does: for a file stream of one

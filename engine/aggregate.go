@@ -107,7 +107,7 @@ func (a *aggregate) stop(err error) {
 // backlog's pending events but for their places. Under recording.
 func (a *aggregate) evict() {
 	if a.pendingAppend != nil {
-		return // it will be applied to what was read for it, once it is known to be written
+		return // its transition will be applied to the state that was read for it
 	}
 	a.memory.Evict(a.engine.cfg.Window)
 }

@@ -46,7 +46,7 @@ func (a *aggregate) finishAppend(ctx context.Context) error {
 			}
 			a.cannotWrite(err)
 			return err
-		case ctx.Err() != nil, takesNothing(err):
+		case ctx.Err() != nil, logUnwritable(err):
 			a.cannotWrite(err)
 			return err
 		}
@@ -60,7 +60,7 @@ func (a *aggregate) finishAppend(ctx context.Context) error {
 
 // cannotWrite ends the engine if the log takes nothing any more.
 func (a *aggregate) cannotWrite(err error) {
-	if takesNothing(err) {
+	if logUnwritable(err) {
 		a.engine.fail(err)
 	}
 }

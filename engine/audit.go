@@ -52,7 +52,7 @@ type finding struct {
 // mostProblems bounds how many problems are kept: each workflow that is held keeps its own.
 const mostProblems = 100
 
-// add keeps what was found, as far as there is a place for it, and reports whether it is new. The caller holds mu.
+// add keeps a problem, unless there are too many already, and reports whether it is new. The caller holds mu.
 func (a *audit) add(problem string) bool {
 	a.last++
 	if i := slices.IndexFunc(a.problems, func(f finding) bool { return f.problem == problem }); i >= 0 {
@@ -74,7 +74,7 @@ func (a *audit) report(problem string) (Finding, bool) {
 	return a.last, isNew
 }
 
-// ReportDamage keeps damage of the log that was met in reading or folding it.
+// ReportDamage keeps damage that was met while the log was read or folded.
 func (e *Engine) ReportDamage(problem string) { e.audit.report(problem) }
 
 // LastFinding returns the newest finding. A verification asks for it before it begins, and hands it to Verified.
@@ -84,8 +84,9 @@ func (e *Engine) LastFinding() Finding {
 	return e.audit.last
 }
 
-// Verified takes the word of a verification of the whole log for everything that was found before it began, up to
-// that finding. If the log is whole, no workflow is held for that any more; otherwise those that are held stay held.
+// Verified replaces all findings up to began, which are older than a verification of the whole log, by the problems
+// that the verification has found. If it has found none, no workflow is held for the older findings any more;
+// otherwise those that are held stay held.
 func (e *Engine) Verified(began Finding, problems []string) {
 	e.audit.verified(began, problems)
 	if len(problems) > 0 {
@@ -130,7 +131,7 @@ func (e *Engine) Damage() Damage {
 }
 
 // CheckLog reads the whole log once, while the workflows run. A start reads only what follows the store's
-// checkpoint; damage before it is found here. What is found is logged and returned by Damage, and a workflow whose
+// checkpoint; damage before it is found here. Findings are logged and returned by Damage, and a workflow whose
 // past is damaged begins nothing new. The state in memory is still right: it was folded when the records were
 // whole. So a hole concerns only the workflows that lack revisions. A partition that does not answer is checked
 // again, after the others, until it does. CheckLog returns early only when ctx ends, with its error.

@@ -124,7 +124,8 @@ func (p *pager) close() error {
 	return p.queue.Close()
 }
 
-// Events implements handler.Workflow. What is not in memory is in the store as the newest state has it, or newer.
+// Events implements handler.Workflow. An event that is not in memory is in the store, as the newest state has
+// it or newer.
 func (b backlog) Events(topic eventlog.Topic, ids []string) ([]*projections.TopicEvent, error) {
 	a := b.aggregate
 	s := a.state()

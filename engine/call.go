@@ -85,8 +85,9 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		// call itself came to as it is.
 		ctx, cancel := c.workflow.engine.life, context.CancelFunc(func() {})
 		if open {
-			// A no does not count now, and that the outside is slow is not recorded before the answer: a process that
-			// died meanwhile would leave its successor believing a no too early.
+			// The answer "failed" does not count yet, and the log does not say before this answer that the outside is
+			// slow. So the question is short: if this process died while it waits, the next one would believe a "failed"
+			// too early.
 			ctx, cancel = context.WithTimeout(ctx, firstQuestionTimeout)
 		}
 		asked := c.ask(ctx, m)
@@ -121,8 +122,8 @@ func (c *calls) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Fai
 	return c.mayLeave(m)
 }
 
-// mayLeave is the last look before a request's first byte (F6): to connect may have taken its time, and
-// what was read of the log meanwhile counts.
+// mayLeave is the last check before a request's first byte (F6): connecting may have taken long, and the log
+// may have been read further meanwhile.
 func (c *calls) mayLeave(m *projections.Mutation) *eventlog.Failure {
 	s := c.workflow.state()
 	now, run := s.Mutation(m.ID), s.CurrentRun()
@@ -167,7 +168,7 @@ func (c *calls) settle(settlement decide.SettleMutation) {
 		case err == nil:
 			c.workflow.nudge()
 			return
-		case takesNothing(err):
+		case logUnwritable(err):
 			c.logUnrecorded(settlement, err)
 			c.workflow.engine.fail(err)
 			return

@@ -74,7 +74,7 @@ type Config struct {
 	// DrainTimeout is how long running handlers may go on once Run's context ends; 0 means 30 s.
 	DrainTimeout time.Duration
 	// SettleTimeout is how long the log may take for the outcomes of calls once Run's context has ended and
-	// the calls are over; 0 means 30 s. What is not recorded by then is reconciled by the next start.
+	// the calls are over; 0 means 30 s. The next start reconciles the calls whose outcome is not recorded by then.
 	SettleTimeout time.Duration
 	// Decide is decide.Decide when nil. A simulation breaks its rules on purpose, to show that it
 	// would notice.

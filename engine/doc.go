@@ -12,7 +12,7 @@
 //   - A workflow whose past cannot be folded stops alone, loudly; the others go on.
 //
 // On a busy engine a run that only looks whether anything is left waits a moment for the next event
-// ([Config.Linger]): that event then costs one run instead of two. Whatever else happens to the
+// ([Config.Linger]): that event then costs one run instead of two. Any other change of the
 // workflow ends the wait.
 //
 // Each workflow has three parts. Its aggregate holds the state and the one way to change it, record; per workflow

@@ -10,14 +10,14 @@ import (
 // ErrUnavailable says that the engine cannot record anything now; ask again later.
 var ErrUnavailable = errors.New("the engine cannot record this now")
 
-// ErrNothingRecorded is the ErrUnavailable of what was never handed to the log, or is known not to be in it.
+// ErrNothingRecorded is an ErrUnavailable: the request was never handed to the log, or is known not to be in it.
 var ErrNothingRecorded = fmt.Errorf("%w: nothing was recorded", ErrUnavailable)
 
-// ErrNoDiskSpace is the ErrNothingRecorded for want of disk space.
+// ErrNoDiskSpace is an ErrNothingRecorded: there is too little disk space.
 var ErrNoDiskSpace = fmt.Errorf("%w for lack of disk space", ErrNothingRecorded)
 
-// ErrUnknownOutcome is the ErrUnavailable of a caller that leaves before the log has answered: if the log
-// has what was asked for, it is recorded and done, though the caller is not told.
+// ErrUnknownOutcome is an ErrUnavailable: the caller left before the log had answered. If the log has the
+// request, it is recorded and done, though the caller is not told.
 var ErrUnknownOutcome error = unknownOutcome{}
 
 type unknownOutcome struct{}
@@ -28,15 +28,15 @@ func (unknownOutcome) Error() string {
 
 func (unknownOutcome) Unwrap() error { return ErrUnavailable }
 
-// errDefect marks a broken rule of ours: the workflow stops rather than guess.
+// errDefect marks a fault of the engine itself: the workflow stops instead of guessing.
 var errDefect = errors.New("defect")
 
 // errStopped is returned for a workflow that is out of service.
 var errStopped = errors.New("workflow is stopped")
 
-// takesNothing says that the log will not take anything from this process any more. A workflow that is stopped for
-// damage of its own concerns no other.
-func takesNothing(err error) bool {
+// logUnwritable says that the log will not take anything from this process any more. Damage that stops one workflow
+// does not make the log unwritable for the others.
+func logUnwritable(err error) bool {
 	if errors.Is(err, errStopped) {
 		return false
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// gapTimeout is how long a gap stays open at least before the partition reads what stands in it: almost
-// always, acknowledgements on their way close it.
+// gapTimeout is how long a gap stays open at least before the partition reads the records in it. Almost always
+// an acknowledgement that is on its way closes it before.
 const gapTimeout = time.Second
 
 // rereadPauses are the pauses between two readings of a gap that stays open.
@@ -51,7 +51,7 @@ func (p *partition) watchGaps(ctx context.Context) {
 	}
 }
 
-// inspectGap reads a gap, and tells of what no worker can deal with.
+// inspectGap reads a gap, and logs what the runner of no workflow can deal with.
 func (p *partition) inspectGap(ctx context.Context, g checkpoint.Gap, o *openGap) {
 	at, err := p.readGap(ctx, g)
 	if ctx.Err() != nil {

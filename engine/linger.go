@@ -8,12 +8,12 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// lingerMinBusy is how many workflows, its own among them, must be at work for a run to linger: with fewer
-// there is nothing to save.
+// lingerMinBusy is how many workflows must be at work for a run to linger, its own among them: with fewer there
+// is nothing to save.
 const lingerMinBusy = 8
 
-// lingerFactor is how many times as long as an append takes now a run lingers: a client that was told of the
-// last commit needs that long to send the next event, and that event to be recorded.
+// lingerFactor times the time that an append takes lately is how long a run lingers: a client that was told of
+// the last commit needs that long to send the next event and to have it recorded.
 const lingerFactor = 5
 
 // linger holds back a run that was started only to find that nothing is left to do (S3), while

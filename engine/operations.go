@@ -237,7 +237,7 @@ func (e *Engine) available(ctx context.Context) error {
 const changedAtOnce = 500
 
 // ChangeEvents skips, cancels or redrives events, in as many transitions as their number needs
-// (J3, J4, O7). That some are refused is no error: the answer lists them.
+// (J3, J4, O7). Refused events are no error: the answer lists them.
 func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
 	cmd decide.ChangeEvents) (decide.BulkResult, error) {
 	sum := decide.BulkResult{Noop: []decide.Noop{}}

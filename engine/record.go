@@ -64,7 +64,7 @@ func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eve
 	cause eventlog.Cause) (decide.Decision, error) {
 	life := a.engine.life
 	switch err := a.finishAppend(life); { // what others have left
-	case errors.Is(err, eventlog.ErrUnconfirmed), takesNothing(err):
+	case errors.Is(err, eventlog.ErrUnconfirmed), logUnwritable(err):
 		return decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
 	case err != nil && !errors.Is(err, eventlog.ErrConflict):
 		return decide.Decision{}, err

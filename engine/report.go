@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// report records the outcome of a todo. What no longer matters is dropped; what does not fit into
+// report records the outcome of a todo. An outcome that no longer matters is dropped; one that does not fit into
 // a transition is the script's fault (a limit), never a storage fault.
 func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventlog.Cause) error {
 	if ctx.Err() != nil {

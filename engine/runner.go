@@ -78,7 +78,7 @@ func (r *runner) run(ctx context.Context) {
 // failed deals with what went wrong outside the workflow's rules.
 func (r *runner) failed(ctx context.Context, err error) {
 	switch {
-	case takesNothing(err):
+	case logUnwritable(err):
 		r.engine.fail(err)
 		<-ctx.Done()
 	case errors.Is(err, errStopped): // it has said why

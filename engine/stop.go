@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// awaitOutcomes sees the end of all that is under way. What the log does not answer is given up on in the end: the
-// next start finds out what became of it.
+// awaitOutcomes waits until everything that is under way has ended. In the end it gives up on what the log does not
+// answer: the next start finds out what became of that.
 func (e *Engine) awaitOutcomes() {
 	if e.writable.Err() == nil {
 		drainCtx, cancel := context.WithTimeout(e.writable, e.cfg.DrainTimeout)

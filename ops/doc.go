@@ -8,7 +8,7 @@
 // call changes nothing; every error is a problem document with a stable code and, where there is
 // one, the next thing to do. An operator's action is a transition with the actor's name (O10). A web
 // page cannot use an engine, and every other caller needs its token, on loopback too; beyond it, over
-// TLS. What a caller may do is its role, which one function enforces for all interfaces:
+// TLS. The rights of a caller are its role, which one function enforces for all interfaces:
 // rpc.Operation.Permit. A caller that has shown a named token has its name in all it does, and a revoked
 // one opens nothing from the answer to its revocation on: what is open with it ends. Tokens are kept as
 // hashes, and their facts are shown nowhere. Connections, streams of the log and requests that read a long

@@ -189,7 +189,8 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 	})
 	if errors.Is(err, errTooLarge) {
 		return readmodel.State{}, rpc.Problemf(http.StatusServiceUnavailable, "history.large",
-			"the state of workflow %s takes too much memory to be rebuilt here: up to revision %d of %d it has %d MiB of the log",
+			"the state of workflow %s takes too much memory to be rebuilt here: up to revision %d of %d "+
+				"it has %d MiB of the log",
 			r.Workflow, state.Head.Revision, now.Head.Revision, c.backend.cfg.HistoryBytes>>20).
 			WithHint("ask for an earlier revision with at, or read the present from the lists")
 	}

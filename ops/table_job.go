@@ -73,7 +73,7 @@ var jobTable = []Operation{
 	onEvents("redriveEvents", decide.ActionRedrive, "Redrive the jobs of many events, by name or by filter"),
 }
 
-// onEvent acts on one event and answers with its job as it is then. What has been done before is
+// onEvent acts on one event and answers with its job as it is then. A change that has been made before is
 // done: the same answer again.
 func onEvent(id string, action decide.EventAction, summary string) Operation {
 	route := "POST /v1/workflows/{workflow}/events/{topic}/{messageId}/" + string(action)

@@ -152,7 +152,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 }
 
 // mayDeploy refuses grants to a caller that may not give them, and a script of another workflow than
-// the caller's own. What is refused for other reasons is left to the deploy, which says so.
+// the caller's own. Other reasons for a refusal are left to the deploy, which names them.
 func (c *Call) mayDeploy(ctx context.Context, r *deployRequest) error {
 	if len(r.Grants) > 0 && !c.Role.Covers(rpc.Admin) {
 		return rpc.Problemf(http.StatusForbidden, "role.insufficient", "grants need the role %s; this caller has the role %s",

@@ -87,7 +87,7 @@ func readFailure(ctx context.Context, call Call, err error) *eventlog.Failure {
 	return Failf(eventlog.Internal, CodeAnswer, "%s.%s failed: %v", call.Connector, call.Operation, err)
 }
 
-// Perform sends a mutation once. What is wrong before the connector is asked is a definite failure;
+// Perform sends a mutation once. A fault before the connector is asked is a definite failure;
 // afterwards the connector's word counts, and where it is missing or unusable the outcome is
 // Uncertain (F3, F4). It returns at the deadline at the latest (plus a moment), whatever the
 // connector does.
@@ -188,8 +188,8 @@ func (r *Registry) Reconciles(call Call) bool {
 }
 
 // Reconcile asks the connector what became of an earlier mutation call. It has the operation's
-// timeout, not call.Deadline, which is over by now. Whatever is wrong with the question or the
-// answer is VerdictRetry: nothing is known, and nothing was sent.
+// timeout, not call.Deadline, which is over by now. Every fault of the question or the answer is
+// VerdictRetry: nothing is known, and nothing was sent.
 func (r *Registry) Reconcile(ctx context.Context, call Call) Reconciliation {
 	call = normal(call)
 	c, op, ok := r.lookup(call.Connector, call.Operation)

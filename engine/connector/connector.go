@@ -164,7 +164,7 @@ type Connector interface {
 	// Read performs a list or get operation. An error is a *eventlog.Failure;
 	// anything else counts as internal (F3).
 	Read(ctx context.Context, call Call) (json.RawMessage, error)
-	// Perform sends the mutation once. Whatever happens after the request may have left is
+	// Perform sends the mutation once. Every outcome after the request may have left is
 	// Uncertain unless the outside said explicitly that it did not apply it (F4). It asks MayLeave
 	// immediately before it hands over the first byte, and sends nothing if that fails.
 	Perform(ctx context.Context, call Call) Outcome

@@ -14,7 +14,7 @@
 //   - A grant never becomes wider by a deploy: an operation that starts to mutate asks first.
 //
 // Not guaranteed: that every operation is found. One that a script reaches by a computed name is in
-// no definition, has no pin, and is refused when it is called. Nor that [Previous] is still true
+// no definition, has no pin, and is refused when it is called. [Previous] may also be out of date
 // when the deploy is recorded: O9 and archived names are decided then, by package decide; here
 // they are warnings.
 package deploy

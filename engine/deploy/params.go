@@ -13,7 +13,7 @@ import (
 const mostFound = 200
 
 // calls names calls whose parameters, as they are written, cannot fit the operation's schema: the call
-// would end the run in the same words. What the text does not show is left to the call. They are
+// would end the run in the same words. Mistakes that the text does not show are left to the call. They are
 // warnings: the call itself is the judge, and nothing has left when it refuses.
 func (c *check) calls() {
 	schemas := make(map[string]*connector.ParamSchema)

@@ -60,7 +60,7 @@ type Workflow interface {
 // the first, so many bytes.
 type PeekLimit struct{ Events, Bytes int }
 
-// Most scripts look at a few events. What goes in with every call is what these see; a script that
+// Most scripts look at a few events. Every call is given what these see; a script that
 // looks further is called again, and from then on gets all it may see at once.
 var (
 	firstPeek = PeekLimit{Events: 100, Bytes: 64 << 10}

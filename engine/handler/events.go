@@ -66,8 +66,8 @@ func (h *host) eventsOf(ctx context.Context, query sandbox.IDsQuery) (json.RawMe
 	return append(answer, ']'), nil
 }
 
-// seen is the event as the script sees it. What may be reserved is remembered: if it is skipped meanwhile, that
-// is not the author's fault (R9).
+// seen is the event as the script sees it. An event that may be reserved is remembered: if it is skipped
+// meanwhile, that is not the author's fault (R9).
 func (h *host) seen(e *projections.TopicEvent) sandbox.Event {
 	shown := sandbox.Event{
 		MessageID: string(e.MessageID), Topic: string(e.Topic), Title: e.Title, Payload: e.Payload, Status: string(e.Status),

@@ -81,7 +81,7 @@ func (s *SetAside) String() string {
 
 // Record writes into the log that an actor accepted a loss, workflow by workflow, and holds every
 // workflow whose past is not proven to be whole: proven is one whose revisions and hashes run
-// unbroken across every hole, and which can be folded. What follows a break is set aside, so that the
+// unbroken across every hole, and which can be folded. Records after a break are set aside, so that the
 // workflow's past ends before it. It may be repeated; what has its record already is left alone. The
 // log must have been opened on the accepted loss, and no engine may run on it.
 func Record(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, error) {

@@ -12,6 +12,6 @@
 //   - Delays ([Transient.Delay], [Reconcile.Delay], [JobBackoff]) never pass their maximum.
 //
 // Not guaranteed: that two zone databases agree. The one of the operating system wins over the
-// embedded one. What is due is therefore stored as an absolute time in a fact, and a new database
-// or policy changes only what is computed later.
+// embedded one. The time at which something is due is therefore stored as an absolute time in a fact, and a new
+// database or policy changes only what is computed later.
 package schedule

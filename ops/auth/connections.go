@@ -16,8 +16,8 @@ const DefaultConnections = 1024
 
 // Connections bounds the connections of a listener. When there are too many, one gives way to the newest:
 // the oldest that has shown no token, else the one that has been idle for longest. So a program without
-// the token, however many connections it opens, keeps out no program that has it. Nor does a program keep out
-// those of other callers: what a caller has beyond a share of all connections gives way as if without a token.
+// the token keeps out no program that has it, however many connections it opens. One caller does not keep out
+// the others either: its connections beyond a share of all give way as if they had no token.
 type Connections struct {
 	most   int
 	logger *slog.Logger

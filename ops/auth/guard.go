@@ -57,7 +57,7 @@ func New(cfg Config) (*Guard, error) {
 // Prove answers a challenge with what shows that this engine knows its token.
 func (g *Guard) Prove(challenge string) string { return rpc.Proof(g.cfg.Token, challenge) }
 
-// Admit decides whether the request may be answered at all, and finds its caller. What is public is answered
+// Admit decides whether the request may be answered at all, and finds its caller. A public path is answered
 // without a token, and has no caller.
 func (g *Guard) Admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) {
 	if !g.answersTo(r) {

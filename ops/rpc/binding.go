@@ -140,8 +140,8 @@ func (b *Binding) FromHTTP(r *http.Request, body []byte) (any, error) {
 	return request.Interface(), b.query(r.URL.RawQuery, request)
 }
 
-// fromWhole makes a body that is the value of one field, a map of texts, the object that holds it.
-// Whatever has the name of a field is such an object already, and an empty one says nothing.
+// fromWhole takes a body that is the value of one field, a map of texts, and makes the object that holds it.
+// A body with the name of a field is such an object already, and an empty one stays as it is.
 func (b *Binding) fromWhole(body []byte) []byte {
 	var given map[string]*string
 	if json.Unmarshal(body, &given) != nil || len(given) == 0 {

@@ -15,7 +15,7 @@ const ActorHeader = "Pawl-Actor"
 // maxActor bounds a claimed name, in bytes: it goes into every transition.
 const maxActor = 128
 
-// Actor kinds. What the engine does by itself is "system".
+// Actor kinds. The engine's own actions are "system".
 const (
 	ActorUser = "user"
 	ActorAPI  = "api"

@@ -3,8 +3,8 @@
 // knows no single operation: package ops hands it the table.
 //
 // Guaranteed: a request is filled strictly. A field or parameter that is unknown, misplaced, missing or that its
-// type cannot have is a problem document, and the operation does not run. What an enumeration can be stands in
-// one place (Types), from which the document is made and requests are checked. What a caller may do is decided
+// type cannot have is a problem document, and the operation does not run. The values of an enumeration stand in
+// one place (Types), from which the document is made and requests are checked. The rights of a caller are decided
 // by one function for all interfaces: Operation.Permit. A client sends a token over https only, or to this
 // machine.
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// logBuffer collects what a handler logs. What passes the limit is cut and said to be cut; logging
+// logBuffer collects what a handler logs. Text beyond the limit is cut, and the cut is marked; logging
 // never fails a handler.
 type logBuffer struct {
 	lines []sandbox.LogLine

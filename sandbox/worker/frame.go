@@ -242,7 +242,7 @@ func newFrameReader(r io.Reader) *frameReader {
 // buffered is how many bytes have come that no frame has taken.
 func (f *frameReader) buffered() int { return f.r.Buffered() }
 
-// next reads one frame of at most limit bytes. What its bytes are is undefined after the next call.
+// next reads one frame of at most limit bytes. Its bytes are undefined after the next call.
 // io.EOF says that the other end is gone.
 func (f *frameReader) next(limit int) (frameKind, error) {
 	var head [4]byte

@@ -101,7 +101,7 @@ func (p *process) startFailed(err error) error {
 	return fmt.Errorf("start a worker process: %w; it ended with %s", err, p.Cmd.ProcessState)
 }
 
-// write sends frames, from any goroutine. What pack packs is one write.
+// write sends frames, from any goroutine. All that pack packs is one write.
 func (p *process) write(pack func(*packer)) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()

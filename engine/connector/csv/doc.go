@@ -20,7 +20,7 @@
 //     by the file's order, and must be as long.
 //   - Reads lose nothing in silence: of columns with the same name the second is called `name (2)`
 //     (also to write to), and text that is not UTF-8 and cells beyond the header are failures that
-//     name the row. Nor is a row appended to a file with text that is not UTF-8.
+//     name the row. No row is appended to a file with text that is not UTF-8.
 //
 // What it does not guarantee: a person who saves an old copy over the file removes rows, and a row
 // removed before its reconcile counts as never written. After a power loss that takes the note but

@@ -127,7 +127,7 @@ func (s *foundService) Perform(ctx context.Context, call connector.Call) connect
 	return connector.UncertainWith(connector.ContextFailure(ctx, call))
 }
 
-// outcome reads the reply to a mutation. Whatever is not said clearly is uncertain (F3, F4).
+// outcome reads the reply to a mutation. An unclear reply is uncertain (F3, F4).
 func (s *foundService) outcome(ctx context.Context, e endpoint, m *nats.Msg, call connector.Call) connector.Outcome {
 	if unheard(m) {
 		return connector.FailedWith(s.absent(call))
@@ -183,7 +183,7 @@ type verdict struct {
 	Message string          `json:"message"`
 }
 
-// Reconcile asks the mutation's reconcile endpoint. Whatever settles nothing is VerdictRetry.
+// Reconcile asks the mutation's reconcile endpoint. An answer that does not tell the outcome is VerdictRetry.
 func (s *foundService) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
 	e, ok := s.endpoint(call.Operation)
 	if !ok || e.reconcile == "" {

@@ -68,7 +68,7 @@ type Watcher struct {
 	wake  chan struct{}
 	asked chan chan error
 
-	// Of the loop alone.
+	// Only the loop uses these.
 	instances map[string]micro.Info // by instance
 	misses    map[string]int
 	offered   map[string]*foundService

@@ -92,7 +92,7 @@ func connectWire(connect ConnectFunc, logger *slog.Logger, connected func(), max
 	return w, nil
 }
 
-// deliver hands a reply to its call. What belongs to no call any more is dropped.
+// deliver hands a reply to its call. A reply that belongs to no call any more is dropped.
 func (w *wire) deliver(m *nats.Msg) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

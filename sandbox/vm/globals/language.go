@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// queueMicrotask runs a function after the current one. What it throws is noticed like the failure of
+// queueMicrotask runs a function after the current one. An error that it throws is noticed like the failure of
 // a promise that no code awaits.
 func (s *setup) queueMicrotask(call goja.FunctionCall) goja.Value {
 	f := call.Argument(0)

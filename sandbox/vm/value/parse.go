@@ -134,7 +134,7 @@ func (j *Parser) leave() {
 	j.at++
 }
 
-// object reads an object. Of a repeated name the last value counts, at the place of the first.
+// object reads an object. The last value of a repeated name counts, at the place of the first.
 func (j *Parser) object() (goja.Value, error) {
 	if err := j.enter(); err != nil {
 		return nil, err

@@ -3,8 +3,8 @@
 //
 // On Linux, what Apply could take is gone for every thread of the process, also as root: opening
 // any file, making any socket, starting any program, tracing or signalling any other process,
-// gaining privileges, mapping executable or shared memory, and more private memory than Config.Data. Of what is
-// open, only the standard streams stay open.
+// gaining privileges, mapping executable or shared memory, and more private memory than Config.Data. Only
+// the standard streams stay open.
 //
 // Not guaranteed: that each measure is available. An old kernel, a container's own filter or
 // another operating system may lack some of them. Apply then takes what it can and says in Report

@@ -49,7 +49,7 @@ func (a attention) list(ctx context.Context) (waiting, paused []explain.Why, err
 		}
 		cursor = *page.Next
 	}
-	// Of what stopped at its first record the local store knows nothing.
+	// The local store does not know a workflow that stopped at its first record.
 	for _, name := range slices.Sorted(maps.Keys(stopped)) {
 		tell(name)
 	}

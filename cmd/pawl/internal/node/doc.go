@@ -3,6 +3,6 @@
 // processes and the interface over HTTP (Endpoint) and NATS. `up`, `serve` and `bench` use a Node; with the engine
 // stopped, VerifyStopped and AcceptLoss use Data alone.
 //
-// Guaranteed: one process uses a data directory at a time. What was opened is closed in the reverse order, whatever
-// fails in between. What tests replace are the fields of Parts.
+// Guaranteed: one process uses a data directory at a time. Everything that was opened is closed in the reverse
+// order, whatever fails in between. Tests replace the fields of Parts.
 package node

@@ -42,7 +42,8 @@ type Node struct {
 const mostLinger = 300 * time.Millisecond
 
 // Compose makes an engine on an opened data directory, and the interface to it, of this version of the program.
-// observe is called with each transition; it may be nil. What was opened before a failure is closed with the data.
+// observe is called with each transition; it may be nil. Parts that were opened before a failure are closed
+// with the data.
 func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), version string) (*Node, error) {
 	n := &Node{Data: d}
 	if err := n.openCallees(ctx); err != nil {

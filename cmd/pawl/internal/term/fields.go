@@ -66,7 +66,7 @@ func fieldText(raw json.RawMessage) string {
 }
 
 // DocumentLine shows JSON as it was sent, in the order and with the spaces of its writer: a
-// hash may be over these bytes. What could steer a terminal is escaped as JSON has it.
+// hash may be over these bytes. Characters that could steer a terminal are escaped as JSON has it.
 func documentLine(raw json.RawMessage, most int) string {
 	var out strings.Builder
 	left := most

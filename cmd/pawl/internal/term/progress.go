@@ -173,8 +173,8 @@ func (p *Progress) lines(r eventlog.Record) []string {
 				p.rememberCall(run, r.Workflow, f.Mutation)
 			}
 			possible := "--happened, --did-not-happen or --skip"
-			// Where its connector can be asked, it can be asked again (O3). Of a call that is not known here, one that was
-			// left to a person later than its run's failure has been asked about.
+			// A connector that can be asked can be asked again (O3). Where the call is not known here: if the mutation was
+			// left to a person later than its run failed, its connector has been asked.
 			if run.call.Reconciles || run.call.Connector == "" && !failedIn(r) {
 				possible = "--happened, --did-not-happen, --skip or --try-again"
 			}

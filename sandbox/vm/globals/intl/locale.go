@@ -15,7 +15,7 @@ var localesText []byte
 // Default is the locale that is taken where none is named.
 const Default = "en-US"
 
-// Locale is what is known about one locale. How patterns and keys are written, generate.mjs says.
+// Locale is what is known about one locale. generate.mjs says how patterns and keys are written.
 type Locale struct {
 	// Name is the tag as it was asked for, which may be the language alone.
 	Name string

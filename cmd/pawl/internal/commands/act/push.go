@@ -26,8 +26,8 @@ type Push struct {
 	Events string `arg:"" name:"json|@file|-" help:"The payload, with --id; without it events: {\"messageId\": …, \"title\": …, \"payload\": …}, or many, one a line. @FILE reads them from a file, - from standard input."`
 }
 
-// One request is one transition: all of its events or none. What is pushed in several requests is recorded up to
-// the one that fails.
+// One request is one transition: all of its events or none. Events that are pushed in several requests are
+// recorded up to the one that fails.
 const (
 	mostPushed      = 500
 	mostPushedBytes = 1 << 20

@@ -92,7 +92,7 @@ func (n *notices) concerns(event fsnotify.Event) bool {
 // mostRounds bounds how often the way to the files is looked at while it keeps changing.
 const mostRounds = 10
 
-// watch watches the folders on the way to the files as it is now. What changes afterwards is told.
+// watch watches the folders on the way to the files as it is now. Later changes are reported.
 func (n *notices) watch() {
 	var watched []string
 	for range mostRounds {
