@@ -129,7 +129,7 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 	}
 	accepted, found := deploy.Check(deploy.Input{
 		Definition: def, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state),
-		Repair: repairs != nil,
+		Repair: repairs != nil, Handlers: e.cfg.Policies.Script.Handlers, Topics: e.cfg.Policies.Script.Topics,
 	})
 	out.Problems = found
 	out.definition = accepted.Definition

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint"
 )
 
 // Input is everything a check may know.
@@ -22,6 +23,8 @@ type Input struct {
 	Previous *Previous
 	// Repair asks for a minor version, which may change less (F9). It needs Previous.
 	Repair bool
+	// Handlers and Topics are the most that a workflow may have; 0 means those of schedule.Default.
+	Handlers, Topics int
 }
 
 // Accepted is what a deploy records.
@@ -36,7 +39,8 @@ type Accepted struct {
 // missing.
 func Check(in Input) (Accepted, []sandbox.Problem) {
 	c := check{in: in, findings: findings{found: slices.Clone(in.Found)}}
-	if d := &in.Definition; len(d.Unread) == 0 && (d.Incomplete || d.Name == "" && Refused(in.Found)) {
+	if d := &in.Definition; c.tooMany() ||
+		len(d.Unread) == 0 && (d.Incomplete || d.Name == "" && Refused(in.Found)) {
 		c.sort()
 		return Accepted{}, c.found
 	}
@@ -55,6 +59,7 @@ func Check(in Input) (Accepted, []sandbox.Problem) {
 	c.mutates()
 	c.calls()
 	c.redeploy()
+	c.found = lint.First(c.found)
 	c.sort()
 	if Refused(c.found) {
 		return Accepted{}, c.found

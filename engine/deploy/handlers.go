@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,6 +26,30 @@ func (c *check) workflow() {
 			"the workflow has neither producers nor consumers, so nothing ever runs")
 		c.at(c.place())
 	}
+}
+
+// tooMany refuses a workflow of too many handlers or topics; nothing else is said of it. A repair may have as many as
+// the version that it repairs.
+func (c *check) tooMany() bool {
+	d, usual := &c.in.Definition, schedule.Default().Script
+	handlers, topics := cmp.Or(c.in.Handlers, usual.Handlers), cmp.Or(c.in.Topics, usual.Topics)
+	if c.in.Repair && c.in.Previous != nil {
+		was := &c.in.Previous.Definition
+		handlers = max(handlers, len(was.Producers)+len(was.Consumers))
+		topics = max(topics, len(was.Topics))
+	}
+	const fix = "make several workflows of it, or raise %s in the engine's configuration"
+	if n := len(d.Producers) + len(d.Consumers); n > handlers {
+		c.refuse(CodeHandlers, fmt.Sprintf(fix, "policies.script.handlers"),
+			"the workflow has %d handlers (producers and consumers), at most %d are allowed", n, handlers)
+		c.at(c.place())
+	}
+	if n := len(d.Topics); n > topics {
+		c.refuse(CodeTopics, fmt.Sprintf(fix, "policies.script.topics"),
+			"the workflow has %d topics, at most %d are allowed", n, topics)
+		c.at(c.place("topics"))
+	}
+	return len(d.Producers)+len(d.Consumers) > handlers || len(d.Topics) > topics
 }
 
 func (c *check) topics() {

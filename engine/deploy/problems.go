@@ -24,6 +24,8 @@ const (
 	CodeSubscribe     = "consumer.subscribe"
 	CodePublishes     = "consumer.publishes"
 	CodeMaxAttempts   = "consumer.maxAttempts"
+	CodeHandlers      = "limit.handlers"
+	CodeTopics        = "limit.topics"
 	CodeEmpty         = "workflow.empty"
 	CodeReserved      = "connector.reserved"
 	CodeConnector     = "connector.unknown"

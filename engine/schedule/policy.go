@@ -70,7 +70,7 @@ type (
 		// What the workflow's own scripts publish is not. At least 1.
 		Events int `yaml:"events" json:"events"`
 	}
-	// Script limits one handler call; sandbox.Limits is what they become, with their defaults and maxima.
+	// Script limits a script and each of its handler calls; sandbox.Limits is what they become, with their defaults and maxima.
 	Script struct {
 		CPU       time.Duration `yaml:"cpu" json:"cpu"`             // script time without reads, at most sandbox.MaxCPU
 		Wall      time.Duration `yaml:"wall" json:"wall"`           // wall time without reads
@@ -85,6 +85,10 @@ type (
 		HostCalls int           `yaml:"hostCalls" json:"hostCalls"` // calls of ctx, at least 1
 		InFlight  int           `yaml:"inFlight" json:"inFlight"`   // connector reads at once; more wait
 		Stack     int           `yaml:"stack" json:"stack"`         // nested calls, at most sandbox.MaxStack
+		// Handlers and Topics bound what a workflow may declare, at its deploy: each handler can have a State, and
+		// memory and checkpoint hold all of them. A version that is deployed already goes on. At least 1.
+		Handlers int `yaml:"handlers" json:"handlers"`
+		Topics   int `yaml:"topics" json:"topics"`
 	}
 )
 
@@ -115,6 +119,7 @@ func defaultScript() Script {
 		Source: Size(d.Source), Argument: Size(d.Argument), Result: Size(d.Result), State: Size(d.State),
 		Publish: Size(d.Publish), Log: Size(d.Log),
 		HostCalls: d.HostCalls, InFlight: d.InFlight, Stack: d.Stack,
+		Handlers: 100, Topics: 1000,
 	}
 }
 
@@ -167,6 +172,8 @@ func (p Policies) Validate() error {
 	v.atLeast("script.hostCalls", p.Script.HostCalls, 1)
 	v.atLeast("script.inFlight", p.Script.InFlight, 1)
 	v.atLeast("script.stack", p.Script.Stack, 1)
+	v.atLeast("script.handlers", p.Script.Handlers, 1)
+	v.atLeast("script.topics", p.Script.Topics, 1)
 	if p.Script.Stack > sandbox.MaxStack {
 		v.fail("script.stack", p.Script.Stack, fmt.Sprintf("must be at most %d", sandbox.MaxStack))
 	}

@@ -23,10 +23,25 @@ const MaxProblems = 100
 // Listed are the problems that are said of a script, in the order of the author's lines.
 func Listed(problems []sandbox.Problem) []sandbox.Problem {
 	explain(problems)
-	return first(problems)
+	return First(problems)
 }
 
-// first keeps the first problems, errors before warnings, in the order of the author's lines.
+// First keeps the first problems, errors before warnings, in the order of the author's lines. What an earlier First
+// said of how many there are more stays.
+func First(problems []sandbox.Problem) []sandbox.Problem {
+	var earlier []sandbox.Problem
+	problems = slices.DeleteFunc(problems, func(p sandbox.Problem) bool {
+		if p.Code == codeMore {
+			earlier = append(earlier, p)
+		}
+		return p.Code == codeMore
+	})
+	return append(first(problems), earlier...)
+}
+
+// codeMore is the code of the warning that says how many problems are not listed.
+const codeMore = "script.problems"
+
 func first(problems []sandbox.Problem) []sandbox.Problem {
 	Sort(problems)
 	more := len(problems) - MaxProblems
@@ -36,7 +51,7 @@ func first(problems []sandbox.Problem) []sandbox.Problem {
 	slices.SortStableFunc(problems, func(a, b sandbox.Problem) int { return cmp.Compare(a.Severity, b.Severity) })
 	kept := problems[:MaxProblems]
 	Sort(kept)
-	return append(kept, sandbox.NewWarning("script.problems", sandbox.Place{},
+	return append(kept, sandbox.NewWarning(codeMore, sandbox.Place{},
 		fmt.Sprintf("%d more problems are not listed", more), "correct those that are listed first"))
 }
 
