@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -60,9 +58,9 @@ var knownTypes = rpc.Types{
 		projections.InputSkipped),
 	reflect.TypeFor[eventlog.SessionResult](): rpc.Enum(eventlog.SessionCompleted, eventlog.SessionFailed),
 	reflect.TypeFor[order]():                  rpc.Enum(oldestFirst, newestFirst),
-	reflect.TypeFor[pageLimit](): {Type: "integer", Minimum: jsonschema.Ptr(1.0),
-		Maximum: jsonschema.Ptr(float64(readmodel.MaxLimit))},
-	reflect.TypeFor[logread.Count](): {Type: "integer", Minimum: jsonschema.Ptr(1.0)},
+	reflect.TypeFor[pageLimit](): {Type: "integer", Minimum: at(1),
+		Maximum: at(readmodel.MaxLimit)},
+	reflect.TypeFor[logread.Count](): {Type: "integer", Minimum: at(1)},
 	reflect.TypeFor[ProducerRuns]():  rpc.Enum(RunsNow, RunsQueued),
 	reflect.TypeFor[decide.Resolution](): rpc.Enum(decide.DidHappen, decide.DidNotHappen, decide.Skip,
 		decide.TryAgain),
@@ -88,3 +86,6 @@ const (
 	RunsNow    ProducerRuns = "now"
 	RunsQueued ProducerRuns = "queued"
 )
+
+// at is a bound of a number.
+func at(bound float64) *float64 { return &bound }

@@ -34,7 +34,7 @@ type Server struct {
 	handler http.Handler
 }
 
-// New checks the configuration and builds the routes and the OpenAPI document. The error names a required field
+// New checks the configuration and builds the routes; the OpenAPI document is made when it is first asked for. The error names a required field
 // that is missing or a setting that cannot be meant.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {

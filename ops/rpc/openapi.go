@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // object is a JSON object of the document.
@@ -167,7 +164,7 @@ func (b *Components) Schema(t reflect.Type) (any, error) {
 		items, err := b.Schema(t.Elem())
 		return object{"type": "array", "items": items}, err
 	case t.Kind() != reflect.Struct || t.Name() == "":
-		return b.inlineSchema(t)
+		return b.types.schemaOf(t)
 	}
 	if items, ok := t.FieldByName("Items"); ok && strings.HasPrefix(t.Name(), "Page[") {
 		item, err := b.Schema(items.Type.Elem())
@@ -195,7 +192,7 @@ func (b *Components) Component(name string, t reflect.Type, schema any) (any, er
 	if _, known := b.schemas[name]; !known {
 		if schema == nil {
 			var err error
-			if schema, err = b.inlineSchema(t); err != nil {
+			if schema, err = b.types.schemaOf(t); err != nil {
 				return nil, err
 			}
 		}
@@ -213,33 +210,4 @@ func OneOrMany(item any) any {
 func exportedName(t reflect.Type) string {
 	name := strings.TrimSuffix(t.Name(), "View")
 	return strings.ToUpper(name[:1]) + name[1:]
-}
-
-// inlineSchema describes the type without references.
-func (b *Components) inlineSchema(t reflect.Type) (*jsonschema.Schema, error) {
-	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: b.types})
-	if err != nil {
-		return nil, err
-	}
-	correct(schema)
-	return schema, nil
-}
-
-// correct says what Go types cannot say: lists are never null here, and an enumeration that may
-// be null lists null.
-func correct(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if slices.Equal(s.Types, []string{"null", "array"}) {
-		s.Type, s.Types = "array", nil
-	}
-	if slices.Contains(s.Types, "null") && len(s.Enum) > 0 {
-		s.Enum = append(slices.Clone(s.Enum), nil)
-	}
-	for _, property := range s.Properties {
-		correct(property)
-	}
-	correct(s.Items)
-	correct(s.AdditionalProperties)
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -31,11 +29,11 @@ func (r *RawJSON) UnmarshalJSON(b []byte) error {
 
 // Types are the types whose JSON their Go kind does not tell. What an enumeration lists here is what its
 // type's constants are, and the only list: requests are checked against it.
-type Types map[reflect.Type]*jsonschema.Schema
+type Types map[reflect.Type]*Schema
 
 // Enum is the schema of a text that can be one of the values.
-func Enum[S ~string](values ...S) *jsonschema.Schema {
-	s := &jsonschema.Schema{Type: "string"}
+func Enum[S ~string](values ...S) *Schema {
+	s := &Schema{Type: "string"}
 	for _, v := range values {
 		s.Enum = append(s.Enum, string(v))
 	}
