@@ -62,8 +62,8 @@ type outbox interface {
 	send(m *projections.Mutation, overtaken bool)
 	// unseenOf is how long the outside may go on with the call that a run of another process has in flight.
 	unseenOf(*projections.State) time.Duration
-	// isOpen says whether a request of this process has left and has not ended.
-	isOpen(eventlog.MutationID) bool
+	// mayTakeEffect says whether an indeterminate mutation's call can take effect yet.
+	mayTakeEffect(eventlog.MutationID) bool
 }
 
 func newAggregate(p *process, number int, j journal, name eventlog.WorkflowName, s projections.State) *aggregate {

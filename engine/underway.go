@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -69,8 +68,25 @@ func (c *calls) unseenOf(s *projections.State) time.Duration {
 	return connector.DefaultEnding().Unseen
 }
 
-// isOpen says whether the request of a mutation has left this process and has not ended.
-func (c *calls) isOpen(id eventlog.MutationID) bool { return slices.Contains(c.sightings.Open(), id) }
+// mayTakeEffect says whether an indeterminate mutation's call can take effect yet, so that a person cannot know that
+// it did not happen (O1). An own call can while its exchange is open; that of a process that is gone, until the time
+// after its deadline has passed by either clock: a person has looked, and is not kept waiting for both.
+func (c *calls) mayTakeEffect(id eventlog.MutationID) bool {
+	m := c.workflow.state().Mutation(id)
+	if m == nil || m.Status != eventlog.MutationIndeterminate {
+		return false // decide refuses what is resolved otherwise
+	}
+	now := c.workflow.engine.moment()
+	x := c.sightings.See(id, now)
+	switch {
+	case x.Own:
+		return !x.Over
+	case m.OverAt != 0:
+		return false // it was left to a person when it was over
+	}
+	after := decide.ReconcileMargin + c.workflow.engine.cfg.Connectors.Ending(c.call(m)).Unseen
+	return now.Clock.Before(m.Deadline.Time().Add(after)) && now.Elapsed < x.First.Elapsed+callTimeout(m)+after
+}
 
 // leftOpen lists the mutations whose request this process has sent and whose exchange has not ended.
 func (c *calls) leftOpen() []*projections.Mutation {

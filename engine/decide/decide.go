@@ -34,8 +34,8 @@ type Env struct {
 	// Unseen is how long the outside may go on after the deadline of the call that the current run has in
 	// flight, if that is another process's (F5).
 	Unseen time.Duration
-	// Open says that the request of the mutation that a Resolve names is still open in this process: what it asks for
-	// can take effect yet (F5).
+	// Open says that the call of the mutation that a Resolve names can take effect yet: its request is still open, or
+	// was open not long ago in a process that is gone (F5).
 	Open bool
 	// MostHeld bounds the events that a concurrent consumer may have held: with so many no run begins (C3).
 	MostHeld int

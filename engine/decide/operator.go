@@ -345,8 +345,10 @@ func (c Resolve) decide(d *decision) error {
 	case DidNotHappen:
 		if d.env.Open {
 			return refuse(Conflict, "mutation.open",
-				"the request of mutation %s is still open: what it asks for can take effect yet, and a new run would ask for "+
-					"it again", m.ID).hint("wait until it has ended, or go on without its events: pawl resolve %s --skip", m.ID)
+				"the request of mutation %s may still be open: what it asks for can take effect yet, and a new run would ask "+
+					"for it again", m.ID).
+				hint("try again when it has ended, at most a few minutes after its deadline, or go on without its events: "+
+					"pawl resolve %s --skip", m.ID)
 		}
 		d.lead(&eventlog.MutationFailed{
 			Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserFailed,

@@ -351,7 +351,13 @@ func (p *person) act(s *projections.State) (acted bool, err error) {
 		if p.bench.World.Effects()[decide.IdempotencyKey("shop", id)] > 0 {
 			resolution = decide.Skip
 		}
-		return do(decide.Resolve{Mutation: id, Resolution: resolution})
+		acted, err := do(decide.Resolve{Mutation: id, Resolution: resolution})
+		if refusal := new(decide.Refusal); errors.As(err, &refusal) && refusal.Code == "mutation.open" {
+			// The process that sent it has crashed since: it may take effect for a while yet (O1).
+			p.bench.Config.Clock.(*enginetest.JumpClock).Advance(time.Minute)
+			return true, nil
+		}
+		return acted, err
 	case s.Blocked != nil:
 		return do(decide.Resume{})
 	}

@@ -82,7 +82,7 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 	refused := func(l *life) {
 		problem := l.refused("mutation.open", "resolveMutation", "mutation", l.wantMutation("indeterminate").ID,
 			"resolution", "did_not_happen")
-		if !strings.Contains(problem.Detail, "still open") {
+		if !strings.Contains(problem.Detail, "can take effect yet") {
 			t.Errorf("the refusal says %q", problem.Detail)
 		}
 		l.wantEvent("a", "reserved")
@@ -100,6 +100,26 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		l.wantMutation("applied late_reply")
 		l.wantEvent("a", "consumed")
 		l.wantSent(1)
+		l.sound()
+	})
+	t.Run("its process dies", func(t *testing.T) {
+		l := live(t)
+		end := l.holdOpen(false)
+		refused(l)
+		l.log.Kill()
+		end <- outcomeFunc(func(connector.Call) connector.Outcome { // nothing records it any more
+			return connector.FailedWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.no", Message: "no"})
+		})
+		l.died()
+		l.rest()
+		refused(l)
+		l.advance((connector.DefaultEnding().Unseen + decide.ReconcileMargin - time.Second).String())
+		refused(l)
+		l.advance("2s") // the call's timeout, too
+		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "did_not_happen")
+		l.rest()
+		l.wantEvent("a", "consumed")
+		l.wantSent(2)
 		l.sound()
 	})
 	t.Run("a person goes on without it", func(t *testing.T) {

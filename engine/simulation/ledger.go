@@ -90,7 +90,11 @@ func (j *judge) failed(b *book, f *eventlog.MutationFailed) {
 	key := b.keys[f.Mutation] // empty when it never started
 	r := s.world.requests[key]
 	if f.ResolvedBy == eventlog.ResolvedByUserFailed {
-		// A person's word frees the events, whatever happened or still happens.
+		if r != nil && r.busy(s.clock.Now()) && (r.listening() || r.node.over()) {
+			s.violate("a person says that mutation %s did not happen, and its receiver may still be busy with it (O1)",
+				s.alias(key))
+		}
+		// A person's word frees the events, whatever has happened.
 		run := b.run(f.Run)
 		s.world.excuse(b.name, run.Reserved...)
 		return
