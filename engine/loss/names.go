@@ -24,7 +24,7 @@ func NamesLost(log eventlog.Log) bool {
 	return false
 }
 
-// ConfirmNames ends that: the actor knows each workflow that there was. The log holds who said it, before a name is no
+// ConfirmNames ends that: the actor knows each workflow that there was. The log holds the actor, before a name is no
 // longer held. It may be repeated. What is held already stays so until a person resumes it. No engine may run on the
 // log.
 func ConfirmNames(

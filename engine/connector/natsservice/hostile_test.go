@@ -60,7 +60,7 @@ func TestNonsenseHarmsNobodyElse(t *testing.T) {
 	}
 }
 
-// What one who may serve a tool answers is not taken in without end: the others are there all the same.
+// The answer of a user that may serve a tool is bounded: the other tools are there all the same.
 func TestAFloodOfAnswersIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
