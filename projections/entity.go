@@ -125,6 +125,8 @@ type (
 		DeployedAt eventlog.Instant    `msgpack:"deployedAt"`
 		DeployedBy eventlog.Actor      `msgpack:"deployedBy"`
 		Created    Ordinal             `msgpack:"created"`
+		// Revision is the one at which it was deployed.
+		Revision uint64 `msgpack:"revision"`
 	}
 	// Handler is a producer's or consumer's own record.
 	Handler struct {

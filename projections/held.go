@@ -43,9 +43,13 @@ func (f *folding) eventFreed(e *eventlog.EventFreed) error {
 
 // eventDeferred gives the event back as if its run had never had it (C6).
 func (f *folding) eventDeferred(e *eventlog.EventDeferred) error {
+	failedAt := uint64(0)
+	if old := f.Event(e.Topic, e.MessageID); old != nil {
+		failedAt = old.FailedAt
+	}
 	return f.giveBack(e.Topic, e.MessageID, e.Run, func(x *TopicEvent) {
 		x.uncount(e.Run)
-		x.ScheduledAt, x.Deferred = e.Until, e.Until != 0
+		x.ScheduledAt, x.Deferred, x.FailedAt = e.Until, e.Until != 0, failedAt
 	})
 }
 

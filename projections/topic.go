@@ -222,7 +222,7 @@ func (f *folding) eventConsumed(e *eventlog.EventConsumed) error {
 	}
 	return f.changeHandler(run.Handler, func(h *Handler) {
 		h.ConsumedAt = f.Head.Revision
-		if run.Event != nil {
+		if run.Event != nil && run.RetryOf == "" { // next alone says nothing of the target
 			h.ProvenStart = max(h.ProvenStart, run.StartRevision)
 		}
 	})

@@ -97,6 +97,7 @@ func (f *folding) deployed(e *eventlog.WorkflowDeployed) error {
 	f.putScript(&Script{
 		Version: e.Version, Filename: e.Filename, Source: e.Source, SourceHash: e.SourceHash, Definition: e.Definition,
 		Repair: e.Repair, Note: e.Note, DeployedAt: f.at(), DeployedBy: f.t.Actor, Created: f.ordinal(),
+		Revision: f.Head.Revision,
 	})
 	add := func(name eventlog.Handler, kind eventlog.HandlerType) {
 		h := Handler{Name: name, Type: kind, Created: f.ordinal()}

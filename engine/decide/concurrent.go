@@ -39,7 +39,7 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 			retries++
 		}
 	}
-	if active >= c.Concurrency {
+	if active >= c.Concurrency || active > 0 && h.Probing != nil {
 		return beginning{}, false
 	}
 	untried, waits := first(s.Offered(c, false, now))
@@ -55,6 +55,13 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	}
 	if !mayStart || len(h.Uncertain) >= uncertainRow || s.HeldFor(c) >= mostHeld {
 		return beginning{}, false
+	}
+	if h.Probing != nil {
+		if h.Probing.At > now {
+			return beginning{}, false
+		}
+		probe, ok := nextProbe(s, c, now)
+		return beginning{event: probe}, ok
 	}
 	tried, again := first(s.Offered(c, true, now))
 	if again && mayRetry && (!waits || tried.Created.Before(untried.Created)) {
@@ -241,6 +248,9 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, now eventlog.In
 		}
 	}
 	consider(s.SoonestOffer(c, now))
+	if h.Probing != nil {
+		consider(h.Probing.At)
+	}
 	if !atRate(c, h, now) {
 		consider(h.StartedAt.Add(c.Spacing()))
 	}
@@ -261,6 +271,11 @@ func namesOfConcurrent(s *projections.State, cmd Command, want func(projections.
 	for _, c := range s.Definition().Consumers {
 		if !c.Concurrent() {
 			continue
+		}
+		if h := s.Handler(c.Name); h != nil && h.Probing != nil { // its end makes all back-offs due
+			for _, ref := range s.ScheduledFor(c.Name) {
+				want(projections.EventKey(ref.Topic, ref.MessageID))
+			}
 		}
 		n := 0
 		for run := range s.Returning(c.Name) {

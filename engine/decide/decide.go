@@ -126,6 +126,8 @@ type decision struct {
 	pushed   []PushResult
 	bulk     *BulkResult
 	queue    *Queued
+	// neverSent: what failed says nothing of the target (C7).
+	neverSent bool
 	// runs are the fresh ids that are left.
 	runs []eventlog.RunID
 	err  error

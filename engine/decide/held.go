@@ -65,6 +65,9 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 	if e == nil {
 		return
 	}
+	if f.Class != "" && d.targetsFault(run, e, f) {
+		return
+	}
 	limit := d.consumer(run).MaxAttempts
 	released := &eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID}
 	switch {
@@ -75,7 +78,7 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 	case f.Class == eventlog.Transient:
 		counts := f.RetryAfter == 0
 		if limit != nil {
-			counts = d.counts(run, e, f, false)
+			counts = d.counts(run, e, f, d.state().Handler(run.Handler).Probing != nil)
 		}
 		if limit != nil && counts && e.Failures >= *limit {
 			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
@@ -235,6 +238,7 @@ func (d *decision) freeAtResume() {
 		if h == nil || !c.Concurrent() {
 			continue
 		}
+		d.endProbing(h)
 		if len(h.Uncertain) > 0 {
 			d.emit(&eventlog.HandlerUncertainCounted{Handler: c.Name})
 		}
@@ -289,8 +293,10 @@ func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
 }
 
 // undoOne gives the event of an ended run back once its call is known not to have happened: by transient back-off, since
-// being settled makes no new hold, or at once where a person said so (F5, O1).
+// being settled makes no new hold, or at once where a person said so (F5, O1). It ended long before, so that it is
+// part of no row (C7).
 func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
+	d.neverSent = true
 	if f.Class != "" {
 		f.Class = eventlog.Transient
 	}
@@ -308,11 +314,12 @@ func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
 // (F9).
 func (d *decision) finishedOne(run *projections.Run) {
 	h := d.state().Handler(run.Handler)
-	if d.err != nil || h == nil || h.RepairFailures == 0 {
+	e := d.event(run.Event.Topic, run.Event.MessageID)
+	if d.err != nil || h == nil || e == nil {
 		return
 	}
-	if e := d.event(run.Event.Topic, run.Event.MessageID); e != nil && e.Status == eventlog.EventStatusConsumed &&
-		failedBefore(e, eventlog.Logic) {
+	d.proven(run, e)
+	if h.RepairFailures > 0 && e.Status == eventlog.EventStatusConsumed && failedBefore(e, eventlog.Logic) {
 		d.emit(&eventlog.HandlerRepairCounted{Handler: run.Handler})
 	}
 }
@@ -326,7 +333,7 @@ func (d *decision) heldUp(run *projections.Run, f eventlog.Failure) {
 		return
 	}
 	wait, _, _ := d.nextTry(0, f)
-	d.retryLater(run, e, d.env.Now.Add(wait), false, false)
+	d.emit(&eventlog.EventDeferred{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Until: d.env.Now.Add(wait)})
 }
 
 // redriveHeld is J3 for a held event: with nothing applied or open it is available again, with its count reset; past

@@ -145,7 +145,7 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 	fact := &eventlog.MutationFailed{Mutation: m.ID, Run: run.ID, Failure: f, ResolvedBy: c.By}
 	d.emit(fact)
 	defer func() { d.kind = fact.FactType() }()
-	if c.By != eventlog.ResolvedByNeverSent {
+	if d.neverSent = c.By == eventlog.ResolvedByNeverSent; !d.neverSent {
 		d.countCertain(run, m)
 	}
 	if active {
