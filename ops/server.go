@@ -34,8 +34,8 @@ type Server struct {
 	handler http.Handler
 }
 
-// New checks the configuration and builds the routes; the OpenAPI document is made when it is first asked for. The error names a required field
-// that is missing or a setting that cannot be meant.
+// New checks the configuration and builds the routes. The OpenAPI document is made when it is first asked for. The
+// error names a required field that is missing or a setting that cannot be meant.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err

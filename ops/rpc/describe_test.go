@@ -46,7 +46,8 @@ func TestSchemaOf(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if again, _ := json.Marshal(types[reflect.TypeFor[colour]()]); string(again) != `{"type":"string","enum":["red","blue"]}` {
+	again, err := json.Marshal(types[reflect.TypeFor[colour]()])
+	if err != nil || string(again) != `{"type":"string","enum":["red","blue"]}` {
 		t.Errorf("the table's own schema was changed: %s", again)
 	}
 	type circle struct {
