@@ -51,6 +51,9 @@ type Config struct {
 	Token string
 	// NoAuth lets in whatever reaches this engine, without a token. Serve refuses it beyond loopback.
 	NoAuth bool
+	// Address answers the URL that lies beside the Token for commands, once it is served: the proof that this
+	// engine knows the Token holds for that URL alone.
+	Address func() string
 	// PublicURL is the address under which this engine is reached where that is not its own, such as
 	// https://pawl.example.com when TLS ends before it; its host is answered to. Empty for none.
 	PublicURL string

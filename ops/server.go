@@ -40,8 +40,8 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	guard, err := auth.New(auth.Config{Token: cfg.Token, NoAuth: cfg.NoAuth, PublicURL: cfg.PublicURL,
-		Named: cfg.Engine.Token})
+	guard, err := auth.New(auth.Config{Token: cfg.Token, Address: cfg.Address, NoAuth: cfg.NoAuth,
+		PublicURL: cfg.PublicURL, Named: cfg.Engine.Token})
 	if err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}

@@ -33,6 +33,9 @@ type Guard struct {
 type Config struct {
 	// Token opens everything and gives no name; it is never shown.
 	Token string
+	// Address answers the URL that lies beside the Token for this machine's commands; without it nothing is proven
+	// to them.
+	Address func() string
 	// NoAuth lets every request in that no web page sends.
 	NoAuth bool
 	// PublicURL is the address under which this engine is reached from elsewhere; empty for none.
@@ -55,7 +58,12 @@ func New(cfg Config) (*Guard, error) {
 }
 
 // Prove answers a challenge with what shows that this engine knows its token.
-func (g *Guard) Prove(challenge string) string { return rpc.Proof(g.cfg.Token, challenge) }
+func (g *Guard) Prove(challenge string) string {
+	if g.cfg.Address == nil {
+		return ""
+	}
+	return rpc.Proof(g.cfg.Token, g.cfg.Address(), challenge)
+}
 
 // Admit decides whether the request may be answered at all, and finds its caller. A public path is answered
 // without a token, and has no caller.

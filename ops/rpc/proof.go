@@ -27,19 +27,23 @@ var ErrNoProof = errors.New("what answers there did not show that it knows the t
 const challengeLength = 2 * sha256.Size
 
 // Proof is what an engine with this token answers to a challenge. It shows that the engine knows the token and does
-// not show the token itself. It is empty for anything that is not a challenge, and where there is no token.
-func Proof(token, challenge string) string {
-	if raw, err := hex.DecodeString(challenge); token == "" || err != nil || len(challenge) != challengeLength ||
+// not show the token itself. It holds for the address alone that the engine has written down beside the token: a
+// program at another address that passes the challenge on to the engine gets a proof that is of no use to it. It is
+// empty for anything that is not a challenge, and where there is no token or no address.
+func Proof(token, address, challenge string) string {
+	if raw, err := hex.DecodeString(challenge); token == "" || address == "" || err != nil || len(challenge) != challengeLength ||
 		len(raw) != sha256.Size {
 		return ""
 	}
 	key := sha256.Sum256([]byte(token))
 	mac := hmac.New(sha256.New, key[:])
-	_, _ = mac.Write([]byte("pawl.healthz " + strings.ToLower(challenge))) // a hash takes all
+	covered := "pawl.healthz " + strings.ToLower(challenge) + " " + strings.TrimSuffix(address, "/")
+	_, _ = mac.Write([]byte(covered)) // a hash takes all
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Knows asks the engine at the client's URL to show that it knows a token, without sending it. The error is
+// Knows asks the engine at the client's URL to show that it knows a token, without sending it, and that the URL is
+// the one that this engine has written down. The error is
 // ErrNoProof if it does not, else one of those of Do.
 func (c *Client) Knows(ctx context.Context, token string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.URL, "/")+"/healthz", nil)
@@ -62,7 +66,7 @@ func (c *Client) Knows(ctx context.Context, token string) error {
 	const most = 1 << 16
 	_, _ = io.CopyN(io.Discard, res.Body, most) // so that the connection can be used again
 	_ = res.Body.Close()
-	if want := Proof(token, challenge); !hmac.Equal([]byte(want), []byte(res.Header.Get(ProofHeader))) {
+	if want := Proof(token, c.URL, challenge); !hmac.Equal([]byte(want), []byte(res.Header.Get(ProofHeader))) {
 		return ErrNoProof
 	}
 	return nil

@@ -133,7 +133,7 @@ func (n *Node) answer(ctx context.Context, c ops.Config) (err error) {
 	if n.Token, err = datadir.Token(d.Settings.Data, d.logger); err != nil {
 		return err
 	}
-	c.Token = n.Token
+	c.Token, c.Address = n.Token, func() string { return n.Endpoint.URL() } // asked over the endpoint only
 	if n.API, err = ops.New(c); err != nil {
 		return exit.Failed("", err)
 	}
