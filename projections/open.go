@@ -157,7 +157,8 @@ func (s *State) Open(id eventlog.RunID) bool {
 	return open
 }
 
-// OpenRun returns the open run of the event, nil for none: also where the event has ended, and only next is left to run.
+// OpenRun returns the open run of the event, nil for none: also where the event has ended, and only next is left to
+// run.
 func (s *State) OpenRun(topic eventlog.Topic, id eventlog.MessageID) *Run {
 	run, _ := s.openRuns.events.get(EventKey(topic, id).ID)
 	return s.Run(run)

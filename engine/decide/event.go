@@ -229,7 +229,7 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 	case action == ActionRedrive && e.Held != nil:
 		return d.redriveHeld(e)
 	case action == ActionRedrive && e.Status == eventlog.EventStatusSkipped && s.OpenRun(e.Topic, e.MessageID) != nil:
-		return refuse(Conflict, CodeJobState, "run %s of the event has still to run next; until then no other run may have it",
+		return refuse(Conflict, CodeJobState, "run %s of the event has still to run next; no other run may have it before",
 			s.OpenRun(e.Topic, e.MessageID).ID).
 			hint("redrive it once that run is over (pawl why %s)", s.Name)
 	case action == ActionRedrive && (e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded):

@@ -292,9 +292,9 @@ func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
 	}
 }
 
-// undoOne gives the event of an ended run back once its call is known not to have happened: by transient back-off, since
-// being settled makes no new hold, or at once where a person said so (F5, O1). It ended long before, so that it is
-// part of no row (C7).
+// undoOne gives the event of an ended run back once its call is known not to have happened: by transient back-off,
+// since being settled makes no new hold, or at once where a person said so (F5, O1). It ended long before, so that it
+// is part of no row (C7).
 func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
 	d.neverSent = true
 	if f.Class != "" {

@@ -329,8 +329,8 @@ func (d *decision) leaveIndeterminate(m *projections.Mutation, run eventlog.RunI
 	d.holdFor(m, run)
 }
 
-// holdFor blocks the workflow for a mutation that is not settled, by its status now; for one of a concurrent consumer it
-// holds the event (C5).
+// holdFor blocks the workflow for a mutation that is not settled, by its status now; for one of a concurrent consumer
+// it holds the event (C5).
 func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
 	if d.err != nil {
 		return

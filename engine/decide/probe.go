@@ -24,8 +24,8 @@ func ofTarget(class eventlog.Class) bool {
 	return false
 }
 
-// targetsFault takes the failure of a run that has nothing applied and nothing open for that of the target, if it is the
-// third in a row or that of a probe: then it holds nothing and counts no attempt (C7). It reports whether it has
+// targetsFault takes the failure of a run that has nothing applied and nothing open for that of the target, if it is
+// the third in a row or that of a probe: then it holds nothing and counts no attempt (C7). It reports whether it has
 // released the event.
 func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure) bool {
 	h := d.state().Handler(run.Handler)
