@@ -89,6 +89,11 @@ func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 			}
 		}
 	}
+	if size := p.endSize(); size > maxEnd {
+		return Prepared{}, failure(eventlog.Logic, "limit.result", "prepare reserves %s and cancels %d: the end of the run "+
+			"would take about %d KiB to write down, at most %d KiB are allowed; choose fewer at a time, the rest is for the "+
+			"next run", eventlog.Count(len(p.Reservations), "event"), len(p.Cancel), size>>10, maxEnd>>10)
+	}
 	if len(shape.WakeAt) > 0 && string(shape.WakeAt) != "null" {
 		at, ok := parseTime(shape.WakeAt)
 		if !ok {
@@ -98,6 +103,27 @@ func ParsePrepared(raw json.RawMessage) (Prepared, *eventlog.Failure) {
 		p.WakeAt = at
 	}
 	return p, nil
+}
+
+const (
+	// maxEnd is the most bytes that the events of a run may take in the transition that ends it. The rest of the
+	// 4 MiB is for the run's own facts.
+	maxEnd = 3 << 20
+	// eventEnd is at least what such an event takes beside its names and reason.
+	eventEnd = 160
+)
+
+// endSize is at least what the events take when the run ends, whatever becomes of them: more than when they are
+// reserved. A run whose end does not fit would be stuck for good.
+func (p *Prepared) endSize() int {
+	size := 0
+	for _, ref := range p.Reservations {
+		size += eventEnd + len(ref.Topic) + len(ref.MessageID)
+	}
+	for _, c := range p.Cancel {
+		size += eventEnd + len(c.Topic) + len(c.MessageID) + len(c.Reason)
+	}
+	return size
 }
 
 // parseTime reads ISO 8601 text. A number is no time: whether it means seconds from now or
