@@ -112,7 +112,10 @@ var layers = []layer{
 	{folders: "cmd/pawl/internal/exit", project: append([]string{"ops/rpc"}, rooms("term")...)},
 	{folders: "cmd/pawl/internal/datadir", project: append([]string{"eventlog/durable"}, rooms("exit")...),
 		external: anyLibrary},
-	{folders: "cmd/pawl/internal/diskspace", project: []string{"embeddednats", "eventlog", "engine/schedule"}, external: anyLibrary},
+	{
+		folders: "cmd/pawl/internal/diskspace",
+		project: []string{"embeddednats", "eventlog", "engine/schedule"}, external: anyLibrary,
+	},
 	{folders: "cmd/pawl/internal/config", project: belowCommands("exit", "term"), external: anyLibrary},
 	{folders: "cmd/pawl/internal/version", project: rooms("term")},
 	{folders: "cmd/pawl/internal/builtin", project: belowCommands("config"), external: anyLibrary},

@@ -70,7 +70,8 @@ type (
 		// What the workflow's own scripts publish is not. At least 1.
 		Events int `yaml:"events" json:"events"`
 	}
-	// Script limits a script and each of its handler calls; sandbox.Limits is what they become, with their defaults and maxima.
+	// Script limits a script and each of its handler calls; sandbox.Limits is what they become, with their defaults and
+	// maxima.
 	Script struct {
 		CPU       time.Duration `yaml:"cpu" json:"cpu"`             // script time without reads, at most sandbox.MaxCPU
 		Wall      time.Duration `yaml:"wall" json:"wall"`           // wall time without reads

@@ -31,7 +31,8 @@ const challengeLength = 2 * sha256.Size
 // program at another address that passes the challenge on to the engine gets a proof that is of no use to it. It is
 // empty for anything that is not a challenge, and where there is no token or no address.
 func Proof(token, address, challenge string) string {
-	if raw, err := hex.DecodeString(challenge); token == "" || address == "" || err != nil || len(challenge) != challengeLength ||
+	raw, err := hex.DecodeString(challenge)
+	if token == "" || address == "" || err != nil || len(challenge) != challengeLength ||
 		len(raw) != sha256.Size {
 		return ""
 	}
