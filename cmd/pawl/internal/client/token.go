@@ -52,8 +52,8 @@ func (c *Connection) authenticate(place httpPlace) error {
 }
 
 // authenticateNATS finds the token that goes with the requests over NATS: PAWL_TOKEN, for a server that the
-// caller has named. Without one the NATS user counts. The token of the data directory is never sent: all operators
-// are one NATS user, each can read what is answered to an admin, and a listener is not recognized as an engine's is.
+// caller has named. Without one the NATS user counts. The token of the data directory is never sent: a
+// listener of NATS is not recognized as the engine's own.
 func (c *Connection) authenticateNATS(named bool) error {
 	address, err := url.Parse(c.NATS.Address())
 	if err != nil {
