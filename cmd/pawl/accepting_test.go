@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,6 +59,30 @@ func (w wound) sums() map[string][32]byte {
 		w.t.Fatal(err)
 	}
 	return all
+}
+
+// TestAcceptLossRefused: an acceptance that is refused, since a stream is gone altogether, leaves nothing behind: once
+// the stream is put back, the engine starts.
+func TestAcceptLossRefused(t *testing.T) {
+	long(t)
+	t.Parallel()
+	dir := recorded(t)
+	stream, aside := filepath.Join(dir, filepath.FromSlash(logFolder)), filepath.Join(dir, "aside")
+	if err := os.Rename(stream, aside); err != nil {
+		t.Fatal(err)
+	}
+	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "verify", "--accept-loss", "--data", "data"),
+		`log is damaged: PAWL_LOG_0 is gone`)
+	if _, err := os.Stat(filepath.Join(dir, "data", "loss.accepting")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it left a note of what is being accepted: %v", err)
+	}
+	if err := os.RemoveAll(stream); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(aside, stream); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, dir, 0, "pawl", "serve", "--data", "data", "--until-idle")
 }
 
 // TestAcceptLossRepeated: what the first command has proven to lack nothing is not held by a second one, nor by one

@@ -55,6 +55,9 @@ type Config struct {
 	// BeforeUpdate is called right before each update of a stream's configuration, which is not made after an error;
 	// updates are made one at a time. A server that may be killed in the middle of one keeps a copy with it. Nil: none.
 	BeforeUpdate func(stream string) error
+	// BeforeAccept is called with what has been found so far, right before each time that an acceptance of a loss writes
+	// something down; after an error it does not. Nil: none.
+	BeforeAccept func(Lost) error
 	// Unserved is asked about a stream of the log that the server does not know: why it does not serve what is in its
 	// store, nil if nothing is known of it, and whether an acceptance can bring it back. Nil: nothing is known.
 	Unserved func(stream string) (why error, acceptable bool)
@@ -94,6 +97,9 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 	}
 	if c.BeforeUpdate == nil {
 		c.BeforeUpdate = func(string) error { return nil }
+	}
+	if c.BeforeAccept == nil {
+		c.BeforeAccept = func(Lost) error { return nil }
 	}
 	if c.Unserved == nil {
 		c.Unserved = func(string) (error, bool) { return nil, false }

@@ -103,6 +103,9 @@ func (l *Log) acceptIn(ctx context.Context, p int, name string) (point, error) {
 	if len(found.Lines) > before || found.End {
 		now.accepted = now.accepted.with(missing...)
 		now.unrecorded, now.endLost = missing.within(mostUnrecorded), found.End
+		if err := l.cfg.BeforeAccept(*found); err != nil {
+			return point{}, err
+		}
 		if err := l.recordLoss(ctx, p, now, true); err != nil {
 			return point{}, err
 		}

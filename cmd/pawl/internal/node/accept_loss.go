@@ -47,17 +47,16 @@ func AcceptLoss(
 	if err != nil {
 		return result, err
 	}
-	note := func() error { return noteAcceptance(s.Data, known) }
-	if err := note(); err != nil {
-		return result, err
+	// What is accepted is noted before anything of it is done, and not by a command that is refused.
+	note := func(lost jslog.Lost) error {
+		known.add(lost.End, lost.Lines...)
+		return noteAcceptance(s.Data, known)
 	}
-	lost, err := jslog.AcceptLoss(ctx, d.Broker.NC, d.logConfig())
+	cfg := d.logConfig()
+	cfg.BeforeAccept = note
+	lost, err := jslog.AcceptLoss(ctx, d.Broker.NC, cfg)
 	if err != nil {
 		return result, explainLog(s.Data, err)
-	}
-	known.add(lost.End, lost.Lines...)
-	if err := note(); err != nil {
-		return result, err
 	}
 	if err := d.openLog(ctx); err != nil {
 		return result, err
@@ -69,7 +68,7 @@ func AcceptLoss(
 	for _, one := range ahead {
 		known.add(true, one.String())
 	}
-	if err := note(); err != nil {
+	if err := note(lost); err != nil {
 		return result, err
 	}
 	if err := startEpochs(ctx, d.Log, ahead); err != nil {
