@@ -77,7 +77,7 @@ func TestUnsyncedLogGone(t *testing.T) {
 	remove(t, dir, "data", "jetstream")
 	for range 2 {
 		out := mustRun(t, dir, exit.CodeFailed, "pawl", "up", "early.ts", "--data", "data", "--sync=interval", "--until-idle")
-		mustSay(t, out, `PAWL_LOG_0 is gone`, `data/jetstream back from a copy .*: --data DIR$`)
+		mustSay(t, out, `PAWL_LOG_0 is gone`, `data/jetstream back from a copy .*: pawl serve --data DIR$`)
 	}
 	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "verify", "--accept-loss", "--data", "data"), `PAWL_LOG_0 is gone`,
 		`: --data DIR$`)

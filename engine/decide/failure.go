@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -249,13 +248,8 @@ func (c Recover) decide(d *decision) error {
 
 func (d *decision) crash(run *projections.Run) {
 	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight {
-		then := "; whether it was applied is not known"
-		if !d.asks(m) {
-			then = fmt.Sprintf("; whether it was applied is not known, and its connector is not asked: once nothing of it "+
-				"can be under way any more, a person decides, with pawl resolve %s", m.ID)
-		}
-		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight%s",
-			m.Call.Connector, m.Call.Operation, then)
+		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight",
+			m.Call.Connector, m.Call.Operation)
 		d.leaveUncertain(run, m, *f, 0)
 		return
 	}

@@ -67,14 +67,19 @@ type SetAside struct {
 	Transitions int
 	// Why it cannot be followed.
 	Why string
-	// Calls are the mutation calls in it, as far as it can be read: they may have been sent.
-	Calls []string
+	// Calls are the first few mutation calls in it, as far as it can be read, and MoreCalls counts the others: they may
+	// have been sent.
+	Calls     []string
+	MoreCalls int
 }
 
 func (s *SetAside) String() string {
 	text := fmt.Sprintf("%d of its transitions, from position %s on, count no more (%s)", s.Transitions, s.From, s.Why)
 	if len(s.Calls) > 0 {
 		text += "; calls among them: " + strings.Join(s.Calls, ", ")
+	}
+	if s.MoreCalls > 0 {
+		text += fmt.Sprintf(" and %d more", s.MoreCalls)
 	}
 	return text
 }

@@ -179,7 +179,7 @@ func (p *past) broke(at eventlog.Position, why error) {
 }
 
 // mostCalls bounds how many calls are named of what is set aside.
-const mostCalls = 20
+const mostCalls = 3
 
 // fold follows the past to its end, or to what cannot be folded, and looks at what stands after a
 // break.
@@ -201,7 +201,12 @@ func (p *past) fold(ctx context.Context, log eventlog.Log) error {
 		}
 		p.aside.Transitions++
 		for _, fact := range r.Facts {
-			if m, ok := fact.(*eventlog.MutationStarted); ok && len(p.aside.Calls) < mostCalls {
+			m, ok := fact.(*eventlog.MutationStarted)
+			switch {
+			case !ok:
+			case len(p.aside.Calls) == mostCalls:
+				p.aside.MoreCalls++
+			default:
 				call := fmt.Sprintf("%s.%s (mutation %s)", m.Call.Connector, m.Call.Operation, m.Mutation)
 				p.aside.Calls = append(p.aside.Calls, call)
 			}

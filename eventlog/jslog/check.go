@@ -44,8 +44,7 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		// stands behind a hole does not say whose transitions were in it.
 		end := m.to >= last || !l.unsynced()
 		if l.mark == nil && !l.cfg.Unsynced || m.from <= acknowledged.seq || !end {
-			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s; "+
-				"stop the engine, and keep a copy of its store before you restore a backup",
+			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s",
 				eventlog.ErrDamaged, name, missing, l.belowMark(acknowledged))
 		}
 		torn = torn.with(m)

@@ -77,7 +77,8 @@ func Damaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
 		Message: fmt.Sprintf("The system holds workflow %s (damage): %v. "+
 			"Nothing new of it begins, events still arrive and wait, and other workflows go on. "+
 			"Stop the engine and keep a copy of its data; then put an undamaged copy in its place, or accept the loss: "+
-			"that says what it gives up, does nothing again by itself, and ends the hold.", name, past.Err),
+			"that says what it gives up, and does nothing again by itself. The workflow then stays held (loss) until you "+
+			"have looked at the other side: pawl resume %s", name, past.Err, name),
 	}
 }
 

@@ -37,6 +37,10 @@ func (c *Connection) authenticate(place httpPlace) error {
 			switch err = c.Knows(ctx, local); {
 			case err == nil:
 				c.Token = local
+				if given && token != local {
+					fmt.Fprintln(c.Screen.Err, "PAWL_TOKEN is not sent to the engine of this folder, which has a token of its own; "+
+						"to use it, name the engine: --url "+c.Address)
+				}
 				return nil
 			case errors.Is(err, rpc.ErrNoProof):
 				c.Stranger = place.stranger("another program answers")

@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
@@ -17,8 +18,8 @@ func explainLog(data string, err error) error {
 	case errors.Is(err, eventlog.ErrGone):
 		hint = "nothing was changed; " + goneHint(data)
 	case errors.Is(err, eventlog.ErrDamaged):
-		hint = "nothing was changed; copy " + data +
-			" aside, restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: " +
+		hint = "copy " + data + " aside before you go on" + blocksAsTheyWere(data) +
+			"; then restore it from a backup, or look at what is left: pawl verify; to go on without what is missing: " +
 			"pawl verify --accept-loss"
 	case errors.Is(err, eventlog.ErrNewerFormat):
 		hint = "use the newer pawl that wrote it; an older one would misread it"
@@ -31,9 +32,18 @@ func explainLog(data string, err error) error {
 	return exit.Failed(hint, err)
 }
 
+// blocksAsTheyWere names what was kept of the log before a start changed it; empty if nothing was.
+func blocksAsTheyWere(data string) string {
+	kept := filepath.Join(data, "damaged")
+	if _, err := os.Stat(kept); err != nil {
+		return ""
+	}
+	return "; each block in which a record was marked as erased is in " + kept + " as it was"
+}
+
 // goneHint leads out of a log of which nothing is left.
 func goneHint(data string) string {
 	return "put " + filepath.Join(data, "jetstream") +
-		" back from a copy or a backup and start again; without it no loss can be accepted: " +
-		"to begin anew, without knowing what was done, give pawl another directory: --data DIR"
+		" back from a copy or a backup, then start again: pawl serve; without it no loss can be accepted: " +
+		"to begin anew, without knowing what was done, give pawl another directory: pawl serve --data DIR"
 }

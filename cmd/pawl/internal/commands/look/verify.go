@@ -88,8 +88,11 @@ func printVerification(screen term.Screen, v replay.Verification, hint string, a
 			damaged = damaged || replay.OfLog(problem)
 			fmt.Fprintln(screen.Out, problem)
 		}
-		fmt.Fprintf(screen.Out, "%s, %s: %s\n", term.Plural(v.Workflows, "workflow"),
-			term.Plural(v.Transitions, "transition"),
+		read := term.Plural(v.Workflows, "workflow") + ", " + term.Plural(v.Transitions, "transition")
+		if !v.OK && v.Workflows+v.Transitions == 0 {
+			read = "the log could not be read"
+		}
+		fmt.Fprintf(screen.Out, "%s: %s\n", read,
 			map[bool]string{true: "ok", false: term.Plural(len(v.Problems), "problem")}[v.OK])
 		if damaged {
 			fmt.Fprintln(screen.Err, "  "+hint)

@@ -48,13 +48,13 @@ func (c *Verify) printAccepted(screen term.Screen, r node.Accepted) error {
 	for _, name := range r.Held {
 		if aside, ok := r.SetAside[name]; ok {
 			fmt.Fprintf(screen.Out,
-				"%s is held: %s. Look at the other side, then end it for good: pawl archive %s; or go on from before that: "+
-					"pawl resume %s\n", name, aside, name, name)
+				"%s is held: %s. Start the engine, look with pawl why %s and at the other side, then end it for good: "+
+					"pawl archive %s; or go on from before that: pawl resume %s\n", name, aside, name, name, name)
 			continue
 		}
 		fmt.Fprintf(screen.Out,
-			"%s is held: its newest transitions may be among what is lost. Look at the other side, then: pawl resume %s\n", name,
-			name)
+			"%s is held: its newest transitions may be among what is lost. Start the engine, look with pawl why %s and at the "+
+				"other side, then: pawl resume %s\n", name, name, name)
 	}
 	for _, line := range r.Ended() {
 		fmt.Fprintln(screen.Out, line)
