@@ -80,6 +80,6 @@ func TestUnsyncedLogGone(t *testing.T) {
 		mustSay(t, out, `PAWL_LOG_0 is gone`, `data/jetstream back from a copy .*: pawl serve --data DIR$`)
 	}
 	mustSay(t, mustRun(t, dir, exit.CodeFailed, "pawl", "verify", "--accept-loss", "--data", "data"), `PAWL_LOG_0 is gone`,
-		`: --data DIR$`)
+		`: pawl serve --data DIR$`)
 	mustRun(t, dir, 0, "pawl", "up", "early.ts", "--data", "anew", "--sync=interval", "--until-idle")
 }
