@@ -110,6 +110,7 @@ var mistakes = map[string][2]string{
 	"shape.consumer":      {`subscribe: ["file.found"],`, ``},
 	"shape.producer":      {`interval: "1m",`, `interval: "1m", cron: "0 8 * * *",`},
 	"shape.unknownKey":    {`interval: "1m",`, `interval: "1m", runAtDeploy: true,`},
+	"shape.concurrency":   {`subscribe: ["file.found"],`, `subscribe: ["file.found"], concurrency: 2,`},
 	"name.workflow":       {`name: "notes"`, `name: "my notes"`},
 	"schedule.invalid":    {`interval: "1m"`, `interval: "a minute"`},
 	"topic.unknown":       {`ctx.publish("file.found"`, `ctx.publish("file.fuond"`},
