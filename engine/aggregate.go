@@ -63,7 +63,7 @@ type outbox interface {
 	// unseenOf is how long the outside may go on with the call that a run of another process has in flight.
 	unseenOf(*projections.State) time.Duration
 	// mayTakeEffect says whether an indeterminate mutation's call can take effect yet.
-	mayTakeEffect(eventlog.MutationID) bool
+	mayTakeEffect(*projections.State, eventlog.MutationID) bool
 }
 
 func newAggregate(p *process, number int, j journal, name eventlog.WorkflowName, s projections.State) *aggregate {

@@ -147,10 +147,11 @@ func unsent(m *projections.Mutation, why string) *eventlog.Failure {
 	}
 }
 
-// late notes the end of a call that was still open after its deadline, and records its outcome (F12).
+// late records the outcome of a call that was still open after its deadline (F12), and then notes its end: until the
+// outcome is on record, no person says that it did not happen (O1).
 func (c *calls) late(call connector.Call, outcome connector.Outcome) {
 	engine, id := c.workflow.engine, eventlog.MutationID(call.Run)
-	c.sightings.End(id, engine.moment(), outcome)
+	defer func() { c.sightings.End(id, engine.moment(), outcome) }()
 	if outcome.Status == connector.Uncertain || engine.closed.Load() || !engine.outcomes.Begin() {
 		return
 	}

@@ -181,7 +181,7 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 		env.Unseen = a.outbox.unseenOf(s)
 	}
 	if resolves, ok := cmd.(decide.Resolve); ok {
-		env.Open = a.outbox.mayTakeEffect(resolves.Mutation)
+		env.MayTakeEffect = a.outbox.mayTakeEffect(s, resolves.Mutation)
 	}
 	def, version := s.Definition(), s.Version
 	if d, ok := cmd.(decide.Deploy); ok {

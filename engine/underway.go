@@ -50,7 +50,7 @@ func (c *calls) underWay(m *projections.Mutation) time.Duration {
 // timeAfterDeadline is how long the outside may go on after the deadline of a call whose process is gone. A record that
 // does not say when the call is over was written while its exchange was open.
 func timeAfterDeadline(m *projections.Mutation, ending connector.Ending) time.Duration {
-	if m.Status == eventlog.MutationNeedsReconcile && m.OverAt == 0 {
+	if m.Status != eventlog.MutationInFlight && m.OverAt == 0 {
 		return ending.Lasting
 	}
 	return ending.Unseen
@@ -69,22 +69,23 @@ func (c *calls) unseenOf(s *projections.State) time.Duration {
 }
 
 // mayTakeEffect says whether an indeterminate mutation's call can take effect yet, so that a person cannot know that
-// it did not happen (O1). An own call can while its exchange is open; that of a process that is gone, until the time
-// after its deadline has passed by either clock: a person has looked, and is not kept waiting for both.
-func (c *calls) mayTakeEffect(id eventlog.MutationID) bool {
-	m := c.workflow.state().Mutation(id)
+// it did not happen (O1). An own call can while its exchange is open. That of a process that is gone can if it was
+// open at its deadline, until the time that the slowest is given has passed by either clock: a person has looked, and
+// is not kept waiting for both.
+func (c *calls) mayTakeEffect(s *projections.State, id eventlog.MutationID) bool {
+	m := s.Mutation(id)
 	if m == nil || m.Status != eventlog.MutationIndeterminate {
 		return false // decide refuses what is resolved otherwise
 	}
 	now := c.workflow.engine.moment()
 	x := c.sightings.See(id, now)
-	switch {
-	case x.Own:
+	if x.Own {
 		return !x.Over
-	case m.OverAt != 0:
-		return false // it was left to a person when it was over
 	}
-	after := decide.ReconcileMargin + c.workflow.engine.cfg.Connectors.Ending(c.call(m)).Unseen
+	if run := s.Run(m.Run); m.OverAt != 0 || run != nil && run.EndedAt < m.Deadline {
+		return false // it was over when it was left to a person, or its exchange broke off
+	}
+	after := decide.ReconcileMargin + timeAfterDeadline(m, c.workflow.engine.cfg.Connectors.Ending(c.call(m)))
 	return now.Clock.Before(m.Deadline.Time().Add(after)) && now.Elapsed < x.First.Elapsed+callTimeout(m)+after
 }
 

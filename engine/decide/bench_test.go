@@ -90,7 +90,7 @@ func (b *bench) do(cmd decide.Command) error {
 	}
 	env := decide.Env{
 		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, MostHeld: b.mostHeld, Hold: b.hold,
-		Unseen: b.unseen, Open: b.open,
+		Unseen: b.unseen, MayTakeEffect: b.open,
 		Run: eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
 		Actor: eventlog.Actor{Kind: "user", Name: b.actor}, NextDue: map[eventlog.Handler]eventlog.Instant{},
 	}

@@ -34,9 +34,9 @@ type Env struct {
 	// Unseen is how long the outside may go on after the deadline of the call that the current run has in
 	// flight, if that is another process's (F5).
 	Unseen time.Duration
-	// Open says that the call of the mutation that a Resolve names can take effect yet: its request is still open, or
-	// was open not long ago in a process that is gone (F5).
-	Open bool
+	// MayTakeEffect says that the call of the mutation that a Resolve names can take effect yet: its request is still
+	// open, or was open not long ago in a process that is gone (O1).
+	MayTakeEffect bool
 	// MostHeld bounds the events that a concurrent consumer may have held: with so many no run begins (C3).
 	MostHeld int
 	// Policies bound retries, budgets and wake times.

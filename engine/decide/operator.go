@@ -343,7 +343,7 @@ func (c Resolve) decide(d *decision) error {
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 		d.unblockUncertain(run)
 	case DidNotHappen:
-		if d.env.Open {
+		if d.env.MayTakeEffect {
 			return refuse(Conflict, "mutation.open",
 				"the request of mutation %s may still be open: what it asks for can take effect yet, and a new run would ask "+
 					"for it again", m.ID).

@@ -13,8 +13,8 @@ import (
 )
 
 // holdOpen brings an order to a call that is still open when its time is over, and stays so until the
-// test gives it an end.
-func (l *life) holdOpen(reconciles bool) chan<- outcome {
+// test gives it an end. So much time passes meanwhile.
+func (l *life) holdOpen(reconciles bool, passes time.Duration) chan<- outcome {
 	l.t.Helper()
 	l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: reconciles,
 		Timeout: 50 * time.Millisecond}, connector.Operation{Name: "list", Kind: connector.List})
@@ -28,6 +28,9 @@ func (l *life) holdOpen(reconciles bool) chan<- outcome {
 			return l.perform(ctx, call)
 		}
 		_ = l.perform(ctx, call)
+		if passes > 0 {
+			l.clock.Resume(l.clock.Now().Add(passes))
+		}
 		return first()(l.world, call)
 	})
 	l.sends(lost)
@@ -42,7 +45,7 @@ func (l *life) holdOpen(reconciles bool) chan<- outcome {
 func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
 	t.Run("then it takes effect", func(t *testing.T) {
 		l := live(t)
-		end := l.holdOpen(true)
+		end := l.holdOpen(true, 0)
 		l.advance("3h")
 		if m := l.wantMutation("needs_reconcile"); m.ReconcileAttempts != 0 {
 			t.Errorf("%d attempts were counted", m.ReconcileAttempts)
@@ -61,7 +64,7 @@ func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
 	})
 	t.Run("then it ends without an answer", func(t *testing.T) {
 		l := live(t)
-		end := l.holdOpen(true)
+		end := l.holdOpen(true, 0)
 		l.advance("1h")
 		l.wantMutation("needs_reconcile")
 		changed := l.follow("mutation.failed")
@@ -89,7 +92,7 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 	}
 	t.Run("then it takes effect", func(t *testing.T) {
 		l := live(t)
-		end := l.holdOpen(false)
+		end := l.holdOpen(false, 0)
 		refused(l)
 		l.advance("3h")
 		refused(l)
@@ -104,7 +107,8 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 	})
 	t.Run("its process dies", func(t *testing.T) {
 		l := live(t)
-		end := l.holdOpen(false)
+		l.world.Ending = connector.DefaultEnding()
+		end := l.holdOpen(false, 50*time.Millisecond)
 		refused(l)
 		l.log.Kill()
 		end <- outcomeFunc(func(connector.Call) connector.Outcome { // nothing records it any more
@@ -113,7 +117,7 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		l.died()
 		l.rest()
 		refused(l)
-		l.advance((connector.DefaultEnding().Unseen + decide.ReconcileMargin - time.Second).String())
+		l.advance((connector.DefaultEnding().Lasting + decide.ReconcileMargin - time.Second).String())
 		refused(l)
 		l.advance("2s") // the call's timeout, too
 		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "did_not_happen")
@@ -124,7 +128,7 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 	})
 	t.Run("a person goes on without it", func(t *testing.T) {
 		l := live(t)
-		end := l.holdOpen(false)
+		end := l.holdOpen(false, 0)
 		refused(l)
 		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "skip")
 		l.rest()

@@ -48,7 +48,9 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 			s.stillOpen(s.world.requests[key], j.started[key])
 		}
 	case *eventlog.MutationLeftIndeterminate:
-		j.leftOpen(b, b.keys[f.Mutation])
+		key := b.keys[f.Mutation]
+		s.stillOpen(s.world.requests[key], j.started[key])
+		j.leftOpen(b, key)
 	case *eventlog.MutationGivenUp:
 		if !j.reported[f.Mutation] {
 			s.violate("mutation %s is given up and was not in the report", s.alias(string(f.Mutation)))
