@@ -204,8 +204,13 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 			do("approve", decide.Approve{Mutation: eventlog.MutationID(wait.Subject)})
 		}
 	case decide.ReasonIndeterminate:
-		do("resolve", decide.Resolve{Mutation: eventlog.MutationID(wait.Subject),
-			Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip)})
+		m := eventlog.MutationID(wait.Subject)
+		if !s.denied[m] && s.chance(0.3) {
+			s.denied[m] = true // once: it is refused while the call can take effect (O1), and nothing else is
+			s.command(n, w, "resolve", decide.Resolve{Mutation: m, Resolution: decide.DidNotHappen})
+			return false
+		}
+		do("resolve", decide.Resolve{Mutation: m, Resolution: pick(s, decide.DidHappen, decide.Skip)})
 	case decide.ReasonMaintenance:
 		s.redeploy(n, w, &state)
 	case decide.ReasonIdle, decide.ReasonArchived:

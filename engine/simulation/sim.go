@@ -106,6 +106,8 @@ type sim struct {
 	stalled     map[eventlog.TransitionID]int // until how many moves are made the log does not insist
 	successor   bool                          // another engine starts with the next move, while a log is held up
 	ids, tags   int
+	// denied are the mutations of which a person has said in the calm that they did not happen.
+	denied map[eventlog.MutationID]bool
 	// requests of operators that can still be given up.
 	hangUp []func()
 
@@ -134,6 +136,7 @@ func Run(cfg Config) (Report, error) {
 	s := &sim{
 		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9a81)), clock: newClock(), gate: newGate(), world: newWorld(),
 		resent: map[eventlog.TransitionID]int{}, stalled: map[eventlog.TransitionID]int{}, inherited: map[*store.Store]bool{},
+		denied:  map[eventlog.MutationID]bool{},
 		aliases: map[string]string{}, report: Report{Seen: map[string]int{}},
 	}
 	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
