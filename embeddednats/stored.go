@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,11 +12,14 @@ import (
 
 // Stored is how many bytes the streams below a store directory hold, as the server counts them against
 // Config.JetStreamMaxStore: what is compressed on the disk counts as it was before. No server is asked, so it is known
-// before one starts. What cannot be read counts as its file does.
+// before one starts: 0 where there is no store yet. A block that cannot be read counts as its file does.
 func Stored(storeDir string) (int64, error) {
 	total := int64(0)
 	err := filepath.WalkDir(filepath.Join(storeDir, "jetstream"), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil || entry.IsDir():
 			return err
 		}
 		info, err := entry.Info()

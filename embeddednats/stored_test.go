@@ -17,7 +17,7 @@ import (
 func TestStoredIsWhatTheServerCounts(t *testing.T) {
 	const messages, size = 24, 1 << 20
 	dir := t.TempDir()
-	if n, err := embeddednats.Stored(dir); err == nil || n != 0 {
+	if n, err := embeddednats.Stored(dir); err != nil || n != 0 {
 		t.Errorf("without a store: %d, %v", n, err)
 	}
 	s := natstest.NewServer(t, natstest.InDir(dir))

@@ -191,7 +191,7 @@ func TestDiscardIsBounded(t *testing.T) {
 	req := httptest.NewRequestWithContext(t.Context(), "POST", "/", declared)
 	req.ContentLength = declared.left
 	var kept bytes.Buffer
-	if p := rpc.ReadBody(&o.Operation, httptest.NewRecorder(), req, &kept); p == nil || p.Code != "body.tooLarge" ||
+	if p := rpc.ReadBody(&o.Operation, httptest.NewRecorder(), req, &kept, nil); p == nil || p.Code != "body.tooLarge" ||
 		kept.Cap() > 0 || declared.read > 0 {
 		t.Errorf("%+v, with %d bytes kept and %d read", p, kept.Cap(), declared.read)
 	}

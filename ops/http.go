@@ -113,16 +113,18 @@ func (b *backend) answer(o *Operation, w http.ResponseWriter, r *http.Request, c
 	if p != nil {
 		return p
 	}
-	if size := rpc.BodySize(&o.Operation, r); size > smallBody {
-		leave, p := b.bodies.TakeMany(caller, size>>10)
-		if p != nil {
-			return p
+	leave := func() {}
+	defer func() { leave() }()
+	take := func(size int) *rpc.Problem {
+		left, p := b.bodies.TakeMany(caller, size>>10)
+		if p == nil {
+			leave = left
 		}
-		defer leave()
+		return p
 	}
 	buffer := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buffer)
-	if p := rpc.ReadBody(&o.Operation, w, r, buffer); p != nil {
+	if p := rpc.ReadBody(&o.Operation, w, r, buffer, take); p != nil {
 		return p
 	}
 	if o.RawBody != "" {

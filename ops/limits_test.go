@@ -260,6 +260,51 @@ func (l *oneConn) Close() error {
 
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
+// TestSmallChunkedBodiesTakeNothing: a body whose length is not known counts as a large one only once it is.
+func TestSmallChunkedBodiesTakeNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	const open = 4 * (mostBodiesEach << 10) / rpc.MaxBody
+	var bodies [open]*io.PipeWriter
+	statuses := make(chan int, open)
+	for i := range bodies {
+		body, send := io.Pipe()
+		bodies[i] = send
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			b.http.URL+"/v1/workflows/shop/topics/order.sent/events", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+testToken)
+		req.Header.Set("Content-Type", "application/json")
+		go func() {
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				statuses <- 0
+				return
+			}
+			_ = res.Body.Close()
+			statuses <- res.StatusCode
+		}()
+	}
+	for i, send := range bodies { // all are open before the first one ends
+		_, _ = fmt.Fprintf(send, `{"messageId":"m%d",`, i)
+	}
+	for _, send := range bodies {
+		_, _ = io.WriteString(send, `"title":"M"}`)
+		_ = send.Close()
+	}
+	for range bodies {
+		if status := <-statuses; status != http.StatusOK {
+			t.Errorf("a small chunked body: %d", status)
+		}
+	}
+	if n := b.server.bodies.Taken(); n != 0 {
+		t.Errorf("%d KiB are taken", n)
+	}
+}
+
 // TestLargeBodiesAreBounded: what one caller sends and does not end takes so much memory and no more. Small requests
 // of the caller are answered all the same, and so are large ones of others.
 func TestLargeBodiesAreBounded(t *testing.T) {
@@ -275,12 +320,12 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = conn.Close() }()
-		length := fmt.Sprint("Content-Length: ", rpc.MaxBody)
+		length, sent := fmt.Sprint("Content-Length: ", rpc.MaxBody), ""
 		if i%2 == 0 {
-			length = "Transfer-Encoding: chunked"
+			length, sent = "Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s", rpc.SmallBody, large[:rpc.SmallBody])
 		}
 		if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"+
-			"Content-Type: application/json\r\n%s\r\n\r\n", path, testToken, length); err != nil {
+			"Content-Type: application/json\r\n%s\r\n\r\n%s", path, testToken, length, sent); err != nil {
 			t.Fatal(err)
 		}
 		open = append(open, conn)

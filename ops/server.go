@@ -24,8 +24,7 @@ const (
 	mostFollowers, mostFollowersEach = 128, 32 // streams of the log, and requests that wait for it to go on
 	mostHeavy, mostHeavyEach         = 8, 4    // operations that read a long past
 
-	mostBodies, mostBodiesEach = 256 << 10, 64 << 10 // KiB of the bodies that are larger than smallBody
-	smallBody                  = 64 << 10            // bytes; those of all connections together are bearable
+	mostBodies, mostBodiesEach = 256 << 10, 64 << 10 // KiB of the bodies that are larger than rpc.SmallBody
 )
 
 // Server offers the table of operations. Its methods are safe for concurrent use.

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"fmt"
+
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -22,13 +24,15 @@ func heldConcurrent(s *projections.State, def *eventlog.Definition) *Refusal {
 		what := ""
 		for run := range s.OpenRuns() {
 			if run.Handler == old.Name && (!kept || !now.Concurrent() || !subscribed(now, run.Event.Topic)) {
-				holds, what = *run.Event, "run "+string(run.ID)+" is not over and has"
+				holds = *run.Event
+				what = "run " + string(run.ID) + " is not over and has " + named(holds)
 				break
 			}
 		}
 		for _, n := range s.Counts.Held {
 			if what == "" && subscribed(old, n.Topic) && (!kept || !now.Concurrent() || !subscribed(now, n.Topic)) {
-				holds, what = heldOf(s, n.Topic), "there is held"
+				holds = heldOf(s, n.Topic)
+				what = named(holds) + " is held"
 			}
 		}
 		if what == "" {
@@ -41,11 +45,15 @@ func heldConcurrent(s *projections.State, def *eventlog.Definition) *Refusal {
 		case kept:
 			drops = "the subscription of " + drops + " to topic " + string(holds.Topic)
 		}
-		return refuse(Conflict, CodeHolds, "%s event %q of topic %s, so this version may not drop %s", what,
-			eventlog.ClipName(holds.MessageID), holds.Topic, drops).
+		return refuse(Conflict, CodeHolds, "%s, so this version may not drop %s", what, drops).
 			hint("keep it until nothing is held and no run is open; pawl why %s lists all of them", s.Name)
 	}
 	return nil
+}
+
+// named is how a refusal names an event.
+func named(e eventlog.EventRef) string {
+	return fmt.Sprintf("event %q of topic %s", eventlog.ClipName(e.MessageID), e.Topic)
 }
 
 // lastOf is the plain consumer's run that is not over, nil for none.

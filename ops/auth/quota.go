@@ -32,12 +32,14 @@ func (q *Quota) TakeMany(c *rpc.Caller, n int) (leave func(), problem *rpc.Probl
 	defer q.mu.Unlock()
 	switch {
 	case q.taken[c.Key]+n > q.each:
-		return nil, rpc.Problemf(http.StatusTooManyRequests, q.code, "this caller has %d %s open, as many as one caller may",
-			q.taken[c.Key], q.what).
+		return nil, rpc.Problemf(http.StatusTooManyRequests, q.code,
+			"this caller has %d %s open of the %d that one caller may have, and this one does not fit beside them",
+			q.taken[c.Key], q.what, q.each).
 			WithHint("end one of them, or ask again in a moment")
 	case q.total+n > q.all:
-		return nil, rpc.Problemf(http.StatusServiceUnavailable, q.code, "%d %s are open, as many as this engine has room for",
-			q.total, q.what).
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, q.code,
+			"%d %s are open of the %d that this engine has room for, and this one does not fit beside them",
+			q.total, q.what, q.all).
 			WithHint("ask again in a moment")
 	}
 	q.taken[c.Key] += n

@@ -15,6 +15,8 @@ import (
 const (
 	// MaxBody bounds a request's body in bytes.
 	MaxBody = 8 << 20
+	// SmallBody is up to how many bytes a body is small: those of all connections together are bearable.
+	SmallBody = 64 << 10
 	// MaxDiscard bounds what is read, and thrown away, of a body that is not wanted.
 	MaxDiscard = 64 << 20
 	// bodyTimeout is how long a caller may take to send a body, wanted or not.
@@ -30,19 +32,10 @@ func LimitBody(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// BodySize is how many bytes the body may have that ReadBody keeps.
-func BodySize(o *Operation, r *http.Request) int {
-	switch {
-	case o.Method == http.MethodGet || r.ContentLength > MaxBody:
-		return 0
-	case r.ContentLength < 0:
-		return MaxBody
-	}
-	return int(r.ContentLength)
-}
-
-// ReadBody reads the request's body into the buffer, if the operation takes one.
-func ReadBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.Buffer) *Problem {
+// ReadBody reads the request's body into the buffer, if the operation takes one. Before it keeps more than SmallBody
+// bytes, it asks take for as many bytes as the body may have: the whole MaxBody where its length is not known.
+func ReadBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.Buffer,
+	take func(size int) *Problem) *Problem {
 	if r.ContentLength == 0 {
 		if o.RawBody != "" {
 			return Malformed("json.invalid", "the body is empty").WithHint("send one event or an array of events")
@@ -55,8 +48,25 @@ func ReadBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.
 	if r.ContentLength > MaxBody {
 		return bodyTooLarge()
 	}
-	into.Grow(max(int(r.ContentLength), 0) + bytes.MinRead) // what is not written to takes no memory
-	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody))
+	body := http.MaxBytesReader(w, r.Body, MaxBody)
+	size := int(r.ContentLength)
+	var err error
+	if size < 0 {
+		if _, err = io.CopyN(into, body, SmallBody); err == nil {
+			size = MaxBody
+		}
+	}
+	if size > SmallBody {
+		if p := take(size); p != nil {
+			return p
+		}
+	}
+	if err == nil {
+		into.Grow(max(int(r.ContentLength), 0) + bytes.MinRead) // what is not written to takes no memory
+		_, err = into.ReadFrom(body)
+	} else if errors.Is(err, io.EOF) {
+		err = nil // the body has ended, and is a small one
+	}
 	if err == nil {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}

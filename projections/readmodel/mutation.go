@@ -34,7 +34,7 @@ type Mutation struct {
 }
 
 func (m Mutation) bulk() int {
-	bulk := len(m.Params) + len(m.Result)
+	bulk := len(m.Params) + len(m.Result) + bulkOf(m.Events)
 	if m.UITitle != nil {
 		bulk += len(*m.UITitle)
 	}

@@ -59,19 +59,22 @@ type Run struct {
 	EventCount int        `json:"eventCount"`
 }
 
-func (r Run) bulk() int {
-	bulk := len(r.PrepareResult)
-	for _, e := range r.Events {
-		bulk += len(e.Title)
-	}
-	return bulk
-}
+func (r Run) bulk() int { return len(r.PrepareResult) + bulkOf(r.Events) }
 
 // RunEvent names an event that a run was about.
 type RunEvent struct {
 	Topic     eventlog.Topic     `json:"topic"`
 	MessageID eventlog.MessageID `json:"messageId"`
 	Title     string             `json:"title"`
+}
+
+// bulkOf is how many bytes the events take that a run or a mutation shows.
+func bulkOf(events []RunEvent) int {
+	bulk := 0
+	for _, e := range events {
+		bulk += len(e.MessageID) + len(e.Title)
+	}
+	return bulk
 }
 
 // mostRunEvents bounds the events that are named with a run: it may have taken thousands.

@@ -100,16 +100,16 @@ func (r *Watch) Lacking(ctx context.Context, most time.Duration) error {
 
 // StoreLimit is how much the broker may store in all: what it has and what is free, but for the
 // last room. 0, the broker's own default, where the disk cannot be asked.
-func StoreLimit(dir string, freeSpace func(string) (schedule.Size, error)) int64 {
+func StoreLimit(dir string, freeSpace func(string) (schedule.Size, error)) (int64, error) {
 	free, err := freeSpace(dir)
 	if err != nil {
-		return 0
+		return 0, nil
 	}
 	used, err := embeddednats.Stored(dir)
 	if err != nil {
-		used = 0 // no store yet
+		return 0, fmt.Errorf("measure what the broker stores: %w", err)
 	}
-	return max(used+int64(free-lastSpace), int64(schedule.MiB))
+	return max(used+int64(free-lastSpace), int64(schedule.MiB)), nil
 }
 
 // RunLogLimit is how much of the broker's disk space what scripts write may take. The broker sets it

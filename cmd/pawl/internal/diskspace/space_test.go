@@ -47,7 +47,15 @@ func TestStoreLimit(t *testing.T) {
 	free := func(size schedule.Size) func(string) (schedule.Size, error) {
 		return func(string) (schedule.Size, error) { return size, nil }
 	}
-	if got, want := StoreLimit(dir, free(100*schedule.MiB)), int64(84*schedule.MiB); got != want {
+	limit := func(free func(string) (schedule.Size, error)) int64 {
+		t.Helper()
+		n, err := StoreLimit(dir, free)
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	if got, want := limit(free(100*schedule.MiB)), int64(84*schedule.MiB); got != want {
 		t.Errorf("empty: got %d, want %d", got, want)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "jetstream", "streams"), 0o700); err != nil {
@@ -57,14 +65,14 @@ func TestStoreLimit(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := StoreLimit(dir, free(100*schedule.MiB)), int64(87*schedule.MiB); got != want {
+	if got, want := limit(free(100*schedule.MiB)), int64(87*schedule.MiB); got != want {
 		t.Errorf("what is stored counts too: got %d, want %d", got, want)
 	}
-	if got, want := StoreLimit(dir, free(0)), int64(schedule.MiB); got != want {
+	if got, want := limit(free(0)), int64(schedule.MiB); got != want {
 		t.Errorf("a full disk: got %d, want %d", got, want)
 	}
 	broken := func(string) (schedule.Size, error) { return 0, errors.New("no such disk") }
-	if got := StoreLimit(dir, broken); got != 0 {
+	if got := limit(broken); got != 0 {
 		t.Errorf("an unknown disk: got %d, want the broker's own default, 0", got)
 	}
 	if size, err := Free(dir); err != nil || size <= 0 {

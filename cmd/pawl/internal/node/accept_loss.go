@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/loss"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/durable"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/projections/store"
 )
@@ -105,7 +106,11 @@ func AcceptLoss(
 	if err := result.takeNames(ctx, d, wish, !changed); err != nil {
 		return result, err
 	}
-	if err := os.Remove(lossFile(s.Data)); err != nil {
+	err = os.Remove(lossFile(s.Data))
+	if err == nil {
+		err = durable.SyncDir(s.Data) // a crash must not bring it back
+	}
+	if err != nil {
 		return result, exit.Failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
 	}
 	return result, nil

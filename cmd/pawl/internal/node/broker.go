@@ -33,7 +33,11 @@ func openBroker(
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return nil, exit.Failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
 	}
-	b := &Broker{limit: diskspace.StoreLimit(s.Data, with.free), Listener: natsListener{settings: s}}
+	limit, err := diskspace.StoreLimit(s.Data, with.free)
+	if err != nil {
+		return nil, exit.Failed("make the data directory readable to this user", err)
+	}
+	b := &Broker{limit: limit, Listener: natsListener{settings: s}}
 	// The server's lock on the directory is the lock on the whole data directory.
 	c := embeddednats.Config{
 		StoreDir: s.Data, SyncInterval: s.SyncInterval, JetStreamMaxStore: b.limit, Logger: logger,

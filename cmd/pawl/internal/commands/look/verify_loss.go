@@ -16,18 +16,17 @@ import (
 // incomplete says that a part of what is damaged could not be set aside: the log has no space to remember it; or that
 // the names are not taken as known, since a loss was accepted just now.
 func (c *Verify) incomplete(screen term.Screen, r node.Accepted) error {
+	if len(r.Broken) == 0 && !(c.NamesKnown && r.NamesLost) {
+		return nil
+	}
 	if c.NamesKnown && r.NamesLost {
 		fmt.Fprintln(screen.Err, "pawl: a loss was accepted just now, so unknown names are still held; "+
 			"look at what is lost first, then repeat this command")
-		return exit.Silent(exit.CodeFailed)
 	}
-	if len(r.Broken) == 0 {
-		return nil
+	if len(r.Broken) > 0 {
+		fmt.Fprintln(screen.Err, "pawl: the log has no space to remember all that is to be set aside; repeating this "+
+			"command does not change that. What stays out of service is named above, with the way to go on.")
 	}
-	fmt.Fprintf(screen.Err,
-		"pawl: the log has no space to remember all that is to be set aside. Everything else is done; "+
-			"repeating this command changes nothing. %s\n",
-		"What stays out of service is named above, with the way to go on.")
 	return exit.Silent(exit.CodeFailed)
 }
 

@@ -17,10 +17,13 @@ func (r *refusals) add(path string) {
 	r.paths[path] = true
 }
 
-func (r *refusals) remove(path string) {
+// remove reports whether the file was among them.
+func (r *refusals) remove(path string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	was := r.paths[path]
 	delete(r.paths, path)
+	return was
 }
 
 func (r *refusals) count() int {

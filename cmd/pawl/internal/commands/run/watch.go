@@ -117,6 +117,9 @@ func (w *watcher) look(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if errors.Is(err, fs.ErrNotExist) && w.refused.remove(f.path) {
+			f.hash = "" // nothing is left that is refused, until a file of any bytes is there again
+		}
 		switch f.find(text, err) {
 		case foundChanged:
 			f.abandon()

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox"
@@ -39,7 +40,11 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 	if err != nil {
 		return err
 	}
-	connected, err := engine.Find(c.Flags)
+	file, err := engine.Conf.ReadConfig()
+	if err != nil {
+		return err
+	}
+	connected, err := engine.FindAs(c.Flags, file)
 	if err != nil {
 		return err
 	}
@@ -51,7 +56,7 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 	switch {
 	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
 		fmt.Fprintf(screen.Err, "%s: checked alone, with the connectors built in\n", connected.Alone(err))
-		if found, err = validateAlone(ctx, with, script); err != nil {
+		if found, err = validateAlone(ctx, with, script, file.Policies); err != nil {
 			return err
 		}
 	case err != nil:
@@ -85,7 +90,9 @@ func printVerdict(screen term.Screen, s source.Script, found verdict, asJSON boo
 
 // validateAlone checks a script without an engine. It knows the compiled-in connectors only, so an
 // unknown one is a warning.
-func validateAlone(ctx context.Context, with node.Parts, s source.Script) (verdict, error) {
+func validateAlone(ctx context.Context, with node.Parts, s source.Script, policies schedule.Policies) (
+	verdict, error,
+) {
 	definition, problems, err := source.Describe(ctx, with, s)
 	if err != nil {
 		return verdict{}, exit.Failed("", fmt.Errorf("check %s: %w", term.Path(s.Path), err))
@@ -102,6 +109,7 @@ func validateAlone(ctx context.Context, with node.Parts, s source.Script) (verdi
 	_, checked := deploy.Check(deploy.Input{
 		Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
 		UnknownConnector: sandbox.SeverityWarning,
+		Handlers:         policies.Script.Handlers, Topics: policies.Script.Topics,
 	})
 	found.Problems = append([]sandbox.Problem{}, checked...) // none is an empty list
 	found.OK = !deploy.Refused(found.Problems)
