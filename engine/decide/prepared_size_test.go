@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// TestParsePrepared_TheEndOfTheRunFits: what a prepare reserves and cancels is written down once more when the run ends,
-// with more bytes for each event (J2). A run whose end is too large for a transition could never end.
+// TestParsePrepared_TheEndOfTheRunFits: what a prepare reserves and cancels is written down once more when the run
+// ends, with more bytes for each event (J2). A run whose end is too large for a transition could never end.
 func TestParsePrepared_TheEndOfTheRunFits(t *testing.T) {
 	t.Parallel()
 	const most, run = 4 << 20, eventlog.RunID("01ARZ3NDEKTSV4RRFFQ69G5FAV")
