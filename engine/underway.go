@@ -50,8 +50,11 @@ func (c *calls) underWay(m *projections.Mutation) time.Duration {
 // timeAfterDeadline is how long the outside may go on after the deadline of a call whose process is gone. A record that
 // does not say when the call is over was written while its exchange was open.
 func timeAfterDeadline(m *projections.Mutation, ending connector.Ending) time.Duration {
-	if m.Status != eventlog.MutationInFlight && m.OverAt == 0 {
-		return ending.Lasting
+	switch m.Status {
+	case eventlog.MutationNeedsReconcile, eventlog.MutationIndeterminate:
+		if m.OverAt == 0 {
+			return ending.Lasting
+		}
 	}
 	return ending.Unseen
 }

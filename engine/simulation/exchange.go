@@ -30,6 +30,11 @@ func (r *request) listening() bool {
 	return r.exchange != nil && r.exchange.joined && !r.exchange.noted
 }
 
+// leftOpen reports whether the request's exchange was open at its deadline and has not ended but with its process.
+func (r *request) leftOpen() bool {
+	return r.exchange != nil && r.exchange.opened.Load() && r.exchange.over.Load() == nil
+}
+
 // lasting is how long a receiver may go on after the deadline of a call that is on record as open then.
 func (s *sim) lasting() time.Duration { return connector.DefaultListen + s.quiet }
 

@@ -92,7 +92,7 @@ func (j *judge) failed(b *book, f *eventlog.MutationFailed) {
 	key := b.keys[f.Mutation] // empty when it never started
 	r := s.world.requests[key]
 	if f.ResolvedBy == eventlog.ResolvedByUserFailed {
-		if r != nil && r.busy(s.clock.Now()) && (r.listening() || r.node.over()) {
+		if r != nil && r.busy(s.clock.Now()) && r.leftOpen() {
 			s.violate("a person says that mutation %s did not happen, and its receiver may still be busy with it (O1)",
 				s.alias(key))
 		}

@@ -33,6 +33,7 @@ var methods = map[string]string{
 // Connector is the http connector.
 type Connector struct {
 	hosts      hosts
+	unknown    bool // Config.HostsUnknown
 	redact     *redactor
 	listen     time.Duration
 	operations []connector.Operation
@@ -59,7 +60,7 @@ func New(config Config) (*Connector, error) {
 	for _, h := range byAddress {
 		secrets = append(secrets, h.secrets...)
 	}
-	c := &Connector{hosts: byAddress, redact: newRedactor(secrets), listen: config.Listen}
+	c := &Connector{hosts: byAddress, unknown: config.HostsUnknown, redact: newRedactor(secrets), listen: config.Listen}
 	if c.listen == 0 {
 		c.listen = connector.DefaultListen
 	}

@@ -8,10 +8,9 @@ import (
 )
 
 // Judge names a host that no call may go to, where the text of a script shows the whole of it: in an address that is
-// written, or in the beginning of one that is put together. A connector without hosts is not configured yet, and knows
-// of none.
+// written, or in the beginning of one that is put together.
 func (c *Connector) Judge(_ string, params *connector.Partial) []connector.Violation {
-	if len(c.hosts) == 0 {
+	if c.unknown {
 		return nil
 	}
 	for _, m := range params.Members {
