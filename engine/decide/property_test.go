@@ -63,6 +63,9 @@ var (
 	seeds = flag.Uint64("decide.seeds", 120, "how many seeds TestLongHistories runs")
 )
 
+// raceDetector is true when the tests are built with it.
+var raceDetector bool
+
 // TestLongHistories is the same with longer, evenly drawn histories, which shrink badly. It must
 // reach every fact.
 func TestLongHistories(t *testing.T) {
