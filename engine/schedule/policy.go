@@ -21,6 +21,7 @@ type (
 		Session   Session   `yaml:"session" json:"session"`
 		Storage   Storage   `yaml:"storage" json:"storage"`
 		Backlog   Backlog   `yaml:"backlog" json:"backlog"`
+		Held      Held      `yaml:"held" json:"held"`
 		Script    Script    `yaml:"script" json:"script"`
 	}
 	// Transient spaces the retries of transient failures (F8); Max also caps a job's backoff (J2).
@@ -70,6 +71,11 @@ type (
 		// What the workflow's own scripts publish is not. At least 1.
 		Events int `yaml:"events" json:"events"`
 	}
+	// Held bounds what may wait for somebody in a concurrent consumer.
+	Held struct {
+		// Max is with how many held events of a consumer no further run of it begins (C3). At least 1.
+		Max int `yaml:"max" json:"max"`
+	}
 	// Script limits a script and each of its handler calls; sandbox.Limits is what they become, with their defaults and
 	// maxima.
 	Script struct {
@@ -109,6 +115,7 @@ func Default() Policies {
 		Session:   Session{MaxRuns: 100},
 		Storage:   Storage{Wait: 10 * time.Second},
 		Backlog:   Backlog{Events: 1_000_000},
+		Held:      Held{Max: 1000},
 		Script:    defaultScript(),
 	}
 }
@@ -155,6 +162,7 @@ func (p Policies) Validate() error {
 	v.atLeast("session.maxRuns", p.Session.MaxRuns, 1)
 	v.positive("storage.wait", p.Storage.Wait)
 	v.atLeast("backlog.events", p.Backlog.Events, 1)
+	v.atLeast("held.max", p.Held.Max, 1)
 	v.positive("script.cpu", p.Script.CPU)
 	v.positive("script.wall", p.Script.Wall)
 	if p.Script.CPU > sandbox.MaxCPU {

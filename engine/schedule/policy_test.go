@@ -19,6 +19,7 @@ wake:      {min: 30s, max: 24h}
 session:   {maxRuns: 100}
 storage:   {wait: 10s}
 backlog:   {events: 1000000}
+held:      {max: 1000}
 script:    {cpu: 2s, wall: 30s, reads: 5m, memory: 128MiB, source: 256KiB, argument: 16MiB, result: 1MiB, state: 256KiB, publish: 3MiB, log: 64KiB, hostCalls: 1000, inFlight: 16, stack: 1000, handlers: 100, topics: 1000}
 `
 
@@ -67,6 +68,8 @@ func TestPolicies_Validate(t *testing.T) {
 		"storage: {wait: 0s}":         "policies.storage.wait",
 		"backlog: {events: 0}":        "policies.backlog.events",
 		"backlog: {events: 1}":        "",
+		"held: {max: 0}":              "policies.held.max",
+		"held: {max: 1}":              "",
 		"script: {cpu: 0s}":           "policies.script.cpu",
 		"script: {cpu: 11s}":          "policies.script.cpu",
 		"script: {wall: 0s}":          "policies.script.wall",
