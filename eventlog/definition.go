@@ -55,6 +55,14 @@ type Consumer struct {
 	Rate string `msgpack:"rate,omitempty" json:"rate,omitempty"`
 }
 
+// MaxConcurrency is the most that a consumer's Concurrency may be (C1).
+const MaxConcurrency = 256
+
+// SameConcurrency reports whether both have as many runs at once, in the same order and as often.
+func (c Consumer) SameConcurrency(d Consumer) bool {
+	return c.Concurrency == d.Concurrency && c.Key == d.Key && c.Rate == d.Rate
+}
+
 // Concurrent reports whether each of its runs works on one event, beside others (C1).
 func (c Consumer) Concurrent() bool { return c.Concurrency > 0 }
 

@@ -65,6 +65,11 @@ type ConsumerDefinition struct {
 	MutateByID bool     `json:"mutateById"` // mutateReads: "byId" (R6)
 	// MaxAttempts is nil when unset (J2).
 	MaxAttempts *int `json:"maxAttempts,omitempty"`
+	// Concurrency is how many of its runs may be active, each for one event (C1); nil when unset. Key is a path into
+	// the payload of an event (C2), Rate how often a run begins (C12).
+	Concurrency *int   `json:"concurrency,omitempty"`
+	Key         string `json:"key,omitempty"`
+	Rate        string `json:"rate,omitempty"`
 }
 
 // MutateCall is a call of a connector operation in a mutate, and what the text has after it. Which of

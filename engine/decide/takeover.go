@@ -85,7 +85,7 @@ func heldOf(s *projections.State, topic eventlog.Topic) eventlog.EventRef {
 func keepsConcurrency(s *projections.State, def *eventlog.Definition) *Refusal {
 	for _, old := range s.Definition().Consumers {
 		now, kept := def.Consumer(old.Name)
-		if kept && (now.Concurrency != old.Concurrency || now.Key != old.Key || now.Rate != old.Rate) {
+		if kept && !now.SameConcurrency(old) {
 			return refuse(Invalid, "repair.concurrency", "a repair may not change concurrency, key or rate of consumer %s",
 				old.Name).hint("keep them as they were, or deploy the file instead")
 		}

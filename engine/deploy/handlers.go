@@ -140,6 +140,7 @@ func (c *check) consumer(d sandbox.ConsumerDefinition) {
 		attempts := *d.MaxAttempts
 		consumer.MaxAttempts = &attempts
 	}
+	c.concurrency(d, &consumer)
 	c.accepted.Consumers = append(c.accepted.Consumers, consumer)
 }
 

@@ -24,6 +24,8 @@ const (
 	CodeSubscribe     = "consumer.subscribe"
 	CodePublishes     = "consumer.publishes"
 	CodeMaxAttempts   = "consumer.maxAttempts"
+	CodeConcurrency   = "shape.concurrency"
+	CodeKey           = "concurrency.key"
 	CodeHandlers      = "limit.handlers"
 	CodeTopics        = "limit.topics"
 	CodeEmpty         = "workflow.empty"

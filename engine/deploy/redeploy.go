@@ -111,6 +111,12 @@ func (c *check) drops(previous *Previous) {
 			c.warn(CodeDrops, "keep the handler's name if the state is still meant for it",
 				"handler %q is gone; its saved state is used again only by a handler of that name", name)
 		}
+		before, _ := previous.Definition.Consumer(name)
+		if now, _ := c.accepted.Consumer(name); now.Concurrent() && !before.Concurrent() {
+			c.warn(CodeDrops, "keep it without concurrency if it needs what it remembers",
+				"consumer %q has saved a state, which stays and is not read: a consumer with concurrency has none", name)
+			c.at(c.place("consumers", string(name), "concurrency"))
+		}
 	}
 }
 
@@ -147,6 +153,7 @@ func (c *check) repair(previous *Previous) {
 			c.at(c.place("consumers", string(after[topic]), "subscribe"))
 		}
 	}
+	c.keepsConcurrency(&previous.Definition)
 }
 
 // subscriptionsOf maps each topic to its consumer.

@@ -39,7 +39,9 @@ func (in *Text) Places(d *sandbox.Definition) map[string]sandbox.Place {
 	}
 	for _, c := range d.Consumers {
 		note(in.Place("consumers", c.Name), "consumers", c.Name)
-		note(in.Place("consumers", c.Name, "maxAttempts"), "consumers", c.Name, "maxAttempts")
+		for _, option := range []string{"maxAttempts", "concurrency", "key", "rate"} {
+			note(in.Place("consumers", c.Name, option), "consumers", c.Name, option)
+		}
 		list(c.Subscribe, "consumers", c.Name, "subscribe")
 		list(c.Publishes, "consumers", c.Name, "publishes")
 	}
