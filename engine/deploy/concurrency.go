@@ -97,27 +97,25 @@ func SuggestRate(text string) string {
 	if err != nil {
 		return ""
 	}
-	perHour := runs
-	switch strings.ToLower(parts[2]) {
-	case "s", "sec", "secs", "second", "seconds":
-		perHour *= 3600
-	case "m", "min", "mins", "minute", "minutes":
-		perHour *= 60
-	case "h", "hr", "hour", "hours":
-	case "d", "day", "days":
-		perHour /= 24
-	default:
+	const day = 24 * 3600
+	seconds, known := map[string]float64{
+		"s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
+		"h": 3600, "hr": 3600, "hour": 3600, "hours": 3600, "d": day, "day": day, "days": day,
+	}[strings.ToLower(parts[2])]
+	if !known {
 		return ""
 	}
 	for _, unit := range []struct {
 		name    string
-		perHour float64
-	}{{"s", 3600}, {"m", 60}, {"h", 1}} {
-		if n := perHour / unit.perHour; n >= 1 && n == math.Trunc(n) || unit.name == "h" && n >= 1 {
-			rate := strconv.Itoa(int(n)) + "/" + unit.name
-			if _, err := eventlog.ParseRate(rate); err == nil {
-				return rate
-			}
+		seconds float64
+	}{{"s", 1}, {"m", 60}, {"h", 3600}} {
+		n := runs * unit.seconds / seconds
+		if unit.seconds < seconds && seconds < day || n < 1 || n != math.Trunc(n) && unit.name != "h" {
+			continue // the author's own unit is the shortest one
+		}
+		rate := strconv.Itoa(int(n)) + "/" + unit.name
+		if _, err := eventlog.ParseRate(rate); err == nil {
+			return rate
 		}
 	}
 	return ""

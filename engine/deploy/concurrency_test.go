@@ -93,8 +93,9 @@ func TestSuggestKey(t *testing.T) {
 	for text, want := range map[string]string{
 		"id": "id", "customer.id": "customer.id", "$.customer.id": "customer.id", "/customer/id": "customer.id",
 		"items[0].id": "items.0.id", `customer["id"]`: "customer.id", "customer['id']": "customer.id",
-		"customer?.id": "customer.id", " id ": "id", ".id": "id", "id.": "id", "a..b": "a.b", "data[object].id": "data[object].id",
-		"$": "", ".": "", "items[*].id": "", "items[].id": "", "items.*.id": "", "Straße.größe": "Straße.größe",
+		"customer?.id": "customer.id", " id ": "id", ".id": "id", "id.": "id", "a..b": "a.b",
+		"data[object].id": "data[object].id",
+		"$":               "", ".": "", "items[*].id": "", "items[].id": "", "items.*.id": "", "Straße.größe": "Straße.größe",
 	} {
 		if got := deploy.SuggestKey(text); got != want {
 			t.Errorf("SuggestKey(%q) = %q, want %q", text, got, want)
@@ -149,8 +150,8 @@ func TestC9_RepairKeepsConcurrency(t *testing.T) {
 		expectation{sandbox.SeverityError, deploy.CodeRepair, 60, `rate of consumer "record"`, "none of them"})
 }
 
-// C9: what a plain consumer remembered stays, and nothing reads it once the consumer has concurrency. That is said as it
-// gets it, not at each deploy from then on.
+// C9: what a plain consumer remembered stays, and nothing reads it once the consumer has concurrency. That is said
+// once, not at each deploy from then on.
 func TestC9_SavedStateStaysUnread(t *testing.T) {
 	t.Parallel()
 	previous := deployed(t)
