@@ -60,7 +60,7 @@ type outbox interface {
 	// send sends the request of a mutation that the log has just taken as started. It returns at once. Overtaken says
 	// that others have written to the workflow since.
 	send(m *projections.Mutation, overtaken bool)
-	// unseenOf is how long the outside may go on with the call that a run of another process has in flight.
+	// unseenOf is how long the outside may go on with the calls that runs of another process have in flight.
 	unseenOf(*projections.State) time.Duration
 	// mayTakeEffect says whether an indeterminate mutation's call can take effect yet.
 	mayTakeEffect(*projections.State, eventlog.MutationID) bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
@@ -77,11 +78,11 @@ func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, written 
 	if err := a.apply(r); err != nil {
 		return err
 	}
-	if started := startsMutation(t.Facts); started != nil {
+	for started := range mutationsStarted(t.Facts) {
 		// The barrier is passed: this is the workflow's last transition and it is ours. After an
 		// acknowledgement that came late it need not be the last any more: another engine may have
 		// taken the run for crashed, and a person may have said that nothing happened.
-		a.outbox.send(a.state().Mutation(started.Mutation), written.Overtaken)
+		a.outbox.send(a.state().Mutation(started), written.Overtaken)
 	}
 	if written.Overtaken {
 		a.behind.Store(true)
@@ -92,11 +93,20 @@ func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, written 
 	return nil
 }
 
-func startsMutation(facts []eventlog.Fact) *eventlog.MutationStarted {
-	for _, f := range facts {
-		if started, ok := f.(*eventlog.MutationStarted); ok {
-			return started
+// mutationsStarted yields the mutations that the facts start: several, where approved ones have got their places (C3).
+func mutationsStarted(facts []eventlog.Fact) iter.Seq[eventlog.MutationID] {
+	return func(yield func(eventlog.MutationID) bool) {
+		for _, f := range facts {
+			if started, ok := f.(*eventlog.MutationStarted); ok && !yield(started.Mutation) {
+				return
+			}
 		}
 	}
-	return nil
+}
+
+func startsMutation(facts []eventlog.Fact) bool {
+	for range mutationsStarted(facts) {
+		return true
+	}
+	return false
 }

@@ -126,13 +126,13 @@ func (c *calls) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Fai
 // may have been read further meanwhile.
 func (c *calls) mayLeave(m *projections.Mutation) *eventlog.Failure {
 	s := c.workflow.state()
-	now, run := s.Mutation(m.ID), s.CurrentRun()
+	now, run := s.Mutation(m.ID), s.Run(m.Run)
 	switch {
 	case c.workflow.behind.Load():
 		return unsent(m, "the workflow is not caught up with the log")
 	case now == nil || now.Status != eventlog.MutationInFlight || now.Engine != c.workflow.engine.name:
 		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
-	case run == nil || run.ID != m.Run || run.Status != eventlog.RunActive || run.Engine != c.workflow.engine.name:
+	case run == nil || run.Status != eventlog.RunActive || run.Engine != c.workflow.engine.name:
 		return unsent(m, "its run is not active any more")
 	case !c.workflow.engine.cfg.Clock.Now().Before(m.Deadline.Time()):
 		return unsent(m, "its deadline had passed")

@@ -21,8 +21,9 @@ import (
 
 // scenario is a life of the orders workflow that a crash is put into.
 type scenario struct {
-	name  string
-	world func(*enginetest.World, clock.Clock)
+	name   string
+	source string
+	world  func(*enginetest.World, clock.Clock)
 	// effects is how many calls take effect in the end, consumed how many orders are consumed.
 	effects, consumed int
 }
@@ -137,7 +138,19 @@ func (b *busyReceiver) finish() {
 // and the stored fold is the full one.
 func TestCrashAtEveryAppend(t *testing.T) {
 	t.Parallel()
+	crashAtEveryAppend(t, ordersWorkflow)
+}
+
+// The same holds of runs beside each other (C1, C5).
+func TestCrashAtEveryAppendOfAConcurrentConsumer(t *testing.T) {
+	t.Parallel()
+	crashAtEveryAppend(t, sideBySide("concurrency: 2"))
+}
+
+func crashAtEveryAppend(t *testing.T, source string) {
+	t.Helper()
 	for _, sc := range scenarios {
+		sc.source = source
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
 			whole := runScenario(t, sc, 0, enginetest.BeforeAppend)
@@ -223,7 +236,7 @@ func runScenario(t *testing.T, sc scenario, at int, point enginetest.CrashPoint)
 	drive := func(e *enginetest.Engine) {
 		if !deployed {
 			_, err := e.Deploy(t.Context(), enginetest.Tester,
-				engine.DeployRequest{Source: ordersWorkflow, Filename: "orders.ts", GrantUsed: true})
+				engine.DeployRequest{Source: sc.source, Filename: "orders.ts", GrantUsed: true})
 			if err != nil {
 				return
 			}
@@ -261,6 +274,9 @@ func check(t *testing.T, b *enginetest.Harness, sc scenario, s projections.State
 	}
 	if got := len(b.World.Effects()); got != sc.effects {
 		t.Fatalf("%d effects, want %d: %v", got, sc.effects, b.Kinds("orders"))
+	}
+	for run := range s.OpenRuns() {
+		t.Fatalf("run %s is not over: %+v\n%v", run.ID, run, b.Kinds("orders"))
 	}
 	if s.Blocked != nil || s.Maintenance != nil || s.CurrentRun() != nil || s.PendingRetry != "" ||
 		len(decide.Orphans(&s)) > 0 {

@@ -20,11 +20,17 @@ const lingerFactor = 5
 // many workflows are at work: an event that arrives in the meantime is worked off by this very run,
 // and two handler calls and a write are saved for each such event. Any change of the workflow ends
 // it, so nothing waits for a lingering run. It reports whether the state has to be looked at again.
-func (r *runner) linger(ctx context.Context, s *projections.State, run *projections.Run) bool {
-	if !r.worked || r.engine.cfg.Linger == 0 {
+func (r *runner) linger(ctx context.Context, s *projections.State, todo decide.Todo) bool {
+	if next, ok := todo.(decide.RunNext); ok {
+		r.worked = len(s.Run(next.Run).Reserved) > 0
+		return false
+	}
+	prepare, ok := todo.(decide.RunPrepare)
+	if !ok || !r.worked || r.engine.cfg.Linger == 0 {
 		return false
 	}
 	r.worked = false // one look of a burst only
+	run := s.Run(prepare.Run)
 	if r.engine.atWork.Load() < lingerMinBusy || !decide.LooksAround(s, run, r.workflow.now()) {
 		return false
 	}

@@ -322,11 +322,14 @@ func (e *Engine) Orphans() map[eventlog.WorkflowName][]eventlog.EventRef {
 	return all
 }
 
-// Why returns what a workflow waits for; nil while it is moving.
+// Why returns what a workflow waits for, of several the first that [decide.Owed] names; nil while it is moving.
 func (e *Engine) Why(name eventlog.WorkflowName) (*decide.Wait, bool) {
 	r, ok := e.partitionOf(name).runner(name)
 	if !ok {
 		return nil, false
 	}
-	return r.resting(), true
+	if waits := r.resting(); len(waits) > 0 {
+		return &waits[0], true
+	}
+	return nil, true
 }

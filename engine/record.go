@@ -103,7 +103,7 @@ func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eve
 			return decide.Decision{}, fmt.Errorf("%w: %w", errDefect, err)
 		}
 		// The loss of a revocation must be noticed as well: the token would open the engine again.
-		entry.Barrier = startsMutation(t.Facts) != nil || a.name == eventlog.Installation
+		entry.Barrier = startsMutation(t.Facts) || a.name == eventlog.Installation
 		if size, most := len(entry.Stored), a.engine.cfg.Log.MaxSize(); size > most {
 			return decide.Decision{}, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge,
 				t.Kind, a.name, size, most)
@@ -175,7 +175,10 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	env := decide.Env{
 		Now: eventlog.At(now), Engine: a.engine.name, Jitter: a.engine.cfg.Jitter(), Policies: a.engine.cfg.Policies,
 		Run: eventlog.RunID(a.engine.ids.Next(now)), Session: eventlog.SessionID(a.engine.ids.Next(now)),
-		Hold: a.held(), Actor: actor, Cause: cause,
+		Hold: a.held(), Actor: actor, Cause: cause, MostHeld: a.engine.cfg.Policies.Held.Max,
+	}
+	for range freePlaces(s) {
+		env.Runs = append(env.Runs, eventlog.RunID(a.engine.ids.Next(now)))
 	}
 	if _, recovers := cmd.(decide.Recover); recovers {
 		env.Unseen = a.outbox.unseenOf(s)
@@ -210,6 +213,22 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 		env.NextDue[name] = eventlog.At(parsed.Next(now))
 	}
 	return env
+}
+
+// mostBegun bounds the runs that one transition begins: what else is recorded shall not wait long for them.
+const mostBegun = 32
+
+// freePlaces is how many runs of concurrent consumers may begin with one transition.
+func freePlaces(s *projections.State) (free int) {
+	for _, c := range s.Definition().Consumers {
+		if c.Concurrent() {
+			free += c.Concurrency + 1 // what is recorded may end a run
+			for range s.Active(c.Name) {
+				free--
+			}
+		}
+	}
+	return max(0, min(free, mostBegun))
 }
 
 // warn writes into the run log what was ignored of what prepare returned: the author of the script reads it there.

@@ -21,7 +21,7 @@ func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventl
 	_, err := a.record(ctx, cmd, eventlog.System, cause)
 	if _, settles := cmd.(decide.SettleMutation); err == nil && !settles &&
 		time.Since(began) > a.engine.cfg.Policies.Storage.Wait {
-		err = a.failSlowRun(ctx, cause)
+		err = a.failSlowRun(ctx, cmd, cause)
 	}
 	switch {
 	case errors.Is(err, decide.ErrStale), errors.Is(err, decide.ErrPrepareAgain):
@@ -37,10 +37,14 @@ func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventl
 	return err
 }
 
-// failSlowRun ends a run that the log held up for too long: transient, whatever its phase (F11). An
+// failSlowRun ends the run whose outcome the log held up for too long: transient, whatever its phase (F11, C8). An
 // open mutation is never touched by it.
-func (a *aggregate) failSlowRun(ctx context.Context, cause eventlog.Cause) error {
-	run := a.state().CurrentRun()
+func (a *aggregate) failSlowRun(ctx context.Context, cmd decide.Command, cause eventlog.Cause) error {
+	s := a.state()
+	run := s.CurrentRun()
+	if reported := s.Run(reportsOn(cmd)); reported != nil && reported.Event != nil {
+		run = reported
+	}
 	if run == nil || run.Status != eventlog.RunActive {
 		return nil
 	}
@@ -50,6 +54,19 @@ func (a *aggregate) failSlowRun(ctx context.Context, cause eventlog.Cause) error
 			a.engine.cfg.Policies.Storage.Wait),
 	}}, eventlog.System, cause)
 	return err
+}
+
+// reportsOn is the run that the command reports on, empty for none.
+func reportsOn(cmd decide.Command) eventlog.RunID {
+	switch cmd := cmd.(type) {
+	case decide.FinishPrepare:
+		return cmd.Run
+	case decide.FinishMutate:
+		return cmd.Run
+	case decide.CommitRun:
+		return cmd.Run
+	}
+	return ""
 }
 
 // tooLarge is what to record instead of an outcome that does not fit.

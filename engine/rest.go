@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
@@ -37,11 +38,13 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 		if rest == nil {
 			return false
 		}
-		if rest.Reason == decide.ReasonBackoff {
-			s := r.workflow.state()
-			return s.Backoff != nil && s.Backoff.Attention != 0
-		}
-		return rest.Reason.Meaning() != decide.GoesOn
+		s := r.workflow.state()
+		return !slices.ContainsFunc(rest, func(wait decide.Wait) bool {
+			if wait.Reason == decide.ReasonBackoff && s.Backoff != nil && s.Backoff.Attention != 0 {
+				return false
+			}
+			return wait.Reason.Meaning() == decide.GoesOn
+		})
 	})
 }
 
@@ -87,9 +90,9 @@ func (e *Engine) awaitRest(ctx context.Context) error {
 			return true
 		}
 		rest := r.quiet()
-		if rest == nil || rest.Reason == decide.ReasonCall || rest.Reason == decide.ReasonStorage {
-			return false // at work, or waiting for the machine and not for the clock
-		}
-		return rest.Until == 0 || rest.Until.Time().After(e.cfg.Clock.Now())
+		return rest != nil && !slices.ContainsFunc(rest, func(wait decide.Wait) bool {
+			return wait.Reason == decide.ReasonCall || wait.Reason == decide.ReasonStorage || // for the machine, not the clock
+				wait.Until != 0 && !wait.Until.Time().After(e.cfg.Clock.Now())
+		})
 	})
 }

@@ -27,6 +27,7 @@ type runner struct {
 	workflow *aggregate
 	calls    *calls
 	handlers *handler.Caller
+	tasks    tasks
 	log      *slog.Logger
 
 	// rest is what the goroutine waits for. It counts only while nothing rang after the look at
@@ -52,6 +53,7 @@ func (r *runner) run(ctx context.Context) {
 	recovered := false
 	r.engine.atWork.Add(1)
 	defer r.engine.atWork.Add(-1)
+	defer r.tasks.wait()
 	for ctx.Err() == nil && r.workflow.stoppedBy() == nil {
 		var err error
 		r.seenRings = r.workflow.changed.Rings()
@@ -63,7 +65,7 @@ func (r *runner) run(ctx context.Context) {
 				recovered = true
 				r.assertNoOrphans()
 			}
-		} else {
+		} else if err = r.tasks.collect(); err == nil {
 			err = r.step(ctx)
 		}
 		switch {
@@ -102,53 +104,58 @@ func (r *runner) assertNoOrphans() {
 	}
 }
 
-// rest is a wait and how many rings had come when its state was looked at.
+// rest is what a runner waits for and how many rings had come when its state was looked at.
 type rest struct {
-	decide.Wait
+	waits        []decide.Wait
 	rings        uint64
 	ignoresRings bool // no ring ends it
 }
 
 // resting returns what the runner waits for, nil while it works or is about to.
-func (r *runner) resting() *decide.Wait {
+func (r *runner) resting() []decide.Wait {
 	now := r.rest.Load()
 	if now == nil || !now.ignoresRings && now.rings != r.workflow.changed.Rings() {
 		return nil
 	}
-	return &now.Wait
+	return now.waits
 }
 
 // quiet is what the runner waits for, nil as well while something is recorded on its workflow: a push, a late
 // reply. A caller that has seen its transition in the log must not find the engine idle before it counts.
-func (r *runner) quiet() *decide.Wait {
+func (r *runner) quiet() []decide.Wait {
 	if len(r.workflow.recording) > 0 {
 		return nil
 	}
 	return r.resting()
 }
 
-// sleep waits for the wait's time, for a ring or for the end.
-func (r *runner) sleep(ctx context.Context, wait decide.Wait) {
-	r.sleepOn(ctx, r.engine.cfg.Clock, wait)
-}
-
-// sleepForStorage waits a moment of real time, whatever the engine's clock says: what is waited
-// for is the machine.
-func (r *runner) sleepForStorage(ctx context.Context) {
-	r.sleepOn(ctx, clock.System{},
-		decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(recheckInterval))})
-}
-
-func (r *runner) sleepOn(ctx context.Context, by clock.Clock, wait decide.Wait) {
-	var fired <-chan struct{}
-	if wait.Until != 0 {
+// sleep waits for the first of the waits' times, for a ring or for the end. What is waited for under
+// [decide.HeldByEngine] is the machine: it is looked at again after a moment of real time, whatever the engine's
+// clock says. While tasks are at work the runner waits, and does not rest.
+func (r *runner) sleep(ctx context.Context, waits []decide.Wait) {
+	var fired, again <-chan struct{}
+	var until eventlog.Instant
+	for i, wait := range waits {
+		if wait.Reason == decide.ReasonStorage {
+			at := time.Now().Add(recheckInterval)
+			waits[i].Until = eventlog.At(at)
+			var cancel func()
+			again, cancel = clock.System{}.At(at)
+			defer cancel()
+		} else if wait.Until != 0 && (until == 0 || wait.Until < until) {
+			until = wait.Until
+		}
+	}
+	if until != 0 {
 		// Before the runner can be seen at rest: a manual clock that is moved then must know this moment,
 		// or it would pass over it.
 		var cancel func()
-		fired, cancel = by.At(wait.Until.Time())
+		fired, cancel = r.engine.cfg.Clock.At(until.Time())
 		defer cancel()
 	}
-	defer r.restOn(&rest{Wait: wait, rings: r.seenRings})()
+	if len(r.tasks.open) == 0 {
+		defer r.restOn(&rest{waits: waits, rings: r.seenRings})()
+	}
 	for {
 		select {
 		case <-r.workflow.changed.Rung():
@@ -158,6 +165,7 @@ func (r *runner) sleepOn(ctx context.Context, by clock.Clock, wait decide.Wait) 
 				continue
 			}
 		case <-fired:
+		case <-again:
 		case <-ctx.Done():
 		}
 		return
@@ -167,8 +175,9 @@ func (r *runner) sleepOn(ctx context.Context, by clock.Clock, wait decide.Wait) 
 // backOff lets d of real time pass, with the runner at rest meanwhile for want of storage. Nothing wakes it: what
 // has failed would only fail again, as often as it is rung for.
 func (r *runner) backOff(ctx context.Context, d time.Duration) {
-	defer r.restOn(&rest{Wait: decide.Wait{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))},
-		ignoresRings: true})()
+	defer r.restOn(&rest{
+		waits: []decide.Wait{{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))}}, ignoresRings: true,
+	})()
 	clock.Sleep(ctx, d)
 }
 

@@ -20,12 +20,12 @@ func TestSleepThroughAnOldRing(t *testing.T) {
 		start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 		manual := clock.NewManual(start)
 		w := &aggregate{changed: signal.NewBell()}
-		r := &runner{engine: &process{}, workflow: w}
+		r := &runner{engine: &process{cfg: Config{Clock: manual}}, workflow: w}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		w.changed.Ring()
 		r.seenRings = w.changed.Rings()
-		go r.sleepOn(ctx, manual, decide.Wait{Reason: decide.ReasonBackoff, Until: eventlog.At(start.Add(time.Minute))})
+		go r.sleep(ctx, []decide.Wait{{Reason: decide.ReasonBackoff, Until: eventlog.At(start.Add(time.Minute))}})
 		synctest.Wait()
 		if r.quiet() == nil {
 			t.Fatal("an old ring has woken it")
@@ -39,7 +39,7 @@ func TestSleepThroughAnOldRing(t *testing.T) {
 		}
 
 		r.seenRings = w.changed.Rings()
-		go r.sleepOn(ctx, manual, decide.Wait{Reason: decide.ReasonIdle})
+		go r.sleep(ctx, []decide.Wait{{Reason: decide.ReasonIdle}})
 		synctest.Wait()
 		w.changed.Ring()
 		synctest.Wait()

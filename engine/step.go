@@ -2,14 +2,16 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // The way of a request, from the first look at the state to the line that sends it:
 //
-//  1. step asks decide.Next what the state owes the world, and does it. For RunMutate (or RunPrepare, where
+//  1. step asks decide.Owed what the state owes the world, and does it. For RunMutate (or RunPrepare, where
 //     mutate may read nothing) the script names a call; nothing leaves.
 //  2. report hands the outcome, here decide.FinishMutate, to the aggregate's record.
 //  3. record (record.go) decides under the recording lock: decide.FinishMutate becomes a MutationStarted, unless the
@@ -26,49 +28,85 @@ import (
 // A crash between any two of these loses nothing: before 4 the log has no mutation, after it the next start finds
 // one in flight and reconciles it.
 
-// step does the one thing that the workflow's state still owes the world, and records it.
+// step does what the workflow's state owes the world. A plain workflow owes one thing at a time. One with a concurrent
+// consumer may owe several (C1): scripts and questions are then at work beside each other and beside this goroutine,
+// which records what begins.
 func (r *runner) step(ctx context.Context) error {
 	s := r.workflow.state()
-	switch todo := decide.Next(s, r.workflow.now(), r.engine.name).(type) {
-	case decide.StartRun: // a retry, a consumer or a producer is due
-		switch hold := r.workflow.held(); hold {
-		case decide.HeldByDamage:
-			r.sleep(ctx, hold.Wait())
-			return nil
-		case decide.HeldByEngine:
-			r.sleepForStorage(ctx)
-			return nil
+	todos := decide.Owed(s, decide.Present{
+		Now: r.workflow.now(), Engine: r.engine.name, MostHeld: r.engine.cfg.Policies.Held.Max,
+	})
+	var waits []decide.Wait
+	for _, todo := range todos {
+		switch todo := todo.(type) {
+		case decide.Wait: // Reason is a closed list, rendered by `pawl why`
+			waits = append(waits, todo)
+		case decide.AwaitCall: // our own call is open: its settlement nudges
+			waits = append(waits, decide.Wait{Reason: decide.ReasonCall, Subject: string(todo.Mutation)})
+		case decide.StartRun: // a retry, a consumer or a producer is due
+			if hold := r.workflow.held(); hold != decide.NotHeld {
+				waits = append(waits, hold.Wait())
+				continue
+			}
+			return r.workflow.report(ctx, decide.Tick{}, eventlog.Cause{Kind: "timer"})
+		case decide.BeginEvent: // a concurrent consumer has a place for an event
+			if hold := r.workflow.held(); hold != decide.NotHeld {
+				waits = append(waits, hold.Wait())
+				continue
+			}
+			return r.workflow.report(ctx, decide.Tick{Place: &todo.Place}, eventlog.Cause{Kind: "timer"})
+		case decide.CrashRun: // found active, started by a process that is gone
+			return r.workflow.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: r.engine.name})
+		default:
+			run, do := r.task(s, todo)
+			if len(todos) == 1 && !concurrent(s) {
+				if r.linger(ctx, s, todo) {
+					return nil
+				}
+				return do(ctx)
+			}
+			r.tasks.begin(ctx, run, do, r.workflow.nudge)
 		}
-		return r.workflow.report(ctx, decide.Tick{}, eventlog.Cause{Kind: "timer"})
-	case decide.CrashRun: // found active, started by a process that is gone
-		return r.workflow.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: r.engine.name})
+	}
+	r.sleep(ctx, waits)
+	return nil
+}
+
+// concurrent reports whether the workflow has a concurrent consumer.
+func concurrent(s *projections.State) bool {
+	return slices.ContainsFunc(s.Definition().Consumers, eventlog.Consumer.Concurrent)
+}
+
+// task is what a todo comes to that takes time, and the run that it is for.
+func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, func(context.Context) error) {
+	switch todo := todo.(type) {
 	case decide.RunProducer: // read-only: poll the outside
 		run := s.Run(todo.Run)
-		return r.workflow.report(ctx, r.handlers.Produce(ctx, s, run), runCause(run.ID))
+		return run.ID, func(ctx context.Context) error {
+			return r.workflow.report(ctx, r.handlers.Produce(ctx, s, run), runCause(run.ID))
+		}
 	case decide.RunPrepare: // read-only: choose inputs, compute data
 		run := s.Run(todo.Run)
-		if r.linger(ctx, s, run) {
-			return nil
+		return run.ID, func(ctx context.Context) error {
+			return r.workflow.report(ctx, r.handlers.Prepare(ctx, s, run), runCause(run.ID))
 		}
-		return r.workflow.report(ctx, r.handlers.Prepare(ctx, s, run), runCause(run.ID))
 	case decide.RunMutate: // the script only names the call; the recorded start sends it
 		run := s.Run(todo.Run)
-		return r.workflow.report(ctx, r.handlers.Mutate(ctx, s, run, run.PrepareResult), runCause(run.ID))
+		return run.ID, func(ctx context.Context) error {
+			return r.workflow.report(ctx, r.handlers.Mutate(ctx, s, run, run.PrepareResult), runCause(run.ID))
+		}
 	case decide.RunNext: // publish, save state
 		run := s.Run(todo.Run)
-		r.worked = len(run.Reserved) > 0
-		return r.workflow.report(ctx, r.handlers.Next(ctx, s, run), runCause(run.ID))
+		return run.ID, func(ctx context.Context) error {
+			return r.workflow.report(ctx, r.handlers.Next(ctx, s, run), runCause(run.ID))
+		}
 	case decide.ReconcileMutation: // uncertain: ask, never send again
 		m := s.Mutation(todo.Mutation)
-		return r.workflow.report(ctx, r.calls.reconcile(ctx, m), eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
-	case decide.AwaitCall: // our own call is open: its settlement nudges
-		r.sleep(ctx, decide.Wait{Reason: decide.ReasonCall, Subject: string(todo.Mutation)})
-		return nil
-	case decide.Wait: // Reason is a closed list, rendered by `pawl why`
-		r.sleep(ctx, todo)
-		return nil
+		return m.Run, func(ctx context.Context) error {
+			return r.workflow.report(ctx, r.calls.reconcile(ctx, m), eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
+		}
 	}
-	panic("unreachable: decide.Next is exhaustive")
+	panic("unreachable: decide.Owed is exhaustive")
 }
 
 func runCause(id eventlog.RunID) eventlog.Cause { return eventlog.Cause{Kind: "run", ID: string(id)} }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // awaitOutcomes waits until everything that is under way has ended. In the end it gives up on what the log does not
@@ -51,8 +52,19 @@ func noActiveRun(r *runner) bool {
 	if r.workflow.stoppedBy() != nil {
 		return true
 	}
-	run := r.workflow.state().CurrentRun()
-	return run == nil || run.Status != eventlog.RunActive || r.resting() != nil && run.Engine != r.engine.name
+	s := r.workflow.state()
+	ended := func(run *projections.Run) bool {
+		return run.Status != eventlog.RunActive || r.resting() != nil && run.Engine != r.engine.name
+	}
+	if run := s.CurrentRun(); run != nil && !ended(run) {
+		return false
+	}
+	for run := range s.OpenRuns() {
+		if !ended(run) {
+			return false
+		}
+	}
+	return true
 }
 
 // mostNamed is how many open exchanges an engine names when it ends; of more it says how many.

@@ -59,16 +59,26 @@ func timeAfterDeadline(m *projections.Mutation, ending connector.Ending) time.Du
 	return ending.Unseen
 }
 
-// unseenOf is how long the outside may go on with the call that a run has in flight, if the end of its
-// exchange is not seen.
-func (c *calls) unseenOf(s *projections.State) time.Duration {
-	if run := s.CurrentRun(); run != nil && run.Mutation != "" {
+// unseenOf is how long the outside may go on with the calls that active runs have in flight, if the ends of their
+// exchanges are not seen: the longest of them.
+func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
+	see := func(run *projections.Run) {
+		if run == nil || run.Mutation == "" {
+			return
+		}
 		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationInFlight {
 			c.sightings.See(m.ID, c.workflow.engine.moment())
-			return c.workflow.engine.cfg.Connectors.Ending(c.call(m)).Unseen
+			unseen = max(unseen, c.workflow.engine.cfg.Connectors.Ending(c.call(m)).Unseen)
 		}
 	}
-	return connector.DefaultEnding().Unseen
+	see(s.CurrentRun())
+	for run := range s.OpenRuns() {
+		see(run)
+	}
+	if unseen == 0 {
+		return connector.DefaultEnding().Unseen
+	}
+	return unseen
 }
 
 // mayTakeEffect says whether an indeterminate mutation's call can take effect yet, so that a person cannot know that

@@ -265,14 +265,20 @@ func namesOfConcurrent(s *projections.State, cmd Command, want func(projections.
 			want(projections.EventKey(run.Event.Topic, run.Event.MessageID))
 		}
 	}
-	for _, run := range runsOf(s, cmd) {
+	runs := runsOf(s, cmd)
+	for _, run := range runs {
 		event(run)
 	}
 	for _, c := range s.Definition().Consumers {
 		if !c.Concurrent() {
 			continue
 		}
-		if h := s.Handler(c.Name); h != nil && h.Probing != nil { // its end makes all back-offs due
+		mayCommit := len(runs) > 0
+		for range s.Returning(c.Name) {
+			mayCommit = true
+			break
+		}
+		if h := s.Handler(c.Name); mayCommit && h != nil && h.Probing != nil { // its end makes all back-offs due
 			for _, ref := range s.ScheduledFor(c.Name) {
 				want(projections.EventKey(ref.Topic, ref.MessageID))
 			}

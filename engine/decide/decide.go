@@ -31,8 +31,8 @@ type Env struct {
 	Jitter float64
 	// NextDue is each producer's next time after Now (S2).
 	NextDue map[eventlog.Handler]eventlog.Instant
-	// Unseen is how long the outside may go on after the deadline of the call that the current run has in
-	// flight, if that is another process's (F5).
+	// Unseen is how long the outside may go on after the deadlines of the calls that active runs have in flight, if
+	// those are another process's (F5).
 	Unseen time.Duration
 	// MayTakeEffect says that the call of the mutation that a Resolve names can take effect yet: its request is still
 	// open, or was open not long ago in a process that is gone (O1).

@@ -216,17 +216,8 @@ func (d *decision) endSession(result eventlog.SessionResult) {
 // another. Only an open call of this very process is waited for.
 func (c Recover) decide(d *decision) error {
 	s := d.state()
-	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive &&
-		(run.Engine != d.env.Engine || run.StartRevision <= c.Found) {
-		m := s.Mutation(run.Mutation)
-		if own := run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight && m.Engine == d.env.Engine; !own {
-			d.crash(run)
-		}
-	}
-	for _, run := range slices.Collect(s.OpenRuns()) {
-		if m := s.Mutation(run.Mutation); run.Status == eventlog.RunActive && d.err == nil &&
-			(run.Engine != d.env.Engine || run.StartRevision <= c.Found) &&
-			(m == nil || m.Status != eventlog.MutationInFlight || m.Engine != d.env.Engine) {
+	for _, run := range append([]*projections.Run{s.CurrentRun()}, slices.Collect(s.OpenRuns())...) {
+		if d.err == nil && run != nil && c.abandoned(d, run) {
 			d.crash(run)
 		}
 	}
@@ -244,6 +235,15 @@ func (c Recover) decide(d *decision) error {
 		}
 	}
 	return nil
+}
+
+// abandoned reports whether nothing works for the active run any more: neither a worker, nor a call of this process.
+func (c Recover) abandoned(d *decision, run *projections.Run) bool {
+	if run.Status != eventlog.RunActive || run.Engine == d.env.Engine && run.StartRevision > c.Found {
+		return false
+	}
+	m := d.state().Mutation(run.Mutation)
+	return run.Mutation == "" || m == nil || m.Status != eventlog.MutationInFlight || m.Engine != d.env.Engine
 }
 
 func (d *decision) crash(run *projections.Run) {

@@ -327,13 +327,16 @@ func (d *decision) finishedOne(run *projections.Run) {
 // heldUp gives back what a run had that was ended for trouble of our own: that counts no attempt, and the next try
 // comes after a while (F11, C8).
 func (d *decision) heldUp(run *projections.Run, f eventlog.Failure) {
-	e := d.own(run)
-	if d.err != nil || e == nil || run.Phase.PastMutation() {
-		d.oweNext(run, f)
+	wait, _, _ := d.nextTry(0, f)
+	at := d.env.Now.Add(wait)
+	if d.err != nil {
 		return
 	}
-	wait, _, _ := d.nextTry(0, f)
-	d.emit(&eventlog.EventDeferred{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Until: d.env.Now.Add(wait)})
+	if run.Phase.PastMutation() {
+		d.emit(&eventlog.RunRetryOwed{Run: run.ID, At: at, Attempt: run.Tries})
+	} else if e := d.own(run); e != nil {
+		d.emit(&eventlog.EventDeferred{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Until: at})
+	}
 }
 
 // redriveHeld is J3 for a held event: with nothing applied or open it is available again, with its count reset; past

@@ -70,7 +70,8 @@ var (
 // ErrPaging says that pending events could not be read from the store: no fault of the script.
 var ErrPaging = errors.New("pending events cannot be read from the local store")
 
-// Caller calls the handlers of one workflow. Its methods are for one goroutine at a time.
+// Caller calls the handlers of one workflow. Runs of one event (C1) may be called beside each other and beside one
+// other run.
 type Caller struct {
 	cfg      *Config
 	name     eventlog.WorkflowName

@@ -35,7 +35,9 @@ func (c *Caller) Prepare(ctx context.Context, s *projections.State, run *project
 		return done
 	}
 	consumer, _ := s.Script(run.Version).Definition.Consumer(run.Handler)
-	call.State = handlerState(s, run)
+	if run.Event == nil { // one that has runs beside each other has none (C4)
+		call.State = handlerState(s, run)
+	}
 	seen, pending, out, err := c.look(ctx, s, run, consumer, call)
 	done.Seen, done.SeenPending = *seen, pending
 	if err != nil {
@@ -63,6 +65,9 @@ func (c *Caller) Prepare(ctx context.Context, s *projections.State, run *project
 func (c *Caller) look(
 	ctx context.Context, s *projections.State, run *projections.Run, consumer eventlog.Consumer, call sandbox.Invocation,
 ) (*projections.State, []eventlog.EventRef, sandbox.Result, error) {
+	if run.Event != nil {
+		return c.lookAtOne(ctx, s, run, consumer, call)
+	}
 	now := eventlog.At(call.Now)
 	look := func(most PeekLimit) (seen *projections.State, pending []eventlog.EventRef, out sandbox.Result, err error) {
 		seen, call.Pending, call.More, err = c.workflow.Peek(ctx, s, consumer, now, most)
@@ -84,6 +89,23 @@ func (c *Caller) look(
 		c.fullPeeks[run.Handler] = true
 	}
 	return look(fullPeek)
+}
+
+// lookAtOne calls prepare with the one event that the run has reserved, as if it were pending (C1).
+func (c *Caller) lookAtOne(
+	ctx context.Context, s *projections.State, run *projections.Run, consumer eventlog.Consumer, call sandbox.Invocation,
+) (*projections.State, []eventlog.EventRef, sandbox.Result, error) {
+	call.Pending = make(map[string][]sandbox.Event, len(consumer.Subscribe))
+	for _, topic := range consumer.Subscribe {
+		call.Pending[string(topic)] = []sandbox.Event{}
+	}
+	for _, e := range s.Held(run) {
+		call.Pending[string(e.Topic)] = []sandbox.Event{{
+			MessageID: string(e.MessageID), Topic: string(e.Topic), Title: e.Title, Payload: e.Payload,
+		}}
+	}
+	out, err := c.host(s, run, call).invoke(ctx, call)
+	return s, nil, out, err
 }
 
 // Mutate lets the script name its call. Nothing leaves here.

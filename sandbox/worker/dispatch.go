@@ -8,7 +8,7 @@ import (
 
 // dispatch gives free slots to the calls that wait for them. The caller locks.
 func (p *Pool) dispatch() {
-	for p.scheduler.free > 0 && len(p.scheduler.waiters) > 0 {
+	for p.scheduler.free > 0 && len(p.scheduler.lines) > 0 {
 		now := time.Now()
 		w := p.scheduler.pick(now, func(w *waiter) bool {
 			return w.process || len(p.idle) > 0 || p.warming == 0 && p.mayStart()
@@ -51,7 +51,7 @@ func (p *Pool) acquire(ctx context.Context, key string, script uint64, hasProces
 		p.mu.Unlock()
 		return nil, errPoolClosed
 	}
-	p.scheduler.waiters = append(p.scheduler.waiters, w)
+	p.scheduler.join(w)
 	p.dispatch()
 	p.mu.Unlock()
 	var g assignment

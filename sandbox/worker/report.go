@@ -49,7 +49,7 @@ func (p *Pool) Report() Report {
 	r := Report{
 		Sandbox: string(p.report.Level), Missing: slices.Clone(p.report.Missing), Size: p.config.Size,
 		Memory:  p.config.Memory,
-		Waiting: len(p.scheduler.waiters), Restarts: p.restarts, Deaths: maps.Clone(p.deaths),
+		Waiting: p.scheduler.waiting(), Restarts: p.restarts, Deaths: maps.Clone(p.deaths),
 		Workers: []ProcessReport{},
 	}
 	var unknown []*process

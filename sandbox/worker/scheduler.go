@@ -9,7 +9,8 @@ import (
 //
 // A worker's time: slots are how many may compute at once. A workflow whose calls compute long is heavy
 // for a while: it waits behind those whose calls do not, and heavy ones together never hold the last
-// slot. How many short calls a workflow makes says nothing against it.
+// slot. How many short calls a workflow makes says nothing against it: it may have all slots once many calls in a row
+// have been short. Workflows take turns, so that one with hundreds of runs at once keeps no other waiting.
 //
 // The processes, which a call holds also while it waits for reads. A workflow whose calls wait long is
 // slow for a while: slow ones together, and any one workflow, leave some of the processes to others.
@@ -17,6 +18,8 @@ const (
 	heavyFrom = 250 * time.Millisecond
 	// short is what a call may compute without being charged.
 	short = 20 * time.Millisecond
+	// provenBrisk is how many short calls in a row let a workflow have all slots.
+	provenBrisk = 32
 	// halfLife is the time in which what was used counts half as much.
 	halfLife = 10 * time.Second
 	// longestHeavyWait is how long a heavy workflow waits before it is treated like any other.
@@ -36,6 +39,7 @@ type usage struct {
 	holding int // processes
 	used    time.Duration
 	waited  time.Duration
+	brisk   int       // its last calls that were short, one after the other
 	at      time.Time // when used and waited were last brought up to date
 }
 
@@ -73,13 +77,19 @@ type assignment struct {
 	start   bool
 }
 
+// line has the calls of one workflow that wait, in order of arrival.
+type line struct {
+	key     string
+	waiters []*waiter
+}
+
 // scheduler holds the slots and their users. Its user locks.
 type scheduler struct {
 	slots, free int
 	share       int // of the slots, of one workflow
 	processes   int // that slow workflows together, or one workflow, may hold
 	usages      map[string]*usage
-	waiters     []*waiter // in order of arrival
+	lines       []*line // in the order of their turns
 }
 
 func newScheduler(slots, processes int) *scheduler {
@@ -99,7 +109,7 @@ func (s *scheduler) usage(key string, now time.Time) *usage {
 
 // admits reports whether a workflow may have one of the free slots now.
 func (s *scheduler) admits(a *usage, waited time.Duration) bool {
-	if s.free == 0 || a.running >= s.share {
+	if s.free == 0 || a.running >= s.share && a.brisk < provenBrisk {
 		return false
 	}
 	return !a.heavy() || waited >= longestHeavyWait || s.slots == 1 || s.free > 1
@@ -122,21 +132,52 @@ func (s *scheduler) mayHold(a *usage, now time.Time) bool {
 	return held < s.processes
 }
 
-// pick chooses the call that gets a slot next: first those of workflows that use little, in order of arrival,
-// then the heavy ones by what they have used. possible says which waiters could go on with a slot.
+// join puts a call at the end of its workflow's line.
+func (s *scheduler) join(w *waiter) {
+	at := s.line(w.key)
+	if at < 0 {
+		at = len(s.lines)
+		s.lines = append(s.lines, &line{key: w.key})
+	}
+	s.lines[at].waiters = append(s.lines[at].waiters, w)
+}
+
+// line finds the line of a workflow, -1 for none.
+func (s *scheduler) line(key string) int {
+	return slices.IndexFunc(s.lines, func(l *line) bool { return l.key == key })
+}
+
+// waiting is how many calls wait.
+func (s *scheduler) waiting() (n int) {
+	for _, l := range s.lines {
+		n += len(l.waiters)
+	}
+	return n
+}
+
+// pick chooses the call that gets a slot next: first those of workflows that use little, in turns, then the heavy
+// ones by what they have used. possible says which waiters could go on with a slot.
 func (s *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	best, bestUsed := -1, time.Duration(0)
-	for i, w := range s.waiters {
-		a := s.usage(w.key, now)
-		if !s.admits(a, now.Sub(w.since)) || !possible(w) || !w.process && !s.mayHold(a, now) {
+	var chosen *waiter
+	for i, l := range s.lines {
+		a := s.usage(l.key, now)
+		oldest := now.Sub(l.waiters[0].since)
+		if !s.admits(a, oldest) {
+			continue
+		}
+		next := slices.IndexFunc(l.waiters, func(w *waiter) bool {
+			return possible(w) && (w.process || s.mayHold(a, now))
+		})
+		if next < 0 {
 			continue
 		}
 		used := a.used
-		if !a.heavy() || now.Sub(w.since) >= longestHeavyWait {
+		if !a.heavy() || oldest >= longestHeavyWait {
 			used = 0
 		}
 		if best < 0 || used < bestUsed {
-			best, bestUsed = i, used
+			best, bestUsed, chosen = i, used, l.waiters[next]
 		}
 		if used == 0 {
 			break // no later one comes before it
@@ -145,9 +186,10 @@ func (s *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
 	if best < 0 {
 		return nil
 	}
-	w := s.waiters[best]
-	s.waiters = slices.Delete(s.waiters, best, best+1)
-	return w
+	l := s.lines[best]
+	s.lines = append(slices.Delete(s.lines, best, best+1), l) // its turn is over
+	s.remove(chosen)
+	return chosen
 }
 
 // assign books what a waiter is assigned: a slot, and a process if it has none.
@@ -165,7 +207,11 @@ func (s *scheduler) returnSlot(key string, used time.Duration, now time.Time) {
 	s.free++
 	a := s.usage(key, now)
 	a.running--
-	a.used += max(0, used-short)
+	if a.used += max(0, used-short); used <= short {
+		a.brisk++
+	} else {
+		a.brisk = 0
+	}
 	s.forget(key, a)
 }
 
@@ -179,20 +225,34 @@ func (s *scheduler) returnProcess(key string, waited time.Duration, now time.Tim
 
 // forget drops a workflow with nothing to remember, as nearly all are.
 func (s *scheduler) forget(key string, a *usage) {
-	if a.running == 0 && a.holding == 0 && a.used < heavyFrom/8 && a.waited < slowFrom/8 {
+	if a.running == 0 && a.holding == 0 && a.used < heavyFrom/8 && a.waited < slowFrom/8 && s.line(key) < 0 {
 		delete(s.usages, key)
 	}
 }
 
 // leave takes a waiter out; false says that it has been assigned a slot already.
 func (s *scheduler) leave(w *waiter) bool {
-	i := slices.Index(s.waiters, w)
+	if !s.remove(w) {
+		return false
+	}
+	if a := s.usages[w.key]; a != nil {
+		s.forget(w.key, a)
+	}
+	return true
+}
+
+func (s *scheduler) remove(w *waiter) bool {
+	at := s.line(w.key)
+	if at < 0 {
+		return false
+	}
+	l := s.lines[at]
+	i := slices.Index(l.waiters, w)
 	if i < 0 {
 		return false
 	}
-	s.waiters = slices.Delete(s.waiters, i, i+1)
-	if a := s.usages[w.key]; a != nil {
-		s.forget(w.key, a)
+	if l.waiters = slices.Delete(l.waiters, i, i+1); len(l.waiters) == 0 {
+		s.lines = slices.Delete(s.lines, at, at+1)
 	}
 	return true
 }

@@ -10,7 +10,7 @@ import (
 // queue puts waiters into a scheduler and answers in which order they are served, each done at once.
 func queue(l *scheduler, now time.Time, keys ...string) (served []string) {
 	for _, key := range keys {
-		l.waiters = append(l.waiters, &waiter{key: key, since: now})
+		l.join(&waiter{key: key, since: now})
 	}
 	for {
 		w := l.pick(now, func(*waiter) bool { return true })
