@@ -25,15 +25,19 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	short := flags.Bool("short", false, "a quick look: short tests without the race detector, no other platforms")
-	all := flags.Bool("all", false,
-		"leave nothing out to save time, and fail if a part is left out for want of a program outside of Go")
+	short := flags.Bool("short", false, "a quick look: leave out long tests")
+	all := flags.Bool("all", false, "leave nothing out: test with the race detector, build for the other platforms, "+
+		"and fail if a part is left out for want of a program outside of Go")
 	runTests := flags.Bool("run-tests", true, "run the tests, not only the static checks")
 	only := flags.String("only", "", "run only the step of this `name`, e.g. layout")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
 		}
+		return 2
+	}
+	if *short && *all {
+		fmt.Fprintln(stderr, "check: -short leaves tests out and -all leaves nothing out; give one of them")
 		return 2
 	}
 	packages := flags.Args()
@@ -73,7 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		report.step(s)
 	}
 	if *only == "" {
-		report.platforms(ctx, root, *short, packages)
+		report.platforms(ctx, root, *all, packages)
 		if *runTests {
 			report.tests(ctx, root, *short, *all, packages)
 		}
@@ -89,14 +93,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 var otherPlatforms = []string{"linux", "darwin", "windows"}
 
 // platforms builds and vets the packages for other operating systems. They need no C compiler: Pawl is
-// built without C there.
-func (r *report) platforms(ctx context.Context, root string, short bool, packages []string) {
+// built without C there. Each of them takes minutes, so that only -all has them.
+func (r *report) platforms(ctx context.Context, root string, all bool, packages []string) {
 	for _, platform := range otherPlatforms {
 		if platform == runtime.GOOS {
 			continue
 		}
-		if short {
-			r.left.add("by -short", "builds for "+platform)
+		if !all {
+			r.left.add(withoutAll, "builds for "+platform)
 			continue
 		}
 		environment := []string{"GOOS=" + platform, "CGO_ENABLED=0"}

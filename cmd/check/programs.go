@@ -37,6 +37,9 @@ func (o omissions) print(out io.Writer) {
 	}
 }
 
+// withoutAll is the cause of an omission that -all ends.
+const withoutAll = "without -all"
+
 // wantOf is the cause of an omission that only a program can end.
 func wantOf(program string) string { return "for want of a program (" + program + ")" }
 

@@ -19,10 +19,12 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 	start := time.Now()
 	// Vet has its own step. The default of 10 minutes for a package is short for a busy machine.
 	args := []string{"test", "-json", "-vet=off", "-timeout=20m"}
-	switch {
-	case short:
+	if short {
 		args = append(args, "-short")
-		r.left.add("by -short", "the race detector")
+	}
+	switch {
+	case !all:
+		r.left.add(withoutAll, "the race detector")
 	case hasRaceDetector(ctx, root):
 		args = append(args, "-race")
 	default:

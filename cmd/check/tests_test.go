@@ -118,13 +118,13 @@ func TestNever(t *testing.T) {}
 		t.Errorf("-short of the good package: failed %v, %d passed, %d skipped\n%s",
 			one.failed, one.passed, one.skipped, out.String())
 	}
-	if got := one.left["by -short"]; !slices.Equal(got, []string{"the race detector"}) {
-		t.Errorf("left out by -short: %q", got)
+	if got := one.left[withoutAll]; !slices.Equal(got, []string{"the race detector"}) {
+		t.Errorf("left out without -all: %q", got)
 	}
 
 	out.Reset()
 	slow := &report{out: &out, module: "example.org/m", left: make(omissions)}
-	slow.tests(t.Context(), root, true, true, []string{"./slow"})
+	slow.tests(t.Context(), root, false, true, []string{"./slow"})
 	if slow.failed || slow.passed != 1 || slow.skipped != 0 {
 		t.Errorf("-all leaves something out: %d passed, %d skipped\n%s", slow.passed, slow.skipped, out.String())
 	}
@@ -184,7 +184,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// With nothing but Go the check passes and names what it left out; with -all that is a failure.
+// Without a C compiler there is no race detector: it is named, and with -all that is a failure.
 func TestRun_WithoutACompiler(t *testing.T) {
 	if runtime.GOOS == "darwin" {
 		t.Skip("the race detector works without C here")
@@ -202,7 +202,7 @@ func TestY(t *testing.T) { t.Skip("needs PostgreSQL: it is the other side") }
 	module["go.mod"] = "module example.org/m\n\ngo 1.26\n"
 	write(t, root, module)
 	r := &report{out: &out, module: "example.org/m", left: make(omissions)}
-	r.tests(t.Context(), root, false, false, []string{"./..."})
+	r.tests(t.Context(), root, false, true, []string{"./..."})
 	r.end(false)
 	if r.failed || !strings.HasSuffix(out.String(), compiler+database+"1 passed, 0 failed, 1 skipped\n") {
 		t.Errorf("failed %v\n%s", r.failed, out.String())
@@ -223,22 +223,22 @@ func TestPlatforms(t *testing.T) {
 		"a/here.go":    "package a\n\nconst here = 1\n",
 		"a/a_plan9.go": "package a\n\nvar x int = \"no platform of ours\"\n",
 	})
-	see := func(short bool) *report {
+	see := func(all bool) *report {
 		r := &report{out: &bytes.Buffer{}, left: make(omissions)}
-		r.platforms(t.Context(), root, short, []string{"./..."})
+		r.platforms(t.Context(), root, all, []string{"./..."})
 		return r
 	}
-	if r := see(false); r.failed || strings.Count(r.out.(*bytes.Buffer).String(), "ok  ") < 2 {
+	if r := see(true); r.failed || strings.Count(r.out.(*bytes.Buffer).String(), "ok  ") < 2 {
 		t.Errorf("in order: failed %v\n%s", r.failed, r.out)
 	}
 	if err := os.Rename(filepath.Join(root, "a/here.go"), filepath.Join(root, "a/here_"+runtime.GOOS+".go")); err != nil {
 		t.Fatal(err)
 	}
-	if r := see(false); !r.failed || !strings.Contains(r.out.(*bytes.Buffer).String(), "undefined: here") {
+	if r := see(true); !r.failed || !strings.Contains(r.out.(*bytes.Buffer).String(), "undefined: here") {
 		t.Errorf("missing elsewhere: failed %v\n%s", r.failed, r.out)
 	}
-	if r := see(true); r.failed || len(r.left["by -short"]) < 2 {
-		t.Errorf("-short: failed %v, left out %q", r.failed, r.left)
+	if r := see(false); r.failed || len(r.left[withoutAll]) < 2 {
+		t.Errorf("without -all: failed %v, left out %q", r.failed, r.left)
 	}
 }
 
@@ -266,6 +266,9 @@ func TestRun_Usage(t *testing.T) {
 	var out bytes.Buffer
 	if code := run(t.Context(), []string{"-unknown"}, &out, &out); code != 2 {
 		t.Errorf("an unknown flag: exit code %d, want 2", code)
+	}
+	if code := run(t.Context(), []string{"-short", "-all"}, &out, &out); code != 2 {
+		t.Errorf("two flags that contradict each other: exit code %d, want 2", code)
 	}
 	if code := run(t.Context(), []string{"-h"}, &out, &out); code != 0 {
 		t.Errorf("-h: exit code %d, want 0", code)
