@@ -5,14 +5,15 @@
 //
 // It looks at the format, the imports, the layout and the length of the lines of every file of the module, at
 // the rules that are cited (each is defined in engine/decide/RULES.md and has a test that bears its id) and at
-// the links of the documents. It runs vet and staticcheck, and then all tests. Each step and each package prints
-// one line when it ends, a failing one also what it found. The last line counts the tests; skipped ones are
-// listed with their reason. The exit code is 0 when every step is clean, 1 when one is not, 2 for wrong usage.
+// the links of the documents. It runs vet and staticcheck, checks the types on the other platforms, and then runs
+// all tests. Each step and each package prints one line when it ends, a failing one also what it found. The last
+// line counts the tests; skipped ones are listed with their reason. The exit code is 0 when every step is clean,
+// 1 when one is not, 2 for wrong usage.
 //
-// Nothing but Go is needed. What takes much longer, or needs another program, is left out and named at the end.
-// With -all nothing is left out: the tests run with the race detector, which needs a C compiler, the packages are
-// built and vetted for the other platforms, and a program that is missing is a failure. -short is for the time
-// between two changes: it leaves out long tests as well.
+// Nothing but Go is needed. What needs another program, or takes much longer, is left out and named at the end.
+// With -all nothing is left out: the tests run with the race detector, which needs a C compiler, and a program that
+// is missing is a failure. -short is for the time between two changes: it leaves out long tests, and the other
+// platforms.
 //
 // A line has at most 120 columns. What cannot be wrapped does not count: tags of fields, raw strings of several
 // lines, rows of tables, and what is no comment in a test's script.

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -26,7 +25,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	short := flags.Bool("short", false, "a quick look: leave out long tests")
-	all := flags.Bool("all", false, "leave nothing out: test with the race detector, build for the other platforms, "+
+	all := flags.Bool("all", false, "leave nothing out: test with the race detector, "+
 		"and fail if a part is left out for want of a program outside of Go")
 	runTests := flags.Bool("run-tests", true, "run the tests, not only the static checks")
 	only := flags.String("only", "", "run only the step of this `name`, e.g. layout")
@@ -66,6 +65,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		{"vet", tool(ctx, root, nil, append([]string{"vet"}, packages...)...)},
 		{"staticcheck", tool(ctx, root, nil, append([]string{"tool", "staticcheck"}, packages...)...)},
 	}
+	if elsewhere := platforms(ctx, root, module, packages); *short {
+		report.left.add("by -short", "types on other platforms")
+	} else {
+		steps = append(steps, elsewhere...)
+	}
 	if *only != "" {
 		steps = slices.DeleteFunc(steps, func(s step) bool { return s.name != *only })
 		if len(steps) == 0 {
@@ -77,7 +81,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		report.step(s)
 	}
 	if *only == "" {
-		report.platforms(ctx, root, *all, packages)
 		if *runTests {
 			report.tests(ctx, root, *short, *all, packages)
 		}
@@ -87,28 +90,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
-}
-
-// otherPlatforms are built and vetted besides the one that the check runs on.
-var otherPlatforms = []string{"linux", "darwin", "windows"}
-
-// platforms builds and vets the packages for other operating systems. They need no C compiler: Pawl is
-// built without C there. Each of them takes minutes, so that only -all has them.
-func (r *report) platforms(ctx context.Context, root string, all bool, packages []string) {
-	for _, platform := range otherPlatforms {
-		if platform == runtime.GOOS {
-			continue
-		}
-		if !all {
-			r.left.add(withoutAll, "builds for "+platform)
-			continue
-		}
-		environment := []string{"GOOS=" + platform, "CGO_ENABLED=0"}
-		r.step(step{platform, func() []string {
-			found := tool(ctx, root, environment, append([]string{"build", "-o", os.DevNull}, packages...)...)()
-			return append(found, tool(ctx, root, environment, append([]string{"vet"}, packages...)...)()...)
-		}})
-	}
 }
 
 // moduleRoot finds the module that the command is run in.

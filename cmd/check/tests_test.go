@@ -214,31 +214,40 @@ func TestY(t *testing.T) { t.Skip("needs PostgreSQL: it is the other side") }
 	}
 }
 
-// What builds here and not elsewhere is found.
+// What has its types here and not elsewhere is found, in tests too.
 func TestPlatforms(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	write(t, root, map[string]string{
-		"go.mod":       "module example.org/m\n\ngo 1.26\n",
-		"a/a.go":       "package a\n\nvar _ = here\n",
-		"a/here.go":    "package a\n\nconst here = 1\n",
-		"a/a_plan9.go": "package a\n\nvar x int = \"no platform of ours\"\n",
+		"go.mod":        "module example.org/m\n\ngo 1.26\n",
+		"a/a.go":        "package a\n\nvar _ = here\n",
+		"a/here.go":     "package a\n\nconst here = 1\n",
+		"a/a_plan9.go":  "package a\n\nvar x int = \"no platform of ours\"\n",
+		"a/a_test.go":   "package a\n\nvar _ = tested\n",
+		"a/has_test.go": "package a\n\nconst tested = 1\n",
 	})
-	see := func(all bool) *report {
-		r := &report{out: &bytes.Buffer{}, left: make(omissions)}
-		r.platforms(t.Context(), root, all, []string{"./..."})
-		return r
+	see := func() string {
+		var out bytes.Buffer
+		r := &report{out: &out}
+		for _, s := range platforms(t.Context(), root, "example.org/m", []string{"./..."}) {
+			r.step(s)
+		}
+		return out.String()
 	}
-	if r := see(true); r.failed || strings.Count(r.out.(*bytes.Buffer).String(), "ok  ") < 2 {
-		t.Errorf("in order: failed %v\n%s", r.failed, r.out)
+	rename := func(from, to string) {
+		if err := os.Rename(filepath.Join(root, from), filepath.Join(root, to)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.Rename(filepath.Join(root, "a/here.go"), filepath.Join(root, "a/here_"+runtime.GOOS+".go")); err != nil {
-		t.Fatal(err)
+	if out := see(); strings.Count(out, "ok  ") < 2 || strings.Contains(out, "FAIL") {
+		t.Errorf("in order:\n%s", out)
 	}
-	if r := see(true); !r.failed || !strings.Contains(r.out.(*bytes.Buffer).String(), "undefined: here") {
-		t.Errorf("missing elsewhere: failed %v\n%s", r.failed, r.out)
-	}
-	if r := see(false); r.failed || len(r.left[withoutAll]) < 2 {
-		t.Errorf("without -all: failed %v, left out %q", r.failed, r.left)
+	rename("a/here.go", "a/here_"+runtime.GOOS+".go")
+	rename("a/has_test.go", "a/has_"+runtime.GOOS+"_test.go")
+	for _, name := range []string{"here", "tested"} {
+		if out := see(); strings.Count(out, "undefined: "+name) < 2 || strings.Contains(out, "ok  ") {
+			t.Errorf("missing elsewhere:\n%s", out)
+		}
 	}
 }
 
