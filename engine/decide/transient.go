@@ -52,7 +52,11 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 		case counts && e.Failures >= limit:
 			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		default:
-			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, d.env.Policies.Transient.Max), asked(f))
+			longest := d.env.Policies.Transient.Max
+			if !counts { // most likely the target's: its return must not be waited out
+				longest = min(longest, mostBetweenProbes)
+			}
+			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, longest), asked(f))
 			// Never before the run's start: a clock that went back must not hide that it came due.
 			at := max(d.env.Now, run.StartedAt).Add(wait)
 			d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: at,
