@@ -165,7 +165,7 @@ func (d *decision) affect(run eventlog.RunID, f eventlog.Failure) {
 	}
 	switch f.Class {
 	case eventlog.Transient:
-		d.backOff(run, f, 1)
+		d.backOff(run, f, 1, d.env.Policies.Transient.Max)
 	case eventlog.Logic:
 		if !d.escalate(run, f.Message) {
 			d.emit(&eventlog.MaintenanceEntered{Run: run})

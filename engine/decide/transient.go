@@ -14,8 +14,8 @@ const probeAfter = 3
 
 // backOff is F8: nothing of the workflow runs for a while, then it tries again by itself, without end. After
 // so many failures in a row it needs attention, or is held where the policy says so. least is how many
-// stand in a row at least.
-func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int) {
+// stand in a row at least, longest how far apart two tries are at most, unless the target asks for more.
+func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int, longest time.Duration) {
 	p := d.env.Policies.Transient
 	attempt := 0
 	if b := d.state().Backoff; b != nil {
@@ -30,7 +30,7 @@ func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int) {
 			f.Message)
 		return
 	}
-	wait := max(p.Delay(attempt, d.env.Jitter), asked(f))
+	wait := max(min(p.Delay(attempt, d.env.Jitter), longest), asked(f))
 	d.emit(&eventlog.BackoffStarted{Attempt: attempt, Until: d.env.Now.Add(wait), Attention: attention})
 }
 
@@ -69,7 +69,7 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 	}
 	d.emit(&eventlog.HandlerFailuresCounted{Handler: run.Handler, Runs: row})
 	if row >= probeAfter && !d.state().Archived {
-		d.backOff(run.ID, f, row)
+		d.backOff(run.ID, f, row, mostBetweenProbes)
 	}
 }
 
