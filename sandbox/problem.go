@@ -32,10 +32,11 @@ func HasErrors(problems []Problem) bool {
 //     phase.forbidden, connector.unknown, call.params, publish.invalid, input.invalid, topic.unknown,
 //     topic.notSubscribed; besides them ctx.assigned, prepare.result and reservation.unknown
 //   - shape.default, .name, .topics, .producer, .consumer, .concurrency, .empty: what the workflow is made of
+//   - concurrency.state: a state that a consumer with concurrency returns, or as a warning reads
 //   - as warnings shape.unknownKey, handler.parameter, global.absent, .unknown, .shared, call.notAwaited,
 //     call.catch, mutate.codeAfter, .secondCall, .loop, ui.title, title.constant, publish.unknownMember,
 //     publish.messageIdRandom, prepare.reservations, prepare.unknownMember, prepare.wakeAt, prepared.unknown,
-//     mutationResult.unknown, connector.dynamic, script.suspicious, script.problems
+//     mutationResult.unknown, concurrency.key, connector.dynamic, script.suspicious, script.problems
 type Problem struct {
 	Severity string `json:"severity"` // "error" or "warning"
 	Code     string `json:"code"`

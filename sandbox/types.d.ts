@@ -121,16 +121,24 @@ interface PawlProducer<S = any> {
   poll?: PawlProducerHandler<S>;
 }
 
-/** prepare chooses events and gathers data, mutate makes one change outside, next publishes and keeps state. */
-interface PawlConsumer<D = any, S = any, R = any> {
+/** What every consumer has. */
+interface PawlAnyConsumer<D = any> {
   subscribe: string[];
   publishes?: string[];
   /** Allows operations that get by id in mutate. */
   mutateReads?: "byId";
   /** How often a failed event is retried before it is put aside. */
   maxAttempts?: number;
-  prepare(ctx: PawlPrepareCtx, state: S | undefined): Promise<PawlPrepareResult<NoInfer<D>>> | PawlPrepareResult<NoInfer<D>>;
   mutate?(ctx: PawlMutateCtx, prepared: PawlPrepareResult<D>): Promise<unknown> | unknown;
+}
+
+/** prepare chooses events and gathers data, mutate makes one change outside, next publishes and keeps state. */
+interface PawlConsumer<D = any, S = any, R = any> extends PawlAnyConsumer<D> {
+  /** Without it one run follows the other; with it this is a PawlConcurrentConsumer. */
+  concurrency?: undefined;
+  key?: undefined;
+  rate?: undefined;
+  prepare(ctx: PawlPrepareCtx, state: S | undefined): Promise<PawlPrepareResult<NoInfer<D>>> | PawlPrepareResult<NoInfer<D>>;
   /**
    * Always runs, also without a mutation and after reservations: [], where prepared.data may be null: test it first.
    * Returns the new state; undefined keeps the old one.
@@ -138,16 +146,35 @@ interface PawlConsumer<D = any, S = any, R = any> {
   next?(ctx: PawlNextCtx, prepared: PawlPrepareResult<D>, mutationResult: PawlMutationResult<R>): Promise<S | void> | S | void;
 }
 
+/**
+ * A consumer whose events are independent of each other: each run works on one event, and many run at once. It has no
+ * state. `peek` in prepare gives the one event of the run.
+ */
+interface PawlConcurrentConsumer<D = any, R = any> extends PawlAnyConsumer<D> {
+  /** How many of its runs may be under way at once, 1 to 256. */
+  concurrency: number;
+  /** The path of a value in the payload, "customer.id": events with the same value there keep their order. */
+  key?: string;
+  /** How often a run may begin, per second, minute or hour: "10/s", "300/m", "500/h". */
+  rate?: string;
+  /** Confirms the event, cancels it, or returns no reservations: the event is then offered again at wakeAt, or a day later. */
+  prepare(ctx: PawlPrepareCtx): Promise<PawlPrepareResult<NoInfer<D>>> | PawlPrepareResult<NoInfer<D>>;
+  /** Always runs, also without a mutation. It returns nothing. */
+  next?(ctx: PawlNextCtx, prepared: PawlPrepareResult<D>, mutationResult: PawlMutationResult<R>): Promise<void> | void;
+}
+
 interface PawlWorkflow {
   name: string;
   topics: { [topic: string]: object };
   producers?: { [name: string]: PawlProducerHandler<any> | PawlProducer };
-  consumers?: { [name: string]: PawlConsumer };
+  consumers?: { [name: string]: PawlConsumer | PawlConcurrentConsumer };
 }
 
 declare const Pawl: {
   workflow<W extends PawlWorkflow>(workflow: W): W;
-  consumer<D = any, S = any, R = any>(consumer: PawlConsumer<D, S, R>): PawlConsumer<D, S, R>;
+  consumer<D = any, S = any, R = any>(
+    consumer: PawlConsumer<D, S, R> | PawlConcurrentConsumer<D, R>,
+  ): PawlConsumer<D, S, R> | PawlConcurrentConsumer<D, R>;
   producer<S = any>(producer: PawlProducer<S> | PawlProducerHandler<S>): PawlProducer<S> | PawlProducerHandler<S>;
 };
 /** The same as Pawl, by the name that it had before. */

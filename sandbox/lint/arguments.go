@@ -33,6 +33,7 @@ func (c *collector) arguments(h *holder) {
 		case !own:
 		case m == sandbox.MemberPublish:
 			c.publishArguments(t, args)
+			c.payloadOf(t, args)
 		case m == sandbox.MemberPeek:
 			c.peekArguments(t, args)
 		case m == sandbox.MemberGetByIDs:

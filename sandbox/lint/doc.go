@@ -29,6 +29,8 @@
 //	prepare.unknownMember      result.go       a member of the result that means nothing
 //	prepare.wakeAt             result.go       a time that is ignored (S4)
 //	reservation.unknown        reservation.go  a reservation of a topic that the consumer does not subscribe to
+//	concurrency.state          concurrency.go  a state that a consumer with concurrency returns or reads (C4)
+//	concurrency.key            concurrency.go  a key that no published payload has (C2)
 //	ui.title, title.constant   title.go        a mutation that people cannot tell from others
 //	mutate.codeAfter           mutatecall.go   code behind the mutation call, which never runs (R4)
 //	mutate.secondCall          mutatecall.go   a second mutation call, which is never sent (R4)

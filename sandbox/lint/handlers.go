@@ -45,6 +45,10 @@ func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationU
 		promises.waits(h)
 		c.arguments(h)
 		c.loose(h)
+		c.unseenPublishes(h)
+	}
+	for i := range d.Consumers {
+		c.key(&d.Consumers[i])
 	}
 	slices.SortStableFunc(c.uses, func(a, b sandbox.OperationUse) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -159,6 +163,7 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 	}
 	if next := phase(sandbox.Next); next != nil {
 		c.outcomes(next)
+		c.returnedState(next, d)
 		if prepare := phase(sandbox.Prepare); prepare != nil {
 			c.emptyRun(prepare, next, d)
 		}

@@ -23,6 +23,10 @@ var signatures = map[sandbox.Phase][]string{
 func (c *collector) parameters(list *ast.ParameterList, e entry) {
 	given := signatures[e.phase]
 	for i, p := range list.List {
+		if i == 1 && e.phase == sandbox.Prepare && e.concurrent() {
+			c.stateParameter(p, e)
+			return
+		}
 		if i < len(given) || p.Initializer != nil {
 			continue
 		}

@@ -82,6 +82,7 @@ type collector struct {
 	seen       map[visit]bool
 	calls      map[*ast.CallExpression]bool // of ctx, once all are known
 	recorded   map[*ast.CallExpression]bool // whose parameters are recorded
+	payloads   payloads
 	// writtenLeft is how many bytes of parameters may still be taken down.
 	writtenLeft int
 }

@@ -28,10 +28,8 @@ type reader struct {
 var (
 	workflowMembers = []string{"name", "topics", "producers", "consumers"}
 	producerMembers = []string{"interval", "cron", "timezone", "runOnDeploy", "publishes", "handler", "run", "poll"}
-	consumerMembers = []string{"subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts"}
-	// concurrentMembers ask for runs beside each other, and are refused: without them a consumer would work on one
-	// event after the other, which is not what its author has written.
-	concurrentMembers = []string{"concurrency", "key", "rate"}
+	consumerMembers = []string{"subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts",
+		"concurrency", "key", "rate"}
 )
 
 // fail reports a member that could not be read, or, without a path, what is wrong with the whole.
@@ -165,7 +163,6 @@ func (r *reader) consumers(v goja.Value) {
 			continue
 		}
 		r.unknown(consumer, path, "a consumer", consumerMembers...)
-		r.concurrent(consumer, path, name)
 		c.Subscribe = r.names(consumer, path, "subscribe", "shape.consumer")
 		if c.Subscribe == nil && consumer.Get("subscribe") == nil || c.Subscribe != nil && len(c.Subscribe) == 0 {
 			r.fail("shape.consumer", r.misspelt(consumer, "subscribe", consumerMembers, `add subscribe: ["topic"]`),
@@ -186,19 +183,29 @@ func (r *reader) consumers(v goja.Value) {
 			}
 		}
 		c.MaxAttempts = r.maxAttempts(consumer, path, name)
+		c.Concurrency = r.concurrency(consumer, path, name)
+		c.Key = r.option(consumer, path, "key", "shape.concurrency",
+			`write the path of a value in the payload as text: key: "customer.id"`)
+		c.Rate = r.option(consumer, path, "rate", "shape.concurrency",
+			`write how many runs may begin in a second, a minute or an hour: rate: "10/s"`)
 		r.definition.Consumers = append(r.definition.Consumers, c)
 	}
 }
 
-// concurrent refuses what this version cannot do yet.
-func (r *reader) concurrent(consumer *goja.Object, path []string, name string) {
-	for _, member := range concurrentMembers {
-		if !value.Undefined(consumer.Get(member)) {
-			r.fail("shape.concurrency", "remove "+member+": the events are then worked on one after the other",
-				append(slices.Clone(path), member),
-				"consumer %q asks for %s, and this version runs only one event of a workflow at a time", name, member)
-		}
+// concurrency reads how many events a consumer works on at once. Which numbers are allowed is not decided here.
+func (r *reader) concurrency(consumer *goja.Object, path []string, name string) *int {
+	v := consumer.Get("concurrency")
+	if value.Undefined(v) {
+		return nil
 	}
+	if n, ok := value.Number(v); ok && n == math.Trunc(n) && math.Abs(n) <= math.MaxInt32 {
+		events := int(n)
+		return &events
+	}
+	r.fail("shape.concurrency", "write how many events are worked on at once, for example concurrency: 16",
+		append(path, "concurrency"), "concurrency of consumer %q must be a whole number, and is %s", name,
+		value.KindOf(v))
+	return nil
 }
 
 func (r *reader) maxAttempts(consumer *goja.Object, path []string, name string) *int {
@@ -305,7 +312,7 @@ func (r *reader) misspelt(on *goja.Object, member string, known []string, fix st
 // unknown warns of members that mean nothing, which are usually spelling mistakes.
 func (r *reader) unknown(on *goja.Object, path []string, what string, known ...string) {
 	for _, key := range on.Keys() {
-		if slices.Contains(known, key) || what == "a consumer" && slices.Contains(concurrentMembers, key) {
+		if slices.Contains(known, key) {
 			continue
 		}
 		if len(r.problems) > lint.MaxProblems {

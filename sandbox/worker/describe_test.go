@@ -29,7 +29,7 @@ func TestDescribe(t *testing.T) {
 	d, problems := describeText(t, `
 import type { Something } from "somewhere";
 const topics = { "a.b": {}, c: {} } as const;
-const second = Keep.consumer({ subscribe: ["c"], async prepare(ctx) { return { reservations: [], data: {} } }, maxAttempts: 0 });
+const second = Keep.consumer({ subscribe: ["c"], async prepare(ctx) { return { reservations: [], data: {} } }, maxAttempts: 0, concurrency: 8, key: "customer.id", rate: "10/s" });
 export default Keep.workflow({
   name: "full", topics,
   producers: {
@@ -46,7 +46,7 @@ export default Keep.workflow({
 async function prepare() { return { reservations: [] } }
 `)
 	d.Places = nil
-	three, zero := 3, 0
+	three, zero, eight := 3, 0, 8
 	want := sandbox.Definition{
 		Name: "full", Topics: []string{"a.b", "c"},
 		Producers: []sandbox.ProducerDefinition{
@@ -57,7 +57,8 @@ async function prepare() { return { reservations: [] } }
 		Consumers: []sandbox.ConsumerDefinition{
 			{Name: "first", Subscribe: []string{"a.b"}, Publishes: []string{"c"}, HasMutate: true, HasNext: true,
 				MutateByID: true, MaxAttempts: &three},
-			{Name: "second", Subscribe: []string{"c"}, MaxAttempts: &zero},
+			{Name: "second", Subscribe: []string{"c"}, MaxAttempts: &zero, Concurrency: &eight, Key: "customer.id",
+				Rate: "10/s"},
 		},
 	}
 	if !reflect.DeepEqual(d, want) || len(problems) != 0 {
@@ -151,8 +152,12 @@ func TestProblems(t *testing.T) {
 		"mutateReads":       {consumer("mutateReads: true"), []string{"shape.consumer@5:3"}},
 		"maxAttempts":       {consumer("maxAttempts: -1"), []string{"shape.consumer@5:3"}},
 		"maxAttempts text":  {consumer("maxAttempts: { valueOf() { throw 1 } }"), []string{"shape.consumer@5:3"}},
-		"concurrency": {consumer("concurrency: 4,\n  key: 'a', rate: '1/s'"), []string{"shape.concurrency@5:3",
-			"shape.concurrency@6:3", "shape.concurrency@6:13"}},
+		"concurrency": {consumer("concurrency: 4,\n  key: 'a', rate: '1/s'"), nil},
+		"concurrency is no number": {consumer("concurrency: '4',\n  key: ['a'], rate: 10"), []string{"shape.concurrency@5:3",
+			"shape.concurrency@6:3", "shape.concurrency@6:15"}},
+		"concurrency is not whole": {consumer("concurrency: 2.5"), []string{"shape.concurrency@5:3"}},
+		"concurrency without end":  {consumer("concurrency: Infinity"), []string{"shape.concurrency@5:3"}},
+		"key is empty":             {consumer("concurrency: 4,\n  key: ''"), []string{"shape.concurrency@6:3"}},
 		"consumer unknown": {consumer("nxt() {}"), []string{"!shape.unknownKey@5:3"}},
 		"getter throws": {"export default Keep.workflow({ get name() { throw new Error('x') } })",
 			[]string{"script.threw@1:51"}},

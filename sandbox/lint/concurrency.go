@@ -1,0 +1,193 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+	"github.com/pawl-run/pawl/sandbox/similar"
+)
+
+// concurrent tells a consumer whose runs work on one event each, beside others.
+func (e entry) concurrent() bool { return e.consumer != nil && e.consumer.Concurrency != nil }
+
+// stateParameter warns of a prepare that asks for the state of a consumer that has none (C4).
+func (c *collector) stateParameter(p *ast.Binding, e entry) {
+	c.warn("concurrency.state", c.in.Start(p), "remove it; or remove concurrency, if an event needs what the one before it left",
+		"consumer %q has concurrency and so no state: this parameter of prepare is always undefined",
+		sandbox.Clip(e.handler, 100))
+}
+
+// returnedState reports a next that returns the state of a consumer that has none (C4).
+func (c *collector) returnedState(next ast.Expression, d *sandbox.ConsumerDefinition) {
+	if d.Concurrency == nil {
+		return
+	}
+	for _, r := range c.in.Returns(next) {
+		if r.Value == nil {
+			continue
+		}
+		if what := c.in.Never(r.Value, "undefined"); what != "" {
+			c.fail("concurrency.state", c.in.Start(r.Value),
+				"return nothing, and publish what has to be kept; or remove concurrency, so that the events come one after the other",
+				"next of %q returns %s as its state, but a consumer with concurrency has none",
+				sandbox.Clip(d.Name, 100), what)
+		}
+	}
+}
+
+// payloads are those of the events that a script publishes, as far as its text shows them.
+type payloads struct {
+	seen []payload
+	// unseen tells that there may be others: what is published, or where to, is not written out.
+	unseen bool
+}
+
+type payload struct {
+	topics []string
+	value  sandbox.Written
+	line   int
+}
+
+// unseenPublishes notes where a holder may publish what the text does not show.
+func (c *collector) unseenPublishes(h *holder) {
+	unseen := len(h.computed) > 0 || slices.ContainsFunc(h.passes, func(p pass) bool {
+		_, _, known := script.Function(p.to)
+		return !known
+	}) || slices.ContainsFunc(h.touches, func(t touch) bool {
+		m, own := t.builtin()
+		return own && m == sandbox.MemberPublish && (t.call == nil || slices.ContainsFunc(t.call.ArgumentList,
+			func(a ast.Expression) bool {
+				_, spread := a.(*ast.SpreadElement)
+				return spread
+			}))
+	})
+	c.payloads.unseen = c.payloads.unseen || unseen
+}
+
+// payloadOf takes down what a call of ctx.publish shows of its payload.
+func (c *collector) payloadOf(t *touch, args []ast.Expression) {
+	if !slices.ContainsFunc(c.definition.Consumers, func(d sandbox.ConsumerDefinition) bool { return d.Key != "" }) {
+		return
+	}
+	if len(args) != 2 {
+		c.payloads.unseen = true
+		return
+	}
+	named := []ast.Expression{args[0]}
+	if list, ok := c.in.Resolve(args[0]).(*ast.ArrayLiteral); ok {
+		named = list.Value
+	}
+	found := payload{line: c.in.Position(c.in.Start(t.call)).Line}
+	for _, expression := range named {
+		topic, known := c.in.TextOf(expression)
+		if !known {
+			c.payloads.unseen = true
+			return
+		}
+		found.topics = append(found.topics, topic)
+	}
+	if event, ok := c.in.Resolve(args[1]).(*ast.ObjectLiteral); ok && c.in.Fixed(args[1]) {
+		_, _, whole := script.Keys(event)
+		_, value := c.in.Member(event, "payload")
+		switch {
+		case value != nil && whole:
+			found.value = c.value(value, 0)
+		case whole:
+			found.value.Kind = sandbox.WrittenNull
+		}
+	}
+	c.payloads.seen = append(c.payloads.seen, found)
+}
+
+// mostPaths bounds how many paths a wrong one is compared with.
+const mostPaths = 100
+
+// key warns of a path that is in no payload as far as the text shows them: the events wait for no other then (C2).
+func (c *collector) key(d *sandbox.ConsumerDefinition) {
+	if d.Concurrency == nil || d.Key == "" {
+		return
+	}
+	path := strings.Split(d.Key, ".")
+	var have, topics []string
+	line := 0
+	for _, p := range c.payloads.seen {
+		i := slices.IndexFunc(p.topics, func(topic string) bool { return slices.Contains(d.Subscribe, topic) })
+		switch {
+		case i < 0:
+			continue
+		case !lacks(p.value, path):
+			return
+		case line == 0:
+			line = p.line
+		}
+		topics = append(topics, p.topics[i])
+		have = append(have, pathsOf(p.value, "", 0)...)
+		have = have[:min(len(have), mostPaths)]
+	}
+	at, _ := c.in.Find("consumers", d.Name, "key")
+	inside, twice := strings.CutPrefix(d.Key, "payload.")
+	switch {
+	case line > 0 && !c.payloads.unseen:
+		fix := "name what identifies whom or what the event is about, and publish it in the payload"
+		if close := similar.Names(d.Key, have, 1); len(close) > 0 {
+			fix = fmt.Sprintf("write key: %q", close[0])
+		} else if twice && slices.Contains(have, inside) {
+			fix = fmt.Sprintf("write key: %q", inside)
+		} else if len(have) > 0 {
+			have = distinct(have)
+			fix = "write the path of something in it: " + sandbox.Quoted(have[:min(len(have), 5)])
+		}
+		c.warn("concurrency.key", at, fix, "no payload that is published to %q has %s (line %d): the events would wait "+
+			"for no other", sandbox.Clip(topics[0], 100), sandbox.Clip(d.Key, 100), line)
+	case twice:
+		c.warn("concurrency.key", at, fmt.Sprintf("write key: %q", sandbox.Clip(inside, 100)),
+			"the path of a key begins inside the payload, so this one looks for a payload in the payload")
+	}
+}
+
+// lacks reports that what a path leads to is certainly not there.
+func lacks(w sandbox.Written, path []string) bool {
+	if len(path) == 0 {
+		return false
+	}
+	switch w.Kind {
+	case "":
+		return false
+	case sandbox.WrittenObject:
+		for _, m := range w.Members {
+			if m.Name == path[0] {
+				return lacks(m.Value, path[1:])
+			}
+		}
+		return !w.Open
+	case sandbox.WrittenArray:
+		at, err := strconv.Atoi(path[0])
+		if err == nil && at >= 0 && at < len(w.Items) {
+			return lacks(w.Items[at], path[1:])
+		}
+		return err != nil || at < 0 || !w.Open
+	}
+	return true
+}
+
+// pathsOf lists the paths to what is in a written value.
+func pathsOf(w sandbox.Written, before string, depth int) (paths []string) {
+	const deepest = 3
+	if w.Kind != sandbox.WrittenObject || depth == deepest {
+		return nil
+	}
+	for _, m := range w.Members {
+		if inside := pathsOf(m.Value, before+m.Name+".", depth+1); len(inside) > 0 {
+			paths = append(paths, inside...)
+		} else {
+			paths = append(paths, before+m.Name)
+		}
+	}
+	return paths
+}
