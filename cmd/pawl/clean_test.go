@@ -38,7 +38,8 @@ var wrongOnPurpose = map[string][]string{
 func TestWorkflowsHereAreClean(t *testing.T) {
 	t.Parallel()
 	workflows := map[string]string{
-		"bench.ts":         strings.ReplaceAll(bench.Source, "{NAME}", "bench"),
+		"bench.ts":         bench.Source("bench", "http://localhost/orders", 0),
+		"bench-one.ts":     bench.Source("bench", "http://localhost/orders", 64),
 		"example.js":       read(t, "../../sandbox/testdata/example.js"),
 		"counting.ts":      read(t, "example/tool/counting.ts"),
 		"mail-to-sheet.ts": read(t, "example/mail-to-sheet.ts"),

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -28,17 +27,18 @@ import (
 // process, prepared, sent by one POST to that process, and an event published for it; everything
 // synced.
 type Bench struct {
-	Seconds  int    `help:"Seconds per stage." default:"8"`
-	InFlight []int  `help:"Items in flight, one workflow each." default:"1,64,256"`
-	Dir      string `help:"Directory whose disk is measured; a temporary one is made in it and removed." default:"." type:"path"`
-	JSON     bool   `help:"Print one JSON line only." name:"json"`
-	Starts   bool   `help:"Then measure how long an engine takes to start on the log that was written."`
-	Profile  string `help:"Write a CPU profile of the measured stages to this file." type:"path" placeholder:"FILE"`
+	Seconds     float64 `help:"Seconds per stage." default:"8"`
+	InFlight    []int   `help:"Items in flight, one workflow each." default:"1,64,256"`
+	OneWorkflow int     `help:"Items in flight of the stages with one workflow, whose consumer has that concurrency; 0 leaves these out, 256 is the most." default:"64"`
+	Dir         string  `help:"Directory whose disk is measured; a temporary one is made in it and removed." default:"." type:"path"`
+	JSON        bool    `help:"Print one JSON line only." name:"json"`
+	Starts      bool    `help:"Then measure how long an engine takes to start on the log that was written."`
+	Profile     string  `help:"Write a CPU profile of the measured stages to this file." type:"path" placeholder:"FILE"`
 }
 
-// benchStage is what one number of items in flight came to.
+// benchStage is what one load came to.
 type benchStage struct {
-	InFlight int
+	load
 	worldStage
 	CPU        time.Duration
 	Disk       int64
@@ -109,34 +109,37 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 func (c *Bench) measure(
 	ctx context.Context, screen term.Screen, n *node.Node, world *benchWorld,
 ) ([]benchStage, error) {
-	most := 0
-	for _, inFlight := range c.InFlight {
-		most = max(most, inFlight)
-	}
-	for i := range most {
-		source := strings.NewReplacer("{NAME}", benchName(i), "{SINK}", "http://"+world.sink+"/orders").Replace(Source)
-		request := engine.DeployRequest{Source: source, Filename: "bench.ts", GrantUsed: true}
-		result, err := n.Engine.Deploy(ctx, eventlog.System, request)
-		if err != nil {
-			return nil, fmt.Errorf("deploy the workflow to measure: %w", err)
-		}
-		if result.Refused {
-			return nil, fmt.Errorf("the workflow to measure was refused: %+v", result.Problems)
+	loads, deployed := c.loads(), map[string]bool{}
+	for _, l := range loads {
+		for _, source := range l.sources(world.sink) {
+			if deployed[source] {
+				continue
+			}
+			deployed[source] = true
+			request := engine.DeployRequest{Source: source, Filename: "bench.ts", GrantUsed: true}
+			result, err := n.Engine.Deploy(ctx, eventlog.System, request)
+			if err != nil {
+				return nil, fmt.Errorf("deploy the workflow to measure: %w", err)
+			}
+			if result.Refused {
+				return nil, fmt.Errorf("the workflow to measure was refused: %+v", result.Problems)
+			}
 		}
 	}
 	if err := n.Engine.WaitIdle(ctx); err != nil {
 		return nil, err
 	}
+	length := time.Duration(c.Seconds * float64(time.Second))
 	var stages []benchStage
-	for _, inFlight := range c.InFlight {
+	for _, l := range loads {
 		if !c.JSON {
-			fmt.Fprintf(screen.Err, "measuring %d in flight for %d s …\n", inFlight, c.Seconds)
+			fmt.Fprintf(screen.Err, "measuring for %s, in flight: %s …\n", length, l)
 		}
 		// Warm up; this is not counted.
-		if _, err := world.run(ctx, n.Endpoint.URL(), n.Token, inFlight, time.Second); err != nil {
+		if _, err := world.run(ctx, n.Endpoint.URL(), n.Token, l, min(length, time.Second)); err != nil {
 			return nil, err
 		}
-		stage, err := c.stage(ctx, n, world, inFlight)
+		stage, err := c.stage(ctx, n, world, l, length)
 		if err != nil {
 			return nil, err
 		}
@@ -145,10 +148,12 @@ func (c *Bench) measure(
 	return stages, nil
 }
 
-func (c *Bench) stage(ctx context.Context, n *node.Node, world *benchWorld, inFlight int) (benchStage, error) {
-	stage := benchStage{InFlight: inFlight}
+func (c *Bench) stage(
+	ctx context.Context, n *node.Node, world *benchWorld, l load, length time.Duration,
+) (benchStage, error) {
+	stage := benchStage{load: l}
 	cpu, disk, stats := processCPU(world.pid()), diskUse(n.Data.Settings.Data), n.Data.Log.Stats()
-	result, err := world.run(ctx, n.Endpoint.URL(), n.Token, inFlight, time.Duration(c.Seconds)*time.Second)
+	result, err := world.run(ctx, n.Endpoint.URL(), n.Token, l, length)
 	if err != nil {
 		return stage, err
 	}
@@ -162,7 +167,7 @@ func (c *Bench) stage(ctx context.Context, n *node.Node, world *benchWorld, inFl
 	stage.Syncs = now.Publishes - stats.Publishes + now.Batches - stats.Batches + now.MarkSyncs - stats.MarkSyncs
 	stage.Durable = now.Publishes - stats.Publishes + now.BatchedMessages - stats.BatchedMessages
 	if result.Items == 0 {
-		return stage, fmt.Errorf("no item was finished with %d in flight", inFlight)
+		return stage, fmt.Errorf("no item was finished with %s in flight", l)
 	}
 	if result.Twice > 0 || result.Effects != result.Items {
 		return stage, fmt.Errorf("%d items had %d effects, %d of them more than once", result.Items, result.Effects,
@@ -182,20 +187,23 @@ func (c *Bench) report(screen term.Screen, stages []benchStage) error {
 		"syncs/item", "transitions/s"})
 	for _, s := range stages {
 		items, seconds := float64(s.Items), s.Elapsed.Seconds()
-		suffix := "_c" + strconv.Itoa(s.InFlight)
+		suffix := "_" + s.figures
 		line["items_per_s"+suffix] = round(items / seconds)
 		line["p50_ms"+suffix] = round(s.P50.Seconds() * 1e3)
 		line["p99_ms"+suffix] = round(s.P99.Seconds() * 1e3)
 		line["syncs_per_item"+suffix] = round(float64(s.Syncs) / items)
 		line["transitions_per_s"+suffix] = round(float64(s.Durable) / seconds)
-		// The keys without a suffix are those of the last, largest stage.
-		line["cpu_ms_per_item"] = round(s.CPU.Seconds() * 1e3 / items)
-		line["memory_mib"] = round(float64(s.PeakMemory) / (1 << 20))
-		line["disk_bytes_per_item"] = round(float64(s.Disk) / items)
+		cpu, memory := round(s.CPU.Seconds()*1e3/items), round(float64(s.PeakMemory)/(1<<20))
+		disk := round(float64(s.Disk) / items)
+		if s.workflow == "" {
+			// The keys without a suffix are those of the last, largest stage of many workflows.
+			line["cpu_ms_per_item"], line["memory_mib"], line["disk_bytes_per_item"] = cpu, memory, disk
+		} else {
+			line["cpu_ms_per_item"+suffix] = cpu
+		}
 		t.AppendRow(table.Row{
-			s.InFlight, round(items / seconds), round(s.P50.Seconds() * 1e3), round(s.P99.Seconds() * 1e3),
-			line["cpu_ms_per_item"], line["memory_mib"], line["disk_bytes_per_item"], line["syncs_per_item"+suffix],
-			line["transitions_per_s"+suffix],
+			s.load, round(items / seconds), round(s.P50.Seconds() * 1e3), round(s.P99.Seconds() * 1e3),
+			cpu, memory, disk, line["syncs_per_item"+suffix], line["transitions_per_s"+suffix],
 		})
 	}
 	if !c.JSON {

@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,7 @@ type worldStage struct {
 	Twice    int `json:"twice"`   // keys received more than once, ever
 }
 
-// benchPushers push one item per workflow at a time.
+// benchPushers push items, each one at a time.
 type benchPushers struct {
 	stdout   io.Writer
 	sink     *benchSink
@@ -34,17 +35,18 @@ type benchPushers struct {
 	round    int
 }
 
-func (p *benchPushers) start(ctx context.Context, url, token string, n int, d time.Duration) {
+// start lets n of them push, all into the workflow or, if it is empty, each into one of its own.
+func (p *benchPushers) start(ctx context.Context, url, token, workflow string, n int, d time.Duration) {
 	p.round++
 	p.finished = make([]chan struct{}, n)
 	for i := range p.finished {
 		p.finished[i] = make(chan struct{}, 4)
 	}
-	go p.run(ctx, url, token, d, p.finished, p.round)
+	go p.run(ctx, url, token, workflow, d, p.finished, p.round)
 }
 
-func (p *benchPushers) run(ctx context.Context, url, token string, d time.Duration, finished []chan struct{},
-	round int) {
+func (p *benchPushers) run(ctx context.Context, url, token, workflow string, d time.Duration,
+	finished []chan struct{}, round int) {
 	before, _ := p.sink.counts()
 	began := time.Now()
 	var mu sync.Mutex
@@ -54,13 +56,14 @@ func (p *benchPushers) run(ctx context.Context, url, token string, d time.Durati
 	for i := range finished {
 		wg.Go(func() {
 			var own []time.Duration
+			into := cmp.Or(workflow, benchName(i))
 			c, err := dialBench(ctx, url, token)
 			if err == nil {
 				defer func() { _ = c.Close() }()
 			}
 			for n := 0; err == nil && time.Since(began) < d; n++ {
 				start := time.Now()
-				if err = c.push(i, fmt.Sprintf("%d-%d-%d", round, i, n)); err == nil {
+				if err = c.push(into, i, itemID(round, i, n)); err == nil {
 					<-finished[i]
 					own = append(own, time.Since(start))
 				}
@@ -86,6 +89,16 @@ func (p *benchPushers) run(ctx context.Context, url, token string, d time.Durati
 	_ = json.NewEncoder(p.stdout).Encode(stage)
 }
 
+// itemID names an item by the pusher that waits for it.
+func itemID(round, pusher, n int) string { return fmt.Sprintf("%d-%d-%d", round, pusher, n) }
+
+// pusherOf is the pusher of an item.
+func pusherOf(id string) string {
+	_, rest, _ := strings.Cut(id, "-")
+	pusher, _, _ := strings.Cut(rest, "-")
+	return pusher
+}
+
 // benchConn is a connection of one pusher. It does what http.Client does with far less of the
 // processor, which it takes from what is measured.
 type benchConn struct {
@@ -109,7 +122,7 @@ func dialBench(ctx context.Context, address, token string) (*benchConn, error) {
 }
 
 // push sends an order of about 470 bytes.
-func (c *benchConn) push(i int, id string) error {
+func (c *benchConn) push(workflow string, i int, id string) error {
 	var body, request bytes.Buffer
 	fmt.Fprintf(&body, `{"messageId":"%s","title":"Order %s of customer %d",`+
 		`"payload":{"id":"%s","placedAt":"2026-03-01T12:00:00Z",`+
@@ -122,7 +135,7 @@ func (c *benchConn) push(i int, id string) error {
 	fmt.Fprintf(&request,
 		"POST /v1/workflows/%s/topics/order/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
 			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n",
-		benchName(i), c.host, c.token, body.Len())
+		workflow, c.host, c.token, body.Len())
 	request.Write(body.Bytes())
 	if _, err := c.Write(request.Bytes()); err != nil {
 		return err

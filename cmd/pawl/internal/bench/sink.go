@@ -5,6 +5,14 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
+)
+
+// What is sent to slowPath is answered after slowAnswer, what is sent to quickPath at once.
+const (
+	quickPath  = "/orders"
+	slowPath   = "/slow"
+	slowAnswer = 200 * time.Millisecond
 )
 
 // benchSink counts what arrives by idempotency key.
@@ -26,6 +34,9 @@ func (s *benchSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	n := len(s.keys)
 	s.mu.Unlock()
+	if r.URL.Path == slowPath {
+		time.Sleep(slowAnswer)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(w, `{"receipt":"r-%d"}`, n)
 }

@@ -1,16 +1,28 @@
 package bench
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 func benchName(i int) string { return "bench-" + strconv.Itoa(i) }
 
-// Source is the workflow that is measured, one copy per item in flight.
-const Source = `export default Pawl.workflow({
+// Source is the workflow that is measured. Its consumer works on one order after the other, or on so many at once.
+func Source(name, sink string, concurrency int) string {
+	options := ""
+	if concurrency > 0 {
+		options = fmt.Sprintf("\n      concurrency: %d,", concurrency)
+	}
+	return strings.NewReplacer("{NAME}", name, "{SINK}", sink, "{OPTIONS}", options).Replace(source)
+}
+
+const source = `export default Pawl.workflow({
   name: "{NAME}",
   topics: { order: {}, sent: {} },
   consumers: {
     send: Pawl.consumer({
-      subscribe: ["order"],
+      subscribe: ["order"],{OPTIONS}
       async prepare(ctx) {
         const [event] = await ctx.peek("order", { limit: 1 });
         if (!event) return { reservations: [], data: {} };

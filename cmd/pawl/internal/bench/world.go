@@ -14,6 +14,9 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// oneEach stands for a workflow for each item in flight.
+const oneEach = "*"
+
 // World is the other process of a measurement.
 type World struct{}
 
@@ -39,12 +42,15 @@ func (*World) Run(ctx context.Context, screen term.Screen) error {
 				pushers.finished[i] <- struct{}{}
 			}
 		case "run":
-			var url, token string
+			var url, token, workflow string
 			var n, ms int
-			if _, err := fmt.Sscanf(rest, "%s %s %d %d", &url, &token, &n, &ms); err != nil {
+			if _, err := fmt.Sscanf(rest, "%s %s %d %d %s", &url, &token, &n, &ms, &workflow); err != nil {
 				return exit.Failed("", fmt.Errorf("read %q: %w", rest, err))
 			}
-			pushers.start(ctx, url, token, n, time.Duration(ms)*time.Millisecond)
+			if workflow == oneEach {
+				workflow = ""
+			}
+			pushers.start(ctx, url, token, workflow, n, time.Duration(ms)*time.Millisecond)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -83,34 +84,31 @@ func (w *benchWorld) answer() (string, error) {
 
 // observe tells the other process that an item is finished.
 func (w *benchWorld) observe(r eventlog.Record) {
-	if r.Kind != "run.committed" {
-		return
-	}
 	for _, f := range r.Facts {
-		if _, ok := f.(*eventlog.EventConsumed); ok {
+		if consumed, ok := f.(*eventlog.EventConsumed); ok {
 			select {
-			case w.lines <- "done " + strings.TrimPrefix(string(r.Workflow), "bench-") + "\n":
+			case w.lines <- "done " + pusherOf(string(consumed.MessageID)) + "\n":
 			case <-w.done:
 			}
-			return
 		}
 	}
 }
 
-// run makes the other process push items for a while, inFlight at a time.
-func (w *benchWorld) run(ctx context.Context, url, token string, inFlight int, d time.Duration) (worldStage, error) {
+// run makes the other process push items for a while, as the load says.
+func (w *benchWorld) run(ctx context.Context, url, token string, l load, d time.Duration) (worldStage, error) {
+	line := fmt.Sprintf("run %s %s %d %d %s\n", url, token, l.inFlight, d.Milliseconds(), cmp.Or(l.workflow, oneEach))
 	select {
-	case w.lines <- fmt.Sprintf("run %s %s %d %d\n", url, token, inFlight, d.Milliseconds()):
+	case w.lines <- line:
 	case <-ctx.Done():
 		return worldStage{}, ctx.Err()
 	}
-	line, err := w.answer()
+	answer, err := w.answer()
 	if err != nil {
 		return worldStage{}, err
 	}
 	var stage worldStage
-	if err := json.Unmarshal([]byte(line), &stage); err != nil {
-		return worldStage{}, fmt.Errorf("the other process says %q", line)
+	if err := json.Unmarshal([]byte(answer), &stage); err != nil {
+		return worldStage{}, fmt.Errorf("the other process says %q", answer)
 	}
 	return stage, nil
 }
