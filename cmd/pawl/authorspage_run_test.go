@@ -32,6 +32,8 @@ func TestAuthorsPageCodeRuns(t *testing.T) {
 		"What a workflow is": "ts sh", // TestAuthorsPageFirstWorkflow
 		"Limits":             "yaml",  // TestAuthorsPageConfiguration
 		"Ten recipes":        "yaml",  // TestAuthorsPageConfiguration
+
+		"Serial or concurrent?": "ts", // TestAuthorsPageConcurrent
 	}
 	for _, part := range pageParts(t) {
 		var languages []string
@@ -104,13 +106,18 @@ func TestAuthorsPageConfiguration(t *testing.T) {
 // mistakes are changes of the page's first workflow, one for each code that the page lists: the text that is
 // replaced, and its replacement.
 var mistakes = map[string][2]string{
-	"script.syntax":       {`topics: {`, `topics: `},
-	"script.import":       {`export default`, "import axios from \"axios\";\naxios;\nexport default"},
-	"shape.default":       {`export default Pawl.workflow({`, `export default ({`},
-	"shape.consumer":      {`subscribe: ["file.found"],`, ``},
-	"shape.producer":      {`interval: "1m",`, `interval: "1m", cron: "0 8 * * *",`},
-	"shape.unknownKey":    {`interval: "1m",`, `interval: "1m", runAtDeploy: true,`},
-	"shape.concurrency":   {`subscribe: ["file.found"],`, `subscribe: ["file.found"], concurrency: 2,`},
+	"script.syntax":     {`topics: {`, `topics: `},
+	"script.import":     {`export default`, "import axios from \"axios\";\naxios;\nexport default"},
+	"shape.default":     {`export default Pawl.workflow({`, `export default ({`},
+	"shape.consumer":    {`subscribe: ["file.found"],`, ``},
+	"shape.producer":    {`interval: "1m",`, `interval: "1m", cron: "0 8 * * *",`},
+	"shape.unknownKey":  {`interval: "1m",`, `interval: "1m", runAtDeploy: true,`},
+	"shape.concurrency": {`subscribe: ["file.found"],`, `subscribe: ["file.found"], concurrency: 1000,`},
+	"concurrency.state": {
+		"subscribe: [\"file.found\"],\n      async prepare(ctx) {",
+		`subscribe: ["file.found"], concurrency: 2, async prepare(ctx, state) { ctx.log(state);`,
+	},
+	"concurrency.key":     {`subscribe: ["file.found"],`, `subscribe: ["file.found"], concurrency: 2, key: "file.name",`},
 	"name.workflow":       {`name: "notes"`, `name: "my notes"`},
 	"schedule.invalid":    {`interval: "1m"`, `interval: "a minute"`},
 	"topic.unknown":       {`ctx.publish("file.found"`, `ctx.publish("file.fuond"`},

@@ -75,7 +75,6 @@ var recipeHosts = []string{"api.example.com", "chat.example.com"}
 // server of the test instead of the hosts that the page names.
 func cook(t *testing.T, number int, answer answerFunc, flags ...string) *recipe {
 	t.Helper()
-	t.Parallel()
 	parts := pageParts(t)
 	i := slices.IndexFunc(parts, func(p pagePart) bool {
 		return strings.HasPrefix(p.heading, fmt.Sprintf("%d. ", number))
@@ -83,10 +82,17 @@ func cook(t *testing.T, number int, answer answerFunc, flags ...string) *recipe 
 	if i < 0 {
 		t.Fatalf("the page has no recipe %d", number)
 	}
-	r := &recipe{part: parts[i], outside: &otherSide{answer: answer}}
+	return cookPart(t, parts[i], answer, flags...)
+}
+
+// cookPart starts the workflow of a part of the page.
+func cookPart(t *testing.T, part pagePart, answer answerFunc, flags ...string) *recipe {
+	t.Helper()
+	t.Parallel()
+	r := &recipe{part: part, outside: &otherSide{answer: answer}}
 	code := r.part.code(t, "ts")
 	if lines := strings.Count(code, "\n"); lines > 40 {
-		t.Errorf("recipe %d has %d lines: more than 40 are no recipe", number, lines)
+		t.Errorf("%q has %d lines: more than 40 are no recipe", part.heading, lines)
 	}
 	_, rest, _ := strings.Cut(code, `name: "`)
 	r.workflow, _, _ = strings.Cut(rest, `"`)
@@ -97,7 +103,7 @@ func cook(t *testing.T, number int, answer answerFunc, flags ...string) *recipe 
 		code = strings.ReplaceAll(code, "https://"+host, r.outside.URL)
 	}
 	if strings.Contains(code, "https://") {
-		t.Errorf("recipe %d calls a host that the page does not configure", number)
+		t.Errorf("%q calls a host that the page does not configure", part.heading)
 	}
 	r.dir = place(t, map[string]string{
 		r.workflow + ".ts": code, "sheets/.keep": "",
@@ -106,7 +112,7 @@ func cook(t *testing.T, number int, answer answerFunc, flags ...string) *recipe 
 	})
 	out := mustRun(t, r.dir, 0, "pawl", "validate", r.workflow+".ts")
 	if strings.Contains(out, "warning") && !strings.Contains(code, "ctx.counter.") { // which runs nowhere yet
-		t.Errorf("recipe %d is not without complaint:\n%s", number, out)
+		t.Errorf("%q is not without complaint:\n%s", part.heading, out)
 	}
 	if len(flags) == 0 {
 		flags = []string{"up", r.workflow + ".ts"}

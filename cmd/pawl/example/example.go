@@ -13,15 +13,17 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// Files are the example as it is bundled: the script and the mails of its inbox.
+// Files are the examples as they are bundled: the script that runs and the mails of its inbox, and a script to read.
 //
-//go:embed mail-to-sheet.ts inbox
+//go:embed mail-to-sheet.ts webhook-to-chat.ts inbox
 var Files embed.FS
 
 const (
 	Dir    = "pawl-example"
 	script = "mail-to-sheet.ts"
 	sheet  = "reports.csv"
+
+	concurrent = "webhook-to-chat.ts"
 )
 
 // Example is the bundled workflow with its inbox and sheets, on disk.
@@ -35,6 +37,9 @@ func (e Example) Script() string { return filepath.Join(e.dir, script) }
 func (e Example) Inbox() string  { return filepath.Join(e.dir, "inbox") }
 func (e Example) Sheets() string { return filepath.Join(e.dir, "sheets") }
 func (e Example) Sheet() string  { return filepath.Join(e.Sheets(), sheet) }
+
+// Concurrent is the script that is written beside the other one, and not run.
+func (e Example) Concurrent() string { return filepath.Join(e.dir, concurrent) }
 
 // Write puts the example into dir. Files that exist stay as they are: they are the user's now.
 func Write(dir string) (Example, error) {

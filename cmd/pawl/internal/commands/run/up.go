@@ -123,11 +123,13 @@ func introduce(out io.Writer, e example.Example) {
 	fmt.Fprintf(out, `
 The example reads the mail in %s and fills %s.
 Its script: %s. Put a mail into the inbox and see its row appear.
+For many events at once see %s.
 With `+"`pawl up`"+` running, try in another terminal:
 
   pawl events list             what came in, and what became of it
   pawl mutations list          every change that was made outside
   pawl why mail-to-sheet       what it is doing or waiting for
 
-`, term.Path(e.Inbox()), term.Path(e.Sheet()), term.Path(e.Script()))
+`, term.Path(e.Inbox()), term.Path(e.Sheet()), term.Path(e.Script()),
+		term.Path(e.Concurrent()))
 }

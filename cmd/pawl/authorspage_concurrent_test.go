@@ -1,0 +1,63 @@
+package main
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// hook is what the page's concurrent workflow is pushed.
+func hook(customer int, text, showAt string) map[string]any {
+	return map[string]any{"customer": map[string]any{"id": customer, "name": "Customer " + string(rune('0'+customer))},
+		"text": text, "showAt": showAt}
+}
+
+// The page's concurrent workflow does with each event what the page says: the rate, the order of a key, an event that is
+// put off, one that is dropped, and one that is held while the others go on, until a new version frees it.
+func TestAuthorsPageConcurrent(t *testing.T) {
+	refuse := true
+	r := cookPart(t, pagePartOf(t, "Serial or concurrent?"), func(w http.ResponseWriter, _, _, body string) bool {
+		if refuse && strings.Contains(body, "bad") {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return true
+		}
+		return false
+	}).ready()
+	told := func(text string) string { return `POST /hooks/team {"text":"` + text + `"}` }
+
+	r.push("hook.received", "1", hook(1, "first", ""))
+	r.push("hook.received", "2", hook(2, "second", ""))
+	r.wantReceived(told("Customer 1: first")) // 10/s: the clock stands still
+	r.advance("99ms")
+	r.wantReceived()
+	r.advance("1ms")
+	r.wantReceived(told("Customer 2: second"))
+
+	r.push("hook.received", "none", hook(3, "", ""))
+	r.push("hook.received", "later", hook(4, "later", "2026-03-01T07:00:00Z"))
+	r.push("hook.received", "bad", hook(1, "bad", ""))
+	r.push("hook.received", "behind", hook(1, "behind", ""))
+	r.push("hook.received", "beside", hook(2, "beside", ""))
+	r.advance("1s")
+	got := r.outside.takeReceived()
+	if want := []string{told("Customer 1: bad"), told("Customer 2: beside")}; !slices.Equal(got, want) {
+		t.Errorf("received %q, want %q\n%s", got, want, r.text())
+	}
+	r.wantEvents("hook.received", "1 consumed", "2 consumed", "none skipped", "later pending", "bad pending",
+		"behind pending", "beside consumed")
+	r.advance("58m")
+	r.wantReceived()
+	r.advance("2m")
+	r.wantReceived(told("Customer 4: later"))
+
+	r.outside.mu.Lock()
+	refuse = false
+	r.outside.mu.Unlock()
+	r.does("sed -i.before 's/Tell the chat about/Tell the chat/' hooks.ts")
+	r.await(`deployed hooks 2\.0`)
+	r.advance("1s")
+	r.wantReceived(told("Customer 1: bad"), told("Customer 1: behind"))
+	r.wantEvents("hook.received", "1 consumed", "2 consumed", "none skipped", "later consumed", "bad consumed",
+		"behind consumed", "beside consumed")
+}
