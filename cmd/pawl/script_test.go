@@ -35,8 +35,8 @@ func underTest() program {
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && (os.Args[1] == "worker" || os.Args[1] == "parse-mail") {
-		underTest().main() // an engine inside of a test has started this program again to run scripts or read mails
+	if len(os.Args) == 2 && slices.Contains([]string{"worker", "parse-mail", "bench-world"}, os.Args[1]) {
+		underTest().main() // this program was started again inside of a test: to run scripts, read mails, or be measured
 	}
 	testscript.Main(suite{m}, mains)
 }
