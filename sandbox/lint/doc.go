@@ -27,7 +27,7 @@
 //	prepare.result             result.go       what prepare returns is no result (R19)
 //	prepare.reservations       reservation.go  a reservation that reserves nothing
 //	prepare.unknownMember      result.go       a member of the result that means nothing
-//	prepare.wakeAt             result.go       a time that is ignored (S4)
+//	prepare.wakeAt             result.go       a time that is ignored (S4, C6)
 //	reservation.unknown        reservation.go  a reservation of a topic that the consumer does not subscribe to
 //	concurrency.state          concurrency.go  a state that a consumer with concurrency returns or reads (C4)
 //	concurrency.key            concurrency.go  a key that no published payload has (C2)

@@ -50,7 +50,7 @@ func (c *collector) results(prepare ast.Expression, d *sandbox.ConsumerDefinitio
 		members = append(members, names...)
 		c.reservations(result, names, at, whole, d)
 		c.title(result, names, at, whole, d)
-		c.wakeAt(result, at)
+		c.wakeAt(result, at, d)
 	}
 	return members, closed
 }
@@ -123,10 +123,17 @@ func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at m
 	}
 }
 
-// wakeAt warns of a time that is no text: it would be ignored (S4).
-func (c *collector) wakeAt(result *ast.ObjectLiteral, at map[string]file.Idx) {
+// wakeAt warns of a time that would be ignored: it is no text (S4), or stands beside the event of the run (C6).
+func (c *collector) wakeAt(result *ast.ObjectLiteral, at map[string]file.Idx, d *sandbox.ConsumerDefinition) {
 	_, when := c.in.Member(result, "wakeAt")
 	if when == nil {
+		return
+	}
+	_, list := c.in.Member(result, "reservations")
+	if array, ok := c.in.Resolve(list).(*ast.ArrayLiteral); ok && d.Concurrency != nil && len(array.Value) > 0 {
+		c.warn("prepare.wakeAt", at["wakeAt"], "remove it, or reserve nothing here",
+			"wakeAt is ignored: consumer %q has concurrency, and there it says when an event that was not reserved is "+
+				"looked at again", sandbox.Clip(d.Name, 100))
 		return
 	}
 	what := c.in.Never(when, "text", "object", "null", "undefined")
