@@ -55,7 +55,7 @@ func TestAuthorsPageConcurrent(t *testing.T) {
 	refuse = false
 	r.outside.mu.Unlock()
 	r.does("sed -i.before 's/Tell the chat about/Tell the chat/' hooks.ts")
-	r.await(`deployed hooks 2\.0`)
+	r.await(`hooks is now 2\.0`)
 	r.advance("1s")
 	r.wantReceived(told("Customer 1: bad"), told("Customer 1: behind"))
 	r.wantEvents("hook.received", "1 consumed", "2 consumed", "none skipped", "later consumed", "bad consumed",
