@@ -13,8 +13,8 @@ func hook(customer int, text, showAt string) map[string]any {
 		"text": text, "showAt": showAt}
 }
 
-// The page's concurrent workflow does with each event what the page says: the rate, the order of a key, an event that is
-// put off, one that is dropped, and one that is held while the others go on, until a new version frees it.
+// The page's concurrent workflow does with each event what the page says: the rate, the order of a key, an event that
+// is put off, one that is dropped, and one that is held while the others go on, until a new version frees it.
 func TestAuthorsPageConcurrent(t *testing.T) {
 	refuse := true
 	r := cookPart(t, pagePartOf(t, "Serial or concurrent?"), func(w http.ResponseWriter, _, _, body string) bool {

@@ -18,7 +18,8 @@ func (e entry) concurrent() bool { return e.consumer != nil && e.consumer.Concur
 
 // stateParameter warns of a prepare that asks for the state of a consumer that has none (C4).
 func (c *collector) stateParameter(p *ast.Binding, e entry) {
-	c.warn("concurrency.state", c.in.Start(p), "remove it; or remove concurrency, if an event needs what the one before it left",
+	c.warn("concurrency.state", c.in.Start(p),
+		"remove it; or remove concurrency, if an event needs what the one before it left",
 		"consumer %q has concurrency and so no state: this parameter of prepare is always undefined",
 		sandbox.Clip(e.handler, 100))
 }
@@ -34,7 +35,8 @@ func (c *collector) returnedState(next ast.Expression, d *sandbox.ConsumerDefini
 		}
 		if what := c.in.Never(r.Value, "undefined"); what != "" {
 			c.fail("concurrency.state", c.in.Start(r.Value),
-				"return nothing, and publish what has to be kept; or remove concurrency, so that the events come one after the other",
+				"return nothing, and publish what has to be kept; or remove concurrency, so that the events come one after the "+
+					"other",
 				"next of %q returns %s as its state, but a consumer with concurrency has none",
 				sandbox.Clip(d.Name, 100), what)
 		}
