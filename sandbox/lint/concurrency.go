@@ -43,17 +43,34 @@ func (c *collector) returnedState(next ast.Expression, d *sandbox.ConsumerDefini
 	}
 }
 
-// payloads are those of the events that a script publishes, as far as its text shows them.
+// payloads are those of the events that a script publishes for consumers with a key, as far as its text shows them.
 type payloads struct {
-	seen []payload
+	// of are the payloads by topic, of the topics that such a consumer subscribes to.
+	of map[string][]payload
 	// unseen tells that there may be others: what is published, or where to, is not written out.
 	unseen bool
+	// left is how many payloads may still be looked at: a list of many topics may be named in many places.
+	left int
 }
 
+// mostPayloads bounds how many payloads are looked at, one that is published to several topics for each of them.
+const mostPayloads = 100_000
+
 type payload struct {
-	topics []string
-	value  sandbox.Written
-	line   int
+	value sandbox.Written
+	line  int
+}
+
+func newPayloads(d *sandbox.Definition) payloads {
+	p := payloads{of: make(map[string][]payload), left: mostPayloads}
+	for _, consumer := range d.Consumers {
+		if consumer.Concurrency != nil && consumer.Key != "" {
+			for _, topic := range consumer.Subscribe {
+				p.of[topic] = nil
+			}
+		}
+	}
+	return p
 }
 
 // unseenPublishes notes where a holder may publish what the text does not show.
@@ -74,7 +91,7 @@ func (c *collector) unseenPublishes(h *holder) {
 
 // payloadOf takes down what a call of ctx.publish shows of its payload.
 func (c *collector) payloadOf(t *touch, args []ast.Expression) {
-	if !slices.ContainsFunc(c.definition.Consumers, func(d sandbox.ConsumerDefinition) bool { return d.Key != "" }) {
+	if len(c.payloads.of) == 0 || c.payloads.unseen {
 		return
 	}
 	if len(args) != 2 {
@@ -86,14 +103,6 @@ func (c *collector) payloadOf(t *touch, args []ast.Expression) {
 		named = list.Value
 	}
 	found := payload{line: c.in.Position(c.in.Start(t.call)).Line}
-	for _, expression := range named {
-		topic, known := c.in.TextOf(expression)
-		if !known {
-			c.payloads.unseen = true
-			return
-		}
-		found.topics = append(found.topics, topic)
-	}
 	if event, ok := c.in.Resolve(args[1]).(*ast.ObjectLiteral); ok && c.in.Fixed(args[1]) {
 		_, _, whole := script.Keys(event)
 		_, value := c.in.Member(event, "payload")
@@ -104,7 +113,16 @@ func (c *collector) payloadOf(t *touch, args []ast.Expression) {
 			found.value.Kind = sandbox.WrittenNull
 		}
 	}
-	c.payloads.seen = append(c.payloads.seen, found)
+	for _, expression := range named {
+		topic, known := c.in.TextOf(expression)
+		if c.payloads.left--; !known || c.payloads.left < 0 {
+			c.payloads.unseen = true
+			return
+		}
+		if before, wanted := c.payloads.of[topic]; wanted {
+			c.payloads.of[topic] = append(before, found)
+		}
+	}
 }
 
 // mostPaths bounds how many paths a wrong one is compared with.
@@ -116,37 +134,45 @@ func (c *collector) key(d *sandbox.ConsumerDefinition) {
 		return
 	}
 	path := strings.Split(d.Key, ".")
-	var have, topics []string
-	line := 0
-	for _, p := range c.payloads.seen {
-		i := slices.IndexFunc(p.topics, func(topic string) bool { return slices.Contains(d.Subscribe, topic) })
-		switch {
-		case i < 0:
-			continue
-		case !lacks(p.value, path):
-			return
-		case line == 0:
-			line = p.line
+	inside, twice := strings.CutPrefix(d.Key, "payload.")
+	var have []string
+	unseen, line, of := c.payloads.unseen, 0, ""
+	for _, topic := range d.Subscribe {
+		for _, p := range c.payloads.of[topic] {
+			if c.payloads.left--; c.payloads.left < 0 {
+				return
+			}
+			switch {
+			case lacks(p.value, path):
+			case p.value.Kind == "":
+				unseen = true
+				continue
+			default:
+				return
+			}
+			if line == 0 {
+				line, of = p.line, topic
+			}
+			if len(have) < mostPaths {
+				have = append(have, pathsOf(p.value, "", 0)...)
+				have = have[:min(len(have), mostPaths)]
+			}
 		}
-		topics = append(topics, p.topics[i])
-		have = append(have, pathsOf(p.value, "", 0)...)
-		have = have[:min(len(have), mostPaths)]
 	}
 	at, _ := c.in.Find("consumers", d.Name, "key")
-	inside, twice := strings.CutPrefix(d.Key, "payload.")
 	switch {
-	case line > 0 && !c.payloads.unseen:
+	case line > 0 && !unseen:
 		fix := "name what identifies whom or what the event is about, and publish it in the payload"
-		if close := similar.Names(d.Key, have, 1); len(close) > 0 {
-			fix = fmt.Sprintf("write key: %q", close[0])
-		} else if twice && slices.Contains(have, inside) {
+		if twice && slices.Contains(have, inside) {
 			fix = fmt.Sprintf("write key: %q", inside)
+		} else if close := similar.Names(d.Key, have, 1); len(close) > 0 {
+			fix = fmt.Sprintf("write key: %q", close[0])
 		} else if len(have) > 0 {
 			have = distinct(have)
 			fix = "write the path of something in it: " + sandbox.Quoted(have[:min(len(have), 5)])
 		}
 		c.warn("concurrency.key", at, fix, "no payload that is published to %q has %s (line %d): the events would wait "+
-			"for no other", sandbox.Clip(topics[0], 100), sandbox.Clip(d.Key, 100), line)
+			"for no other", sandbox.Clip(of, 100), sandbox.Clip(d.Key, 100), line)
 	case twice:
 		c.warn("concurrency.key", at, fmt.Sprintf("write key: %q", sandbox.Clip(inside, 100)),
 			"the path of a key begins inside the payload, so this one looks for a payload in the payload")

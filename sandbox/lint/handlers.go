@@ -15,7 +15,8 @@ import (
 func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationUse, []sandbox.Problem) {
 	c := &collector{findings: newFindings(in), in: in, definition: d, holders: make(map[*ast.Binding]*holder),
 		followed: make(map[*script.Variable]bool), seen: make(map[visit]bool),
-		recorded: make(map[*ast.CallExpression]bool), writtenLeft: MaxWritten}
+		recorded: make(map[*ast.CallExpression]bool), writtenLeft: MaxWritten,
+		payloads: newPayloads(d)}
 	for _, p := range d.Producers {
 		_, value := in.Find("producers", p.Name)
 		if o, ok := in.Resolve(value).(*ast.ObjectLiteral); ok {
