@@ -23,13 +23,12 @@ var mains = map[string]func(){
 	"pawl-tools":     toolsMain,
 }
 
-// everything says, in the environment, that nothing is left out to save time: every program that a test starts has the
-// race detector where the tests have it, and the program is built as a release has it. Without it only the programs of
-// TestScripts have the race detector, which are every command, and engines at every kind of work: the other tests start
-// hundreds of engines, each of which costs four times as much with it.
+// everything says, in the environment, that nothing is left out to save time.
 const everything = "PAWL_TEST_ALL"
 
-// plain has the programs without the race detector, or is empty where the tests have none, or all programs have it.
+// plain has the programs without the race detector, or is empty where the tests have none. The programs of TestScripts
+// have it, which are every command, and engines at every kind of work: the other tests start hundreds of engines, for
+// what a process does to the next one, each of which costs four times as much with it.
 var plain struct {
 	sync.Once
 	folder string
@@ -41,7 +40,7 @@ var plain struct {
 func plainPrograms(t *testing.T) string {
 	t.Helper()
 	plain.Do(func() {
-		if raced && os.Getenv(everything) == "" {
+		if raced {
 			plain.folder, plain.err = buildPlain(context.Background())
 		}
 	})
