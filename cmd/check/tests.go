@@ -9,9 +9,14 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
+
+// sequential are packages in whose tests no two things happen at once, and which have so many of them that the race
+// detector, which could find nothing there, would take minutes.
+var sequential = []string{"engine/decide", "engine/simulation"}
 
 // tests runs the tests and prints each package as it ends, with what failed in it; at the end the step
 // and the names of all that failed and was skipped.
@@ -22,21 +27,28 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 	if short {
 		args = append(args, "-short")
 	}
-	switch {
-	case !all:
-		r.left.add(withoutAll, "the race detector")
-	case hasRaceDetector(ctx, root):
-		args = append(args, "-race")
-	default:
-		r.left.add(wantOf("C compiler"), "the race detector")
-	}
-	args = append(args, packages...)
 	results := newResults(r.out, r.module)
 	environment := []string{"PAWL_TEST_ALL="} // tests that leave something out to save time look for it
 	if all {
 		environment = []string{"PAWL_TEST_ALL=1"}
 	}
-	said, err := results.of(ctx, root, environment, args)
+	var said string
+	var err error
+	switch {
+	case !all:
+		r.left.add(withoutAll, "the race detector")
+	case !hasRaceDetector(ctx, root):
+		r.left.add(wantOf("C compiler"), "the race detector")
+	default:
+		var raced []string
+		if raced, packages, err = r.split(ctx, root, packages); len(raced) > 0 && err == nil {
+			said, err = results.of(ctx, root, environment, slices.Concat(args, []string{"-race"}, raced))
+		}
+	}
+	if len(packages) > 0 {
+		more, failed := results.of(ctx, root, environment, append(args, packages...))
+		said, err = strings.TrimSpace(said+"\n"+more), errors.Join(err, failed)
+	}
 	ok := err == nil && results.failed == 0
 	r.line("tests", ok, time.Since(start))
 	if !ok {
@@ -44,7 +56,7 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 			fmt.Fprintln(r.out, said)
 		}
 		if err != nil {
-			fmt.Fprintf(r.out, "go %s: %v\n", strings.Join(args, " "), err)
+			fmt.Fprintln(r.out, err)
 		}
 	}
 	results.printSkipped(r.left)
@@ -54,6 +66,24 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 	}
 	r.tested = true
 	r.passed, r.failedTests, r.skipped = results.passed, results.failed, len(results.skipped)
+}
+
+// split lists the packages: those whose tests have the race detector, and the sequential ones.
+func (r *report) split(ctx context.Context, root string, patterns []string) (raced, rest []string, err error) {
+	command := exec.CommandContext(ctx, "go", append([]string{"list", "-e"}, patterns...)...)
+	command.Dir = root
+	out, err := command.Output()
+	if err != nil {
+		return nil, patterns, fmt.Errorf("list the packages: %w", err)
+	}
+	for name := range strings.FieldsSeq(string(out)) {
+		if slices.Contains(sequential, strings.TrimPrefix(name, r.module+"/")) {
+			rest = append(rest, name)
+		} else {
+			raced = append(raced, name)
+		}
+	}
+	return raced, rest, nil
 }
 
 // of runs the go command, with more in its environment, and takes in its events as they come. It returns what the
@@ -74,7 +104,9 @@ func (r *results) of(ctx context.Context, root string, environment, args []strin
 	if readErr != nil {
 		command.Process.Kill() // what it says can no longer be judged
 	}
-	err = errors.Join(readErr, command.Wait()) // which ends the writing to errOut
+	if err = errors.Join(readErr, command.Wait()); err != nil { // which ends the writing to errOut
+		err = fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+	}
 	return strings.TrimSpace(errOut.String()), err
 }
 

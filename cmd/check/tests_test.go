@@ -53,6 +53,19 @@ func TestShort(t *testing.T) { if testing.Short() { t.Skip("too long") } }
 import ("os"; "testing")
 func TestAll(t *testing.T) { if os.Getenv("PAWL_TEST_ALL") == "" { t.Skip("left out without -all") } }
 `,
+		"slow/race_test.go": `//go:build race
+
+package slow
+import "testing"
+func TestRace(t *testing.T) {}
+`,
+		"engine/decide/decide_test.go": "package decide\nimport \"testing\"\nfunc TestPlain(t *testing.T) {}\n",
+		"engine/decide/race_test.go": `//go:build race
+
+package decide
+import "testing"
+func TestRace(t *testing.T) { t.Error("nothing can be found here") }
+`,
 		"bad/bad_test.go": `package bad
 import "testing"
 func TestPass(t *testing.T) {}
@@ -104,7 +117,7 @@ func TestNever(t *testing.T) {}
 			t.Errorf("the names of what failed at the end lack %s:\n%s", failed, names)
 		}
 	}
-	if all.passed != 4 || all.failedTests != 3 || all.skipped != 3 {
+	if all.passed != 5 || all.failedTests != 3 || all.skipped != 3 {
 		t.Errorf("%d passed, %d failed, %d skipped", all.passed, all.failedTests, all.skipped)
 	}
 	if got := all.left[wantOf("C compiler")]; !slices.Contains(got, "good/lacking.TestLack") {
@@ -124,8 +137,12 @@ func TestNever(t *testing.T) {}
 
 	out.Reset()
 	slow := &report{out: &out, module: "example.org/m", left: make(omissions)}
-	slow.tests(t.Context(), root, false, true, []string{"./slow"})
-	if slow.failed || slow.passed != 1 || slow.skipped != 0 {
+	slow.tests(t.Context(), root, false, true, []string{"./slow", "./engine/..."})
+	want := 3 // one with the race detector
+	if len(slow.left) > 0 {
+		want = 2
+	}
+	if slow.failed || slow.passed != want || slow.skipped != 0 {
 		t.Errorf("-all leaves something out: %d passed, %d skipped\n%s", slow.passed, slow.skipped, out.String())
 	}
 
