@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -26,48 +24,87 @@ var mains = map[string]func(){
 // everything says, in the environment, that nothing is left out to save time.
 const everything = "PAWL_TEST_ALL"
 
-// plain has the programs without the race detector, or is empty where the tests have none. The programs of TestScripts
-// have it, which are every command, and engines at every kind of work: the other tests start hundreds of engines, for
-// what a process does to the next one, each of which costs four times as much with it.
-var plain struct {
-	sync.Once
+// built are what the tests start besides themselves, in a folder that goes with the last test.
+var built struct {
+	sync.Mutex
 	folder string
-	err    error
 }
 
-// plainPrograms is the folder of the programs without the race detector. It is empty if a test is to start those that
-// stand in its PATH.
-func plainPrograms(t *testing.T) string {
-	t.Helper()
-	plain.Do(func() {
-		if raced {
-			plain.folder, plain.err = buildPlain(context.Background())
-		}
-	})
-	if plain.err != nil {
-		t.Fatal(plain.err)
+// folderOfBuilt is that folder.
+func folderOfBuilt() (string, error) {
+	built.Lock()
+	defer built.Unlock()
+	if built.folder != "" {
+		return built.folder, nil
 	}
-	return plain.folder
-}
-
-// buildPlain builds this test binary without the race detector, and gives it the names of the programs.
-func buildPlain(ctx context.Context) (string, error) {
-	folder, err := os.MkdirTemp("", "pawl-plain")
+	folder, err := os.MkdirTemp("", "pawl-built")
 	if err != nil {
 		return "", fmt.Errorf("make a folder for the programs: %w", err)
 	}
-	binary := filepath.Join(folder, "plain.test")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, ".")
+	built.folder = folder
+	return folder, nil
+}
+
+// releasedWorker is a worker as a release has it: without the C library and without the race detector, whose memory
+// and slowness would decide which limit a script meets first. It is nothing else, so that it starts in a sixth of the
+// program's time: all tests run their scripts in it but those about how the program starts its own.
+func releasedWorker(t *testing.T) string {
+	t.Helper()
+	path, err := buildWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var buildWorker = sync.OnceValues(func() (string, error) {
+	folder, err := folderOfBuilt()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "worker")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../sandbox/worker/testdata/worker")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return folder, fmt.Errorf("build the programs: %w\n%s", err, out)
+		return "", fmt.Errorf("build a worker: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// plainPrograms is the folder of the programs without the race detector. It is empty if a test is to start those that
+// stand in its PATH, since the tests have none. The programs of TestScripts have it, which are every command, and
+// engines at every kind of work: the other tests start hundreds of engines, for what one process leaves to the next,
+// each of which costs four times as much with it.
+func plainPrograms(t *testing.T) string {
+	t.Helper()
+	if !raced {
+		return ""
+	}
+	folder, err := buildPlain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// buildPlain builds this test binary without the race detector, and gives it the names of the programs.
+var buildPlain = sync.OnceValues(func() (string, error) {
+	folder, err := folderOfBuilt()
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(folder, "plain.test")
+	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
 	for name := range mains {
 		if err := os.Link(binary, filepath.Join(folder, name)); err != nil {
-			return folder, fmt.Errorf("name a program: %w", err)
+			return "", fmt.Errorf("name a program: %w", err)
 		}
 	}
 	return folder, nil
-}
+})
 
 // long leaves a test out of a quick look: it builds the program, starts it again and again, or waits in earnest.
 func long(t *testing.T) {
@@ -90,8 +127,8 @@ func (s suite) Run() int {
 		}
 	}
 	code := s.M.Run()
-	if plain.folder != "" {
-		if err := os.RemoveAll(plain.folder); err != nil {
+	if built.folder != "" {
+		if err := os.RemoveAll(built.folder); err != nil {
 			fmt.Fprintln(os.Stderr, "remove the programs of the tests:", err)
 		}
 	}
@@ -101,13 +138,14 @@ func (s suite) Run() int {
 // programCommand is a program as a test starts it. What the program starts by name is of the same kind.
 func programCommand(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	folder := plainPrograms(t)
-	if _, ours := mains[name]; !ours || folder == "" {
-		cmd := exec.CommandContext(t.Context(), name, args...)
-		cmd.Env = os.Environ()
-		return cmd
+	environment := append(os.Environ(), plainWorker+"="+releasedWorker(t))
+	if folder := plainPrograms(t); folder != "" {
+		if _, ours := mains[name]; ours {
+			name = filepath.Join(folder, name)
+			environment = append(environment, "PATH="+folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+		}
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(folder, name), args...)
-	cmd.Env = append(os.Environ(), "PATH="+strings.Join([]string{folder, os.Getenv("PATH")}, string(os.PathListSeparator)))
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = environment
 	return cmd
 }

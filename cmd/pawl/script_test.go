@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -48,26 +47,12 @@ const (
 	plainParser = "PAWL_TEST_PARSER"
 )
 
-// buildWorker builds a worker as a release has it: without the C library and without the race
-// detector, whose memory and slowness would decide which limit a script meets first.
-func buildWorker(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "worker")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../../sandbox/worker/testdata/worker")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build a worker: %v\n%s", err, out)
-	}
-	return path
-}
-
 // quickScripts are those of what people do most: a quick look runs them alone.
 var quickScripts = []string{"client", "example", "found", "jobs", "nats", "push", "refused", "workflow"}
 
-// TestScripts runs the manual: each script uses the real program on a real data directory, and runs
-// its workflows in workers as a release has them.
+// TestScripts runs the manual: each script uses the real program on a real data directory.
 func TestScripts(t *testing.T) {
-	worker := buildWorker(t)
+	worker := releasedWorker(t)
 	hearHangups(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
