@@ -97,17 +97,7 @@ func TestLossInterrupted(t *testing.T) {
 	}
 	var want []string
 	for k := 0; ; k++ {
-		accepting, appended := false, 0
-		l := manyLost(t, func(eventlog.Entry) memlog.Fault {
-			if accepting {
-				if appended++; appended == k {
-					return memlog.Full
-				}
-			}
-			return memlog.None
-		})
-		accepting = true
-		_, err := loss.Record(t.Context(), l, lost)
+		l, err := acceptUntil(t, k, lost)
 		if k > 0 && err == nil { // it has fewer parts
 			if k < 4 {
 				t.Errorf("%d parts, want several", k-1)
@@ -149,8 +139,8 @@ func TestLossInterrupted(t *testing.T) {
 	}
 }
 
-// interruptedAt is the log of manyLost after an acceptance that was killed before its k-th transition.
-func interruptedAt(t *testing.T, k int, lost loss.Loss) *memlog.Log {
+// acceptUntil accepts the loss of manyLost, and is killed before its k-th transition if it has as many.
+func acceptUntil(t *testing.T, k int, lost loss.Loss) (*memlog.Log, error) {
 	t.Helper()
 	accepting, appended := false, 0
 	l := manyLost(t, func(eventlog.Entry) memlog.Fault {
@@ -162,7 +152,15 @@ func interruptedAt(t *testing.T, k int, lost loss.Loss) *memlog.Log {
 		return memlog.None
 	})
 	accepting = true
-	if _, err := loss.Record(t.Context(), l, lost); !errors.Is(err, eventlog.ErrFull) {
+	_, err := loss.Record(t.Context(), l, lost)
+	return l, err
+}
+
+// interruptedAt is the log of an acceptance that was killed before its k-th transition.
+func interruptedAt(t *testing.T, k int, lost loss.Loss) *memlog.Log {
+	t.Helper()
+	l, err := acceptUntil(t, k, lost)
+	if !errors.Is(err, eventlog.ErrFull) {
 		t.Fatalf("interrupted at part %d: %v", k, err)
 	}
 	return l

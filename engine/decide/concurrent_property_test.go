@@ -2,7 +2,6 @@ package decide_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -18,50 +17,16 @@ import (
 // that only concurrent consumers have.
 func TestConcurrentHistories(t *testing.T) {
 	t.Parallel()
-	facts := map[eventlog.FactType]int{}
-	history := func(seed uint64) {
-		chance := rand.New(rand.NewPCG(seed, 1))
-		l := newLife(&concurrently{t, seed}, func(_ string, low, high int) int { return low + chance.IntN(high-low+1) })
-		l.liveConcurrently(150)
-		for f, n := range l.facts {
-			facts[f] += n
-		}
-	}
-	if *seed != 0 {
-		history(*seed)
-		return
-	}
-	most := *seeds
-	if raceDetector {
-		most = min(most, 60) // each takes a hundred times as long, and nothing in them runs side by side
-	}
-	for n := range most {
-		history(n + 1)
-	}
+	facts := histories(t, 1, func(l *life) { l.liveConcurrently(150) })
 	for _, f := range eventlog.FactTypes() {
-		if facts[f] == 0 && eventlog.OfConcurrent(f) {
+		if facts != nil && facts[f] == 0 && eventlog.OfConcurrent(f) {
 			t.Errorf("no history had a %s", f)
 		}
 	}
 }
 
-// concurrently says how to repeat what fails.
-type concurrently struct {
-	*testing.T
-	seed uint64
-}
-
-func (s *concurrently) Fatalf(format string, args ...any) {
-	s.Helper()
-	s.T.Fatalf("-run TestConcurrentHistories -decide.seed %d: "+format, append([]any{s.seed}, args...)...)
-}
-
 func (l *life) liveConcurrently(steps int) {
-	l.policies = schedule.Default()
-	l.policies.Transient.Retries = l.int("retries", 0, 2)
-	l.policies.Reconcile.Attempts = l.int("attempts", 0, 2)
-	l.policies.Repair.Budget = l.int("budget", 1, 3)
-	l.policies.Session.MaxRuns = l.int("maxRuns", 1, 4)
+	l.drawPolicies()
 	l.mostHeld = l.int("held", 1, 6)
 	if l.chance(20) {
 		l.policies.Transient.Then = schedule.Hold
@@ -234,34 +199,7 @@ func (l *life) settleConcurrently() {
 			}
 			continue
 		}
-		var err error
-		switch todo := todos[work].(type) {
-		case decide.StartRun:
-			err = l.step(decide.Tick{})
-		case decide.BeginEvent:
-			err = l.step(decide.Tick{Place: &todo.Place})
-		case decide.CrashRun:
-			err = l.step(decide.Recover{})
-		case decide.RunProducer:
-			err = l.step(decide.CommitRun{Run: todo.Run})
-		case decide.RunNext:
-			err = l.step(decide.CommitRun{Run: todo.Run})
-		case decide.RunPrepare:
-			if run := l.run(todo.Run); run.Event != nil {
-				err = l.step(decide.FinishPrepare{Run: run.ID, Seen: l.state,
-					Prepared: decide.Prepared{Raw: []byte(`{}`), Reservations: []eventlog.EventRef{*run.Event}}})
-			} else {
-				err = l.prepareAll(todo.Run)
-			}
-		case decide.RunMutate:
-			err = l.step(decide.FinishMutate{Run: todo.Run, Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
-				TimeoutMS: 1000}})
-		case decide.AwaitCall:
-			err = l.step(decide.SettleMutation{Mutation: todo.Mutation, Outcome: decide.Settlement{Status: decide.Applied}})
-		case decide.ReconcileMutation:
-			err = l.step(decide.SettleMutation{Mutation: todo.Mutation, Outcome: decide.Settlement{Status: decide.Applied},
-				By: eventlog.ResolvedByReconcile})
-		}
+		err := l.carryOut(todos[work])
 		if err != nil {
 			l.t.Fatalf("no progress at %+v: %v", todos[work], err)
 		}

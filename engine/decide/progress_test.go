@@ -15,29 +15,13 @@ func (l *life) settleDown() {
 	_ = l.step(decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow}})
 	_ = l.step(decide.Tick{})
 	for range 2000 {
+		todo := l.next()
 		var err error
-		switch todo := l.next().(type) {
-		case decide.StartRun:
-			err = l.step(decide.Tick{})
-		case decide.CrashRun:
-			err = l.step(decide.Recover{})
-		case decide.RunProducer:
-			err = l.step(decide.CommitRun{Run: todo.Run})
-		case decide.RunNext:
-			err = l.step(decide.CommitRun{Run: todo.Run})
-		case decide.RunPrepare:
-			err = l.prepareAll(todo.Run)
-		case decide.RunMutate:
-			err = l.step(decide.FinishMutate{Run: todo.Run, Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
-				TimeoutMS: 1000}})
-		case decide.AwaitCall:
-			err = l.step(decide.SettleMutation{Mutation: todo.Mutation, Outcome: decide.Settlement{Status: decide.Applied}})
-		case decide.ReconcileMutation:
-			err = l.step(decide.SettleMutation{Mutation: todo.Mutation, Outcome: decide.Settlement{Status: decide.Applied},
-				By: eventlog.ResolvedByReconcile})
-		case decide.Wait:
+		if wait, waits := todo.(decide.Wait); !waits {
+			err = l.carryOut(todo)
+		} else {
 			var rest bool
-			if rest, err = l.help(todo); rest {
+			if rest, err = l.help(wait); rest {
 				l.atRest()
 				return
 			}
@@ -48,6 +32,38 @@ func (l *life) settleDown() {
 		l.noLostWakeUp()
 	}
 	l.t.Fatalf("never at rest: %+v, workflow %+v", l.next(), l.state.Workflow)
+}
+
+// carryOut does what is to be done, with a good outcome.
+func (l *life) carryOut(todo decide.Todo) error {
+	switch todo := todo.(type) {
+	case decide.StartRun:
+		return l.step(decide.Tick{})
+	case decide.BeginEvent:
+		return l.step(decide.Tick{Place: &todo.Place})
+	case decide.CrashRun:
+		return l.step(decide.Recover{})
+	case decide.RunProducer:
+		return l.step(decide.CommitRun{Run: todo.Run})
+	case decide.RunNext:
+		return l.step(decide.CommitRun{Run: todo.Run})
+	case decide.RunPrepare:
+		if run := l.run(todo.Run); run.Event != nil {
+			return l.step(decide.FinishPrepare{Run: run.ID, Seen: l.state,
+				Prepared: decide.Prepared{Raw: []byte(`{}`), Reservations: []eventlog.EventRef{*run.Event}}})
+		}
+		return l.prepareAll(todo.Run)
+	case decide.RunMutate:
+		return l.step(decide.FinishMutate{Run: todo.Run, Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
+			TimeoutMS: 1000}})
+	case decide.AwaitCall:
+		return l.step(decide.SettleMutation{Mutation: todo.Mutation, Outcome: decide.Settlement{Status: decide.Applied}})
+	case decide.ReconcileMutation:
+		return l.step(decide.SettleMutation{Mutation: todo.Mutation, Outcome: decide.Settlement{Status: decide.Applied},
+			By: eventlog.ResolvedByReconcile})
+	}
+	l.t.Fatalf("nothing is known of %T", todo)
+	return nil
 }
 
 func (l *life) prepareAll(run eventlog.RunID) error {

@@ -59,39 +59,42 @@ func repeatable(t *testing.T) {
 }
 
 var (
-	seed  = flag.Uint64("decide.seed", 0, "run only this seed of TestLongHistories")
-	seeds = flag.Uint64("decide.seeds", 120, "how many seeds TestLongHistories runs")
+	seed  = flag.Uint64("decide.seed", 0, "run only this seed of TestLongHistories and TestConcurrentHistories")
+	seeds = flag.Uint64("decide.seeds", 120, "how many seeds they run")
 )
-
-// raceDetector is true when the tests are built with it.
-var raceDetector bool
 
 // TestLongHistories is the same with longer, evenly drawn histories, which shrink badly. It must
 // reach every fact.
 func TestLongHistories(t *testing.T) {
 	t.Parallel()
+	facts := histories(t, 0, func(l *life) { l.live(150) })
+	for _, f := range eventlog.FactTypes() {
+		if facts != nil && facts[f] == 0 && f != "workflow.loss_accepted" && !strings.HasPrefix(string(f), "token.") &&
+			!eventlog.OfConcurrent(f) {
+			t.Errorf("no history had a %s", f)
+		}
+	}
+}
+
+// histories lives a history for each seed, and counts the facts of all; nil if only one was asked for.
+func histories(t *testing.T, stream uint64, live func(*life)) map[eventlog.FactType]int {
 	facts := map[eventlog.FactType]int{}
 	history := func(seed uint64) {
-		chance := rand.New(rand.NewPCG(seed, 0))
+		chance := rand.New(rand.NewPCG(seed, stream))
 		l := newLife(&seeded{t, seed}, func(_ string, low, high int) int { return low + chance.IntN(high-low+1) })
-		l.live(150)
+		live(l)
 		for f, n := range l.facts {
 			facts[f] += n
 		}
 	}
 	if *seed != 0 {
 		history(*seed)
-		return
+		return nil
 	}
 	for n := range *seeds {
 		history(n + 1)
 	}
-	for _, f := range eventlog.FactTypes() {
-		if facts[f] == 0 && f != "workflow.loss_accepted" && !strings.HasPrefix(string(f), "token.") &&
-			!eventlog.OfConcurrent(f) {
-			t.Errorf("no history had a %s", f)
-		}
-	}
+	return facts
 }
 
 // seeded says how to repeat what fails.
@@ -102,15 +105,20 @@ type seeded struct {
 
 func (s *seeded) Fatalf(format string, args ...any) {
 	s.Helper()
-	s.T.Fatalf("-run TestLongHistories -decide.seed %d: "+format, append([]any{s.seed}, args...)...)
+	s.T.Fatalf("-run %s -decide.seed %d: "+format, append([]any{s.Name(), s.seed}, args...)...)
 }
 
-func (l *life) live(steps int) {
+// drawPolicies are small budgets, which a history can use up.
+func (l *life) drawPolicies() {
 	l.policies = schedule.Default()
 	l.policies.Transient.Retries = l.int("retries", 0, 2)
 	l.policies.Reconcile.Attempts = l.int("attempts", 0, 2)
 	l.policies.Repair.Budget = l.int("budget", 1, 3)
 	l.policies.Session.MaxRuns = l.int("maxRuns", 1, 4)
+}
+
+func (l *life) live(steps int) {
+	l.drawPolicies()
 	l.deploy()
 	for range steps {
 		if l.chance(35) {

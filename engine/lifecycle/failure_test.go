@@ -219,10 +219,7 @@ func TestF05_FindingKeepsTheCallsFailure(t *testing.T) {
 func TestInFlightIsDurableBeforeItLeaves(t *testing.T) {
 	l := live(t)
 	l.deploy(shop{})
-	o, left, letGo := holding(applied)
-	l.sends(o)
-	l.pushed("a")
-	<-left
+	letGo := l.inFlight()
 	if m := l.wantMutation("in_flight"); m.StartedAt == 0 || m.ParamsHash == "" {
 		t.Errorf("the mutation in flight: %+v", m)
 	}

@@ -22,6 +22,16 @@ func holding(then outcome) (o outcome, left <-chan struct{}, letGo func()) {
 	}, reached, func() { close(gate) }
 }
 
+// inFlight pushes an order and waits until its call has left, which takes effect when it is let go.
+func (l *life) inFlight() (letGo func()) {
+	l.t.Helper()
+	o, left, letGo := holding(applied)
+	l.sends(o)
+	l.pushed("a")
+	<-left
+	return letGo
+}
+
 // Completed flow: available → running → completed; attempts count from 1 (J1).
 func TestJobCompletes(t *testing.T) {
 	l := live(t)
@@ -85,10 +95,7 @@ func TestJobCancelledByUser(t *testing.T) {
 func TestRunningJobIsNotCancelled(t *testing.T) {
 	l := live(t)
 	l.deploy(shop{})
-	o, left, letGo := holding(applied)
-	l.sends(o)
-	l.pushed("a")
-	<-left
+	letGo := l.inFlight()
 	l.refused("job.state", "cancelEvent", "topic", "orders", "messageId", "a")
 	letGo()
 	l.rest()

@@ -277,10 +277,7 @@ func TestReject(t *testing.T) {
 func TestPauseResumeArchive(t *testing.T) {
 	l := live(t)
 	l.deploy(shop{})
-	o, left, letGo := holding(applied)
-	l.sends(o)
-	l.pushed("a")
-	<-left
+	letGo := l.inFlight()
 	l.do("pauseWorkflow", nil)
 	letGo()
 	l.rest()

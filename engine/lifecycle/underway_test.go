@@ -40,6 +40,19 @@ func (l *life) holdOpen(reconciles bool, passes time.Duration) chan<- outcome {
 	return end
 }
 
+// happens ends the open call with its effect, which was asked for once.
+func (l *life) happens(end chan<- outcome) {
+	l.t.Helper()
+	changed := l.follow("mutation.applied")
+	end <- applied
+	changed()
+	l.rest()
+	l.wantMutation("applied late_reply")
+	l.wantEvent("a", "consumed")
+	l.wantSent(1)
+	l.sound()
+}
+
 // F5, F12: while a call is open, a reconcile that finds no trace of it proves nothing: the request may
 // still take effect. It counts as "not known yet", however often and however long after the deadline.
 func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
@@ -53,14 +66,7 @@ func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
 		l.wantEvent("a", "reserved")
 		l.wantWhy(decide.ReasonReconcile)
 		l.wantSent(1)
-		changed := l.follow("mutation.applied")
-		end <- applied
-		changed()
-		l.rest()
-		l.wantMutation("applied late_reply")
-		l.wantEvent("a", "consumed")
-		l.wantSent(1)
-		l.sound()
+		l.happens(end)
 	})
 	t.Run("then it ends without an answer", func(t *testing.T) {
 		l := live(t)
@@ -96,14 +102,7 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		refused(l)
 		l.advance("3h")
 		refused(l)
-		changed := l.follow("mutation.applied")
-		end <- applied
-		changed()
-		l.rest()
-		l.wantMutation("applied late_reply")
-		l.wantEvent("a", "consumed")
-		l.wantSent(1)
-		l.sound()
+		l.happens(end)
 	})
 	t.Run("its process dies", func(t *testing.T) {
 		l := live(t)

@@ -375,26 +375,11 @@ func TestReconfiguredStreamIsRefused(t *testing.T) {
 	nc := natstest.Connect(t, server)
 	l := mustOpen(t, nc, jslog.Config{})
 	site{t: t}.append(l, 10, 10)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := js.Stream(t.Context(), "PAWL_LOG_0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := stream.CachedInfo().Config
-	cfg.MaxMsgs, cfg.Discard = 3, jetstream.DiscardOld
-	if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
+	reconfigure(t, nc, func(c *jetstream.StreamConfig) { c.MaxMsgs, c.Discard = 3, jetstream.DiscardOld })
 	if _, err := jslog.Open(t.Context(), nc, jslog.Config{}); !errors.Is(err, eventlog.ErrDamaged) {
 		t.Errorf("stream that drops messages: %v", err)
 	}
-	cfg.MaxMsgs = -1
-	if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
+	reconfigure(t, nc, func(c *jetstream.StreamConfig) { c.MaxMsgs = -1 })
 	if _, err := jslog.Open(t.Context(), nc, jslog.Config{}); !errors.Is(err, eventlog.ErrDamaged) ||
 		!strings.Contains(err.Error(), "1-7") {
 		t.Errorf("stream that dropped messages: %v", err)
@@ -406,21 +391,9 @@ func TestNewerFormat(t *testing.T) {
 	server := natstest.NewServer(t, natstest.Fast)
 	nc := natstest.Connect(t, server)
 	mustOpen(t, nc, jslog.Config{})
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
 	set := func(format string) error {
-		stream, err := js.Stream(t.Context(), "PAWL_LOG_0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg := stream.CachedInfo().Config
-		cfg.Metadata["pawl.format"] = format
-		if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
-			t.Fatal(err)
-		}
-		_, err = jslog.Open(t.Context(), nc, jslog.Config{})
+		reconfigure(t, nc, func(c *jetstream.StreamConfig) { c.Metadata["pawl.format"] = format })
+		_, err := jslog.Open(t.Context(), nc, jslog.Config{})
 		return err
 	}
 	if err := set("4"); !errors.Is(err, eventlog.ErrNewerFormat) ||

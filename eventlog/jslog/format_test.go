@@ -11,18 +11,35 @@ import (
 	"github.com/pawl-run/pawl/eventlog/jslog"
 )
 
-// formatOf is what the streams of a log say of its format.
-func formatOf(t *testing.T, nc *nats.Conn, stream string) string {
+// streamOf is a stream of a log, and the way to change it.
+func streamOf(t *testing.T, nc *nats.Conn, name string) (jetstream.JetStream, jetstream.StreamConfig) {
 	t.Helper()
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := js.Stream(t.Context(), stream)
+	s, err := js.Stream(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.CachedInfo().Config.Metadata["pawl.format"]
+	return js, s.CachedInfo().Config
+}
+
+// reconfigure changes how the first stream of a log is configured, as a stranger does.
+func reconfigure(t *testing.T, nc *nats.Conn, change func(*jetstream.StreamConfig)) {
+	t.Helper()
+	js, config := streamOf(t, nc, "PAWL_LOG_0")
+	change(&config)
+	if _, err := js.UpdateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// formatOf is what the streams of a log say of its format.
+func formatOf(t *testing.T, nc *nats.Conn, stream string) string {
+	t.Helper()
+	_, config := streamOf(t, nc, stream)
+	return config.Metadata["pawl.format"]
 }
 
 // A log that holds nothing new can be read by an older version. One that holds the installation says so

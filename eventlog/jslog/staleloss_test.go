@@ -79,29 +79,14 @@ func TestLossBehindTheEnd(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := js.Stream(t.Context(), "PAWL_LOG_0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lost := stream.CachedInfo().Config
-	lost.Metadata["pawl.lost"] = "2,4-5"
-	if _, err := js.UpdateStream(t.Context(), lost); err != nil {
-		t.Fatal(err)
-	}
+	reconfigure(t, nc, func(c *jetstream.StreamConfig) { c.Metadata["pawl.lost"] = "2,4-5" })
 	l = mustOpen(t, nc, cfg)
 	s.append(l, 1, 10)
 	if got := logtest.ReadAll(t, l); len(got) != 4 || got[3].Position.Seq != 4 {
 		t.Errorf("read %d records, want 4 with the last at 4", len(got))
 	}
-	if stream, err = js.Stream(t.Context(), "PAWL_LOG_0"); err != nil {
-		t.Fatal(err)
-	}
-	if got := stream.CachedInfo().Config.Metadata["pawl.lost"]; got != "2" {
-		t.Errorf("lost are %q, want 2 alone", got)
+	if _, config := streamOf(t, nc, "PAWL_LOG_0"); config.Metadata["pawl.lost"] != "2" {
+		t.Errorf("lost are %q, want 2 alone", config.Metadata["pawl.lost"])
 	}
 }
 

@@ -1,5 +1,0 @@
-//go:build race
-
-package decide_test
-
-func init() { raceDetector = true }
