@@ -63,6 +63,7 @@ var facts = map[FactType]struct {
 	"mutation.skipped":             {1, func() Fact { return new(MutationSkipped) }},
 	"mutation.reconcile_scheduled": {2, func() Fact { return new(MutationReconcileScheduled) }},
 	"mutation.left_indeterminate":  {1, func() Fact { return new(MutationLeftIndeterminate) }},
+	"mutation.commented":           {1, func() Fact { return new(MutationCommented) }},
 	"mutation.contradicted":        {1, func() Fact { return new(MutationContradicted) }},
 	"event.published":              {1, func() Fact { return new(EventPublished) }},
 	"event.republished":            {1, func() Fact { return new(EventRepublished) }},

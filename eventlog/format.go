@@ -12,7 +12,7 @@ const (
 	// formatInstallation: the log also holds Installation, whose messages format 1 does not know.
 	formatInstallation = 2
 	// formatConcurrent: workflows have concurrent consumers. A binary that does not know their facts must not start:
-	// it would stop these workflows in the middle of many calls.
+	// it would stop these workflows in the middle of many calls. Any workflow may have a comment on a mutation since.
 	formatConcurrent = 3
 )
 
@@ -39,6 +39,9 @@ var concurrentFacts = map[FactType]int{
 // formatOf is the lowest format of a log that may hold the transition.
 func formatOf(t *Transition) int {
 	for _, f := range t.Facts {
+		if _, ok := f.(*MutationCommented); ok {
+			return formatConcurrent
+		}
 		if since, ok := concurrentFacts[f.FactType()]; ok && versionOf(f) >= since {
 			return formatConcurrent
 		}

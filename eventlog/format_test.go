@@ -27,6 +27,8 @@ func TestFormatOfATransition(t *testing.T) {
 		"uncounted":        {"w", &EventReleased{Uncounted: true}, 2, 3},
 		"retry":            {"w", &EventRetryScheduled{Uncounted: true}, 2, 1},
 		"needs attention":  {"w", &EventRetryScheduled{Attention: true}, 3, 3},
+		"approval":         {"w", &MutationApproved{}, 1, 1},
+		"comment":          {"w", &MutationCommented{}, 1, 3},
 		"held":             {"w", &EventHeld{}, 1, 3},
 		"the installation": {Installation, &TokenRevoked{}, 1, 2},
 	} {

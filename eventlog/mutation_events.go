@@ -116,6 +116,11 @@ type (
 		Mutation MutationID `msgpack:"mutation" json:"mutation"`
 		Failure  Failure    `msgpack:"failure" json:"failure"`
 	}
+	// MutationCommented: the person who decided on the call in this transition says why.
+	MutationCommented struct {
+		Mutation MutationID `msgpack:"mutation" json:"mutation"`
+		Comment  string     `msgpack:"comment" json:"comment"`
+	}
 	// MutationContradicted: a late answer differs from the final outcome; nothing changes but
 	// that a person must look (F12).
 	MutationContradicted struct {
@@ -143,4 +148,5 @@ func (*MutationFailed) FactType() FactType             { return "mutation.failed
 func (*MutationSkipped) FactType() FactType            { return "mutation.skipped" }
 func (*MutationReconcileScheduled) FactType() FactType { return "mutation.reconcile_scheduled" }
 func (*MutationLeftIndeterminate) FactType() FactType  { return "mutation.left_indeterminate" }
+func (*MutationCommented) FactType() FactType          { return "mutation.commented" }
 func (*MutationContradicted) FactType() FactType       { return "mutation.contradicted" }

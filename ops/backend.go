@@ -40,6 +40,9 @@ type Config struct {
 	Calls Calls
 	// RunLog is read for a run's log and evidence; nil means that this engine keeps no run log.
 	RunLog RunLog
+	// Progress counts what Engine records; it must be told of each transition (engine.Config.Observe). Nil means that
+	// nothing is counted.
+	Progress *metrics.Progress
 	// Workers reports on the processes that run scripts; nil means that there are none.
 	Workers func() worker.Report
 	// Version of this program, as `pawl version` prints it.

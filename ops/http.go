@@ -34,15 +34,38 @@ func (b *backend) routes() http.Handler {
 		}
 		slices.Sort(allowed)
 		allow := strings.Join(allowed, ", ")
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		refused := func(w http.ResponseWriter, r *http.Request) {
 			p := rpc.Problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on %s",
 				eventlog.ClipName(r.Method), eventlog.ClipName(r.URL.Path)).WithHint("allowed: " + allow)
 			p.Allow = allow
 			b.refuse(w, r, p)
-		})
+		}
+		if !covered(pattern, methods) {
+			mux.HandleFunc(pattern, refused)
+			continue
+		}
+		// Beside a wider path with methods of its own, the mux takes a narrower one with methods only.
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch,
+			http.MethodDelete} {
+			if !slices.Contains(allowed, method) {
+				mux.HandleFunc(method+" "+pattern, refused)
+			}
+		}
 	}
 	mux.HandleFunc("/", b.unknownPath)
 	return b.outer(mux)
+}
+
+// covered reports whether a path with a name in it stands for this path too.
+func covered(pattern string, methods map[string][]string) bool {
+	segments := strings.Split(pattern, "/")
+	for other := range methods {
+		stands := func(wide, narrow string) bool { return wide == narrow || strings.HasPrefix(wide, "{") }
+		if other != pattern && slices.EqualFunc(strings.Split(other, "/"), segments, stands) {
+			return true
+		}
+	}
+	return false
 }
 
 func (b *backend) unknownPath(w http.ResponseWriter, r *http.Request) {

@@ -120,7 +120,20 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	if m["status"] != "awaiting_approval" {
 		t.Fatalf("mutation: %v", m)
 	}
-	call("approveMutation", 200, map[string]any{"mutation": approve, "paramsHash": m["paramsHash"]})
+	if v := call("approveMutations", 200, map[string]any{"workflow": "shop", "dryRun": true}); v["matched"] != 1.0 ||
+		v["updated"] != 0.0 || listOf(v["items"])[0].(map[string]any)["paramsHash"] != m["paramsHash"] {
+		t.Errorf("a count: %v", v)
+	}
+	call("approveMutation", 200, map[string]any{"mutation": approve, "paramsHash": m["paramsHash"], "comment": "fine"})
+	if v := call("rejectMutations", 200,
+		map[string]any{"items": []any{map[string]any{"id": approve}}}); v["updated"] != 0.0 ||
+		listOf(v["noop"])[0].(map[string]any)["code"] != "mutation.state" {
+		t.Errorf("a rejection after the approval: %v", v)
+	}
+	if v := call("resolveMutations", 200, map[string]any{"q": "nothing like this",
+		"resolution": "skip"}); v["matched"] != 0.0 || len(listOf(v["items"])) != 0 {
+		t.Errorf("resolve nothing: %v", v)
+	}
 	b.engine.Rest("shop")
 	b.push("shop", "b")
 	b.engine.Rest("shop")
@@ -370,18 +383,18 @@ func TestFieldNames(t *testing.T) {
 	b.push("shop", "a")
 	b.engine.Rest("shop")
 	for id, want := range map[string]string{
-		"getWorkflow": "attention blocked counts maintenance name pendingRetryRun repair revision " +
+		"getWorkflow": "attention blocked concurrency counts maintenance name pendingRetryRun repair revision " +
 			"status userPaused version",
 		"listWorkflowRuns": "endedAt error eventCount events handler handlerType id mutation mutationOutcome phase " +
 			"prepareResult retryOf session startedAt status version workflow",
-		"listWorkflowEvents": "causedBy createdBy messageId payload publishedAt reservedBy status title topic",
-		"listWorkflowJobs": "attempt attempts consumer error finalizedAt maxAttempts messageId publishedAt scheduledAt " +
-			"state title topic",
-		"listWorkflowMutations": "connector error eventCount events id operation params paramsHash " +
+		"listWorkflowEvents": "causedBy createdBy held messageId payload publishedAt reservedBy status title topic",
+		"listWorkflowJobs": "attempt attempts consumer error finalizedAt held maxAttempts messageId publishedAt " +
+			"scheduledAt state title topic",
+		"listWorkflowMutations": "comment connector error eventCount events id operation params paramsHash " +
 			"reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle workflow",
 		"listWorkflowInputs":   "externalId id outputs receivedAt source status title type",
 		"listWorkflowSessions": "endedAt id result runs startedAt",
-		"listWorkflowHandlers": "name nextRunAt type wakeAt",
+		"listWorkflowHandlers": "concurrency held key name nextRunAt probing rate type wakeAt",
 		"getDiagnostics":       "contradictions log orphanedReservations stopped unread",
 	} {
 		var answer map[string]any

@@ -54,7 +54,7 @@ func TestPermit(t *testing.T) {
 	one := &rpc.Caller{Role: rpc.Admin, Workflow: "shop"}
 	narrows := []string{
 		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "approveMutation",
-		"rejectMutation", "resolveMutation",
+		"rejectMutation", "resolveMutation", "approveMutations", "rejectMutations", "resolveMutations",
 		"listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
 	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken",
@@ -147,6 +147,26 @@ func TestOneWorkflow(t *testing.T) {
 		if _, _, p := call(id, `{"mutation":"`+foreign+`"}`); p == nil || p.Code != "workflow.forbidden" {
 			t.Errorf("%s of another workflow: %+v", id, p)
 		}
+	}
+	for _, id := range []string{"approveMutations", "rejectMutations", "resolveMutations"} {
+		request := `{"workflow":"other"}`
+		if id == "resolveMutations" {
+			request = `{"workflow":"other","resolution":"skip"}`
+		}
+		if _, _, p := call(id, request); p == nil || p.Code != "workflow.forbidden" {
+			t.Errorf("%s of another workflow: %+v", id, p)
+		}
+	}
+	for _, item := range []string{`"id":"` + foreign + `"`, `"id":"` + foreign + `","workflow":"other"`,
+		`"id":"` + foreign + `","workflow":"shop"`} {
+		_, answer, p := call("rejectMutations", `{"items":[{`+item+`}]}`)
+		if p != nil || answer["updated"] != 0.0 || len(listOf(answer["noop"])) != 1 {
+			t.Errorf("a rejection of %s: %v, %+v", item, answer, p)
+		}
+	}
+	_, own, p := call("approveMutations", `{"held":"approval","dryRun":true}`)
+	if p != nil || own["matched"] != 1.0 || listOf(own["items"])[0].(map[string]any)["workflow"] != "shop" {
+		t.Errorf("what awaits approval: %v, %+v", own, p)
 	}
 	if _, _, p := call("deployWorkflow", `{"source":`+quoted(t, orders("other", "send")+"// changed")+`}`); p == nil ||
 		p.Code != "workflow.forbidden" {

@@ -49,7 +49,10 @@ var knownTypes = rpc.Types{
 		eventlog.BlockContradiction, eventlog.BlockLoss),
 	reflect.TypeFor[projections.AttentionReason](): rpc.Enum(
 		projections.AttentionTransient, projections.AttentionDiscarded, projections.AttentionUnknown,
+		projections.AttentionHeld, projections.AttentionProbing, projections.AttentionFailing,
 		projections.AttentionDamage),
+	reflect.TypeFor[mutationHeld]():        rpc.Enum(heldApproval, heldIndeterminate, heldReconcile),
+	reflect.TypeFor[eventlog.HeldReason](): rpc.Enum(eventlog.HeldReasons()...),
 	reflect.TypeFor[eventlog.TokenRole](): rpc.Enum(eventlog.RoleViewer, eventlog.RoleIngest, eventlog.RoleOperator,
 		eventlog.RoleAdmin),
 	reflect.TypeFor[eventlog.Grant](): rpc.Enum(eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny),
@@ -69,6 +72,16 @@ var knownTypes = rpc.Types{
 
 // pageLimit is how many items a page may have at most, 1 to readmodel.MaxLimit; 0 when left out.
 type pageLimit int
+
+// mutationHeld is what a mutation keeps its run and its events waiting for.
+type mutationHeld string
+
+// The values of mutationHeld: those of eventlog.HeldReason that are about a call.
+const (
+	heldApproval      mutationHeld = "approval"
+	heldIndeterminate mutationHeld = "indeterminate"
+	heldReconcile     mutationHeld = "reconcile"
+)
 
 // order is the direction of a list.
 type order string

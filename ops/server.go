@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -44,6 +45,9 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}
+	reader := *cfg.Reader
+	reader.Ends = explain.Ends
+	cfg.Reader = &reader
 	b := &backend{cfg: cfg, guard: guard,
 		followers: auth.NewQuota("readers of the log", "log.followers", mostFollowers, mostFollowersEach),
 		heavy:     auth.NewQuota("requests that read a long past", "history.busy", mostHeavy, mostHeavyEach),
@@ -51,7 +55,8 @@ func New(cfg Config) (*Server, error) {
 	b.life, b.endLife = context.WithCancel(context.Background())
 	b.metrics = metrics.New(metrics.Sources{
 		Engine: cfg.Engine, Reader: cfg.Reader, Log: cfg.Log, Workers: cfg.Workers, Version: cfg.Version,
-		Holds: knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()),
+		Progress: cfg.Progress,
+		Holds:    knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()),
 	})
 	b.openapi = sync.OnceValues(func() ([]byte, error) { return document(cfg.Version) })
 	b.log = logread.Reader{Log: cfg.Log, Guard: guard, Revocations: &b.revocations, Followers: b.followers,

@@ -32,6 +32,7 @@ type (
 		Calls       []runlog.Line         `json:"calls" jsonschema:"its connector reads, with parameters and answers"`
 		Logs        []runlog.Line         `json:"logs" jsonschema:"what the script has logged"`
 		Attempts    []evidenceAttempt     `json:"attempts" jsonschema:"earlier runs that bear on this one, the newest first, at most 5: those that it is a retry of, and the failed ones of its handler for an event of its own, or where either failed before it had chosen its events"`
+		Held        *readmodel.Held       `json:"held" jsonschema:"what the run's event is held for since, null when nothing holds it"`
 		Maintenance *evidenceMaintenance  `json:"maintenance" jsonschema:"the repair that is asked for, null when none is"`
 	}
 	evidenceError struct {
@@ -128,12 +129,32 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 	for _, other := range earlier {
 		e.Attempts = append(e.Attempts, evidenceAttempt{ID: other.ID, Version: other.Version, Error: other.Error})
 	}
+	if e.Held, err = s.heldAfter(ctx, r.Workflow, run); err != nil {
+		return e, err
+	}
 	state, err := s.state(r.Workflow)
-	if m := state.Maintenance; err == nil && m != nil {
-		e.Maintenance = &evidenceMaintenance{Attempt: state.RepairFailures, RequestedAt: m.Since,
+	if err != nil {
+		return e, err
+	}
+	if repair := readmodel.WorkflowOf(&state).Repair; repair != nil {
+		e.Maintenance = &evidenceMaintenance{Attempt: repair.Attempt, RequestedAt: repair.RequestedAt,
 			Budget: s.cfg.Engine.Policies().Repair.Budget}
 	}
-	return e, err
+	return e, nil
+}
+
+// heldAfter is what holds the event of a concurrent consumer's run since that run, nil for nothing.
+func (b *backend) heldAfter(ctx context.Context, w eventlog.WorkflowName, run readmodel.Run) (*readmodel.Held, error) {
+	for _, about := range run.Events {
+		e, err := b.cfg.Reader.Event(ctx, w, about.Topic, about.MessageID)
+		if err != nil {
+			return nil, err
+		}
+		if e.Held != nil && e.Held.Run == run.ID {
+			return e.Held, nil
+		}
+	}
+	return nil, nil
 }
 
 func evidenceOf(f *readmodel.Failure, source string) *evidenceError {

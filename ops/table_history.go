@@ -39,6 +39,7 @@ type (
 		Status eventlog.EventStatus `json:"status,omitempty" in:"query" jsonschema:"the event's status"`
 		Topic  eventlog.Topic       `json:"topic,omitempty" in:"query" jsonschema:"a topic's name"`
 		State  projections.JobState `json:"state,omitempty" in:"query" jsonschema:"the state of the event's job"`
+		Held   eventlog.HeldReason  `json:"held,omitempty" in:"query" jsonschema:"what the event is held for"`
 	}
 	jobsQuery struct {
 		paging
@@ -47,11 +48,13 @@ type (
 		Status  eventlog.EventStatus `json:"status,omitempty" in:"query" jsonschema:"the status of the job's event"`
 		Topic   eventlog.Topic       `json:"topic,omitempty" in:"query" jsonschema:"a topic's name"`
 		Handler eventlog.Handler     `json:"handler,omitempty" in:"query" jsonschema:"the consumer's name"`
+		Held    eventlog.HeldReason  `json:"held,omitempty" in:"query" jsonschema:"what the job's event is held for"`
 	}
 	mutationsQuery struct {
 		paging
 		period
 		Status eventlog.MutationStatus `json:"status,omitempty" in:"query" jsonschema:"the mutation's status"`
+		Held   mutationHeld            `json:"held,omitempty" in:"query" jsonschema:"what keeps its run and its events waiting: an approval, the outcome that is being asked for, or a person's word on it"`
 	}
 	inputsQuery struct {
 		paging
@@ -131,7 +134,7 @@ func (q *runsQuery) options() readmodel.ListOptions {
 func (q *eventsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
 	o.Since, o.Until = q.Since, q.Until
-	o.Status, o.Topic, o.State = string(q.Status), string(q.Topic), string(q.State)
+	o.Status, o.Topic, o.State, o.Held = string(q.Status), string(q.Topic), string(q.State), string(q.Held)
 	return o
 }
 
@@ -139,13 +142,14 @@ func (q *jobsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
 	o.Since, o.Until = q.Since, q.Until
 	o.State, o.Status, o.Topic, o.Handler = string(q.State), string(q.Status), string(q.Topic), string(q.Handler)
+	o.Held = string(q.Held)
 	return o
 }
 
 func (q *mutationsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
 	o.Since, o.Until = q.Since, q.Until
-	o.Status = string(q.Status)
+	o.Status, o.Held = string(q.Status), string(q.Held)
 	return o
 }
 

@@ -110,7 +110,13 @@ func (b *backend) explainState(state *projections.State) explain.Why {
 		return b.explainTodo(state, *wait)
 	}
 	// The worker is at work, or was nudged this moment: the rules say what it is about.
-	return b.explainTodo(state, decide.Next(state, eventlog.At(b.cfg.Now()), stepper(state)))
+	return b.explainTodo(state, explain.Owed(state, b.present(state)))
+}
+
+// present is what the rules may know beside the workflow's state.
+func (b *backend) present(state *projections.State) decide.Present {
+	return decide.Present{Now: eventlog.At(b.cfg.Now()), Engine: explain.Stepper(state),
+		MostHeld: b.cfg.Engine.Policies().Held.Max}
 }
 
 // explainTodo explains what the state owes or waits for, with what only history knows.
@@ -120,23 +126,9 @@ func (b *backend) explainTodo(state *projections.State, todo decide.Todo) explai
 		if err != nil {
 			b.cfg.Logger.Warn("the explanation of a wait says less", "workflow", string(state.Name), "error", err)
 		}
-		return explain.WithCause(state, wait, cause)
+		return explain.WithCause(state, wait, b.present(state), cause)
 	}
-	return explain.Workflow(state, todo)
-}
-
-// stepper is the process that holds the workflow's work, as its facts name it: the one that asks is
-// its engine.
-func stepper(s *projections.State) string {
-	if run := s.CurrentRun(); run != nil {
-		return run.Engine
-	}
-	if run := s.RetryRun(); run != nil {
-		if m := s.Mutation(run.Mutation); m != nil {
-			return m.Engine
-		}
-	}
-	return ""
+	return explain.Workflow(state, todo, b.present(state))
 }
 
 func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[explain.Why], error) {

@@ -35,7 +35,10 @@ type (
 		Topic            eventlog.Topic       `json:"topic,omitempty" jsonschema:"filter: the topic"`
 		State            projections.JobState `json:"state,omitempty" jsonschema:"filter: the state of the event's job; without state and status only events that the action applies to"`
 		Status           eventlog.EventStatus `json:"status,omitempty" jsonschema:"filter: the event's status"`
+		Held             eventlog.HeldReason  `json:"held,omitempty" jsonschema:"filter: what the event is held for; also with items: what is not held for it any more is left as it is"`
 		Q                string               `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages"`
+		Since            eventlog.Instant     `json:"since,omitempty" jsonschema:"filter: published then or later"`
+		Until            eventlog.Instant     `json:"until,omitempty" jsonschema:"filter: published before then"`
 		Limit            int                  `json:"limit,omitempty" jsonschema:"the most events the filter chooses, oldest first, 1 to 10000; 10000 when left out"`
 		Reason           string               `json:"reason,omitempty" jsonschema:"why, for the record"`
 		DryRun           bool                 `json:"dryRun,omitempty" jsonschema:"change nothing, only count"`
@@ -57,6 +60,14 @@ var AppliesTo = map[decide.EventAction][]projections.JobState{
 	decide.ActionRedrive: {projections.JobCancelled, projections.JobDiscarded},
 }
 
+// Applies reports whether the action changes a job that stands so: redriving also frees what is held for a person or a
+// repair (J3).
+func Applies(action decide.EventAction, state projections.JobState, held *readmodel.Held) bool {
+	freed := action == decide.ActionRedrive && held != nil &&
+		(held.Reason == eventlog.HeldPerson || held.Reason == eventlog.HeldRepair)
+	return freed || slices.Contains(AppliesTo[action], state)
+}
+
 // settledAs are the job states in which an action has nothing left to do: repeating it is no error.
 var settledAs = map[decide.EventAction]projections.JobState{
 	decide.ActionSkip: projections.JobCancelled, decide.ActionCancel: projections.JobCancelled,
@@ -67,7 +78,8 @@ var jobTable = []Operation{
 	onEvent("skipEvent", decide.ActionSkip,
 		"End an event unprocessed, also one that a run holds, unless a mutation made for it is not settled"),
 	onEvent("cancelEvent", decide.ActionCancel, "Cancel the job of an event that is not being processed"),
-	onEvent("redriveEvent", decide.ActionRedrive, "Make a cancelled or discarded job available again"),
+	onEvent("redriveEvent", decide.ActionRedrive,
+		"Make a cancelled or discarded job available again, or free an event that is held for a person or a repair"),
 	onEvents("skipEvents", decide.ActionSkip, "Skip many events, by name or by filter"),
 	onEvents("cancelEvents", decide.ActionCancel, "Cancel the jobs of many events, by name or by filter"),
 	onEvents("redriveEvents", decide.ActionRedrive, "Redrive the jobs of many events, by name or by filter"),
@@ -134,7 +146,8 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 			return answer, nil
 		}
 		done, err := c.backend.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow,
-			decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown})
+			decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown,
+				Held: r.Held})
 		if err != nil && done.Updated > 0 {
 			// What is done is recorded; a repeated request does the rest.
 			p := *problemOf(err)
@@ -152,15 +165,16 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 	if _, err := b.state(r.Workflow); err != nil {
 		return nil, false, err
 	}
-	filtered := r.Topic != "" || r.State != "" || r.Status != "" || r.Q != ""
+	filtered := r.Topic != "" || r.State != "" || r.Status != "" || r.Q != "" || r.Since != 0 || r.Until != 0
 	invalid := func(format string, args ...any) error {
 		return rpc.Problemf(http.StatusUnprocessableEntity, "bulk.invalid", format, args...).
-			WithHint(`send {"items": [{"topic": …, "messageId": …}]}, or a filter of topic, state, status and q`)
+			WithHint(`send {"items": [{"topic": …, "messageId": …}]}, or a filter of topic, state, status, held, q, since ` +
+				`and until`)
 	}
 	switch {
 	case r.Items != nil && filtered:
 		return nil, false, invalid("items and a filter exclude each other")
-	case r.Items == nil && !filtered:
+	case r.Items == nil && !filtered && r.Held == "":
 		return nil, false, invalid("nothing says which events are meant")
 	case len(r.Items) > mostChanged:
 		return nil, false, invalid("%d items are too many for one request, at most %d are allowed", len(r.Items), mostChanged)
@@ -171,7 +185,7 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 	for _, filter := range []struct {
 		name  string
 		value any
-	}{{"topic", r.Topic}, {"state", r.State}, {"status", r.Status}} {
+	}{{"topic", r.Topic}, {"state", r.State}, {"status", r.Status}, {"held", r.Held}} {
 		value := reflect.ValueOf(filter.value)
 		if err := knownTypes.Check(filter.name, value); err != nil && !value.IsZero() {
 			return nil, false, invalid("%v", err)
@@ -198,14 +212,17 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 		limit = mostChanged
 	}
 	o := readmodel.ListOptions{Workflow: r.Workflow, Limit: readmodel.MaxLimit, Topic: string(r.Topic),
-		State: string(r.State), Status: string(r.Status), Q: r.Q}
+		State: string(r.State), Status: string(r.Status), Held: string(r.Held), Q: r.Q}
 	for {
 		page, err := b.cfg.Reader.Jobs(ctx, o)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, job := range page.Items {
-			if r.State == "" && r.Status == "" && !slices.Contains(AppliesTo[action], job.State) {
+			if r.State == "" && r.Status == "" && r.Held == "" && !Applies(action, job.State, job.Held) {
+				continue
+			}
+			if job.PublishedAt < r.Since || r.Until != 0 && job.PublishedAt >= r.Until {
 				continue
 			}
 			if len(refs) == limit {

@@ -37,7 +37,7 @@ func runNow(ctx context.Context, c *Call, r *inWorkflow) (runNowAnswer, error) {
 		return runNowAnswer{}, err
 	}
 	s, err := c.backend.state(r.Workflow)
-	return runNowAnswer{Workflow: readmodel.WorkflowView(&s.Workflow), Producers: c.backend.queuedProducers(queued)}, err
+	return runNowAnswer{Workflow: readmodel.WorkflowOf(&s), Producers: c.backend.queuedProducers(queued)}, err
 }
 
 // queuedProducers tells what the command has come to, by what the workflow was when it was recorded: a

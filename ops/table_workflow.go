@@ -147,7 +147,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 	if result.Changed {
 		status = http.StatusCreated
 	}
-	return status, deployAnswer{Workflow: readmodel.WorkflowView(&s.Workflow), Warnings: some(result.Problems),
+	return status, deployAnswer{Workflow: readmodel.WorkflowOf(&s), Warnings: some(result.Problems),
 		Asks: some(result.Asks)}, nil
 }
 

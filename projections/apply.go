@@ -203,6 +203,10 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.reconcileScheduled(e)
 	case *eventlog.MutationLeftIndeterminate:
 		return f.leftIndeterminate(e)
+	case *eventlog.MutationCommented:
+		return f.changeMutation(e.Mutation, func(m *Mutation) {
+			m.Comment = &Comment{Text: e.Comment, By: f.t.Actor, At: f.at()}
+		})
 	case *eventlog.MutationContradicted:
 		return f.changeMutation(e.Mutation, func(m *Mutation) { m.Contradiction = e.Outcome })
 	case *eventlog.EventPublished:

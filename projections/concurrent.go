@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -35,7 +36,32 @@ func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
 		r.Tries, r.Attention = first.Tries, first.Attention
 	}
 	f.putRun(&r)
+	f.countOwing(0, r.attends())
 	return f.changeHandler(e.Handler, func(h *Handler) { h.StartedAt = f.at() })
+}
+
+// attends is since when a person should look at the run of a concurrent consumer: its next has failed so often. Zero
+// for never, and once the run is over.
+func (r *Run) attends() eventlog.Instant {
+	if r.Event == nil || r.EndedAt != 0 && !r.Owes {
+		return 0
+	}
+	return r.Attention
+}
+
+// countOwing keeps the number of the runs at which a person should look.
+func (f *folding) countOwing(before, after eventlog.Instant) {
+	switch c := &f.Counts; {
+	case (before == 0) == (after == 0):
+	case before == 0:
+		if c.Owing++; c.Owing == 1 {
+			c.OwingSince = after
+		}
+	default:
+		if c.Owing--; c.Owing == 0 {
+			c.OwingSince = 0
+		}
+	}
 }
 
 // over reports whether the run has ended, or never was: it changes no more (R15).
@@ -99,7 +125,33 @@ func (f *folding) probeScheduled(e *eventlog.HandlerProbeScheduled) error {
 			p.Attention = f.at()
 		}
 		h.Probing = &p
+		f.countProbing(h)
 	})
+}
+
+// countProbing keeps the consumers at whose target a person should look.
+func (f *folding) countProbing(h *Handler) {
+	others := slices.DeleteFunc(slices.Clone(f.Counts.Probing), func(p ProbingCount) bool { return p.Consumer == h.Name })
+	if h.Probing != nil && h.Probing.Attention != 0 {
+		others = append(others, ProbingCount{h.Name, h.Probing.Attention, h.Probing.Attempt})
+		slices.SortFunc(others, func(a, b ProbingCount) int { return cmp.Compare(a.Consumer, b.Consumer) })
+	}
+	f.setProbing(others)
+}
+
+// forgetProbing leaves out the consumers that the definition has no more, or no more as concurrent ones.
+func (f *folding) forgetProbing(d *eventlog.Definition) {
+	f.setProbing(slices.DeleteFunc(slices.Clone(f.Counts.Probing), func(p ProbingCount) bool {
+		c, ok := d.Consumer(p.Consumer)
+		return !ok || !c.Concurrent()
+	}))
+}
+
+func (f *folding) setProbing(counts []ProbingCount) {
+	if len(counts) == 0 {
+		counts = nil // as the store reads it back
+	}
+	f.Counts.Probing = counts
 }
 
 // probingEnded makes all transient back-offs of the consumer due (C7).
@@ -116,7 +168,10 @@ func (f *folding) probingEnded(e *eventlog.HandlerProbingEnded) error {
 			return err
 		}
 	}
-	return f.changeHandler(e.Handler, func(h *Handler) { h.Probing = nil })
+	return f.changeHandler(e.Handler, func(h *Handler) {
+		h.Probing = nil
+		f.countProbing(h)
+	})
 }
 
 // BacksOff reports whether the event waits after a transient failure.

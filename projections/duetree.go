@@ -16,6 +16,8 @@ type dueTree struct {
 	// first is the smallest due of this node and what is below it.
 	first       eventlog.Instant
 	left, right *dueTree
+	// size is how many places there are.
+	size int
 }
 
 // weight decides which of two places is nearer to the root. It spreads places that follow each other.
@@ -37,7 +39,7 @@ func (o Ordinal) above(p Ordinal) bool {
 }
 
 func dueNode(at Ordinal, due eventlog.Instant, left, right *dueTree) *dueTree {
-	t := &dueTree{at: at, due: due, first: due, left: left, right: right}
+	t := &dueTree{at: at, due: due, first: due, left: left, right: right, size: 1 + left.count() + right.count()}
 	if left != nil {
 		t.first = min(t.first, left.first)
 	}
@@ -45,6 +47,14 @@ func dueNode(at Ordinal, due eventlog.Instant, left, right *dueTree) *dueTree {
 		t.first = min(t.first, right.first)
 	}
 	return t
+}
+
+// count is how many places there are.
+func (t *dueTree) count() int {
+	if t == nil {
+		return 0
+	}
+	return t.size
 }
 
 // put returns the tree with the place, due at the time.

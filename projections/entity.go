@@ -97,9 +97,21 @@ type (
 		// there has been one, zero without any.
 		Held      []HeldCount      `msgpack:"held,omitempty"`
 		HeldSince eventlog.Instant `msgpack:"heldSince,omitempty"`
-		// Attention counts the events that have failed so often that a person should look (F8).
+		// Attention counts the events that have failed so often that a person should look (F8), and Owing the runs of
+		// concurrent consumers whose next has.
 		Attention      int              `msgpack:"attention,omitempty"`
 		AttentionSince eventlog.Instant `msgpack:"attentionSince,omitempty"`
+		Owing          int              `msgpack:"owing,omitempty"`
+		OwingSince     eventlog.Instant `msgpack:"owingSince,omitempty"`
+		// Probing are the consumers whose target has failed so often that a person should look, by name (C7).
+		Probing []ProbingCount `msgpack:"probing,omitempty"`
+	}
+	// ProbingCount is a consumer whose target has failed so often: since when a person should look, and how many
+	// probes have failed.
+	ProbingCount struct {
+		Consumer eventlog.Handler `msgpack:"consumer"`
+		Since    eventlog.Instant `msgpack:"since"`
+		Attempt  int              `msgpack:"attempt"`
 	}
 	// HeldCount is how many events of a topic are held for a reason.
 	HeldCount struct {
@@ -243,8 +255,16 @@ type (
 		SettledAt  eventlog.Instant `msgpack:"settledAt,omitempty"`
 		Engine     string           `msgpack:"engine,omitempty"`
 		// Contradiction is a late answer that differs from the final outcome (F12).
-		Contradiction string  `msgpack:"contradiction,omitempty"`
-		Created       Ordinal `msgpack:"created"`
+		Contradiction string `msgpack:"contradiction,omitempty"`
+		// Comment is the latest of the people who decided on it, nil for none.
+		Comment *Comment `msgpack:"comment,omitempty"`
+		Created Ordinal  `msgpack:"created"`
+	}
+	// Comment is what a person has said with a decision.
+	Comment struct {
+		Text string           `msgpack:"text"`
+		By   eventlog.Actor   `msgpack:"by"`
+		At   eventlog.Instant `msgpack:"at"`
 	}
 	// TopicEvent is one of the workflow's own messages.
 	TopicEvent struct {

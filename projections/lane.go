@@ -340,6 +340,36 @@ func (s *State) Offered(c eventlog.Consumer, tried bool, now eventlog.Instant) i
 	}
 }
 
+// Offers is how many of the consumer's pending events are kept from beginning by nothing but time: nothing holds them
+// and their key is free.
+func (s *State) Offers(c eventlog.Consumer) (events int) {
+	for _, topic := range c.Subscribe {
+		for _, trees := range []*table[eventlog.Topic, *dueTree]{&s.lanes.untried, &s.lanes.tried} {
+			tree, _ := trees.get(topic)
+			events += tree.count()
+		}
+	}
+	return events
+}
+
+// Behind is how many events wait for this one, because they have its key and come after it (C2). It counts to most.
+func (s *State) Behind(e *TopicEvent, most int) (events int) {
+	key, _ := s.lanes.taken.get(pendingKey(e.Topic, e.Created))
+	if q, queued := s.queues.get(e.Topic, e.Created); queued {
+		key = q.Key
+	}
+	if key == 0 {
+		return 0
+	}
+	for text := range s.lanes.keyed.from(keyedKey(key, e.Created)) {
+		if events > most || binary.BigEndian.Uint64([]byte(text)) != key {
+			break
+		}
+		events++
+	}
+	return max(0, events-1) // it is the first itself
+}
+
 // SoonestOffer is when the first of the consumer's pending events comes due that is not due yet and that nothing else
 // keeps from beginning; zero for none.
 func (s *State) SoonestOffer(c eventlog.Consumer, now eventlog.Instant) (soonest eventlog.Instant) {

@@ -171,6 +171,8 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			mutation(f.Mutation)
 		case *eventlog.MutationLeftIndeterminate:
 			mutation(f.Mutation)
+		case *eventlog.MutationCommented:
+			mutation(f.Mutation)
 		case *eventlog.MutationContradicted:
 			mutation(f.Mutation)
 		}

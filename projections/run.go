@@ -65,14 +65,17 @@ func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 	if old == nil {
 		return fmt.Errorf("run %s is not known", id)
 	}
+	before := old.attends()
 	if old == f.fresh {
 		change(old)
 		f.follow(old)
+		f.countOwing(before, old.attends())
 		return nil
 	}
 	r := *old
 	change(&r)
 	f.putRun(&r)
+	f.countOwing(before, r.attends())
 	if f.unseen {
 		f.fresh = &r
 	}

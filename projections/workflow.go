@@ -37,8 +37,8 @@ func (w *Workflow) Status() Status {
 type Attention struct {
 	Reason AttentionReason
 	Since  eventlog.Instant
-	// Failures is how many transient failures stand in a row, how many jobs are discarded, or how many events
-	// have an unknown fate.
+	// Failures is how many transient failures stand in a row, how many probes have failed, or how many events are held,
+	// are discarded, have failed so often or have an unknown fate.
 	Failures int
 }
 
@@ -49,6 +49,9 @@ type AttentionReason string
 const (
 	AttentionTransient AttentionReason = "transient" // it fails again and again, and goes on trying (F8)
 	AttentionDiscarded AttentionReason = "discarded" // jobs were put aside, their attempts used up (J2)
+	AttentionHeld      AttentionReason = "held"      // events wait for a person or a repair (C5)
+	AttentionProbing   AttentionReason = "probing"   // a concurrent consumer's target fails again and again (C7)
+	AttentionFailing   AttentionReason = "failing"   // single events fail again and again, and are tried on (C5, F8)
 	// events ended with an accepted loss, and no person has decided on them
 	AttentionUnknown AttentionReason = "unknown"
 	AttentionDamage  AttentionReason = "damage" // its log is damaged: no state shows that, the engine knows it
@@ -63,10 +66,37 @@ func (w *Workflow) Attention() *Attention {
 		return &Attention{Reason: AttentionTransient, Since: w.Backoff.Attention, Failures: w.Backoff.Attempt}
 	case w.Counts.Undecided > 0:
 		return &Attention{Reason: AttentionUnknown, Since: w.Counts.UndecidedSince, Failures: w.Counts.Undecided}
+	case w.HeldForPerson() > 0:
+		return &Attention{Reason: AttentionHeld, Since: w.Counts.HeldSince, Failures: w.HeldForPerson()}
+	case len(w.Counts.Probing) > 0:
+		first := w.Counts.Probing[0]
+		return &Attention{Reason: AttentionProbing, Since: first.Since, Failures: first.Attempt}
 	case w.Counts.Discarded > 0:
 		return &Attention{Reason: AttentionDiscarded, Since: w.Counts.DiscardedSince, Failures: w.Counts.Discarded}
+	case w.Counts.Attention+w.Counts.Owing > 0:
+		return &Attention{Reason: AttentionFailing, Since: sooner(w.Counts.AttentionSince, w.Counts.OwingSince),
+			Failures: w.Counts.Attention + w.Counts.Owing}
 	}
 	return nil
+}
+
+// HeldEvents is how many events are held, for whatever reason (C5).
+func (w *Workflow) HeldEvents() (events int) {
+	for _, n := range w.Counts.Held {
+		events += n.Events
+	}
+	return events
+}
+
+// HeldForPerson is how many of them only a person or a repair lets go on: the outcome of a call that is being asked for
+// comes by itself.
+func (w *Workflow) HeldForPerson() (events int) {
+	for _, n := range w.Counts.Held {
+		if n.Reason != eventlog.HeldReconcile {
+			events += n.Events
+		}
+	}
+	return events
 }
 
 // Available is how many jobs wait for their first try, or were redriven.
@@ -113,6 +143,7 @@ func (f *folding) deployed(e *eventlog.WorkflowDeployed) error {
 	for _, c := range e.Definition.Consumers {
 		add(c.Name, eventlog.ConsumerHandler)
 	}
+	f.forgetProbing(&e.Definition)
 	return f.relane()
 }
 

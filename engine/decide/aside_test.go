@@ -35,7 +35,7 @@ func (l *life) aside() {
 			l.restart()
 		}
 	case 11:
-		_ = l.step(decide.Reject{Mutation: m})
+		_ = l.step(decide.Reject{Mutation: m, Comment: "not this one"})
 	case 12, 13:
 		l.change()
 	case 14:

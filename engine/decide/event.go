@@ -39,6 +39,9 @@ type (
 		// IncludingUnknown allows a redrive that may repeat effects; without it one such event refuses
 		// them all (O11). Count changes nothing and only counts such events.
 		IncludingUnknown, Count bool
+		// Held, if set, leaves alone what is not held for this reason any more: what was counted is what is changed,
+		// and nothing that has become of it since (C11).
+		Held eventlog.HeldReason
 	}
 	// BulkResult answers a bulk command.
 	BulkResult struct {
@@ -196,7 +199,11 @@ func (c ChangeEvents) decide(d *decision) error {
 		return nil
 	}
 	for _, ref := range c.Items {
-		if no := d.changeEvent(c.Action, ref, c.Reason); no != nil {
+		no := d.heldStill(c.Held, ref)
+		if no == nil {
+			no = d.changeEvent(c.Action, ref, c.Reason)
+		}
+		if no != nil {
 			d.bulk.Noop = append(d.bulk.Noop, Noop{ref.Topic, ref.MessageID, no.Message})
 		} else {
 			d.bulk.Updated++
@@ -207,6 +214,23 @@ func (c ChangeEvents) decide(d *decision) error {
 	}
 	return nil
 }
+
+// heldStill refuses an event that is not held for the reason any more; an empty reason is any event.
+func (d *decision) heldStill(reason eventlog.HeldReason, ref eventlog.EventRef) *Refusal {
+	e := d.event(ref.Topic, ref.MessageID)
+	switch {
+	case reason == "" || e == nil || e.Held != nil && e.Held.Reason == reason:
+		return nil
+	case e.Held != nil:
+		return refuse(Conflict, codeHeldOtherwise, "the event is held for %s now, not for %s", e.Held.Reason, reason).
+			hint("look at it again: pawl why %s", d.state().Name)
+	}
+	return refuse(Conflict, codeHeldOtherwise, "the event is not held for %s any more: its job is %s", reason, e.Job()).
+		hint("look at it again: pawl why %s", d.state().Name)
+}
+
+// codeHeldOtherwise is the code of an event that has changed since it was counted (C11).
+const codeHeldOtherwise = "event.held"
 
 // changeEvent carries out the action on one event, or returns why it does not. In an archived
 // workflow events can be ended, since no run will take them any more, and none be brought back.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -31,17 +32,43 @@ type (
 		Mutation eventlog.MutationID
 		// ParamsHash, if set, must be the recorded one: what the person looked at.
 		ParamsHash string
+		// Comment is what the person says with it, empty for nothing; at most MaxComment bytes.
+		Comment string
 	}
 	// Reject goes on without the call (O5).
-	Reject struct{ Mutation eventlog.MutationID }
+	Reject struct {
+		Mutation eventlog.MutationID
+		Comment  string
+	}
 	// Resolve says what became of an indeterminate mutation (O1-O4).
 	Resolve struct {
 		Mutation   eventlog.MutationID
 		Resolution Resolution
 		// Result is what next is given when it happened, as JSON; nil means null.
-		Result json.RawMessage
+		Result  json.RawMessage
+		Comment string
 	}
 )
+
+// MaxComment bounds a comment in bytes: it becomes part of the log.
+const MaxComment = 4 << 10
+
+// comment notes in this transition what the person has said with the decision.
+func (d *decision) comment(m eventlog.MutationID, text string) {
+	if text != "" && d.err == nil {
+		d.emit(&eventlog.MutationCommented{Mutation: m, Comment: text})
+	}
+}
+
+// commentable refuses a comment that the log cannot take.
+func commentable(text string) *Refusal {
+	if len(text) > MaxComment || !utf8.ValidString(text) {
+		return refuse(Invalid, "comment.invalid", "the comment has %d bytes; it must be text of at most %d", len(text),
+			MaxComment).
+			hint("shorten it, and keep the rest elsewhere")
+	}
+	return nil
+}
 
 // Resolution is a person's word on an indeterminate mutation.
 type Resolution string
@@ -214,6 +241,9 @@ func (c Approve) decide(d *decision) error {
 	if err != nil {
 		return err
 	}
+	if no := commentable(c.Comment); no != nil {
+		return no
+	}
 	s := d.state()
 	switch d.env.Hold {
 	case HeldByDamage:
@@ -234,6 +264,7 @@ func (c Approve) decide(d *decision) error {
 	}
 	// One transition, and the barrier: a crash after it is a crash in flight.
 	d.emit(&eventlog.MutationApproved{Mutation: m.ID, ParamsHash: m.Call.ParamsHash})
+	d.comment(m.ID, c.Comment)
 	if run.Event != nil {
 		d.freeEvent(run) // it starts with its place (C3)
 		return nil
@@ -249,7 +280,11 @@ func (c Reject) decide(d *decision) error {
 	if err != nil {
 		return err
 	}
+	if no := commentable(c.Comment); no != nil {
+		return no
+	}
 	d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserReject})
+	d.comment(m.ID, c.Comment)
 	if run.Event != nil {
 		d.skipHeld(run, "rejected")
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated}) // next comes with its place (C3)
@@ -331,6 +366,9 @@ func (c Resolve) decide(d *decision) error {
 		return refuse(Invalid, "resolution.result",
 			"the result is not JSON").hint(`write text in quotes, as in '"sent"', or leave the result out`)
 	}
+	if no := commentable(c.Comment); no != nil {
+		return no
+	}
 	switch c.Resolution {
 	case DidHappen:
 		result := c.Result
@@ -339,6 +377,7 @@ func (c Resolve) decide(d *decision) error {
 		}
 		d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result,
 			ResolvedBy: eventlog.ResolvedByUserApplied})
+		d.comment(m.ID, c.Comment)
 		d.countCertain(run, m)
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 		d.unblockUncertain(run)
@@ -355,10 +394,12 @@ func (c Resolve) decide(d *decision) error {
 			Failure: *failure(eventlog.Transient, "mutation.assertedFailed", "%s says that %s.%s did not happen",
 				d.env.Actor.Name, m.Call.Connector, m.Call.Operation),
 		})
+		d.comment(m.ID, c.Comment)
 		d.countCertain(run, m)
 		d.undo(run, uncharged)
 	case Skip:
 		d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
+		d.comment(m.ID, c.Comment)
 		d.countCertain(run, m)
 		d.skipHeld(run, "mutation skipped")
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
@@ -373,6 +414,7 @@ func (c Resolve) decide(d *decision) error {
 		// Never before the call's own end: an answer then could still be overtaken by it.
 		at := max(d.env.Now, d.afterDeadline(m))
 		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: m.OverAt})
+		d.comment(m.ID, c.Comment)
 		d.holdFor(m, run.ID)
 	default:
 		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_happen, did_not_happen, skip, try_again",

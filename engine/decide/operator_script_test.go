@@ -57,21 +57,21 @@ func operatorCommand(w words) (decide.Command, error) {
 		}
 		return decide.SetGrants{Grants: grants}, nil
 	case "approve":
-		return decide.Approve{Mutation: m, ParamsHash: w.named["hash"]}, nil
+		return decide.Approve{Mutation: m, ParamsHash: w.named["hash"], Comment: w.named["comment"]}, nil
 	case "reject":
-		return decide.Reject{Mutation: m}, nil
+		return decide.Reject{Mutation: m, Comment: w.named["comment"]}, nil
 	case "did-not-happen":
-		return decide.Resolve{Mutation: m, Resolution: decide.DidNotHappen}, nil
+		return decide.Resolve{Mutation: m, Resolution: decide.DidNotHappen, Comment: w.named["comment"]}, nil
 	case "did-happen":
-		c := decide.Resolve{Mutation: m, Resolution: decide.DidHappen}
+		c := decide.Resolve{Mutation: m, Resolution: decide.DidHappen, Comment: w.named["comment"]}
 		if text, ok := w.named["result"]; ok {
 			c.Result = []byte(text)
 		}
 		return c, nil
 	case "skip-mutation":
-		return decide.Resolve{Mutation: m, Resolution: decide.Skip}, nil
+		return decide.Resolve{Mutation: m, Resolution: decide.Skip, Comment: w.named["comment"]}, nil
 	case "try-again":
-		return decide.Resolve{Mutation: m, Resolution: decide.TryAgain}, nil
+		return decide.Resolve{Mutation: m, Resolution: decide.TryAgain, Comment: w.named["comment"]}, nil
 	case "skip":
 		return decide.SkipEvent{Topic: one.Topic, MessageID: one.MessageID, Reason: "spam"}, nil
 	case "cancel":
@@ -79,7 +79,8 @@ func operatorCommand(w words) (decide.Command, error) {
 	case "redrive":
 		return decide.RedriveJob{Topic: one.Topic, MessageID: one.MessageID, IncludingUnknown: w.has("+unknown")}, nil
 	case "bulk":
-		c := decide.ChangeEvents{Action: decide.EventAction(w.first()), IncludingUnknown: w.has("+unknown")}
+		c := decide.ChangeEvents{Action: decide.EventAction(w.first()), IncludingUnknown: w.has("+unknown"),
+			Held: eventlog.HeldReason(w.named["held"])}
 		c.Items = refs(slices.DeleteFunc(slices.Clone(w.bare[1:]), func(word string) bool { return word == "+unknown" }))
 		return c, nil
 	}

@@ -1,5 +1,10 @@
 package decide
 
+import (
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
 // Reason says why a workflow is not moving. The list is closed, and what each means for a person stands here alone;
 // ops/explain puts it into words for `pawl why`.
 type Reason string
@@ -18,6 +23,14 @@ const (
 	ReasonBlocked       Reason = "blocked"       // a system hold, by class or contradiction
 	ReasonStorage       Reason = "storage"       // the log cannot be written
 	ReasonArchived      Reason = "archived"      // stopped for good
+	// Why a concurrent consumer begins nothing more although events wait: see Standing.
+	ReasonPlaces    Reason = "places"    // its places are taken (C1), or its one probe is under way (C7)
+	ReasonRate      Reason = "rate"      // its next run begins at its rate (C12)
+	ReasonProbing   Reason = "probing"   // its target is to blame, and the next probe has a time (C7)
+	ReasonUncertain Reason = "uncertain" // three calls in a row ended without a known outcome (C3)
+	ReasonHeldMost  Reason = "heldMost"  // as many of its events are held as may be (C3)
+	// ReasonHeld: nothing is left to do but for events that are held for a person or a repair (C5).
+	ReasonHeld Reason = "held"
 	// ReasonNoWorker is the engine's: the workflow's log cannot be followed, so nothing steps it.
 	ReasonNoWorker Reason = "noWorker"
 	// ReasonCall is the engine's: a call of its own is open. The workflow is moving then, and interfaces say so.
@@ -56,6 +69,12 @@ var waits = []struct {
 	{ReasonBlocked, NeedsPerson},
 	{ReasonStorage, GoesOn},
 	{ReasonArchived, Holds},
+	{ReasonPlaces, GoesOn},
+	{ReasonRate, GoesOn},
+	{ReasonProbing, GoesOn},
+	{ReasonUncertain, NeedsPerson},
+	{ReasonHeldMost, NeedsPerson},
+	{ReasonHeld, NeedsPerson},
 	{ReasonNoWorker, NeedsPerson},
 	{ReasonCall, GoesOn},
 }
@@ -79,4 +98,87 @@ func (r Reason) Meaning() Meaning {
 		}
 	}
 	return 0
+}
+
+// Standing is how a concurrent consumer stands.
+type Standing struct {
+	Consumer eventlog.Consumer
+	// Active are its runs that have a place, Returning those that wait for one from now on.
+	Active, Returning int
+	// Offers is how many of its events nothing but time and a place keeps from beginning, Behind how many wait for
+	// others of their key (C2).
+	Offers, Behind int
+	// Waits say what keeps it from beginning more now, what only a person ends first. Without any, what waits has a
+	// place and is about to begin, or nothing waits.
+	Waits []Wait
+}
+
+// Standings says how each concurrent consumer stands at now.
+func Standings(s *projections.State, at Present) (all []Standing) {
+	for _, c := range s.Definition().Consumers {
+		if h := s.Handler(c.Name); c.Concurrent() && h != nil {
+			all = append(all, standing(s, c, h, at))
+		}
+	}
+	return all
+}
+
+func standing(s *projections.State, c eventlog.Consumer, h *projections.Handler, at Present) Standing {
+	st := Standing{Consumer: c, Offers: s.Offers(c)}
+	pending := 0
+	for _, waiting := range s.Waiting {
+		if subscribed(c, waiting.Topic) {
+			pending += waiting.Events
+		}
+	}
+	st.Behind = pending - st.Offers - heldPending(s, c)
+	for range s.Active(c.Name) {
+		st.Active++
+	}
+	for _, due := range s.Returning(c.Name) {
+		if due > at.Now {
+			break
+		}
+		st.Returning++
+	}
+	if !mayBegin(s) {
+		return st
+	}
+	wait := func(reason Reason, until eventlog.Instant) {
+		st.Waits = append(st.Waits, Wait{Reason: reason, Until: until, Subject: string(c.Name)})
+	}
+	if s.HeldFor(c) >= at.MostHeld {
+		wait(ReasonHeldMost, 0)
+	}
+	if len(h.Uncertain) >= uncertainRow {
+		wait(ReasonUncertain, 0)
+	}
+	_, untried := first(s.Offered(c, false, at.Now))
+	_, tried := first(s.Offered(c, true, at.Now))
+	ready := untried || tried || st.Returning > 0
+	if p := h.Probing; p != nil && p.At > at.Now {
+		wait(ReasonProbing, p.At)
+	} else if ready && (st.Active >= c.Concurrency || p != nil && st.Active > 0) {
+		wait(ReasonPlaces, 0)
+	}
+	if ready && !atRate(c, h, at.Now) {
+		wait(ReasonRate, h.StartedAt.Add(c.Spacing()))
+	}
+	if until := soonestBeginning(s, c, at.Now); !ready && len(st.Waits) == 0 && until != 0 {
+		wait(ReasonBackoff, until)
+	}
+	return st
+}
+
+// heldPending is how many pending events of the consumer are held. All of them are in memory.
+func heldPending(s *projections.State, c eventlog.Consumer) (n int) {
+	if s.HeldFor(c) == 0 {
+		return 0
+	}
+	for _, e := range s.Events() {
+		if e.Held != nil && e.Status == eventlog.EventPending && subscribed(c, e.Topic) {
+			n++
+		}
+	}
+	return n
 }

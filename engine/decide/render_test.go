@@ -58,6 +58,8 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		if f.OverAt > now && f.OverAt != f.At {
 			add("over", in(f.OverAt))
 		}
+	case *eventlog.MutationCommented:
+		add(f.Mutation, fmt.Sprintf("%q", f.Comment))
 	case *eventlog.MutationContradicted:
 		add(f.Mutation, f.Outcome)
 	case *eventlog.EventRetryScheduled:

@@ -88,7 +88,7 @@ func (s *sim) operate() {
 	case x < 28:
 		s.command(n, w, "approve", decide.Approve{Mutation: s.mutation(&state)})
 	case x == 28:
-		s.command(n, w, "reject", decide.Reject{Mutation: s.mutation(&state)})
+		s.command(n, w, "reject", decide.Reject{Mutation: s.mutation(&state), Comment: "not this one"})
 	case x < 35:
 		s.change(n, w)
 	case x == 35:
@@ -130,7 +130,7 @@ func (s *sim) assist(n *node, w *workflow) bool {
 		}
 	case decide.ReasonApproval:
 		if s.chance(0.2) {
-			s.command(n, w, "reject", decide.Reject{Mutation: m})
+			s.command(n, w, "reject", decide.Reject{Mutation: m, Comment: "not this one"})
 		} else {
 			s.command(n, w, "approve", decide.Approve{Mutation: m})
 		}

@@ -73,6 +73,20 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		w.can("pawl verify")
 	case decide.ReasonArchived:
 		w.explainArchived(s)
+	case decide.ReasonHeld:
+		w.Since = s.Counts.HeldSince
+		w.say("Workflow %s has nothing left to do but what is held: %s for a person or a repair.", name,
+			ofItsEvents(s.HeldForPerson(), "waits", "wait"))
+	case decide.ReasonPlaces:
+		w.say("Consumer %s of workflow %s has no place for another run now.", wait.Subject, name)
+	case decide.ReasonRate:
+		w.say("Consumer %s of workflow %s begins its next run by itself at %s, as its rate has it.", wait.Subject, name,
+			wait.Until)
+	case decide.ReasonProbing:
+		w.say("Consumer %s of workflow %s waits for its target, and tries it again by itself at %s.", wait.Subject, name,
+			wait.Until)
+	case decide.ReasonUncertain, decide.ReasonHeldMost:
+		w.say("Consumer %s of workflow %s begins no run.", wait.Subject, name)
 	default:
 		w.say("Workflow %s waits: %s.", name, wait.Reason)
 	}
@@ -153,6 +167,12 @@ func pendingEvents(s *projections.State) int {
 
 func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 	name := s.Name
+	if c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject)); ok && c.Concurrent() {
+		w.say("Consumer %s of workflow %s has nothing to do until something of it may be tried again, by itself at %s.",
+			c.Name, name, wait.Until)
+		w.can("pawl jobs list --workflow %s --state retryable", name)
+		return
+	}
 	if s.Backoff == nil || wait.Subject != "" {
 		w.say("Workflow %s has nothing to do until event %q may be tried again, by itself at %s.", name, wait.Subject,
 			wait.Until)

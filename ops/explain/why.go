@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -58,4 +59,11 @@ func (w *Why) add(format string, args ...any) { w.Message += " " + fmt.Sprintf(f
 
 func (w *Why) can(format string, args ...any) {
 	w.Commands = append(w.Commands, fmt.Sprintf(format, args...))
+}
+
+// once is can for a command that may be named already.
+func (w *Why) once(format string, args ...any) {
+	if command := fmt.Sprintf(format, args...); !slices.Contains(w.Commands, command) {
+		w.can("%s", command)
+	}
 }

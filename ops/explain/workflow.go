@@ -10,17 +10,24 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// Workflow renders what the rules say the workflow owes or waits for. It decides nothing itself.
-func Workflow(s *projections.State, todo decide.Todo) Why { return WithCause(s, todo, nil) }
+// Workflow renders what the rules say the workflow owes or waits for at that time. It decides nothing itself.
+func Workflow(s *projections.State, todo decide.Todo, at decide.Present) Why {
+	return WithCause(s, todo, at, nil)
+}
 
 // WithCause is Workflow that is also given the run that a wait comes from, where memory has let go of
 // it. A state is not hydrated for that: only its worker may write to copies of it.
-func WithCause(s *projections.State, todo decide.Todo, cause *projections.Run) Why {
+func WithCause(s *projections.State, todo decide.Todo, at decide.Present, cause *projections.Run) Why {
 	w := Why{Workflow: s.Name, Commands: []string{}, cause: cause}
+	standings := decide.Standings(s, at)
 	if wait, ok := todo.(decide.Wait); ok && wait.Reason != decide.ReasonCall {
+		if len(standings) > 0 {
+			wait = foremost(s, wait, standings, at)
+		}
 		w.Reason, w.Until = &wait.Reason, wait.Until
 		w.about(wait.Subject)
 		w.explainWait(s, wait)
+		w.explainConcurrent(s, standings)
 		w.attend(s)
 		// A resume ends the system's hold behind a pause as well: a person must know of it before.
 		hidden := wait.Reason == decide.ReasonUserPause && (s.Blocked != nil || s.Maintenance != nil)
@@ -34,6 +41,7 @@ func WithCause(s *projections.State, todo decide.Todo, cause *projections.Run) W
 	}
 	w.Moving = true
 	w.explainTodo(s, todo)
+	w.explainConcurrent(s, standings)
 	w.attend(s)
 	return w
 }
@@ -47,6 +55,16 @@ func (w *Why) attend(s *projections.State) {
 	if w.Attention.Reason == projections.AttentionTransient {
 		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since,
 			eventlog.Count(w.Attention.Failures, "transient failure"))
+	}
+	if s.Counts.Attention > 0 {
+		w.add("%s so often since %s that a person should look; it goes on trying by itself.",
+			ofItsEvents(s.Counts.Attention, "has failed", "have failed"), s.Counts.AttentionSince)
+		w.can("pawl jobs list --workflow %s --state retryable", s.Name)
+	}
+	if n := s.Counts.Owing; n > 0 {
+		w.add("Next of %s has failed so often since %s that a person should look; it goes on trying by itself.",
+			eventlog.Count(n, "run"), s.Counts.OwingSince)
+		w.can("pawl runs list --workflow %s --status paused:transient", s.Name)
 	}
 	w.attendUndecided(s)
 	if n := s.Counts.Discarded; n > 0 {
@@ -83,9 +101,12 @@ func Damaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
 }
 
 func (w *Why) explainTodo(s *projections.State, todo decide.Todo) {
-	run := s.CurrentRun()
 	running := func(doing string, id eventlog.RunID) {
 		w.about(string(id))
+		run := s.CurrentRun()
+		if s.Open(id) {
+			run = s.Run(id)
+		}
 		if run == nil {
 			w.say("Workflow %s is %s.", s.Name, doing)
 			return
@@ -100,6 +121,9 @@ func (w *Why) explainTodo(s *projections.State, todo decide.Todo) {
 		if todo.RetryOf != "" {
 			w.say("The %s %s is about to run again: next is still owed for run %s.", todo.Type, todo.Handler, todo.RetryOf)
 		}
+	case decide.BeginEvent:
+		w.about(string(todo.Handler))
+		w.say("The consumer %s is about to run.", todo.Handler)
 	case decide.CrashRun:
 		running("left over from a process that is gone; it is being recorded as crashed", todo.Run)
 	case decide.RunProducer:

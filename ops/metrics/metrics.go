@@ -29,6 +29,8 @@ type Sources struct {
 	Version string
 	// Holds are the reasons for which the system can hold a workflow.
 	Holds []string
+	// Progress counts what the engine records; nil means that nothing is counted.
+	Progress *Progress
 }
 
 // Metrics are the figures at /metrics, in a registry of their own.
@@ -57,6 +59,9 @@ func New(s Sources) *Metrics {
 	build.Set(1)
 	m.registry.MustRegister(m.requests, m.Pushed, build, engineCollector{s}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if s.Progress != nil {
+		m.registry.MustRegister(s.Progress)
+	}
 	if s.Workers != nil {
 		m.registry.MustRegister(workersCollector{s.Workers})
 	}
@@ -101,6 +106,10 @@ var (
 		"Workflows that need attention although they do not wait for a person, by reason.", []string{"reason"}, nil)
 	describeDiscarded = prometheus.NewDesc("pawl_jobs_discarded", "Jobs that were put aside, their attempts used up.", nil,
 		nil)
+	describeJobs = prometheus.NewDesc("pawl_jobs", "Jobs that are not over, and those that were put aside, by state.",
+		[]string{"workflow", "state"}, nil)
+	describeHeld = prometheus.NewDesc("pawl_held", "Events that are held, by what they are held for.",
+		[]string{"workflow", "reason"}, nil)
 	describeStopped = prometheus.NewDesc("pawl_workflows_stopped",
 		"Workflows that are out of service because their log cannot be followed.", nil, nil)
 	describeOrphans = prometheus.NewDesc("pawl_orphaned_reservations",
@@ -127,7 +136,8 @@ func (c engineCollector) lag(partition int, gauge func(*prometheus.Desc, int, ..
 // Describe implements prometheus.Collector.
 func (c engineCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describePerson, describeAttention,
-		describeDiscarded, describeStopped, describeOrphans, describeLast, describeLag, describeReady} {
+		describeDiscarded, describeJobs, describeHeld, describeStopped, describeOrphans, describeLast, describeLag,
+		describeReady} {
 		to <- d
 	}
 }
@@ -154,6 +164,7 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	attention := map[projections.AttentionReason]int{
 		projections.AttentionTransient: 0, projections.AttentionDiscarded: 0, projections.AttentionUnknown: 0,
+		projections.AttentionHeld: 0, projections.AttentionProbing: 0, projections.AttentionFailing: 0,
 		projections.AttentionDamage: len(live.Damage().Workflows),
 	}
 	for p := range c.s.Log.Partitions() {
@@ -175,9 +186,8 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 				attention[a.Reason]++
 			}
 			discarded += state.Counts.Discarded
-			if run := state.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
-				active++
-			}
+			active += activeRuns(&state)
+			collectJobs(&state, gauge)
 		}
 		// Without a checkpoint nothing of the partition is covered: 0.
 		if checkpoint, _, err := c.s.Reader.Store.Checkpoint(p); err == nil {
@@ -202,4 +212,46 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 		orphans += len(refs)
 	}
 	gauge(describeOrphans, orphans)
+}
+
+// activeRuns counts the runs of a workflow that are active: the one of its plain handlers, and those of its concurrent
+// consumers.
+func activeRuns(s *projections.State) (n int) {
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
+		n++
+	}
+	for _, c := range s.Definition().Consumers {
+		if c.Concurrent() {
+			for range s.Active(c.Name) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// collectJobs tells how the workflow's jobs stand. What is held is told of workflows with concurrent consumers: in
+// others a failure holds the workflow.
+func collectJobs(s *projections.State, gauge func(*prometheus.Desc, int, ...string)) {
+	name := string(s.Name)
+	for state, n := range map[projections.JobState]int{
+		projections.JobAvailable: s.Available(), projections.JobRunning: s.Counts.Running,
+		projections.JobRetryable: s.Counts.Retryable, projections.JobDiscarded: s.Counts.Discarded,
+	} {
+		gauge(describeJobs, n, name, string(state))
+	}
+	held := map[eventlog.HeldReason]int{}
+	for _, c := range s.Definition().Consumers {
+		for _, reason := range eventlog.HeldReasons() {
+			if c.Concurrent() {
+				held[reason] += 0
+			}
+		}
+	}
+	for _, n := range s.Counts.Held {
+		held[n.Reason] += n.Events
+	}
+	for reason, n := range held {
+		gauge(describeHeld, n, name, string(reason))
+	}
 }

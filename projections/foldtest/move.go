@@ -105,6 +105,7 @@ func (h *History) aside() {
 		for id, m := range h.State.Mutations() {
 			if m.Status.Final() && h.chance(50) {
 				h.Add(&eventlog.MutationContradicted{Mutation: id, Outcome: "applied"})
+				h.Add(&eventlog.MutationCommented{Mutation: id, Comment: "seen"})
 				return
 			}
 		}

@@ -31,7 +31,7 @@ func TestSingleAnswers(t *testing.T) {
 	}
 	title := func(ref eventlog.EventRef) string { return s.Event(ref.Topic, ref.MessageID).Title }
 	workflow, err := r.Workflow(ctx, "wf-1")
-	same(workflow, err, readmodel.WorkflowView(&s.Workflow))
+	same(workflow, err, readmodel.WorkflowOf(s))
 	for id, run := range s.Runs() {
 		got, err := r.Run(ctx, "wf-1", id)
 		same(got, err, readmodel.RunView("wf-1", run, title))
@@ -42,9 +42,9 @@ func TestSingleAnswers(t *testing.T) {
 	}
 	for _, e := range s.Events() {
 		got, err := r.Event(ctx, "wf-1", e.Topic, e.MessageID)
-		same(got, err, readmodel.EventView(e))
+		same(got, err, readmodel.EventView(e, nil))
 		job, err := r.Job(ctx, "wf-1", e.Topic, e.MessageID)
-		same(job, err, readmodel.JobView(e, s.Definition()))
+		same(job, err, readmodel.JobView(e, s.Definition(), nil))
 	}
 	for id, in := range s.Inputs() {
 		got, err := r.Input(ctx, "wf-1", id)

@@ -22,6 +22,8 @@ type Event struct {
 	ReservedBy *eventlog.RunID    `json:"reservedBy"`
 	CreatedBy  *eventlog.RunID    `json:"createdBy"`
 	CausedBy   []eventlog.InputID `json:"causedBy"`
+	// Held is what keeps it from going on, null for nothing.
+	Held *Held `json:"held"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
@@ -51,6 +53,8 @@ type Job struct {
 	// ScheduledAt is when a retryable job is due, null when it is due already.
 	ScheduledAt eventlog.Instant `json:"scheduledAt"`
 	FinalizedAt eventlog.Instant `json:"finalizedAt"`
+	// Held is what keeps its event from going on, null for nothing.
+	Held *Held `json:"held"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
@@ -67,10 +71,11 @@ type Attempt struct {
 }
 
 // EventView renders an event, also one that comes from memory or from a fold of the past.
-func EventView(e *projections.TopicEvent) Event {
+func EventView(e *projections.TopicEvent, held *Held) Event {
 	v := Event{
 		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: raw(e.Payload), Status: e.Status,
 		PublishedAt: e.CreatedAt, CreatedBy: optional(e.CreatedBy), CausedBy: listed(e.CausedBy),
+		Held: held,
 	}
 	if e.Status == eventlog.EventStatusReserved {
 		v.ReservedBy = optional(e.ReservedBy)
@@ -79,11 +84,11 @@ func EventView(e *projections.TopicEvent) Event {
 }
 
 // JobView renders an event's job under the definition.
-func JobView(e *projections.TopicEvent, d *eventlog.Definition) Job {
+func JobView(e *projections.TopicEvent, d *eventlog.Definition, held *Held) Job {
 	v := Job{
 		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, State: e.Job(), Attempt: e.Attempt(),
 		Attempts: make([]Attempt, len(e.Attempts)), PublishedAt: e.CreatedAt,
-		ScheduledAt: e.ScheduledAt, FinalizedAt: e.FinalizedAt,
+		ScheduledAt: e.ScheduledAt, FinalizedAt: e.FinalizedAt, Held: held,
 	}
 	if c, ok := d.Subscriber(e.Topic); ok {
 		v.Consumer, v.MaxAttempts = &c.Name, c.MaxAttempts
@@ -99,20 +104,25 @@ func JobView(e *projections.TopicEvent, d *eventlog.Definition) Job {
 }
 
 func eventRow(e *projections.TopicEvent) row {
-	return row{
+	seen := row{
 		status: string(e.Status), topic: string(e.Topic), state: string(e.Job()), at: e.CreatedAt,
 		text: []string{e.Title, string(e.MessageID), string(e.ReservedBy), string(e.CreatedBy)},
 	}
+	if e.Held != nil {
+		seen.held = string(e.Held.Reason)
+	}
+	return seen
 }
 
-// Events lists events; the filters status, topic and state (of the job) apply.
+// Events lists events; the filters status, topic, held and state (of the job) apply.
 func (r *Reader) Events(ctx context.Context, o ListOptions) (Page[Event], error) {
 	return list(ctx, r, projections.KindEvent, o,
-		func(_ *view, w eventlog.WorkflowName, e *projections.TopicEvent) (row, func() (Event, error), error) {
+		func(v *view, w eventlog.WorkflowName, e *projections.TopicEvent) (row, func() (Event, error), error) {
 			return eventRow(e), func() (Event, error) {
-				v := EventView(e)
-				v.Workflow = o.across(w)
-				return v, nil
+				held, err := v.held(w, e)
+				shown := EventView(e, held)
+				shown.Workflow = o.across(w)
+				return shown, err
 			}, nil
 		})
 }
@@ -125,11 +135,12 @@ func (r *Reader) Event(ctx context.Context, w eventlog.WorkflowName, topic event
 		if err != nil {
 			return Event{}, err
 		}
-		return EventView(e), nil
+		held, err := v.held(w, e)
+		return EventView(e, held), err
 	})
 }
 
-// Jobs lists the events' jobs; the filters state, status (of the event), topic and handler (the
+// Jobs lists the events' jobs; the filters state, status (of the event), held, topic and handler (the
 // consumer) apply.
 func (r *Reader) Jobs(ctx context.Context, o ListOptions) (Page[Job], error) {
 	return list(ctx, r, projections.KindEvent, o,
@@ -147,9 +158,10 @@ func (r *Reader) Jobs(ctx context.Context, o ListOptions) (Page[Job], error) {
 				seen.text = append(append(seen.text, string(a.Run)), failureText(a.Failure)...)
 			}
 			return seen, func() (Job, error) {
-				job := JobView(e, d)
+				held, err := v.held(w, e)
+				job := JobView(e, d, held)
 				job.Workflow = o.across(w)
-				return job, nil
+				return job, err
 			}, nil
 		})
 }
@@ -166,6 +178,7 @@ func (r *Reader) Job(ctx context.Context, w eventlog.WorkflowName, topic eventlo
 		if err != nil {
 			return Job{}, err
 		}
-		return JobView(e, d), nil
+		held, err := v.held(w, e)
+		return JobView(e, d, held), err
 	})
 }

@@ -40,8 +40,9 @@ type ListOptions struct {
 	Limit int
 	// Desc lists the newest first.
 	Desc bool
-	// Status, Phase, Handler, Topic and State are exact; State is that of a job.
-	Status, Phase, Handler, Topic, State string
+	// Status, Phase, Handler, Topic, State and Held are exact; State is that of a job, Held what an event is held for
+	// or a mutation waits for.
+	Status, Phase, Handler, Topic, State, Held string
 	// Since and Until keep what happened at Since or later, and before Until; zero for no bound. It is the start
 	// of a run or a session, the publishing of an event, the end of a job or the publishing of one that is not
 	// over, the request of a mutation and the arrival of an input. A workflow happens at no time.
@@ -59,15 +60,15 @@ type Page[T any] struct {
 
 // row is one entity as the filters see it. An empty field means that the kind has none.
 type row struct {
-	status, phase, handler, topic, state string
-	at                                   eventlog.Instant
-	text                                 []string
+	status, phase, handler, topic, state, held string
+	at                                         eventlog.Instant
+	text                                       []string
 }
 
 func (o *ListOptions) match(r *row) bool {
 	is := func(want, got string) bool { return want == "" || want == got }
 	if !is(o.Status, r.status) || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) ||
-		!is(o.State, r.state) {
+		!is(o.State, r.state) || !is(o.Held, r.held) {
 		return false
 	}
 	if r.at < o.Since || o.Until != 0 && r.at >= o.Until {

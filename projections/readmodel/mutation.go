@@ -28,9 +28,18 @@ type Mutation struct {
 	// StartedAt is when the request was allowed to leave, null while it awaits approval.
 	StartedAt eventlog.Instant `json:"startedAt"`
 	SettledAt eventlog.Instant `json:"settledAt"`
+	// Comment is what the person who decided on it last has said, null for nothing.
+	Comment *Comment `json:"comment"`
 	// Events are those that its run was about, at most the first ten; EventCount is how many there are.
 	Events     []RunEvent `json:"events"`
 	EventCount int        `json:"eventCount"`
+}
+
+// Comment is what a person has said with a decision.
+type Comment struct {
+	Text string           `json:"text"`
+	By   eventlog.Actor   `json:"by"`
+	At   eventlog.Instant `json:"at"`
 }
 
 func (m Mutation) bulk() int {
@@ -60,21 +69,25 @@ func (v *view) mutationView(w eventlog.WorkflowName, m *projections.Mutation) (M
 
 // MutationView renders a mutation of a run, also one that comes from memory or from a fold of the past.
 func MutationView(w eventlog.WorkflowName, m *projections.Mutation, of Run) Mutation {
+	var comment *Comment
+	if m.Comment != nil {
+		comment = &Comment{m.Comment.Text, m.Comment.By, m.Comment.At}
+	}
 	return Mutation{
 		ID: m.ID, Run: m.Run, Workflow: w, Connector: m.Call.Connector, Operation: m.Call.Operation,
 		Params: raw(m.Call.Params), ParamsHash: m.Call.ParamsHash, UITitle: optional(m.Call.UITitle), Status: m.Status,
 		Result: raw(m.Result), Error: failureView(m.Failure), ResolvedBy: optional(m.ResolvedBy),
 		ReconcileAttempts: m.ReconcileAttempts, RequestedAt: m.RequestedAt, StartedAt: m.StartedAt, SettledAt: m.SettledAt,
-		Events: listed(of.Events), EventCount: of.EventCount,
+		Comment: comment, Events: listed(of.Events), EventCount: of.EventCount,
 	}
 }
 
-// Mutations lists the ledger; the filter status applies.
+// Mutations lists the ledger; the filters status and held (what it waits for) apply.
 func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], error) {
 	return list(ctx, r, projections.KindMutation, o,
 		func(v *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() (Mutation, error), error) {
 			return row{
-				status: string(m.Status), at: m.RequestedAt,
+				status: string(m.Status), held: string(heldFor(m)), at: m.RequestedAt,
 				text: append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+
 					m.Call.Operation),
 			}, func() (Mutation, error) { return v.mutationView(w, m) }, nil

@@ -19,11 +19,24 @@ type State struct {
 	Sessions  []Session                 `json:"sessions"`
 }
 
+// heldIn renders what holds the event in a state of the past.
+func heldIn(s *projections.State, e *projections.TopicEvent) *Held {
+	if e.Held == nil {
+		return nil
+	}
+	run := s.Run(e.Held.Run)
+	var m *projections.Mutation
+	if run != nil && run.Mutation != "" {
+		m = s.Mutation(run.Mutation)
+	}
+	return HeldView(e, run, m)
+}
+
 // StateView renders a state that was folded without leaving anything out. Each list is sorted by name.
 // Two states that hold the same give the same, wherever each of them came from.
 func StateView(s *projections.State) State {
 	v := State{
-		Workflow: WorkflowView(&s.Workflow), Grants: map[string]eventlog.Grant{},
+		Workflow: WorkflowOf(s), Grants: map[string]eventlog.Grant{},
 		Scripts: []Script{}, Handlers: []Handler{}, Runs: []Run{}, Mutations: []Mutation{},
 		Events: []Event{}, Jobs: []Job{}, Inputs: []Input{}, Sessions: []Session{},
 	}
@@ -42,7 +55,7 @@ func StateView(s *projections.State) State {
 		case *projections.Script:
 			v.Scripts = append(v.Scripts, ScriptView(e))
 		case *projections.Handler:
-			v.Handlers = append(v.Handlers, HandlerView(e))
+			v.Handlers = append(v.Handlers, HandlerView(e, &s.Workflow, d))
 		case *projections.Run:
 			v.Runs = append(v.Runs, RunView(s.Name, e, title))
 		case *projections.Mutation:
@@ -52,8 +65,9 @@ func StateView(s *projections.State) State {
 			}
 			v.Mutations = append(v.Mutations, MutationView(s.Name, e, of))
 		case *projections.TopicEvent:
-			v.Events = append(v.Events, EventView(e))
-			v.Jobs = append(v.Jobs, JobView(e, d))
+			held := heldIn(s, e)
+			v.Events = append(v.Events, EventView(e, held))
+			v.Jobs = append(v.Jobs, JobView(e, d, held))
 		case *projections.Input:
 			v.Inputs = append(v.Inputs, InputView(e))
 		case *projections.Session:

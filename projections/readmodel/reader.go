@@ -15,6 +15,8 @@ type Reader struct {
 	// Flush brings the store up to what is folded; it is called before every answer. Nil when
 	// the store is complete as it is.
 	Flush func(context.Context) error
+	// Ends names the commands that end what holds an event; nil for none.
+	Ends Ends
 }
 
 // NotFoundError says that what was asked for does not exist.
@@ -40,6 +42,7 @@ func (e *NotFoundError) Error() string {
 type view struct {
 	*store.Snapshot
 	definitions map[eventlog.WorkflowName]*eventlog.Definition
+	ends        Ends
 }
 
 // answer runs ask on a moment of the store that is not before the call.
@@ -55,7 +58,7 @@ func answer[T any](ctx context.Context, r *Reader, ask func(*view) (T, error)) (
 		return none, fmt.Errorf("read the local store: %w", err)
 	}
 	defer snap.Close()
-	return ask(&view{Snapshot: snap, definitions: map[eventlog.WorkflowName]*eventlog.Definition{}})
+	return ask(&view{Snapshot: snap, definitions: map[eventlog.WorkflowName]*eventlog.Definition{}, ends: r.Ends})
 }
 
 // one reads an entity, and tells an unknown workflow from an unknown entity.

@@ -3,6 +3,7 @@ package readmodel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -19,13 +20,15 @@ type Workflow struct {
 	Repair          *Repair               `json:"repair"`
 	PendingRetryRun *eventlog.RunID       `json:"pendingRetryRun"`
 	Revision        uint64                `json:"revision"`
+	// Concurrency is how many runs of its concurrent consumers may be active beside each other, null without any.
+	Concurrency *int `json:"concurrency"`
 	// Counts are its jobs by state; those that are over and not put aside are not counted.
 	Counts Counts `json:"counts"`
 	// Attention is what a person should look at although the workflow does not wait for a person.
 	Attention *Attention `json:"attention"`
 }
 
-// Counts are numbers of jobs.
+// Counts are numbers of jobs. Those of held events are counted by their state as well.
 type Counts struct {
 	Available int `json:"available"`
 	Running   int `json:"running"`
@@ -34,8 +37,9 @@ type Counts struct {
 	Discarded int `json:"discarded"`
 }
 
-// Attention says why a person should look: Failures transient failures stand in a row (F8), so many jobs were
-// discarded (J2), or so many events ended with an accepted loss (O11).
+// Attention says why a person should look: Failures transient failures stand in a row (F8), so many probes of a target
+// have failed (C7), so many events are held (C5), have failed so often (F8), were discarded (J2), or ended with an
+// accepted loss (O11).
 type Attention struct {
 	Reason   projections.AttentionReason `json:"reason"`
 	Since    eventlog.Instant            `json:"since"`
@@ -57,8 +61,8 @@ type Block struct {
 	Message string               `json:"message"`
 }
 
-// Repair is a request to repair the script: the Attempt-th logic failure in a row asked for it
-// (F9).
+// Repair is a request to repair the script: the Attempt-th logic failure in a row asked for it (F9). Where events of a
+// concurrent consumer are held for a repair, Attempt is one more than the repairs that have not helped (C5).
 type Repair struct {
 	Attempt     int              `json:"attempt"`
 	RequestedAt eventlog.Instant `json:"requestedAt"`
@@ -72,6 +76,23 @@ type Handler struct {
 	State     json.RawMessage  `json:"state,omitempty"`
 	NextRunAt eventlog.Instant `json:"nextRunAt"`
 	WakeAt    eventlog.Instant `json:"wakeAt"`
+	// Concurrency, Key and Rate are those of a concurrent consumer, null for any other handler; Held is how many of its
+	// events are held.
+	Concurrency *int    `json:"concurrency"`
+	Key         *string `json:"key"`
+	Rate        *string `json:"rate"`
+	Held        int     `json:"held"`
+	// Probing says that its target is tried with one run at a time (C7); null while it is not.
+	Probing *Probing `json:"probing"`
+}
+
+// Probing is a consumer's wait for its target: Attempt probes have failed so far, the last with Error's message.
+type Probing struct {
+	Class   eventlog.Class   `json:"class"`
+	Message string           `json:"message"`
+	Attempt int              `json:"attempt"`
+	Since   eventlog.Instant `json:"since"`
+	NextAt  eventlog.Instant `json:"nextAt"`
 }
 
 // Script is one deployed version of a workflow's script.
@@ -88,15 +109,21 @@ type Script struct {
 	Definition eventlog.Definition `json:"-"`
 }
 
-// WorkflowView renders a workflow's core, also one that comes from memory or from a fold of the
-// past.
-func WorkflowView(w *projections.Workflow) Workflow {
+// WorkflowOf renders the workflow of a state in memory, or of a fold of the past.
+func WorkflowOf(s *projections.State) Workflow {
+	return WorkflowView(&s.Workflow, s.Definition(), s.Handler)
+}
+
+// WorkflowView renders a workflow's core under its definition. Its handlers are looked up where there are concurrent
+// consumers.
+func WorkflowView(w *projections.Workflow, d *eventlog.Definition,
+	handler func(eventlog.Handler) *projections.Handler) Workflow {
 	v := Workflow{
 		Name: w.Name, Version: w.Version, Status: w.Status(), UserPaused: w.Pause != nil,
 		Maintenance: w.Maintenance != nil, PendingRetryRun: optional(w.PendingRetry), Revision: w.Head.Revision,
 		Counts: Counts{Available: w.Available(), Running: w.Counts.Running, Retryable: w.Counts.Retryable,
-			Discarded: w.Counts.Discarded},
-		Attention: AttentionView(w),
+			Held: w.HeldEvents(), Discarded: w.Counts.Discarded},
+		Attention: AttentionView(w), Concurrency: beside(d),
 	}
 	if b := w.Blocked; b != nil {
 		v.Blocked = &Block{Reason: b.Reason, Message: b.Message}
@@ -104,19 +131,64 @@ func WorkflowView(w *projections.Workflow) Workflow {
 	if m := w.Maintenance; m != nil {
 		v.Repair = &Repair{Attempt: w.RepairFailures, RequestedAt: m.Since}
 	}
+	for _, c := range d.Consumers {
+		if v.Repair == nil && c.Concurrent() && w.HeldFor(c, eventlog.HeldRepair) > 0 {
+			v.Repair = &Repair{Attempt: 1, RequestedAt: w.Counts.HeldSince}
+			if h := handler(c.Name); h != nil {
+				v.Repair.Attempt += h.RepairFailures
+			}
+		}
+	}
 	return v
+}
+
+// beside is how many runs of the concurrent consumers may be active beside each other, nil without any.
+func beside(d *eventlog.Definition) *int {
+	sum := 0
+	for _, c := range d.Consumers {
+		sum += c.Concurrency
+	}
+	if sum == 0 {
+		return nil
+	}
+	return &sum
+}
+
+// workflowView renders a workflow of the store.
+func (v *view) workflowView(w *projections.Workflow) (Workflow, error) {
+	d, err := v.definition(w.Name)
+	var unknown *NotFoundError
+	if errors.As(err, &unknown) { // nothing is deployed, or the script is lost
+		d = &eventlog.Definition{}
+	} else if err != nil {
+		return Workflow{}, err
+	}
+	var handlers []*projections.Handler
+	if beside(d) != nil {
+		if handlers, err = v.Handlers(w.Name); err != nil {
+			return Workflow{}, err
+		}
+	}
+	return WorkflowView(w, d, func(name eventlog.Handler) *projections.Handler {
+		for _, h := range handlers {
+			if h.Name == name {
+				return h
+			}
+		}
+		return nil
+	}), nil
 }
 
 // Workflows lists the workflows, Options.Workflow ignored.
 func (r *Reader) Workflows(ctx context.Context, o ListOptions) (Page[Workflow], error) {
 	o.Workflow, o.Since, o.Until = "", 0, 0
 	return list(ctx, r, projections.KindWorkflow, o,
-		func(_ *view, name eventlog.WorkflowName, w *projections.Workflow) (row, func() (Workflow, error), error) {
+		func(v *view, name eventlog.WorkflowName, w *projections.Workflow) (row, func() (Workflow, error), error) {
 			seen := row{status: string(w.Status()), text: []string{string(name)}}
 			if w.Blocked != nil {
 				seen.text = append(seen.text, w.Blocked.Message)
 			}
-			return seen, func() (Workflow, error) { return WorkflowView(w), nil }, nil
+			return seen, func() (Workflow, error) { return v.workflowView(w) }, nil
 		})
 }
 
@@ -127,7 +199,7 @@ func (r *Reader) Workflow(ctx context.Context, w eventlog.WorkflowName) (Workflo
 		if err != nil {
 			return Workflow{}, err
 		}
-		return WorkflowView(core), nil
+		return v.workflowView(core)
 	})
 }
 
@@ -139,6 +211,10 @@ func (r *Reader) Handlers(ctx context.Context, w eventlog.WorkflowName) (Page[Ha
 		if err != nil {
 			return page, err
 		}
+		core, err := v.workflow(w)
+		if err != nil {
+			return page, err
+		}
 		handlers, err := v.Handlers(w)
 		if err != nil {
 			return page, err
@@ -147,16 +223,26 @@ func (r *Reader) Handlers(ctx context.Context, w eventlog.WorkflowName) (Page[Ha
 			_, produces := d.Producer(h.Name)
 			_, consumes := d.Consumer(h.Name)
 			if produces || consumes {
-				page.Items = append(page.Items, HandlerView(h))
+				page.Items = append(page.Items, HandlerView(h, core, d))
 			}
 		}
 		return page, nil
 	})
 }
 
-// HandlerView renders a handler, also one that comes from memory or from a fold of the past.
-func HandlerView(h *projections.Handler) Handler {
-	return Handler{Name: h.Name, Type: h.Type, State: h.State, NextRunAt: h.NextRunAt, WakeAt: h.WakeAt}
+// HandlerView renders a handler, also one that comes from memory or from a fold of the past, with what its workflow and
+// its definition say of it.
+func HandlerView(h *projections.Handler, w *projections.Workflow, d *eventlog.Definition) Handler {
+	v := Handler{Name: h.Name, Type: h.Type, State: h.State, NextRunAt: h.NextRunAt, WakeAt: h.WakeAt}
+	c, ok := d.Consumer(h.Name)
+	if !ok || !c.Concurrent() {
+		return v
+	}
+	v.Concurrency, v.Key, v.Rate, v.Held = &c.Concurrency, optional(c.Key), optional(c.Rate), w.HeldFor(c)
+	if p := h.Probing; p != nil {
+		v.Probing = &Probing{Class: p.Class, Message: p.Message, Attempt: p.Attempt, Since: p.Since, NextAt: p.At}
+	}
+	return v
 }
 
 // ScriptView renders a script, also one that comes from memory or from a fold of the past.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -20,6 +21,7 @@ type attention struct {
 	engine *engine.Engine
 	reader *readmodel.Reader
 	logger *slog.Logger
+	now    func() time.Time
 }
 
 // list explains the workflows that do not go on by themselves or need attention: those that wait for a person,
@@ -69,7 +71,9 @@ func (a attention) explain(ctx context.Context, name eventlog.WorkflowName, stop
 	if !ok || wait == nil || !exists {
 		return explain.Why{}
 	}
-	why := explain.Workflow(&state, *wait)
+	at := decide.Present{Now: eventlog.At(a.now()), Engine: explain.Stepper(&state),
+		MostHeld: a.engine.Policies().Held.Max}
+	why := explain.Workflow(&state, *wait, at)
 	if !why.NeedsPerson {
 		return why
 	}
@@ -77,7 +81,7 @@ func (a attention) explain(ctx context.Context, name eventlog.WorkflowName, stop
 	if err != nil {
 		a.logger.Warn("the explanation of a wait says less", "workflow", string(name), "error", err)
 	}
-	return explain.WithCause(&state, *wait, cause)
+	return explain.WithCause(&state, *wait, at, cause)
 }
 
 // caughtUp says how far the work is done: never that all is while something stands still, or is not deployed.

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/metrics"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
@@ -34,6 +35,7 @@ type Node struct {
 	Refused func() int
 
 	registry *connector.Registry
+	clock    clock.Clock
 	space    *diskspace.Watch
 	check    logCheck
 }
@@ -53,16 +55,27 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 	if err != nil {
 		return nil, explainLog(d.Settings.Data, err)
 	}
+	n.clock = now
 	known := NewCatalog(n.registry)
 	known.services = n.Tools
-	if err := n.newEngine(now, known, observe); err != nil {
+	before, err := d.ends(ctx)
+	if err != nil {
+		return nil, explainLog(d.Settings.Data, err)
+	}
+	progress := metrics.NewProgress(before)
+	if err := n.newEngine(now, known, func(r eventlog.Record) {
+		progress.Observe(r)
+		if observe != nil {
+			observe(r)
+		}
+	}); err != nil {
 		return nil, err
 	}
 	err = n.answer(ctx, ops.Config{
 		Engine: n.Engine, Reader: n.reader(), Log: d.Log, Connectors: known, Calls: n.registry,
 		RunLog:  d.scripts.reader(),
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
-		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now,
+		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now, Progress: progress,
 	})
 	if err != nil {
 		return nil, err

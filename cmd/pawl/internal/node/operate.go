@@ -122,7 +122,7 @@ func followWork(
 	if untilIdle {
 		n.check.await(ctx)
 	}
-	look := attention{engine: n.Engine, reader: n.reader(), logger: n.Data.logger}
+	look := attention{engine: n.Engine, reader: n.reader(), logger: n.Data.logger, now: n.clock.Now}
 	waiting, paused, err := look.list(ctx)
 	switch {
 	case ctx.Err() != nil: // whatever became of the question

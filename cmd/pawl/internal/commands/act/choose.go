@@ -2,15 +2,14 @@ package act
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // choose lists the events that the filter fits now, the oldest first.
@@ -18,19 +17,23 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 	error) {
 	query := map[string]any{"workflow": c.Name, "limit": mostAtOnce}
 	for _, filter := range filters {
-		if value, ok := params[filter]; ok && filter != "limit" {
+		// The list's times are those of jobs: one that has ended is later there than its event was published.
+		if value, ok := params[filter]; ok && filter != "limit" && filter != "until" {
 			query[filter] = value
 		}
 	}
 	_, byState := params["state"]
 	_, byStatus := params["status"]
+	_, byHeld := params["held"]
 	most, limited := params["limit"].(int)
 	refs := []jobRef{}
 	for {
 		var page struct {
 			Items []struct {
 				jobRef
-				State projections.JobState `json:"state"`
+				State       projections.JobState `json:"state"`
+				Held        *readmodel.Held      `json:"held"`
+				PublishedAt time.Time            `json:"publishedAt"`
 			} `json:"items"`
 			Next *string `json:"next"`
 		}
@@ -38,7 +41,8 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 			return nil, err
 		}
 		for _, job := range page.Items {
-			if !byState && !byStatus && !slices.Contains(ops.AppliesTo[action], job.State) {
+			applies := byState || byStatus || byHeld || ops.Applies(action, job.State, job.Held)
+			if !applies || !c.period.holds(job.PublishedAt) {
 				continue
 			}
 			if limited && len(refs) == most {
@@ -54,7 +58,7 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 }
 
 // filters are what --where takes.
-var filters = []string{"topic", "state", "status", "q", "limit"}
+var filters = []string{"topic", "state", "status", "held", "q", "since", "until", "limit"}
 
 // jobRef names an event.
 type jobRef struct {
@@ -82,27 +86,7 @@ func (c *jobsAction) params(verb string) (map[string]any, error) {
 		params["items"] = items
 		return params, nil
 	}
-	last := ""
-	for part := range strings.SplitSeq(c.Where, ",") {
-		key, value, ok := strings.Cut(part, "=")
-		switch {
-		case ok && (key == "topic" || key == "state" || key == "status" || key == "q"):
-			if possible := ops.Possible("listJobs", key); possible != nil && !slices.Contains(possible, value) {
-				return nil, exit.Misconfigured(usage, "--where: %s is %q; it must be one of %s", key, value,
-					strings.Join(possible, ", "))
-			}
-			params[key], last = value, key
-		case ok && key == "limit":
-			limit, err := strconv.Atoi(value)
-			if err != nil || limit < 1 {
-				return nil, exit.Misconfigured(usage, "--where: limit is %q; it must be a number of 1 or more", value)
-			}
-			params[key], last = limit, ""
-		case last == "q":
-			params["q"] = params["q"].(string) + "," + part // a text may hold commas
-		default:
-			return nil, exit.Misconfigured(usage, "--where: %q is none of topic=, state=, status=, q=, limit=", part)
-		}
-	}
-	return params, nil
+	var err error
+	c.period, err = where(c.Where, "listJobs", filters, params, usage)
+	return params, err
 }

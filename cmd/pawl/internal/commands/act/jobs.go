@@ -18,13 +18,14 @@ type jobsAction struct {
 	Name      string   `arg:"" name:"workflow" help:"The workflow."`
 	Topic     string   `arg:"" optional:"" help:"The topic; left out with --where."`
 	MessageID []string `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
-	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, q=, limit=."`
+	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, q=, since=, until= (when they were published), limit=."`
 	Reason    string   `placeholder:"TEXT" help:"Why, for the record."`
 	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
 	DryRun    bool     `help:"Only say how many would be changed."`
 	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
 
 	unknown bool // redrive what may repeat an effect too (O11)
+	period  period
 }
 
 // changedJobs is the answer of a bulk operation.
@@ -62,17 +63,23 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 		if err != nil || c.DryRun || matched.Matched == 0 {
 			return err
 		}
+		// Those that are counted are those that are changed, and none that comes after (C11).
+		chosen, err := c.choose(connected, decide.EventAction(verb), params)
+		if err != nil {
+			return err
+		}
 		if !c.Yes {
-			if err := confirm(screen, fmt.Sprintf("%s %s of %s?", verb, matched, c.Name)); err != nil {
+			question := fmt.Sprintf("%s %s of %s?", verb, term.Plural(len(chosen), "event"), c.Name)
+			if err := confirm(screen, question); err != nil {
 				return err
 			}
 		}
-		if params["items"], err = c.choose(connected, decide.EventAction(verb), params); err != nil {
-			return err
-		}
 		for _, filter := range filters {
-			delete(params, filter)
+			if filter != "held" { // what is not held so any more is left as it is
+				delete(params, filter)
+			}
 		}
+		params["items"] = chosen
 	}
 	sum, err := c.changeAll(connected, operation, params, done)
 	if err != nil {

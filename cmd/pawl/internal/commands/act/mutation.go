@@ -7,10 +7,14 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// mutationAction is an operator's action on a mutation.
-type mutationAction struct {
-	client.Flags
-	Mutation string `arg:"" help:"The mutation, as pawl mutations list shows it."`
+// mutationsAction is an operator's action on mutations: those named, or those that a filter chooses.
+type mutationsAction struct {
+	bulkFlags
+	Mutation []string `arg:"" optional:"" help:"The mutations, as pawl mutations list shows them; left out with --where."`
+}
+
+func (c *mutationsAction) act(engine *client.Finder, screen term.Screen, on many) error {
+	return c.bulkFlags.act(engine, screen, c.Mutation, on)
 }
 
 // consequence is what an action on a mutation has done, and the work that goes on then unless the
@@ -51,14 +55,11 @@ func (c consequence) of(mutation string, w workflowStatus) string {
 	return text
 }
 
-func (c *mutationAction) act(engine *client.Finder, screen term.Screen, operation string, params map[string]any,
-	then consequence) error {
-	connected, err := engine.Connect(c.Flags)
-	if err != nil {
-		return err
-	}
-	params["mutation"] = c.Mutation
-	return client.Answer(connected, operation, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
+// actOnOne carries the action out on one mutation.
+func actOnOne(connected *client.Connection, mutation string, on many) error {
+	screen, then, params := connected.Screen, on.then, on.params
+	params["mutation"] = mutation
+	return client.Answer(connected, on.one, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
 		var w workflowStatus
 		if then.work != "" {
 			if err := connected.Perform("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {

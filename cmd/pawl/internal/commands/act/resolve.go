@@ -8,9 +8,10 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// Resolve is `pawl resolve`: say what became of a mutation whose connector cannot tell (O1 to O4).
+// Resolve is `pawl resolve`: say what became of mutations whose connector cannot tell (O1 to O4, C11).
 type Resolve struct {
-	mutationAction
+	bulkFlags
+	Mutation     string `arg:"" optional:"" help:"The mutation, as pawl mutations list shows it; left out with --where."`
 	Happened     bool   `xor:"resolution" help:"It happened: next runs with RESULT as the call's result."`
 	DidNotHappen bool   `xor:"resolution" help:"It did not happen: it is done afresh."`
 	Skip         bool   `xor:"resolution" help:"Go on without it: its events count as skipped."`
@@ -22,6 +23,9 @@ type Resolve struct {
 func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 	resolution, then := "", consequence{}
 	params := map[string]any{}
+	if c.Where != "" && c.Result == "" {
+		c.Mutation, c.Result = "", c.Mutation // the mutation is left out, so what is written is the result
+	}
 	if c.Result != "" {
 		if !c.Happened {
 			return exit.Misconfigured("leave it out", "RESULT %q belongs to --happened", c.Result)
@@ -45,5 +49,10 @@ func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 			"say what became of it: --happened, --did-not-happen, --skip or --try-again")
 	}
 	params["resolution"] = resolution
-	return c.act(engine, screen, "resolveMutation", params, then)
+	var named []string
+	if c.Mutation != "" {
+		named = append(named, c.Mutation)
+	}
+	return c.bulkFlags.act(engine, screen, named, many{operation: "resolveMutations", one: "resolveMutation",
+		verb: "resolve", done: "resolved", params: params, then: then})
 }

@@ -17,6 +17,7 @@ type eventsList struct {
 	Topic  string `help:"Only those of this topic."`
 	Status string `help:"Only those of this status: ${event_status}."`
 	State  string `help:"Only those whose job is in this state: ${job_state}."`
+	Held   string `help:"Only those that are held for this: ${held}."`
 }
 
 type showEvent struct {
@@ -27,11 +28,11 @@ type showEvent struct {
 }
 
 func (c *eventsList) Run(engine *client.Finder, screen term.Screen) error {
-	filters := map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State}
+	filters := map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State, "held": c.Held}
 	return list(engine, screen, c.listFlags, "Events", c.ofWorkflow, filters, []term.Column{
 		{Title: "topic", Field: "topic", Spare: 2}, {Title: "status", Field: "status"},
 		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70, Spare: 3},
-		{Title: "published", Field: "publishedAt", Show: term.Moment},
+		{Title: "published", Field: "publishedAt", Show: term.Moment}, {Title: "held", Field: "held.reason", Spare: 1},
 	})
 }
 

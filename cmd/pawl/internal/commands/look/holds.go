@@ -71,6 +71,12 @@ func holds(workflow map[string]any, why explain.Why) (held, because []string) {
 		switch attention["reason"] {
 		case string(projections.AttentionDiscarded):
 			words = term.Plain(attention["failures"]) + " discarded" + since
+		case string(projections.AttentionHeld):
+			words = term.Plain(attention["failures"]) + " held for a person or a repair" + since
+		case string(projections.AttentionProbing):
+			words = "the target of a consumer fails, " + term.Plain(attention["failures"]) + " in a row" + since
+		case string(projections.AttentionFailing):
+			words = term.Plain(attention["failures"]) + " fail again and again" + since
 		case string(projections.AttentionUnknown):
 			words = term.Plain(attention["failures"]) + " may have been handled or not" + since
 		}

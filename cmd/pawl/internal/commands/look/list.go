@@ -26,8 +26,9 @@ func Choices() kong.Vars {
 		"workflow_status": {"listWorkflows", "status"}, "run_status": {"listRuns", "status"},
 		"run_phase":    {"listRuns", "phase"},
 		"event_status": {"listEvents", "status"}, "job_state": {"listJobs", "state"},
-		"mutation_status": {"listMutations", "status"},
-		"input_status":    {"listInputs", "status"}, "session_result": {"listSessions", "status"},
+		"mutation_status": {"listMutations", "status"}, "mutation_held": {"listMutations", "held"},
+		"held":         {"listJobs", "held"},
+		"input_status": {"listInputs", "status"}, "session_result": {"listSessions", "status"},
 	} {
 		vars[name] = strings.Join(ops.Possible(of[0], of[1]), ", ")
 	}

@@ -15,6 +15,7 @@ type mutationsList struct {
 	listFlags
 	ofWorkflow
 	Status string `help:"Only those of this status: ${mutation_status}."`
+	Held   string `help:"Only those that keep their run waiting for this: ${mutation_held}."`
 }
 
 type showMutation struct {
@@ -23,7 +24,8 @@ type showMutation struct {
 }
 
 func (c *mutationsList) Run(engine *client.Finder, screen term.Screen) error {
-	return listWith(engine, screen, c.listFlags, "Mutations", c.ofWorkflow, map[string]string{"status": c.Status},
+	filters := map[string]string{"status": c.Status, "held": c.Held}
+	return listWith(engine, screen, c.listFlags, "Mutations", c.ofWorkflow, filters,
 		[]term.Column{
 			{Title: "mutation", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 3},
 			{Title: "connector", Field: "connector", Spare: 4}, {Title: "operation", Field: "operation", Spare: 2},

@@ -1,0 +1,167 @@
+package act
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+// bulkFlags are those of an action on mutations.
+type bulkFlags struct {
+	client.Flags
+	Where   string `placeholder:"held=REASON,q=TEXT" help:"Instead of naming mutations, those that fit: any of workflow=, held=, q=, since=, until= (when their call left, or was asked for), limit=."`
+	Comment string `placeholder:"TEXT" help:"Why, for the record: it is kept with each mutation."`
+	Yes     bool   `short:"y" help:"Do not ask before acting on what --where chooses."`
+	DryRun  bool   `help:"Only say how many it would be."`
+}
+
+// many is an action on many mutations, and its form for one.
+type many struct {
+	operation, one, verb, done string
+	params                     map[string]any
+	then                       consequence
+}
+
+// mutationFilters are what --where takes of mutations.
+var mutationFilters = []string{"workflow", "held", "q", "since", "until", "limit"}
+
+// chosenMutations answers a count: the items are what is acted on, and nothing that comes after (C11).
+type chosenMutations struct {
+	Matched int            `json:"matched"`
+	More    bool           `json:"more"`
+	Updated int            `json:"updated"`
+	Items   []mutationRef  `json:"items,omitempty"`
+	Noop    []leftMutation `json:"noop"`
+}
+
+type mutationRef struct {
+	ID         string `json:"id"`
+	Workflow   string `json:"workflow"`
+	ParamsHash string `json:"paramsHash"`
+}
+
+type leftMutation struct {
+	ID     string `json:"id"`
+	Code   string `json:"code"`
+	Reason string `json:"reason"`
+}
+
+// String counts what a filter has chosen.
+func (c chosenMutations) String() string {
+	if c.More {
+		return "the oldest " + term.Plural(c.Matched, "mutation")
+	}
+	return term.Plural(c.Matched, "mutation")
+}
+
+// act carries the action out on the mutations that are named, or that the filter chooses.
+func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []string, on many) error {
+	usage := fmt.Sprintf("pawl %s MUTATION, or pawl %s --where held=REASON,q=TEXT", on.verb, on.verb)
+	switch {
+	case f.Where != "" && len(named) > 0:
+		return exit.Misconfigured(usage, "name the mutations or say --where, not both")
+	case f.Where == "" && len(named) == 0:
+		return exit.Misconfigured(usage, "nothing says which mutations are meant")
+	case f.Where == "" && f.DryRun:
+		return exit.Misconfigured(usage, "--dry-run belongs to --where")
+	}
+	if f.Comment != "" {
+		on.params["comment"] = f.Comment
+	}
+	filter := map[string]any{"dryRun": true}
+	if f.Where != "" {
+		if _, err := where(f.Where, "listMutations", mutationFilters, filter, usage); err != nil {
+			return err
+		}
+	}
+	connected, err := engine.Connect(f.Flags)
+	if err != nil {
+		return err
+	}
+	if len(named) == 1 {
+		return actOnOne(connected, named[0], on)
+	}
+	chosen, err := f.count(connected, named, filter, on)
+	if err != nil || f.DryRun || chosen.Matched == 0 {
+		return err
+	}
+	if f.Where != "" && !f.Yes {
+		if err := confirm(screen, fmt.Sprintf("%s %s?", on.verb, chosen)); err != nil {
+			return err
+		}
+	}
+	return actOnMany(connected, chosen.Items, on)
+}
+
+// count says which mutations are meant, with the hashes of their parameters, and changes none.
+func (f *bulkFlags) count(connected *client.Connection, named []string, filter map[string]any, on many) (
+	chosen chosenMutations, err error) {
+	for _, id := range named {
+		var m mutationRef
+		if err := connected.Perform("getMutation", map[string]any{"mutation": id}, &m); err != nil {
+			return chosen, err
+		}
+		chosen.Items, chosen.Matched = append(chosen.Items, m), chosen.Matched+1
+	}
+	if len(named) > 0 {
+		return chosen, nil
+	}
+	if resolution, ok := on.params["resolution"]; ok {
+		filter["resolution"] = resolution
+	}
+	if err := connected.Perform(on.operation, filter, &chosen); err != nil {
+		return chosen, err
+	}
+	switch {
+	case (f.DryRun || chosen.Matched == 0) && connected.JSON:
+		return chosen, printValue(connected.Screen, chosen)
+	case f.DryRun:
+		fmt.Fprintf(connected.Screen.Out, "%s; nothing was changed\n", chosen)
+	case chosen.Matched == 0:
+		fmt.Fprintf(connected.Screen.Out, "no mutation fits %s\n", f.Where)
+	}
+	return chosen, nil
+}
+
+// mutationsAtOnce bounds the mutations of one request.
+const mutationsAtOnce = 100
+
+// actOnMany acts on exactly these, and says of each that was left as it was why.
+func actOnMany(connected *client.Connection, items []mutationRef, on many) error {
+	screen, sum := connected.Screen, chosenMutations{Noop: []leftMutation{}}
+	for chunk := range slices.Chunk(items, mutationsAtOnce) {
+		var part chosenMutations
+		on.params["items"] = chunk
+		if err := connected.Perform(on.operation, on.params, &part); err != nil {
+			if sum.Updated > 0 {
+				fmt.Fprintf(screen.Err, "%s: %s so far\n", on.done, term.Plural(sum.Updated, "mutation"))
+			}
+			return err
+		}
+		sum.Matched += part.Matched
+		sum.Updated += part.Updated
+		sum.Noop = append(sum.Noop, part.Noop...)
+	}
+	if connected.JSON {
+		if err := printValue(screen, sum); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(screen.Out, "%s: %d of %s\n", on.done, sum.Updated, term.Plural(sum.Matched, "mutation"))
+		const most = 20
+		for i, left := range sum.Noop {
+			if i == most {
+				fmt.Fprintf(screen.Err, "  … and %d more; --json lists all\n", len(sum.Noop)-most)
+				break
+			}
+			fmt.Fprintf(screen.Err, "  not %s: %s\n", left.ID, term.OneLine(left.Reason, 300))
+		}
+	}
+	if sum.Updated == 0 && len(sum.Noop) > 0 {
+		return exit.Silent(exit.CodeFailed)
+	}
+	return nil
+}

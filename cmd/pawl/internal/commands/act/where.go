@@ -1,0 +1,60 @@
+package act
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/ops"
+)
+
+// period is from since to until, each zero for no bound.
+type period struct{ since, until time.Time }
+
+func (p period) holds(t time.Time) bool {
+	return !t.Before(p.since) && (p.until.IsZero() || t.Before(p.until))
+}
+
+// where reads a filter such as held=repair,q=timeout into the parameters of a request. It takes these keys; what can be
+// the value of each is what it can be in the list.
+func where(text, list string, keys []string, params map[string]any, usage string) (period, error) {
+	var of period
+	last := ""
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		switch {
+		case (!ok || !slices.Contains(keys, key)) && last == "q":
+			params["q"] = params["q"].(string) + "," + part // a text may hold commas
+			continue
+		case !ok || !slices.Contains(keys, key):
+			return of, exit.Misconfigured(usage, "--where: %q is none of %s=", part, strings.Join(keys, "=, "))
+		case key == "limit":
+			limit, err := strconv.Atoi(value)
+			if err != nil || limit < 1 {
+				return of, exit.Misconfigured(usage, "--where: limit is %q; it must be a number of 1 or more", value)
+			}
+			params[key] = limit
+		case key == "since" || key == "until":
+			at, err := term.ReadMoment(value, time.Now())
+			if err != nil {
+				return of, exit.Misconfigured(usage, "--where: %s: %v", key, err)
+			}
+			if params[key] = at.UTC().Format(time.RFC3339Nano); key == "since" {
+				of.since = at
+			} else {
+				of.until = at
+			}
+		default:
+			if possible := ops.Possible(list, key); possible != nil && !slices.Contains(possible, value) {
+				return of, exit.Misconfigured(usage, "--where: %s is %q; it must be one of %s", key, value,
+					strings.Join(possible, ", "))
+			}
+			params[key] = value
+		}
+		last = key
+	}
+	return of, nil
+}

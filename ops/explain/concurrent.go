@@ -1,0 +1,162 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Owed is what the workflow owes the world, of several things the first; a wait only where nothing else is owed.
+func Owed(s *projections.State, at decide.Present) decide.Todo {
+	owed := decide.Owed(s, at)
+	for _, todo := range owed {
+		if _, waits := todo.(decide.Wait); !waits {
+			return todo
+		}
+	}
+	return owed[0]
+}
+
+// Stepper is the process that holds the workflow's work, as its facts name it: the one that asks is its engine.
+func Stepper(s *projections.State) string {
+	if run := s.CurrentRun(); run != nil {
+		return run.Engine
+	}
+	if run := s.RetryRun(); run != nil {
+		if m := s.Mutation(run.Mutation); m != nil {
+			return m.Engine
+		}
+	}
+	for run := range s.OpenRuns() {
+		if m := s.Mutation(run.Mutation); m != nil && run.EndedAt != 0 && m.Status.Unresolved() {
+			return m.Engine
+		} else if run.Status == eventlog.RunActive {
+			return run.Engine
+		}
+	}
+	return ""
+}
+
+// foremost is what a workflow with concurrent consumers waits for before all else: what holds all of it, then what only
+// a person ends, then what comes first by itself.
+func foremost(s *projections.State, wait decide.Wait, standings []decide.Standing, at decide.Present) decide.Wait {
+	if wait.Reason == decide.ReasonStorage || wait.Reason == decide.ReasonNoWorker {
+		return wait
+	}
+	if plain, ok := decide.Next(s, at.Now, at.Engine).(decide.Wait); ok {
+		wait = plain
+	}
+	switch meaning := wait.Reason.Meaning(); {
+	case meaning == decide.Holds || meaning == decide.NeedsPerson:
+		return wait
+	case s.HeldForPerson() > 0:
+		return decide.Wait{Reason: decide.ReasonHeld}
+	}
+	soonest := decide.Wait{}
+	consider := func(other decide.Wait) {
+		if other.Reason.Meaning() == decide.NeedsPerson && soonest.Reason.Meaning() != decide.NeedsPerson ||
+			soonest.Reason == "" || other.Until != 0 && other.Until < soonest.Until {
+			soonest = other
+		}
+	}
+	if wait.Reason.Meaning() == decide.GoesOn {
+		consider(wait)
+	}
+	for _, st := range standings {
+		for _, other := range st.Waits {
+			consider(other)
+		}
+		for run, next := range s.Asking(st.Consumer.Name) {
+			consider(decide.Wait{Reason: decide.ReasonReconcile, Until: next, Subject: string(run.Mutation)})
+			break
+		}
+	}
+	if soonest.Reason == "" {
+		return wait
+	}
+	return soonest
+}
+
+// explainConcurrent says how each concurrent consumer stands, and explains every event that is held.
+func (w *Why) explainConcurrent(s *projections.State, standings []decide.Standing) {
+	for _, st := range standings {
+		w.explainStanding(s, st)
+	}
+	if len(standings) > 0 || s.HeldEvents() > 0 {
+		w.explainHeld(s)
+	}
+}
+
+// explainStanding says what is under way of a consumer, what waits, and what keeps it waiting.
+func (w *Why) explainStanding(s *projections.State, st decide.Standing) {
+	c, h := st.Consumer, s.Handler(st.Consumer.Name)
+	var waits []string
+	if st.Active > 0 {
+		w.add("Consumer %s has %d of its %d places taken.", c.Name, st.Active, c.Concurrency)
+	}
+	if st.Returning > 0 {
+		waits = append(waits, eventlog.Count(st.Returning, "run")+" for a place")
+	}
+	if st.Offers > 0 {
+		waits = append(waits, eventlog.Count(st.Offers, "event")+" for a run")
+	}
+	if st.Behind > 0 {
+		waits = append(waits, eventlog.Count(st.Behind, "event")+" behind others of the same key")
+	}
+	if len(waits) > 0 {
+		w.add("Of consumer %s wait %s.", c.Name, strings.Join(waits, ", "))
+	}
+	for _, wait := range st.Waits {
+		switch wait.Reason {
+		case decide.ReasonPlaces:
+			if h.Probing == nil && st.Active >= c.Concurrency {
+				w.add("All places of %s are taken: what waits begins when a run is over.", c.Name)
+			}
+		case decide.ReasonRate:
+			w.add("It begins at most %s (rate): the next run at %s.", c.Rate, wait.Until)
+		case decide.ReasonHeldMost:
+			w.add("As many events of %s are held as may be (policies.held.max): no run of a pending event begins until "+
+				"fewer are.", c.Name)
+		case decide.ReasonUncertain:
+			w.add("The outcome of its last %d calls is not known: no run of a pending event of %s begins until one of them is "+
+				"known, or the workflow is resumed.", len(h.Uncertain), c.Name)
+			for _, m := range h.Uncertain[:min(len(h.Uncertain), mostNamed)] {
+				w.can("pawl mutations show %s", m)
+			}
+			w.can("pawl resume %s", s.Name)
+		}
+	}
+	if p := h.Probing; p != nil {
+		w.explainProbing(s, c, p)
+	}
+}
+
+// explainProbing says that the target is to blame, and what ends that (C7).
+func (w *Why) explainProbing(s *projections.State, c eventlog.Consumer, p *projections.Probing) {
+	w.add("Three events of %s in a row failed alike, so its target is to blame since %s (%s: %s). It is tried with one "+
+		"run at a time, %s so far; the next is due at %s, and its success lets all go on.", c.Name, p.Since, p.Class,
+		strings.TrimSuffix(p.Message, "."), eventlog.Count(p.Attempt, "failure"), p.At)
+	if remedy := remedies[eventlog.BlockReason(p.Class)]; remedy != "" && p.Class != eventlog.Transient {
+		w.add("%s", remedy)
+	}
+	w.can("pawl resume %s", s.Name)
+}
+
+// keyOf names the key behind whose event others wait, with how many there are; empty for none.
+func keyOf(s *projections.State, e *projections.TopicEvent) string {
+	const most = 10_000
+	n := s.Behind(e, most)
+	if n == 0 {
+		return ""
+	}
+	many := fmt.Sprint(n)
+	if n >= most {
+		many += " or more"
+	}
+	c, _ := s.Definition().Subscriber(e.Topic)
+	key := projections.EventKeyAt(c.Key, e.Payload)
+	return fmt.Sprintf("; behind it %s %s for key %s", number(n, "waits", "wait"), many, eventlog.ClipName(key))
+}

@@ -1,0 +1,316 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// life is a workflow with a concurrent consumer, decided on and folded as an engine does it.
+type life struct {
+	*testing.T
+	state projections.State
+	now   eventlog.Instant
+	runs  int
+	seq   uint64
+	most  int
+}
+
+// begin deploys the consumer and publishes events, each with its id as key unless it is written as id:key.
+func begin(t *testing.T, c eventlog.Consumer, ids ...string) *life {
+	t.Helper()
+	l := &life{T: t, now: 1_700_000_000_000_000, most: 1000}
+	c.Name, c.Subscribe, c.HasMutate, c.HasNext = "send", []eventlog.Topic{"in"}, true, true
+	l.do(decide.Deploy{Filename: "w.ts", Source: "…", SourceHash: "1", Grants: map[string]eventlog.Grant{"m.*": "allow"},
+		Definition: eventlog.Definition{Topics: []eventlog.Topic{"in"}, Consumers: []eventlog.Consumer{c}}})
+	l.push(ids...)
+	return l
+}
+
+func (l *life) push(ids ...string) {
+	l.Helper()
+	push := decide.Push{Topic: "in"}
+	for _, id := range ids {
+		id, key, ok := strings.Cut(id, ":")
+		if !ok {
+			key = id
+		}
+		push.Items = append(push.Items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: "Order " + id,
+			Payload: fmt.Appendf(nil, `{"k":%q}`, key)})
+	}
+	l.do(push)
+}
+
+func (l *life) present() decide.Present {
+	return decide.Present{Now: l.now, Engine: "E", MostHeld: l.most}
+}
+
+func (l *life) do(cmd decide.Command) {
+	l.Helper()
+	known, s := decide.Known{}, l.state
+	for {
+		keys := decide.Names(&s, known, cmd)
+		if len(keys) == 0 {
+			break
+		}
+		for _, k := range keys {
+			known[k] = true
+		}
+	}
+	env := decide.Env{Now: l.now, Engine: "E", Policies: schedule.Default(), MostHeld: l.most,
+		Run: l.run(1), Session: "S", Actor: eventlog.Actor{Kind: "user", Name: "ann"}}
+	for n := range 8 {
+		env.Runs = append(env.Runs, l.run(n+2))
+	}
+	d, err := decide.Decide(s, "shop", env, known, cmd)
+	if err != nil {
+		l.Fatalf("%T: %v", cmd, err)
+	}
+	t := d.Transition("shop", env)
+	t.Revision, t.Prev = s.Head.Revision+1, s.Head.Hash
+	l.seq++
+	if l.state, err = projections.Apply(s, eventlog.Record{Position: eventlog.Position{Seq: l.seq},
+		Transition: t}); err != nil {
+		l.Fatal(err)
+	}
+	for _, f := range d.Facts {
+		if _, began := f.(*eventlog.RunStarted); began {
+			l.runs++
+		}
+	}
+}
+
+func (l *life) run(n int) eventlog.RunID { return eventlog.RunID(fmt.Sprintf("R%d", l.runs+n)) }
+
+// of returns the active run of the event.
+func (l *life) of(id string) *projections.Run {
+	l.Helper()
+	for run := range l.state.Active("send") {
+		if string(run.Event.MessageID) == id {
+			return run
+		}
+	}
+	l.Fatalf("no run of %s is active", id)
+	return nil
+}
+
+// fail ends the run of the event in prepare.
+func (l *life) fail(id string, class eventlog.Class, code string) {
+	l.Helper()
+	l.do(decide.FinishPrepare{Run: l.of(id).ID, Failure: &eventlog.Failure{Class: class, Code: code,
+		Message: code + " of " + id + "."}})
+}
+
+// call lets the run of the event make its call.
+func (l *life) call(id string, reconciles bool) eventlog.MutationID {
+	l.Helper()
+	run := l.of(id)
+	l.do(decide.FinishPrepare{Run: run.ID, Prepared: decide.Prepared{Raw: []byte(`{}`),
+		Reservations: []eventlog.EventRef{*run.Event}}})
+	l.do(decide.FinishMutate{Run: run.ID, Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
+		Params: []byte(`{}`), ParamsHash: "h", UITitle: "Send " + id, Reconciles: reconciles, TimeoutMS: 30_000}})
+	return l.state.Run(run.ID).Mutation
+}
+
+// uncertain ends the call without a known outcome.
+func (l *life) uncertain(m eventlog.MutationID) {
+	l.Helper()
+	l.do(decide.SettleMutation{Mutation: m, Outcome: decide.Settlement{Status: decide.Uncertain,
+		Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "call.timeout", Message: "no answer"}}})
+}
+
+func (l *life) why() Why {
+	l.Helper()
+	return Workflow(&l.state, Owed(&l.state, l.present()), l.present())
+}
+
+// check is what an explanation must say, and the commands that it must name.
+func (l *life) check(reason decide.Reason, person bool, says, commands []string) {
+	l.Helper()
+	w := l.why()
+	if got := w.Reason; reason == "" && got != nil || reason != "" && (got == nil || *got != reason) {
+		l.Errorf("reason %v, want %q: %s", got, reason, w.Message)
+	}
+	if w.NeedsPerson != person {
+		l.Errorf("needs a person: %v, want %v: %s", w.NeedsPerson, person, w.Message)
+	}
+	for _, text := range says {
+		if !strings.Contains(w.Message, text) {
+			l.Errorf("does not say %q: %s", text, w.Message)
+		}
+	}
+	for _, command := range commands {
+		if !slices.Contains(w.Commands, command) {
+			l.Errorf("does not name %q: %q", command, w.Commands)
+		}
+	}
+	if strings.Contains(w.Message, "..") || !strings.HasSuffix(w.Message, ".") || strings.Contains(w.Message, "\n") {
+		l.Errorf("is not one paragraph: %s", w.Message)
+	}
+}
+
+// C5: each event that is held is explained, by reason and failure, with a way out.
+func TestC05_HeldEventsAreExplained(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 8}, "a", "b", "c", "d", "e", "f")
+	l.fail("a", eventlog.Logic, "script.threw")
+	l.fail("b", eventlog.Precondition, "http.404")
+	l.check("", true, []string{"4 of its 8 places taken", "Held since 2023-11-14T22:13:20Z for a repair of the script",
+		"(logic script.threw: script.threw of a)", `event "a" (Order a) of topic in`,
+		"(precondition http.404: http.404 of b)",
+		"bring the other side into the state that the call needs"},
+		[]string{"pawl deploy FILE", "pawl repair shop FILE", "pawl redrive shop in a", "pawl skip shop in a",
+			"pawl resume shop", "pawl skip shop in b"})
+	l.fail("c", eventlog.Precondition, "http.404")
+	l.fail("d", eventlog.Precondition, "http.410")
+	l.uncertain(l.call("e", false))
+	l.uncertain(l.call("f", true))
+	l.check(decide.ReasonHeld, true, []string{"5 of its events wait for a person or a repair",
+		`2 events are held, the oldest since 2023-11-14T22:13:20Z, for a person (precondition http.404: http.404 of b)`,
+		`event "b" (Order b) of topic in and 1 more`, "(precondition http.410: http.410 of d)",
+		"the outcome of its call, which is being asked for; nothing is sent again"},
+		[]string{"pawl jobs list --workflow shop --held person", "pawl redrive shop --where held=person",
+			"pawl skip shop --where held=person", "pawl mutations show R6", "pawl resolve R5 --did-not-happen"})
+	if a := l.why().Attention; a == nil || a.Reason != projections.AttentionHeld || a.Failures != 5 {
+		t.Errorf("attention %+v", a)
+	}
+}
+
+// Every reason has its own commands, and those of an archived or a paused workflow are accepted there.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 4}, "a", "b")
+	l.fail("b", eventlog.Logic, "script.threw")
+	m := l.call("a", true)
+	l.uncertain(m)
+	l.now = l.now.Add(time.Hour)
+	held := func(id eventlog.MessageID) []string {
+		e := l.state.Event("in", id)
+		run, m := heldBy(&l.state, e)
+		return Ends(&l.state.Workflow, e, run, m)
+	}
+	if got := held("a"); len(got) != 0 {
+		t.Errorf("what is being asked for ends by %q", got)
+	}
+	for l.state.Mutation(m).Status != eventlog.MutationIndeterminate {
+		l.now = l.state.Mutation(m).ReconcileAt
+		l.do(decide.SettleMutation{Mutation: m, By: eventlog.ResolvedByReconcile, OverAt: l.now,
+			Outcome: decide.Settlement{Status: decide.Uncertain,
+				Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "call.unknown", Message: "not known yet"}}})
+	}
+	resolves := []string{"pawl resolve R1 --try-again", "pawl resolve R1 --happened", "pawl resolve R1 --did-not-happen",
+		"pawl resolve R1 --skip"}
+	if got := held("a"); !slices.Equal(got, resolves) {
+		t.Errorf("indeterminate: %q", got)
+	}
+	l.do(decide.Archive{})
+	if got := held("a"); !slices.Equal(got, resolves) {
+		t.Errorf("indeterminate in the archive: %q", got)
+	}
+	if got := held("b"); !slices.Equal(got, []string{"pawl skip shop in b"}) {
+		t.Errorf("held for a repair in the archive: %q", got)
+	}
+
+	l = begin(t, eventlog.Consumer{Concurrency: 4}, "a")
+	l.do(decide.SetGrants{Grants: map[string]eventlog.Grant{"m.*": eventlog.GrantAsk}})
+	m = l.call("a", true)
+	if got := held("a"); !slices.Equal(got, []string{"pawl approve R1", "pawl reject R1", "pawl skip shop in a"}) {
+		t.Errorf("approval: %q", got)
+	}
+	l.do(decide.Pause{})
+	if got := held("a"); !slices.Equal(got, []string{"pawl resume shop", "pawl reject R1", "pawl skip shop in a"}) {
+		t.Errorf("approval under a pause: %q", got)
+	}
+	if w := l.why(); w.Reason == nil || *w.Reason != decide.ReasonUserPause || !w.NeedsPerson {
+		t.Errorf("a pause: %+v", w)
+	}
+	l.do(decide.Reject{Mutation: m})
+}
+
+// C2, C3, C7, C12: what keeps a consumer from beginning more is said, and who waits behind whom.
+func TestStandingIsExplained(t *testing.T) {
+	t.Parallel()
+	t.Run("places and keys", func(t *testing.T) {
+		t.Parallel()
+		l := begin(t, eventlog.Consumer{Concurrency: 2, Key: "k"}, "a:x", "b:x", "c:y", "d:z", "e:x")
+		l.check("", false, []string{"2 of its 2 places taken",
+			"Of consumer send wait 1 event for a run, 2 events behind others",
+			"All places of send are taken"}, nil)
+		l.fail("a", eventlog.Precondition, "http.404")
+		l.check("", true, []string{`event "a" (Order a) of topic in; behind it wait 2 for key "x"`}, nil)
+	})
+	t.Run("rate", func(t *testing.T) {
+		t.Parallel()
+		l := begin(t, eventlog.Consumer{Concurrency: 2, Rate: "1/m"}, "a", "b")
+		l.check("", false, []string{"It begins at most 1/m (rate): the next run at 2023-11-14T22:14:20Z"}, nil)
+		l.fail("a", eventlog.Precondition, "http.404")
+		l.do(decide.SkipEvent{Topic: "in", MessageID: "a"})
+		l.check(decide.ReasonRate, false, []string{"by itself at 2023-11-14T22:14:20Z, as its rate has it"}, nil)
+	})
+	t.Run("probing", func(t *testing.T) {
+		t.Parallel()
+		l := begin(t, eventlog.Consumer{Concurrency: 3}, "a", "b", "c", "d")
+		for _, id := range []string{"a", "b", "c"} {
+			l.fail(id, eventlog.Transient, "http.connect")
+		}
+		l.fail("d", eventlog.Transient, "http.connect")
+		l.check(decide.ReasonProbing, false, []string{"tries it again by itself at",
+			"Three events of send in a row failed alike",
+			"(transient: http.connect of"}, []string{"pawl resume shop"})
+	})
+	t.Run("a target that refuses", func(t *testing.T) {
+		t.Parallel()
+		l := begin(t, eventlog.Consumer{Concurrency: 3}, "a", "b", "c")
+		for _, id := range []string{"a", "b", "c"} {
+			l.fail(id, eventlog.Auth, "http.401")
+		}
+		l.check(decide.ReasonProbing, true, []string{"Correct the connector's credentials, then resume."},
+			[]string{"pawl resume shop"})
+		if a := l.why().Attention; a == nil || a.Reason != projections.AttentionProbing {
+			t.Errorf("attention %+v", a)
+		}
+		l.do(decide.Resume{})
+		if a := l.state.Attention(); a != nil || l.state.Counts.Probing != nil {
+			t.Errorf("after a resume: %+v, %+v", a, l.state.Counts)
+		}
+	})
+	t.Run("unknown outcomes", func(t *testing.T) {
+		t.Parallel()
+		l := begin(t, eventlog.Consumer{Concurrency: 3}, "a", "b", "c", "d")
+		for _, id := range []string{"a", "b", "c"} {
+			l.uncertain(l.call(id, true))
+		}
+		l.do(decide.SkipEvent{Topic: "in", MessageID: "d"})
+		l.push("e")
+		l.check(decide.ReasonUncertain, true, []string{"The outcome of its last 3 calls is not known"},
+			[]string{"pawl mutations show R1", "pawl resume shop"})
+	})
+	t.Run("held.max", func(t *testing.T) {
+		t.Parallel()
+		l := begin(t, eventlog.Consumer{Concurrency: 1}, "a", "b")
+		l.most = 1
+		l.fail("a", eventlog.Precondition, "http.404")
+		l.check(decide.ReasonHeld, true, []string{"As many events of send are held as may be (policies.held.max)"},
+			[]string{"pawl resume shop"})
+	})
+	t.Run("back-off", func(t *testing.T) {
+		t.Parallel()
+		l := begin(t, eventlog.Consumer{Concurrency: 1}, "a")
+		l.fail("a", eventlog.Transient, "http.connect")
+		l.check(decide.ReasonBackoff, false, []string{"Consumer send of workflow shop has nothing to do until"},
+			[]string{"pawl jobs list --workflow shop --state retryable"})
+		for range 6 {
+			l.now = l.now.Add(time.Hour)
+			l.do(decide.Tick{})
+			l.fail("a", eventlog.Transient, "http.connect")
+		}
+		l.check(decide.ReasonBackoff, true, []string{"1 of its events has failed so often"}, nil)
+	})
+}

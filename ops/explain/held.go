@@ -1,0 +1,230 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// Ends names the commands that end what holds the event, the most likely one first, each accepted in this very state
+// (C5). There are none for a call whose outcome is being asked for: that ends by itself.
+func Ends(w *projections.Workflow, e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) []string {
+	var commands []string
+	can := func(format string, args ...any) { commands = append(commands, fmt.Sprintf(format, args...)) }
+	event := fmt.Sprintf("%s %s %s", w.Name, e.Topic, shellWord(e.MessageID))
+	switch {
+	case e.Held == nil || e.Held.Reason == eventlog.HeldReconcile:
+		return nil
+	case e.Held.Reason == eventlog.HeldIndeterminate:
+		if m != nil {
+			if m.Call.Reconciles {
+				can("pawl resolve %s --try-again", m.ID)
+			}
+			can("pawl resolve %s --happened", m.ID)
+			can("pawl resolve %s --did-not-happen", m.ID)
+			can("pawl resolve %s --skip", m.ID)
+		}
+		return commands
+	case w.Archived:
+		return append(commands, "pawl skip "+event)
+	case e.Held.Reason == eventlog.HeldApproval:
+		if m != nil {
+			if w.Pause != nil {
+				can("pawl resume %s", w.Name)
+			} else {
+				can("pawl approve %s", m.ID)
+			}
+			can("pawl reject %s", m.ID)
+		}
+		return append(commands, "pawl skip "+event)
+	case e.Held.Reason == eventlog.HeldRepair:
+		can("pawl deploy FILE")
+		can("pawl repair %s FILE", w.Name)
+	default:
+		can("pawl resume %s", w.Name)
+		if f := readmodel.HeldFailure(e, run, m); f != nil && f.Class == eventlog.Logic {
+			can("pawl deploy FILE")
+		}
+	}
+	can("pawl redrive %s", event)
+	if e.Status == eventlog.EventPending { // else its change is made, and only next is owed
+		can("pawl skip %s", event)
+	}
+	return commands
+}
+
+// heldGroup are the events that are held for the same reason after the same kind of failure.
+type heldGroup struct {
+	reason eventlog.HeldReason
+	code   string
+	events []*projections.TopicEvent
+}
+
+// mostGroups bounds the kinds of failures that are told apart for one reason.
+const mostGroups = 8
+
+// explainHeld explains every event that is held: by reason and kind of failure, each with the oldest event and the
+// commands that end it.
+func (w *Why) explainHeld(s *projections.State) {
+	groups := heldGroups(s)
+	for _, reason := range eventlog.HeldReasons() {
+		of := slices.DeleteFunc(slices.Clone(groups), func(g heldGroup) bool { return g.reason != reason })
+		n := 0
+		for i, g := range of {
+			if n += len(g.events); i < mostGroups {
+				w.explainGroup(s, g)
+			}
+		}
+		if len(of) > mostGroups {
+			w.add("There are %d more kinds of failures for which events are held for %s.", len(of)-mostGroups,
+				reasonWords[reason])
+		}
+		if n > 0 {
+			w.canEnd(s, reason, of)
+		}
+	}
+}
+
+// heldGroups orders what is held by reason and failure: where most are held first.
+func heldGroups(s *projections.State) (groups []heldGroup) {
+	if s.HeldEvents() == 0 {
+		return nil
+	}
+	for _, e := range s.Events() {
+		if e.Held == nil {
+			continue
+		}
+		code := ""
+		if f := failureOf(s, e); f != nil && e.Held.Reason != eventlog.HeldApproval {
+			code = string(f.Class) + " " + f.Code
+		}
+		at := slices.IndexFunc(groups, func(g heldGroup) bool { return g.reason == e.Held.Reason && g.code == code })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, heldGroup{reason: e.Held.Reason, code: code})
+		}
+		groups[at].events = append(groups[at].events, e)
+	}
+	for _, g := range groups {
+		slices.SortFunc(g.events, func(a, b *projections.TopicEvent) int {
+			if a.Created.Before(b.Created) {
+				return -1
+			}
+			return 1
+		})
+	}
+	slices.SortStableFunc(groups, func(a, b heldGroup) int {
+		return cmp.Or(cmp.Compare(len(b.events), len(a.events)), cmp.Compare(a.code, b.code))
+	})
+	return groups
+}
+
+// failureOf is why the event is held, as far as memory knows.
+func failureOf(s *projections.State, e *projections.TopicEvent) *eventlog.Failure {
+	run, m := heldBy(s, e)
+	return readmodel.HeldFailure(e, run, m)
+}
+
+// heldBy returns the run after which the event is held, and that run's mutation, as far as they are in memory.
+func heldBy(s *projections.State, e *projections.TopicEvent) (*projections.Run, *projections.Mutation) {
+	run := s.Run(e.Held.Run)
+	if run == nil || run.Mutation == "" {
+		return run, nil
+	}
+	return run, s.Mutation(run.Mutation)
+}
+
+// reasonWords say what an event is held for.
+var reasonWords = map[eventlog.HeldReason]string{
+	eventlog.HeldApproval:      "an approval of its call; nothing has left",
+	eventlog.HeldIndeterminate: "a person to say whether its call was applied",
+	eventlog.HeldReconcile:     "the outcome of its call, which is being asked for; nothing is sent again",
+	eventlog.HeldPerson:        "a person",
+	eventlog.HeldRepair:        "a repair of the script; any new version frees it",
+}
+
+// explainGroup tells of events that are held alike, and names the oldest.
+func (w *Why) explainGroup(s *projections.State, g heldGroup) {
+	first := g.events[0]
+	f := failureOf(s, first)
+	why := ""
+	if f != nil && g.reason != eventlog.HeldApproval {
+		why = fmt.Sprintf(" (%s %s: %s)", f.Class, f.Code, strings.TrimSuffix(eventlog.Clip(f.Message, mostCause), "."))
+	}
+	text := fmt.Sprintf("%s%s", reasonWords[g.reason], why)
+	if g.reason == eventlog.HeldPerson {
+		if remedy := remedies[eventlog.BlockReason(classOf(f))]; remedy != "" && classOf(f) != eventlog.Logic {
+			text += "; " + strings.ToLower(remedy[:1]) + strings.TrimSuffix(remedy[1:], ".")
+		}
+	}
+	name := eventName(s, eventlog.EventRef{Topic: first.Topic, MessageID: first.MessageID}) + keyOf(s, first)
+	if len(g.events) == 1 {
+		w.add("Held since %s for %s: %s.", first.Held.Since, text, name)
+		return
+	}
+	w.add("%s held, the oldest since %s, for %s: %s and %d more.", eventlog.Count(len(g.events), "event")+" are",
+		first.Held.Since, text, name, len(g.events)-1)
+}
+
+// mostCause bounds what is told of a failure in a list of several.
+const mostCause = 300
+
+func classOf(f *eventlog.Failure) eventlog.Class {
+	if f == nil {
+		return ""
+	}
+	return f.Class
+}
+
+// canEnd names the commands that end what is held for the reason: those of the one event, or for all of them.
+func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []heldGroup) {
+	if len(of) == 1 && len(of[0].events) == 1 {
+		e := of[0].events[0]
+		run, m := heldBy(s, e)
+		if m != nil && reason != eventlog.HeldRepair && reason != eventlog.HeldPerson {
+			w.once("pawl mutations show %s", m.ID)
+		} else {
+			w.once("pawl jobs show %s %s %s", s.Name, e.Topic, shellWord(e.MessageID))
+		}
+		for _, command := range Ends(&s.Workflow, e, run, m) {
+			w.once("%s", command)
+		}
+		return
+	}
+	events := fmt.Sprintf("%s --where held=%s", s.Name, reason)
+	mutations := fmt.Sprintf("--where workflow=%s,held=%s", s.Name, reason)
+	list := fmt.Sprintf("pawl jobs list --workflow %s --held %s", s.Name, reason)
+	if reason == eventlog.HeldApproval || reason == eventlog.HeldIndeterminate || reason == eventlog.HeldReconcile {
+		list = fmt.Sprintf("pawl mutations list --workflow %s --held %s", s.Name, reason)
+	}
+	w.once("%s", list)
+	switch {
+	case reason == eventlog.HeldReconcile:
+	case reason == eventlog.HeldIndeterminate:
+		w.once("pawl resolve %s --happened", mutations)
+		w.once("pawl resolve %s --did-not-happen", mutations)
+		w.once("pawl resolve %s --skip", mutations)
+	case s.Archived:
+		w.once("pawl skip %s", events)
+	case reason == eventlog.HeldApproval:
+		if s.Pause != nil {
+			w.once("pawl resume %s", s.Name)
+		} else {
+			w.once("pawl approve %s", mutations)
+		}
+		w.once("pawl reject %s", mutations)
+	case reason == eventlog.HeldRepair:
+		w.once("pawl deploy FILE")
+		w.once("pawl repair %s FILE", s.Name)
+		w.once("pawl skip %s", events)
+	default:
+		w.once("pawl resume %s", s.Name)
+		w.once("pawl redrive %s", events)
+		w.once("pawl skip %s", events)
+	}
+}

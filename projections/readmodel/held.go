@@ -1,0 +1,99 @@
+package readmodel
+
+import (
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Held is what keeps an event of a concurrent consumer from going on (C5).
+type Held struct {
+	Reason eventlog.HeldReason `json:"reason"`
+	Since  eventlog.Instant    `json:"since"`
+	// Error is why: that of its last attempt, or of the call whose outcome is open. Null for an approval.
+	Error *Failure `json:"error"`
+	// Run is the one after which it is held, Mutation that run's.
+	Run      eventlog.RunID       `json:"run"`
+	Mutation *eventlog.MutationID `json:"mutation"`
+	// Ends are the commands that end it, the most likely one first: none for what ends by itself, and none in a state
+	// of the past.
+	Ends []string `json:"ends"`
+}
+
+// Ends names the commands that end what holds the event of the workflow. The run after which it is held and that run's
+// mutation are nil where there is none.
+type Ends func(*projections.Workflow, *projections.TopicEvent, *projections.Run, *projections.Mutation) []string
+
+// HeldView renders what holds the event, nil for nothing.
+func HeldView(e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) *Held {
+	if e.Held == nil {
+		return nil
+	}
+	v := &Held{Reason: e.Held.Reason, Since: e.Held.Since, Error: failureView(HeldFailure(e, run, m)), Run: e.Held.Run,
+		Ends: []string{}}
+	if m != nil {
+		v.Mutation = &m.ID
+	}
+	return v
+}
+
+// HeldFailure is why the event is held, nil where nothing has failed.
+func HeldFailure(e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) *eventlog.Failure {
+	switch {
+	case e.Status == eventlog.EventPending && len(e.Attempts) > 0:
+		return e.Attempts[len(e.Attempts)-1].Failure
+	case m != nil && m.Status.Unresolved():
+		return m.Failure
+	case run != nil && e.Status == eventlog.EventStatusReserved:
+		return run.Failure
+	}
+	return nil
+}
+
+// held renders what holds the event, with the commands that end it.
+func (v *view) held(w eventlog.WorkflowName, e *projections.TopicEvent) (*Held, error) {
+	if e.Held == nil {
+		return nil, nil
+	}
+	run, err := optionally[projections.Run](v, w, projections.RunKey(e.Held.Run))
+	if err != nil {
+		return nil, err
+	}
+	var m *projections.Mutation
+	if run != nil && run.Mutation != "" {
+		if m, err = optionally[projections.Mutation](v, w, projections.MutationKey(run.Mutation)); err != nil {
+			return nil, err
+		}
+	}
+	shown := HeldView(e, run, m)
+	if v.ends != nil {
+		core, err := v.workflow(w)
+		if err != nil {
+			return nil, err
+		}
+		shown.Ends = listed(v.ends(core, e, run, m))
+	}
+	return shown, nil
+}
+
+// optionally reads an entity, nil when there is none.
+func optionally[E any](v *view, w eventlog.WorkflowName, k projections.Key) (*E, error) {
+	rows, err := v.Get(w, []projections.Key{k})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	found, _ := rows[0].(*E)
+	return found, nil
+}
+
+// heldFor is the reason for which a mutation keeps its run and its events waiting, empty for none.
+func heldFor(m *projections.Mutation) eventlog.HeldReason {
+	switch {
+	case m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
+		return eventlog.HeldApproval
+	case m.Status == eventlog.MutationNeedsReconcile:
+		return eventlog.HeldReconcile
+	case m.Status == eventlog.MutationIndeterminate:
+		return eventlog.HeldIndeterminate
+	}
+	return ""
+}
