@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -10,10 +9,6 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog/pack"
 )
-
-// ErrUnreadable marks a stored transition that cannot be decoded. It stops its workflow loudly;
-// it is never skipped.
-var ErrUnreadable = errors.New("transition cannot be read")
 
 // wire is the stored envelope. Field names are part of the format.
 type wire struct {
@@ -183,4 +178,16 @@ func strict(b []byte, v any) (err error) {
 		return fmt.Errorf("%d trailing bytes", r.Len())
 	}
 	return nil
+}
+
+// present is the stored fact under its present name and version.
+func (f wireFact) present() (wireFact, error) {
+	r, ok := retired[f.Type]
+	if !ok {
+		return f, nil
+	}
+	if f.Version != r.version {
+		return f, fmt.Errorf("%s has version %d, and only version %d of it was ever written", f.Type, f.Version, r.version)
+	}
+	return wireFact{Type: r.successor, Version: r.since, Data: f.Data}, nil
 }

@@ -1,7 +1,5 @@
 package eventlog
 
-import "fmt"
-
 // retirement says what became of a fact type that is not written any more.
 type retirement struct {
 	// version is the last one that was written under the old name.
@@ -26,16 +24,4 @@ func PresentName(t FactType) FactType {
 		return r.successor
 	}
 	return t
-}
-
-// present is the stored fact under its present name and version.
-func (f wireFact) present() (wireFact, error) {
-	r, ok := retired[f.Type]
-	if !ok {
-		return f, nil
-	}
-	if f.Version != r.version {
-		return f, fmt.Errorf("%s has version %d, and only version %d of it was ever written", f.Type, f.Version, r.version)
-	}
-	return wireFact{Type: r.successor, Version: r.since, Data: f.Data}, nil
 }

@@ -1,0 +1,105 @@
+package eventlog
+
+// facts is the explicit table of all types this version writes, by name and version. Never
+// derive a stored name from a Go name.
+var facts = map[FactType]struct {
+	version int
+	make    func() Fact
+}{
+	"workflow.deployed":            {3, func() Fact { return new(WorkflowDeployed) }},
+	"workflow.granted":             {1, func() Fact { return new(WorkflowGranted) }},
+	"workflow.paused":              {1, func() Fact { return new(WorkflowPaused) }},
+	"workflow.resumed":             {1, func() Fact { return new(WorkflowResumed) }},
+	"workflow.blocked":             {1, func() Fact { return new(WorkflowBlocked) }},
+	"workflow.unblocked":           {1, func() Fact { return new(WorkflowUnblocked) }},
+	"workflow.archived":            {1, func() Fact { return new(WorkflowArchived) }},
+	"workflow.maintenance_entered": {1, func() Fact { return new(MaintenanceEntered) }},
+	"workflow.maintenance_left":    {1, func() Fact { return new(MaintenanceLeft) }},
+	"workflow.repair_counted":      {1, func() Fact { return new(RepairCounted) }},
+	"workflow.backoff_started":     {2, func() Fact { return new(BackoffStarted) }},
+	"workflow.backoff_cleared":     {1, func() Fact { return new(BackoffCleared) }},
+	"workflow.retry_owed":          {1, func() Fact { return new(RetryOwed) }},
+	"workflow.retry_cleared":       {1, func() Fact { return new(RetryCleared) }},
+	"workflow.loss_accepted":       {1, func() Fact { return new(LossAccepted) }},
+	"handler.state_saved":          {1, func() Fact { return new(HandlerStateSaved) }},
+	"handler.scheduled":            {1, func() Fact { return new(HandlerScheduled) }},
+	"handler.wake_requested":       {1, func() Fact { return new(HandlerWakeRequested) }},
+	"handler.dirtied":              {1, func() Fact { return new(HandlerDirtied) }},
+	"handler.cleaned":              {1, func() Fact { return new(HandlerCleaned) }},
+	"handler.failures_counted":     {1, func() Fact { return new(HandlerFailuresCounted) }},
+	"handler.row_counted":          {1, func() Fact { return new(HandlerRowCounted) }},
+	"handler.probe_scheduled":      {1, func() Fact { return new(HandlerProbeScheduled) }},
+	"handler.probing_ended":        {1, func() Fact { return new(HandlerProbingEnded) }},
+	"handler.uncertain_counted":    {1, func() Fact { return new(HandlerUncertainCounted) }},
+	"handler.repair_counted":       {1, func() Fact { return new(HandlerRepairCounted) }},
+	"session.started":              {1, func() Fact { return new(SessionStarted) }},
+	"session.ended":                {1, func() Fact { return new(SessionEnded) }},
+	"run.started":                  {2, func() Fact { return new(RunStarted) }},
+	"run.prepared":                 {2, func() Fact { return new(RunPrepared) }},
+	"run.advanced":                 {1, func() Fact { return new(RunAdvanced) }},
+	"run.committed":                {1, func() Fact { return new(RunCommitted) }},
+	"run.failed":                   {1, func() Fact { return new(RunFailed) }},
+	"run.crashed":                  {1, func() Fact { return new(RunCrashed) }},
+	"run.suspended":                {1, func() Fact { return new(RunSuspended) }},
+	"run.reactivated":              {1, func() Fact { return new(RunReactivated) }},
+	"run.retry_owed":               {1, func() Fact { return new(RunRetryOwed) }},
+	"run.retry_cleared":            {1, func() Fact { return new(RunRetryCleared) }},
+	"mutation.approval_requested":  {1, func() Fact { return new(MutationApprovalRequested) }},
+	"mutation.approved":            {1, func() Fact { return new(MutationApproved) }},
+	"mutation.refused":             {1, func() Fact { return new(MutationRefused) }},
+	"mutation.started":             {1, func() Fact { return new(MutationStarted) }},
+	"mutation.applied":             {1, func() Fact { return new(MutationApplied) }},
+	"mutation.failed":              {1, func() Fact { return new(MutationFailed) }},
+	"mutation.skipped":             {1, func() Fact { return new(MutationSkipped) }},
+	"mutation.reconcile_scheduled": {2, func() Fact { return new(MutationReconcileScheduled) }},
+	"mutation.left_indeterminate":  {1, func() Fact { return new(MutationLeftIndeterminate) }},
+	"mutation.commented":           {1, func() Fact { return new(MutationCommented) }},
+	"mutation.contradicted":        {1, func() Fact { return new(MutationContradicted) }},
+	"event.published":              {1, func() Fact { return new(EventPublished) }},
+	"event.republished":            {1, func() Fact { return new(EventRepublished) }},
+	"event.reserved":               {1, func() Fact { return new(EventReserved) }},
+	"event.transferred":            {1, func() Fact { return new(EventTransferred) }},
+	"event.released":               {2, func() Fact { return new(EventReleased) }},
+	"event.retry_scheduled":        {3, func() Fact { return new(EventRetryScheduled) }},
+	"event.consumed":               {1, func() Fact { return new(EventConsumed) }},
+	"event.skipped":                {1, func() Fact { return new(EventSkipped) }},
+	"event.skip_requested":         {1, func() Fact { return new(EventSkipRequested) }},
+	"event.discarded":              {1, func() Fact { return new(EventDiscarded) }},
+	"event.redriven":               {1, func() Fact { return new(EventRedriven) }},
+	"event.held":                   {1, func() Fact { return new(EventHeld) }},
+	"event.freed":                  {1, func() Fact { return new(EventFreed) }},
+	"event.deferred":               {1, func() Fact { return new(EventDeferred) }},
+	"event.given_up":               {1, func() Fact { return new(EventGivenUp) }},
+	"mutation.given_up":            {1, func() Fact { return new(MutationGivenUp) }},
+	"input.registered":             {1, func() Fact { return new(InputRegistered) }},
+	"input.retitled":               {1, func() Fact { return new(InputRetitled) }},
+	"token.created":                {1, func() Fact { return new(TokenCreated) }},
+	"token.revoked":                {1, func() Fact { return new(TokenRevoked) }},
+}
+
+// FactTypes lists every type this version writes.
+func FactTypes() []FactType {
+	types := make([]FactType, 0, len(facts))
+	for t := range facts {
+		types = append(types, t)
+	}
+	return types
+}
+
+// NewFact returns a pointer to a zero fact of the type, or nil for an unknown one.
+func NewFact(t FactType) Fact {
+	entry, ok := facts[t]
+	if !ok {
+		return nil
+	}
+	return entry.make()
+}
+
+// versionOf is the version that the fact is written as: without what a later version has added it is
+// stored as before, byte for byte, and a log that uses nothing new can be read by an older binary.
+func versionOf(f Fact) int {
+	if v, ok := f.(versioned); ok {
+		return v.needs()
+	}
+	return facts[f.FactType()].version
+}
