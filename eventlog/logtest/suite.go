@@ -34,7 +34,7 @@ func Run(t *testing.T, open func(*testing.T) Harness) {
 		{"ReadFromTheMiddle", middle},
 		{"ReadStopsWhenTold", stops},
 		{"UnreadableRecord", unreadable},
-		{"WatchFollows", watch},
+		{"WatchFollows", watchFollows},
 		{"GroupWithConflicts", group},
 		{"SecondEngine", second},
 		{"WritersRace", race},
@@ -378,7 +378,7 @@ func unreadable(t *testing.T, h Harness) {
 	}
 }
 
-func watch(t *testing.T, h Harness) {
+func watchFollows(t *testing.T, h Harness) {
 	heads := fill(t, h.Log, 2, "a")
 	p := h.Log.PartitionOf("a")
 	ctx, cancel := context.WithCancel(within(t, deadline))
