@@ -80,22 +80,6 @@ func (d *Draft) State() *State { return d.f.State }
 // Facts returns the facts so far.
 func (d *Draft) Facts() []eventlog.Fact { return d.t.Facts }
 
-// folding is one transition being applied.
-type folding struct {
-	*State
-	t   *eventlog.Transition
-	seq uint64
-	n   uint32
-	// unseen: the state before the last fact is not looked at. Then fresh, the run that was made
-	// for the transition, need not be made again with every further fact about it.
-	unseen bool
-	fresh  *Run
-}
-
-func (f *folding) at() eventlog.Instant { return f.t.At }
-
-func (f *folding) ordinal() Ordinal { return Ordinal{Seq: f.seq, N: f.n} }
-
 func (f *folding) apply(fact eventlog.Fact) error {
 	switch e := fact.(type) {
 	case *eventlog.WorkflowDeployed:

@@ -3,11 +3,11 @@ package projections
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+<<<<<<< HEAD
 // concurrentStarted begins a run beside others: it belongs to one event and to no session (C1, C3). Its reservation
 // follows in the same transition.
 func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
@@ -80,6 +80,8 @@ func (f *folding) leave(id eventlog.RunID) {
 	}
 }
 
+=======
+>>>>>>> 89987f4 (projections: State and its orders below, the fold above: one file for the transition being applied, one for what is counted)
 func (f *folding) runRetryOwed(e *eventlog.RunRetryOwed) error {
 	old := f.Run(e.Run)
 	if old == nil || old.Event == nil || old.EndedAt == 0 {

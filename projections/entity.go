@@ -364,3 +364,15 @@ const (
 
 // maxAttemptsKept bounds an event's row: a job that crashes forever (J6) must not grow forever.
 const maxAttemptsKept = 50
+
+// Token is a named token that is in use. What it opens is in its fields; the token itself is kept nowhere.
+type Token struct {
+	Name eventlog.TokenName `msgpack:"name"`
+	Role eventlog.TokenRole `msgpack:"role"`
+	// Workflow, unless empty, is the only one that the token is for.
+	Workflow  eventlog.WorkflowName `msgpack:"workflow,omitempty"`
+	Hash      string                `msgpack:"hash"` // SHA-256, hex
+	Last4     string                `msgpack:"last4"`
+	CreatedAt eventlog.Instant      `msgpack:"createdAt"`
+	CreatedBy eventlog.Actor        `msgpack:"createdBy"`
+}

@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -51,62 +50,6 @@ func (f *folding) eventDeferred(e *eventlog.EventDeferred) error {
 		x.uncount(e.Run)
 		x.ScheduledAt, x.Deferred, x.FailedAt = e.Until, e.Until != 0, failedAt
 	})
-}
-
-// uncount takes back the execution that began with the run's reservation.
-func (e *TopicEvent) uncount(run eventlog.RunID) {
-	if n := len(e.Attempts); n > 0 && e.Attempts[n-1].Run == run {
-		e.Executions--
-		if e.Attempts = slices.Clip(e.Attempts[:n-1]); n == 1 {
-			e.Attempts = nil // as the store reads it back
-		}
-	}
-}
-
-// countHeld keeps the numbers of events that are held or need attention.
-func (f *folding) countHeld(before, after *TopicEvent) {
-	c := &f.Counts
-	if before.Held != after.Held {
-		f.countReason(before, -1)
-		f.countReason(after, 1)
-		switch {
-		case len(c.Held) == 0:
-			c.HeldSince = 0
-		case c.HeldSince == 0:
-			c.HeldSince = f.at()
-		}
-	}
-	if (before.Attention != 0) == (after.Attention != 0) {
-		return
-	}
-	if after.Attention != 0 {
-		if c.Attention++; c.Attention == 1 {
-			c.AttentionSince = after.Attention
-		}
-	} else if c.Attention--; c.Attention == 0 {
-		c.AttentionSince = 0
-	}
-}
-
-func (f *folding) countReason(e *TopicEvent, more int) {
-	if e.Held == nil {
-		return
-	}
-	want := HeldCount{Topic: e.Topic, Reason: e.Held.Reason}
-	counts := slices.Clone(f.Counts.Held)
-	at, found := slices.BinarySearchFunc(counts, want, func(a, b HeldCount) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Reason, b.Reason))
-	})
-	if !found {
-		counts = slices.Insert(counts, at, want)
-	}
-	if counts[at].Events += more; counts[at].Events == 0 {
-		counts = slices.Delete(counts, at, at+1)
-	}
-	if len(counts) == 0 {
-		counts = nil // as the store reads it back
-	}
-	f.Counts.Held = counts
 }
 
 // HeldFor is how many events of the consumer are held, by the reasons that are named, or by any (C5).

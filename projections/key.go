@@ -77,36 +77,29 @@ func (k Key) Place() (eventlog.Topic, Ordinal) {
 		N: binary.BigEndian.Uint32([]byte(at[8:]))}
 }
 
-// KeyOf names an entity, or the queue that a backlog belongs to; false for what is neither.
-func KeyOf(entity any) (Key, bool) {
-	switch e := entity.(type) {
-	case *Workflow:
-		return WorkflowKey(), true
-	case *Handler:
-		return HandlerKey(e.Name), true
-	case *Run:
-		return RunKey(e.ID), true
-	case *Mutation:
-		return MutationKey(e.ID), true
-	case *TopicEvent:
-		return EventKey(e.Topic, e.MessageID), true
-	case *Input:
-		return InputKey(e.ID), true
-	case *Session:
-		return SessionKey(e.ID), true
-	case *Script:
-		return ScriptKey(e.Version), true
-	case *Backlog:
-		if e.Path != "" {
-			return KeyedKey(e.Topic, e.Consumer, e.Path), true
-		}
-		return PendingKey(e.Topic), true
-	}
-	return Key{}, false
-}
-
 // Event splits the key of a topic event.
 func (k Key) Event() eventlog.EventRef {
 	topic, id, _ := strings.Cut(k.ID, "\x00")
 	return eventlog.EventRef{Topic: eventlog.Topic(topic), MessageID: eventlog.MessageID(id)}
+}
+
+func pendingKey(topic eventlog.Topic, at Ordinal) string {
+	var most [160]byte // topics have 128 characters at most
+	b := append(most[:0], topic...)
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint64(b, at.Seq)
+	b = binary.BigEndian.AppendUint32(b, at.N)
+	return string(b)
+}
+
+// KeyedKey names the queue of the topic's pending events with their keys at the path.
+func KeyedKey(topic eventlog.Topic, consumer eventlog.Handler, path string) Key {
+	return Key{KindKeyed, string(topic) + "\x00" + string(consumer) + "\x00" + path}
+}
+
+// Keyed splits the key of a queue with keys.
+func (k Key) Keyed() (topic eventlog.Topic, consumer eventlog.Handler, path string) {
+	t, rest, _ := strings.Cut(k.ID, "\x00")
+	c, path, _ := strings.Cut(rest, "\x00")
+	return eventlog.Topic(t), eventlog.Handler(c), path
 }

@@ -5,50 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// lane is the consumer in whose lane the events of a topic wait, with the path of their keys (C1, C2).
-type lane struct {
-	consumer eventlog.Handler
-	path     string
-}
-
-// lanes order the events of concurrent consumers by what may begin next. Each change of an event costs as many steps
-// as the logarithm of their number, and so does finding the oldest that may begin.
-type lanes struct {
-	// topics are those of concurrent consumers.
-	topics table[eventlog.Topic, lane]
-	// untried and tried have, of each topic, the pending events that nothing holds and whose key is free; of the tried
-	// ones an attempt has failed.
-	untried, tried table[eventlog.Topic, *dueTree]
-	// keyed has the unfinished events of each key with their topics, by key and place; taken the keys of the reserved
-	// ones by topic and place; busy how many of a key are reserved.
-	keyed table[string, eventlog.Topic]
-	taken table[string, uint64]
-	busy  table[uint64, int]
-}
-
-func (l *lanes) fork() {
-	l.topics.fork()
-	l.untried.fork()
-	l.tried.fork()
-	l.keyed.fork()
-	l.taken.fork()
-	l.busy.fork()
-}
-
-func keyedKey(key uint64, at Ordinal) string {
-	b := binary.BigEndian.AppendUint64(nil, key)
-	b = binary.BigEndian.AppendUint64(b, at.Seq)
-	return string(binary.BigEndian.AppendUint32(b, at.N))
-}
-
-func keyedPlace(text string) Ordinal {
-	return Ordinal{Seq: binary.BigEndian.Uint64([]byte(text[8:])), N: binary.BigEndian.Uint32([]byte(text[16:]))}
-}
 
 // enqueue gives a pending event its place, or changes what is known of it there.
 func (s *State) enqueue(topic eventlog.Topic, q Queued) {
@@ -208,18 +167,6 @@ func (s *State) followReservation(e, old *TopicEvent) {
 	case old != nil && old.Status == eventlog.EventStatusReserved:
 		s.take(e.Topic, e.Created, 0)
 	}
-}
-
-// KeyedKey names the queue of the topic's pending events with their keys at the path.
-func KeyedKey(topic eventlog.Topic, consumer eventlog.Handler, path string) Key {
-	return Key{KindKeyed, string(topic) + "\x00" + string(consumer) + "\x00" + path}
-}
-
-// Keyed splits the key of a queue with keys.
-func (k Key) Keyed() (topic eventlog.Topic, consumer eventlog.Handler, path string) {
-	t, rest, _ := strings.Cut(k.ID, "\x00")
-	c, path, _ := strings.Cut(rest, "\x00")
-	return eventlog.Topic(t), eventlog.Handler(c), path
 }
 
 // QueuedWith is the event's place with its key at the path, for a queue that is read elsewhere.

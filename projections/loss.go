@@ -2,7 +2,6 @@ package projections
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -33,31 +32,6 @@ func (f *folding) eventGivenUp(e *eventlog.EventGivenUp) error {
 		x.Held, x.Deferred, x.Attention = nil, false, 0
 		x.Reason, x.Unknown, x.Undecided, x.SkipRequested = e.Reason, e.Unknown, undecided, false
 	})
-}
-
-// mostUndecided bounds how many undecided events a workflow names.
-const mostUndecided = 20
-
-// undecided counts the event as one of which a person has to say whether it was handled, or no longer as one.
-func (f *folding) undecided(e *TopicEvent, is bool) {
-	c := &f.Counts
-	switch {
-	case is:
-		if c.Undecided++; c.UndecidedSince == 0 {
-			c.UndecidedSince = f.at()
-		}
-		if len(c.UndecidedFirst) < mostUndecided {
-			c.UndecidedFirst = append(slices.Clone(c.UndecidedFirst), Undecided{e.Topic, e.MessageID, e.Title})
-		}
-	case e.Undecided:
-		if c.Undecided--; c.Undecided == 0 {
-			c.UndecidedSince = 0
-		}
-		named := func(u Undecided) bool { return u.Topic == e.Topic && u.MessageID == e.MessageID }
-		if c.UndecidedFirst = slices.DeleteFunc(slices.Clone(c.UndecidedFirst), named); len(c.UndecidedFirst) == 0 {
-			c.UndecidedFirst = nil // as the store reads it back
-		}
-	}
 }
 
 // eventSkipped ends the event; where it has ended with an accepted loss, a person has said that it was handled. A

@@ -7,17 +7,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-func (f *folding) changeMutation(id eventlog.MutationID, change func(*Mutation)) error {
-	old := f.Mutation(id)
-	if old == nil {
-		return fmt.Errorf("mutation %s is not known", id)
-	}
-	m := *old
-	change(&m)
-	f.putMutation(&m)
-	return nil
-}
-
 func (f *folding) approvalRequested(e *eventlog.MutationApprovalRequested) error {
 	if f.Mutation(e.Mutation) != nil {
 		return fmt.Errorf("mutation %s is recorded already", e.Mutation)

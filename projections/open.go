@@ -8,27 +8,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// openRuns are the runs of concurrent consumers that are not over: active, awaiting an approval or a place, or ended
-// and owing a retry or a settlement. They are in memory, as is what they need.
-type openRuns struct {
-	// places has each run's key in order, which has them by consumer, stand, time and start.
-	places table[eventlog.RunID, string]
-	order  table[string, eventlog.RunID]
-	// calls has the open run of a mutation's chain, events that of an event, which may have ended; versions counts the
-	// runs of each script version.
-	calls    table[eventlog.MutationID, eventlog.RunID]
-	events   table[string, eventlog.RunID]
-	versions table[eventlog.Version, int]
-}
-
-func (o *openRuns) fork() {
-	o.places.fork()
-	o.order.fork()
-	o.calls.fork()
-	o.events.fork()
-	o.versions.fork()
-}
-
 // stand is what an open run does or waits for. It is part of the order's keys.
 type stand byte
 

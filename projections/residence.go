@@ -94,12 +94,6 @@ func (s *State) park(old *State) {
 	}
 }
 
-// Subscribed reports whether a consumer of the current version subscribes to the topic.
-func (s *State) Subscribed(topic eventlog.Topic) bool {
-	_, ok := s.Definition().Subscriber(topic)
-	return ok
-}
-
 func (s *State) chained(run *Run, id eventlog.MutationID) bool {
 	return run != nil && run.Mutation == id
 }
@@ -305,4 +299,46 @@ func (s *State) Keys() []Key {
 		keys = append(keys, InputKey(id))
 	}
 	return keys
+}
+
+// KeyOf names an entity, or the queue that a backlog belongs to; false for what is neither.
+func KeyOf(entity any) (Key, bool) {
+	switch e := entity.(type) {
+	case *Workflow:
+		return WorkflowKey(), true
+	case *Handler:
+		return HandlerKey(e.Name), true
+	case *Run:
+		return RunKey(e.ID), true
+	case *Mutation:
+		return MutationKey(e.ID), true
+	case *TopicEvent:
+		return EventKey(e.Topic, e.MessageID), true
+	case *Input:
+		return InputKey(e.ID), true
+	case *Session:
+		return SessionKey(e.ID), true
+	case *Script:
+		return ScriptKey(e.Version), true
+	case *Backlog:
+		if e.Path != "" {
+			return KeyedKey(e.Topic, e.Consumer, e.Path), true
+		}
+		return PendingKey(e.Topic), true
+	}
+	return Key{}, false
+}
+
+// dropEvent takes the event out of memory and of its queue.
+func (s *State) dropEvent(key string) {
+	e, ok := s.events.get(key)
+	if !ok {
+		return
+	}
+	s.events.drop(key)
+	s.pending.drop(pendingKey(e.Topic, e.Created))
+	s.dequeue(e.Topic, e.Created)
+	if e.ScheduledAt != 0 {
+		s.scheduled.drop(scheduledKey(e.scheduled()))
+	}
 }

@@ -60,6 +60,7 @@ func (r *Run) follows(first *Run) {
 	r.Empty = first.Empty
 }
 
+<<<<<<< HEAD
 func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 	old := f.Run(id)
 	if old == nil {
@@ -82,6 +83,8 @@ func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 	return nil
 }
 
+=======
+>>>>>>> 89987f4 (projections: State and its orders below, the fold above: one file for the transition being applied, one for what is counted)
 // changeCurrent refuses a run that has ended: it never becomes active again (R15).
 func (f *folding) changeCurrent(id eventlog.RunID, change func(*Run)) error {
 	if f.over(id) {
@@ -131,4 +134,51 @@ func (f *folding) runEnded(id eventlog.RunID, status eventlog.RunStatus, failure
 	}
 	f.leave(id)
 	return f.changeRun(id, func(r *Run) { r.Status, r.EndedAt, r.Failure = status, f.at(), failure })
+}
+
+// concurrentStarted begins a run beside others: it belongs to one event and to no session (C1, C3). Its reservation
+// follows in the same transition.
+func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
+	switch {
+	case f.Run(e.Run) != nil:
+		return fmt.Errorf("run %s has started already", e.Run)
+	case e.HandlerType != eventlog.ConsumerHandler || e.Session != "":
+		return fmt.Errorf("run %s of %s %s in session %q cannot be that of one event", e.Run, e.HandlerType, e.Handler,
+			e.Session)
+	case !slices.Contains(phases[e.HandlerType], e.Phase):
+		return fmt.Errorf("run %s of %s %s cannot start in phase %q", e.Run, e.HandlerType, e.Handler, e.Phase)
+	}
+	event := *e.Event
+	r := Run{
+		ID: e.Run, Handler: e.Handler, Type: e.HandlerType, Version: e.Version, Phase: e.Phase,
+		Status: eventlog.RunActive, RetryOf: e.RetryOf, StartedAt: f.at(), StartRevision: f.Head.Revision,
+		Engine: e.Engine, Created: f.ordinal(), Event: &event, Key: e.Key,
+	}
+	if e.RetryOf != "" {
+		first := f.Run(e.RetryOf)
+		if first == nil || !first.Owes || *first.Event != event {
+			return fmt.Errorf("run %s retries run %s, which owes no retry for event %s in %s", e.Run, e.RetryOf,
+				event.MessageID, event.Topic)
+		}
+		r.follows(first)
+		r.Tries, r.Attention = first.Tries, first.Attention
+	}
+	f.putRun(&r)
+	return f.changeHandler(e.Handler, func(h *Handler) { h.StartedAt = f.at() })
+}
+
+// over reports whether the run has ended, or never was: it changes no more (R15).
+func (f *folding) over(id eventlog.RunID) bool {
+	if id == f.Current {
+		return id == ""
+	}
+	run := f.Run(id)
+	return run == nil || run.Event == nil || run.EndedAt != 0
+}
+
+// leave lets the run be current no more; one of a concurrent consumer never was.
+func (f *folding) leave(id eventlog.RunID) {
+	if id == f.Current {
+		f.Current = ""
+	}
 }

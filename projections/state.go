@@ -1,8 +1,10 @@
 package projections
 
 import (
+	"encoding/binary"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -162,64 +164,57 @@ func (s *State) touch(k Key) {
 	}
 }
 
-func (s *State) putHandler(h *Handler) { s.touch(HandlerKey(h.Name)); s.handlers.put(h.Name, h) }
-
-func (s *State) putRun(r *Run) {
-	s.touch(RunKey(r.ID))
-	s.runs.put(r.ID, r)
-	s.follow(r)
-}
-
-func (s *State) putMutation(m *Mutation) {
-	s.touch(MutationKey(m.ID))
-	s.mutations.put(m.ID, m)
-	s.followMutation(m.ID)
-}
-
-func (s *State) putInput(i *Input)     { s.touch(InputKey(i.ID)); s.inputs.put(i.ID, i) }
-func (s *State) putSession(x *Session) { s.touch(SessionKey(x.ID)); s.sessions.put(x.ID, x) }
-func (s *State) putScript(v *Script)   { s.touch(ScriptKey(v.Version)); s.scripts.put(v.Version, v) }
-
-// putEvent keeps queue and schedule in step with the event.
-func (s *State) putEvent(e *TopicEvent) {
-	key := EventKey(e.Topic, e.MessageID)
-	s.touch(key)
-	old, known := s.events.get(key.ID)
-	if known && old.ScheduledAt != 0 {
-		s.scheduled.drop(scheduledKey(old.scheduled()))
-	}
-	s.events.put(key.ID, e)
-	switch {
-	case e.Status == eventlog.EventPending:
-		s.pending.put(pendingKey(e.Topic, e.Created), e)
-		s.followReservation(e, old)
-		q := s.queued(e, old)
-		if was, queued := s.queues.get(e.Topic, e.Created); !queued || was != q {
-			s.enqueue(e.Topic, q)
+// Queue yields the places of the topic's pending events, oldest first, also of those that J2 still
+// hides; of a topic without a subscriber only those in memory.
+func (s *State) Queue(topic eventlog.Topic) iter.Seq[Queued] {
+	return func(yield func(Queued) bool) {
+		if t, ok := s.queues.topics.get(topic); ok {
+			t.Scan(yield)
 		}
-		if e.ScheduledAt != 0 {
-			s.scheduled.put(scheduledKey(e.scheduled()), struct{}{})
-		}
-	case known && old.Status == eventlog.EventPending:
-		s.pending.drop(pendingKey(e.Topic, e.Created))
-		s.dequeue(e.Topic, e.Created)
-		s.followReservation(e, old)
-	default:
-		s.followReservation(e, old)
 	}
-	s.followEvent(e)
 }
 
-// dropEvent takes the event out of memory and of its queue.
-func (s *State) dropEvent(key string) {
-	e, ok := s.events.get(key)
-	if !ok {
-		return
+// Queued returns the place in the topic's queue, and false when no pending event stands there.
+func (s *State) Queued(topic eventlog.Topic, at Ordinal) (Queued, bool) {
+	return s.queues.get(topic, at)
+}
+
+// Pending yields those of the topic's pending events that are in memory, oldest first: rules that
+// must know of all go by [State.Queue].
+func (s *State) Pending(topic eventlog.Topic) iter.Seq[*TopicEvent] {
+	return func(yield func(*TopicEvent) bool) {
+		prefix := string(topic) + "\x00"
+		for at, e := range s.pending.from(prefix) {
+			if !strings.HasPrefix(at, prefix) || !yield(e) {
+				return
+			}
+		}
 	}
-	s.events.drop(key)
-	s.pending.drop(pendingKey(e.Topic, e.Created))
-	s.dequeue(e.Topic, e.Created)
-	if e.ScheduledAt != 0 {
-		s.scheduled.drop(scheduledKey(e.scheduled()))
+}
+
+// PendingAt returns the pending event at the place in the topic's queue; nil while it is paged out: then
+// the store has it as it is.
+func (s *State) PendingAt(topic eventlog.Topic, at Ordinal) *TopicEvent {
+	e, _ := s.pending.get(pendingKey(topic, at))
+	return e
+}
+
+// Scheduled yields the pending events that come due after the given time, soonest first (J2).
+func (s *State) Scheduled(after eventlog.Instant) iter.Seq[ScheduledEvent] {
+	return func(yield func(ScheduledEvent) bool) {
+		pivot := string(binary.BigEndian.AppendUint64(nil, uint64(after)+1))
+		for at := range s.scheduled.from(pivot) {
+			ref := Key{KindEvent, at[8:]}.Event()
+			e := ScheduledEvent{ref.Topic, ref.MessageID, eventlog.Instant(binary.BigEndian.Uint64([]byte(at[:8])))}
+			if !yield(e) {
+				return
+			}
+		}
 	}
+}
+
+// Subscribed reports whether a consumer of the current version subscribes to the topic.
+func (s *State) Subscribed(topic eventlog.Topic) bool {
+	_, ok := s.Definition().Subscriber(topic)
+	return ok
 }

@@ -9,18 +9,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Token is a named token that is in use. What it opens is in its fields; the token itself is kept nowhere.
-type Token struct {
-	Name eventlog.TokenName `msgpack:"name"`
-	Role eventlog.TokenRole `msgpack:"role"`
-	// Workflow, unless empty, is the only one that the token is for.
-	Workflow  eventlog.WorkflowName `msgpack:"workflow,omitempty"`
-	Hash      string                `msgpack:"hash"` // SHA-256, hex
-	Last4     string                `msgpack:"last4"`
-	CreatedAt eventlog.Instant      `msgpack:"createdAt"`
-	CreatedBy eventlog.Actor        `msgpack:"createdBy"`
-}
-
 // Token finds the token in use with the name.
 func (w *Workflow) Token(name eventlog.TokenName) (Token, bool) {
 	for _, t := range w.Tokens {

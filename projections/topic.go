@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -28,88 +27,6 @@ func pending(e *TopicEvent) int {
 		return 1
 	}
 	return 0
-}
-
-// count keeps the numbers of jobs in a state.
-func (f *folding) count(state JobState, more int) {
-	switch c := &f.Counts; state {
-	case JobRunning:
-		c.Running += more
-	case JobRetryable:
-		c.Retryable += more
-	case JobDiscarded:
-		switch c.Discarded += more; {
-		case c.Discarded == 0:
-			c.DiscardedSince = 0
-		case c.DiscardedSince == 0:
-			c.DiscardedSince = f.at()
-		}
-	}
-}
-
-// wait keeps the number of the topic's pending events.
-func (f *folding) wait(topic eventlog.Topic, more int) {
-	if more == 0 {
-		return
-	}
-	waiting := slices.Clone(f.Waiting)
-	at, found := slices.BinarySearchFunc(waiting, topic, func(w Waiting, t eventlog.Topic) int {
-		return cmp.Compare(w.Topic, t)
-	})
-	if !found {
-		waiting = slices.Insert(waiting, at, Waiting{Topic: topic})
-	}
-	if waiting[at].Events += more; waiting[at].Events == 0 {
-		waiting = slices.Delete(waiting, at, at+1)
-	}
-	if len(waiting) == 0 {
-		waiting = nil // as the store reads it back
-	}
-	f.Waiting = waiting
-}
-
-// recount keeps the inputs' counters in step with their events (Causes).
-func (f *folding) recount(before, after *TopicEvent) error {
-	add := func(e *TopicEvent, d int) error {
-		for _, id := range e.CausedBy {
-			old := f.Input(id)
-			if old == nil {
-				return fmt.Errorf("input %s of event %s in %s is not known", id, e.MessageID, e.Topic)
-			}
-			in := *old
-			switch standing(e.Status) {
-			case eventlog.EventPending:
-				in.Open += d
-			case eventlog.EventStatusConsumed:
-				in.Consumed += d
-			case eventlog.EventStatusSkipped:
-				in.Skipped += d
-			}
-			f.putInput(&in)
-		}
-		return nil
-	}
-	if before != nil {
-		if standing(before.Status) == standing(after.Status) && slices.Equal(before.CausedBy, after.CausedBy) {
-			return nil
-		}
-		if err := add(before, -1); err != nil {
-			return err
-		}
-	}
-	return add(after, 1)
-}
-
-// standing is what an event's status counts as for its inputs: reserved as pending, discarded as
-// skipped.
-func standing(s eventlog.EventStatus) eventlog.EventStatus {
-	switch s {
-	case eventlog.EventStatusReserved:
-		return eventlog.EventPending
-	case eventlog.EventStatusDiscarded:
-		return eventlog.EventStatusSkipped
-	}
-	return s
 }
 
 func (f *folding) eventPublished(e *eventlog.EventPublished) error {
@@ -317,4 +234,14 @@ func (f *folding) endAttempt(attempts []Attempt, failure *eventlog.Failure) []At
 	last := &attempts[len(attempts)-1]
 	last.EndedAt, last.Failure = f.at(), failure
 	return attempts
+}
+
+// uncount takes back the execution that began with the run's reservation.
+func (e *TopicEvent) uncount(run eventlog.RunID) {
+	if n := len(e.Attempts); n > 0 && e.Attempts[n-1].Run == run {
+		e.Executions--
+		if e.Attempts = slices.Clip(e.Attempts[:n-1]); n == 1 {
+			e.Attempts = nil // as the store reads it back
+		}
+	}
 }

@@ -147,17 +147,6 @@ func (f *folding) deployed(e *eventlog.WorkflowDeployed) error {
 	return f.relane()
 }
 
-func (f *folding) changeHandler(name eventlog.Handler, change func(*Handler)) error {
-	old := f.Handler(name)
-	if old == nil {
-		return fmt.Errorf("handler %s is not known", name)
-	}
-	h := *old
-	change(&h)
-	f.putHandler(&h)
-	return nil
-}
-
 func (f *folding) sessionStarted(e *eventlog.SessionStarted) error {
 	if f.Session != "" {
 		return fmt.Errorf("session %s started while session %s is open", e.Session, f.Session)
