@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -66,4 +67,12 @@ func lastOfAnyone(ctx context.Context, log eventlog.Log, partition int, lost []e
 		}
 	}
 	return 0, nil
+}
+
+// readAll reads a partition with what was set aside in it.
+func readAll(ctx context.Context, log eventlog.Log, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
+	if keeper, ok := log.(eventlog.LossKeeper); ok {
+		return keeper.ReadAll(ctx, partition, from)
+	}
+	return log.Read(ctx, partition, from)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -214,4 +215,26 @@ func (p *past) fold(ctx context.Context, log eventlog.Log) error {
 	}
 	p.state = state
 	return nil
+}
+
+// detail says what is missing. An acceptance that goes on with an interrupted one may not find that any more.
+func (p *past) detail(loss Loss) string {
+	var known []string
+	if loss.Detail != "" {
+		known = append(known, loss.Detail)
+	}
+	if p.aside != nil {
+		known = append(known, p.aside.String())
+	}
+	if before := p.unended(); len(before) > 0 {
+		var ranges []string
+		for _, aside := range before {
+			ranges = append(ranges, fmt.Sprintf("%d to %d", aside.From, aside.To))
+		}
+		known = append(known, "its messages "+strings.Join(ranges, ", ")+" were set aside by an earlier acceptance")
+	}
+	if len(known) == 0 {
+		return "the acceptance was interrupted, and what was missing is not known any more"
+	}
+	return strings.Join(known, "; ")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -112,14 +111,6 @@ func (s *pasts) forgotten(known map[eventlog.WorkflowName]eventlog.Head, loss Lo
 			s.of(name).unproven = true
 		}
 	}
-}
-
-// readAll reads a partition with what was set aside in it.
-func readAll(ctx context.Context, log eventlog.Log, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
-	if keeper, ok := log.(eventlog.LossKeeper); ok {
-		return keeper.ReadAll(ctx, partition, from)
-	}
-	return log.Read(ctx, partition, from)
 }
 
 // folded is what the local store has folded of a partition.
