@@ -30,28 +30,6 @@ type params struct {
 	Text *string `json:"text"`
 }
 
-const readSchema = `{
-  "type": "object", "additionalProperties": false, "required": ["url"],
-  "properties": {
-    "url": {"type": "string", "minLength": 1, "maxLength": 16384},
-    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
-    "query": {"type": "object", "additionalProperties": {
-      "anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}}
-  }
-}`
-
-const mutateSchema = `{
-  "type": "object", "additionalProperties": false, "required": ["url"],
-  "properties": {
-    "url": {"type": "string", "minLength": 1, "maxLength": 16384},
-    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
-    "query": {"type": "object", "additionalProperties": {
-      "anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}},
-    "body": {},
-    "text": {"type": "string"}
-  }
-}`
-
 // target is where a call goes: a checked URL on a configured host.
 type target struct {
 	url  *url.URL
@@ -196,6 +174,7 @@ func newRequest(method string, t target, headers http.Header) *http.Request {
 type emptyBody struct{}
 
 func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+
 func (emptyBody) Close() error             { return nil }
 
 // mutationRequest assembles the request of a mutation. alone says that it must not share its
@@ -252,3 +231,15 @@ var (
 	jsonType = []string{"application/json"}
 	textType = []string{"text/plain; charset=utf-8"}
 )
+
+// targetOf finds where a call goes; false for one that is refused before it is sent.
+func (c *Connector) targetOf(call connector.Call) (target, bool) {
+	var p struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal(call.Params, &p) != nil {
+		return target{}, false
+	}
+	t, failure := c.parseTarget(p.URL)
+	return t, failure == nil
+}

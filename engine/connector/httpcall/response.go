@@ -2,12 +2,14 @@ package httpcall
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -224,4 +226,39 @@ func (a answer) complete() bool { return a.err == nil || errors.Is(a.err, errToo
 // place names a URL in messages, without its query.
 func place(method string, t target) string {
 	return method + " " + t.url.Scheme + "://" + t.url.Host + t.url.EscapedPath()
+}
+
+// unreached describes a call that never left: a failed connection, or one that was dead already.
+func unreached(ctx context.Context, call connector.Call, where, what string, err error) *eventlog.Failure {
+	var refused *refusedAddress
+	if errors.As(err, &refused) {
+		return connector.Failf(eventlog.Permission, connector.CodeHostPrivate, "%s %s: %v", where, what, refused)
+	}
+	if ended := connector.ContextFailure(ctx, call); ended != nil {
+		ended.Message += ": no connection for " + where
+		return ended
+	}
+	return connector.Failf(eventlog.Transient, "http.connect", "%s %s: %v", where, what, cause(err))
+}
+
+// noAnswer describes a call whose answer is missing or broke off.
+func noAnswer(ctx context.Context, call connector.Call, where string, err error) *eventlog.Failure {
+	if ended := connector.ContextFailure(ctx, call); ended != nil {
+		ended.Message += ": " + where
+		return ended
+	}
+	return connector.Failf(eventlog.Transient, "http.answer", "%s has no usable answer: %v", where, cause(err))
+}
+
+// cause says it of a connection that was closed, and else drops the URL that net/http writes into some errors: its
+// query may be confidential.
+func cause(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the other side closed the connection")
+	}
+	var urlError *url.Error
+	if errors.As(err, &urlError) {
+		return urlError.Err
+	}
+	return err
 }
