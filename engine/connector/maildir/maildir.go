@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os/exec"
 	"slices"
@@ -90,28 +89,6 @@ const (
   "headers": {"type": "array", "maxItems": 50, "items": {"type": "string", "minLength": 1}}}}`
 )
 
-// Read performs list and get.
-func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
-	var result any
-	var failure *eventlog.Failure
-	switch call.Operation {
-	case "list":
-		result, failure = c.list(ctx, call)
-	case "get":
-		result, failure = c.get(ctx, call)
-	default:
-		failure = c.dir.Fail(eventlog.Internal, "operation", "there is no maildir.%s", call.Operation)
-	}
-	if failure != nil {
-		return nil, failure
-	}
-	out, err := json.Marshal(result)
-	if err != nil {
-		return nil, fmt.Errorf("write the result of maildir.%s: %w", call.Operation, err)
-	}
-	return out, nil
-}
-
 // Perform refuses: there is no mutation.
 func (c *Connector) Perform(_ context.Context, call connector.Call) connector.Outcome {
 	return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "maildir.%s is not a mutation",
@@ -122,74 +99,4 @@ func (c *Connector) Perform(_ context.Context, call connector.Call) connector.Ou
 func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.Reconciliation {
 	return connector.RetryWith(c.dir.Fail(eventlog.Internal, "operation", "maildir.%s is not a mutation",
 		call.Operation))
-}
-
-type listResult struct {
-	Mails []mailparse.Head `json:"mails"`
-	// Next is the `after` of the next page, null at the end.
-	Next *string `json:"next"`
-}
-
-// pageBytes ends a page before its result grows beyond what one call may return.
-const pageBytes = connector.MaxResult * 3 / 4
-
-func (c *Connector) list(ctx context.Context, call connector.Call) (any, *eventlog.Failure) {
-	p := struct {
-		Folder string `json:"folder"`
-		After  string `json:"after"`
-		Limit  int    `json:"limit"`
-	}{Folder: "both", Limit: 100}
-	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
-		return nil, failure
-	}
-	files, failure := c.files(p.Folder)
-	if failure != nil {
-		return nil, failure
-	}
-	if p.After != "" {
-		// The mail itself may be gone: its id alone says where it stood.
-		at, found := position(files, p.After)
-		if found {
-			at++
-		}
-		files = files[at:]
-	}
-	result := listResult{Mails: []mailparse.Head{}}
-	size := 0
-	enough := pageTime(ctx)
-	for i, file := range files {
-		if failure := connector.ContextFailure(ctx, call); failure != nil {
-			return nil, failure
-		}
-		if i > 0 && time.Now().After(enough) {
-			result.Next = &files[i-1].id
-			break
-		}
-		head, failure := c.readHead(ctx, call, file)
-		if failure != nil {
-			return nil, failure
-		}
-		encoded, err := json.Marshal(head)
-		if err != nil {
-			return nil, c.dir.Fail(eventlog.Internal, "io", "cannot describe the mail %s: %v", file.id, err)
-		}
-		size += len(encoded) + 1
-		if i > 0 && (i == p.Limit || size > pageBytes) {
-			result.Next = &files[i-1].id
-			break
-		}
-		result.Mails = append(result.Mails, head)
-	}
-	return result, nil
-}
-
-// pageTime is when a page is to end before it is full: mails that take long to take apart must not use up
-// the time of the call, since then none of them would ever be listed.
-func pageTime(ctx context.Context) time.Time {
-	now := time.Now()
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = now.Add(connector.DefaultTimeout)
-	}
-	return now.Add(deadline.Sub(now) / 2)
 }

@@ -153,7 +153,7 @@ func (p *Parser) take() (*process, error) {
 		return waiting, nil
 	}
 	cmd := p.config.Command()
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr = processAttributes()
 	w, err := start(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start a process that takes mails apart: %w", err)

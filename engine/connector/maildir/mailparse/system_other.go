@@ -10,4 +10,4 @@ import (
 // processorTime is not known here: a mail is charged for the time that passes.
 func processorTime() time.Duration { return sinceStart() }
 
-func attributes() *syscall.SysProcAttr { return nil }
+func processAttributes() *syscall.SysProcAttr { return nil }
