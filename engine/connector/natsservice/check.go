@@ -124,9 +124,9 @@ func (c checker) mutation(ctx context.Context) {
 		}
 		return
 	}
-	c.overdue(ctx, c.call(trial.Params, key()))
+	c.overdue(ctx, c.call(trial.Params, newKey()))
 	applied, first := c.twice(ctx, trial)
-	c.reconcile(ctx, trial, applied, first)
+	c.checkReconcile(ctx, trial, applied, first)
 }
 
 // overdue sends a request whose deadline has passed.
@@ -161,7 +161,7 @@ func (c checker) overdue(ctx context.Context, call connector.Call) {
 // twice sends a mutation two times with one key. It returns the call and its first answer, if it
 // was applied.
 func (c checker) twice(ctx context.Context, trial Trial) (*connector.Call, json.RawMessage) {
-	call := c.call(trial.Params, key())
+	call := c.call(trial.Params, newKey())
 	first := c.perform(ctx, call)
 	if first.Status != connector.Applied {
 		c.add(RuleKey, Unchecked, "the first call was not applied, so it could not be repeated: %v; give parameters "+
@@ -200,14 +200,14 @@ func (c checker) twice(ctx context.Context, trial Trial) (*connector.Call, json.
 	return &call, first.Result
 }
 
-// reconcile asks about a call that was never made, then about one that was.
-func (c checker) reconcile(ctx context.Context, trial Trial, applied *connector.Call, first json.RawMessage) {
+// checkReconcile asks about a call that was never made, then about one that was.
+func (c checker) checkReconcile(ctx context.Context, trial Trial, applied *connector.Call, first json.RawMessage) {
 	if c.endpoint.reconcile == "" {
 		c.add(RuleReconcile, Unchecked, "it has no reconcile endpoint: when a call is uncertain, a person must find "+
 			"out what happened")
 		return
 	}
-	unknown := c.call(trial.Params, key())
+	unknown := c.call(trial.Params, newKey())
 	switch answer := c.ask(ctx, unknown); answer.Verdict {
 	case connector.VerdictApplied:
 		c.add(RuleReconcile, Broken, "it says that a call was applied that was never made: it must look for the key, "+
@@ -297,7 +297,7 @@ func (c checker) observe(ctx context.Context, trial Trial) (json.RawMessage, err
 }
 
 // key makes an idempotency key that no call has used.
-func key() string { return "check-" + rand.Text() }
+func newKey() string { return "check-" + rand.Text() }
 
 func equalJSON(a, b json.RawMessage) bool {
 	x, errX := jsonschema.UnmarshalJSON(bytes.NewReader(a)) // which keeps all digits of a number
