@@ -27,7 +27,7 @@ func (a *aggregate) finishAppend(ctx context.Context) error {
 	if u == nil {
 		return nil
 	}
-	trying := schedule.Attempts{Pauses: resendPauses}
+	trying := schedule.Pacer{Pauses: resendPauses}
 	for {
 		began := time.Now()
 		written, err := a.engine.cfg.Log.Append(ctx, u.entry)

@@ -141,7 +141,7 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	trouble := schedule.Attempts{Pauses: storagePauses}
+	trouble := schedule.Pacer{Pauses: storagePauses}
 	for left := slices.Clone(e.partitions); ; {
 		var failed error
 		left = slices.DeleteFunc(left, func(p *partition) bool {

@@ -162,7 +162,7 @@ func (c *calls) late(call connector.Call, outcome connector.Outcome) {
 // settle records a settlement for as long as the process lives.
 func (c *calls) settle(settlement decide.SettleMutation) {
 	cause := eventlog.Cause{Kind: "call", ID: string(settlement.Mutation)}
-	trying := schedule.Attempts{Pauses: resendPauses}
+	trying := schedule.Pacer{Pauses: resendPauses}
 	for {
 		err := c.workflow.report(c.workflow.engine.life, settlement, cause)
 		switch {

@@ -18,7 +18,7 @@ var rereadPauses = schedule.Transient{Base: time.Second, Factor: 2, Max: 5 * tim
 
 // openGap is a gap that was there at the last look.
 type openGap struct {
-	reading schedule.Attempts
+	reading schedule.Pacer
 	again   time.Time // not before
 }
 
@@ -41,7 +41,7 @@ func (p *partition) watchGaps(ctx context.Context) {
 			o := known[g]
 			switch {
 			case o == nil:
-				o = &openGap{reading: schedule.Attempts{Pauses: rereadPauses}}
+				o = &openGap{reading: schedule.Pacer{Pauses: rereadPauses}}
 			case !time.Now().Before(o.again):
 				p.inspectGap(ctx, g, o)
 			}

@@ -34,9 +34,9 @@ type runner struct {
 	// the state that it followed from: see resting.
 	rest atomic.Pointer[rest]
 
-	seenRings      uint64            // rings before the state was looked at
-	worked         bool              // the last next was that of a run with events
-	storageRetries schedule.Attempts // with what it needs from log and store
+	seenRings      uint64         // rings before the state was looked at
+	worked         bool           // the last next was that of a run with events
+	storageRetries schedule.Pacer // with what it needs from log and store
 }
 
 func newRunner(a *aggregate) *runner {
@@ -44,7 +44,7 @@ func newRunner(a *aggregate) *runner {
 	a.outbox = calls
 	return &runner{
 		engine: a.engine, workflow: a, calls: calls, handlers: handler.New(&a.engine.handlers, a.name, backlog{a}),
-		log: a.log, storageRetries: schedule.Attempts{Pauses: storagePauses},
+		log: a.log, storageRetries: schedule.Pacer{Pauses: storagePauses},
 	}
 }
 

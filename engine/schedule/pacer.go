@@ -2,9 +2,9 @@ package schedule
 
 import "time"
 
-// Attempts paces attempts at what fails for reasons outside the workflow, and says when to log it. The zero
+// Pacer paces attempts at what fails for reasons outside the workflow, and says when to log it. The zero
 // value with Pauses set is ready for use.
-type Attempts struct {
+type Pacer struct {
 	Pauses Transient
 	tries  int    // failed ones in a row
 	same   int    // failed ones in a row for the reason below
@@ -13,7 +13,7 @@ type Attempts struct {
 
 // Failed takes in one more failure. It returns how long to wait before the next attempt, and whether to log
 // it: a new reason at once, the same one again after 2, 4, 8 … failures.
-func (a *Attempts) Failed(err error) (pause time.Duration, shouldLog bool) {
+func (a *Pacer) Failed(err error) (pause time.Duration, shouldLog bool) {
 	if reason := err.Error(); reason != a.reason {
 		a.reason, a.same = reason, 0
 	}
@@ -23,13 +23,13 @@ func (a *Attempts) Failed(err error) (pause time.Duration, shouldLog bool) {
 
 // Again takes in an attempt that has not failed and has to be repeated all the same. It returns how long to wait
 // before the next one.
-func (a *Attempts) Again() (pause time.Duration) {
+func (a *Pacer) Again() (pause time.Duration) {
 	a.tries++
 	return a.Pauses.Delay(a.tries, 0.5)
 }
 
 // Tries is how many attempts in a row have not succeeded.
-func (a *Attempts) Tries() int { return a.tries }
+func (a *Pacer) Tries() int { return a.tries }
 
 // Succeeded ends a row of failures.
-func (a *Attempts) Succeeded() { a.tries, a.same, a.reason = 0, 0, "" }
+func (a *Pacer) Succeeded() { a.tries, a.same, a.reason = 0, 0, "" }
