@@ -168,3 +168,14 @@ func hostPort(addr string) (string, int, error) {
 	}
 	return host, int(port), nil
 }
+
+func (c Config) addresses() []string {
+	var list []string
+	if c.ListenAddr != "" {
+		list = append(list, c.ListenAddr)
+	}
+	if c.Cluster != nil {
+		list = append(list, c.Cluster.Listen)
+	}
+	return list
+}

@@ -246,20 +246,3 @@ func holdsNothing(dir string) (bool, error) {
 func streamDir(store, stream string) string {
 	return filepath.Join(store, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
 }
-
-// KeepMetadata keeps a synced copy of a stream's metadata. The caller asks for it right before each update of the
-// stream, and makes no two updates of one stream at once. If the process is killed in the update, the next Start puts
-// the copy back. After an error the update must not be made.
-func (s *Server) KeepMetadata(stream string) error {
-	if err := keepMetadata(streamDir(s.store, stream)); err != nil {
-		return fmt.Errorf("keep a copy of the metadata of stream %s: %w", stream, err)
-	}
-	return nil
-}
-
-// Unserved says why the server serves nothing of a stream that is in its store; ok is false when nothing is known that
-// keeps it from that.
-func (s *Server) Unserved(stream string) (why Unserved, ok bool) {
-	why, ok = s.unserved[stream]
-	return why, ok
-}

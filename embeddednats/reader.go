@@ -20,10 +20,7 @@ import (
 // the asker only, and consumers are created for it by the gate.
 
 const (
-	consumerCreate = "$JS.API.CONSUMER.CREATE."
-	// gateSubject is where requests for consumers arrive. No user but the engine's may use it.
-	gateSubject = "$PAWL.GATE.CONSUMER.CREATE."
-	gateTime    = 5 * time.Second
+	gateTime = 5 * time.Second
 	// idleLimit is how long a consumer outlives its reader at most. A reader that stays away longer starts a
 	// new one where it stopped: at a sequence.
 	idleLimit = 5 * time.Minute

@@ -189,17 +189,6 @@ func (s *Server) account(name string) (*server.Account, error) {
 	return made, nil
 }
 
-func (c Config) addresses() []string {
-	var list []string
-	if c.ListenAddr != "" {
-		list = append(list, c.ListenAddr)
-	}
-	if c.Cluster != nil {
-		list = append(list, c.Cluster.Listen)
-	}
-	return list
-}
-
 // free asks for the address before the server does, because the server's own answer is a log line.
 func free(ctx context.Context, addr string) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
@@ -304,4 +293,21 @@ func (s *Server) Shutdown() {
 		}
 		_ = s.lock.Unlock()
 	})
+}
+
+// KeepMetadata keeps a synced copy of a stream's metadata. The caller asks for it right before each update of the
+// stream, and makes no two updates of one stream at once. If the process is killed in the update, the next Start puts
+// the copy back. After an error the update must not be made.
+func (s *Server) KeepMetadata(stream string) error {
+	if err := keepMetadata(streamDir(s.store, stream)); err != nil {
+		return fmt.Errorf("keep a copy of the metadata of stream %s: %w", stream, err)
+	}
+	return nil
+}
+
+// Unserved says why the server serves nothing of a stream that is in its store; ok is false when nothing is known that
+// keeps it from that.
+func (s *Server) Unserved(stream string) (why Unserved, ok bool) {
+	why, ok = s.unserved[stream]
+	return why, ok
 }

@@ -2,7 +2,6 @@ package embeddednats
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"io/fs"
@@ -49,16 +48,4 @@ func sizeInBlock(path string) int64 {
 		return 0
 	}
 	return int64(size)
-}
-
-// compressedBlock begins a block that is compressed with S2, which has the number 1.
-const compressedBlock = "cmp\x01"
-
-// blockSize reads how many bytes a compressed block holds, and how many bytes say so: none where they cannot be read.
-func blockSize(stored []byte) (size uint64, n int, compressed bool) {
-	rest, compressed := bytes.CutPrefix(stored, []byte(compressedBlock))
-	if compressed {
-		size, n = binary.Uvarint(rest)
-	}
-	return size, n, compressed
 }

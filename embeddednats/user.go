@@ -62,6 +62,13 @@ const (
 	callingUser = "pawl-calls"
 )
 
+// The subjects of requests for consumers.
+const (
+	consumerCreate = "$JS.API.CONSUMER.CREATE."
+	// gateSubject is where requests for consumers arrive. No user but the engine's may use it.
+	gateSubject = "$PAWL.GATE.CONSUMER.CREATE."
+)
+
 func isInternal(name string) bool {
 	return name == engineUser || name == gateUser || name == servicesUser || strings.HasPrefix(name, callingUser)
 }

@@ -4,11 +4,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -25,9 +23,6 @@ const (
 	// Operator calls the operations and pushes events in.
 	Operator = "operator"
 )
-
-// ownerOnly is the mode of the files: each holds a password.
-const ownerOnly = 0o600
 
 // Users returns the three users of the listener with their permissions, for subjects that begin
 // with prefix ("" means "pawl"). Their passwords are those in the URL files of dir, so that they
@@ -76,29 +71,6 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 		users[i].Password = password
 	}
 	return users, nil
-}
-
-func urlFile(dir, name string) string { return filepath.Join(dir, name+".url") }
-
-// savedPassword reads the user's password from a URL file; empty without one.
-func savedPassword(dir, file, user string) (string, error) {
-	path := urlFile(dir, file)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the password of NATS user %s: %w", user, err)
-	}
-	// Its words are not repeated: they may hold the password.
-	u, err := url.Parse(strings.TrimSpace(string(text)))
-	if err == nil && u.User != nil && u.User.Username() == user {
-		if password, ok := u.User.Password(); ok && password != "" {
-			return password, nil
-		}
-	}
-	return "", fmt.Errorf("read the password of NATS user %s: %s does not hold a URL like "+
-		"nats://%s:password@host:port; delete it to get a new password", user, path, user)
 }
 
 // WriteURLs writes a file NAME.url for each user of the listener, with a complete URL, readable
