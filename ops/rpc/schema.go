@@ -27,19 +27,6 @@ func (r *RawJSON) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Types are the types whose JSON their Go kind does not tell. What an enumeration lists here is what its
-// type's constants are, and the only list: requests are checked against it.
-type Types map[reflect.Type]*Schema
-
-// Enum is the schema of a text that can be one of the values.
-func Enum[S ~string](values ...S) *Schema {
-	s := &Schema{Type: "string"}
-	for _, v := range values {
-		s.Enum = append(s.Enum, string(v))
-	}
-	return s
-}
-
 // Check says why what has the name is no value that its type can have: by the type's own rule, or
 // by the schema that the OpenAPI document shows of it.
 func (t Types) Check(name string, v reflect.Value) error {
