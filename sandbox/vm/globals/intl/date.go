@@ -46,9 +46,9 @@ func DateOptions() []string {
 	return slices.Concat(dateOptions, []string{"era", "dayPeriod"}, slices.Sorted(maps.Keys(harmlessDate)))
 }
 
-// letters are those of the values in keys.
+// keyLetters are those of the values in keys.
 var (
-	letters     = map[string]string{"numeric": "n", "2-digit": "2", "short": "s", "long": "l", "": "-"}
+	keyLetters  = map[string]string{"numeric": "n", "2-digit": "2", "short": "s", "long": "l", "": "-"}
 	zoneLetters = map[string]string{"short": "z", "long": "Z", "shortOffset": "o", "longOffset": "O", "": "-"}
 )
 
@@ -113,7 +113,7 @@ func (o Options) key(fields []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		key.WriteString(letters[v])
+		key.WriteString(keyLetters[v])
 	}
 	return key.String(), nil
 }
