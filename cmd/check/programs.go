@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -51,9 +50,4 @@ func (o omissions) wanting() (names []string) {
 		}
 	}
 	return names
-}
-
-// hasRaceDetector builds a package that uses C with the race detector, as its tests would be.
-func hasRaceDetector(ctx context.Context, root string) bool {
-	return tool(ctx, root, nil, "build", "-race", "net")() == nil
 }

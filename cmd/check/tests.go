@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // sequential are packages in whose tests no two things happen at once, and which have so many of them that the race
@@ -129,4 +131,9 @@ func (r *results) read(in io.Reader) error {
 			return fmt.Errorf("read the test output: %w", err)
 		}
 	}
+}
+
+// hasRaceDetector builds a package that uses C with the race detector, as its tests would be.
+func hasRaceDetector(ctx context.Context, root string) bool {
+	return tool(ctx, root, nil, "build", "-race", "net")() == nil
 }
