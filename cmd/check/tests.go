@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/tools/go/packages"
 )
 
 // sequential are packages in whose tests no two things happen at once, and which have so many of them that the race

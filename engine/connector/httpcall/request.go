@@ -175,7 +175,7 @@ type emptyBody struct{}
 
 func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
 
-func (emptyBody) Close() error             { return nil }
+func (emptyBody) Close() error { return nil }
 
 // mutationRequest assembles the request of a mutation. alone says that it must not share its
 // connection: see Connector.alone.
