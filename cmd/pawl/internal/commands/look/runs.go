@@ -19,7 +19,7 @@ type Runs struct {
 type runsList struct {
 	listFlags
 	ofWorkflow
-	Status  string `help:"Only those of this status: ${run_status}."`
+	Status  string `help:"Only those of this status: ${run_status}. Of those in paused:approval, an ended run is shown as failed with its class (auth, permission, precondition): it awaits nothing."`
 	Phase   string `help:"Only those in this phase: ${run_phase}."`
 	Handler string `help:"Only those of this handler."`
 }
@@ -31,7 +31,21 @@ func (c *runsList) Run(engine *client.Finder, screen term.Screen) error {
 		{Title: "handler", Field: "handler", Spare: 3}, {Title: "status", Field: "status"},
 		{Title: "phase", Field: "phase", Spare: 5}, {Title: "started", Field: "startedAt", Show: term.Moment, Spare: 4},
 		{Title: "error", Field: "error.message", Whole: true}, {Title: "about", Field: "about", Width: 50, Spare: 1},
-	}, addAbout)
+	}, func(c *client.Connection, p term.Page) {
+		addAbout(c, p)
+		nameFailures(p)
+	})
+}
+
+// nameFailures shows the class of a run that has failed, where its status is that of one that awaits approval (F2): the
+// run is over, and what a person can do is in the error.
+func nameFailures(p term.Page) {
+	for _, run := range p.Items {
+		if class := term.Plain(term.At(run, "error.class")); term.Plain(run["status"]) == "paused:approval" &&
+			run["endedAt"] != nil && class != term.None {
+			run["status"] = "failed:" + class
+		}
+	}
 }
 
 // addAbout names the events of each run or mutation: the first with its title, and how many more there are.
