@@ -1,16 +1,13 @@
 package simulation
 
 import (
-	"context"
 	"reflect"
 	"slices"
 	"time"
 
-	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
-	"github.com/pawl-run/pawl/sandbox"
 )
 
 // calmMoves is within how many moves everything comes to rest once nothing goes wrong any more.
@@ -229,22 +226,6 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 	return false
 }
 
-// redeploy puts a script in place that works and keeps what is there.
-func (s *sim) redeploy(n *node, w *workflow, state *projections.State) {
-	p, err := parse(sourceOf(state))
-	if err != nil {
-		s.violate("version %s of %s is not what was deployed", state.Version, w.name)
-		return
-	}
-	w.versions++
-	p.Version, p.Broken = w.versions, false
-	s.ask(n, w, "redeploy", func(ctx context.Context) error {
-		_, err := n.engine.Deploy(ctx, operator, engine.DeployRequest{Source: p.source(), Filename: "simulated.js",
-			GrantUsed: true})
-		return err
-	})
-}
-
 // finish holds that nothing is left, stops the engine, and compares its store with the fold.
 func (s *sim) finish(n *node) error {
 	for _, w := range s.workflows {
@@ -314,11 +295,4 @@ func (s *sim) stored(n *node, w *workflow) {
 			return
 		}
 	}
-}
-
-func sourceOf(state *projections.State) sandbox.Source {
-	if script := state.Script(state.Version); script != nil {
-		return sandbox.Source{Filename: script.Filename, Code: script.Source}
-	}
-	return sandbox.Source{}
 }

@@ -27,11 +27,6 @@ func (s *sim) appendAnswer() appendAnswer {
 	return appendAnswer{slow: s.chance(s.profile.slow)}
 }
 
-func (s *sim) class() eventlog.Class {
-	return pick(s, eventlog.Transient, eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth,
-		eventlog.Precondition, eventlog.Internal)
-}
-
 // performAnswer lets the request leave and draws what comes of it. The receiver keeps what the
 // design asks of a connector: it refuses what comes after the deadline and what it has already
 // called failed.

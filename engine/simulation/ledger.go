@@ -152,12 +152,6 @@ func (j *judge) leftAlone(b *book, r eventlog.Record, f eventlog.Fact, before *p
 	}
 }
 
-// barrier is the record that allows a request to leave.
-type barrier struct {
-	key      string
-	revision uint64
-}
-
 // resent: an engine sends an append again. If the first try has written it and another engine has
 // gone on from there, the request must not leave any more.
 func (j *judge) resent(e eventlog.Entry) {

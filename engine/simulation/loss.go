@@ -148,31 +148,6 @@ func (s *sim) forget(b *book, n int) {
 	}
 }
 
-// unreadable are the facts whose own record cannot be read any more, by what they are about. An acceptance cannot
-// know them, unless a later record or a store tells of them; those that one has learned of, later ones know too.
-type unreadable[K comparable] struct{ record, learned map[K]bool }
-
-func newUnreadable[K comparable]() unreadable[K] {
-	return unreadable[K]{record: map[K]bool{}, learned: map[K]bool{}}
-}
-
-// spoilt notes that the fact's own record cannot be read any more.
-func (u unreadable[K]) spoilt(k K) {
-	u.record[k] = true
-	u.forgotten(k)
-}
-
-// forgotten notes that the record by which an acceptance kept the fact cannot be read any more.
-func (u unreadable[K]) forgotten(k K) { delete(u.learned, k) }
-
-// unknown reports whether an acceptance need not know the fact; one that does know it is bound to keep it.
-func (u unreadable[K]) unknown(k K, known bool) bool {
-	if known {
-		u.learned[k] = true
-	}
-	return u.record[k] && !u.learned[k]
-}
-
 // keeper is the log that a loss is recorded in. Those that break an engine on purpose may keep no losses.
 func (s *sim) keeper() eventlog.LossKeeper {
 	if keeper, ok := s.below.(eventlog.LossKeeper); ok {

@@ -10,9 +10,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog/memlog"
 )
 
-// bubbleNow is the time of the engines' own timers.
-func (s *sim) bubbleNow() time.Time { return time.Now() }
-
 // move makes one move.
 func (s *sim) move() {
 	if s.clock.to(s.clock.Now().Add(time.Duration(s.rng.IntN(900)) * time.Microsecond)) {

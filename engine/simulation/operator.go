@@ -283,3 +283,26 @@ func (s *sim) mutation(state *projections.State) eventlog.MutationID {
 	}
 	return "nobody"
 }
+
+// redeploy puts a script in place that works and keeps what is there.
+func (s *sim) redeploy(n *node, w *workflow, state *projections.State) {
+	p, err := parse(sourceOf(state))
+	if err != nil {
+		s.violate("version %s of %s is not what was deployed", state.Version, w.name)
+		return
+	}
+	w.versions++
+	p.Version, p.Broken = w.versions, false
+	s.ask(n, w, "redeploy", func(ctx context.Context) error {
+		_, err := n.engine.Deploy(ctx, operator, engine.DeployRequest{Source: p.source(), Filename: "simulated.js",
+			GrantUsed: true})
+		return err
+	})
+}
+
+func sourceOf(state *projections.State) sandbox.Source {
+	if script := state.Script(state.Version); script != nil {
+		return sandbox.Source{Filename: script.Filename, Code: script.Source}
+	}
+	return sandbox.Source{}
+}

@@ -20,12 +20,6 @@ const (
 	opFire        = "fire"
 )
 
-// callTimeout is short, so that little time passes until an open call has ended.
-const callTimeout = time.Second
-
-// codeBusy is what a receiver says that wants to be left alone for a while (F13).
-const codeBusy = "world.busy"
-
 var operations = []connector.Operation{
 	{Name: opList, Kind: connector.List, Timeout: callTimeout},
 	{Name: opGet, Kind: connector.Get, Timeout: callTimeout},

@@ -75,13 +75,6 @@ func (p program) has(handler string) bool {
 		slices.ContainsFunc(d.Consumers, func(x sandbox.ConsumerDefinition) bool { return x.Name == handler })
 }
 
-// prepared is what a simulated prepare returns as data: the tag is the identity of the whole
-// chain, so that the world can tell what each effect was for.
-type prepared struct {
-	Tag  int                 `json:"tag"`
-	Refs []eventlog.EventRef `json:"refs"`
-}
-
 // scriptAnswer is what one invocation comes to.
 type scriptAnswer struct {
 	result sandbox.Result

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
-	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
@@ -128,80 +127,6 @@ type workflow struct {
 	widely   bool // the last deploy that was to take or give a topic its consumer gave it
 }
 
-// Run simulates one seed. The error is a *Violation, or that the simulation itself failed.
-func Run(cfg Config) (Report, error) {
-	if cfg.Moves == 0 {
-		cfg.Moves = 200
-	}
-	s := &sim{
-		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9a81)), clock: newClock(), gate: newGate(), world: newWorld(),
-		resent: map[eventlog.TransitionID]int{}, stalled: map[eventlog.TransitionID]int{}, inherited: map[*store.Store]bool{},
-		denied:  map[eventlog.MutationID]bool{},
-		aliases: map[string]string{}, report: Report{Seen: map[string]int{}},
-	}
-	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
-	s.quiet = pick(s, 3*time.Second, 30*time.Second, 3*time.Minute)
-	s.unseen = s.quiet + pick(s, 0, 10*time.Second, connector.DefaultListen)
-	s.mostOpen = 1 + s.rng.IntN(2)
-	s.watching = s.profile.shared || s.chance(0.2)
-	partitions, workflows := 1+s.rng.IntN(2), 1+s.rng.IntN(2)
-	if s.profile.shared {
-		partitions, workflows = 1, 2
-	}
-	s.memory = memlog.New(memlog.Config{Partitions: partitions, Fault: s.fault})
-	s.below = s.memory
-	if cfg.Log != nil {
-		s.below = cfg.Log(s.below)
-	}
-	s.judge = newJudge(s)
-	for i := range workflows {
-		s.workflows = append(s.workflows, &workflow{name: eventlog.WorkflowName(fmt.Sprintf("w%d", i+1))})
-	}
-	defer s.end()
-	if _, err := s.start(nil); err != nil {
-		return s.report, err
-	}
-	err := s.life()
-	s.report.Transitions = s.judge.transitions
-	for _, r := range s.world.order {
-		s.report.Effects += r.effects
-	}
-	return s.report, err
-}
-
-// life is that of the simulation: faults first, then a calm in which all must come to rest.
-func (s *sim) life() error {
-	for _, w := range s.workflows {
-		if err := s.look(); err != nil {
-			return err
-		}
-		s.deploy(s.nodes[0], w)
-	}
-	for range s.cfg.Moves {
-		if err := s.look(); err != nil {
-			return err
-		}
-		s.move()
-		s.report.Moves++
-	}
-	return s.settleDown()
-}
-
-// look waits for quiescence and checks everything.
-func (s *sim) look() error {
-	s.cfg.AwaitBlocked()
-	for s.exchanges() {
-		s.cfg.AwaitBlocked() // one that gives way is told of
-	}
-	s.judge.look()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.bad == "" {
-		return nil
-	}
-	return &Violation{Seed: s.cfg.Seed, Message: s.bad, Trace: s.trace}
-}
-
 // violate notes a broken invariant; the first one counts.
 func (s *sim) violate(format string, args ...any) {
 	s.mu.Lock()
@@ -241,22 +166,6 @@ func (s *sim) chance(p float64) bool { return s.rng.Float64() < p }
 
 func pick[T any](s *sim, from ...T) T { return from[s.rng.IntN(len(from))] }
 
-// end lets every goroutine go and waits for it.
-func (s *sim) end() {
-	close(s.gate.over)
-	for _, n := range s.nodes {
-		n.stop()
-	}
-	for _, n := range s.nodes {
-		<-n.ended
-	}
-	s.asking.Wait()
-	for _, st := range s.stores {
-		_ = st.Close()
-	}
-	_ = s.memory.Close()
-}
-
 // Merge adds what another run has seen.
 func (r *Report) Merge(other Report) {
 	r.Moves += other.Moves
@@ -275,3 +184,54 @@ func (s *sim) pass(d time.Duration) {
 	s.clock.to(s.clock.Now().Add(d))
 	time.Sleep(min(d, 2*callTimeout))
 }
+
+// bubbleNow is the time of the engines' own timers.
+func (s *sim) bubbleNow() time.Time { return time.Now() }
+
+// profile is how likely what is in this seed. A seed leaves about half of the faults out: those
+// that remain meet each other more often, and long undisturbed histories occur too.
+type profile struct {
+	crash, freeze, second, stop float64 // per move
+	full, tight, hangUp, tool   float64 // per move
+	busyCrash                   float64 // per move: the caller of a receiver that is busy dies
+	lostAck, refused, slow, die float64 // per append
+	uncertain, definite, silent float64 // per call
+	scriptFails                 float64 // per invocation
+	operator                    float64 // per move
+	honestRetry                 float64 // per reconcile
+	careless                    float64 // per reconcile of what the receiver is still busy with
+	lingers                     float64 // per silent call: its connector listens on after the deadline
+	busy                        float64 // per definite transient failure: it says when to come again
+	dawdles                     float64 // per look at a receiver that is busy: it takes its time
+	limited                     float64 // per version: it limits its jobs' attempts
+	// per move: every process dies, and a person accepts that a part of the log is lost
+	loss        float64
+	shared      bool    // two workflows are in one partition, and engines look into what others write
+	resubscribe float64 // per operator's action: a topic loses its consumer, or gets it back
+}
+
+// Focus is what a seed makes happen again and again, because it seldom comes together by chance.
+type Focus int
+
+// What a seed may be about; about two in nine are about nothing.
+const (
+	// Drawn lets the seed decide.
+	Drawn Focus = iota
+	// LostAnswers: few requests of a history lose their answers; here most do, at a receiver that is busy for long.
+	LostAnswers
+	// LostCallers: the same, and the engine that sent it dies before the receiver is done.
+	LostCallers
+	// Resubscriptions: between two writes to the store, events come and end while their topic loses its consumer
+	// and gets it back.
+	Resubscriptions
+	// BusyReceivers have too much to do, and say when to come again.
+	BusyReceivers
+	// SharedPartition: two engines are at work on two workflows of a partition.
+	SharedPartition
+	// OpenExchanges: calls stay open after their deadlines, and the engine that listens may die.
+	OpenExchanges
+	// Losses: persons accept again and again that a part of the log is lost.
+	Losses
+	// Anything leaves the profile as it was drawn.
+	Anything
+)

@@ -9,21 +9,6 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// wakes records which run has looked at which event: an event may stay pending only if an empty run
-// has seen it and left it (S3).
-type wakes struct {
-	// became counts how often an event became pending.
-	became map[eventlog.EventRef]int
-	// peeked is what each prepare could see, by its chain's tag; left is what empty runs left.
-	peeked map[int]map[eventlog.EventRef]int
-	left   map[eventlog.EventRef]int
-}
-
-func newWakes() wakes {
-	return wakes{became: map[eventlog.EventRef]int{}, peeked: map[int]map[eventlog.EventRef]int{},
-		left: map[eventlog.EventRef]int{}}
-}
-
 // fact follows one fact of the workflow's log.
 func (k *wakes) fact(b *book, f eventlog.Fact) {
 	switch f := f.(type) {

@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -66,37 +67,6 @@ func (r *request) open() bool { return r.sent > 0 && r.effects == 0 && !r.refuse
 // busy reports whether the receiver may still be at work on the request.
 func (r *request) busy(now time.Time) bool { return r.open() && now.Before(r.until) }
 
-// send takes a released request: it leaves now.
-func (s *sim) send(o *op) *request {
-	r := s.world.request(o.call)
-	r.call, r.node = o.call, o.node
-	if err := json.Unmarshal(o.call.Params, &r.prepared); err != nil {
-		s.violate("mutation %s was sent with parameters that no script gave: %s", r.key, o.call.Params)
-	}
-	if r.sent++; r.sent > 1 {
-		s.violate("mutation %s was sent %d times", s.alias(r.key), r.sent)
-	}
-	s.judge.sent(r)
-	return r
-}
-
-// apply has the effect.
-func (s *sim) apply(r *request) {
-	r.effects++
-	if r.effects > 1 || r.refused {
-		s.violate("mutation %s took effect %d times (refused: %v)", s.alias(r.key), r.effects, r.refused)
-	}
-	s.judge.applied(r)
-	for _, ref := range r.Refs {
-		at := place{r.call.Workflow, ref}
-		s.world.effects[at]++
-		if n, most := s.world.effects[at], 1+s.world.excused[at]; n > most {
-			s.violate("event %s of topic %s in %s saw %d effects; people allowed %d", ref.MessageID, ref.Topic, r.call.Workflow,
-				n, most)
-		}
-	}
-}
-
 // result is what the receiver answers for an applied request.
 func (r *request) result() json.RawMessage {
 	result, _ := json.Marshal(map[string]int{"tag": r.Tag})
@@ -115,4 +85,34 @@ func (w *world) excuse(workflow eventlog.WorkflowName, refs ...eventlog.EventRef
 			r.excused = true
 		}
 	}
+}
+
+// callTimeout is short, so that little time passes until an open call has ended.
+const callTimeout = time.Second
+
+// codeBusy is what a receiver says that wants to be left alone for a while (F13).
+const codeBusy = "world.busy"
+
+// prepared is what a simulated prepare returns as data: the tag is the identity of the whole
+// chain, so that the world can tell what each effect was for.
+type prepared struct {
+	Tag  int                 `json:"tag"`
+	Refs []eventlog.EventRef `json:"refs"`
+}
+
+// exchange is a call that its connector listens on to after its deadline (F12): its receiver is slow. It ends with
+// an answer, when the line breaks, when it gives way to a younger one, when it was listened to for long enough, or
+// with its process.
+type exchange struct {
+	// opened: the call was answered as open at its deadline.
+	opened atomic.Bool
+	// joined and noted are the driver's: the connector listens, and its end was taken in.
+	joined, noted bool
+	end           chan connector.Outcome // what ends it
+	cut           chan struct{}          // closed when its process is gone
+	over          atomic.Pointer[time.Time]
+}
+
+func newExchange() *exchange {
+	return &exchange{end: make(chan connector.Outcome, 1), cut: make(chan struct{})}
 }

@@ -3,34 +3,11 @@ package jslog
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// request is one Append on its way.
-type request struct {
-	ctx       context.Context
-	entry     eventlog.Entry
-	partition int
-	subject   string
-	fence     string
-	// follows is the sequence of the workflow's last message, as the entry expects it. expects is the one that
-	// the server must know as the last: another one only behind records that are lost, see followLost.
-	follows, expects uint64
-	// uncertain: an attempt was made whose fate is not known. Only an acknowledgement or a
-	// refusal by the fence may then decide the append.
-	uncertain bool
-	done      chan result // buffered: the sender of the answer never waits for the caller
-}
-
-type result struct {
-	written eventlog.Written
-	err     error
-}
 
 // Append implements eventlog.Log.
 func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
@@ -102,29 +79,58 @@ func (l *Log) noteFate(e eventlog.Entry, err error) {
 	}
 }
 
-// refuse is the error for an append that ends without being written by this attempt.
-func (r *request) refuse(reason error) error {
-	if r.uncertain {
-		return fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, reason)
+// raiseFormat makes the partition's stream say that it holds what an older version does not know, before
+// the first such message is written: an older one then refuses the log by its format, and does not take
+// that message for damage. It never lowers what the stream says.
+func (l *Log) raiseFormat(ctx context.Context, p, want int) error {
+	f := &l.partitions[p].format
+	f.raising.Lock()
+	defer f.raising.Unlock()
+	if want <= f.known {
+		return nil
 	}
-	return reason
-}
-
-// message builds the form of the entry on the wire. What is stored of it is always the same.
-func (r *request) message() *nats.Msg {
-	return &nats.Msg{
-		Subject: r.subject,
-		Header: nats.Header{
-			jetstream.ExpectedLastSubjSeqHeader:     {strconv.FormatUint(r.expects, 10)},
-			jetstream.ExpectedLastSubjSeqSubjHeader: {r.fence},
-		},
-		Data: r.entry.Stored,
+	says := 0
+	err := l.retry(ctx, func() error {
+		info, err := l.info(ctx, l.names.stream(p))
+		if err != nil {
+			return err
+		}
+		cfg := info.Config
+		// What cannot be read as a number was refused when the log was opened.
+		if says, err = strconv.Atoi(cfg.Metadata[metaFormat]); err != nil || says >= want {
+			return err
+		}
+		cfg.Metadata = maps.Clone(cfg.Metadata)
+		cfg.Metadata[metaFormat] = strconv.Itoa(want)
+		_, err = l.js.UpdateStream(ctx, cfg)
+		return err
+	})
+	if err != nil {
+		// Nothing of the entry was handed to the stream, or an earlier try has raised the format already.
+		return fmt.Errorf("%w: say that the log has format %d: %w", eventlog.ErrUnconfirmed, want, err)
 	}
+	f.known = max(want, says)
+	return nil
 }
 
-// succeed answers that the entry stands at seq, and whether others had written after it by then.
-func (r *request) succeed(seq uint64, overtaken bool) {
-	r.done <- result{written: eventlog.Written{Head: r.entry.HeadAt(seq), Overtaken: overtaken}}
+// lastForeign is the sequence of the last message, under the name of a workflow that has no transition yet, that was
+// set aside for no workflow: a foreign one. The first transition follows it. It is 0 when there is none.
+func (l *Log) lastForeign(ctx context.Context, p int, w eventlog.WorkflowName) (uint64, error) {
+	aside, last := l.partitions[p].aside, uint64(0)
+	for _, s := range aside[""] {
+		for at := s.from; at <= s.to; at++ {
+			m, err := l.fetchAgain(ctx, p, query{Seq: at, Next: l.names.fence(p, w)})
+			if isMessageNotFound(err) {
+				return last, nil
+			}
+			if err != nil {
+				return 0, fmt.Errorf("look for foreign messages: %w", err)
+			}
+			if !aside.hold("", m.Seq) {
+				return last, nil
+			}
+			last, at = m.Seq, m.Seq
+		}
+	}
+	return last, nil
 }
-
-func (r *request) fail(err error) { r.done <- result{err: err} }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -125,26 +124,4 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 		return c, fmt.Errorf("configure log: the server takes messages of %d bytes only", nc.MaxPayload())
 	}
 	return c, nil
-}
-
-// Stats counts what a Log has done since it was opened.
-type Stats struct {
-	// Publishes is the number of messages sent one by one, repetitions included.
-	Publishes uint64
-	// Batches and BatchedMessages count what was sent in atomic batches.
-	Batches, BatchedMessages uint64
-	// MarkSyncs is how often the mark was synced.
-	MarkSyncs uint64
-}
-
-type counters struct{ publishes, batches, batched, marks atomic.Uint64 }
-
-// Stats returns the counters.
-func (l *Log) Stats() Stats {
-	return Stats{
-		Publishes:       l.counters.publishes.Load(),
-		Batches:         l.counters.batches.Load(),
-		BatchedMessages: l.counters.batched.Load(),
-		MarkSyncs:       l.counters.marks.Load(),
-	}
 }

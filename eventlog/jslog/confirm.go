@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -153,6 +152,3 @@ func (l *Log) dropped(e eventlog.Entry) bool {
 	drop := l.dropAnswer.Load()
 	return drop != nil && (*drop)(e)
 }
-
-func isUnconfirmed(err error) bool { return errors.Is(err, eventlog.ErrUnconfirmed) }
-func isNoSpace(err error) bool     { return errors.Is(err, syscall.ENOSPC) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -184,3 +185,7 @@ func isTemporary(err error) bool {
 		errors.Is(err, nats.ErrDisconnected) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }
+
+func isUnconfirmed(err error) bool { return errors.Is(err, eventlog.ErrUnconfirmed) }
+
+func isNoSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) }

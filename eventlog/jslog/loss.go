@@ -10,32 +10,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Lost is what AcceptLoss found.
-type Lost struct {
-	// Lines say what was accepted, for the operator; none if nothing is missing.
-	Lines []string
-	// End is true when the newest messages of a partition may be gone without a hole that shows it.
-	End bool
-}
-
-func (f *Lost) hole(format string, args ...any) {
-	f.Lines = append(f.Lines, fmt.Sprintf(format, args...))
-}
-
-func (f *Lost) end(format string, args ...any) {
-	f.End = true
-	f.hole(format, args...)
-}
-
-// accept reports whether damage that prepare met is among what is being accepted.
-func (l *Log) accept(err error) bool {
-	if l.accepting == nil || !errors.Is(err, eventlog.ErrDamaged) {
-		return false
-	}
-	l.accepting.end("%v", err)
-	return true
-}
-
 // AcceptLoss makes a damaged log usable again: it writes down, in the metadata of its streams,
 // which sequences are missing, and sets the high-water mark to what is left. Readers then pass
 // over those sequences without an error; whether a workflow's past is still whole is for an

@@ -5,53 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// Log is a log in JetStream. Open returns one.
-type Log struct {
-	nc           *nats.Conn
-	js           jetstream.JetStream
-	cfg          Config
-	names        names
-	maxSize      int
-	installation string
-	partitions   []*partition
-	mark         *mark
-	counters     counters
-	warnings     []string
-	session      string // random: the batch ids of two engines must differ
-	accepting    *Lost  // what AcceptLoss has found; nil for a log that must be whole
-
-	closing    chan struct{}
-	ctx        context.Context // ends when closing begins
-	cancel     context.CancelFunc
-	confirming sync.WaitGroup
-
-	mu          sync.Mutex
-	closed      bool
-	unconfirmed map[eventlog.WorkflowName]eventlog.TransitionID
-
-	// dropAnswer makes tests lose answers to the publish of an entry.
-	dropAnswer atomic.Pointer[func(eventlog.Entry) bool]
-}
-
-type partition struct {
-	identity string
-	losses
-	committer *committer
-	format    format
-}
-
-var _ eventlog.LossKeeper = (*Log)(nil)
 
 // Open opens the log, creating it if it never existed, and checks that it is whole as far as
 // that can be seen without reading it. Errors: ErrDamaged, ErrNewerFormat, a partition count
@@ -174,73 +133,6 @@ func (l *Log) replaceMark(points []point) error {
 	err = l.mark.close()
 	l.mark = m
 	return err
-}
-
-func (l *Log) markFailed(err error) {
-	l.cfg.Logger.Error("the log's high-water mark could not be written; free space or replace the disk of "+l.cfg.Mark,
-		slog.Any("error", err))
-}
-
-func (l *Log) warn(text string) {
-	l.warnings = append(l.warnings, text)
-	l.cfg.Logger.Warn(text)
-}
-
-// Warnings returns what Open found and accepted, for the operator.
-func (l *Log) Warnings() []string { return append([]string(nil), l.warnings...) }
-
-// Installation is the random id that the log was created with.
-func (l *Log) Installation() string { return l.installation }
-
-// Partitions implements eventlog.Log.
-func (l *Log) Partitions() int { return len(l.partitions) }
-
-// PartitionOf implements eventlog.Log.
-func (l *Log) PartitionOf(w eventlog.WorkflowName) int {
-	return eventlog.PartitionOf(w, len(l.partitions))
-}
-
-// MaxSize implements eventlog.Log.
-func (l *Log) MaxSize() int { return l.maxSize }
-
-// Identity implements eventlog.Log. It changes when a loss is accepted: sequences may then have
-// been used twice.
-func (l *Log) Identity(p int) string { return l.partitions[p].identity }
-
-func identity(installation string, p int, epoch string) string {
-	id := installation + "/" + strconv.Itoa(p)
-	if epoch != "" {
-		id += "/" + epoch
-	}
-	return id
-}
-
-// Last implements eventlog.Log.
-func (l *Log) Last(ctx context.Context, p int) (uint64, error) {
-	if err := l.usable(p); err != nil {
-		return 0, err
-	}
-	var info *jetstream.StreamInfo
-	err := l.retry(ctx, func() (err error) {
-		info, err = l.info(ctx, l.names.stream(p))
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("read end of log partition %d: %w", p, err)
-	}
-	return info.State.LastSeq, nil
-}
-
-func (l *Log) usable(p int) error {
-	select {
-	case <-l.closing:
-		return fmt.Errorf("read log: %w", eventlog.ErrClosed)
-	default:
-	}
-	if p < 0 || p >= len(l.partitions) {
-		return fmt.Errorf("read log: no partition %d, there are %d", p, len(l.partitions))
-	}
-	return nil
 }
 
 // Close implements eventlog.Log. It waits for the appends that were sent: those that were

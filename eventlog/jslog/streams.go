@@ -8,28 +8,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/eventlog"
-)
-
-// The metadata of a log's streams.
-const (
-	metaFormat       = "pawl.format"
-	metaPartitions   = "pawl.partitions"
-	metaInstallation = "pawl.installation"
-	// metaLost lists the sequences whose loss was accepted, metaAside what is there and counts no
-	// more, metaEpoch counts the acceptances.
-	metaLost  = "pawl.lost"
-	metaAside = "pawl.aside"
-	metaEpoch = "pawl.epoch"
-	// metaUnrecorded lists those of metaLost, and metaEndLost says that more may be lost at the end, while the
-	// workflows concerned have no record of it yet. metaNames says that workflows may be lost, names included.
-	metaUnrecorded = "pawl.lost.unrecorded"
-	metaEndLost    = "pawl.lost.end"
-	metaNames      = "pawl.lost.names"
 )
 
 const (
@@ -286,4 +270,37 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 		return nil
 	})
 	return info, err
+}
+
+// Last implements eventlog.Log.
+func (l *Log) Last(ctx context.Context, p int) (uint64, error) {
+	if err := l.usable(p); err != nil {
+		return 0, err
+	}
+	var info *jetstream.StreamInfo
+	err := l.retry(ctx, func() (err error) {
+		info, err = l.info(ctx, l.names.stream(p))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read end of log partition %d: %w", p, err)
+	}
+	return info.State.LastSeq, nil
+}
+
+// guarded makes every update of a stream follow Config.BeforeUpdate, one update at a time.
+type guarded struct {
+	jetstream.JetStream
+	before   func(stream string) error
+	updating sync.Mutex
+}
+
+// UpdateStream makes no update after an error of BeforeUpdate.
+func (g *guarded) UpdateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	g.updating.Lock()
+	defer g.updating.Unlock()
+	if err := g.before(cfg.Name); err != nil {
+		return nil, fmt.Errorf("prepare the update of stream %s: %w", cfg.Name, err)
+	}
+	return g.JetStream.UpdateStream(ctx, cfg)
 }

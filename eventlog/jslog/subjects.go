@@ -69,3 +69,20 @@ func kindToken(s string) bool {
 	}
 	return s != ""
 }
+
+// The metadata of a log's streams.
+const (
+	metaFormat       = "pawl.format"
+	metaPartitions   = "pawl.partitions"
+	metaInstallation = "pawl.installation"
+	// metaLost lists the sequences whose loss was accepted, metaAside what is there and counts no
+	// more, metaEpoch counts the acceptances.
+	metaLost  = "pawl.lost"
+	metaAside = "pawl.aside"
+	metaEpoch = "pawl.epoch"
+	// metaUnrecorded lists those of metaLost, and metaEndLost says that more may be lost at the end, while the
+	// workflows concerned have no record of it yet. metaNames says that workflows may be lost, names included.
+	metaUnrecorded = "pawl.lost.unrecorded"
+	metaEndLost    = "pawl.lost.end"
+	metaNames      = "pawl.lost.names"
+)

@@ -1,15 +1,79 @@
 package jslog
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
+
+// Lost is what AcceptLoss found.
+type Lost struct {
+	// Lines say what was accepted, for the operator; none if nothing is missing.
+	Lines []string
+	// End is true when the newest messages of a partition may be gone without a hole that shows it.
+	End bool
+}
+
+func (f *Lost) hole(format string, args ...any) {
+	f.Lines = append(f.Lines, fmt.Sprintf(format, args...))
+}
+
+func (f *Lost) end(format string, args ...any) {
+	f.End = true
+	f.hole(format, args...)
+}
+
+// losses are what the metadata of a partition's stream says of what is lost.
+type losses struct {
+	// accepted are the sequences whose loss was accepted, aside what is there and counts no more.
+	accepted spans
+	aside    asides
+	// unrecorded are those of accepted that the workflows concerned have no record of yet; endLost says that more
+	// may be lost at the end, namesLost that workflows may be lost with all their records.
+	unrecorded         spans
+	endLost, namesLost bool
+}
+
+// read takes it from the stream's metadata.
+func (s *losses) read(stream jetstream.StreamConfig) (err error) {
+	if s.accepted, err = parseSpans(stream.Metadata[metaLost]); err != nil {
+		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaLost, err)
+	}
+	if s.unrecorded, err = parseSpans(stream.Metadata[metaUnrecorded]); err != nil {
+		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaUnrecorded, err)
+	}
+	s.endLost, s.namesLost = stream.Metadata[metaEndLost] != "", stream.Metadata[metaNames] != ""
+	if s.aside, err = parseAsides(stream.Metadata[metaAside]); err != nil {
+		return fmt.Errorf("stream %s: %s: %w", stream.Name, metaAside, err)
+	}
+	return nil
+}
+
+// note writes it into a stream's metadata.
+func (s *losses) note(metadata map[string]string) {
+	for key, value := range map[string]string{
+		metaLost: s.accepted.String(), metaAside: s.aside.String(),
+		metaUnrecorded: s.unrecorded.String(), metaEndLost: yes(s.endLost), metaNames: yes(s.namesLost),
+	} {
+		if value == "" {
+			delete(metadata, key)
+		} else {
+			metadata[key] = value
+		}
+	}
+}
+
+func yes(is bool) string {
+	if is {
+		return "true"
+	}
+	return ""
+}
 
 // asides are the messages of a partition that are there and count no more, by workflow. Those of
 // all workflows stand under the empty name.
@@ -89,63 +153,4 @@ func (a asides) last(w eventlog.WorkflowName, seq uint64) uint64 {
 		}
 	}
 	return last
-}
-
-// Asides implements eventlog.LossKeeper.
-func (l *Log) Asides(p int) []eventlog.Aside {
-	var all []eventlog.Aside
-	aside := l.partitions[p].aside
-	for _, name := range slices.Sorted(maps.Keys(aside)) {
-		for _, s := range aside[name] {
-			all = append(all, eventlog.Aside{Workflow: name, From: s.from, To: s.to})
-		}
-	}
-	return all
-}
-
-// SetAside implements eventlog.LossKeeper.
-func (l *Log) SetAside(ctx context.Context, p int, more []eventlog.Aside) (int, error) {
-	part := l.partitions[p]
-	before := part.aside
-	fits := func(n int) bool { return len(before.with(more[:n]).String()) <= mostAsides }
-	n := len(more)
-	if !fits(n) {
-		n = sort.Search(len(more), func(n int) bool { return !fits(n + 1) })
-	}
-	tooMany := fmt.Errorf("set aside in stream %s: %w: %d of %d workflows and ranges fit into %d bytes", l.names.stream(p),
-		eventlog.ErrTooLarge, n, len(more), mostAsides)
-	if n == 0 && len(more) > 0 {
-		return 0, tooMany
-	}
-	now := part.losses
-	now.aside = before.with(more[:n])
-	if err := l.recordLoss(ctx, p, now, true); err != nil {
-		return 0, err
-	}
-	if n < len(more) {
-		return n, tooMany
-	}
-	return n, nil
-}
-
-// lastForeign is the sequence of the last message, under the name of a workflow that has no transition yet, that was
-// set aside for no workflow: a foreign one. The first transition follows it. It is 0 when there is none.
-func (l *Log) lastForeign(ctx context.Context, p int, w eventlog.WorkflowName) (uint64, error) {
-	aside, last := l.partitions[p].aside, uint64(0)
-	for _, s := range aside[""] {
-		for at := s.from; at <= s.to; at++ {
-			m, err := l.fetchAgain(ctx, p, query{Seq: at, Next: l.names.fence(p, w)})
-			if isMessageNotFound(err) {
-				return last, nil
-			}
-			if err != nil {
-				return 0, fmt.Errorf("look for foreign messages: %w", err)
-			}
-			if !aside.hold("", m.Seq) {
-				return last, nil
-			}
-			last, at = m.Seq, m.Seq
-		}
-	}
-	return last, nil
 }
