@@ -3,42 +3,10 @@ package projections
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-<<<<<<< HEAD
-// concurrentStarted begins a run beside others: it belongs to one event and to no session (C1, C3). Its reservation
-// follows in the same transition.
-func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
-	switch {
-	case f.Run(e.Run) != nil:
-		return fmt.Errorf("run %s has started already", e.Run)
-	case e.HandlerType != eventlog.ConsumerHandler || e.Session != "":
-		return fmt.Errorf("run %s of %s %s in session %q cannot be that of one event", e.Run, e.HandlerType, e.Handler,
-			e.Session)
-	case !slices.Contains(phases[e.HandlerType], e.Phase):
-		return fmt.Errorf("run %s of %s %s cannot start in phase %q", e.Run, e.HandlerType, e.Handler, e.Phase)
-	}
-	event := *e.Event
-	r := Run{
-		ID: e.Run, Handler: e.Handler, Type: e.HandlerType, Version: e.Version, Phase: e.Phase,
-		Status: eventlog.RunActive, RetryOf: e.RetryOf, StartedAt: f.at(), StartRevision: f.Head.Revision,
-		Engine: e.Engine, Created: f.ordinal(), Event: &event, Key: e.Key,
-	}
-	if e.RetryOf != "" {
-		first := f.Run(e.RetryOf)
-		if first == nil || !first.Owes || *first.Event != event {
-			return fmt.Errorf("run %s retries run %s, which owes no retry for event %s in %s", e.Run, e.RetryOf,
-				event.MessageID, event.Topic)
-		}
-		r.follows(first)
-		r.Tries, r.Attention = first.Tries, first.Attention
-	}
-	f.putRun(&r)
-	f.countOwing(0, r.attends())
-	return f.changeHandler(e.Handler, func(h *Handler) { h.StartedAt = f.at() })
-}
 
 // attends is since when a person should look at the run of a concurrent consumer: its next has failed so often. Zero
 // for never, and once the run is over.
@@ -64,24 +32,6 @@ func (f *folding) countOwing(before, after eventlog.Instant) {
 	}
 }
 
-// over reports whether the run has ended, or never was: it changes no more (R15).
-func (f *folding) over(id eventlog.RunID) bool {
-	if id == f.Current {
-		return id == ""
-	}
-	run := f.Run(id)
-	return run == nil || run.Event == nil || run.EndedAt != 0
-}
-
-// leave lets the run be current no more; one of a concurrent consumer never was.
-func (f *folding) leave(id eventlog.RunID) {
-	if id == f.Current {
-		f.Current = ""
-	}
-}
-
-=======
->>>>>>> 89987f4 (projections: State and its orders below, the fold above: one file for the transition being applied, one for what is counted)
 func (f *folding) runRetryOwed(e *eventlog.RunRetryOwed) error {
 	old := f.Run(e.Run)
 	if old == nil || old.Event == nil || old.EndedAt == 0 {

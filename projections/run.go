@@ -60,31 +60,6 @@ func (r *Run) follows(first *Run) {
 	r.Empty = first.Empty
 }
 
-<<<<<<< HEAD
-func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
-	old := f.Run(id)
-	if old == nil {
-		return fmt.Errorf("run %s is not known", id)
-	}
-	before := old.attends()
-	if old == f.fresh {
-		change(old)
-		f.follow(old)
-		f.countOwing(before, old.attends())
-		return nil
-	}
-	r := *old
-	change(&r)
-	f.putRun(&r)
-	f.countOwing(before, r.attends())
-	if f.unseen {
-		f.fresh = &r
-	}
-	return nil
-}
-
-=======
->>>>>>> 89987f4 (projections: State and its orders below, the fold above: one file for the transition being applied, one for what is counted)
 // changeCurrent refuses a run that has ended: it never becomes active again (R15).
 func (f *folding) changeCurrent(id eventlog.RunID, change func(*Run)) error {
 	if f.over(id) {
@@ -164,6 +139,7 @@ func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
 		r.Tries, r.Attention = first.Tries, first.Attention
 	}
 	f.putRun(&r)
+	f.countOwing(0, r.attends())
 	return f.changeHandler(e.Handler, func(h *Handler) { h.StartedAt = f.at() })
 }
 

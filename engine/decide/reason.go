@@ -181,6 +181,7 @@ func heldPending(s *projections.State, c eventlog.Consumer) (n int) {
 		}
 	}
 	return n
+}
 
 // HoldReason is why nothing of a workflow may begin, although its state allows it.
 type HoldReason int

@@ -1,0 +1,162 @@
+package projections
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// count keeps the numbers of jobs in a state.
+func (f *folding) count(state JobState, more int) {
+	switch c := &f.Counts; state {
+	case JobRunning:
+		c.Running += more
+	case JobRetryable:
+		c.Retryable += more
+	case JobDiscarded:
+		switch c.Discarded += more; {
+		case c.Discarded == 0:
+			c.DiscardedSince = 0
+		case c.DiscardedSince == 0:
+			c.DiscardedSince = f.at()
+		}
+	}
+}
+
+// wait keeps the number of the topic's pending events.
+func (f *folding) wait(topic eventlog.Topic, more int) {
+	if more == 0 {
+		return
+	}
+	waiting := slices.Clone(f.Waiting)
+	at, found := slices.BinarySearchFunc(waiting, topic, func(w Waiting, t eventlog.Topic) int {
+		return cmp.Compare(w.Topic, t)
+	})
+	if !found {
+		waiting = slices.Insert(waiting, at, Waiting{Topic: topic})
+	}
+	if waiting[at].Events += more; waiting[at].Events == 0 {
+		waiting = slices.Delete(waiting, at, at+1)
+	}
+	if len(waiting) == 0 {
+		waiting = nil // as the store reads it back
+	}
+	f.Waiting = waiting
+}
+
+// recount keeps the inputs' counters in step with their events (Causes).
+func (f *folding) recount(before, after *TopicEvent) error {
+	add := func(e *TopicEvent, d int) error {
+		for _, id := range e.CausedBy {
+			old := f.Input(id)
+			if old == nil {
+				return fmt.Errorf("input %s of event %s in %s is not known", id, e.MessageID, e.Topic)
+			}
+			in := *old
+			switch countsAs(e.Status) {
+			case eventlog.EventPending:
+				in.Open += d
+			case eventlog.EventStatusConsumed:
+				in.Consumed += d
+			case eventlog.EventStatusSkipped:
+				in.Skipped += d
+			}
+			f.putInput(&in)
+		}
+		return nil
+	}
+	if before != nil {
+		if countsAs(before.Status) == countsAs(after.Status) && slices.Equal(before.CausedBy, after.CausedBy) {
+			return nil
+		}
+		if err := add(before, -1); err != nil {
+			return err
+		}
+	}
+	return add(after, 1)
+}
+
+// countsAs is what an event's status counts as for its inputs: reserved as pending, discarded as
+// skipped.
+func countsAs(s eventlog.EventStatus) eventlog.EventStatus {
+	switch s {
+	case eventlog.EventStatusReserved:
+		return eventlog.EventPending
+	case eventlog.EventStatusDiscarded:
+		return eventlog.EventStatusSkipped
+	}
+	return s
+}
+
+// countHeld keeps the numbers of events that are held or need attention.
+func (f *folding) countHeld(before, after *TopicEvent) {
+	c := &f.Counts
+	if before.Held != after.Held {
+		f.countReason(before, -1)
+		f.countReason(after, 1)
+		switch {
+		case len(c.Held) == 0:
+			c.HeldSince = 0
+		case c.HeldSince == 0:
+			c.HeldSince = f.at()
+		}
+	}
+	if (before.Attention != 0) == (after.Attention != 0) {
+		return
+	}
+	if after.Attention != 0 {
+		if c.Attention++; c.Attention == 1 {
+			c.AttentionSince = after.Attention
+		}
+	} else if c.Attention--; c.Attention == 0 {
+		c.AttentionSince = 0
+	}
+}
+
+func (f *folding) countReason(e *TopicEvent, more int) {
+	if e.Held == nil {
+		return
+	}
+	want := HeldCount{Topic: e.Topic, Reason: e.Held.Reason}
+	counts := slices.Clone(f.Counts.Held)
+	at, found := slices.BinarySearchFunc(counts, want, func(a, b HeldCount) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Reason, b.Reason))
+	})
+	if !found {
+		counts = slices.Insert(counts, at, want)
+	}
+	if counts[at].Events += more; counts[at].Events == 0 {
+		counts = slices.Delete(counts, at, at+1)
+	}
+	if len(counts) == 0 {
+		counts = nil // as the store reads it back
+	}
+	f.Counts.Held = counts
+}
+
+// mostUndecided bounds how many undecided events a workflow names.
+const mostUndecided = 20
+
+// undecided counts the event as one of which a person has to say whether it was handled, or no longer as one.
+func (f *folding) undecided(e *TopicEvent, is bool) {
+	c := &f.Counts
+	switch {
+	case is:
+		if c.Undecided++; c.UndecidedSince == 0 {
+			c.UndecidedSince = f.at()
+		}
+		if len(c.UndecidedFirst) < mostUndecided {
+			c.UndecidedFirst = append(slices.Clone(c.UndecidedFirst), Undecided{e.Topic, e.MessageID, e.Title})
+		}
+	case e.Undecided:
+		if c.Undecided--; c.Undecided == 0 {
+			c.UndecidedSince = 0
+		}
+		named := func(u Undecided) bool { return u.Topic == e.Topic && u.MessageID == e.MessageID }
+		if c.UndecidedFirst = slices.DeleteFunc(slices.Clone(c.UndecidedFirst), named); len(c.UndecidedFirst) == 0 {
+			c.UndecidedFirst = nil // as the store reads it back
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package projections
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// folding is one transition being applied.
+type folding struct {
+	*State
+	t   *eventlog.Transition
+	seq uint64
+	n   uint32
+	// unseen: the state before the last fact is not looked at. Then fresh, the run that was made
+	// for the transition, need not be made again with every further fact about it.
+	unseen bool
+	fresh  *Run
+}
+
+func (f *folding) at() eventlog.Instant { return f.t.At }
+
+func (f *folding) ordinal() Ordinal { return Ordinal{Seq: f.seq, N: f.n} }
+
+func (f *folding) changeHandler(name eventlog.Handler, change func(*Handler)) error {
+	old := f.Handler(name)
+	if old == nil {
+		return fmt.Errorf("handler %s is not known", name)
+	}
+	h := *old
+	change(&h)
+	f.putHandler(&h)
+	return nil
+}
+
+func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
+	old := f.Run(id)
+	if old == nil {
+		return fmt.Errorf("run %s is not known", id)
+	}
+	before := old.attends()
+	if old == f.fresh {
+		change(old)
+		f.follow(old)
+		f.countOwing(before, old.attends())
+		return nil
+	}
+	r := *old
+	change(&r)
+	f.putRun(&r)
+	f.countOwing(before, r.attends())
+	if f.unseen {
+		f.fresh = &r
+	}
+	return nil
+}
+
+func (f *folding) changeMutation(id eventlog.MutationID, change func(*Mutation)) error {
+	old := f.Mutation(id)
+	if old == nil {
+		return fmt.Errorf("mutation %s is not known", id)
+	}
+	m := *old
+	change(&m)
+	f.putMutation(&m)
+	return nil
+}
+
+func (s *State) putHandler(h *Handler) { s.touch(HandlerKey(h.Name)); s.handlers.put(h.Name, h) }
+
+func (s *State) putRun(r *Run) {
+	s.touch(RunKey(r.ID))
+	s.runs.put(r.ID, r)
+	s.follow(r)
+}
+
+func (s *State) putMutation(m *Mutation) {
+	s.touch(MutationKey(m.ID))
+	s.mutations.put(m.ID, m)
+	s.followMutation(m.ID)
+}
+
+func (s *State) putInput(i *Input) { s.touch(InputKey(i.ID)); s.inputs.put(i.ID, i) }
+
+func (s *State) putSession(x *Session) { s.touch(SessionKey(x.ID)); s.sessions.put(x.ID, x) }
+
+func (s *State) putScript(v *Script) { s.touch(ScriptKey(v.Version)); s.scripts.put(v.Version, v) }
+
+// putEvent keeps queue and schedule in step with the event.
+func (s *State) putEvent(e *TopicEvent) {
+	key := EventKey(e.Topic, e.MessageID)
+	s.touch(key)
+	old, known := s.events.get(key.ID)
+	if known && old.ScheduledAt != 0 {
+		s.scheduled.drop(scheduledKey(old.scheduled()))
+	}
+	s.events.put(key.ID, e)
+	switch {
+	case e.Status == eventlog.EventPending:
+		s.pending.put(pendingKey(e.Topic, e.Created), e)
+		s.followReservation(e, old)
+		q := s.queued(e, old)
+		if was, queued := s.queues.get(e.Topic, e.Created); !queued || was != q {
+			s.enqueue(e.Topic, q)
+		}
+		if e.ScheduledAt != 0 {
+			s.scheduled.put(scheduledKey(e.scheduled()), struct{}{})
+		}
+	case known && old.Status == eventlog.EventPending:
+		s.pending.drop(pendingKey(e.Topic, e.Created))
+		s.dequeue(e.Topic, e.Created)
+		s.followReservation(e, old)
+	default:
+		s.followReservation(e, old)
+	}
+	s.followEvent(e)
+}
