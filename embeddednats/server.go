@@ -198,19 +198,22 @@ func free(ctx context.Context, addr string) error {
 	return l.Close()
 }
 
-// Connect opens an in-process connection to the engine's account, where the streams are. It may do
-// everything there, so nothing may answer on it that others ask: see ConnectServices.
+// Connect opens an in-process connection to the engine's account, where the streams are. It may do everything there,
+// so nothing may answer on it that others ask: see ConnectServices. It fails when the server has stopped, or does
+// not let it in within a minute.
 func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(engineUser, engineInbox, opts...)
 }
 
-// ConnectServices opens an in-process connection for the service that answers operators. The caller chooses
-// the subject of the answer, so this connection may publish to inboxes only, in the operators' account.
+// ConnectServices opens an in-process connection for the service that answers operators. The caller chooses the
+// subject of the answer, so this connection may publish to inboxes only, in the operators' account. Errors are those
+// of Connect.
 func (s *Server) ConnectServices(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(servicesUser, servicesInbox, opts...)
 }
 
-// ConnectConnectors opens an in-process connection that calls the tools that share one user.
+// ConnectConnectors opens an in-process connection that calls the tools that share one user. Errors are those of
+// Connect.
 func (s *Server) ConnectConnectors(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(callingUser, toolsInbox, opts...)
 }

@@ -42,7 +42,8 @@ func toolsDir(dir string) string { return filepath.Join(dir, "tools") }
 func ToolURLFile(dir, name string) string { return urlFile(toolsDir(dir), name) }
 
 // AddTool makes a user for a tool and writes its URL to a file below dir, readable by the owner only. The
-// address is scheme://host:port. The user stays over restarts, until RemoveTool.
+// address is scheme://host:port. The user stays over restarts, until RemoveTool. Errors: ErrToolExists, a name that no
+// tool can have, an address that is none, a file that cannot be written.
 func AddTool(dir, name, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -63,7 +64,8 @@ func AddTool(dir, name, address string) (string, error) {
 	return u.String(), nil
 }
 
-// RemoveTool takes a tool's user away. A server that runs ends its connections with its next SetTools.
+// RemoveTool takes a tool's user away. A server that runs ends its connections with its next SetTools. Errors:
+// ErrNoTool, a name that no tool can have, a file that cannot be removed.
 func RemoveTool(dir, name string) error {
 	err := changeTool(dir, name, func(file string) error {
 		err := os.Remove(file)

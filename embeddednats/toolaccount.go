@@ -40,8 +40,9 @@ func toolOf(user string) string {
 	return ""
 }
 
-// SetTools lets these tools in and no others. Connections of a tool that is not among them any more, or
-// that has another password now, have ended when it returns.
+// SetTools lets these tools in and no others. Connections of a tool that is not among them any more, or that has
+// another password now, have ended when it returns. It fails for a tool without a name that fits or without a
+// password.
 func (s *Server) SetTools(tools []Tool) error {
 	s.toolsMu.Lock()
 	defer s.toolsMu.Unlock()
@@ -79,12 +80,12 @@ func (s *Server) SetTools(tools []Tool) error {
 	return nil
 }
 
-// ConnectTool opens an in-process connection that calls a tool with a user of its own.
+// ConnectTool opens an in-process connection that calls a tool with a user of its own. Errors are those of Connect.
 func (s *Server) ConnectTool(tool string, opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(OfTool(callingUser, tool), toolsInbox, opts...)
 }
 
-// Connected counts the connections of a tool's user.
+// Connected counts the connections of a tool's user. It fails when the server cannot list its connections.
 func (s *Server) Connected(tool string) (int, error) {
 	found, err := s.connections(toolUser+tool, toolAccount+tool)
 	return len(found), err

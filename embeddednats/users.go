@@ -24,10 +24,10 @@ const (
 	Operator = "operator"
 )
 
-// Users returns the three users of the listener with their permissions, for subjects that begin
-// with prefix ("" means "pawl"). Their passwords are those in the URL files of dir, so that they
-// stay the same over restarts; missing ones are generated. WriteURLs writes the files. The log has
-// partitions 0 to partitions-1.
+// Users returns the three users of the listener with their permissions, for subjects that begin with prefix (""
+// means "pawl"). Their passwords are those in the URL files of dir, so that they stay the same over restarts;
+// missing ones are generated. WriteURLs writes the files. The log has partitions 0 to partitions-1. It fails when
+// such a file cannot be read, or holds no URL with that user.
 func Users(dir, prefix string, partitions int) ([]User, error) {
 	if prefix == "" {
 		prefix = "pawl"
@@ -73,9 +73,9 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 	return users, nil
 }
 
-// WriteURLs writes a file NAME.url for each user of the listener, with a complete URL, readable
-// by the owner only, and the address into the files of the tools. A file appears whole or not at all, also
-// over a crash.
+// WriteURLs writes a file NAME.url for each user of the listener, with a complete URL, readable by the owner only,
+// and the address into the files of the tools. A file appears whole or not at all, also over a crash. It fails
+// without a listener that has users, and when a file cannot be written.
 func (s *Server) WriteURLs(dir string) error {
 	if s.nats.Addr() == nil || len(s.users) == 0 {
 		return errors.New("write NATS URLs: the server has no listener with users")

@@ -14,11 +14,12 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Record writes into the log that an actor accepted a loss, workflow by workflow, and holds every
-// workflow whose past is not proven to be whole: proven is one whose revisions and hashes run
-// unbroken across every hole, and which can be folded. Records after a break are set aside, so that the
-// workflow's past ends before it. It may be repeated; what has its record already is left alone. The
-// log must have been opened on the accepted loss, and no engine may run on it.
+// Record writes into the log that an actor accepted a loss, workflow by workflow, and holds every workflow whose
+// past is not proven to be whole: proven is one whose revisions and hashes run unbroken across every hole, and which
+// can be folded. Records after a break are set aside, so that the workflow's past ends before it. It may be
+// repeated; what has its record already is left alone. The log must have been opened on the accepted loss, and no
+// engine may run on it. It fails when the log or the store cannot be read, when the log does not take a record, and
+// with the error of Report; what was recorded before stays.
 func Record(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, error) {
 	var found []LostPast
 	all := make([]*pasts, log.Partitions())

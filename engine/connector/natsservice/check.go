@@ -296,7 +296,7 @@ func (c checker) observe(ctx context.Context, trial Trial) (json.RawMessage, err
 	return c.service.Read(ctx, call)
 }
 
-// key makes an idempotency key that no call has used.
+// newKey makes an idempotency key that no call has used.
 func newKey() string { return "check-" + rand.Text() }
 
 func equalJSON(a, b json.RawMessage) bool {

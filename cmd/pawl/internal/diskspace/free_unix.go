@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
-// Free is what an ordinary user may still write to the folder's disk.
+// Free is what an ordinary user may still write to the folder's disk. It fails when the system cannot tell.
 func Free(dir string) (schedule.Size, error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {

@@ -30,7 +30,8 @@ func Read(path string) (Script, error) {
 	return sources[0], sources[0].CheckText()
 }
 
-// ReadAll reads files as they are: only the path is the command line's fault.
+// ReadAll reads files as they are: only the path is the command line's fault. It fails when one of them cannot be
+// read.
 func ReadAll(paths []string) ([]Script, error) {
 	var sources []Script
 	for _, path := range paths {
