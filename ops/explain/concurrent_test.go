@@ -166,7 +166,7 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 		"(logic script.threw: script.threw of a)", `event "a" (Order a) of topic in`,
 		"(precondition http.404: http.404 of b)",
 		"bring the other side into the state that the call needs"},
-		[]string{"pawl deploy FILE", "pawl repair shop FILE", "pawl redrive shop in a", "pawl skip shop in a",
+		[]string{"pawl deploy FILE", "pawl redrive shop in a", "pawl skip shop in a",
 			"pawl resume shop", "pawl skip shop in b"})
 	l.fail("c", eventlog.Precondition, "http.404")
 	l.fail("d", eventlog.Precondition, "http.410")

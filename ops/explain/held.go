@@ -44,7 +44,6 @@ func Ends(w *projections.Workflow, e *projections.TopicEvent, run *projections.R
 		return append(commands, "pawl skip "+event)
 	case e.Held.Reason == eventlog.HeldRepair:
 		can("pawl deploy FILE")
-		can("pawl repair %s FILE", w.Name)
 	default:
 		can("pawl resume %s", w.Name)
 		if f := readmodel.HeldFailure(e, run, m); f != nil && f.Class == eventlog.Logic {
@@ -220,7 +219,6 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 		w.once("pawl reject %s", mutations)
 	case reason == eventlog.HeldRepair:
 		w.once("pawl deploy FILE")
-		w.once("pawl repair %s FILE", s.Name)
 		w.once("pawl skip %s", events)
 	default:
 		w.once("pawl resume %s", s.Name)
