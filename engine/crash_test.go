@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -138,16 +139,26 @@ func (b *busyReceiver) finish() {
 // and the stored fold is the full one.
 func TestCrashAtEveryAppend(t *testing.T) {
 	t.Parallel()
-	crashAtEveryAppend(t, ordersWorkflow)
+	crashAtEveryAppend(t, ordersWorkflow, scenarios)
 }
 
-// The same holds of runs beside each other (C1, C5).
+// The same holds of runs beside each other (C1, C5), also while their consumer probes a target that is down (C7).
 func TestCrashAtEveryAppendOfAConcurrentConsumer(t *testing.T) {
 	t.Parallel()
-	crashAtEveryAppend(t, sideBySide("concurrency: 2"))
+	down := scenario{name: "the target is down at first", effects: 3, consumed: 3,
+		world: func(w *enginetest.World, _ clock.Clock) {
+			var calls atomic.Int32
+			w.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+				if calls.Add(1) <= 5 {
+					return connector.Outcome{Status: connector.Failed, Failure: enginetest.Failing(eventlog.Transient, "world.down")}
+				}
+				return w.Apply(call)
+			})
+		}}
+	crashAtEveryAppend(t, sideBySide("concurrency: 2"), append(slices.Clip(scenarios), down))
 }
 
-func crashAtEveryAppend(t *testing.T, source string) {
+func crashAtEveryAppend(t *testing.T, source string, scenarios []scenario) {
 	t.Helper()
 	for _, sc := range scenarios {
 		sc.source = source

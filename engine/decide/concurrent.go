@@ -283,6 +283,11 @@ func namesOfConcurrent(s *projections.State, cmd Command, want func(projections.
 				want(projections.EventKey(ref.Topic, ref.MessageID))
 			}
 		}
+		if h := s.Handler(c.Name); len(runs) > 0 && h != nil && h.Row != nil { // one more failure may free them
+			for _, ref := range h.Row.Events {
+				want(projections.EventKey(ref.Topic, ref.MessageID))
+			}
+		}
 		n := 0
 		for run := range s.Returning(c.Name) {
 			if event(run); n >= c.Concurrency {

@@ -93,8 +93,14 @@ func order(s *projections.State) (order []string) {
 	for _, c := range s.Definition().Consumers {
 		for _, topic := range c.Subscribe {
 			for q := range s.Queue(topic) {
+				if c.Key == "" {
+					q.Key = 0 // it means nothing here
+				}
 				order = append(order, fmt.Sprint(topic, q))
 			}
+		}
+		if c.Concurrent() {
+			order = append(order, fmt.Sprint(offers(s, c)))
 		}
 	}
 	for e := range s.Scheduled(0) {
@@ -123,7 +129,7 @@ func (j *judge) same(n *node, have, want *projections.State, k projections.Key) 
 // explained: a worker that does nothing owes nothing, and says what it waits for.
 func (j *judge) explained(n *node, state *projections.State, w eventlog.WorkflowName) {
 	s := j.sim
-	if n.stopping || n.name.Load() == nil || s.gate.has(n, w, opAppend, opAck, opScript, opReconcile) ||
+	if n.stopping || n.name.Load() == nil || s.gate.has(n, w, opAppend, opAck, opScript, opReconcile, opTurn) ||
 		s.bubbleNow().Before(s.pausedUntil) {
 		return
 	}
@@ -136,6 +142,17 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 	if !ok || why == nil {
 		s.violate("engine %d does nothing about %s and cannot say why; owed is %T", n.number, w,
 			decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()))
+		return
+	}
+	if s.concurrent {
+		todos := s.owed(n, state)
+		if owed := s.owes(n, w, todos); owed != nil {
+			s.violate("engine %d waits (%s) in %s and owes %T %+v", n.number, why.Reason, w, owed, owed)
+		}
+		j.named(n, state, todos)
+		if wait, ok := decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()).(decide.Wait); ok {
+			j.awake(n, state, wait.Reason)
+		}
 		return
 	}
 	switch owed := decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()).(type) {
@@ -157,4 +174,36 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 			s.violate("engine %d waits (%s) in %s and owes %T", n.number, why.Reason, w, owed)
 		}
 	}
+}
+
+// offers lists what may begin of the workflow's concurrent consumers, in its order.
+func offers(s *projections.State, c eventlog.Consumer) (all []projections.Candidate) {
+	const forever = eventlog.Instant(1<<63 - 1)
+	for _, tried := range []bool{false, true} {
+		all = slices.AppendSeq(all, s.Offered(c, tried, forever))
+		all = append(all, projections.Candidate{})
+	}
+	return all
+}
+
+// owes is the first of the todos that is no wait and that the engine neither does nor may leave for now.
+func (s *sim) owes(n *node, w eventlog.WorkflowName, todos []decide.Todo) decide.Todo {
+	for _, todo := range todos {
+		switch todo := todo.(type) {
+		case decide.Wait:
+		case decide.AwaitCall:
+			key := decide.IdempotencyKey(w, todo.Mutation)
+			r := s.world.requests[key]
+			if silent := r != nil && s.bubbleNow().Before(r.silentUntil); !silent && !s.gate.performs(n, key) {
+				return todo
+			}
+		case decide.BeginEvent, decide.StartRun:
+			if !s.tight.Load() && !s.bubbleNow().Before(s.roomyAt) {
+				return todo
+			}
+		default:
+			return todo
+		}
+	}
+	return nil
 }

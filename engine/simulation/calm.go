@@ -22,6 +22,7 @@ func (s *sim) settleDown() error {
 	s.calm, s.full = true, false
 	s.away.Store(false)
 	s.tight.Store(false)
+	s.down = ""
 	n, err := s.survivor()
 	if err != nil {
 		return err
@@ -184,6 +185,16 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 		helped[w] = state.Head.Revision
 		s.command(n, w, what, cmd)
 	}
+	if s.concurrent {
+		plain, waits := decide.Next(&state, eventlog.At(s.clock.Now()), *n.name.Load()).(decide.Wait)
+		if !waits {
+			s.wait()
+			return false
+		}
+		if wait = &plain; wait.Reason.Meaning() == decide.Rests {
+			return s.helpBeside(n, w, &state)
+		}
+	}
 	switch wait.Reason {
 	case decide.ReasonUserPause:
 		do("resume", decide.Resume{})
@@ -265,8 +276,14 @@ func (s *sim) nothingLeft(w *workflow) {
 		s.violate("%s rests and is not done: %+v", w.name, state.Workflow)
 	}
 	now := eventlog.At(s.clock.Now())
+	for run := range state.OpenRuns() {
+		s.violate("%s rests and run %s is not over", w.name, s.alias(string(run.ID)))
+	}
 	for _, e := range state.Events() {
-		_, subscribed := state.Definition().Subscriber(e.Topic)
+		c, subscribed := state.Definition().Subscriber(e.Topic)
+		if c.Concurrent() && (e.Status == eventlog.EventPending || e.Held != nil) {
+			s.violate("%s rests while event %s of topic %s is %s", w.name, e.MessageID, e.Topic, e.Status)
+		}
 		ref, wakes := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}, s.judge.book(w.name).wakes
 		if s.survived && e.Status == eventlog.EventPending && wakes.left[ref] == wakes.became[ref] {
 			continue // a run has looked at it and left it; only a new engine looks again (S3, S6)

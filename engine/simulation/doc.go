@@ -33,6 +33,15 @@
 // exchange has ended a no counts as little. Some seeds make happen again and again what seldom comes together by
 // chance (Focus).
 //
+// In two of five seeds consumers may have runs beside each other, with keys, rates and limits of attempts that deploys
+// change; their target goes down and comes back. There it holds as well that no two runs that are not over have one
+// event; that as many are active as there are places, of a key the oldest first, retries on half of the places at most;
+// that what failed is held, hidden until a time or discarded, and is given to no run before that ends; that what is
+// held is held for what its run and its call say, is named where the engine says what it waits for, and is freed by
+// each way out that there is; that three first failures in a row, counted apart from the engine's own count, and no
+// others, let the consumer probe, one run at a time, until a run has done its work; and that three calls in a row
+// whose outcome is not known let nothing begin.
+//
 // A record may become unreadable, messages may be missing in the sequence of a stream, or the end of the log may not
 // be known to be whole: then every process ends, a person accepts the loss, and what stands after it is set aside.
 // From then on the ledger still knows every request that has left, and was reported to that person; an event that has

@@ -46,6 +46,8 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 		s.violate("mutation %s left before its deadline and had been reconciled as failed", s.alias(r.key))
 		return failed(eventlog.Transient, "world.refused"), "refused"
 	case s.calm:
+	case s.down != "":
+		return failed(s.down, "world.down"), "the target is down: " + string(s.down)
 	case s.chance(s.profile.definite):
 		answer := failed(s.class(), "world.no")
 		f := answer.outcome.Failure
@@ -142,11 +144,14 @@ func (s *sim) scriptAnswer(o *op) (scriptAnswer, string) {
 	}
 	switch o.script.Phase {
 	case sandbox.Prepare:
+		if p.beside(o.script.Handler) != nil {
+			return s.prepareOne(answer, o)
+		}
 		return s.prepare(answer, o)
 	case sandbox.Mutate:
 		return s.mutate(answer, given)
 	default:
-		return s.publish(answer, o.script.Phase)
+		return s.publish(answer, o.script.Phase, given.Beside)
 	}
 }
 
@@ -168,19 +173,9 @@ func (s *sim) given(o *op) prepared {
 
 func (s *sim) prepare(answer scriptAnswer, o *op) (scriptAnswer, string) {
 	call := o.script
-	type choice struct {
-		Topic  string   `json:"topic"`
-		IDs    []string `json:"ids"`
-		Reason string   `json:"reason,omitempty"`
-	}
 	s.tags++
 	s.judge.book(o.workflow).wakes.peeked[s.tags] = o.seen
-	out := struct {
-		Reservations []choice `json:"reservations"`
-		Cancel       []choice `json:"cancel,omitempty"`
-		Data         prepared `json:"data"`
-		WakeAt       string   `json:"wakeAt,omitempty"`
-	}{Reservations: []choice{}, Data: prepared{Tag: s.tags}}
+	out := preparedResult{Reservations: []choice{}, Data: prepared{Tag: s.tags}}
 	empty := !s.calm && s.chance(0.1)
 	topics := make([]string, 0, len(call.Pending))
 	for topic := range call.Pending {
@@ -211,10 +206,14 @@ func (s *sim) prepare(answer scriptAnswer, o *op) (scriptAnswer, string) {
 		}
 	}
 	if !s.calm && s.chance(0.1) {
-		out.WakeAt = call.Now.Add(time.Duration(s.rng.IntN(100)) * time.Minute).Format(time.RFC3339)
+		out.WakeAt = s.wakeAt(o)
 	}
 	answer.result.Value, _ = json.Marshal(out)
 	return answer, fmt.Sprintf("chain %d reserves %d events", s.tags, len(out.Data.Refs))
+}
+
+func (s *sim) wakeAt(o *op) string {
+	return o.script.Now.Add(time.Duration(s.rng.IntN(100)) * time.Minute).Format(time.RFC3339)
 }
 
 func (s *sim) mutate(answer scriptAnswer, given prepared) (scriptAnswer, string) {
@@ -230,8 +229,12 @@ func (s *sim) mutate(answer scriptAnswer, given prepared) (scriptAnswer, string)
 	return answer, fmt.Sprintf("chain %d calls %s", given.Tag, operation)
 }
 
-func (s *sim) publish(answer scriptAnswer, phase sandbox.Phase) (scriptAnswer, string) {
-	if s.chance(0.3) {
+func (s *sim) publish(answer scriptAnswer, phase sandbox.Phase, beside bool) (scriptAnswer, string) {
+	state := 0.3
+	if beside { // it has none, and one fails the run (C4)
+		state = 0.03
+	}
+	if s.chance(state) && !(beside && s.calm) {
 		answer.result.Value = json.RawMessage(fmt.Sprintf(`{"n":%d}`, s.rng.IntN(3)))
 	}
 	if s.calm {
@@ -244,7 +247,7 @@ func (s *sim) publish(answer scriptAnswer, phase sandbox.Phase) (scriptAnswer, s
 	}
 	for range s.rng.IntN(3) {
 		p := sandbox.Publish{Topics: []string{string(s.topic())}, MessageID: string(s.messageID()), Title: "From a script",
-			Payload: json.RawMessage(`{"v":` + fmt.Sprint(s.rng.IntN(9)) + `}`)}
+			Payload: s.payload()}
 		if s.chance(0.1) {
 			p.Topics = append(p.Topics, string(topicFree))
 		}
@@ -265,4 +268,42 @@ func (s *sim) messageID() eventlog.MessageID {
 	}
 	s.ids++
 	return eventlog.MessageID(fmt.Sprintf("e%d", s.ids))
+}
+
+// prepareOne draws what prepare comes to that is given one event: it confirms that, cancels it, chooses nothing, or
+// wants another one.
+func (s *sim) prepareOne(answer scriptAnswer, o *op) (scriptAnswer, string) {
+	s.tags++
+	out := preparedResult{Reservations: []choice{}, Data: prepared{Tag: s.tags, Beside: true}}
+	how := "finds nothing"
+	for topic, events := range o.script.Pending {
+		for _, e := range events { // at most one of one topic
+			own := choice{Topic: topic, IDs: []string{e.MessageID}, Reason: "not wanted"}
+			x := s.rng.Float64()
+			switch {
+			case s.calm || x < 0.8:
+				own.Reason = ""
+				out.Reservations = append(out.Reservations, own)
+				out.Data.Refs = append(out.Data.Refs, eventlog.EventRef{Topic: eventlog.Topic(topic),
+					MessageID: eventlog.MessageID(e.MessageID)})
+				how = "confirms its event"
+			case x < 0.87:
+				out.Cancel = append(out.Cancel, own)
+				how = "cancels its event"
+			case x < 0.97:
+				how = "chooses nothing"
+			default:
+				other := fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids+1))
+				out.Reservations = append(out.Reservations, choice{Topic: topic, IDs: []string{other}})
+				out.Data.Refs = append(out.Data.Refs, eventlog.EventRef{Topic: eventlog.Topic(topic),
+					MessageID: eventlog.MessageID(other)})
+				how = "wants " + other
+			}
+		}
+	}
+	if !s.calm && s.chance(0.1) {
+		out.WakeAt = s.wakeAt(o)
+	}
+	answer.result.Value, _ = json.Marshal(out)
+	return answer, fmt.Sprintf("chain %d %s", s.tags, how)
 }

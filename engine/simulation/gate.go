@@ -24,10 +24,11 @@ const (
 	opPerform               // nothing has left yet
 	opReconcile             // the connector was not asked yet
 	opScript                // the handler has not run yet
+	opTurn                  // a run of a concurrent consumer would go on beside others
 )
 
 func (k kind) String() string {
-	return [...]string{"append", "ack", "perform", "reconcile", "script"}[k]
+	return [...]string{"append", "ack", "perform", "reconcile", "script", "turn"}[k]
 }
 
 // op is one parked operation of one engine.
@@ -36,6 +37,8 @@ type op struct {
 	workflow eventlog.WorkflowName
 	kind     kind
 	serial   int // orders operations of the same node, workflow and kind
+	// about comes before serial where a workflow has several at once, which come up in any order.
+	about string
 
 	entry  eventlog.Entry
 	call   connector.Call
@@ -92,6 +95,9 @@ func (g *gate) park(ctx context.Context, o *op) (any, error) {
 	}
 }
 
+// pass waits for the driver until the simulation is over.
+func (g *gate) pass(o *op) { _, _ = g.park(context.Background(), o) }
+
 // remove takes the operation out, and reports whether it was still there.
 func (g *gate) remove(o *op) bool {
 	g.mu.Lock()
@@ -123,9 +129,18 @@ func (g *gate) waiting(of func(*node) bool) []*op {
 	}
 	slices.SortFunc(ops, func(a, b *op) int {
 		return cmp.Or(cmp.Compare(a.node.number, b.node.number), cmp.Compare(a.workflow, b.workflow),
-			cmp.Compare(a.kind, b.kind), cmp.Compare(a.serial, b.serial))
+			cmp.Compare(a.kind, b.kind), cmp.Compare(a.about, b.about), cmp.Compare(a.serial, b.serial))
 	})
 	return ops
+}
+
+// performs reports whether the node has parked the call.
+func (g *gate) performs(n *node, key string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.ContainsFunc(g.parked, func(o *op) bool {
+		return o.node == n && o.kind == opPerform && o.call.Key == key
+	})
 }
 
 // has reports whether the node has parked one of the kinds for the workflow.

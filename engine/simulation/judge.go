@@ -50,6 +50,7 @@ type book struct {
 	lost         int              // the place of the first record that is lost and not cut off yet; 0 for none
 	writer       *node            // of the record that is looked at; nil for one of the dead
 	wakes        wakes
+	abreast      abreast
 }
 
 func newJudge(s *sim) *judge {
@@ -71,7 +72,7 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 			keys:    map[eventlog.MutationID]string{},
 			written: map[*node]uint64{}, wakes: newWakes(), again: map[eventlog.EventRef]bool{},
 			calls: newUnreadable[eventlog.MutationID](), publications: newUnreadable[eventlog.EventRef](),
-			consumptions: newUnreadable[eventlog.EventRef](),
+			consumptions: newUnreadable[eventlog.EventRef](), abreast: newAbreast(),
 		}
 		j.books[w] = b
 	}

@@ -169,6 +169,7 @@ func (b *book) cutBack(asides []eventlog.Aside) {
 		n := min(b.lost, len(b.past))
 		b.past, b.seqs, b.lost = b.past[:n], b.seqs[:n], 0
 	}
+	b.abreast = abreastOf(b.state())
 	clear(b.phases)
 	clear(b.ended)
 	clear(b.awaiting)
@@ -193,7 +194,8 @@ func (b *book) cutBack(asides []eventlog.Aside) {
 // what was consumed is known as that, and an event that has had its effect waits no more.
 func (j *judge) remembers(b *book) {
 	state := b.state()
-	if state.Blocked == nil || state.CurrentRun() != nil || state.RetryRun() != nil {
+	if open := slices.Collect(state.OpenRuns()); state.Blocked == nil || state.CurrentRun() != nil ||
+		state.RetryRun() != nil || len(open) > 0 {
 		j.sim.violate("%s goes on after a loss without a person's word", b.name)
 	}
 	for _, r := range j.sim.world.order {

@@ -43,6 +43,7 @@ func (s *sim) move() {
 		s.tool()
 	case s.chance(p.tight) || s.tight.Load() && s.chance(0.2):
 		s.tight.Store(!s.tight.Load())
+		s.roomyAt = s.bubbleNow().Add(2 * time.Second) // they look every second
 		s.say("too little space: %v", s.tight.Load())
 		s.did("tight")
 	case s.chance(0.05):
@@ -51,6 +52,8 @@ func (s *sim) move() {
 		s.lately()
 	case s.chance(p.hangUp):
 		s.giveUp()
+	case s.concurrent && s.chance(p.outage), s.down != "" && s.chance(0.05):
+		s.outage()
 	default:
 		s.goOn()
 	}
@@ -148,6 +151,8 @@ func (s *sim) release(o *op) {
 	case opReconcile:
 		done, what := s.reconcileAnswer(o)
 		answer, how = done, s.alias(o.call.Key)+" "+what
+	case opTurn:
+		answer, how = struct{}{}, "is next"
 	case opScript:
 		done, what := s.scriptAnswer(o)
 		answer, how = done, string(o.script.Phase)+" of "+o.script.Handler+" "+what
@@ -347,4 +352,16 @@ func (s *sim) lately() {
 // answerable reports whether the call's own reply may still come: it was silent and has ended.
 func (r *request) answerable(now time.Time) bool {
 	return r.exchange == nil && !r.silentUntil.IsZero() && now.After(r.silentUntil) && !r.toldLate && !r.open()
+}
+
+// outage lets the target fail every call alike, or work again (C7).
+func (s *sim) outage() {
+	if s.down != "" {
+		s.down = ""
+		s.say("the target works again")
+		return
+	}
+	s.down = pick(s, eventlog.Transient, eventlog.Transient, eventlog.Auth, eventlog.Permission, eventlog.Internal)
+	s.say("the target is down: every call fails as %s", s.down)
+	s.did("outage")
 }

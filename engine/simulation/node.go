@@ -26,6 +26,9 @@ type node struct {
 	// dead processes never go on; frozen ones do later; stopping ones have been asked to end;
 	// failing ones have met a full disk.
 	dead, frozen, stopping, failing bool
+	// gone is set with dead, for the node's own goroutines: what they would read of a store that another has taken
+	// over by now is not theirs.
+	gone atomic.Bool
 	// name is the engine's own, learned from its decisions.
 	name atomic.Pointer[string]
 	// compared is the revision up to which its memory was compared with the fold.
@@ -56,6 +59,7 @@ func (n *node) ready() bool {
 // kill ends the process at once: nothing that it has parked ever goes on.
 func (s *sim) kill(n *node) {
 	n.dead = true
+	n.gone.Store(true)
 	n.frozen = false
 	for _, r := range s.world.order {
 		if r.node == n && r.open() && s.bubbleNow().Before(r.silentUntil) {

@@ -63,7 +63,7 @@ func (s *sim) operate() {
 	}
 	n, w := pick(s, nodes...), pick(s, s.workflows...)
 	state := s.judge.book(w.name).state()
-	if s.chance(0.4) && s.assist(n, w) {
+	if s.concurrent && s.chance(0.3) && s.assistHeld(n, w) || s.chance(0.4) && s.assist(n, w) {
 		return
 	}
 	if s.chance(s.profile.resubscribe) {
@@ -149,8 +149,11 @@ func (s *sim) push(n *node, w *workflow) {
 	var items []decide.PushItem
 	for range 1 + s.rng.IntN(3) {
 		payload, _ := json.Marshal(s.rng.IntN(9))
-		items = append(items, decide.PushItem{MessageID: s.messageID(), Title: "From outside " + string(payload),
-			Payload: payload})
+		title := "From outside " + string(payload)
+		if s.concurrent {
+			payload = s.payload()
+		}
+		items = append(items, decide.PushItem{MessageID: s.messageID(), Title: title, Payload: payload})
 	}
 	s.ask(n, w, "push", func(ctx context.Context) error {
 		_, err := n.engine.Push(ctx, operator, w.name, topic, items)
@@ -172,7 +175,15 @@ func (s *sim) program(w *workflow) program {
 		limit := s.rng.IntN(3)
 		p.MaxAttempts = &limit
 	}
+	s.lay(&p)
 	return p
+}
+
+// lay lets the consumers of a seed with concurrency work on their events side by side, mostly.
+func (s *sim) lay(p *program) {
+	if s.concurrent {
+		p.X, p.Y = s.drawBeside(0.8), s.drawBeside(0.3)
+	}
 }
 
 // resubscribe takes topic b its consumer, or gives it back.
@@ -182,6 +193,7 @@ func (s *sim) resubscribe(n *node, w *workflow) {
 	if w.widely {
 		p.Shape = 0
 	}
+	s.lay(&p)
 	w.versions++
 	s.did("resubscribe")
 	s.install(n, w, p)
@@ -273,7 +285,8 @@ func (s *sim) change(n *node, w *workflow) {
 
 // mutation is the one that something waits for, or any, or none.
 func (s *sim) mutation(state *projections.State) eventlog.MutationID {
-	for _, run := range []*projections.Run{state.RetryRun(), state.CurrentRun()} {
+	runs := append([]*projections.Run{state.RetryRun(), state.CurrentRun()}, slices.Collect(state.OpenRuns())...)
+	for _, run := range runs {
 		if run != nil && run.Mutation != "" && s.chance(0.9) {
 			return run.Mutation
 		}

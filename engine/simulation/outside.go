@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // The operations of the one connector: send can be asked what became of it, fire cannot.
@@ -98,10 +99,13 @@ func gone() *eventlog.Failure {
 // Perform implements engine.Connectors. Nothing has left before the driver releases it.
 func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Outcome {
 	if o.sim.away.Load() {
+		o.turn(call)
 		return connector.FailedWith(gone())
 	}
-	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opPerform, call: call})
+	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opPerform, call: call,
+		about: aboutCall(call)})
 	if err != nil {
+		o.turn(call)
 		return connector.FailedWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.notSent",
 			Message: "time was over before the request left"})
 	}
@@ -111,6 +115,7 @@ func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Ou
 		case <-ctx.Done():
 		case <-o.sim.gate.over:
 		}
+		o.turn(call)
 		if done.exchange != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			out := connector.UncertainWith(connector.ContextFailure(ctx, call))
 			out.Open = true
@@ -130,7 +135,8 @@ func (o *outside) Reconciles(call connector.Call) bool {
 }
 
 // Ending implements engine.Connectors.
-func (o *outside) Ending(connector.Call) connector.Ending {
+func (o *outside) Ending(call connector.Call) connector.Ending {
+	o.turn(call)
 	return connector.Ending{Quiet: o.sim.quiet, Unseen: o.sim.unseen, Lasting: o.sim.lasting()}
 }
 
@@ -145,9 +151,11 @@ func (o *outside) Reconcile(ctx context.Context, call connector.Call) connector.
 	if o.sim.away.Load() || o.sim.mute.Load() {
 		return connector.RetryWith(gone())
 	}
-	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opReconcile, call: call})
+	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opReconcile, call: call,
+		about: aboutCall(call)})
 	if err != nil {
 		<-ctx.Done() // an answer at once would be asked for again, and time would stand still
+		o.turn(call)
 		return connector.RetryWith(&eventlog.Failure{Class: eventlog.Transient, Code: "world.silent",
 			Message: "no answer in time"})
 	}
@@ -156,3 +164,39 @@ func (o *outside) Reconcile(ctx context.Context, call connector.Call) connector.
 
 // OnLate implements engine.Connectors.
 func (o *outside) OnLate(late func(connector.Call, connector.Outcome)) { o.node.late = late }
+
+// turn waits for the driver once more where a run of a concurrent consumer would go on beside others without having
+// asked it for anything: of two that end in the same moment, the seed says which is first.
+func (o *outside) turn(call connector.Call) {
+	if runsBeside(call) {
+		o.sim.gate.pass(&op{node: o.node, workflow: call.Workflow, kind: opTurn, call: call, about: aboutCall(call)})
+	}
+}
+
+// aboutCall and aboutScript order what comes up at the gate in the same moment: by what it is about, since ids are
+// not the seed's.
+func aboutCall(call connector.Call) string {
+	if !runsBeside(call) {
+		return ""
+	}
+	return call.Operation + string(call.Params)
+}
+
+func aboutScript(p program, call sandbox.Invocation) string {
+	if p.beside(call.Handler) == nil {
+		return ""
+	}
+	about := call.Handler + string(call.Phase) + string(call.Prepared)
+	for topic, events := range call.Pending {
+		for _, e := range events { // one of one topic
+			about += topic + "/" + e.MessageID
+		}
+	}
+	return about
+}
+
+// runsBeside reports whether the call is that of a concurrent consumer's run.
+func runsBeside(call connector.Call) bool {
+	var params prepared
+	return json.Unmarshal(call.Params, &params) == nil && params.Beside
+}

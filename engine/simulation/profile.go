@@ -23,13 +23,32 @@ func (s *sim) drawProfile() profile {
 		lingers: rate(1),
 	}
 	s.focus(&p)
+	if s.concurrent {
+		s.focusBeside(&p)
+	}
 	return p
+}
+
+// focusBeside makes of a seed with concurrent consumers what it is about.
+func (s *sim) focusBeside(p *profile) {
+	p.outage = 0.02 * s.rng.Float64()
+	switch s.cfg.Focus {
+	case SideBySide:
+		p.crash, p.freeze, p.second, p.stop, p.full, p.tight, p.tool, p.loss = 0.005, 0, 0, 0, 0, 0, 0, 0
+		p.silent, p.uncertain, p.definite, p.scriptFails, p.operator = 0.05, 0.1, 0.2, 0.1, 0.3
+	case Outages:
+		p.crash, p.freeze, p.second, p.stop, p.full, p.tight, p.tool, p.loss = 0.005, 0, 0, 0, 0, 0, 0, 0
+		p.silent, p.uncertain, p.definite, p.scriptFails, p.operator, p.outage = 0, 0.05, 0.1, 0.02, 0.2, 0.05
+	case Doubts:
+		p.crash, p.freeze, p.second, p.stop, p.full, p.tight, p.tool, p.loss = 0.005, 0, 0, 0, 0, 0, 0, 0
+		p.silent, p.uncertain, p.definite, p.scriptFails, p.operator, p.outage = 0.3, 0.7, 0, 0, 0.2, 0
+	}
 }
 
 func (s *sim) focus(p *profile) {
 	drawn := min(Focus(1+s.rng.IntN(9)), Anything)
 	if s.cfg.Focus != Drawn {
-		drawn = s.cfg.Focus
+		drawn = min(s.cfg.Focus, Anything)
 	}
 	switch drawn {
 	case LostAnswers:
@@ -63,5 +82,9 @@ func (s *sim) drawPolicies() schedule.Policies {
 	p.Reconcile.Base = pick(s, p.Reconcile.Base, time.Second)
 	p.Repair.Budget = 1 + s.rng.IntN(3)
 	p.Session.MaxRuns = 1 + s.rng.IntN(5)
+	if s.concurrent {
+		p.Held.Max = pick(s, 1000, 1000, 8, 4, 2)
+		p.Wake.Max = pick(s, time.Minute, 15*time.Minute)
+	}
 	return p
 }

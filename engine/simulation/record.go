@@ -66,6 +66,7 @@ func (j *judge) record(r eventlog.Record) {
 		j.leftAlone(b, r, f, &before)
 		b.wakes.fact(b, f)
 	}
+	j.abreast(b, r, &after)
 	if orphans := decide.Orphans(&after); len(orphans) > 0 {
 		s.violate("%s has reserved events that no run holds: %v", r.Workflow, orphans)
 	}
@@ -77,7 +78,7 @@ func (j *judge) record(r eventlog.Record) {
 
 func (j *judge) active(b *book, s *projections.State) (n int) {
 	for id := range b.phases {
-		if !b.ended[id] && s.Run(id) != nil && s.Run(id).Status == eventlog.RunActive {
+		if run := s.Run(id); !b.ended[id] && run != nil && run.Event == nil && run.Status == eventlog.RunActive {
 			n++
 		}
 	}
@@ -89,7 +90,7 @@ func (j *judge) active(b *book, s *projections.State) (n int) {
 func (j *judge) reserved(b *book, s *projections.State) {
 	for m, id := range b.open {
 		run := s.Run(id)
-		if run == nil || id != s.Current && id != s.PendingRetry {
+		if run == nil || id != s.Current && id != s.PendingRetry && !s.Open(id) {
 			j.sim.violate("mutation %s of %s is not settled and no run waits for it (R16)", j.sim.alias(string(m)), b.name)
 			return
 		}
@@ -164,7 +165,8 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 			}
 			b.again[ref] = true
 		}
-		if !accepting { // an acceptance asks for nothing again
+		// An acceptance asks for nothing again, and of an event that was held nothing had happened (J3).
+		if e := before.Event(f.Topic, f.MessageID); !accepting && e.Held == nil {
 			s.world.excuse(b.name, ref)
 		}
 	case *eventlog.WorkflowPaused, *eventlog.WorkflowResumed:
@@ -202,6 +204,9 @@ func (j *judge) describe(r eventlog.Record) string {
 			if f.RetryOf != "" {
 				word += " retry of " + j.sim.alias(string(f.RetryOf))
 			}
+			if f.Event != nil {
+				word += fmt.Sprintf(" for %s/%s", f.Event.Topic, f.Event.MessageID)
+			}
 			word += ")"
 		case *eventlog.RunAdvanced:
 			word += "(" + string(f.Phase) + ")"
@@ -219,6 +224,20 @@ func (j *judge) describe(r eventlog.Record) string {
 			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
 		case *eventlog.EventGivenUp:
 			word += fmt.Sprintf("(%s/%s %s)", f.Topic, f.MessageID, f.Status)
+		case *eventlog.EventHeld:
+			word += fmt.Sprintf("(%s/%s %s)", f.Topic, f.MessageID, f.Reason)
+		case *eventlog.EventFreed:
+			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
+		case *eventlog.EventDeferred:
+			word += fmt.Sprintf("(%s/%s %s)", f.Topic, f.MessageID, f.Until)
+		case *eventlog.EventRetryScheduled:
+			word += fmt.Sprintf("(%s/%s %s)", f.Topic, f.MessageID, f.At)
+		case *eventlog.EventRedriven:
+			word += fmt.Sprintf("(%s/%s)", f.Topic, f.MessageID)
+		case *eventlog.HandlerProbeScheduled:
+			word += fmt.Sprintf("(%s %d %s)", f.Handler, f.Attempt, f.At)
+		case *eventlog.RunRetryOwed:
+			word += fmt.Sprintf("(%s %s)", j.sim.alias(string(f.Run)), f.At)
 		case *eventlog.MutationGivenUp:
 			word += fmt.Sprintf("(%s, was %s)", j.sim.alias(string(f.Mutation)), f.Status)
 		case *eventlog.MutationStarted:

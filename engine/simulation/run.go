@@ -19,9 +19,10 @@ func Run(cfg Config) (Report, error) {
 	s := &sim{
 		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9a81)), clock: newClock(), gate: newGate(), world: newWorld(),
 		resent: map[eventlog.TransitionID]int{}, stalled: map[eventlog.TransitionID]int{}, inherited: map[*store.Store]bool{},
-		denied:  map[eventlog.MutationID]bool{},
+		denied: map[eventlog.MutationID]bool{}, freed: map[*workflow]*freeing{},
 		aliases: map[string]string{}, report: Report{Seen: map[string]int{}},
 	}
+	s.concurrent = s.drawConcurrent()
 	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
 	s.quiet = pick(s, 3*time.Second, 30*time.Second, 3*time.Minute)
 	s.unseen = s.quiet + pick(s, 0, 10*time.Second, connector.DefaultListen)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -20,6 +22,24 @@ type program struct {
 	MaxAttempts *int `json:"maxAttempts,omitempty"`
 	// Broken scripts throw in prepare until another version is deployed.
 	Broken bool `json:"broken,omitempty"`
+	// X and Y let these consumers have runs beside each other; nil leaves them plain.
+	X *beside `json:"x,omitempty"`
+	Y *beside `json:"y,omitempty"`
+}
+
+// choice are events of a topic that a simulated prepare reserves or cancels.
+type choice struct {
+	Topic  string   `json:"topic"`
+	IDs    []string `json:"ids"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// preparedResult is what a simulated prepare returns.
+type preparedResult struct {
+	Reservations []choice `json:"reservations"`
+	Cancel       []choice `json:"cancel,omitempty"`
+	Data         prepared `json:"data"`
+	WakeAt       string   `json:"wakeAt,omitempty"`
 }
 
 // shapes is how many kinds of workflow there are.
@@ -46,6 +66,8 @@ func (p program) definition() sandbox.Definition {
 	x := sandbox.ConsumerDefinition{Name: "x", Subscribe: []string{"a"}, HasMutate: true, HasNext: true,
 		MaxAttempts: p.MaxAttempts}
 	y := sandbox.ConsumerDefinition{Name: "y", Subscribe: []string{"b"}, HasNext: true}
+	p.X.declare(&x)
+	p.Y.declare(&y)
 	switch p.Shape {
 	case 0:
 		d.Producers, d.Consumers = []sandbox.ProducerDefinition{producer}, []sandbox.ConsumerDefinition{x, y}
@@ -113,7 +135,7 @@ func (x *scripts) Invoke(ctx context.Context, call sandbox.Invocation, host sand
 		return sandbox.Result{}, &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: err.Error()}
 	}
 	answer, err := x.sim.gate.park(ctx, &op{node: x.node, workflow: eventlog.WorkflowName(p.Name), kind: opScript,
-		script: call})
+		script: call, about: aboutScript(p, call)})
 	if err != nil {
 		<-ctx.Done()
 		return sandbox.Result{}, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "script.cancelled", Message: err.Error()}
@@ -138,3 +160,57 @@ func (x *scripts) Invoke(ctx context.Context, call sandbox.Invocation, host sand
 
 // Close implements sandbox.Executor.
 func (x *scripts) Close() error { return nil }
+
+// beside is what a consumer declares whose runs are at work beside each other (C1, C2, C12).
+type beside struct {
+	N    int    `json:"n"`
+	Key  string `json:"key,omitempty"`
+	Rate string `json:"rate,omitempty"`
+}
+
+// declare makes the definition of a consumer with concurrency of one without.
+func (b *beside) declare(c *sandbox.ConsumerDefinition) {
+	if b != nil {
+		c.Concurrency, c.Key, c.Rate = &b.N, b.Key, b.Rate
+	}
+}
+
+// drawConcurrent decides whether the seed has concurrent consumers. It draws apart from all else, so that the other
+// seeds stay the histories that they were.
+func (s *sim) drawConcurrent() bool {
+	if s.cfg.Focus != Drawn {
+		return s.cfg.Focus > Anything
+	}
+	return rand.New(rand.NewPCG(s.cfg.Seed, 0xc1)).Float64() < 0.4
+}
+
+// drawBeside is what a consumer of a seed with concurrency declares; nil for a plain one.
+func (s *sim) drawBeside(p float64) *beside {
+	if !s.chance(p) {
+		return nil
+	}
+	return &beside{N: pick(s, 1, 2, 2, 3, 5), Key: pick(s, "", "k", "k", "k", "v"), Rate: pick(s, "", "", "", "", "1/s",
+		"20/m")}
+}
+
+// beside says what the handler declares; nil for a plain one.
+func (p program) beside(handler string) *beside {
+	switch handler {
+	case "x":
+		return p.X
+	case "y":
+		return p.Y
+	}
+	return nil
+}
+
+// payload is that of an event: with a key, in a seed with concurrent consumers.
+func (s *sim) payload() json.RawMessage {
+	if !s.concurrent {
+		return fmt.Appendf(nil, `{"v":%d}`, s.rng.IntN(9))
+	}
+	if s.chance(0.1) {
+		return fmt.Appendf(nil, `[%d]`, s.rng.IntN(9))
+	}
+	return fmt.Appendf(nil, `{"k":%d,"v":%d}`, s.rng.IntN(3), s.rng.IntN(9))
+}

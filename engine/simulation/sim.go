@@ -66,10 +66,12 @@ const traceKept = 60
 
 // sim is one simulation. Its fields belong to the driver except where they lock.
 type sim struct {
-	cfg      Config
-	rng      *rand.Rand
-	profile  profile
-	policies schedule.Policies
+	cfg     Config
+	rng     *rand.Rand
+	profile profile
+	// concurrent: consumers of this seed may have runs beside each other (C1).
+	concurrent bool
+	policies   schedule.Policies
 	// quiet is how long the receiver may go on with a request whose call has ended without an answer.
 	quiet time.Duration
 	// unseen is how long it may go on after the deadline of a call that was cut off with its process.
@@ -90,6 +92,10 @@ type sim struct {
 	away, mute atomic.Bool
 	// tight: no run and no call starts, and no push is taken.
 	tight atomic.Bool
+	// roomyAt is when engines have noticed that it is over.
+	roomyAt time.Time
+	// down is the class as which every call fails now, empty for none.
+	down  eventlog.Class
 	judge *judge
 
 	nodes     []*node
@@ -107,6 +113,8 @@ type sim struct {
 	ids, tags   int
 	// denied are the mutations of which a person has said in the calm that they did not happen.
 	denied map[eventlog.MutationID]bool
+	// freed is the last way out of a hold that was taken in the calm.
+	freed map[*workflow]*freeing
 	// requests of operators that can still be given up.
 	hangUp []func()
 
@@ -208,6 +216,7 @@ type profile struct {
 	loss        float64
 	shared      bool    // two workflows are in one partition, and engines look into what others write
 	resubscribe float64 // per operator's action: a topic loses its consumer, or gets it back
+	outage      float64 // per move: the target goes down, or works again
 }
 
 // Focus is what a seed makes happen again and again, because it seldom comes together by chance.
@@ -234,4 +243,10 @@ const (
 	Losses
 	// Anything leaves the profile as it was drawn.
 	Anything
+	// SideBySide: concurrent consumers in a world in which little goes wrong but what operators do.
+	SideBySide
+	// Outages: their target goes down and comes back, again and again.
+	Outages
+	// Doubts: the outcomes of most of their calls are not known.
+	Doubts
 )

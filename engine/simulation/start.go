@@ -70,6 +70,10 @@ func (s *sim) start(st *store.Store) (*node, error) {
 			if n.name.Load() == nil {
 				n.name.Store(&env.Engine)
 			}
+			if n.gone.Load() {
+				<-s.gate.over
+				return decide.Decision{}, errOver
+			}
 			return rules(state, w, env, known, cmd)
 		},
 	})

@@ -98,6 +98,8 @@ const codeBusy = "world.busy"
 type prepared struct {
 	Tag  int                 `json:"tag"`
 	Refs []eventlog.EventRef `json:"refs"`
+	// Beside is set in the runs of concurrent consumers.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // exchange is a call that its connector listens on to after its deadline (F12): its receiver is slow. It ends with
