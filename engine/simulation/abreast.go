@@ -374,8 +374,8 @@ func (j *judge) beganWell(b *book, r eventlog.Record, run *abreastRun, after *pr
 	if h.probing != nil && a.active(run.handler) > 1 {
 		about("beside another while its consumer probes (C7)")
 	}
-	if after.Archived || after.Pause != nil || after.Blocked != nil && (after.Blocked.Reason == eventlog.BlockContradiction ||
-		after.Blocked.Reason == eventlog.BlockLoss) {
+	if block := after.Blocked; after.Archived || after.Pause != nil || block != nil &&
+		(block.Reason == eventlog.BlockContradiction || block.Reason == eventlog.BlockLoss) {
 		about("while everything is held (C8)")
 	}
 	if run.start == r.Revision {

@@ -429,7 +429,8 @@ func (j *judge) probesNoMore(b *book, r eventlog.Record, f *eventlog.HandlerProb
 		if hidden.transient && slices.Contains(c.Subscribe, ref.Topic) {
 			delete(a.hidden, ref)
 			if e := after.Event(ref.Topic, ref.MessageID); e.BacksOff() {
-				j.sim.violate("event %s of topic %s in %s still backs off, and its target works (C7)", ref.MessageID, ref.Topic, b.name)
+				j.sim.violate("event %s of topic %s in %s still backs off, and its target works (C7)", ref.MessageID, ref.Topic,
+					b.name)
 			}
 		}
 	}

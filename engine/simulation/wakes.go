@@ -89,7 +89,8 @@ func (j *judge) awake(n *node, s *projections.State, why decide.Reason) {
 	full := b.state() // the engine itself may have paged some out
 	for _, e := range full.Events() {
 		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
-		if c, ok := s.Definition().Subscriber(e.Topic); ok && !c.Concurrent() && e.Visible(now) && b.wakes.left[ref] != b.wakes.became[ref] {
+		if c, ok := s.Definition().Subscriber(e.Topic); ok && !c.Concurrent() && e.Visible(now) &&
+			b.wakes.left[ref] != b.wakes.became[ref] {
 			j.sim.violate("engine %d rests (%s) while event %s of topic %s in %s is pending and no run has looked at it (S3)",
 				n.number, why, e.MessageID, e.Topic, s.Name)
 		}
