@@ -251,8 +251,8 @@ func (j *judge) abreastEvent(b *book, r eventlog.Record, f eventlog.Fact, after 
 		x := a.attemptsOf(ref)
 		if x.last = !f.Uncounted; x.last {
 			x.counted++
+			j.withinLimit(b, f.Run, ref, x.counted, "scheduled again")
 		}
-		j.withinLimit(b, f.Run, ref, x.counted, "scheduled again")
 	case *eventlog.EventDiscarded:
 		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
 		j.withinLimit(b, f.Run, ref, a.attemptsOf(ref).counted, "discarded")
