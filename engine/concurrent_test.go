@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -337,4 +338,26 @@ func TestC3_AnEventBeginsWhileOthersAreAtWork(t *testing.T) {
 	}
 	g.apply("a", "b")
 	atEnd(t, b, e, 2)
+}
+
+// F8, C12: an event that has failed so often that it needs attention keeps no engine from being idle, one that waits
+// for its turn does.
+func TestF8_AnEventThatNeedsAttentionIsIdle(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	b.Config.Policies = schedule.Default()
+	b.Config.Policies.Transient.Retries = 1
+	b.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+		if strings.Contains(string(call.Params), "bad") {
+			return connector.Outcome{Status: connector.Failed, Failure: enginetest.Failing(eventlog.Transient, "world.busy")}
+		}
+		return b.World.Apply(call)
+	})
+	e := b.Start()
+	e.MustDeploy(sideBySide(`concurrency: 2, rate: "50/s"`))
+	e.MustPush("orders", "order.in", "bad", "a", "b", "c", "d")
+	s := e.Rest("orders")
+	if len(b.World.Effects()) != 4 || s.Counts.Attention != 1 {
+		t.Errorf("effects %v, %d events need attention", b.World.Effects(), s.Counts.Attention)
+	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// RepairRequest is a repaired script for a workflow in maintenance.
+// RepairRequest is a repaired script for a workflow that waits for one, or an event of which does (F7, C5).
 type RepairRequest struct {
 	Source   string
 	Filename string
@@ -25,8 +25,8 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 	if !ok {
 		return DeployResult{}, unknownWorkflow(name)
 	}
-	if state.Maintenance == nil {
-		// Said here and not by deciding a refused repair: maintenance may begin at this very moment,
+	if !decide.RepairWanted(&state) {
+		// Said here and not by deciding a refused repair: it may be wanted at this very moment,
 		// and then that would count.
 		return DeployResult{}, &decide.Refusal{
 			Kind: decide.Conflict, Code: "repair.notRequested",

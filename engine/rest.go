@@ -40,10 +40,7 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 		}
 		s := r.workflow.state()
 		return !slices.ContainsFunc(rest, func(wait decide.Wait) bool {
-			if wait.Reason == decide.ReasonBackoff && s.Backoff != nil && s.Backoff.Attention != 0 {
-				return false
-			}
-			return wait.Reason.Meaning() == decide.GoesOn
+			return wait.Reason.Meaning() == decide.GoesOn && !decide.NeedsAttention(s, wait)
 		})
 	})
 }

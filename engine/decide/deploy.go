@@ -118,7 +118,7 @@ func (c Deploy) allowed(s *projections.State) error {
 	case c.Expected == nil:
 		return refuse(Invalid, "repair.version",
 			"a repair must say which version it repairs").hint("name the running one: pawl workflows show %s", s.Name)
-	case !repairWanted(s):
+	case !RepairWanted(s):
 		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
 			s.Name).
 			hint("deploy the script instead (pawl deploy)")
@@ -157,7 +157,7 @@ func samePins(a, b eventlog.Definition) bool {
 // nothing to repair, and nothing counts.
 func (c RepairRefused) decide(d *decision) error {
 	s := d.state()
-	if !repairWanted(s) {
+	if !RepairWanted(s) {
 		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
 			s.Name).
 			hint("deploy the script instead (pawl deploy)")

@@ -93,8 +93,8 @@ func keepsConcurrency(s *projections.State, def *eventlog.Definition) *Refusal {
 	return nil
 }
 
-// repairWanted reports whether the workflow, or an event of it, waits for a repair (F7, C5).
-func repairWanted(s *projections.State) bool {
+// RepairWanted reports whether the workflow, or an event of it, waits for a repair (F7, C5).
+func RepairWanted(s *projections.State) bool {
 	for _, n := range s.Counts.Held {
 		if n.Reason == eventlog.HeldRepair {
 			return true
