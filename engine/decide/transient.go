@@ -53,7 +53,7 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		default:
 			longest := d.env.Policies.Transient.Max
-			if !counts { // most likely the target's: its return must not be waited out
+			if probing { // nothing counts then, and the return of the target must not be waited out
 				longest = min(longest, mostBetweenProbes)
 			}
 			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, longest), asked(f))
