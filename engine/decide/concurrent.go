@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -84,6 +85,23 @@ func first(offered func(func(projections.Candidate) bool)) (found projections.Ca
 		return found, true
 	}
 	return projections.Candidate{}, false
+}
+
+// decide of a tick begins what is due, as every decision does. An event that was read for it and is not there would be
+// owed for ever: it is a defect of the local store.
+func (c Tick) decide(d *decision) error {
+	if c.Place == nil || !d.known[projections.PlaceKey(c.Place.Topic, c.Place.Created)] ||
+		d.state().PendingAt(c.Place.Topic, c.Place.Created) != nil {
+		return nil
+	}
+	for _, consumer := range d.state().Definition().Consumers {
+		if next, ok := nextBeginning(d.state(), consumer, d.env.Now, d.env.MostHeld); consumer.Concurrent() && ok &&
+			next.run == nil && next.event == *c.Place {
+			return fmt.Errorf("event %d of transition %d is pending in topic %s, and the local store does not have it",
+				c.Place.Created.N, c.Place.Created.Seq, c.Place.Topic)
+		}
+	}
+	return nil
 }
 
 // beginRuns lists in this transition what concurrent consumers begin with it: all that has a place (C3). It stops at

@@ -1,6 +1,9 @@
 package decide_test
 
 import (
+	"strings"
+	"testing"
+
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -71,4 +74,36 @@ func (b *bench) starts() (n int) {
 		}
 	}
 	return n
+}
+
+// C1: an event that is paged out and that the local store does not have either would be owed for ever. That is said.
+func TestC1_AnEventThatIsNowhere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, cmd := range []decide.Command{
+		definition(split("deploy c:in n=1")), decide.Pause{},
+		decide.Push{Topic: "in", Items: []decide.PushItem{{MessageID: "a", Title: "A", Payload: []byte(`{}`)}}},
+		decide.Resume{},
+	} {
+		if _, pausing := cmd.(decide.Resume); pausing {
+			b.hold = decide.HeldByEngine
+		}
+		if err := b.do(cmd); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place := b.place()
+	if place == nil {
+		t.Fatalf("owed: %+v", b.owed())
+	}
+	s := b.state.PageOut(projections.Window{}, func(projections.Key) bool { return true })
+	env := decide.Env{Now: b.now, Engine: b.engine, Policies: b.policies, Run: "R9", MostHeld: b.mostHeld}
+	known := decide.Known{}
+	for _, key := range decide.Names(&s, known, decide.Tick{Place: place}) {
+		known[key] = true
+	}
+	_, err := decide.Decide(s, workflow, env, known, decide.Tick{Place: place})
+	if err == nil || !strings.Contains(err.Error(), "pending in topic in, and the local store does not have it") {
+		t.Errorf("decided with %v", err)
+	}
 }

@@ -16,8 +16,6 @@ import (
 const namesLost = "a part of the log is lost, and a workflow of this name may have been in it: " +
 	"what that one did would be done again"
 
-func (Tick) decide(*decision) error { return nil }
-
 // NextVersion is the version after current: a deploy raises MAJOR, a repair MINOR.
 func NextVersion(current eventlog.Version, repair bool) eventlog.Version {
 	if current == "" {
