@@ -1,6 +1,8 @@
 package eventlog
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"strings"
@@ -102,4 +104,15 @@ func ValidateConnectorName(name string) error {
 		return fmt.Errorf("%q must match [A-Za-z][A-Za-z0-9_]*", ClipName(name))
 	}
 	return nil
+}
+
+// NewInputID derives an input's id from what it is, so that registering it again is idempotent
+// (Causes).
+func NewInputID(source, kind, externalID string) InputID {
+	h := sha256.New()
+	for _, part := range []string{source, kind, externalID} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return InputID("in_" + hex.EncodeToString(h.Sum(nil)[:12]))
 }

@@ -2,6 +2,8 @@ package eventlog
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"iter"
 )
 
@@ -119,4 +121,15 @@ type LossKeeper interface {
 	// partition then has another Identity, also when there are none. ErrTooLarge: the log cannot
 	// remember all of them. It remembers the first n and returns n.
 	SetAside(ctx context.Context, partition int, more []Aside) (int, error)
+}
+
+// PartitionOf says in which of a log's partitions a workflow lives: the first eight bytes (big
+// endian) of the SHA-256 of its name, modulo the number of partitions. It is part of the stored
+// format and fixed forever: another function would look for a workflow's past in the wrong place.
+func PartitionOf(name WorkflowName, partitions int) int {
+	if partitions <= 1 {
+		return 0
+	}
+	sum := sha256.Sum256([]byte(name))
+	return int(binary.BigEndian.Uint64(sum[:8]) % uint64(partitions))
 }

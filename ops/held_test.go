@@ -108,7 +108,7 @@ func TestHeldIsShownAndEnded(t *testing.T) {
 	}
 	b.figures(`pawl_held{reason="person",workflow="shop"} 2`, `pawl_held{reason="repair",workflow="shop"} 1`,
 		`pawl_held{reason="approval",workflow="shop"} 0`, `pawl_jobs{state="retryable",workflow="shop"} 3`,
-		`pawl_jobs{state="available",workflow="shop"} 2`, // what waits for its key, and what was published for nobody
+		`pawl_jobs{state="available",workflow="shop"} 2`, // what waits for its key, and what has no subscriber
 		`pawl_workflows_attention{reason="held"} 1`,
 		`pawl_runs_total{status="failed:logic"} 1`, `pawl_runs_total{status="paused:approval"} 2`,
 		`pawl_mutations_total{status="applied"} 1`, `pawl_mutations_total{status="failed"} 2`,

@@ -46,7 +46,7 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // The bundled concurrent workflow tells the chat of the deliveries of all customers at once, of those of each in their
-// order, of each once, and of no delivery that nobody asked for.
+// order, of each once, and of no delivery that the chat has no sentence for.
 func TestExampleOfManyAtOnce(t *testing.T) {
 	t.Parallel()
 	const customers, deliveries = 8, 3
@@ -100,7 +100,7 @@ func TestExampleOfManyAtOnce(t *testing.T) {
 	var dropped readmodel.Page[readmodel.Event]
 	d.get("/v1/workflows/webhook-to-chat/events?topic=hook.received&q=cart", &dropped)
 	if len(dropped.Items) != 1 || dropped.Items[0].Status != "skipped" {
-		t.Errorf("the delivery that nobody asked for: %+v", dropped.Items)
+		t.Errorf("the delivery without a sentence: %+v", dropped.Items)
 	}
 	d.stop()
 }

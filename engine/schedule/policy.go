@@ -71,7 +71,7 @@ type (
 		// What the workflow's own scripts publish is not. At least 1.
 		Events int `yaml:"events" json:"events"`
 	}
-	// Held bounds what may wait for somebody in a concurrent consumer.
+	// Held bounds the events of a concurrent consumer that may be held.
 	Held struct {
 		// Max is with how many held events of a consumer no further run of it begins (C3). At least 1.
 		Max int `yaml:"max" json:"max"`

@@ -103,21 +103,19 @@ func abreastOf(s projections.State) abreast {
 }
 
 func (a *abreast) handler(name eventlog.Handler) *abreastHandler {
-	h := a.handlers[name]
-	if h == nil {
-		h = &abreastHandler{}
-		a.handlers[name] = h
-	}
-	return h
+	return entry(a.handlers, name)
 }
 
 func (a *abreast) attemptsOf(ref eventlog.EventRef) *attempts {
-	x := a.attempts[ref]
-	if x == nil {
-		x = &attempts{}
-		a.attempts[ref] = x
+	return entry(a.attempts, ref)
+}
+
+// entry is what the map has for the key, made where there is none.
+func entry[K comparable, V any](m map[K]*V, key K) *V {
+	if m[key] == nil {
+		m[key] = new(V)
 	}
-	return x
+	return m[key]
 }
 
 // active counts the handler's runs that have a place.

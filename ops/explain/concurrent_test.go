@@ -234,7 +234,7 @@ func TestEnds(t *testing.T) {
 	l.do(decide.Reject{Mutation: m})
 }
 
-// C2, C3, C7, C12: what keeps a consumer from beginning more is said, and who waits behind whom.
+// C2, C3, C7, C12: what keeps a consumer from beginning more is said, and which events wait behind which.
 func TestStandingIsExplained(t *testing.T) {
 	t.Parallel()
 	t.Run("places and keys", func(t *testing.T) {

@@ -162,7 +162,7 @@ func (c *collector) key(d *sandbox.ConsumerDefinition) {
 	at, _ := c.in.Find("consumers", d.Name, "key")
 	switch {
 	case line > 0 && !unseen:
-		fix := "name what identifies whom or what the event is about, and publish it in the payload"
+		fix := "name the value that says which customer, order or thing the event is about, and publish it in the payload"
 		if twice && slices.Contains(have, inside) {
 			fix = fmt.Sprintf("write key: %q", inside)
 		} else if close := similar.Names(d.Key, have, 1); len(close) > 0 {

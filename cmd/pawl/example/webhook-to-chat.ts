@@ -1,5 +1,5 @@
 // One chat message per webhook. Each delivery is an event of its own, and many are told at once: a delivery that fails,
-// or waits for a person, holds up nobody but the same customer.
+// or waits for a person, holds up only other deliveries of the same customer.
 //
 // The chat's host belongs into pawl.yaml: connectors: {http: {hosts: {chat.example.com: {}}}}
 // Then: pawl up webhook-to-chat.ts, and push each delivery with its id, so that one that comes twice is told once:
@@ -33,13 +33,14 @@ export default Pawl.workflow({
       key: "customer.id", // those of one customer one after the other, as they came
       maxAttempts: 5, // a delivery that the chat refuses is put aside after that, and its customer's next one is told
 
-      // Each run is given one delivery. What nobody wants to read is dropped.
+      // Each run is given one delivery. A type that the chat has no sentence for is dropped.
       async prepare(ctx) {
         const [event] = await ctx.peek<Hook>("hook.received");
         const delivery = { topic: "hook.received", ids: [event.messageId] };
         const text = sentence(event.payload);
         if (!text) {
-          return { reservations: [], data: null, cancel: [{ ...delivery, reason: `nobody asked for ${event.payload.type}` }] };
+          const reason = `the chat has no sentence for ${event.payload.type}`;
+          return { reservations: [], data: null, cancel: [{ ...delivery, reason }] };
         }
         return {
           reservations: [delivery],
