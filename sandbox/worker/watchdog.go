@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"os"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
@@ -22,8 +24,13 @@ const (
 // take garbage for what a script holds.
 const tightShare = 75
 
-// watchdog ends its process when a script has made it hold more memory than allowed. It collects garbage more often
-// while a script holds much.
+// fullShare is how much of its memory, in percent, a script may have in use: garbage needs room too. With more, a
+// process would collect without end to stay below tightShare, and the script would seem to compute for long where it
+// needs too much.
+const fullShare = 50
+
+// watchdog ends its process when a script has made it hold more memory than allowed, or has too much of it in use. It
+// collects garbage more often while a script holds much.
 type watchdog struct {
 	*confine.Watch
 	limit int64
@@ -33,10 +40,12 @@ type watchdog struct {
 	long func()
 	// thrifty belongs to the look while the watch looks, else to the caller of stop.
 	thrifty bool
+	used    []metrics.Sample // in use when garbage was last collected, in bytes
 }
 
 func newWatchdog(limit int64, long func()) *watchdog {
-	w := &watchdog{limit: limit, normal: limit / 2, long: long}
+	w := &watchdog{limit: limit, normal: limit / 2, long: long,
+		used: []metrics.Sample{{Name: "/gc/heap/live:bytes"}}}
 	w.Watch = confine.NewWatch(limit, w.look)
 	debug.SetGCPercent(lavishGC)
 	if !confine.Race {
@@ -57,6 +66,12 @@ func (w *watchdog) look(held int64) {
 	if !w.thrifty && held > w.limit/4 {
 		w.thrifty = true
 		debug.SetGCPercent(thriftyGC)
+	}
+	if held > w.normal {
+		metrics.Read(w.used)
+		if int64(w.used[0].Value.Uint64()) > w.limit*fullShare/100 {
+			os.Exit(confine.ExitMemory)
+		}
 	}
 	w.long()
 }

@@ -10,16 +10,26 @@ import (
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
+// againWithoutRace runs a test once more without the race detector, where there is one, and says whether it did.
+func againWithoutRace(t *testing.T) bool {
+	t.Helper()
+	if !confine.Race {
+		return false
+	}
+	again := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-run", "^"+t.Name()+"$", ".")
+	out, err := again.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return true
+}
+
 var garbage string
 
 // Garbage never counts against a script, also where the machine has no time for a look of the watchdog: a script that
 // holds little and makes much garbage ends in its own limit, or well.
 func TestGarbageIsNoMemory(t *testing.T) {
-	if confine.Race { // the detector holds memory of its own, so the test runs once more without it
-		again := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^"+t.Name()+"$", ".")
-		if out, err := again.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+	if againWithoutRace(t) { // which holds memory of its own
 		return
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
