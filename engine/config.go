@@ -45,6 +45,8 @@ type Config struct {
 	Store      Store
 	Scripts    sandbox.Executor
 	Connectors Connectors
+	// Secrets are the names of the secrets that hooks may verify with.
+	Secrets []string
 	// Clock is clock.System when nil.
 	Clock clock.Clock
 	// Random feeds ids; crypto/rand when nil. Jitter returns numbers in [0, 1).

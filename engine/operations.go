@@ -55,7 +55,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	if err := e.available(ctx); err != nil {
 		return DeployResult{}, err
 	}
-	checked, state, err := e.check(ctx, req.Source, req.Filename, nil)
+	checked, state, err := e.check(ctx, req.Source, req.Filename, req.Grants, nil)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", ErrNothingRecorded, err)
 	}
@@ -103,9 +103,10 @@ type checkedScript struct {
 }
 
 // check reads the script's definition and holds it against the catalog and what the workflow has.
-// For a repair, repairs is the workflow's state.
-func (e *Engine) check(ctx context.Context, source, filename string, repairs *projections.State) (checkedScript,
-	*projections.State, error) {
+// Grants are those that come with it, nil for those that the workflow has. For a repair, repairs is the workflow's state.
+func (e *Engine) check(ctx context.Context, source, filename string, grants map[string]eventlog.Grant,
+	repairs *projections.State,
+) (checkedScript, *projections.State, error) {
 	none := &projections.State{}
 	if limit := int(e.cfg.Policies.Script.Source); len(source) > limit {
 		return checkedScript{DeployResult: DeployResult{Refused: true, Problems: []sandbox.Problem{{
@@ -127,8 +128,12 @@ func (e *Engine) check(ctx context.Context, source, filename string, repairs *pr
 			state = a.state()
 		}
 	}
+	if grants == nil {
+		grants = state.Grants
+	}
 	accepted, found := deploy.Check(deploy.Input{
 		Definition: def, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state),
+		Secrets: e.cfg.Secrets, Grants: grants,
 		Repair: repairs != nil, Handlers: e.cfg.Policies.Script.Handlers, Topics: e.cfg.Policies.Script.Topics,
 	})
 	out.Problems = found

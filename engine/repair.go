@@ -34,7 +34,7 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 			Hint:    "deploy the script instead (pawl deploy)",
 		}
 	}
-	checked, _, err := e.check(ctx, req.Source, req.Filename, &state)
+	checked, _, err := e.check(ctx, req.Source, req.Filename, nil, &state)
 	if err != nil {
 		return DeployResult{}, err
 	}

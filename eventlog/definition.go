@@ -1,6 +1,9 @@
 package eventlog
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Version is a workflow's `MAJOR.MINOR`: a deploy raises MAJOR, a repair MINOR.
 type Version string
@@ -11,6 +14,8 @@ type Definition struct {
 	Producers  []Producer  `msgpack:"producers" json:"producers"`
 	Consumers  []Consumer  `msgpack:"consumers" json:"consumers"`
 	Operations []Operation `msgpack:"operations" json:"operations"`
+	// Hooks are where other systems post to the workflow.
+	Hooks []Hook `msgpack:"hooks,omitempty" json:"hooks,omitempty"`
 }
 
 // Producer is a read-only handler that runs on a schedule (S2).
@@ -74,6 +79,71 @@ func (c Consumer) Spacing() time.Duration {
 		return 0
 	}
 	return rate.Spacing()
+}
+
+// Hook is where another system posts to, at /hooks/{workflow}/{name}: a request that is verified becomes an event.
+type Hook struct {
+	Name   HookName   `msgpack:"name" json:"name"`
+	Topic  Topic      `msgpack:"topic" json:"topic"`
+	Verify HookVerify `msgpack:"verify" json:"verify"`
+	// ID and Title are templates over the request: those of the event's messageId and title.
+	ID    string `msgpack:"id" json:"id"`
+	Title string `msgpack:"title" json:"title"`
+	// Headers are those that become a part of the payload.
+	Headers []string    `msgpack:"headers,omitempty" json:"headers,omitempty"`
+	Respond *HookAnswer `msgpack:"respond,omitempty" json:"respond,omitempty"`
+}
+
+// HookVerify says what shows that a request comes from whom it should. Package engine/hook gives it its meaning.
+type HookVerify struct {
+	// Scheme is that of a known sender, or "hmac", "token" or "none".
+	Scheme string `msgpack:"scheme" json:"scheme"`
+	// Secret is the name of a configured secret, empty for scheme none.
+	Secret string `msgpack:"secret,omitempty" json:"secret,omitempty"`
+	// Hash, SecretEncoding, Signed, Signatures and Timestamp are those of scheme hmac.
+	Hash           string          `msgpack:"hash,omitempty" json:"hash,omitempty"`
+	SecretEncoding string          `msgpack:"secretEncoding,omitempty" json:"secretEncoding,omitempty"`
+	Signed         string          `msgpack:"signed,omitempty" json:"signed,omitempty"`
+	Signatures     *HookSignatures `msgpack:"signatures,omitempty" json:"signatures,omitempty"`
+	Timestamp      *HookTimestamp  `msgpack:"timestamp,omitempty" json:"timestamp,omitempty"`
+	// Header or Query is where a token stands.
+	Header string `msgpack:"header,omitempty" json:"header,omitempty"`
+	Query  string `msgpack:"query,omitempty" json:"query,omitempty"`
+}
+
+// HookSignatures says where a request carries its signatures, and how they are written.
+type HookSignatures struct {
+	Header string `msgpack:"header" json:"header"`
+	// Split separates several of them, empty for one; Prefix stands before each that counts.
+	Split  string `msgpack:"split,omitempty" json:"split,omitempty"`
+	Prefix string `msgpack:"prefix,omitempty" json:"prefix,omitempty"`
+	// Encoding is "hex" or "base64".
+	Encoding string `msgpack:"encoding" json:"encoding"`
+}
+
+// HookTimestamp says where a request carries its time: in a Header of its own, or behind the prefix In among the
+// signatures. Format is "unix", "unixMillis" or "rfc3339".
+type HookTimestamp struct {
+	Header      string `msgpack:"header,omitempty" json:"header,omitempty"`
+	In          string `msgpack:"in,omitempty" json:"in,omitempty"`
+	Format      string `msgpack:"format" json:"format"`
+	ToleranceMS int64  `msgpack:"toleranceMs" json:"toleranceMs"`
+}
+
+// Tolerance is how far the time of a request may be from the engine's.
+func (t HookTimestamp) Tolerance() time.Duration {
+	return time.Duration(t.ToleranceMS) * time.Millisecond
+}
+
+// HookAnswer is what a verified request is answered with, once its event is durable.
+type HookAnswer struct {
+	// Status is 0 for the usual one.
+	Status int `msgpack:"status,omitempty" json:"status,omitempty"`
+	// Media is the type of Body, empty for the usual answer.
+	Media string `msgpack:"media,omitempty" json:"media,omitempty"`
+	Body  string `msgpack:"body,omitempty" json:"body,omitempty"`
+	// Challenge is a template: a request that has all of it is answered with it, and is no event.
+	Challenge string `msgpack:"challenge,omitempty" json:"challenge,omitempty"`
 }
 
 // Operation is a connector operation that the script uses, as the deploy found it.
@@ -143,4 +213,25 @@ func (d *Definition) Operation(connector, operation string) (Operation, bool) {
 		}
 	}
 	return Operation{}, false
+}
+
+// Hook returns the named hook.
+func (d *Definition) Hook(name HookName) (Hook, bool) {
+	for _, h := range d.Hooks {
+		if h.Name == name {
+			return h, true
+		}
+	}
+	return Hook{}, false
+}
+
+// secretPrefix stands before the name of a secret in a capability. No connector has the name before the dot.
+const secretPrefix = "secret."
+
+// SecretCapability is what is granted of a configured secret: `secret.NAME`.
+func SecretCapability(name string) string { return secretPrefix + name }
+
+// SecretOf is the name of the secret that a capability is about, false for any other capability.
+func SecretOf(capability string) (name string, ok bool) {
+	return strings.CutPrefix(capability, secretPrefix)
 }

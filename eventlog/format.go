@@ -3,7 +3,7 @@ package eventlog
 // FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a log with
 // a newer one is refused. A log gets a format with the first message that needs it: without one, an older binary
 // reads the log as ever.
-const FormatVersion = formatConcurrent
+const FormatVersion = formatHooks
 
 // FormatFirst is the format of a log that holds nothing of what a later one has added.
 const FormatFirst = 1
@@ -14,6 +14,9 @@ const (
 	// formatConcurrent: workflows have concurrent consumers. A binary that does not know their facts must not start:
 	// it would stop these workflows in the middle of many calls. Any workflow may have a comment on a mutation since.
 	formatConcurrent = 3
+	// formatHooks: workflows have hooks. A binary that does not know them must not start: it would stop these
+	// workflows, and answer their senders that there is nothing.
+	formatHooks = 4
 )
 
 // concurrentFacts are the types that concurrent consumers have added, and the versions from which on others say
@@ -38,6 +41,11 @@ var concurrentFacts = map[FactType]int{
 
 // formatOf is the lowest format of a log that may hold the transition.
 func formatOf(t *Transition) int {
+	for _, f := range t.Facts {
+		if deployed, ok := f.(*WorkflowDeployed); ok && len(deployed.Definition.Hooks) > 0 {
+			return formatHooks
+		}
+	}
 	for _, f := range t.Facts {
 		if _, ok := f.(*MutationCommented); ok {
 			return formatConcurrent

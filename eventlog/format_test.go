@@ -19,6 +19,7 @@ func TestFormatOfATransition(t *testing.T) {
 		"concurrent":       {"w", deploy(Consumer{Name: "c", Concurrency: 4}), 3, 3},
 		"key alone":        {"w", deploy(Consumer{Name: "c", Key: "a.b"}), 3, 3},
 		"rate alone":       {"w", deploy(Consumer{Name: "c", Rate: "1/s"}), 3, 3},
+		"a hook":           {"w", &WorkflowDeployed{Definition: Definition{Hooks: []Hook{{Name: "h"}}}}, 4, 4},
 		"plain run":        {"w", &RunStarted{Run: "R"}, 1, 1},
 		"concurrent run":   {"w", &RunStarted{Run: "R", Event: &EventRef{Topic: "t", MessageID: "m"}}, 2, 3},
 		"plain prepare":    {"w", &RunPrepared{}, 1, 1},

@@ -26,6 +26,8 @@ type (
 	SessionID string
 	// Handler is a producer's or consumer's name, a JavaScript identifier of at most 64 characters.
 	Handler string
+	// HookName is a hook's name, a part of its address: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`.
+	HookName string
 	// Topic is a dotted topic name of at most 128 characters.
 	Topic string
 	// MessageID is an author's id of a topic event: 1-512 bytes of UTF-8 without control
@@ -52,6 +54,14 @@ func (n WorkflowName) Validate() error {
 func (h Handler) Validate() error {
 	if !handlerPattern.MatchString(string(h)) {
 		return fmt.Errorf("handler name %q must be a JavaScript identifier of at most 64 characters", ClipName(string(h)))
+	}
+	return nil
+}
+
+// Validate reports whether the name is usable as a hook's.
+func (h HookName) Validate() error {
+	if !topicTokenPattern.MatchString(string(h)) {
+		return fmt.Errorf("hook name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(h)))
 	}
 	return nil
 }

@@ -99,8 +99,12 @@ func (f *BackoffStarted) needs() int {
 	return 1
 }
 
-// needs: version 2 added Producer.RunOnDeploy, version 3 a consumer's Concurrency, Key and Rate.
+// needs: version 2 added Producer.RunOnDeploy, version 3 a consumer's Concurrency, Key and Rate,
+// version 4 Definition.Hooks.
 func (f *WorkflowDeployed) needs() int {
+	if len(f.Definition.Hooks) > 0 {
+		return 4
+	}
 	for _, c := range f.Definition.Consumers {
 		if c.Concurrency != 0 || c.Key != "" || c.Rate != "" {
 			return 3

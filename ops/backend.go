@@ -13,8 +13,10 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/runlog"
+	"github.com/pawl-run/pawl/engine/secret"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -29,6 +31,8 @@ type Config struct {
 	// Reader answers lists and views; its Flush is the engine's.
 	Reader *readmodel.Reader
 	Log    eventlog.Log
+	// Secrets verify the requests of hooks.
+	Secrets secret.Set
 	// Connectors says which operations there are now.
 	Connectors deploy.Catalog
 	// Refused looks for services that were found and are not offered to scripts, and says why; nil
@@ -147,6 +151,7 @@ type backend struct {
 	metrics *metrics.Metrics
 	openapi func() ([]byte, error)
 	log     logread.Reader
+	hooks   *hooks.Receiver
 	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
 	// operations that read a long past; bodies is the memory for what callers send.
 	followers, heavy, bodies *auth.Quota

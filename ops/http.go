@@ -28,6 +28,7 @@ func (b *backend) routes() http.Handler {
 	for _, p := range plainTable {
 		handle(http.MethodGet, p.Path, b.plain(p))
 	}
+	mux.Handle(receiveHook.Path, b.hooks)
 	for pattern, allowed := range methods {
 		if slices.Contains(allowed, http.MethodGet) {
 			allowed = append(allowed, http.MethodHead)

@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
@@ -55,8 +56,9 @@ var knownTypes = rpc.Types{
 	reflect.TypeFor[eventlog.HeldReason](): rpc.Enum(eventlog.HeldReasons()...),
 	reflect.TypeFor[eventlog.TokenRole](): rpc.Enum(eventlog.RoleViewer, eventlog.RoleIngest, eventlog.RoleOperator,
 		eventlog.RoleAdmin),
-	reflect.TypeFor[eventlog.Grant](): rpc.Enum(eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny),
-	reflect.TypeFor[connector.Kind](): rpc.Enum(connector.List, connector.Get, connector.Mutate),
+	reflect.TypeFor[eventlog.Grant]():  rpc.Enum(eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny),
+	reflect.TypeFor[hooks.Readiness](): rpc.Enum(hooks.Ready, hooks.SecretUnknown, hooks.SecretNotGranted),
+	reflect.TypeFor[connector.Kind]():  rpc.Enum(connector.List, connector.Get, connector.Mutate),
 	reflect.TypeFor[projections.InputStatus](): rpc.Enum(projections.InputPending, projections.InputDone,
 		projections.InputSkipped),
 	reflect.TypeFor[eventlog.SessionResult](): rpc.Enum(eventlog.SessionCompleted, eventlog.SessionFailed),

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/explain"
+	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -57,6 +58,12 @@ func New(cfg Config) (*Server, error) {
 		Engine: cfg.Engine, Reader: cfg.Reader, Log: cfg.Log, Workers: cfg.Workers, Version: cfg.Version,
 		Progress: cfg.Progress,
 		Holds:    knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()),
+	})
+	b.hooks = hooks.New(hooks.Config{
+		Engine: cfg.Engine, Secrets: cfg.Secrets, Now: cfg.Now, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout,
+		Started: b.started, Refuse: b.refuse, Logger: cfg.Logger, Recorded: b.metrics.Pushed.Inc,
+		Answered: b.metrics.Operation(receiveHook.ID, http.StatusAccepted, http.StatusOK),
+		Problem:  func(err error) *rpc.Problem { return b.fault(receiveHook.ID, err) },
 	})
 	b.openapi = sync.OnceValues(func() ([]byte, error) { return document(cfg.Version) })
 	b.log = logread.Reader{Log: cfg.Log, Guard: guard, Revocations: &b.revocations, Followers: b.followers,

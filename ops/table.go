@@ -1,8 +1,11 @@
 package ops
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 
+	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -64,9 +67,14 @@ var plainTable = []plainOperation{
 	{rpc.Plain{ID: "metrics", Path: "/metrics", Summary: "Figures for Prometheus", Media: "text/plain"}, nil},
 }
 
+// receiveHook is how other systems reach the hooks of workflows. It is no operation: who may post is said by the hook,
+// and so is what is posted.
+var receiveHook = rpc.Plain{ID: "receiveHook", Method: http.MethodPost, Path: hooks.Path + "{workflow}/{hook}",
+	Summary: "Post to a workflow's hook; what it verifies becomes an event", Media: "application/json", Public: true}
+
 // public says what is answered without a token.
 func public(path string) bool {
-	return slices.ContainsFunc(plainTable, func(p plainOperation) bool { return p.Public && p.Path == path })
+	return strings.HasPrefix(path, hooks.Path) || slices.ContainsFunc(plainTable, func(p plainOperation) bool { return p.Public && p.Path == path })
 }
 
 // document is the OpenAPI document of everything here, for a program of the given version.
@@ -75,5 +83,5 @@ func document(version string) ([]byte, error) {
 	for _, p := range plainTable {
 		beside = append(beside, p.Plain)
 	}
-	return rpc.OpenAPI(version, Table(), beside, knownTypes)
+	return rpc.OpenAPI(version, Table(), append(beside, receiveHook), knownTypes)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/ingress"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -30,6 +31,25 @@ type (
 	}
 )
 
+type (
+	hooksRequest struct {
+		Workflow eventlog.WorkflowName `json:"workflow,omitempty" in:"query" jsonschema:"of this workflow only"`
+	}
+	hooksAnswer struct {
+		Items []hooks.View `json:"items"`
+	}
+	testHookRequest struct {
+		inWorkflow
+		Hook        eventlog.HookName `json:"hook" in:"path" jsonschema:"the hook's name"`
+		Body        *string           `json:"body,omitempty" jsonschema:"the body of the request; made up when left out"`
+		ContentType string            `json:"contentType,omitempty" jsonschema:"its type; application/json when left out"`
+		Send        bool              `json:"send,omitempty" jsonschema:"sends the sample, which then is an event of the workflow"`
+	}
+)
+
+// Scope implements rpc.Scoped.
+func (r *hooksRequest) Scope() *eventlog.WorkflowName { return &r.Workflow }
+
 var ingressTable = []Operation{func() Operation {
 	o := operation("pushEvents", "POST /v1/workflows/{workflow}/topics/{topic}/events", rpc.Ingest,
 		"Bring events in from outside; answers once they are durable")
@@ -40,7 +60,49 @@ var ingressTable = []Operation{func() Operation {
 	o.DescribeBody = oneOrMany[pushedEvent]
 	o.DescribeAnswer = oneOrMany[decide.PushResult] // an object for an object, an array for an array
 	return o
-}()}
+}(),
+	define(operation("listHooks", "GET /v1/hooks", rpc.Viewer,
+		"List where other systems post to, and whether their requests can be verified"), listHooks),
+	define(operation("testHook", "POST /v1/workflows/{workflow}/hooks/{hook}/test", rpc.Operator,
+		"Make a request as the sender of a hook would, signed, and send it if asked to"),
+		func(ctx context.Context, c *Call, r *testHookRequest) (hooks.Sample, error) {
+			q := hooks.SampleRequest{Workflow: r.Workflow, Hook: r.Hook, Base: c.backend.address(),
+				ContentType: r.ContentType, Send: r.Send}
+			if r.Body != nil {
+				q.Body = []byte(*r.Body)
+			}
+			return c.backend.hooks.Sample(ctx, q)
+		}),
+}
+
+// address is where this engine is reached on its own machine, empty where it does not know.
+func (b *backend) address() string {
+	if b.cfg.Address == nil {
+		return ""
+	}
+	return b.cfg.Address()
+}
+
+func listHooks(ctx context.Context, c *Call, r *hooksRequest) (hooksAnswer, error) {
+	answer := hooksAnswer{Items: []hooks.View{}}
+	if r.Workflow != "" {
+		s, err := c.backend.state(r.Workflow)
+		if err != nil {
+			return answer, err
+		}
+		answer.Items = some(c.backend.hooks.Views(&s, c.backend.address()))
+		return answer, nil
+	}
+	for name, err := range c.backend.workflows(ctx) {
+		if err != nil {
+			return answer, err
+		}
+		if s, ok := c.backend.cfg.Engine.State(name); ok {
+			answer.Items = append(answer.Items, c.backend.hooks.Views(&s, c.backend.address())...)
+		}
+	}
+	return answer, nil
+}
 
 func oneOrMany[T any](c *rpc.Components) (any, error) {
 	item, err := c.Schema(reflect.TypeFor[T]())

@@ -52,7 +52,7 @@ type (
 	}
 	grantsAnswer struct {
 		Grants     map[string]eventlog.Grant `json:"grants"`
-		Operations []grantedOperation        `json:"operations" jsonschema:"what the grants mean for each operation the current version uses"`
+		Operations []grantedOperation        `json:"operations" jsonschema:"what the grants mean for each operation and secret that the current version uses"`
 	}
 	grantedOperation struct {
 		Capability string         `json:"capability"`
@@ -250,6 +250,19 @@ func grantsOf(s *projections.State) grantsAnswer {
 		grant := deploy.ResolveGrant(s.Grants, op.Kind, op.Connector, op.Operation)
 		answer.Operations = append(answer.Operations, grantedOperation{Capability: op.Capability(), Kind: op.Kind,
 			Grant: grant})
+	}
+	for _, h := range s.Definition().Hooks {
+		capability := eventlog.SecretCapability(h.Verify.Secret)
+		if h.Verify.Secret == "" || slices.ContainsFunc(answer.Operations, func(o grantedOperation) bool {
+			return o.Capability == capability
+		}) {
+			continue
+		}
+		grant := eventlog.GrantDeny
+		if decide.SecretGranted(s.Grants, h.Verify.Secret) {
+			grant = eventlog.GrantAllow
+		}
+		answer.Operations = append(answer.Operations, grantedOperation{Capability: capability, Kind: "secret", Grant: grant})
 	}
 	slices.SortFunc(answer.Operations, func(a, b grantedOperation) int {
 		if a.Capability < b.Capability {

@@ -12,6 +12,7 @@ type Definition struct {
 	Topics    []string             `json:"topics"`
 	Producers []ProducerDefinition `json:"producers"`
 	Consumers []ConsumerDefinition `json:"consumers"`
+	Hooks     []HookDefinition     `json:"hooks,omitempty"`
 	// Uses are the connector operations that the text of the script names, found without running
 	// it, in the order of the text. An operation reached only by a computed name is not in it.
 	Uses []OperationUse `json:"uses,omitempty"`
@@ -70,6 +71,56 @@ type ConsumerDefinition struct {
 	Concurrency *int   `json:"concurrency,omitempty"`
 	Key         string `json:"key,omitempty"`
 	Rate        string `json:"rate,omitempty"`
+}
+
+// HookDefinition is one entry of `hooks`, as it is written.
+type HookDefinition struct {
+	Name    string      `json:"name"`
+	Topic   string      `json:"topic"`
+	Verify  HookVerify  `json:"verify"`
+	ID      string      `json:"id"`
+	Title   string      `json:"title"`
+	Headers []string    `json:"headers,omitempty"`
+	Respond *HookAnswer `json:"respond,omitempty"`
+}
+
+// HookVerify is how a hook's requests are verified: None, or a Scheme, or an HMAC with its parts, or a Token.
+type HookVerify struct {
+	None           bool            `json:"none,omitempty"`
+	Scheme         string          `json:"scheme,omitempty"`
+	Secret         string          `json:"secret,omitempty"`
+	HMAC           string          `json:"hmac,omitempty"`
+	SecretEncoding string          `json:"secretEncoding,omitempty"`
+	Signed         string          `json:"signed,omitempty"`
+	Signatures     *HookSignatures `json:"signatures,omitempty"`
+	Timestamp      *HookTimestamp  `json:"timestamp,omitempty"`
+	Token          string          `json:"token,omitempty"`
+	Header         string          `json:"header,omitempty"`
+	Query          string          `json:"query,omitempty"`
+}
+
+// HookSignatures says where signatures stand in a request.
+type HookSignatures struct {
+	Header   string `json:"header"`
+	Split    string `json:"split,omitempty"`
+	Prefix   string `json:"prefix,omitempty"`
+	Encoding string `json:"encoding"`
+}
+
+// HookTimestamp says where the time stands in a request.
+type HookTimestamp struct {
+	Header    string `json:"header,omitempty"`
+	In        string `json:"in,omitempty"`
+	Format    string `json:"format"`
+	Tolerance string `json:"tolerance,omitempty"`
+}
+
+// HookAnswer is what a hook answers.
+type HookAnswer struct {
+	Status    int             `json:"status,omitempty"`
+	Text      *string         `json:"text,omitempty"`
+	JSON      json.RawMessage `json:"json,omitempty"`
+	Challenge string          `json:"challenge,omitempty"`
 }
 
 // MutateCall is a call of a connector operation in a mutate, and what the text has after it. Which of

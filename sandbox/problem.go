@@ -31,7 +31,7 @@ func HasErrors(problems []Problem) bool {
 //   - those of Error for top-level code, and for what the text alone shows that it will end in:
 //     phase.forbidden, connector.unknown, call.params, publish.invalid, input.invalid, topic.unknown,
 //     topic.notSubscribed; besides them ctx.assigned, prepare.result and reservation.unknown
-//   - shape.default, .name, .topics, .producer, .consumer, .concurrency, .empty: what the workflow is made of
+//   - shape.default, .name, .topics, .producer, .consumer, .hook, .concurrency, .empty: what the workflow is made of
 //   - concurrency.state: a state that a consumer with concurrency returns, or as a warning reads
 //   - as warnings shape.unknownKey, handler.parameter, global.absent, .unknown, .shared, call.notAwaited,
 //     call.catch, mutate.codeAfter, .secondCall, .loop, ui.title, title.constant, publish.unknownMember,

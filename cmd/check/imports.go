@@ -80,8 +80,11 @@ var layers = []layer{
 	{folders: "engine/schedule", project: []string{"eventlog", "sandbox"},
 		external: []string{"github.com/netresearch/go-cron"}, pure: true},
 	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule"}, pure: true},
+	// What a request of another system is, and which secrets there are, is said without an engine.
+	{folders: "engine/hook", project: []string{"eventlog"}},
+	{folders: "engine/secret"},
 	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/decide",
-		"engine/connector", "sandbox", "sandbox/lint", "sandbox/similar"}, pure: true},
+		"engine/connector", "engine/hook", "sandbox", "sandbox/lint", "sandbox/similar"}, pure: true},
 	// A connector confines the process that reads hostile bytes for it, but runs no script.
 	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "sandbox/worker/confine",
 		"sandbox/similar"}, external: anyLibrary},

@@ -44,6 +44,12 @@ func GrantedAt(grants map[string]eventlog.Grant, connector, operation, host stri
 	return eventlog.GrantAllow
 }
 
+// SecretGranted reports whether a workflow may use the configured secret of the name. Only an entry that names it
+// grants it: no pattern does, and there is nothing to ask about while a request waits for an answer.
+func SecretGranted(grants map[string]eventlog.Grant, name string) bool {
+	return grants[eventlog.SecretCapability(name)] == eventlog.GrantAllow
+}
+
 // Denied is the failure of a call that the workflow's grants do not allow.
 func Denied(w eventlog.WorkflowName, connector, operation, host string) *eventlog.Failure {
 	at := ""

@@ -19,6 +19,10 @@ type Input struct {
 	// sandbox.SeverityError. A validation without an engine knows the compiled-in connectors only
 	// and passes sandbox.SeverityWarning; such operations are then not pinned.
 	UnknownConnector string
+	// Secrets are the names of those that are configured.
+	Secrets []string
+	// Grants are those that the workflow will have.
+	Grants map[string]eventlog.Grant
 	// Previous is what the workflow has and holds now; nil for a new one.
 	Previous *Previous
 	// Repair asks for a minor version, which may change less (F9). It needs Previous.
@@ -51,6 +55,9 @@ func Check(in Input) (Accepted, []sandbox.Problem) {
 	}
 	for _, consumer := range in.Definition.Consumers {
 		c.consumer(consumer)
+	}
+	for _, h := range in.Definition.Hooks {
+		c.hook(h)
 	}
 	c.duplicates()
 	c.subscriptions()

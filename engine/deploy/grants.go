@@ -31,7 +31,8 @@ func ResolveGrant(grants map[string]eventlog.Grant, kind, connectorName, operati
 
 // GrantsHint says how grants are written.
 const GrantsHint = `write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns; ` +
-	`the first two may name a host: http.post@api.example.com`
+	`the first two may name a host: http.post@api.example.com; ` +
+	`a secret is granted by its name: {"secret.NAME": "allow"}`
 
 // ValidateGrants reports every entry that cannot be meant: a malformed pattern, an unknown grant,
 // or an "ask" for exactly one operation that the definition pins as a read. A pattern of an
@@ -43,9 +44,18 @@ func ValidateGrants(grants map[string]eventlog.Grant, definition *eventlog.Defin
 			found = append(found, err)
 			continue
 		}
+		secret, isSecret := eventlog.SecretOf(pattern)
 		switch grants[pattern] {
 		case eventlog.GrantAllow, eventlog.GrantDeny:
+			if isSecret && eventlog.ValidateConnectorName(secret) != nil {
+				found = append(found, fmt.Errorf("grant %q: each secret is granted by its name, no pattern grants one, "+
+					"and where it may be sent is said in the configuration", eventlog.ClipName(pattern)))
+			}
 		case eventlog.GrantAsk:
+			if isSecret {
+				found = append(found, fmt.Errorf("grant %q: a secret cannot ask; write allow or deny", eventlog.ClipName(pattern)))
+				continue
+			}
 			capability, _, _ := strings.Cut(pattern, "@")
 			connectorName, operation, _ := strings.Cut(capability, ".")
 			if pin, ok := definition.Operation(connectorName, operation); ok && connector.Kind(pin.Kind) != connector.Mutate {

@@ -247,6 +247,9 @@ func (c *check) unusedTopics() {
 			reached[topic] = true
 		}
 	}
+	for _, h := range c.accepted.Hooks {
+		reached[h.Topic] = true
+	}
 	for _, topic := range c.accepted.Topics {
 		if !reached[topic] {
 			c.warn(CodeTopicUnused, "remove it, or subscribe a consumer to it",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hook"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -39,6 +40,14 @@ const (
 	CodeHeld          = decide.CodeHolds
 	CodeDrops         = "redeploy.drops"
 	CodeRepair        = "repair.forbidden"
+	CodeHookName      = "name.hook"
+	CodeHooks         = "limit.hooks"
+	CodeHook          = hook.CodeVerify
+	CodeHookTemplate  = hook.CodeTemplate
+	CodeHookHeaders   = hook.CodeHeaders
+	CodeHookRespond   = hook.CodeRespond
+	CodeSecret        = "secret.unknown"
+	CodeSecretGrant   = "secret.notGranted"
 )
 
 // Refused reports whether any problem forbids the deploy.

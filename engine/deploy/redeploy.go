@@ -140,6 +140,7 @@ func (c *check) repair(previous *Previous) {
 			c.at(c.place("topics", string(topic)))
 		}
 	}
+	c.repairHooks(&previous.Definition)
 	before, after := subscriptionsOf(&previous.Definition), subscriptionsOf(&c.accepted)
 	for _, topic := range slices.Sorted(maps.Keys(before)) {
 		if after[topic] != before[topic] {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,7 +28,7 @@ func OpenAPI(version string, table Table, beside []Plain, types Types) ([]byte, 
 		at[strings.ToLower(o.Method)] = described
 	}
 	for _, p := range beside {
-		paths[p.Path] = object{"get": p.described()}
+		paths[p.Path] = object{strings.ToLower(cmp.Or(p.Method, http.MethodGet)): p.described()}
 	}
 	document, err := json.MarshalIndent(object{
 		"openapi": "3.1.0",
@@ -66,6 +67,19 @@ func (p Plain) described() object {
 	if p.Public {
 		described["security"] = []any{}
 	}
+	if p.Method == "" {
+		return described
+	}
+	described["responses"].(object)["202"] = object{"description": "Accepted", "content": object{p.Media: object{}}}
+	described["requestBody"] = object{"content": object{"*/*": object{}}}
+	var parameters []any
+	for part := range strings.SplitSeq(p.Path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			parameters = append(parameters, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true,
+				"schema": object{"type": "string"}})
+		}
+	}
+	described["parameters"] = parameters
 	return described
 }
 

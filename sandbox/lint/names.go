@@ -28,6 +28,7 @@ var given = map[string]string{
 	"defineWorkflow": "write Pawl.workflow({ … })",
 	"consumer":       "write Pawl.consumer({ … })",
 	"producer":       "write Pawl.producer({ … })",
+	"hook":           "write Pawl.hook({ … })",
 	"pawl":           "write Pawl",
 	"axios":          throughConnectors,
 	"z":              "check the data with plain code: typeof and Array.isArray",

@@ -24,7 +24,7 @@ func (in *Text) Places(d *sandbox.Definition) map[string]sandbox.Place {
 			note(in.element(i, path...), append(path, fmt.Sprint(i))...)
 		}
 	}
-	for _, group := range []string{"name", "topics", "producers", "consumers"} {
+	for _, group := range []string{"name", "topics", "producers", "consumers", "hooks"} {
 		note(in.Place(group), group)
 	}
 	for _, topic := range d.Topics {
@@ -45,5 +45,22 @@ func (in *Text) Places(d *sandbox.Definition) map[string]sandbox.Place {
 		list(c.Subscribe, "consumers", c.Name, "subscribe")
 		list(c.Publishes, "consumers", c.Name, "publishes")
 	}
+	for _, h := range d.Hooks {
+		note(in.Place("hooks", h.Name), "hooks", h.Name)
+		for _, path := range hookMembers {
+			note(in.Place(append([]string{"hooks", h.Name}, path...)...), append([]string{"hooks", h.Name}, path...)...)
+		}
+		list(h.Headers, "hooks", h.Name, "headers")
+	}
 	return places
+}
+
+// hookMembers are the members of a hook that a check may have something to say about.
+var hookMembers = [][]string{
+	{"topic"}, {"id"}, {"title"}, {"verify"}, {"verify", "scheme"}, {"verify", "secret"}, {"verify", "hmac"},
+	{"verify", "secretEncoding"}, {"verify", "signed"}, {"verify", "token"}, {"verify", "header"},
+	{"verify", "signatures"}, {"verify", "signatures", "header"}, {"verify", "signatures", "split"},
+	{"verify", "signatures", "encoding"}, {"verify", "timestamp"}, {"verify", "timestamp", "header"},
+	{"verify", "timestamp", "format"}, {"verify", "timestamp", "tolerance"},
+	{"respond"}, {"respond", "status"}, {"respond", "challenge"},
 }

@@ -66,7 +66,7 @@ func (in *Text) Resolve(e ast.Expression) ast.Expression {
 			e = v.Value
 		case *ast.CallExpression:
 			if len(x.ArgumentList) == 0 || !in.isGlobalCall(x, "consumer") && !in.isGlobalCall(x, "producer") &&
-				!in.isGlobalCall(x, "workflow") {
+				!in.isGlobalCall(x, "hook") && !in.isGlobalCall(x, "workflow") {
 				return e
 			}
 			e = x.ArgumentList[0]

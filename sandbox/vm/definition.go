@@ -26,7 +26,7 @@ type reader struct {
 
 // The members that mean something.
 var (
-	workflowMembers = []string{"name", "topics", "producers", "consumers"}
+	workflowMembers = []string{"name", "topics", "producers", "consumers", "hooks"}
 	producerMembers = []string{"interval", "cron", "timezone", "runOnDeploy", "publishes", "handler", "run", "poll"}
 	consumerMembers = []string{"subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts",
 		"concurrency", "key", "rate"}
@@ -69,6 +69,7 @@ func (r *reader) read(exported goja.Value) {
 	r.topics(workflow.Get("topics"))
 	r.producers(workflow.Get("producers"))
 	r.consumers(workflow.Get("consumers"))
+	r.hooks(workflow.Get("hooks"))
 	meant := r.misspelt(workflow, "producers", workflowMembers, "") + r.misspelt(workflow, "consumers", workflowMembers,
 		"")
 	if d := &r.definition; len(d.Producers) == 0 && len(d.Consumers) == 0 && !d.Lacks("producers") &&

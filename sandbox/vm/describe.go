@@ -96,5 +96,6 @@ func (r *reader) global() goja.Value {
 	}))
 	r.must(global.Set("consumer", identity))
 	r.must(global.Set("producer", identity))
+	r.must(global.Set("hook", identity))
 	return global
 }

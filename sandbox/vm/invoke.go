@@ -133,7 +133,7 @@ func (inv *invocation) enter() (*goja.Promise, error) {
 func (inv *invocation) global() goja.Value {
 	global := inv.rt.NewObject()
 	identity := inv.native(func(call goja.FunctionCall) goja.Value { return call.Argument(0) })
-	for _, name := range []string{"workflow", "consumer", "producer"} {
+	for _, name := range []string{"workflow", "consumer", "producer", "hook"} {
 		inv.must(global.Set(name, identity))
 	}
 	return global

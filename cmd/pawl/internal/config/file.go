@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/engine/secret"
 )
 
 // FileName is the configuration file that is read where none is named.
@@ -48,6 +49,10 @@ type File struct {
 	ClockStart string            `yaml:"clock-start"`
 	Connectors Connectors        `yaml:"connectors"`
 	Policies   schedule.Policies `yaml:"policies"`
+	Secrets    secrets           `yaml:"secrets"`
+
+	// Values are the secrets with what Expand has put in.
+	Values secret.Set `yaml:"-"`
 
 	Path, dir string
 	text      *configText // nil without a file
@@ -133,6 +138,9 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 	if c.Connectors.HTTP != nil {
 		c.Connectors.HTTP.Secrets = found
 	}
+	if err := c.expandSecrets(connector.Secrets{Dir: c.dir, LookupEnv: env}); err != nil {
+		return err
+	}
 	for _, root := range []*Root{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
 		if root != nil {
 			resolve(&root.Root, c.dir)
@@ -163,6 +171,9 @@ func (c *File) validate(written *configText) error {
 			f.What = written.place(checked.key) + ": " + f.What
 			return f
 		}
+	}
+	if err := c.Secrets.validate(written); err != nil {
+		return err
 	}
 	if c.URL != "" && c.NATS != "" {
 		return exit.Misconfigured("keep one of them", "%s: both url and nats are set", written.place("nats"))

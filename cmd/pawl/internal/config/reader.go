@@ -107,6 +107,7 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 		As:         file.As,
 		Connectors: file.Connectors,
 		Policies:   file.Policies,
+		Secrets:    file.Values,
 		Origin:     originOf(file, flags),
 	}
 	if *cmp.Or(flags.Insecure, file.Insecure, new(bool)) {

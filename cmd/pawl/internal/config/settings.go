@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/engine/secret"
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
@@ -35,6 +36,7 @@ type Settings struct {
 	URL, As    string
 	Connectors Connectors
 	Policies   schedule.Policies
+	Secrets    secret.Set
 
 	Origin origin
 }

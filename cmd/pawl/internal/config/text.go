@@ -169,11 +169,16 @@ func yamlFields(t reflect.Type) map[string]reflect.Type {
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	sizeType     = reflect.TypeFor[schedule.Size]()
+	valuesType   = reflect.TypeFor[values]()
 )
 
 // wanted says what a scalar of the type may be, if the value is none.
 func wanted(node ast.Node, t reflect.Type) string {
 	switch {
+	case t == valuesType:
+		if node.Type() != ast.StringType && node.Type() != ast.SequenceType {
+			return "${env:NAME} or ${file:PATH}, or a list of them"
+		}
 	case t == durationType:
 		if _, err := time.ParseDuration(scalar(node)); err != nil || node.Type() == ast.IntegerType {
 			return "a duration such as 500ms, 10s or 5m"

@@ -74,6 +74,7 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 	err = n.answer(ctx, ops.Config{
 		Engine: n.Engine, Reader: n.reader(), Log: d.Log, Connectors: known, Calls: n.registry,
 		RunLog:  d.scripts.reader(),
+		Secrets: d.Settings.Secrets,
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
 		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now, Progress: progress,
 	})
@@ -119,7 +120,7 @@ func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.R
 	}
 	n.Engine, err = engine.New(engine.Config{
 		Clock: now, Linger: linger, Log: d.Log, Store: d.store, Scripts: n.Scripts, Connectors: reached,
-		Policies: d.Settings.Policies, Logger: d.logger, Observe: d.with.observe(observe),
+		Policies: d.Settings.Policies, Secrets: d.Settings.Secrets.Names(), Logger: d.logger, Observe: d.with.observe(observe),
 		DiskSpace: n.space.Check, RunLog: d.scripts.write,
 	})
 	if err != nil {

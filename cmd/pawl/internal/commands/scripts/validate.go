@@ -9,12 +9,12 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/deploy"
-	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox"
@@ -56,7 +56,7 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 	switch {
 	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
 		fmt.Fprintf(screen.Err, "%s: checked alone, with the connectors built in\n", connected.Alone(err))
-		if found, err = validateAlone(ctx, with, script, file.Policies); err != nil {
+		if found, err = validateAlone(ctx, with, script, file); err != nil {
 			return err
 		}
 	case err != nil:
@@ -90,7 +90,7 @@ func printVerdict(screen term.Screen, s source.Script, found verdict, asJSON boo
 
 // validateAlone checks a script without an engine. It knows the compiled-in connectors only, so an
 // unknown one is a warning.
-func validateAlone(ctx context.Context, with node.Parts, s source.Script, policies schedule.Policies) (
+func validateAlone(ctx context.Context, with node.Parts, s source.Script, file config.File) (
 	verdict, error,
 ) {
 	definition, problems, err := source.Describe(ctx, with, s)
@@ -108,8 +108,8 @@ func validateAlone(ctx context.Context, with node.Parts, s source.Script, polici
 	}
 	_, checked := deploy.Check(deploy.Input{
 		Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
-		UnknownConnector: sandbox.SeverityWarning,
-		Handlers:         policies.Script.Handlers, Topics: policies.Script.Topics,
+		UnknownConnector: sandbox.SeverityWarning, Secrets: file.SecretNames(),
+		Handlers: file.Policies.Script.Handlers, Topics: file.Policies.Script.Topics,
 	})
 	found.Problems = append([]sandbox.Problem{}, checked...) // none is an empty list
 	found.OK = !deploy.Refused(found.Problems)

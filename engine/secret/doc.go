@@ -1,0 +1,7 @@
+// Package secret holds the secrets of an engine's configuration by name.
+//
+// Guaranteed: a value is given only to the one who asks for it by name. Printed, logged or written as JSON, a set shows
+// names and never a value.
+//
+// Not guaranteed: who may ask. A workflow's grants say so (decide.SecretGranted).
+package secret

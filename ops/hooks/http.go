@@ -1,0 +1,172 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/hook"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+const (
+	// MaxBody bounds the body of a request in bytes.
+	MaxBody = 1 << 20
+	// bodyTimeout is how long a sender may take for a body.
+	bodyTimeout = 15 * time.Second
+	// firstRoom is what a body of unknown length is given at first, in bytes.
+	firstRoom = 64 << 10
+)
+
+// methods are those that a request may have.
+var methods = []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
+
+// ServeHTTP answers a request whose path has the names of a workflow and of a hook.
+func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a, err := rc.serve(w, r)
+	if err != nil {
+		p := rc.Problem(err)
+		rc.Answered(p.Status)
+		rc.Refuse(w, r, p)
+		return
+	}
+	rc.Answered(a.status)
+	rpc.LimitWrite(w)
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	if a.media != "" {
+		header.Set("Content-Type", a.media)
+		header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	w.WriteHeader(a.status)
+	// A sender that is gone needs no answer.
+	_, _ = w.Write(a.body)
+}
+
+func (rc *Receiver) serve(w http.ResponseWriter, r *http.Request) (answer, error) {
+	if !slices.Contains(methods, r.Method) {
+		p := rpc.Problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on a hook",
+			eventlog.ClipName(r.Method)).WithHint("allowed: " + strings.Join(methods, ", "))
+		p.Allow = strings.Join(methods, ", ")
+		return answer{}, p
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), rc.Timeout)
+	defer cancel()
+	if err := rc.Started(ctx); err != nil {
+		return answer{}, err
+	}
+	workflow, name := eventlog.WorkflowName(r.PathValue("workflow")), eventlog.HookName(r.PathValue("hook"))
+	if _, _, err := rc.find(workflow, name); err != nil {
+		return answer{}, err
+	}
+	body, leave, p := rc.read(w, r)
+	defer leave()
+	if p != nil {
+		return answer{}, p
+	}
+	// The time for reading is the sender's; that for recording begins now.
+	ctx, cancel = context.WithTimeout(r.Context(), rc.Timeout)
+	defer cancel()
+	request := &hook.Request{Method: r.Method, URL: rc.address(r), RawQuery: r.URL.RawQuery, Header: r.Header, Body: body}
+	return rc.accept(ctx, workflow, name, request, func() {
+		auth.Trust(r.Context(), "hook "+Address(workflow, name))
+	})
+}
+
+// address is what the sender has called, as it knows it.
+func (rc *Receiver) address(r *http.Request) string {
+	base := rc.PublicURL
+	if base == "" {
+		base = "http://" + r.Host
+		if r.TLS != nil {
+			base = "https://" + r.Host
+		}
+	}
+	at := strings.TrimSuffix(base, "/") + r.URL.EscapedPath()
+	if r.URL.RawQuery != "" {
+		at += "?" + r.URL.RawQuery
+	}
+	return at
+}
+
+// read takes the body, as far as there is room for it. It is to be called once; leave gives the room back.
+func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, leave func(), p *rpc.Problem) {
+	var taken []func()
+	leave = func() {
+		for _, give := range taken {
+			give()
+		}
+	}
+	if r.ContentLength == 0 {
+		return nil, leave, nil
+	}
+	if r.ContentLength > MaxBody {
+		return nil, leave, tooLarge()
+	}
+	sender := &rpc.Caller{Key: senderOf(r)}
+	take := func(bytes int) *rpc.Problem {
+		give, p := rc.bodies.TakeMany(sender, (bytes+1023)/1024)
+		if p == nil {
+			taken = append(taken, give)
+		}
+		return p
+	}
+	connection := http.NewResponseController(w)
+	// Not every ResponseWriter has deadlines; a test's recorder needs none.
+	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout))
+	from := http.MaxBytesReader(w, r.Body, MaxBody)
+	var into bytes.Buffer
+	size, err := int(r.ContentLength), error(nil)
+	if size < 0 {
+		if p := take(firstRoom); p != nil {
+			return nil, leave, p
+		}
+		if _, err = io.CopyN(&into, from, firstRoom); err == nil {
+			size = MaxBody - firstRoom
+		}
+	}
+	if size > 0 && err == nil {
+		if p := take(size); p != nil {
+			return nil, leave, p
+		}
+		into.Grow(max(int(r.ContentLength), 0) + bytes.MinRead)
+		_, err = into.ReadFrom(from)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil // of CopyN: the body is a short one
+	}
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		_ = connection.SetReadDeadline(time.Time{})
+		return into.Bytes(), leave, nil
+	case errors.As(err, &large):
+		return nil, leave, tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, leave, rpc.Problemf(http.StatusRequestTimeout, CodeSlow,
+			"the body did not come within %s; nothing was stored", bodyTimeout).
+			WithHint("send the request again, whole and in time")
+	}
+	return nil, leave, rpc.Malformed("body.unreadable", "the body could not be read; nothing was stored").
+		WithHint("send the request again, whole").WithCause(err)
+}
+
+// senderOf is the machine that a request comes from.
+func senderOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

@@ -1,0 +1,246 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hook"
+	"github.com/pawl-run/pawl/engine/secret"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Engine is what a hook asks of an engine.
+type Engine interface {
+	State(eventlog.WorkflowName) (projections.State, bool)
+	Push(context.Context, eventlog.Actor, eventlog.WorkflowName, eventlog.Topic,
+		[]decide.PushItem) ([]decide.PushResult, error)
+}
+
+// Config of a Receiver; all of it is required but PublicURL.
+type Config struct {
+	Engine  Engine
+	Secrets secret.Set
+	// Now is the engine's clock, which judges the times of requests.
+	Now func() time.Time
+	// PublicURL is the address under which senders reach this engine, empty where that is the one they call.
+	PublicURL string
+	// Timeout bounds the recording of one event.
+	Timeout time.Duration
+	// Started waits for an engine that still reads its log.
+	Started func(context.Context) error
+	// Problem renders an error and logs what a person must look into.
+	Problem func(error) *rpc.Problem
+	// Refuse answers with a problem, and takes what the sender still sends.
+	Refuse func(http.ResponseWriter, *http.Request, *rpc.Problem)
+	// Answered counts an answer; Recorded counts an event that was written.
+	Answered func(status int)
+	Recorded func()
+	Logger   *slog.Logger
+}
+
+// Receiver answers at the addresses of all hooks.
+type Receiver struct {
+	Config
+	bodies *auth.Quota
+	// told is when it was last said of a hook that it cannot verify, by its address.
+	mu   sync.Mutex
+	told map[string]time.Time
+}
+
+// The room for bodies that are not verified yet, in KiB: of all senders, and of those at one address.
+const mostBodies, mostBodiesEach = 64 << 10, 32 << 10
+
+// New makes a Receiver.
+func New(c Config) *Receiver {
+	return &Receiver{Config: c, told: map[string]time.Time{},
+		bodies: auth.NewQuota("KiB of bodies of hooks", "hook.busy", mostBodies, mostBodiesEach)}
+}
+
+// The codes of refusals that are not those of package hook.
+const (
+	CodeUnknown = "hook.unknown"
+	// CodeUnready: the hook cannot verify anything now. Its operator can end that, and the sender tries again.
+	CodeUnready  = "hook.unready"
+	CodeTooLarge = "body.tooLarge"
+	CodeSlow     = "body.slow"
+)
+
+// Path is where requests for the hooks go; Address is the path of one of them.
+const Path = "/hooks/"
+
+// Address is the path at which requests for the hook go.
+func Address(w eventlog.WorkflowName, h eventlog.HookName) string {
+	return Path + string(w) + "/" + string(h)
+}
+
+// created is the result of a push that made an event; any other has found it there.
+const created = "created"
+
+// answer is what a verified request is answered with.
+type answer struct {
+	status int
+	media  string
+	body   []byte
+	// event is the id of what was recorded; empty for a challenge.
+	event eventlog.MessageID
+}
+
+// find is the hook at an address.
+func (rc *Receiver) find(w eventlog.WorkflowName, name eventlog.HookName) (eventlog.Hook, projections.State, error) {
+	s, ok := rc.Engine.State(w)
+	if ok && w != eventlog.Installation {
+		if h, ok := s.Definition().Hook(name); ok {
+			return h, s, nil
+		}
+	}
+	return eventlog.Hook{}, s, rpc.Problemf(http.StatusNotFound, CodeUnknown, "there is no hook at %s",
+		eventlog.ClipName(Address(w, name))).WithHint("pawl hooks list shows those there are")
+}
+
+// Readiness says whether a hook can verify requests, and what keeps it from that.
+type Readiness string
+
+// What a hook can be.
+const (
+	Ready            Readiness = "ready"
+	SecretUnknown    Readiness = "secretUnknown"    // no secret of the name is configured
+	SecretNotGranted Readiness = "secretNotGranted" // the workflow may not use it
+)
+
+// readiness also gives the values that verify.
+func (rc *Receiver) readiness(s *projections.State, h *eventlog.Hook) (Readiness, []string) {
+	if h.Verify.Scheme == hook.SchemeNone {
+		return Ready, nil
+	}
+	known, ok := rc.Secrets.Lookup(h.Verify.Secret)
+	switch {
+	case !ok:
+		return SecretUnknown, nil
+	case !decide.SecretGranted(s.Grants, h.Verify.Secret):
+		return SecretNotGranted, nil
+	}
+	return Ready, known.Values()
+}
+
+// accept verifies a request and records its event. Errors are *rpc.Problem.
+func (rc *Receiver) accept(ctx context.Context, w eventlog.WorkflowName, name eventlog.HookName, r *hook.Request,
+	verified func()) (answer, error) {
+	h, s, err := rc.find(w, name)
+	if err != nil {
+		return answer{}, err
+	}
+	ready, values := rc.readiness(&s, &h)
+	if ready != Ready {
+		rc.tell(w, &h, ready)
+		return answer{}, rpc.Problemf(http.StatusServiceUnavailable, CodeUnready,
+			"this hook cannot verify requests now; nothing was stored").
+			WithHint("send it again later; its operator finds the reason with pawl hooks list")
+	}
+	if err := hook.Verify(h.Verify, values, r, rc.Now()); err != nil {
+		return answer{}, refusal(http.StatusUnauthorized, err)
+	}
+	verified()
+	text, ok, err := hook.Challenge(&h, r)
+	if err != nil {
+		return answer{}, refusal(http.StatusBadRequest, err)
+	}
+	if ok {
+		a := answer{status: http.StatusOK, media: "text/plain; charset=utf-8", body: []byte(text)}
+		if h.Respond != nil && h.Respond.Status != 0 {
+			a.status = h.Respond.Status
+		}
+		return a, nil
+	}
+	event, err := hook.EventOf(&h, r)
+	if err != nil {
+		return answer{}, refusal(http.StatusBadRequest, err)
+	}
+	return rc.record(ctx, w, &h, event)
+}
+
+// record answers once the event is durable.
+func (rc *Receiver) record(ctx context.Context, w eventlog.WorkflowName, h *eventlog.Hook,
+	event hook.Event) (answer, error) {
+	actor := eventlog.Actor{Kind: "hook", Name: string(h.Name), Verified: h.Verify.Scheme != hook.SchemeNone}
+	results, err := rc.Engine.Push(ctx, actor, w, h.Topic,
+		[]decide.PushItem{{MessageID: event.MessageID, Title: event.Title, Payload: event.Payload}})
+	switch {
+	case errors.Is(err, eventlog.ErrTooLarge):
+		return answer{}, tooLarge()
+	case err != nil:
+		return answer{}, err
+	case len(results) != 1:
+		return answer{}, fmt.Errorf("record a request of hook %s: %d answers came back for one event", h.Name, len(results))
+	}
+	rc.Recorded()
+	a := answer{status: http.StatusAccepted, media: "application/json", event: event.MessageID}
+	if results[0].Result != created {
+		a.status = http.StatusOK
+	}
+	if a.body, err = json.Marshal(results[0]); err != nil {
+		return answer{}, fmt.Errorf("answer a request of hook %s: %w", h.Name, err)
+	}
+	if own := h.Respond; own != nil {
+		if own.Status != 0 {
+			a.status = own.Status
+		}
+		if own.Media != "" {
+			a.media, a.body = own.Media, []byte(own.Body)
+		}
+	}
+	if a.status == http.StatusNoContent || a.status == http.StatusResetContent {
+		a.media, a.body = "", nil
+	}
+	return a, nil
+}
+
+// refusal renders what package hook refuses.
+func refusal(status int, err error) error {
+	var unverified *hook.Unverified
+	var unreadable *hook.Unreadable
+	switch {
+	case errors.As(err, &unverified):
+		return rpc.Problemf(status, unverified.Code, "%s; nothing was stored", unverified.Message).
+			WithHint(unverified.Hint)
+	case errors.As(err, &unreadable):
+		return rpc.Problemf(status, unreadable.Code, "%s; nothing was stored", unreadable.Message).
+			WithHint(unreadable.Hint)
+	}
+	return err
+}
+
+func tooLarge() *rpc.Problem {
+	return rpc.Problemf(http.StatusRequestEntityTooLarge, CodeTooLarge,
+		"the body of a hook's request may have at most %d bytes; nothing was stored", MaxBody).
+		WithHint("send what matters, and let it name the place of the rest")
+}
+
+// tellAgain is after what time it is said again that a hook is not ready.
+const tellAgain = time.Minute
+
+// tell says to the operator, not to the sender, why a hook refuses everything.
+func (rc *Receiver) tell(w eventlog.WorkflowName, h *eventlog.Hook, why Readiness) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	at, now := Address(w, h.Name), time.Now()
+	if now.Sub(rc.told[at]) < tellAgain {
+		return
+	}
+	rc.told[at] = now
+	text := "requests of a hook are refused: the workflow is not granted its secret"
+	if why == SecretUnknown {
+		text = "requests of a hook are refused: its secret is not configured"
+	}
+	rc.Logger.Warn(text, "workflow", w, "hook", h.Name, "secret", h.Verify.Secret,
+		"grant", fmt.Sprintf("pawl grants %s %s=allow", w, eventlog.SecretCapability(h.Verify.Secret)))
+}

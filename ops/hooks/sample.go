@@ -1,0 +1,138 @@
+package hooks
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/hook"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// View is a hook as operators see it.
+type View struct {
+	Workflow eventlog.WorkflowName `json:"workflow"`
+	Name     eventlog.HookName     `json:"name"`
+	URL      string                `json:"url" jsonschema:"where the sender posts to"`
+	Topic    eventlog.Topic        `json:"topic"`
+	Verify   string                `json:"verify" jsonschema:"the scheme: that of a known sender, hmac, token or none"`
+	Secret   string                `json:"secret,omitempty" jsonschema:"the name of the secret that verifies"`
+	State    Readiness             `json:"state"`
+	ID       string                `json:"id" jsonschema:"the template of its events' messageId"`
+	Title    string                `json:"title" jsonschema:"the template of their title"`
+}
+
+// Views are the hooks of a workflow, at the base address.
+func (rc *Receiver) Views(s *projections.State, base string) []View {
+	var views []View
+	for _, h := range s.Definition().Hooks {
+		ready, _ := rc.readiness(s, &h)
+		views = append(views, View{Workflow: s.Name, Name: h.Name, URL: rc.url(base, s.Name, h.Name), Topic: h.Topic,
+			Verify: h.Verify.Scheme, Secret: h.Verify.Secret, State: ready, ID: h.ID, Title: h.Title})
+	}
+	return views
+}
+
+func (rc *Receiver) url(base string, w eventlog.WorkflowName, h eventlog.HookName) string {
+	if rc.PublicURL != "" {
+		base = rc.PublicURL
+	}
+	return strings.TrimSuffix(base, "/") + Address(w, h)
+}
+
+// SampleRequest asks for a request as the sender of a hook would make it.
+type SampleRequest struct {
+	Workflow eventlog.WorkflowName
+	Hook     eventlog.HookName
+	// Base is the engine's own address.
+	Base string
+	// Body is made up where it is nil, ContentType where it is empty.
+	Body        []byte
+	ContentType string
+	// Send lets the sample through, as if it had come from outside.
+	Send bool
+}
+
+// Sample is a signed request, and what became of it if it was sent.
+type Sample struct {
+	URL  string `json:"url"`
+	Curl string `json:"curl" jsonschema:"a command that sends it; a token in it is replaced by its name"`
+	// Sent is nil for a sample that was only made.
+	Sent *Sent `json:"sent"`
+}
+
+// Sent is the answer to a sample.
+type Sent struct {
+	Status    int                 `json:"status"`
+	Body      string              `json:"body"`
+	Topic     eventlog.Topic      `json:"topic"`
+	MessageID *eventlog.MessageID `json:"messageId" jsonschema:"of the event that was recorded; null for none"`
+}
+
+// Sample makes a request for a hook, and sends it if asked to. Errors are *rpc.Problem.
+func (rc *Receiver) Sample(ctx context.Context, q SampleRequest) (Sample, error) {
+	h, s, err := rc.find(q.Workflow, q.Hook)
+	if err != nil {
+		return Sample{}, err
+	}
+	ready, values := rc.readiness(&s, &h)
+	switch ready {
+	case SecretUnknown:
+		return Sample{}, rpc.Problemf(http.StatusConflict, CodeUnready, "hook %s verifies with the secret %s, which is not "+
+			"configured", h.Name, h.Verify.Secret).WithHint("add it under secrets: in pawl.yaml and start the engine again")
+	case SecretNotGranted:
+		return Sample{}, rpc.Problemf(http.StatusConflict, CodeUnready, "hook %s verifies with the secret %s, which workflow "+
+			"%s is not granted", h.Name, h.Verify.Secret, q.Workflow).
+			WithHint("grant it: pawl grants " + string(q.Workflow) + " " + eventlog.SecretCapability(h.Verify.Secret) + "=allow")
+	case Ready:
+	}
+	value := ""
+	if len(values) > 0 {
+		value = values[0]
+	}
+	at := rc.url(q.Base, q.Workflow, q.Hook)
+	r, err := hook.Sample(&h, at, q.Body, q.ContentType, strings.ToLower(rand.Text()[:8]))
+	if err != nil {
+		return Sample{}, err
+	}
+	unsigned := func(err error) error {
+		return rpc.Problemf(http.StatusConflict, CodeUnready, "%v", err).
+			WithHint("correct the value of the secret and start the engine again")
+	}
+	if err := hook.Sign(h.Verify, value, r, rc.Now()); err != nil {
+		return Sample{}, unsigned(err)
+	}
+	shown := r
+	if h.Verify.Scheme == hook.SchemeToken {
+		plain, err := hook.Sample(&h, at, q.Body, q.ContentType, "token")
+		if err != nil {
+			return Sample{}, err
+		}
+		if err := hook.Sign(h.Verify, h.Verify.Secret, plain, rc.Now()); err != nil {
+			return Sample{}, unsigned(err)
+		}
+		shown = plain // of a token only the name of its secret is shown
+	}
+	sample := Sample{URL: at, Curl: shown.Curl()}
+	if !q.Send {
+		return sample, nil
+	}
+	a, err := rc.accept(ctx, q.Workflow, q.Hook, r, func() {})
+	var p *rpc.Problem
+	switch {
+	case errors.As(err, &p):
+		sample.Sent = &Sent{Status: p.Status, Body: string(p.Document()), Topic: h.Topic}
+		return sample, nil
+	case err != nil:
+		return Sample{}, err
+	}
+	sample.Sent = &Sent{Status: a.status, Body: string(a.body), Topic: h.Topic}
+	if a.event != "" {
+		sample.Sent.MessageID = &a.event
+	}
+	return sample, nil
+}
