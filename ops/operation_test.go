@@ -270,6 +270,17 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	if v := call("resumeWorkflow", 200, with()); v["userPaused"] != false {
 		t.Errorf("resume: %v", v)
 	}
+	call("deployWorkflow", 201, map[string]any{"source": hooked("posts"), "filename": "posts.ts"})
+	if v := listOf(call("listHooks", 200, nil)["items"]); len(v) != 1 ||
+		v[0].(map[string]any)["state"] != "ready" || v[0].(map[string]any)["workflow"] != "posts" {
+		t.Errorf("hooks: %v", v)
+	}
+	if v := listOf(call("listHooks", 200, with())["items"]); len(v) != 0 {
+		t.Errorf("hooks of another workflow: %v", v)
+	}
+	if v := call("testHook", 200, map[string]any{"workflow": "posts", "hook": "open", "send": true, "body": `{"id":"h1"}`}); v["sent"].(map[string]any)["messageId"] != "h1" || v["sent"].(map[string]any)["status"] != 202.0 {
+		t.Errorf("a sample of a hook: %v", v)
+	}
 	if v := call("archiveWorkflow", 200, with()); v["status"] != "archived" {
 		t.Errorf("archive: %v", v)
 	}

@@ -163,11 +163,59 @@ interface PawlConcurrentConsumer<D = any, R = any> extends PawlAnyConsumer<D> {
   next?(ctx: PawlNextCtx, prepared: PawlPrepareResult<D>, mutationResult: PawlMutationResult<R>): Promise<void> | void;
 }
 
+/** What shows that a request to a hook is a true one. A secret is named; its value stands in the engine's configuration. */
+type PawlHookVerify =
+  | { scheme: "github" | "shopify" | "slack" | "standard" | "stripe" | "twilio"; secret: string }
+  | {
+      hmac: "sha1" | "sha256" | "sha512";
+      secret: string;
+      /** How the secret's value becomes the key; "text" if absent. */
+      secretEncoding?: "text" | "hex" | "base64";
+      /** What is signed: a template of {body}, {timestamp}, {header:NAME}, {query:name}, {url} and {method}. */
+      signed: string;
+      /** Where the signatures stand; with split several of them, of which those with the prefix count. */
+      signatures: { header: string; split?: string; prefix?: string; encoding: "hex" | "base64" };
+      /** Where the time stands: in a header, or behind a prefix among the signatures. It must be signed, too. */
+      timestamp?: ({ header: string } | { in: string }) & {
+        format: "unix" | "unixMillis" | "rfc3339";
+        /** How far it may be from the engine's time: "5m" if absent. */
+        tolerance?: string;
+      };
+    }
+  | { token: string; header: string }
+  | { token: string; query: string }
+  | "none";
+
+/** Another system posts to /hooks/{workflow}/{hook}, and each verified request becomes an event. */
+interface PawlHook {
+  topic: string;
+  verify: PawlHookVerify;
+  /** Templates of {header:NAME}, {query:name}, {body:path.to.member} and {hash}. The same id is the same event. */
+  id: string;
+  title: string;
+  /** The headers that the payload has. */
+  headers?: string[];
+  /** What is answered once the event is durable. A request that has all of challenge is answered with it instead. */
+  respond?: { status?: number } & ({ text?: string } | { json?: Json } | { challenge?: string });
+}
+
+/** The payload of a hook's event. */
+interface PawlHookPayload<B = any> {
+  readonly method: string;
+  readonly query: { readonly [name: string]: string | string[] };
+  readonly headers: { readonly [name: string]: string };
+  readonly contentType: string;
+  /** Parsed JSON, the fields of a form, text, or base64, which encoding says. */
+  readonly body: B;
+  readonly encoding?: "base64";
+}
+
 interface PawlWorkflow {
   name: string;
   topics: { [topic: string]: object };
   producers?: { [name: string]: PawlProducerHandler<any> | PawlProducer };
   consumers?: { [name: string]: PawlConsumer | PawlConcurrentConsumer };
+  hooks?: { [name: string]: PawlHook };
 }
 
 declare const Pawl: {
@@ -176,6 +224,7 @@ declare const Pawl: {
     consumer: PawlConsumer<D, S, R> | PawlConcurrentConsumer<D, R>,
   ): PawlConsumer<D, S, R> | PawlConcurrentConsumer<D, R>;
   producer<S = any>(producer: PawlProducer<S> | PawlProducerHandler<S>): PawlProducer<S> | PawlProducerHandler<S>;
+  hook(hook: PawlHook): PawlHook;
 };
 /** The same as Pawl, by the name that it had before. */
 declare const Keep: typeof Pawl;

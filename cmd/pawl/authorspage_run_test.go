@@ -33,7 +33,8 @@ func TestAuthorsPageCodeRuns(t *testing.T) {
 		"Limits":             "yaml",  // TestAuthorsPageConfiguration
 		"Ten recipes":        "yaml",  // TestAuthorsPageConfiguration
 
-		"Serial or concurrent?": "ts", // TestAuthorsPageConcurrent
+		"Serial or concurrent?":            "ts",         // TestAuthorsPageConcurrent
+		"Hooks: requests of other systems": "ts yaml sh", // TestAuthorsPageHooks
 	}
 	for _, part := range pageParts(t) {
 		var languages []string
@@ -118,6 +119,13 @@ var mistakes = map[string][2]string{
 		`subscribe: ["file.found"], concurrency: 2, async prepare(ctx, state) { ctx.log(state);`,
 	},
 	"concurrency.key":     {`subscribe: ["file.found"],`, `subscribe: ["file.found"], concurrency: 2, key: "file.name",`},
+	"shape.hook":          hooked(`topic: "file.found", id: "{hash}", title: "t"`),
+	"hook.verify":         hooked(`topic: "file.found", verify: { scheme: "gitlab", secret: "S" }, id: "{hash}", title: "t"`),
+	"hook.template":       hooked(`topic: "file.found", verify: "none", id: "same", title: "t"`),
+	"hook.headers":        hooked(`topic: "file.found", verify: "none", id: "{hash}", title: "t", headers: ["Authorization"]`),
+	"hook.respond":        hooked(`topic: "file.found", verify: "none", id: "{hash}", title: "t", respond: { status: 500 }`),
+	"secret.unknown":      hooked(`topic: "file.found", verify: { scheme: "github", secret: "X" }, id: "{hash}", title: "t"`),
+	"secret.notGranted":   hooked(`topic: "file.found", verify: { scheme: "github", secret: "S" }, id: "{hash}", title: "t"`),
 	"name.workflow":       {`name: "notes"`, `name: "my notes"`},
 	"schedule.invalid":    {`interval: "1m"`, `interval: "a minute"`},
 	"topic.unknown":       {`ctx.publish("file.found"`, `ctx.publish("file.fuond"`},
@@ -161,6 +169,11 @@ var mistakes = map[string][2]string{
 	"global.shared":          {`const { entries }`, `count++; const { entries }`},
 }
 
+// hooked is the change that adds a hook.
+func hooked(members string) [2]string {
+	return [2]string{"  consumers: {", "  hooks: { h: Pawl.hook({ " + members + " }) },\n  consumers: {"}
+}
+
 // Each code on the page is what the validator says of such a mistake, and each mistake of the list is on the page.
 func TestAuthorsPageMistakes(t *testing.T) {
 	t.Parallel()
@@ -182,7 +195,8 @@ func TestAuthorsPageMistakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: node.NewCatalog(registry)})
+		_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
+			Secrets: []string{"S"}})
 		for _, p := range problems {
 			codes = append(codes, p.Code)
 		}

@@ -32,6 +32,7 @@ type commandLine struct {
 	Inputs     look.Inputs     `cmd:"" group:"look" help:"List and show what came in from outside."`
 	Sessions   look.Sessions   `cmd:"" group:"look" help:"List and show bursts of runs."`
 	Connectors look.Connectors `cmd:"" group:"look" help:"List and show connectors."`
+	Hooks      look.Hooks      `cmd:"" group:"look" help:"List where other systems post to, and try it."`
 	Workers    look.Workers    `cmd:"" group:"look" help:"Show the processes that run scripts, and how they are confined."`
 	Why        look.Why        `cmd:"" group:"look" help:"Say what a workflow is doing or waiting for."`
 	Log        look.Log        `cmd:"" group:"look" help:"Print the log, transition by transition."`

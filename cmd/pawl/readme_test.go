@@ -31,7 +31,8 @@ func TestConfigurationOfTheManual(t *testing.T) {
 	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x"})}
+	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x", "GITHUB_WEBHOOK_SECRET": "g",
+		"STRIPE_NEW": "n", "STRIPE_OLD": "o"})}
 	c, err := config.LoadFile(path, true)
 	if err != nil {
 		t.Fatal(err)

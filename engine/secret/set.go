@@ -10,13 +10,8 @@ import (
 
 // Secret is one that is configured. It has several values while one is being replaced: what is received may be made
 // with any of them, what is sent is made with the first.
-type Secret struct{ *held }
-
-// held stands behind a pointer: whatever prints a structure that a secret is deep inside of prints an address.
-type held struct {
-	values []string
-	hosts  []string
-}
+// They stand behind functions: whatever prints a structure that a secret is deep inside of prints addresses.
+type Secret struct{ values, hosts func() []string }
 
 // Of makes a secret of its values, which may be sent to the hosts. The error says what is wrong, without a value.
 func Of(values, hosts []string) (Secret, error) {
@@ -31,14 +26,25 @@ func Of(values, hosts []string) (Secret, error) {
 			return Secret{}, fmt.Errorf("value %d has a control character, such as a line break", i+1)
 		}
 	}
-	return Secret{&held{values: slices.Clone(values), hosts: slices.Clone(hosts)}}, nil
+	values, hosts = slices.Clone(values), slices.Clone(hosts)
+	return Secret{func() []string { return slices.Clone(values) }, func() []string { return slices.Clone(hosts) }}, nil
 }
 
 // Values are all of them, the newest first.
-func (s Secret) Values() []string { return slices.Clone(s.values) }
+func (s Secret) Values() []string {
+	if s.values == nil {
+		return nil
+	}
+	return s.values()
+}
 
 // Hosts are those that it may be sent to.
-func (s Secret) Hosts() []string { return slices.Clone(s.hosts) }
+func (s Secret) Hosts() []string {
+	if s.hosts == nil {
+		return nil
+	}
+	return s.hosts()
+}
 
 // hidden stands for a value wherever one would be printed.
 const hidden = "[secret]"

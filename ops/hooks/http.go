@@ -21,7 +21,7 @@ import (
 
 const (
 	// MaxBody bounds the body of a request in bytes.
-	MaxBody = 1 << 20
+	MaxBody = hook.MaxSample
 	// bodyTimeout is how long a sender may take for a body.
 	bodyTimeout = 15 * time.Second
 	// firstRoom is what a body of unknown length is given at first, in bytes.
@@ -124,7 +124,7 @@ func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, l
 	}
 	connection := http.NewResponseController(w)
 	// Not every ResponseWriter has deadlines; a test's recorder needs none.
-	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout))
+	_ = connection.SetReadDeadline(time.Now().Add(rc.bodyTimeout))
 	from := http.MaxBytesReader(w, r.Body, MaxBody)
 	var into bytes.Buffer
 	size, err := int(r.ContentLength), error(nil)
@@ -155,7 +155,7 @@ func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, l
 		return nil, leave, tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, leave, rpc.Problemf(http.StatusRequestTimeout, CodeSlow,
-			"the body did not come within %s; nothing was stored", bodyTimeout).
+			"the body did not come within %s; nothing was stored", rc.bodyTimeout).
 			WithHint("send the request again, whole and in time")
 	}
 	return nil, leave, rpc.Malformed("body.unreadable", "the body could not be read; nothing was stored").

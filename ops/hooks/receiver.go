@@ -52,6 +52,8 @@ type Config struct {
 type Receiver struct {
 	Config
 	bodies *auth.Quota
+	// bodyTimeout is how long a sender may take for a body.
+	bodyTimeout time.Duration
 	// told is when it was last said of a hook that it cannot verify, by its address.
 	mu   sync.Mutex
 	told map[string]time.Time
@@ -62,7 +64,7 @@ const mostBodies, mostBodiesEach = 64 << 10, 32 << 10
 
 // New makes a Receiver.
 func New(c Config) *Receiver {
-	return &Receiver{Config: c, told: map[string]time.Time{},
+	return &Receiver{Config: c, told: map[string]time.Time{}, bodyTimeout: bodyTimeout,
 		bodies: auth.NewQuota("KiB of bodies of hooks", "hook.busy", mostBodies, mostBodiesEach)}
 }
 

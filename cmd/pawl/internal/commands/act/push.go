@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
@@ -23,8 +24,13 @@ type Push struct {
 	Topic  string `arg:"" help:"The topic."`
 	ID     string `name:"id" placeholder:"ID" help:"The event's message id: the same id again is the same event. JSON is then the payload."`
 	Title  string `placeholder:"TITLE" help:"What the event is about, for people; else its id."`
+	IDFrom string `name:"id-from" placeholder:"hash|path" enum:",hash,path" default:"" help:"Where the message ids come from when the JSON is payloads: hash, of each payload's content, so that the same content is the same event; or path, with --id-path."`
+	IDPath string `name:"id-path" placeholder:"A.B" help:"The member of each payload that is its message id, as in customer.id."`
 	Events string `arg:"" name:"json|@file|-" help:"The payload, with --id; without it events: {\"messageId\": …, \"title\": …, \"payload\": …}, or many, one a line. @FILE reads them from a file, - from standard input."`
 }
+
+// tellEvery is how often a push that goes on says how far it is.
+const tellEvery = 2 * time.Second
 
 // One request is one transition: all of its events or none. Events that are pushed in several requests are
 // recorded up to the one that fails.
@@ -46,6 +52,9 @@ func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 		return exit.Misconfigured("give --id too; without it each event names its own messageId and title",
 			"--title belongs to --id")
 	}
+	if err := c.checkIDs(); err != nil {
+		return err
+	}
 	from, err := c.open(screen)
 	if err != nil {
 		return err
@@ -55,7 +64,7 @@ func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 	if err != nil {
 		return err
 	}
-	done := 0
+	done, told := 0, time.Now()
 	send := func(events []json.RawMessage) error {
 		if len(events) == 0 {
 			return nil
@@ -66,6 +75,10 @@ func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 			return err
 		}
 		done += len(events)
+		if now := time.Now(); now.Sub(told) >= tellEvery {
+			told = now
+			fmt.Fprintf(screen.Err, "pawl: %s recorded so far\n", wasWere(done, "event"))
+		}
 		return printPushed(screen, answers, c.JSON)
 	}
 	if err := c.batches(from, send); err != nil {
@@ -139,6 +152,10 @@ func (c *Push) batches(from io.Reader, send func([]json.RawMessage) error) error
 
 // events are those of one document, the n-th: its payload's with --id, else one event or an array of them.
 func (c *Push) events(document json.RawMessage, n int) ([]json.RawMessage, error) {
+	if c.IDFrom != "" {
+		event, err := c.identified(document, n)
+		return []json.RawMessage{event}, err
+	}
 	if c.ID != "" {
 		if n > 1 {
 			return nil, exit.Misconfigured("without --id each document is an event with a messageId of its own",

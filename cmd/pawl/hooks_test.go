@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// The hook of the page takes what GitHub would send once its secret is granted, and nothing else; its commands show it.
+func TestAuthorsPageHooks(t *testing.T) {
+	t.Parallel()
+	part := pagePartOf(t, "Hooks: requests of other systems")
+	commands := part.commands(t)
+	const secret = "It's a Secret to Everybody"
+	dir := place(t, map[string]string{
+		"pushes.ts": part.code(t, "ts"), "github.secret": secret + "\n",
+		"pawl.yaml": strings.Replace(part.code(t, "yaml"), "${env:GITHUB_WEBHOOK_SECRET}", "${file:github.secret}", 1),
+	})
+	p := startDaemon(t, dir, "pawl", "up", "pushes.ts")
+	p.await(`secret\.notGranted`)
+	post := func(body string) (int, string) {
+		t.Helper()
+		mac := hmac.New(sha256.New, []byte(secret))
+		_, _ = mac.Write([]byte(body))
+		address := strings.TrimSpace(read(t, dir+"/.pawl/http.url"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/hooks/pushes/github",
+			bytes.NewReader([]byte(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-GitHub-Event", "push")
+		req.Header.Set("X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958")
+		req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(text)
+	}
+	const body = `{"ref":"refs/heads/main","pusher":{"name":"ann"},"repository":{"full_name":"ann/shop"}}`
+	if status, text := post(body); status != http.StatusServiceUnavailable || !strings.Contains(text, "hook.unready") {
+		t.Errorf("before the grant: %d %s", status, text)
+	}
+	if out := mustRun(t, dir, 0, "pawl", "hooks"); !strings.Contains(out, "pawl grants pushes secret.GITHUB=allow") ||
+		!strings.Contains(out, "/hooks/pushes/github") {
+		t.Errorf("pawl hooks: %s", out)
+	}
+	mustRun(t, dir, 0, "sh", "-c", commands[0])
+	if status, text := post(body); status != http.StatusAccepted || !strings.Contains(text, "72d3162e") {
+		t.Errorf("granted: %d %s", status, text)
+	}
+	if status, text := post(body); status != http.StatusOK {
+		t.Errorf("again: %d %s", status, text)
+	}
+	out := mustRun(t, dir, 0, "sh", "-c", commands[1])
+	if !strings.Contains(out, "answered 202") || !strings.Contains(out, "title    sample in ann/shop") ||
+		!strings.Contains(out, `"ref":"refs/heads/main"`) {
+		t.Errorf("%s: %s", commands[1], out)
+	}
+	if out := mustRun(t, dir, 1, "pawl", "hooks", "test", "pushes", "github", "{"); !strings.Contains(out, "json.invalid") {
+		t.Errorf("a broken body: %s", out)
+	}
+	listed := mustRun(t, dir, 0, "pawl", "hooks", "list", "--workflow", "pushes")
+	if !strings.Contains(listed, "X-Hub-Signature-256: sha256=") || strings.Contains(listed, secret) {
+		t.Errorf("pawl hooks list: %s", listed)
+	}
+	p.stop()
+	if strings.Contains(p.text(), secret) {
+		t.Error("the engine has printed the secret")
+	}
+}

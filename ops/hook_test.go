@@ -1,0 +1,130 @@
+package ops
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/enginetest"
+	"github.com/pawl-run/pawl/engine/secret"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// hooked is a workflow with a hook for everybody and one for GitHub.
+func hooked(name string) string {
+	return fmt.Sprintf(`
+export default Pawl.workflow({
+  name: %q,
+  topics: { in: {} },
+  hooks: { open: Pawl.hook({ topic: "in", verify: "none", id: "{body:id}", title: "t" }) },
+  consumers: { take: { subscribe: ["in"], async prepare() { return { reservations: [], data: null }; } } },
+});
+`, name)
+}
+
+// Hooks are reached without a token, and by no web page; everything beside them still asks for one.
+func TestHooksNeedNoToken(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.do("deployWorkflow", map[string]any{"source": hooked("posts"), "filename": "posts.ts"}, nil)
+	b.engine.Rest("posts")
+	b.do("pauseWorkflow", map[string]any{"workflow": "posts"}, nil)
+	before := b.last()
+	for _, c := range []struct {
+		path   string
+		header []string
+		status int
+		code   string
+	}{
+		{"/hooks/posts/open", []string{"Origin", "https://evil.example"}, 403, "origin.forbidden"},
+		{"/hooks/posts/open", []string{"Sec-Fetch-Site", "cross-site"}, 403, "origin.forbidden"},
+		{"/hooks/posts/open", []string{"Host", "evil.example"}, 403, "host.forbidden"},
+		{"/hooks/posts/none", nil, 404, "hook.unknown"},
+		{"/hooks/posts/../../v1/why", nil, 401, "token.required"},
+		{"/hooks//open", nil, 404, "path.unknown"},
+		{"/hooks/posts", nil, 404, "path.unknown"},
+		{"/hooks/posts/open/x", nil, 404, "path.unknown"},
+		{"/v1/hooks", nil, 401, "token.required"},
+	} {
+		res, text := b.request("POST", c.path, `{"id":"1"}`, append([]string{"Authorization", "none"}, c.header...)...)
+		if res.StatusCode != c.status || !strings.Contains(string(text), c.code) {
+			t.Errorf("%s %v: %d %s, want %d %s", c.path, c.header, res.StatusCode, text, c.status, c.code)
+		}
+	}
+	if last := b.last(); last != before {
+		t.Errorf("the log went from %d to %d", before, last)
+	}
+	if res, text := b.request("POST", "/hooks/posts/open", `{"id":"1"}`, "Authorization", "none"); res.StatusCode != 202 ||
+		b.last() != before+1 {
+		t.Errorf("%d %s", res.StatusCode, text)
+	}
+	if res, text := b.request("GET", "/metrics", ""); res.StatusCode != 200 ||
+		!strings.Contains(string(text), `pawl_http_requests_total{operation="receiveHook",status="202"} 1`) ||
+		!strings.Contains(string(text), `pawl_http_requests_total{operation="receiveHook",status="404"} 1`) {
+		t.Errorf("the figures do not count the requests of hooks:\n%s", text)
+	}
+	archived := map[string]any{"workflow": "posts"}
+	b.do("archiveWorkflow", archived, nil)
+	if res, text := b.request("POST", "/hooks/posts/open", `{"id":"2"}`, "Authorization", "none"); res.StatusCode != 409 {
+		t.Errorf("a hook of an archived workflow: %d %s", res.StatusCode, text)
+	}
+}
+
+// A secret has to be configured, and is granted by its name alone; what is granted is shown.
+func TestSecretsAreGrantedByName(t *testing.T) {
+	t.Parallel()
+	known, err := secret.Of([]string{"planted"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := setup(t, func(c *Config, h *enginetest.Harness) {
+		c.Secrets = secret.NewSet(map[string]secret.Secret{"S": known})
+		h.Config.Secrets = c.Secrets.Names()
+	})
+	source := func(name string) string {
+		return strings.Replace(hooked("posts"), `verify: "none"`, fmt.Sprintf(`verify: { token: %q, header: "X-T" }`, name), 1)
+	}
+	p := b.refused("deployWorkflow", map[string]any{"source": source("T")})
+	if p.Code != "script.refused" || p.Problems[0].Code != "secret.unknown" || !strings.Contains(p.Problems[0].Fix, "S") {
+		t.Errorf("an unknown secret: %+v", p)
+	}
+	var deployed struct{ Warnings []struct{ Code, Fix string } }
+	b.do("deployWorkflow", map[string]any{"source": source("S"), "grants": map[string]any{"*": "allow"}}, &deployed)
+	if len(deployed.Warnings) != 1 || deployed.Warnings[0].Code != "secret.notGranted" ||
+		!strings.Contains(deployed.Warnings[0].Fix, "pawl grants posts secret.S=allow") {
+		t.Errorf("warnings: %+v", deployed.Warnings)
+	}
+	post := func() int {
+		res, _ := b.request("POST", "/hooks/posts/open", `{"id":"1"}`, "Authorization", "none", "X-T", "planted")
+		return res.StatusCode
+	}
+	if status := post(); status != http.StatusServiceUnavailable {
+		t.Errorf("a pattern grants a secret: %d", status)
+	}
+	for _, grants := range []map[string]any{
+		{"secret.*": "allow"}, {"secret.S": "ask"}, {"secret.S@api.example.com": "allow"},
+	} {
+		if p := b.refused("setGrants", map[string]any{"workflow": "posts", "grants": grants}); p.Code != "grants.invalid" {
+			t.Errorf("%v: %+v", grants, p)
+		}
+	}
+	var grants struct {
+		Operations []struct {
+			Capability, Kind string
+			Grant            eventlog.Grant
+		}
+	}
+	b.do("changeGrants", map[string]any{"workflow": "posts", "grants": map[string]any{"secret.S": "allow"}}, &grants)
+	if len(grants.Operations) != 1 || grants.Operations[0].Capability != "secret.S" ||
+		grants.Operations[0].Grant != eventlog.GrantAllow {
+		t.Errorf("grants: %+v", grants)
+	}
+	if status := post(); status != http.StatusAccepted {
+		t.Errorf("granted: %d", status)
+	}
+	b.do("changeGrants", map[string]any{"workflow": "posts", "grants": map[string]any{"secret.S": "deny"}}, nil)
+	if status := post(); status != http.StatusServiceUnavailable {
+		t.Errorf("denied again: %d", status)
+	}
+}
