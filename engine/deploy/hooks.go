@@ -39,15 +39,16 @@ func (c *check) hook(d sandbox.HookDefinition) {
 		Name: eventlog.HookName(d.Name), Topic: eventlog.Topic(d.Topic), Verify: c.hookVerify(d), ID: d.ID, Title: d.Title,
 		Headers: d.Headers, Respond: hookAnswer(d.Respond),
 	}
-	if !c.in.Definition.Lacks("hooks", d.Name, "verify") {
-		for _, f := range hook.Check(&accepted) {
-			path := append([]string{"hooks", d.Name}, f.Member...)
-			if c.lacksAny(path) {
-				continue
-			}
-			c.refuse(f.Code, f.Fix, "hook %q: %s", eventlog.ClipName(d.Name), f.Message)
-			c.at(c.place(path...))
+	unread := c.lacksAny([]string{"hooks", d.Name, "verify"})
+	for _, f := range hook.Check(&accepted) {
+		path := append([]string{"hooks", d.Name}, f.Member...)
+		if c.lacksAny(path) || unread && f.Code == CodeHook {
+			continue
 		}
+		c.refuse(f.Code, f.Fix, "hook %q: %s", eventlog.ClipName(d.Name), f.Message)
+		c.at(c.place(path...))
+	}
+	if !unread {
 		c.secret(d, accepted.Verify.Secret)
 	}
 	c.accepted.Hooks = append(c.accepted.Hooks, accepted)

@@ -88,7 +88,7 @@ func TestMistakesInHooks(t *testing.T) {
 		"a misspelt member":     {`h: { ` + good + `, verify: { scheme: "github", secrets: "GITHUB" } },`, "shape.hook", "secret"},
 		"misspelt tolerance":    {`h: { ` + good + `, verify: { hmac: "sha256", secret: "GITHUB", signed: "{body}", signatures: { header: "X", encoding: "hex" }, timestamp: { header: "T", format: "unix", tolerence: "1m" } } },`, "shape.hook", "tolerance"},
 		"an unknown scheme":     {`h: { ` + good + `, verify: { scheme: "gitlab", secret: "GITHUB" } },`, "hook.verify", "github, shopify"},
-		"hmac as a scheme":      {`h: { ` + good + `, verify: { scheme: "hmac", secret: "GITHUB" } },`, "hook.verify", "sha256"},
+		"hmac as a scheme":      {`h: { ` + good + `, verify: { scheme: "hmac", secret: "GITHUB" } },`, "hook.verify", "or say how it is signed"},
 		"an unsigned body":      {`h: { ` + good + `, verify: { hmac: "sha256", secret: "GITHUB", signed: "{header:X-Id}", signatures: { header: "X", encoding: "hex" } } },`, "hook.verify", "{body}"},
 		"no duration":           {`h: { ` + good + `, verify: { hmac: "sha256", secret: "GITHUB", signed: "{timestamp}{body}", signatures: { header: "X", encoding: "hex" }, timestamp: { header: "T", format: "unix", tolerance: "soon" } } },`, "hook.verify", "5m"},
 		"an unknown secret":     {`h: { ` + good + `, verify: { scheme: "github", secret: "GITHUP" } },`, "secret.unknown", "did you mean GITHUB"},

@@ -181,7 +181,7 @@ func (f *faults) verify(v *eventlog.HookVerify) {
 			f.add(CodeVerify, `write e.g. header: "X-Token"`, fmt.Sprintf("%q is no name of a header",
 				eventlog.ClipName(v.Header)), at("header")...)
 		}
-	case v.Scheme == SchemeHMAC:
+	case v.Scheme == SchemeHMAC && (v.Hash != "" || v.Signatures != nil):
 		f.hmac(v, at)
 	default:
 		f.add(CodeVerify, "write one of "+strings.Join(Schemes(), ", ")+", or say how it is signed: "+VerifyShape,
