@@ -103,7 +103,8 @@ type checkedScript struct {
 }
 
 // check reads the script's definition and holds it against the catalog and what the workflow has.
-// Grants are those that come with it, nil for those that the workflow has. For a repair, repairs is the workflow's state.
+// Grants are those that come with it, nil for those that the workflow has. For a repair, repairs is the workflow's
+// state.
 func (e *Engine) check(ctx context.Context, source, filename string, grants map[string]eventlog.Grant,
 	repairs *projections.State,
 ) (checkedScript, *projections.State, error) {

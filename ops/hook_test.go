@@ -41,7 +41,8 @@ func TestHooksNeedNoToken(t *testing.T) {
 		{"/hooks/posts/open", []string{"Sec-Fetch-Site", "cross-site"}, 403, "origin.forbidden"},
 		{"/hooks/posts/open", []string{"Host", "evil.example"}, 403, "host.forbidden"},
 		{"/hooks/posts/none", nil, 404, "hook.unknown"},
-		{"/hooks/posts/../../v1/why", nil, 401, "token.required"},
+		{"/hooks/posts/../../v1/why", nil, 404, "path.unknown"},
+		{"/hooks/%2e%2e/v1/openapi.json", nil, 307, ""},
 		{"/hooks//open", nil, 404, "path.unknown"},
 		{"/hooks/posts", nil, 404, "path.unknown"},
 		{"/hooks/posts/open/x", nil, 404, "path.unknown"},
@@ -83,10 +84,12 @@ func TestSecretsAreGrantedByName(t *testing.T) {
 		h.Config.Secrets = c.Secrets.Names()
 	})
 	source := func(name string) string {
-		return strings.Replace(hooked("posts"), `verify: "none"`, fmt.Sprintf(`verify: { token: %q, header: "X-T" }`, name), 1)
+		verify := fmt.Sprintf(`verify: { token: %q, header: "X-T" }`, name)
+		return strings.Replace(hooked("posts"), `verify: "none"`, verify, 1)
 	}
 	p := b.refused("deployWorkflow", map[string]any{"source": source("T")})
-	if p.Code != "script.refused" || p.Problems[0].Code != "secret.unknown" || !strings.Contains(p.Problems[0].Fix, "S") {
+	if p.Code != "script.refused" || p.Problems[0].Code != "secret.unknown" ||
+		!strings.Contains(p.Problems[0].Fix, "secrets: { T:") {
 		t.Errorf("an unknown secret: %+v", p)
 	}
 	var deployed struct{ Warnings []struct{ Code, Fix string } }

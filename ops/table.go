@@ -74,7 +74,8 @@ var receiveHook = rpc.Plain{ID: "receiveHook", Method: http.MethodPost, Path: ho
 
 // public says what is answered without a token.
 func public(path string) bool {
-	return strings.HasPrefix(path, hooks.Path) || slices.ContainsFunc(plainTable, func(p plainOperation) bool { return p.Public && p.Path == path })
+	return strings.HasPrefix(path, hooks.Path) ||
+		slices.ContainsFunc(plainTable, func(p plainOperation) bool { return p.Public && p.Path == path })
 }
 
 // document is the OpenAPI document of everything here, for a program of the given version.

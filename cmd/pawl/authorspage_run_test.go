@@ -119,13 +119,13 @@ var mistakes = map[string][2]string{
 		`subscribe: ["file.found"], concurrency: 2, async prepare(ctx, state) { ctx.log(state);`,
 	},
 	"concurrency.key":     {`subscribe: ["file.found"],`, `subscribe: ["file.found"], concurrency: 2, key: "file.name",`},
-	"shape.hook":          hooked(`topic: "file.found", id: "{hash}", title: "t"`),
-	"hook.verify":         hooked(`topic: "file.found", verify: { scheme: "gitlab", secret: "S" }, id: "{hash}", title: "t"`),
-	"hook.template":       hooked(`topic: "file.found", verify: "none", id: "same", title: "t"`),
-	"hook.headers":        hooked(`topic: "file.found", verify: "none", id: "{hash}", title: "t", headers: ["Authorization"]`),
-	"hook.respond":        hooked(`topic: "file.found", verify: "none", id: "{hash}", title: "t", respond: { status: 500 }`),
-	"secret.unknown":      hooked(`topic: "file.found", verify: { scheme: "github", secret: "X" }, id: "{hash}", title: "t"`),
-	"secret.notGranted":   hooked(`topic: "file.found", verify: { scheme: "github", secret: "S" }, id: "{hash}", title: "t"`),
+	"shape.hook":          hooked(`id: "{hash}", title: "t"`),
+	"hook.verify":         hooked(`verify: { scheme: "gitlab", secret: "S" }, id: "{hash}", title: "t"`),
+	"hook.template":       hooked(`verify: "none", id: "same", title: "t"`),
+	"hook.headers":        hooked(`verify: "none", id: "{hash}", title: "t", headers: ["Authorization"]`),
+	"hook.respond":        hooked(`verify: "none", id: "{hash}", title: "t", respond: { status: 500 }`),
+	"secret.unknown":      hooked(`verify: { scheme: "github", secret: "X" }, id: "{hash}", title: "t"`),
+	"secret.notGranted":   hooked(`verify: { scheme: "github", secret: "S" }, id: "{hash}", title: "t"`),
 	"name.workflow":       {`name: "notes"`, `name: "my notes"`},
 	"schedule.invalid":    {`interval: "1m"`, `interval: "a minute"`},
 	"topic.unknown":       {`ctx.publish("file.found"`, `ctx.publish("file.fuond"`},
@@ -171,7 +171,8 @@ var mistakes = map[string][2]string{
 
 // hooked is the change that adds a hook.
 func hooked(members string) [2]string {
-	return [2]string{"  consumers: {", "  hooks: { h: Pawl.hook({ " + members + " }) },\n  consumers: {"}
+	return [2]string{"  consumers: {",
+		"  hooks: { h: Pawl.hook({ topic: \"file.found\", " + members + " }) },\n  consumers: {"}
 }
 
 // Each code on the page is what the validator says of such a mistake, and each mistake of the list is on the page.

@@ -68,7 +68,8 @@ func TestAuthorsPageHooks(t *testing.T) {
 		!strings.Contains(out, `"ref":"refs/heads/main"`) {
 		t.Errorf("%s: %s", commands[1], out)
 	}
-	if out := mustRun(t, dir, 1, "pawl", "hooks", "test", "pushes", "github", "{"); !strings.Contains(out, "json.invalid") {
+	out = mustRun(t, dir, 1, "pawl", "hooks", "test", "pushes", "github", "{")
+	if !strings.Contains(out, "json.invalid") {
 		t.Errorf("a broken body: %s", out)
 	}
 	listed := mustRun(t, dir, 0, "pawl", "hooks", "list", "--workflow", "pushes")

@@ -78,32 +78,95 @@ func TestHooksAreTakenOver(t *testing.T) {
 // Each mistake has a code, its line and a fix.
 func TestMistakesInHooks(t *testing.T) {
 	t.Parallel()
-	const good = `topic: "in.posted", id: "{body:id}", title: "t"`
+	const (
+		good = `topic: "in.posted", id: "{body:id}", title: "t"`
+		inX  = `signatures: { header: "X", encoding: "hex" }`
+	)
 	for name, c := range map[string]struct{ hook, code, fix string }{
-		"no object":             {`h: 5,`, "shape.hook", "Pawl.hook({"},
-		"no topic":              {`h: { id: "{hash}", title: "t", verify: "none" },`, "shape.hook", "topic"},
-		"an unknown topic":      {`h: { topic: "in.psted", id: "{hash}", title: "t", verify: "none" },`, "topic.unknown", `write "in.posted"`},
-		"no verify":             {`h: { ` + good + ` },`, "shape.hook", `verify: "none"`},
-		"verify as text":        {`h: { ` + good + `, verify: "github" },`, "shape.hook", "scheme"},
-		"a misspelt member":     {`h: { ` + good + `, verify: { scheme: "github", secrets: "GITHUB" } },`, "shape.hook", "secret"},
-		"misspelt tolerance":    {`h: { ` + good + `, verify: { hmac: "sha256", secret: "GITHUB", signed: "{body}", signatures: { header: "X", encoding: "hex" }, timestamp: { header: "T", format: "unix", tolerence: "1m" } } },`, "shape.hook", "tolerance"},
-		"an unknown scheme":     {`h: { ` + good + `, verify: { scheme: "gitlab", secret: "GITHUB" } },`, "hook.verify", "github, shopify"},
-		"hmac as a scheme":      {`h: { ` + good + `, verify: { scheme: "hmac", secret: "GITHUB" } },`, "hook.verify", "or say how it is signed"},
-		"an unsigned body":      {`h: { ` + good + `, verify: { hmac: "sha256", secret: "GITHUB", signed: "{header:X-Id}", signatures: { header: "X", encoding: "hex" } } },`, "hook.verify", "{body}"},
-		"no duration":           {`h: { ` + good + `, verify: { hmac: "sha256", secret: "GITHUB", signed: "{timestamp}{body}", signatures: { header: "X", encoding: "hex" }, timestamp: { header: "T", format: "unix", tolerance: "soon" } } },`, "hook.verify", "5m"},
-		"an unknown secret":     {`h: { ` + good + `, verify: { scheme: "github", secret: "GITHUP" } },`, "secret.unknown", "did you mean GITHUB"},
-		"not granted":           {`h: { ` + good + `, verify: { scheme: "stripe", secret: "STRIPE" } },`, "secret.notGranted", "pawl grants inbox secret.STRIPE=allow"},
-		"no secret":             {`h: { ` + good + `, verify: { scheme: "github" } },`, "hook.verify", "secrets"},
-		"a name with a space":   {`"a b": { ` + good + `, verify: "none" },`, "name.hook", `"a-b"`},
-		"no id":                 {`h: { topic: "other", title: "t", verify: "none" },`, "hook.template", "{body:id}"},
-		"an id as a number":     {`h: { topic: "other", id: 5, title: "t", verify: "none" },`, "shape.hook", "template"},
-		"an unknown part":       {`h: { topic: "other", id: "{now}", title: "t", verify: "none" },`, "hook.template", "{hash}"},
-		"a header that is kept": {`h: { ` + good + `, verify: "none", headers: ["Cookie"] },`, "hook.headers", "take it out"},
-		"headers as text":       {`h: { ` + good + `, verify: "none", headers: "X" },`, "shape.hook", "headers: ["},
-		"two answers":           {`h: { ` + good + `, verify: "none", respond: { text: "a", json: 1 } },`, "shape.hook", "keep one"},
-		"a status as text":      {`h: { ` + good + `, verify: "none", respond: { status: "200" } },`, "shape.hook", "status: 200"},
-		"a redirect":            {`h: { ` + good + `, verify: "none", respond: { status: 302 } },`, "hook.respond", "200 to 299"},
-		"a function as answer":  {`h: { ` + good + `, verify: "none", respond: { json: () => 1 } },`, "shape.hook", "json:"},
+		"no object": {`h: 5,`, "shape.hook", "Pawl.hook({"},
+		"no topic":  {`h: { id: "{hash}", title: "t", verify: "none" },`, "shape.hook", "topic"},
+		"an unknown topic": {
+			`h: { topic: "in.psted", id: "{hash}", title: "t", verify: "none" },`,
+			"topic.unknown", `write "in.posted"`,
+		},
+		"no verify":      {`h: { ` + good + ` },`, "shape.hook", `verify: "none"`},
+		"verify as text": {`h: { ` + good + `, verify: "github" },`, "shape.hook", "scheme"},
+		"a misspelt member": {
+			`h: { ` + good + `, verify: { scheme: "github", secrets: "GITHUB" } },`,
+			"shape.hook", "secret",
+		},
+		"misspelt tolerance": {
+			`h: { ` + good + `, verify: { hmac: "sha256", secret: "GITHUB", signed: "{body}", ` + inX +
+				`, timestamp: { header: "T", format: "unix", tolerence: "1m" } } },`,
+			"shape.hook", "tolerance",
+		},
+		"an unknown scheme": {
+			`h: { ` + good + `, verify: { scheme: "gitlab", secret: "GITHUB" } },`,
+			"hook.verify", "github, shopify",
+		},
+		"hmac as a scheme": {
+			`h: { ` + good + `, verify: { scheme: "hmac", secret: "GITHUB" } },`,
+			"hook.verify", "or say how it is signed",
+		},
+		"an unsigned body": {
+			`h: { ` + good + `, verify: { hmac: "sha256", secret: "GITHUB", signed: "{header:X-Id}", ` + inX +
+				` } },`,
+			"hook.verify", "{body}",
+		},
+		"no duration": {
+			`h: { ` + good + `, verify: { hmac: "sha256", secret: "GITHUB", signed: "{timestamp}{body}", ` + inX +
+				`, timestamp: { header: "T", format: "unix", tolerance: "soon" } } },`,
+			"hook.verify", "5m",
+		},
+		"an unknown secret": {
+			`h: { ` + good + `, verify: { scheme: "github", secret: "GITHUP" } },`,
+			"secret.unknown", "did you mean GITHUB",
+		},
+		"not granted": {
+			`h: { ` + good + `, verify: { scheme: "stripe", secret: "STRIPE" } },`,
+			"secret.notGranted", "pawl grants inbox secret.STRIPE=allow",
+		},
+		"no secret": {
+			`h: { ` + good + `, verify: { scheme: "github" } },`,
+			"hook.verify", "secrets",
+		},
+		"a name with a space": {`"a b": { ` + good + `, verify: "none" },`, "name.hook", `"a-b"`},
+		"no id": {
+			`h: { topic: "other", title: "t", verify: "none" },`,
+			"hook.template", "{body:id}",
+		},
+		"an id as a number": {
+			`h: { topic: "other", id: 5, title: "t", verify: "none" },`,
+			"shape.hook", "template",
+		},
+		"an unknown part": {
+			`h: { topic: "other", id: "{now}", title: "t", verify: "none" },`,
+			"hook.template", "{hash}",
+		},
+		"a header that is kept": {
+			`h: { ` + good + `, verify: "none", headers: ["Cookie"] },`,
+			"hook.headers", "take it out",
+		},
+		"headers as text": {
+			`h: { ` + good + `, verify: "none", headers: "X" },`,
+			"shape.hook", "headers: [",
+		},
+		"two answers": {
+			`h: { ` + good + `, verify: "none", respond: { text: "a", json: 1 } },`,
+			"shape.hook", "keep one",
+		},
+		"a status as text": {
+			`h: { ` + good + `, verify: "none", respond: { status: "200" } },`,
+			"shape.hook", "status: 200",
+		},
+		"a redirect": {
+			`h: { ` + good + `, verify: "none", respond: { status: 302 } },`,
+			"hook.respond", "200 to 299",
+		},
+		"a function as answer": {
+			`h: { ` + good + `, verify: "none", respond: { json: () => 1 } },`,
+			"shape.hook", "json:",
+		},
 	} {
 		_, found := checkHooks(t, withHooks(c.hook), nil)
 		i := slices.IndexFunc(found, func(p sandbox.Problem) bool { return p.Code == c.code })

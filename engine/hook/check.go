@@ -131,7 +131,8 @@ func (f *faults) respond(h *eventlog.Hook, hidden secrets) {
 	}
 	if a.Status != 0 && (a.Status < leastStatus || a.Status > mostStatus) {
 		f.add(CodeRespond, "write a status from 200 to 299, or leave it out",
-			fmt.Sprintf("status %d is none of success, and the sender would send the event again", a.Status), "respond", "status")
+			fmt.Sprintf("status %d is none of success, and the sender would send the event again", a.Status),
+			"respond", "status")
 	}
 	if (a.Status == 204 || a.Status == 205) && a.Body != "" {
 		f.add(CodeRespond, "write another status, or leave the text out", fmt.Sprintf("an answer with status %d has no text",

@@ -16,7 +16,8 @@ func parts() eventlog.Hook {
 	return eventlog.Hook{
 		Name: "h", Topic: "t", ID: "{header:X-Id}", Title: "{body:type}", Headers: []string{"X-Kind"},
 		Verify: eventlog.HookVerify{
-			Scheme: "hmac", Secret: "S", Hash: "sha512", SecretEncoding: "hex", Signed: "{method} {timestamp} {header:X-Id} {body}",
+			Scheme: "hmac", Secret: "S", Hash: "sha512", SecretEncoding: "hex",
+			Signed:     "{method} {timestamp} {header:X-Id} {body}",
 			Signatures: &eventlog.HookSignatures{Header: "X-Sig", Split: ",", Prefix: "a=", Encoding: "base64"},
 			Timestamp:  &eventlog.HookTimestamp{In: "t=", Format: "unixMillis", ToleranceMS: 60_000},
 		},
@@ -43,44 +44,122 @@ func TestCheckFindsEachMistake(t *testing.T) {
 		code   string
 		member string
 	}{
-		"no id":                 {func(h *eventlog.Hook) { h.ID = "" }, hook.CodeTemplate, "id"},
-		"a constant id":         {func(h *eventlog.Hook) { h.ID = "same" }, hook.CodeTemplate, "id"},
-		"an open brace":         {func(h *eventlog.Hook) { h.ID = "{hash" }, hook.CodeTemplate, "id"},
-		"a closing brace":       {func(h *eventlog.Hook) { h.ID = "{hash}}" }, hook.CodeTemplate, "id"},
-		"an unknown part":       {func(h *eventlog.Hook) { h.ID = "{uuid}" }, hook.CodeTemplate, "id"},
-		"a whole body as id":    {func(h *eventlog.Hook) { h.ID = "{body}" }, hook.CodeTemplate, "id"},
-		"no name of a header":   {func(h *eventlog.Hook) { h.ID = "{header:a b}" }, hook.CodeTemplate, "id"},
-		"the signature as id":   {func(h *eventlog.Hook) { h.ID = "{header:x-sig}" }, hook.CodeTemplate, "id"},
-		"credentials in title":  {func(h *eventlog.Hook) { h.Title = "{header:authorization}" }, hook.CodeTemplate, "title"},
-		"an overlong template":  {func(h *eventlog.Hook) { h.Title = strings.Repeat("x", 513) }, hook.CodeTemplate, "title"},
-		"no title":              {func(h *eventlog.Hook) { h.Title = "" }, hook.CodeTemplate, "title"},
-		"a bad header":          {func(h *eventlog.Hook) { h.Headers = []string{"X Y"} }, hook.CodeHeaders, "headers/0"},
-		"the signature kept":    {func(h *eventlog.Hook) { h.Headers = []string{"A", "x-SIG"} }, hook.CodeHeaders, "headers/1"},
-		"a cookie kept":         {func(h *eventlog.Hook) { h.Headers = []string{"cookie"} }, hook.CodeHeaders, "headers/0"},
-		"too many headers":      {func(h *eventlog.Hook) { h.Headers = slices.Repeat([]string{"A"}, 33) }, hook.CodeHeaders, "headers"},
-		"a status of failure":   {func(h *eventlog.Hook) { h.Respond.Status = 302 }, hook.CodeRespond, "respond/status"},
-		"text without a body":   {func(h *eventlog.Hook) { h.Respond.Status = 204 }, hook.CodeRespond, "respond/status"},
-		"a long answer":         {func(h *eventlog.Hook) { h.Respond.Body = strings.Repeat("x", 1025) }, hook.CodeRespond, "respond"},
-		"a constant challenge":  {func(h *eventlog.Hook) { h.Respond.Challenge = "x" }, hook.CodeTemplate, "respond/challenge"},
-		"a broken challenge":    {func(h *eventlog.Hook) { h.Respond.Challenge = "{x}" }, hook.CodeTemplate, "respond/challenge"},
-		"an unknown scheme":     {func(h *eventlog.Hook) { h.Verify.Scheme = "gitlab" }, hook.CodeVerify, "verify/scheme"},
-		"no secret":             {func(h *eventlog.Hook) { h.Verify.Secret = "" }, hook.CodeVerify, "verify"},
-		"a secret for nothing":  {func(h *eventlog.Hook) { h.Verify.Scheme = "none" }, hook.CodeVerify, "verify"},
-		"an unknown hash":       {func(h *eventlog.Hook) { h.Verify.Hash = "md5" }, hook.CodeVerify, "verify/hmac"},
-		"an unknown encoding":   {func(h *eventlog.Hook) { h.Verify.SecretEncoding = "b64" }, hook.CodeVerify, "verify/secretEncoding"},
-		"no signatures":         {func(h *eventlog.Hook) { h.Verify.Signatures = nil }, hook.CodeVerify, "verify/signatures"},
-		"signatures as text":    {func(h *eventlog.Hook) { h.Verify.Signatures.Encoding = "" }, hook.CodeVerify, "verify/signatures/encoding"},
-		"no header to look in":  {func(h *eventlog.Hook) { h.Verify.Signatures.Header = "" }, hook.CodeVerify, "verify/signatures/header"},
-		"an unsigned body":      {func(h *eventlog.Hook) { h.Verify.Signed = "{timestamp}" }, hook.CodeVerify, "verify/signed"},
-		"an unsigned time":      {func(h *eventlog.Hook) { h.Verify.Signed = "{body}" }, hook.CodeVerify, "verify/signed"},
-		"an unknown signed":     {func(h *eventlog.Hook) { h.Verify.Signed = "{hash}" }, hook.CodeVerify, "verify/signed"},
-		"Twilio's form":         {func(h *eventlog.Hook) { h.Verify.Signed = "{timestamp}{body}{form}" }, hook.CodeVerify, "verify/signed"},
-		"a time that is not":    {func(h *eventlog.Hook) { h.Verify.Timestamp = nil }, hook.CodeVerify, "verify/timestamp"},
-		"a time in two places":  {func(h *eventlog.Hook) { h.Verify.Timestamp.Header = "X-T" }, hook.CodeVerify, "verify/timestamp"},
-		"a time in no list":     {func(h *eventlog.Hook) { h.Verify.Signatures.Split = "" }, hook.CodeVerify, "verify/signatures/split"},
-		"an unknown format":     {func(h *eventlog.Hook) { h.Verify.Timestamp.Format = "iso" }, hook.CodeVerify, "verify/timestamp/format"},
-		"no tolerance":          {func(h *eventlog.Hook) { h.Verify.Timestamp.ToleranceMS = 0 }, hook.CodeVerify, "verify/timestamp/tolerance"},
-		"a tolerance of a week": {func(h *eventlog.Hook) { h.Verify.Timestamp.ToleranceMS = 7 * 86_400_000 }, hook.CodeVerify, "verify/timestamp/tolerance"},
+		"no id":               {func(h *eventlog.Hook) { h.ID = "" }, hook.CodeTemplate, "id"},
+		"a constant id":       {func(h *eventlog.Hook) { h.ID = "same" }, hook.CodeTemplate, "id"},
+		"an open brace":       {func(h *eventlog.Hook) { h.ID = "{hash" }, hook.CodeTemplate, "id"},
+		"a closing brace":     {func(h *eventlog.Hook) { h.ID = "{hash}}" }, hook.CodeTemplate, "id"},
+		"an unknown part":     {func(h *eventlog.Hook) { h.ID = "{uuid}" }, hook.CodeTemplate, "id"},
+		"a whole body as id":  {func(h *eventlog.Hook) { h.ID = "{body}" }, hook.CodeTemplate, "id"},
+		"no name of a header": {func(h *eventlog.Hook) { h.ID = "{header:a b}" }, hook.CodeTemplate, "id"},
+		"the signature as id": {func(h *eventlog.Hook) { h.ID = "{header:x-sig}" }, hook.CodeTemplate, "id"},
+		"credentials in title": {
+			func(h *eventlog.Hook) { h.Title = "{header:authorization}" },
+			hook.CodeTemplate, "title",
+		},
+		"an overlong template": {
+			func(h *eventlog.Hook) { h.Title = strings.Repeat("x", 513) },
+			hook.CodeTemplate, "title",
+		},
+		"no title": {func(h *eventlog.Hook) { h.Title = "" }, hook.CodeTemplate, "title"},
+		"a bad header": {
+			func(h *eventlog.Hook) { h.Headers = []string{"X Y"} },
+			hook.CodeHeaders, "headers/0",
+		},
+		"the signature kept": {
+			func(h *eventlog.Hook) { h.Headers = []string{"A", "x-SIG"} },
+			hook.CodeHeaders, "headers/1",
+		},
+		"a cookie kept": {
+			func(h *eventlog.Hook) { h.Headers = []string{"cookie"} },
+			hook.CodeHeaders, "headers/0",
+		},
+		"too many headers": {
+			func(h *eventlog.Hook) { h.Headers = slices.Repeat([]string{"A"}, 33) },
+			hook.CodeHeaders, "headers",
+		},
+		"a status of failure": {
+			func(h *eventlog.Hook) { h.Respond.Status = 302 },
+			hook.CodeRespond, "respond/status",
+		},
+		"text without a body": {
+			func(h *eventlog.Hook) { h.Respond.Status = 204 },
+			hook.CodeRespond, "respond/status",
+		},
+		"a long answer": {
+			func(h *eventlog.Hook) { h.Respond.Body = strings.Repeat("x", 1025) },
+			hook.CodeRespond, "respond",
+		},
+		"a constant challenge": {
+			func(h *eventlog.Hook) { h.Respond.Challenge = "x" },
+			hook.CodeTemplate, "respond/challenge",
+		},
+		"a broken challenge": {
+			func(h *eventlog.Hook) { h.Respond.Challenge = "{x}" },
+			hook.CodeTemplate, "respond/challenge",
+		},
+		"an unknown scheme": {
+			func(h *eventlog.Hook) { h.Verify.Scheme = "gitlab" },
+			hook.CodeVerify, "verify/scheme",
+		},
+		"no secret":            {func(h *eventlog.Hook) { h.Verify.Secret = "" }, hook.CodeVerify, "verify"},
+		"a secret for nothing": {func(h *eventlog.Hook) { h.Verify.Scheme = "none" }, hook.CodeVerify, "verify"},
+		"an unknown hash":      {func(h *eventlog.Hook) { h.Verify.Hash = "md5" }, hook.CodeVerify, "verify/hmac"},
+		"an unknown encoding": {
+			func(h *eventlog.Hook) { h.Verify.SecretEncoding = "b64" },
+			hook.CodeVerify, "verify/secretEncoding",
+		},
+		"no signatures": {
+			func(h *eventlog.Hook) { h.Verify.Signatures = nil },
+			hook.CodeVerify, "verify/signatures",
+		},
+		"signatures as text": {
+			func(h *eventlog.Hook) { h.Verify.Signatures.Encoding = "" },
+			hook.CodeVerify, "verify/signatures/encoding",
+		},
+		"no header to look in": {
+			func(h *eventlog.Hook) { h.Verify.Signatures.Header = "" },
+			hook.CodeVerify, "verify/signatures/header",
+		},
+		"an unsigned body": {
+			func(h *eventlog.Hook) { h.Verify.Signed = "{timestamp}" },
+			hook.CodeVerify, "verify/signed",
+		},
+		"an unsigned time": {
+			func(h *eventlog.Hook) { h.Verify.Signed = "{body}" },
+			hook.CodeVerify, "verify/signed",
+		},
+		"an unknown signed": {
+			func(h *eventlog.Hook) { h.Verify.Signed = "{hash}" },
+			hook.CodeVerify, "verify/signed",
+		},
+		"Twilio's form": {
+			func(h *eventlog.Hook) { h.Verify.Signed = "{timestamp}{body}{form}" },
+			hook.CodeVerify, "verify/signed",
+		},
+		"a time that is not": {
+			func(h *eventlog.Hook) { h.Verify.Timestamp = nil },
+			hook.CodeVerify, "verify/timestamp",
+		},
+		"a time in two places": {
+			func(h *eventlog.Hook) { h.Verify.Timestamp.Header = "X-T" },
+			hook.CodeVerify, "verify/timestamp",
+		},
+		"a time in no list": {
+			func(h *eventlog.Hook) { h.Verify.Signatures.Split = "" },
+			hook.CodeVerify, "verify/signatures/split",
+		},
+		"an unknown format": {
+			func(h *eventlog.Hook) { h.Verify.Timestamp.Format = "iso" },
+			hook.CodeVerify, "verify/timestamp/format",
+		},
+		"no tolerance": {
+			func(h *eventlog.Hook) { h.Verify.Timestamp.ToleranceMS = 0 },
+			hook.CodeVerify, "verify/timestamp/tolerance",
+		},
+		"a tolerance of a week": {
+			func(h *eventlog.Hook) { h.Verify.Timestamp.ToleranceMS = 7 * 86_400_000 },
+			hook.CodeVerify, "verify/timestamp/tolerance",
+		},
 		"a token nowhere": {func(h *eventlog.Hook) { h.Verify = eventlog.HookVerify{Scheme: "token", Secret: "S"} },
 			hook.CodeVerify, "verify"},
 		"a token in two places": {func(h *eventlog.Hook) {

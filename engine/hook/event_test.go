@@ -137,7 +137,9 @@ func TestChallenges(t *testing.T) {
 		"Slack's": {&slack, request(`{"token":"Jhj5dZrVaK7ZwHHjRyZWjbDl",`+
 			`"challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}`,
 			"application/json", ""), "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P", true},
-		"an event of Slack":           {&slack, request(`{"type":"event_callback","challenge":"x"}`, "application/json", ""), "", false},
+		"an event of Slack": {
+			&slack, request(`{"type":"event_callback","challenge":"x"}`, "application/json", ""), "", false,
+		},
 		"a form that looks like one":  {&slack, request("type=url_verification&challenge=x", form, ""), "", false},
 		"one in the query":            {&own, request("", "text/plain", "hub.challenge=abc"), "abc", true},
 		"an event beside a challenge": {&own, request("{}", "application/json", "hub.mode=x"), "", false},

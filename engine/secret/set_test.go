@@ -21,12 +21,13 @@ func TestNoValueIsShown(t *testing.T) {
 	}
 	set := secret.NewSet(map[string]secret.Secret{"GITHUB": s})
 	var out bytes.Buffer
+	deep := []any{s, &s, map[string]secret.Secret{"a": s}, struct{ inner any }{struct{ s secret.Secret }{s}},
+		&struct{ set secret.Set }{set}}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-		fmt.Fprintf(&out, verb+" "+verb+" "+verb+"\n", s, set, []any{s, &s, map[string]secret.Secret{"a": s}, struct{ inner any }{struct{ s secret.Secret }{s}},
-			&struct{ set secret.Set }{set}})
+		fmt.Fprintf(&out, verb+" "+verb+" "+verb+"\n", s, set, deep)
 	}
-	for _, logger := range []*slog.Logger{slog.New(slog.NewTextHandler(&out, nil)), slog.New(slog.NewJSONHandler(&out, nil))} {
-		logger.Info("x", "secret", s, "set", set)
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		slog.New(handler).Info("x", "secret", s, "set", set)
 	}
 	text, err := json.Marshal(map[string]any{"s": s, "set": set})
 	if err != nil {

@@ -77,7 +77,8 @@ func setup(t *testing.T) *world {
 	w.bench.Config.Secrets = []string{"S", "NOTGRANTED"}
 	w.bench.Config.Clock = clock.NewManual(w.now)
 	w.engine = w.bench.Start()
-	result, err := w.engine.Deploy(t.Context(), enginetest.Tester, engine.DeployRequest{Source: inbox, Filename: "inbox.ts",
+	result, err := w.engine.Deploy(t.Context(), enginetest.Tester, engine.DeployRequest{
+		Source: inbox, Filename: "inbox.ts",
 		Grants: map[string]eventlog.Grant{"secret.S": eventlog.GrantAllow, "*": eventlog.GrantAllow}})
 	if err != nil || result.Refused {
 		t.Fatalf("deploy: %v %+v", err, result.Problems)
@@ -388,7 +389,8 @@ func TestSlowSendersAreCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := fmt.Fprint(conn, "POST /hooks/inbox/open?id=1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nabc"); err != nil {
+	if _, err := fmt.Fprint(conn, "POST /hooks/inbox/open?id=1 HTTP/1.1\r\nHost: localhost\r\n"+
+		"Content-Length: 100000\r\n\r\nabc"); err != nil {
 		t.Fatal(err)
 	}
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)

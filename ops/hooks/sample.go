@@ -85,8 +85,8 @@ func (rc *Receiver) Sample(ctx context.Context, q SampleRequest) (Sample, error)
 		return Sample{}, rpc.Problemf(http.StatusConflict, CodeUnready, "hook %s verifies with the secret %s, which is not "+
 			"configured", h.Name, h.Verify.Secret).WithHint("add it under secrets: in pawl.yaml and start the engine again")
 	case SecretNotGranted:
-		return Sample{}, rpc.Problemf(http.StatusConflict, CodeUnready, "hook %s verifies with the secret %s, which workflow "+
-			"%s is not granted", h.Name, h.Verify.Secret, q.Workflow).
+		return Sample{}, rpc.Problemf(http.StatusConflict, CodeUnready, "hook %s verifies with the secret %s, which "+
+			"workflow %s is not granted", h.Name, h.Verify.Secret, q.Workflow).
 			WithHint("grant it: pawl grants " + string(q.Workflow) + " " + eventlog.SecretCapability(h.Verify.Secret) + "=allow")
 	case Ready:
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Operators see where senders post to and what keeps a hook from verifying; a sample is as good as a sender's, and shows
-// no token.
+// Operators see where senders post to and what keeps a hook from verifying; a sample is as good as a sender's, and
+// shows no token.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

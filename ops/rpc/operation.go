@@ -83,8 +83,8 @@ func (t Table) Lookup(id string) *Operation {
 	return nil
 }
 
-// Plain is an operation beside the table: it is asked for with GET and takes nothing, unless it has a Method of its own;
-// then it takes any body, and answers 202 for 200, too.
+// Plain is an operation beside the table: it is asked for with GET and takes nothing, unless it has a Method of its
+// own; then it takes any body, and answers 202 beside 200.
 type Plain struct {
 	Method string
 	// ID is as in Operation; Media is the type of the answer.

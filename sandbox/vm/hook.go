@@ -25,8 +25,8 @@ var (
 
 const (
 	codeHook  = "shape.hook"
-	hookShape = `Pawl.hook({ topic: "…", verify: { scheme: "github", secret: "NAME" }, id: "{header:X-GitHub-Delivery}", ` +
-		`title: "{header:X-GitHub-Event}" })`
+	hookShape = `Pawl.hook({ topic: "…", verify: { scheme: "github", secret: "NAME" }, ` +
+		`id: "{header:X-GitHub-Delivery}", title: "{header:X-GitHub-Event}" })`
 	verifyShape = `write verify: { scheme: "github", secret: "NAME" }, verify: { hmac: "sha256", secret: "NAME", ` +
 		`signed: "{body}", signatures: { header: "X-Signature", encoding: "hex" } }, ` +
 		`verify: { token: "NAME", header: "X-Token" } or verify: "none"`

@@ -47,7 +47,8 @@ func (s secrets) validate(written *configText) error {
 			return exit.Misconfigured("write e.g. GITHUB", "%s: secrets: the name %v", at, err)
 		}
 		if len(s[name].Value) == 0 {
-			return exit.Misconfigured("write e.g. value: \"${env:"+strings.ToUpper(name)+"}\"", "%s: secrets.%s has no value", at, name)
+			return exit.Misconfigured("write e.g. value: \"${env:"+strings.ToUpper(name)+"}\"",
+				"%s: secrets.%s has no value", at, name)
 		}
 		for _, value := range s[name].Value {
 			if !strings.Contains(strings.ReplaceAll(value, "$${", ""), "${") {

@@ -120,7 +120,8 @@ func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.R
 	}
 	n.Engine, err = engine.New(engine.Config{
 		Clock: now, Linger: linger, Log: d.Log, Store: d.store, Scripts: n.Scripts, Connectors: reached,
-		Policies: d.Settings.Policies, Secrets: d.Settings.Secrets.Names(), Logger: d.logger, Observe: d.with.observe(observe),
+		Policies: d.Settings.Policies, Secrets: d.Settings.Secrets.Names(), Logger: d.logger,
+		Observe:   d.with.observe(observe),
 		DiskSpace: n.space.Check, RunLog: d.scripts.write,
 	})
 	if err != nil {

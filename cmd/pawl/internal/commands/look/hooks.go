@@ -68,7 +68,8 @@ func (c *hooksList) Run(engine *client.Finder, screen term.Screen) error {
 				continue
 			}
 			var sample struct{ Curl string }
-			if err := connected.Perform("testHook", map[string]any{"workflow": h.Workflow, "hook": h.Name}, &sample); err != nil {
+			named := map[string]any{"workflow": h.Workflow, "hook": h.Name}
+			if err := connected.Perform("testHook", named, &sample); err != nil {
 				return err
 			}
 			fmt.Fprintf(screen.Out, "\n# %s\n%s\n", h.Name, shown(sample.Curl))
@@ -82,8 +83,8 @@ func sayUnready(screen term.Screen, h listedHook) {
 	name := term.OneLine(h.Workflow+"/"+h.Name, 200)
 	switch h.State {
 	case "secretUnknown":
-		fmt.Fprintf(screen.Err, "%s refuses all requests: the secret %s is not configured; add it under secrets: in pawl.yaml "+
-			"and start the engine again\n", name, term.OneLine(h.Secret, 100))
+		fmt.Fprintf(screen.Err, "%s refuses all requests: the secret %s is not configured; add it under secrets: in "+
+			"pawl.yaml and start the engine again\n", name, term.OneLine(h.Secret, 100))
 	case "secretNotGranted":
 		fmt.Fprintf(screen.Err, "%s refuses all requests until it may use its secret: pawl grants %s secret.%s=allow\n", name,
 			term.OneLine(h.Workflow, 100), term.OneLine(h.Secret, 100))
