@@ -227,6 +227,21 @@ func TestSamplesVerify(t *testing.T) {
 	}
 }
 
+// The command that sends a sample sends its very bytes, and has none that a terminal would obey.
+func TestSamplesAsCommands(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		"{\"a\":  \"it's\"}\n": `--data-raw '{"a":  "it'\''s"}` + "\n'",
+		"a\x1b[31m'\\\u202e":   `--data-raw $'a\x1b[31m\'\\\xe2\x80\xae'`,
+		"\xff":                 `--data-raw $'\xff'`,
+	} {
+		r := request(body, "text/plain", "")
+		if curl := r.Curl(); !strings.HasSuffix(curl, want) {
+			t.Errorf("%q: %s, want %s", body, curl, want)
+		}
+	}
+}
+
 // A token is compared whole, and each value of the secret counts.
 func TestTokens(t *testing.T) {
 	t.Parallel()

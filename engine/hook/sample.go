@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -183,5 +184,26 @@ func (r *Request) Curl() string {
 	return b.String()
 }
 
-// quote makes a text one word of a shell.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// quote makes a text one word of a shell, with nothing in it that a terminal would obey.
+func quote(text string) string {
+	if !strings.ContainsFunc(text, isUnprintable) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	b.WriteString("$'") // bash, zsh and ksh know this
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '\'' || c == '\\':
+			b.WriteString("\\" + string(c))
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String() + "'"
+}
+
+func isUnprintable(r rune) bool {
+	return r != '\n' && r != '\t' && !unicode.IsPrint(r) || r == unicode.ReplacementChar
+}

@@ -396,8 +396,8 @@ func TestNewerFormat(t *testing.T) {
 		_, err := jslog.Open(t.Context(), nc, jslog.Config{})
 		return err
 	}
-	if err := set("4"); !errors.Is(err, eventlog.ErrNewerFormat) ||
-		!strings.Contains(err.Error(), "log format 4, this pawl reads up to 3") {
+	if err := set("5"); !errors.Is(err, eventlog.ErrNewerFormat) ||
+		!strings.Contains(err.Error(), "log format 5, this pawl reads up to 4") {
 		t.Errorf("newer format: %v", err)
 	}
 	if err := set("none"); err == nil {

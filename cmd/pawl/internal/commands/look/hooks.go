@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
@@ -91,8 +92,13 @@ func sayUnready(screen term.Screen, h listedHook) {
 	}
 }
 
-// shown is a command of several lines with nothing in it that a terminal would obey.
+// shown is a command of several lines with nothing in it that a terminal would obey: what is signed keeps its bytes.
 func shown(command string) string {
+	if !strings.ContainsFunc(command, func(r rune) bool {
+		return r != '\n' && r != '\t' && !unicode.IsPrint(r) || r == unicode.ReplacementChar
+	}) {
+		return command
+	}
 	lines := strings.Split(command, "\n")
 	for i := range lines {
 		lines[i] = term.OneLine(lines[i], hook.MaxSample)
