@@ -52,7 +52,7 @@ type File struct {
 	Secrets    secrets           `yaml:"secrets"`
 
 	// Values are the secrets with what Expand has put in.
-	Values secret.Set `yaml:"-"`
+	Values secret.Set
 
 	Path, dir string
 	text      *configText // nil without a file
