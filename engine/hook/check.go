@@ -134,7 +134,7 @@ func (f *faults) respond(h *eventlog.Hook, hidden secrets) {
 			fmt.Sprintf("status %d is none of success, and the sender would send the event again", a.Status),
 			"respond", "status")
 	}
-	if (a.Status == 204 || a.Status == 205) && a.Body != "" {
+	if (a.Status == 204 || a.Status == 205) && (a.Body != "" || a.Challenge != "") {
 		f.add(CodeRespond, "write another status, or leave the text out", fmt.Sprintf("an answer with status %d has no text",
 			a.Status), "respond", "status")
 	}

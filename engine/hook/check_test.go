@@ -160,6 +160,10 @@ func TestCheckFindsEachMistake(t *testing.T) {
 			func(h *eventlog.Hook) { h.Verify.Timestamp.ToleranceMS = 7 * 86_400_000 },
 			hook.CodeVerify, "verify/timestamp/tolerance",
 		},
+		"a challenge that cannot be answered": {
+			func(h *eventlog.Hook) { h.Respond = &eventlog.HookAnswer{Status: 204, Challenge: "{body:challenge}"} },
+			hook.CodeRespond, "respond/status",
+		},
 		"a token nowhere": {func(h *eventlog.Hook) { h.Verify = eventlog.HookVerify{Scheme: "token", Secret: "S"} },
 			hook.CodeVerify, "verify"},
 		"a token in two places": {func(h *eventlog.Hook) {

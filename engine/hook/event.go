@@ -30,6 +30,7 @@ func EventOf(h *eventlog.Hook, r *Request) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
+	c.token = h.Verify.Query
 	id, err := parseEvent(h.ID)
 	if err != nil {
 		return Event{}, err

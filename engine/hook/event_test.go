@@ -58,7 +58,7 @@ func TestEventOfARequest(t *testing.T) {
 		"nothing but a query, without its token": {
 			eventlog.Hook{ID: "{hash}", Title: "t", Verify: eventlog.HookVerify{Scheme: "token", Secret: "T", Query: "key"}},
 			request("", "", "key=planted&a=1"),
-			"715c9963ccc80eb05ffa81f96390a80c6b7b62ddc15594249a948e6377eb0dc6", "t",
+			"c22fea5d7428e5cf47ef6354c97c9223c95d6dcdc3e0d2300ff79056b1ff3d85", "t",
 			`{"method":"POST","query":{"a":"1"},"headers":{},"contentType":"","body":null}`,
 		},
 		"a later member of the same name counts": {
@@ -81,6 +81,13 @@ func TestEventOfARequest(t *testing.T) {
 	other, _ := hook.EventOf(&byQuery, request("", "text/plain", "a=2"))
 	if one.MessageID == other.MessageID || len(one.MessageID) != 64 {
 		t.Errorf("the hash of requests without a body is %q and %q", one.MessageID, other.MessageID)
+	}
+	// A token that is replaced does not make another event of the same request, however its name is written.
+	byQuery.Verify = eventlog.HookVerify{Scheme: "token", Secret: "T", Query: "key"}
+	for _, query := range []string{"a=1&key=new", "%6Bey=new&a=1", "key=x&a=1&key=y"} {
+		if same, _ := hook.EventOf(&byQuery, request("", "text/plain", query)); same.MessageID != one.MessageID {
+			t.Errorf("the token is in the hash of %s", query)
+		}
 	}
 	long, _ := hook.EventOf(&eventlog.Hook{ID: "{hash}", Title: "{body:t}"},
 		request(`{"t":"`+strings.Repeat("ä", 1000)+`"}`, jsonType, ""))

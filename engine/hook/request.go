@@ -42,6 +42,8 @@ type content struct {
 	// json is the body of a JSON request, form that of a form.
 	json json.RawMessage
 	form url.Values
+	// token is the query parameter that verifies the request; empty where none does.
+	token string
 }
 
 // read takes the request apart; the error is an *[Unreadable].
@@ -93,12 +95,24 @@ func validForm(v url.Values) bool {
 	return true
 }
 
-// hash is the SHA-256 of the body, of the query where there is no body.
-func (r *Request) hash() string {
-	sum := sha256.Sum256(r.Body)
-	if len(r.Body) == 0 {
-		sum = sha256.Sum256([]byte(r.RawQuery))
+// hash is the SHA-256 of the body; where there is no body, of the query without the token that verifies the request.
+func (c *content) hash() string {
+	if len(c.Body) > 0 {
+		return hashOf(c.Body)
 	}
+	query := c.RawQuery
+	if c.token != "" {
+		query = strings.Join(slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool {
+			name, _, _ := strings.Cut(pair, "=")
+			name, err := url.QueryUnescape(name)
+			return err != nil || name == c.token
+		}), "&")
+	}
+	return hashOf([]byte(query))
+}
+
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
@@ -188,8 +202,8 @@ func fields(form url.Values) map[string]any {
 // payload is what an event of the request carries, without the query's token.
 func (c *content) payload(h *eventlog.Hook) (json.RawMessage, error) {
 	query := fields(c.query)
-	if h.Verify.Query != "" {
-		delete(query, h.Verify.Query)
+	if c.token != "" {
+		delete(query, c.token)
 	}
 	headers := make(map[string]string, len(h.Headers))
 	for _, name := range h.Headers {

@@ -73,7 +73,7 @@ func Sample(h *eventlog.Hook, address string, body []byte, contentType, name str
 	}
 	if h.Verify.Scheme == schemeTwilio && !strings.HasPrefix(r.Header.Get("Content-Type"),
 		"application/x-www-form-urlencoded") {
-		query.Set(bodyHashQuery, r.hash())
+		query.Set(bodyHashQuery, hashOf(r.Body))
 	}
 	if r.RawQuery = query.Encode(); r.RawQuery != "" {
 		r.URL += "?" + r.RawQuery

@@ -31,14 +31,15 @@ func sortedForm(r *Request) string {
 	return b.String()
 }
 
-// bodyIsSigned reports whether a body that is no form has the hash that the signed address carries.
+// bodyIsSigned reports whether the body is a form, whose fields are signed, or has the hash that the signed address
+// carries. Where there is a hash it counts: the type of the body is not signed, and a body may be taken away.
 func bodyIsSigned(r *Request) bool {
 	c, err := r.read()
 	if err != nil {
 		return false
 	}
-	if c.form != nil || len(r.Body) == 0 {
-		return true
+	if !c.query.Has(bodyHashQuery) {
+		return c.form != nil || len(r.Body) == 0
 	}
 	sum := sha256.Sum256(r.Body)
 	want, err := hex.DecodeString(c.query.Get(bodyHashQuery))

@@ -177,6 +177,43 @@ func TestPublishedExamplesVerify(t *testing.T) {
 	}
 }
 
+// A signature does not cover another body because that has another type, or is not there.
+func TestTwiliosBodiesStaySigned(t *testing.T) {
+	t.Parallel()
+	v := vectors["twilio, a body that is no form"]
+	for what, spoil := range map[string]func(*hook.Request){
+		"no body":    func(r *hook.Request) { r.Body = nil },
+		"empty form": func(r *hook.Request) { r.Body = []byte("&"); r.Header.Set("Content-Type", form) },
+	} {
+		r := v.request()
+		spoil(r)
+		refused(t, what, v.verify, v.secret, r, v.now(), hook.CodeSignature)
+	}
+}
+
+// A signed header or parameter stands once: of several one would be signed, and the event show another.
+func TestSignedPartsStandOnce(t *testing.T) {
+	t.Parallel()
+	v := eventlog.HookVerify{Scheme: "hmac", Secret: "S", Hash: "sha256", Signed: "{header:X-Event}.{query:n}.{body}",
+		Signatures: &eventlog.HookSignatures{Header: "X-Sig", Encoding: "hex"}}
+	made := func() *hook.Request {
+		r := request("{}", "application/json", "n=1", "X-Event", "push")
+		if err := hook.Sign(v, "secret", r, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if err := hook.Verify(v, []string{"secret"}, made(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	r := made()
+	r.Header.Add("X-Event", "delete")
+	refused(t, "a second header", v, "secret", r, time.Now(), hook.CodeUnsigned)
+	r = made()
+	r.RawQuery += "&n=2"
+	refused(t, "a second parameter", v, "secret", r, time.Now(), hook.CodeUnsigned)
+}
+
 func refused(t *testing.T, what string, v eventlog.HookVerify, secret string, r *hook.Request, now time.Time,
 	code string,
 ) {

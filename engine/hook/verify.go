@@ -91,7 +91,7 @@ func Verify(v eventlog.HookVerify, secrets []string, r *Request, now time.Time) 
 func verifyToken(v eventlog.HookVerify, secrets []string, r *Request) error {
 	given, place := r.Header.Get(v.Header), "header "+v.Header
 	if v.Query != "" {
-		given, place = queryValue(r, v.Query), "query parameter "+v.Query
+		given, place = only(queryValues(r, v.Query)), "query parameter "+v.Query
 	}
 	if given == "" {
 		return &Unverified{CodeUnsigned, "the request has no token in its " + place, "send the token of this hook"}
@@ -109,12 +109,20 @@ func verifyToken(v eventlog.HookVerify, secrets []string, r *Request) error {
 	return nil
 }
 
-func queryValue(r *Request, name string) string {
+func queryValues(r *Request, name string) []string {
 	c, err := (&Request{RawQuery: r.RawQuery}).read()
 	if err != nil {
+		return nil
+	}
+	return c.query[name]
+}
+
+// only is the one value there is. Of several one would be signed, and the event could show another.
+func only(values []string) string {
+	if len(values) != 1 {
 		return ""
 	}
-	return c.query.Get(name)
+	return values[0]
 }
 
 // signaturesOf are the request's signatures that can be read, as bytes.
@@ -213,9 +221,9 @@ func signedContent(parts eventlog.HookVerify, r *Request, address, stamp string)
 		case fromMethod:
 			return r.Method, true
 		case fromHeader:
-			return r.Header.Get(name), true
+			return only(r.Header.Values(name)), true
 		case fromQuery:
-			return queryValue(r, name), true
+			return only(queryValues(r, name)), true
 		case fromForm:
 			return sortedForm(r), true
 		}
@@ -224,8 +232,8 @@ func signedContent(parts eventlog.HookVerify, r *Request, address, stamp string)
 	for _, name := range missing {
 		// A part that is not there is as good as one that is not signed.
 		if strings.HasPrefix(name, "{"+string(fromHeader)) || strings.HasPrefix(name, "{"+string(fromQuery)) {
-			return nil, &Unverified{CodeUnsigned, "the request lacks " + name + ", which has to be signed",
-				"send it, and sign it"}
+			return nil, &Unverified{CodeUnsigned, "the request has no " + name + ", or several, and one has to be signed",
+				"send it once, and sign it"}
 		}
 	}
 	return []byte(text), nil

@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -24,8 +23,9 @@ const (
 	MaxBody = hook.MaxSample
 	// bodyTimeout is how long a sender may take for a body.
 	bodyTimeout = 15 * time.Second
-	// firstRoom is what a body of unknown length is given at first, in bytes.
-	firstRoom = 64 << 10
+	// firstRoom is what a body is given at first, in bytes. It is given as much again whenever that is full: a sender
+	// takes room by what it sends, not by what it announces.
+	firstRoom = 16 << 10
 )
 
 // methods are those that a request may have.
@@ -126,31 +126,32 @@ func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, l
 	// Not every ResponseWriter has deadlines; a test's recorder needs none.
 	_ = connection.SetReadDeadline(time.Now().Add(rc.bodyTimeout))
 	from := http.MaxBytesReader(w, r.Body, MaxBody)
-	var into bytes.Buffer
-	size, err := int(r.ContentLength), error(nil)
-	if size < 0 {
-		if p := take(firstRoom); p != nil {
-			return nil, leave, p
-		}
-		if _, err = io.CopyN(&into, from, firstRoom); err == nil {
-			size = MaxBody - firstRoom
-		}
+	// One more than a body may have, so that its end is seen.
+	most := MaxBody + 1
+	if r.ContentLength > 0 {
+		most = int(r.ContentLength) + 1
 	}
-	if size > 0 && err == nil {
-		if p := take(size); p != nil {
-			return nil, leave, p
+	var err error
+	for err == nil {
+		if len(body) == cap(body) {
+			more := min(max(cap(body), firstRoom), most-cap(body))
+			if p := take(more); p != nil {
+				return nil, leave, p
+			}
+			body = append(make([]byte, 0, cap(body)+more), body...)
 		}
-		into.Grow(max(int(r.ContentLength), 0) + bytes.MinRead)
-		_, err = into.ReadFrom(from)
+		var n int
+		n, err = from.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
 	}
 	if errors.Is(err, io.EOF) {
-		err = nil // of CopyN: the body is a short one
+		err = nil
 	}
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		_ = connection.SetReadDeadline(time.Time{})
-		return into.Bytes(), leave, nil
+		return body, leave, nil
 	case errors.As(err, &large):
 		return nil, leave, tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -134,7 +134,7 @@ func (rc *Receiver) readiness(s *projections.State, h *eventlog.Hook) (Readiness
 	return Ready, known.Values()
 }
 
-// accept verifies a request and records its event. Errors are *rpc.Problem.
+// accept verifies a request and records its event. It calls verified for a request that somebody with the secret made. Errors are *rpc.Problem.
 func (rc *Receiver) accept(ctx context.Context, w eventlog.WorkflowName, name eventlog.HookName, r *hook.Request,
 	verified func()) (answer, error) {
 	h, s, err := rc.find(w, name)
@@ -151,7 +151,9 @@ func (rc *Receiver) accept(ctx context.Context, w eventlog.WorkflowName, name ev
 	if err := hook.Verify(h.Verify, values, r, rc.Now()); err != nil {
 		return answer{}, refusal(http.StatusUnauthorized, err)
 	}
-	verified()
+	if h.Verify.Scheme != hook.SchemeNone {
+		verified()
+	}
 	text, ok, err := hook.Challenge(&h, r)
 	if err != nil {
 		return answer{}, refusal(http.StatusBadRequest, err)
