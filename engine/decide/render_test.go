@@ -288,6 +288,14 @@ func (b *bench) look(line string) string {
 			out = append(out, strings.TrimSpace(briefTodo(todo, b.now)))
 		}
 		return show("%s", strings.Join(out, "; "))
+	case "needs-attention": // which of the waits do (F8)
+		var out []string
+		for _, todo := range b.owed() {
+			if wait, ok := todo.(decide.Wait); ok && decide.NeedsAttention(s, wait) {
+				out = append(out, strings.TrimSpace(briefTodo(wait, b.now)))
+			}
+		}
+		return show("%s", strings.Join(out, "; "))
 	}
 	return show("no such thing")
 }
