@@ -3,12 +3,15 @@ package ops
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/secret"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/hooks"
 )
 
 // hooked is a workflow with a hook for everybody and one for GitHub.
@@ -62,13 +65,44 @@ func TestHooksNeedNoToken(t *testing.T) {
 	}
 	if res, text := b.request("GET", "/metrics", ""); res.StatusCode != 200 ||
 		!strings.Contains(string(text), `pawl_http_requests_total{operation="receiveHook",status="202"} 1`) ||
-		!strings.Contains(string(text), `pawl_http_requests_total{operation="receiveHook",status="404"} 1`) {
+		!strings.Contains(string(text), `pawl_http_requests_total{operation="receiveHook",status="404"} 1`) ||
+		!strings.Contains(string(text), `pawl_hook_refusals_total{code="hook.unknown"} 1`) {
 		t.Errorf("the figures do not count the requests of hooks:\n%s", text)
 	}
 	archived := map[string]any{"workflow": "posts"}
 	b.do("archiveWorkflow", archived, nil)
 	if res, text := b.request("POST", "/hooks/posts/open", `{"id":"2"}`, "Authorization", "none"); res.StatusCode != 409 {
 		t.Errorf("a hook of an archived workflow: %d %s", res.StatusCode, text)
+	}
+}
+
+// A figure of each refusal that the manual lists is there, at 0, before the first.
+func TestFiguresOfRefusedHooks(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(manual), "\n## Hooks\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	b := setup(t)
+	_, figures := b.request("GET", "/metrics", "")
+	listed := 0
+	for line := range strings.Lines(part) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		for _, code := range regexp.MustCompile("`([A-Za-z]+\\.[A-Za-z]+)`").FindAllStringSubmatch(cells[2], -1) {
+			listed++
+			figure := `pawl_hook_refusals_total{code="` + code[1] + `"} 0`
+			if !strings.Contains(string(figures), figure) && code[1] != "backlog.full" {
+				t.Errorf("there is no %s", figure)
+			}
+		}
+	}
+	if want := len(hooks.Refusals()) + 1; listed != want { // backlog.full is any push's
+		t.Errorf("the manual lists %d codes, %d are known", listed, want)
 	}
 }
 

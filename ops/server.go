@@ -63,6 +63,7 @@ func New(cfg Config) (*Server, error) {
 		Engine: cfg.Engine, Secrets: cfg.Secrets, Now: cfg.Now, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout,
 		Started: b.started, Refuse: b.refuse, Logger: cfg.Logger, Recorded: b.metrics.Pushed.Inc,
 		Answered: b.metrics.Operation(receiveHook.ID, http.StatusAccepted, http.StatusOK),
+		Refused:  b.metrics.HookRefusals(hooks.Refusals()...),
 		Problem:  func(err error) *rpc.Problem { return b.fault(receiveHook.ID, err) },
 	})
 	b.openapi = sync.OnceValues(func() ([]byte, error) { return document(cfg.Version) })

@@ -28,6 +28,14 @@ type Request struct {
 	Body     []byte
 }
 
+// The codes of requests that are not what they say they are.
+const (
+	CodeQuery       = "query.invalid"
+	CodeContentType = "contentType.invalid"
+	CodeForm        = "form.invalid"
+	CodeJSON        = "json.invalid"
+)
+
 // Unreadable says that a request cannot be read as what it says it is, or lacks what its event needs.
 type Unreadable struct{ Code, Message, Hint string }
 
@@ -51,31 +59,31 @@ func (r *Request) read() (*content, error) {
 	c := &content{Request: r}
 	var err error
 	if c.query, err = url.ParseQuery(r.RawQuery); err != nil {
-		return nil, &Unreadable{"query.invalid", "the query cannot be read", "encode it as a form: a=1&b=2"}
+		return nil, &Unreadable{CodeQuery, "the query cannot be read", "encode it as a form: a=1&b=2"}
 	}
 	if written := r.Header.Get("Content-Type"); written != "" {
 		if c.media, _, err = mime.ParseMediaType(written); err != nil {
-			return nil, &Unreadable{"contentType.invalid", "the Content-Type cannot be read",
+			return nil, &Unreadable{CodeContentType, "the Content-Type cannot be read",
 				"write e.g. application/json"}
 		}
 	}
 	switch {
 	case c.isForm():
 		if c.form, err = url.ParseQuery(string(r.Body)); err != nil || !validForm(c.form) {
-			return nil, &Unreadable{"form.invalid", "the body is no form, as its Content-Type says",
+			return nil, &Unreadable{CodeForm, "the body is no form, as its Content-Type says",
 				"encode it as a form: a=1&b=2, in UTF-8"}
 		}
 	case !c.isJSON():
 	case len(bytes.TrimSpace(r.Body)) == 0:
 		c.json = json.RawMessage("null")
 	case !utf8.Valid(r.Body) || !json.Valid(r.Body):
-		return nil, &Unreadable{"json.invalid", "the body is no JSON, as its Content-Type says",
+		return nil, &Unreadable{CodeJSON, "the body is no JSON, as its Content-Type says",
 			"send one JSON document, encoded as UTF-8"}
 	default:
 		c.json = bytes.TrimSpace(r.Body)
 	}
 	if !validForm(c.query) {
-		return nil, &Unreadable{"query.invalid", "the query is no UTF-8", "encode it as UTF-8"}
+		return nil, &Unreadable{CodeQuery, "the query is no UTF-8", "encode it as UTF-8"}
 	}
 	return c, nil
 }

@@ -37,6 +37,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		p := rc.Problem(err)
 		rc.Answered(p.Status)
+		rc.Refused(p.Code)
 		rc.Refuse(w, r, p)
 		return
 	}
@@ -159,7 +160,7 @@ func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, l
 			"the body did not come within %s; nothing was stored", rc.bodyTimeout).
 			WithHint("send the request again, whole and in time")
 	}
-	return nil, leave, rpc.Malformed("body.unreadable", "the body could not be read; nothing was stored").
+	return nil, leave, rpc.Malformed(CodeUnreadable, "the body could not be read; nothing was stored").
 		WithHint("send the request again, whole").WithCause(err)
 }
 

@@ -42,8 +42,9 @@ type Config struct {
 	Problem func(error) *rpc.Problem
 	// Refuse answers with a problem, and takes what the sender still sends.
 	Refuse func(http.ResponseWriter, *http.Request, *rpc.Problem)
-	// Answered counts an answer; Recorded counts an event that was written.
+	// Answered counts an answer, Refused one that refuses by its code; Recorded counts an event that was written.
 	Answered func(status int)
+	Refused  func(code string)
 	Recorded func()
 	Logger   *slog.Logger
 }
@@ -65,17 +66,26 @@ const mostBodies, mostBodiesEach = 64 << 10, 32 << 10
 // New makes a Receiver.
 func New(c Config) *Receiver {
 	return &Receiver{Config: c, told: map[string]time.Time{}, bodyTimeout: bodyTimeout,
-		bodies: auth.NewQuota("KiB of bodies of hooks", "hook.busy", mostBodies, mostBodiesEach)}
+		bodies: auth.NewQuota("KiB of bodies of hooks", CodeBusy, mostBodies, mostBodiesEach)}
 }
 
 // The codes of refusals that are not those of package hook.
 const (
 	CodeUnknown = "hook.unknown"
 	// CodeUnready: the hook cannot verify anything now. Its operator can end that, and the sender tries again.
-	CodeUnready  = "hook.unready"
-	CodeTooLarge = "body.tooLarge"
-	CodeSlow     = "body.slow"
+	CodeUnready    = "hook.unready"
+	CodeTooLarge   = "body.tooLarge"
+	CodeSlow       = "body.slow"
+	CodeUnreadable = "body.unreadable"
+	CodeBusy       = "hook.busy"
 )
+
+// Refusals are the codes with which a sender's request is refused; those of storage and of the workflow may come too.
+func Refusals() []string {
+	return []string{CodeUnknown, CodeUnready, CodeTooLarge, CodeSlow, CodeUnreadable, CodeBusy, hook.CodeUnsigned,
+		hook.CodeSignature, hook.CodeToken, hook.CodeTimestamp, hook.CodeID, hook.CodeChallenge, hook.CodeJSON, hook.CodeForm,
+		hook.CodeQuery, hook.CodeContentType}
+}
 
 // Path is where requests for the hooks go; Address is the path of one of them.
 const Path = "/hooks/"

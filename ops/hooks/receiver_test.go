@@ -97,6 +97,7 @@ func setup(t *testing.T) *world {
 		Engine: w.engine, Secrets: secret.NewSet(map[string]secret.Secret{"S": known, "NOTGRANTED": known}),
 		Now: func() time.Time { return w.now }, PublicURL: "https://pawl.example.com", Timeout: 20 * time.Second,
 		Started: func(context.Context) error { return nil }, Logger: logger, Answered: func(int) {}, Recorded: func() {},
+		Refused: func(string) {},
 		Problem: func(err error) *rpc.Problem {
 			var p *rpc.Problem
 			if !errors.As(err, &p) {

@@ -37,6 +37,7 @@ type Sources struct {
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
+	refusals *prometheus.CounterVec
 	// Pushed counts the events that were brought in from outside and recorded.
 	Pushed prometheus.Counter
 }
@@ -51,13 +52,16 @@ func New(s Sources) *Metrics {
 		Pushed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pawl_events_pushed_total", Help: "Events brought in from outside and recorded.",
 		}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pawl_hook_refusals_total", Help: "Requests for hooks that were refused, by the code of the answer.",
+		}, []string{"code"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "pawl_build_info", Help: "1, with the version of this engine.",
 		ConstLabels: prometheus.Labels{"version": s.Version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.Pushed, build, engineCollector{s}, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.Pushed, m.refusals, build, engineCollector{s}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.Progress != nil {
 		m.registry.MustRegister(s.Progress)
@@ -87,6 +91,15 @@ func (m *Metrics) Operation(id string, successes ...int) func(status int) {
 		}
 		counter(status).Inc()
 	}
+}
+
+// HookRefusals returns the counter of refused requests for hooks, by the problem's code. The known codes are there, at
+// 0, before the first.
+func (m *Metrics) HookRefusals(known ...string) func(code string) {
+	for _, code := range known {
+		m.refusals.WithLabelValues(code)
+	}
+	return func(code string) { m.refusals.WithLabelValues(code).Inc() }
 }
 
 // Handler answers with the figures.
