@@ -38,10 +38,12 @@ type aggregate struct {
 	// behind says that the log is known to hold records of the workflow that are not read yet.
 	behind atomic.Bool
 
+	// proposals wait for the lock below.
+	proposals proposals
 	// recording is a lock that gives up when its context ends.
 	recording chan struct{}
 	// Under recording:
-	pendingAppend *pendingAppend                         // an append whose fate is not known yet
+	pendingAppend *pendingAppend                         // appends whose fate is not known yet
 	schedules     map[eventlog.Handler]schedule.Schedule // of the version below
 	scheduled     eventlog.Version
 }

@@ -12,51 +12,91 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// pendingAppend is an append whose fate is not known: nothing else is appended before it is.
+// pendingAppend is a group of transitions whose fate is not known: nothing else is appended before it is.
 type pendingAppend struct {
-	entry      eventlog.Entry
-	transition eventlog.Transition
+	entries     []eventlog.Entry
+	transitions []eventlog.Transition
+	written     []eventlog.Written // of the first entries
+}
+
+func (u *pendingAppend) add(e eventlog.Entry, t eventlog.Transition) {
+	t.Revision, t.Prev = e.Expected.Revision+1, e.Expected.Hash
+	u.entries, u.transitions = append(u.entries, e), append(u.transitions, t)
+}
+
+// rest is what is not known to be written, on the head that stands before it.
+func (u *pendingAppend) rest() []eventlog.Entry {
+	n := len(u.written)
+	if n > 0 && n < len(u.entries) {
+		u.entries[n].Expected.Seq = u.written[n-1].Seq
+	}
+	return u.entries[n:]
+}
+
+// record is one of the transitions as it stands in the log.
+func (u *pendingAppend) record(i, partition int, seq uint64) eventlog.Record {
+	return eventlog.Record{
+		Position: eventlog.Position{Partition: partition, Seq: seq}, Hash: u.entries[i].Hash(),
+		Size: len(u.entries[i].Stored), Transition: u.transitions[i],
+	}
 }
 
 // finishAppend appends what is on its way until its fate is known, however long that takes: a lost acknowledgement is
-// no failure. What follows from an entry that is written is done before it returns. ErrConflict: it was not
-// written, another writer was first. It gives up when ctx ends, or when the log takes nothing any more: then
-// the engine ends, and the next one finds out.
-func (a *aggregate) finishAppend(ctx context.Context) error {
+// no failure. It returns how many entries are written, and the error of the one that follows. What follows from entries
+// that are written is done before it returns, once the fate of all is known. ErrConflict: not written, another writer
+// was first. It gives up when ctx ends, or when the log takes nothing any more: then the engine ends, and the next
+// one finds out.
+func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 	u := a.pendingAppend
 	if u == nil {
-		return nil
+		return 0, nil
 	}
 	trying := schedule.Pacer{Pauses: resendPauses}
 	for {
 		began := time.Now()
-		written, err := a.engine.cfg.Log.Append(ctx, u.entry)
+		written, err := a.appendGroup(ctx, u.rest())
+		u.written = append(u.written, written...)
 		switch {
 		case err == nil:
 			a.engine.appends.observe(time.Since(began))
 			a.pendingAppend = nil
-			return a.acknowledged(ctx, u, written)
+			return a.acknowledged(ctx, u, written[len(written)-1].Overtaken)
 		case !errors.Is(err, eventlog.ErrUnconfirmed):
-			a.pendingAppend = nil // definitely not written
+			a.pendingAppend = nil // definitely not written, from here on
+			n, applyErr := 0, error(nil)
+			if len(u.written) > 0 {
+				n, applyErr = a.acknowledged(ctx, u, true)
+			}
 			if errors.Is(err, eventlog.ErrConflict) {
 				a.behind.Store(true)
 			}
 			if errors.Is(err, eventlog.ErrDamaged) { // what this workflow's next record follows is lost: the others have theirs
 				a.stop(err)
-				return fmt.Errorf("%w: %w", errStopped, err)
+				return n, fmt.Errorf("%w: %w", errStopped, err)
 			}
 			a.cannotWrite(err)
-			return err
+			if applyErr != nil {
+				err = applyErr
+			}
+			return n, err
 		case ctx.Err() != nil, logUnwritable(err):
 			a.cannotWrite(err)
-			return err
+			return 0, err
 		}
 		pause, shouldLog := trying.Failed(err)
 		if shouldLog {
-			a.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.entry.Kind, "error", err, "in", pause)
+			a.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.rest()[0].Kind, "error", err, "in",
+				pause)
 		}
 		clock.Sleep(ctx, pause)
 	}
+}
+
+func (a *aggregate) appendGroup(ctx context.Context, entries []eventlog.Entry) ([]eventlog.Written, error) {
+	if group, ok := a.engine.cfg.Log.(eventlog.GroupLog); ok {
+		return group.AppendGroup(ctx, entries)
+	}
+	return eventlog.AppendInOrder(ctx, a.engine.cfg.Log, entries)
 }
 
 // cannotWrite ends the engine if the log takes nothing any more.
@@ -66,31 +106,30 @@ func (a *aggregate) cannotWrite(err error) {
 	}
 }
 
-// acknowledged applies what the log has acknowledged and does what follows from it at once.
-func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, written eventlog.Written) error {
+// acknowledged applies what the log has acknowledged and does what follows from it at once. It returns how many
+// entries it has applied.
+func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, overtaken bool) (int, error) {
 	defer a.nudge()
-	t := u.transition
-	t.Revision, t.Prev = written.Revision, u.entry.Expected.Hash
-	r := eventlog.Record{
-		Position: eventlog.Position{Partition: a.partition, Seq: written.Seq}, Hash: written.Hash,
-		Size: len(u.entry.Stored), Transition: t,
+	for i, w := range u.written {
+		if err := a.apply(u.record(i, a.partition, w.Seq)); err != nil {
+			return i, err
+		}
 	}
-	if err := a.apply(r); err != nil {
-		return err
+	for i := range u.written {
+		for started := range mutationsStarted(u.transitions[i].Facts) {
+			// The barrier is passed: these are the workflow's last transitions and they are ours. After an
+			// acknowledgement that came late they need not be the last any more: another engine may have
+			// taken the run for crashed, and a person may have said that nothing happened.
+			a.outbox.send(a.state().Mutation(started), overtaken)
+		}
 	}
-	for started := range mutationsStarted(t.Facts) {
-		// The barrier is passed: this is the workflow's last transition and it is ours. After an
-		// acknowledgement that came late it need not be the last any more: another engine may have
-		// taken the run for crashed, and a person may have said that nothing happened.
-		a.outbox.send(a.state().Mutation(started), written.Overtaken)
-	}
-	if written.Overtaken {
+	if overtaken {
 		a.behind.Store(true)
 		if err := a.catchUp(ctx); err != nil {
 			a.log.Warn("others have written to the workflow, and that cannot be read yet; trying again", "error", err)
 		}
 	}
-	return nil
+	return len(u.written), nil
 }
 
 // mutationsStarted yields the mutations that the facts start: several, where approved ones have got their places (C3).

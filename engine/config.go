@@ -78,6 +78,8 @@ type Config struct {
 	// SettleTimeout is how long the log may take for the outcomes of calls once Run's context has ended and
 	// the calls are over; 0 means 30 s. The next start reconciles the calls whose outcome is not recorded by then.
 	SettleTimeout time.Duration
+	// MaxGroup is how many transitions of a workflow are written together at most (C10); 0 means as many as the log takes.
+	MaxGroup int
 	// Decide is decide.Decide when nil. A simulation breaks its rules on purpose, to show that it
 	// would notice.
 	Decide DecideFunc
@@ -115,6 +117,9 @@ func (c *Config) validate() error {
 	}
 	if c.SettleTimeout == 0 {
 		c.SettleTimeout = 30 * time.Second
+	}
+	if group, ok := c.Log.(eventlog.GroupLog); ok && c.MaxGroup == 0 {
+		c.MaxGroup = group.MaxGroup()
 	}
 	if c.Decide == nil {
 		c.Decide = decide.Decide

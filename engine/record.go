@@ -12,115 +12,220 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// record is the only way state changes: decide on the newest state, append at its head, apply.
+// record is the only way state changes: decide on the newest state, append at its head, apply. What waits together is
+// written together, each decided on the state that the one before leaves (C10).
 // A write of another process means: catch up and decide again. The caller may go away at any moment: from
 // the moment the decision is handed to the log it is the engine's, which sees it settled and does what
 // follows. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnconfirmed;
 // when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
 func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor,
 	cause eventlog.Cause) (decide.Decision, error) {
-	if err := a.beginRecording(ctx); err != nil {
-		return decide.Decision{}, err
+	if !a.engine.recordings.Begin() {
+		return decide.Decision{}, a.nothingRecorded(errEnded)
 	}
-	type answer struct {
-		decision decide.Decision
-		err      error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		defer a.engine.recordings.Done()
-		decision, err := a.recordNow(ctx, cmd, actor, cause)
-		a.endRecording()
-		answered <- answer{decision, err}
-	}()
+	p := &proposal{ctx: ctx, cmd: cmd, actor: actor, cause: cause, answered: make(chan struct{})}
+	a.proposals.add(p)
+	go a.recordWaiting()
 	select {
-	case a := <-answered:
-		return a.decision, a.err
+	case <-p.answered:
+		return p.decision, p.err
 	case <-ctx.Done():
 	}
+	if a.proposals.withdraw(p) {
+		a.engine.recordings.Done()
+		a.engine.idle.Notify()
+		return decide.Decision{}, a.nothingRecorded(ctx.Err())
+	}
 	select {
-	case a := <-answered:
-		return a.decision, a.err
+	case <-p.answered:
+		return p.decision, p.err
 	default:
 		return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", a.name, ErrUnknownOutcome, ctx.Err())
+	}
+}
+
+// errEnded: the engine takes nothing any more.
+var errEnded = fmt.Errorf("the engine has ended: %w", eventlog.ErrClosed)
+
+func (a *aggregate) nothingRecorded(why error) error {
+	return fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, why)
+}
+
+// recordWaiting records what waits, if others have not done so before the lock is theirs.
+func (a *aggregate) recordWaiting() {
+	a.recording <- struct{}{}
+	group := a.proposals.take(a.engine.cfg.MaxGroup)
+	a.recordGroup(group)
+	a.endRecording()
+	for _, p := range group {
+		close(p.answered)
+		a.engine.recordings.Done()
+	}
+}
+
+// recordGroup answers each proposal of the group, under recording. Reading and writing go on when a caller's ctx ends;
+// nothing new of that caller is handed to the log then.
+func (a *aggregate) recordGroup(group []*proposal) {
+	if len(group) == 0 {
+		return
+	}
+	life := a.engine.life
+	switch _, err := a.finishAppend(life); { // what others have left
+	case errors.Is(err, eventlog.ErrUnconfirmed), logUnwritable(err):
+		refuseAll(group, fmt.Errorf("%w: %w", ErrNothingRecorded, err))
+		return
+	case err != nil && !errors.Is(err, eventlog.ErrConflict):
+		refuseAll(group, err)
+		return
+	}
+	for len(group) > 0 {
+		if err := a.ready(life); err != nil {
+			refuseAll(group, err)
+			return
+		}
+		decided := group[:a.decideAll(group)]
+		written, err := a.finishAppend(life)
+		group = group[a.settled(decided, written, err):]
+	}
+}
+
+// ready catches up with the log, if need be, and says why nothing can be decided.
+func (a *aggregate) ready(life context.Context) error {
+	if life.Err() != nil {
+		return a.nothingRecorded(errEnded)
+	}
+	if a.behind.Load() {
+		if err := a.catchUp(life); errors.Is(err, errStopped) {
+			return err
+		} else if err != nil {
+			return fmt.Errorf("%w: %w", ErrNothingRecorded, err)
+		}
+	}
+	if err := a.stoppedBy(); err != nil {
+		return fmt.Errorf("%w: %w", errStopped, err)
+	}
+	a.evict()
+	return nil
+}
+
+// maxGroupBytes bounds what is written together, as the log's MaxGroup does.
+const maxGroupBytes = 1 << 20
+
+// decideAll decides the proposals in their order, each on the state that the one before leaves, and makes what is to
+// be written the pending append. It returns how many it has decided; a group that grows too large ends before the rest.
+// The sequences of that state are provisional: they rise, as the real ones will, and no fact holds one.
+func (a *aggregate) decideAll(group []*proposal) int {
+	base := *a.state()
+	s, pending, size := base, &pendingAppend{}, 0
+	n := 0
+	for ; n < len(group); n++ {
+		p := group[n]
+		p.decision, p.err, p.needs, p.isEntry = decide.Decision{}, nil, len(pending.entries), false
+		if err := p.ctx.Err(); err != nil {
+			p.err = a.nothingRecorded(err)
+			continue
+		}
+		rows, known, err := a.loadHistory(&s, p.cmd)
+		if err != nil {
+			p.err = err
+			continue
+		}
+		base = base.Hydrate(rows...)
+		env := a.env(&s, p.cmd, p.actor, p.cause)
+		if p.decision, err = a.engine.cfg.Decide(s, a.name, env, known, p.cmd); err != nil {
+			p.decision, p.err = decide.Decision{}, a.refused(err)
+			continue
+		}
+		if p.decision.Empty() {
+			continue
+		}
+		t := p.decision.Transition(a.name, env)
+		entry, err := a.entry(t, s.Head)
+		if err != nil {
+			p.decision, p.err = decide.Decision{}, err
+			continue
+		}
+		if size += len(entry.Stored); size > maxGroupBytes && len(pending.entries) > 0 {
+			break
+		}
+		t.ID = entry.ID
+		pending.add(entry, t)
+		p.isEntry = true
+		if n+1 == len(group) {
+			continue
+		}
+		if s, err = projections.Apply(s, pending.record(p.needs, a.partition, s.Head.Seq+1)); err != nil {
+			n++ // the workflow is stopped when the record is applied for good
+			break
+		}
+	}
+	if len(pending.entries) > 0 {
+		a.memory.Hydrated(base) // nothing else has changed
+		a.pendingAppend = pending
+	}
+	return n
+}
+
+// entry encodes a transition that is decided on that head.
+func (a *aggregate) entry(t eventlog.Transition, head eventlog.Head) (eventlog.Entry, error) {
+	t.ID = eventlog.TransitionID(a.engine.ids.Next(a.engine.cfg.Clock.Now()))
+	entry, err := eventlog.NewEntry(t, head)
+	switch {
+	case errors.Is(err, eventlog.ErrTooLarge):
+		return entry, err
+	case err != nil:
+		return entry, fmt.Errorf("%w: %w", errDefect, err)
+	}
+	// The loss of a revocation must be noticed as well: the token would open the engine again.
+	entry.Barrier = startsMutation(t.Facts) || a.name == eventlog.Installation
+	if size, most := len(entry.Stored), a.engine.cfg.Log.MaxSize(); size > most {
+		return entry, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge,
+			t.Kind, a.name, size, most)
+	}
+	return entry, nil
+}
+
+// settled takes in that so many entries of the decided proposals are written, and err of the one that follows, and
+// returns how many proposals have their answer. The others are decided again.
+func (a *aggregate) settled(decided []*proposal, written int, err error) int {
+	final := errors.Is(err, eventlog.ErrUnconfirmed) || logUnwritable(err) || errors.Is(err, projections.ErrBroken)
+	for i, p := range decided {
+		switch {
+		case p.needs < written, err == nil, p.needs == written && !p.isEntry:
+			if p.isEntry {
+				a.warn(p.cmd, p.decision.Warnings)
+			}
+		case errors.Is(err, eventlog.ErrConflict):
+			return i
+		case p.isEntry:
+			p.err = err
+			if !final { // it alone is refused: what follows was decided on it
+				return i + 1
+			}
+		default: // what it was decided on may not be written
+			p.decision, p.err = decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
+		}
+	}
+	return len(decided)
+}
+
+// refuseAll answers a whole group with one error.
+func refuseAll(group []*proposal, err error) {
+	for _, p := range group {
+		p.decision, p.err = decide.Decision{}, err
 	}
 }
 
 // beginRecording locks for a recording whose end the engine waits for. It refuses once the engine has ended.
 func (a *aggregate) beginRecording(ctx context.Context) error {
 	if err := a.lock(ctx); err != nil {
-		return fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, err)
+		return a.nothingRecorded(err)
 	}
 	if !a.engine.recordings.Begin() {
 		a.endRecording()
-		return fmt.Errorf("record on %s: %w: the engine has ended: %w", a.name, ErrNothingRecorded, eventlog.ErrClosed)
+		return a.nothingRecorded(errEnded)
 	}
 	return nil
-}
-
-// recordNow is record, under recording. Reading and writing go on when ctx ends; nothing new is handed to the
-// log then.
-func (a *aggregate) recordNow(ctx context.Context, cmd decide.Command, actor eventlog.Actor,
-	cause eventlog.Cause) (decide.Decision, error) {
-	life := a.engine.life
-	switch err := a.finishAppend(life); { // what others have left
-	case errors.Is(err, eventlog.ErrUnconfirmed), logUnwritable(err):
-		return decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
-	case err != nil && !errors.Is(err, eventlog.ErrConflict):
-		return decide.Decision{}, err
-	}
-	for {
-		if a.behind.Load() {
-			if err := a.catchUp(life); errors.Is(err, errStopped) {
-				return decide.Decision{}, err
-			} else if err != nil {
-				return decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
-			}
-		}
-		if err := a.stoppedBy(); err != nil {
-			return decide.Decision{}, fmt.Errorf("%w: %w", errStopped, err)
-		}
-		a.evict()
-		s, known, err := a.loadHistory(cmd)
-		if err != nil {
-			return decide.Decision{}, err
-		}
-		env := a.env(&s, cmd, actor, cause)
-		decision, err := a.engine.cfg.Decide(s, a.name, env, known, cmd)
-		if err != nil {
-			return decide.Decision{}, a.refused(err)
-		}
-		if decision.Empty() {
-			return decision, nil
-		}
-		t := decision.Transition(a.name, env)
-		t.ID = eventlog.TransitionID(a.engine.ids.Next(a.engine.cfg.Clock.Now()))
-		entry, err := eventlog.NewEntry(t, s.Head)
-		switch {
-		case errors.Is(err, eventlog.ErrTooLarge):
-			return decide.Decision{}, err
-		case err != nil:
-			return decide.Decision{}, fmt.Errorf("%w: %w", errDefect, err)
-		}
-		// The loss of a revocation must be noticed as well: the token would open the engine again.
-		entry.Barrier = startsMutation(t.Facts) || a.name == eventlog.Installation
-		if size, most := len(entry.Stored), a.engine.cfg.Log.MaxSize(); size > most {
-			return decide.Decision{}, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge,
-				t.Kind, a.name, size, most)
-		}
-		if err := ctx.Err(); err != nil {
-			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, err)
-		}
-		a.memory.Hydrated(s) // hydrated: nothing else has changed
-		a.pendingAppend = &pendingAppend{entry: entry, transition: t}
-		if err := a.finishAppend(life); errors.Is(err, eventlog.ErrConflict) {
-			continue
-		} else if err != nil {
-			return decision, err
-		}
-		a.warn(cmd, decision.Warnings)
-		return decision, nil
-	}
 }
 
 // lock keeps others from recording.
@@ -148,23 +253,24 @@ func (a *aggregate) refused(err error) error {
 	return fmt.Errorf("%w: %w", errDefect, err)
 }
 
-// loadHistory reads the history that the decision will look at.
-func (a *aggregate) loadHistory(cmd decide.Command) (projections.State, decide.Known, error) {
-	s := *a.state()
+// loadHistory adds the history to the state that the decision will look at, and returns the rows that it has read.
+func (a *aggregate) loadHistory(s *projections.State, cmd decide.Command) ([]any, decide.Known, error) {
+	var read []any
 	known := decide.Known{}
 	for {
-		keys := decide.Names(&s, known, cmd)
+		keys := decide.Names(s, known, cmd)
 		if len(keys) == 0 {
-			return s, known, nil
+			return read, known, nil
 		}
 		rows, err := a.engine.cfg.Store.Get(a.name, keys)
 		if err != nil {
-			return s, nil, fmt.Errorf("read history of %s: %w", a.name, err)
+			return nil, nil, fmt.Errorf("read history of %s: %w", a.name, err)
 		}
 		for _, k := range keys {
 			known[k] = true
 		}
-		s = s.Hydrate(rows...)
+		*s = s.Hydrate(rows...)
+		read = append(read, rows...)
 		a.memory.MayEvict(rows)
 	}
 }

@@ -163,7 +163,7 @@ func (r *runner) resting() []decide.Wait {
 // quiet is what the runner waits for, nil as well while something is recorded on its workflow: a push, a late
 // reply. A caller that has seen its transition in the log must not find the engine idle before it counts.
 func (r *runner) quiet() []decide.Wait {
-	if len(r.workflow.recording) > 0 {
+	if r.workflow.proposals.any() || len(r.workflow.recording) > 0 {
 		return nil
 	}
 	return r.resting()

@@ -86,6 +86,35 @@ type Log interface {
 	Close() error
 }
 
+// GroupLog is a Log that writes several entries of one workflow at once.
+type GroupLog interface {
+	Log
+	// AppendGroup writes entries of one workflow. Each is decided on the head that the one before leaves, of which the
+	// sequence is not known yet and not looked at; the first one's is. It answers once their fate is known: with all of
+	// them, or with the first ones and the error of the one that follows, of Append's errors. After ErrUnconfirmed the
+	// same rest is appended again, on the head of the last one that is written; of the rest nothing else is known. After
+	// any other error nothing of the rest is written.
+	AppendGroup(ctx context.Context, entries []Entry) ([]Written, error)
+	// MaxGroup is how many entries are written together at most; 1 where each would be written by itself.
+	MaxGroup() int
+}
+
+// AppendInOrder is AppendGroup on any Log: each entry is written by itself, once the one before is.
+func AppendInOrder(ctx context.Context, l Log, entries []Entry) ([]Written, error) {
+	written := make([]Written, 0, len(entries))
+	for i, e := range entries {
+		if i > 0 {
+			e.Expected.Seq = written[i-1].Seq
+		}
+		w, err := l.Append(ctx, e)
+		if err != nil {
+			return written, err
+		}
+		written = append(written, w)
+	}
+	return written, nil
+}
+
 // Aside is a part of a partition that counts no more, though it is there: what a workflow's past
 // consists of from where it cannot be followed on, or a message that is no transition at all.
 type Aside struct {

@@ -11,52 +11,105 @@ import (
 
 // Append implements eventlog.Log.
 func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
-	if err := e.Workflow.ValidateOwner(); err != nil {
-		return eventlog.Written{}, fmt.Errorf("append: %w", err)
+	written, err := l.appendAll(ctx, []eventlog.Entry{e})
+	if err != nil {
+		return eventlog.Written{}, err
 	}
-	if err := checkKind(e.Kind); err != nil {
-		return eventlog.Written{}, fmt.Errorf("append to %s: %w", e.Workflow, err)
+	return written[0], nil
+}
+
+// AppendGroup implements eventlog.GroupLog: the entries are consecutive messages of one batch, of which the first alone
+// is fenced (C10). Where there are no batches, or they do not fit into one, each follows the one before by itself.
+func (l *Log) AppendGroup(ctx context.Context, entries []eventlog.Entry) ([]eventlog.Written, error) {
+	if len(entries) == 0 {
+		return nil, nil
 	}
-	if len(e.Stored) > l.maxSize {
-		return eventlog.Written{}, fmt.Errorf("append %s revision %d of %d bytes, the log takes %d: %w",
-			e.Workflow, e.Expected.Revision+1, len(e.Stored), l.maxSize, eventlog.ErrTooLarge)
+	size := 0
+	for _, e := range entries {
+		size += len(e.Stored) + headerRoom
 	}
-	p := l.PartitionOf(e.Workflow)
-	if e.Format > eventlog.FormatFirst {
-		if err := l.raiseFormat(ctx, p, e.Format); err != nil {
-			return eventlog.Written{}, fmt.Errorf("append to %s: %w", e.Workflow, err)
+	if len(entries) > l.MaxGroup() || size > l.cfg.MaxBatchBytes {
+		return eventlog.AppendInOrder(ctx, l, entries)
+	}
+	return l.appendAll(ctx, entries)
+}
+
+// maxGroup bounds a group: what others record shall not wait long behind it.
+const maxGroup = 32
+
+// MaxGroup implements eventlog.GroupLog.
+func (l *Log) MaxGroup() int {
+	if !l.grouping {
+		return 1
+	}
+	return min(maxGroup, l.cfg.MaxBatch)
+}
+
+// appendAll hands entries of one workflow to the committer of their partition and waits for their answers.
+func (l *Log) appendAll(ctx context.Context, entries []eventlog.Entry) ([]eventlog.Written, error) {
+	first, format := entries[0], 0
+	if err := first.Workflow.ValidateOwner(); err != nil {
+		return nil, fmt.Errorf("append: %w", err)
+	}
+	for _, e := range entries {
+		if err := checkKind(e.Kind); err != nil {
+			return nil, fmt.Errorf("append to %s: %w", e.Workflow, err)
+		}
+		if len(e.Stored) > l.maxSize {
+			return nil, fmt.Errorf("append %s revision %d of %d bytes, the log takes %d: %w",
+				e.Workflow, e.Expected.Revision+1, len(e.Stored), l.maxSize, eventlog.ErrTooLarge)
+		}
+		format = max(format, e.Format)
+	}
+	p := l.PartitionOf(first.Workflow)
+	if format > eventlog.FormatFirst {
+		if err := l.raiseFormat(ctx, p, format); err != nil {
+			return nil, fmt.Errorf("append to %s: %w", first.Workflow, err)
 		}
 	}
-	follows := l.partitions[p].aside.last(e.Workflow, e.Expected.Seq)
+	follows := l.partitions[p].aside.last(first.Workflow, first.Expected.Seq)
 	if follows == 0 && len(l.partitions[p].aside[""]) > 0 {
 		var err error
-		if follows, err = l.lastForeign(ctx, p, e.Workflow); err != nil {
-			return eventlog.Written{}, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnconfirmed, err)
+		if follows, err = l.lastForeign(ctx, p, first.Workflow); err != nil {
+			return nil, fmt.Errorf("append to %s: %w: %w", first.Workflow, eventlog.ErrUnconfirmed, err)
 		}
 	}
-	r := &request{
-		ctx: ctx, entry: e, partition: p,
-		subject: l.names.subject(p, e.Workflow, e.Kind), fence: l.names.fence(p, e.Workflow),
-		follows: follows, expects: follows,
-		uncertain: l.isUnconfirmed(e),
-		done:      make(chan result, 1),
+	requests := make([]*request, len(entries))
+	for i, e := range entries {
+		requests[i] = &request{
+			ctx: ctx, entry: e, partition: p,
+			subject: l.names.subject(p, e.Workflow, e.Kind), fence: l.names.fence(p, e.Workflow),
+			follower:  i > 0,
+			uncertain: l.isUnconfirmed(first),
+			done:      make(chan result, 1),
+		}
 	}
-	var res result
-	if l.partitions[p].committer.enqueue(r) {
+	requests[0].follows, requests[0].expects, requests[0].followers = follows, follows, requests[1:]
+	if !l.partitions[p].committer.enqueue(requests[0]) {
+		requests[0].fail(requests[0].refuse(eventlog.ErrClosed))
+	}
+	return l.answers(ctx, requests)
+}
+
+// answers waits for the answers to the requests of one workflow.
+func (l *Log) answers(ctx context.Context, requests []*request) ([]eventlog.Written, error) {
+	written := make([]eventlog.Written, 0, len(requests))
+	for _, r := range requests {
+		var res result
 		select {
 		case res = <-r.done:
 		case <-ctx.Done():
 			// The committer may have it in its hands.
 			res.err = fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, context.Cause(ctx))
 		}
-	} else {
-		res.err = r.refuse(eventlog.ErrClosed)
+		l.noteFate(r.entry, res.err)
+		if res.err != nil {
+			return written, fmt.Errorf("append to %s at revision %d: %w", r.entry.Workflow, r.entry.Expected.Revision+1,
+				res.err)
+		}
+		written = append(written, res.written)
 	}
-	l.noteFate(e, res.err)
-	if res.err != nil {
-		return eventlog.Written{}, fmt.Errorf("append to %s at revision %d: %w", e.Workflow, e.Expected.Revision+1, res.err)
-	}
-	return res.written, nil
+	return written, nil
 }
 
 // isUnconfirmed reports whether an earlier Append of this entry ended with ErrUnconfirmed.

@@ -16,7 +16,7 @@ func (c *committer) batch(group []*request) {
 	group, rejected := c.publishBatch(group)
 	c.last = len(group)
 	if rejected {
-		c.singly(group)
+		c.singly(leadersOf(group))
 		return
 	}
 	for _, r := range group {
@@ -39,7 +39,7 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 		return c.log.nc.PublishMsg(m)
 	}
 	unconfirmed := func(err error) ([]*request, bool) {
-		for _, r := range group {
+		for _, r := range leadersOf(group) {
 			c.log.confirm(r, answer{verdict: lost, err: err})
 		}
 		return group, false
@@ -65,7 +65,8 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 		}
 		return group, true
 	}
-	group = append(group, c.take(c.log.cfg.MaxBatch-len(group), c.log.cfg.MaxBatchBytes-sizeOf(group))...)
+	more := c.take(c.log.cfg.MaxBatch-len(group), c.log.cfg.MaxBatchBytes-sizeOf(leadersOf(group)...))
+	group = append(group, membersOf(more)...)
 	c.log.counters.batches.Add(1)
 	c.log.counters.batched.Add(uint64(len(group)))
 	for i := 1; i < len(group); i++ {
@@ -117,9 +118,13 @@ func (c *committer) batchWritten(group []*request, last uint64) {
 	c.barrier.pass(barriers...)
 }
 
-func sizeOf(group []*request) (size int) {
-	for _, r := range group {
+// sizeOf is how many bytes the requests take, with their followers.
+func sizeOf(requests ...*request) (size int) {
+	for _, r := range requests {
 		size += len(r.entry.Stored) + headerRoom
+		for _, f := range r.followers {
+			size += len(f.entry.Stored) + headerRoom
+		}
 	}
 	return size
 }

@@ -80,8 +80,8 @@ func (c *committer) run() {
 			most = c.log.cfg.MaxBatch
 		}
 		group := c.take(most, c.log.cfg.MaxBatchBytes)
-		if c.grouped = c.inBatch(len(group)); c.grouped {
-			c.batch(group)
+		if c.grouped = c.inBatch(c.pull(group...)); c.grouped {
+			c.batch(membersOf(group))
 		} else {
 			c.singly(group)
 		}

@@ -34,12 +34,39 @@ func (l *Log) confirm(r *request, a answer) {
 		stop := context.AfterFunc(l.ctx, func() { cancel(eventlog.ErrClosed) })
 		defer stop()
 		found, err := l.sendUntilKnown(ctx, r, a)
+		if len(r.followers) > 0 && err == nil {
+			l.confirmFollowers(ctx, r, found, a.verdict == lost)
+			return
+		}
 		if err != nil {
 			r.fail(err)
 			return
 		}
 		r.succeed(found.seq, found.last > found.seq)
 	}()
+}
+
+// confirmFollowers settles, in order, what follows an entry that is written: each is written behind the one before it,
+// or found there, as a batch whose answer was lost has left it, or refused for what someone else has written there.
+// That others have gone on is known of all of them only when it is known of the last.
+func (l *Log) confirmFollowers(ctx context.Context, first *request, found finding, lostBatch bool) {
+	settled, seqs := []*request{first}, []uint64{found.seq}
+	var failed error
+	for _, r := range first.followers {
+		r.follow(found.seq)
+		r.uncertain = r.uncertain || lostBatch
+		var err error
+		if found, err = l.sendUntilKnown(ctx, r, answer{verdict: unsent}); err != nil {
+			r.fail(err)
+			failed = err
+			break
+		}
+		settled, seqs = append(settled, r), append(seqs, found.seq)
+	}
+	overtaken := failed != nil || found.last > found.seq
+	for i, r := range settled {
+		r.succeed(seqs[i], overtaken)
+	}
 }
 
 // sendUntilKnown sends the entry until it is known where it stands, if anywhere, and where the workflow's past
@@ -74,6 +101,9 @@ func (l *Log) sendUntilKnown(ctx context.Context, r *request, a answer) (finding
 					behind = 0
 				}
 			}
+		case unsent:
+			a = l.resend(ctx, r)
+			continue
 		case busy:
 		case lost:
 			r.uncertain = true

@@ -33,6 +33,8 @@ const (
 	notBatched
 	// refused: refused for a reason that no repetition will change.
 	refused
+	// unsent: it has not been sent yet.
+	unsent
 )
 
 // Codes of the JetStream API that nats.go has no names for.

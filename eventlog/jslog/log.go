@@ -28,6 +28,7 @@ type Log struct {
 	counters     counters
 	warnings     []string
 	session      string // random: the batch ids of two engines must differ
+	grouping     bool   // entries of one workflow are written together: each partition takes batches, and has one replica
 	accepting    *Lost  // what AcceptLoss has found; nil for a log that must be whole
 
 	closing    chan struct{}
@@ -50,7 +51,10 @@ type partition struct {
 	format    format
 }
 
-var _ eventlog.LossKeeper = (*Log)(nil)
+var (
+	_ eventlog.LossKeeper = (*Log)(nil)
+	_ eventlog.GroupLog   = (*Log)(nil)
+)
 
 // format is the format that a partition's stream is known to say, 0 while that was not asked.
 type format struct {

@@ -81,7 +81,9 @@ func (l *Log) start(ctx context.Context, infos []*jetstream.StreamInfo) error {
 	if err := l.resumeMark(ends); err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
+	l.grouping = true
 	for p, info := range infos {
+		l.grouping = l.grouping && info.Config.AllowAtomicPublish && info.Config.Replicas == 1
 		c, err := newCommitter(l, p, info.Config)
 		if err != nil {
 			return fmt.Errorf("open log: %w", err)

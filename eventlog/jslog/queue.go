@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,6 +25,10 @@ type request struct {
 	// follows is the sequence of the workflow's last message, as the entry expects it. expects is the one that
 	// the server must know as the last: another one only behind records that are lost, see followLost.
 	follows, expects uint64
+	// followers are the entries of a group after this one, its first. A follower has no fence of its own: it leaves in the
+	// batch of the one before it, or by itself, fenced on what that one was acknowledged as.
+	followers []*request
+	follower  bool
 	// uncertain: an attempt was made whose fate is not known. Only an acknowledgement or a
 	// refusal by the fence may then decide the append.
 	uncertain bool
@@ -45,14 +50,45 @@ func (r *request) refuse(reason error) error {
 
 // message builds the form of the entry on the wire. What is stored of it is always the same.
 func (r *request) message() *nats.Msg {
-	return &nats.Msg{
-		Subject: r.subject,
-		Header: nats.Header{
-			jetstream.ExpectedLastSubjSeqHeader:     {strconv.FormatUint(r.expects, 10)},
-			jetstream.ExpectedLastSubjSeqSubjHeader: {r.fence},
-		},
-		Data: r.entry.Stored,
+	m := &nats.Msg{Subject: r.subject, Header: nats.Header{}, Data: r.entry.Stored}
+	if !r.follower {
+		m.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(r.expects, 10)}
+		m.Header[jetstream.ExpectedLastSubjSeqSubjHeader] = []string{r.fence}
 	}
+	return m
+}
+
+// follow fences a follower on the sequence of the entry before it.
+func (r *request) follow(seq uint64) {
+	r.follower, r.follows, r.expects, r.entry.Expected.Seq = false, seq, seq, seq
+}
+
+// messages is how many messages a request is, with its followers.
+func (r *request) messages() int { return 1 + len(r.followers) }
+
+// pull is how many messages the requests count for when it is asked whether a batch is worth it: followers always are.
+func (c *committer) pull(requests ...*request) (n int) {
+	for _, r := range requests {
+		if r.messages() > 1 {
+			n += max(c.from, r.messages())
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// membersOf lists the messages of a group of requests, each before its followers.
+func membersOf(group []*request) (members []*request) {
+	for _, r := range group {
+		members = append(append(members, r), r.followers...)
+	}
+	return members
+}
+
+// leadersOf is membersOf backwards.
+func leadersOf(members []*request) []*request {
+	return slices.DeleteFunc(slices.Clone(members), func(r *request) bool { return r.follower })
 }
 
 // succeed answers that the entry stands at seq, and whether others had written after it by then.
@@ -121,17 +157,18 @@ func (c *committer) close() {
 	<-c.ended
 }
 
-// take cuts a group off the queue: in order, at most one entry per workflow (the second could only
-// be fenced on what the first has yet to write), at most so many and of so many bytes. What is larger
-// than any batch goes alone.
+// take cuts a group off the queue: in order, at most one request per workflow (the second could only
+// be fenced on what the first has yet to write), at most so many messages and of so many bytes. What is
+// larger than any batch goes alone.
 func (c *committer) take(most, room int) []*request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var group, rest []*request
 	alone := room == c.log.cfg.MaxBatchBytes
+	taken := 0
 	for i, r := range c.queue {
-		size := len(r.entry.Stored) + headerRoom
-		if len(group) == most || size > room && (len(group) > 0 || !alone) {
+		size := sizeOf(r)
+		if (taken+r.messages() > most || size > room) && (taken > 0 || !alone) {
 			rest = append(rest, c.queue[i:]...)
 			break
 		}
@@ -141,6 +178,7 @@ func (c *committer) take(most, room int) []*request {
 		}
 		c.writing[r.entry.Workflow] = struct{}{}
 		room -= size
+		taken += r.messages()
 		group = append(group, r)
 	}
 	c.queue = rest
@@ -150,11 +188,11 @@ func (c *committer) take(most, room int) []*request {
 // written lets the next entry of the request's workflow go.
 func (c *committer) written(r *request) { delete(c.writing, r.entry.Workflow) }
 
-// waiting is how many are in the queue; once the log is closed they wait for nothing.
+// waiting is the pull of what is in the queue; once the log is closed they wait for nothing.
 func (c *committer) waiting() (n int, closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queue), c.closed
+	return c.pull(c.queue...), c.closed
 }
 
 // inBatch reports whether a group of n is written as a batch.

@@ -57,6 +57,12 @@ func (s *singles) launch(group []*request) {
 		s.timer.Reset(s.log.cfg.AckTimeout)
 	}
 	for _, r := range group {
+		if r.messages() > 1 { // each of them has to wait for the one before
+			s.alone = max(0, s.alone-r.messages())
+			s.log.confirm(r, answer{verdict: unsent})
+			s.written(r)
+			continue
+		}
 		m := r.message()
 		m.Reply = s.reply(s.next)
 		s.next++

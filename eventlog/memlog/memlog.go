@@ -69,7 +69,7 @@ type message struct {
 	lost     bool // nothing of it is there
 }
 
-var _ eventlog.Log = (*Log)(nil)
+var _ eventlog.GroupLog = (*Log)(nil)
 
 // New returns an empty log.
 func New(cfg Config) *Log {
@@ -149,6 +149,14 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 	delete(l.unconfirmed, e.ID)
 	return written, err
 }
+
+// AppendGroup implements eventlog.GroupLog. A fault may befall each of the entries, so a group may be torn.
+func (l *Log) AppendGroup(ctx context.Context, entries []eventlog.Entry) ([]eventlog.Written, error) {
+	return eventlog.AppendInOrder(ctx, l, entries)
+}
+
+// MaxGroup implements eventlog.GroupLog.
+func (l *Log) MaxGroup() int { return 32 }
 
 // refuse reports a refusal of this attempt. If an earlier attempt may have been written, the
 // refusal settles nothing.

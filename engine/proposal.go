@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// proposal is a command that waits to be recorded, and then what became of it.
+type proposal struct {
+	ctx   context.Context // its caller's
+	cmd   decide.Command
+	actor eventlog.Actor
+	cause eventlog.Cause
+
+	// The answer, and how many entries of its group it needs to be written before it counts. One that is an entry
+	// itself needs that one too.
+	decision decide.Decision
+	err      error
+	needs    int
+	isEntry  bool
+	answered chan struct{} // closed once the answer counts
+}
+
+// proposals are the commands that wait for the recording lock, in the order in which they came.
+//
+// Locking: mu.
+type proposals struct {
+	mu      sync.Mutex
+	waiting []*proposal
+}
+
+func (q *proposals) add(p *proposal) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, p)
+}
+
+// withdraw takes back a proposal that nobody waits for any more. False: it was taken already.
+func (q *proposals) withdraw(p *proposal) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	at := slices.Index(q.waiting, p)
+	if at < 0 {
+		return false
+	}
+	q.waiting = slices.Delete(q.waiting, at, at+1)
+	return true
+}
+
+// take takes the first proposal, and up to so many in all where they may be written together.
+func (q *proposals) take(most int) []*proposal {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(1, len(q.waiting))
+	for n > 0 && n < min(most, len(q.waiting)) && mayShare(q.waiting[n-1].cmd) && mayShare(q.waiting[n].cmd) {
+		n++
+	}
+	taken := slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return taken
+}
+
+func (q *proposals) any() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) > 0
+}
+
+// mayShare says that a command may be decided on a state that is not acknowledged yet (C10): what comes often. The
+// others look at more than the state, or change what the engine derives from it.
+func mayShare(cmd decide.Command) bool {
+	switch cmd.(type) {
+	case decide.Push, decide.Tick, decide.FinishPrepare, decide.FinishMutate, decide.SettleMutation, decide.CommitRun,
+		decide.FailRun:
+		return true
+	}
+	return false
+}
