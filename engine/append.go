@@ -83,6 +83,9 @@ func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 			a.cannotWrite(err)
 			return 0, err
 		}
+		if len(written) > 0 {
+			trying.Succeeded() // the log takes something
+		}
 		pause, shouldLog := trying.Failed(err)
 		if shouldLog {
 			a.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.rest()[0].Kind, "error", err, "in",

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/pawl-run/pawl/eventlog"
+
 // Held counts what memory keeps of records that the checkpoint does not cover yet: positions dealt with
 // beyond a gap, and entities that are not written to the store.
 func (e *Engine) Held() (ahead, dirty int) {
@@ -12,4 +14,15 @@ func (e *Engine) Held() (ahead, dirty int) {
 		}
 	}
 	return ahead, dirty
+}
+
+// Waiting counts the commands that wait to be recorded on a workflow.
+func (e *Engine) Waiting(name eventlog.WorkflowName) int {
+	a, ok := e.partitions[e.cfg.Log.PartitionOf(name)].workflow(name)
+	if !ok {
+		return 0
+	}
+	a.proposals.mu.Lock()
+	defer a.proposals.mu.Unlock()
+	return len(a.proposals.waiting)
 }

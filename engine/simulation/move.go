@@ -70,6 +70,11 @@ func (s *sim) goOn() {
 		s.wait()
 		return
 	}
+	if s.slowLog && s.chance(0.8) { // what else comes gathers behind it
+		if others := slices.DeleteFunc(slices.Clone(ops), func(o *op) bool { return o.kind == opAppend }); len(others) > 0 {
+			ops = others
+		}
+	}
 	s.release(ops[s.rng.IntN(len(ops))])
 }
 

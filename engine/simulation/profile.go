@@ -31,7 +31,8 @@ func (s *sim) drawProfile() profile {
 
 // focusBeside makes of a seed with concurrent consumers what it is about.
 func (s *sim) focusBeside(p *profile) {
-	p.outage = 0.02 * s.rng.Float64()
+	p.outage = pick(s, 0, 0.03, 0.15)
+	s.slowLog = s.chance(0.4)
 	switch s.cfg.Focus {
 	case SideBySide:
 		p.crash, p.freeze, p.second, p.stop, p.full, p.tight, p.tool, p.loss = 0.005, 0, 0, 0, 0, 0, 0, 0

@@ -71,7 +71,9 @@ type sim struct {
 	profile profile
 	// concurrent: consumers of this seed may have runs beside each other (C1).
 	concurrent bool
-	policies   schedule.Policies
+	// slowLog: most of what is to be written waits until nothing else can go on.
+	slowLog  bool
+	policies schedule.Policies
 	// quiet is how long the receiver may go on with a request whose call has ended without an answer.
 	quiet time.Duration
 	// unseen is how long it may go on after the deadline of a call that was cut off with its process.

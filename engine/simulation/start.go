@@ -53,8 +53,13 @@ func (s *sim) start(st *store.Store) (*node, error) {
 	if s.watching && !s.cfg.Unwatched {
 		every = 700 * time.Millisecond
 	}
+	group := 32
+	if jitter > 0.75 { // some engines write each transition by itself
+		group = 1
+	}
 	e, err := engine.New(engine.Config{
-		Log: &nodeLog{s.below, s, n}, Store: kept, Scripts: &scripts{s, n}, Connectors: outer, Clock: nodeClock{s.clock, n},
+		MaxGroup: group,
+		Log:      &nodeLog{s.below, s, n}, Store: kept, Scripts: &scripts{s, n}, Connectors: outer, Clock: nodeClock{s.clock, n},
 		Random: rand.NewChaCha8(seed), Jitter: func() float64 { return jitter }, Policies: s.policies,
 		Logger: slog.New(slog.DiscardHandler), DrainTimeout: 5 * time.Second,
 		FlushEvery: every,
