@@ -16,10 +16,10 @@ import (
 //  2. report hands the outcome, here decide.FinishMutate, to the aggregate's record.
 //  3. record (record.go) decides under the recording lock: decide.FinishMutate becomes a MutationStarted, unless the
 //     call needs an approval first; then decide.Approve is the command that comes this way. The transition is
-//     appended to the log as a barrier.
+//     appended to the log as a barrier, with what else waits to be recorded (C10).
 //  4. finishAppend (append.go) returns only once the fate of that append is known. A lost acknowledgement is settled
-//     there: the same entry is sent again.
-//  5. acknowledged (append.go) applies the transition that is durable now. One that started a mutation goes through
+//     there: the same entries are sent again.
+//  5. acknowledged (append.go) applies the transitions that are durable now. One that started a mutation goes through
 //     the aggregate's outbox, which is the runner's calls, to send.
 //  6. send (call.go) starts exchange in a goroutine of its own, which holds the one call of Connectors.Perform. Right
 //     before the first byte, mayLeave looks at the state once more.

@@ -12,6 +12,7 @@
 //     it was decided on, otherwise [ErrConflict] and nothing is written.
 //   - Appending the same entry again settles it: it is written once, whatever happened to the
 //     first acknowledgement.
+//   - Of a group ([GroupLog]) the first entries are written, in their order, and none behind one that is not.
 //   - An acknowledged transition is durable and is read back byte by byte.
 //   - Revisions of a workflow are dense (1, 2, 3 …) and each names the hash of the one before.
 //

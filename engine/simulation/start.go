@@ -58,9 +58,9 @@ func (s *sim) start(st *store.Store) (*node, error) {
 		group = 1
 	}
 	e, err := engine.New(engine.Config{
+		Log: &nodeLog{s.below, s, n}, Store: kept, Scripts: &scripts{s, n}, Connectors: outer, Clock: nodeClock{s.clock, n},
 		MaxGroup: group,
-		Log:      &nodeLog{s.below, s, n}, Store: kept, Scripts: &scripts{s, n}, Connectors: outer, Clock: nodeClock{s.clock, n},
-		Random: rand.NewChaCha8(seed), Jitter: func() float64 { return jitter }, Policies: s.policies,
+		Random:   rand.NewChaCha8(seed), Jitter: func() float64 { return jitter }, Policies: s.policies,
 		Logger: slog.New(slog.DiscardHandler), DrainTimeout: 5 * time.Second,
 		FlushEvery: every,
 		Window:     projections.Window{Events: 1 + int(jitter*4), Bytes: 1 << 20}, // most of a backlog is paged out
