@@ -287,16 +287,17 @@ func namesOfConcurrent(s *projections.State, cmd Command, want func(projections.
 	for _, run := range runs {
 		event(run)
 	}
+	_, resumes := cmd.(Resume)
 	for _, c := range s.Definition().Consumers {
 		if !c.Concurrent() {
 			continue
 		}
-		mayCommit := len(runs) > 0
+		mayEndProbing := resumes || len(runs) > 0
 		for range s.Returning(c.Name) {
-			mayCommit = true
+			mayEndProbing = true
 			break
 		}
-		if h := s.Handler(c.Name); mayCommit && h != nil && h.Probing != nil { // its end makes all back-offs due
+		if h := s.Handler(c.Name); mayEndProbing && h != nil && h.Probing != nil { // its end makes all back-offs due
 			for _, ref := range s.ScheduledFor(c.Name) {
 				want(projections.EventKey(ref.Topic, ref.MessageID))
 			}

@@ -21,7 +21,9 @@ func (s *sim) settleDown() error {
 	}
 	s.calm, s.full = true, false
 	s.away.Store(false)
-	s.tight.Store(false)
+	if s.tight.Swap(false) {
+		s.roomyAt = s.bubbleNow().Add(spaceNoticed)
+	}
 	s.down = ""
 	n, err := s.survivor()
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *sim) move() {
 		s.tool()
 	case s.chance(p.tight) || s.tight.Load() && s.chance(0.2):
 		s.tight.Store(!s.tight.Load())
-		s.roomyAt = s.bubbleNow().Add(2 * time.Second) // they look every second
+		s.roomyAt = s.bubbleNow().Add(spaceNoticed)
 		s.say("too little space: %v", s.tight.Load())
 		s.did("tight")
 	case s.chance(0.05):
@@ -58,6 +58,9 @@ func (s *sim) move() {
 		s.goOn()
 	}
 }
+
+// spaceNoticed is how long engines may take to notice that there is space again: they look every second.
+const spaceNoticed = 2 * time.Second
 
 // goOn releases a parked operation, or lets time pass when there is none.
 func (s *sim) goOn() {
