@@ -9,11 +9,21 @@ import (
 const spread = 0.1
 
 // Delay is how long to wait after the attempt-th transient failure in a row, counted from 1:
-// Base × Factor^(attempt-1), spread by jitter and capped by Max. Jitter is a random number in
-// [0, 1): 0 shortens the delay by 10 %, 0.5 leaves it, 1 lengthens it by 10 %.
+// Base × Factor^(attempt-1), capped by Max. Above Base and 15 s it is no longer than a quarter of what was waited
+// before: the end of an outage is noticed soon after it (F8). Jitter is a random number in [0, 1): 0 shortens the
+// delay by 10 %, 0.5 leaves it, 1 lengthens it by 10 %.
 func (p Transient) Delay(attempt int, jitter float64) time.Duration {
-	return exponential(p.Base, p.Factor, p.Max, attempt, jitter)
+	grown, delay, waited := float64(p.Base), float64(p.Base), 0.0
+	for n := 1; n < attempt && delay < float64(p.Max) && p.Factor > 1; n++ {
+		waited += delay
+		grown *= p.Factor
+		delay = min(grown, max(float64(p.Base), float64(shortWait), waited/4))
+	}
+	return spreadAndCap(delay, jitter, p.Max)
 }
+
+// shortWait is how long a target is left alone at most however short its outage was.
+const shortWait = 15 * time.Second
 
 // Delay is how long to wait before the attempt-th scheduled reconcile (F5), counted from 1, by the
 // same formula as [Transient.Delay].

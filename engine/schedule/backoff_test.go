@@ -19,9 +19,11 @@ func TestF8_TransientDelay(t *testing.T) {
 		{1, 0, 900 * time.Millisecond},
 		{1, 1, 1100 * time.Millisecond},
 		{2, 0.5, 2 * time.Second},
-		{5, 0.5, 16 * time.Second},
-		{9, 0, 256 * 900 * time.Millisecond},
-		{10, 0.5, 5 * time.Minute},
+		{4, 0.5, 8 * time.Second},
+		{5, 0.5, 15 * time.Second}, // a short outage is not waited out
+		{8, 0.5, 15 * time.Second},
+		{9, 0, 0.9 * 18.75 * 1e9}, // a quarter of the 75 s before
+		{30, 0.5, 5 * time.Minute},
 		{10_000, 0, 5 * time.Minute},
 		{math.MaxInt, 0.5, 5 * time.Minute},
 		{0, 0.5, time.Second},
@@ -34,6 +36,19 @@ func TestF8_TransientDelay(t *testing.T) {
 		if got := policy.Delay(tt.attempt, tt.jitter); (got - tt.want).Abs() > time.Microsecond {
 			t.Errorf("Delay(%d, %v) = %s, want %s", tt.attempt, tt.jitter, got, tt.want)
 		}
+	}
+	// Whenever a target is back, it is tried again after a third of its outage, or 16.5 s, at most.
+	waited := time.Duration(0)
+	for attempt := 1; attempt < 40; attempt++ {
+		next := policy.Delay(attempt, 1)
+		if most := max(16500*time.Millisecond, waited/3); next > most {
+			t.Errorf("after %s, try %d waits for %s", waited, attempt, next)
+		}
+		waited += next
+	}
+	slow := schedule.Transient{Base: time.Minute, Factor: 2, Max: time.Hour}
+	if got := slow.Delay(2, 0.5); got != time.Minute {
+		t.Errorf("a base above 15 s: got %s, want the base", got)
 	}
 	short := schedule.Transient{Base: time.Minute, Factor: 2, Max: time.Second}
 	if got := short.Delay(1, 0); got != time.Second {
