@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -267,4 +268,97 @@ func crashInsideAGroup(t *testing.T, at int, point enginetest.CrashPoint) (appen
 	_ = e.Stop()
 	b.MustAgree("orders")
 	return crash.Appends()
+}
+
+// Clients that give up while the log does not answer leave nothing behind: a long outage fills no memory.
+func TestC10_CallersThatHaveGoneLeaveNothing(t *testing.T) {
+	b := enginetest.New(t)
+	log := newGroupLog(b.Log)
+	b.Log = log
+	e := b.Start()
+	e.MustDeploy(sideBySide("concurrency: 8"))
+	push := func(ctx context.Context, id string) error {
+		_, err := e.Push(ctx, enginetest.Tester, "orders", "order.in",
+			[]decide.PushItem{{MessageID: eventlog.MessageID(id), Title: id, Payload: []byte(`{}`)}})
+		return err
+	}
+	first := make(chan error, 1)
+	go func() { first <- push(t.Context(), "first") }()
+	<-log.held
+	before := runtime.NumGoroutine()
+	ctx, leave := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			if err := push(ctx, fmt.Sprint(i)); !errors.Is(err, engine.ErrNothingRecorded) {
+				t.Errorf("a push that was given up: %v", err)
+			}
+		})
+	}
+	for e.Waiting("orders") < 200 {
+		runtime.Gosched()
+	}
+	leave()
+	all.Wait()
+	for runtime.NumGoroutine() > before+20 { // until the test times out
+		runtime.Gosched()
+	}
+	close(log.gather)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	e.Rest("orders")
+}
+
+// C10: while it is not known what became of a group, nothing else is appended, also not what was cut off it for its
+// size.
+func TestC10_NothingIsAppendedBehindAnUnknown(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	log := newGroupLog(b.Log)
+	var mu sync.Mutex
+	sent := map[uint64]eventlog.TransitionID{}
+	b.Log = seenLog{log, func(e eventlog.Entry) {
+		mu.Lock()
+		defer mu.Unlock()
+		if id, ok := sent[e.Expected.Revision]; ok && id != e.ID {
+			t.Errorf("two entries for revision %d", e.Expected.Revision+1)
+		}
+		sent[e.Expected.Revision] = e.ID
+	}}
+	log.befall = func(context.Context, eventlog.Log, []eventlog.Entry) ([]eventlog.Written, error) {
+		return nil, fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, eventlog.ErrFull)
+	}
+	e := b.Start()
+	e.MustDeploy(sideBySide("concurrency: 8"))
+	large := fmt.Appendf(nil, "%q", strings.Repeat("x", 200<<10))
+	var all sync.WaitGroup
+	for i := range 12 { // more than go together
+		all.Go(func() {
+			_, err := e.Push(t.Context(), enginetest.Tester, "orders", "order.in",
+				[]decide.PushItem{{MessageID: eventlog.MessageID(fmt.Sprint(i)), Title: "Large", Payload: large}})
+			if err != nil && !errors.Is(err, eventlog.ErrUnconfirmed) && !errors.Is(err, engine.ErrNothingRecorded) {
+				t.Errorf("push %d: %v", i, err)
+			}
+		})
+		if i == 0 {
+			<-log.held
+		}
+	}
+	for e.Waiting("orders") < 11 {
+		runtime.Gosched()
+	}
+	close(log.gather)
+	all.Wait()
+}
+
+// seenLog shows the first entry of each group.
+type seenLog struct {
+	*groupLog
+	see func(eventlog.Entry)
+}
+
+func (l seenLog) AppendGroup(ctx context.Context, entries []eventlog.Entry) ([]eventlog.Written, error) {
+	l.see(entries[0])
+	return l.groupLog.AppendGroup(ctx, entries)
 }

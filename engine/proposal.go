@@ -16,13 +16,15 @@ type proposal struct {
 	actor eventlog.Actor
 	cause eventlog.Cause
 
-	// The answer, and how many entries of its group it needs to be written before it counts. One that is an entry
-	// itself needs that one too.
+	// The answer. It counts once the first needs entries of its group are written, and the next one too where that is
+	// its own.
 	decision decide.Decision
 	err      error
 	needs    int
 	isEntry  bool
-	answered chan struct{} // closed once the answer counts
+
+	answered  chan struct{} // closed once the answer counts
+	withdrawn chan struct{} // closed when its caller has gone before it was taken
 }
 
 // proposals are the commands that wait for the recording lock, in the order in which they came.
@@ -48,6 +50,7 @@ func (q *proposals) withdraw(p *proposal) bool {
 		return false
 	}
 	q.waiting = slices.Delete(q.waiting, at, at+1)
+	close(p.withdrawn)
 	return true
 }
 

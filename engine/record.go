@@ -23,9 +23,10 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	if !a.engine.recordings.Begin() {
 		return decide.Decision{}, a.nothingRecorded(errEnded)
 	}
-	p := &proposal{ctx: ctx, cmd: cmd, actor: actor, cause: cause, answered: make(chan struct{})}
+	p := &proposal{ctx: ctx, cmd: cmd, actor: actor, cause: cause, answered: make(chan struct{}),
+		withdrawn: make(chan struct{})}
 	a.proposals.add(p)
-	go a.recordWaiting()
+	go a.recordWaiting(p)
 	select {
 	case <-p.answered:
 		return p.decision, p.err
@@ -51,9 +52,15 @@ func (a *aggregate) nothingRecorded(why error) error {
 	return fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, why)
 }
 
-// recordWaiting records what waits, if others have not done so before the lock is theirs.
-func (a *aggregate) recordWaiting() {
-	a.recording <- struct{}{}
+// recordWaiting records what waits once the lock is free, if anything does. Each proposal begins it once, and it takes
+// the first ones in their order: so there are never fewer that wait for the lock than proposals that wait. It waits no
+// longer than its own caller.
+func (a *aggregate) recordWaiting(p *proposal) {
+	select {
+	case a.recording <- struct{}{}:
+	case <-p.withdrawn:
+		return
+	}
 	group := a.proposals.take(a.engine.cfg.MaxGroup)
 	a.recordGroup(group)
 	a.endRecording()
@@ -86,6 +93,10 @@ func (a *aggregate) recordGroup(group []*proposal) {
 		decided := group[:a.decideAll(group)]
 		written, err := a.finishAppend(life)
 		group = group[a.settled(decided, written, err):]
+		if a.pendingAppend != nil { // nothing else is appended before its fate is known
+			refuseAll(group, fmt.Errorf("%w: %w", ErrNothingRecorded, err))
+			return
+		}
 	}
 }
 
@@ -108,7 +119,7 @@ func (a *aggregate) ready(life context.Context) error {
 	return nil
 }
 
-// maxGroupBytes bounds what is written together, as the log's MaxGroup does.
+// maxGroupBytes bounds what is written together: others wait behind it.
 const maxGroupBytes = 1 << 20
 
 // decideAll decides the proposals in their order, each on the state that the one before leaves, and makes what is to
@@ -130,7 +141,9 @@ func (a *aggregate) decideAll(group []*proposal) int {
 			p.err = err
 			continue
 		}
-		base = base.Hydrate(rows...)
+		if len(rows) > 0 {
+			base = base.Hydrate(rows...)
+		}
 		env := a.env(&s, p.cmd, p.actor, p.cause)
 		if p.decision, err = a.engine.cfg.Decide(s, a.name, env, known, p.cmd); err != nil {
 			p.decision, p.err = decide.Decision{}, a.refused(err)
@@ -191,11 +204,11 @@ func (a *aggregate) settled(decided []*proposal, written int, err error) int {
 	final := errors.Is(err, eventlog.ErrUnconfirmed) || logUnwritable(err) || errors.Is(err, projections.ErrBroken)
 	for i, p := range decided {
 		switch {
-		case p.needs < written, err == nil, p.needs == written && !p.isEntry:
+		case err == nil, p.needs < written, p.needs == written && !p.isEntry: // all that it needs is written
 			if p.isEntry {
 				a.warn(p.cmd, p.decision.Warnings)
 			}
-		case errors.Is(err, eventlog.ErrConflict):
+		case errors.Is(err, eventlog.ErrConflict): // it and the rest were decided on what is not the past
 			return i
 		case p.isEntry:
 			p.err = err

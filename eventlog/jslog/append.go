@@ -19,16 +19,17 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 }
 
 // AppendGroup implements eventlog.GroupLog: the entries are consecutive messages of one batch, of which the first alone
-// is fenced (C10). Where there are no batches, or they do not fit into one, each follows the one before by itself.
+// is fenced (C10). Where there are no batches, or they do not all fit into one, each follows the one before by itself.
 func (l *Log) AppendGroup(ctx context.Context, entries []eventlog.Entry) ([]eventlog.Written, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	size := 0
+	size, fits := 0, true
 	for _, e := range entries {
 		size += len(e.Stored) + headerRoom
+		fits = fits && len(e.Stored) <= l.maxSize && checkKind(e.Kind) == nil
 	}
-	if len(entries) > l.MaxGroup() || size > l.cfg.MaxBatchBytes {
+	if len(entries) > l.MaxGroup() || size > l.cfg.MaxBatchBytes || !fits {
 		return eventlog.AppendInOrder(ctx, l, entries)
 	}
 	return l.appendAll(ctx, entries)

@@ -80,7 +80,7 @@ func (c *committer) run() {
 			most = c.log.cfg.MaxBatch
 		}
 		group := c.take(most, c.log.cfg.MaxBatchBytes)
-		if c.grouped = c.inBatch(c.pull(group...)); c.grouped {
+		if c.grouped = c.inBatch(c.weight(group...)); c.grouped {
 			c.batch(membersOf(group))
 		} else {
 			c.singly(group)

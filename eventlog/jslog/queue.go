@@ -66,13 +66,18 @@ func (r *request) follow(seq uint64) {
 // messages is how many messages a request is, with its followers.
 func (r *request) messages() int { return 1 + len(r.followers) }
 
-// pull is how many messages the requests count for when it is asked whether a batch is worth it: followers always are.
-func (c *committer) pull(requests ...*request) (n int) {
+// groupFrom is how many messages of a workflow are worth a batch where the server stages batches in files.
+const groupFrom = 4
+
+// weight is how many single messages the requests count for when it is asked whether a batch is worth it. A group
+// counts for enough: its messages would have to wait for each other.
+func (c *committer) weight(requests ...*request) (n int) {
 	for _, r := range requests {
-		if r.messages() > 1 {
-			n += max(c.from, r.messages())
-		} else {
-			n++
+		switch size := r.messages(); {
+		case size > 1 && c.staged, size >= groupFrom:
+			n += max(c.from, size)
+		default:
+			n += size
 		}
 	}
 	return n
@@ -86,7 +91,7 @@ func membersOf(group []*request) (members []*request) {
 	return members
 }
 
-// leadersOf is membersOf backwards.
+// leadersOf lists the requests of which membersOf has listed the messages.
 func leadersOf(members []*request) []*request {
 	return slices.DeleteFunc(slices.Clone(members), func(r *request) bool { return r.follower })
 }
@@ -188,11 +193,11 @@ func (c *committer) take(most, room int) []*request {
 // written lets the next entry of the request's workflow go.
 func (c *committer) written(r *request) { delete(c.writing, r.entry.Workflow) }
 
-// waiting is the pull of what is in the queue; once the log is closed they wait for nothing.
+// waiting is the weight of what is in the queue; once the log is closed they wait for nothing.
 func (c *committer) waiting() (n int, closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pull(c.queue...), c.closed
+	return c.weight(c.queue...), c.closed
 }
 
 // inBatch reports whether a group of n is written as a batch.
