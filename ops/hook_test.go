@@ -2,7 +2,9 @@ package ops
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/secret"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/hooks"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // hooked is a workflow with a hook for everybody and one for GitHub.
@@ -73,6 +76,60 @@ func TestHooksNeedNoToken(t *testing.T) {
 	b.do("archiveWorkflow", archived, nil)
 	if res, text := b.request("POST", "/hooks/posts/open", `{"id":"2"}`, "Authorization", "none"); res.StatusCode != 409 {
 		t.Errorf("a hook of an archived workflow: %d %s", res.StatusCode, text)
+	}
+}
+
+// At an address for hooks alone nothing else is answered, with the engine's token or without, and no token is proven.
+func TestHooksAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.do("deployWorkflow", map[string]any{"source": hooked("posts"), "filename": "posts.ts"}, nil)
+	b.engine.Rest("posts")
+	alone := httptest.NewServer(b.server.hooksAlone())
+	t.Cleanup(alone.Close)
+	send := func(method, path string, header ...string) (*http.Response, string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, alone.URL+path, strings.NewReader(`{"id":"1"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set(rpc.ChallengeHeader, "0123456789abcdef")
+		if len(header) > 0 {
+			req.Header.Set(header[0], header[1])
+		}
+		res, err := alone.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if proof := res.Header.Get(rpc.ProofHeader); proof != "" {
+			t.Errorf("%s: the token is proven: %s", path, proof)
+		}
+		return res, string(text)
+	}
+	for _, o := range Operations() {
+		path := strings.NewReplacer("{", "", "}", "").Replace(o.Path)
+		for _, token := range []string{"none", "Bearer " + testToken} {
+			if res, text := send(o.Method, path, "Authorization", token); res.StatusCode != 404 ||
+				!strings.Contains(text, "path.unknown") {
+				t.Errorf("%s %s: %d %s", o.Method, path, res.StatusCode, text)
+			}
+		}
+	}
+	for _, path := range []string{"/metrics", "/healthz", "/readyz", rpc.OpenAPIPath, "/", "/hooks/posts/open/../../../v1/why"} {
+		if res, text := send("GET", path); res.StatusCode != 404 || !strings.Contains(text, "path.unknown") {
+			t.Errorf("%s: %d %s", path, res.StatusCode, text)
+		}
+	}
+	if res, text := send("POST", "/hooks/posts/open", "Origin", "https://evil.example"); res.StatusCode != 403 {
+		t.Errorf("a web page: %d %s", res.StatusCode, text)
+	}
+	if res, text := send("POST", "/hooks/posts/open"); res.StatusCode != 202 {
+		t.Errorf("a hook: %d %s", res.StatusCode, text)
 	}
 }
 

@@ -54,7 +54,23 @@ func (b *backend) routes() http.Handler {
 		}
 	}
 	mux.HandleFunc("/", b.unknownPath)
-	return b.outer(mux)
+	return b.outer(mux, public)
+}
+
+// hooksAlone answers the requests for hooks, and knows nothing of a token: neither asks it for one, nor shows it that
+// this engine has it.
+func (b *backend) hooksAlone() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(receiveHook.Path, b.hooks)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		b.refuse(w, r, rpc.Problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s",
+			eventlog.ClipName(r.URL.Path)).WithHint("hooks alone are answered here, at /hooks/WORKFLOW/HOOK"))
+	})
+	outer := b.outer(mux, func(string) bool { return true })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del(rpc.ChallengeHeader)
+		outer.ServeHTTP(w, r)
+	})
 }
 
 // covered reports whether a path with a name in it stands for this path too.
@@ -74,8 +90,8 @@ func (b *backend) unknownPath(w http.ResponseWriter, r *http.Request) {
 		eventlog.ClipName(r.URL.Path)).WithHint(rpc.OpenAPIPath+" lists all operations"))
 }
 
-// outer is what every request passes through.
-func (b *backend) outer(next http.Handler) http.Handler {
+// outer is what every request passes through; public says which paths ask for no token.
+func (b *backend) outer(next http.Handler, public func(path string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			switch cause := recover(); {

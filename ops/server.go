@@ -87,9 +87,18 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		s.endLife()
 		return fmt.Errorf("serve on %s: without a token only loopback is answered on", ln.Addr())
 	}
+	return s.serve(ctx, ln, s.handler)
+}
+
+// ServeHooks is Serve for the requests of hooks alone: nothing else is there, with a token or without.
+func (s *Server) ServeHooks(ctx context.Context, ln net.Listener) error {
+	return s.serve(ctx, ln, s.hooksAlone())
+}
+
+func (s *Server) serve(ctx context.Context, ln net.Listener, handler http.Handler) error {
 	conns := auth.NewConnections(s.cfg.MaxConnections, s.cfg.Logger)
 	server := &http.Server{
-		Handler:           s.handler,
+		Handler:           handler,
 		ConnContext:       conns.Enter,
 		ConnState:         conns.Changed,
 		ReadHeaderTimeout: 10 * time.Second,

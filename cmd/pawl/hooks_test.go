@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -21,14 +22,16 @@ func TestAuthorsPageHooks(t *testing.T) {
 		"pushes.ts": part.code(t, "ts"), "github.secret": secret + "\n",
 		"pawl.yaml": strings.Replace(part.code(t, "yaml"), "${env:GITHUB_WEBHOOK_SECRET}", "${file:github.secret}", 1),
 	})
-	p := startDaemon(t, dir, "pawl", "up", "pushes.ts")
+	p := startDaemon(t, dir, "pawl", "up", "pushes.ts", "--hooks-listen", ":0")
+	where := regexp.MustCompile(`answering hooks alone on (http://127\.0\.0\.1:\d+)\n`)
+	p.await(where.String())
+	alone := where.FindStringSubmatch(p.text())[1]
 	p.await(`secret\.notGranted`)
 	post := func(body string) (int, string) {
 		t.Helper()
 		mac := hmac.New(sha256.New, []byte(secret))
 		_, _ = mac.Write([]byte(body))
-		address := strings.TrimSpace(read(t, dir+"/.pawl/http.url"))
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/hooks/pushes/github",
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, alone+"/hooks/pushes/github",
 			bytes.NewReader([]byte(body)))
 		if err != nil {
 			t.Fatal(err)

@@ -38,6 +38,7 @@ type File struct {
 	Sandbox    string `yaml:"require-sandbox"`
 	Clock      string `yaml:"clock"`
 	NATSListen string `yaml:"nats-listen"`
+	Hooks      string `yaml:"hooks-listen"`
 	UntilIdle  *bool  `yaml:"until-idle"`
 	URL        string `yaml:"url"`
 	NATS       string `yaml:"nats"`

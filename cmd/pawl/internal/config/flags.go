@@ -16,6 +16,7 @@ type Engine struct {
 	TLSCert  string `name:"tls-cert" placeholder:"FILE" type:"path" setting:"" help:"Certificate to answer with, PEM."`
 	TLSKey   string `name:"tls-key" placeholder:"FILE" type:"path" setting:"" help:"Its key, PEM."`
 	NATS     string `name:"nats-listen" placeholder:"ADDR" setting:"" help:"Address for tools, subscribers and operators over NATS (none), e.g. 127.0.0.1:4222; :0 takes a free port."`
+	Hooks    string `name:"hooks-listen" placeholder:"ADDR" setting:"" help:"A further address, at which hooks alone are answered (none), e.g. 127.0.0.1:7080; :0 takes a free port."`
 	Sandbox  string `name:"require-sandbox" placeholder:"full|partial|none" setting:"" help:"Refuse to run scripts in processes that are confined less (full where the system offers it, else none)."`
 	Plain    *bool  `name:"plaintext" setting:"" help:"Answer beyond this machine unencrypted: TLS ends before pawl, at a proxy of yours."`
 	NoAuth   *bool  `name:"no-auth" setting:"" help:"Ask callers for no token; on loopback only. Every user and program of this machine may then do everything."`

@@ -27,11 +27,16 @@ func (s Settings) TLS() (*tls.Config, error) {
 
 // Address is where to listen. An address without a host means this machine only: opening an engine
 // to the network has to be written out.
-func (s Settings) Address() string {
-	if host, port, err := net.SplitHostPort(s.HTTP); err == nil && host == "" {
+func (s Settings) Address() string { return withHost(s.HTTP) }
+
+// HooksAddress is where to listen for hooks alone, as Address; empty for nowhere.
+func (s Settings) HooksAddress() string { return withHost(s.HooksListen) }
+
+func withHost(addr string) string {
+	if host, port, err := net.SplitHostPort(addr); err == nil && host == "" {
 		return net.JoinHostPort("127.0.0.1", port)
 	}
-	return s.HTTP
+	return addr
 }
 
 // CheckPort refuses what can be no port; none and names of services are left to the system.

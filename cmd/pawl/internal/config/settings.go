@@ -23,6 +23,8 @@ type Settings struct {
 	HTTP string
 	// NATSListen is where the broker listens, empty for nowhere.
 	NATSListen string
+	// HooksListen is where hooks alone are answered, empty for nowhere.
+	HooksListen string
 	// SyncInterval is 0 for syncing every write.
 	SyncInterval    time.Duration
 	TLSCert, TLSKey string

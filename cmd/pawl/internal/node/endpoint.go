@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/ops/auth"
 )
 
-// Endpoint is the address at which the interface answers over HTTP.
+// Endpoint is an address at which the interface, or hooks alone, answer over HTTP.
 type Endpoint struct {
 	net.Listener
 	encrypted bool
@@ -25,36 +25,11 @@ type Endpoint struct {
 
 // listen takes the address and writes it down for the other commands.
 func listen(ctx context.Context, s config.Settings, encrypted bool, opened *closers) (*Endpoint, error) {
-	addr := s.Address()
 	how := auth.Listening{TLS: encrypted, Plaintext: s.Plaintext, NoAuth: s.NoAuth}
-	if err := auth.CheckListen(addr, how); err != nil {
-		return nil, s.Origin.Locate("http", exit.Misconfigured("", "%v", err))
+	e, err := takeAddress(ctx, s, "http", s.Address(), how, opened)
+	if err != nil {
+		return nil, err
 	}
-	if _, port, err := net.SplitHostPort(addr); err == nil {
-		if err := config.CheckPort(port); err != nil {
-			return nil, s.Origin.Locate("http",
-				exit.Misconfigured("write e.g. 127.0.0.1:7070", "http: %q: %v", addr, err))
-		}
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, exit.Failed("another program listens there, maybe another pawl; "+
-			"take another address: --http 127.0.0.1:0 takes a free port", fmt.Errorf("the address %s is taken", addr))
-	case err != nil:
-		return nil, s.Origin.Locate("http", exit.Failed("correct --http, or http in the configuration file",
-			fmt.Errorf("listen on %s: %w", addr, err)))
-	}
-	e := &Endpoint{Listener: listener, encrypted: encrypted}
-	if err := auth.CheckListen(listener.Addr().String(), how); err != nil { // where a name has led
-		return nil, errors.Join(s.Origin.Locate("http", exit.Misconfigured("", "%v", err)), listener.Close())
-	}
-	opened.add(func() error {
-		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
-			return err
-		}
-		return nil
-	})
 	path := filepath.Join(s.Data, datadir.URLFile)
 	if err := durable.WriteFile(path, []byte(e.URL()+"\n")); err != nil {
 		return nil, exit.Failed("", fmt.Errorf("write down the address: %w", err))
@@ -66,6 +41,49 @@ func listen(ctx context.Context, s config.Settings, encrypted bool, opened *clos
 		return nil
 	})
 	return e, nil
+}
+
+// listenForHooks takes the address at which hooks alone answer; nil where there is none. No token is asked for there.
+func listenForHooks(ctx context.Context, s config.Settings, encrypted bool, opened *closers) (*Endpoint, error) {
+	addr := s.HooksAddress()
+	if addr == "" {
+		return nil, nil
+	}
+	how := auth.Listening{TLS: encrypted, Plaintext: s.Plaintext}
+	return takeAddress(ctx, s, "hooks-listen", addr, how, opened)
+}
+
+// takeAddress takes the address of the setting.
+func takeAddress(ctx context.Context, s config.Settings, setting, addr string, how auth.Listening,
+	opened *closers) (*Endpoint, error) {
+	if err := auth.CheckListen(addr, how); err != nil {
+		return nil, s.Origin.Locate(setting, exit.Misconfigured("", "%v", err))
+	}
+	if _, port, err := net.SplitHostPort(addr); err == nil {
+		if err := config.CheckPort(port); err != nil {
+			return nil, s.Origin.Locate(setting,
+				exit.Misconfigured("write e.g. 127.0.0.1:7070", "%s: %q: %v", setting, addr, err))
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, exit.Failed("another program listens there, maybe another pawl; "+
+			"take another address: --"+setting+" 127.0.0.1:0 takes a free port", fmt.Errorf("the address %s is taken", addr))
+	case err != nil:
+		return nil, s.Origin.Locate(setting, exit.Failed("correct --"+setting+", or "+setting+" in the configuration file",
+			fmt.Errorf("listen on %s: %w", addr, err)))
+	}
+	if err := auth.CheckListen(listener.Addr().String(), how); err != nil { // where a name has led
+		return nil, errors.Join(s.Origin.Locate(setting, exit.Misconfigured("", "%v", err)), listener.Close())
+	}
+	opened.add(func() error {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	return &Endpoint{Listener: listener, encrypted: how.TLS}, nil
 }
 
 // URL is the address that other programs on this machine can use.

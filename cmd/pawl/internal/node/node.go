@@ -28,7 +28,8 @@ type Node struct {
 	Engine   *engine.Engine
 	API      *ops.Server
 	Endpoint *Endpoint
-	Token    string // asked of callers over HTTP; empty where none is asked for
+	Hooks    *Endpoint // where hooks alone answer; nil for nowhere
+	Token    string    // asked of callers over HTTP; empty where none is asked for
 	// Announce says, once, where the interface answers: when all is deployed, or before a long wait.
 	Announce func()
 	// Refused counts the files that were not deployed and await a correction; nil where none can be.
@@ -156,7 +157,10 @@ func (n *Node) answer(ctx context.Context, c ops.Config) (err error) {
 	if err := answerOperators(d.Broker.Server, n.API, d.logger, &d.opened); err != nil {
 		return err
 	}
-	n.Endpoint, err = listen(ctx, d.Settings, c.TLS != nil, &d.opened)
+	if n.Endpoint, err = listen(ctx, d.Settings, c.TLS != nil, &d.opened); err != nil {
+		return err
+	}
+	n.Hooks, err = listenForHooks(ctx, d.Settings, c.TLS != nil, &d.opened)
 	return err
 }
 

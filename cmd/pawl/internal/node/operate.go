@@ -71,6 +71,9 @@ func Operate(
 	d.Broker.Listener.announce(screen.Out, d.Broker.Server.ClientURL())
 	n.Announce = sync.OnceFunc(func() {
 		fmt.Fprintf(screen.Out, "pawl: answering on %s\n", n.Endpoint.URL())
+		if n.Hooks != nil {
+			fmt.Fprintf(screen.Out, "pawl: answering hooks alone on %s\n", n.Hooks.URL())
+		}
 		tellSupervisor(logger, sdaemon.SdNotifyReady)
 	})
 	return n.Run(ctx, func(working context.Context) error {

@@ -22,7 +22,7 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 	defer checked()
 	ended, served, finished := make(chan error, 1), make(chan error, 1), make(chan error, 1)
 	go func() { ended <- n.Engine.Run(engineCtx) }()
-	go func() { served <- n.API.Serve(apiCtx, n.Endpoint) }()
+	go func() { served <- n.serve(apiCtx) }()
 	go func() {
 		select {
 		case <-n.Engine.Ready():
@@ -55,6 +55,23 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 		return explainLog(n.Data.Settings.Data, fatal)
 	}
 	return result
+}
+
+// serve answers at every address until ctx ends or one of them fails.
+func (n *Node) serve(ctx context.Context) error {
+	if n.Hooks == nil {
+		return n.API.Serve(ctx, n.Endpoint)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	hooks := make(chan error, 1)
+	go func() {
+		defer stop()
+		hooks <- n.API.ServeHooks(ctx, n.Hooks)
+	}()
+	err := n.API.Serve(ctx, n.Endpoint)
+	stop()
+	return errors.Join(err, <-hooks)
 }
 
 // waitIdle waits until everything is idle. Work that waits for disk space may wait forever: a caller that asked
