@@ -120,7 +120,8 @@ func TestHooksAlone(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/metrics", "/healthz", "/readyz", rpc.OpenAPIPath, "/", "/hooks/posts/open/../../../v1/why"} {
+	for _, path := range []string{"/metrics", "/healthz", "/readyz", rpc.OpenAPIPath, "/",
+		"/hooks/posts/open/../../../v1/why"} {
 		if res, text := send("GET", path); res.StatusCode != 404 || !strings.Contains(text, "path.unknown") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, text)
 		}
