@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// openRun is a workflow, and an engine named E1, after these facts: run R1 of a concurrent consumer has its call in
+// flight, and more follow.
+func openRun(t *testing.T, now time.Time, ending connector.Ending, more ...eventlog.Fact) (*runner, *calls) {
+	t.Helper()
+	event := eventlog.EventRef{Topic: "in", MessageID: "a"}
+	facts := append([]eventlog.Fact{
+		&eventlog.WorkflowDeployed{Version: "1.0", Definition: eventlog.Definition{
+			Consumers: []eventlog.Consumer{{Name: "c", Subscribe: []eventlog.Topic{"in"}, Concurrency: 2}},
+		}},
+		&eventlog.EventPublished{Topic: event.Topic, MessageID: event.MessageID, Title: "A", Payload: []byte(`{}`)},
+		&eventlog.RunStarted{Run: "R1", Handler: "c", HandlerType: eventlog.ConsumerHandler, Version: "1.0", Engine: "E1",
+			Phase: eventlog.PhasePreparing, Event: &event},
+		&eventlog.EventReserved{Topic: event.Topic, MessageID: event.MessageID, Run: "R1"},
+		&eventlog.RunPrepared{Run: "R1", Result: []byte(`{}`)},
+		&eventlog.RunAdvanced{Run: "R1", Phase: eventlog.PhaseMutating},
+		&eventlog.MutationStarted{Mutation: "R1", Run: "R1", Engine: "E1", Deadline: eventlog.At(now.Add(time.Minute)),
+			Call: eventlog.MutationCall{Connector: "m", Operation: "send"}},
+	}, more...)
+	d := projections.NewDraft(projections.State{}, eventlog.Transition{Workflow: "w", At: eventlog.At(now)}, 1)
+	for _, fact := range facts {
+		if err := d.Add(fact); err != nil {
+			t.Fatalf("fold %s: %v", fact.FactType(), err)
+		}
+	}
+	e := &process{name: "E1", cfg: Config{Clock: clock.NewManual(now), Connectors: endings{ending: ending}}}
+	a := &aggregate{engine: e, name: "w"}
+	a.memory.Set(*d.State())
+	c := &calls{workflow: a}
+	return &runner{engine: e, workflow: a, calls: c}, c
+}
+
+var openSince = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+// F6: a request leaves while its run is active and this engine's, also one that runs beside others (C10).
+func TestF6_ARequestLeavesForAnActiveRunOnly(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		more []eventlog.Fact
+		why  string
+	}{
+		"active": {},
+		"ended": {[]eventlog.Fact{&eventlog.RunFailed{Run: "R1", Status: eventlog.RunPausedReconcile}},
+			"its run is not active any more"},
+		"crashed": {[]eventlog.Fact{&eventlog.RunCrashed{Run: "R1"}}, "its run is not active any more"},
+		"settled": {[]eventlog.Fact{&eventlog.MutationFailed{Mutation: "R1", Run: "R1"}}, "it is not in flight any more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, calls := openRun(t, openSince, connector.Ending{}, c.more...)
+			failure := calls.mayLeave(calls.workflow.state().Mutation("R1"))
+			if (failure != nil) != (c.why != "") || failure != nil && !strings.Contains(failure.Message, c.why) {
+				t.Errorf("may leave: %+v, want %q", failure, c.why)
+			}
+		})
+	}
+}
+
+// C8, F5: how long the outside may go on with a call is that of the calls of runs beside each other too.
+func TestF5_TheUnseenTimeOfRunsBesideEachOther(t *testing.T) {
+	t.Parallel()
+	_, calls := openRun(t, openSince, connector.Ending{Unseen: time.Hour})
+	if got := calls.unseenOf(calls.workflow.state()); got != time.Hour {
+		t.Errorf("the outside is given %s, want that of its connector, 1h", got)
+	}
+}
+
+// A drain waits for the runs that are beside each other too.
+func TestADrainWaitsForEveryRun(t *testing.T) {
+	t.Parallel()
+	if r, _ := openRun(t, openSince, connector.Ending{}); noActiveRun(r) {
+		t.Error("the drain ends while a run is active")
+	}
+	r, _ := openRun(t, openSince, connector.Ending{}, &eventlog.RunFailed{Run: "R1", Status: eventlog.RunPausedReconcile})
+	if !noActiveRun(r) {
+		t.Error("the drain waits for a run that has ended")
+	}
+}
+
+// A run has one task at a time; what it owes next begins once that has ended, and its error is told.
+func TestC1_ARunHasOneTask(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var all tasks
+		release, failed := make(chan struct{}), errors.New("it failed")
+		begun, ended := map[eventlog.RunID]int{}, 0
+		begin := func(run eventlog.RunID) {
+			all.begin(t.Context(), run, func(context.Context) error {
+				begun[run]++
+				<-release
+				return failed
+			}, func() { ended++ })
+			synctest.Wait()
+		}
+		begin("R1")
+		begin("R1")
+		begin("R2")
+		if begun["R1"] != 1 || begun["R2"] != 1 || all.collect() != nil {
+			t.Fatalf("begun: %v, want one for each run", begun)
+		}
+		close(release)
+		all.wait()
+		if err := all.collect(); ended != 2 || !errors.Is(err, failed) || all.collect() != nil {
+			t.Errorf("%d tasks have ended, with %v", ended, err)
+		}
+		if begin("R1"); begun["R1"] != 2 {
+			t.Error("what the run owes next does not begin")
+		}
+	})
+}
