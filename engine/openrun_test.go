@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,13 +99,13 @@ func TestC1_ARunHasOneTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all tasks
 		release, failed := make(chan struct{}), errors.New("it failed")
-		begun, ended := map[eventlog.RunID]int{}, 0
+		begun, ended := map[eventlog.RunID]int{}, atomic.Int32{}
 		begin := func(run eventlog.RunID) {
 			all.begin(t.Context(), run, func(context.Context) error {
 				begun[run]++
 				<-release
 				return failed
-			}, func() { ended++ })
+			}, func() { ended.Add(1) })
 			synctest.Wait()
 		}
 		begin("R1")
@@ -115,8 +116,8 @@ func TestC1_ARunHasOneTask(t *testing.T) {
 		}
 		close(release)
 		all.wait()
-		if err := all.collect(); ended != 2 || !errors.Is(err, failed) || all.collect() != nil {
-			t.Errorf("%d tasks have ended, with %v", ended, err)
+		if err := all.collect(); ended.Load() != 2 || !errors.Is(err, failed) || all.collect() != nil {
+			t.Errorf("%d tasks have ended, with %v", ended.Load(), err)
 		}
 		if begin("R1"); begun["R1"] != 2 {
 			t.Error("what the run owes next does not begin")
