@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
 )
 
@@ -91,6 +92,39 @@ func (s *sim) heir() *store.Store {
 		}
 		s.inherited[n.store] = true
 		return n.store
+	}
+	return nil
+}
+
+// nodeStore is the store as one engine sees it. What is left of a dead process neither reads nor writes what another
+// has taken over by now: a real one would be gone, and its lock on the store with it.
+type nodeStore struct {
+	*store.Store
+	sim  *sim
+	node *node
+}
+
+// Get implements engine.Store.
+func (s *nodeStore) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, error) {
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	return s.Store.Get(w, keys)
+}
+
+// Commit implements engine.Store.
+func (s *nodeStore) Commit(b store.Batch) error {
+	if err := s.alive(); err != nil {
+		return err
+	}
+	return s.Store.Commit(b)
+}
+
+// alive returns at once while the process is there, else at the end of the simulation.
+func (s *nodeStore) alive() error {
+	if s.node.gone.Load() {
+		<-s.sim.gate.over
+		return errOver
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 	if s.cfg.Connectors != nil {
 		outer = s.cfg.Connectors(outer)
 	}
-	var kept engine.Store = st
+	var kept engine.Store = &nodeStore{st, s, n}
 	if s.cfg.Store != nil {
 		kept = s.cfg.Store(kept)
 	}
