@@ -19,8 +19,8 @@
 // only that is serialized. Its runner steps: it looks at the state, runs scripts and reports. Its calls are the
 // mutations that have left. Scripts, calls and reconciles run beside the recording, so events and operator
 // actions are taken while a run is busy; what waits to be recorded is recorded together (C10, proposal.go). Where a
-// consumer is concurrent (C1), the scripts of several runs are at work at once as the runner's tasks (tasks.go). How a
-// request comes to be sent stands in step.go.
+// consumer is concurrent (C1), the scripts of several runs are at work at once as the runner's tasks (step.go). How a
+// request comes to be sent stands there too.
 //
 // Where damage is met: stop (aggregate.go) ends the work of a workflow with a record that cannot be followed; the check
 // of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up in loss.go.

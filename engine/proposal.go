@@ -41,7 +41,7 @@ func (q *proposals) add(p *proposal) {
 	q.waiting = append(q.waiting, p)
 }
 
-// withdraw takes back a proposal that nobody waits for any more. False: it was taken already.
+// withdraw takes back a proposal whose caller has gone. False: it was taken already.
 func (q *proposals) withdraw(p *proposal) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

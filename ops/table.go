@@ -67,8 +67,8 @@ var plainTable = []plainOperation{
 	{rpc.Plain{ID: "metrics", Path: "/metrics", Summary: "Figures for Prometheus", Media: "text/plain"}, nil},
 }
 
-// receiveHook is how other systems reach the hooks of workflows. It is no operation: who may post is said by the hook,
-// and so is what is posted.
+// receiveHook is how other systems reach the hooks of workflows. It is no operation: the hook says what requests it
+// takes, and what may stand in them.
 var receiveHook = rpc.Plain{ID: "receiveHook", Method: http.MethodPost, Path: hooks.Path + "{workflow}/{hook}",
 	Summary: "Post to a workflow's hook; what it verifies becomes an event", Media: "application/json", Public: true}
 

@@ -156,7 +156,7 @@ func (c *check) secret(d sandbox.HookDefinition, name string) {
 	}
 }
 
-// repairHooks keeps a repair from changing who is let in, and where (F9).
+// repairHooks keeps a repair from changing what requests a hook lets in, and at which address (F9).
 func (c *check) repairHooks(before *eventlog.Definition) {
 	const fix = "keep it as it was, or deploy the file instead"
 	for _, old := range before.Hooks {

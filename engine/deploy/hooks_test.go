@@ -179,7 +179,7 @@ func TestMistakesInHooks(t *testing.T) {
 	}
 }
 
-// A repair changes neither who is let in, nor where to (F9).
+// A repair changes neither what requests a hook lets in, nor its address (F9).
 func TestF09_RepairKeepsHooks(t *testing.T) {
 	t.Parallel()
 	const hook = `h: { topic: "in.posted", id: "{body:id}", title: "t", verify: { scheme: "github", secret: "GITHUB" } },`

@@ -116,7 +116,7 @@ func (f *faults) headers(names []string, hidden secrets) {
 				eventlog.ClipName(name)), at...)
 		case slices.Contains(hidden.headers, textproto.CanonicalMIMEHeaderKey(name)):
 			f.add(CodeHeaders, "take it out: what verifies a request is never stored",
-				fmt.Sprintf("the header %s verifies the request, or may hold what lets somebody in", name), at...)
+				fmt.Sprintf("the header %s verifies the request, or may hold a secret of the sender", name), at...)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package secret holds the secrets of an engine's configuration by name.
 //
-// Guaranteed: a value is given only to the one who asks for it by name. Printed, logged or written as JSON, a set shows
+// Guaranteed: a value is given only to code that asks for it by name. Printed, logged or written as JSON, a set shows
 // names and never a value.
 //
-// Not guaranteed: who may ask. A workflow's grants say so (decide.SecretGranted).
+// Not guaranteed: that the caller may ask. A workflow's grants say so (decide.SecretGranted).
 package secret

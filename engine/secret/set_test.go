@@ -39,7 +39,7 @@ func TestNoValueIsShown(t *testing.T) {
 	}
 	if found, ok := set.Lookup("GITHUB"); !ok || !slices.Equal(found.Values(), []string{"planted-1", "planted-2"}) ||
 		!slices.Equal(set.Names(), []string{"GITHUB"}) {
-		t.Errorf("the values are not given to the one who asks for them")
+		t.Errorf("the values are not given to a caller that asks for them")
 	}
 }
 

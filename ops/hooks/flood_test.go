@@ -22,7 +22,7 @@ func (a announced) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// A sender takes room by what it sends: announcing large bodies keeps nobody out.
+// A sender takes room by what it sends: announcing large bodies keeps no other sender out.
 func TestAnnouncedBodiesTakeNoRoom(t *testing.T) {
 	t.Parallel()
 	rc := New(Config{})

@@ -144,7 +144,7 @@ func (rc *Receiver) readiness(s *projections.State, h *eventlog.Hook) (Readiness
 	return Ready, known.Values()
 }
 
-// accept verifies a request and records its event. It calls verified for one that somebody with the secret made.
+// accept verifies a request and records its event. It calls verified for a request that was made with the secret.
 // Errors are *rpc.Problem.
 func (rc *Receiver) accept(ctx context.Context, w eventlog.WorkflowName, name eventlog.HookName, r *hook.Request,
 	verified func()) (answer, error) {
