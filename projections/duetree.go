@@ -131,27 +131,3 @@ func (t *dueTree) walk(now eventlog.Instant, yield func(Ordinal) bool) bool {
 	}
 	return t.left.walk(now, yield) && (t.due > now || yield(t.at)) && t.right.walk(now, yield)
 }
-
-// after is the soonest time after now at which a place comes due, zero for none. Only parts in which something is due
-// already are looked through.
-func (t *dueTree) after(now eventlog.Instant) eventlog.Instant {
-	switch {
-	case t == nil:
-		return 0
-	case t.first > now:
-		return t.first
-	}
-	soonest := sooner(t.left.after(now), t.right.after(now))
-	if t.due > now {
-		soonest = sooner(soonest, t.due)
-	}
-	return soonest
-}
-
-// sooner is the earlier of two times, of which zero is none.
-func sooner(a, b eventlog.Instant) eventlog.Instant {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}

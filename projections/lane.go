@@ -317,14 +317,17 @@ func (s *State) Behind(e *TopicEvent, most int) (events int) {
 	return max(0, events-1) // it is the first itself
 }
 
-// SoonestOffer is when the first of the consumer's pending events comes due that is not due yet and that nothing else
-// keeps from beginning; zero for none.
-func (s *State) SoonestOffer(c eventlog.Consumer, now eventlog.Instant) (soonest eventlog.Instant) {
+// SoonestOffer is when the first of the consumer's pending events comes due that nothing but time keeps from beginning;
+// 0 is at once. As in Offered, tried ones and the others are apart. It reports false for none.
+func (s *State) SoonestOffer(c eventlog.Consumer, tried bool) (soonest eventlog.Instant, ok bool) {
+	trees := &s.lanes.untried
+	if tried {
+		trees = &s.lanes.tried
+	}
 	for _, topic := range c.Subscribe {
-		for _, trees := range []*table[eventlog.Topic, *dueTree]{&s.lanes.untried, &s.lanes.tried} {
-			tree, _ := trees.get(topic)
-			soonest = sooner(soonest, tree.after(now))
+		if tree, _ := trees.get(topic); tree != nil && (!ok || tree.first < soonest) {
+			soonest, ok = tree.first, true
 		}
 	}
-	return soonest
+	return soonest, ok
 }

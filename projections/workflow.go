@@ -167,3 +167,11 @@ func (f *folding) sessionEnded(e *eventlog.SessionEnded) error {
 	f.Session = ""
 	return nil
 }
+
+// sooner is the earlier of two times, of which zero is none.
+func sooner(a, b eventlog.Instant) eventlog.Instant {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

@@ -241,38 +241,53 @@ func Owed(s *projections.State, at Present) []Todo {
 				todo.RetryOf = next.run.ID
 			}
 			start = append(start, todo)
-		} else if until := soonestBeginning(s, c, at.Now); until != 0 {
-			wait = append(wait, Wait{Reason: ReasonBackoff, Until: until, Subject: string(c.Name)})
+		} else if next, ok := soonestBeginning(s, c, at); ok {
+			wait = append(wait, next)
 		}
 	}
 	todos := slices.Concat(crash, ask, run, start)
 	return append(append(todos, Next(s, at.Now, at.Engine)), wait...)
 }
 
-// soonestBeginning is the next time at which time itself lets the consumer begin something, zero for none.
-func soonestBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (soonest eventlog.Instant) {
+// soonestBeginning is what the consumer waits for until time itself lets it begin something: the time of an event that
+// was put off (C6) or of one that failed, its next probe (C7), or its rate (C12), whichever of them comes last. It
+// reports false where nothing waits that time lets begin.
+func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wait, bool) {
 	h := s.Handler(c.Name)
 	if h == nil || !mayBegin(s) {
-		return 0
+		return Wait{}, false
 	}
-	consider := func(at eventlog.Instant) {
-		if at > now && (soonest == 0 || at < soonest) {
-			soonest = at
+	waits := false
+	next := Wait{Reason: ReasonBackoff, Until: forever, Subject: string(c.Name)}
+	own := func(reason Reason, until eventlog.Instant) {
+		if waits = true; until < next.Until {
+			next.Reason, next.Until = reason, until
 		}
 	}
-	for _, at := range s.Returning(c.Name) {
-		if consider(at); at > now {
-			break
+	for _, until := range s.Returning(c.Name) {
+		own(ReasonBackoff, until)
+		break
+	}
+	if len(h.Uncertain) < uncertainRow && s.HeldFor(c) < at.MostHeld {
+		untried, isNew := s.SoonestOffer(c, false)
+		tried, again := s.SoonestOffer(c, true)
+		probe := h.Probing
+		switch {
+		case probe != nil && probe.At > at.Now && (isNew || again): // it tries one whatever time that has
+			own(ReasonProbing, probe.At)
+		default:
+			if isNew {
+				own(ReasonWake, untried)
+			}
+			if again {
+				own(ReasonBackoff, tried)
+			}
 		}
 	}
-	consider(s.SoonestOffer(c, now))
-	if h.Probing != nil {
-		consider(h.Probing.At)
+	if rate := h.StartedAt.Add(c.Spacing()); !atRate(c, h, at.Now) && rate > next.Until {
+		next.Reason, next.Until = ReasonRate, rate
 	}
-	if !atRate(c, h, now) {
-		consider(h.StartedAt.Add(c.Spacing()))
-	}
-	return soonest
+	return next, waits && next.Until > at.Now
 }
 
 // namesOfConcurrent lists what a decision may look at of concurrent consumers: the events of the runs that the command

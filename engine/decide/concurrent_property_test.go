@@ -246,8 +246,9 @@ func (l *life) helpConcurrently(todos []decide.Todo) (rest bool) {
 	soonest := eventlog.Instant(0)
 	for _, todo := range todos {
 		wait := todo.(decide.Wait)
-		if wait.Until != 0 && wait.Reason != decide.ReasonScheduled && wait.Reason != decide.ReasonWake &&
-			(soonest == 0 || wait.Until < soonest) {
+		c, _ := l.state.Definition().Consumer(eventlog.Handler(wait.Subject))
+		rests := wait.Reason.Meaning() == decide.Rests && !c.Concurrent() // of a concurrent one, an event waits
+		if wait.Until != 0 && !rests && (soonest == 0 || wait.Until < soonest) {
 			soonest = wait.Until
 		}
 	}

@@ -237,19 +237,16 @@ func LooksAround(s *projections.State, run *projections.Run, now eventlog.Instan
 // NeedsAttention reports whether what backs off has failed so often that a person should look, although it goes on by
 // itself (F8): the workflow; of a concurrent consumer its probes, or all that waits for its next try.
 func NeedsAttention(s *projections.State, wait Wait) bool {
-	if wait.Reason != ReasonBackoff {
-		return false
-	}
-	h := s.Handler(eventlog.Handler(wait.Subject))
 	c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject))
+	h := s.Handler(c.Name)
 	switch {
+	case wait.Reason == ReasonProbing:
+		return h != nil && h.Probing != nil && h.Probing.Attention != 0
+	case wait.Reason != ReasonBackoff:
+		return false
 	case s.Backoff != nil && s.Backoff.Attention != 0:
 		return true
 	case h == nil || !ok || !c.Concurrent():
-		return false
-	case h.Probing != nil:
-		return h.Probing.Attention != 0
-	case c.Spacing() != 0 && wait.Until == h.StartedAt.Add(c.Spacing()): // it is spaced by its rate
 		return false
 	}
 	for _, ref := range s.ScheduledFor(c.Name) {

@@ -156,16 +156,11 @@ func standing(s *projections.State, c eventlog.Consumer, h *projections.Handler,
 	_, untried := first(s.Offered(c, false, at.Now))
 	_, tried := first(s.Offered(c, true, at.Now))
 	ready := untried || tried || st.Returning > 0
-	if p := h.Probing; p != nil && p.At > at.Now {
-		wait(ReasonProbing, p.At)
-	} else if ready && (st.Active >= c.Concurrency || p != nil && st.Active > 0) {
+	if ready && (st.Active >= c.Concurrency || h.Probing != nil && st.Active > 0) {
 		wait(ReasonPlaces, 0)
 	}
-	if ready && !atRate(c, h, at.Now) {
-		wait(ReasonRate, h.StartedAt.Add(c.Spacing()))
-	}
-	if until := soonestBeginning(s, c, at.Now); !ready && len(st.Waits) == 0 && until != 0 {
-		wait(ReasonBackoff, until)
+	if next, ok := soonestBeginning(s, c, at); ok {
+		st.Waits = append(st.Waits, next)
 	}
 	return st
 }

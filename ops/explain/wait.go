@@ -23,6 +23,11 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		w.say("Workflow %s has nothing to do until its producer %s runs by itself at %s.", name, wait.Subject, wait.Until)
 		w.can("pawl run-now %s", name)
 	case decide.ReasonWake:
+		if c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject)); ok && c.Concurrent() {
+			w.say("Workflow %s has nothing to do until %s, when its consumer %s looks again at an event that its prepare has "+
+				"not chosen.", name, wait.Until, wait.Subject)
+			return
+		}
 		w.say("Workflow %s has nothing to do until its consumer %s looks again by itself at %s, as it has asked.", name,
 			wait.Subject, wait.Until)
 	case decide.ReasonBackoff:

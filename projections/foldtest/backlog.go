@@ -40,7 +40,11 @@ func Lanes(s *projections.State, nows ...eventlog.Instant) (order []string) {
 					order = append(order, fmt.Sprintf("%s at %s: %s %v, tried %t", c.Name, now, at.Topic, at.Created, tried))
 				}
 			}
-			order = append(order, fmt.Sprintf("%s after %s: %s", c.Name, now, s.SoonestOffer(c, now)))
+		}
+		for _, tried := range []bool{false, true} {
+			if at, ok := s.SoonestOffer(c, tried); ok {
+				order = append(order, fmt.Sprintf("%s next at %s, tried %t", c.Name, at, tried))
+			}
 		}
 		for run := range s.Active(c.Name) {
 			order = append(order, fmt.Sprintf("%s is active", run.ID))
