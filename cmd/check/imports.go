@@ -86,8 +86,8 @@ var layers = []layer{
 	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/decide",
 		"engine/connector", "engine/hook", "sandbox", "sandbox/lint", "sandbox/similar"}, pure: true},
 	// A connector confines the process that reads hostile bytes for it, but runs no script.
-	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "sandbox/worker/confine",
-		"sandbox/similar"}, external: anyLibrary},
+	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "engine/secret",
+		"sandbox/worker/confine", "sandbox/similar"}, external: anyLibrary},
 	// What the parts of an engine stand on knows none of them.
 	{folders: "engine/clock"},
 	{folders: "engine/signal"},

@@ -164,6 +164,15 @@ func (r *Registry) Host(call Call) string {
 	return ""
 }
 
+// Secrets names the secrets of the configuration that the call carries.
+func (r *Registry) Secrets(call Call) []string {
+	c, _, ok := r.lookup(call.Connector, call.Operation)
+	if secreter, carries := c.(CallSecreter); ok && carries {
+		return secreter.CallSecrets(normal(call))
+	}
+	return nil
+}
+
 // Ending says when nothing of the call can be under way any more. A connector that is not there now
 // cannot say otherwise than the default.
 func (r *Registry) Ending(call Call) Ending {

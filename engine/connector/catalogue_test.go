@@ -26,6 +26,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/files"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/connector/maildir"
+	"github.com/pawl-run/pawl/engine/secret"
 )
 
 const catalogue = "CONNECTORS.md"
@@ -90,6 +91,14 @@ func builtIn(t *testing.T, page string) (registry *connector.Registry, orderURL 
 	if err != nil {
 		t.Fatal(err)
 	}
+	byName := make(map[string]secret.Secret)
+	for name, value := range map[string]string{"SHOP": "planted-1", "KEY": "planted-2"} {
+		if byName[name], err = secret.Of([]string{value}, []string{strings.TrimPrefix(server.URL, "http://")}); err != nil {
+			t.Fatal(err)
+		}
+		settings.Connectors.HTTP.Secrets = append(settings.Connectors.HTTP.Secrets, value)
+	}
+	settings.Connectors.HTTP.Named = secret.NewSet(byName)
 	h, err := httpcall.New(settings.Connectors.HTTP)
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +116,10 @@ func builtIn(t *testing.T, page string) (registry *connector.Registry, orderURL 
 func orders(w http.ResponseWriter, r *http.Request) {
 	w.Header()["Date"] = nil
 	w.Header().Set("Content-Type", "application/json")
+	if shop, of := strings.CutPrefix(r.URL.Path, "/shops/"); of {
+		fmt.Fprintf(w, `{"of": %q, "with": %q}`, shop, r.Header.Get("X-Key"))
+		return
+	}
 	if r.Method == http.MethodPost {
 		w.WriteHeader(http.StatusCreated)
 	}

@@ -190,6 +190,13 @@ type CallHoster interface {
 	CallHost(call Call) string
 }
 
+// CallSecreter is implemented by a connector whose calls may carry secrets of the configuration by name. Each of them
+// has to be granted to the workflow. Ask through Registry.Secrets.
+type CallSecreter interface {
+	// CallSecrets names the secrets of the call, each once. It does no I/O.
+	CallSecrets(call Call) []string
+}
+
 // CallTimer is implemented by a connector whose timeout depends on the call and not on the
 // operation alone. It can only shorten the operation's timeout. Ask through Registry.Timeout.
 type CallTimer interface {

@@ -123,7 +123,9 @@ type (
 		Run  eventlog.RunID
 		Call *eventlog.MutationCall
 		// Host is where the call goes, empty where it goes to none: grants may name it.
-		Host    string
+		Host string
+		// Secrets names the secrets of the configuration that the call carries: each has to be granted.
+		Secrets []string
 		Failure *eventlog.Failure
 	}
 	// SettleMutation reports what became of a mutation.

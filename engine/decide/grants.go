@@ -50,6 +50,19 @@ func SecretGranted(grants map[string]eventlog.Grant, name string) bool {
 	return grants[eventlog.SecretCapability(name)] == eventlog.GrantAllow
 }
 
+// DeniedSecret is the failure of a call that carries the named secrets, the first of which that is not granted it
+// names; nil if all are.
+func DeniedSecret(w eventlog.WorkflowName, grants map[string]eventlog.Grant, names []string) *eventlog.Failure {
+	for _, name := range names {
+		if !SecretGranted(grants, name) {
+			return failure(eventlog.Permission, CodeDenied,
+				"workflow %s is not allowed to use the secret %s; an operator can allow %s", w, eventlog.ClipName(name),
+				eventlog.SecretCapability(eventlog.ClipName(name)))
+		}
+	}
+	return nil
+}
+
 // Denied is the failure of a call that the workflow's grants do not allow.
 func Denied(w eventlog.WorkflowName, connector, operation, host string) *eventlog.Failure {
 	at := ""

@@ -184,3 +184,27 @@ func TestGrantsOfADeployAfterALoss(t *testing.T) {
 		}
 	}
 }
+
+// A call that carries a secret needs its own entry: no pattern and no "ask" grants it, and nothing is recorded of the
+// call.
+func TestCallsWithSecretsNeedTheirGrants(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		grants map[string]eventlog.Grant
+		denied bool
+	}{
+		"granted": {map[string]eventlog.Grant{"*": eventlog.GrantAllow,
+			"secret.A": eventlog.GrantAllow, "secret.B": eventlog.GrantAllow}, false},
+		"one of two": {map[string]eventlog.Grant{"*": eventlog.GrantAllow, "secret.A": eventlog.GrantAllow}, true},
+		"patterns":   {map[string]eventlog.Grant{"*": eventlog.GrantAllow, "secret.*": eventlog.GrantAllow}, true},
+		"asked for":  {map[string]eventlog.Grant{"secret.A": eventlog.GrantAllow, "secret.B": eventlog.GrantAsk}, true},
+	} {
+		failure := decide.DeniedSecret("shop", test.grants, []string{"A", "B"})
+		if (failure != nil) != test.denied {
+			t.Errorf("%s: %v", name, failure)
+		}
+		if test.denied && (failure.Code != decide.CodeDenied || failure.Class != eventlog.Permission) {
+			t.Errorf("%s: %+v", name, failure)
+		}
+	}
+}

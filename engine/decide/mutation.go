@@ -36,6 +36,10 @@ func (c FinishMutate) decide(d *decision) error {
 	call := *c.Call
 	call.UITitle = run.UITitle
 	id := eventlog.MutationID(run.ID)
+	if denied := DeniedSecret(d.state().Name, d.state().Grants, c.Secrets); denied != nil {
+		d.fail(run, *denied)
+		return nil
+	}
 	switch GrantedAt(d.state().Grants, call.Connector, call.Operation, c.Host, true) {
 	case eventlog.GrantDeny:
 		d.fail(run, *Denied(d.state().Name, call.Connector, call.Operation, c.Host))

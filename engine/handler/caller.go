@@ -39,6 +39,8 @@ type Connectors interface {
 	Reconciles(call connector.Call) bool
 	// Host is where this very call goes, empty where it goes to none.
 	Host(call connector.Call) string
+	// Secrets names the secrets of the configuration that this very call carries.
+	Secrets(call connector.Call) []string
 	// Timeout bounds this very call; false when the operation is not there now.
 	Timeout(call connector.Call) (time.Duration, bool)
 }

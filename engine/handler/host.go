@@ -86,6 +86,10 @@ func (h *host) Read(
 		}
 		return nil
 	}
+	if denied := decide.DeniedSecret(h.caller.name, h.caller.workflow.State().Grants,
+		h.caller.cfg.Connectors.Secrets(call)); denied != nil {
+		return nil, denied
+	}
 	if denied := call.Reach(h.caller.cfg.Connectors.Host(call)); denied != nil {
 		return nil, denied
 	}

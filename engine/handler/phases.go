@@ -155,7 +155,7 @@ func (c *Caller) Mutate(
 	intent := connector.Call{
 		Workflow: c.name, Run: run.ID, Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params,
 	}
-	done.Host = c.cfg.Connectors.Host(intent)
+	done.Host, done.Secrets = c.cfg.Connectors.Host(intent), c.cfg.Connectors.Secrets(intent)
 	done.Call.Reconciles = op.Reconciles
 	if _, here := c.cfg.Connectors.Operation(op.Connector, op.Operation); here {
 		// One that is away cannot say more than its pin, and may be back when the call leaves.

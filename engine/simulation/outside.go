@@ -143,6 +143,9 @@ func (o *outside) Ending(call connector.Call) connector.Ending {
 // Host implements engine.Connectors.
 func (o *outside) Host(connector.Call) string { return "" }
 
+// Secrets implements engine.Connectors.
+func (o *outside) Secrets(connector.Call) []string { return nil }
+
 // Timeout implements engine.Connectors.
 func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return callTimeout, true }
 

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/secret"
 )
 
 // Config of the http connector. Secrets in it have been expanded already.
@@ -29,6 +30,9 @@ type Config struct {
 	// Secrets are the values that were filled in from outside the configuration, wherever they stand in
 	// it. They are blanked out of everything that comes back.
 	Secrets []string `yaml:"-"`
+	// Named are the secrets that a call may carry, by name, each bound to its hosts. Their values belong into Secrets
+	// too.
+	Named secret.Set `yaml:"-"`
 	// Listen is how long to listen on for the answer to a mutation after its deadline;
 	// 0 means connector.DefaultListen, negative not at all.
 	Listen time.Duration `yaml:"-"`

@@ -26,6 +26,7 @@ var methods = map[string]string{
 // Connector is the http connector.
 type Connector struct {
 	hosts      hosts
+	named      named
 	unknown    bool // Config.HostsUnknown
 	redact     *redactor
 	listen     time.Duration
@@ -53,7 +54,12 @@ func New(config Config) (*Connector, error) {
 	for _, h := range byAddress {
 		secrets = append(secrets, h.secrets...)
 	}
-	c := &Connector{hosts: byAddress, unknown: config.HostsUnknown, redact: newRedactor(secrets), listen: config.Listen}
+	bound, err := newNamed(config.Named)
+	if err != nil {
+		return nil, err
+	}
+	c := &Connector{hosts: byAddress, named: bound, unknown: config.HostsUnknown, redact: newRedactor(secrets),
+		listen: config.Listen}
 	if c.listen == 0 {
 		c.listen = connector.DefaultListen
 	}
@@ -73,13 +79,13 @@ func New(config Config) (*Connector, error) {
 	}
 	c.operations = []connector.Operation{{
 		Name: "get", Kind: connector.Get, Schema: json.RawMessage(readSchema), Timeout: timeout,
-		Summary: "GET {url, query?, headers?} -> {status, headers, body}",
+		Summary: "GET {url, query?, headers?, secret?} -> {status, headers, body}",
 	}}
 	for _, name := range []string{"post", "put", "patch", "delete"} {
 		c.operations = append(c.operations, connector.Operation{
 			Name: name, Kind: connector.Mutate, Schema: json.RawMessage(mutateSchema), Timeout: timeout,
 			Reconciles: reconciles,
-			Summary:    methods[name] + " {url, query?, headers?, body? (JSON) | text?} -> {status, headers, body}",
+			Summary:    methods[name] + " {url, query?, headers?, body? (JSON) | text?, secret?} -> {status, headers, body}",
 		})
 	}
 	return c, nil
@@ -121,7 +127,11 @@ const readSchema = `{
     "url": {"type": "string", "minLength": 1, "maxLength": 16384},
     "headers": {"type": "object", "additionalProperties": {"type": "string"}},
     "query": {"type": "object", "additionalProperties": {
-      "anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}}
+      "anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}},
+    "secret": {"type": "object", "additionalProperties": false, "properties": {
+      "header": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
+      "query": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
+      "path": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}}}
   }
 }`
 
@@ -133,6 +143,11 @@ const mutateSchema = `{
     "query": {"type": "object", "additionalProperties": {
       "anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}},
     "body": {},
-    "text": {"type": "string"}
+    "text": {"type": "string"},
+    "secret": {"type": "object", "additionalProperties": false, "properties": {
+      "header": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
+      "query": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
+      "body": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
+      "path": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}}}
   }
 }`

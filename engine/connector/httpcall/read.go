@@ -38,7 +38,7 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
 	defer cancel()
-	first := t.host
+	first, carries := t, t.wire != nil || len(t.secret) > 0
 	for range maxRedirects + 1 {
 		// Kept for the next hop before the host's own headers are added.
 		script := headers.Clone()
@@ -55,6 +55,11 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 		if failure != nil {
 			return nil, failure
 		}
+		if carries && !sameOrigin(next.url, t.url) {
+			return nil, connector.Failf(eventlog.Permission, "http.redirect",
+				"%s redirects to %s://%s; a call that carries a secret is followed to the same scheme, host and port alone",
+				place("GET", t), next.url.Scheme, next.url.Host)
+		}
 		if call.Reach != nil && hostOf(next) != hostOf(t) {
 			if failure := call.Reach(hostOf(next)); failure != nil {
 				return nil, failure
@@ -64,7 +69,7 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 		// configuration of the next host adds are for calls that the workflow makes: the host that redirects
 		// must not choose what is asked in their name. So a hop to another host has no headers at all.
 		if headers = script; next.host != t.host {
-			headers, first = make(http.Header), &host{}
+			headers, first = make(http.Header), target{host: &host{}}
 		}
 		t = next
 	}
@@ -83,7 +88,7 @@ func redirects(status int) bool {
 
 // redirect checks the next hop of a read like a first one; it must not fall back to plain http.
 func (c *Connector) redirect(from target, location string) (target, *eventlog.Failure) {
-	next, err := from.url.Parse(location)
+	next, err := from.sent().Parse(location)
 	if err != nil {
 		return target{}, connector.Failf(eventlog.Logic, "http.redirect",
 			"%s redirects to something that is no address", place("GET", from))

@@ -33,11 +33,11 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 		return connector.RetryWith(connector.Failf(eventlog.Internal, "http.reconcile",
 			"connectors.http.hosts.%s.reconcile.get gives no usable address", t.host.name))
 	}
-	t.url = asked
+	t.url, t.wire = asked, nil // of the secrets, headers alone go along: they say who asks
 	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
 	defer cancel()
 	headers := make(http.Header)
-	addHostHeaders(headers, t.host)
+	addHostHeaders(headers, t)
 	a, failure := c.get(ctx, call, t, headers)
 	if failure != nil {
 		return connector.RetryWith(failure)

@@ -2,6 +2,7 @@ package httpcall
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,13 +29,22 @@ type params struct {
 	Body json.RawMessage `json:"body"`
 	// Text is sent as it is.
 	Text *string `json:"text"`
+	// Secret says where named secrets go.
+	Secret *placed `json:"secret"`
 }
 
 // target is where a call goes: a checked URL on a configured host.
 type target struct {
 	url  *url.URL
 	host *host
+	// wire is the URL with the secrets that the call carries in it, nil where it has none. No text shows it.
+	wire *url.URL
+	// secret are the headers that carry secrets.
+	secret http.Header
 }
+
+// sent is the URL that goes on the wire.
+func (t target) sent() *url.URL { return cmp.Or(t.wire, t.url) }
 
 // parseTarget checks a URL and finds its host's configuration. Error text never holds the query or
 // user part of the URL, which may be confidential.
@@ -91,6 +101,11 @@ func (c *Connector) parse(call connector.Call) (params, target, *eventlog.Failur
 	}
 	if failure := addQuery(t.url, p.Query); failure != nil {
 		return p, target{}, failure
+	}
+	if p.Secret != nil {
+		if failure := c.carry(&p, &t); failure != nil {
+			return p, target{}, failure
+		}
 	}
 	return p, t, nil
 }
@@ -151,9 +166,10 @@ func scriptHeaders(given map[string]string, h *host) (http.Header, *eventlog.Fai
 	return headers, nil
 }
 
-// addHostHeaders adds what the configuration says for the host.
-func addHostHeaders(headers http.Header, h *host) {
-	maps.Copy(headers, h.headers)
+// addHostHeaders adds what the configuration says for the target's host, and the secrets that the call carries to it.
+func addHostHeaders(headers http.Header, t target) {
+	maps.Copy(headers, t.host.headers)
+	maps.Copy(headers, t.secret)
 	if headers["User-Agent"] == nil {
 		headers["User-Agent"] = userAgent
 	}
@@ -164,7 +180,7 @@ var userAgent = []string{"pawl"}
 // newRequest assembles a request without a body.
 func newRequest(method string, t target, headers http.Header) *http.Request {
 	return &http.Request{
-		Method: method, URL: t.url, Host: t.url.Host, Header: headers,
+		Method: method, URL: t.sent(), Host: t.url.Host, Header: headers,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 }
@@ -185,7 +201,7 @@ func mutationRequest(method string, call connector.Call, p params, t target) (re
 	if failure != nil {
 		return nil, false, failure
 	}
-	addHostHeaders(headers, t.host)
+	addHostHeaders(headers, t)
 	headers["Idempotency-Key"] = []string{call.Key}
 	headers["Pawl-Workflow"] = []string{string(call.Workflow)}
 	headers["Pawl-Run"] = []string{string(call.Run)}

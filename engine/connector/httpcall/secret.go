@@ -56,14 +56,9 @@ func formsOf(secret string) []string {
 	for _, escaped := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
 		forms = append(forms, escaped, lowerHex(escaped))
 	}
-	if quoted, err := json.Marshal(secret); err == nil {
-		forms = append(forms, string(quoted[1:len(quoted)-1]))
-	}
-	var plain bytes.Buffer
-	encoder := json.NewEncoder(&plain)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(secret) == nil {
-		forms = append(forms, strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(plain.String()), `"`), `"`))
+	for _, escapeHTML := range []bool{true, false} {
+		once := inJSON(secret, escapeHTML)
+		forms = append(forms, once, inJSON(once, escapeHTML)) // a body that quotes a body has it twice
 	}
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		forms = append(forms, encoding.EncodeToString([]byte(secret)))
@@ -77,6 +72,18 @@ func formsOf(secret string) []string {
 		}
 	}
 	return forms
+}
+
+// inJSON is the text as a JSON string holds it.
+func inJSON(text string, escapeHTML bool) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(escapeHTML)
+	if err := encoder.Encode(text); err != nil {
+		return text // a string always encodes
+	}
+	quoted := strings.TrimSpace(out.String())
+	return quoted[1 : len(quoted)-1]
 }
 
 // lowerHex writes percent escapes in lower case.

@@ -136,11 +136,16 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 		}
 		return exit.Misconfigured("", "%s: connectors.%v", at, err)
 	}
-	if c.Connectors.HTTP != nil {
-		c.Connectors.HTTP.Secrets = found
-	}
-	if err := c.expandSecrets(connector.Secrets{Dir: c.dir, LookupEnv: env}); err != nil {
+	if err := c.expandSecrets(secrets); err != nil {
 		return err
+	}
+	if http := c.Connectors.HTTP; http != nil {
+		http.Named = c.Values
+		for _, name := range c.Values.Names() {
+			named, _ := c.Values.Lookup(name)
+			found = append(found, named.Values()...) // with what stands beside the reference, as in "Bearer ${env:X}"
+		}
+		http.Secrets = found
 	}
 	for _, root := range []*Root{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
 		if root != nil {
