@@ -92,7 +92,7 @@ func builtIn(t *testing.T, page string) (registry *connector.Registry, orderURL 
 		t.Fatal(err)
 	}
 	byName := make(map[string]secret.Secret)
-	for name, value := range map[string]string{"SHOP": "planted-1", "KEY": "planted-2"} {
+	for name, value := range map[string]string{"SHOP": "planted-1", "K": "planted-2"} {
 		if byName[name], err = secret.Of([]string{value}, []string{strings.TrimPrefix(server.URL, "http://")}); err != nil {
 			t.Fatal(err)
 		}
