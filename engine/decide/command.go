@@ -15,37 +15,6 @@ type Command interface {
 	names(s *projections.State, want func(projections.Key))
 }
 
-// Names lists the entities that the command's decision looks at and that are neither in memory
-// nor known. Hydrate what exists, add all to known, and ask again until it names none.
-func Names(s *projections.State, known Known, cmd Command) []projections.Key {
-	var keys []projections.Key
-	seen := map[projections.Key]bool{}
-	want := func(k projections.Key) {
-		if !seen[k] && !known[k] && !s.Has(k) {
-			seen[k] = true
-			keys = append(keys, k)
-		}
-		if e, ok := s.Entity(k).(*projections.TopicEvent); ok {
-			for _, id := range e.CausedBy {
-				in := projections.InputKey(id)
-				if !seen[in] && !known[in] && s.Entity(in) == nil {
-					seen[in] = true
-					keys = append(keys, in)
-				}
-			}
-		}
-	}
-	cmd.names(s, want)
-	// Whatever becomes of a run that holds events also counts for the inputs they came from.
-	for _, run := range []*projections.Run{s.CurrentRun(), s.RetryRun()} {
-		for _, e := range s.Held(run) {
-			want(projections.EventKey(e.Topic, e.MessageID))
-		}
-	}
-	namesOfConcurrent(s, cmd, want)
-	return keys
-}
-
 type (
 	// Tick starts what is due: a timer fired, or a hold is over.
 	Tick struct {
@@ -98,12 +67,7 @@ type (
 		Title     string
 		Payload   json.RawMessage
 	}
-	// PushResult answers one item.
-	PushResult struct {
-		MessageID eventlog.MessageID   `json:"messageId"`
-		Result    string               `json:"result"` // "created" or "updated"
-		Status    eventlog.EventStatus `json:"status"`
-	}
+
 	// FinishPrepare reports on prepare and on what followed it in the same step without touching
 	// the outside: mutate, when it made or named no read, and next, when there is nothing to mutate.
 	FinishPrepare struct {

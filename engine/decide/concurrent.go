@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -85,112 +84,6 @@ func first(offered func(func(projections.Candidate) bool)) (found projections.Ca
 		return found, true
 	}
 	return projections.Candidate{}, false
-}
-
-// decide of a tick begins what is due, as every decision does. An event that was read for it and is not there would be
-// owed for ever: it is a defect of the local store.
-func (c Tick) decide(d *decision) error {
-	if c.Place == nil || !d.known[projections.PlaceKey(c.Place.Topic, c.Place.Created)] ||
-		d.state().PendingAt(c.Place.Topic, c.Place.Created) != nil {
-		return nil
-	}
-	for _, consumer := range d.state().Definition().Consumers {
-		if next, ok := nextBeginning(d.state(), consumer, d.env.Now, d.env.MostHeld); consumer.Concurrent() && ok &&
-			next.run == nil && next.event == *c.Place {
-			return fmt.Errorf("event %d of transition %d is pending in topic %s, and the local store does not have it",
-				c.Place.Created.N, c.Place.Created.Seq, c.Place.Topic)
-		}
-	}
-	return nil
-}
-
-// beginRuns lists in this transition what concurrent consumers begin with it: all that has a place (C3). It stops at
-// an event that is paged out: the state owes that start, and names what it needs (Names).
-func (d *decision) beginRuns() {
-	if d.env.Hold != NotHeld {
-		return
-	}
-	for _, c := range d.state().Definition().Consumers {
-		for c.Concurrent() && d.err == nil && d.begin(c) {
-		}
-	}
-}
-
-// begin begins the one thing that the consumer begins next. It reports whether there was one, and an id for its run.
-func (d *decision) begin(c eventlog.Consumer) bool {
-	s := d.state()
-	next, ok := nextBeginning(s, c, d.env.Now, d.env.MostHeld)
-	switch {
-	case !ok:
-		return false
-	case next.run != nil && !next.run.Owes:
-		d.giveBackPlace(next.run)
-		return true
-	}
-	e := s.PendingAt(next.event.Topic, next.event.Created)
-	if next.run == nil && e == nil || len(d.runs) == 0 {
-		return false
-	}
-	id := d.freshRun()
-	if next.run != nil {
-		d.retryOne(c, next.run, id)
-	} else {
-		d.startOne(c, e, id)
-	}
-	return true
-}
-
-// startOne begins a run for the event, which it reserves (C1).
-func (d *decision) startOne(c eventlog.Consumer, e *projections.TopicEvent, id eventlog.RunID) {
-	d.led(&eventlog.RunStarted{
-		Run: id, Handler: c.Name, HandlerType: eventlog.ConsumerHandler, Version: d.state().Version, Engine: d.env.Engine,
-		Phase: eventlog.PhasePreparing, Event: &eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID},
-		Key: projections.EventKeyAt(c.Key, e.Payload),
-	})
-	d.emit(&eventlog.EventReserved{Topic: e.Topic, MessageID: e.MessageID, Run: id})
-}
-
-// retryOne begins the retry of next that an ended run owes (R15).
-func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id eventlog.RunID) {
-	s := d.state()
-	began := &eventlog.RunStarted{
-		Run: id, Handler: c.Name, HandlerType: eventlog.ConsumerHandler, Version: s.Version, Engine: d.env.Engine,
-		Phase: eventlog.PhaseEmitting, RetryOf: owing.ID, Event: owing.Event, Key: owing.Key,
-	}
-	held := s.Held(owing)
-	d.led(began)
-	for _, e := range held {
-		d.emit(&eventlog.EventTransferred{Topic: e.Topic, MessageID: e.MessageID, Run: id})
-	}
-	d.emit(&eventlog.RunRetryCleared{Run: owing.ID})
-	if !c.HasNext && d.err == nil {
-		d.commitHere(id)
-	}
-}
-
-// giveBackPlace lets a run go on that has waited for a person and then for a place: with its call if that was
-// approved, with next if it was rejected (C3).
-func (d *decision) giveBackPlace(run *projections.Run) {
-	d.led(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
-	if m := d.state().Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationAwaitingApproval {
-		kind := d.kind
-		d.startMutation(run, m.ID, m.Call)
-		d.kind = kind
-		return
-	}
-	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
-	if d.err == nil && !d.consumer(run).HasNext {
-		d.commitHere(run.ID)
-	}
-}
-
-// commitHere commits a run that has no next, in the transition of something else.
-func (d *decision) commitHere(id eventlog.RunID) {
-	kind := d.kind
-	if err := (CommitRun{Run: id}).decide(d); err != nil && d.err == nil {
-		d.err = err
-	}
-	d.kind = kind
 }
 
 // Present is what Owed may know beside the state.
@@ -290,92 +183,112 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 	return next, waits && next.Until > at.Now
 }
 
-// namesOfConcurrent lists what a decision may look at of concurrent consumers: the events of the runs that the command
-// is about or that may come back, and those that are paged out and may begin.
-func namesOfConcurrent(s *projections.State, cmd Command, want func(projections.Key)) {
-	event := func(run *projections.Run) {
-		if run != nil && run.Event != nil {
-			want(projections.EventKey(run.Event.Topic, run.Event.MessageID))
-		}
-	}
-	runs := runsOf(s, cmd)
-	for _, run := range runs {
-		event(run)
-	}
-	_, resumes := cmd.(Resume)
-	for _, c := range s.Definition().Consumers {
-		if !c.Concurrent() {
-			continue
-		}
-		mayEndProbing := resumes || len(runs) > 0
-		for range s.Returning(c.Name) {
-			mayEndProbing = true
-			break
-		}
-		if h := s.Handler(c.Name); mayEndProbing && h != nil && h.Probing != nil { // its end makes all back-offs due
-			for _, ref := range s.ScheduledFor(c.Name) {
-				want(projections.EventKey(ref.Topic, ref.MessageID))
-			}
-		}
-		if h := s.Handler(c.Name); len(runs) > 0 && h != nil && h.Row != nil { // one more failure may free them
-			for _, ref := range h.Row.Events {
-				want(projections.EventKey(ref.Topic, ref.MessageID))
-			}
-		}
-		n := 0
-		for run := range s.Returning(c.Name) {
-			if event(run); n >= c.Concurrency {
-				break
-			}
-			n++
-		}
-		n = 0
-		for from := range s.Offered(c, false, forever) {
-			if want(projections.PlaceKey(from.Topic, from.Created)); n >= c.Concurrency {
-				break
-			}
-			n++
-		}
-	}
-}
-
 // forever is later than any time.
 const forever eventlog.Instant = math.MaxInt64
-
-// runsOf lists the runs of concurrent consumers that the command may end or let go on.
-func runsOf(s *projections.State, cmd Command) []*projections.Run {
-	ofMutation := func(id eventlog.MutationID) []*projections.Run {
-		if m := s.Mutation(id); m != nil {
-			return []*projections.Run{s.Run(m.Run)}
-		}
-		return nil
-	}
-	switch c := cmd.(type) {
-	case FinishPrepare:
-		return []*projections.Run{s.Run(c.Run)}
-	case FinishMutate:
-		return []*projections.Run{s.Run(c.Run)}
-	case CommitRun:
-		return []*projections.Run{s.Run(c.Run)}
-	case FailRun:
-		return []*projections.Run{s.Run(c.Run)}
-	case SettleMutation:
-		return ofMutation(c.Mutation)
-	case Approve:
-		return ofMutation(c.Mutation)
-	case Reject:
-		return ofMutation(c.Mutation)
-	case Resolve:
-		return ofMutation(c.Mutation)
-	case Recover, Archive, AcceptLoss, Resume, Deploy:
-		return slices.Collect(s.OpenRuns())
-	}
-	return nil
-}
 
 // atRate is C12: the next run begins so long after the last one. A start that lies ahead was recorded by a clock that
 // has been set back: it keeps nothing waiting.
 func atRate(c eventlog.Consumer, h *projections.Handler, now eventlog.Instant) bool {
 	spacing := c.Spacing()
 	return spacing == 0 || h.StartedAt == 0 || h.StartedAt > now || now >= h.StartedAt.Add(spacing)
+}
+
+// nextProbe is the event that a consumer is tried with: one that has not failed, else the one that failed longest ago,
+// whatever back-off it has (C7). Of those, only what is in memory says when it failed.
+func nextProbe(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (projections.Candidate, bool) {
+	if untried, ok := first(s.Offered(c, false, now)); ok {
+		return untried, true
+	}
+	var longest *projections.TopicEvent
+	for from := range s.Offered(c, true, forever) {
+		e := s.PendingAt(from.Topic, from.Created)
+		if e == nil || e.ScheduledAt > now && !e.BacksOff() {
+			continue
+		}
+		if longest == nil || e.FailedAt < longest.FailedAt {
+			longest = e
+		}
+	}
+	if longest != nil {
+		return projections.Candidate{Topic: longest.Topic, Created: longest.Created}, true
+	}
+	return first(s.Offered(c, true, now))
+}
+
+// Standing is how a concurrent consumer stands.
+type Standing struct {
+	Consumer eventlog.Consumer
+	// Active are its runs that have a place, Returning those that wait for one from now on.
+	Active, Returning int
+	// Offers is how many of its events nothing but time and a place keeps from beginning, Behind how many wait for
+	// others of their key (C2).
+	Offers, Behind int
+	// Waits say what keeps it from beginning more now, what only a person ends first. Without any, what waits has a
+	// place and is about to begin, or nothing waits.
+	Waits []Wait
+}
+
+// Standings says how each concurrent consumer stands at now.
+func Standings(s *projections.State, at Present) (all []Standing) {
+	for _, c := range s.Definition().Consumers {
+		if h := s.Handler(c.Name); c.Concurrent() && h != nil {
+			all = append(all, standing(s, c, h, at))
+		}
+	}
+	return all
+}
+
+func standing(s *projections.State, c eventlog.Consumer, h *projections.Handler, at Present) Standing {
+	st := Standing{Consumer: c, Offers: s.Offers(c)}
+	pending := 0
+	for _, waiting := range s.Waiting {
+		if subscribed(c, waiting.Topic) {
+			pending += waiting.Events
+		}
+	}
+	st.Behind = pending - st.Offers - heldPending(s, c)
+	for range s.Active(c.Name) {
+		st.Active++
+	}
+	for _, due := range s.Returning(c.Name) {
+		if due > at.Now {
+			break
+		}
+		st.Returning++
+	}
+	if !mayBegin(s) {
+		return st
+	}
+	wait := func(reason Reason, until eventlog.Instant) {
+		st.Waits = append(st.Waits, Wait{Reason: reason, Until: until, Subject: string(c.Name)})
+	}
+	if s.HeldFor(c) >= at.MostHeld {
+		wait(ReasonHeldMost, 0)
+	}
+	if len(h.Uncertain) >= uncertainRow {
+		wait(ReasonUncertain, 0)
+	}
+	_, untried := first(s.Offered(c, false, at.Now))
+	_, tried := first(s.Offered(c, true, at.Now))
+	ready := untried || tried || st.Returning > 0
+	if ready && (st.Active >= c.Concurrency || h.Probing != nil && st.Active > 0) {
+		wait(ReasonPlaces, 0)
+	}
+	if next, ok := soonestBeginning(s, c, at); ok {
+		st.Waits = append(st.Waits, next)
+	}
+	return st
+}
+
+// heldPending is how many pending events of the consumer are held. All of them are in memory.
+func heldPending(s *projections.State, c eventlog.Consumer) (n int) {
+	if s.HeldFor(c) == 0 {
+		return 0
+	}
+	for _, e := range s.Events() {
+		if e.Held != nil && e.Status == eventlog.EventPending && subscribed(c, e.Topic) {
+			n++
+		}
+	}
+	return n
 }

@@ -43,19 +43,6 @@ type (
 		// and nothing that has become of it since (C11).
 		Held eventlog.HeldReason
 	}
-	// BulkResult answers a bulk command.
-	BulkResult struct {
-		// Unknown is how many of the events may have had an effect that a redrive would repeat (O11).
-		Unknown int    `json:"-"`
-		Updated int    `json:"updated"`
-		Noop    []Noop `json:"noop"`
-	}
-	// Noop is an event that a bulk command left as it was.
-	Noop struct {
-		Topic     eventlog.Topic     `json:"topic"`
-		MessageID eventlog.MessageID `json:"messageId"`
-		Reason    string             `json:"reason"`
-	}
 )
 
 // EventAction is what ChangeEvents does.
@@ -182,7 +169,7 @@ func (c ChangeEvents) decide(d *decision) error {
 	}
 	d.bulk = &BulkResult{Noop: []Noop{}}
 	if s := d.state(); s.Archived && c.Action == ActionRedrive {
-		return archived(s)
+		return refuseArchived(s)
 	}
 	if c.Action == ActionRedrive && !c.IncludingUnknown {
 		for _, ref := range c.Items {
@@ -237,7 +224,7 @@ const codeHeldOtherwise = "event.held"
 func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason string) *Refusal {
 	s := d.state()
 	if s.Archived && action == ActionRedrive {
-		return archived(s)
+		return refuseArchived(s)
 	}
 	e := d.event(ref.Topic, ref.MessageID)
 	if e == nil {
@@ -268,14 +255,6 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 	}[action]
 	return refuse(Conflict, CodeJobState, "the job is %s; only %s", e.Job(), possible).
 		hint("pawl jobs list -w %s shows the state of each", s.Name)
-}
-
-// led emits a fact and lets the first such name the transition.
-func (d *decision) led(f eventlog.Fact) {
-	if d.kind == "" {
-		d.kind = f.FactType()
-	}
-	d.emit(f)
 }
 
 // skipReserved is O7 for an event that a run holds, in its order: an unresolved mutation is never

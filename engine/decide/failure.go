@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"slices"
-
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -21,8 +19,8 @@ func StatusOf(class eventlog.Class) eventlog.RunStatus {
 	}
 }
 
-// known keeps the classes a closed list (F1): a failure of any other class is the engine's own.
-func known(class eventlog.Class) eventlog.Class {
+// closed keeps the classes a closed list (F1): a failure of any other class is the engine's own.
+func closed(class eventlog.Class) eventlog.Class {
 	switch class {
 	case eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth, eventlog.Precondition:
 		return class
@@ -30,33 +28,10 @@ func known(class eventlog.Class) eventlog.Class {
 	return eventlog.Internal
 }
 
-// dropWish leaves out of a fact what the log does not store of a failure (F13), so that the state that
-// is folded now is the one that a replay folds.
-func dropWish(f eventlog.Fact) {
-	switch f := f.(type) {
-	case *eventlog.RunFailed:
-		f.Failure.RetryAfter = 0
-	case *eventlog.MutationFailed:
-		f.Failure.RetryAfter = 0
-	case *eventlog.MutationRefused:
-		f.Failure.RetryAfter = 0
-	case *eventlog.MutationReconcileScheduled:
-		f.Failure.RetryAfter = 0
-	case *eventlog.MutationLeftIndeterminate:
-		f.Failure.RetryAfter = 0
-	case *eventlog.MutationContradicted:
-		if f.Failure != nil {
-			plain := *f.Failure
-			plain.RetryAfter = 0
-			f.Failure = &plain
-		}
-	}
-}
-
 // fail ends the active run with the failure: status (F2), disposition of its events (R16),
 // session (S7) and effect on the workflow (F7), all in this transition.
 func (d *decision) fail(run *projections.Run, f eventlog.Failure) {
-	f.Class = known(f.Class)
+	f.Class = closed(f.Class)
 	if run.Event != nil {
 		d.failOne(run, f)
 		return
@@ -99,7 +74,7 @@ func (c FailRun) decide(d *decision) error {
 	if f.Class == "" {
 		f.Class = eventlog.Transient
 	}
-	f.Class = known(f.Class)
+	f.Class = closed(f.Class)
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
 	if run.Event != nil {
@@ -204,60 +179,4 @@ func (d *decision) block(reason eventlog.BlockReason, run eventlog.RunID, format
 		return
 	}
 	d.emit(&eventlog.WorkflowBlocked{Reason: reason, Message: failure("", "", format, args...).Message, Run: run})
-}
-
-func (d *decision) endSession(result eventlog.SessionResult) {
-	if session := d.state().OpenSession(); session != nil {
-		d.emit(&eventlog.SessionEnded{Session: session.ID, Result: result})
-	}
-}
-
-// decide of Recover keeps R14 and S6: the worker of an active run is gone, in this process or
-// another. Only an open call of this very process is waited for.
-func (c Recover) decide(d *decision) error {
-	s := d.state()
-	for _, run := range append([]*projections.Run{s.CurrentRun()}, slices.Collect(s.OpenRuns())...) {
-		if d.err == nil && run != nil && c.abandoned(d, run) {
-			d.crash(run)
-		}
-	}
-	s = d.state()
-	if s.Archived || d.err != nil {
-		return nil
-	}
-	for _, c := range s.Definition().Consumers {
-		if c.Concurrent() {
-			continue
-		}
-		h := s.Handler(c.Name)
-		if _, waits := oldestVisible(s, c, d.env.Now); waits && h != nil && h.DirtyAt == 0 {
-			d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
-		}
-	}
-	return nil
-}
-
-// abandoned reports whether nothing works for the active run any more: neither a worker, nor a call of this process.
-func (c Recover) abandoned(d *decision, run *projections.Run) bool {
-	if run.Status != eventlog.RunActive || run.Engine == d.env.Engine && run.StartRevision > c.Found {
-		return false
-	}
-	m := d.state().Mutation(run.Mutation)
-	return run.Mutation == "" || m == nil || m.Status != eventlog.MutationInFlight || m.Engine != d.env.Engine
-}
-
-func (d *decision) crash(run *projections.Run) {
-	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight {
-		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight",
-			m.Call.Connector, m.Call.Operation)
-		d.leaveUncertain(run, m, *f, 0)
-		return
-	}
-	d.lead(&eventlog.RunCrashed{Run: run.ID})
-	if run.Event != nil {
-		d.disposeOne(run, uncharged)
-		return
-	}
-	d.endSession(eventlog.SessionFailed)
-	d.dispose(run, uncharged)
 }

@@ -310,20 +310,6 @@ func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
 	}
 }
 
-// finishedOne notes at the commit of a run of one event that a repair has helped: the event had failed by the script
-// (F9).
-func (d *decision) finishedOne(run *projections.Run) {
-	h := d.state().Handler(run.Handler)
-	e := d.event(run.Event.Topic, run.Event.MessageID)
-	if d.err != nil || h == nil || e == nil {
-		return
-	}
-	d.proven(run, e)
-	if h.RepairFailures > 0 && e.Status == eventlog.EventStatusConsumed && failedBefore(e, eventlog.Logic) {
-		d.emit(&eventlog.HandlerRepairCounted{Handler: run.Handler})
-	}
-}
-
 // heldUp gives back what a run had that was ended for trouble of our own: that counts no attempt, and the next try
 // comes after a while (F11, C8).
 func (d *decision) heldUp(run *projections.Run, f eventlog.Failure) {

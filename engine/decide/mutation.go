@@ -143,7 +143,7 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 	f := *failure(eventlog.Internal, "mutation.failed", "%s.%s was not applied", m.Call.Connector, m.Call.Operation)
 	if c.Outcome.Failure != nil {
 		f = *c.Outcome.Failure
-		f.Class = known(f.Class)
+		f.Class = closed(f.Class)
 	}
 	f = c.found(run, f)
 	fact := &eventlog.MutationFailed{Mutation: m.ID, Run: run.ID, Failure: f, ResolvedBy: c.By}

@@ -36,13 +36,6 @@ type (
 	AwaitCall struct{ Mutation eventlog.MutationID }
 	// ReconcileMutation: ask what became of an uncertain call; never send it.
 	ReconcileMutation struct{ Mutation eventlog.MutationID }
-	// Wait: nothing is owed until Until (zero: until something happens).
-	Wait struct {
-		Reason Reason
-		Until  eventlog.Instant
-		// Subject names the run, mutation or handler that is waited for.
-		Subject string
-	}
 )
 
 func (StartRun) todo()          {}
@@ -54,7 +47,6 @@ func (RunMutate) todo()         {}
 func (RunNext) todo()           {}
 func (AwaitCall) todo()         {}
 func (ReconcileMutation) todo() {}
-func (Wait) todo()              {}
 
 // Next names what the state owes the world at now, as seen by the named engine. It is total: one
 // answer for every state.

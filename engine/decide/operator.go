@@ -102,7 +102,7 @@ func (c Resolve) names(_ *projections.State, want func(projections.Key)) {
 	want(projections.MutationKey(c.Mutation))
 }
 
-func archived(s *projections.State) *Refusal {
+func refuseArchived(s *projections.State) *Refusal {
 	return refuse(Conflict, "workflow.archived", "workflow %s is archived", s.Name).
 		hint("that is for good; its history stays, and its script can be deployed under another name "+
 			"(pawl workflows source %s)", s.Name)
@@ -111,7 +111,7 @@ func archived(s *projections.State) *Refusal {
 func (Pause) decide(d *decision) error {
 	s := d.state()
 	if s.Archived {
-		return archived(s)
+		return refuseArchived(s)
 	}
 	if s.Pause == nil {
 		d.lead(&eventlog.WorkflowPaused{})
@@ -122,7 +122,7 @@ func (Pause) decide(d *decision) error {
 func (Resume) decide(d *decision) error {
 	s := d.state()
 	if s.Archived {
-		return archived(s)
+		return refuseArchived(s)
 	}
 	if s.Pause != nil {
 		d.lead(&eventlog.WorkflowResumed{})
@@ -200,7 +200,7 @@ func (d *decision) withdraw(run *projections.Run, m *projections.Mutation, by, w
 
 func (c SetGrants) decide(d *decision) error {
 	if s := d.state(); s.Archived {
-		return archived(s)
+		return refuseArchived(s)
 	}
 	d.lead(&eventlog.WorkflowGranted{Grants: c.Grants})
 	return nil
@@ -209,7 +209,7 @@ func (c SetGrants) decide(d *decision) error {
 func (c ChangeGrants) decide(d *decision) error {
 	s := d.state()
 	if s.Archived {
-		return archived(s)
+		return refuseArchived(s)
 	}
 	grants := make(map[string]eventlog.Grant, len(s.Grants)+len(c.Changes))
 	maps.Copy(grants, s.Grants)
@@ -227,7 +227,7 @@ func (c ChangeGrants) decide(d *decision) error {
 	return nil
 }
 
-func (d *decision) mutation(id eventlog.MutationID) (*projections.Mutation, error) {
+func (d *decision) mutationByID(id eventlog.MutationID) (*projections.Mutation, error) {
 	if m := d.state().Mutation(id); m != nil {
 		return m, nil
 	}
@@ -300,7 +300,7 @@ func (c Reject) decide(d *decision) error {
 }
 
 func (d *decision) awaiting(id eventlog.MutationID, verb string) (*projections.Mutation, *projections.Run, error) {
-	m, err := d.mutation(id)
+	m, err := d.mutationByID(id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -343,7 +343,7 @@ func resolveHint(m *projections.Mutation) string {
 }
 
 func (c Resolve) decide(d *decision) error {
-	m, err := d.mutation(c.Mutation)
+	m, err := d.mutationByID(c.Mutation)
 	if err != nil {
 		return err
 	}

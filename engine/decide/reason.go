@@ -2,7 +2,6 @@ package decide
 
 import (
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/projections"
 )
 
 // Reason says why a workflow is not moving. The list is closed, and what each means for a person stands here alone;
@@ -100,84 +99,6 @@ func (r Reason) Meaning() Meaning {
 	return 0
 }
 
-// Standing is how a concurrent consumer stands.
-type Standing struct {
-	Consumer eventlog.Consumer
-	// Active are its runs that have a place, Returning those that wait for one from now on.
-	Active, Returning int
-	// Offers is how many of its events nothing but time and a place keeps from beginning, Behind how many wait for
-	// others of their key (C2).
-	Offers, Behind int
-	// Waits say what keeps it from beginning more now, what only a person ends first. Without any, what waits has a
-	// place and is about to begin, or nothing waits.
-	Waits []Wait
-}
-
-// Standings says how each concurrent consumer stands at now.
-func Standings(s *projections.State, at Present) (all []Standing) {
-	for _, c := range s.Definition().Consumers {
-		if h := s.Handler(c.Name); c.Concurrent() && h != nil {
-			all = append(all, standing(s, c, h, at))
-		}
-	}
-	return all
-}
-
-func standing(s *projections.State, c eventlog.Consumer, h *projections.Handler, at Present) Standing {
-	st := Standing{Consumer: c, Offers: s.Offers(c)}
-	pending := 0
-	for _, waiting := range s.Waiting {
-		if subscribed(c, waiting.Topic) {
-			pending += waiting.Events
-		}
-	}
-	st.Behind = pending - st.Offers - heldPending(s, c)
-	for range s.Active(c.Name) {
-		st.Active++
-	}
-	for _, due := range s.Returning(c.Name) {
-		if due > at.Now {
-			break
-		}
-		st.Returning++
-	}
-	if !mayBegin(s) {
-		return st
-	}
-	wait := func(reason Reason, until eventlog.Instant) {
-		st.Waits = append(st.Waits, Wait{Reason: reason, Until: until, Subject: string(c.Name)})
-	}
-	if s.HeldFor(c) >= at.MostHeld {
-		wait(ReasonHeldMost, 0)
-	}
-	if len(h.Uncertain) >= uncertainRow {
-		wait(ReasonUncertain, 0)
-	}
-	_, untried := first(s.Offered(c, false, at.Now))
-	_, tried := first(s.Offered(c, true, at.Now))
-	ready := untried || tried || st.Returning > 0
-	if ready && (st.Active >= c.Concurrency || h.Probing != nil && st.Active > 0) {
-		wait(ReasonPlaces, 0)
-	}
-	if next, ok := soonestBeginning(s, c, at); ok {
-		st.Waits = append(st.Waits, next)
-	}
-	return st
-}
-
-// heldPending is how many pending events of the consumer are held. All of them are in memory.
-func heldPending(s *projections.State, c eventlog.Consumer) (n int) {
-	if s.HeldFor(c) == 0 {
-		return 0
-	}
-	for _, e := range s.Events() {
-		if e.Held != nil && e.Status == eventlog.EventPending && subscribed(c, e.Topic) {
-			n++
-		}
-	}
-	return n
-}
-
 // HoldReason is why nothing of a workflow may begin, although its state allows it.
 type HoldReason int
 
@@ -198,3 +119,13 @@ func (h HoldReason) Wait() Wait {
 	}
 	return Wait{Reason: ReasonStorage}
 }
+
+// Wait: nothing is owed until Until (zero: until something happens).
+type Wait struct {
+	Reason Reason
+	Until  eventlog.Instant
+	// Subject names the run, mutation or handler that is waited for.
+	Subject string
+}
+
+func (Wait) todo() {}

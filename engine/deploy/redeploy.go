@@ -77,7 +77,7 @@ func (c *check) holds(previous *Previous) {
 	if previous.State == nil {
 		return
 	}
-	if held := decide.Held(previous.State, &c.accepted); held != nil {
+	if held := decide.RefuseHeld(previous.State, &c.accepted); held != nil {
 		c.warn(held.Code, held.Hint, "%s", held.Message)
 	}
 }

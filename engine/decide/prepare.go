@@ -1,0 +1,189 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// decide of FinishPrepare reserves what prepare chose (R9) and goes on to mutate, or to next where nothing is reserved
+// (R3).
+func (c FinishPrepare) decide(d *decision) error {
+	run, ok := d.active(c.Run)
+	if !ok || run.Phase != eventlog.PhasePreparing {
+		return ErrStale
+	}
+	if c.Failure != nil {
+		d.fail(run, *c.Failure)
+		return nil
+	}
+	if run.Event != nil {
+		return d.preparedOne(run, c)
+	}
+	consumer := d.consumer(run)
+	if d.outdated(run, c.Prepared) {
+		d.abort(run, "version %s of the workflow has no longer what this run of %s was preparing for", d.state().Version,
+			run.Handler)
+		return nil
+	}
+	for _, ref := range c.Prepared.Reservations {
+		bad, err := d.checkChoice(consumer, ref, &c, "reserve")
+		if err != nil {
+			return err
+		}
+		if bad != nil {
+			d.fail(run, *bad)
+			return nil
+		}
+	}
+	for _, x := range c.Prepared.Cancel {
+		bad, err := d.checkChoice(consumer, eventlog.EventRef{Topic: x.Topic, MessageID: x.MessageID}, &c, "cancel")
+		if err != nil {
+			return err
+		}
+		if bad != nil {
+			d.fail(run, *bad)
+			return nil
+		}
+	}
+	d.warnings = append(d.warnings, c.Prepared.Warnings...)
+	d.lead(&eventlog.RunPrepared{
+		Run: run.ID, Result: c.Prepared.Raw, UITitle: c.Prepared.UITitle,
+		WakeAt: d.clampWake(c.Prepared.WakeAt), Cancel: c.Prepared.Cancel,
+	})
+	reserved := map[eventlog.EventRef]bool{}
+	for _, ref := range c.Prepared.Reservations {
+		if reserved[ref] {
+			continue // duplicates are folded (R9)
+		}
+		reserved[ref] = true
+		d.emit(&eventlog.EventReserved{Topic: ref.Topic, MessageID: ref.MessageID, Run: run.ID})
+	}
+	if len(c.Prepared.Reservations) == 0 {
+		// Nothing to mutate for: straight to next (R3).
+		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
+		return d.emitNext(run.ID, consumer, c.Next)
+	}
+	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutating})
+	switch {
+	case d.err != nil:
+		return nil
+	case !consumer.HasMutate:
+		d.passMutation(run.ID)
+		return d.emitNext(run.ID, consumer, c.Next)
+	case c.Mutate != nil:
+		return c.Mutate.decide(d)
+	}
+	return nil
+}
+
+// preparedOne is prepare's outcome in a run of one event: it confirms that event, cancels it (J5) or chooses nothing
+// (C6); any other id is the author's fault (C1, R9).
+func (d *decision) preparedOne(run *projections.Run, c FinishPrepare) error {
+	own := *run.Event
+	for _, ref := range c.Prepared.Reservations {
+		if ref != own {
+			d.fail(run, *otherEvent(run, ref, "reserve"))
+			return nil
+		}
+	}
+	for _, x := range c.Prepared.Cancel {
+		if ref := (eventlog.EventRef{Topic: x.Topic, MessageID: x.MessageID}); ref != own {
+			d.fail(run, *otherEvent(run, ref, "cancel"))
+			return nil
+		}
+	}
+	d.warnings = append(d.warnings, c.Prepared.Warnings...)
+	chosen := len(c.Prepared.Reservations) > 0
+	empty := !chosen && len(c.Prepared.Cancel) == 0
+	wake := c.Prepared.WakeAt
+	if wake != 0 && !empty {
+		d.warnings = append(d.warnings,
+			"wakeAt was ignored: in a consumer with concurrency it says when an event that was not chosen is looked at again")
+		wake = 0
+	}
+	consumer := d.consumer(run)
+	d.lead(&eventlog.RunPrepared{
+		Run: run.ID, Result: c.Prepared.Raw, UITitle: c.Prepared.UITitle, WakeAt: d.clampWake(wake),
+		Cancel: c.Prepared.Cancel, Empty: empty,
+	})
+	if !chosen {
+		// Nothing to mutate for: straight to next (R3).
+		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
+		return d.emitNext(run.ID, consumer, c.Next)
+	}
+	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutating})
+	switch {
+	case d.err != nil:
+		return nil
+	case !consumer.HasMutate:
+		d.passMutation(run.ID)
+		return d.emitNext(run.ID, consumer, c.Next)
+	case c.Mutate != nil:
+		return c.Mutate.decide(d)
+	}
+	return nil
+}
+
+func otherEvent(run *projections.Run, ref eventlog.EventRef, verb string) *eventlog.Failure {
+	return failure(eventlog.Logic, "reservation.other",
+		"prepare wants to %s event %q of topic %q, but this run of %s is for event %q of topic %q alone", verb,
+		eventlog.ClipName(ref.MessageID), eventlog.ClipName(ref.Topic), run.Handler,
+		eventlog.ClipName(run.Event.MessageID), run.Event.Topic)
+}
+
+// outdated reports whether a deploy that came while prepare ran has taken the consumer or a chosen
+// topic away. It held nothing then, so O9 could not refuse the deploy; what it would reserve now
+// no later version could ever finish.
+func (d *decision) outdated(run *projections.Run, p Prepared) bool {
+	s := d.state()
+	if run.Version == s.Version {
+		return false
+	}
+	before, now := d.consumer(run), eventlog.Consumer{}
+	now, ok := s.Definition().Consumer(run.Handler)
+	return !ok || slices.ContainsFunc(p.Reservations, func(ref eventlog.EventRef) bool {
+		return subscribed(before, ref.Topic) && !subscribed(now, ref.Topic)
+	})
+}
+
+// checkChoice is R9 for one chosen event. It returns the author's fault, or ErrPrepareAgain when
+// the event was there to choose and is gone by now.
+func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *FinishPrepare,
+	verb string) (*eventlog.Failure, error) {
+	if !subscribed(c, ref.Topic) {
+		return failure(eventlog.Logic, "reservation.topic",
+			"prepare wants to %s events of topic %q, but %s does not subscribe to it", verb, ref.Topic, c.Name), nil
+	}
+	e := d.event(ref.Topic, ref.MessageID)
+	if e != nil && e.Visible(d.env.Now) {
+		return nil, nil
+	}
+	if e == nil {
+		return failure(eventlog.Logic, "reservation.unknown",
+			"prepare wants to %s event %q of topic %q, which does not exist; use the messageId of an event that peek returned",
+			verb, ref.MessageID, ref.Topic), nil
+	}
+	// Its place tells: in what was seen the event itself may be paged out.
+	if was, queued := did.Seen.Queued(ref.Topic, e.Created); queued && was.Visible(d.env.Now) ||
+		slices.Contains(did.SeenPending, ref) {
+		return nil, ErrPrepareAgain
+	}
+	if e.Status == eventlog.EventPending {
+		return failure(eventlog.Logic, "reservation.notPending",
+			"prepare wants to %s event %q of topic %q, which waits for its retry until %s; "+
+				"only pending events that peek returns can be chosen", verb, ref.MessageID, ref.Topic, e.ScheduledAt), nil
+	}
+	return failure(eventlog.Logic, "reservation.notPending",
+		"prepare wants to %s event %q of topic %q, which is %s; only pending events that peek returns can be chosen", verb,
+		ref.MessageID, ref.Topic, e.Status), nil
+}
+
+// clampWake is S4.
+func (d *decision) clampWake(at eventlog.Instant) eventlog.Instant {
+	if at == 0 {
+		return 0
+	}
+	return min(max(at, d.env.Now.Add(d.env.Policies.Wake.Min)), d.env.Now.Add(d.env.Policies.Wake.Max))
+}

@@ -1,0 +1,226 @@
+package decide
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// startOwedRun closes every transition: if the state now owes the start of a run, the same
+// transition lists it; if nothing is owed any more, it ends the session (S7). This is the one
+// place where runs start.
+func (d *decision) startOwedRun() {
+	s := d.state()
+	if d.err != nil || s.CurrentRun() != nil {
+		return // nothing of it concerns concurrent consumers, whose runs belong to no session: see beginRuns
+	}
+	start, owed := Next(s, d.env.Now, d.env.Engine).(StartRun)
+	session := s.OpenSession()
+	if !owed {
+		if session != nil {
+			d.emit(&eventlog.SessionEnded{Session: session.ID, Result: eventlog.SessionCompleted})
+		}
+		return
+	}
+	if d.env.Hold != NotHeld {
+		return // still owed: the session goes on when the hold ends
+	}
+	producersFirst := false
+	if session != nil && session.Runs >= d.env.Policies.Session.MaxRuns {
+		d.emit(&eventlog.SessionEnded{Session: session.ID, Result: eventlog.SessionCompleted})
+		session, producersFirst = nil, true
+	}
+	if session == nil {
+		d.emit(&eventlog.SessionStarted{Session: d.env.Session, ProducersFirst: producersFirst})
+		if start, owed = Next(d.state(), d.env.Now, d.env.Engine).(StartRun); !owed {
+			return
+		}
+	}
+	d.start(start)
+}
+
+func (d *decision) start(start StartRun) {
+	s := d.state()
+	began := &eventlog.RunStarted{
+		Run: d.freshRun(), Handler: start.Handler, HandlerType: start.Type, Version: s.Version,
+		Session: s.Session, RetryOf: start.RetryOf, Engine: d.env.Engine, Phase: eventlog.PhasePreparing,
+	}
+	if d.kind == "" {
+		d.kind = began.FactType()
+	}
+	switch {
+	case start.RetryOf != "":
+		// The mutation is behind this chain: only next is left (R15).
+		first := s.Run(start.RetryOf)
+		held := s.Held(first)
+		began.Phase = eventlog.PhaseEmitting
+		d.emit(began)
+		for _, e := range held {
+			d.emit(&eventlog.EventTransferred{Topic: e.Topic, MessageID: e.MessageID, Run: began.Run})
+		}
+		d.emit(&eventlog.RetryCleared{Run: start.RetryOf})
+	case start.Type == eventlog.ProducerHandler:
+		began.Phase = eventlog.PhasePending
+		d.emit(began)
+		d.emit(&eventlog.HandlerScheduled{Handler: start.Handler, NextRunAt: d.env.NextDue[start.Handler]})
+		d.emit(&eventlog.RunAdvanced{Run: began.Run, Phase: eventlog.PhaseExecuting})
+	default:
+		// Whatever made it due (wakeAt, a job's retry time), it stays due until a run has
+		// looked and committed.
+		if s.Handler(start.Handler).DirtyAt == 0 {
+			d.emit(&eventlog.HandlerDirtied{Handler: start.Handler})
+		}
+		d.emit(began)
+	}
+}
+
+// beginRuns lists in this transition what concurrent consumers begin with it: all that has a place (C3). It stops at
+// an event that is paged out: the state owes that start, and names what it needs (Names).
+func (d *decision) beginRuns() {
+	if d.env.Hold != NotHeld {
+		return
+	}
+	for _, c := range d.state().Definition().Consumers {
+		for c.Concurrent() && d.err == nil && d.begin(c) {
+		}
+	}
+}
+
+// begin begins the one thing that the consumer begins next. It reports whether there was one, and an id for its run.
+func (d *decision) begin(c eventlog.Consumer) bool {
+	s := d.state()
+	next, ok := nextBeginning(s, c, d.env.Now, d.env.MostHeld)
+	switch {
+	case !ok:
+		return false
+	case next.run != nil && !next.run.Owes:
+		d.giveBackPlace(next.run)
+		return true
+	}
+	e := s.PendingAt(next.event.Topic, next.event.Created)
+	if next.run == nil && e == nil || len(d.runs) == 0 {
+		return false
+	}
+	id := d.freshRun()
+	if next.run != nil {
+		d.retryOne(c, next.run, id)
+	} else {
+		d.startOne(c, e, id)
+	}
+	return true
+}
+
+// startOne begins a run for the event, which it reserves (C1).
+func (d *decision) startOne(c eventlog.Consumer, e *projections.TopicEvent, id eventlog.RunID) {
+	d.led(&eventlog.RunStarted{
+		Run: id, Handler: c.Name, HandlerType: eventlog.ConsumerHandler, Version: d.state().Version, Engine: d.env.Engine,
+		Phase: eventlog.PhasePreparing, Event: &eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID},
+		Key: projections.EventKeyAt(c.Key, e.Payload),
+	})
+	d.emit(&eventlog.EventReserved{Topic: e.Topic, MessageID: e.MessageID, Run: id})
+}
+
+// retryOne begins the retry of next that an ended run owes (R15).
+func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id eventlog.RunID) {
+	s := d.state()
+	began := &eventlog.RunStarted{
+		Run: id, Handler: c.Name, HandlerType: eventlog.ConsumerHandler, Version: s.Version, Engine: d.env.Engine,
+		Phase: eventlog.PhaseEmitting, RetryOf: owing.ID, Event: owing.Event, Key: owing.Key,
+	}
+	held := s.Held(owing)
+	d.led(began)
+	for _, e := range held {
+		d.emit(&eventlog.EventTransferred{Topic: e.Topic, MessageID: e.MessageID, Run: id})
+	}
+	d.emit(&eventlog.RunRetryCleared{Run: owing.ID})
+	if !c.HasNext && d.err == nil {
+		d.commitHere(id)
+	}
+}
+
+// giveBackPlace lets a run go on that has waited for a person and then for a place: with its call if that was
+// approved, with next if it was rejected (C3).
+func (d *decision) giveBackPlace(run *projections.Run) {
+	d.led(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
+	if m := d.state().Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationAwaitingApproval {
+		kind := d.kind
+		d.startMutation(run, m.ID, m.Call)
+		d.kind = kind
+		return
+	}
+	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
+	if d.err == nil && !d.consumer(run).HasNext {
+		d.commitHere(run.ID)
+	}
+}
+
+// commitHere commits a run that has no next, in the transition of something else.
+func (d *decision) commitHere(id eventlog.RunID) {
+	kind := d.kind
+	if err := (CommitRun{Run: id}).decide(d); err != nil && d.err == nil {
+		d.err = err
+	}
+	d.kind = kind
+}
+
+// decide of a tick begins what is due, as every decision does. An event that was read for it and is not there would be
+// owed for ever: it is a defect of the local store.
+func (c Tick) decide(d *decision) error {
+	if c.Place == nil || !d.known[projections.PlaceKey(c.Place.Topic, c.Place.Created)] ||
+		d.state().PendingAt(c.Place.Topic, c.Place.Created) != nil {
+		return nil
+	}
+	for _, consumer := range d.state().Definition().Consumers {
+		if next, ok := nextBeginning(d.state(), consumer, d.env.Now, d.env.MostHeld); consumer.Concurrent() && ok &&
+			next.run == nil && next.event == *c.Place {
+			return fmt.Errorf("event %d of transition %d is pending in topic %s, and the local store does not have it",
+				c.Place.Created.N, c.Place.Created.Seq, c.Place.Topic)
+		}
+	}
+	return nil
+}
+
+// RunNow queues every producer (S5).
+type RunNow struct{}
+
+func (RunNow) names(*projections.State, func(projections.Key)) {}
+
+func (RunNow) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return refuseArchived(s)
+	}
+	if len(s.Definition().Producers) == 0 {
+		return refuse(Conflict, "producers.none", "workflow %s has no producers: there is nothing to run now", s.Name).
+			hint("its consumers run by themselves when an event arrives; pawl why %s says what it waits for", s.Name)
+	}
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
+		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler,
+			run.Status).
+			hint("wait for it, or look at it: pawl why %s", s.Name)
+	}
+	for _, p := range s.Definition().Producers {
+		d.lead(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now})
+	}
+	return nil
+}
+
+// queued answers a RunNow once it is decided which run begins with it.
+func (d *decision) queued(cmd Command) {
+	if _, ok := cmd.(RunNow); !ok || d.err != nil {
+		return
+	}
+	s := d.state()
+	q := Queued{First: Next(s, d.env.Now, d.env.Engine), State: *s}
+	for _, p := range s.Definition().Producers {
+		q.Producers = append(q.Producers, p.Name)
+	}
+	switch first := q.First.(type) {
+	case RunProducer:
+		q.Running = s.Run(first.Run).Handler
+	case StartRun: // it is due, and Env.Hold keeps it from starting
+		q.First = d.env.Hold.Wait()
+	}
+	d.queue = &q
+}
