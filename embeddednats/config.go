@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -178,4 +179,12 @@ func (c Config) addresses() []string {
 		list = append(list, c.Cluster.Listen)
 	}
 	return list
+}
+
+// toolOf is the tool whose user has the name; empty for none.
+func toolOf(user string) string {
+	if tool, is := strings.CutPrefix(user, toolUser); is {
+		return tool
+	}
+	return ""
 }

@@ -2,7 +2,6 @@ package embeddednats
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -31,14 +30,6 @@ func (t Tool) users(prefix, password string, callers []User) []User {
 
 // OfTool is what a user is called in the account of a tool: see [User.EachTool].
 func OfTool(user, tool string) string { return user + "-" + tool }
-
-// toolOf is the tool whose user has the name; empty for none.
-func toolOf(user string) string {
-	if tool, is := strings.CutPrefix(user, toolUser); is {
-		return tool
-	}
-	return ""
-}
 
 // SetTools lets these tools in and no others. Connections of a tool that is not among them any more, or that has
 // another password now, have ended when it returns. It fails for a tool without a name that fits or without a

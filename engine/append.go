@@ -12,35 +12,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// pendingAppend is a group of transitions whose fate is not known: nothing else is appended before it is.
-type pendingAppend struct {
-	entries     []eventlog.Entry
-	transitions []eventlog.Transition
-	written     []eventlog.Written // of the first entries
-}
-
-func (u *pendingAppend) add(e eventlog.Entry, t eventlog.Transition) {
-	t.Revision, t.Prev = e.Expected.Revision+1, e.Expected.Hash
-	u.entries, u.transitions = append(u.entries, e), append(u.transitions, t)
-}
-
-// rest is what is not known to be written, on the head that stands before it.
-func (u *pendingAppend) rest() []eventlog.Entry {
-	n := len(u.written)
-	if n > 0 && n < len(u.entries) {
-		u.entries[n].Expected.Seq = u.written[n-1].Seq
-	}
-	return u.entries[n:]
-}
-
-// record is one of the transitions as it stands in the log.
-func (u *pendingAppend) record(i, partition int, seq uint64) eventlog.Record {
-	return eventlog.Record{
-		Position: eventlog.Position{Partition: partition, Seq: seq}, Hash: u.entries[i].Hash(),
-		Size: len(u.entries[i].Stored), Transition: u.transitions[i],
-	}
-}
-
 // finishAppend appends what is on its way until its fate is known, however long that takes: a lost acknowledgement is
 // no failure. It returns how many entries are written, and the error of the one that follows. What follows from entries
 // that are written is done before it returns, once the fate of all is known. ErrConflict: not written, another writer

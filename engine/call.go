@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -268,4 +269,51 @@ func callTimeout(m *projections.Mutation) time.Duration {
 		return connector.DefaultTimeout
 	}
 	return time.Duration(m.Call.TimeoutMS) * time.Millisecond
+}
+
+// unknownEnd stands for the time that a call may still be under way while its exchange is open: it is not known.
+const unknownEnd time.Duration = math.MaxInt64
+
+// underWay says for how long something of a mutation's call may still be under way; 0 means that it is
+// over. A call of this process is judged by its exchange, another process's by both clocks (F5).
+func (c *calls) underWay(m *projections.Mutation) time.Duration {
+	now := c.workflow.engine.moment()
+	x := c.sightings.See(m.ID, now)
+	ending := c.workflow.engine.cfg.Connectors.Ending(c.call(m))
+	switch {
+	case x.Own && x.Over && x.Answered:
+		return 0
+	case x.Own && ending.Detached, x.Own && x.Over && x.Relayed:
+		return x.First.Until(now, m.Deadline.Time().Add(ending.Unseen), callTimeout(m)+ending.Unseen)
+	case x.Own && !x.Over:
+		return unknownEnd
+	case x.Own:
+		return x.Ended.Until(now, x.Ended.Clock.Add(ending.Quiet), ending.Quiet)
+	case m.ReconcileAttempts > 0 && m.OverAt != 0:
+		return 0 // an attempt is counted only when the call was over; an older version counted others too
+	}
+	after := decide.ReconcileMargin + timeAfterDeadline(m, ending)
+	deadline := m.Deadline.Time()
+	if m.StartedAt.Time().After(x.First.Clock.Add(decide.ReconcileMargin)) {
+		// Its clock was ahead of this one: the deadline says nothing here, and waiting for it could take years. The
+		// time since the record was first seen is longer than the call could last.
+		deadline = x.First.Clock
+	}
+	left := x.First.Until(now, deadline.Add(after), callTimeout(m)+after)
+	if recorded := m.OverAt.Time().Sub(now.Clock); m.OverAt != 0 && recorded > left {
+		// What an earlier process has said is kept to, but for no longer than the slowest is given: its clock may
+		// have been ahead.
+		return max(left, min(recorded, deadline.Add(decide.ReconcileMargin+ending.Lasting).Sub(now.Clock)))
+	}
+	return left
+}
+
+// logUnrecorded names a call whose outcome is known and not recorded.
+func (c *calls) logUnrecorded(settlement decide.SettleMutation, err error) {
+	about := []any{"mutation", settlement.Mutation}
+	if m := c.workflow.state().Mutation(settlement.Mutation); m != nil {
+		about = c.logAttrs(m)
+	}
+	c.workflow.log.Error("the outcome of a mutation could not be recorded; it will be reconciled",
+		append(about, "error", err)...)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"time"
@@ -139,4 +140,34 @@ func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
 		return
 	}
 	r.calls.late(call, outcome)
+}
+
+// ProcessedSeq is the sequence up to which everything that the partition's log holds is dealt with: applied, or of
+// a workflow that is stopped, or lost. The store's checkpoint follows it with the next write behind.
+func (e *Engine) ProcessedSeq(partition int) uint64 {
+	p := e.partitions[partition]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.progress.Next - 1
+}
+
+// CheckpointLag is how many messages the partition's log holds that the store's checkpoint does not cover. What
+// was accepted as lost at the very end counts as covered. It fails when the log or the store cannot be read.
+func (e *Engine) CheckpointLag(ctx context.Context, partition int) (uint64, error) {
+	last, err := e.cfg.Log.Last(ctx, partition)
+	if err != nil {
+		return 0, fmt.Errorf("find the end of the log: %w", err)
+	}
+	stored, _, err := e.cfg.Store.Checkpoint(partition)
+	if err != nil {
+		return 0, fmt.Errorf("read the store's checkpoint: %w", err)
+	}
+	p := e.partitions[partition]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	covered := stored.Seq
+	if covered == p.progress.Low.Seq {
+		covered = p.progress.Next - 1 // nothing stands between the two
+	}
+	return last - min(covered, last), nil
 }

@@ -102,3 +102,7 @@ func (a *aggregate) replayRecord(r eventlog.Record) error {
 	a.memory.Hydrated(s)
 	return a.apply(r)
 }
+
+// replayBatch is after how many records at the latest a replay writes to the store, so that its memory
+// stays flat.
+const replayBatch = 5000

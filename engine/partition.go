@@ -17,10 +17,6 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// replayBatch is after how many records at the latest a replay writes to the store, so that its memory
-// stays flat.
-const replayBatch = 5000
-
 // partition is one partition of the log: its workflows, its replay and its checkpoint.
 type partition struct {
 	engine *Engine

@@ -102,3 +102,32 @@ func RetryAfter(seconds string) time.Duration {
 }
 
 func clip(s string) string { return eventlog.Clip(s, eventlog.MaxMessage) }
+
+// Codes of the failures that the registry itself reports.
+const (
+	// CodeUnknown: no such connector or operation now. Transient: after a deploy a missing tool
+	// is expected back.
+	CodeUnknown = "connector.unknown"
+	// CodeKind: a read was asked of a mutation or the other way round.
+	CodeKind = "connector.kind"
+	// CodeSchema: the operation's own schema cannot be compiled.
+	CodeSchema = "connector.schema"
+	// CodePanic: the connector panicked.
+	CodePanic = "connector.panic"
+	// CodeAnswer: the connector's answer is unusable.
+	CodeAnswer = "connector.answer"
+	// CodeParams: the script's parameters do not fit the operation's schema.
+	CodeParams = "call.params"
+	// CodeKey: a mutation without an idempotency key.
+	CodeKey = "call.key"
+	// CodeDeadline: the deadline had passed before anything was sent.
+	CodeDeadline = "call.deadline"
+	// CodeTimeout: no answer in time.
+	CodeTimeout = "call.timeout"
+	// CodeCancelled: the caller gave the call up.
+	CodeCancelled = "call.cancelled"
+	// CodeNotApplied: a reconcile found that the call did not take effect and gave no reason.
+	CodeNotApplied = "call.notApplied"
+	// CodeReadLimit: a read's result is bigger than MaxResult.
+	CodeReadLimit = "limit.read"
+)

@@ -3,6 +3,7 @@ package connector
 import (
 	"strings"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
@@ -42,4 +43,14 @@ func nearest(name string, candidates []string) []string {
 		}
 	}
 	return similar.Nearest(found, maxSimilar)
+}
+
+// unknown describes a connector or operation that is not there (any more).
+func (r *Registry) unknown(call Call) *eventlog.Failure {
+	full := call.Connector + "." + call.Operation
+	hint := "start its connector, or see `pawl connectors`"
+	if similar := r.Similar(full); len(similar) > 0 {
+		hint = "did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return Failf(eventlog.Transient, CodeUnknown, "there is no operation %s now; %s", full, hint)
 }

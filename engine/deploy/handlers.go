@@ -72,9 +72,6 @@ func (c *check) topics() {
 	}
 }
 
-// place is where a member of the definition is written.
-func (c *check) place(path ...string) sandbox.Place { return c.in.Definition.Place(path...) }
-
 // handlerName checks the name of a handler; kind is for the message.
 func (c *check) handlerName(kind, name string) {
 	if eventlog.Handler(name).Validate() != nil {

@@ -10,19 +10,6 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Previous is what a workflow has and holds when a new version is checked.
-type Previous struct {
-	Name       eventlog.WorkflowName
-	Version    eventlog.Version
-	Definition eventlog.Definition
-	// State is what O9 is asked of; nil asks nothing.
-	State *projections.State
-	// Pending counts the pending events of a topic.
-	Pending map[eventlog.Topic]int
-	// Stateful are the handlers that have saved a state.
-	Stateful []eventlog.Handler
-}
-
 // PreviousOf takes from a workflow's state what a check needs; nil if there is no such workflow.
 func PreviousOf(s *projections.State) *Previous {
 	if !s.Exists() {

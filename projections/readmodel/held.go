@@ -19,10 +19,6 @@ type Held struct {
 	Ends []string `json:"ends"`
 }
 
-// Ends names the commands that end what holds the event of the workflow. The run after which it is held and that run's
-// mutation are nil where there is none.
-type Ends func(*projections.Workflow, *projections.TopicEvent, *projections.Run, *projections.Mutation) []string
-
 // HeldView renders what holds the event, nil for nothing.
 func HeldView(e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) *Held {
 	if e.Held == nil {

@@ -114,3 +114,7 @@ func listed[T any](s []T) []T {
 	}
 	return s
 }
+
+// Ends names the commands that end what holds the event of the workflow. The run after which it is held and that run's
+// mutation are nil where there is none.
+type Ends func(*projections.Workflow, *projections.TopicEvent, *projections.Run, *projections.Mutation) []string
