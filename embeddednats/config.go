@@ -53,10 +53,12 @@ type Config struct {
 	Name string
 	// Cluster makes the server part of a JetStream cluster; nil means standalone.
 	Cluster *Cluster
-	// Trust is asked for consent where a stream's metadata is not what its checksum says and no copy of what it was is
-	// left: with true, the metadata is taken as it is; with false, or without Trust, the server does not serve the
-	// stream (Server.Unserved); with an error Start fails.
-	Trust func(stream string) (bool, error)
+	// Trust is asked for consent where a stream's metadata is not what its checksum says and no copy of what it was
+	// last is left. takes says what is taken with true, for people: the metadata as it is, or an older copy. With false,
+	// or without Trust, the server does not serve the stream (Server.Unserved); with an error Start fails.
+	Trust func(stream, takes string) (bool, error)
+	// Disposable streams are removed where their metadata is not what its checksum says.
+	Disposable []string
 	// Logger receives the server's warnings and errors, and its notices at debug level; nil
 	// discards them.
 	Logger *slog.Logger

@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/minio/highwayhash"
@@ -24,8 +27,9 @@ import (
 // stream, although all its messages are there. So a copy of the pair is kept from before each update, and put back
 // before the server starts.
 //
-// The copy goes back only if one half of the pair is still the copy's. Then no update has ended since it was made: an
-// older copy would take back what was acknowledged.
+// Without consent the copy goes back only if one half of the pair is still the copy's. Then no update has ended since
+// it was made: an older copy would take back what was acknowledged. Where there is no copy at all, metadata without
+// its checksum needs consent too: any bit of it may be another.
 const (
 	metaFile = server.JetStreamMetaFile
 	metaSum  = server.JetStreamMetaFileSum
@@ -81,10 +85,21 @@ func checksum(stream string, inf []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// describes reports whether the metadata is whole as far as it can tell without its checksum.
+// describes reports whether the metadata is whole as far as it can tell without its checksum: the server would serve
+// the stream, and drop none of its messages.
 func (m metadata) describes(stream string) bool {
 	var info server.FileStreamInfo
-	return json.Unmarshal(m.inf, &info) == nil && info.Name == stream
+	decoder := json.NewDecoder(bytes.NewReader(m.inf))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&info) != nil || decoder.Decode(&struct{}{}) != io.EOF {
+		return false
+	}
+	level, ok := info.Metadata[server.JSRequiredLevelMetadataKey]
+	if required, err := strconv.Atoi(level); ok && (err != nil || required > server.JSApiLevel) {
+		return false
+	}
+	return info.Name == stream && info.Storage == server.FileStorage && info.Retention == server.LimitsPolicy &&
+		info.MaxAge == 0 && info.MaxMsgs <= 0 && info.MaxBytes <= 0 && info.MaxMsgsPer <= 0
 }
 
 func (m metadata) write(dir string) error {
@@ -115,14 +130,16 @@ func keepMetadata(dir string) error {
 // Unserved is why the server serves nothing of a stream that is in its store.
 type Unserved struct {
 	Reason string
-	// Usable: the metadata can be read, and [Config.Trust] may take it as it is.
+	// Usable: with the consent of [Config.Trust] the stream is served.
 	Usable bool
 }
 
 // mendMetadata makes the metadata of each stream match its checksum where that can be done without a doubt, or with the
-// consent of trust, and keeps a copy of what matches. It returns the streams that the server will not serve. The
-// server must not run.
-func mendMetadata(store string, trust func(string) (bool, error), log *slog.Logger) (map[string]Unserved, error) {
+// consent of trust, and keeps a copy of what matches. A disposable stream is removed instead. It returns the streams
+// that the server will not serve. The server must not run.
+func mendMetadata(
+	store string, trust func(stream, takes string) (bool, error), disposable []string, log *slog.Logger,
+) (map[string]Unserved, error) {
 	streams := streamDir(store, "")
 	entries, err := os.ReadDir(streams)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +151,8 @@ func mendMetadata(store string, trust func(string) (bool, error), log *slog.Logg
 			continue
 		}
 		dir := filepath.Join(streams, e.Name())
-		found, err := mendStreamMetadata(dir, trust, log.With(slog.String("stream", e.Name())))
+		found, err := mendStreamMetadata(dir, trust, slices.Contains(disposable, e.Name()),
+			log.With(slog.String("stream", e.Name())))
 		if err != nil {
 			return nil, fmt.Errorf("mend the metadata of stream %s: %w", e.Name(), err)
 		}
@@ -145,7 +163,9 @@ func mendMetadata(store string, trust func(string) (bool, error), log *slog.Logg
 	return unserved, nil
 }
 
-func mendStreamMetadata(dir string, trust func(string) (bool, error), log *slog.Logger) (*Unserved, error) {
+func mendStreamMetadata(
+	dir string, trust func(stream, takes string) (bool, error), disposable bool, log *slog.Logger,
+) (*Unserved, error) {
 	if err := removeHalves(dir); err != nil {
 		return nil, err
 	}
@@ -184,21 +204,33 @@ func mendStreamMetadata(dir string, trust func(string) (bool, error), log *slog.
 		}
 		return nil, durable.SyncDir(dir)
 	}
-	if !found.describes(stream) {
-		return &Unserved{Reason: unservedText(dir, "cannot be read")}, nil
+	if disposable {
+		log.Warn("the stream's metadata is not what its checksum says: the stream, which holds no facts, is begun anew")
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, err
+		}
+		return nil, durable.SyncDir(filepath.Dir(dir))
 	}
+	taken, takes := kept, "an older copy of it is taken"
+	if kept.inf == nil {
+		taken, takes = found, "it is taken as it is"
+	}
+	if !taken.describes(stream) {
+		return &Unserved{Reason: unservedText(dir)}, nil
+	}
+	takes = "its metadata is not what its checksum says; " + takes
 	trusted := false
 	if trust != nil {
-		if trusted, err = trust(stream); err != nil {
+		if trusted, err = trust(stream, takes); err != nil {
 			return nil, err
 		}
 	}
 	if !trusted {
-		return &Unserved{Usable: true, Reason: unservedText(dir, "is not what its checksum says")}, nil
+		return &Unserved{Usable: true, Reason: unservedText(dir)}, nil
 	}
-	log.Warn("the stream's metadata is taken as it is, although it is not what its checksum says")
-	found.sum = []byte(checksum(stream, found.inf))
-	return nil, durable.WriteFile(filepath.Join(dir, metaSum), found.sum)
+	log.Warn("consent was given: " + takes)
+	taken.sum = []byte(checksum(stream, taken.inf))
+	return nil, taken.write(dir)
 }
 
 // removeHalves removes what a kill has left of files that were about to be renamed.
@@ -220,9 +252,9 @@ func removeHalves(dir string) error {
 	return nil
 }
 
-func unservedText(dir, how string) string {
-	return fmt.Sprintf("its metadata (%s) %s, and there is no copy of what it was; its messages are still in %s",
-		filepath.Join(dir, metaFile), how, filepath.Join(dir, "msgs"))
+func unservedText(dir string) string {
+	return fmt.Sprintf("its metadata (%s) is not what its checksum says, and there is no copy of what it was last; "+
+		"its messages are still in %s", filepath.Join(dir, metaFile), filepath.Join(dir, "msgs"))
 }
 
 // holdsNothing reports whether no block of the stream has a byte.

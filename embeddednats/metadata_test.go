@@ -187,42 +187,74 @@ func TestFinishedUpdateStays(t *testing.T) {
 }
 
 // Without a copy from before this very update nothing is put back: an older one would undo what was acknowledged. What
-// lies there is taken with consent only, and only if it is metadata of this stream.
+// lies there, or an older copy if there is one, is taken with consent only, and only if the server would serve the
+// stream with it and drop nothing of it.
 func TestTornUpdateWithoutItsCopy(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("no consent")
+	tearAnd := func(more func(tornStore)) func(tornStore) {
+		return func(s tornStore) { s.tear("new"); s.remove("meta.copy"); more(s) }
+	}
+	behindAnUpdate := func(more func(tornStore)) func(tornStore) {
+		return func(s tornStore) { old := s.older(); s.tear("1", "new"); s.write("meta.copy", old); more(s) }
+	}
+	change := func(from, to string) func(tornStore) {
+		return func(s tornStore) {
+			before := s.read("meta.inf")
+			if !strings.Contains(before, from) {
+				t.Fatalf("no %s in %s", from, before)
+			}
+			s.write("meta.inf", strings.Replace(before, from, to, 1))
+		}
+	}
+	nothing := func(tornStore) {}
 	for name, c := range map[string]struct {
-		tear     func(tornStore)
-		unusable bool
+		tear func(tornStore)
+		want string // the version of what is taken; empty if nothing can be
 	}{
-		"no copy":        {tear: func(s tornStore) { s.tear("new"); s.remove("meta.copy") }},
-		"half a copy":    {tear: func(s tornStore) { s.tear("new"); s.write("meta.copy", s.read("meta.copy")[:60]) }},
-		"older copy":     {tear: func(s tornStore) { old := s.older(); s.tear("1", "new"); s.write("meta.copy", old) }},
-		"another stream": {func(s tornStore) { s.tear("new"); s.remove("meta.copy"); s.rename() }, true},
-		"not readable":   {func(s tornStore) { s.tear("new"); s.remove("meta.copy"); s.write("meta.inf", "{") }, true},
+		"no copy": {tearAnd(nothing), "new"},
+		"half a copy": {func(s tornStore) {
+			s.tear("new")
+			s.write("meta.copy", s.read("meta.copy")[:60])
+		}, "new"},
+		"another stream":            {tearAnd(change(`"name":"S"`, `"name":"T"`)), ""},
+		"not readable":              {tearAnd(func(s tornStore) { s.write("meta.inf", "{") }), ""},
+		"more behind it":            {tearAnd(func(s tornStore) { s.write("meta.inf", s.read("meta.inf")+"{") }), ""},
+		"a field that is not known": {tearAnd(change(`"max_age":`, `"max_agf":`)), ""},
+		"a server that is to come":  {tearAnd(change(`"_nats.req.level":"`, `"_nats.req.level":"9`)), ""},
+		"messages would be dropped": {tearAnd(change(`"max_age":0`, `"max_age":1`)), ""},
+		"older copy":                {behindAnUpdate(nothing), "0"},
+		"older copy, not readable":  {behindAnUpdate(func(s tornStore) { s.write("meta.inf", "{") }), "0"},
+		"older copy alone":          {behindAnUpdate(func(s tornStore) { s.remove("meta.inf"); s.remove("meta.sum") }), "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTornStore(t)
 			c.tear(s)
-			before := s.read("meta.inf") + s.read("meta.sum")
+			state := func() string {
+				inf, _ := os.ReadFile(s.path("meta.inf")) // it may be gone
+				sum, _ := os.ReadFile(s.path("meta.sum"))
+				return string(inf) + string(sum)
+			}
+			before := state()
 			s.run(func(server *embeddednats.Server, js jetstream.JetStream) {
 				why, ok := server.Unserved("S")
-				if !ok || why.Usable == c.unusable || !strings.Contains(why.Reason, s.path("msgs")) {
+				if !ok || why.Usable != (c.want != "") || !strings.Contains(why.Reason, s.path("msgs")) {
 					t.Errorf("unserved: %v, %+v", ok, why)
 				}
 				if _, err := js.Stream(t.Context(), "S"); !errors.Is(err, jetstream.ErrStreamNotFound) {
 					t.Errorf("the server serves it: %v", err)
 				}
 			})
-			asked := 0
+			var takes []string
 			trust := func(yes bool, err error) func(*embeddednats.Config) {
 				return func(c *embeddednats.Config) {
-					c.StoreDir, c.Trust = s.dir, func(string) (bool, error) { asked++; return yes, err }
+					c.StoreDir = s.dir
+					c.Trust = func(_, what string) (bool, error) { takes = append(takes, what); return yes, err }
 				}
 			}
 			s.run(s.nothing, trust(false, nil))
-			if c.unusable {
+			if c.want == "" {
 				s.run(s.nothing, trust(true, nil))
 			} else {
 				var cfg embeddednats.Config
@@ -231,12 +263,57 @@ func TestTornUpdateWithoutItsCopy(t *testing.T) {
 					t.Errorf("without consent: %v", err)
 				}
 			}
-			if after := s.read("meta.inf") + s.read("meta.sum"); after != before || asked > 0 == c.unusable {
-				t.Errorf("asked %d times for consent; now %s, before %s", asked, after, before)
+			if after := state(); after != before || len(takes) > 0 != (c.want != "") {
+				t.Errorf("asked for consent to %q; now %s, before %s", takes, after, before)
 			}
-			if !c.unusable {
-				s.wantVersion("new", "taken as it is", trust(true, nil))
+			says := "its metadata is not what its checksum says; " + map[string]string{"new": "it is taken as it is", "0": "an older copy of it is taken"}[c.want]
+			for _, what := range takes {
+				if !strings.Contains(what, says) {
+					t.Errorf("it asks for consent to %q, want %q", what, says)
+				}
 			}
+			if c.want != "" {
+				s.wantVersion(c.want, says, trust(true, nil))
+			}
+		})
+	}
+}
+
+// A stream that is worth nothing is begun anew where its metadata is damaged, whatever that still says. A torn update
+// costs it nothing.
+func TestDisposableStream(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tear func(tornStore)
+		kept bool
+	}{
+		"not readable": {func(s tornStore) { s.remove("meta.sum"); s.write("meta.inf", "{") }, false},
+		"a field that is not known": {func(s tornStore) {
+			s.write("meta.inf", strings.Replace(s.read("meta.inf"), "max_age", "max_agf", 1))
+		}, false},
+		"a torn update": {func(s tornStore) { s.tear("new") }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTornStore(t)
+			c.tear(s)
+			s.run(func(server *embeddednats.Server, js jetstream.JetStream) {
+				_, err := js.Stream(t.Context(), "S")
+				if errors.Is(err, jetstream.ErrStreamNotFound) == c.kept {
+					t.Errorf("kept, or not: %v", err)
+				}
+				if why, unserved := server.Unserved("S"); unserved {
+					t.Errorf("it is unserved: %+v", why)
+				}
+				if c.kept {
+					return
+				}
+				cfg := jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}
+				stream, err := js.CreateStream(t.Context(), cfg)
+				if err != nil || stream.CachedInfo().State.Msgs != 0 {
+					t.Errorf("it cannot be begun anew: %v", err)
+				}
+			}, func(c *embeddednats.Config) { c.Disposable = []string{"S"} })
 		})
 	}
 }
@@ -244,10 +321,6 @@ func TestTornUpdateWithoutItsCopy(t *testing.T) {
 func (s tornStore) older() string {
 	s.run(s.nothing)
 	return s.read("meta.copy")
-}
-
-func (s tornStore) rename() {
-	s.write("meta.inf", strings.Replace(s.read("meta.inf"), `"name":"S"`, `"name":"T"`, 1))
 }
 
 // A kill while the stream is made leaves meta.inf alone. The server would never add the checksum, and lose at its next

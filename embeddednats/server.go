@@ -64,7 +64,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	unserved, err := mendMetadata(cfg.StoreDir, cfg.Trust, log.to)
+	unserved, err := mendMetadata(cfg.StoreDir, cfg.Trust, cfg.Disposable, log.to)
 	if err == nil {
 		err = mendBlocks(cfg.StoreDir, log.to)
 	}

@@ -117,23 +117,61 @@ func TestTornMetadata(t *testing.T) {
 		write(t, filepath.Join(w.dir, filepath.FromSlash(logFolder), "meta.inf"), "{")
 		for _, args := range [][]string{{"serve", "--until-idle"}, {"verify"}, {"verify", "--accept-loss"}} {
 			out := mustRun(t, w.dir, exit.CodeFailed, "pawl", append(args, "--data", "data")...)
-			mustSay(t, out, `its metadata .* cannot be read, .* its messages are still in .*msgs`,
+			mustSay(t, out, `its metadata .* is not what its checksum says, .* its messages are still in .*msgs`,
 				`put .*data/jetstream back from a copy or a backup`)
 			if strings.Contains(out, "it is not created anew") {
 				t.Errorf("it calls the log gone:\n%s", out)
 			}
 		}
 	})
-	t.Run("the run log", func(t *testing.T) {
+	t.Run("older copy", func(t *testing.T) {
 		t.Parallel()
 		w := placed(t)
-		folder := w.path("jetstream", "$G", "streams", "PAWL_RUNLOG")
-		remove(t, folder, "meta.copy")
-		write(t, filepath.Join(folder, "meta.sum"), "torn")
-		out := mustRun(t, w.dir, 0, "pawl", "serve", "--data", "data", "--until-idle")
-		mustSay(t, out, `taken as it is.*PAWL_RUNLOG`)
-		if out := mustRun(t, w.dir, 0, "pawl", "serve", "--data", "data", "--until-idle"); strings.Contains(out, "checksum") {
-			t.Errorf("the second start finds it torn again:\n%s", out)
+		w.tear()
+		older, err := os.ReadFile(filepath.Join(w.dir, filepath.FromSlash(logFolder), "meta.copy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.tear()
+		for name, content := range map[string]string{"meta.copy": string(older), "meta.inf": "{", "meta.sum": "torn"} {
+			write(t, filepath.Join(w.dir, filepath.FromSlash(logFolder), name), content)
+		}
+		out := mustRun(t, w.dir, exit.CodeFailed, "pawl", "serve", "--data", "data", "--until-idle")
+		step := append(named(t, out, "verify --accept-loss"), "--as", "ann")
+		out = mustRun(t, w.dir, 0, step[0], step[1:]...)
+		mustSay(t, out, `accepted as lost: stream PAWL_LOG_0: its metadata is not what its checksum says; `+
+			`an older copy of it is taken`)
+		w.live(out, []string{"early", "late"})
+		mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data"), `: ok$`)
+	})
+	t.Run("the run log", func(t *testing.T) {
+		t.Parallel()
+		for name, metadata := range map[string]func(string) string{
+			"torn":         func(inf string) string { return inf },
+			"empty":        func(string) string { return "" },
+			"not readable": func(inf string) string { return strings.Replace(inf, "max_age", "max_agf", 1) },
+			"not usable": func(inf string) string {
+				return strings.Replace(inf, `"retention":"limits"`, `"retention":"interest"`, 1)
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := placed(t)
+				folder := w.path("jetstream", "$G", "streams", "PAWL_RUNLOG")
+				inf, err := os.ReadFile(filepath.Join(folder, "meta.inf"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				remove(t, folder, "meta.copy")
+				write(t, filepath.Join(folder, "meta.inf"), metadata(string(inf)))
+				write(t, filepath.Join(folder, "meta.sum"), "torn")
+				out := mustRun(t, w.dir, 0, "pawl", "serve", "--data", "data", "--until-idle")
+				mustSay(t, out, `the stream, which holds no facts, is begun anew.*PAWL_RUNLOG`)
+				out = mustRun(t, w.dir, 0, "pawl", "serve", "--data", "data", "--until-idle")
+				if strings.Contains(out, "checksum") {
+					t.Errorf("the second start finds it torn again:\n%s", out)
+				}
+			})
 		}
 	})
 }

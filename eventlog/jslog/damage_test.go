@@ -2,6 +2,8 @@ package jslog_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/minio/highwayhash"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/embeddednats"
@@ -402,6 +405,42 @@ func TestNewerFormat(t *testing.T) {
 	}
 	if err := set("none"); err == nil {
 		t.Error("a stream without a format was taken for a log")
+	}
+}
+
+// TestNewerServer: a stream that only a newer server can serve ends the start. It would not become readable by waiting.
+func TestNewerServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server := natstest.NewServer(t, natstest.Fast, natstest.InDir(dir))
+	nc := natstest.Connect(t, server)
+	mustOpen(t, nc, jslog.Config{})
+	nc.Close()
+	server.Shutdown()
+	folder := filepath.Join(dir, "jetstream", "$G", "streams", "PAWL_LOG_0")
+	info, err := os.ReadFile(filepath.Join(folder, "meta.inf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info = bytes.Replace(info, []byte(`"_nats.req.level":"`), []byte(`"_nats.req.level":"9`), 1)
+	key := sha256.Sum256([]byte("PAWL_LOG_0"))
+	sum, err := highwayhash.New64(key[:])
+	if err == nil {
+		_, err = sum.Write(info)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "meta.inf"), info, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "meta.sum"), []byte(hex.EncodeToString(sum.Sum(nil))), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc = natstest.Connect(t, natstest.NewServer(t, natstest.Fast, natstest.InDir(dir)))
+	_, err = jslog.Open(t.Context(), nc, jslog.Config{})
+	if !errors.Is(err, eventlog.ErrNewerFormat) || !strings.Contains(err.Error(), "required API level: 9") {
+		t.Errorf("a stream of a newer server: %v", err)
 	}
 }
 

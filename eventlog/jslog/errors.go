@@ -45,6 +45,7 @@ const (
 	codeStorageResources   = 10047
 	codeStreamCreate       = 10049
 	codeStoreFailed        = 10077
+	codeOfflineReason      = 10194
 	codeBatchDisabled      = 10174
 	codeBatchMissingSeq    = 10175
 	codeBatchIncomplete    = 10176
@@ -141,6 +142,12 @@ func isMessageNotFound(err error) bool {
 // isStreamNotFound reports whether the server says that there is no such stream.
 func isStreamNotFound(err error) bool { return errors.Is(err, jetstream.ErrStreamNotFound) }
 
+// isNotUnderstood reports whether the server cannot serve a stream, since a newer server made or changed it.
+func isNotUnderstood(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && int(api.ErrorCode) == codeOfflineReason
+}
+
 // isNameInUse reports whether another engine created the stream at the same time.
 func isNameInUse(err error) bool { return errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) }
 
@@ -177,7 +184,7 @@ func isTemporary(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		switch int(api.ErrorCode) {
-		case codeInsufficient, int(jetstream.JSErrCodeJetStreamNotEnabled),
+		case codeInsufficient, codeOfflineReason, int(jetstream.JSErrCodeJetStreamNotEnabled),
 			int(jetstream.JSErrCodeJetStreamNotEnabledForAccount):
 			return false
 		}

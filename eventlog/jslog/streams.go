@@ -95,6 +95,10 @@ func (l *Log) find(ctx context.Context) (map[int]*jetstream.StreamInfo, error) {
 
 func (l *Log) info(ctx context.Context, name string) (*jetstream.StreamInfo, error) {
 	s, err := l.js.Stream(ctx, name)
+	if isNotUnderstood(err) {
+		return nil, fmt.Errorf("%w: the server does not understand the metadata of stream %s: %w; "+
+			"its messages are all there", eventlog.ErrNewerFormat, name, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look up stream %s: %w", name, err)
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/engine/runlog"
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
@@ -66,14 +65,10 @@ func noteAcceptance(data string, known acceptance) error {
 	return nil
 }
 
-// trust answers the broker: may it take a stream's metadata as it is, although that may not be what it was? Lines of
-// scripts are no facts. For the log a person has to accept it (accepts), and what is accepted is noted before it is
-// done.
-func trust(data string, accepts bool) func(stream string) (bool, error) {
-	return func(stream string) (bool, error) {
-		if stream == runlog.StreamName("") {
-			return true, nil
-		}
+// trust answers the broker: may it take for a stream's metadata what may not be what that was? A person has to accept
+// it (accepts), and what is accepted is noted before it is done.
+func trust(data string, accepts bool) func(stream, takes string) (bool, error) {
+	return func(stream, takes string) (bool, error) {
 		if !accepts {
 			return false, nil
 		}
@@ -81,7 +76,7 @@ func trust(data string, accepts bool) func(stream string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		known.add(true, fmt.Sprintf("stream %s: its metadata is not what its checksum says; it is taken as it is", stream))
+		known.add(true, fmt.Sprintf("stream %s: %s", stream, takes))
 		return true, noteAcceptance(data, known)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/engine/runlog"
 )
 
 // Broker is the embedded NATS server of a data directory, and the engine's own connection to it.
@@ -27,7 +28,7 @@ type Broker struct {
 // whether the broker may take a stream whose metadata may not be what it was.
 func openBroker(
 	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
-	trust func(stream string) (bool, error), opened *closers,
+	trust func(stream, takes string) (bool, error), opened *closers,
 ) (*Broker, error) {
 	spareProcessor()
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
@@ -41,7 +42,7 @@ func openBroker(
 	// The server's lock on the directory is the lock on the whole data directory.
 	c := embeddednats.Config{
 		StoreDir: s.Data, SyncInterval: s.SyncInterval, JetStreamMaxStore: b.limit, Logger: logger,
-		Trust: trust,
+		Trust: trust, Disposable: []string{runlog.StreamName("")},
 	}
 	if err := b.Listener.configure(&c); err != nil {
 		return nil, err
