@@ -77,6 +77,7 @@ func (s *Store) Commit(b Batch) error {
 		w.put(stopKey(b.Partition, b.Stops[i].Workflow), &b.Stops[i])
 	}
 	w.put(checkpointKey(b.Partition), &b.Checkpoint)
+	w.count(s.commits + 1)
 	if w.err != nil {
 		return s.fault("commit", w.err)
 	}
@@ -84,6 +85,7 @@ func (s *Store) Commit(b Batch) error {
 	if err := w.write(); err != nil {
 		return s.fault("commit", err)
 	}
+	s.commits++
 	s.batchSize = min(w.batch.Len(), memTableSize)
 	for name, head := range w.heads {
 		s.heads[name] = head
@@ -114,6 +116,14 @@ func (w *writer) write() error {
 func (w *writer) set(key, value []byte) {
 	if w.err == nil {
 		w.err = w.batch.Set(key, value, nil)
+	}
+}
+
+// count makes the batch the n-th commit.
+func (w *writer) count(n uint64) {
+	w.set(lastKey(), encodeNumber(n))
+	if w.err == nil {
+		w.err = w.batch.Merge(countKey(), encodeNumber(1), nil)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 // layout is raised when keys or the meaning of rows change. The shapes of the rows need no
 // number: see format.
-const layout = 5
+const layout = 6
 
 // format identifies what this version writes. It covers the shape of every entity, so that a
 // field added, renamed or retyped makes an older store a foreign one instead of a subtly wrong

@@ -65,6 +65,7 @@ type Store struct {
 	heads      map[eventlog.WorkflowName]uint64
 	enc        encoder
 	batchSize  int // of the last commit: the next will be about as large
+	commits    uint64
 }
 
 // Open opens the store, or creates it. A store of another version is emptied. One that is damaged, or
@@ -132,8 +133,8 @@ func (s *Store) open() error {
 	defer cache.Unref()
 	opts := &pebble.Options{
 		Cache: cache, FS: newOverlay(s.fs, s.fail), Lock: lock, Logger: quiet{s},
-		FormatMajorVersion: pebble.FormatNewest,
-		MemTableSize:       memTableSize, MemTableStopWritesThreshold: 2,
+		FormatMajorVersion: pebble.FormatNewest, Merger: adder,
+		MemTableSize: memTableSize, MemTableStopWritesThreshold: 2,
 		MaxOpenFiles: 256,
 		// Rows are appended in a dozen places at once. Small tables that split where the level
 		// below does, and rare compactions, keep a flush from rewriting what lies between; the
@@ -157,6 +158,9 @@ func (s *Store) open() error {
 			s.warnings = append(s.warnings,
 				fmt.Sprintf("local store %s was written by another version of pawl; it is rebuilt from the log, nothing is lost",
 					s.cfg.Dir))
+		}
+		if err == nil {
+			s.commits, err = counted(db)
 		}
 		if s.damaged.Load() {
 			err = errors.Join(ErrDamaged, err)
