@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -121,7 +123,7 @@ func TestStateHasALimit(t *testing.T) {
 }
 
 // A state that is made of much of the log would take the engine's memory with it: what it was before there was so much
-// can be had.
+// can be had, and a verification reads the workflow without folding it.
 func TestStateOfMuchHistory(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -136,6 +138,17 @@ func TestStateOfMuchHistory(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	b.do("getState", map[string]any{"workflow": "shop", "at": 1}, nil)
+	b.deploy("small", "send", eventlog.GrantAllow)
+	var found replay.Verification
+	if b.do("verifyLog", nil, &found); !found.OK || found.Workflows != 2 || !slices.Equal(found.NotFolded,
+		[]eventlog.WorkflowName{"shop"}) {
+		t.Errorf("verified: %+v", found)
+	}
+	b.server.cfg.HistoryBytes = 1 << 20
+	var all replay.Verification
+	if b.do("verifyLog", nil, &all); !all.OK || all.Transitions != found.Transitions || len(all.NotFolded) > 0 {
+		t.Errorf("verified with room: %+v", all)
+	}
 }
 
 // TestConnectionsAreBounded: connections without a token, however many, keep out no caller with one.

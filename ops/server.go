@@ -24,7 +24,7 @@ import (
 // holds memory, a reader of the log and, over NATS, one of the places for answers.
 const (
 	mostFollowers, mostFollowersEach = 128, 32 // streams of the log, and requests that wait for it to go on
-	mostHeavy, mostHeavyEach         = 8, 4    // operations that read a long past
+	mostHeavy, mostHeavyEach         = 3, 2    // operations that read a long past: each may take half a gigabyte
 
 	mostBodies, mostBodiesEach = 256 << 10, 64 << 10 // KiB of the bodies that are larger than rpc.SmallBody
 )

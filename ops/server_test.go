@@ -282,7 +282,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err = replay.Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: b.bench.Store})
+	v, err = replay.Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: b.bench.Store}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestVerifyLargeWorkflow(t *testing.T) {
 	}
 	b.push("shop", ids...)
 	for name, reader := range map[string]*readmodel.Reader{"with a store": b.server.cfg.Reader, "log only": nil} {
-		if v, err := replay.Verify(t.Context(), b.bench.Log, reader); err != nil || !v.OK || v.Workflows != 1 ||
+		if v, err := replay.Verify(t.Context(), b.bench.Log, reader, 0); err != nil || !v.OK || v.Workflows != 1 ||
 			v.Transitions == 0 {
 			t.Errorf("%s: %v %+v", name, err, v)
 		}
@@ -316,7 +316,7 @@ func TestVerifyLargeWorkflow(t *testing.T) {
 	if err := empty.Commit(store.Batch{Checkpoint: store.Checkpoint{Seq: b.last()}}); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := replay.Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: empty}); err != nil || v.OK ||
+	if v, err := replay.Verify(t.Context(), b.bench.Log, &readmodel.Reader{Store: empty}, 0); err != nil || v.OK ||
 		!strings.Contains(v.Problems[0], "not in the local store") {
 		t.Errorf("a store that claims to be complete: %v %+v", err, v)
 	}

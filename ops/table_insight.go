@@ -210,7 +210,7 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 
 func verifyLog(ctx context.Context, c *Call, _ *everything) (replay.Verification, error) {
 	began := c.backend.cfg.Engine.LastFinding()
-	v, err := replay.Verify(ctx, c.backend.cfg.Log, c.backend.cfg.Reader)
+	v, err := replay.Verify(ctx, c.backend.cfg.Log, c.backend.cfg.Reader, c.backend.cfg.HistoryBytes)
 	if err == nil {
 		c.backend.cfg.Engine.Verified(began, v.LogProblems())
 	}

@@ -394,7 +394,7 @@ func (p *person) check(log eventlog.Log, sent func() map[string]int) (end string
 		p.t.Errorf("the order ended as %+v, allowed are %v\n%v", e, p.ends, kinds)
 	}
 	p.bench.MustAgree("shop")
-	v, err := replay.Verify(context.Background(), log, &readmodel.Reader{Store: p.bench.Store})
+	v, err := replay.Verify(context.Background(), log, &readmodel.Reader{Store: p.bench.Store}, 0)
 	if err != nil || !v.OK {
 		p.t.Errorf("verify: %v %+v", err, v)
 	}

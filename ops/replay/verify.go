@@ -20,6 +20,8 @@ type Verification struct {
 	Workflows   int      `json:"workflows"`
 	Transitions int      `json:"transitions"`
 	Problems    []string `json:"problems"`
+	// NotFolded workflows were read, and not folded anew: their history takes too much memory.
+	NotFolded []eventlog.WorkflowName `json:"notFolded,omitempty"`
 
 	ofLog []string
 }
@@ -43,11 +45,14 @@ func (v *Verification) differs(format string, args ...any) {
 // that with what the store holds. An engine may go on meanwhile: a workflow is compared at the
 // revision that the store had, and one that the store does not have yet is not missed. What is
 // found is in the Verification; an error means that log or store could not be read to the end. With
-// a nil reader only the log is checked.
-func Verify(ctx context.Context, log eventlog.Log, reader *readmodel.Reader) (Verification, error) {
+// a nil reader only the log is checked. A fold holds all of a workflow's history: one with more bytes of the log than
+// mostFolded is not folded; 0 is no bound.
+func Verify(
+	ctx context.Context, log eventlog.Log, reader *readmodel.Reader, mostFolded int64,
+) (Verification, error) {
 	v := Verification{Problems: []string{}}
 	for p := range log.Partitions() {
-		if err := v.partition(ctx, log, reader, p); err != nil {
+		if err := v.partition(ctx, log, reader, p, mostFolded); err != nil {
 			return v, err
 		}
 	}
@@ -55,7 +60,9 @@ func Verify(ctx context.Context, log eventlog.Log, reader *readmodel.Reader) (Ve
 	return v, nil
 }
 
-func (v *Verification) partition(ctx context.Context, log eventlog.Log, reader *readmodel.Reader, partition int) error {
+func (v *Verification) partition(
+	ctx context.Context, log eventlog.Log, reader *readmodel.Reader, partition int, mostFolded int64,
+) error {
 	var kept *store.Snapshot
 	var checkpoint store.Checkpoint
 	if reader != nil {
@@ -75,57 +82,71 @@ func (v *Verification) partition(ctx context.Context, log eventlog.Log, reader *
 		}
 		defer kept.Close()
 	}
-	first, broken, err := v.chain(ctx, log, partition)
+	found, err := v.chain(ctx, log, partition)
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(first)) {
+	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if name != eventlog.Installation {
 			v.Workflows++
 		}
-		if broken[name] {
+		switch past := found[name]; {
+		case past.broken:
 			continue // it is in the list already, and cannot be folded
+		case mostFolded > 0 && past.bytes > mostFolded:
+			v.NotFolded = append(v.NotFolded, name)
+			continue
 		}
-		if err := v.fold(ctx, log, name, kept, first[name] <= checkpoint.Seq); err != nil {
+		if err := v.fold(ctx, log, name, kept, found[name].first <= checkpoint.Seq); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// chain returns the workflows of the partition with the sequence of their first record, and
-// those whose records cannot be read or do not follow each other.
-func (v *Verification) chain(ctx context.Context, log eventlog.Log,
-	partition int) (first map[eventlog.WorkflowName]uint64, broken map[eventlog.WorkflowName]bool, err error) {
-	first, broken = map[eventlog.WorkflowName]uint64{}, map[eventlog.WorkflowName]bool{}
+// past is what a partition holds of a workflow.
+type past struct {
+	first  uint64 // the sequence of its first record
+	bytes  int64  // how many bytes of the log it has
+	broken bool   // its records cannot be read, or do not follow each other
+}
+
+// chain returns the workflows of the partition.
+func (v *Verification) chain(
+	ctx context.Context, log eventlog.Log, partition int,
+) (map[eventlog.WorkflowName]*past, error) {
+	found, unnamed := map[eventlog.WorkflowName]*past{}, &past{}
 	var chain eventlog.Chain
 	for record, err := range log.Read(ctx, partition, 1) {
+		of := unnamed
 		if record.Workflow != "" {
-			if _, seen := first[record.Workflow]; !seen {
-				first[record.Workflow] = record.Position.Seq
+			if of = found[record.Workflow]; of == nil {
+				of = &past{first: record.Position.Seq}
+				found[record.Workflow] = of
 			}
+			of.bytes += int64(record.Size)
 		}
 		switch {
 		case ctx.Err() != nil:
-			return nil, nil, ctx.Err()
+			return nil, ctx.Err()
 		case err != nil:
 			// A hole or an unreadable record is a finding; anything else means that the log does
 			// not answer, and then nothing can be said about it.
 			if !errors.Is(err, eventlog.ErrUnreadable) && !errors.Is(err, eventlog.ErrDamaged) {
-				return nil, nil, err
+				return nil, err
 			}
 			v.problem("%v", err)
-			broken[record.Workflow] = true
-		case broken[record.Workflow]:
+			of.broken = true
+		case of.broken:
 		default:
 			v.Transitions++
 			if err := chain.Check(record); err != nil {
 				v.problem("%v", err)
-				broken[record.Workflow] = true
+				of.broken = true
 			}
 		}
 	}
-	return first, broken, nil
+	return found, nil
 }
 
 // fold replays the workflow to the end of its log, and compares what that comes to at the store's

@@ -31,6 +31,6 @@ func VerifyStopped(
 		}
 		return found, "", err
 	}
-	found, err = replay.Verify(ctx, d.Log, &readmodel.Reader{Store: d.store})
+	found, err = replay.Verify(ctx, d.Log, &readmodel.Reader{Store: d.store}, 0)
 	return found, AcceptHint, d.end(err)
 }
