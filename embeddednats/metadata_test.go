@@ -266,7 +266,8 @@ func TestTornUpdateWithoutItsCopy(t *testing.T) {
 			if after := state(); after != before || len(takes) > 0 != (c.want != "") {
 				t.Errorf("asked for consent to %q; now %s, before %s", takes, after, before)
 			}
-			says := "its metadata is not what its checksum says; " + map[string]string{"new": "it is taken as it is", "0": "an older copy of it is taken"}[c.want]
+			says := "its metadata is not what its checksum says; "
+			says += map[string]string{"new": "it is taken as it is", "0": "an older copy of it is taken"}[c.want]
 			for _, what := range takes {
 				if !strings.Contains(what, says) {
 					t.Errorf("it asks for consent to %q, want %q", what, says)

@@ -98,8 +98,8 @@ func printVerification(screen term.Screen, v replay.Verification, hint string, a
 			fmt.Fprintln(screen.Err, "  "+hint)
 		}
 		for _, name := range v.NotFolded {
-			fmt.Fprintf(screen.Err, "  %s was read and is whole, and was not compared with the local store: that takes too much "+
-				"memory beside a running engine. To compare it, stop the engine: pawl verify\n", name)
+			fmt.Fprintf(screen.Err, "  %s was read and is whole, and was not compared with the local store: that takes too "+
+				"much memory beside a running engine. To compare it, stop the engine: pawl verify\n", name)
 		}
 	}
 	if !v.OK {
