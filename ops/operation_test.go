@@ -352,6 +352,9 @@ func TestOpenAPI(t *testing.T) {
 	if document["openapi"] != "3.1.0" {
 		t.Errorf("openapi %v", document["openapi"])
 	}
+	if servers := listOf(document["servers"]); len(servers) != 1 {
+		t.Errorf("servers %v", servers)
+	}
 	paths := document["paths"].(map[string]any)
 	var ids []string
 	for path, methods := range paths {
@@ -363,6 +366,11 @@ func TestOpenAPI(t *testing.T) {
 			res, _ := b.request(strings.ToUpper(method), strings.NewReplacer("{", "", "}", "").Replace(path), "")
 			if res.StatusCode == http.StatusMethodNotAllowed || res.StatusCode == 404 && !strings.Contains(path, "{") {
 				t.Errorf("%s %s is documented and answers %d", method, path, res.StatusCode)
+			}
+			for _, family := range []string{"4XX", "5XX"} {
+				if d["responses"].(map[string]any)[family] == nil {
+					t.Errorf("%s does not say how it answers %s", id, family)
+				}
 			}
 			if o, ok := Lookup(id); ok && (o.Path != path || !strings.EqualFold(o.Method, method)) {
 				t.Errorf("%s is documented as %s %s", id, method, path)

@@ -34,12 +34,14 @@ func OpenAPI(version string, table Table, beside []Plain, types Types) ([]byte, 
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Pawl", "version": version,
+			"license": object{"name": "Apache License 2.0", "identifier": "Apache-2.0"},
 			"description": "Durable automations: workflows, their runs, events and mutations. " +
 				"Every operation is also an endpoint of the NATS service `pawl`: a request to `pawl.api.<operationId>` holds one " +
 				"JSON object of path, query and body fields. There `readLog` answers in pages; " +
 				"with `follow` it waits a while for what is not there yet. Only `metrics` is not offered there.",
 		},
-		"paths": paths,
+		"servers": []any{object{"url": "/", "description": "The engine that answers with this document."}},
+		"paths":   paths,
 		"components": object{
 			"schemas": b.schemas,
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer",
@@ -53,24 +55,25 @@ func OpenAPI(version string, table Table, beside []Plain, types Types) ([]byte, 
 	return append(document, '\n'), nil
 }
 
-func problemResponse() object {
-	return object{"description": "A problem", "content": object{ProblemType: object{"schema": reference("Problem")}}}
+// problems are the answers of an operation that refuses or fails, whatever it is.
+func problems() object {
+	problem := object{"description": "A problem",
+		"content": object{ProblemType: object{"schema": reference("Problem")}}}
+	return object{"4XX": problem, "5XX": problem}
 }
 
 // described is the operation in the document.
 func (p Plain) described() object {
-	described := object{
-		"operationId": p.ID, "summary": p.Summary,
-		"responses": object{"200": object{"description": "OK", "content": object{p.Media: object{}}},
-			"default": problemResponse()},
-	}
+	responses := problems()
+	responses["200"] = object{"description": "OK", "content": object{p.Media: object{}}}
+	described := object{"operationId": p.ID, "summary": p.Summary, "responses": responses}
 	if p.Public {
 		described["security"] = []any{}
 	}
 	if p.Method == "" {
 		return described
 	}
-	described["responses"].(object)["202"] = object{"description": "Accepted", "content": object{p.Media: object{}}}
+	responses["202"] = object{"description": "Accepted", "content": object{p.Media: object{}}}
 	described["requestBody"] = object{"content": object{"*/*": object{}}}
 	var parameters []any
 	for part := range strings.SplitSeq(p.Path, "/") {
@@ -99,7 +102,7 @@ func (b *Components) operation(o *Operation) (object, error) {
 	if o.Streams {
 		content["text/event-stream"] = object{"schema": object{"type": "string"}}
 	}
-	responses := object{"default": problemResponse()}
+	responses := problems()
 	for _, status := range o.Statuses {
 		responses[strconv.Itoa(status)] = object{"description": http.StatusText(status), "content": content}
 	}
@@ -120,7 +123,11 @@ func (b *Components) request(o *Operation, described object) error {
 		where := "query"
 		switch f.in {
 		case inBody:
-			if f.doc != "" {
+			switch {
+			case f.doc == "":
+			case f.typ == reflect.TypeFor[json.RawMessage]() || f.typ == reflect.TypeFor[RawJSON](): // any JSON
+				schema = object{"description": f.doc}
+			default:
 				schema = object{"allOf": []any{schema}, "description": f.doc}
 			}
 			properties[f.name] = schema
