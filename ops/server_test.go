@@ -214,6 +214,7 @@ func TestMetrics(t *testing.T) {
 	b := setup(t)
 	b.deploy("shop", "fire", eventlog.GrantAsk)
 	b.push("shop", "a", "b")
+	b.push("shop", "a") // it is there already
 	b.engine.Rest("shop")
 	b.refused("getWorkflow", map[string]any{"workflow": "nobody"})
 	if err := b.engine.Flush(t.Context()); err != nil {
@@ -224,7 +225,7 @@ func TestMetrics(t *testing.T) {
 		`pawl_events_pushed_total 2`,
 		`pawl_http_requests_total{operation="deployWorkflow",status="201"} 1`,
 		`pawl_http_requests_total{operation="getWorkflow",status="404"} 1`,
-		`pawl_http_requests_total{operation="pushEvents",status="200"} 1`,
+		`pawl_http_requests_total{operation="pushEvents",status="200"} 2`,
 		`pawl_workflows{status="error"} 1`,
 		`pawl_workflows{status="active"} 0`,
 		`pawl_workflows_blocked{reason="approval"} 1`,

@@ -126,7 +126,11 @@ func (b *backend) pushEvents(ctx context.Context, actor eventlog.Actor, workflow
 	if len(results) != len(items) {
 		return nil, fmt.Errorf("push to %s: %d events went in and %d answers came back", workflow, len(items), len(results))
 	}
-	b.metrics.Pushed.Add(float64(len(items)))
+	for _, result := range results {
+		if result.Result == decide.PushCreated {
+			b.metrics.Pushed.Inc()
+		}
+	}
 	return pushAnswer(results, single)
 }
 

@@ -35,9 +35,15 @@ func (d Decision) Empty() bool { return len(d.Facts) == 0 }
 // PushResult answers one item.
 type PushResult struct {
 	MessageID eventlog.MessageID   `json:"messageId"`
-	Result    string               `json:"result"` // "created" or "updated"
+	Result    string               `json:"result"` // PushCreated or PushUpdated
 	Status    eventlog.EventStatus `json:"status"`
 }
+
+// The results of a push, for each item.
+const (
+	PushCreated = "created" // the event is new
+	PushUpdated = "updated" // it is there already, and what it says may be new
+)
 
 // BulkResult answers a bulk command.
 type BulkResult struct {

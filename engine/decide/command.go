@@ -67,7 +67,6 @@ type (
 		Title     string
 		Payload   json.RawMessage
 	}
-
 	// FinishPrepare reports on prepare and on what followed it in the same step without touching
 	// the outside: mutate, when it made or named no read, and next, when there is nothing to mutate.
 	FinishPrepare struct {

@@ -195,9 +195,9 @@ func (c Push) decide(d *decision) error {
 	created := 0
 	for _, item := range c.Items {
 		in := d.standIn(pushInput(c.Topic, item))
-		result := PushResult{MessageID: item.MessageID, Result: "updated"}
+		result := PushResult{MessageID: item.MessageID, Result: PushUpdated}
 		if d.publish(c.Topic, item.MessageID, item.Title, item.Payload, "", []eventlog.InputID{in}) {
-			result.Result = "created"
+			result.Result = PushCreated
 			created++
 		}
 		if d.err != nil {

@@ -42,7 +42,7 @@ type Config struct {
 	Problem func(error) *rpc.Problem
 	// Refuse answers with a problem, and takes what the sender still sends.
 	Refuse func(http.ResponseWriter, *http.Request, *rpc.Problem)
-	// Answered counts an answer, Refused one that refuses by its code; Recorded counts an event that was written.
+	// Answered counts an answer, Refused one that refuses by its code; Recorded counts an event that is new.
 	Answered func(status int)
 	Refused  func(code string)
 	Recorded func()
@@ -94,9 +94,6 @@ const Path = "/hooks/"
 func Address(w eventlog.WorkflowName, h eventlog.HookName) string {
 	return Path + string(w) + "/" + string(h)
 }
-
-// created is the result of a push that made an event; any other has found it there.
-const created = "created"
 
 // answer is what a verified request is answered with.
 type answer struct {
@@ -197,9 +194,10 @@ func (rc *Receiver) record(ctx context.Context, w eventlog.WorkflowName, h *even
 	case len(results) != 1:
 		return answer{}, fmt.Errorf("record a request of hook %s: %d answers came back for one event", h.Name, len(results))
 	}
-	rc.Recorded()
 	a := answer{status: http.StatusAccepted, media: "application/json", event: event.MessageID}
-	if results[0].Result != created {
+	if results[0].Result == decide.PushCreated {
+		rc.Recorded()
+	} else {
 		a.status = http.StatusOK
 	}
 	if a.body, err = json.Marshal(results[0]); err != nil {

@@ -38,7 +38,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	refusals *prometheus.CounterVec
-	// Pushed counts the events that were brought in from outside and recorded.
+	// Pushed counts the new events that were brought in from outside.
 	Pushed prometheus.Counter
 }
 
@@ -50,7 +50,7 @@ func New(s Sources) *Metrics {
 			Name: "pawl_http_requests_total", Help: "Operations answered over HTTP, by operation and status.",
 		}, []string{"operation", "status"}),
 		Pushed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pawl_events_pushed_total", Help: "Events brought in from outside and recorded.",
+			Name: "pawl_events_pushed_total", Help: "New events brought in from outside: not those that were there already.",
 		}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pawl_hook_refusals_total", Help: "Requests for hooks that were refused, by the code of the answer.",
