@@ -14,7 +14,7 @@ import (
 // answer.
 func (c *committer) batch(group []*request) {
 	group, rejected := c.publishBatch(group)
-	c.last = len(group)
+	c.last = len(leadersOf(group))
 	if rejected {
 		c.singly(leadersOf(group))
 		return

@@ -88,10 +88,10 @@ func (c *committer) run() {
 	}
 }
 
-// How long the log rests after a batch that was staged in memory: so long for each of its members, and no
-// longer in all.
+// How long the log rests after a batch that was staged in memory: so long for each workflow that wrote in it, and no
+// longer in all. One that wrote several messages counts once: it has its next ones ready together as well.
 const (
-	restPerMember = 100 * time.Microsecond
+	restPerWriter = 100 * time.Microsecond
 	longestRest   = 10 * time.Millisecond
 )
 
@@ -101,7 +101,7 @@ const (
 // batches become fewer, larger and cheaper, and where there are few writers none waits long.
 func (c *committer) gather(waiting int) {
 	if c.staged && waiting < c.log.cfg.MaxBatch {
-		c.timer.Reset(min(time.Duration(c.last)*restPerMember, longestRest))
+		c.timer.Reset(min(time.Duration(c.last)*restPerWriter, longestRest))
 		<-c.timer.C
 	}
 	for {

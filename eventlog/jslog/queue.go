@@ -123,7 +123,7 @@ type committer struct {
 	// numbers replies; an answer to an earlier group is recognised and dropped
 	next    uint64
 	grouped bool                               // the last group was a batch: others may be about to arrive
-	last    int                                // how many the last batch had
+	last    int                                // how many workflows wrote the last batch
 	writing map[eventlog.WorkflowName]struct{} // workflows with an entry on its way
 	ended   chan struct{}
 	barrier barrier
