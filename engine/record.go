@@ -341,10 +341,7 @@ const mostBegun = 32
 func freePlaces(s *projections.State) (free int) {
 	for _, c := range s.Definition().Consumers {
 		if c.Concurrent() {
-			free += c.Concurrency + 1 // what is recorded may end a run
-			for range s.Active(c.Name) {
-				free--
-			}
+			free += c.Concurrency + 1 - s.Places(c.Name) // what is recorded may end a run
 		}
 	}
 	return max(0, min(free, mostBegun))

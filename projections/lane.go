@@ -261,7 +261,10 @@ func (s *State) Offered(c eventlog.Consumer, tried bool, now eventlog.Instant) i
 		}
 		var sources []source
 		for _, topic := range c.Subscribe {
-			tree, _ := trees.get(topic)
+			tree, offers := trees.get(topic)
+			if !offers {
+				continue
+			}
 			next, stop := iter.Pull(tree.until(now))
 			defer stop()
 			if at, ok := next(); ok {

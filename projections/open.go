@@ -162,6 +162,18 @@ func (s *State) Active(handler eventlog.Handler) iter.Seq[*Run] {
 	return s.openFrom(openPrefix(handler, standsActive))
 }
 
+// Places is how many of the consumer's runs have a place.
+func (s *State) Places(handler eventlog.Handler) (taken int) {
+	prefix := openPrefix(handler, standsActive)
+	for place := range s.openRuns.order.from(prefix) {
+		if !strings.HasPrefix(place, prefix) {
+			break
+		}
+		taken++
+	}
+	return taken
+}
+
 // Returning yields the consumer's runs that wait for a place: approved and rejected ones, and those that owe a retry
 // of next, each with the time from which on. The soonest comes first.
 func (s *State) Returning(handler eventlog.Handler) iter.Seq2[*Run, eventlog.Instant] {

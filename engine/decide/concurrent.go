@@ -33,23 +33,18 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	if h == nil || !mayBegin(s) {
 		return beginning{}, false
 	}
-	active, retries := 0, 0
-	for run := range s.Active(c.Name) {
-		if active++; retried(s, run) {
-			retries++
-		}
-	}
+	active := s.Places(c.Name)
 	if active >= c.Concurrency || active > 0 && h.Probing != nil {
 		return beginning{}, false
 	}
 	untried, waits := first(s.Offered(c, false, now))
-	mayRetry := !waits || retries < max(1, c.Concurrency/2)
+	mayRetry := func() bool { return !waits || retries(s, c) < max(1, c.Concurrency/2) }
 	mayStart := atRate(c, h, now)
 	for run, at := range s.Returning(c.Name) {
 		if at > now {
 			break
 		}
-		if again := run.Owes; !again || mayStart && (mayRetry || run.Tries == 0) {
+		if again := run.Owes; !again || mayStart && (run.Tries == 0 || mayRetry()) {
 			return beginning{run: run}, true
 		}
 	}
@@ -64,10 +59,20 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 		return beginning{event: probe}, ok
 	}
 	tried, again := first(s.Offered(c, true, now))
-	if again && mayRetry && (!waits || tried.Created.Before(untried.Created)) {
+	if again && (!waits || tried.Created.Before(untried.Created)) && mayRetry() {
 		return beginning{event: tried}, true
 	}
 	return beginning{event: untried}, waits
+}
+
+// retries is how many of the consumer's active runs are retries.
+func retries(s *projections.State, c eventlog.Consumer) (n int) {
+	for run := range s.Active(c.Name) {
+		if retried(s, run) {
+			n++
+		}
+	}
+	return n
 }
 
 // retried reports whether the active run is a retry: something of its event has failed before.
@@ -247,9 +252,7 @@ func standing(s *projections.State, c eventlog.Consumer, h *projections.Handler,
 		}
 	}
 	st.Behind = pending - st.Offers - heldPending(s, c)
-	for range s.Active(c.Name) {
-		st.Active++
-	}
+	st.Active = s.Places(c.Name)
 	for _, due := range s.Returning(c.Name) {
 		if due > at.Now {
 			break

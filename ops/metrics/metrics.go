@@ -235,9 +235,7 @@ func activeRuns(s *projections.State) (n int) {
 	}
 	for _, c := range s.Definition().Consumers {
 		if c.Concurrent() {
-			for range s.Active(c.Name) {
-				n++
-			}
+			n += s.Places(c.Name)
 		}
 	}
 	return n
