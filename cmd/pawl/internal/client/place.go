@@ -56,6 +56,9 @@ func findHTTP(conf config.Reader, named bool, address string, file config.File) 
 		place.address, place.from = wouldListen(conf, file)
 	}
 	if place.address, err = engineURL(place.address, place.from); err != nil {
+		if wrong, is := errors.AsType[*exit.Failure](err); is && place.data != "" {
+			wrong.Hint = "delete that file: an engine writes its address there whenever it starts"
+		}
 		return place, err
 	}
 	if place.url, err = url.Parse(place.address); err != nil {
