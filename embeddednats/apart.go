@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// mostApart is how many connections of a user that is kept apart may be open at once: each has an account, which
+	// maxApart is how many connections of a user that is kept apart may be open at once: each has an account, which
 	// costs some memory and stays.
-	mostApart = 1000
+	maxApart = 1000
 	// longestAnswer is for how long the way back of an answer is kept open. What asks for it ends it sooner by going
 	// away.
 	longestAnswer = 24 * time.Hour
@@ -69,7 +69,7 @@ func (a *apart) room() (*server.Account, error) {
 			return room, nil
 		}
 	}
-	if len(a.rooms) >= mostApart {
+	if len(a.rooms) >= maxApart {
 		return nil, errNoRoom
 	}
 	room, err := a.server.RegisterAccount(fmt.Sprintf("%s_%d", a.to.GetName(), len(a.rooms)+1))

@@ -15,10 +15,10 @@ import (
 
 const (
 	// checkPart is how many records a check reads before it rests, for checkRest times as long as that took, at
-	// most mostCheckRest: what is at work goes first.
-	checkPart     = 256
-	checkRest     = 3
-	mostCheckRest = 100 * time.Millisecond
+	// most maxCheckRest: what is at work goes first.
+	checkPart    = 256
+	checkRest    = 3
+	maxCheckRest = 100 * time.Millisecond
 )
 
 // Damage is what is known to be wrong with the log: found by the check of the whole log, by a verification, or by
@@ -38,7 +38,7 @@ type audit struct {
 	mu       sync.Mutex
 	done     bool
 	problems []finding
-	more     int     // problems beyond mostProblems
+	more     int     // problems beyond maxProblems
 	last     Finding // the newest one
 	hurry    chan struct{}
 	once     sync.Once
@@ -49,8 +49,8 @@ type finding struct {
 	problem string
 }
 
-// mostProblems bounds how many problems are kept: each workflow that is held keeps its own.
-const mostProblems = 100
+// maxProblems bounds how many problems are kept: each workflow that is held keeps its own.
+const maxProblems = 100
 
 // add keeps a problem, unless there are too many already, and reports whether it is new. The caller holds mu.
 func (a *audit) add(problem string) bool {
@@ -59,7 +59,7 @@ func (a *audit) add(problem string) bool {
 		a.problems[i].n = a.last
 		return false
 	}
-	if len(a.problems) == mostProblems {
+	if len(a.problems) == maxProblems {
 		a.more++
 		return false
 	}
@@ -221,7 +221,7 @@ func (p *partition) checkLog(ctx context.Context) error {
 
 // rest waits a multiple of what the last part took, unless there is a hurry.
 func (e *Engine) rest(ctx context.Context, took time.Duration) error {
-	pause := time.NewTimer(min(checkRest*took, mostCheckRest))
+	pause := time.NewTimer(min(checkRest*took, maxCheckRest))
 	defer pause.Stop()
 	select {
 	case <-pause.C:

@@ -294,7 +294,7 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	env := decide.Env{
 		Now: eventlog.At(now), Engine: a.engine.name, Jitter: a.engine.cfg.Jitter(), Policies: a.engine.cfg.Policies,
 		Run: eventlog.RunID(a.engine.ids.Next(now)), Session: eventlog.SessionID(a.engine.ids.Next(now)),
-		Hold: a.held(), Actor: actor, Cause: cause, MostHeld: a.engine.cfg.Policies.Held.Max,
+		Hold: a.held(), Actor: actor, Cause: cause, MaxHeld: a.engine.cfg.Policies.Held.Max,
 	}
 	for range freePlaces(s) {
 		env.Runs = append(env.Runs, eventlog.RunID(a.engine.ids.Next(now)))
@@ -334,8 +334,8 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	return env
 }
 
-// mostBegun bounds the runs that one transition begins: what else is recorded shall not wait long for them.
-const mostBegun = 32
+// maxBegun bounds the runs that one transition begins: what else is recorded shall not wait long for them.
+const maxBegun = 32
 
 // freePlaces is how many runs of concurrent consumers may begin with one transition.
 func freePlaces(s *projections.State) (free int) {
@@ -344,7 +344,7 @@ func freePlaces(s *projections.State) (free int) {
 			free += c.Concurrency + 1 - s.Places(c.Name) // what is recorded may end a run
 		}
 	}
-	return max(0, min(free, mostBegun))
+	return max(0, min(free, maxBegun))
 }
 
 // warn writes into the run log what was ignored of what prepare returned: the author of the script reads it there.

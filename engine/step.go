@@ -35,7 +35,7 @@ import (
 func (r *runner) step(ctx context.Context) error {
 	s := r.workflow.state()
 	todos := decide.Owed(s, decide.Present{
-		Now: r.workflow.now(), Engine: r.engine.name, MostHeld: r.engine.cfg.Policies.Held.Max,
+		Now: r.workflow.now(), Engine: r.engine.name, MaxHeld: r.engine.cfg.Policies.Held.Max,
 	})
 	var waits []decide.Wait
 	for _, todo := range todos {

@@ -67,8 +67,8 @@ func noActiveRun(r *runner) bool {
 	return true
 }
 
-// mostNamed is how many open exchanges an engine names when it ends; of more it says how many.
-const mostNamed = 20
+// maxNamed is how many open exchanges an engine names when it ends; of more it says how many.
+const maxNamed = 20
 
 // logOpenCalls names the exchanges that are still open when the engine ends, and says what the next start does
 // about them: the other side may carry them out yet.
@@ -76,7 +76,7 @@ func (e *Engine) logOpenCalls() {
 	open := 0
 	for r := range e.runners() {
 		for _, m := range r.calls.leftOpen() {
-			if open++; open > mostNamed {
+			if open++; open > maxNamed {
 				continue
 			}
 			then := "a person decides once it can no longer be under way"
@@ -90,7 +90,7 @@ func (e *Engine) logOpenCalls() {
 				append(r.calls.logAttrs(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
 		}
 	}
-	if open > mostNamed {
-		e.log.Warn("stopping while more requests are open", "named", mostNamed, "open", open)
+	if open > maxNamed {
+		e.log.Warn("stopping while more requests are open", "named", maxNamed, "open", open)
 	}
 }

@@ -48,12 +48,12 @@ func unchanged(body []byte) ([]byte, error) { return body, nil }
 // scratch holds buffers to encode into: what is stored is then copied once, in its final size.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// mostScratch bounds the buffers that are kept.
-const mostScratch = 64 << 10
+// maxScratch bounds the buffers that are kept.
+const maxScratch = 64 << 10
 
-// mostEncoded is where encoding is given up: far beyond what any log takes. Facts share what they hold (a payload that
+// maxEncoded is where encoding is given up: far beyond what any log takes. Facts share what they hold (a payload that
 // goes to many topics, the causes of many events), so what they take together when written down has no bound else.
-const mostEncoded = 16 << 20
+const maxEncoded = 16 << 20
 
 // Encode returns the transition's stored bytes. ErrTooLarge: no log would take it.
 func Encode(t Transition) ([]byte, error) {
@@ -63,7 +63,7 @@ func Encode(t Transition) ([]byte, error) {
 		return nil, err
 	}
 	stored := bytes.Clone(b)
-	if cap(b) <= mostScratch {
+	if cap(b) <= maxScratch {
 		*buf = b
 		scratch.Put(buf)
 	}
@@ -95,9 +95,9 @@ func appendTransition(b []byte, t *Transition) ([]byte, error) {
 		if b, err = pack.Named.Append(pack.AppendInt(b, int64(versionOf(f))), f); err != nil {
 			return nil, fmt.Errorf("encode %s of %s: %w", f.FactType(), t.Workflow, err)
 		}
-		if len(b) > mostEncoded {
+		if len(b) > maxEncoded {
 			return nil, fmt.Errorf("%w: %s of %s would take more than %d bytes", ErrTooLarge, t.Kind, t.Workflow,
-				mostEncoded)
+				maxEncoded)
 		}
 	}
 	return b, nil

@@ -73,7 +73,7 @@ func TestC11_ExactlyTheCountedMutations(t *testing.T) {
 		"without a hash": {"items": []any{map[string]any{"id": later}}},
 		"of nothing":     {},
 		"of both":        {"items": []any{map[string]any{"id": later, "paramsHash": "x"}}, "q": "late"},
-		"of many":        {"q": "late", "limit": mostChanged + 1},
+		"of many":        {"q": "late", "limit": maxChanged + 1},
 	} {
 		if p := b.refused("approveMutations", params); p.Code != "bulk.invalid" || p.Status != 422 {
 			t.Errorf("%s: %+v", what, p)

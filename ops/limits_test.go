@@ -43,7 +43,7 @@ func TestFollowersAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)
-	b.server.followers = auth.NewQuota("readers of the log", "log.followers", mostFollowers, 3)
+	b.server.followers = auth.NewQuota("readers of the log", "log.followers", maxFollowers, 3)
 	b.server.log.Followers = b.server.followers
 	open := func() (int, func()) {
 		ctx, cancel := context.WithCancel(await(t))
@@ -278,7 +278,7 @@ func TestSmallChunkedBodiesTakeNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)
-	const open = 4 * (mostBodiesEach << 10) / rpc.MaxBody
+	const open = 4 * (maxBodiesEach << 10) / rpc.MaxBody
 	var bodies [open]*io.PipeWriter
 	statuses := make(chan int, open)
 	for i := range bodies {
@@ -327,7 +327,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	const path = "/v1/workflows/shop/topics/order.sent/events"
 	large := `{"messageId":"a","title":"A","payload":"` + strings.Repeat("x", 1<<20) + `"}`
 	var open []net.Conn
-	for i := range mostBodiesEach << 10 / rpc.MaxBody {
+	for i := range maxBodiesEach << 10 / rpc.MaxBody {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(b.http.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -353,7 +353,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 		}
 		t.Fatalf("%d KiB are taken, want %d", b.server.bodies.Taken(), want)
 	}
-	taken(mostBodiesEach)
+	taken(maxBodiesEach)
 	res, body := b.request("POST", path, large)
 	if res.StatusCode != 429 || mustJSON(t, body)["code"] != "bodies.busy" || res.Header.Get("Retry-After") == "" {
 		t.Errorf("one too many: %d %s", res.StatusCode, body)
@@ -368,9 +368,9 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 		t.Errorf("another caller's: %d %s", res.StatusCode, body)
 	}
 	_ = open[0].Close()
-	taken(mostBodiesEach - rpc.MaxBody>>10)
+	taken(maxBodiesEach - rpc.MaxBody>>10)
 	if res, body := b.request("POST", path, large); res.StatusCode != 200 {
 		t.Errorf("when one has ended: %d %s", res.StatusCode, body)
 	}
-	taken(mostBodiesEach - rpc.MaxBody>>10)
+	taken(maxBodiesEach - rpc.MaxBody>>10)
 }

@@ -21,7 +21,7 @@ func (b *backend) endpoints() []rpc.Endpoint {
 				if p := o.NotOverNATS(); p != nil {
 					return 0, nil, cmp.Or(o.Ask(&c.Caller), p)
 				}
-				return b.dispatch(ctx, o, &Call{Caller: c.Caller, backend: b, most: c.Most, leave: c.Leave}, c.Data)
+				return b.dispatch(ctx, o, &Call{Caller: c.Caller, backend: b, most: c.Max, leave: c.Leave}, c.Data)
 			},
 		})
 	}

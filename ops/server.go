@@ -23,10 +23,10 @@ import (
 // What may be under way at once, of one caller and of all together. Each request that stays for long
 // holds memory, a reader of the log and, over NATS, one of the places for answers.
 const (
-	mostFollowers, mostFollowersEach = 128, 32 // streams of the log, and requests that wait for it to go on
-	mostHeavy, mostHeavyEach         = 3, 2    // operations that read a long past: each may take half a gigabyte
+	maxFollowers, maxFollowersEach = 128, 32 // streams of the log, and requests that wait for it to go on
+	maxHeavy, maxHeavyEach         = 3, 2    // operations that read a long past: each may take half a gigabyte
 
-	mostBodies, mostBodiesEach = 256 << 10, 64 << 10 // KiB of the bodies that are larger than rpc.SmallBody
+	maxBodies, maxBodiesEach = 256 << 10, 64 << 10 // KiB of the bodies that are larger than rpc.SmallBody
 )
 
 // Server offers the table of operations. Its methods are safe for concurrent use.
@@ -50,9 +50,9 @@ func New(cfg Config) (*Server, error) {
 	reader.Ends = explain.Ends
 	cfg.Reader = &reader
 	b := &backend{cfg: cfg, guard: guard,
-		followers: auth.NewQuota("readers of the log", "log.followers", mostFollowers, mostFollowersEach),
-		heavy:     auth.NewQuota("requests that read a long past", "history.busy", mostHeavy, mostHeavyEach),
-		bodies:    auth.NewQuota("KiB of request bodies", "bodies.busy", mostBodies, mostBodiesEach)}
+		followers: auth.NewQuota("readers of the log", "log.followers", maxFollowers, maxFollowersEach),
+		heavy:     auth.NewQuota("requests that read a long past", "history.busy", maxHeavy, maxHeavyEach),
+		bodies:    auth.NewQuota("KiB of request bodies", "bodies.busy", maxBodies, maxBodiesEach)}
 	b.life, b.endLife = context.WithCancel(context.Background())
 	b.metrics = metrics.New(metrics.Sources{
 		Engine: cfg.Engine, Reader: cfg.Reader, Log: cfg.Log, Workers: cfg.Workers, Version: cfg.Version,

@@ -61,8 +61,8 @@ var evidenceTable = []Operation{
 		"Gather all that a repair of the run's script may need"), getEvidence),
 }
 
-// mostAttempts is how many earlier failures are shown.
-const mostAttempts = 5
+// maxAttempts is how many earlier failures are shown.
+const maxAttempts = 5
 
 func getRunLogs(ctx context.Context, c *Call, r *runLogsRequest) (readmodel.Page[runlog.Line], error) {
 	page := readmodel.Page[runlog.Line]{Items: []runlog.Line{}}
@@ -122,7 +122,7 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 			e.Inputs = rpc.RawJSON(line.Text)
 		}
 	}
-	earlier, err := s.cfg.Reader.FailedBefore(ctx, r.Workflow, r.Run, mostAttempts)
+	earlier, err := s.cfg.Reader.FailedBefore(ctx, r.Workflow, r.Run, maxAttempts)
 	if err != nil {
 		return e, err
 	}

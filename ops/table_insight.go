@@ -116,7 +116,7 @@ func (b *backend) explainState(state *projections.State) explain.Why {
 // present is what the rules may know beside the workflow's state.
 func (b *backend) present(state *projections.State) decide.Present {
 	return decide.Present{Now: eventlog.At(b.cfg.Now()), Engine: explain.Stepper(state),
-		MostHeld: b.cfg.Engine.Policies().Held.Max}
+		MaxHeld: b.cfg.Engine.Policies().Held.Max}
 }
 
 // explainTodo explains what the state owes or waits for, with what only history knows.

@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// mostChanged bounds the events of one bulk request. More are changed by repeating it.
-const mostChanged = 10_000
+// maxChanged bounds the events of one bulk request. More are changed by repeating it.
+const maxChanged = 10_000
 
 type (
 	eventActionRequest struct {
@@ -176,10 +176,10 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 		return nil, false, invalid("items and a filter exclude each other")
 	case r.Items == nil && !filtered && r.Held == "":
 		return nil, false, invalid("nothing says which events are meant")
-	case len(r.Items) > mostChanged:
-		return nil, false, invalid("%d items are too many for one request, at most %d are allowed", len(r.Items), mostChanged)
-	case r.Limit < 0 || r.Limit > mostChanged:
-		return nil, false, invalid("limit is %d; it must be 1 to %d", r.Limit, mostChanged)
+	case len(r.Items) > maxChanged:
+		return nil, false, invalid("%d items are too many for one request, at most %d are allowed", len(r.Items), maxChanged)
+	case r.Limit < 0 || r.Limit > maxChanged:
+		return nil, false, invalid("limit is %d; it must be 1 to %d", r.Limit, maxChanged)
 	}
 	// A filter that is misspelt would find nothing to do, and say that all is done.
 	for _, filter := range []struct {
@@ -209,7 +209,7 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 	}
 	limit := r.Limit
 	if limit == 0 {
-		limit = mostChanged
+		limit = maxChanged
 	}
 	o := readmodel.ListOptions{Workflow: r.Workflow, Limit: readmodel.MaxLimit, Topic: string(r.Topic),
 		State: string(r.State), Status: string(r.Status), Held: string(r.Held), Q: r.Q}

@@ -83,7 +83,7 @@ func (b *backend) pageLog(ctx context.Context, c *Call, q *logread.Query) (*logr
 	if err != nil {
 		return nil, err
 	}
-	return b.log.Page(ctx, logread.Waiter{Caller: &c.Caller, Most: c.most, Leave: c.leave}, q, from)
+	return b.log.Page(ctx, logread.Waiter{Caller: &c.Caller, Max: c.most, Leave: c.leave}, q, from)
 }
 
 // readLog answers with server-sent events.

@@ -217,10 +217,10 @@ func (c *Call) chosenMutations(ctx context.Context, r *mutationsRequest, applies
 		return nil, invalid("items and a filter exclude each other")
 	case r.Items == nil && !filtered:
 		return nil, invalid("nothing says which mutations are meant")
-	case len(r.Items) > mostChanged:
-		return nil, invalid("%d items are too many for one request, at most %d are allowed", len(r.Items), mostChanged)
-	case r.Limit < 0 || r.Limit > mostChanged:
-		return nil, invalid("limit is %d; it must be 1 to %d", r.Limit, mostChanged)
+	case len(r.Items) > maxChanged:
+		return nil, invalid("%d items are too many for one request, at most %d are allowed", len(r.Items), maxChanged)
+	case r.Limit < 0 || r.Limit > maxChanged:
+		return nil, invalid("limit is %d; it must be 1 to %d", r.Limit, maxChanged)
 	}
 	if r.Items != nil {
 		return listedMutations(r.Items, hashed, invalid)
@@ -262,7 +262,7 @@ func listedMutations(given []mutationItem, hashed bool, invalid func(string, ...
 // fittingMutations lists what the filter fits now. Times are of the call's start, or of its request before.
 func (c *Call) fittingMutations(ctx context.Context, r *mutationsRequest, o readmodel.ListOptions,
 	answer *mutationsAnswer) ([]mutationItem, error) {
-	limit := cmp.Or(r.Limit, mostChanged)
+	limit := cmp.Or(r.Limit, maxChanged)
 	items := []mutationItem{}
 	for {
 		page, err := c.backend.cfg.Reader.Mutations(ctx, o)

@@ -136,8 +136,8 @@ func (f *folding) countReason(e *TopicEvent, more int) {
 	f.Counts.Held = counts
 }
 
-// mostUndecided bounds how many undecided events a workflow names.
-const mostUndecided = 20
+// maxUndecided bounds how many undecided events a workflow names.
+const maxUndecided = 20
 
 // undecided counts the event as one of which a person has to say whether it was handled, or no longer as one.
 func (f *folding) undecided(e *TopicEvent, is bool) {
@@ -147,7 +147,7 @@ func (f *folding) undecided(e *TopicEvent, is bool) {
 		if c.Undecided++; c.UndecidedSince == 0 {
 			c.UndecidedSince = f.at()
 		}
-		if len(c.UndecidedFirst) < mostUndecided {
+		if len(c.UndecidedFirst) < maxUndecided {
 			c.UndecidedFirst = append(slices.Clone(c.UndecidedFirst), Undecided{e.Topic, e.MessageID, e.Title})
 		}
 	case e.Undecided:

@@ -96,5 +96,5 @@ const EventCost = 128
 // LogLineCost is what a line costs beside its text, so that empty lines end too.
 const LogLineCost = 16
 
-// MostLogLines is how many lines a log of this limit can have, with the one that says that it was cut.
-func MostLogLines(l Limits) int { return l.Log/LogLineCost + 2 }
+// MaxLogLines is how many lines a log of this limit can have, with the one that says that it was cut.
+func MaxLogLines(l Limits) int { return l.Log/LogLineCost + 2 }

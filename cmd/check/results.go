@@ -42,10 +42,10 @@ type packageResults struct {
 // failure is a failed test, package or build and what it said.
 type failure struct{ name, output string }
 
-// mostLines is how much of what a failed test said is printed: its beginning, which tells how to repeat it, and its
+// maxPrinted is how much of what a failed test said is printed: its beginning, which tells how to repeat it, and its
 // end, which tells what was seen last.
 const (
-	mostLines  = 80
+	maxPrinted = 80
 	firstLines = 10 // of these
 )
 
@@ -158,7 +158,7 @@ func (p *packageResults) said(test string) string {
 }
 
 func (p *packageResults) fail(name, test string) {
-	p.failures = append(p.failures, failure{name, outerLines(p.said(test), firstLines, mostLines)})
+	p.failures = append(p.failures, failure{name, outerLines(p.said(test), firstLines, maxPrinted)})
 	delete(p.output, test)
 }
 

@@ -10,10 +10,10 @@ import (
 const (
 	// flushBytes is after how many bytes of records the store is written before its time.
 	flushBytes = 2 << 20
-	// mostLag is how many bytes of records may wait for the store: until they are there, memory must
+	// maxLag is how many bytes of records may wait for the store: until they are there, memory must
 	// hold what they changed. A push then waits for the store, and so does the start of a run if the
 	// store cannot be written.
-	mostLag = 8 << 20
+	maxLag = 8 << 20
 )
 
 // ErrLag says that the local store lacks too much.
@@ -68,7 +68,7 @@ func (l *Lag) Stuck() error {
 }
 
 func (l *Lag) stuckLocked() error {
-	if l.err == nil || l.waiting+l.underWay < mostLag {
+	if l.err == nil || l.waiting+l.underWay < maxLag {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", ErrLag, l.err)
@@ -80,7 +80,7 @@ func (l *Lag) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
 		err := l.stuckLocked()
-		if err != nil || l.waiting+l.underWay < mostLag {
+		if err != nil || l.waiting+l.underWay < maxLag {
 			l.mu.Unlock()
 			return err
 		}

@@ -18,7 +18,7 @@ func TestLagHoldsBack(t *testing.T) {
 		if err := l.Wait(t.Context()); err != nil {
 			t.Errorf("with little to write: %v", err)
 		}
-		l.Grow(mostLag)
+		l.Grow(maxLag)
 		waited := make(chan error, 1)
 		wait := func(ctx context.Context) {
 			go func() { waited <- l.Wait(ctx) }()
@@ -26,7 +26,7 @@ func TestLagHoldsBack(t *testing.T) {
 		}
 		wait(t.Context())
 		l.Begin()
-		l.Grow(mostLag)
+		l.Grow(maxLag)
 		l.End(nil)
 		synctest.Wait()
 		if len(waited) != 0 {
@@ -42,7 +42,7 @@ func TestLagHoldsBack(t *testing.T) {
 		}
 
 		ctx, cancel := context.WithCancel(t.Context())
-		l.Grow(mostLag)
+		l.Grow(maxLag)
 		wait(ctx)
 		cancel()
 		if err := <-waited; !errors.Is(err, context.Canceled) {

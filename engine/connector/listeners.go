@@ -6,11 +6,11 @@ import (
 )
 
 // Listeners bounds how many calls are listened to after their deadline (F12): each keeps a goroutine,
-// and a connection where the call has one of its own. One more than Most gives up the one that has been
+// and a connection where the call has one of its own. One more than Max gives up the one that has been
 // listened to longest: its answer is the least likely to come.
 type Listeners struct {
-	// Most is how many there may be at once; set before the first joins.
-	Most int
+	// Max is how many there may be at once; set before the first joins.
+	Max int
 
 	mu      sync.Mutex
 	waiting list.List // of chan struct{}, the oldest in front
@@ -23,7 +23,7 @@ func (l *Listeners) Join() (givenUp <-chan struct{}, leave func()) {
 	defer l.mu.Unlock()
 	mine := make(chan struct{})
 	place := l.waiting.PushBack(mine)
-	for l.waiting.Len() > max(l.Most, 1) {
+	for l.waiting.Len() > max(l.Max, 1) {
 		close(l.waiting.Remove(l.waiting.Front()).(chan struct{}))
 	}
 	return mine, func() {

@@ -8,7 +8,7 @@ import (
 
 // F12: calls that are listened to after their deadline are bounded in number; the oldest gives way.
 func TestF12_TheOldestListenerGivesWay(t *testing.T) {
-	l := connector.Listeners{Most: 2}
+	l := connector.Listeners{Max: 2}
 	over := func(c <-chan struct{}) bool {
 		select {
 		case <-c:

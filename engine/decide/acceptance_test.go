@@ -69,7 +69,7 @@ func TestAcceptanceInParts(t *testing.T) {
 		remains.Saw(&eventlog.HandlerStateSaved{Handler: eventlog.Handler(fmt.Sprintf("c%d", i)), State: state}, b.now)
 	}
 	for n := 1; ; n++ {
-		if err := b.do(decide.AcceptLoss{Detail: "test", Remains: remains, Most: 1000, MostBytes: most}); err != nil {
+		if err := b.do(decide.AcceptLoss{Detail: "test", Remains: remains, Max: 1000, MaxBytes: most}); err != nil {
 			t.Fatal(err)
 		}
 		bytes := 0

@@ -55,7 +55,7 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 		default:
 			longest := d.env.Policies.Transient.Max
 			if probing { // nothing counts then, and the return of the target must not be waited out
-				longest = min(longest, mostBetweenProbes)
+				longest = min(longest, maxBetweenProbes)
 			}
 			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, longest), asked(f))
 			// Never before the run's start: a clock that went back must not hide that it came due.
@@ -70,7 +70,7 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 	}
 	d.emit(&eventlog.HandlerFailuresCounted{Handler: run.Handler, Runs: row})
 	if row >= probeAfter && !d.state().Archived {
-		d.backOff(run.ID, f, row, mostBetweenProbes)
+		d.backOff(run.ID, f, row, maxBetweenProbes)
 	}
 }
 
@@ -155,8 +155,8 @@ func (d *decision) recovered(run *projections.Run, taken int) {
 const (
 	// targetRow is how many first failures in a row are the fault of the target (C7).
 	targetRow = 3
-	// mostBetweenProbes bounds the time from one probe to the next, unless the target asks for more.
-	mostBetweenProbes = 15 * time.Second
+	// maxBetweenProbes bounds the time from one probe to the next, unless the target asks for more.
+	maxBetweenProbes = 15 * time.Second
 )
 
 // ofTarget reports whether a failure of the class may be the fault of the target (C7).
@@ -226,7 +226,7 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 // probeNext schedules the next probe, by F8 and F13. What a person has to change needs attention at once.
 func (d *decision) probeNext(handler eventlog.Handler, f eventlog.Failure, attempt int) {
 	p := d.env.Policies.Transient
-	wait := max(min(p.Delay(attempt, d.env.Jitter), mostBetweenProbes), asked(f))
+	wait := max(min(p.Delay(attempt, d.env.Jitter), maxBetweenProbes), asked(f))
 	d.emit(&eventlog.HandlerProbeScheduled{Handler: handler, Class: f.Class, Message: f.Message, Attempt: attempt,
 		At: d.env.Now.Add(wait), Attention: f.Class != eventlog.Transient || attempt >= max(p.Retries, 1)})
 }

@@ -31,7 +31,7 @@ type bench struct {
 	engine   string
 	policies schedule.Policies
 	jitter   float64
-	mostHeld int
+	maxHeld  int
 	hold     decide.HoldReason
 	unseen   time.Duration
 	open     bool
@@ -59,9 +59,9 @@ var epoch = eventlog.At(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 func newBench(t fataler) *bench {
 	return &bench{
 		t: t, store: map[projections.Key]any{}, now: epoch, engine: "E1", policies: schedule.Default(), jitter: 0.5,
-		mostHeld: 1000,
-		actor:    "alice",
-		phases:   map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{},
+		maxHeld: 1000,
+		actor:   "alice",
+		phases:  map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{},
 		started: map[eventlog.MutationID]bool{},
 	}
 }
@@ -89,7 +89,7 @@ func (b *bench) do(cmd decide.Command) error {
 		}
 	}
 	env := decide.Env{
-		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, MostHeld: b.mostHeld, Hold: b.hold,
+		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, MaxHeld: b.maxHeld, Hold: b.hold,
 		Unseen: b.unseen, MayTakeEffect: b.open,
 		Run: eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
 		Actor: eventlog.Actor{Kind: "user", Name: b.actor}, NextDue: map[eventlog.Handler]eventlog.Instant{},

@@ -27,8 +27,8 @@ func mayBegin(s *projections.State) bool {
 
 // nextBeginning says what the consumer begins next at now, if there is anything and a place for it: runs that come
 // back, the soonest first, then the oldest event that may begin. While events wait of which no attempt has failed,
-// retries take at most half of the places (C1, C3). mostHeld bounds the events that may be held.
-func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Instant, mostHeld int) (beginning, bool) {
+// retries take at most half of the places (C1, C3). maxHeld bounds the events that may be held.
+func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Instant, maxHeld int) (beginning, bool) {
 	h := s.Handler(c.Name)
 	if h == nil || !mayBegin(s) {
 		return beginning{}, false
@@ -48,7 +48,7 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 			return beginning{run: run}, true
 		}
 	}
-	if !mayStart || len(h.Uncertain) >= uncertainRow || s.HeldFor(c) >= mostHeld {
+	if !mayStart || len(h.Uncertain) >= uncertainRow || s.HeldFor(c) >= maxHeld {
 		return beginning{}, false
 	}
 	if h.Probing != nil {
@@ -95,8 +95,8 @@ func first(offered func(func(projections.Candidate) bool)) (found projections.Ca
 type Present struct {
 	Now    eventlog.Instant
 	Engine string
-	// MostHeld is that of Env.
-	MostHeld int
+	// MaxHeld is that of Env.
+	MaxHeld int
 }
 
 // Owed names all that the state owes the world, in a fixed order: the crash of runs whose worker is gone, questions
@@ -129,7 +129,7 @@ func Owed(s *projections.State, at Present) []Todo {
 		if !c.Concurrent() {
 			continue
 		}
-		if next, ok := nextBeginning(s, c, at.Now, at.MostHeld); ok {
+		if next, ok := nextBeginning(s, c, at.Now, at.MaxHeld); ok {
 			todo := StartRun{Handler: c.Name, Type: eventlog.ConsumerHandler}
 			switch {
 			case next.run == nil:
@@ -166,7 +166,7 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 		own(ReasonBackoff, until)
 		break
 	}
-	if len(h.Uncertain) < uncertainRow && s.HeldFor(c) < at.MostHeld {
+	if len(h.Uncertain) < uncertainRow && s.HeldFor(c) < at.MaxHeld {
 		untried, isNew := s.SoonestOffer(c, false)
 		tried, again := s.SoonestOffer(c, true)
 		probe := h.Probing
@@ -265,7 +265,7 @@ func standing(s *projections.State, c eventlog.Consumer, h *projections.Handler,
 	wait := func(reason Reason, until eventlog.Instant) {
 		st.Waits = append(st.Waits, Wait{Reason: reason, Until: until, Subject: string(c.Name)})
 	}
-	if s.HeldFor(c) >= at.MostHeld {
+	if s.HeldFor(c) >= at.MaxHeld {
 		wait(ReasonHeldMost, 0)
 	}
 	if len(h.Uncertain) >= uncertainRow {

@@ -27,7 +27,7 @@ func TestConcurrentHistories(t *testing.T) {
 
 func (l *life) liveConcurrently(steps int) {
 	l.drawPolicies()
-	l.mostHeld = l.int("held", 1, 6)
+	l.maxHeld = l.int("held", 1, 6)
 	if l.chance(20) {
 		l.policies.Transient.Then = schedule.Hold
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func (b *bench) owed() []decide.Todo {
-	return decide.Owed(&b.state, decide.Present{Now: b.now, Engine: b.engine, MostHeld: b.mostHeld})
+	return decide.Owed(&b.state, decide.Present{Now: b.now, Engine: b.engine, MaxHeld: b.maxHeld})
 }
 
 // place is that of the event that a concurrent consumer owes the start of.
@@ -97,7 +97,7 @@ func TestC1_AnEventThatIsNowhere(t *testing.T) {
 		t.Fatalf("owed: %+v", b.owed())
 	}
 	s := b.state.PageOut(projections.Window{}, func(projections.Key) bool { return true })
-	env := decide.Env{Now: b.now, Engine: b.engine, Policies: b.policies, Run: "R9", MostHeld: b.mostHeld}
+	env := decide.Env{Now: b.now, Engine: b.engine, Policies: b.policies, Run: "R9", MaxHeld: b.maxHeld}
 	known := decide.Known{}
 	for _, key := range decide.Names(&s, known, decide.Tick{Place: place}) {
 		known[key] = true

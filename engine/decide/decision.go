@@ -29,8 +29,8 @@ type Env struct {
 	// MayTakeEffect says that the call of the mutation that a Resolve names can take effect yet: its request is still
 	// open, or was open not long ago in a process that is gone (O1).
 	MayTakeEffect bool
-	// MostHeld bounds the events that a concurrent consumer may have held: with so many no run begins (C3).
-	MostHeld int
+	// MaxHeld bounds the events that a concurrent consumer may have held: with so many no run begins (C3).
+	MaxHeld int
 	// Policies bound retries, budgets and wake times.
 	Policies schedule.Policies
 	// Hold keeps any run from starting, and any approval from being given.

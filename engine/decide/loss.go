@@ -25,8 +25,8 @@ type AcceptLoss struct {
 	// the engine itself (--sync=interval), not by a person: what waits stays, and what is known is taken over.
 	// No call is among what is lost, since the start of each call is synced before it leaves.
 	Kept bool
-	// Most bounds the transition: its events and calls, and their bytes. Zero is no bound.
-	Most, MostBytes int
+	// Max bounds the transition: its events and calls, and their bytes. Zero is no bound.
+	Max, MaxBytes int
 }
 
 // KindGivenUp is the kind of each transition of an AcceptLoss but the last.
@@ -53,7 +53,7 @@ func (c AcceptLoss) decide(d *decision) error {
 	}
 	d.kind = KindGivenUp
 	d.giveUpRun(r)
-	p := &parts{d: d, most: c.Most, mostBytes: c.MostBytes}
+	p := &parts{d: d, maxFacts: c.Max, maxBytes: c.MaxBytes}
 	p.calls(r)
 	p.waiting(r, c.Kept)
 	p.unknown(r, c.Kept)
@@ -130,13 +130,13 @@ func (d *decision) giveUpCall(r *Remains, run *projections.Run) {
 
 // parts adds facts up to the bounds of a transition.
 type parts struct {
-	d               *decision
-	most, mostBytes int
-	n, bytes        int
+	d                  *decision
+	maxFacts, maxBytes int
+	n, bytes           int
 }
 
 func (p *parts) full() bool {
-	return p.most > 0 && p.n >= p.most || p.mostBytes > 0 && p.bytes >= p.mostBytes
+	return p.maxFacts > 0 && p.n >= p.maxFacts || p.maxBytes > 0 && p.bytes >= p.maxBytes
 }
 
 func (p *parts) add(f eventlog.Fact, size int) {

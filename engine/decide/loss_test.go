@@ -60,7 +60,7 @@ func (b *bench) acceptLoss(w words) error {
 	}
 	c := decide.AcceptLoss{Detail: "test", Remains: b.remains, Kept: w.has("kept")}
 	if w.has("one-by-one") {
-		c.Most = 1
+		c.Max = 1
 	}
 	hold := b.hold
 	b.hold = decide.HeldByEngine // no engine runs

@@ -289,7 +289,7 @@ func (b *bench) policy(w words) error {
 		case "backlog":
 			b.policies.Backlog.Events = n
 		case "held":
-			b.mostHeld = n
+			b.maxHeld = n
 		default:
 			return fmt.Errorf("no policy %q", k)
 		}

@@ -90,7 +90,7 @@ func (d *decision) beginRuns() {
 // begin begins the one thing that the consumer begins next. It reports whether there was one, and an id for its run.
 func (d *decision) begin(c eventlog.Consumer) bool {
 	s := d.state()
-	next, ok := nextBeginning(s, c, d.env.Now, d.env.MostHeld)
+	next, ok := nextBeginning(s, c, d.env.Now, d.env.MaxHeld)
 	switch {
 	case !ok:
 		return false
@@ -172,7 +172,7 @@ func (c Tick) decide(d *decision) error {
 		return nil
 	}
 	for _, consumer := range d.state().Definition().Consumers {
-		if next, ok := nextBeginning(d.state(), consumer, d.env.Now, d.env.MostHeld); consumer.Concurrent() && ok &&
+		if next, ok := nextBeginning(d.state(), consumer, d.env.Now, d.env.MaxHeld); consumer.Concurrent() && ok &&
 			next.run == nil && next.event == *c.Place {
 			return fmt.Errorf("event %d of transition %d is pending in topic %s, and the local store does not have it",
 				c.Place.Created.N, c.Place.Created.Seq, c.Place.Topic)

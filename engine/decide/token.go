@@ -20,8 +20,8 @@ type (
 	RevokeToken struct{ Name eventlog.TokenName }
 )
 
-// mostTokens bounds the tokens in use: each transition of the installation rewrites their row.
-const mostTokens = 1000
+// maxTokens bounds the tokens in use: each transition of the installation rewrites their row.
+const maxTokens = 1000
 
 // hashSize is the length of a SHA-256 in hex.
 const hashSize = 64
@@ -86,7 +86,7 @@ func (c CreateToken) decide(d *decision) error {
 	if _, known := s.TokenOf(c.Hash); known {
 		return refuse(Conflict, "token.exists", "this token is in use under another name").hint("make a new one")
 	}
-	if len(s.Tokens) >= mostTokens {
+	if len(s.Tokens) >= maxTokens {
 		return refuse(TooMany, "token.tooMany", "there are %d tokens, as many as there may be", len(s.Tokens)).
 			hint("revoke those that are not used any more: pawl tokens list, pawl tokens revoke NAME")
 	}

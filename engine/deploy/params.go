@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// mostFound ends the search for more wrong parameters: no author reads more.
-const mostFound = 200
+// maxFound ends the search for more wrong parameters: no author reads more.
+const maxFound = 200
 
 // calls names calls whose parameters, as they are written, cannot fit the operation's schema: the call
 // would end the run in the same words. Mistakes that the text does not show are left to the call. They are
@@ -33,7 +33,7 @@ func (c *check) calls() {
 			schema = connector.ReadParamSchema(call.Connector, call.Operation, text)
 			schemas[pin.Capability()] = schema
 		}
-		if len(c.found) > mostFound {
+		if len(c.found) > maxFound {
 			return
 		}
 		c.stringified(call, pin.Schema)

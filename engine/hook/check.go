@@ -38,8 +38,8 @@ const VerifyShape = `verify: { scheme: "github", secret: "NAME" }, verify: { hma
 	`signed: "{body}", signatures: { header: "X-Signature", encoding: "hex" } }, ` +
 	`verify: { token: "NAME", header: "X-Token" } or verify: "none"`
 
-// mostHeaders bounds how many headers a payload may have.
-const mostHeaders = 32
+// maxHeaders bounds how many headers a payload may have.
+const maxHeaders = 32
 
 // Check finds what is wrong with a hook; nothing for a complete one. Its name and topic are not looked at.
 func Check(h *eventlog.Hook) []Fault {
@@ -104,9 +104,9 @@ func (f *faults) hides(t Template, member string, hidden secrets, path ...string
 }
 
 func (f *faults) headers(names []string, hidden secrets) {
-	if len(names) > mostHeaders {
+	if len(names) > maxHeaders {
 		f.add(CodeHeaders, "list those that the workflow uses", fmt.Sprintf("%d headers are listed, at most %d are allowed",
-			len(names), mostHeaders), "headers")
+			len(names), maxHeaders), "headers")
 	}
 	for i, name := range names {
 		at := []string{"headers", fmt.Sprint(i)}
@@ -122,14 +122,14 @@ func (f *faults) headers(names []string, hidden secrets) {
 }
 
 // A status is one of success: any other would make the sender send again what is recorded.
-const leastStatus, mostStatus = 200, 299
+const leastStatus, maxStatus = 200, 299
 
 func (f *faults) respond(h *eventlog.Hook, hidden secrets) {
 	a := h.Respond
 	if a == nil {
 		return
 	}
-	if a.Status != 0 && (a.Status < leastStatus || a.Status > mostStatus) {
+	if a.Status != 0 && (a.Status < leastStatus || a.Status > maxStatus) {
 		f.add(CodeRespond, "write a status from 200 to 299, or leave it out",
 			fmt.Sprintf("status %d is none of success, and the sender would send the event again", a.Status),
 			"respond", "status")
@@ -227,7 +227,7 @@ func (f *faults) hmac(v *eventlog.HookVerify, at func(...string) []string) {
 }
 
 // The bounds of a tolerance: clocks differ by seconds, and for longer than a day nothing is resent.
-const leastTolerance, mostTolerance = time.Second, 24 * time.Hour
+const leastTolerance, maxTolerance = time.Second, 24 * time.Hour
 
 func (f *faults) timestamp(v *eventlog.HookVerify, signed Template, at func(...string) []string) {
 	t := v.Timestamp
@@ -254,9 +254,9 @@ func (f *faults) timestamp(v *eventlog.HookVerify, signed Template, at func(...s
 		f.add(CodeVerify, `write format: "unix", "unixMillis" or "rfc3339"`, fmt.Sprintf("format %q is not known",
 			eventlog.ClipName(t.Format)), at("timestamp", "format")...)
 	}
-	if d := t.Tolerance(); d < leastTolerance || d > mostTolerance {
+	if d := t.Tolerance(); d < leastTolerance || d > maxTolerance {
 		f.add(CodeVerify, `write e.g. tolerance: "5m"`, fmt.Sprintf("the tolerance must be from %s to %s", leastTolerance,
-			mostTolerance), at("timestamp", "tolerance")...)
+			maxTolerance), at("timestamp", "tolerance")...)
 	}
 	if !signed.uses(fromTimestamp, "") && (t.Header == "" || !signed.uses(fromHeader,
 		textproto.CanonicalMIMEHeaderKey(t.Header))) {

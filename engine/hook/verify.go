@@ -32,8 +32,8 @@ type Unverified struct{ Code, Message, Hint string }
 // Error is what is wrong with the request.
 func (e *Unverified) Error() string { return e.Message }
 
-// mostSignatures bounds how many signatures of one request are compared.
-const mostSignatures = 32
+// maxSignatures bounds how many signatures of one request are compared.
+const maxSignatures = 32
 
 // Verify accepts a request that any of the secret's values was used for, by the engine's time. The error is an
 // *[Unverified].
@@ -129,7 +129,7 @@ func only(values []string) string {
 func signaturesOf(s *eventlog.HookSignatures, r *Request) (found [][]byte) {
 	for _, text := range signatureTexts(s, r) {
 		encoded, ok := strings.CutPrefix(text, s.Prefix)
-		if !ok || encoded == "" || len(found) == mostSignatures {
+		if !ok || encoded == "" || len(found) == maxSignatures {
 			continue
 		}
 		decode := hex.DecodeString

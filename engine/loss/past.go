@@ -179,8 +179,8 @@ func (p *past) broke(at eventlog.Position, why error) {
 	p.aside = &SetAside{From: at, Why: why.Error()}
 }
 
-// mostCalls bounds how many calls are named of what is set aside.
-const mostCalls = 3
+// maxCalls bounds how many calls are named of what is set aside.
+const maxCalls = 3
 
 // fold follows the past to its end, or to what cannot be folded, and looks at what stands after a
 // break.
@@ -205,7 +205,7 @@ func (p *past) fold(ctx context.Context, log eventlog.Log) error {
 			m, ok := fact.(*eventlog.MutationStarted)
 			switch {
 			case !ok:
-			case len(p.aside.Calls) == mostCalls:
+			case len(p.aside.Calls) == maxCalls:
 				p.aside.MoreCalls++
 			default:
 				call := fmt.Sprintf("%s.%s (mutation %s)", m.Call.Connector, m.Call.Operation, m.Mutation)

@@ -70,17 +70,17 @@ func Record(ctx context.Context, log eventlog.Log, loss Loss) ([]LostPast, error
 	return found, nil
 }
 
-// mostGivenUp bounds the events and calls of one transition of an acceptance, and mostGivenUpBytes what they hold.
+// maxGivenUp bounds the events and calls of one transition of an acceptance, and maxGivenUpBytes what they hold.
 const (
-	mostGivenUp      = 1000
-	mostGivenUpBytes = 512 << 10
+	maxGivenUp      = 1000
+	maxGivenUpBytes = 512 << 10
 )
 
 // appendLoss records the loss at the end of the workflow's past, in as many transitions as that takes, and counts
 // in lost what they end.
 func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, lost *LostPast) error {
 	command := decide.AcceptLoss{
-		Detail: past.detail(loss), Remains: &past.remains, Kept: loss.Only, Most: mostGivenUp, MostBytes: mostGivenUpBytes,
+		Detail: past.detail(loss), Remains: &past.remains, Kept: loss.Only, Max: maxGivenUp, MaxBytes: maxGivenUpBytes,
 	}
 	env := decide.Env{
 		Now: loss.At, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: loss.Actor, Cause: loss.Cause,

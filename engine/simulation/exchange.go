@@ -110,8 +110,8 @@ func (j *judge) bounded(n *node) {
 			open++
 		}
 	}
-	if open > j.sim.mostOpen {
-		j.sim.violate("engine %d has %d exchanges open at once, and may have %d", n.number, open, j.sim.mostOpen)
+	if open > j.sim.maxOpen {
+		j.sim.violate("engine %d has %d exchanges open at once, and may have %d", n.number, open, j.sim.maxOpen)
 	}
 }
 

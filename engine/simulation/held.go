@@ -234,7 +234,7 @@ func (s *sim) helpBeside(n *node, w *workflow, state *projections.State) bool {
 // owed is what the engine owes the workflow by its state.
 func (s *sim) owed(n *node, state *projections.State) []decide.Todo {
 	return decide.Owed(state, decide.Present{Now: eventlog.At(s.clock.Now()), Engine: *n.name.Load(),
-		MostHeld: s.policies.Held.Max})
+		MaxHeld: s.policies.Held.Max})
 }
 
 // row are the first failures of events, one after the other with the same class; probing is a wait for the target

@@ -26,7 +26,7 @@ func Run(cfg Config) (Report, error) {
 	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
 	s.quiet = pick(s, 3*time.Second, 30*time.Second, 3*time.Minute)
 	s.unseen = s.quiet + pick(s, 0, 10*time.Second, connector.DefaultListen)
-	s.mostOpen = 1 + s.rng.IntN(2)
+	s.maxOpen = 1 + s.rng.IntN(2)
 	s.watching = s.profile.shared || s.chance(0.2)
 	partitions, workflows := 1+s.rng.IntN(2), 1+s.rng.IntN(2)
 	if s.profile.shared {

@@ -78,8 +78,8 @@ type sim struct {
 	quiet time.Duration
 	// unseen is how long it may go on after the deadline of a call that was cut off with its process.
 	unseen time.Duration
-	// mostOpen is how many calls a process listens on to at most after their deadlines.
-	mostOpen int
+	// maxOpen is how many calls a process listens on to at most after their deadlines.
+	maxOpen int
 	// watching: the engines look into gaps, and write their stores by themselves.
 	watching bool
 	clock    *clock

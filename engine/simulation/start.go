@@ -26,9 +26,9 @@ func (s *sim) start(st *store.Store) (*node, error) {
 	}
 	n := &node{number: len(s.nodes) + 1, store: st, ended: make(chan struct{}),
 		compared: map[eventlog.WorkflowName]uint64{}}
-	n.listeners.Most = s.mostOpen
+	n.listeners.Max = s.maxOpen
 	if s.cfg.Unbounded {
-		n.listeners.Most = math.MaxInt
+		n.listeners.Max = math.MaxInt
 	}
 	var seed [32]byte
 	for i := range seed {

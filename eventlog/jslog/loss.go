@@ -76,7 +76,7 @@ func (l *Log) acceptIn(ctx context.Context, p int, name string) (point, error) {
 	}
 	if len(found.Lines) > before || found.End {
 		now.accepted = now.accepted.with(missing...)
-		now.unrecorded, now.endLost = missing.within(mostUnrecorded), found.End
+		now.unrecorded, now.endLost = missing.within(maxUnrecorded), found.End
 		if err := l.cfg.BeforeAccept(*found); err != nil {
 			return point{}, err
 		}

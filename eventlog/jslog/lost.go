@@ -82,12 +82,12 @@ type asides map[eventlog.WorkflowName]spans
 // allWorkflows stands for the empty name in what is stored; no workflow is called so.
 const allWorkflows = "*"
 
-// mostAsides bounds the text of a partition's asides, mostLost that of what was accepted as lost, and mostUnrecorded
+// maxAsides bounds the text of a partition's asides, maxLost that of what was accepted as lost, and maxUnrecorded
 // that of its newest part: the server keeps 128 KiB of metadata for a stream.
 const (
-	mostAsides     = 90 << 10
-	mostLost       = 30 << 10
-	mostUnrecorded = 4 << 10
+	maxAsides     = 90 << 10
+	maxLost       = 30 << 10
+	maxUnrecorded = 4 << 10
 )
 
 // String is the form in which they are stored: `name:from-to` each.

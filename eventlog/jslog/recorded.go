@@ -61,7 +61,7 @@ func (l *Log) recordLoss(ctx context.Context, p int, now losses, newEpoch bool) 
 	cfg := info.Config
 	cfg.MaxAge, cfg.MaxMsgs, cfg.MaxBytes, cfg.MaxMsgsPerSubject = 0, -1, -1, -1 // a log forgets nothing
 	cfg.Metadata = maps.Clone(cfg.Metadata)
-	now.accepted = now.accepted.within(mostLost)
+	now.accepted = now.accepted.within(maxLost)
 	now.note(cfg.Metadata)
 	id := part.identity
 	if newEpoch {
@@ -95,13 +95,13 @@ func (l *Log) Asides(p int) []eventlog.Aside {
 func (l *Log) SetAside(ctx context.Context, p int, more []eventlog.Aside) (int, error) {
 	part := l.partitions[p]
 	before := part.aside
-	fits := func(n int) bool { return len(before.with(more[:n]).String()) <= mostAsides }
+	fits := func(n int) bool { return len(before.with(more[:n]).String()) <= maxAsides }
 	n := len(more)
 	if !fits(n) {
 		n = sort.Search(len(more), func(n int) bool { return !fits(n + 1) })
 	}
 	tooMany := fmt.Errorf("set aside in stream %s: %w: %d of %d workflows and ranges fit into %d bytes", l.names.stream(p),
-		eventlog.ErrTooLarge, n, len(more), mostAsides)
+		eventlog.ErrTooLarge, n, len(more), maxAsides)
 	if n == 0 && len(more) > 0 {
 		return 0, tooMany
 	}

@@ -80,15 +80,15 @@ func TestSpansWithin(t *testing.T) {
 		many = append(many, span{100 * i, 100*i + (i+1)%3})
 	}
 	before := slices.Clone(many)
-	few := many.within(mostLost)
+	few := many.within(maxLost)
 	if !slices.Equal(many, before) {
 		t.Error("the spans that were given are changed")
 	}
-	if len(few.String()) > mostLost || len(few) < 2 || few[len(few)-1] != many[len(many)-1] || many.without(few) != nil {
+	if len(few.String()) > maxLost || len(few) < 2 || few[len(few)-1] != many[len(many)-1] || many.without(few) != nil {
 		t.Errorf("%d spans in %d bytes, the last %v; left out: %v", len(few), len(few.String()), few[len(few)-1],
 			many.without(few))
 	}
-	if same := many[:10].within(mostLost); !slices.Equal(same, many[:10]) {
+	if same := many[:10].within(maxLost); !slices.Equal(same, many[:10]) {
 		t.Errorf("what fits is changed: %v", same)
 	}
 }

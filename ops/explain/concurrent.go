@@ -123,7 +123,7 @@ func (w *Why) explainStanding(s *projections.State, st decide.Standing) {
 		case decide.ReasonUncertain:
 			w.add("The outcome of its last %d calls is not known: no run of a pending event of %s begins until one of them is "+
 				"known, or the workflow is resumed.", len(h.Uncertain), c.Name)
-			for _, m := range h.Uncertain[:min(len(h.Uncertain), mostNamed)] {
+			for _, m := range h.Uncertain[:min(len(h.Uncertain), maxNamed)] {
 				w.can("pawl mutations show %s", m)
 			}
 			w.can("pawl resume %s", s.Name)

@@ -49,7 +49,7 @@ func (l *life) push(ids ...string) {
 }
 
 func (l *life) present() decide.Present {
-	return decide.Present{Now: l.now, Engine: "E", MostHeld: l.most}
+	return decide.Present{Now: l.now, Engine: "E", MaxHeld: l.most}
 }
 
 func (l *life) do(cmd decide.Command) {
@@ -64,7 +64,7 @@ func (l *life) do(cmd decide.Command) {
 			known[k] = true
 		}
 	}
-	env := decide.Env{Now: l.now, Engine: "E", Policies: schedule.Default(), MostHeld: l.most,
+	env := decide.Env{Now: l.now, Engine: "E", Policies: schedule.Default(), MaxHeld: l.most,
 		Run: l.run(1), Session: "S", Actor: eventlog.Actor{Kind: "user", Name: "ann"}}
 	for n := range 8 {
 		env.Runs = append(env.Runs, l.run(n+2))

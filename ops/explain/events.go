@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// mostNamed is how many events of a run are named.
-const mostNamed = 3
+// maxNamed is how many events of a run are named.
+const maxNamed = 3
 
 // explainHeldEvents names the events that the run was for, and how to go on without them: a skip alone ends no
 // hold, so what ends it belongs to it (O6, O7, F9). Nothing is said of a run that had chosen none.
@@ -18,7 +18,7 @@ func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end 
 		return
 	}
 	var names []string
-	for _, ref := range run.Reserved[:min(len(run.Reserved), mostNamed)] {
+	for _, ref := range run.Reserved[:min(len(run.Reserved), maxNamed)] {
 		names = append(names, eventName(s, ref))
 	}
 	if more := len(run.Reserved) - len(names); more > 0 {
@@ -35,7 +35,7 @@ func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end 
 			continue
 		}
 		left, holds = left+1, holds || held
-		if left <= mostNamed {
+		if left <= maxNamed {
 			w.can("pawl skip %s %s %s", s.Name, e.Topic, shellWord(e.MessageID))
 		}
 	}
@@ -65,7 +65,7 @@ func (w *Why) attendUndecided(s *projections.State) {
 	}
 	var names []string
 	for i, u := range s.Counts.UndecidedFirst {
-		if i == mostNamed {
+		if i == maxNamed {
 			break
 		}
 		name := fmt.Sprintf("event %q of topic %s", u.MessageID, u.Topic)

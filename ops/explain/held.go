@@ -64,8 +64,8 @@ type heldGroup struct {
 	events []*projections.TopicEvent
 }
 
-// mostGroups bounds the kinds of failures that are told apart for one reason.
-const mostGroups = 8
+// maxGroups bounds the kinds of failures that are told apart for one reason.
+const maxGroups = 8
 
 // explainHeld explains every event that is held: by reason and kind of failure, each with the oldest event and the
 // commands that end it.
@@ -75,12 +75,12 @@ func (w *Why) explainHeld(s *projections.State) {
 		of := slices.DeleteFunc(slices.Clone(groups), func(g heldGroup) bool { return g.reason != reason })
 		n := 0
 		for i, g := range of {
-			if n += len(g.events); i < mostGroups {
+			if n += len(g.events); i < maxGroups {
 				w.explainGroup(s, g)
 			}
 		}
-		if len(of) > mostGroups {
-			w.add("There are %d more kinds of failures for which events are held for %s.", len(of)-mostGroups,
+		if len(of) > maxGroups {
+			w.add("There are %d more kinds of failures for which events are held for %s.", len(of)-maxGroups,
 				reasonWords[reason])
 		}
 		if n > 0 {
@@ -153,7 +153,7 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 	f := failureOf(s, first)
 	why := ""
 	if f != nil && g.reason != eventlog.HeldApproval {
-		why = fmt.Sprintf(" (%s %s: %s)", f.Class, f.Code, strings.TrimSuffix(eventlog.Clip(f.Message, mostCause), "."))
+		why = fmt.Sprintf(" (%s %s: %s)", f.Class, f.Code, strings.TrimSuffix(eventlog.Clip(f.Message, maxCause), "."))
 	}
 	text := fmt.Sprintf("%s%s", reasonWords[g.reason], why)
 	if g.reason == eventlog.HeldPerson {
@@ -170,8 +170,8 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		first.Held.Since, text, name, len(g.events)-1)
 }
 
-// mostCause bounds what is told of a failure in a list of several.
-const mostCause = 300
+// maxCause bounds what is told of a failure in a list of several.
+const maxCause = 300
 
 func classOf(f *eventlog.Failure) eventlog.Class {
 	if f == nil {

@@ -61,12 +61,12 @@ type Receiver struct {
 }
 
 // The room for bodies that are not verified yet, in KiB: of all senders, and of those at one address.
-const mostBodies, mostBodiesEach = 64 << 10, 32 << 10
+const maxBodies, maxBodiesEach = 64 << 10, 32 << 10
 
 // New makes a Receiver.
 func New(c Config) *Receiver {
 	return &Receiver{Config: c, told: map[string]time.Time{}, bodyTimeout: bodyTimeout,
-		bodies: auth.NewQuota("KiB of bodies of hooks", CodeBusy, mostBodies, mostBodiesEach)}
+		bodies: auth.NewQuota("KiB of bodies of hooks", CodeBusy, maxBodies, maxBodiesEach)}
 }
 
 // The codes of refusals that are not those of package hook.

@@ -34,8 +34,8 @@ type Page struct {
 // Waiter is a caller that reads a page.
 type Waiter struct {
 	*rpc.Caller
-	// Most is how many bytes its answer may have; 0 means any number.
-	Most int
+	// Max is how many bytes its answer may have; 0 means any number.
+	Max int
 	// Leave ends when the interface that answers stops: nothing is waited for any longer.
 	Leave context.Context
 }
@@ -47,9 +47,9 @@ func (r *Reader) Page(ctx context.Context, c Waiter, q *Query, from []uint64) (*
 	if q.Limit > 0 {
 		page.limit = min(page.limit, int(q.Limit))
 	}
-	if c.Most > 0 {
+	if c.Max > 0 {
 		envelope := len(`{"items":[],"next":""}`) + len("18446744073709551615:18446744073709551615,")*len(from) + len("\n")
-		page.strict, page.bound = true, min(page.bound, c.Most-envelope)
+		page.strict, page.bound = true, min(page.bound, c.Max-envelope)
 	}
 	more, err := page.fill(r.merged(ctx, from, q.Workflow))
 	if err == nil && q.Follow && len(page.Items) == 0 {

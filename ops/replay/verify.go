@@ -46,13 +46,13 @@ func (v *Verification) differs(format string, args ...any) {
 // revision that the store had, and one that the store does not have yet is not missed. What is
 // found is in the Verification; an error means that log or store could not be read to the end. With
 // a nil reader only the log is checked. A fold holds all of a workflow's history: one with more bytes of the log than
-// mostFolded is not folded; 0 is no bound.
+// maxFolded is not folded; 0 is no bound.
 func Verify(
-	ctx context.Context, log eventlog.Log, reader *readmodel.Reader, mostFolded int64,
+	ctx context.Context, log eventlog.Log, reader *readmodel.Reader, maxFolded int64,
 ) (Verification, error) {
 	v := Verification{Problems: []string{}}
 	for p := range log.Partitions() {
-		if err := v.partition(ctx, log, reader, p, mostFolded); err != nil {
+		if err := v.partition(ctx, log, reader, p, maxFolded); err != nil {
 			return v, err
 		}
 	}
@@ -61,7 +61,7 @@ func Verify(
 }
 
 func (v *Verification) partition(
-	ctx context.Context, log eventlog.Log, reader *readmodel.Reader, partition int, mostFolded int64,
+	ctx context.Context, log eventlog.Log, reader *readmodel.Reader, partition int, maxFolded int64,
 ) error {
 	var kept *store.Snapshot
 	var checkpoint store.Checkpoint
@@ -93,7 +93,7 @@ func (v *Verification) partition(
 		switch past := found[name]; {
 		case past.broken:
 			continue // it is in the list already, and cannot be folded
-		case mostFolded > 0 && past.bytes > mostFolded:
+		case maxFolded > 0 && past.bytes > maxFolded:
 			v.NotFolded = append(v.NotFolded, name)
 			continue
 		}

@@ -62,8 +62,8 @@ type Endpoint struct {
 // NATSCall is one request.
 type NATSCall struct {
 	Caller Caller
-	// Most is how many bytes the answer may have.
-	Most int
+	// Max is how many bytes the answer may have.
+	Max int
 	// Leave ends when the service stops: nothing is waited for any longer.
 	Leave context.Context
 	// Subject is the request's, without the prefix.
@@ -204,7 +204,7 @@ func (n *NATSService) answer(req micro.Request, e Endpoint) {
 		return
 	}
 	status, body, p := e.Answer(n.life, &NATSCall{
-		Caller: *caller, Most: n.most(), Leave: n.leave, Subject: strings.TrimPrefix(req.Subject(), n.prefix+"."),
+		Caller: *caller, Max: n.most(), Leave: n.leave, Subject: strings.TrimPrefix(req.Subject(), n.prefix+"."),
 		Data: req.Data(),
 	})
 	n.respond(req, status, body, p)

@@ -77,8 +77,8 @@ func bulkOf(events []RunEvent) int {
 	return bulk
 }
 
-// mostRunEvents bounds the events that are named with a run: it may have taken thousands.
-const mostRunEvents = 10
+// maxRunEvents bounds the events that are named with a run: it may have taken thousands.
+const maxRunEvents = 10
 
 // runView renders a run with the titles of its events.
 func (v *view) runView(w eventlog.WorkflowName, r *projections.Run) (Run, error) {
@@ -106,7 +106,7 @@ func (v *view) runView(w eventlog.WorkflowName, r *projections.Run) (Run, error)
 // RunView renders a run, also one that comes from memory or from a fold of the past. The title of an event is
 // asked for where there is a function that knows it.
 func RunView(w eventlog.WorkflowName, r *projections.Run, title func(eventlog.EventRef) string) Run {
-	events := make([]RunEvent, min(len(r.Reserved), mostRunEvents))
+	events := make([]RunEvent, min(len(r.Reserved), maxRunEvents))
 	for i := range events {
 		events[i] = RunEvent{Topic: r.Reserved[i].Topic, MessageID: r.Reserved[i].MessageID}
 		if title != nil {

@@ -53,8 +53,8 @@ type payloads struct {
 	left int
 }
 
-// mostPayloads bounds how many payloads are looked at, one that is published to several topics for each of them.
-const mostPayloads = 100_000
+// maxPayloads bounds how many payloads are looked at, one that is published to several topics for each of them.
+const maxPayloads = 100_000
 
 type payload struct {
 	value sandbox.Written
@@ -62,7 +62,7 @@ type payload struct {
 }
 
 func newPayloads(d *sandbox.Definition) payloads {
-	p := payloads{of: make(map[string][]payload), left: mostPayloads}
+	p := payloads{of: make(map[string][]payload), left: maxPayloads}
 	for _, consumer := range d.Consumers {
 		if consumer.Concurrency != nil && consumer.Key != "" {
 			for _, topic := range consumer.Subscribe {
@@ -125,8 +125,8 @@ func (c *collector) payloadOf(t *touch, args []ast.Expression) {
 	}
 }
 
-// mostPaths bounds how many paths a wrong one is compared with.
-const mostPaths = 100
+// maxPaths bounds how many paths a wrong one is compared with.
+const maxPaths = 100
 
 // key warns of a path that is in no payload as far as the text shows them: the events wait for no other then (C2).
 func (c *collector) key(d *sandbox.ConsumerDefinition) {
@@ -153,9 +153,9 @@ func (c *collector) key(d *sandbox.ConsumerDefinition) {
 			if line == 0 {
 				line, of = p.line, topic
 			}
-			if len(have) < mostPaths {
+			if len(have) < maxPaths {
 				have = append(have, pathsOf(p.value, "", 0)...)
-				have = have[:min(len(have), mostPaths)]
+				have = have[:min(len(have), maxPaths)]
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 const (
 	MaxWritten   = 1 << 20 // bytes of all calls of a script, about
 	writtenBytes = 100     // of one value, beside its text
-	mostNested   = 100
+	maxNested    = 100
 )
 
 // written takes down the parameters of a call that has at most one argument.
@@ -42,7 +42,7 @@ func (c *collector) written(t *touch, args []ast.Expression) {
 func (c *collector) value(e ast.Expression, depth int) sandbox.Written {
 	c.writtenLeft -= writtenBytes
 	e, constant := c.constant(e)
-	if e == nil || depth > mostNested || c.writtenLeft < 0 {
+	if e == nil || depth > maxNested || c.writtenLeft < 0 {
 		return sandbox.Written{}
 	}
 	w := sandbox.Written{Place: c.in.Position(c.in.Start(e))}
@@ -92,13 +92,13 @@ func (c *collector) value(e ast.Expression, depth int) sandbox.Written {
 	return w
 }
 
-// mostPrefix bounds in bytes what is taken down of how a text begins.
-const mostPrefix = 1000
+// maxPrefix bounds in bytes what is taken down of how a text begins.
+const maxPrefix = 1000
 
 // prefix is how a text begins that is put together of a certain beginning and more; empty where it is not certain.
 func (c *collector) prefix(e ast.Expression) string {
 	beginning := ""
-	for range mostNested {
+	for range maxNested {
 		e, _ = c.constant(e)
 		switch at := e.(type) {
 		case *ast.BinaryExpression:
@@ -116,7 +116,7 @@ func (c *collector) prefix(e ast.Expression) string {
 		}
 		break
 	}
-	if len(beginning) > mostPrefix || strings.ContainsRune(beginning, utf8.RuneError) {
+	if len(beginning) > maxPrefix || strings.ContainsRune(beginning, utf8.RuneError) {
 		return ""
 	}
 	c.writtenLeft -= len(beginning)

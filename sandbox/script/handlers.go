@@ -80,7 +80,7 @@ func (in *Text) producerHandler(o *ast.ObjectLiteral, otherwise file.Idx) (at fi
 func (in *Text) returnTexts(f ast.Expression) (list []returnText) {
 	for _, r := range in.Returns(f) {
 		if r.Value != nil { // nothing is never wrong
-			text := returnText{at: r.At, most: mostJSON(r.Value)}
+			text := returnText{at: r.At, most: maxJSON(r.Value)}
 			if o, ok := in.Resolve(r.Value).(*ast.ObjectLiteral); ok {
 				_, reservations := in.Member(o, "reservations")
 				text.reserves = reservations != nil
@@ -91,8 +91,8 @@ func (in *Text) returnTexts(f ast.Expression) (list []returnText) {
 	return list
 }
 
-// mostJSON bounds the length of a constant's JSON; 0 for what is no constant, or has no JSON.
-func mostJSON(e ast.Expression) int {
+// maxJSON bounds the length of a constant's JSON; 0 for what is no constant, or has no JSON.
+func maxJSON(e ast.Expression) int {
 	switch e := e.(type) {
 	case *ast.NullLiteral, *ast.BooleanLiteral:
 		return len("false")
@@ -109,7 +109,7 @@ func mostJSON(e ast.Expression) int {
 	case *ast.ArrayLiteral:
 		total := 2
 		for _, item := range e.Value {
-			most := mostJSON(item)
+			most := maxJSON(item)
 			if most == 0 {
 				return 0
 			}
@@ -123,7 +123,7 @@ func mostJSON(e ast.Expression) int {
 			if !ok || keyed.Computed || keyed.Kind != ast.PropertyKindValue {
 				return 0
 			}
-			key, value := mostJSON(keyed.Key), mostJSON(keyed.Value)
+			key, value := maxJSON(keyed.Key), maxJSON(keyed.Value)
 			if key == 0 || value == 0 {
 				return 0
 			}

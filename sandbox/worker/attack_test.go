@@ -50,9 +50,9 @@ func attacks(t testing.TB) []attack {
 	return all
 }
 
-// mostHeap bounds the engine's heap while it is under attack. It holds frames of what workers answer,
+// maxHeap bounds the engine's heap while it is under attack. It holds frames of what workers answer,
 // never what scripts have made of their own memory.
-const mostHeap = 256 << 20
+const maxHeap = 256 << 20
 
 // TestAttacks runs the corpus on workers, a harmless workflow beside it. Each attack ends with the
 // error that names its limit; the harmless workflow and the engine do not notice.
@@ -123,7 +123,7 @@ func TestAttacks(t *testing.T) {
 	p50, p99 := percentiles(took)
 	t.Logf("harmless workflow: %d calls, p50 %s, p99 %s; restarts %d; heap at most %d MiB", len(took), p50, p99,
 		p.Report().Restarts, heap>>20)
-	if heap > mostHeap {
+	if heap > maxHeap {
 		t.Errorf("the engine's heap had %d MiB", heap>>20)
 	}
 	if grown := heapAfterCollection() - before; grown > 32<<20 {

@@ -125,12 +125,12 @@ func recheckDescribed(d *described, l sandbox.Limits) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("%w: a description that is no JSON: %w", errMalformed, err)
-		case n > mostDescribedTokens+l.Source:
+		case n > maxDescribedTokens+l.Source:
 			return fmt.Errorf("%w: a description of more than %d values", errMalformed, n)
 		}
 	}
 }
 
-// mostDescribedTokens is what the problems of a script take at most; its definition takes less than one for each
+// maxDescribedTokens is what the problems of a script take at most; its definition takes less than one for each
 // byte of its text.
-const mostDescribedTokens = 50_000
+const maxDescribedTokens = 50_000

@@ -138,7 +138,7 @@ func TestRecheckLogAndFault(t *testing.T) {
 			t.Errorf("level %q: %v", level, err)
 		}
 	}
-	empty := make([]sandbox.LogLine, sandbox.MostLogLines(call.Limits)+100)
+	empty := make([]sandbox.LogLine, sandbox.MaxLogLines(call.Limits)+100)
 	for i := range empty {
 		empty[i].Level = "info"
 	}

@@ -331,7 +331,7 @@ func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandb
 		r.Call = &sandbox.MutationCall{Connector: u.text(), Operation: u.text(), Params: u.bytes(),
 			Oversize: int(u.num())}
 	}
-	r.Logs = unpackAtMost(u, sandbox.MostLogLines(call.Limits), func() sandbox.LogLine {
+	r.Logs = unpackAtMost(u, sandbox.MaxLogLines(call.Limits), func() sandbox.LogLine {
 		return sandbox.LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text()}
 	})
 	r.Reads = int(u.num())

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// mostLinks bounds how many links are named, and what is remembered of them.
-const mostLinks = 1000
+// maxLinks bounds how many links are named, and what is remembered of them.
+const maxLinks = 1000
 
 // links tells an operator of symbolic links in the folders of mails: the person who put a link there expects
 // a mail, and none is listed. Each is named once for as long as the connector lives.
@@ -30,13 +30,13 @@ func newLinks(root string, logger *slog.Logger) *links {
 func (l *links) leftOut(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.named[path] || len(l.named) == mostLinks {
+	if l.named[path] || len(l.named) == maxLinks {
 		return
 	}
 	l.named[path] = true
 	l.logger.Warn("a symbolic link is not taken for a mail, whatever it leads to: put the file itself there",
 		"connector", "maildir", "path", filepath.Join(l.root, path))
-	if len(l.named) == mostLinks {
+	if len(l.named) == maxLinks {
 		l.logger.Warn("there are so many symbolic links among the mails that no more of them are named", "connector",
 			"maildir", "folder", l.root)
 	}

@@ -48,7 +48,7 @@ type wire struct {
 // connectWire opens the connection. connected is called whenever it stands (again).
 func connectWire(connect ConnectFunc, logger *slog.Logger, connected func(), maxListening int) (*wire, error) {
 	w := &wire{open: make(map[string]chan *nats.Msg), broken: make(chan struct{}),
-		listeners: connector.Listeners{Most: maxListening}}
+		listeners: connector.Listeners{Max: maxListening}}
 	nc, err := connect(
 		nats.Name("pawl connectors"),
 		// The client would keep requests made while disconnected and send them after the

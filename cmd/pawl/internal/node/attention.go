@@ -72,7 +72,7 @@ func (a attention) explain(ctx context.Context, name eventlog.WorkflowName, stop
 		return explain.Why{}
 	}
 	at := decide.Present{Now: eventlog.At(a.now()), Engine: explain.Stepper(&state),
-		MostHeld: a.engine.Policies().Held.Max}
+		MaxHeld: a.engine.Policies().Held.Max}
 	why := explain.Workflow(&state, *wait, at)
 	if !why.NeedsPerson {
 		return why

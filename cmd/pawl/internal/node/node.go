@@ -41,8 +41,8 @@ type Node struct {
 	check    logCheck
 }
 
-// mostLinger is how long a last look waits for another event at most, on a busy engine.
-const mostLinger = 300 * time.Millisecond
+// maxLinger is how long a last look waits for another event at most, on a busy engine.
+const maxLinger = 300 * time.Millisecond
 
 // Compose makes an engine on an opened data directory, and the interface to it, of this version of the program.
 // observe is called with each transition; it may be nil. Parts that were opened before a failure are closed
@@ -111,7 +111,7 @@ func (n *Node) openCallees(ctx context.Context) (err error) {
 
 func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.Record)) (err error) {
 	d := n.Data
-	linger := mostLinger
+	linger := maxLinger
 	if d.Settings.Clock.Manual {
 		linger = 0 // a caller that advances the clock waits for every run
 	}

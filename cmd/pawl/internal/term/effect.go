@@ -9,12 +9,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// mostTitle is how much of a title that a script chose is shown, in characters.
-const mostTitle = 100
+// maxTitle is how much of a title that a script chose is shown, in characters.
+const maxTitle = 100
 
 // titleOf names a call: as the script does, or by its operation.
 func titleOf(call eventlog.MutationCall) string {
-	return cmp.Or(OneLine(call.UITitle, mostTitle), call.Connector+"."+call.Operation)
+	return cmp.Or(OneLine(call.UITitle, maxTitle), call.Connector+"."+call.Operation)
 }
 
 // effect says what an applied mutation did, and where that can be seen. The call is the zero value where another
@@ -66,7 +66,7 @@ func whereabouts(call eventlog.MutationCall, result json.RawMessage) string {
 	_ = json.Unmarshal(call.Params, &params)
 	_ = json.Unmarshal(result, &answer)
 	said := func(place, format string, number int64) string {
-		place = OneLine(place, mostTitle)
+		place = OneLine(place, maxTitle)
 		if number != 0 {
 			place += fmt.Sprintf(format, number)
 		}
@@ -76,7 +76,7 @@ func whereabouts(call eventlog.MutationCall, result json.RawMessage) string {
 	case call.Connector == "csv" && params.File != "":
 		return said(params.File, " row %d", answer.Row)
 	case call.Connector == "files" && params.Path != "":
-		return OneLine(params.Path, mostTitle)
+		return OneLine(params.Path, maxTitle)
 	case call.Connector == "http":
 		if u, err := url.Parse(params.URL); err == nil && u.Host != "" {
 			return said(u.Host, " answered %d", answer.Status)

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// mostWaiting bounds the lines that wait for a slow reader of the output.
-const mostWaiting = 10_000
+// maxWaiting bounds the lines that wait for a slow reader of the output.
+const maxWaiting = 10_000
 
 // Printer writes lines from a goroutine of its own: the engine must not wait for a terminal that a
 // person has stopped.
@@ -38,7 +38,7 @@ func NewPrinter(to io.Writer) *Printer {
 func (p *Printer) Print(lines ...string) {
 	p.mu.Lock()
 	for _, line := range lines {
-		if len(p.waiting) == mostWaiting {
+		if len(p.waiting) == maxWaiting {
 			p.dropped++
 			continue
 		}

@@ -155,7 +155,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			say("%s %s", p.Style.Green("✓"), effect(run.call, f))
 		case *eventlog.MutationFailed:
 			if f.ResolvedBy != "" {
-				how := cmp.Or(notHappened[f.ResolvedBy], "did not happen ("+OneLine(f.ResolvedBy, mostTitle)+")")
+				how := cmp.Or(notHappened[f.ResolvedBy], "did not happen ("+OneLine(f.ResolvedBy, maxTitle)+")")
 				say("%s mutation %s %s", p.Style.Yellow("!"), f.Mutation, how)
 			}
 		case *eventlog.MutationReconcileScheduled:
@@ -191,7 +191,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			}
 		case *eventlog.EventDiscarded:
 			say("%s event %s of %s is put aside: its attempts are used up", p.Style.Red("✗"),
-				OneLine(string(f.MessageID), mostTitle), f.Topic)
+				OneLine(string(f.MessageID), maxTitle), f.Topic)
 		case *eventlog.WorkflowBlocked:
 			switch f.Reason {
 			case eventlog.BlockApproval, eventlog.BlockReconcile, eventlog.BlockIndeterminate: // the mutation's own line says it
@@ -201,16 +201,16 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		case *eventlog.MaintenanceEntered:
 			say("%s held until its script is repaired: pawl why %s", p.Style.Red("■"), r.Workflow)
 		case *eventlog.WorkflowPaused:
-			say("%s paused by %s", p.Style.Yellow("■"), OneLine(r.Actor.Name, mostTitle))
+			say("%s paused by %s", p.Style.Yellow("■"), OneLine(r.Actor.Name, maxTitle))
 		case *eventlog.WorkflowResumed:
-			say("%s resumed by %s", p.Style.Green("▶"), OneLine(r.Actor.Name, mostTitle))
+			say("%s resumed by %s", p.Style.Green("▶"), OneLine(r.Actor.Name, maxTitle))
 		case *eventlog.WorkflowArchived:
-			say("%s archived by %s", p.Style.Yellow("■"), OneLine(r.Actor.Name, mostTitle))
+			say("%s archived by %s", p.Style.Yellow("■"), OneLine(r.Actor.Name, maxTitle))
 			delete(p.active, r.Workflow)
 		}
 	}
 	if retried > 0 {
-		which, are := fmt.Sprintf("event %s of %s", OneLine(string(retry.MessageID), mostTitle), retry.Topic), "is"
+		which, are := fmt.Sprintf("event %s of %s", OneLine(string(retry.MessageID), maxTitle), retry.Topic), "is"
 		if retried > 1 {
 			which, are = fmt.Sprintf("%s and %d more", which, retried-1), "are"
 		}
@@ -255,7 +255,7 @@ func (p *Progress) committed(r eventlog.Record, run *running) string {
 	switch {
 	case consumed > 0:
 		line := fmt.Sprintf("%s %s (%d consumed)", p.Style.Green("✓"),
-			cmp.Or(OneLine(run.title, mostTitle), string(run.handler)), consumed)
+			cmp.Or(OneLine(run.title, maxTitle), string(run.handler)), consumed)
 		return strings.Join(append([]string{line}, news...), ", ")
 	case len(news) > 0:
 		return fmt.Sprintf("%s %s: %s", p.Style.Green("•"), run.handler, strings.Join(news, ", "))

@@ -79,7 +79,7 @@ func TestPrinterNeverBlocks(t *testing.T) {
 	p := NewPrinter(to)
 	p.Print("first")
 	<-to.entered // it stands in Write
-	for range mostWaiting + 5 {
+	for range maxWaiting + 5 {
 		p.Print("more")
 	}
 	close(to.release)
@@ -91,8 +91,8 @@ func TestPrinterNeverBlocks(t *testing.T) {
 		!strings.HasSuffix(got, "(5 lines left out: the output was too slow)\nlast\n") {
 		t.Errorf("got %d bytes, beginning %.20q, ending %.80q", len(got), got, got[max(0, len(got)-80):])
 	}
-	if n := strings.Count(got, "more\n"); n != mostWaiting {
-		t.Errorf("%d lines were kept, want %d", n, mostWaiting)
+	if n := strings.Count(got, "more\n"); n != maxWaiting {
+		t.Errorf("%d lines were kept, want %d", n, maxWaiting)
 	}
 }
 

@@ -8,15 +8,15 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// mostSentences bounds what Sentences takes of a text, in characters.
-const mostSentences = 2000
+// maxSentences bounds what Sentences takes of a text, in characters.
+const maxSentences = 2000
 
 // Sentences breaks a text that any party may have written into its sentences, each on a line of its own. On a terminal
 // a longer one goes on in the next line, a little to the right.
 func (s Screen) Sentences(of string) []string {
 	const margin = "  "
 	var lines []string
-	for _, sentence := range sentences(OneLine(of, mostSentences)) {
+	for _, sentence := range sentences(OneLine(of, maxSentences)) {
 		if !IsTerminal(s.Out) {
 			lines = append(lines, sentence)
 			continue

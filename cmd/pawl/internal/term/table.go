@@ -61,15 +61,15 @@ func (s Screen) Table(p Page, columns []Column, nothing string) {
 		}
 	}
 	if p.Next != nil {
-		fmt.Fprintf(s.Err, "there are older ones: --after %s, or --limit N\n", OneLine(*p.Next, mostCursor))
+		fmt.Fprintf(s.Err, "there are older ones: --after %s, or --limit N\n", OneLine(*p.Next, maxCursor))
 	}
 }
 
 const (
-	mostCell  = 400
-	mostWhole = 4000
-	// mostCursor is beyond the longest cursor of a list.
-	mostCursor = 4000
+	maxCell  = 400
+	maxWhole = 4000
+	// maxCursor is beyond the longest cursor of a list.
+	maxCursor = 4000
 )
 
 func (c Column) cell(item map[string]any) string {
@@ -77,9 +77,9 @@ func (c Column) cell(item map[string]any) string {
 	if value == nil && c.Instead != "" {
 		value = At(item, c.Instead)
 	}
-	most := mostCell
+	most := maxCell
 	if c.Whole {
-		most = mostWhole
+		most = maxWhole
 	}
 	if c.Show != nil {
 		return OneLine(c.Show(value), most)

@@ -16,8 +16,8 @@ import (
 const (
 	// atOnce is how many mails are taken apart at the same time.
 	atOnce = 2
-	// mostMails is how many mails one process takes apart: then another takes its place.
-	mostMails = 1000
+	// maxMails is how many mails one process takes apart: then another takes its place.
+	maxMails = 1000
 	// keepIdle is how long a process waits for another mail.
 	keepIdle = 30 * time.Second
 )
@@ -173,7 +173,7 @@ func (p *Parser) take() (*process, error) {
 func (p *Parser) put(w *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || w.mails >= mostMails {
+	if p.closed || w.mails >= maxMails {
 		w.End()
 		return
 	}

@@ -335,7 +335,7 @@ func TestProcessesAreUsedAgain(t *testing.T) {
 	if len(p.idle) != 1 || p.idle[0].mails != 10 {
 		t.Errorf("%d processes, the first with %d mails", len(p.idle), p.idle[0].mails)
 	}
-	p.idle[0].mails = mostMails - 1
+	p.idle[0].mails = maxMails - 1
 	if _, err := p.Head(t.Context(), source(mail)); err != nil || len(p.idle) != 0 {
 		t.Errorf("%d processes after the last mail of one, %v", len(p.idle), err)
 	}

@@ -15,7 +15,7 @@ import (
 // choose lists the events that the filter fits now, the oldest first.
 func (c *jobsAction) choose(connected *client.Connection, action decide.EventAction, params map[string]any) ([]jobRef,
 	error) {
-	query := map[string]any{"workflow": c.Name, "limit": mostAtOnce}
+	query := map[string]any{"workflow": c.Name, "limit": maxAtOnce}
 	for _, filter := range filters {
 		// The list's times are those of jobs: one that has ended is later there than its event was published.
 		if value, ok := params[filter]; ok && filter != "limit" && filter != "until" {

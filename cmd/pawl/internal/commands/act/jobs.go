@@ -93,11 +93,11 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 func (c *jobsAction) changeAll(connected *client.Connection, operation string, params map[string]any,
 	done string) (changedJobs, error) {
 	goesOn := func() error { return connected.Ctx.Err() } // an error once the command is interrupted
-	at, pace := mostAtOnce, goesOn
+	at, pace := maxAtOnce, goesOn
 	if c.Rate != nil {
 		second := time.NewTicker(time.Second)
 		defer second.Stop()
-		at, pace = min(*c.Rate, mostAtOnce), func() error {
+		at, pace = min(*c.Rate, maxAtOnce), func() error {
 			select {
 			case <-second.C:
 			case <-connected.Ctx.Done():
@@ -140,8 +140,8 @@ func inPace(events []jobRef, at int, pause func() error, send func([]jobRef) err
 	return nil
 }
 
-// mostAtOnce bounds the events of one request.
-const mostAtOnce = 1000
+// maxAtOnce bounds the events of one request.
+const maxAtOnce = 1000
 
 // told prints what was changed and what was not; partial success is no error (J4).
 func printChanged(screen term.Screen, c *client.Connection, sum changedJobs, done string) error {

@@ -35,8 +35,8 @@ const tellEvery = 2 * time.Second
 // One request is one transition: all of its events or none. Events that are pushed in several requests are
 // recorded up to the one that fails.
 const (
-	mostPushed      = 500
-	mostPushedBytes = 1 << 20
+	maxPushed      = 500
+	maxPushedBytes = 1 << 20
 )
 
 // pushed is an event as the interface takes it.
@@ -139,7 +139,7 @@ func (c *Push) batches(from io.Reader, send func([]json.RawMessage) error) error
 			return cmp.Or(send(batch), err)
 		}
 		for _, event := range events {
-			if len(batch) > 0 && (len(batch) == mostPushed || size+len(event) > mostPushedBytes) {
+			if len(batch) > 0 && (len(batch) == maxPushed || size+len(event) > maxPushedBytes) {
 				if err := send(batch); err != nil {
 					return err
 				}

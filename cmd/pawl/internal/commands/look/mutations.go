@@ -36,15 +36,15 @@ func (c *mutationsList) Run(engine *client.Finder, screen term.Screen) error {
 		}, func(c *client.Connection, p term.Page) { addOutcome(c, p); addAbout(c, p) })
 }
 
-// mostResult bounds what a list shows of a mutation's result, in characters. Why one failed is never cut.
-const mostResult = 400
+// maxResult bounds what a list shows of a mutation's result, in characters. Why one failed is never cut.
+const maxResult = 400
 
 // addOutcome says what came of each mutation: its result, or why there is none.
 func addOutcome(_ *client.Connection, p term.Page) {
 	for _, m := range p.Items {
 		m["outcome"] = term.At(m, "error.message")
 		if m["result"] != nil {
-			m["outcome"] = term.OneLine(term.Plain(m["result"]), mostResult)
+			m["outcome"] = term.OneLine(term.Plain(m["result"]), maxResult)
 		}
 	}
 }

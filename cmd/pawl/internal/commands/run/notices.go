@@ -89,13 +89,13 @@ func (n *notices) concerns(event fsnotify.Event) bool {
 	})
 }
 
-// mostRounds bounds how often the way to the files is looked at while it keeps changing.
-const mostRounds = 10
+// maxRounds bounds how often the way to the files is looked at while it keeps changing.
+const maxRounds = 10
 
 // watch watches the folders on the way to the files as it is now. Later changes are reported.
 func (n *notices) watch() {
 	var watched []string
-	for range mostRounds {
+	for range maxRounds {
 		n.places = n.places[:0]
 		var wanted []string
 		for _, file := range n.files {
@@ -127,8 +127,8 @@ func (n *notices) watch() {
 	}
 }
 
-// mostLinks bounds the symbolic links on the way to a file, which may run in a circle.
-const mostLinks = 255
+// maxLinks bounds the symbolic links on the way to a file, which may run in a circle.
+const maxLinks = 255
 
 // route lists where a change may change what a path leads to: its symbolic links, one after the
 // other, and the file, or the name at which the way ends. The folders of all of them exist.
@@ -153,7 +153,7 @@ func route(path string) []string {
 		case info.Mode()&fs.ModeSymlink != 0:
 			places = append(places, next)
 			target, err := os.Readlink(next)
-			if links++; err != nil || links > mostLinks {
+			if links++; err != nil || links > maxLinks {
 				return places
 			}
 			if filepath.IsAbs(target) {
