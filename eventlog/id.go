@@ -42,7 +42,7 @@ var (
 	connectorPattern  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
 
-// Validate reports whether the name is usable as a workflow name.
+// Validate reports whether the name is usable as a workflow name: the error says which characters may stand in one.
 func (n WorkflowName) Validate() error {
 	if !workflowPattern.MatchString(string(n)) {
 		return fmt.Errorf("workflow name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(n)))
@@ -50,7 +50,8 @@ func (n WorkflowName) Validate() error {
 	return nil
 }
 
-// Validate reports whether the handler's name is a JavaScript identifier of at most 64 characters.
+// Validate reports whether the handler's name is a JavaScript identifier of at most 64 characters,
+// and returns an error for any other.
 func (h Handler) Validate() error {
 	if !handlerPattern.MatchString(string(h)) {
 		return fmt.Errorf("handler name %q must be a JavaScript identifier of at most 64 characters", ClipName(string(h)))
@@ -58,7 +59,7 @@ func (h Handler) Validate() error {
 	return nil
 }
 
-// Validate reports whether the name is usable as a hook's.
+// Validate reports whether the name is usable as a hook's: the error says which characters may stand in one.
 func (h HookName) Validate() error {
 	if !topicTokenPattern.MatchString(string(h)) {
 		return fmt.Errorf("hook name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(h)))
@@ -66,7 +67,8 @@ func (h HookName) Validate() error {
 	return nil
 }
 
-// Validate reports whether the topic is made of name tokens joined by dots, at most 128 characters.
+// Validate reports whether the topic is made of name tokens joined by dots, at most 128 characters. The
+// error says which part is not.
 func (t Topic) Validate() error {
 	if len(t) == 0 || len(t) > 128 {
 		return fmt.Errorf("topic %q must have 1 to 128 characters", ClipName(string(t)))
@@ -80,6 +82,7 @@ func (t Topic) Validate() error {
 }
 
 // Validate reports whether the message id has 1-512 bytes of UTF-8 without control characters (R12).
+// The error says which of these it breaks.
 func (m MessageID) Validate() error {
 	if len(m) == 0 || len(m) > 512 {
 		return fmt.Errorf("messageId %q must have 1 to 512 bytes", ClipName(string(m)))
@@ -96,7 +99,7 @@ func (m MessageID) Validate() error {
 }
 
 // ValidatePublished is Validate for an id that something is published under. U+FFFD stands for what
-// could not be read, such as half of a surrogate pair: two such ids could not be told apart.
+// could not be read, such as half of a surrogate pair: two such ids could not be told apart, so it is an error.
 func (m MessageID) ValidatePublished() error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -108,7 +111,8 @@ func (m MessageID) ValidatePublished() error {
 	return nil
 }
 
-// ValidateConnectorName reports whether name may name a connector or an operation.
+// ValidateConnectorName reports whether name may name a connector or an operation: the error says which characters may
+// stand in one.
 func ValidateConnectorName(name string) error {
 	if !connectorPattern.MatchString(name) {
 		return fmt.Errorf("%q must match [A-Za-z][A-Za-z0-9_]*", ClipName(name))

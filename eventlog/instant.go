@@ -40,7 +40,7 @@ func (i Instant) String() string {
 	return i.Time().Format(time.RFC3339Nano)
 }
 
-// MarshalJSON renders an RFC 3339 string, or null for zero.
+// MarshalJSON renders an RFC 3339 string, or null for zero. It never fails.
 func (i Instant) MarshalJSON() ([]byte, error) {
 	if i == 0 {
 		return []byte("null"), nil
@@ -48,7 +48,7 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + i.Time().Format(time.RFC3339Nano) + `"`), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads what MarshalJSON writes. It fails on what is neither null nor an RFC 3339 string.
 func (i *Instant) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		*i = 0

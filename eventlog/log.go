@@ -24,7 +24,7 @@ type Entry struct {
 }
 
 // NewEntry encodes the transition for the head it was decided on. It sets the revision and the
-// previous hash.
+// previous hash. It fails where Encode does.
 func NewEntry(t Transition, head Head) (Entry, error) {
 	t.Revision = head.Revision + 1
 	t.Prev = head.Hash
@@ -100,6 +100,7 @@ type GroupLog interface {
 }
 
 // AppendInOrder is AppendGroup on any Log: each entry is written by itself, once the one before is.
+// The first error of Append ends it, beside what is written by then.
 func AppendInOrder(ctx context.Context, l Log, entries []Entry) ([]Written, error) {
 	written := make([]Written, 0, len(entries))
 	for i, e := range entries {

@@ -17,7 +17,7 @@ type Rate struct {
 }
 
 // ParseRate reads a number of runs per second, minute or hour, as in "10/s", "300/m" or "5/h"; an empty text is no
-// bound.
+// bound. It fails on any other text, and on a number above MaxRate.
 func ParseRate(text string) (Rate, error) {
 	if text == "" {
 		return Rate{}, nil

@@ -11,7 +11,7 @@ import (
 const Installation WorkflowName = "_pawl"
 
 // ValidateOwner reports whether the name may own transitions of the log: it is that of a workflow, or
-// Installation.
+// Installation. Otherwise the error is that of Validate.
 func (n WorkflowName) ValidateOwner() error {
 	if n == Installation {
 		return nil
@@ -24,7 +24,7 @@ type TokenName string
 
 var tokenNamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$`)
 
-// Validate reports whether the name is usable as a token's name.
+// Validate reports whether the name is usable as a token's name: the error says which characters may stand in one.
 func (n TokenName) Validate() error {
 	if !tokenNamePattern.MatchString(string(n)) {
 		return fmt.Errorf("token name %q must match [A-Za-z0-9][A-Za-z0-9_.@-]{0,63}", ClipName(string(n)))
@@ -43,7 +43,7 @@ const (
 	RoleAdmin    TokenRole = "admin"    // also gives grants and tokens
 )
 
-// Validate reports whether the role is one of the four.
+// Validate reports whether the role is one of the four, and returns an error that names them for any other.
 func (r TokenRole) Validate() error {
 	if !slices.Contains([]TokenRole{RoleViewer, RoleIngest, RoleOperator, RoleAdmin}, r) {
 		return fmt.Errorf("role %q must be viewer, ingest, operator or admin", ClipName(string(r)))

@@ -30,7 +30,7 @@ func (p Position) String() string {
 	return strconv.Itoa(p.Partition) + ":" + strconv.FormatUint(p.Seq, 10)
 }
 
-// ParsePosition reads `<partition>:<seq>`; a bare number means partition 0.
+// ParsePosition reads `<partition>:<seq>`; a bare number means partition 0. It fails on anything else.
 func ParsePosition(s string) (Position, error) {
 	part, seq, found := strings.Cut(s, ":")
 	if !found {
@@ -102,7 +102,8 @@ type Record struct {
 // Head returns the workflow's head after this record.
 func (r Record) Head() Head { return Head{Revision: r.Revision, Seq: r.Position.Seq, Hash: r.Hash} }
 
-// MarshalJSON renders the record as the log's JSON: its facts stand under `events`.
+// MarshalJSON renders the record as the log's JSON: its facts stand under `events`. It fails where a fact does
+// not encode.
 func (r Record) MarshalJSON() ([]byte, error) {
 	type fact struct {
 		Type    FactType `json:"type"`
