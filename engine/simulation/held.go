@@ -223,7 +223,8 @@ func (s *sim) helpBeside(n *node, w *workflow, state *projections.State) bool {
 	}
 	for _, todo := range s.owed(n, state) {
 		wait, waits := todo.(decide.Wait)
-		if !waits || wait.Reason.Meaning() == decide.GoesOn {
+		c, _ := state.Definition().Consumer(eventlog.Handler(wait.Subject))
+		if !waits || wait.Reason.Meaning() == decide.GoesOn || c.Concurrent() { // an event of it was put off (C6)
 			s.wait()
 			return false
 		}
