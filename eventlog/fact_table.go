@@ -95,6 +95,9 @@ func NewFact(t FactType) Fact {
 	return entry.make()
 }
 
+// VersionOf is the version that a fact of the table has in the log.
+func VersionOf(f Fact) int { return versionOf(f) }
+
 // versionOf is the version that the fact is written as: without what a later version has added it is
 // stored as before, byte for byte, and a log that uses nothing new can be read by an older binary.
 func versionOf(f Fact) int {

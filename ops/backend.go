@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
@@ -47,6 +49,8 @@ type Config struct {
 	// Progress counts what Engine records; it must be told of each transition (engine.Config.Observe). Nil means that
 	// nothing is counted.
 	Progress *metrics.Progress
+	// Feed are the figures of the feed; nil where nothing is published.
+	Feed prometheus.Collector
 	// Workers reports on the processes that run scripts; nil means that there are none.
 	Workers func() worker.Report
 	// Version of this program, as `pawl version` prints it.

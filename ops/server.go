@@ -56,8 +56,8 @@ func New(cfg Config) (*Server, error) {
 	b.life, b.endLife = context.WithCancel(context.Background())
 	b.metrics = metrics.New(metrics.Sources{
 		Engine: cfg.Engine, Reader: cfg.Reader, Log: cfg.Log, Workers: cfg.Workers, Version: cfg.Version,
-		Progress: cfg.Progress,
-		Holds:    knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()),
+		Progress: cfg.Progress, Feed: cfg.Feed,
+		Holds: knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()),
 	})
 	b.hooks = hooks.New(hooks.Config{
 		Engine: cfg.Engine, Secrets: cfg.Secrets, Now: cfg.Now, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout,

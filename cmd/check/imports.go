@@ -105,6 +105,7 @@ var layers = []layer{
 		"engine/decide", "engine/deploy"}, external: anyLibrary},
 	{folders: "ops/metrics", project: []string{"eventlog", "projections/...", "engine", "sandbox/worker"},
 		external: anyLibrary},
+	{folders: "ops/feed", project: []string{"eventlog"}, external: anyLibrary},
 	{folders: "ops/replay", project: []string{"eventlog", "projections/..."}, external: anyLibrary},
 	{folders: "ops/ingress", project: []string{"eventlog", "engine/decide", "ops/rpc"}, external: anyLibrary},
 	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."},

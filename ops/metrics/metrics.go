@@ -31,6 +31,8 @@ type Sources struct {
 	Holds []string
 	// Progress counts what the engine records; nil means that nothing is counted.
 	Progress *Progress
+	// Feed are the figures of the feed; nil means that nothing is published.
+	Feed prometheus.Collector
 }
 
 // Metrics are the figures at /metrics, in a registry of their own.
@@ -65,6 +67,9 @@ func New(s Sources) *Metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.Progress != nil {
 		m.registry.MustRegister(s.Progress)
+	}
+	if s.Feed != nil {
+		m.registry.MustRegister(s.Feed)
 	}
 	if s.Workers != nil {
 		m.registry.MustRegister(workersCollector{s.Workers})

@@ -26,26 +26,28 @@ const FileName = "pawl.yaml"
 // File is the configuration file. Every flag marked `setting` has its key here under the same
 // name; what the flags have no room for stands under connectors and policies.
 type File struct {
-	Data       string `yaml:"data"`
-	HTTP       string `yaml:"http"`
-	Sync       string `yaml:"sync"`
-	TLSCert    string `yaml:"tls-cert"`
-	TLSKey     string `yaml:"tls-key"`
-	Plaintext  *bool  `yaml:"plaintext"`
-	NoAuth     *bool  `yaml:"no-auth"`
-	PublicURL  string `yaml:"public-url"`
-	Insecure   *bool  `yaml:"insecure"`
-	Sandbox    string `yaml:"require-sandbox"`
-	Clock      string `yaml:"clock"`
-	NATSListen string `yaml:"nats-listen"`
-	Hooks      string `yaml:"hooks-listen"`
-	UntilIdle  *bool  `yaml:"until-idle"`
-	URL        string `yaml:"url"`
-	NATS       string `yaml:"nats"`
-	As         string `yaml:"as"`
-	Maildir    string `yaml:"maildir"`
-	Files      string `yaml:"files"`
-	CSV        string `yaml:"csv"`
+	Data       string         `yaml:"data"`
+	HTTP       string         `yaml:"http"`
+	Sync       string         `yaml:"sync"`
+	TLSCert    string         `yaml:"tls-cert"`
+	TLSKey     string         `yaml:"tls-key"`
+	Plaintext  *bool          `yaml:"plaintext"`
+	NoAuth     *bool          `yaml:"no-auth"`
+	PublicURL  string         `yaml:"public-url"`
+	Insecure   *bool          `yaml:"insecure"`
+	Sandbox    string         `yaml:"require-sandbox"`
+	Clock      string         `yaml:"clock"`
+	NATSListen string         `yaml:"nats-listen"`
+	Hooks      string         `yaml:"hooks-listen"`
+	Feed       *bool          `yaml:"feed"`
+	FeedSize   *schedule.Size `yaml:"feed-bytes"`
+	UntilIdle  *bool          `yaml:"until-idle"`
+	URL        string         `yaml:"url"`
+	NATS       string         `yaml:"nats"`
+	As         string         `yaml:"as"`
+	Maildir    string         `yaml:"maildir"`
+	Files      string         `yaml:"files"`
+	CSV        string         `yaml:"csv"`
 
 	ClockStart string            `yaml:"clock-start"`
 	Connectors Connectors        `yaml:"connectors"`

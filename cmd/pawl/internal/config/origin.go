@@ -29,6 +29,9 @@ func originOf(file File, flags Engine) origin {
 	if flags.Insecure != nil {
 		o.keys["insecure"] = ""
 	}
+	if flags.FeedSize != nil {
+		o.keys["feed-bytes"] = ""
+	}
 	for _, folder := range []struct{ key, flag, short string }{
 		{"maildir", flags.Maildir, file.Maildir}, {"files", flags.Files, file.Files}, {"csv", flags.CSV, file.CSV},
 	} {

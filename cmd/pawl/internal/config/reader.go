@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/feed"
 )
 
 // Reader comes to the settings of one command line.
@@ -98,6 +100,8 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 		HTTP:        cmp.Or(flags.HTTP, file.HTTP, r.HTTP, DefaultHTTP),
 		NATSListen:  cmp.Or(flags.NATS, file.NATSListen),
 		HooksListen: cmp.Or(flags.Hooks, file.Hooks),
+		Feed:        *cmp.Or(flags.Feed, file.Feed, new(bool)),
+		FeedBytes:   int64(*cmp.Or(flags.FeedSize, file.FeedSize, new(schedule.Size))),
 		TLSCert:     cmp.Or(flags.TLSCert, file.TLSCert),
 		TLSKey:      cmp.Or(flags.TLSKey, file.TLSKey),
 		Plaintext:   *cmp.Or(flags.Plain, file.Plaintext, new(bool)),
@@ -116,6 +120,10 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 			exit.Misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; "+
 				"or listen on 127.0.0.1, with --no-auth if no token is wanted there",
 				"insecure is no more: an engine beyond this machine always asks for a token"))
+	}
+	if s.FeedBytes != 0 && s.FeedBytes < feed.LeastBytes {
+		return s, s.Origin.Locate("feed-bytes", exit.Misconfigured("write e.g. 1GiB",
+			"feed-bytes: a feed keeps at least %s", schedule.Size(feed.LeastBytes)))
 	}
 	if s.PublicURL != "" {
 		if _, err := auth.ParsePublicURL(s.PublicURL); err != nil {

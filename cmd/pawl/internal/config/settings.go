@@ -25,6 +25,9 @@ type Settings struct {
 	NATSListen string
 	// HooksListen is where hooks alone are answered, empty for nowhere.
 	HooksListen string
+	// Feed says that facts are published; FeedBytes how many bytes of them are kept, 0 for what suits the disk.
+	Feed      bool
+	FeedBytes int64
 	// SyncInterval is 0 for syncing every write.
 	SyncInterval    time.Duration
 	TLSCert, TLSKey string

@@ -122,6 +122,14 @@ func RunLogLimit(limit int64) int64 {
 	return min(usual, limit/8)
 }
 
+// FeedLimit is how much of the broker's disk space the feed may take where it is not said; see RunLogLimit.
+func FeedLimit(limit, usual int64) int64 {
+	if limit == 0 {
+		return usual
+	}
+	return min(usual, limit/8)
+}
+
 // IsFull reports whether the disk was full.
 func IsFull(err error) bool {
 	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine/runlog"
+	"github.com/pawl-run/pawl/ops/feed"
 )
 
 // Broker is the embedded NATS server of a data directory, and the engine's own connection to it.
@@ -42,7 +43,7 @@ func openBroker(
 	// The server's lock on the directory is the lock on the whole data directory.
 	c := embeddednats.Config{
 		StoreDir: s.Data, SyncInterval: s.SyncInterval, JetStreamMaxStore: b.limit, Logger: logger,
-		Trust: trust, Disposable: []string{runlog.StreamName("")},
+		Trust: trust, Disposable: []string{runlog.StreamName(""), feed.StreamName("")},
 	}
 	if err := b.Listener.configure(&c); err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ type Node struct {
 	clock    clock.Clock
 	space    *diskspace.Watch
 	check    logCheck
+	feed     feeding
 }
 
 // maxLinger is how long a last look waits for another event at most, on a busy engine.
@@ -64,8 +65,12 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 		return nil, explainLog(d.Settings.Data, err)
 	}
 	progress := metrics.NewProgress(before)
+	if n.feed, err = openFeed(d, n.space.Check); err != nil {
+		return nil, err
+	}
 	if err := n.newEngine(now, known, func(r eventlog.Record) {
 		progress.Observe(r)
+		n.feed.observe(r)
 		if observe != nil {
 			observe(r)
 		}
@@ -78,6 +83,7 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 		Secrets: d.Settings.Secrets,
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
 		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now, Progress: progress,
+		Feed: n.feed.figures(),
 	})
 	if err != nil {
 		return nil, err

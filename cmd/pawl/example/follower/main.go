@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// feed is the stream, and pause is between two attempts to read it.
+const (
+	feed  = "PAWL_FEED"
+	pause = 100 * time.Millisecond
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "follower:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("follower", flag.ContinueOnError)
+	workflow := flags.String("workflow", "*", "only this workflow's facts")
+	kind := flags.String("type", ">", "only facts of this type, e.g. run.committed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() != 2 {
+		return errors.New("usage: follower [-workflow NAME] [-type TYPE] URL-FILE PLACE-FILE")
+	}
+	address, err := os.ReadFile(flags.Arg(0))
+	if err != nil {
+		return fmt.Errorf("read the NATS URL: %w", err)
+	}
+	nc, err := nats.Connect(strings.TrimSpace(string(address)), nats.MaxReconnects(-1), nats.ReconnectWait(pause))
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	f := follower{js: js, file: flags.Arg(1), out: out, subject: "pawl.feed." + *workflow + "." + *kind}
+	if err := f.readPlace(); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		var wrong *otherFeed
+		if err := f.follow(ctx); errors.As(err, &wrong) {
+			return err
+		} else if err != nil && ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "follower: goes on behind", f.place.Sequence, "after:", err)
+			time.Sleep(pause)
+		}
+	}
+	return nil
+}
+
+// follower goes through the feed.
+type follower struct {
+	js            jetstream.JetStream
+	file, subject string
+	out           io.Writer
+	place         place
+}
+
+// place is the last fact that was dealt with: its sequence in the feed, and its id to know it by.
+type place struct {
+	Sequence uint64 `json:"sequence"`
+	ID       string `json:"id"`
+}
+
+// otherFeed: the feed does not hold what this follower has read.
+type otherFeed struct{ place place }
+
+func (e *otherFeed) Error() string {
+	return fmt.Sprintf("the feed has another fact at %d than %s: the engine has lost the end of its log, or the feed was "+
+		"made again; compare with what was made of the facts, and begin anew without the place file", e.place.Sequence,
+		e.place.ID)
+}
+
+// follow deals with facts until something fails.
+func (f *follower) follow(ctx context.Context) error {
+	stream, err := f.js.Stream(ctx, feed)
+	if err != nil {
+		return err
+	}
+	if err := f.check(ctx, stream); err != nil {
+		return err
+	}
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{f.subject},
+		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.place.Sequence + 1,
+	})
+	if err != nil {
+		return err
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for {
+		m, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		if meta.Sequence.Stream <= f.place.Sequence {
+			continue
+		}
+		h := m.Headers()
+		if _, err := fmt.Fprintln(f.out, meta.Sequence.Stream, h.Get("ce-id"), h.Get("ce-type"), h.Get("ce-partitionkey"),
+			h.Get("ce-sequence"), string(m.Data())); err != nil {
+			return err
+		}
+		f.place = place{meta.Sequence.Stream, h.Get("ce-id")}
+		if err := f.keepPlace(); err != nil {
+			return err
+		}
+	}
+}
+
+// check compares the place with the feed. An engine that was killed may have a feed that ends before the place: the
+// same facts come again with the same sequences, and are not waited for here.
+func (f *follower) check(ctx context.Context, stream jetstream.Stream) error {
+	state := stream.CachedInfo().State
+	if f.place.Sequence > 0 && f.place.Sequence+1 < state.FirstSeq {
+		fmt.Fprintf(os.Stderr, "follower: the facts %d to %d are not kept any more\n", f.place.Sequence+1, state.FirstSeq-1)
+	}
+	if f.place.Sequence < max(state.FirstSeq, 1) || f.place.Sequence > state.LastSeq {
+		return nil
+	}
+	m, err := stream.GetMsg(ctx, f.place.Sequence)
+	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return err
+	}
+	if err == nil && m.Header.Get("ce-id") != f.place.ID {
+		return &otherFeed{f.place}
+	}
+	return nil
+}
+
+func (f *follower) readPlace() error {
+	text, err := os.ReadFile(f.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &f.place)
+	}
+	if err != nil {
+		return fmt.Errorf("read the place: %w", err)
+	}
+	return nil
+}
+
+// keepPlace replaces the file as a whole.
+func (f *follower) keepPlace() error {
+	text, err := json.Marshal(f.place)
+	if err == nil {
+		err = os.WriteFile(f.file+".new", text, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(f.file+".new", f.file)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the place: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package feed
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+const (
+	// DefaultPrefix is the first token of the feed's subjects, and in capitals of its stream's name.
+	DefaultPrefix = "pawl"
+	// DefaultMaxBytes is how many bytes of messages are kept.
+	DefaultMaxBytes = 1 << 30
+	// LeastBytes is the least that may be kept: a few of the largest messages.
+	LeastBytes = 8 << 20
+	// DefaultMaxData bounds what a message carries: with its headers it passes any NATS server with usual settings.
+	DefaultMaxData = 1<<20 - headerRoom
+	// headerRoom is what the headers of a message may take, in bytes.
+	headerRoom = 8 << 10
+)
+
+// Config configures a Feeder. Log, Conn and Installation are required.
+type Config struct {
+	Log eventlog.Log
+	// Conn should carry nothing else: what the engine writes would wait behind the feed's messages.
+	Conn *nats.Conn
+	// Installation names the log in the source of each event.
+	Installation string
+	// Prefix of subjects and, in capitals, of the stream's name; empty means DefaultPrefix.
+	Prefix string
+	// MaxBytes is how many bytes of messages are kept; 0 means DefaultMaxBytes.
+	MaxBytes int64
+	// Replicas of a new stream; 0 means 1.
+	Replicas int
+	// MaxData is the most bytes of JSON that a message carries; 0 means DefaultMaxData.
+	MaxData int
+	// DiskSpace says why nothing may be published now (too little disk space), nil when there is enough. Nil: there
+	// always is.
+	DiskSpace func() error
+	// BeforeUpdate is called right before each update of the stream's configuration, which is not made after an error.
+	// Nil: nothing is called.
+	BeforeUpdate func(stream string) error
+	// Publish sends a message; nil means Conn.PublishMsg. Tests replace it.
+	Publish func(*nats.Msg) error
+	// Patience is how long a record that others have overtaken is waited for before the log is read, 0 means 50 ms; and
+	// Idle how often a log of which nothing is heard is asked for its end, 0 means 1 s.
+	Patience, Idle time.Duration
+	// Pause is the shortest pause after a failure, 0 means 100 ms; it grows to a hundred times that.
+	Pause time.Duration
+	// AckTimeout is how long an acknowledgement is waited for; 0 means 5 s.
+	AckTimeout time.Duration
+	// Logger receives what an operator should know; nil discards it.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Log == nil || c.Conn == nil || c.Installation == "" {
+		return c, errors.New("configure feed: Log, Conn and Installation are required")
+	}
+	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
+	c.MaxBytes = cmp.Or(c.MaxBytes, DefaultMaxBytes)
+	c.Replicas = cmp.Or(c.Replicas, 1)
+	c.MaxData = min(cmp.Or(c.MaxData, DefaultMaxData), int(c.Conn.MaxPayload())-headerRoom)
+	c.Patience = cmp.Or(c.Patience, 50*time.Millisecond)
+	c.Idle = cmp.Or(c.Idle, time.Second)
+	c.Pause = cmp.Or(c.Pause, 100*time.Millisecond)
+	c.AckTimeout = cmp.Or(c.AckTimeout, 5*time.Second)
+	if c.MaxData <= 0 {
+		return c, fmt.Errorf("configure feed: the server takes messages of %d bytes only", c.Conn.MaxPayload())
+	}
+	if c.DiskSpace == nil {
+		c.DiskSpace = func() error { return nil }
+	}
+	if c.BeforeUpdate == nil {
+		c.BeforeUpdate = func(string) error { return nil }
+	}
+	if c.Publish == nil {
+		c.Publish = c.Conn.PublishMsg
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// StreamName is the name of the feed's stream under a prefix; empty is the default one.
+func StreamName(prefix string) string {
+	return strings.ToUpper(cmp.Or(prefix, DefaultPrefix)) + "_FEED"
+}

@@ -1,0 +1,148 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// cursor is where publishing goes on.
+type cursor struct {
+	sequence uint64   // the feed's last one
+	done     []uint64 // the last position of each partition that is published, at least in part
+	// partial is the transition of which only the first facts are published, facts how many; zero for none.
+	partial eventlog.Position
+	facts   int
+}
+
+// next is the first position of each partition that is to be published.
+func (c cursor) next() []uint64 {
+	next := make([]uint64, len(c.done))
+	for p, seq := range c.done {
+		next[p] = seq + 1
+	}
+	if c.facts > 0 {
+		next[c.partial.Partition] = c.partial.Seq
+	}
+	return next
+}
+
+// resume reads from the feed where publishing goes on: behind its last message. Where the log does not hold that (it
+// has lost its end), it goes on behind the newest one that the log does hold.
+func (f *Feeder) resume(ctx context.Context, stream jetstream.Stream) (cursor, error) {
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return cursor{}, fmt.Errorf("read the state of the feed: %w", err)
+	}
+	c := cursor{sequence: info.State.LastSeq, done: make([]uint64, f.cfg.Log.Partitions())}
+	if info.State.Msgs == 0 {
+		return c, nil
+	}
+	past := past{feeder: f, stream: stream, first: info.State.FirstSeq}
+	last, found, err := past.newestHeld(ctx, info.State.LastSeq)
+	if err != nil {
+		return cursor{}, fmt.Errorf("find where the feed goes on: %w", err)
+	}
+	if last.sequence != info.State.LastSeq {
+		f.cfg.Logger.Warn("the newest messages of the feed tell of transitions that the log does not hold, or cannot be "+
+			"read; the feed goes on with what the log holds in their place",
+			"from", last.sequence+1, "to", info.State.LastSeq)
+	}
+	if !found {
+		return c, nil
+	}
+	copy(c.done, last.positions)
+	if last.n < last.count {
+		c.partial, c.facts = last.position, last.n
+	}
+	return c, nil
+}
+
+// past is what the feed's stream holds.
+type past struct {
+	feeder *Feeder
+	stream jetstream.Stream
+	first  uint64
+}
+
+// newestHeld is the newest message, at or before a sequence, whose transition the log holds. What the log has lost is
+// its end, so it is looked for in steps that grow, and then between the last two.
+func (p past) newestHeld(ctx context.Context, from uint64) (newest entry, found bool, err error) {
+	bad, step := from+1, uint64(1)
+	for bad > p.first {
+		at := max(p.first, bad-min(step, bad))
+		e, held, err := p.held(ctx, at)
+		if err != nil {
+			return newest, false, err
+		}
+		if held {
+			newest, found = e, true
+			break
+		}
+		bad, step = at, step*2
+	}
+	if !found {
+		return newest, false, nil
+	}
+	for newest.sequence+1 < bad {
+		middle := newest.sequence + (bad-newest.sequence)/2
+		e, held, err := p.held(ctx, middle)
+		switch {
+		case err != nil:
+			return newest, false, err
+		case held:
+			newest = e
+		default:
+			bad = middle
+		}
+	}
+	return newest, true, nil
+}
+
+// held reports whether the log holds the transition of the message at that sequence. A message that is not there is
+// of no use either.
+func (p past) held(ctx context.Context, sequence uint64) (entry, bool, error) {
+	m, err := p.stream.GetMsg(ctx, sequence)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return entry{}, false, nil
+	}
+	if err != nil {
+		return entry{}, false, fmt.Errorf("read message %d of the feed: %w", sequence, err)
+	}
+	e, err := readEntry(sequence, m.Header)
+	if err != nil {
+		return entry{}, false, fmt.Errorf("message %d of the feed was not published by pawl (delete the stream, and it is "+
+			"made again from the log): %w", sequence, err)
+	}
+	log := p.feeder.cfg.Log
+	if len(e.positions) != log.Partitions() {
+		return e, false, fmt.Errorf("message %d of the feed knows %d partitions, the log has %d; delete the stream, and it "+
+			"is made again from the log", sequence, len(e.positions), log.Partitions())
+	}
+	for partition, seq := range e.positions {
+		last, err := log.Last(ctx, partition)
+		if err != nil || seq > last {
+			return e, false, err
+		}
+	}
+	if e.notice {
+		return e, true, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for r, err := range log.Read(ctx, e.position.Partition, e.position.Seq) {
+		switch {
+		case errors.Is(err, eventlog.ErrUnreadable), errors.Is(err, eventlog.ErrDamaged):
+			return e, true, nil // whose it was cannot be told
+		case err != nil:
+			return e, false, err
+		}
+		// A later one: what was here is accepted as lost, and its place is not used again.
+		return e, r.Position != e.position || r.ID == e.transition, nil
+	}
+	return e, true, nil // nothing is read from here to the end: all of it is set aside
+}
