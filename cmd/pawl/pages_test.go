@@ -8,12 +8,14 @@ import (
 )
 
 // The commands that the pages beside the code show are ones: they parse. What they do is tested where
-// it is done (TestExampleTool for the tool).
+// it is done (TestExampleTool for the tool, TestFeedThroughKills for the follower).
 func TestPagesShowCommands(t *testing.T) {
-	page := read(t, "../../engine/connector/CONNECTORS.md")
+	page := read(t, "../../engine/connector/CONNECTORS.md") + read(t, "../../ops/FEED.md")
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("counting.ts", nil, 0o600); err != nil {
-		t.Fatal(err)
+	for _, script := range []string{"counting.ts", "orders.ts"} {
+		if err := os.WriteFile(script, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	word := regexp.MustCompile(`(?:'[^']*'|[^\s'])+`)
 	found := 0
@@ -24,7 +26,7 @@ func TestPagesShowCommands(t *testing.T) {
 				args[i] = strings.ReplaceAll(args[i], "'", "")
 			}
 			if found++; args[0] == "go" {
-				continue // the example's tool, which TestExampleTool builds and runs
+				continue // the examples, which the tests build and run
 			}
 			grammar := testGrammar(t, &commandLine{}, nil)
 			if _, err := grammar.Parse(args[1:]); args[0] != "pawl" || err != nil {
@@ -32,7 +34,7 @@ func TestPagesShowCommands(t *testing.T) {
 			}
 		}
 	}
-	if found < 8 {
+	if found < 10 {
 		t.Errorf("only %d commands were found", found)
 	}
 }

@@ -31,6 +31,7 @@ type Bench struct {
 	InFlight    []int   `help:"Items in flight, one workflow each." default:"1,64,256"`
 	OneWorkflow int     `help:"Items in flight of the stages with one workflow, whose consumer has that concurrency; 0 leaves these out, 256 is the most." default:"64"`
 	Dir         string  `help:"Directory whose disk is measured; a temporary one is made in it and removed." default:"." type:"path"`
+	Feed        bool    `help:"Publish the feed meanwhile, as up does with --feed."`
 	JSON        bool    `help:"Print one JSON line only." name:"json"`
 	Starts      bool    `help:"Then measure how long an engine takes to start on the log that was written."`
 	Profile     string  `help:"Write a CPU profile of the measured stages to this file." type:"path" placeholder:"FILE"`
@@ -61,7 +62,8 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 	defer world.stop()
 
 	logger := slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s := config.Settings{Data: filepath.Join(dir, "data"), HTTP: "127.0.0.1:0", Policies: schedule.Default()}
+	s := config.Settings{Data: filepath.Join(dir, "data"), HTTP: "127.0.0.1:0", Policies: schedule.Default(),
+		Feed: c.Feed}
 	s.Connectors.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{world.sink: {Private: true}}}
 	d, err := node.Open(ctx, s, with, logger)
 	if err != nil {

@@ -57,22 +57,23 @@ func (f feeding) figures() prometheus.Collector {
 	return f.feeder.Figures()
 }
 
-// start begins to publish. The function it returns ends that, once all is published that is recorded by then or a
-// moment later; it is called when the engine has ended.
-func (f feeding) start(ctx context.Context) (end func()) {
-	if f.feeder == nil {
+// StartFeed begins to publish the feed, if one is asked for. The function it returns ends that, once all is published
+// that is recorded by then, or a moment later; it is called when the engine has ended.
+func (n *Node) StartFeed(ctx context.Context) (end func()) {
+	feeder := n.feed.feeder
+	if feeder == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.feeder.Run(ctx)
+		feeder.Run(ctx)
 	}()
 	return func() {
 		last, stop := context.WithTimeout(ctx, feedEnd)
 		defer stop()
-		_ = f.feeder.Await(last) // the next start goes on with the rest
+		_ = feeder.Await(last) // the next start goes on with the rest
 		cancel()
 		<-done
 	}

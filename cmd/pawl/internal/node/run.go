@@ -20,7 +20,7 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 	go tendHeap(apiCtx)
 	checked := n.check.start(apiCtx)
 	defer checked()
-	fed := n.feed.start(apiCtx)
+	fed := n.StartFeed(apiCtx)
 	defer fed()
 	ended, served, finished := make(chan error, 1), make(chan error, 1), make(chan error, 1)
 	go func() { ended <- n.Engine.Run(engineCtx) }()
