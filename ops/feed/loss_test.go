@@ -316,7 +316,7 @@ func TestStreamKeepsItsContent(t *testing.T) {
 	if err := stream.DeleteMsg(t.Context(), 1); err == nil {
 		t.Error("a message can be deleted")
 	}
-	if got := stream.CachedInfo().Config; got.MaxBytes != DefaultMaxBytes || got.Discard != jetstream.DiscardOld {
+	if got := stream.CachedInfo().Config; got.MaxBytes != 2*LeastBytes || got.Discard != jetstream.DiscardOld {
 		t.Errorf("the stream keeps %+v", got)
 	}
 	changed := stream.CachedInfo().Config

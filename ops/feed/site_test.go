@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // deadline bounds what must happen by itself.
-const deadline = 30 * time.Second
+const deadline = 2 * time.Minute
 
 // site is a log, and a server for its feed.
 type site struct {
@@ -49,10 +50,11 @@ func siteOn(t testing.TB, nc *nats.Conn, log *memlog.Log) *site {
 	return &site{t: t, nc: nc, js: js, log: log, heads: map[eventlog.WorkflowName]eventlog.Head{}}
 }
 
-// config is that of a feeder that waits for nothing long.
+// config is that of a feeder that waits for nothing long. The server sets aside what a stream may keep, and there are
+// many streams.
 func (s *site) config() Config {
-	return Config{Log: s.log, Conn: s.nc, Installation: "TEST", Idle: 5 * time.Millisecond, Patience: time.Millisecond,
-		Pause: time.Millisecond}
+	return Config{Log: s.log, Conn: s.nc, Installation: "TEST", MaxBytes: 2 * LeastBytes, Idle: 5 * time.Millisecond,
+		Patience: time.Millisecond, Pause: time.Millisecond, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil))}
 }
 
 // record appends a transition with so many facts, and returns it as an engine observes it.
