@@ -173,16 +173,18 @@ func (f *follower) readPlace() error {
 	return nil
 }
 
-// keepPlace replaces the file as a whole.
+// keepPlace writes the place over the one before, in one write of the same length.
 func (f *follower) keepPlace() error {
 	text, err := json.Marshal(f.place)
-	if err == nil {
-		err = os.WriteFile(f.file+".new", text, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(f.file+".new", f.file)
-	}
 	if err != nil {
+		return fmt.Errorf("keep the place: %w", err)
+	}
+	file, err := os.OpenFile(f.file, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep the place: %w", err)
+	}
+	_, err = fmt.Fprintf(file, "%-120s\n", text)
+	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("keep the place: %w", err)
 	}
 	return nil
