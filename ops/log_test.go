@@ -164,6 +164,57 @@ func TestLogStream(t *testing.T) {
 	}
 }
 
+// TestLogTypes: a reader of some kinds of facts is sent whole transitions that hold one of them, and no others.
+func TestLogTypes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.push("shop", "a", "b")
+	b.engine.Rest("shop")
+	const types = "?type=mutation.started,%20run.committed"
+	var want []transition
+	for _, v := range b.page("").Items {
+		for _, f := range v.Events {
+			if f.Type == "mutation.started" || f.Type == "run.committed" {
+				want = append(want, v)
+				break
+			}
+		}
+	}
+	if got := b.page(types).Items; len(want) < 4 || !reflect.DeepEqual(got, want) {
+		t.Errorf("%d of %d transitions came:\n%+v\nwant\n%+v", len(got), len(want), got, want)
+	}
+	if got := b.page(types + "&workflow=shop&tail=3").Items; !reflect.DeepEqual(got, want[len(want)-3:]) {
+		t.Errorf("the newest three are\n%+v\nwant\n%+v", got, want[len(want)-3:])
+	}
+	page := b.page(types + "&limit=1")
+	if page.Next == nil || !reflect.DeepEqual(page.Items, want[:1]) {
+		t.Fatalf("the first is %+v", page)
+	}
+	if got := b.page(types + "&from=" + *page.Next).Items; !reflect.DeepEqual(got, want[1:]) {
+		t.Errorf("the next page is\n%+v\nwant\n%+v", got, want[1:])
+	}
+	next := b.follow(types + ",workflow.resumed&follow=true")
+	for _, v := range want {
+		if got := decodeTransition(t, next().data); !reflect.DeepEqual(got, v) {
+			t.Fatalf("the stream has\n%+v\nwant\n%+v", got, v)
+		}
+	}
+	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
+	b.do("resumeWorkflow", map[string]any{"workflow": "shop"}, nil)
+	if got := decodeTransition(t, next().data); got.Kind != "workflow.resumed" {
+		t.Errorf("live came %+v", got)
+	}
+	if got := b.page("?type=event.updated").Items; len(got) != 0 { // an older name of a type
+		t.Errorf("%+v", got)
+	}
+	res, body := b.request("GET", "/v1/log?type=run.commited", "", "Accept", "application/json")
+	if res.StatusCode != 400 || !strings.Contains(string(body), `"type.unknown"`) ||
+		!strings.Contains(string(body), "run.committed") {
+		t.Errorf("%d %s", res.StatusCode, body)
+	}
+}
+
 // TestLogPartitions: all partitions in one answer, and the filters.
 func TestLogPartitions(t *testing.T) {
 	t.Parallel()

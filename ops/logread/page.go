@@ -16,6 +16,8 @@ const (
 	// The most that a page of the log holds.
 	pageTransitions = 1000
 	pageBytes       = 4 << 20
+	// pagePassed is how many transitions that are not asked for are passed over for one page.
+	pagePassed = 100_000
 )
 
 // Page is a part of the log as one document, for a caller that cannot read a stream.
@@ -51,8 +53,8 @@ func (r *Reader) Page(ctx context.Context, c Waiter, q *Query, from []uint64) (*
 		envelope := len(`{"items":[],"next":""}`) + len("18446744073709551615:18446744073709551615,")*len(from) + len("\n")
 		page.strict, page.bound = true, min(page.bound, c.Max-envelope)
 	}
-	more, err := page.fill(r.merged(ctx, from, q.Workflow))
-	if err == nil && q.Follow && len(page.Items) == 0 {
+	more, err := page.fill(q, r.merged(ctx, from, q.Workflow))
+	if err == nil && q.Follow && !more && len(page.Items) == 0 {
 		err = r.awaitTransition(ctx, c, q, page)
 	}
 	if err != nil {
@@ -67,10 +69,14 @@ func (r *Reader) Page(ctx context.Context, c Waiter, q *Query, from []uint64) (*
 
 // fill adds records and reports whether some are left. An error after the first record is left to the
 // next page, which begins with it.
-func (p *Page) fill(records iter.Seq2[eventlog.Record, error]) (more bool, err error) {
+func (p *Page) fill(q *Query, records iter.Seq2[eventlog.Record, error]) (more bool, err error) {
+	passed := 0
 	for record, err := range records {
-		if err == nil && record.Workflow == eventlog.Installation {
+		if err == nil && !q.shows(record) {
 			p.pass(record)
+			if passed++; passed == pagePassed {
+				return true, nil
+			}
 			continue
 		}
 		if len(p.Items) == p.limit {
@@ -129,11 +135,11 @@ func (r *Reader) awaitTransition(ctx context.Context, c Waiter, q *Query, page *
 			if !r.Guard.Open(c.Caller) {
 				return revoked()
 			}
-			if got.foreign(q.Workflow) {
+			if got.foreign(q) {
 				page.pass(got.record) // or the next request would meet it again
 				continue
 			}
-			_, err := page.fill(func(yield func(eventlog.Record, error) bool) { yield(got.record, got.err) })
+			_, err := page.fill(q, func(yield func(eventlog.Record, error) bool) { yield(got.record, got.err) })
 			return err
 		case <-ended:
 			return nil

@@ -1,7 +1,10 @@
 package logread
 
 import (
+	"iter"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -34,6 +37,7 @@ type Reader struct {
 type Query struct {
 	From     string                `json:"from,omitempty" in:"query" jsonschema:"the first position to read, partition:seq, or a bare number for partition 0; several are joined by commas; the beginning when left out"`
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty" in:"query" jsonschema:"only this workflow's transitions"`
+	Type     string                `json:"type,omitempty" in:"query" jsonschema:"only transitions that hold a fact of one of these types, joined by commas, such as run.failed,mutation.started"`
 	Follow   bool                  `json:"follow,omitempty" in:"query" jsonschema:"go on with new transitions: the stream stays open"`
 	Tail     Count                 `json:"tail,omitempty" in:"query" jsonschema:"only the newest so many of what is there to read"`
 	Limit    Count                 `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out, in a page at most 1000"`
@@ -41,6 +45,47 @@ type Query struct {
 
 // Scope implements rpc.Scoped.
 func (q *Query) Scope() *eventlog.WorkflowName { return &q.Workflow }
+
+// shows reports whether the readable record is among what is asked for, as far as it says: its workflow is chosen where
+// it is read. Transitions of the installation itself are shown to no caller.
+func (q *Query) shows(r eventlog.Record) bool {
+	if r.Workflow == eventlog.Installation {
+		return false
+	}
+	return q.Type == "" || slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
+		for name := range strings.SplitSeq(q.Type, ",") {
+			if eventlog.PresentName(eventlog.FactType(strings.TrimSpace(name))) == f.FactType() {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// checkTypes refuses a type of which there are no facts.
+func (q *Query) checkTypes() error {
+	if q.Type == "" {
+		return nil
+	}
+	for name := range strings.SplitSeq(q.Type, ",") {
+		name := eventlog.FactType(strings.TrimSpace(name))
+		if known := eventlog.FactTypes(); !slices.Contains(known, eventlog.PresentName(name)) {
+			return rpc.Malformed("type.unknown", "there are no facts of type %q", eventlog.ClipName(name)).
+				WithHint("the types are " + strings.Join(slices.Sorted(namesOf(known)), ", "))
+		}
+	}
+	return nil
+}
+
+func namesOf(types []eventlog.FactType) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, t := range types {
+			if !yield(string(t)) {
+				return
+			}
+		}
+	}
+}
 
 // Count is a number of transitions of 1 or more; 0 when left out.
 type Count int

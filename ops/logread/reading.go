@@ -60,12 +60,12 @@ type readRecord struct {
 }
 
 // foreign says that it is of another workflow than the one that is asked for, whether or not it can be
-// read, or of the installation: it only moves the reader on.
-func (r readRecord) foreign(only eventlog.WorkflowName) bool {
-	if r.record.Workflow == eventlog.Installation && r.err == nil {
+// read, or not among what is asked for: it only moves the reader on.
+func (r readRecord) foreign(q *Query) bool {
+	if r.err == nil && !q.shows(r.record) {
 		return true
 	}
-	return only != "" && !r.last && r.record.Workflow != "" && r.record.Workflow != only
+	return q.Workflow != "" && !r.last && r.record.Workflow != "" && r.record.Workflow != q.Workflow
 }
 
 // readAll sends records until ctx ends, the log ends (without follow) or fails. A reader of one workflow

@@ -8,6 +8,9 @@ func (r *Reader) Start(ctx context.Context, q *Query) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := q.checkTypes(); err != nil {
+		return nil, err
+	}
 	if q.Workflow != "" {
 		if err := r.Known(q.Workflow); err != nil {
 			return nil, err

@@ -70,7 +70,7 @@ func (r *Reader) Stream(ctx context.Context, w http.ResponseWriter, c *rpc.Calle
 			if !r.Guard.Open(c) {
 				return cutOff(q)
 			}
-			if got.foreign(q.Workflow) {
+			if got.foreign(q) {
 				continue
 			}
 			switch {

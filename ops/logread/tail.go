@@ -62,7 +62,7 @@ func (r *Reader) newestFrom(ctx context.Context, q *Query, p int, start uint64) 
 		if err != nil && !readable(err) {
 			break // the next read, which begins here, reports it
 		}
-		if err == nil && record.Workflow == eventlog.Installation {
+		if err == nil && !q.shows(record) {
 			continue
 		}
 		if len(found) == int(q.Tail) {

@@ -72,6 +72,8 @@ type LogQuery struct {
 	From string `json:"from,omitempty"`
 	// Workflow is the one whose transitions are read; empty is all.
 	Workflow string `json:"workflow,omitempty"`
+	// Type joins the types of facts by commas of which a transition holds at least one; empty is any.
+	Type string `json:"type,omitempty"`
 	// Tail, unless 0, is how many transitions are read of what is there: the newest.
 	Tail int `json:"tail,omitempty"`
 	// Follow goes on with new transitions.

@@ -20,6 +20,7 @@ type Log struct {
 	client.Flags
 	Follow   bool   `short:"f" help:"Go on with what is recorded from now on."`
 	Workflow string `short:"w" placeholder:"NAME" help:"Only this workflow's."`
+	Type     string `placeholder:"FACT,…" help:"Only transitions that hold a fact of one of these types, e.g. run.failed."`
 	Tail     int    `placeholder:"N" help:"Begin with the newest N (20, unless --from is given)."`
 	From     string `placeholder:"POSITION" help:"Begin at this position; 0 is the beginning."`
 }
@@ -33,7 +34,7 @@ func (c *Log) Run(ctx context.Context, engine *client.Finder, screen term.Screen
 	if err != nil {
 		return err
 	}
-	query := rpc.LogQuery{From: c.From, Workflow: c.Workflow, Tail: c.Tail, Follow: c.Follow}
+	query := rpc.LogQuery{From: c.From, Workflow: c.Workflow, Type: c.Type, Tail: c.Tail, Follow: c.Follow}
 	if query.From == "" && query.Tail == 0 {
 		query.Tail = tail
 	}
