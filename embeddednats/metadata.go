@@ -27,9 +27,9 @@ import (
 // stream, although all its messages are there. So a copy of the pair is kept from before each update, and put back
 // before the server starts.
 //
-// Without consent the copy goes back only if one half of the pair is still the copy's. Then no update has ended since
-// it was made: an older copy would take back what was acknowledged. Where there is no copy at all, metadata without
-// its checksum needs consent too: any bit of it may be another.
+// Without consent the copy goes back only if one half of the pair is still the copy's. That shows that no update has
+// ended since the copy was made; an older copy would undo an update that was acknowledged. Where there is no copy at
+// all, metadata without its checksum needs consent too: any bit of it may have changed.
 const (
 	metaFile = server.JetStreamMetaFile
 	metaSum  = server.JetStreamMetaFileSum

@@ -64,6 +64,11 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		// It may have become another tool while the call waited for its approval.
 		never = deploy.Changed(c.workflow.engine.cfg.Connectors, pinned)
 	}
+	if never == nil {
+		// A secret may have been refused to the workflow meanwhile, or its connector may have been away before.
+		never = decide.DeniedSecret(c.workflow.name, c.workflow.state().Grants,
+			c.workflow.engine.cfg.Connectors.Secrets(call))
+	}
 	open := false // still, after its deadline
 	if never != nil {
 		settlement.By = eventlog.ResolvedByNeverSent

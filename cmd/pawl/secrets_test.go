@@ -116,6 +116,35 @@ secrets:
 	}
 }
 
+// A call that was approved is not sent once its secret is no longer granted.
+func TestSecretsAreAskedForBeforeTheCall(t *testing.T) {
+	t.Parallel()
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			t.Error("it was sent")
+		}
+	}))
+	t.Cleanup(host.Close)
+	address := strings.TrimPrefix(host.URL, "http://")
+	dir := place(t, map[string]string{
+		"orders.ts": strings.ReplaceAll(carrying, "HOST", address), "shop": "planted-1", "key": "planted-2",
+		"pawl.yaml": `data: data
+connectors: {http: {hosts: {"` + address + `": {private: true}}}}
+secrets:
+  SHOP: {value: "${file:shop}", hosts: ["` + address + `"]}
+  KEY: {value: "${file:key}", hosts: ["` + address + `"]}
+`,
+	})
+	p := startDaemon(t, dir, "pawl", "up", "orders.ts", "--grant", "http.post=ask", "--grant", "secret.SHOP=allow",
+		"--grant", "secret.KEY=allow")
+	mustRun(t, dir, 0, "pawl", "push", "orders", "orders", "--id", "1", "{}")
+	p.await(`waits for approval`)
+	mustRun(t, dir, 0, "pawl", "grants", "orders", "secret.KEY=deny")
+	mustRun(t, dir, 0, "sh", "-c", `pawl approve "$(pawl mutations list --status awaiting_approval | cut -f1)"`)
+	p.await(`not allowed to use the secret KEY`)
+	p.stop()
+}
+
 // wantNoSecret looks for the text, plain and in the forms that programs give it.
 func wantNoSecret(t *testing.T, where string, content []byte, secret string) {
 	t.Helper()

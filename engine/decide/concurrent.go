@@ -147,9 +147,10 @@ func Owed(s *projections.State, at Present) []Todo {
 	return append(append(todos, Next(s, at.Now, at.Engine)), wait...)
 }
 
-// soonestBeginning is what the consumer waits for until time itself lets it begin something: the time of an event that
-// was put off (C6) or of one that failed, its next probe (C7), or its rate (C12), whichever of them comes last. It
-// reports false where nothing waits that time lets begin.
+// soonestBeginning is the time until which the consumer begins nothing by itself, and why: the soonest of the events
+// that were put off (C6) or failed and of the next probe (C7), or the time that its rate allows (C12) if that is later.
+// What failed is named before what was put off, whichever is sooner: it is work that is left (F8). It reports false
+// where the consumer waits for no time.
 func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wait, bool) {
 	h := s.Handler(c.Name)
 	if h == nil || !mayBegin(s) {
@@ -158,9 +159,11 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 	waits := false
 	next := Wait{Reason: ReasonBackoff, Until: forever, Subject: string(c.Name)}
 	own := func(reason Reason, until eventlog.Instant) {
-		if waits = true; until < next.Until {
-			next.Reason, next.Until = reason, until
+		works, worked := reason.Meaning() == GoesOn, waits && next.Reason.Meaning() == GoesOn
+		if !waits || works && !worked || works == worked && until < next.Until {
+			next.Reason = reason
 		}
+		waits, next.Until = true, min(next.Until, until)
 	}
 	for _, until := range s.Returning(c.Name) {
 		own(ReasonBackoff, until)
@@ -174,7 +177,10 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 		case probe != nil && probe.At > at.Now && (isNew || again): // it tries one whatever time that has
 			own(ReasonProbing, probe.At)
 		default:
-			if isNew {
+			switch {
+			case isNew && untried <= at.Now: // it was not put off
+				own(ReasonBackoff, untried)
+			case isNew:
 				own(ReasonWake, untried)
 			}
 			if again {
@@ -183,7 +189,9 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 		}
 	}
 	if rate := h.StartedAt.Add(c.Spacing()); !atRate(c, h, at.Now) && rate > next.Until {
-		next.Reason, next.Until = ReasonRate, rate
+		if next.Until = rate; next.Reason.Meaning() == GoesOn {
+			next.Reason = ReasonRate
+		}
 	}
 	return next, waits && next.Until > at.Now
 }

@@ -232,8 +232,8 @@ func NeedsAttention(s *projections.State, wait Wait) bool {
 	c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject))
 	h := s.Handler(c.Name)
 	switch {
-	case wait.Reason == ReasonProbing:
-		return h != nil && h.Probing != nil && h.Probing.Attention != 0
+	case h != nil && h.Probing != nil && (wait.Reason == ReasonProbing || wait.Reason == ReasonRate):
+		return h.Probing.Attention != 0
 	case wait.Reason != ReasonBackoff:
 		return false
 	case s.Backoff != nil && s.Backoff.Attention != 0:

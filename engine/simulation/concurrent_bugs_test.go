@@ -47,7 +47,7 @@ func TestBugsOfConcurrentConsumersAreFound(t *testing.T) {
 	for _, bug := range bugs {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
-			const bound = 600
+			const bound = 3000
 			for n := range uint64(bound) {
 				_, err := simulate(t, simulation.Config{Seed: n + 1, Focus: bug.focus, Decide: bug.decide})
 				var found *simulation.Violation

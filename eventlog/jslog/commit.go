@@ -88,8 +88,8 @@ func (c *committer) run() {
 	}
 }
 
-// How long the log rests after a batch that was staged in memory: so long for each workflow that wrote in it, and no
-// longer in all. One that wrote several messages counts once: it has its next ones ready together as well.
+// After a batch that was staged in memory the log rests: restPerWriter for each workflow that wrote in the batch, but
+// never longer than longestRest. A workflow that wrote several messages counts once: its next ones come together too.
 const (
 	restPerWriter = 100 * time.Microsecond
 	longestRest   = 10 * time.Millisecond

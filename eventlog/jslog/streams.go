@@ -96,6 +96,9 @@ func (l *Log) find(ctx context.Context) (map[int]*jetstream.StreamInfo, error) {
 func (l *Log) info(ctx context.Context, name string) (*jetstream.StreamInfo, error) {
 	s, err := l.js.Stream(ctx, name)
 	if isNotUnderstood(err) {
+		if !strings.Contains(err.Error(), "unsupported - ") { // it is not the stream's own metadata
+			return nil, fmt.Errorf("look up stream %s: the server does not serve it: %w", name, err)
+		}
 		return nil, fmt.Errorf("%w: the server does not understand the metadata of stream %s: %w; "+
 			"its messages are all there", eventlog.ErrNewerFormat, name, err)
 	}

@@ -35,6 +35,12 @@ func (v *Verification) problem(format string, args ...any) {
 	v.Problems, v.ofLog = append(v.Problems, problem), append(v.ofLog, problem)
 }
 
+// endLost adds that the log lacks what the store has of the workflow.
+func (v *Verification) endLost(name eventlog.WorkflowName, stored, logged uint64) {
+	v.problem("%v: workflow %s is at revision %d in the local store, and at revision %d in the log", eventlog.ErrDamaged,
+		name, stored, logged)
+}
+
 // differs adds a problem of the local store, which is disposable.
 func (v *Verification) differs(format string, args ...any) {
 	v.Problems = append(v.Problems, fmt.Sprintf(format, args...)+"; "+rebuild)
@@ -45,8 +51,8 @@ func (v *Verification) differs(format string, args ...any) {
 // that with what the store holds. An engine may go on meanwhile: a workflow is compared at the
 // revision that the store had, and one that the store does not have yet is not missed. What is
 // found is in the Verification; an error means that log or store could not be read to the end. With
-// a nil reader only the log is checked. A fold holds all of a workflow's history: one with more bytes of the log than
-// maxFolded is not folded; 0 is no bound.
+// a nil reader only the log is checked. A fold keeps a workflow's whole history in memory, so a workflow
+// with more than maxFolded bytes in the log is not folded; 0 means no bound.
 func Verify(
 	ctx context.Context, log eventlog.Log, reader *readmodel.Reader, maxFolded int64,
 ) (Verification, error) {
@@ -94,6 +100,14 @@ func (v *Verification) partition(
 		case past.broken:
 			continue // it is in the list already, and cannot be folded
 		case maxFolded > 0 && past.bytes > maxFolded:
+			core, err := storedCore(kept, name)
+			if err != nil {
+				return err
+			}
+			if core != nil && core.Head.Revision > past.revision {
+				v.endLost(name, core.Head.Revision, past.revision)
+				continue
+			}
 			v.NotFolded = append(v.NotFolded, name)
 			continue
 		}
@@ -106,9 +120,10 @@ func (v *Verification) partition(
 
 // past is what a partition holds of a workflow.
 type past struct {
-	first  uint64 // the sequence of its first record
-	bytes  int64  // how many bytes of the log it has
-	broken bool   // its records cannot be read, or do not follow each other
+	first    uint64 // the sequence of its first record
+	revision uint64 // of the last record that follows those before it
+	bytes    int64  // how many bytes of the log it has
+	broken   bool   // its records cannot be read, or do not follow each other
 }
 
 // chain returns the workflows of the partition.
@@ -143,6 +158,8 @@ func (v *Verification) chain(
 			if err := chain.Check(record); err != nil {
 				v.problem("%v", err)
 				of.broken = true
+			} else {
+				of.revision = record.Revision
 			}
 		}
 	}
@@ -176,8 +193,7 @@ func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog
 	case core == nil:
 		return nil
 	case then.Head.Revision != core.Head.Revision:
-		v.problem("%v: workflow %s is at revision %d in the local store, and at revision %d in the log", eventlog.ErrDamaged,
-			name, core.Head.Revision, end.Head.Revision)
+		v.endLost(name, core.Head.Revision, end.Head.Revision)
 		return nil
 	}
 	return v.compare(&then, kept)

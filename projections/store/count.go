@@ -9,10 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Each commit adds one to how many there are, and sets the number of the last one. Pebble checks what a file holds, and
-// not that a file of its own log is there and whole to its end: without one from the middle the rows of its commits
-// were missing, and the checkpoint, which is written with each commit, would still cover them.
-const spaceCount = 'A' // A → how many commits there are, added up; A 1 → the number of the last one
+// Each commit adds one to a counter and writes its own number. Pebble checks what its files hold, but not that each
+// file of its write-ahead log is there and whole to its end. Where one in the middle is lost, the rows of its commits
+// are missing although the checkpoint, which every commit writes, covers them: then the counter is below the number.
+const spaceCount = 'A' // A → the counter of commits; A 1 → the number of the last one
 
 func countKey() []byte { return []byte{spaceCount} }
 

@@ -30,8 +30,7 @@ type Config struct {
 	// Secrets are the values that were filled in from outside the configuration, wherever they stand in
 	// it. They are blanked out of everything that comes back.
 	Secrets []string `yaml:"-"`
-	// Named are the secrets that a call may carry, by name, each bound to its hosts. Their values belong into Secrets
-	// too.
+	// Named are the secrets that a call may carry, by name, each bound to its hosts. They are blanked out too.
 	Named secret.Set `yaml:"-"`
 	// Listen is how long to listen on for the answer to a mutation after its deadline;
 	// 0 means connector.DefaultListen, negative not at all.

@@ -58,6 +58,12 @@ func New(config Config) (*Connector, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range config.Named.Names() {
+		named, _ := config.Named.Lookup(name)
+		for _, value := range named.Values() {
+			secrets = append(secrets, secretParts(value)...)
+		}
+	}
 	c := &Connector{hosts: byAddress, named: bound, unknown: config.HostsUnknown, redact: newRedactor(secrets),
 		listen: config.Listen}
 	if c.listen == 0 {

@@ -205,6 +205,12 @@ func carryInURL(secret *placed, t *target, values map[string]string) *eventlog.F
 		return nil
 	}
 	path := t.url.EscapedPath()
+	if raw := t.url.RawPath; raw != "" { // it has escapes that EscapedPath would drop for the sake of the braces
+		path = strings.NewReplacer("{", "%7B", "}", "%7D").Replace(raw)
+		if (&url.URL{Path: t.url.Path, RawPath: path}).EscapedPath() != path {
+			return connector.Failf(eventlog.Logic, "http.url", "the url's path is not percent-encoded as it should be")
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(secret.Path)) {
 		hole := "%7B" + name + "%7D"
 		if !placeholderName.MatchString(name) || strings.Count(path, hole) != 1 {

@@ -82,6 +82,36 @@ func TestNamedSecretsAreSentWhereTheyAreNamed(t *testing.T) {
 	}
 }
 
+// What is escaped in the path stays so beside a placeholder: the call goes to no other resource.
+func TestNamedSecretsLeaveEscapesInThePath(t *testing.T) {
+	t.Parallel()
+	uri := ""
+	_, address := server(t, func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
+	r := client(t, address, withSecret(t, address))
+	out := r.Perform(t.Context(), mutation("post", object{"url": "http://" + address + "/projects/group%2Fapp%3Bx/{t}",
+		"secret": object{"path": object{"t": "KEY"}}}))
+	if out.Status != connector.Applied || uri != "/projects/group%2Fapp%3Bx/pl%2Fant%20ed%227" {
+		t.Errorf("%+v: it was sent to %s", out.Failure, uri)
+	}
+}
+
+// Of a secret with the name of a scheme before it, the part behind that is blanked too.
+func TestNamedSecretsBehindASchemeAreBlanked(t *testing.T) {
+	t.Parallel()
+	_, address := server(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "token abc-planted") })
+	r := client(t, address, func(c *httpcall.Config, _ *httpcall.HostConfig) {
+		s, err := secret.Of([]string{"Bearer abc-planted"}, []string{address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Named = secret.NewSet(map[string]secret.Secret{"KEY": s})
+	})
+	raw, err := r.Read(t.Context(), mutation("get", object{"url": "http://" + address + "/"}))
+	if err != nil || strings.Contains(string(raw), "planted") {
+		t.Errorf("%v %s", err, raw)
+	}
+}
+
 // What cannot be sent as the call says is a definite failure, and nothing has left.
 func TestNamedSecretsThatAreNotSent(t *testing.T) {
 	t.Parallel()
@@ -192,6 +222,12 @@ func TestNamedSecretsAreForReconcileToo(t *testing.T) {
 		"secret": object{"header": object{"X-Key": "KEY"}, "path": object{"a": "KEY"}, "query": object{"b": "KEY"}}}))
 	if answer.Verdict != connector.VerdictApplied {
 		t.Errorf("%+v", answer)
+	}
+	// A secret that has another name by now is named, and the question may be asked again.
+	renamed := mutation("post", object{"url": "http://" + address + "/", "secret": object{"header": object{"X": "OLD"}}})
+	if answer := r.Reconcile(t.Context(), renamed); !r.Reconciles(renamed) || answer.Verdict != connector.VerdictRetry ||
+		answer.Failure.Code != "secret.unknown" {
+		t.Errorf("%t %+v", r.Reconciles(renamed), answer)
 	}
 }
 

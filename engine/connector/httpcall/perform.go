@@ -107,8 +107,8 @@ func relayed(status int) bool {
 
 // ReconcilesCall says whether the call's host is configured with a way to reconcile.
 func (c *Connector) ReconcilesCall(call connector.Call) bool {
-	_, t, failure := c.parse(call)
-	return failure == nil && t.host.reconcile != nil
+	t, ok := c.targetOf(call)
+	return ok && t.host.reconcile != nil
 }
 
 // CallEnding is what the configuration of the call's host says. Its quiet time is the operator's word

@@ -137,11 +137,15 @@ func secretsIn(header, value string) []string {
 		if !strings.Contains(lower, part) {
 			continue
 		}
-		secrets := []string{value}
-		if _, token, found := strings.Cut(value, " "); found {
-			secrets = append(secrets, token)
-		}
-		return secrets
+		return secretParts(value)
 	}
 	return nil
+}
+
+// secretParts are a secret and, of one that begins with the name of a scheme, as in "Bearer X", what stands behind it.
+func secretParts(value string) []string {
+	if _, token, found := strings.Cut(value, " "); found {
+		return []string{value, token}
+	}
+	return []string{value}
 }

@@ -142,12 +142,7 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 		return err
 	}
 	if http := c.Connectors.HTTP; http != nil {
-		http.Named = c.Values
-		for _, name := range c.Values.Names() {
-			named, _ := c.Values.Lookup(name)
-			found = append(found, named.Values()...) // with what stands beside the reference, as in "Bearer ${env:X}"
-		}
-		http.Secrets = found
+		http.Named, http.Secrets = c.Values, found
 	}
 	for _, root := range []*Root{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
 		if root != nil {

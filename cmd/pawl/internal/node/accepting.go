@@ -65,8 +65,8 @@ func noteAcceptance(data string, known acceptance) error {
 	return nil
 }
 
-// trust answers the broker: may it take for a stream's metadata what may not be what that was? A person has to accept
-// it (accepts), and what is accepted is noted before it is done.
+// trust answers the broker's question: may it use stream metadata that may not be the last that was written? A person
+// has to consent (accepts), and the consent is written down before the metadata is used.
 func trust(data string, accepts bool) func(stream, takes string) (bool, error) {
 	return func(stream, takes string) (bool, error) {
 		if !accepts {
