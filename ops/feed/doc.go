@@ -2,16 +2,16 @@
 // form of a message, and how to follow, is in ops/FEED.md.
 //
 // Guaranteed: every fact of the log is published once, those of a partition in the order of the log, with no gap and no
-// repetition, however often the process is killed. The feed holds its own position: the header of its last message
-// says how far the log is published, and each message is fenced by the sequence of the one before it, so that of two
-// feeders that run at once only one publishes anything. There is one way to go on, after a start, a lost
-// acknowledgement, a fence or a full disk: read the last message, go on behind it (resume.go). A lease would be put
-// around [Feeder.Run]; it is needed for economy only.
+// repetition, however often the process is killed. The feed holds its own position: the header of its last message says
+// how far the log is published, and each message is fenced by the sequence of the one before it, so that of two feeders
+// that run at once only one publishes anything. There is one way to go on, after a start, a lost acknowledgement, a
+// fence or a full disk: read the last message, go on behind it (resume.go). No lease is needed for that; one around
+// [Feeder.Run] would only save work.
 //
-// Messages are not synced one by one, and a killed process may lose those that a follower has just been given. They
-// are published again with the sequences they had: with one partition the fact at a sequence follows from the log
-// alone. So a follower that goes on behind the sequence it knows meets no fact twice. A durable consumer is at least
-// once, as its acknowledgements are not synced either; where it stands beyond the feed's end after a start, the server
+// Messages are not synced one by one, and a killed process may lose those that a follower has just been given. They are
+// published again with the sequences they had: with one partition the fact at a sequence follows from the log alone. So
+// a follower that goes on behind the sequence it knows meets no fact twice. A durable consumer may be sent a fact
+// twice, as its acknowledgements are not synced either; where it stands beyond the feed's end after a start, the server
 // puts it back to that end. The same holds after a power failure, but where the log itself has lost its end (it is not
 // synced with each write, or a loss was accepted): then the feed goes on with what the log recorded instead, and the
 // facts of the workflows concerned say what was lost.
@@ -21,14 +21,13 @@
 // installation itself are not published.
 //
 // Not guaranteed: that a fact is still there. The feed keeps as many bytes as it may, and the oldest go first. A
-// stream that an operator deletes is made again and filled from the beginning of the log. The order of facts of
+// stream whose folder an operator deletes is made again and filled from the beginning of the log. The order of facts of
 // different partitions.
 //
 // What it costs (BenchmarkFeed, two processors with other load): 9 to 10 µs of processor time a fact, from the record
 // to the acknowledgement, the server's part included. A run of a consumer has ten to fifteen facts, so that is a tenth
-// of a millisecond and more beside the 1.5 that the whole run takes there, and about 10 kB of disk. All of it is for
-// nothing where nobody follows, so the feed is published only where it is asked for (--feed). Records come from the
-// engine's memory (Observe), which saves reading and decoding them again; the log is read only for what is not there.
-// Messages go one by one: as synced atomic batches of 20, 100 and 500 they cost 57, 26 and 17 µs each where these
-// cost 10.
+// of a millisecond and more beside the 1.5 that the whole run takes there, and about 10 kB of disk. Where nobody
+// follows, that cost brings nothing, so the feed is off unless --feed asks for it. Records come from the engine's
+// memory (Observe), which saves reading and decoding them again; the log is read only for what is not there. Messages
+// go one by one: as synced atomic batches of 20, 100 and 500 they cost 57, 26 and 17 µs each where these cost 10.
 package feed

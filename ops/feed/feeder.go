@@ -39,8 +39,8 @@ func New(cfg Config) (*Feeder, error) {
 	return f, nil
 }
 
-// Observe tells the feeder of a transition that the log holds. It does not block; what it is not told of it reads from
-// the log a little later.
+// Observe tells the feeder of a transition that the log holds. It does not block. A transition that is never
+// observed is read from the log a little later.
 func (f *Feeder) Observe(r eventlog.Record) { f.backlog.add(r, time.Now()) }
 
 // Run publishes until ctx ends or the log is closed. Whatever fails is tried again; no failure of the feed ends
@@ -59,7 +59,7 @@ func (f *Feeder) Run(ctx context.Context) {
 		}
 		if err.Error() != told {
 			told = err.Error()
-			f.cfg.Logger.Warn("the feed waits; it goes on where it stopped", "error", err)
+			f.cfg.Logger.Warn("the feed cannot publish; it tries again and goes on where it stopped", "error", err)
 		}
 		select {
 		case <-ctx.Done():

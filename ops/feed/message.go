@@ -128,11 +128,11 @@ type header struct {
 	values []string
 }
 
-// mostHeaders is how many headers a message has at most, with its fence.
-const mostHeaders = 14
+// maxHeaders is how many headers a message has at most, with its fence.
+const maxHeaders = 14
 
 func newHeader() *header {
-	return &header{make(nats.Header, mostHeaders), make([]string, 0, mostHeaders)}
+	return &header{make(nats.Header, maxHeaders), make([]string, 0, maxHeaders)}
 }
 
 func (h *header) set(name, value string) {
@@ -153,8 +153,9 @@ type entry struct {
 // readEntry reads the headers of a message.
 func readEntry(sequence uint64, h nats.Header) (e entry, err error) {
 	e.sequence = sequence
-	id, number, _ := cutLast(h.Get(headerID), "-")
-	e.transition = eventlog.TransitionID(id)
+	id := h.Get(headerID)
+	dash := max(strings.LastIndexByte(id, '-'), 0)
+	e.transition = eventlog.TransitionID(id[:dash])
 	if e.position, err = eventlog.ParsePosition(h.Get(headerPosition)); err != nil {
 		return e, fmt.Errorf("header %s: %w", headerPosition, err)
 	}
@@ -165,22 +166,13 @@ func readEntry(sequence uint64, h nats.Header) (e entry, err error) {
 		}
 		e.positions = append(e.positions, p.Seq)
 	}
-	e.n, err = strconv.Atoi(number)
+	e.n, err = strconv.Atoi(strings.TrimPrefix(id[dash:], "-"))
 	count, countErr := strconv.Atoi(h.Get(headerCount))
 	if e.count = count; err != nil || countErr != nil || e.n < 1 || e.n > e.count {
-		return e, fmt.Errorf("headers %s and %s say %q of %q", headerID, headerCount, h.Get(headerID), h.Get(headerCount))
+		return e, fmt.Errorf("headers %s and %s say %q of %q", headerID, headerCount, id, h.Get(headerCount))
 	}
-	e.notice = h.Get(headerID) == noticeID(e.position)
+	e.notice = id == noticeID(e.position)
 	return e, nil
-}
-
-// cutLast is strings.Cut at the last separator.
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }
 
 // renderPositions joins how far each partition is published.

@@ -88,6 +88,7 @@ func (p *publisher) follow(ctx context.Context) error {
 				return err
 			}
 		}
+		overtaken = time.Time{}
 	}
 }
 
@@ -143,29 +144,58 @@ func (p *publisher) readLog(ctx context.Context, partition int) error {
 	if err != nil {
 		return err
 	}
+	var unread *problem // the last part that cannot be read, until it is known where it ends
 	for r, err := range p.cfg.Log.Read(ctx, partition, p.backlog.upcoming(partition)) {
+		broken := errors.Is(err, eventlog.ErrUnreadable) || errors.Is(err, eventlog.ErrDamaged)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil:
-			err = p.add(ctx, &r)
-		case r.Position.Seq > 0 && (errors.Is(err, eventlog.ErrUnreadable) || errors.Is(err, eventlog.ErrDamaged)):
-			err = p.announce(ctx, r.Position, r.Workflow, err)
+		case err != nil && (!broken || r.Position.Seq == 0):
+			return err
+		}
+		if unread != nil {
+			if err := p.announce(ctx, *unread, r.Position.Seq-1); err != nil {
+				return err
+			}
+			p.backlog.pass(partition, r.Position.Seq-1)
+			unread = nil
 		}
 		if err != nil {
+			unread = &problem{r.Position, r.Workflow, err}
+			continue
+		}
+		if err := p.add(ctx, &r); err != nil {
 			return err
 		}
 		p.backlog.pass(partition, r.Position.Seq)
 		if p.backlog.holds(partition) {
 			return p.flush(ctx)
 		}
+		if len(p.group) == 0 { // all that was read is sent; of the other partitions everything was sent before
+			p.backlog.confirm()
+		}
 	}
-	// What the log passed over at its end is set aside or accepted as lost.
-	p.backlog.pass(partition, max(last, p.backlog.upcoming(partition)-1))
+	through := max(last, p.backlog.upcoming(partition)-1)
+	if unread != nil {
+		through = max(through, unread.at.Seq)
+		if err := p.announce(ctx, *unread, through); err != nil {
+			return err
+		}
+	}
+	// No record came for what is left up to the end: it was set aside or accepted as lost.
+	p.backlog.pass(partition, through)
 	return p.flush(ctx)
 }
 
-// add adds the facts of a record, those that are not published yet.
+// problem is why the log cannot be read from a position on. Workflow is empty where it is not known.
+type problem struct {
+	at       eventlog.Position
+	workflow eventlog.WorkflowName
+	err      error
+}
+
+// add adds the facts of a record, those that are not published yet. From a fact on that cannot be encoded, an
+// announcement stands in their place.
 func (p *publisher) add(ctx context.Context, r *eventlog.Record) error {
 	first := 1
 	if p.at.facts > 0 && p.at.partial == r.Position {
@@ -179,7 +209,7 @@ func (p *publisher) add(ctx context.Context, r *eventlog.Record) error {
 	for n := first; n <= len(r.Facts); n++ {
 		m, err := p.writer.message(r, n, positions)
 		if err != nil {
-			return err
+			return p.announce(ctx, problem{r.Position, r.Workflow, err}, r.Position.Seq)
 		}
 		if err := p.push(ctx, m); err != nil {
 			return err
@@ -188,19 +218,18 @@ func (p *publisher) add(ctx context.Context, r *eventlog.Record) error {
 	return nil
 }
 
-// announce adds the announcement that the log cannot be read there.
-func (p *publisher) announce(ctx context.Context, at eventlog.Position, workflow eventlog.WorkflowName,
-	problem error) error {
-	if workflow == eventlog.Installation {
+// announce adds the announcement that the log cannot be read from there through a sequence.
+func (p *publisher) announce(ctx context.Context, unread problem, through uint64) error {
+	if unread.workflow == eventlog.Installation {
 		return nil
 	}
-	p.at.done[at.Partition] = at.Seq
-	m, err := p.writer.notice(at, workflow, problem, renderPositions(p.at.done))
+	p.at.done[unread.at.Partition] = through
+	m, err := p.writer.notice(unread.at, unread.workflow, unread.err, renderPositions(p.at.done))
 	if err != nil {
 		return err
 	}
-	p.cfg.Logger.Warn("the feed goes on behind a part of the log that cannot be read", "position", at.String(),
-		"error", problem)
+	p.cfg.Logger.Warn("the feed goes on behind a part of the log that cannot be read", "position",
+		unread.at.String(), "error", unread.err)
 	return p.push(ctx, m)
 }
 

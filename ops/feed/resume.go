@@ -69,42 +69,21 @@ type past struct {
 	first  uint64
 }
 
-// newestHeld is the newest message, at or before a sequence, whose transition the log holds. What the log has lost is
-// its end, so it is looked for in steps that grow, and then between the last two.
+// newestHeld is the newest message, at or before a sequence, whose transition the log holds. It is looked for transition
+// by transition: where the log lost its end more than once, held messages stand behind others that are not.
 func (p past) newestHeld(ctx context.Context, from uint64) (newest entry, found bool, err error) {
-	bad, step := from+1, uint64(1)
-	for bad > p.first {
-		at := max(p.first, bad-min(step, bad))
+	for at := from; at >= p.first; {
 		e, held, err := p.held(ctx, at)
-		if err != nil {
-			return newest, false, err
+		if err != nil || held {
+			return e, held, err
 		}
-		if held {
-			newest, found = e, true
-			break
-		}
-		bad, step = at, step*2
+		at -= min(at, uint64(max(e.n, 1)))
 	}
-	if !found {
-		return newest, false, nil
-	}
-	for newest.sequence+1 < bad {
-		middle := newest.sequence + (bad-newest.sequence)/2
-		e, held, err := p.held(ctx, middle)
-		switch {
-		case err != nil:
-			return newest, false, err
-		case held:
-			newest = e
-		default:
-			bad = middle
-		}
-	}
-	return newest, true, nil
+	return entry{}, false, nil
 }
 
-// held reports whether the log holds the transition of the message at that sequence. A message that is not there is
-// of no use either.
+// held reports whether the log holds the transition of the message at that sequence. A message
+// that is missing counts as not held.
 func (p past) held(ctx context.Context, sequence uint64) (entry, bool, error) {
 	m, err := p.stream.GetMsg(ctx, sequence)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -115,13 +94,13 @@ func (p past) held(ctx context.Context, sequence uint64) (entry, bool, error) {
 	}
 	e, err := readEntry(sequence, m.Header)
 	if err != nil {
-		return entry{}, false, fmt.Errorf("message %d of the feed was not published by pawl (delete the stream, and it is "+
-			"made again from the log): %w", sequence, err)
+		return entry{}, false, fmt.Errorf("message %d of the feed was not published by pawl (%s): %w", sequence,
+			p.feeder.makeAgain(), err)
 	}
 	log := p.feeder.cfg.Log
 	if len(e.positions) != log.Partitions() {
-		return e, false, fmt.Errorf("message %d of the feed knows %d partitions, the log has %d; delete the stream, and it "+
-			"is made again from the log", sequence, len(e.positions), log.Partitions())
+		return e, false, fmt.Errorf("message %d of the feed knows %d partitions, the log has %d; %s", sequence,
+			len(e.positions), log.Partitions(), p.feeder.makeAgain())
 	}
 	for partition, seq := range e.positions {
 		last, err := log.Last(ctx, partition)

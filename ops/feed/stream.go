@@ -31,14 +31,20 @@ func (f *Feeder) openStream(ctx context.Context) (jetstream.Stream, error) {
 	f.existed = true
 	config := stream.CachedInfo().Config
 	if owner := config.Metadata[metaInstallation]; owner != f.cfg.Installation {
-		return nil, fmt.Errorf("stream %s is the feed of installation %q, this log is %q's; delete the stream, or restore "+
-			"the log that belongs to it", name, owner, f.cfg.Installation)
+		return nil, fmt.Errorf("stream %s is the feed of installation %q, this log is %q's; restore the log that belongs "+
+			"to it, or %s", name, owner, f.cfg.Installation, f.makeAgain())
 	}
 	if config.MaxBytes == f.cfg.MaxBytes && config.MaxAge == 0 && config.MaxMsgs < 0 && config.MaxMsgsPerSubject < 0 {
 		return stream, nil
 	}
 	config.MaxBytes, config.MaxAge, config.MaxMsgs, config.MaxMsgsPerSubject = f.cfg.MaxBytes, 0, -1, -1
 	return f.updateStream(ctx, config)
+}
+
+// makeAgain is what an operator does about a stream that is not this log's feed. No NATS user may delete it.
+func (f *Feeder) makeAgain() string {
+	return "stop pawl and delete the folder jetstream/$G/streams/" + StreamName(f.cfg.Prefix) +
+		" of its data directory; the feed is then made again from the log"
 }
 
 // newStream describes the stream. Where the order of facts follows from the log alone, what a process loses when it is

@@ -77,6 +77,7 @@ type follower struct {
 	file, subject string
 	out           io.Writer
 	place         place
+	told          uint64 // the feed's first fact when the follower last said that older ones are not kept
 }
 
 // place is the last fact that was dealt with: its sequence in the feed, and its id to know it by.
@@ -103,18 +104,19 @@ func (f *follower) follow(ctx context.Context) error {
 	if err := f.check(ctx, stream); err != nil {
 		return err
 	}
-	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+	ordered, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{f.subject},
 		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.place.Sequence + 1,
 	})
 	if err != nil {
 		return err
 	}
-	messages, err := consumer.Messages()
+	messages, err := ordered.Messages()
 	if err != nil {
 		return err
 	}
 	defer messages.Stop()
+	var consumer string // the server's; the ordered one makes another where it cannot go on
 	for {
 		m, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
@@ -123,6 +125,12 @@ func (f *follower) follow(ctx context.Context) error {
 		meta, err := m.Metadata()
 		if err != nil {
 			return err
+		}
+		if meta.Consumer != consumer { // whatever it sends lies beyond the place, so the place can be compared
+			if err := f.check(ctx, stream); err != nil {
+				return err
+			}
+			consumer = meta.Consumer
 		}
 		if meta.Sequence.Stream <= f.place.Sequence {
 			continue
@@ -140,10 +148,16 @@ func (f *follower) follow(ctx context.Context) error {
 }
 
 // check compares the place with the feed. An engine that was killed may have a feed that ends before the place: the
-// same facts come again with the same sequences, and are not waited for here.
+// same facts come again with the same sequences, and are not waited for here. Whether they are the same is seen when
+// the first one beyond the place arrives.
 func (f *follower) check(ctx context.Context, stream jetstream.Stream) error {
-	state := stream.CachedInfo().State
-	if f.place.Sequence > 0 && f.place.Sequence+1 < state.FirstSeq {
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return err
+	}
+	state := info.State
+	if f.place.Sequence > 0 && f.place.Sequence+1 < state.FirstSeq && f.told < state.FirstSeq {
+		f.told = state.FirstSeq
 		fmt.Fprintf(os.Stderr, "follower: the facts %d to %d are not kept any more\n", f.place.Sequence+1, state.FirstSeq-1)
 	}
 	if f.place.Sequence < max(state.FirstSeq, 1) || f.place.Sequence > state.LastSeq {

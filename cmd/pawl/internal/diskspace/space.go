@@ -115,11 +115,7 @@ func StoreLimit(dir string, freeSpace func(string) (schedule.Size, error)) (int6
 // RunLogLimit is how much of the broker's disk space what scripts write may take. The broker sets it
 // aside whole, so on a small disk the usual amount would leave nothing to start with.
 func RunLogLimit(limit int64) int64 {
-	const usual = int64(256 * schedule.MiB)
-	if limit == 0 {
-		return usual
-	}
-	return min(usual, limit/8)
+	return FeedLimit(limit, int64(256*schedule.MiB))
 }
 
 // FeedLimit is how much of the broker's disk space the feed may take where it is not said; see RunLogLimit.

@@ -57,8 +57,8 @@ func (f feeding) figures() prometheus.Collector {
 	return f.feeder.Figures()
 }
 
-// StartFeed begins to publish the feed, if one is asked for. The function it returns ends that, once all is published
-// that is recorded by then, or a moment later; it is called when the engine has ended.
+// StartFeed begins to publish the feed, if one is asked for. The function that it returns stops the feed: as soon as
+// all that is recorded is published, at the latest after feedEnd. It is called when the engine has ended.
 func (n *Node) StartFeed(ctx context.Context) (end func()) {
 	feeder := n.feed.feeder
 	if feeder == nil {
