@@ -26,7 +26,8 @@ func newFigures(lag func(int) uint64, partitions int) *figures {
 			Name: "pawl_feed_messages_total", Help: "Messages that were published to the feed.",
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pawl_feed_failures_total", Help: "How often publishing failed and began again behind the feed's last message.",
+			Name: "pawl_feed_failures_total",
+			Help: "How often publishing failed and began again behind the feed's last message.",
 		}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "pawl_feed_delay_seconds",

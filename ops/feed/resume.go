@@ -69,8 +69,8 @@ type past struct {
 	first  uint64
 }
 
-// newestHeld is the newest message, at or before a sequence, whose transition the log holds. It is looked for transition
-// by transition: where the log lost its end more than once, held messages stand behind others that are not.
+// newestHeld is the newest message, at or before a sequence, whose transition the log holds. It goes back transition by
+// transition: where the log lost its end more than once, held messages stand behind others that are not.
 func (p past) newestHeld(ctx context.Context, from uint64) (newest entry, found bool, err error) {
 	for at := from; at >= p.first; {
 		e, held, err := p.held(ctx, at)
