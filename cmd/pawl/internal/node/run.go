@@ -3,6 +3,10 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+
+	sdaemon "github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
@@ -89,4 +93,14 @@ func (n *Node) waitIdle(ctx context.Context) error {
 		return errors.Join(err, context.Cause(ctx))
 	}
 	return nil
+}
+
+// tellSupervisor tells the service manager that started this process (systemd, with Type=notify) what it is doing:
+// sdaemon.SdNotifyReady once it answers, sdaemon.SdNotifyStopping once it ends. Without a service manager it
+// does nothing.
+func tellSupervisor(logger *slog.Logger, state string) {
+	if _, err := sdaemon.SdNotify(false, state); err != nil {
+		logger.Warn("the service manager was not told; it may take this engine for one that does not start",
+			"state", state, "error", fmt.Errorf("write to NOTIFY_SOCKET: %w", err))
+	}
 }
