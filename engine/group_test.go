@@ -183,7 +183,7 @@ func TestC10_Groups(t *testing.T) {
 			if len(b.World.Effects()) != 6 || len(b.World.Twice()) > 0 || s.Blocked != nil {
 				t.Errorf("effects %v, twice %v, blocked %+v", b.World.Effects(), b.World.Twice(), s.Blocked)
 			}
-			if befall == nil && log.largest < 2 { // how many share one depends on who else waits
+			if befall == nil && log.largest < 2 { // how many share one depends on what else waits
 				t.Errorf("the largest group has %d entries", log.largest)
 			}
 			if befall != nil && !log.befallen {

@@ -60,22 +60,7 @@ func (c FinishPrepare) decide(d *decision) error {
 		reserved[ref] = true
 		d.emit(&eventlog.EventReserved{Topic: ref.Topic, MessageID: ref.MessageID, Run: run.ID})
 	}
-	if len(c.Prepared.Reservations) == 0 {
-		// Nothing to mutate for: straight to next (R3).
-		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
-		return d.emitNext(run.ID, consumer, c.Next)
-	}
-	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutating})
-	switch {
-	case d.err != nil:
-		return nil
-	case !consumer.HasMutate:
-		d.passMutation(run.ID)
-		return d.emitNext(run.ID, consumer, c.Next)
-	case c.Mutate != nil:
-		return c.Mutate.decide(d)
-	}
-	return nil
+	return d.goOn(run, consumer, c)
 }
 
 // preparedOne is prepare's outcome in a run of one event: it confirms that event, cancels it (J5) or chooses nothing
@@ -108,8 +93,12 @@ func (d *decision) preparedOne(run *projections.Run, c FinishPrepare) error {
 		Run: run.ID, Result: c.Prepared.Raw, UITitle: c.Prepared.UITitle, WakeAt: d.clampWake(wake),
 		Cancel: c.Prepared.Cancel, Empty: empty,
 	})
-	if !chosen {
-		// Nothing to mutate for: straight to next (R3).
+	return d.goOn(run, consumer, c)
+}
+
+// goOn leads a run behind its prepare: to mutate, if prepare has chosen something, else straight to next (R3).
+func (d *decision) goOn(run *projections.Run, consumer eventlog.Consumer, c FinishPrepare) error {
+	if len(c.Prepared.Reservations) == 0 {
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
 		return d.emitNext(run.ID, consumer, c.Next)
 	}

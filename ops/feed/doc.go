@@ -26,8 +26,8 @@
 //
 // What it costs (BenchmarkFeed, two processors with other load): 9 to 10 µs of processor time a fact, from the record
 // to the acknowledgement, the server's part included. A run of a consumer has ten to fifteen facts, so that is a tenth
-// of a millisecond and more beside the 1.5 that the whole run takes there, and about 10 kB of disk. Where nobody
-// follows, that cost brings nothing, so the feed is off unless --feed asks for it. Records come from the engine's
+// of a millisecond and more beside the 1.5 that the whole run takes there, and about 10 kB of disk. Without a
+// follower that cost brings nothing, so the feed is off unless --feed asks for it. Records come from the engine's
 // memory (Observe), which saves reading and decoding them again; the log is read only for what is not there. Messages
 // go one by one: as synced atomic batches of 20, 100 and 500 they cost 57, 26 and 17 µs each where these cost 10.
 package feed

@@ -127,22 +127,29 @@ func TestKilledAtEveryMessage(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			c := s.config()
 			c.Prefix = fmt.Sprintf("k%d%t", n, after)
-			kill := make(chan struct{})
-			killed(&c, n, after, sync.OnceFunc(func() { close(kill) }))
-			_, stop := s.feeder(c)
-			select {
-			case <-kill:
-			case <-time.After(deadline):
-				t.Fatal("the feeder publishes nothing")
-			}
-			stop()
-			c.Publish = nil
-			f, stop := s.feeder(c)
-			s.caughtUp(f)
-			stop()
-			s.same(s.published(c.Prefix), s.expected(s.log, c.Prefix))
+			s.goesOnAfterKill(c, n, after)
 		}
 	}
+}
+
+// goesOnAfterKill kills a feeder at its message n, before or after the server has it, and wants that the next one
+// publishes the rest.
+func (s *site) goesOnAfterKill(c Config, n int, after bool) {
+	s.t.Helper()
+	kill := make(chan struct{})
+	killed(&c, n, after, sync.OnceFunc(func() { close(kill) }))
+	_, stop := s.feeder(c)
+	select {
+	case <-kill:
+	case <-time.After(deadline):
+		s.t.Fatal("the feeder publishes nothing")
+	}
+	stop()
+	c.Publish = nil
+	f, stop := s.feeder(c)
+	s.caughtUp(f)
+	stop()
+	s.same(s.published(c.Prefix), s.expected(s.log, c.Prefix))
 }
 
 // TestKilledInALargeTransition: one that goes in several groups goes on at the fact where it stopped.
@@ -155,16 +162,7 @@ func TestKilledInALargeTransition(t *testing.T) {
 	for _, n := range []int{2, groupMessages, groupMessages + 1, 2*groupMessages + 3} {
 		c := s.config()
 		c.Prefix = fmt.Sprintf("large%d", n)
-		kill := make(chan struct{})
-		killed(&c, n, true, sync.OnceFunc(func() { close(kill) }))
-		_, stop := s.feeder(c)
-		<-kill
-		stop()
-		c.Publish = nil
-		f, stop := s.feeder(c)
-		s.caughtUp(f)
-		stop()
-		s.same(s.published(c.Prefix), s.expected(s.log, c.Prefix))
+		s.goesOnAfterKill(c, n, true)
 	}
 }
 
