@@ -139,15 +139,22 @@ func TestStateOfMuchHistory(t *testing.T) {
 	}
 	b.do("getState", map[string]any{"workflow": "shop", "at": 1}, nil)
 	b.deploy("small", "send", eventlog.GrantAllow)
+	b.engine.ReportDamage("a finding about shop")
 	var found replay.Verification
 	if b.do("verifyLog", nil, &found); !found.OK || found.Workflows != 2 || !slices.Equal(found.NotFolded,
 		[]eventlog.WorkflowName{"shop"}) {
 		t.Errorf("verified: %+v", found)
 	}
+	if known := b.engine.Damage().Problems; len(known) != 1 {
+		t.Errorf("a verification that did not fold shop leaves the findings %q", known)
+	}
 	b.server.cfg.HistoryBytes = 1 << 20
 	var all replay.Verification
 	if b.do("verifyLog", nil, &all); !all.OK || all.Transitions != found.Transitions || len(all.NotFolded) > 0 {
 		t.Errorf("verified with room: %+v", all)
+	}
+	if known := b.engine.Damage().Problems; len(known) != 0 {
+		t.Errorf("a whole verification leaves the findings %q", known)
 	}
 }
 
