@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/redact"
 )
 
 // maxConnections is how many connections to one host each transport has at most, one for each call at
@@ -28,7 +29,7 @@ type Connector struct {
 	hosts      hosts
 	named      named
 	unknown    bool // Config.HostsUnknown
-	redact     *redactor
+	redact     *redact.Redactor
 	listen     time.Duration
 	operations []connector.Operation
 
@@ -61,10 +62,10 @@ func New(config Config) (*Connector, error) {
 	for _, name := range config.Named.Names() {
 		named, _ := config.Named.Lookup(name)
 		for _, value := range named.Values() {
-			secrets = append(secrets, secretParts(value)...)
+			secrets = append(secrets, redact.Parts(value)...)
 		}
 	}
-	c := &Connector{hosts: byAddress, named: bound, unknown: config.HostsUnknown, redact: newRedactor(secrets),
+	c := &Connector{hosts: byAddress, named: bound, unknown: config.HostsUnknown, redact: redact.New(secrets),
 		listen: config.Listen}
 	if c.listen == 0 {
 		c.listen = connector.DefaultListen

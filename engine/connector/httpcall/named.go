@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/redact"
 	"github.com/pawl-run/pawl/engine/secret"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -73,10 +74,10 @@ func newNamed(set secret.Set) (named, error) {
 			}
 		}
 		for _, value := range s.Values() {
-			if len(bound) > 0 && len(value) < shortestSecret {
+			if len(bound) > 0 && len(value) < redact.Shortest {
 				key := "secrets." + name + ".value"
 				return n, &connector.SettingError{Key: key, Err: fmt.Errorf("%s: a value of fewer than %d bytes cannot be told "+
-					"from other text in answers, so it must not be sent", key, shortestSecret)}
+					"from other text in answers, so it must not be sent", key, redact.Shortest)}
 			}
 		}
 		n.boundTo[name] = bound

@@ -15,7 +15,7 @@ import (
 
 // Perform sends a mutation once.
 func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
-	return c.redact.outcome(c.perform(ctx, call))
+	return c.redact.Outcome(c.perform(ctx, call))
 }
 
 func (c *Connector) perform(ctx context.Context, call connector.Call) connector.Outcome {

@@ -19,7 +19,7 @@ const maxRedirects = 5
 func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
 	result, failure := c.read(ctx, call)
 	if failure != nil {
-		return nil, c.redact.failure(failure)
+		return nil, c.redact.Failure(failure)
 	}
 	return result, nil
 }

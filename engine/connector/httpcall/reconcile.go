@@ -14,7 +14,7 @@ import (
 // Reconcile asks the host what became of a mutation, with the one GET its configuration names.
 func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
 	answer := c.reconcile(ctx, call)
-	answer.Failure = c.redact.failure(answer.Failure)
+	answer.Failure = c.redact.Failure(answer.Failure)
 	return answer
 }
 

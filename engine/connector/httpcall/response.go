@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/redact"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -46,7 +47,7 @@ type answer struct {
 	err    error // reading the body failed, or errTooBig
 	// wasJSON: the body was valid JSON before secrets were blanked out of it.
 	wasJSON bool
-	redact  *redactor
+	redact  *redact.Redactor
 }
 
 // readAnswer reads and closes a response. It blanks out secrets.
@@ -66,7 +67,7 @@ func (c *Connector) readAnswer(response *http.Response) answer {
 		a.size = max(int64(len(a.body))+more, response.ContentLength)
 		a.body, a.err = nil, errTooBig
 	}
-	if blanked, changed := c.redact.bytes(a.body); changed {
+	if blanked, changed := c.redact.Bytes(a.body); changed {
 		a.body, a.wasJSON = blanked, json.Valid(bytes.TrimSpace(a.body))
 	}
 	return a
@@ -143,7 +144,7 @@ func (a answer) assemble(body json.RawMessage) json.RawMessage {
 		if len(values) == 0 {
 			continue
 		}
-		value := a.redact.text(strings.Join(values, ", "))
+		value := a.redact.Text(strings.Join(values, ", "))
 		quoted, err := json.Marshal(value)
 		if err != nil {
 			continue // a string always marshals
