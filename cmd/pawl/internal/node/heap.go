@@ -9,29 +9,35 @@ import (
 )
 
 // The collector lets a heap double before it looks for garbage. An engine's live heap is mostly caches that come
-// and go with the load, above all the last ten seconds of the log in the embedded server, so that would
+// and go with the load, above all what the embedded server wrote to the log in the last ten seconds, so that would
 // double them too.
 const (
-	// headroom is what may be garbage on top of a live heap that is larger than that.
-	headroom = 32 << 20
-	// roomy is the live heap above which headroom grows: there collecting would cost too much else.
-	roomy = 128 << 20
-	// lull is the most that is allocated in a second in which the engine rests.
-	lull = 1 << 20
-	// hoard is how much more than the live heap the process may keep while it rests.
-	hoard = 24 << 20
+	// garbageRoom is how much garbage a heap may hold before it is collected, in bytes.
+	garbageRoom = 32 << 20
+	// leastPercent is the least garbage that a large heap may hold, in percent of what lives: less costs too much
+	// processor time.
+	leastPercent = 33
+	// heapPeriod is how often the heap is looked at.
+	heapPeriod = 250 * time.Millisecond
+	// restBytes is how much is allocated at most in a period in which the engine rests.
+	restBytes = 256 << 10
+	// keptBytes is how much more than the live heap the process may keep while it rests.
+	keptBytes = 24 << 20
+)
+
+// A process at rest gives memory back after restShort, and once more after restLong: ten seconds after the last write
+// the embedded server lets go of what it has cached.
+const (
+	restShort = int(3 * time.Second / heapPeriod)
+	restLong  = int(15 * time.Second / heapPeriod)
 )
 
 // gcPercent is how much a heap may grow over what lives before it is collected, in percent.
 func gcPercent(live uint64) int {
-	room := min(live, headroom)
-	if live > roomy {
-		room += live - roomy
-	}
-	if live == 0 {
+	if live <= garbageRoom {
 		return 100
 	}
-	return int(100 * room / live)
+	return max(int(100*garbageRoom/live), leastPercent)
 }
 
 // tendHeap keeps the process about as small as what it holds, until ctx ends. It does nothing when the
@@ -42,7 +48,7 @@ func tendHeap(ctx context.Context) {
 			return
 		}
 	}
-	ticker := time.NewTicker(time.Second)
+	ticker := time.NewTicker(heapPeriod)
 	defer ticker.Stop()
 	h := heap{trim: debug.FreeOSMemory}
 	for {
@@ -73,7 +79,7 @@ type heap struct {
 	trim    func()
 	percent int
 	last    heapSize
-	rests   int // seconds in a row without much allocation
+	rests   int // periods in a row without much allocation
 }
 
 func (h *heap) look(now heapSize) {
@@ -81,14 +87,13 @@ func (h *heap) look(now heapSize) {
 		h.percent = p
 		debug.SetGCPercent(p)
 	}
-	if now.allocated-h.last.allocated > lull {
+	if now.allocated-h.last.allocated > restBytes {
 		h.rests = 0
 	} else {
 		h.rests++
 	}
 	h.last = now
-	// After ten seconds the embedded server lets go of what it has cached.
-	if (h.rests == 3 || h.rests == 15) && now.held > now.live/2+hoard {
+	if (h.rests == restShort || h.rests == restLong) && now.held > now.live/2+keptBytes {
 		h.trim()
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// A small heap may double, one of some size has a fixed room for garbage, a large one may nearly double.
+// A small heap may double, one of some size has a fixed room for garbage, a large one a third.
 func TestHeapRoom(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
 	for _, c := range []struct {
 		live uint64
 		want int
-	}{{0, 100}, {10 * mib, 100}, {32 * mib, 100}, {64 * mib, 50}, {128 * mib, 25}, {256 * mib, 62}, {1024 * mib, 90}} {
+	}{{0, 100}, {10 * mib, 100}, {32 * mib, 100}, {64 * mib, 50}, {80 * mib, 40}, {256 * mib, 33}, {1024 * mib, 33}} {
 		if got := gcPercent(c.live); got != c.want {
 			t.Errorf("%d MiB may grow by %d %%, want %d", c.live/mib, got, c.want)
 		}
@@ -25,22 +25,22 @@ func TestHeapIsTrimmedAtRest(t *testing.T) {
 	trimmed := 0
 	h := heap{trim: func() { trimmed++ }}
 	now := heapSize{live: 60 << 20, held: 90 << 20}
-	for range 10 {
-		now.allocated += 2 * lull
+	for range 4 * 10 {
+		now.allocated += 2 * restBytes
 		h.look(now)
 	}
 	if trimmed != 0 {
 		t.Errorf("trimmed %d times at work", trimmed)
 	}
-	for range 60 {
-		now.allocated += lull / 2
+	for range 4 * 60 {
+		now.allocated += restBytes / 2
 		h.look(now)
 	}
 	if trimmed != 2 {
 		t.Errorf("trimmed %d times in a minute of rest, want 2", trimmed)
 	}
 	small := heap{trim: func() { t.Error("trimmed a small heap") }}
-	for range 60 {
+	for range 4 * 60 {
 		small.look(heapSize{live: 20 << 20, held: 30 << 20})
 	}
 }

@@ -50,6 +50,9 @@ func Operate(
 	term.OutliveReaders(screen.Out)
 	logger := term.Logger(screen)
 	sayTerms(screen, logger, s)
+	heapCtx, leaveHeap := context.WithCancel(context.WithoutCancel(ctx))
+	defer leaveHeap()
+	go tendHeap(heapCtx)
 	d, err := Open(ctx, s, with, logger)
 	if err != nil {
 		return err

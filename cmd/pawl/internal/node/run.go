@@ -21,7 +21,6 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 	workCtx, stopWork := context.WithCancel(ctx)
 	defer stopWork()
 
-	go tendHeap(apiCtx)
 	checked := n.check.start(apiCtx)
 	defer checked()
 	fed := n.StartFeed(apiCtx)
