@@ -120,6 +120,10 @@ func orders(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"of": %q, "with": %q}`, shop, r.Header.Get("X-Key"))
 		return
 	}
+	if r.URL.Path == "/v1/search" {
+		fmt.Fprint(w, `{"found": 1}`)
+		return
+	}
 	if r.Method == http.MethodPost {
 		w.WriteHeader(http.StatusCreated)
 	}

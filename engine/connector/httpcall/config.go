@@ -51,6 +51,9 @@ type HostConfig struct {
 	Quiet *time.Duration `yaml:"quiet"`
 	// Private allows private, loopback and link-local addresses, and plain http with Headers.
 	Private bool `yaml:"private"`
+	// Reads are requests that change nothing although their method is not GET: "POST /v1/search", method and decoded path.
+	// They may be sent by http.read, as often as a script runs.
+	Reads []string `yaml:"reads"`
 	// Reconcile says how to find out what became of a mutation; nil means that it cannot be found out.
 	Reconcile *ReconcileConfig `yaml:"reconcile"`
 }
@@ -81,6 +84,7 @@ type host struct {
 	timeout   time.Duration
 	quiet     *time.Duration // nil unless the operator has said it
 	private   bool
+	reads     listedReads
 	reconcile *ReconcileConfig
 }
 
@@ -164,6 +168,9 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 		}
 		h.headers.Set(header, value)
 		h.secrets = append(h.secrets, secretsIn(header, value)...)
+	}
+	if h.reads, err = newListedReads(config.Reads); err != nil {
+		return nil, nil, err
 	}
 	if config.Reconcile != nil {
 		if err := config.Reconcile.validate(); err != nil {

@@ -26,8 +26,12 @@
 // the process that held the connection has ended or a proxy has answered 408 or 502 and above, for as long after
 // the deadline as it would have listened. The host's quiet time replaces that where it is configured.
 //
-// How an answer is read (F4): 2xx applied. 400, 409, 422 and other 4xx definite, logic; 401, 403
-// auth; 404, 410, 412 precondition; 429 transient. 408, every 5xx, every 3xx (it does not say whether
+// A read by another method than GET goes only where the operator has listed method and path as one that changes
+// nothing; the path is compared decoded, and what could be read as another path is refused. No read may carry a
+// header that asks for another method.
+//
+// How an answer is read (F4): 2xx, and what the script expects, applied. 400, 409, 422 and other 4xx definite,
+// logic; 401, 403 auth; 404, 410, 412 precondition; 429 transient. 408, every 5xx, every 3xx (it does not say whether
 // the request took effect here), a 2xx whose body breaks off or is not the JSON it claims to be, and
 // every error after the first byte: uncertain. For reads 5xx, 408, 429 and network errors are transient.
 //

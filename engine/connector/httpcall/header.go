@@ -13,3 +13,12 @@ func forbiddenHeader(name string) bool {
 		return strings.HasPrefix(lower, "pawl-") || strings.HasPrefix(lower, "proxy-")
 	}
 }
+
+// overridesMethod says whether servers read another method out of the header than the request has.
+func overridesMethod(name string) bool {
+	switch strings.ToLower(name) {
+	case "x-http-method-override", "x-http-method", "x-method-override":
+		return true
+	}
+	return false
+}

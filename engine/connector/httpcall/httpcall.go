@@ -18,9 +18,9 @@ import (
 // end says when it no longer does.
 const maxConnections = 256
 
-// methods of the operations.
+// methods of the mutations.
 var methods = map[string]string{
-	"get": http.MethodGet, "post": http.MethodPost, "put": http.MethodPut,
+	"post": http.MethodPost, "put": http.MethodPut,
 	"patch": http.MethodPatch, "delete": http.MethodDelete,
 }
 
@@ -85,14 +85,19 @@ func New(config Config) (*Connector, error) {
 		reconciles = reconciles || h.reconcile != nil
 	}
 	c.operations = []connector.Operation{{
-		Name: "get", Kind: connector.Get, Schema: json.RawMessage(readSchema), Timeout: timeout,
-		Summary: "GET {url, query?, headers?, secret?} -> {status, headers, body}",
+		Name: "get", Kind: connector.Get, Schema: json.RawMessage(getSchema), Timeout: timeout,
+		Summary: "GET {url, query?, headers?, ifNoneMatch?, expect?, responseEncoding?, secret?} -> {status, headers, body}",
+	}, {
+		Name: "read", Kind: connector.List, Schema: json.RawMessage(readSchema), Timeout: timeout,
+		Summary: "a read by POST or the like, where the host's configuration lists it {method, url, query?, headers?, " +
+			"body? | text? | form?, expect?, responseEncoding?, secret?} -> {status, headers, body}",
 	}}
 	for _, name := range []string{"post", "put", "patch", "delete"} {
 		c.operations = append(c.operations, connector.Operation{
 			Name: name, Kind: connector.Mutate, Schema: json.RawMessage(mutateSchema), Timeout: timeout,
 			Reconciles: reconciles,
-			Summary:    methods[name] + " {url, query?, headers?, body? (JSON) | text?, secret?} -> {status, headers, body}",
+			Summary: methods[name] + " {url, query?, headers?, body? (JSON) | text? | base64? | form? | multipart?, ifMatch?, " +
+				"ifNoneMatch?, expect?, responseEncoding?, secret?} -> {status, headers, body}",
 		})
 	}
 	return c, nil
@@ -116,7 +121,7 @@ func newTransport(d *dialer) *http.Transport {
 // Name is "http".
 func (c *Connector) Name() string { return "http" }
 
-// Operations lists get, post, put, patch and delete.
+// Operations lists get, read, post, put, patch and delete.
 func (c *Connector) Operations() []connector.Operation { return c.operations }
 
 // Close ends the calls that listen on after their deadline and drops idle connections.
@@ -127,34 +132,3 @@ func (c *Connector) Close() error {
 	}
 	return nil
 }
-
-const readSchema = `{
-  "type": "object", "additionalProperties": false, "required": ["url"],
-  "properties": {
-    "url": {"type": "string", "minLength": 1, "maxLength": 16384},
-    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
-    "query": {"type": "object", "additionalProperties": {
-      "anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}},
-    "secret": {"type": "object", "additionalProperties": false, "properties": {
-      "header": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
-      "query": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
-      "path": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}}}
-  }
-}`
-
-const mutateSchema = `{
-  "type": "object", "additionalProperties": false, "required": ["url"],
-  "properties": {
-    "url": {"type": "string", "minLength": 1, "maxLength": 16384},
-    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
-    "query": {"type": "object", "additionalProperties": {
-      "anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]}},
-    "body": {},
-    "text": {"type": "string"},
-    "secret": {"type": "object", "additionalProperties": false, "properties": {
-      "header": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
-      "query": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
-      "body": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}},
-      "path": {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}}}
-  }
-}`

@@ -47,3 +47,29 @@ func TestJudge(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeReads: a read by another method than GET that is not configured is named before the call.
+func TestJudgeReads(t *testing.T) {
+	t.Parallel()
+	c, err := New(Config{Hosts: map[string]HostConfig{"api.example.com": {Reads: []string{"POST /v1/search"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	text := func(s string) connector.Partial {
+		return connector.Partial{Kind: "string", Value: json.RawMessage(`"` + s + `"`)}
+	}
+	for path, want := range map[string]int{"/v1/search": 0, "/v1/search?page=2": 0, "/v1/orders": 1} {
+		params := connector.Partial{Kind: "object", Members: []connector.PartialMember{
+			{Name: "method", Value: text("POST")},
+			{Name: "url", Value: text("https://api.example.com" + path)},
+		}}
+		if got := c.Judge("read", &params); len(got) != want || want == 1 && got[0].Code != CodeReads {
+			t.Errorf("%s: %+v", path, got)
+		}
+		params.Members = params.Members[1:]
+		if got := c.Judge("read", &params); len(got) != 0 {
+			t.Errorf("%s, by a method that is not known: %+v", path, got)
+		}
+	}
+}

@@ -152,8 +152,12 @@ func (c *Connector) carry(p *params, t *target) *eventlog.Failure {
 	if failure := carryInURL(p.Secret, t, values); failure != nil {
 		return failure
 	}
-	if len(p.Secret.Body) > 0 && p.Text != nil {
-		return connector.Failf(eventlog.Logic, connector.CodeParams, "secret.body needs a body, and text is none")
+	if len(p.Secret.Body) > 0 && (p.Text != nil || p.Base64 != nil || p.Multipart != nil) {
+		return connector.Failf(eventlog.Logic, connector.CodeParams,
+			"secret.body needs a body or a form: text, base64 and multipart are none")
+	}
+	if p.Form != nil {
+		return carryInForm(p, values)
 	}
 	for _, path := range slices.Sorted(maps.Keys(p.Secret.Body)) {
 		if p.Body == nil {
@@ -164,6 +168,17 @@ func (c *Connector) carry(p *params, t *target) *eventlog.Failure {
 			return connector.Failf(eventlog.Logic, connector.CodeParams, "secret.body.%s: %v", path, err)
 		}
 		p.Body = body
+	}
+	return nil
+}
+
+// carryInForm adds fields with secrets to the form. The names are those of fields: a dot is part of one.
+func carryInForm(p *params, values map[string]string) *eventlog.Failure {
+	for name, of := range p.Secret.Body {
+		if _, twice := p.Form[name]; twice {
+			return connector.Failf(eventlog.Logic, connector.CodeParams, "secret.body.%s: the form has it already", name)
+		}
+		p.Form[name] = values[of]
 	}
 	return nil
 }
@@ -181,7 +196,8 @@ func carryInHeaders(p *params, t *target, values map[string]string) *eventlog.Fa
 		case t.host.headers[canonical] != nil:
 			return connector.Failf(eventlog.Logic, "http.header", "secret.header: %s is set by the configuration of %s",
 				canonical, t.host.name)
-		case t.secret[canonical] != nil || hasHeader(p.Headers, canonical):
+		case t.secret[canonical] != nil || hasHeader(p.Headers, canonical) ||
+			canonical == "If-Match" && p.IfMatch != nil || canonical == "If-None-Match" && p.IfNoneMatch != nil:
 			return connector.Failf(eventlog.Logic, "http.header", "secret.header: %s is given twice", canonical)
 		}
 		t.secret[canonical] = []string{value}

@@ -20,7 +20,7 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 
 func (c *Connector) perform(ctx context.Context, call connector.Call) connector.Outcome {
 	method := methods[call.Operation]
-	if method == "" || method == http.MethodGet {
+	if method == "" {
 		return connector.FailedWith(connector.Failf(eventlog.Internal, connector.CodeKind, "http.%s is not a mutation",
 			call.Operation))
 	}
@@ -69,16 +69,16 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 		}
 		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))
 	}
-	return outcomeOf(ctx, call, place(method, t), c.readAnswer(response))
+	return outcomeOf(ctx, call, place(method, t), c.readAnswer(response), p)
 }
 
 // outcomeOf reads the answer to a mutation (F4).
-func outcomeOf(ctx context.Context, call connector.Call, where string, a answer) connector.Outcome {
-	if a.status >= 200 && a.status <= 299 {
+func outcomeOf(ctx context.Context, call connector.Call, where string, a answer, p params) connector.Outcome {
+	if p.expects(a.status) {
 		if a.err != nil && !errors.Is(a.err, errTooBig) {
 			return connector.UncertainWith(noAnswer(ctx, call, where, a.err))
 		}
-		result, err := a.result()
+		result, err := a.result(p.ResponseEncoding)
 		if err != nil {
 			failure := connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where,
 				a.status, err)

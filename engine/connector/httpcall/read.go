@@ -1,9 +1,11 @@
 package httpcall
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -15,7 +17,7 @@ import (
 // maxRedirects is how many redirects a read follows.
 const maxRedirects = 5
 
-// Read performs a get.
+// Read performs a get, or a read by another method.
 func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
 	result, failure := c.read(ctx, call)
 	if failure != nil {
@@ -25,31 +27,73 @@ func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMess
 }
 
 func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMessage, *eventlog.Failure) {
-	if call.Operation != "get" {
+	if call.Operation != "get" && call.Operation != "read" {
 		return nil, connector.Failf(eventlog.Internal, connector.CodeKind, "http.%s is not a read", call.Operation)
 	}
 	p, t, failure := c.parse(call)
 	if failure != nil {
 		return nil, failure
 	}
-	headers, failure := scriptHeaders(p.Headers, t.host)
+	headers, failure := scriptHeaders(p, t.host, true)
 	if failure != nil {
 		return nil, failure
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
 	defer cancel()
+	if call.Operation == "read" {
+		return c.readBy(ctx, call, p, t, headers)
+	}
+	if p.IfNoneMatch != nil {
+		p.Expect = append(p.Expect, http.StatusNotModified)
+	}
+	return c.readFollowing(ctx, call, p, t, headers)
+}
+
+// readBy sends a read that is no GET. It follows no redirect: of another address the configuration says nothing.
+func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t target, headers http.Header) (
+	json.RawMessage, *eventlog.Failure) {
+	if failure := t.host.reads.allows(p.Method, t.url, t.host.name); failure != nil {
+		return nil, failure
+	}
+	body, failure := bodyWithType(p, headers)
+	if failure != nil {
+		return nil, failure
+	}
+	addHostHeaders(headers, t)
+	request := newRequest(p.Method, t, headers)
+	request.Body, request.ContentLength = http.NoBody, int64(len(body))
+	if len(body) > 0 {
+		// It changes nothing, so net/http may send it again where a kept-alive connection has broken.
+		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		request.Body, _ = request.GetBody()
+	}
+	a, failure := c.exchange(ctx, call, request, place(p.Method, t))
+	if failure != nil {
+		return nil, failure
+	}
+	if redirects(a.status) && !p.expects(a.status) {
+		return nil, connector.Failf(eventlog.Logic, "http.redirect",
+			"%s answered %d; a read by %s follows no redirect: use the address it moved to", place(p.Method, t), a.status,
+			p.Method)
+	}
+	return readResult(ctx, call, a, p, place(p.Method, t))
+}
+
+// readFollowing sends a GET and follows redirects, where the script does not expect them.
+func (c *Connector) readFollowing(ctx context.Context, call connector.Call, p params, t target, headers http.Header) (
+	json.RawMessage, *eventlog.Failure) {
 	first, carries := t, t.wire != nil || len(t.secret) > 0
 	for range maxRedirects + 1 {
 		// Kept for the next hop before the host's own headers are added.
 		script := headers.Clone()
 		addHostHeaders(headers, first)
-		a, failure := c.get(ctx, call, t, headers)
+		a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), place("GET", t))
 		if failure != nil {
 			return nil, failure
 		}
 		location := a.header.Get("Location")
-		if !redirects(a.status) || location == "" {
-			return readResult(ctx, call, a, t)
+		if !redirects(a.status) || location == "" || p.expects(a.status) {
+			return readResult(ctx, call, a, p, place("GET", t))
 		}
 		next, failure := c.redirect(t, location)
 		if failure != nil {
@@ -100,36 +144,39 @@ func (c *Connector) redirect(from target, location string) (target, *eventlog.Fa
 	return c.parseTarget(next.String())
 }
 
-// get sends one GET and reads the answer.
-func (c *Connector) get(ctx context.Context, call connector.Call, t target, headers http.Header) (answer,
+// exchange sends a request that changes nothing and reads the answer. Where names it in failures.
+func (c *Connector) exchange(ctx context.Context, call connector.Call, request *http.Request, where string) (answer,
 	*eventlog.Failure) {
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-	response, err := c.reads.RoundTrip(newRequest(http.MethodGet, t, headers).WithContext(httptrace.WithClientTrace(ctx,
-		trace)))
+	response, err := c.reads.RoundTrip(request.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	if err != nil && !connected.Load() {
-		return answer{}, unreached(ctx, call, place("GET", t), "could not connect", err)
+		return answer{}, unreached(ctx, call, where, "could not connect", err)
 	}
 	if err != nil {
-		return answer{}, noAnswer(ctx, call, place("GET", t), err)
+		return answer{}, noAnswer(ctx, call, where, err)
 	}
 	return c.readAnswer(response), nil
 }
 
-func readResult(ctx context.Context, call connector.Call, a answer, t target) (json.RawMessage, *eventlog.Failure) {
-	where := place("GET", t)
-	if a.status < 200 || a.status > 299 {
+func readResult(ctx context.Context, call connector.Call, a answer, p params, where string) (json.RawMessage,
+	*eventlog.Failure) {
+	if !p.expects(a.status) {
 		failure, _ := a.refusal(where)
 		return nil, failure
 	}
-	if errors.Is(a.err, errTooBig) {
+	most := maxBody
+	if p.ResponseEncoding == inBase64 {
+		most = maxBinary
+	}
+	if errors.Is(a.err, errTooBig) || len(a.body) > most {
 		return nil, connector.Failf(eventlog.Logic, connector.CodeReadLimit,
-			"%s answered with more than %d bytes: ask for less at once", where, maxBody)
+			"%s answered with more than %d bytes: ask for less at once", where, most)
 	}
 	if a.err != nil {
 		return nil, noAnswer(ctx, call, where, a.err)
 	}
-	result, err := a.result()
+	result, err := a.result(p.ResponseEncoding)
 	if err != nil {
 		return nil, connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s answered %d, but %v", where, a.status,
 			err)

@@ -19,7 +19,7 @@ func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connecto
 }
 
 func (c *Connector) reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
-	_, t, failure := c.parse(call)
+	p, t, failure := c.parse(call)
 	if failure != nil {
 		return connector.RetryWith(failure)
 	}
@@ -38,7 +38,7 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	defer cancel()
 	headers := make(http.Header)
 	addHostHeaders(headers, t)
-	a, failure := c.get(ctx, call, t, headers)
+	a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), place("GET", t))
 	if failure != nil {
 		return connector.RetryWith(failure)
 	}
@@ -47,7 +47,7 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	}
 	switch a.status {
 	case rules.Applied.Status:
-		result, err := a.result()
+		result, err := a.result(p.ResponseEncoding)
 		if err != nil {
 			return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeAnswer,
 				"%s answered %d, but %v", place("GET", t), a.status, err))

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -29,8 +27,28 @@ type params struct {
 	Body json.RawMessage `json:"body"`
 	// Text is sent as it is.
 	Text *string `json:"text"`
+	// Base64 is sent decoded.
+	Base64 *string `json:"base64"`
+	// Form is sent as the fields of an HTML form.
+	Form map[string]any `json:"form"`
+	// Multipart is sent as multipart/form-data.
+	Multipart []part `json:"multipart"`
+	// IfMatch and IfNoneMatch are the headers of these names: the ETag of an earlier answer, or *.
+	IfMatch     *string `json:"ifMatch"`
+	IfNoneMatch *string `json:"ifNoneMatch"`
+	// Expect are statuses that are results beside those of 2xx.
+	Expect []int `json:"expect"`
+	// ResponseEncoding is how the body of the result is written: "base64", or as JSON or text.
+	ResponseEncoding string `json:"responseEncoding"`
+	// Method is that of a read that is no GET.
+	Method string `json:"method"`
 	// Secret says where named secrets go.
 	Secret *placed `json:"secret"`
+}
+
+// expects says whether an answer of the status is a result.
+func (p *params) expects(status int) bool {
+	return status >= 200 && status <= 299 || slices.Contains(p.Expect, status)
 }
 
 // target is where a call goes: a checked URL on a configured host.
@@ -92,8 +110,8 @@ func (c *Connector) parse(call connector.Call) (params, target, *eventlog.Failur
 	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
 		return p, target{}, failure
 	}
-	if p.Body != nil && p.Text != nil {
-		return p, target{}, connector.Failf(eventlog.Logic, connector.CodeParams, "give either body or text, not both")
+	if failure := p.oneBody(); failure != nil {
+		return p, target{}, failure
 	}
 	t, failure := c.parseTarget(p.URL)
 	if failure != nil {
@@ -114,40 +132,22 @@ func addQuery(u *url.URL, query map[string]any) *eventlog.Failure {
 	if len(query) == 0 {
 		return nil
 	}
-	var added strings.Builder
-	add := func(name string, value any) {
-		if added.Len() > 0 {
-			added.WriteByte('&')
-		}
-		// The value is a string, a json.Number or a bool.
-		added.WriteString(url.QueryEscape(name) + "=" + url.QueryEscape(fmt.Sprint(value)))
+	added, failure := formEncoded("query", query)
+	if failure != nil {
+		return failure
 	}
-	for _, name := range slices.Sorted(maps.Keys(query)) {
-		values, several := query[name].([]any)
-		if !several {
-			values = []any{query[name]}
-		}
-		for _, value := range values {
-			switch value.(type) {
-			case string, json.Number, bool:
-				add(name, value)
-			default:
-				return connector.Failf(eventlog.Logic, connector.CodeParams,
-					"query.%s: want a string, number or boolean, or a list of them", name)
-			}
-		}
-	}
-	if u.RawQuery != "" && added.Len() > 0 {
+	if u.RawQuery != "" && added != "" {
 		u.RawQuery += "&"
 	}
-	u.RawQuery += added.String()
+	u.RawQuery += added
 	return nil
 }
 
-// scriptHeaders checks the headers a script gives for a host and writes them into a new set.
-func scriptHeaders(given map[string]string, h *host) (http.Header, *eventlog.Failure) {
-	headers := make(http.Header, len(given)+len(h.headers)+6)
-	for name, value := range given {
+// scriptHeaders checks the headers a script gives for a host and writes them into a new set. Those that turn a method
+// into another one, reads says, are refused: what is called a read must not change anything.
+func scriptHeaders(p params, h *host, reads bool) (http.Header, *eventlog.Failure) {
+	headers := make(http.Header, len(p.Headers)+len(h.headers)+6)
+	for name, value := range p.Headers {
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
@@ -155,6 +155,9 @@ func scriptHeaders(given map[string]string, h *host) (http.Header, *eventlog.Fai
 				"header %q or its value has characters that no HTTP header may have", name)
 		case forbiddenHeader(name):
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s cannot be set by a script", canonical)
+		case reads && overridesMethod(name):
+			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s cannot be set in a read: it asks for "+
+				"another method", canonical)
 		case h.headers[canonical] != nil:
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is set by the configuration of %s",
 				canonical, h.name)
@@ -162,6 +165,22 @@ func scriptHeaders(given map[string]string, h *host) (http.Header, *eventlog.Fai
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is given twice", canonical)
 		}
 		headers[canonical] = []string{value}
+	}
+	for _, condition := range []struct {
+		name, param string
+		value       *string
+	}{{"If-Match", "ifMatch", p.IfMatch}, {"If-None-Match", "ifNoneMatch", p.IfNoneMatch}} {
+		switch {
+		case condition.value == nil:
+			continue
+		case !httpguts.ValidHeaderFieldValue(*condition.value):
+			return nil, connector.Failf(eventlog.Logic, "http.header", "%s has characters that no HTTP header may have",
+				condition.param)
+		case headers[condition.name] != nil || h.headers[condition.name] != nil:
+			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is given twice, as %s too", condition.name,
+				condition.param)
+		}
+		headers[condition.name] = []string{*condition.value}
 	}
 	return headers, nil
 }
@@ -197,7 +216,7 @@ func (emptyBody) Close() error { return nil }
 // connection: see Connector.alone.
 func mutationRequest(method string, call connector.Call, p params, t target) (request *http.Request, alone bool,
 	failure *eventlog.Failure) {
-	headers, failure := scriptHeaders(p.Headers, t.host)
+	headers, failure := scriptHeaders(p, t.host, false)
 	if failure != nil {
 		return nil, false, failure
 	}
@@ -213,18 +232,9 @@ func mutationRequest(method string, call connector.Call, p params, t target) (re
 			"the idempotency key cannot be a header")
 	}
 	request = newRequest(method, t, headers)
-	var body []byte
-	switch {
-	case p.Body != nil:
-		body = p.Body
-		if headers["Content-Type"] == nil {
-			headers["Content-Type"] = jsonType
-		}
-	case p.Text != nil:
-		body = []byte(*p.Text)
-		if headers["Content-Type"] == nil {
-			headers["Content-Type"] = textType
-		}
+	body, failure := bodyWithType(p, headers)
+	if failure != nil {
+		return nil, false, failure
 	}
 	// GetBody stays nil, always: with it, or with a body known to be empty, net/http resends a
 	// request by itself when a kept-alive connection breaks.
@@ -243,10 +253,21 @@ func mutationRequest(method string, call connector.Call, p params, t target) (re
 	return request, true, nil
 }
 
-var (
-	jsonType = []string{"application/json"}
-	textType = []string{"text/plain; charset=utf-8"}
-)
+// bodyWithType is the body that the parameters give. Its type goes into the headers, where they name none.
+func bodyWithType(p params, headers http.Header) ([]byte, *eventlog.Failure) {
+	body, contentType, failure := p.content()
+	if failure != nil {
+		return nil, failure
+	}
+	if p.Multipart != nil && headers["Content-Type"] != nil {
+		return nil, connector.Failf(eventlog.Logic, "http.header",
+			"header Content-Type cannot be set beside multipart: it names the boundary")
+	}
+	if contentType != "" && headers["Content-Type"] == nil {
+		headers["Content-Type"] = []string{contentType}
+	}
+	return body, nil
+}
 
 // targetOf finds where a call goes; false for one that is refused before it is sent.
 func (c *Connector) targetOf(call connector.Call) (target, bool) {

@@ -3,6 +3,7 @@ package httpcall
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,12 @@ import (
 
 // maxBody is the most bytes of an answer that are kept.
 const maxBody = connector.MaxResult
+
+// maxBinary is the most bytes of a read's answer that fit into a result in base64, with the headers.
+const maxBinary = 700 << 10
+
+// inBase64 is the encoding of a result whose body is base64.
+const inBase64 = "base64"
 
 // maxDrain is how much more of a too long answer is read to count it; beyond, its announced length counts.
 const maxDrain = 4 << 20
@@ -83,10 +90,14 @@ func readAllInto(buffer []byte, r io.Reader) ([]byte, error) {
 var errMalformed = errors.New("the body is not valid JSON, as its content type says")
 
 // value is the body as a JSON value: null if empty, the value itself if it is JSON, else a string.
-// JSON is what has a JSON content type, and an object or array sent as plain text or without a type.
-func (a answer) value() (json.RawMessage, error) {
+// JSON is what has a JSON content type, and an object or array sent as plain text or without a type. In base64 it is a
+// string of exactly the bytes, whatever they are.
+func (a answer) value(encoding string) (json.RawMessage, error) {
 	if a.err == errTooBig {
 		return connector.TruncatedResult(a.size), nil
+	}
+	if encoding == inBase64 {
+		return json.RawMessage(`"` + base64.StdEncoding.EncodeToString(a.body) + `"`), nil
 	}
 	trimmed := bytes.TrimSpace(a.body)
 	if len(trimmed) == 0 {
@@ -120,8 +131,8 @@ func jsonContent(contentType string) (declared, guessable bool) {
 }
 
 // result is what scripts get: {status, headers, body}.
-func (a answer) result() (json.RawMessage, error) {
-	body, err := a.value()
+func (a answer) result(encoding string) (json.RawMessage, error) {
+	body, err := a.value(encoding)
 	if err != nil {
 		return nil, err
 	}

@@ -160,6 +160,9 @@ var mutations = []struct{ operation, method string }{
 var bodies = map[string]map[string]any{
 	"json body": {"body": map[string]any{"n": 1}},
 	"text body": {"text": "hello"},
+	"form":      {"form": map[string]any{"n": 1}},
+	"parts":     {"multipart": []map[string]any{{"name": "n", "content": "1"}}},
+	"bytes":     {"base64": "AP8="},
 	"no body":   {},
 }
 

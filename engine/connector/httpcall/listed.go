@@ -1,0 +1,67 @@
+package httpcall
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// CodeReads: the configuration does not say of the address that a request of this method only reads there.
+const CodeReads = "http.reads"
+
+// readMethods are the methods that a host may be configured to read with, beside GET.
+var readMethods = []string{"POST", "QUERY", "SEARCH", "REPORT", "PROPFIND"}
+
+// listedReads are the requests, "METHOD /path", of which the operator has said that they change nothing.
+type listedReads map[string]bool
+
+func newListedReads(configured []string) (listedReads, error) {
+	reads := make(listedReads, len(configured))
+	for i, line := range configured {
+		method, path, _ := strings.Cut(line, " ")
+		if !slices.Contains(readMethods, method) {
+			return nil, wrong(fmt.Sprintf("reads[%d]", i), "reads[%d]: %q: want a method of %s, a space and a path, e.g. "+
+				"POST /v1/search", i, line, strings.Join(readMethods, ", "))
+		}
+		if !plainPath(path) {
+			return nil, wrong(fmt.Sprintf("reads[%d]", i), "reads[%d]: %q: want a path that begins with /, without //, .. or "+
+				"a query, and without percent-encoding", i, line)
+		}
+		reads[line] = true
+	}
+	return reads, nil
+}
+
+// plainPath reports whether a decoded path leads to the same place however it is read.
+func plainPath(path string) bool {
+	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#%\\") || strings.Contains(path, "//") {
+		return false
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// allows says why a request to the URL is none of the listed reads, or nil.
+func (l listedReads) allows(method string, u *url.URL, hostName string) *eventlog.Failure {
+	escaped := strings.ToLower(u.EscapedPath())
+	if l[method+" "+u.Path] && !strings.Contains(escaped, "%2f") && !strings.Contains(escaped, "%5c") {
+		return nil
+	}
+	listed := "it lists none"
+	if len(l) > 0 {
+		listed = "it lists " + strings.Join(slices.Sorted(maps.Keys(l)), ", ")
+	}
+	return connector.Failf(eventlog.Permission, CodeReads,
+		"%s %s is not configured as a read: if it never changes anything, add %q to connectors.http.hosts.%s.reads in the "+
+			"engine's configuration and start the engine again (%s)", method, u.EscapedPath(), method+" "+u.Path, hostName,
+		listed)
+}
