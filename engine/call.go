@@ -27,8 +27,8 @@ type calls struct {
 	sightings underway.Sightings
 }
 
-// send is the one place a mutation leaves from. It is called under the recording lock, right
-// after the transition that started the mutation became durable: what is not durable is not
+// send is called from one place, acknowledged, and the request itself leaves from one, exchange. It is called under
+// the recording lock, right after the transition that started the mutation became durable: what is not durable is not
 // sent, nor is a mutation after which another process has written to the workflow (overtaken). The
 // call belongs to the process; its settlement is recorded whatever happens to the run, the lease or
 // the runner meanwhile.

@@ -23,7 +23,14 @@
 // request comes to be sent stands there too.
 //
 // Where damage is met: stop (aggregate.go) ends the work of a workflow with a record that cannot be followed; the check
-// of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up in loss.go.
+// of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up by
+// package engine/loss.
+//
+// The checkpoint of what is folded is written and trusted by checkpoint.go; what no longer has to be in memory leaves
+// it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The packages below: decide (all
+// rules, pure), schedule (times and policies), deploy (whether a script may replace another), handler (one call of a
+// script), connector (the outside), hook and secret (what requests are verified by), underway (calls that have left),
+// checkpoint, memory, loss, clock; lifecycle and simulation hold the tests that live through everything.
 //
 // Not guaranteed: that a script runs only once. Prepare and next may run again after a crash;
 // what they buffered is visible only with the commit.

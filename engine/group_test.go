@@ -21,17 +21,17 @@ import (
 )
 
 // groupLog is a log that keeps an event's publication waiting until all pushes of a test wait behind it, so that they
-// become a group, and then lets something befall the first group of at least two entries.
+// become a group, and then lets something happen to the first group of at least two entries.
 type groupLog struct {
 	eventlog.Log
 	gather chan struct{} // closed when all wait
 	held   chan struct{} // closed when the first publication is under way
-	befall func(ctx context.Context, below eventlog.Log, entries []eventlog.Entry) ([]eventlog.Written, error)
+	fault  func(ctx context.Context, below eventlog.Log, entries []eventlog.Entry) ([]eventlog.Written, error)
 
 	once     sync.Once
 	mu       sync.Mutex
 	largest  int
-	befallen bool
+	happened bool
 }
 
 func newGroupLog(below eventlog.Log) *groupLog {
@@ -47,11 +47,11 @@ func (l *groupLog) AppendGroup(ctx context.Context, entries []eventlog.Entry) ([
 	}
 	l.mu.Lock()
 	l.largest = max(l.largest, len(entries))
-	befall := l.befall != nil && len(entries) > 1 && !l.befallen
-	l.befallen = l.befallen || befall
+	fault := l.fault != nil && len(entries) > 1 && !l.happened
+	l.happened = l.happened || fault
 	l.mu.Unlock()
-	if befall {
-		return l.befall(ctx, l.Log, entries)
+	if fault {
+		return l.fault(ctx, l.Log, entries)
 	}
 	return eventlog.AppendInOrder(ctx, l.Log, entries)
 }
@@ -102,7 +102,7 @@ func published(t *testing.T, log eventlog.Log) (ids []string) {
 func TestC10_Groups(t *testing.T) {
 	t.Parallel()
 	ids := []string{"a", "b", "c", "d", "e", "c", "f", "a"} // two come twice
-	for name, befall := range map[string]func(context.Context, eventlog.Log, []eventlog.Entry) ([]eventlog.Written, error){
+	for name, fault := range map[string]func(context.Context, eventlog.Log, []eventlog.Entry) ([]eventlog.Written, error){
 		"written": nil,
 		"torn, and others write behind": func(ctx context.Context, below eventlog.Log, entries []eventlog.Entry) (
 			[]eventlog.Written, error) {
@@ -158,7 +158,7 @@ func TestC10_Groups(t *testing.T) {
 			t.Parallel()
 			b := enginetest.New(t)
 			log := newGroupLog(b.Log)
-			log.befall = befall
+			log.fault = fault
 			below := b.Log
 			b.Log = log
 			e := b.Start()
@@ -183,10 +183,10 @@ func TestC10_Groups(t *testing.T) {
 			if len(b.World.Effects()) != 6 || len(b.World.Twice()) > 0 || s.Blocked != nil {
 				t.Errorf("effects %v, twice %v, blocked %+v", b.World.Effects(), b.World.Twice(), s.Blocked)
 			}
-			if befall == nil && log.largest < 2 { // how many share one depends on what else waits
+			if fault == nil && log.largest < 2 { // how many share one depends on what else waits
 				t.Errorf("the largest group has %d entries", log.largest)
 			}
-			if befall != nil && !log.befallen {
+			if fault != nil && !log.happened {
 				t.Error("there was no group")
 			}
 			_ = e.Stop()
@@ -326,7 +326,7 @@ func TestC10_NothingIsAppendedBehindAnUnknown(t *testing.T) {
 		}
 		sent[e.Expected.Revision] = e.ID
 	}}
-	log.befall = func(context.Context, eventlog.Log, []eventlog.Entry) ([]eventlog.Written, error) {
+	log.fault = func(context.Context, eventlog.Log, []eventlog.Entry) ([]eventlog.Written, error) {
 		return nil, fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, eventlog.ErrFull)
 	}
 	e := b.Start()

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -15,7 +15,7 @@ import (
 // a transition is the script's fault (a limit), never a storage fault.
 func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventlog.Cause) error {
 	if ctx.Err() != nil {
-		return nil // stopping: the run is found active and crashed by the next process
+		return nil // stopping: the next process finds the run active and marks it as crashed
 	}
 	began := time.Now()
 	_, err := a.record(ctx, cmd, eventlog.System, cause)
@@ -72,8 +72,11 @@ func reportsOn(cmd decide.Command) eventlog.RunID {
 // tooLarge is what to record instead of an outcome that does not fit.
 func tooLarge(cmd decide.Command, err error) (decide.Command, bool) {
 	limit := func(code string) *eventlog.Failure {
-		return &eventlog.Failure{Class: eventlog.Logic, Code: code, Message: err.Error() +
-			"; publish fewer or smaller events per run, and keep large data outside"}
+		advice := "return less, and keep large data outside"
+		if code == "limit.publish" {
+			advice = "publish fewer or smaller events per run, and keep large data outside"
+		}
+		return &eventlog.Failure{Class: eventlog.Logic, Code: code, Message: err.Error() + "; " + advice}
 	}
 	switch cmd := cmd.(type) {
 	case decide.FinishPrepare:
@@ -86,14 +89,14 @@ func tooLarge(cmd decide.Command, err error) (decide.Command, bool) {
 		cmd.Failure = limit("limit.result")
 		if cmd.Call != nil { // in the ledger as never sent, with a marker in place of its parameters (F14)
 			call := *cmd.Call
-			call.Params = handler.Oversized(len(call.Params))
+			call.Params = connector.TruncatedResult(int64(len(call.Params)))
 			cmd.Call = &call
 		}
 		return cmd, true
 	case decide.CommitRun:
 		return decide.CommitRun{Run: cmd.Run, Failure: limit("limit.publish")}, true
 	case decide.SettleMutation:
-		cmd.Outcome.Result = handler.Oversized(len(cmd.Outcome.Result))
+		cmd.Outcome.Result = connector.TruncatedResult(int64(len(cmd.Outcome.Result)))
 		return cmd, true
 	}
 	return nil, false

@@ -19,7 +19,7 @@ import (
 //     call needs an approval first; then decide.Approve is the command that comes this way. The transition is
 //     appended to the log as a barrier, with what else waits to be recorded (C10).
 //  4. finishAppend (append.go) returns only once the fate of that append is known. A lost acknowledgement is settled
-//     there: the same entries are sent again.
+//     by the log (eventlog/jslog/confirm.go); where that gives up (ErrUnconfirmed), the same entries are sent again.
 //  5. acknowledged (append.go) applies the transitions that are durable now. One that started a mutation goes through
 //     the aggregate's outbox, which is the runner's calls, to send.
 //  6. send (call.go) starts exchange in a goroutine of its own, which holds the one call of Connectors.Perform. Right

@@ -44,9 +44,9 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 }
 
 // mayTakeEffect says whether an indeterminate mutation's call can take effect yet, so that a person cannot know that
-// it did not happen (O1). An own call can while its exchange is open. That of a process that is gone can if it was
-// open at its deadline, until the time that the slowest is given has passed by either clock: a person has looked, and
-// is not kept waiting for both.
+// it did not happen (O1). A call of this process can while its exchange is open. A call of a process that is gone can
+// if it was open at its deadline, until the longest time that a call is given has passed by either clock: a person has
+// looked, and need not wait for both clocks.
 func (c *calls) mayTakeEffect(s *projections.State, id eventlog.MutationID) bool {
 	m := s.Mutation(id)
 	if m == nil || m.Status != eventlog.MutationIndeterminate {

@@ -19,7 +19,7 @@ type (
 	// QueuedProducer is a producer that runs now or is queued.
 	QueuedProducer struct {
 		Name   eventlog.Handler `json:"name"`
-		Runs   ProducerRuns     `json:"runs" jsonschema:"now, or queued: it runs by itself once what it is behind is over"`
+		Runs   ProducerRuns     `json:"runs" jsonschema:"now, or queued: queued runs by itself after what stands in behind has ended"`
 		Behind *Behind          `json:"behind" jsonschema:"what comes first; null for a producer that runs now"`
 	}
 	// Behind is what a queued producer waits for: what explainWorkflow says of its workflow at that moment.

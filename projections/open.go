@@ -117,7 +117,7 @@ func (s *State) countVersion(v eventlog.Version, more int) {
 	}
 }
 
-// followMutation and followEvent do so for what they belong to.
+// followMutation reindexes the open run that the mutation belongs to, and followEvent the one that holds the event.
 func (s *State) followMutation(id eventlog.MutationID) {
 	if run, ok := s.openRuns.calls.get(id); ok {
 		s.follow(s.Run(run))

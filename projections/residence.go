@@ -38,9 +38,9 @@ func (s *State) Live(k Key) bool {
 	return false
 }
 
-// touchMoved lists what a change of the core has made live or finished without changing it: a
-// committed run's mutation, the script that only it used, a run whose retry is no longer owed.
-// Otherwise such entities would keep the residence they had. Of open runs follow does that.
+// touchMoved touches the entities that a change of the core has made live or finished although they did not change
+// themselves: a committed run's mutation, the script that only it used, a run whose retry is no longer owed.
+// Otherwise such entities would keep the residence they had. For open runs, follow does that.
 func (s *State) touchMoved(old *State) {
 	touch := func(k Key) {
 		if s.Entity(k) != nil {

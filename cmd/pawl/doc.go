@@ -14,7 +14,7 @@
 //
 // Where things are: a command's file has its name and stands in internal/commands, in the folder of the
 // heading under which `pawl --help` lists it; bench and version, which are more than a command, have packages of their
-// own. The commands know the rooms beside them and not each other: internal/client finds the engine, internal/node
+// own. The commands use the packages beside them, and not each other: internal/client finds the engine, internal/node
 // puts one together, internal/config comes to the settings, internal/term prints, internal/exit says how a
 // command ends.
 //

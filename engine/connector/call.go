@@ -286,7 +286,7 @@ func boundedResult(raw json.RawMessage) (json.RawMessage, error) {
 	return result, err
 }
 
-// TruncatedResult is the marker that stands for a result too big to keep: {"truncated":true,"bytes":N}.
+// TruncatedResult is the marker that stands for a result or parameters too big to keep: {"truncated":true,"bytes":N}.
 func TruncatedResult(bytes int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"truncated":true,"bytes":%d}`, bytes)
 }

@@ -19,7 +19,7 @@ func (e *SettingError) Error() string { return e.Err.Error() }
 // Unwrap is what is wrong, without the setting.
 func (e *SettingError) Unwrap() error { return e.Err }
 
-// CheckTimeout refuses a configured timeout that has passed before a call begins, as a *SettingError
+// CheckTimeout refuses a negative timeout, as a *SettingError
 // of the key `connectors.<name>.timeout`. Zero is the connector's own.
 func CheckTimeout(name string, timeout time.Duration) error {
 	if timeout >= 0 {

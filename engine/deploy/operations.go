@@ -123,8 +123,8 @@ func didYouMean(similar []string, otherwise string) string {
 	return "did you mean " + strings.Join(similar, " or ") + "? Otherwise: " + otherwise
 }
 
-// mutates says again what code after a mutation call is good for: only here is known which of the calls
-// in a mutate are mutations.
+// mutates repeats the check for code after a mutation call: only here is it known which of the calls in a mutate are
+// mutations.
 func (c *check) mutates() {
 	c.found = slices.DeleteFunc(c.found, lint.IsMutateProblem)
 	c.found = append(c.found,

@@ -3,7 +3,6 @@ package handler
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -134,7 +133,8 @@ func (c *Caller) Mutate(
 	}
 	if done.Failure != nil { // too large to be kept: in the ledger with a marker in their place (F14)
 		done.Call = &eventlog.MutationCall{
-			Connector: op.Connector, Operation: op.Operation, Params: Oversized(out.Call.Oversize), TimeoutMS: op.TimeoutMS,
+			Connector: op.Connector, Operation: op.Operation, TimeoutMS: op.TimeoutMS,
+			Params: connector.TruncatedResult(int64(out.Call.Oversize)),
 		}
 		return done
 	}
@@ -225,10 +225,4 @@ func commit(run *projections.Run, out sandbox.Result, err error) decide.CommitRu
 		done.Inputs = append(done.Inputs, input)
 	}
 	return done
-}
-
-// Oversized stands in for an answer that does not fit into the log: what became of a call is never lost for
-// its size.
-func Oversized(bytes int) []byte {
-	return fmt.Appendf(nil, `{"truncated":true,"bytes":%d}`, bytes)
 }

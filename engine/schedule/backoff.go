@@ -25,8 +25,8 @@ func (p Transient) Delay(attempt int, jitter float64) time.Duration {
 // shortWait is how long a target is left alone at most however short its outage was.
 const shortWait = 15 * time.Second
 
-// Delay is how long to wait before the attempt-th scheduled reconcile (F5), counted from 1, by the
-// same formula as [Transient.Delay].
+// Delay is how long to wait before the attempt-th scheduled reconcile (F5), counted from 1:
+// Base × Factor^(attempt-1), spread by jitter as in [Transient.Delay] and capped by Max.
 func (p Reconcile) Delay(attempt int, jitter float64) time.Duration {
 	return exponential(p.Base, p.Factor, p.Max, attempt, jitter)
 }

@@ -3,7 +3,7 @@
 //
 // Real are the engine with its workers and loop, the decisions, the folds, the local store and
 // the memory log with its fences. Simulated are the scripts, the connectors, the clock, the
-// operators, who hang up at any moment, and what befalls processes: an append's acknowledgement is lost and
+// operators, who hang up at any moment, and what happens to processes: an append's acknowledgement is lost and
 // settled by the log itself or by the engine, an append is refused, the disk is full or too short for new
 // work, a process dies before or after an append, in a script or in a call, it freezes and goes on later,
 // and a second engine works on the same log while the first still lives. The connector goes away and comes

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// appendAnswer draws what befalls an append.
+// appendAnswer draws what happens to an append.
 func (s *sim) appendAnswer() appendAnswer {
 	switch x := s.rng.Float64(); {
 	case s.full:

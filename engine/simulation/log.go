@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog/memlog"
 )
 
-// appendAnswer is what befalls one attempt to append.
+// appendAnswer is what happens to one attempt to append.
 type appendAnswer struct {
 	fault memlog.Fault
 	// insist: the log settles an attempt of which it does not know how it ended by itself, and tells the

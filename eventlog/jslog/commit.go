@@ -12,13 +12,14 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// From how many on what waits goes as a batch: for each, the server makes, syncs and removes files, unless
-// it stages them in memory. There no more than a window goes by itself at once, so that what waits behind it
-// gathers to a batch.
 const (
+	// fromInFiles and fromInMemory are how many waiting transitions are sent as one batch at least, where the server
+	// stages batches in files, which it makes, syncs and removes for each, and where it stages them in memory.
 	fromInFiles  = 32
 	fromInMemory = 12
-	window       = 4
+	// window is how many transitions are sent singly at once where batches are staged in memory: those behind them
+	// gather to a batch meanwhile.
+	window = 4
 )
 
 func newCommitter(l *Log, partition int, stream jetstream.StreamConfig) (*committer, error) {

@@ -13,7 +13,7 @@ const (
 	maxTransition = 4 << 20
 	// headerRoom is what a message's headers may take of the server's max_payload: fence and batch.
 	headerRoom = 1024
-	// maxPartitions bounds a typing error, not a design.
+	// maxPartitions is far above what is of use: more is a typing error.
 	maxPartitions = 1024
 )
 
@@ -42,9 +42,9 @@ type Config struct {
 	MaxBatch int
 	// MaxBatchBytes is the most bytes in one atomic batch; 0 means 4 MiB.
 	MaxBatchBytes int
-	// BatchFrom is the least number of waiting transitions that go as a batch: a batch has a
-	// fixed cost (files that the server makes, syncs and removes), the others a sync each. 0 means 32,
-	// or 12 where Stage makes it small.
+	// BatchFrom is how many waiting transitions are sent as one batch at least: a batch has a fixed cost (files that
+	// the server makes, syncs and removes), a single transition costs a sync. 0 means 32, or 12 where Stage makes the
+	// fixed cost small.
 	BatchFrom int
 	// Stage makes the server stage the batches of a stream at little cost; nil or an error: it does not.
 	// It is asked again when the server cannot stage one.

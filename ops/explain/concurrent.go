@@ -107,7 +107,7 @@ func (w *Why) explainStanding(s *projections.State, st decide.Standing) {
 		waits = append(waits, eventlog.Count(st.Behind, "event")+" behind others of the same key")
 	}
 	if len(waits) > 0 {
-		w.add("Of consumer %s wait %s.", c.Name, strings.Join(waits, ", "))
+		w.add("Consumer %s has waiting: %s.", c.Name, strings.Join(waits, ", "))
 	}
 	for _, wait := range st.Waits {
 		switch wait.Reason {

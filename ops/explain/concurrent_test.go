@@ -241,7 +241,7 @@ func TestStandingIsExplained(t *testing.T) {
 		t.Parallel()
 		l := begin(t, eventlog.Consumer{Concurrency: 2, Key: "k"}, "a:x", "b:x", "c:y", "d:z", "e:x")
 		l.check("", false, []string{"2 of its 2 places taken",
-			"Of consumer send wait 1 event for a run, 2 events behind others",
+			"Consumer send has waiting: 1 event for a run, 2 events behind others",
 			"All places of send are taken"}, nil)
 		l.fail("a", eventlog.Precondition, "http.404")
 		l.check("", true, []string{`event "a" (Order a) of topic in; behind it wait 2 for key "x"`}, nil)
@@ -252,7 +252,7 @@ func TestStandingIsExplained(t *testing.T) {
 		l.check("", false, []string{"It begins at most 1/m (rate): the next run at 2023-11-14T22:14:20Z"}, nil)
 		l.fail("a", eventlog.Precondition, "http.404")
 		l.do(decide.SkipEvent{Topic: "in", MessageID: "a"})
-		l.check(decide.ReasonRate, false, []string{"by itself at 2023-11-14T22:14:20Z, as its rate has it"}, nil)
+		l.check(decide.ReasonRate, false, []string{"by itself at 2023-11-14T22:14:20Z, because of its rate"}, nil)
 	})
 	t.Run("probing", func(t *testing.T) {
 		t.Parallel()

@@ -39,10 +39,10 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		}
 		switch {
 		case s.Blocked != nil:
-			w.add("Behind the pause the system holds it too (%s): %s Resuming ends both.", s.Blocked.Reason,
+			w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason,
 				sentence(s.Blocked.Message))
 		case s.Maintenance != nil:
-			w.add("Behind the pause its script needs a repair since run %s.", s.Maintenance.Run)
+			w.add("Its script needs a repair too, since run %s.", s.Maintenance.Run)
 		}
 		w.can("pawl resume %s", name)
 		w.can("pawl log --workflow %s", name)
@@ -80,12 +80,12 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		w.explainArchived(s)
 	case decide.ReasonHeld:
 		w.Since = s.Counts.HeldSince
-		w.say("Workflow %s has nothing left to do but what is held: %s for a person or a repair.", name,
+		w.say("Workflow %s has only held events left: %s for a person or a repair.", name,
 			ofItsEvents(s.HeldForPerson(), "waits", "wait"))
 	case decide.ReasonPlaces:
 		w.say("Consumer %s of workflow %s has no place for another run now.", wait.Subject, name)
 	case decide.ReasonRate:
-		w.say("Consumer %s of workflow %s begins its next run by itself at %s, as its rate has it.", wait.Subject, name,
+		w.say("Consumer %s of workflow %s begins its next run by itself at %s, because of its rate.", wait.Subject, name,
 			wait.Until)
 	case decide.ReasonProbing:
 		w.say("Consumer %s of workflow %s waits for its target, and tries it again by itself at %s.", wait.Subject, name,

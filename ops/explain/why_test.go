@@ -90,7 +90,7 @@ func TestWorkflow(t *testing.T) {
 			blocked(eventlog.BlockAuth)(s)
 			pausedByAda(s)
 		}), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "",
-			[]string{"Behind the pause the system holds it too (auth): mail says no."},
+			[]string{"The system holds it too (auth): mail says no."},
 			[]string{"pawl resume shop", "pawl log --workflow shop"}},
 		"approval": {base(nil), decide.Wait{Reason: decide.ReasonApproval, Subject: "M1"}, "approval", at, 0, "M1",
 			[]string{"Mutation M1 (mail.send: Send A) awaits approval", "nothing has left"},

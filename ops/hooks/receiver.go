@@ -55,7 +55,7 @@ type Receiver struct {
 	bodies *auth.Quota
 	// bodyTimeout is how long a sender may take for a body.
 	bodyTimeout time.Duration
-	// told is when it was last said of a hook that it cannot verify, by its address.
+	// told is when the operator was last warned that a hook cannot verify, by its address.
 	mu   sync.Mutex
 	told map[string]time.Time
 }
@@ -126,7 +126,7 @@ const (
 	SecretNotGranted Readiness = "secretNotGranted" // the workflow may not use it
 )
 
-// readiness also gives the values that verify.
+// readiness says whether the hook can verify, and gives the secret's values that it verifies by.
 func (rc *Receiver) readiness(s *projections.State, h *eventlog.Hook) (Readiness, []string) {
 	if h.Verify.Scheme == hook.SchemeNone {
 		return Ready, nil
@@ -238,7 +238,7 @@ func tooLarge() *rpc.Problem {
 		WithHint("send what matters, and let it name the place of the rest")
 }
 
-// tellAgain is after what time it is said again that a hook is not ready.
+// tellAgain is the least time between two warnings about one hook that is not ready.
 const tellAgain = time.Minute
 
 // tell says to the operator, not to the sender, why a hook refuses everything.

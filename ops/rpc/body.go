@@ -15,7 +15,8 @@ import (
 const (
 	// MaxBody bounds a request's body in bytes.
 	MaxBody = 8 << 20
-	// SmallBody is up to how many bytes a body is small: those of all connections together are bearable.
+	// SmallBody, in bytes: a body up to this size is not counted against the quota, since those of all connections
+	// together are small.
 	SmallBody = 64 << 10
 	// MaxDiscard bounds what is read, and thrown away, of a body that is not wanted.
 	MaxDiscard = 64 << 20

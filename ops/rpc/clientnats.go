@@ -21,7 +21,7 @@ const (
 	// dialTime bounds the way to the NATS server.
 	dialTime = 10 * time.Second
 	// answerTime is how long an engine may take over an operation that is not slow: its own limit, and
-	// plenty for the way.
+	// time for the network.
 	answerTime = 30 * time.Second
 	// probeTime is how often a slow operation's caller looks whether there is an engine still.
 	probeTime = 10 * time.Second

@@ -18,7 +18,7 @@ import (
 // commits wait for it, and panics with its locks held when it cannot go on with another log. Under
 // an overlay it never meets one. What has been committed stays readable, background work comes to
 // its end, Close closes, and the next Open finds what a crash would have left. Only the
-// store's commits feeds it, and they end with the failure: that bounds what memory must hold.
+// store's commits write to it, and they end with the failure, so its memory is bounded.
 type overlay struct {
 	vfs.FS // the disk
 	// failed is told why the disk was given up, once.

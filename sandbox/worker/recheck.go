@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// The engine believes no worker: a script that has broken out of its interpreter could send any
+// The engine does not trust a worker: a script that has broken out of its interpreter could send any
 // frame. What a result may hold is checked again here, against the call; what it may not hold was
 // refused inside the worker with a better message.
 

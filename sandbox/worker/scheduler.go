@@ -83,7 +83,7 @@ type line struct {
 	waiters []*waiter
 }
 
-// scheduler holds the slots and their users. Its user locks.
+// scheduler holds the slots and their users. The caller holds the lock.
 type scheduler struct {
 	slots, free int
 	share       int // of the slots, of one workflow

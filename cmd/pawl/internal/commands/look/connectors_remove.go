@@ -16,7 +16,7 @@ type removeConnector struct {
 	Name string `arg:"" help:"The connector."`
 }
 
-// Run removes the user; the tools that share one are believed about the name again.
+// Run removes the user; after that, a tool with the shared user may serve the name again.
 func (c *removeConnector) Run(screen term.Screen, conf config.Reader) error {
 	dir, err := client.NATSFolder(conf)
 	if err != nil {
