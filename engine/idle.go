@@ -51,10 +51,10 @@ func (e *Engine) Manual() bool {
 	return ok
 }
 
-// Advance moves a manual clock, stopping at each due moment in order and letting everything there
-// come to rest. It returns the new time once nothing is active or due. With by = 0 it moves nothing and only waits. Errors:
-// *decide.Refusal where the clock is the machine's, ErrUnavailable when the engine does not come to rest before
-// ctx ends.
+// Advance moves a manual clock, stopping at each due moment in order and letting everything there come to rest. It
+// returns the new time once nothing is active or due. With by = 0 it moves nothing and only waits. Errors:
+// *decide.Refusal where the clock is the machine's, ErrUnavailable when the engine does not come to rest before ctx
+// ends.
 func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, error) {
 	manual, ok := e.cfg.Clock.(*clock.Manual)
 	if !ok {

@@ -13,9 +13,9 @@ import (
 )
 
 // record is the only way state changes: decide on the newest state, append at its head, apply. What waits together is
-// written together, each decided on the state that the one before leaves (C10).
-// A write of another process means: catch up and decide again. After the decision is handed to the log, the engine
-// finishes it and does what follows, even if the caller leaves. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnconfirmed;
+// written together, each decided on the state that the one before leaves (C10). A write of another process means: catch
+// up and decide again. After the decision is handed to the log, the engine finishes it and does what follows, even if
+// the caller leaves. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnconfirmed;
 // when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
 func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor,
 	cause eventlog.Cause) (decide.Decision, error) {
