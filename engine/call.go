@@ -82,7 +82,8 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 			c.sightings.End(m.ID, c.workflow.engine.moment(), outcome)
 		}
 		settlement.Outcome = settlementOf(outcome)
-		if refused.Load() && settlement.Outcome.Status == decide.Failed {
+		heldBack := outcome.Failure != nil && outcome.Failure.Code == eventlog.CodeHeldBack
+		if (refused.Load() || heldBack) && settlement.Outcome.Status == decide.Failed {
 			settlement.By = eventlog.ResolvedByNeverSent
 		}
 	}

@@ -24,6 +24,10 @@ const (
 	Internal Class = "internal"
 )
 
+// CodeHeldBack is the code of a call that was not sent within its time because of a bound in this engine's own
+// configuration, such as the rate of a host. It says nothing of the target (C7).
+const CodeHeldBack = "call.heldBack"
+
 // MaxMessage bounds a failure's message in bytes: it becomes part of the log.
 const MaxMessage = 4 << 10
 

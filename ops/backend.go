@@ -129,10 +129,11 @@ type RunLog interface {
 	Read(ctx context.Context, workflow eventlog.WorkflowName, run eventlog.RunID) ([]runlog.Line, error)
 }
 
-// Calls performs single calls for a person; *connector.Registry is one.
+// Calls performs single calls for a person, and knows which calls wait for their turn; *connector.Registry is one.
 type Calls interface {
 	Read(context.Context, connector.Call) (json.RawMessage, error)
 	Perform(context.Context, connector.Call) connector.Outcome
+	Waiting(eventlog.WorkflowName) []connector.Waiting
 }
 
 // ToolUser is the user on NATS that serves one connector and no other.

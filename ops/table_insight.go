@@ -106,11 +106,18 @@ func (b *backend) explain(name eventlog.WorkflowName) (explain.Why, error) {
 }
 
 func (b *backend) explainState(state *projections.State) explain.Why {
+	var todo decide.Todo
 	if wait, ok := b.cfg.Engine.Why(state.Name); ok && wait != nil {
-		return b.explainTodo(state, *wait)
+		todo = *wait
+	} else {
+		// The worker is at work, or was nudged this moment: the rules say what it is about.
+		todo = explain.Owed(state, b.present(state))
 	}
-	// The worker is at work, or was nudged this moment: the rules say what it is about.
-	return b.explainTodo(state, explain.Owed(state, b.present(state)))
+	why := b.explainTodo(state, todo)
+	if b.cfg.Calls != nil {
+		why.Turns(state, b.cfg.Calls.Waiting(state.Name))
+	}
+	return why
 }
 
 // present is what the rules may know beside the workflow's state.

@@ -173,6 +173,17 @@ func (r *Registry) Secrets(call Call) []string {
 	return nil
 }
 
+// Waiting lists the workflow's calls that have not left yet, because their turn at their target has not come.
+func (r *Registry) Waiting(workflow eventlog.WorkflowName) (all []Waiting) {
+	for _, name := range r.Names() {
+		c, _ := r.Connector(name)
+		if waiter, waits := c.(CallsWaiter); waits {
+			all = append(all, waiter.Waiting(workflow)...)
+		}
+	}
+	return all
+}
+
 // Ending says when nothing of the call can be under way any more. A connector that is not there now
 // cannot say otherwise than the default.
 func (r *Registry) Ending(call Call) Ending {

@@ -197,6 +197,25 @@ type CallSecreter interface {
 	CallSecrets(call Call) []string
 }
 
+// Waiting is a call that has not left yet: it waits for its turn at its target, because of a bound in the
+// configuration.
+type Waiting struct {
+	Workflow eventlog.WorkflowName
+	Run      eventlog.RunID
+	// Key is the idempotency key of a mutation, empty for a read.
+	Key string
+	// Target names what is called, as the configuration does, and Bound what it waits for: "at most 10/s".
+	Target, Bound string
+	// Until is when its turn comes, where that is known.
+	Until time.Time
+}
+
+// CallsWaiter is implemented by a connector whose calls may have to wait for their turn. Ask through Registry.Waiting.
+type CallsWaiter interface {
+	// Waiting lists the calls of the workflow that wait now. It does no I/O.
+	Waiting(workflow eventlog.WorkflowName) []Waiting
+}
+
 // CallTimer is implemented by a connector whose timeout depends on the call and not on the
 // operation alone. It can only shorten the operation's timeout. Ask through Registry.Timeout.
 type CallTimer interface {

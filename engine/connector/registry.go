@@ -18,11 +18,13 @@ const (
 	CodeHostPrivate = "http.private"
 	// CodeHostInsecure: what the host is configured with must not travel unencrypted.
 	CodeHostInsecure = "http.insecure"
+	// CodeReads: the configuration does not say that a request of this method only reads at the address.
+	CodeReads = "http.reads"
 )
 
 // Configured reports whether only another configuration of the engine ends failures of the code.
 func Configured(code string) bool {
-	return code == CodeHost || code == CodeHostPrivate || code == CodeHostInsecure
+	return code == CodeHost || code == CodeHostPrivate || code == CodeHostInsecure || code == CodeReads
 }
 
 // reserved are the names that scripts find on ctx, and Pawl's own, of which "secret" stands for secrets in grants: no

@@ -173,7 +173,7 @@ func ofTarget(class eventlog.Class) bool {
 // released the event.
 func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure) bool {
 	h := d.state().Handler(run.Handler)
-	if h == nil || d.err != nil || d.neverSent {
+	if h == nil || d.err != nil || d.neverSent || f.Code == eventlog.CodeHeldBack {
 		return false
 	}
 	if h.Probing != nil {

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -147,13 +148,13 @@ func (w words) retryAfter() time.Duration {
 	return d
 }
 
-// failure reads `fail CLASS`.
+// failure reads `fail CLASS`, with `code=` where that matters.
 func (w words) failure() *eventlog.Failure {
 	if w.first() != "fail" || len(w.bare) < 2 {
 		return nil
 	}
-	return &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: "test." + w.bare[1], Message: "it failed",
-		RetryAfter: w.retryAfter()}
+	return &eventlog.Failure{Class: eventlog.Class(w.bare[1]), Code: cmp.Or(w.named["code"], "test."+w.bare[1]),
+		Message: "it failed", RetryAfter: w.retryAfter()}
 }
 
 // told reads a failure's message from `name=some_words`; `name=long:X` is one as long as the log takes.

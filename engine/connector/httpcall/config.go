@@ -49,6 +49,12 @@ type HostConfig struct {
 	// answer, or after its deadline when a crash of ours closed it; nil means connector.DefaultEnding.
 	// Until then no "failed" of Reconcile is believed.
 	Quiet *time.Duration `yaml:"quiet"`
+	// Concurrency is how many calls may be under way at the host at once, 0 for no bound; a call takes its place until
+	// its exchange is over, also while it is listened to after its deadline.
+	Concurrency int `yaml:"concurrency"`
+	// Rate is how many requests may be sent to the host, as in "10/s", "300/m" or "5/h", evenly spaced; empty for no
+	// bound.
+	Rate string `yaml:"rate"`
 	// Private allows private, loopback and link-local addresses, and plain http with Headers.
 	Private bool `yaml:"private"`
 	// Reads are requests that change nothing although their method is not GET: "POST /v1/search", method and decoded path.
@@ -84,6 +90,7 @@ type host struct {
 	timeout   time.Duration
 	quiet     *time.Duration // nil unless the operator has said it
 	private   bool
+	turns     *turns // nil for no bounds
 	reads     listedReads
 	reconcile *ReconcileConfig
 }
@@ -170,6 +177,9 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 		h.secrets = append(h.secrets, secretsIn(header, value)...)
 	}
 	if h.reads, err = newListedReads(config.Reads); err != nil {
+		return nil, nil, err
+	}
+	if h.turns, err = newTurns(name, config); err != nil {
 		return nil, nil, err
 	}
 	if config.Reconcile != nil {

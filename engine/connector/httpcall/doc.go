@@ -12,7 +12,8 @@
 //     connection looks at both when the first byte is handed to it, after dialling and TLS.
 //   - A request that has left completely is listened to for longer (5 minutes after its deadline), so
 //     that a late answer can still settle it. A host has at most 256 connections for reads and twice as many
-//     for mutations; a call that gets none within its time was not sent.
+//     for mutations; a call that gets none within its time was not sent. The same holds for the host's own bounds of
+//     concurrency and rate, which are waited for before the connection is asked for.
 //
 // And for all calls: only configured hosts; private, loopback, link-local and similar addresses are
 // refused on the address really dialled, unless the host is configured as private, so neither

@@ -28,7 +28,8 @@ var methods = map[string]string{
 type Connector struct {
 	hosts      hosts
 	named      named
-	unknown    bool // Config.HostsUnknown
+	unknown    bool     // Config.HostsUnknown
+	turns      []*turns // those of the hosts with bounds
 	redact     *redact.Redactor
 	listen     time.Duration
 	operations []connector.Operation
@@ -81,6 +82,9 @@ func New(config Config) (*Connector, error) {
 
 	timeout, reconciles := time.Duration(0), false
 	for _, h := range byAddress {
+		if h.turns != nil && !slices.Contains(c.turns, h.turns) {
+			c.turns = append(c.turns, h.turns)
+		}
 		timeout = max(timeout, h.timeout)
 		reconciles = reconciles || h.reconcile != nil
 	}

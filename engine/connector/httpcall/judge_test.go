@@ -64,7 +64,7 @@ func TestJudgeReads(t *testing.T) {
 			{Name: "method", Value: text("POST")},
 			{Name: "url", Value: text("https://api.example.com" + path)},
 		}}
-		if got := c.Judge("read", &params); len(got) != want || want == 1 && got[0].Code != CodeReads {
+		if got := c.Judge("read", &params); len(got) != want || want == 1 && got[0].Code != connector.CodeReads {
 			t.Errorf("%s: %+v", path, got)
 		}
 		params.Members = params.Members[1:]

@@ -11,9 +11,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// CodeReads: the configuration does not say of the address that a request of this method only reads there.
-const CodeReads = "http.reads"
-
 // readMethods are the methods that a host may be configured to read with, beside GET.
 var readMethods = []string{"POST", "QUERY", "SEARCH", "REPORT", "PROPFIND"}
 
@@ -60,7 +57,7 @@ func (l listedReads) allows(method string, u *url.URL, hostName string) *eventlo
 	if len(l) > 0 {
 		listed = "it lists " + strings.Join(slices.Sorted(maps.Keys(l)), ", ")
 	}
-	return connector.Failf(eventlog.Permission, CodeReads,
+	return connector.Failf(eventlog.Permission, connector.CodeReads,
 		"%s %s is not configured as a read: if it never changes anything, add %q to connectors.http.hosts.%s.reads in the "+
 			"engine's configuration and start the engine again (%s)", method, u.EscapedPath(), method+" "+u.Path, hostName,
 		listed)

@@ -69,17 +69,17 @@ func TestReadsThatAreNotListedAreNotSent(t *testing.T) {
 	r := client(t, address, reading)
 	here := "http://" + address
 	for _, c := range []struct{ method, path, code string }{
-		{"POST", "/v1/orders", httpcall.CodeReads},
-		{"POST", "/v1/search/", httpcall.CodeReads},
-		{"POST", "/v1/Search", httpcall.CodeReads},
-		{"POST", "//v1/search", httpcall.CodeReads},
-		{"POST", "/v1//search", httpcall.CodeReads},
-		{"POST", "/v1/orders/../search", httpcall.CodeReads},
-		{"POST", "/v1/%2e%2e/v1/search", httpcall.CodeReads},
-		{"POST", "/v1%2fsearch", httpcall.CodeReads},
-		{"POST", "/v1%5Csearch", httpcall.CodeReads},
-		{"POST", "/v1/a%20b", httpcall.CodeReads},
-		{"SEARCH", "/v1/search", httpcall.CodeReads},
+		{"POST", "/v1/orders", connector.CodeReads},
+		{"POST", "/v1/search/", connector.CodeReads},
+		{"POST", "/v1/Search", connector.CodeReads},
+		{"POST", "//v1/search", connector.CodeReads},
+		{"POST", "/v1//search", connector.CodeReads},
+		{"POST", "/v1/orders/../search", connector.CodeReads},
+		{"POST", "/v1/%2e%2e/v1/search", connector.CodeReads},
+		{"POST", "/v1%2fsearch", connector.CodeReads},
+		{"POST", "/v1%5Csearch", connector.CodeReads},
+		{"POST", "/v1/a%20b", connector.CodeReads},
+		{"SEARCH", "/v1/search", connector.CodeReads},
 		{"DELETE", "/v1/search", connector.CodeParams},
 		{"post", "/v1/search", connector.CodeParams},
 	} {

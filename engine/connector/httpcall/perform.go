@@ -38,6 +38,11 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	}
 	ctx, cancelTimeout := context.WithTimeout(ctx, t.host.timeout)
 	defer cancelTimeout()
+	release, failure := t.host.turns.take(ctx, call, false)
+	if failure != nil {
+		return connector.FailedWith(failure)
+	}
+	defer release()
 	// The request's own context outlives the deadline when the request has left by then: all
 	// that happens afterwards is reading.
 	f := flight{gate: func() *eventlog.Failure { return connector.MayLeave(ctx, call) }}

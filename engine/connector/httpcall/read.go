@@ -67,7 +67,7 @@ func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t
 		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		request.Body, _ = request.GetBody()
 	}
-	a, failure := c.exchange(ctx, call, request, place(p.Method, t))
+	a, failure := c.exchange(ctx, call, request, t, false)
 	if failure != nil {
 		return nil, failure
 	}
@@ -87,7 +87,7 @@ func (c *Connector) readFollowing(ctx context.Context, call connector.Call, p pa
 		// Kept for the next hop before the host's own headers are added.
 		script := headers.Clone()
 		addHostHeaders(headers, first)
-		a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), place("GET", t))
+		a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), t, false)
 		if failure != nil {
 			return nil, failure
 		}
@@ -144,9 +144,16 @@ func (c *Connector) redirect(from target, location string) (target, *eventlog.Fa
 	return c.parseTarget(next.String())
 }
 
-// exchange sends a request that changes nothing and reads the answer. Where names it in failures.
-func (c *Connector) exchange(ctx context.Context, call connector.Call, request *http.Request, where string) (answer,
-	*eventlog.Failure) {
+// exchange sends a request that changes nothing to the target, in its turn, and reads the answer. question says that it
+// asks what became of an earlier call.
+func (c *Connector) exchange(ctx context.Context, call connector.Call, request *http.Request, t target, question bool) (
+	answer, *eventlog.Failure) {
+	where := place(request.Method, t)
+	release, failure := t.host.turns.take(ctx, call, question)
+	if failure != nil {
+		return answer{}, failure
+	}
+	defer release()
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 	response, err := c.reads.RoundTrip(request.WithContext(httptrace.WithClientTrace(ctx, trace)))

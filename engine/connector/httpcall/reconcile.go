@@ -38,7 +38,7 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	defer cancel()
 	headers := make(http.Header)
 	addHostHeaders(headers, t)
-	a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), place("GET", t))
+	a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), t, true)
 	if failure != nil {
 		return connector.RetryWith(failure)
 	}

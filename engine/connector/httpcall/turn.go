@@ -1,0 +1,165 @@
+package httpcall
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// maxConcurrency is the most calls at once that a host can be configured with: there are no more connections.
+const maxConcurrency = maxConnections
+
+// turnAgain is how long after a call that found no place at its host another one is tried.
+const turnAgain = time.Second
+
+// turns hands out the right to call one host: so many calls at once, and so many in a time. The first that asks is the
+// first that gets one. Nil has no bounds.
+type turns struct {
+	host  string        // the configured key
+	slots chan struct{} // a value for each call under way; nil for no bound
+	pace  *rate.Limiter // nil for no bound
+	rate  string        // as configured
+
+	mu      sync.Mutex
+	waiting map[*connector.Waiting]struct{}
+}
+
+// newTurns checks the bounds of a host; nil for none.
+func newTurns(name string, config HostConfig) (*turns, error) {
+	if config.Concurrency < 0 || config.Concurrency > maxConcurrency {
+		return nil, wrong("concurrency", "concurrency: want a number from 1 to %d, or 0 for no bound", maxConcurrency)
+	}
+	bound, err := eventlog.ParseRate(config.Rate)
+	if err != nil {
+		return nil, wrong("rate", "rate: %w", err)
+	}
+	if config.Concurrency == 0 && bound.Runs == 0 {
+		return nil, nil
+	}
+	t := &turns{host: name, rate: config.Rate, waiting: make(map[*connector.Waiting]struct{})}
+	if config.Concurrency > 0 {
+		t.slots = make(chan struct{}, config.Concurrency)
+	}
+	if bound.Runs > 0 {
+		t.pace = rate.NewLimiter(rate.Every(bound.Spacing()), 1)
+	}
+	return t, nil
+}
+
+// take waits for the right to send one request of the call. It returns what gives the place back once the exchange is
+// over. A failure says that ctx ends before the turn comes: nothing was sent. A question about an earlier call takes
+// no place, since that call may have it; it keeps the rate.
+func (t *turns) take(ctx context.Context, call connector.Call, question bool) (release func(),
+	failure *eventlog.Failure) {
+	release = func() {}
+	if t == nil {
+		return release, nil
+	}
+	if t.slots != nil && !question {
+		if failure := t.place(ctx, call); failure != nil {
+			return nil, failure
+		}
+		release = func() { <-t.slots }
+	}
+	if t.pace != nil {
+		if failure := t.await(ctx, call); failure != nil {
+			release()
+			return nil, failure
+		}
+	}
+	return release, nil
+}
+
+func (t *turns) place(ctx context.Context, call connector.Call) *eventlog.Failure {
+	select {
+	case t.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	bound := fmt.Sprintf("at most %s at once", eventlog.Count(cap(t.slots), "call"))
+	defer t.wait(call, bound, time.Time{})()
+	select {
+	case t.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return t.heldBack(ctx, call, turnAgain, "it found no place at %s within its time: %s "+
+			"(connectors.http.hosts.%s.concurrency)", t.host, bound, t.host)
+	}
+}
+
+func (t *turns) await(ctx context.Context, call connector.Call) *eventlog.Failure {
+	now := time.Now()
+	reserved := t.pace.ReserveN(now, 1)
+	delay := reserved.DelayFrom(now)
+	if delay == 0 {
+		return nil
+	}
+	if end, bounded := ctx.Deadline(); bounded && now.Add(delay).After(end) {
+		reserved.CancelAt(now)
+		return t.heldBack(ctx, call, delay, "its turn at %s comes in %s, after its deadline: at most %s "+
+			"(connectors.http.hosts.%s.rate)", t.host, delay.Round(time.Millisecond), t.rate, t.host)
+	}
+	defer t.wait(call, "at most "+t.rate, now.Add(delay))()
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		reserved.Cancel()
+		return t.heldBack(ctx, call, delay, "its turn at %s had not come within its time: at most %s "+
+			"(connectors.http.hosts.%s.rate)", t.host, t.rate, t.host)
+	}
+}
+
+// heldBack is the failure of a call that was not sent because of the bounds (F13: the host is at work).
+func (t *turns) heldBack(ctx context.Context, call connector.Call, again time.Duration, format string, args ...any) (
+	failure *eventlog.Failure) {
+	if ctx.Err() == context.Canceled {
+		return connector.ContextFailure(ctx, call)
+	}
+	failure = connector.Failf(eventlog.Transient, eventlog.CodeHeldBack, "%s.%s was not sent: "+format,
+		append([]any{call.Connector, call.Operation}, args...)...)
+	failure.RetryAfter = max(again, turnAgain)
+	return failure
+}
+
+// wait notes that the call waits, until the returned function is called.
+func (t *turns) wait(call connector.Call, bound string, until time.Time) (done func()) {
+	w := &connector.Waiting{Workflow: call.Workflow, Run: call.Run, Key: call.Key, Target: t.host, Bound: bound,
+		Until: until}
+	t.mu.Lock()
+	t.waiting[w] = struct{}{}
+	t.mu.Unlock()
+	return func() {
+		t.mu.Lock()
+		delete(t.waiting, w)
+		t.mu.Unlock()
+	}
+}
+
+// Waiting lists the workflow's calls that wait for their turn at a host, by host and run.
+func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
+	var all []connector.Waiting
+	for _, t := range c.turns {
+		t.mu.Lock()
+		for w := range t.waiting {
+			if w.Workflow == workflow {
+				all = append(all, *w)
+			}
+		}
+		t.mu.Unlock()
+	}
+	slices.SortFunc(all, func(a, b connector.Waiting) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
+	})
+	return all
+}

@@ -1,0 +1,48 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Turns says which calls of the workflow have not left yet, because a bound that the configuration sets to a target
+// makes them wait. The calls are in the order of their targets.
+func (w *Why) Turns(s *projections.State, calls []connector.Waiting) {
+	m := awaited(s, w)
+	for len(calls) > 0 {
+		first := calls[0]
+		n := 1
+		for n < len(calls) && calls[n].Target == first.Target && calls[n].Bound == first.Bound {
+			if until := calls[n].Until; until.Before(first.Until) {
+				first.Until = until
+			}
+			n++
+		}
+		turn := fmt.Sprintf("%s (%s, connectors.http.hosts)", first.Target, first.Bound)
+		next := ""
+		if !first.Until.IsZero() {
+			next = fmt.Sprintf("; the next turn is at %s", eventlog.At(first.Until))
+		}
+		switch {
+		case n == 1 && m != nil && m.Key == first.Key:
+			// What was said of it, that it has left, is not so yet.
+			w.say("%s has not left: it waits for its turn at %s%s. If that does not come until %s, it is not sent, and tried "+
+				"again later.", callName(s, m), turn, next, m.Deadline)
+		default:
+			w.add("%s of it %s for %s turn at %s%s.", eventlog.Count(n, "call"), number(n, "waits", "wait"),
+				number(n, "its", "their"), turn, next)
+		}
+		calls = calls[n:]
+	}
+}
+
+// awaited is the mutation whose answer the explanation says is awaited, nil for none.
+func awaited(s *projections.State, w *Why) *projections.Mutation {
+	if !w.Moving || w.Subject == nil {
+		return nil
+	}
+	return s.Mutation(eventlog.MutationID(*w.Subject))
+}
