@@ -81,7 +81,7 @@ func TestAuthorsPageConfiguration(t *testing.T) {
 			t.Fatal(err)
 		}
 		conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x"})}
-		c, err := config.LoadFile(path, true)
+		c, err := config.LoadFile(path, true, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func TestConfigurationOfTheManual(t *testing.T) {
 	}
 	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x", "GITHUB_WEBHOOK_SECRET": "g",
 		"SHOP_KEY": "s", "STRIPE_NEW": "n", "STRIPE_OLD": "o"})}
-	c, err := config.LoadFile(path, true)
+	c, err := config.LoadFile(path, true, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ type Bench struct {
 	Feed        bool    `help:"Publish the feed meanwhile, as up does with --feed."`
 	JSON        bool    `help:"Print one JSON line only." name:"json"`
 	Starts      bool    `help:"Then measure how long an engine takes to start on the log that was written."`
-	Profile     string  `help:"Write a CPU profile of the measured stages to this file." type:"path" placeholder:"FILE"`
+	CPUProfile  string  `name:"cpu-profile" help:"Write a CPU profile of the measured stages to this file." type:"path" placeholder:"FILE"`
 }
 
 // benchStage is what one load came to.
@@ -78,8 +78,8 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 	if err != nil {
 		return err
 	}
-	if c.Profile != "" {
-		f, err := os.Create(c.Profile)
+	if c.CPUProfile != "" {
+		f, err := os.Create(c.CPUProfile)
 		if err != nil {
 			return exit.Failed("", fmt.Errorf("create the profile: %w", err))
 		}

@@ -53,6 +53,8 @@ type File struct {
 	Connectors Connectors        `yaml:"connectors"`
 	Policies   schedule.Policies `yaml:"policies"`
 	Secrets    secrets           `yaml:"secrets"`
+	// Profiles are by name what holds over the rest of the file where the profile is chosen.
+	Profiles map[string]File `yaml:"profiles"`
 
 	// Values are the secrets with what Expand has put in.
 	Values secret.Set
@@ -87,9 +89,9 @@ func (Connectors) setRoot(to **Root, root string) {
 	*to = &settings
 }
 
-// LoadFile reads one configuration file over the defaults. A missing file is the defaults, unless it was named.
-// The error names the file, the line and what is wanted there.
-func LoadFile(path string, named bool) (File, error) {
+// LoadFile reads one configuration file over the defaults, with the profile in it that is named, if any. A missing file
+// is the defaults, unless it or the profile was named. The error names the file, the line and what is wanted there.
+func LoadFile(path string, named bool, profile string) (File, error) {
 	c := File{Policies: schedule.Default()}
 	text, err := os.ReadFile(path)
 	switch {
@@ -104,8 +106,13 @@ func LoadFile(path string, named bool) (File, error) {
 	switch {
 	case err != nil:
 		return c, err
-	case empty:
+	case empty && profile == "":
 		return c, nil
+	}
+	if profile != "" {
+		if text, err = withProfile(text, profile, written); err != nil {
+			return c, err
+		}
 	}
 	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
 		return c, exit.Misconfigured("cmd/pawl/CONFIG.md lists the keys", "%s", configFault(path, err))

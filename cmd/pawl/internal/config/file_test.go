@@ -17,7 +17,7 @@ func loadText(t *testing.T, text string) (File, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return LoadFile(path, true)
+	return LoadFile(path, true, "")
 }
 
 // A mistake in the file is named with its place, its key, what is there and what may be.

@@ -65,13 +65,17 @@ func (r Reader) CheckMoved(data string) error {
 // ReadConfig finds and reads the configuration file: --config, else here, else in the data directory.
 func (r Reader) ReadConfig() (File, error) {
 	if r.Flags.Config != "" {
-		return LoadFile(r.Flags.Config, true)
+		return LoadFile(r.Flags.Config, true, r.Flags.Profile)
 	}
-	c, err := LoadFile(FileName, false)
+	c, err := LoadFile(FileName, false, r.Flags.Profile)
 	if err != nil || c.Path != "" {
 		return c, err
 	}
-	c, err = LoadFile(filepath.Join(r.DataDir(""), FileName), false)
+	c, err = LoadFile(filepath.Join(r.DataDir(""), FileName), false, r.Flags.Profile)
+	if err == nil && c.Path == "" && r.Flags.Profile != "" {
+		return c, exit.Misconfigured("name the file with --config FILE, or leave the profile out",
+			"there is no %s here or in the data directory, so no profile %q", FileName, r.Flags.Profile)
+	}
 	if err == nil && c.Data != "" {
 		return c, exit.Misconfigured("move the file to where pawl is started, or take the key out",
 			"%s: data cannot be set by a file that lies in the data directory", c.Path)

@@ -145,6 +145,11 @@ func (c *configText) checkKeys(node ast.Node, t reflect.Type, key string) error 
 		case fields[name] == nil:
 			return c.fault(entry.Key(), "known keys: "+strings.Join(slices.Sorted(maps.Keys(fields)), ", "),
 				"there is no key %q here", name)
+		case key != "" && t == reflect.TypeFor[File](): // t is a profile
+			if name == "profiles" {
+				return c.fault(entry.Key(), "write them beside each other", "%s: a profile holds no profiles", key)
+			}
+			fallthrough
 		default:
 			value = fields[name]
 		}

@@ -1,0 +1,65 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+)
+
+// withProfile is the text of a configuration file with what the profile says put over it: keys with keys below them
+// are merged, every other value takes the place of the file's own. The places in written become those of the values
+// that count. It refuses a profile that the file does not have, and one that holds profiles.
+func withProfile(text []byte, name string, written *configText) ([]byte, error) {
+	var file map[string]any
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, exit.Misconfigured("correct the file", "%s", configFault(written.path, err))
+	}
+	profiles, _ := file["profiles"].(map[string]any)
+	if _, known := profiles[name]; !known {
+		hint := "it has none: write them under profiles"
+		if len(profiles) > 0 {
+			hint = "it has: " + strings.Join(slices.Sorted(maps.Keys(profiles)), ", ")
+		}
+		return nil, exit.Misconfigured(hint, "%s: there is no profile %q", written.place("profiles"), name)
+	}
+	profile, _ := profiles[name].(map[string]any) // nil for one without keys
+	delete(file, "profiles")
+	// As JSON, which is YAML in which no text looks like something else.
+	merged, err := json.Marshal(over(file, profile))
+	if err != nil {
+		return nil, exit.Failed("", fmt.Errorf("put profile %s over %s: %w", name, written.path, err))
+	}
+	prefix := "profiles." + name + "."
+	for key, at := range maps.Clone(written.places) {
+		if own, of := strings.CutPrefix(key, prefix); of {
+			written.places[own] = at
+		}
+	}
+	return merged, nil
+}
+
+// over puts the values of a profile over those of the file. A key without a value counts as not set.
+func over(file, profile map[string]any) map[string]any {
+	merged := maps.Clone(file)
+	if merged == nil {
+		merged = make(map[string]any, len(profile))
+	}
+	for key, value := range profile {
+		below, nested := value.(map[string]any)
+		own, same := merged[key].(map[string]any)
+		switch {
+		case value == nil:
+		case nested && same:
+			merged[key] = over(own, below)
+		default:
+			merged[key] = value
+		}
+	}
+	return merged
+}
