@@ -16,6 +16,7 @@ var Advice = map[string]string{
 	"files":   "give it a folder: --files DIR, or connectors.files.root in pawl.yaml",
 	"csv":     "give it a folder: --csv DIR, or connectors.csv.root in pawl.yaml",
 	"http":    "name the hosts it may call: connectors.http.hosts in pawl.yaml",
+	"smtp":    "name the mail server and the senders: connectors.smtp.server and from in pawl.yaml",
 }
 
 // AdviseConfigured gives problems with connectors that this binary has, and that are only not

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/files"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/connector/maildir"
+	"github.com/pawl-run/pawl/engine/connector/smtp"
 )
 
 // Open makes the compiled-in connectors that are configured. onClose is given what closes them; parser makes
@@ -60,6 +61,12 @@ func Open(
 			return nil, err
 		}
 	}
+	if c.SMTP != nil {
+		made, err := smtp.New(*c.SMTP)
+		if err := add(made, err); err != nil {
+			return nil, err
+		}
+	}
 	return connector.NewRegistry(list...)
 }
 
@@ -71,6 +78,7 @@ func Unconfigured() (*connector.Registry, func() error, error) {
 	registry, err := Open(config.Connectors{
 		Maildir: nowhere, Files: nowhere, CSV: nowhere,
 		HTTP: &httpcall.Config{Hosts: map[string]httpcall.HostConfig{"localhost": {}}, HostsUnknown: true},
+		SMTP: &smtp.Config{Server: "localhost:25", From: []string{"nobody@localhost"}},
 	}, nil, nil, func(end func() error) { closers = append(closers, end) })
 	return registry, func() error {
 		var errs []error

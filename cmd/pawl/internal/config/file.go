@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
+	"github.com/pawl-run/pawl/engine/connector/smtp"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/secret"
 )
@@ -69,6 +70,7 @@ type Connectors struct {
 	Files   *Root            `yaml:"files"`
 	CSV     *Root            `yaml:"csv"`
 	HTTP    *httpcall.Config `yaml:"http"`
+	SMTP    *smtp.Config     `yaml:"smtp"`
 }
 
 // Root configure a connector that lives in one folder.

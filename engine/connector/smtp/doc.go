@@ -1,0 +1,26 @@
+// Package smtp is the `smtp` connector: it hands mails to one configured server.
+//
+// What it guarantees:
+//
+//   - One call hands over at most one mail, on a connection of its own. The mail is handed over with the line that ends
+//     it; a server delivers nothing before that line. So everything up to it is a definite failure, and
+//     everything behind it that is no answer is uncertain.
+//   - Nothing is handed over after the deadline of the call, or after the engine has lost the right to send: both are
+//     looked at immediately before that line, and a write that hangs is ended at the deadline.
+//   - A mail that has been handed over is listened to for longer (5 minutes after its deadline), so that a late
+//     answer can still settle it.
+//   - The Message-ID is made of the idempotency key: the mails of one call are known by it, to a person who
+//     looks for a mail whose outcome is uncertain, and to servers that drop a mail they have seen.
+//   - What a script gives becomes no line of the protocol and no header of its own: addresses are written anew from
+//     their parts, header values have no control characters, and the finished mail is looked over line by line.
+//   - A password goes over an encrypted connection, or over loopback, and is blanked out of every answer.
+//
+// How an answer is read. 4xx is a definite failure, transient. 5xx is definite too: 530, 534, 535 and 538 auth; another
+// 5.7.x permission; 500 to 504, 552 and 555 logic, as what was sent is wrong (552 with 5.2.2 is a full mailbox and is
+// not); the rest, such as an unknown recipient (550), precondition. As the answer to a complete mail, 421 is uncertain:
+// a server that shuts down says it whatever it was asked. A mail goes to all of its recipients or to none: one that
+// is refused fails the call.
+//
+// Not guaranteed: that a mail which the server has taken is delivered. Nobody can be asked what became of a mail,
+// so there is no reconcile: where the outcome is uncertain a person decides.
+package smtp

@@ -1,0 +1,79 @@
+package smtp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/redact"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// defaultTimeout bounds one mail; servers take their time to greet and to look at a mail.
+const defaultTimeout = time.Minute
+
+// maxConnections is how many connections to the server there are at most, one for each call at once, also while it
+// is listened to after its deadline. A call that gets none within its time was not sent.
+const maxConnections = 10
+
+// Connector is the smtp connector.
+type Connector struct {
+	server     *server
+	redact     *redact.Redactor
+	listen     time.Duration
+	slots      chan struct{}
+	operations []connector.Operation
+
+	// closed ends the calls that listen on for a late answer.
+	closed context.Context
+	close  context.CancelFunc
+}
+
+// New makes the connector; it connects to nothing yet. Errors are *connector.SettingError.
+func New(config Config) (*Connector, error) {
+	s, err := newServer(config)
+	if err != nil {
+		return nil, err
+	}
+	var secrets []string
+	if config.Password != "" {
+		secrets = []string{config.Password}
+	}
+	c := &Connector{
+		server: s, redact: redact.New(secrets), listen: cmp.Or(config.Listen, connector.DefaultListen),
+		slots: make(chan struct{}, maxConnections),
+		operations: []connector.Operation{{
+			Name: "send", Kind: connector.Mutate, Schema: json.RawMessage(sendSchema),
+			Timeout: cmp.Or(config.Timeout, defaultTimeout),
+			Summary: "send a mail {to, subject, text?, html?, cc?, bcc?, from?, replyTo?, inReplyTo?, headers?, " +
+				"attachments?} -> {messageId, answer}",
+		}},
+	}
+	c.closed, c.close = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Name is "smtp".
+func (c *Connector) Name() string { return "smtp" }
+
+// Operations lists send.
+func (c *Connector) Operations() []connector.Operation { return c.operations }
+
+// Close ends the calls that listen on after their deadline.
+func (c *Connector) Close() error {
+	c.close()
+	return nil
+}
+
+// Read refuses: there is nothing to read.
+func (c *Connector) Read(_ context.Context, call connector.Call) (json.RawMessage, error) {
+	return nil, connector.Failf(eventlog.Internal, connector.CodeKind, "smtp.%s is not a read", call.Operation)
+}
+
+// Reconcile is never asked: no server can be asked what became of a mail.
+func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.Reconciliation {
+	return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeKind,
+		"smtp.%s cannot be asked what became of a call", call.Operation))
+}
