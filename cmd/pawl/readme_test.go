@@ -32,7 +32,7 @@ func TestConfigurationOfTheManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x", "GITHUB_WEBHOOK_SECRET": "g",
-		"SHOP_KEY": "s", "STRIPE_NEW": "n", "STRIPE_OLD": "o"})}
+		"SHOP_KEY": "s", "STRIPE_NEW": "n", "STRIPE_OLD": "o", "SMTP_PASSWORD": "p"})}
 	c, err := config.LoadFile(path, true, "")
 	if err != nil {
 		t.Fatal(err)
