@@ -45,8 +45,7 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 			Publish:   []string{anyInbox},
 			Local:     true,
 			Warning: "a tool connected as the user that all tools share: each of them can read, answer and " +
-				"forge the calls of the others; " +
-				"give each tool a user of its own: pawl connectors add NAME",
+				"forge the calls of the others",
 		},
 		{
 			Name:      Subscriber,

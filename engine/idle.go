@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hint"
 )
 
 // waitUntil returns once the condition holds for every runner.
@@ -61,7 +62,7 @@ func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, erro
 		return time.Time{}, &decide.Refusal{
 			Kind: decide.Conflict, Code: "clock.system",
 			Message: "this engine follows the machine's clock, which cannot be advanced",
-			Hint:    "start it with --clock=manual",
+			Hint:    hint.Of(hint.ManualClock),
 		}
 	}
 	if err := e.available(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -40,7 +41,7 @@ type DeployResult struct {
 	// Created is true for a new workflow, Changed for any new version.
 	Created, Changed bool
 	// Problems are warnings, or the reasons why the deploy was refused.
-	Problems []sandbox.Problem
+	Problems []deploy.Problem
 	// Refused is true when nothing was deployed because of the problems.
 	Refused bool
 	// Asks lists operations of this version that need an approval for each call.
@@ -64,7 +65,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	}
 	if err := deploy.ValidateGrants(req.Grants, &checked.definition); err != nil {
 		return checked.DeployResult, &decide.Refusal{Kind: decide.Invalid, Code: "grants.invalid", Message: err.Error(),
-			Hint: deploy.GrantsHint}
+			Hint: hint.Of(hint.Grants)}
 	}
 	cmd := decide.Deploy{
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
@@ -110,11 +111,11 @@ func (e *Engine) check(ctx context.Context, source, filename string, grants map[
 ) (checkedScript, *projections.State, error) {
 	none := &projections.State{}
 	if limit := int(e.cfg.Policies.Script.Source); len(source) > limit {
-		return checkedScript{DeployResult: DeployResult{Refused: true, Problems: []sandbox.Problem{{
+		return checkedScript{DeployResult: DeployResult{Refused: true, Problems: []deploy.Problem{{Problem: sandbox.Problem{
 			Severity: "error", Code: "limit.source", Message: fmt.Sprintf("the script has %d bytes, at most %d are allowed",
 				len(source), limit),
 			Fix: "move data out of the script",
-		}}}}, none, nil
+		}}}}}, none, nil
 	}
 	def, problems, err := e.cfg.Scripts.Describe(ctx, sandbox.Source{Filename: filename, Code: source})
 	if err != nil {
@@ -158,7 +159,7 @@ func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.W
 			return nil, &decide.Refusal{
 				Kind: decide.Invalid, Code: "event.invalid", Message: fmt.Sprintf("item %d (%s): payload is not JSON", i,
 					items[i].MessageID),
-				Hint: "a payload is any JSON value, or left out",
+				Hint: hint.Of(hint.Payload),
 			}
 		}
 	}
@@ -201,7 +202,7 @@ func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd de
 
 func unknownWorkflow(name eventlog.WorkflowName) *decide.Refusal {
 	return &decide.Refusal{Kind: decide.NotFound, Code: "workflow.unknown", Message: fmt.Sprintf("there is no workflow %q",
-		name), Hint: "pawl workflows list shows those there are"}
+		name), Hint: hint.Of(hint.Workflows)}
 }
 
 func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor,
@@ -216,7 +217,7 @@ func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd d
 	case errors.Is(err, errStopped):
 		return decision, &decide.Refusal{Kind: decide.Conflict, Code: "workflow.stopped",
 			Message: fmt.Sprintf("workflow %s is out of service: %v", name, err),
-			Hint:    "pawl verify says what is wrong with its log"}
+			Hint:    hint.Of(hint.VerifyWorkflow)}
 	case errors.Is(err, eventlog.ErrUnconfirmed), errors.Is(err, context.Canceled),
 		errors.Is(err, context.DeadlineExceeded):
 		return decision, fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -31,7 +32,7 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 		return DeployResult{}, &decide.Refusal{
 			Kind: decide.Conflict, Code: "repair.notRequested",
 			Message: fmt.Sprintf("workflow %s is not in maintenance: there is nothing to repair", name),
-			Hint:    "deploy the script instead (pawl deploy)",
+			Hint:    hint.Of(hint.DeployInstead),
 		}
 	}
 	checked, _, err := e.check(ctx, req.Source, req.Filename, nil, &state)

@@ -7,7 +7,9 @@ import (
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -38,13 +40,13 @@ func problemOf(err error) *rpc.Problem {
 			status = http.StatusTooManyRequests
 		case decide.Invalid:
 		}
-		return rpc.Problemf(status, refusal.Code, "%s", refusal.Message).WithHint(refusal.Hint)
+		return rpc.Problemf(status, refusal.Code, "%s", refusal.Message).WithHint(explain.Hint(refusal.Hint))
 	case errors.As(err, &missing):
-		hint := "pawl workflows list shows those there are"
+		text := explain.Hint(hint.Of(hint.Workflows))
 		if missing.What != "workflow" {
-			hint = "ids are case-sensitive; the lists show those there are"
+			text = "ids are case-sensitive; the lists show those there are"
 		}
-		return rpc.Problemf(http.StatusNotFound, missing.What+".unknown", "%v", missing).WithHint(hint)
+		return rpc.Problemf(http.StatusNotFound, missing.What+".unknown", "%v", missing).WithHint(text)
 	case errors.Is(err, readmodel.ErrBadCursor):
 		return rpc.Malformed("cursor.invalid", "%v", err).WithHint("start again without cursor")
 	case errors.Is(err, eventlog.ErrTooLarge):

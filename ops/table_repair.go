@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -47,16 +48,17 @@ func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswe
 	if err != nil {
 		return repairAnswer{}, err
 	}
+	problems := explain.Problems(result.Problems)
 	if !result.Refused {
-		return repairAnswer{Workflow: r.Workflow, Version: result.Version, Warnings: some(result.Problems)}, nil
+		return repairAnswer{Workflow: r.Workflow, Version: result.Version, Warnings: some(problems)}, nil
 	}
 	p := rpc.Problemf(http.StatusUnprocessableEntity, "repair.refused", "the repair of %s was refused: %s", r.Workflow,
-		firstError(result.Problems)).
+		firstError(problems)).
 		WithHint("correct what problems lists and repair again; each refused repair counts against the budget")
 	if s, err = c.backend.state(r.Workflow); err == nil && s.Maintenance == nil {
 		p.Hint = "the budget of repairs is spent: a person must deploy a corrected script (pawl deploy FILE) or " +
 			"resume the workflow"
 	}
-	p.Problems = result.Problems
+	p.Problems = problems
 	return repairAnswer{}, p
 }

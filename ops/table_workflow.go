@@ -9,7 +9,9 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -132,11 +134,12 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 	if err != nil {
 		return 0, deployAnswer{}, err
 	}
+	problems := explain.Problems(result.Problems)
 	if result.Refused {
 		p := rpc.Problemf(http.StatusUnprocessableEntity, "script.refused", "%s was not deployed: %s", r.Filename,
-			firstError(result.Problems)).
+			firstError(problems)).
 			WithHint("correct what problems lists and deploy again")
-		p.Problems = result.Problems
+		p.Problems = problems
 		return 0, deployAnswer{}, p
 	}
 	s, err := c.backend.state(result.Workflow)
@@ -147,7 +150,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 	if result.Changed {
 		status = http.StatusCreated
 	}
-	return status, deployAnswer{Workflow: readmodel.WorkflowOf(&s), Warnings: some(result.Problems),
+	return status, deployAnswer{Workflow: readmodel.WorkflowOf(&s), Warnings: some(problems),
 		Asks: some(result.Asks)}, nil
 }
 
@@ -191,7 +194,7 @@ func validateScript(ctx context.Context, c *Call, r *validateRequest) (validateA
 	if err != nil {
 		return validateAnswer{}, err
 	}
-	answer := validateAnswer{OK: !result.Refused, Problems: some(result.Problems)}
+	answer := validateAnswer{OK: !result.Refused, Problems: some(explain.Problems(result.Problems))}
 	if result.Workflow != "" {
 		answer.Workflow = &result.Workflow
 	}
@@ -238,7 +241,8 @@ func operateGrants(ctx context.Context, c *Call, w eventlog.WorkflowName, named,
 }
 
 func grantsInvalid(err error) *rpc.Problem {
-	return rpc.Problemf(http.StatusUnprocessableEntity, "grants.invalid", "%v", err).WithHint(deploy.GrantsHint)
+	return rpc.Problemf(http.StatusUnprocessableEntity, "grants.invalid", "%v", err).
+		WithHint(explain.Hint(hint.Of(hint.Grants)))
 }
 
 func grantsOf(s *projections.State) grantsAnswer {

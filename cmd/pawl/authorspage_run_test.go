@@ -196,9 +196,9 @@ func TestAuthorsPageMistakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
+		_, found := deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
 			Secrets: []string{"S"}})
-		for _, p := range problems {
+		for _, p := range found {
 			codes = append(codes, p.Code)
 		}
 		return codes

@@ -80,18 +80,18 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, problems = deploy.Check(deploy.Input{
+			_, found := deploy.Check(deploy.Input{
 				Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
 				UnknownConnector: sandbox.SeverityWarning,
 			})
 			var codes []string
-			for _, p := range problems {
+			for _, p := range found {
 				if p.Code == deploy.CodeConnector {
 					continue
 				}
 				codes = append(codes, p.Code)
 				if !slices.Contains(wrongOnPurpose[name], p.Code) {
-					t.Log(term.Problem(name, p))
+					t.Log(term.Problem(name, p.Problem))
 				}
 			}
 			if !slices.Equal(codes, wrongOnPurpose[name]) {

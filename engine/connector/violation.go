@@ -44,7 +44,8 @@ type Violation struct {
 	Where []string
 	// Code is that of the failure; CodeParams where it is empty.
 	Code string
-	// Message is what a call with these parameters fails with, Fix what to write instead.
+	// Message is what a call with these parameters fails with, Fix what to write instead: empty where the operation's
+	// schema as a whole says it.
 	Message, Fix string
 }
 
@@ -146,7 +147,7 @@ func (f *fitting) value(schema *jsonschema.Schema, w *Partial, at []string, dept
 	}
 	if value, complete := complete(w); complete {
 		if problems := ParamProblems(at, f.validate(schema, value)); problems != nil {
-			f.add(at, "see what it takes: pawl connectors show "+f.connector, problems...)
+			f.add(at, "", problems...)
 		}
 	}
 }

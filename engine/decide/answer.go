@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -76,7 +77,8 @@ type Refusal struct {
 	Kind    RefusalKind
 	Code    string
 	Message string
-	Hint    string
+	// Hint is what its caller can do; every refusal has one.
+	Hint hint.Hint
 }
 
 func (r *Refusal) Error() string { return r.Message }
@@ -85,8 +87,8 @@ func refuse(kind RefusalKind, code, format string, args ...any) *Refusal {
 	return &Refusal{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-func (r *Refusal) hint(format string, args ...any) *Refusal {
-	r.Hint = fmt.Sprintf(format, args...)
+func (r *Refusal) hint(code hint.Code, values ...any) *Refusal {
+	r.Hint = hint.Of(code, values...)
 	return r
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -35,16 +36,16 @@ func (c Deploy) decide(d *decision) error {
 	exists := s.Version != ""
 	if exists && s.Archived {
 		return refuse(Conflict, "workflow.archived", "workflow %s is archived for good; deploy under another name", s.Name).
-			hint("change name: in the script")
+			hint(hint.Rename)
 	}
 	if c.Expected != nil && !exists {
 		return refuse(Conflict, "version.moved", "workflow %s is not deployed yet, so it does not run version %s", s.Name,
 			*c.Expected).
-			hint("leave out the expected version for a first deploy")
+			hint(hint.FirstDeploy)
 	}
 	if c.Expected != nil && *c.Expected != s.Version {
 		return refuse(Conflict, "version.moved", "workflow %s runs version %s, not %s", s.Name, s.Version, *c.Expected).
-			hint("look at the running source (pawl workflows source %s) and deploy again", s.Name)
+			hint(hint.DeployOnRunning, s.Name)
 	}
 	if err := c.allowed(s); err != nil {
 		return err
@@ -115,11 +116,11 @@ func (c Deploy) allowed(s *projections.State) error {
 		return nil
 	case c.Expected == nil:
 		return refuse(Invalid, "repair.version",
-			"a repair must say which version it repairs").hint("name the running one: pawl workflows show %s", s.Name)
+			"a repair must say which version it repairs").hint(hint.RunningVersion, s.Name)
 	case !RepairWanted(s):
 		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
 			s.Name).
-			hint("deploy the script instead (pawl deploy)")
+			hint(hint.DeployInstead)
 	}
 	if no := keepsConcurrency(s, &c.Definition); no != nil {
 		return no
@@ -158,7 +159,7 @@ func (c RepairRefused) decide(d *decision) error {
 	if !RepairWanted(s) {
 		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
 			s.Name).
-			hint("deploy the script instead (pawl deploy)")
+			hint(hint.DeployInstead)
 	}
 	for _, consumer := range s.Definition().Consumers {
 		if consumer.Concurrent() && s.HeldFor(consumer, eventlog.HeldRepair) > 0 {
@@ -187,14 +188,14 @@ func RefuseHeld(s *projections.State, def *eventlog.Definition) *Refusal {
 			return refuse(Conflict, CodeHolds,
 				"run %s of consumer %s is not over and holds %s, so this version may not drop the consumer",
 				run.ID, run.Handler, eventlog.Count(len(held), "reserved event")).
-				hint("keep consumer %s until the run is over (pawl why %s)", run.Handler, s.Name)
+				hint(hint.KeepConsumer, run.Handler, s.Name)
 		}
 		for _, e := range held {
 			if !subscribed(c, e.Topic) {
 				return refuse(Conflict, CodeHolds,
 					"run %s of consumer %s holds events of topic %s, so this version may not drop the subscription", run.ID,
 					run.Handler, e.Topic).
-					hint("keep the subscription until the run is over (pawl why %s)", s.Name)
+					hint(hint.KeepSubscription, s.Name)
 			}
 		}
 	}
@@ -213,7 +214,7 @@ func heldConcurrent(s *projections.State, def *eventlog.Definition) *Refusal {
 			if run := lastOf(s, old.Name); kept && now.Concurrent() && run != nil {
 				return refuse(Conflict, CodeHolds,
 					"run %s of consumer %s is not over, so this version may not give the consumer concurrency", run.ID, old.Name).
-					hint("pause the workflow, and deploy once the run is over (pawl why %s)", s.Name)
+					hint(hint.PauseFirst, s.Name)
 			}
 			continue
 		}
@@ -243,7 +244,7 @@ func heldConcurrent(s *projections.State, def *eventlog.Definition) *Refusal {
 			drops = "the subscription of " + drops + " to topic " + string(holds.Topic)
 		}
 		return refuse(Conflict, CodeHolds, "%s, so this version may not drop %s", what, drops).
-			hint("keep it until nothing is held and no run is open; pawl why %s lists all of them", s.Name)
+			hint(hint.KeepUntilFree, s.Name)
 	}
 	return nil
 }
@@ -284,7 +285,7 @@ func keepsConcurrency(s *projections.State, def *eventlog.Definition) *Refusal {
 		now, kept := def.Consumer(old.Name)
 		if kept && !now.SameConcurrency(old) {
 			return refuse(Invalid, "repair.concurrency", "a repair may not change concurrency, key or rate of consumer %s",
-				old.Name).hint("keep them as they were, or deploy the file instead")
+				old.Name).hint(hint.KeepConcurrency)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -133,7 +134,7 @@ func RefuseUnknown(n int) *Refusal {
 			"redriving them may repeat those effects", n)
 	}
 	return refuse(Conflict, CodeUnknown, "%s; nothing was redriven", what).
-		hint("look at the other side; to redrive them all the same: --including-unknown, or includingUnknown: true")
+		hint(hint.IncludingUnknown)
 }
 
 func (c SkipEvent) decide(d *decision) error {
@@ -165,7 +166,7 @@ func (c ChangeEvents) decide(d *decision) error {
 	case ActionSkip, ActionCancel, ActionRedrive:
 	default:
 		return refuse(Invalid, "action.unknown", "action %q is none of skip, cancel, redrive",
-			c.Action).hint("say one of them")
+			c.Action).hint(hint.Actions)
 	}
 	d.bulk = &BulkResult{Noop: []Noop{}}
 	if s := d.state(); s.Archived && c.Action == ActionRedrive {
@@ -210,10 +211,10 @@ func (d *decision) heldStill(reason eventlog.HeldReason, ref eventlog.EventRef) 
 		return nil
 	case e.Held != nil:
 		return refuse(Conflict, codeHeldOtherwise, "the event is held for %s now, not for %s", e.Held.Reason, reason).
-			hint("look at it again: pawl why %s", d.state().Name)
+			hint(hint.LookAgain, d.state().Name)
 	}
 	return refuse(Conflict, codeHeldOtherwise, "the event is not held for %s any more: its job is %s", reason, e.Job()).
-		hint("look at it again: pawl why %s", d.state().Name)
+		hint(hint.LookAgain, d.state().Name)
 }
 
 // codeHeldOtherwise is the code of an event that has changed since it was counted (C11).
@@ -229,7 +230,7 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 	e := d.event(ref.Topic, ref.MessageID)
 	if e == nil {
 		return refuse(NotFound, "event.unknown", "there is no event %q in topic %q", ref.MessageID, ref.Topic).
-			hint("ids are case-sensitive; pawl events list -w %s shows those there are", s.Name)
+			hint(hint.Events, s.Name)
 	}
 	switch {
 	case action == ActionSkip && e.Status == eventlog.EventStatusReserved:
@@ -242,7 +243,7 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 	case action == ActionRedrive && e.Status == eventlog.EventStatusSkipped && s.OpenRun(e.Topic, e.MessageID) != nil:
 		return refuse(Conflict, CodeJobState, "run %s of the event has still to run next; no other run may have it before",
 			s.OpenRun(e.Topic, e.MessageID).ID).
-			hint("redrive it once that run is over (pawl why %s)", s.Name)
+			hint(hint.AfterRun, s.Name)
 	case action == ActionRedrive && (e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded):
 		d.led(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
 		d.dirtySubscriber(e.Topic)
@@ -254,7 +255,7 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 		ActionRedrive: "cancelled and discarded jobs can be redriven",
 	}[action]
 	return refuse(Conflict, CodeJobState, "the job is %s; only %s", e.Job(), possible).
-		hint("pawl jobs list -w %s shows the state of each", s.Name)
+		hint(hint.Jobs, s.Name)
 }
 
 // skipReserved is O7 for an event that a run holds, in its order: an unresolved mutation is never
@@ -266,7 +267,7 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 		return refuse(Conflict, "event.orphaned",
 			"event %q of topic %q is reserved by run %q, which holds it no more; see the diagnostics", e.MessageID, e.Topic,
 			e.ReservedBy).
-			hint("check the log and the local store: pawl verify")
+			hint(hint.Verify)
 	}
 	skipped := &eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason}
 	m := s.Mutation(run.Mutation)
@@ -278,7 +279,7 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	case m != nil && m.Status.Unresolved():
 		return refuse(Conflict, "mutation.unresolved", "mutation unresolved: %s.%s, made for this event, is %s",
 			m.Call.Connector, m.Call.Operation, m.Status).
-			hint("first settle it: pawl mutations show %s", m.ID)
+			hint(hint.SettleFirst, m.ID)
 	case m != nil && m.Status == eventlog.MutationAwaitingApproval:
 		d.led(skipped)
 		d.withdraw(run, m, eventlog.ResolvedByUserSkip, why)
@@ -289,7 +290,7 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 		d.led(skipped) // its run is over and will have no retry
 	case e.SkipRequested:
 		return refuse(Conflict, CodeJobState, "the event is to be skipped already, when its run is over").
-			hint("see how far its run is: pawl why %s", s.Name)
+			hint(hint.RunProgress, s.Name)
 	default:
 		d.led(&eventlog.EventSkipRequested{Topic: e.Topic, MessageID: e.MessageID})
 	}

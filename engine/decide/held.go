@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -338,10 +339,10 @@ func (d *decision) redriveHeld(e *projections.TopicEvent) *Refusal {
 		d.led(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
 		return nil
 	}
-	settle := "pawl why " + string(s.Name)
+	no := refuse(Conflict, "mutation.unresolved", "event %q of topic %q is held for %s: what becomes of its call is open",
+		eventlog.ClipName(e.MessageID), e.Topic, e.Held.Reason)
 	if run != nil && run.Mutation != "" {
-		settle = "pawl mutations show " + string(run.Mutation)
+		return no.hint(hint.SettleFirst, run.Mutation)
 	}
-	return refuse(Conflict, "mutation.unresolved", "event %q of topic %q is held for %s: what becomes of its call is open",
-		eventlog.ClipName(e.MessageID), e.Topic, e.Held.Reason).hint("first settle it: %s", settle)
+	return no.hint(hint.SettleFirstWhy, s.Name)
 }

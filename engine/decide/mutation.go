@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -88,7 +89,7 @@ func (c SettleMutation) decide(d *decision) error {
 	if m == nil {
 		d.demand(projections.MutationKey(c.Mutation))
 		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name,
-			c.Mutation).hint("pawl mutations list shows those there are")
+			c.Mutation).hint(hint.Mutations)
 	}
 	c = c.believed()
 	if m.Status.Final() {

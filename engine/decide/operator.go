@@ -2,11 +2,11 @@ package decide
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"unicode/utf8"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -65,7 +65,7 @@ func commentable(text string) *Refusal {
 	if len(text) > MaxComment || !utf8.ValidString(text) {
 		return refuse(Invalid, "comment.invalid", "the comment has %d bytes; it must be text of at most %d", len(text),
 			MaxComment).
-			hint("shorten it, and keep the rest elsewhere")
+			hint(hint.Comment)
 	}
 	return nil
 }
@@ -104,8 +104,7 @@ func (c Resolve) names(_ *projections.State, want func(projections.Key)) {
 
 func refuseArchived(s *projections.State) *Refusal {
 	return refuse(Conflict, "workflow.archived", "workflow %s is archived", s.Name).
-		hint("that is for good; its history stays, and its script can be deployed under another name "+
-			"(pawl workflows source %s)", s.Name)
+		hint(hint.Archived, s.Name)
 }
 
 func (Pause) decide(d *decision) error {
@@ -233,7 +232,7 @@ func (d *decision) mutationByID(id eventlog.MutationID) (*projections.Mutation, 
 	}
 	d.demand(projections.MutationKey(id))
 	return nil, refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", d.state().Name,
-		id).hint("pawl mutations list shows those there are")
+		id).hint(hint.Mutations)
 }
 
 func (c Approve) decide(d *decision) error {
@@ -248,19 +247,19 @@ func (c Approve) decide(d *decision) error {
 	switch d.env.Hold {
 	case HeldByDamage:
 		return refuse(Conflict, "workflow.damaged", "the log of workflow %s is damaged: nothing of it may leave",
-			s.Name).hint("pawl why %s", s.Name)
+			s.Name).hint(hint.Why, s.Name)
 	case HeldByEngine:
 		return refuse(Conflict, "engine.held", "nothing may leave workflow %s now: the engine is stopping or short of space",
-			s.Name).hint("approve it again later")
+			s.Name).hint(hint.ApproveLater)
 	}
 	if s.Pause != nil {
 		return refuse(Conflict, "workflow.paused", "workflow %s is paused; nothing may leave it",
-			s.Name).hint("pawl resume %s", s.Name)
+			s.Name).hint(hint.Resume, s.Name)
 	}
 	if c.ParamsHash != "" && c.ParamsHash != m.Call.ParamsHash {
 		return refuse(Conflict, "approval.changed", "mutation %s awaits approval of other parameters (hash %s)", m.ID,
 			m.Call.ParamsHash).
-			hint("look at what is recorded, then approve that: pawl mutations show %s", m.ID)
+			hint(hint.ApproveRecorded, m.ID)
 	}
 	// One transition, and the barrier: a crash after it is a crash in flight.
 	d.emit(&eventlog.MutationApproved{Mutation: m.ID, ParamsHash: m.Call.ParamsHash})
@@ -311,7 +310,7 @@ func (d *decision) awaiting(id eventlog.MutationID, verb string) (*projections.M
 	if m.Status != eventlog.MutationAwaitingApproval || run == nil || run.Mutation != m.ID || m.ApprovedAt != 0 {
 		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s",
 			m.ID, m.Status, verb).
-			hint("see what became of it: pawl mutations show %s", m.ID)
+			hint(hint.Outcome, m.ID)
 	}
 	return m, run, nil
 }
@@ -324,24 +323,6 @@ func (d *decision) skipHeld(run *projections.Run, reason string) {
 	}
 }
 
-// resolveHint says what can be done about a mutation that no person may resolve.
-func resolveHint(m *projections.Mutation) string {
-	switch {
-	case m.Status == eventlog.MutationAwaitingApproval:
-		return fmt.Sprintf("pawl approve %s, or pawl reject %s", m.ID, m.ID)
-	case m.Status.Final():
-		return fmt.Sprintf("it is settled; see how: pawl mutations show %s", m.ID)
-	}
-	switch {
-	case m.Status != eventlog.MutationNeedsReconcile:
-		return "its call is open; pawl why says until when"
-	case m.Call.Reconciles:
-		return fmt.Sprintf("the engine is still finding out what became of it, and asks next at %s; pawl why says more",
-			m.ReconcileAt)
-	}
-	return fmt.Sprintf("something of its call may be under way until %s; resolve it after that", m.ReconcileAt)
-}
-
 func (c Resolve) decide(d *decision) error {
 	m, err := d.mutationByID(c.Mutation)
 	if err != nil {
@@ -349,22 +330,20 @@ func (c Resolve) decide(d *decision) error {
 	}
 	s := d.state()
 	if m.Status != eventlog.MutationIndeterminate {
-		return refuse(Conflict, "mutation.state", "mutation %s is %s; only an indeterminate one can be resolved by a person",
-			m.ID, m.Status).
-			hint("%s", resolveHint(m))
+		return unresolvable(m)
 	}
 	run := s.Run(m.Run)
 	if run == nil || s.PendingRetry != run.ID && !run.Owes {
 		return refuse(Conflict, "mutation.state", "mutation %s is not held by a run of %s", m.ID,
-			s.Name).hint("see what the workflow waits for: pawl why %s", s.Name)
+			s.Name).hint(hint.Waits, s.Name)
 	}
 	if c.Result != nil && c.Resolution != DidHappen {
 		return refuse(Invalid, "resolution.result", "a result belongs to did_happen, and the resolution is %q", c.Resolution).
-			hint("leave the result out, or say that it happened")
+			hint(hint.NoResult)
 	}
 	if c.Result != nil && !json.Valid(c.Result) {
 		return refuse(Invalid, "resolution.result",
-			"the result is not JSON").hint(`write text in quotes, as in '"sent"', or leave the result out`)
+			"the result is not JSON").hint(hint.JSONResult)
 	}
 	if no := commentable(c.Comment); no != nil {
 		return no
@@ -386,8 +365,7 @@ func (c Resolve) decide(d *decision) error {
 			return refuse(Conflict, "mutation.open",
 				"the request of mutation %s may still be open: what it asks for can take effect yet, and a new run would ask "+
 					"for it again", m.ID).
-				hint("try again when it has ended, at most a few minutes after its deadline, or go on without its events: "+
-					"pawl resolve %s --skip", m.ID)
+				hint(hint.MayTakeEffect, m.ID)
 		}
 		d.lead(&eventlog.MutationFailed{
 			Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserFailed,
@@ -408,7 +386,7 @@ func (c Resolve) decide(d *decision) error {
 		if !m.Call.Reconciles {
 			return refuse(Conflict, "mutation.noReconcile", "%s.%s cannot be asked what became of it", m.Call.Connector,
 				m.Call.Operation).
-				hint("find out yourself, then: pawl resolve %s --happened, --did-not-happen or --skip", m.ID)
+				hint(hint.FindOut, m.ID)
 		}
 		f := uncertainty(m.Failure)
 		// Never before the call's own end: an answer then could still be overtaken by it.
@@ -418,7 +396,24 @@ func (c Resolve) decide(d *decision) error {
 		d.holdFor(m, run.ID)
 	default:
 		return refuse(Invalid, "resolution.unknown", "resolution %q is none of did_happen, did_not_happen, skip, try_again",
-			c.Resolution).hint("look at the other side, then say which it is; pawl resolve --help explains them")
+			c.Resolution).hint(hint.Resolutions)
 	}
 	return nil
+}
+
+// unresolvable refuses to resolve a mutation that is not indeterminate, and says what can be done about it.
+func unresolvable(m *projections.Mutation) *Refusal {
+	no := refuse(Conflict, "mutation.state", "mutation %s is %s; only an indeterminate one can be resolved by a person",
+		m.ID, m.Status)
+	switch {
+	case m.Status == eventlog.MutationAwaitingApproval:
+		return no.hint(hint.ApproveOrReject, m.ID)
+	case m.Status.Final():
+		return no.hint(hint.Settled, m.ID)
+	case m.Status != eventlog.MutationNeedsReconcile:
+		return no.hint(hint.CallOpen)
+	case m.Call.Reconciles:
+		return no.hint(hint.Reconciling, m.ReconcileAt)
+	}
+	return no.hint(hint.UnderWay, m.ReconcileAt)
 }

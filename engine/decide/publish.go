@@ -3,6 +3,7 @@ package decide
 import (
 	"slices"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -169,27 +170,23 @@ func (d *decision) dirtySubscriber(topic eventlog.Topic) {
 	}
 }
 
-// eventHint says what a pushed event must have.
-const eventHint = "an event has a messageId of 1 to 512 bytes, which is its identity, " +
-	"and a title of one line for people"
-
 func (c Push) decide(d *decision) error {
 	s := d.state()
 	if s.Archived {
 		return refuse(Conflict, "workflow.archived", "workflow %s is archived and takes no events", s.Name).
-			hint("send them to another workflow; pawl workflows list shows those there are")
+			hint(hint.OtherWorkflow)
 	}
 	if !s.Definition().HasTopic(c.Topic) {
-		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint("its topics: %s",
+		return refuse(NotFound, "topic.unknown", "workflow %s has no topic %q", s.Name, c.Topic).hint(hint.Topics,
 			joinTopics(s.Definition().Topics))
 	}
 	for i, item := range c.Items {
 		if err := item.MessageID.ValidatePublished(); err != nil {
-			return refuse(Invalid, "event.invalid", "item %d: %v", i, err).hint("%s", eventHint)
+			return refuse(Invalid, "event.invalid", "item %d: %v", i, err).hint(hint.EventForm)
 		}
 		if item.Title == "" {
 			return refuse(Invalid, "event.invalid", "item %d (%s): title must be a non-empty string", i,
-				item.MessageID).hint("%s", eventHint)
+				item.MessageID).hint(hint.EventForm)
 		}
 	}
 	created := 0
@@ -238,7 +235,7 @@ func (d *decision) backlogFull(topic eventlog.Topic, created int) error {
 	return refuse(TooMany, CodeBacklogFull,
 		"%s pending in workflow %s, and %s would be more than policies.backlog.events allows, which is %d; none was recorded",
 		eventlog.Count(waiting-created, "event")+be(waiting-created), s.Name, eventlog.Count(created, "new event"), most).
-		hint("pawl why %s says what the workflow waits for; push again when fewer are pending", s.Name)
+		hint(hint.FewerPending, s.Name)
 }
 
 func be(n int) string {

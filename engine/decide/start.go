@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -193,12 +194,12 @@ func (RunNow) decide(d *decision) error {
 	}
 	if len(s.Definition().Producers) == 0 {
 		return refuse(Conflict, "producers.none", "workflow %s has no producers: there is nothing to run now", s.Name).
-			hint("its consumers run by themselves when an event arrives; pawl why %s says what it waits for", s.Name)
+			hint(hint.NoProducers, s.Name)
 	}
 	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
 		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler,
 			run.Status).
-			hint("wait for it, or look at it: pawl why %s", s.Name)
+			hint(hint.RunActive, s.Name)
 	}
 	for _, p := range s.Definition().Producers {
 		d.lead(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now})

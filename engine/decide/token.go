@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -42,13 +43,13 @@ func ownsNo(w eventlog.WorkflowName, cmd Command) error {
 		}
 		return refuse(Invalid, "names.misplaced", "the names of workflows are the installation's, not those of workflow %s",
 			w).
-			hint("pawl verify --accept-loss --names-known")
+			hint(hint.NamesKnown)
 	case CreateToken, RevokeToken:
 		if installation {
 			return nil
 		}
 		return refuse(Invalid, "token.misplaced", "tokens belong to the installation, not to workflow %s", w).
-			hint("make it a token for that workflow: pawl tokens create NAME --role ROLE --workflow %s", w)
+			hint(hint.TokenForWorkflow, w)
 	}
 	if installation {
 		return unknownWorkflow(w)
@@ -58,37 +59,37 @@ func ownsNo(w eventlog.WorkflowName, cmd Command) error {
 
 func unknownWorkflow(w eventlog.WorkflowName) *Refusal {
 	return refuse(NotFound, "workflow.unknown", "there is no workflow %q", w).
-		hint("pawl workflows list shows those there are")
+		hint(hint.Workflows)
 }
 
 func (c CreateToken) decide(d *decision) error {
 	if err := c.Name.Validate(); err != nil {
-		return refuse(Invalid, "token.invalid", "%v", err).hint("name it after the program that will use it, e.g. backup-job")
+		return refuse(Invalid, "token.invalid", "%v", err).hint(hint.TokenName)
 	}
 	if err := c.Role.Validate(); err != nil {
-		return refuse(Invalid, "token.invalid", "%v", err).hint("give it the least role that will do")
+		return refuse(Invalid, "token.invalid", "%v", err).hint(hint.TokenRole)
 	}
 	if c.Workflow != "" {
 		if err := c.Workflow.Validate(); err != nil {
-			return refuse(Invalid, "token.invalid", "%v", err).hint("leave the workflow out for a token that is for all")
+			return refuse(Invalid, "token.invalid", "%v", err).hint(hint.TokenForAll)
 		}
 	}
 	if len(c.Hash) != hashSize {
 		return refuse(Invalid, "token.invalid", "the hash of token %s has %d characters, want %d", c.Name, len(c.Hash),
 			hashSize).
-			hint("a SHA-256 in hex is wanted")
+			hint(hint.TokenHash)
 	}
 	s := d.state()
 	if _, known := s.Token(c.Name); known {
 		return refuse(Conflict, "token.exists", "there is a token %s already", c.Name).
-			hint("give the new one another name, or first revoke that one: pawl tokens revoke %s", c.Name)
+			hint(hint.TokenTaken, c.Name)
 	}
 	if _, known := s.TokenOf(c.Hash); known {
-		return refuse(Conflict, "token.exists", "this token is in use under another name").hint("make a new one")
+		return refuse(Conflict, "token.exists", "this token is in use under another name").hint(hint.TokenInUse)
 	}
 	if len(s.Tokens) >= maxTokens {
 		return refuse(TooMany, "token.tooMany", "there are %d tokens, as many as there may be", len(s.Tokens)).
-			hint("revoke those that are not used any more: pawl tokens list, pawl tokens revoke NAME")
+			hint(hint.RevokeUnused)
 	}
 	d.lead(&eventlog.TokenCreated{Name: c.Name, Role: c.Role, Workflow: c.Workflow, Hash: c.Hash, Last4: c.Last4})
 	return nil
@@ -97,7 +98,7 @@ func (c CreateToken) decide(d *decision) error {
 func (c RevokeToken) decide(d *decision) error {
 	if _, known := d.state().Token(c.Name); !known {
 		return refuse(NotFound, "token.unknown", "there is no token %q",
-			c.Name).hint("pawl tokens list shows those there are")
+			c.Name).hint(hint.Tokens)
 	}
 	d.lead(&eventlog.TokenRevoked{Name: c.Name})
 	return nil

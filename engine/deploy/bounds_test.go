@@ -27,7 +27,7 @@ func TestCheck_HandlersAndTopicsAreBounded(t *testing.T) {
 		return deploy.Input{Definition: d}
 	}
 	errorsOf := func(in deploy.Input) (found []string) {
-		_, problems := deploy.Check(in)
+		_, problems := checked(in)
 		for _, p := range problems {
 			if p.Severity == sandbox.SeverityError {
 				found = append(found, p.Code+": "+p.Message+"; "+p.Fix)
@@ -64,10 +64,10 @@ func TestCheck_HandlersAndTopicsAreBounded(t *testing.T) {
 func TestCheck_F9_ARepairOfManyHandlers(t *testing.T) {
 	t.Parallel()
 	in := deploy.Input{Definition: workflow(), Catalog: catalog(t)}
-	accepted, _ := deploy.Check(in)
+	accepted, _ := checked(in)
 	in.Repair, in.Handlers, in.Topics = true, 1, 1
 	in.Previous = &deploy.Previous{Name: "invoices", Version: "1.0", Definition: accepted.Definition}
-	if _, problems := deploy.Check(in); deploy.Refused(problems) {
+	if _, problems := checked(in); sandbox.HasErrors(problems) {
 		t.Errorf("%+v", problems)
 	}
 }
@@ -79,8 +79,8 @@ func TestCheck_ProblemsAreBounded(t *testing.T) {
 	for i := range 500 {
 		d.Topics = append(d.Topics, fmt.Sprintf("no good %d", i))
 	}
-	_, problems := deploy.Check(deploy.Input{Definition: d, Catalog: catalog(t)})
-	if said := fmt.Sprint(problems); !deploy.Refused(problems) || len(problems) != 101 ||
+	_, problems := checked(deploy.Input{Definition: d, Catalog: catalog(t)})
+	if said := fmt.Sprint(problems); !sandbox.HasErrors(problems) || len(problems) != 101 ||
 		!strings.Contains(said, "400 more problems are not listed") {
 		t.Errorf("%d problems: %s", len(problems), said)
 	}
@@ -90,7 +90,7 @@ func TestCheck_ProblemsAreBounded(t *testing.T) {
 		found[i] = sandbox.NewProblem("script.threw", sandbox.Place{Line: i + 1}, "it threw", "")
 	}
 	found = append(found, sandbox.NewWarning("script.problems", sandbox.Place{}, "7 more problems are not listed", ""))
-	_, problems = deploy.Check(deploy.Input{Definition: d, Found: found, Catalog: catalog(t)})
+	_, problems = checked(deploy.Input{Definition: d, Found: found, Catalog: catalog(t)})
 	if len(problems) != 102 {
 		t.Errorf("%d problems", len(problems))
 	}

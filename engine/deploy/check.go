@@ -12,12 +12,12 @@ import (
 // beside warnings it is complete. Problems are in the order of the author's lines; those without a
 // line come first. Of an incomplete definition nothing is said that would only follow from what is
 // missing.
-func Check(in Input) (Accepted, []sandbox.Problem) {
+func Check(in Input) (Accepted, []Problem) {
 	c := check{in: in, findings: findings{found: slices.Clone(in.Found)}}
 	if d := &in.Definition; c.tooMany() ||
-		len(d.Unread) == 0 && (d.Incomplete || d.Name == "" && Refused(in.Found)) {
+		len(d.Unread) == 0 && (d.Incomplete || d.Name == "" && sandbox.HasErrors(in.Found)) {
 		c.sort()
-		return Accepted{}, c.found
+		return Accepted{}, c.problems()
 	}
 	c.workflow()
 	c.topics()
@@ -39,8 +39,8 @@ func Check(in Input) (Accepted, []sandbox.Problem) {
 	c.redeploy()
 	c.found = lint.First(c.found)
 	c.sort()
-	if Refused(c.found) {
-		return Accepted{}, c.found
+	if sandbox.HasErrors(c.found) {
+		return Accepted{}, c.problems()
 	}
-	return Accepted{Name: eventlog.WorkflowName(in.Definition.Name), Definition: c.accepted}, c.found
+	return Accepted{Name: eventlog.WorkflowName(in.Definition.Name), Definition: c.accepted}, c.problems()
 }

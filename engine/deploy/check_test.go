@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -84,7 +85,7 @@ func workflow() sandbox.Definition {
 func number(n int) *int { return &n }
 
 func TestCheck_AcceptsAndPins(t *testing.T) {
-	accepted, problems := deploy.Check(deploy.Input{Definition: workflow(), Catalog: catalog(t)})
+	accepted, problems := checked(deploy.Input{Definition: workflow(), Catalog: catalog(t)})
 	if len(problems) != 0 {
 		t.Fatalf("problems: %+v", problems)
 	}
@@ -116,10 +117,10 @@ func TestCheck_AcceptsAndPins(t *testing.T) {
 
 func TestCheck_PinsDoNotDependOnTheOrderOfUses(t *testing.T) {
 	d := workflow()
-	first, _ := deploy.Check(deploy.Input{Definition: d, Catalog: catalog(t)})
+	first, _ := checked(deploy.Input{Definition: d, Catalog: catalog(t)})
 	d.Uses = slices.Clone(d.Uses)
 	slices.Reverse(d.Uses)
-	second, _ := deploy.Check(deploy.Input{Definition: d, Catalog: catalog(t)})
+	second, _ := checked(deploy.Input{Definition: d, Catalog: catalog(t)})
 	if !reflect.DeepEqual(first, second) {
 		t.Errorf("got\n%+v\nand\n%+v", first, second)
 	}
@@ -133,9 +134,25 @@ type expectation struct {
 	fix            string // part of it
 }
 
+// checked is [deploy.Check], each hint in a fix: its code, and its values in brackets.
+func checked(in deploy.Input) (deploy.Accepted, []sandbox.Problem) {
+	accepted, found := deploy.Check(in)
+	var problems []sandbox.Problem
+	for _, p := range found {
+		if p.Hint.Code != "" {
+			p.Fix += fmt.Sprint(p.Hint.Code, " ", p.Hint.Values)
+		}
+		problems = append(problems, p.Problem)
+	}
+	if refused := deploy.Refused(found); refused != sandbox.HasErrors(problems) {
+		panic(fmt.Sprintf("Refused is %v of %+v", refused, found))
+	}
+	return accepted, problems
+}
+
 func expect(t *testing.T, in deploy.Input, wants ...expectation) {
 	t.Helper()
-	accepted, problems := deploy.Check(in)
+	accepted, problems := checked(in)
 	if len(problems) != len(wants) {
 		t.Fatalf("got %d problems, want %d: %+v", len(problems), len(wants), problems)
 	}
@@ -148,8 +165,8 @@ func expect(t *testing.T, in deploy.Input, wants ...expectation) {
 		}
 		refused = refused || want.severity == sandbox.SeverityError
 	}
-	if refused != deploy.Refused(problems) {
-		t.Errorf("Refused is %v, want %v", deploy.Refused(problems), refused)
+	if refused != sandbox.HasErrors(problems) {
+		t.Errorf("refused is %v, want %v", sandbox.HasErrors(problems), refused)
 	}
 	if refused != reflect.DeepEqual(accepted, deploy.Accepted{}) {
 		t.Errorf("refused is %v and accepted is %+v", refused, accepted)
@@ -267,7 +284,7 @@ func TestS8_AllowedTopics(t *testing.T) {
 func TestS8_PublishesDeclaredAsNoneStaysDeclared(t *testing.T) {
 	d := workflow()
 	d.Producers[1].Publishes = []string{}
-	accepted, _ := deploy.Check(deploy.Input{Definition: d, Catalog: catalog(t)})
+	accepted, _ := checked(deploy.Input{Definition: d, Catalog: catalog(t)})
 	if p, _ := accepted.Definition.Producer("nightly"); !p.PublishesDeclared || len(p.Publishes) != 0 {
 		t.Errorf("got %+v, want declared and empty", p)
 	}
@@ -283,7 +300,7 @@ func TestCheck_UnknownConnectorOfALoneValidation(t *testing.T) {
 	d.Uses[0].Connector = "warehouse"
 	in := deploy.Input{Definition: d, Catalog: catalog(t), UnknownConnector: sandbox.SeverityWarning}
 	expect(t, in, expectation{sandbox.SeverityWarning, deploy.CodeConnector, 20, "no connector warehouse", "mail, sheets"})
-	accepted, _ := deploy.Check(in)
+	accepted, _ := checked(in)
 	if _, pinned := accepted.Definition.Operation("warehouse", "appendRow"); pinned {
 		t.Error("an unknown operation was pinned")
 	}
@@ -332,7 +349,7 @@ export default Keep.workflow({
     }),
   },
 })`})
-	if err != nil || deploy.Refused(problems) {
+	if err != nil || sandbox.HasErrors(problems) {
 		t.Fatal(err, problems)
 	}
 	expect(t, deploy.Input{Definition: definition, Found: problems, Catalog: catalog(t)},

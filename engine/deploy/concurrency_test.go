@@ -27,7 +27,7 @@ func TestC1_ConcurrencyIsAccepted(t *testing.T) {
 	for _, n := range []int{1, 16, eventlog.MaxConcurrency} {
 		d := concurrent()
 		d.Consumers[0].Concurrency = number(n)
-		accepted, problems := deploy.Check(deploy.Input{Definition: d, Catalog: catalog(t)})
+		accepted, problems := checked(deploy.Input{Definition: d, Catalog: catalog(t)})
 		if len(problems) != 0 {
 			t.Fatal(problems)
 		}
@@ -132,7 +132,7 @@ func TestC9_RepairKeepsConcurrency(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			accepted, _ := deploy.Check(deploy.Input{Definition: concurrent(), Catalog: catalog(t)})
+			accepted, _ := checked(deploy.Input{Definition: concurrent(), Catalog: catalog(t)})
 			previous := &deploy.Previous{Name: accepted.Name, Version: "1.0", Definition: accepted.Definition}
 			d := concurrent()
 			change(&d.Consumers[0])
@@ -159,7 +159,7 @@ func TestC9_SavedStateStaysUnread(t *testing.T) {
 	expect(t, deploy.Input{Definition: concurrent(), Catalog: catalog(t), Previous: previous},
 		expectation{sandbox.SeverityWarning, deploy.CodeDrops, 60, `"record" has saved a state, which stays and is not read`,
 			"without concurrency"})
-	accepted, _ := deploy.Check(deploy.Input{Definition: concurrent(), Catalog: catalog(t), Previous: previous})
+	accepted, _ := checked(deploy.Input{Definition: concurrent(), Catalog: catalog(t), Previous: previous})
 	previous.Definition = accepted.Definition
 	expect(t, deploy.Input{Definition: concurrent(), Catalog: catalog(t), Previous: previous})
 }

@@ -29,11 +29,6 @@ func ResolveGrant(grants map[string]eventlog.Grant, kind, connectorName, operati
 	return eventlog.GrantDeny
 }
 
-// GrantsHint says how grants are written.
-const GrantsHint = `write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns; ` +
-	`the first two may name a host: http.post@api.example.com; ` +
-	`a secret is granted by its name: {"secret.NAME": "allow"}`
-
 // ValidateGrants reports every entry that cannot be meant: a malformed pattern, an unknown grant,
 // or an "ask" for exactly one operation that the definition pins as a read. A pattern of an
 // operation that the definition does not have is fine. The errors are joined, one for each entry.

@@ -21,7 +21,7 @@ func (c *check) workflow() {
 			eventlog.ClipName(name))
 		c.at(c.place("name"))
 	}
-	if len(c.in.Definition.Producers) == 0 && len(c.in.Definition.Consumers) == 0 && !Refused(c.in.Found) {
+	if len(c.in.Definition.Producers) == 0 && len(c.in.Definition.Consumers) == 0 && !sandbox.HasErrors(c.in.Found) {
 		c.warn(CodeEmpty, "add a producer or a consumer",
 			"the workflow has neither producers nor consumers, so nothing ever runs")
 		c.at(c.place())

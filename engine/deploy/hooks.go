@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/hook"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
@@ -148,11 +149,11 @@ func (c *check) secret(d sandbox.HookDefinition, name string) {
 		return
 	}
 	if c.in.UnknownConnector == "" && !decide.SecretGranted(c.in.Grants, name) {
-		c.warn(CodeSecretGrant, fmt.Sprintf("grant it: pawl grants %s %s=allow", eventlog.ClipName(c.in.Definition.Name),
-			eventlog.SecretCapability(name)),
+		c.warn(CodeSecretGrant, "",
 			"hook %q verifies with the secret %s, which the workflow is not granted; until it is, requests are answered "+
 				"with 503", eventlog.ClipName(d.Name), eventlog.ClipName(name))
 		c.at(at)
+		c.hint(hint.GrantSecret, eventlog.ClipName(c.in.Definition.Name), eventlog.SecretCapability(name))
 	}
 }
 

@@ -34,7 +34,7 @@ func checkHooks(t *testing.T, code string, previous *deploy.Previous) (deploy.Ac
 	if err != nil {
 		t.Fatal(err)
 	}
-	return deploy.Check(deploy.Input{Definition: definition, Found: found, Catalog: catalog(t),
+	return checked(deploy.Input{Definition: definition, Found: found, Catalog: catalog(t),
 		Secrets: []string{"GITHUB", "STRIPE"}, Grants: map[string]eventlog.Grant{"secret.GITHUB": eventlog.GrantAllow},
 		Previous: previous, Repair: previous != nil})
 }
@@ -124,7 +124,7 @@ func TestMistakesInHooks(t *testing.T) {
 		},
 		"not granted": {
 			`h: { ` + good + `, verify: { scheme: "stripe", secret: "STRIPE" } },`,
-			"secret.notGranted", "pawl grants inbox secret.STRIPE=allow",
+			"secret.notGranted", "grants.secret [inbox secret.STRIPE]",
 		},
 		"no secret": {
 			`h: { ` + good + `, verify: { scheme: "github" } },`,

@@ -62,7 +62,7 @@ func TestConnectorsJudgeWhatIsCertain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems,
+		_, problems = checked(deploy.Input{Definition: definition, Found: problems,
 			Catalog: deploy.CatalogOf(registry)})
 		got := ""
 		for _, p := range problems {

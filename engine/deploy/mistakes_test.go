@@ -72,7 +72,7 @@ func check(t *testing.T, code string) []sandbox.Problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: catalog(t)})
+	_, problems = checked(deploy.Input{Definition: definition, Found: problems, Catalog: catalog(t)})
 	return problems
 }
 

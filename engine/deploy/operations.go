@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint"
@@ -90,11 +91,13 @@ func (c *check) lookUp(catalog Catalog, use sandbox.OperationUse) (eventlog.Oper
 }
 
 func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
+	at := sandbox.Place{Line: use.Line, Column: use.Column}
 	full := eventlog.ClipName(use.Connector) + "." + eventlog.ClipName(use.Operation)
 	if connectors := catalog.Connectors(); slices.Contains(connectors, use.Connector) {
 		c.add(sandbox.SeverityError, CodeOperation, didYouMean(catalog.Similar(use.Connector+"."+use.Operation),
 			"write one of "+list(written(use.Connector, catalog.Operations(use.Connector)))),
 			"connector %s has no operation %s (%s)", eventlog.ClipName(use.Connector), eventlog.ClipName(use.Operation), full)
+		c.at(at)
 	} else {
 		similar := slices.Concat(catalog.Similar(use.Connector), catalog.Similar(use.Connector+"."+use.Operation))
 		fix := didYouMean(similar, "start or configure the connector, or use one of those known: "+list(connectors))
@@ -102,9 +105,10 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 			fix = advice + "; or, if a connector is meant, " + fix
 		}
 		c.add(cmp.Or(c.in.UnknownConnector, sandbox.SeverityError), CodeConnector, fix,
-			"there is no connector %s (%s); `pawl connectors list` shows what there is", eventlog.ClipName(use.Connector), full)
+			"there is no connector %s (%s)", eventlog.ClipName(use.Connector), full)
+		c.at(at)
+		c.hint(hint.Connectors)
 	}
-	c.at(sandbox.Place{Line: use.Line, Column: use.Column})
 }
 
 // written is how a script names the operations of a connector.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -45,6 +46,9 @@ func (c *check) calls() {
 		for _, m := range wrong {
 			c.add(sandbox.SeverityWarning, cmp.Or(m.Code, connector.CodeParams), m.Fix, "%s", m.Message)
 			c.at(part(&call.Params, m.Where).Place)
+			if m.Fix == "" {
+				c.hint(hint.Connector, call.Connector)
+			}
 		}
 	}
 }

@@ -255,7 +255,7 @@ func TestScriptsThatWorkAreNotRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems,
+			_, problems = checked(deploy.Input{Definition: definition, Found: problems,
 				Catalog: deploy.CatalogOf(registry)})
 			out, err := executor.Invoke(t.Context(), sandbox.Invocation{
 				Source: source, Phase: sandbox.Mutate, Handler: "c",

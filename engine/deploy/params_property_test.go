@@ -51,7 +51,7 @@ func TestNothingThatCouldWorkIsRefused(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: deploy.CatalogOf(registry)})
+		_, problems = checked(deploy.Input{Definition: definition, Found: problems, Catalog: deploy.CatalogOf(registry)})
 		said := ""
 		for _, p := range problems {
 			if p.Code == connector.CodeParams {

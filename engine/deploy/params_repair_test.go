@@ -26,7 +26,7 @@ func TestARepairIsHeldAgainstWhatTheToolTakesNow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: catalog, Previous: previous,
+		return checked(deploy.Input{Definition: definition, Found: problems, Catalog: catalog, Previous: previous,
 			Repair: previous != nil})
 	}
 	taking := func(name string) deploy.Catalog {
@@ -40,7 +40,7 @@ func TestARepairIsHeldAgainstWhatTheToolTakesNow(t *testing.T) {
 		return deploy.CatalogOf(registry)
 	}
 	first, problems := check(`{ customer: "c" }`, taking("customer"), nil)
-	if deploy.Refused(problems) {
+	if sandbox.HasErrors(problems) {
 		t.Fatalf("%+v", problems)
 	}
 	previous := &deploy.Previous{Name: first.Name, Version: "1.0", Definition: first.Definition}
@@ -56,7 +56,7 @@ func TestARepairIsHeldAgainstWhatTheToolTakesNow(t *testing.T) {
 	} {
 		_, problems := check(c.argument, c.catalog, previous)
 		named := slices.ContainsFunc(problems, func(p sandbox.Problem) bool { return p.Code == connector.CodeParams })
-		if named != c.named || deploy.Refused(problems) {
+		if named != c.named || sandbox.HasErrors(problems) {
 			t.Errorf("%s: named %t, want %t: %+v", name, named, c.named, problems)
 		}
 	}

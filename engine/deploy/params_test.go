@@ -60,7 +60,7 @@ func ordering(t *testing.T, schema, before, argument string) []sandbox.Problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, problems = deploy.Check(deploy.Input{Definition: definition, Found: problems, Catalog: deploy.CatalogOf(registry)})
+	_, problems = checked(deploy.Input{Definition: definition, Found: problems, Catalog: deploy.CatalogOf(registry)})
 	return slices.DeleteFunc(problems, func(p sandbox.Problem) bool {
 		return p.Severity == sandbox.SeverityWarning && p.Code != connector.CodeParams && p.Code != deploy.CodeStringified
 	})
@@ -99,7 +99,7 @@ func TestWrittenParametersAreCheckedAtDeploy(t *testing.T) {
 			"", `{ id: 7, lines: list }`, []string{`5:3 id: got number, want string → write id: "…"`},
 		},
 		"a negative number": {
-			"", `{ id: name, lines: list, count: -1 }`, []string{`5:26 count: minimum: got -1, want 1 → see what it takes`},
+			"", `{ id: name, lines: list, count: -1 }`, []string{`5:26 count: minimum: got -1, want 1 → connector.show [shop]`},
 		},
 		"no integer": {
 			"", `{ id: name, lines: list, count: 1.5 }`, []string{`5:26 count: got number, want integer →`},

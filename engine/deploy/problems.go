@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/hook"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
@@ -51,12 +52,31 @@ const (
 )
 
 // Refused reports whether any problem forbids the deploy.
-func Refused(found []sandbox.Problem) bool {
-	return slices.ContainsFunc(found, func(p sandbox.Problem) bool { return p.Severity == sandbox.SeverityError })
+func Refused(found []Problem) bool {
+	return slices.ContainsFunc(found, func(p Problem) bool { return p.Severity == sandbox.SeverityError })
+}
+
+// Problem is a finding about a script.
+type Problem struct {
+	sandbox.Problem
+	// Hint is what there is a command for: in place of the Fix, or besides it. The zero value is none.
+	Hint hint.Hint
 }
 
 // findings collects the problems of one check.
-type findings struct{ found []sandbox.Problem }
+type findings struct {
+	found []sandbox.Problem
+	hints map[sandbox.Problem]hint.Hint
+}
+
+// problems are those that were found, with their hints.
+func (p *findings) problems() []Problem {
+	var all []Problem
+	for _, found := range p.found {
+		all = append(all, Problem{found, p.hints[found]})
+	}
+	return all
+}
 
 func (p *findings) refuse(code, fix, format string, args ...any) {
 	p.add(sandbox.SeverityError, code, fix, format, args...)
@@ -75,6 +95,14 @@ func (p *findings) add(severity, code, fix, format string, args ...any) {
 func (p *findings) at(place sandbox.Place) {
 	last := &p.found[len(p.found)-1]
 	last.Line, last.Column = place.Line, place.Column
+}
+
+// hint says what can be done about the problem that was added last. It is in its place by then.
+func (p *findings) hint(code hint.Code, values ...any) {
+	if p.hints == nil {
+		p.hints = map[sandbox.Problem]hint.Hint{}
+	}
+	p.hints[p.found[len(p.found)-1]] = hint.Of(code, values...)
 }
 
 func (p *findings) sort() {

@@ -65,7 +65,8 @@ func (c *check) holds(previous *Previous) {
 		return
 	}
 	if held := decide.RefuseHeld(previous.State, &c.accepted); held != nil {
-		c.warn(held.Code, held.Hint, "%s", held.Message)
+		c.warn(held.Code, "", "%s", held.Message)
+		c.hint(held.Hint.Code, held.Hint.Values...)
 	}
 }
 

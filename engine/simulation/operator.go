@@ -209,7 +209,7 @@ func (s *sim) install(n *node, w *workflow, p program) {
 	}
 	s.ask(n, w, "deploy", func(ctx context.Context) error {
 		result, err := n.engine.Deploy(ctx, operator, req)
-		if result.Refused && !slices.ContainsFunc(result.Problems, func(p sandbox.Problem) bool {
+		if result.Refused && !slices.ContainsFunc(result.Problems, func(p deploy.Problem) bool {
 			return p.Code == deploy.CodeConnector
 		}) {
 			return fmt.Errorf("the simulated script was refused: %+v", result.Problems)

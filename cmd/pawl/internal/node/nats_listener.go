@@ -51,6 +51,11 @@ func (l *natsListener) configure(broker *embeddednats.Config) error {
 	if err != nil {
 		return exit.Failed("", err)
 	}
+	for i, user := range users {
+		if user.Name == embeddednats.Connector {
+			users[i].Warning += "; give each tool a user of its own: pawl connectors add NAME"
+		}
+	}
 	broker.ListenAddr, broker.Prefix = addr, datadir.NATSPrefix
 	broker.Users = append(users, embeddednats.User{
 		// Its password is new with each start: only commands on this machine, which read it

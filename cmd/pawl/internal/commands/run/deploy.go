@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -98,14 +99,14 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 	result, err := d.in.Engine.Deploy(ctx, d.actor, engine.DeployRequest{
 		Source: string(s.Text), Filename: filepath.Base(s.Path), Grants: d.grants, GrantUsed: !forgotten,
 	})
-	problems := d.advise(ctx, s, result.Problems)
+	problems := d.advise(ctx, s, explain.Problems(result.Problems))
 	source.Print(d.screen, s, problems)
 	var refusal *decide.Refusal
 	switch {
 	case errors.As(err, &refusal):
 		source.Print(d.screen, s,
 			[]sandbox.Problem{{Severity: sandbox.SeverityError, Code: refusal.Code, Message: refusal.Message,
-				Fix: refusal.Hint}})
+				Fix: explain.Hint(refusal.Hint)}})
 		return false, nil
 	case err != nil:
 		return false, err

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -111,7 +112,7 @@ func validateAlone(ctx context.Context, with node.Parts, s source.Script, file c
 		UnknownConnector: sandbox.SeverityWarning, Secrets: file.SecretNames(),
 		Handlers: file.Policies.Script.Handlers, Topics: file.Policies.Script.Topics,
 	})
-	found.Problems = append([]sandbox.Problem{}, checked...) // none is an empty list
-	found.OK = !deploy.Refused(found.Problems)
+	found.Problems = append([]sandbox.Problem{}, explain.Problems(checked)...) // none is an empty list
+	found.OK = !deploy.Refused(checked)
 	return found, done()
 }
