@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -66,7 +67,7 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 	}
 	if never == nil {
 		// A secret may have been refused to the workflow meanwhile, or its connector may have been away before.
-		never = decide.DeniedSecret(c.workflow.name, c.workflow.state().Grants,
+		never = capability.DeniedSecret(c.workflow.name, c.workflow.state().Grants,
 			c.workflow.engine.cfg.Connectors.Secrets(call))
 	}
 	open := false // still, after its deadline

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/hint"
@@ -81,7 +82,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	result.Created = result.Changed && !state.Exists()
 	for _, op := range now.Definition().Operations {
 		mutates := op.Kind == string(sandbox.KindMutate)
-		switch decide.Granted(now.Grants, op.Connector, op.Operation, mutates) {
+		switch capability.Granted(now.Grants, op.Connector, op.Operation, mutates) {
 		case eventlog.GrantAsk:
 			result.Asks = append(result.Asks, op.Capability())
 		case eventlog.GrantAllow:

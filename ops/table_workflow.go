@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/hint"
@@ -256,17 +257,17 @@ func grantsOf(s *projections.State) grantsAnswer {
 			Grant: grant})
 	}
 	for _, h := range s.Definition().Hooks {
-		capability := eventlog.SecretCapability(h.Verify.Secret)
+		secret := eventlog.SecretCapability(h.Verify.Secret)
 		if h.Verify.Secret == "" || slices.ContainsFunc(answer.Operations, func(o grantedOperation) bool {
-			return o.Capability == capability
+			return o.Capability == secret
 		}) {
 			continue
 		}
 		grant := eventlog.GrantDeny
-		if decide.SecretGranted(s.Grants, h.Verify.Secret) {
+		if capability.SecretGranted(s.Grants, h.Verify.Secret) {
 			grant = eventlog.GrantAllow
 		}
-		answer.Operations = append(answer.Operations, grantedOperation{Capability: capability, Kind: "secret", Grant: grant})
+		answer.Operations = append(answer.Operations, grantedOperation{Capability: secret, Kind: "secret", Grant: grant})
 	}
 	slices.SortFunc(answer.Operations, func(a, b grantedOperation) int {
 		if a.Capability < b.Capability {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -77,9 +78,9 @@ func TestO9_DeployKeepsGrants(t *testing.T) {
 			earlier := b.state
 			must(decide.Deploy{Definition: pins(c.next), SourceHash: "2", Grants: c.with, GrantUsed: true})
 			got := grants{}
-			for capability, kind := range c.next {
-				connector, operation, _ := strings.Cut(capability, ".")
-				got[capability] = decide.Granted(b.state.Grants, connector, operation, kind == "mutate")
+			for name, kind := range c.next {
+				connector, operation, _ := strings.Cut(name, ".")
+				got[name] = capability.Granted(b.state.Grants, connector, operation, kind == "mutate")
 			}
 			if !maps.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
@@ -176,35 +177,11 @@ func TestGrantsOfADeployAfterALoss(t *testing.T) {
 		if named != nil {
 			want = eventlog.GrantAllow
 		}
-		if got := decide.Granted(b.state.Grants, "m", "send", true); got != want {
+		if got := capability.Granted(b.state.Grants, "m", "send", true); got != want {
 			t.Errorf("deployed with %v: the change is granted as %s, want %s", named, got, want)
 		}
-		if got := decide.Granted(b.state.Grants, "m", "list", false); named == nil && got != eventlog.GrantAllow {
+		if got := capability.Granted(b.state.Grants, "m", "list", false); named == nil && got != eventlog.GrantAllow {
 			t.Errorf("the read is granted as %s", got)
-		}
-	}
-}
-
-// A call that carries a secret needs its own entry: no pattern and no "ask" grants it, and nothing is recorded of the
-// call.
-func TestCallsWithSecretsNeedTheirGrants(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		grants map[string]eventlog.Grant
-		denied bool
-	}{
-		"granted": {map[string]eventlog.Grant{"*": eventlog.GrantAllow,
-			"secret.A": eventlog.GrantAllow, "secret.B": eventlog.GrantAllow}, false},
-		"one of two": {map[string]eventlog.Grant{"*": eventlog.GrantAllow, "secret.A": eventlog.GrantAllow}, true},
-		"patterns":   {map[string]eventlog.Grant{"*": eventlog.GrantAllow, "secret.*": eventlog.GrantAllow}, true},
-		"asked for":  {map[string]eventlog.Grant{"secret.A": eventlog.GrantAllow, "secret.B": eventlog.GrantAsk}, true},
-	} {
-		failure := decide.DeniedSecret("shop", test.grants, []string{"A", "B"})
-		if (failure != nil) != test.denied {
-			t.Errorf("%s: %v", name, failure)
-		}
-		if test.denied && (failure.Code != decide.CodeDenied || failure.Class != eventlog.Permission) {
-			t.Errorf("%s: %+v", name, failure)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -37,13 +38,13 @@ func (c FinishMutate) decide(d *decision) error {
 	call := *c.Call
 	call.UITitle = run.UITitle
 	id := eventlog.MutationID(run.ID)
-	if denied := DeniedSecret(d.state().Name, d.state().Grants, c.Secrets); denied != nil {
+	if denied := capability.DeniedSecret(d.state().Name, d.state().Grants, c.Secrets); denied != nil {
 		d.fail(run, *denied)
 		return nil
 	}
-	switch GrantedAt(d.state().Grants, call.Connector, call.Operation, c.Host, true) {
+	switch capability.GrantedAt(d.state().Grants, call.Connector, call.Operation, c.Host, true) {
 	case eventlog.GrantDeny:
-		d.fail(run, *Denied(d.state().Name, call.Connector, call.Operation, c.Host))
+		d.fail(run, *capability.Denied(d.state().Name, call.Connector, call.Operation, c.Host))
 	case eventlog.GrantAllow:
 		d.startMutation(run, id, call)
 	default:

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -18,13 +18,13 @@ import (
 const everything = "*"
 
 // ResolveGrant says what a workflow may do with an operation of the kind, by the rule of
-// [decide.Granted]. An unknown kind is denied.
+// [capability.Granted]. An unknown kind is denied.
 func ResolveGrant(grants map[string]eventlog.Grant, kind, connectorName, operation string) eventlog.Grant {
 	switch connector.Kind(kind) {
 	case connector.List, connector.Get:
-		return decide.Granted(grants, connectorName, operation, false)
+		return capability.Granted(grants, connectorName, operation, false)
 	case connector.Mutate:
-		return decide.Granted(grants, connectorName, operation, true)
+		return capability.Granted(grants, connectorName, operation, true)
 	}
 	return eventlog.GrantDeny
 }

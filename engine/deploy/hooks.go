@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/hook"
 	"github.com/pawl-run/pawl/eventlog"
@@ -148,7 +148,7 @@ func (c *check) secret(d sandbox.HookDefinition, name string) {
 		c.at(at)
 		return
 	}
-	if c.in.UnknownConnector == "" && !decide.SecretGranted(c.in.Grants, name) {
+	if c.in.UnknownConnector == "" && !capability.SecretGranted(c.in.Grants, name) {
 		c.warn(CodeSecretGrant, "",
 			"hook %q verifies with the secret %s, which the workflow is not granted; until it is, requests are answered "+
 				"with 503", eventlog.ClipName(d.Name), eventlog.ClipName(name))

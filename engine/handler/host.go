@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -81,12 +81,12 @@ func (h *host) Read(
 	}
 	// A host that redirects the read sends it to one that may be forbidden.
 	call.Reach = func(host string) *eventlog.Failure {
-		if decide.GrantedAt(h.caller.workflow.State().Grants, connectorName, operation, host, false) == eventlog.GrantDeny {
-			return decide.Denied(h.caller.name, connectorName, operation, host)
+		if capability.GrantedAt(h.caller.workflow.State().Grants, connectorName, operation, host, false) == eventlog.GrantDeny {
+			return capability.Denied(h.caller.name, connectorName, operation, host)
 		}
 		return nil
 	}
-	if denied := decide.DeniedSecret(h.caller.name, h.caller.workflow.State().Grants,
+	if denied := capability.DeniedSecret(h.caller.name, h.caller.workflow.State().Grants,
 		h.caller.cfg.Connectors.Secrets(call)); denied != nil {
 		return nil, denied
 	}

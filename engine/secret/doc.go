@@ -3,5 +3,5 @@
 // Guaranteed: a value is given only to code that asks for it by name. Printed, logged or written as JSON, a set shows
 // names and never a value.
 //
-// Not guaranteed: that the caller may ask. A workflow's grants say so (decide.SecretGranted).
+// Not guaranteed: that the caller may ask. A workflow's grants say so (capability.SecretGranted).
 package secret

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
@@ -357,7 +358,7 @@ func (w *Why) explainBlocked(s *projections.State) {
 		code = run.Failure.Code
 	}
 	changed := b.Reason == eventlog.BlockPrecondition && code == deploy.CodeChanged
-	denied := b.Reason == eventlog.BlockPermission && code == decide.CodeDenied
+	denied := b.Reason == eventlog.BlockPermission && code == capability.CodeDenied
 	unconfigured := b.Reason == eventlog.BlockPermission && connector.Configured(code)
 	switch remedy := remedies[b.Reason]; {
 	case changed:

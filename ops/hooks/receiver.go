@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/hook"
 	"github.com/pawl-run/pawl/engine/secret"
@@ -135,7 +136,7 @@ func (rc *Receiver) readiness(s *projections.State, h *eventlog.Hook) (Readiness
 	switch {
 	case !ok:
 		return SecretUnknown, nil
-	case !decide.SecretGranted(s.Grants, h.Verify.Secret):
+	case !capability.SecretGranted(s.Grants, h.Verify.Secret):
 		return SecretNotGranted, nil
 	}
 	return Ready, known.Values()
