@@ -9,36 +9,32 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
+// StatusOf is F2: the run's status by the failure's class.
+func StatusOf(class eventlog.Class) eventlog.RunStatus {
+	switch class {
+	case eventlog.Transient:
+		return eventlog.RunPausedTransient
+	case eventlog.Logic:
+		return eventlog.RunFailedLogic
+	case eventlog.Auth, eventlog.Permission, eventlog.Precondition:
+		return eventlog.RunPausedApproval
+	default:
+		return eventlog.RunFailedInternal
+	}
+}
+
+// closed keeps the classes a closed list (F1): a failure of any other class is the engine's own.
+func closed(class eventlog.Class) eventlog.Class {
+	switch class {
+	case eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth, eventlog.Precondition:
+		return class
+	}
+	return eventlog.Internal
+}
+
 // probeAfter is how many runs in a row may fail transiently, on different events, before a consumer with
 // a job limit is tried one run at a time: then it is not the events' fault (J2).
 const probeAfter = 3
-
-// backOff is F8: nothing of the workflow runs for a while, then it tries again by itself, without end. After
-// so many failures in a row it needs attention, or is held where the policy says so. least is how many
-// stand in a row at least, longest how far apart two tries are at most, unless the target asks for more.
-func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int, longest time.Duration) {
-	p := d.env.Policies.Transient
-	attempt := 0
-	if b := d.state().Backoff; b != nil {
-		attempt = b.Attempt
-	}
-	if f.RetryAfter == 0 { // a target that says when to come again is at work (F13)
-		attempt = max(least, attempt+1)
-	}
-	attention := attempt >= max(p.Retries, 1)
-	if attention && p.Then == schedule.Hold {
-		d.block(eventlog.BlockTransient, run, "%s in a row, the last: %s", eventlog.Count(attempt, "transient failure"),
-			f.Message)
-		return
-	}
-	wait := max(min(p.Delay(attempt, d.env.Jitter), longest), asked(f))
-	d.emit(&eventlog.BackoffStarted{Attempt: attempt, Until: d.env.Now.Add(wait), Attention: attention})
-}
-
-// asked is how long the target wants to be left alone, at most an hour (F13).
-func asked(f eventlog.Failure) time.Duration {
-	return min(max(f.RetryAfter, 0), eventlog.MaxRetryAfter)
-}
 
 // charge lets the jobs of a run bear its failure (J2): each backs off, or is discarded once its attempts
 // are used up, and the workflow goes on, unless it is the third run in a row that fails so on other events.
@@ -74,12 +70,26 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 	}
 }
 
-// probing reports whether the consumer is tried one run at a time.
-func (d *decision) probing(handler eventlog.Handler) bool {
-	s := d.state()
-	c, ok := s.Definition().Consumer(handler)
-	h := s.Handler(handler)
-	return ok && c.MaxAttempts != nil && h != nil && h.Failures >= probeAfter
+// backOff is F8: nothing of the workflow runs for a while, then it tries again by itself, without end. After
+// so many failures in a row it needs attention, or is held where the policy says so. least is how many
+// stand in a row at least, longest how far apart two tries are at most, unless the target asks for more.
+func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int, longest time.Duration) {
+	p := d.env.Policies.Transient
+	attempt := 0
+	if b := d.state().Backoff; b != nil {
+		attempt = b.Attempt
+	}
+	if f.RetryAfter == 0 { // a target that says when to come again is at work (F13)
+		attempt = max(least, attempt+1)
+	}
+	attention := attempt >= max(p.Retries, 1)
+	if attention && p.Then == schedule.Hold {
+		d.block(eventlog.BlockTransient, run, "%s in a row, the last: %s", eventlog.Count(attempt, "transient failure"),
+			f.Message)
+		return
+	}
+	wait := max(min(p.Delay(attempt, d.env.Jitter), longest), asked(f))
+	d.emit(&eventlog.BackoffStarted{Attempt: attempt, Until: d.env.Now.Add(wait), Attention: attention})
 }
 
 // row is how many runs in a row have failed transiently on different events, this one included. A probe
@@ -152,21 +162,20 @@ func (d *decision) recovered(run *projections.Run, taken int) {
 	d.emit(&eventlog.BackoffCleared{})
 }
 
+// probing reports whether the consumer is tried one run at a time.
+func (d *decision) probing(handler eventlog.Handler) bool {
+	s := d.state()
+	c, ok := s.Definition().Consumer(handler)
+	h := s.Handler(handler)
+	return ok && c.MaxAttempts != nil && h != nil && h.Failures >= probeAfter
+}
+
 const (
 	// targetRow is how many first failures in a row are the fault of the target (C7).
 	targetRow = 3
 	// maxBetweenProbes bounds the time from one probe to the next, unless the target asks for more.
 	maxBetweenProbes = 15 * time.Second
 )
-
-// ofTarget reports whether a failure of the class may be the fault of the target (C7).
-func ofTarget(class eventlog.Class) bool {
-	switch class {
-	case eventlog.Transient, eventlog.Auth, eventlog.Permission, eventlog.Internal:
-		return true
-	}
-	return false
-}
 
 // targetsFault takes the failure of a run that has nothing applied and nothing open for that of the target, if it is
 // the third in a row or that of a probe: then it holds nothing and counts no attempt (C7). It reports whether it has
@@ -223,12 +232,26 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 	return true
 }
 
+// ofTarget reports whether a failure of the class may be the fault of the target (C7).
+func ofTarget(class eventlog.Class) bool {
+	switch class {
+	case eventlog.Transient, eventlog.Auth, eventlog.Permission, eventlog.Internal:
+		return true
+	}
+	return false
+}
+
 // probeNext schedules the next probe, by F8 and F13. What a person has to change needs attention at once.
 func (d *decision) probeNext(handler eventlog.Handler, f eventlog.Failure, attempt int) {
 	p := d.env.Policies.Transient
 	wait := max(min(p.Delay(attempt, d.env.Jitter), maxBetweenProbes), asked(f))
 	d.emit(&eventlog.HandlerProbeScheduled{Handler: handler, Class: f.Class, Message: f.Message, Attempt: attempt,
 		At: d.env.Now.Add(wait), Attention: f.Class != eventlog.Transient || attempt >= max(p.Retries, 1)})
+}
+
+// asked is how long the target wants to be left alone, at most an hour (F13).
+func asked(f eventlog.Failure) time.Duration {
+	return min(max(f.RetryAfter, 0), eventlog.MaxRetryAfter)
 }
 
 // deployedAt is the revision at which the current version was deployed.
@@ -239,6 +262,15 @@ func (d *decision) deployedAt() uint64 {
 	return 0
 }
 
+// proven ends probing at the commit of a run that has done its work since: it took its event, and began after the trip.
+func (d *decision) proven(run *projections.Run, e *projections.TopicEvent) {
+	h := d.state().Handler(run.Handler)
+	if h.Probing != nil && run.RetryOf == "" && run.StartRevision > h.Probing.Began &&
+		e.Status == eventlog.EventStatusConsumed {
+		d.endProbing(h)
+	}
+}
+
 // endProbing ends the consumer's wait for its target, and the row before one (C7).
 func (d *decision) endProbing(h *projections.Handler) {
 	if h.Probing != nil {
@@ -246,14 +278,5 @@ func (d *decision) endProbing(h *projections.Handler) {
 	}
 	if h.Row != nil {
 		d.emit(&eventlog.HandlerRowCounted{Handler: h.Name})
-	}
-}
-
-// proven ends probing at the commit of a run that has done its work since: it took its event, and began after the trip.
-func (d *decision) proven(run *projections.Run, e *projections.TopicEvent) {
-	h := d.state().Handler(run.Handler)
-	if h.Probing != nil && run.RetryOf == "" && run.StartRevision > h.Probing.Began &&
-		e.Status == eventlog.EventStatusConsumed {
-		d.endProbing(h)
 	}
 }

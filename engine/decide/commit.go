@@ -1,11 +1,52 @@
 package decide
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
+
+// CommitRun reports on next, or on a producer.
+type CommitRun struct {
+	Run       eventlog.RunID
+	State     json.RawMessage // nil leaves the handler's state unchanged (R13)
+	Publishes []Publish
+	Inputs    []Input
+	Failure   *eventlog.Failure
+}
+
+func (c CommitRun) names(s *projections.State, want func(projections.Key)) {
+	namesOfCommit(s, c.Run, want)
+	for _, p := range c.Publishes {
+		for _, topic := range p.Topics {
+			want(projections.EventKey(topic, p.MessageID))
+			want(projections.InputKey(producedInput(topic, p).ID()))
+		}
+		if p.Input != "" {
+			want(projections.InputKey(p.Input))
+		}
+	}
+	for _, in := range c.Inputs {
+		want(projections.InputKey(in.ID()))
+	}
+}
+
+// namesOfCommit lists what the commit of the run looks at. A consumer without next commits in
+// the transition that brings it there, whatever command that is.
+func namesOfCommit(s *projections.State, id eventlog.RunID, want func(projections.Key)) {
+	run := s.Run(id)
+	if run == nil || run.ID != s.Current && run.Event == nil {
+		return
+	}
+	for _, ref := range run.Reserved {
+		want(projections.EventKey(ref.Topic, ref.MessageID))
+	}
+	for _, x := range run.Cancel {
+		want(projections.EventKey(x.Topic, x.MessageID))
+	}
+}
 
 // passMutation moves a run past a mutation that was not made (R4, R5).
 func (d *decision) passMutation(id eventlog.RunID) {
@@ -69,6 +110,90 @@ func (c CommitRun) decide(d *decision) error {
 		d.recovered(run, taken)
 	}
 	return nil
+}
+
+// checkPublishes checks again what the sandbox has checked: R12, S8 and the rule that inputs
+// belong to producers. What comes out of a script is never trusted.
+func (d *decision) checkPublishes(run *projections.Run, c CommitRun) *eventlog.Failure {
+	script := d.state().Script(run.Version)
+	if script == nil {
+		return failure(eventlog.Internal, "script.missing", "version %s of the script is not in memory", run.Version)
+	}
+	var allowed []eventlog.Topic
+	declared := false
+	if run.Type == eventlog.ProducerHandler {
+		p, _ := script.Definition.Producer(run.Handler)
+		allowed, declared = p.Publishes, p.PublishesDeclared
+	} else {
+		p, _ := script.Definition.Consumer(run.Handler)
+		allowed, declared = p.Publishes, p.PublishesDeclared
+		if len(c.Inputs) > 0 {
+			return failure(eventlog.Logic, "phase.forbidden", "next of %s registers an input; only producers may", run.Handler)
+		}
+	}
+	registered := map[eventlog.InputID]bool{}
+	for _, in := range c.Inputs {
+		registered[in.ID()] = true
+	}
+	for _, p := range c.Publishes {
+		if err := p.MessageID.ValidatePublished(); err != nil {
+			return failure(eventlog.Logic, "publish.invalid", "%s publishes an event whose %v", run.Handler, err)
+		}
+		if p.Title == "" {
+			return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q without a title", run.Handler, p.MessageID)
+		}
+		if len(p.Topics) == 0 {
+			return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q to no topic", run.Handler, p.MessageID)
+		}
+		for _, topic := range p.Topics {
+			if !script.Definition.HasTopic(topic) {
+				return failure(eventlog.Logic, "topic.unknown", "%s publishes to topic %q, which the workflow does not declare",
+					run.Handler, topic)
+			}
+			if declared && !slices.Contains(allowed, topic) {
+				return failure(eventlog.Logic, "topic.undeclared", "%s publishes to topic %q, which its `publishes` does not list",
+					run.Handler, topic)
+			}
+		}
+		if p.Input == "" {
+			continue
+		}
+		if run.Type != eventlog.ProducerHandler {
+			return failure(eventlog.Logic, "phase.forbidden",
+				"next of %s links event %q to an input; its events inherit the inputs of the reserved ones", run.Handler,
+				p.MessageID)
+		}
+		if !registered[p.Input] && d.input(p.Input) == nil {
+			return failure(eventlog.Logic, "input.unknown", "%s links event %q to input %q, which was never registered",
+				run.Handler, p.MessageID, p.Input)
+		}
+	}
+	return nil
+}
+
+func (d *decision) publishAll(run *projections.Run, c CommitRun) {
+	named := map[eventlog.InputID]bool{}
+	for _, in := range c.Inputs {
+		named[d.register(in)] = true
+	}
+	inherited := d.causes(run)
+	for _, p := range c.Publishes {
+		for _, topic := range p.Topics {
+			by := inherited
+			if run.Type == eventlog.ProducerHandler {
+				id := p.Input
+				switch own := producedInput(topic, p); {
+				case id != "":
+				case named[own.ID()]:
+					id = own.ID() // the script has given it a title of its own
+				default:
+					id = d.standIn(own)
+				}
+				by = []eventlog.InputID{id}
+			}
+			d.publish(topic, p.MessageID, p.Title, p.Payload, run.ID, by)
+		}
+	}
 }
 
 // noState is C4: runs beside each other could only overwrite what the others have saved.

@@ -17,12 +17,52 @@ type beginning struct {
 	event projections.Candidate
 }
 
-// mayBegin reports whether anything of the workflow's concurrent consumers may begin: back-off, maintenance and other
-// holds are those of plain handlers (C8).
-func mayBegin(s *projections.State) bool {
-	held := s.Blocked != nil &&
-		(s.Blocked.Reason == eventlog.BlockContradiction || s.Blocked.Reason == eventlog.BlockLoss)
-	return !s.Archived && s.Pause == nil && !held
+// Owed names all that the state owes the world, in a fixed order: the crash of runs whose worker is gone, questions
+// about calls, what active runs do next, what may begin, and what the plain handlers owe. Waits stand at the end; where
+// there is nothing else, they say what the workflow waits for. For a workflow without concurrent consumers it is what
+// Next says.
+func Owed(s *projections.State, at Present) []Todo {
+	var crash, ask, run, start, wait []Todo
+	for r := range s.OpenRuns() {
+		m := s.Mutation(r.Mutation)
+		switch {
+		case r.Status == eventlog.RunActive && r.Engine != at.Engine:
+			if crash == nil { // one Recover is for all
+				crash = []Todo{CrashRun{Run: r.ID}}
+			}
+		case r.Status == eventlog.RunActive:
+			run = append(run, nextOfRun(s, r, at.Engine))
+		case r.EndedAt != 0 && m != nil && m.Status.Unresolved():
+			switch todo := nextOfUnresolved(m, at.Now, at.Engine).(type) {
+			case Wait:
+				wait = append(wait, todo)
+			default:
+				ask = append(ask, todo)
+			}
+		case r.EndedAt == 0 && m != nil && m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
+			wait = append(wait, Wait{Reason: ReasonApproval, Subject: string(m.ID)})
+		}
+	}
+	for _, c := range s.Definition().Consumers {
+		if !c.Concurrent() {
+			continue
+		}
+		if next, ok := nextBeginning(s, c, at.Now, at.MaxHeld); ok {
+			todo := StartRun{Handler: c.Name, Type: eventlog.ConsumerHandler}
+			switch {
+			case next.run == nil:
+				start = append(start, BeginEvent{Handler: c.Name, Place: next.event})
+				continue
+			case next.run.Owes:
+				todo.RetryOf = next.run.ID
+			}
+			start = append(start, todo)
+		} else if next, ok := soonestBeginning(s, c, at); ok {
+			wait = append(wait, next)
+		}
+	}
+	todos := slices.Concat(crash, ask, run, start)
+	return append(append(todos, Next(s, at.Now, at.Engine)), wait...)
 }
 
 // nextBeginning says what the consumer begins next at now, if there is anything and a place for it: runs that come
@@ -84,127 +124,8 @@ func retried(s *projections.State, run *projections.Run) bool {
 	return e != nil && e.FailedAt != 0
 }
 
-func first(offered func(func(projections.Candidate) bool)) (found projections.Candidate, ok bool) {
-	for found := range offered {
-		return found, true
-	}
-	return projections.Candidate{}, false
-}
-
-// Present is what Owed may know beside the state.
-type Present struct {
-	Now    eventlog.Instant
-	Engine string
-	// MaxHeld is that of Env.
-	MaxHeld int
-}
-
-// Owed names all that the state owes the world, in a fixed order: the crash of runs whose worker is gone, questions
-// about calls, what active runs do next, what may begin, and what the plain handlers owe. Waits stand at the end; where
-// there is nothing else, they say what the workflow waits for. For a workflow without concurrent consumers it is what
-// Next says.
-func Owed(s *projections.State, at Present) []Todo {
-	var crash, ask, run, start, wait []Todo
-	for r := range s.OpenRuns() {
-		m := s.Mutation(r.Mutation)
-		switch {
-		case r.Status == eventlog.RunActive && r.Engine != at.Engine:
-			if crash == nil { // one Recover is for all
-				crash = []Todo{CrashRun{Run: r.ID}}
-			}
-		case r.Status == eventlog.RunActive:
-			run = append(run, nextOfRun(s, r, at.Engine))
-		case r.EndedAt != 0 && m != nil && m.Status.Unresolved():
-			switch todo := nextOfUnresolved(m, at.Now, at.Engine).(type) {
-			case Wait:
-				wait = append(wait, todo)
-			default:
-				ask = append(ask, todo)
-			}
-		case r.EndedAt == 0 && m != nil && m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
-			wait = append(wait, Wait{Reason: ReasonApproval, Subject: string(m.ID)})
-		}
-	}
-	for _, c := range s.Definition().Consumers {
-		if !c.Concurrent() {
-			continue
-		}
-		if next, ok := nextBeginning(s, c, at.Now, at.MaxHeld); ok {
-			todo := StartRun{Handler: c.Name, Type: eventlog.ConsumerHandler}
-			switch {
-			case next.run == nil:
-				start = append(start, BeginEvent{Handler: c.Name, Place: next.event})
-				continue
-			case next.run.Owes:
-				todo.RetryOf = next.run.ID
-			}
-			start = append(start, todo)
-		} else if next, ok := soonestBeginning(s, c, at); ok {
-			wait = append(wait, next)
-		}
-	}
-	todos := slices.Concat(crash, ask, run, start)
-	return append(append(todos, Next(s, at.Now, at.Engine)), wait...)
-}
-
-// soonestBeginning is the time until which the consumer begins nothing by itself, and why: the soonest of the events
-// that were put off (C6) or failed and of the next probe (C7), or the time that its rate allows (C12) if that is later.
-// What failed is named before what was put off, whichever is sooner: it is work that is left (F8). It reports false
-// where the consumer waits for no time.
-func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wait, bool) {
-	h := s.Handler(c.Name)
-	if h == nil || !mayBegin(s) {
-		return Wait{}, false
-	}
-	waits := false
-	next := Wait{Reason: ReasonBackoff, Until: forever, Subject: string(c.Name)}
-	own := func(reason Reason, until eventlog.Instant) {
-		works, worked := reason.Meaning() == GoesOn, waits && next.Reason.Meaning() == GoesOn
-		if !waits || works && !worked || works == worked && until < next.Until {
-			next.Reason = reason
-		}
-		waits, next.Until = true, min(next.Until, until)
-	}
-	for _, until := range s.Returning(c.Name) {
-		own(ReasonBackoff, until)
-		break
-	}
-	if len(h.Uncertain) < uncertainRow && s.HeldFor(c) < at.MaxHeld {
-		untried, isNew := s.SoonestOffer(c, false)
-		tried, again := s.SoonestOffer(c, true)
-		probe := h.Probing
-		switch {
-		case probe != nil && probe.At > at.Now && (isNew || again): // it tries one whatever time that has
-			own(ReasonProbing, probe.At)
-		default:
-			switch {
-			case isNew && untried <= at.Now: // it was not put off
-				own(ReasonBackoff, untried)
-			case isNew:
-				own(ReasonWake, untried)
-			}
-			if again {
-				own(ReasonBackoff, tried)
-			}
-		}
-	}
-	if rate := h.StartedAt.Add(c.Spacing()); !atRate(c, h, at.Now) && rate > next.Until {
-		if next.Until = rate; next.Reason.Meaning() == GoesOn {
-			next.Reason = ReasonRate
-		}
-	}
-	return next, waits && next.Until > at.Now
-}
-
 // forever is later than any time.
 const forever eventlog.Instant = math.MaxInt64
-
-// atRate is C12: the next run begins so long after the last one. A start that lies ahead was recorded by a clock that
-// has been set back: it keeps nothing waiting.
-func atRate(c eventlog.Consumer, h *projections.Handler, now eventlog.Instant) bool {
-	spacing := c.Spacing()
-	return spacing == 0 || h.StartedAt == 0 || h.StartedAt > now || now >= h.StartedAt.Add(spacing)
-}
 
 // nextProbe is the event that a consumer is tried with: one that has not failed, else the one that failed longest ago,
 // whatever back-off it has (C7). Of those, only what is in memory says when it failed.
@@ -289,6 +210,77 @@ func standing(s *projections.State, c eventlog.Consumer, h *projections.Handler,
 		st.Waits = append(st.Waits, next)
 	}
 	return st
+}
+
+func first(offered func(func(projections.Candidate) bool)) (found projections.Candidate, ok bool) {
+	for found := range offered {
+		return found, true
+	}
+	return projections.Candidate{}, false
+}
+
+// soonestBeginning is the time until which the consumer begins nothing by itself, and why: the soonest of the events
+// that were put off (C6) or failed and of the next probe (C7), or the time that its rate allows (C12) if that is later.
+// What failed is named before what was put off, whichever is sooner: it is work that is left (F8). It reports false
+// where the consumer waits for no time.
+func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wait, bool) {
+	h := s.Handler(c.Name)
+	if h == nil || !mayBegin(s) {
+		return Wait{}, false
+	}
+	waits := false
+	next := Wait{Reason: ReasonBackoff, Until: forever, Subject: string(c.Name)}
+	own := func(reason Reason, until eventlog.Instant) {
+		works, worked := reason.Meaning() == GoesOn, waits && next.Reason.Meaning() == GoesOn
+		if !waits || works && !worked || works == worked && until < next.Until {
+			next.Reason = reason
+		}
+		waits, next.Until = true, min(next.Until, until)
+	}
+	for _, until := range s.Returning(c.Name) {
+		own(ReasonBackoff, until)
+		break
+	}
+	if len(h.Uncertain) < uncertainRow && s.HeldFor(c) < at.MaxHeld {
+		untried, isNew := s.SoonestOffer(c, false)
+		tried, again := s.SoonestOffer(c, true)
+		probe := h.Probing
+		switch {
+		case probe != nil && probe.At > at.Now && (isNew || again): // it tries one whatever time that has
+			own(ReasonProbing, probe.At)
+		default:
+			switch {
+			case isNew && untried <= at.Now: // it was not put off
+				own(ReasonBackoff, untried)
+			case isNew:
+				own(ReasonWake, untried)
+			}
+			if again {
+				own(ReasonBackoff, tried)
+			}
+		}
+	}
+	if rate := h.StartedAt.Add(c.Spacing()); !atRate(c, h, at.Now) && rate > next.Until {
+		if next.Until = rate; next.Reason.Meaning() == GoesOn {
+			next.Reason = ReasonRate
+		}
+	}
+	return next, waits && next.Until > at.Now
+}
+
+// mayBegin reports whether anything of the workflow's concurrent consumers may begin: back-off, maintenance and other
+// holds are those of plain handlers (C8).
+func mayBegin(s *projections.State) bool {
+	held := s.Blocked != nil &&
+		(s.Blocked.Reason == eventlog.BlockContradiction || s.Blocked.Reason == eventlog.BlockLoss)
+	return !s.Archived && s.Pause == nil && !held
+}
+
+// atRate is C12: the next run begins so long after the last one. A start that lies ahead was recorded by a clock that
+// has been set back: it keeps nothing waiting.
+func atRate(c eventlog.Consumer, h *projections.Handler, now eventlog.Instant) bool {
+	spacing := c.Spacing()
+	return spacing == 0 || h.StartedAt == 0 || h.StartedAt > now || now >= h.StartedAt.Add(spacing)
 }
 
 // heldPending is how many pending events of the consumer are held. All of them are in memory.

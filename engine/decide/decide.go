@@ -4,9 +4,18 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
+
+// Command is something to be decided: an outcome that a worker reports, or what a person or the
+// outside asks for.
+type Command interface {
+	decide(*decision) error
+	// names lists the history that the decision will look at.
+	names(s *projections.State, want func(projections.Key))
+}
 
 // Decide carries out the command on the state. Errors: *Refusal, ErrStale, ErrPrepareAgain; any
 // other error is a defect and wraps projections.ErrBroken or names missing knowledge.
@@ -30,7 +39,9 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	if err == nil {
 		d.startOwedRun()
 		d.beginRuns()
-		d.queued(cmd)
+		if _, ok := cmd.(RunNow); ok {
+			d.queued()
+		}
 	}
 	// A defect goes before the answer: that may follow from what was not known.
 	if d.err != nil {
@@ -155,4 +166,36 @@ func runsOf(s *projections.State, cmd Command) []*projections.Run {
 		return slices.Collect(s.OpenRuns())
 	}
 	return nil
+}
+
+// ownsNo refuses a command on the installation that is one of workflows, and the reverse: the name of the
+// installation is no workflow's, whatever it is asked for.
+func ownsNo(w eventlog.WorkflowName, cmd Command) error {
+	installation := w == eventlog.Installation
+	switch cmd.(type) {
+	case Tick, Recover, AcceptLoss:
+		return nil
+	case ConfirmNames:
+		if installation {
+			return nil
+		}
+		return refuse(Invalid, "names.misplaced", "the names of workflows are the installation's, not those of workflow %s",
+			w).
+			hint(hint.NamesKnown)
+	case CreateToken, RevokeToken:
+		if installation {
+			return nil
+		}
+		return refuse(Invalid, "token.misplaced", "tokens belong to the installation, not to workflow %s", w).
+			hint(hint.TokenForWorkflow, w)
+	}
+	if installation {
+		return unknownWorkflow(w)
+	}
+	return nil
+}
+
+func unknownWorkflow(w eventlog.WorkflowName) *Refusal {
+	return refuse(NotFound, "workflow.unknown", "there is no workflow %q", w).
+		hint(hint.Workflows)
 }

@@ -13,23 +13,34 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
+// Deploy makes a checked script the current version.
+type Deploy struct {
+	Definition eventlog.Definition
+	Filename   string
+	Source     string
+	SourceHash string
+	// Grants replace the present ones; nil keeps them.
+	Grants map[string]eventlog.Grant
+	// GrantUsed allows all that a new workflow uses, unless Grants say otherwise.
+	GrantUsed bool
+	// Expected refuses the deploy when the running version is another one.
+	Expected *eventlog.Version
+	// Repair makes it a minor version (F9). What a repair must keep is checked against the
+	// Expected version, so that must be given.
+	Repair bool
+	Note   string
+}
+
+// names of a deploy are the events that waited for a subscriber.
+func (c Deploy) names(s *projections.State, want func(projections.Key)) {
+	for _, key := range projections.Needs(s, []eventlog.Fact{&eventlog.WorkflowDeployed{Definition: c.Definition}}) {
+		want(key)
+	}
+}
+
 // namesLost is why a workflow without a past is held.
 const namesLost = "a part of the log is lost, and a workflow of this name may have been in it: " +
 	"what that one did would be done again"
-
-// NextVersion is the version after current: a deploy raises MAJOR, a repair MINOR.
-func NextVersion(current eventlog.Version, repair bool) eventlog.Version {
-	if current == "" {
-		return "1.0"
-	}
-	a, b, _ := strings.Cut(string(current), ".")
-	major, _ := strconv.Atoi(a)
-	minor, _ := strconv.Atoi(b)
-	if repair {
-		return eventlog.Version(fmt.Sprintf("%d.%d", major, minor+1))
-	}
-	return eventlog.Version(fmt.Sprintf("%d.0", major+1))
-}
 
 func (c Deploy) decide(d *decision) error {
 	s := d.state()
@@ -93,21 +104,6 @@ func (c Deploy) decide(d *decision) error {
 	return nil
 }
 
-// firstDue is when the deploy lets the producer run, false when it stays due as it is (S2). An interval
-// is due at once; a cron expression names times, and a deploy is none of them.
-func (d *decision) firstDue(before *eventlog.Definition, p eventlog.Producer) (eventlog.Instant, bool) {
-	old, known := before.Producer(p.Name)
-	switch {
-	case p.RunOnDeploy:
-		return d.env.Now, true
-	case known && old.SameSchedule(p):
-		return 0, false
-	case p.Cron != "":
-		return d.env.NextDue[p.Name], true
-	}
-	return d.env.Now, true
-}
-
 // allowed refuses a repair that was not requested: a late one would replace what a person has deployed
 // meanwhile (F9).
 func (c Deploy) allowed(s *projections.State) error {
@@ -128,19 +124,58 @@ func (c Deploy) allowed(s *projections.State) error {
 	return nil
 }
 
-// endMaintenance lets runs start again. An operator's plain redeploy also resets the budget, and
-// is what the hold of a spent one was waiting for (F9).
-func (d *decision) endMaintenance(plain bool) {
-	s := d.state()
-	if s.Maintenance != nil {
-		d.emit(&eventlog.MaintenanceLeft{})
+// NextVersion is the version after current: a deploy raises MAJOR, a repair MINOR.
+func NextVersion(current eventlog.Version, repair bool) eventlog.Version {
+	if current == "" {
+		return "1.0"
 	}
-	if plain && s.RepairFailures > 0 {
-		d.emit(&eventlog.RepairCounted{})
+	a, b, _ := strings.Cut(string(current), ".")
+	major, _ := strconv.Atoi(a)
+	minor, _ := strconv.Atoi(b)
+	if repair {
+		return eventlog.Version(fmt.Sprintf("%d.%d", major, minor+1))
 	}
-	if plain {
-		d.unblock(eventlog.BlockLogic)
+	return eventlog.Version(fmt.Sprintf("%d.0", major+1))
+}
+
+// firstDue is when the deploy lets the producer run, false when it stays due as it is (S2). An interval
+// is due at once; a cron expression names times, and a deploy is none of them.
+func (d *decision) firstDue(before *eventlog.Definition, p eventlog.Producer) (eventlog.Instant, bool) {
+	old, known := before.Producer(p.Name)
+	switch {
+	case p.RunOnDeploy:
+		return d.env.Now, true
+	case known && old.SameSchedule(p):
+		return 0, false
+	case p.Cron != "":
+		return d.env.NextDue[p.Name], true
 	}
+	return d.env.Now, true
+}
+
+// grants are those that the deploy leaves the workflow with. What a person decided stays, patterns
+// included; a new operation that no entry covers is allowed if it reads and asks if it mutates, see
+// capability.Granted. An operation that used to read and mutates now asks again, if it was allowed by its own
+// entry: that allowed a read.
+func (c Deploy) grants(s *projections.State) map[string]eventlog.Grant {
+	if c.Grants != nil {
+		return c.Grants
+	}
+	grants := maps.Clone(s.Grants)
+	if s.Version == "" && len(s.Grants) == 0 && c.GrantUsed {
+		// Each by an entry of its own, so that an operation added later is not covered.
+		grants = make(map[string]eventlog.Grant, len(c.Definition.Operations))
+		for _, op := range c.Definition.Operations {
+			grants[op.Capability()] = eventlog.GrantAllow
+		}
+	}
+	for _, op := range c.Definition.Operations {
+		before, known := s.Definition().Operation(op.Connector, op.Operation)
+		if known && before.Kind != kindMutate && op.Kind == kindMutate && grants[op.Capability()] == eventlog.GrantAllow {
+			grants[op.Capability()] = eventlog.GrantAsk
+		}
+	}
+	return grants
 }
 
 // samePins reports whether a deploy would pin the same operations: if a tool has changed, the
@@ -150,26 +185,6 @@ func samePins(a, b eventlog.Definition) bool {
 		return x.Connector == y.Connector && x.Operation == y.Operation && x.Kind == y.Kind &&
 			bytes.Equal(x.Schema, y.Schema) && x.Reconciles == y.Reconciles && x.TimeoutMS == y.TimeoutMS
 	})
-}
-
-// decide of RepairRefused is F9: a refused repair counts too. Outside maintenance there was
-// nothing to repair, and nothing counts.
-func (c RepairRefused) decide(d *decision) error {
-	s := d.state()
-	if !RepairWanted(s) {
-		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
-			s.Name).
-			hint(hint.DeployInstead)
-	}
-	for _, consumer := range s.Definition().Consumers {
-		if consumer.Concurrent() && s.HeldFor(consumer, eventlog.HeldRepair) > 0 {
-			d.countRepair(consumer.Name)
-		}
-	}
-	if s.Maintenance != nil {
-		d.escalate(s.Maintenance.Run, "a repair was refused: "+c.Reason)
-	}
-	return nil
 }
 
 // RefuseHeld is O9: it refuses a definition without a consumer or subscription whose run holds
@@ -276,27 +291,4 @@ func heldOf(s *projections.State, topic eventlog.Topic) eventlog.EventRef {
 		return eventlog.EventRef{Topic: topic}
 	}
 	return eventlog.EventRef{Topic: topic, MessageID: oldest.MessageID}
-}
-
-// keepsConcurrency refuses a repair that changes how many runs a consumer has at once, in which order or how often
-// (C9).
-func keepsConcurrency(s *projections.State, def *eventlog.Definition) *Refusal {
-	for _, old := range s.Definition().Consumers {
-		now, kept := def.Consumer(old.Name)
-		if kept && !now.SameConcurrency(old) {
-			return refuse(Invalid, "repair.concurrency", "a repair may not change concurrency, key or rate of consumer %s",
-				old.Name).hint(hint.KeepConcurrency)
-		}
-	}
-	return nil
-}
-
-// RepairWanted reports whether the workflow, or an event of it, waits for a repair (F7, C5).
-func RepairWanted(s *projections.State) bool {
-	for _, n := range s.Counts.Held {
-		if n.Reason == eventlog.HeldRepair {
-			return true
-		}
-	}
-	return s.Maintenance != nil
 }

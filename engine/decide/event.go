@@ -94,48 +94,8 @@ func namesOfRedrive(s *projections.State, ref eventlog.EventRef, want func(proje
 	}
 }
 
-// mayRepeat is O11: the event ended as skipped, with a mutation that was applied or whose outcome was not
-// known. A redrive would make a call of its own.
-func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
-	e := d.event(ref.Topic, ref.MessageID)
-	if e != nil && e.Status == eventlog.EventStatusSkipped && e.Unknown {
-		return true
-	}
-	if e == nil || e.Status != eventlog.EventStatusSkipped || e.ReservedBy == "" {
-		return false
-	}
-	s := d.state()
-	run := s.Run(e.ReservedBy)
-	if run == nil {
-		d.demand(projections.RunKey(e.ReservedBy))
-		return false
-	}
-	if run.Mutation == "" {
-		return false
-	}
-	m := s.Mutation(run.Mutation)
-	if m == nil {
-		d.demand(projections.MutationKey(run.Mutation))
-		return false
-	}
-	unknown := m.Status.Unresolved() || m.ResolvedBy == eventlog.ResolvedByUserSkip && m.StartedAt != 0
-	return unknown || m.Status == eventlog.MutationStatusApplied || m.Contradiction != ""
-}
-
 // CodeUnknown is the code of a redrive that may repeat an effect (O11).
 const CodeUnknown = "redrive.unknown"
-
-// RefuseUnknown refuses a redrive of so many events that may have had their effect (O11).
-func RefuseUnknown(n int) *Refusal {
-	what := "1 event ended as skipped after a call that was applied or whose outcome was not known; " +
-		"redriving it may repeat that effect"
-	if n > 1 {
-		what = fmt.Sprintf("%d events ended as skipped after calls that were applied or whose outcome was not known; "+
-			"redriving them may repeat those effects", n)
-	}
-	return refuse(Conflict, CodeUnknown, "%s; nothing was redriven", what).
-		hint(hint.IncludingUnknown)
-}
 
 func (c SkipEvent) decide(d *decision) error {
 	return d.change(ActionSkip, eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}, c.Reason)
@@ -201,6 +161,46 @@ func (c ChangeEvents) decide(d *decision) error {
 		}
 	}
 	return nil
+}
+
+// mayRepeat is O11: the event ended as skipped, with a mutation that was applied or whose outcome was not
+// known. A redrive would make a call of its own.
+func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
+	e := d.event(ref.Topic, ref.MessageID)
+	if e != nil && e.Status == eventlog.EventStatusSkipped && e.Unknown {
+		return true
+	}
+	if e == nil || e.Status != eventlog.EventStatusSkipped || e.ReservedBy == "" {
+		return false
+	}
+	s := d.state()
+	run := s.Run(e.ReservedBy)
+	if run == nil {
+		d.demand(projections.RunKey(e.ReservedBy))
+		return false
+	}
+	if run.Mutation == "" {
+		return false
+	}
+	m := s.Mutation(run.Mutation)
+	if m == nil {
+		d.demand(projections.MutationKey(run.Mutation))
+		return false
+	}
+	unknown := m.Status.Unresolved() || m.ResolvedBy == eventlog.ResolvedByUserSkip && m.StartedAt != 0
+	return unknown || m.Status == eventlog.MutationStatusApplied || m.Contradiction != ""
+}
+
+// RefuseUnknown refuses a redrive of so many events that may have had their effect (O11).
+func RefuseUnknown(n int) *Refusal {
+	what := "1 event ended as skipped after a call that was applied or whose outcome was not known; " +
+		"redriving it may repeat that effect"
+	if n > 1 {
+		what = fmt.Sprintf("%d events ended as skipped after calls that were applied or whose outcome was not known; "+
+			"redriving them may repeat those effects", n)
+	}
+	return refuse(Conflict, CodeUnknown, "%s; nothing was redriven", what).
+		hint(hint.IncludingUnknown)
 }
 
 // heldStill refuses an event that is not held for the reason any more; an empty reason is any event.

@@ -1,31 +1,106 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
 
-// StatusOf is F2: the run's status by the failure's class.
-func StatusOf(class eventlog.Class) eventlog.RunStatus {
-	switch class {
-	case eventlog.Transient:
-		return eventlog.RunPausedTransient
-	case eventlog.Logic:
-		return eventlog.RunFailedLogic
-	case eventlog.Auth, eventlog.Permission, eventlog.Precondition:
-		return eventlog.RunPausedApproval
-	default:
-		return eventlog.RunFailedInternal
-	}
+// FailRun ends an active run for a reason outside of it, such as a log that could not be
+// written in time (F11). It is transient when the failure has no class, counts against no
+// job, and is stale while a mutation is open.
+type FailRun struct {
+	Run     eventlog.RunID
+	Failure eventlog.Failure
 }
 
-// closed keeps the classes a closed list (F1): a failure of any other class is the engine's own.
-func closed(class eventlog.Class) eventlog.Class {
-	switch class {
-	case eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth, eventlog.Precondition:
-		return class
+// Recover is a worker's first act, at boot, after a takeover and after a regained lease: a
+// run found active is crashed (R14), consumers with pending events are dirty (S6).
+type Recover struct {
+	// Found is the revision at which the worker took over: a run that was active then is
+	// crashed even if this very process had started it (a regained lease). Zero spares the
+	// process's own runs.
+	Found uint64
+}
+
+func (FailRun) names(*projections.State, func(projections.Key)) {}
+func (Recover) names(*projections.State, func(projections.Key)) {}
+
+// decide of FailRun never touches an open mutation: only its settlement may end such a run (F11).
+func (c FailRun) decide(d *decision) error {
+	run, ok := d.active(c.Run)
+	if !ok {
+		return ErrStale
 	}
-	return eventlog.Internal
+	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status.Unresolved() {
+		return ErrStale
+	}
+	f := c.Failure
+	if f.Class == "" {
+		f.Class = eventlog.Transient
+	}
+	f.Class = closed(f.Class)
+	d.kind = "run.failed"
+	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
+	if run.Event != nil {
+		d.heldUp(run, f)
+		return nil
+	}
+	d.endSession(eventlog.SessionFailed)
+	d.dispose(run, uncharged) // our own trouble never counts against a job
+	d.affect(run.ID, f)
+	return nil
+}
+
+// decide of Recover keeps R14 and S6: the worker of an active run is gone, in this process or
+// another. Only an open call of this very process is waited for.
+func (c Recover) decide(d *decision) error {
+	s := d.state()
+	for _, run := range append([]*projections.Run{s.CurrentRun()}, slices.Collect(s.OpenRuns())...) {
+		if d.err == nil && run != nil && c.abandoned(d, run) {
+			d.crash(run)
+		}
+	}
+	s = d.state()
+	if s.Archived || d.err != nil {
+		return nil
+	}
+	for _, c := range s.Definition().Consumers {
+		if c.Concurrent() {
+			continue
+		}
+		h := s.Handler(c.Name)
+		if _, waits := oldestVisible(s, c, d.env.Now); waits && h != nil && h.DirtyAt == 0 {
+			d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
+		}
+	}
+	return nil
+}
+
+// abandoned reports whether nothing works for the active run any more: neither a worker, nor a call of this process.
+func (c Recover) abandoned(d *decision, run *projections.Run) bool {
+	if run.Status != eventlog.RunActive || run.Engine == d.env.Engine && run.StartRevision > c.Found {
+		return false
+	}
+	m := d.state().Mutation(run.Mutation)
+	return run.Mutation == "" || m == nil || m.Status != eventlog.MutationInFlight || m.Engine != d.env.Engine
+}
+
+func (d *decision) crash(run *projections.Run) {
+	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight {
+		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight",
+			m.Call.Connector, m.Call.Operation)
+		d.leaveUncertain(run, m, *f, 0)
+		return
+	}
+	d.lead(&eventlog.RunCrashed{Run: run.ID})
+	if run.Event != nil {
+		d.disposeOne(run, uncharged)
+		return
+	}
+	d.endSession(eventlog.SessionFailed)
+	d.dispose(run, uncharged)
 }
 
 // fail ends the active run with the failure: status (F2), disposition of its events (R16),
@@ -61,30 +136,37 @@ func (d *decision) abort(run *projections.Run, format string, args ...any) {
 	d.release(run, uncharged)
 }
 
-// decide of FailRun never touches an open mutation: only its settlement may end such a run (F11).
-func (c FailRun) decide(d *decision) error {
-	run, ok := d.active(c.Run)
-	if !ok {
-		return ErrStale
-	}
-	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status.Unresolved() {
-		return ErrStale
-	}
-	f := c.Failure
-	if f.Class == "" {
+// undoOne gives the event of an ended run back once its call is known not to have happened: by transient back-off,
+// since being settled makes no new hold, or at once where a person said so (F5, O1). It ended long before, so that it
+// is part of no row (C7).
+func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
+	d.neverSent = true
+	if f.Class != "" {
 		f.Class = eventlog.Transient
 	}
-	f.Class = closed(f.Class)
-	d.kind = "run.failed"
-	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
-	if run.Event != nil {
-		d.heldUp(run, f)
-		return nil
+	if e := d.own(run); e != nil && f.Class == "" {
+		d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+	} else {
+		d.releaseOne(run, f)
 	}
-	d.endSession(eventlog.SessionFailed)
-	d.dispose(run, uncharged) // our own trouble never counts against a job
-	d.affect(run.ID, f)
-	return nil
+	if d.err == nil && d.state().Run(run.ID).Owes {
+		d.emit(&eventlog.RunRetryCleared{Run: run.ID})
+	}
+}
+
+// heldUp gives back what a run had that was ended for trouble of our own: that counts no attempt, and the next try
+// comes after a while (F11, C8).
+func (d *decision) heldUp(run *projections.Run, f eventlog.Failure) {
+	wait, _, _ := d.nextTry(0, f)
+	at := d.env.Now.Add(wait)
+	if d.err != nil {
+		return
+	}
+	if run.Phase.PastMutation() {
+		d.emit(&eventlog.RunRetryOwed{Run: run.ID, At: at, Attempt: run.Tries})
+	} else if e := d.own(run); e != nil {
+		d.emit(&eventlog.EventDeferred{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Until: at})
+	}
 }
 
 // dispose is R16, in its order. It reports whether job attempts took the failure (J2).
@@ -154,29 +236,4 @@ func (d *decision) affect(run eventlog.RunID, f eventlog.Failure) {
 	default:
 		d.block(eventlog.BlockInternal, run, "%s", f.Message)
 	}
-}
-
-// escalate counts one more failure of the script or of its repair, and gives up on repairs when
-// the budget is spent (F9).
-func (d *decision) escalate(run eventlog.RunID, last string) bool {
-	failures := d.state().RepairFailures + 1
-	d.emit(&eventlog.RepairCounted{Failures: failures})
-	if failures < d.env.Policies.Repair.Budget {
-		return false
-	}
-	if d.state().Maintenance != nil {
-		d.emit(&eventlog.MaintenanceLeft{})
-	}
-	d.block(eventlog.BlockLogic, run, "the script failed %s in a row, the last: %s", eventlog.Count(failures, "time"),
-		last)
-	return true
-}
-
-// block sets the system's hold. A hold that only a person's resume may end stays in its place
-// (F12); Resume puts what is still true then behind it.
-func (d *decision) block(reason eventlog.BlockReason, run eventlog.RunID, format string, args ...any) {
-	if b := d.state().Blocked; b != nil && (b.Reason == eventlog.BlockContradiction || b.Reason == eventlog.BlockLoss) {
-		return
-	}
-	d.emit(&eventlog.WorkflowBlocked{Reason: reason, Message: failure("", "", format, args...).Message, Run: run})
 }

@@ -111,49 +111,6 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 	}
 }
 
-func (d *decision) retryLater(run *projections.Run, e *projections.TopicEvent, at eventlog.Instant, counts,
-	attention bool) {
-	d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: at, Uncounted: !counts,
-		Attention: attention})
-}
-
-// own is the event that the run of one event still has, nil once that has ended.
-func (d *decision) own(run *projections.Run) *projections.TopicEvent {
-	for _, e := range d.state().Held(run) {
-		return e
-	}
-	return nil
-}
-
-// nextTry is how long the next try waits after so many failed ones, which of them it then is, and whether a person
-// should look (F8). A target that says when to come again is at work: that counts no try (F13).
-func (d *decision) nextTry(tries int, f eventlog.Failure) (wait time.Duration, attempt int, attention bool) {
-	p := d.env.Policies.Transient
-	if f.RetryAfter > 0 {
-		return asked(f), tries, false
-	}
-	attempt = tries + 1
-	return p.Delay(attempt, d.env.Jitter), attempt, attempt >= max(p.Retries, 1)
-}
-
-// holdEvent keeps the event from going on. One that is held for the same reason already stays as it is.
-func (d *decision) holdEvent(run *projections.Run, e *projections.TopicEvent, reason eventlog.HeldReason) {
-	if d.err != nil || e == nil {
-		return
-	}
-	if now := d.state().Event(e.Topic, e.MessageID); now == nil || now.Held != nil && now.Held.Reason == reason {
-		return
-	}
-	d.emit(&eventlog.EventHeld{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason})
-}
-
-// freeEvent ends what holds the event of the run, if anything does.
-func (d *decision) freeEvent(run *projections.Run) {
-	if e := d.own(run); d.err == nil && e != nil && e.Held != nil {
-		d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
-	}
-}
-
 // repairOrPerson is what the event of a run is held for after a failure of the script: a repair, or a person once
 // repairs are given up (F9). Again says that it had failed so before: then the repair since has not helped, and
 // counts. Nothing holds it where a newer version is there already.
@@ -198,33 +155,47 @@ func (d *decision) countRepair(handler eventlog.Handler) {
 	}
 }
 
-// heldEvents lists the events that are held, the oldest first. All of them are in memory.
-func (d *decision) heldEvents() (held []*projections.TopicEvent) {
-	if len(d.state().Counts.Held) == 0 {
-		return nil
-	}
-	for _, e := range d.state().Events() {
-		if e.Held != nil {
-			held = append(held, e)
-		}
-	}
-	slices.SortFunc(held, func(a, b *projections.TopicEvent) int {
-		if a.Created.Before(b.Created) {
-			return -1
-		}
-		return 1
-	})
-	return held
+func (d *decision) retryLater(run *projections.Run, e *projections.TopicEvent, at eventlog.Instant, counts,
+	attention bool) {
+	d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: at, Uncounted: !counts,
+		Attention: attention})
 }
 
-// failedBefore reports whether the last failed attempt of the event ended with the class.
-func failedBefore(e *projections.TopicEvent, class eventlog.Class) bool {
-	for _, a := range slices.Backward(e.Attempts) {
-		if a.Failure != nil {
-			return a.Failure.Class == class
-		}
+// nextTry is how long the next try waits after so many failed ones, which of them it then is, and whether a person
+// should look (F8). A target that says when to come again is at work: that counts no try (F13).
+func (d *decision) nextTry(tries int, f eventlog.Failure) (wait time.Duration, attempt int, attention bool) {
+	p := d.env.Policies.Transient
+	if f.RetryAfter > 0 {
+		return asked(f), tries, false
 	}
-	return false
+	attempt = tries + 1
+	return p.Delay(attempt, d.env.Jitter), attempt, attempt >= max(p.Retries, 1)
+}
+
+// holdEvent keeps the event from going on. One that is held for the same reason already stays as it is.
+func (d *decision) holdEvent(run *projections.Run, e *projections.TopicEvent, reason eventlog.HeldReason) {
+	if d.err != nil || e == nil {
+		return
+	}
+	if now := d.state().Event(e.Topic, e.MessageID); now == nil || now.Held != nil && now.Held.Reason == reason {
+		return
+	}
+	d.emit(&eventlog.EventHeld{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason})
+}
+
+// freeEvent ends what holds the event of the run, if anything does.
+func (d *decision) freeEvent(run *projections.Run) {
+	if e := d.own(run); d.err == nil && e != nil && e.Held != nil {
+		d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
+	}
+}
+
+// own is the event that the run of one event still has, nil once that has ended.
+func (d *decision) own(run *projections.Run) *projections.TopicEvent {
+	for _, e := range d.state().Held(run) {
+		return e
+	}
+	return nil
 }
 
 // freeAtResume frees what waits for a person, and gives the rows of failures another start (C3, C5, F8, F9).
@@ -265,6 +236,25 @@ func (d *decision) freeAtDeploy(plain bool) {
 	}
 }
 
+// heldEvents lists the events that are held, the oldest first. All of them are in memory.
+func (d *decision) heldEvents() (held []*projections.TopicEvent) {
+	if len(d.state().Counts.Held) == 0 {
+		return nil
+	}
+	for _, e := range d.state().Events() {
+		if e.Held != nil {
+			held = append(held, e)
+		}
+	}
+	slices.SortFunc(held, func(a, b *projections.TopicEvent) int {
+		if a.Created.Before(b.Created) {
+			return -1
+		}
+		return 1
+	})
+	return held
+}
+
 // script reports whether the held event waits because the script failed on it.
 func (d *decision) script(e *projections.TopicEvent) bool {
 	if e.Status == eventlog.EventPending {
@@ -274,56 +264,14 @@ func (d *decision) script(e *projections.TopicEvent) bool {
 	return run != nil && run.Failure != nil && run.Failure.Class == eventlog.Logic
 }
 
-// countUncertain notes that the outcome of a call is not known. After three in a row no run begins (C3).
-func (d *decision) countUncertain(run *projections.Run, m *projections.Mutation) {
-	if h := d.state().Handler(run.Handler); d.err == nil && h != nil && len(h.Uncertain) < uncertainRow {
-		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler, Mutations: append(slices.Clip(h.Uncertain), m.ID)})
+// failedBefore reports whether the last failed attempt of the event ended with the class.
+func failedBefore(e *projections.TopicEvent, class eventlog.Class) bool {
+	for _, a := range slices.Backward(e.Attempts) {
+		if a.Failure != nil {
+			return a.Failure.Class == class
+		}
 	}
-}
-
-// countCertain notes that the outcome of a call is known. That ends a row that is not complete; a complete one ends
-// with the outcome of a call in it (C3).
-func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
-	h := d.state().Handler(run.Handler)
-	if d.err != nil || h == nil || len(h.Uncertain) == 0 {
-		return
-	}
-	if len(h.Uncertain) < uncertainRow || slices.Contains(h.Uncertain, m.ID) {
-		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler})
-	}
-}
-
-// undoOne gives the event of an ended run back once its call is known not to have happened: by transient back-off,
-// since being settled makes no new hold, or at once where a person said so (F5, O1). It ended long before, so that it
-// is part of no row (C7).
-func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
-	d.neverSent = true
-	if f.Class != "" {
-		f.Class = eventlog.Transient
-	}
-	if e := d.own(run); e != nil && f.Class == "" {
-		d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
-	} else {
-		d.releaseOne(run, f)
-	}
-	if d.err == nil && d.state().Run(run.ID).Owes {
-		d.emit(&eventlog.RunRetryCleared{Run: run.ID})
-	}
-}
-
-// heldUp gives back what a run had that was ended for trouble of our own: that counts no attempt, and the next try
-// comes after a while (F11, C8).
-func (d *decision) heldUp(run *projections.Run, f eventlog.Failure) {
-	wait, _, _ := d.nextTry(0, f)
-	at := d.env.Now.Add(wait)
-	if d.err != nil {
-		return
-	}
-	if run.Phase.PastMutation() {
-		d.emit(&eventlog.RunRetryOwed{Run: run.ID, At: at, Attempt: run.Tries})
-	} else if e := d.own(run); e != nil {
-		d.emit(&eventlog.EventDeferred{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Until: at})
-	}
+	return false
 }
 
 // redriveHeld is J3 for a held event: with nothing applied or open it is available again, with its count reset; past

@@ -135,16 +135,6 @@ type parts struct {
 	n, bytes           int
 }
 
-func (p *parts) full() bool {
-	return p.maxFacts > 0 && p.n >= p.maxFacts || p.maxBytes > 0 && p.bytes >= p.maxBytes
-}
-
-func (p *parts) add(f eventlog.Fact, size int) {
-	p.d.emit(f)
-	p.n++
-	p.bytes += size + 200
-}
-
 // calls puts those into the ledger that are not settled there.
 func (p *parts) calls(r *Remains) {
 	for _, id := range r.calls {
@@ -260,4 +250,14 @@ func (p *parts) takeOver(r *Remains) {
 			p.add(&eventlog.HandlerStateSaved{Handler: name, State: r.states[name]}, len(r.states[name]))
 		}
 	}
+}
+
+func (p *parts) full() bool {
+	return p.maxFacts > 0 && p.n >= p.maxFacts || p.maxBytes > 0 && p.bytes >= p.maxBytes
+}
+
+func (p *parts) add(f eventlog.Fact, size int) {
+	p.d.emit(f)
+	p.n++
+	p.bytes += size + 200
 }

@@ -147,20 +147,6 @@ func due(s *projections.State, now eventlog.Instant) (StartRun, bool) {
 	return dueProducer(s, def, now)
 }
 
-func dueProducer(s *projections.State, def *eventlog.Definition, now eventlog.Instant) (StartRun, bool) {
-	var best *projections.Handler
-	for _, p := range def.Producers {
-		h := s.Handler(p.Name)
-		if h != nil && h.NextRunAt != 0 && h.NextRunAt <= now && (best == nil || h.NextRunAt < best.NextRunAt) {
-			best = h
-		}
-	}
-	if best == nil {
-		return StartRun{}, false
-	}
-	return StartRun{Handler: best.Name, Type: eventlog.ProducerHandler}, true
-}
-
 // consumerDue is S3 and S4: something new to look at, wakeAt reached, or a job's retry time come.
 func consumerDue(s *projections.State, c eventlog.Consumer, h *projections.Handler, now eventlog.Instant) bool {
 	return h.DirtyAt > 0 || h.WakeAt != 0 && h.WakeAt <= now || retryDue(s, c, h.LookedAt, now)
@@ -187,24 +173,6 @@ func subscribed(c eventlog.Consumer, topic eventlog.Topic) bool {
 	return false
 }
 
-// oldestVisible finds the oldest place in the consumer's queues that can be peeked; the event itself may
-// be paged out.
-func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (oldest projections.Ordinal,
-	found bool) {
-	for _, topic := range c.Subscribe {
-		for q := range s.Queue(topic) {
-			if !q.Visible(now) {
-				continue
-			}
-			if !found || q.Created.Before(oldest) {
-				oldest, found = q.Created, true
-			}
-			break
-		}
-	}
-	return oldest, found
-}
-
 // LooksAround reports whether the run can only see that nothing is left (S3): nothing has happened
 // since its start, no consumer sees an event, and no consumer's wakeAt or producer's time has come.
 // Another consumer may still have its own look to take.
@@ -224,6 +192,38 @@ func LooksAround(s *projections.State, run *projections.Run, now eventlog.Instan
 	}
 	_, polls := dueProducer(s, def, now)
 	return !polls
+}
+
+func dueProducer(s *projections.State, def *eventlog.Definition, now eventlog.Instant) (StartRun, bool) {
+	var best *projections.Handler
+	for _, p := range def.Producers {
+		h := s.Handler(p.Name)
+		if h != nil && h.NextRunAt != 0 && h.NextRunAt <= now && (best == nil || h.NextRunAt < best.NextRunAt) {
+			best = h
+		}
+	}
+	if best == nil {
+		return StartRun{}, false
+	}
+	return StartRun{Handler: best.Name, Type: eventlog.ProducerHandler}, true
+}
+
+// oldestVisible finds the oldest place in the consumer's queues that can be peeked; the event itself may
+// be paged out.
+func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (oldest projections.Ordinal,
+	found bool) {
+	for _, topic := range c.Subscribe {
+		for q := range s.Queue(topic) {
+			if !q.Visible(now) {
+				continue
+			}
+			if !found || q.Created.Before(oldest) {
+				oldest, found = q.Created, true
+			}
+			break
+		}
+	}
+	return oldest, found
 }
 
 // NeedsAttention reports whether what backs off has failed so often that a person should look, although it goes on by

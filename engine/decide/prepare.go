@@ -7,6 +7,32 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
+// FinishPrepare reports on prepare and on what followed it in the same step without touching
+// the outside: mutate, when it made or named no read, and next, when there is nothing to mutate.
+type FinishPrepare struct {
+	Run      eventlog.RunID
+	Prepared Prepared
+	Failure  *eventlog.Failure
+	// Seen is the state that prepare peeked at, and SeenPending what getByIds has shown it as pending
+	// besides (R9).
+	Seen        projections.State
+	SeenPending []eventlog.EventRef
+	Mutate      *FinishMutate
+	Next        *CommitRun
+}
+
+func (c FinishPrepare) names(s *projections.State, want func(projections.Key)) {
+	for _, ref := range c.Prepared.Reservations {
+		want(projections.EventKey(ref.Topic, ref.MessageID))
+	}
+	for _, x := range c.Prepared.Cancel {
+		want(projections.EventKey(x.Topic, x.MessageID))
+	}
+	if c.Next != nil {
+		c.Next.names(s, want)
+	}
+}
+
 // decide of FinishPrepare reserves what prepare chose (R9) and goes on to mutate, or to next where nothing is reserved
 // (R3).
 func (c FinishPrepare) decide(d *decision) error {

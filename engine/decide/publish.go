@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/pawl-run/pawl/engine/hint"
@@ -8,165 +9,41 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// checkPublishes checks again what the sandbox has checked: R12, S8 and the rule that inputs
-// belong to producers. What comes out of a script is never trusted.
-func (d *decision) checkPublishes(run *projections.Run, c CommitRun) *eventlog.Failure {
-	script := d.state().Script(run.Version)
-	if script == nil {
-		return failure(eventlog.Internal, "script.missing", "version %s of the script is not in memory", run.Version)
-	}
-	var allowed []eventlog.Topic
-	declared := false
-	if run.Type == eventlog.ProducerHandler {
-		p, _ := script.Definition.Producer(run.Handler)
-		allowed, declared = p.Publishes, p.PublishesDeclared
-	} else {
-		p, _ := script.Definition.Consumer(run.Handler)
-		allowed, declared = p.Publishes, p.PublishesDeclared
-		if len(c.Inputs) > 0 {
-			return failure(eventlog.Logic, "phase.forbidden", "next of %s registers an input; only producers may", run.Handler)
-		}
-	}
-	registered := map[eventlog.InputID]bool{}
-	for _, in := range c.Inputs {
-		registered[in.ID()] = true
-	}
-	for _, p := range c.Publishes {
-		if err := p.MessageID.ValidatePublished(); err != nil {
-			return failure(eventlog.Logic, "publish.invalid", "%s publishes an event whose %v", run.Handler, err)
-		}
-		if p.Title == "" {
-			return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q without a title", run.Handler, p.MessageID)
-		}
-		if len(p.Topics) == 0 {
-			return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q to no topic", run.Handler, p.MessageID)
-		}
-		for _, topic := range p.Topics {
-			if !script.Definition.HasTopic(topic) {
-				return failure(eventlog.Logic, "topic.unknown", "%s publishes to topic %q, which the workflow does not declare",
-					run.Handler, topic)
-			}
-			if declared && !slices.Contains(allowed, topic) {
-				return failure(eventlog.Logic, "topic.undeclared", "%s publishes to topic %q, which its `publishes` does not list",
-					run.Handler, topic)
-			}
-		}
-		if p.Input == "" {
-			continue
-		}
-		if run.Type != eventlog.ProducerHandler {
-			return failure(eventlog.Logic, "phase.forbidden",
-				"next of %s links event %q to an input; its events inherit the inputs of the reserved ones", run.Handler,
-				p.MessageID)
-		}
-		if !registered[p.Input] && d.input(p.Input) == nil {
-			return failure(eventlog.Logic, "input.unknown", "%s links event %q to input %q, which was never registered",
-				run.Handler, p.MessageID, p.Input)
-		}
-	}
-	return nil
+// Push brings events in from outside.
+type Push struct {
+	Topic eventlog.Topic
+	Items []PushItem
 }
 
-func (d *decision) publishAll(run *projections.Run, c CommitRun) {
-	named := map[eventlog.InputID]bool{}
-	for _, in := range c.Inputs {
-		named[d.register(in)] = true
-	}
-	inherited := d.causes(run)
-	for _, p := range c.Publishes {
-		for _, topic := range p.Topics {
-			by := inherited
-			if run.Type == eventlog.ProducerHandler {
-				id := p.Input
-				switch own := producedInput(topic, p); {
-				case id != "":
-				case named[own.ID()]:
-					id = own.ID() // the script has given it a title of its own
-				default:
-					id = d.standIn(own)
-				}
-				by = []eventlog.InputID{id}
-			}
-			d.publish(topic, p.MessageID, p.Title, p.Payload, run.ID, by)
-		}
-	}
+// PushItem is one event from outside.
+type PushItem struct {
+	MessageID eventlog.MessageID
+	Title     string
+	Payload   json.RawMessage
 }
 
-// causes is the union of the inputs of the run's reserved events (Causes).
-func (d *decision) causes(run *projections.Run) []eventlog.InputID {
-	var union []eventlog.InputID
-	seen := map[eventlog.InputID]bool{}
-	for _, ref := range run.Reserved {
-		e := d.event(ref.Topic, ref.MessageID)
-		if e == nil {
-			continue
-		}
-		for _, id := range e.CausedBy {
-			if !seen[id] {
-				seen[id] = true
-				union = append(union, id)
-			}
-		}
-	}
-	return union
+// Publish is one buffered publish.
+type Publish struct {
+	Topics    []eventlog.Topic
+	MessageID eventlog.MessageID
+	Title     string
+	Payload   json.RawMessage
+	// Input links to a registered input; empty registers one from the event itself.
+	Input eventlog.InputID
 }
 
-func (d *decision) register(in Input) eventlog.InputID {
-	id := in.ID()
-	if d.input(id) == nil {
-		d.emit(&eventlog.InputRegistered{Input: id, Source: in.Source, Type: in.Type, ExternalID: in.ExternalID,
-			Title: in.Title})
-	}
-	return id
+// Input is one buffered registration.
+type Input struct {
+	Source, Type, ExternalID, Title string
 }
 
-// standIn registers the input that stands for an event from outside. It is called as the event is:
-// when that comes again, the last title wins for both (R11).
-func (d *decision) standIn(in Input) eventlog.InputID {
-	id := in.ID()
-	if known := d.input(id); known != nil && known.Title != in.Title {
-		d.emit(&eventlog.InputRetitled{Input: id, Title: in.Title})
-		return id
-	}
-	return d.register(in)
-}
+// ID returns the input's id.
+func (i Input) ID() eventlog.InputID { return eventlog.NewInputID(i.Source, i.Type, i.ExternalID) }
 
-// publish is R11: a known message id is updated in place, whatever became of the event; a new
-// one stands at the end and wakes its consumer (S3).
-func (d *decision) publish(topic eventlog.Topic, id eventlog.MessageID, title string, payload []byte, by eventlog.RunID,
-	causes []eventlog.InputID) (created bool) {
-	if payload == nil {
-		payload = []byte("null")
-	}
-	if e := d.event(topic, id); e != nil {
-		if e.Title != title || string(e.Payload) != string(payload) || !slices.Equal(e.CausedBy, causes) {
-			d.emit(&eventlog.EventRepublished{Topic: topic, MessageID: id, Title: title, Payload: payload, CausedBy: causes})
-		}
-		return false
-	}
-	d.emit(&eventlog.EventPublished{Topic: topic, MessageID: id, Title: title, Payload: payload, CreatedBy: by,
-		CausedBy: causes})
-	d.dirtySubscriber(topic)
-	return true
-}
-
-// dirtySubscriber notes that the topic's consumer has something new to look at (S3). While it
-// runs, the note must be newer than the run, or the run's commit would clear it.
-func (d *decision) dirtySubscriber(topic eventlog.Topic) {
-	if d.err != nil {
-		return
-	}
-	s := d.state()
-	c, ok := s.Definition().Subscriber(topic)
-	if !ok || c.Concurrent() {
-		return
-	}
-	h := s.Handler(c.Name)
-	if h == nil || h.DirtyAt == s.Head.Revision {
-		return
-	}
-	if run := s.CurrentRun(); h.DirtyAt == 0 || run != nil && run.Handler == c.Name {
-		d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
+func (c Push) names(_ *projections.State, want func(projections.Key)) {
+	for _, item := range c.Items {
+		want(projections.EventKey(c.Topic, item.MessageID))
+		want(projections.InputKey(pushInput(c.Topic, item).ID()))
 	}
 }
 
@@ -254,4 +131,92 @@ func joinTopics(topics []eventlog.Topic) string {
 		out += string(t)
 	}
 	return out
+}
+
+// pushInput is the input that an event from outside registers (Causes).
+func pushInput(topic eventlog.Topic, item PushItem) Input {
+	return Input{Source: "push", Type: string(topic), ExternalID: string(item.MessageID), Title: item.Title}
+}
+
+// producedInput is the input that a producer's publish registers when it names none (Causes).
+func producedInput(topic eventlog.Topic, p Publish) Input {
+	return Input{Source: "producer", Type: string(topic), ExternalID: string(p.MessageID), Title: p.Title}
+}
+
+// causes is the union of the inputs of the run's reserved events (Causes).
+func (d *decision) causes(run *projections.Run) []eventlog.InputID {
+	var union []eventlog.InputID
+	seen := map[eventlog.InputID]bool{}
+	for _, ref := range run.Reserved {
+		e := d.event(ref.Topic, ref.MessageID)
+		if e == nil {
+			continue
+		}
+		for _, id := range e.CausedBy {
+			if !seen[id] {
+				seen[id] = true
+				union = append(union, id)
+			}
+		}
+	}
+	return union
+}
+
+// standIn registers the input that stands for an event from outside. It is called as the event is:
+// when that comes again, the last title wins for both (R11).
+func (d *decision) standIn(in Input) eventlog.InputID {
+	id := in.ID()
+	if known := d.input(id); known != nil && known.Title != in.Title {
+		d.emit(&eventlog.InputRetitled{Input: id, Title: in.Title})
+		return id
+	}
+	return d.register(in)
+}
+
+func (d *decision) register(in Input) eventlog.InputID {
+	id := in.ID()
+	if d.input(id) == nil {
+		d.emit(&eventlog.InputRegistered{Input: id, Source: in.Source, Type: in.Type, ExternalID: in.ExternalID,
+			Title: in.Title})
+	}
+	return id
+}
+
+// publish is R11: a known message id is updated in place, whatever became of the event; a new
+// one stands at the end and wakes its consumer (S3).
+func (d *decision) publish(topic eventlog.Topic, id eventlog.MessageID, title string, payload []byte, by eventlog.RunID,
+	causes []eventlog.InputID) (created bool) {
+	if payload == nil {
+		payload = []byte("null")
+	}
+	if e := d.event(topic, id); e != nil {
+		if e.Title != title || string(e.Payload) != string(payload) || !slices.Equal(e.CausedBy, causes) {
+			d.emit(&eventlog.EventRepublished{Topic: topic, MessageID: id, Title: title, Payload: payload, CausedBy: causes})
+		}
+		return false
+	}
+	d.emit(&eventlog.EventPublished{Topic: topic, MessageID: id, Title: title, Payload: payload, CreatedBy: by,
+		CausedBy: causes})
+	d.dirtySubscriber(topic)
+	return true
+}
+
+// dirtySubscriber notes that the topic's consumer has something new to look at (S3). While it
+// runs, the note must be newer than the run, or the run's commit would clear it.
+func (d *decision) dirtySubscriber(topic eventlog.Topic) {
+	if d.err != nil {
+		return
+	}
+	s := d.state()
+	c, ok := s.Definition().Subscriber(topic)
+	if !ok || c.Concurrent() {
+		return
+	}
+	h := s.Handler(c.Name)
+	if h == nil || h.DirtyAt == s.Head.Revision {
+		return
+	}
+	if run := s.CurrentRun(); h.DirtyAt == 0 || run != nil && run.Handler == c.Name {
+		d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
+	}
 }

@@ -129,3 +129,11 @@ type Wait struct {
 }
 
 func (Wait) todo() {}
+
+// Present is what Owed may know beside the state.
+type Present struct {
+	Now    eventlog.Instant
+	Engine string
+	// MaxHeld is that of Env.
+	MaxHeld int
+}

@@ -80,40 +80,6 @@ func (r *Remains) givenUp(s *projections.State, run *projections.Run) *eventlog.
 		StartedAt: m.StartedAt}
 }
 
-func (r *Remains) event(topic eventlog.Topic, id eventlog.MessageID) *remnant {
-	ref := eventlog.EventRef{Topic: topic, MessageID: id}
-	x := r.events[ref]
-	if x == nil {
-		if r.events == nil {
-			r.events = map[eventlog.EventRef]*remnant{}
-		}
-		x = new(remnant)
-		r.events[ref], r.order = x, append(r.order, ref)
-	}
-	return x
-}
-
-func (r *Remains) call(id eventlog.MutationID) *eventlog.MutationGivenUp {
-	m := r.mutations[id]
-	if m == nil {
-		if r.mutations == nil {
-			r.mutations = map[eventlog.MutationID]*eventlog.MutationGivenUp{}
-		}
-		m = &eventlog.MutationGivenUp{Mutation: id, Run: eventlog.RunID(id), Status: eventlog.MutationInFlight}
-		r.mutations[id], r.calls = m, append(r.calls, id)
-	}
-	return m
-}
-
-func (r *Remains) reserve(run eventlog.RunID, ref eventlog.EventRef) {
-	if r.reserved == nil {
-		r.reserved = map[eventlog.RunID][]eventlog.EventRef{}
-	}
-	if !slices.Contains(r.reserved[run], ref) {
-		r.reserved[run] = append(r.reserved[run], ref)
-	}
-}
-
 // Saw takes in a fact of a readable record. Only published and consumed settle an event's fate; after any other
 // fact, a missing record may have changed it.
 func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
@@ -189,13 +155,6 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 	}
 }
 
-func (r *Remains) saved(name eventlog.Handler, state json.RawMessage) {
-	if r.states == nil {
-		r.states = map[eventlog.Handler]json.RawMessage{}
-	}
-	r.states[name] = state
-}
-
 // Found takes in an entity that the local store has folded: a *projections.TopicEvent, *Mutation, *Run,
 // *Handler, *Script (of the current version) or *Workflow.
 func (r *Remains) Found(entity any) {
@@ -227,6 +186,47 @@ func (r *Remains) Found(entity any) {
 	case *projections.Workflow:
 		r.grants, r.archived = e.Grants, e.Archived
 	}
+}
+
+func (r *Remains) event(topic eventlog.Topic, id eventlog.MessageID) *remnant {
+	ref := eventlog.EventRef{Topic: topic, MessageID: id}
+	x := r.events[ref]
+	if x == nil {
+		if r.events == nil {
+			r.events = map[eventlog.EventRef]*remnant{}
+		}
+		x = new(remnant)
+		r.events[ref], r.order = x, append(r.order, ref)
+	}
+	return x
+}
+
+func (r *Remains) call(id eventlog.MutationID) *eventlog.MutationGivenUp {
+	m := r.mutations[id]
+	if m == nil {
+		if r.mutations == nil {
+			r.mutations = map[eventlog.MutationID]*eventlog.MutationGivenUp{}
+		}
+		m = &eventlog.MutationGivenUp{Mutation: id, Run: eventlog.RunID(id), Status: eventlog.MutationInFlight}
+		r.mutations[id], r.calls = m, append(r.calls, id)
+	}
+	return m
+}
+
+func (r *Remains) reserve(run eventlog.RunID, ref eventlog.EventRef) {
+	if r.reserved == nil {
+		r.reserved = map[eventlog.RunID][]eventlog.EventRef{}
+	}
+	if !slices.Contains(r.reserved[run], ref) {
+		r.reserved[run] = append(r.reserved[run], ref)
+	}
+}
+
+func (r *Remains) saved(name eventlog.Handler, state json.RawMessage) {
+	if r.states == nil {
+		r.states = map[eventlog.Handler]json.RawMessage{}
+	}
+	r.states[name] = state
 }
 
 // outcome is the fact that ends an event which may have been handled in what is given up.
@@ -280,3 +280,6 @@ func onlyReads(def *eventlog.Definition, capability string) bool {
 	}
 	return false
 }
+
+// kindMutate is the kind of a pinned operation that changes something outside.
+const kindMutate = "mutate"

@@ -8,6 +8,79 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
+// Tick starts what is due: a timer fired, or a hold is over.
+type Tick struct {
+	// Place is that of a BeginEvent: an event that is paged out cannot begin before it was read.
+	Place *projections.Candidate
+}
+
+func (c Tick) names(_ *projections.State, want func(projections.Key)) {
+	if c.Place != nil {
+		want(projections.PlaceKey(c.Place.Topic, c.Place.Created))
+	}
+}
+
+// decide of a tick begins what is due, as every decision does. An event that was read for it and is not there would be
+// owed for ever: it is a defect of the local store.
+func (c Tick) decide(d *decision) error {
+	if c.Place == nil || !d.known[projections.PlaceKey(c.Place.Topic, c.Place.Created)] ||
+		d.state().PendingAt(c.Place.Topic, c.Place.Created) != nil {
+		return nil
+	}
+	for _, consumer := range d.state().Definition().Consumers {
+		if next, ok := nextBeginning(d.state(), consumer, d.env.Now, d.env.MaxHeld); consumer.Concurrent() && ok &&
+			next.run == nil && next.event == *c.Place {
+			return fmt.Errorf("event %d of transition %d is pending in topic %s, and the local store does not have it",
+				c.Place.Created.N, c.Place.Created.Seq, c.Place.Topic)
+		}
+	}
+	return nil
+}
+
+// RunNow queues every producer (S5).
+type RunNow struct{}
+
+func (RunNow) names(*projections.State, func(projections.Key)) {}
+
+func (RunNow) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return refuseArchived(s)
+	}
+	if len(s.Definition().Producers) == 0 {
+		return refuse(Conflict, "producers.none", "workflow %s has no producers: there is nothing to run now", s.Name).
+			hint(hint.NoProducers, s.Name)
+	}
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
+		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler,
+			run.Status).
+			hint(hint.RunActive, s.Name)
+	}
+	for _, p := range s.Definition().Producers {
+		d.lead(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now})
+	}
+	return nil
+}
+
+// queued answers a RunNow once it is decided which run begins with it.
+func (d *decision) queued() {
+	if d.err != nil {
+		return
+	}
+	s := d.state()
+	q := Queued{First: Next(s, d.env.Now, d.env.Engine), State: *s}
+	for _, p := range s.Definition().Producers {
+		q.Producers = append(q.Producers, p.Name)
+	}
+	switch first := q.First.(type) {
+	case RunProducer:
+		q.Running = s.Run(first.Run).Handler
+	case StartRun: // it is due, and Env.Hold keeps it from starting
+		q.First = d.env.Hold.Wait()
+	}
+	d.queue = &q
+}
+
 // startOwedRun closes every transition: if the state now owes the start of a run, the same
 // transition lists it; if nothing is owed any more, it ends the session (S7). This is the one
 // place where runs start.
@@ -163,65 +236,4 @@ func (d *decision) commitHere(id eventlog.RunID) {
 		d.err = err
 	}
 	d.kind = kind
-}
-
-// decide of a tick begins what is due, as every decision does. An event that was read for it and is not there would be
-// owed for ever: it is a defect of the local store.
-func (c Tick) decide(d *decision) error {
-	if c.Place == nil || !d.known[projections.PlaceKey(c.Place.Topic, c.Place.Created)] ||
-		d.state().PendingAt(c.Place.Topic, c.Place.Created) != nil {
-		return nil
-	}
-	for _, consumer := range d.state().Definition().Consumers {
-		if next, ok := nextBeginning(d.state(), consumer, d.env.Now, d.env.MaxHeld); consumer.Concurrent() && ok &&
-			next.run == nil && next.event == *c.Place {
-			return fmt.Errorf("event %d of transition %d is pending in topic %s, and the local store does not have it",
-				c.Place.Created.N, c.Place.Created.Seq, c.Place.Topic)
-		}
-	}
-	return nil
-}
-
-// RunNow queues every producer (S5).
-type RunNow struct{}
-
-func (RunNow) names(*projections.State, func(projections.Key)) {}
-
-func (RunNow) decide(d *decision) error {
-	s := d.state()
-	if s.Archived {
-		return refuseArchived(s)
-	}
-	if len(s.Definition().Producers) == 0 {
-		return refuse(Conflict, "producers.none", "workflow %s has no producers: there is nothing to run now", s.Name).
-			hint(hint.NoProducers, s.Name)
-	}
-	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
-		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler,
-			run.Status).
-			hint(hint.RunActive, s.Name)
-	}
-	for _, p := range s.Definition().Producers {
-		d.lead(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now})
-	}
-	return nil
-}
-
-// queued answers a RunNow once it is decided which run begins with it.
-func (d *decision) queued(cmd Command) {
-	if _, ok := cmd.(RunNow); !ok || d.err != nil {
-		return
-	}
-	s := d.state()
-	q := Queued{First: Next(s, d.env.Now, d.env.Engine), State: *s}
-	for _, p := range s.Definition().Producers {
-		q.Producers = append(q.Producers, p.Name)
-	}
-	switch first := q.First.(type) {
-	case RunProducer:
-		q.Running = s.Run(first.Run).Handler
-	case StartRun: // it is due, and Env.Hold keeps it from starting
-		q.First = d.env.Hold.Wait()
-	}
-	d.queue = &q
 }

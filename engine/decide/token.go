@@ -30,38 +30,6 @@ const hashSize = 64
 func (CreateToken) names(*projections.State, func(projections.Key)) {}
 func (RevokeToken) names(*projections.State, func(projections.Key)) {}
 
-// ownsNo refuses a command on the installation that is one of workflows, and the reverse: the name of the
-// installation is no workflow's, whatever it is asked for.
-func ownsNo(w eventlog.WorkflowName, cmd Command) error {
-	installation := w == eventlog.Installation
-	switch cmd.(type) {
-	case Tick, Recover, AcceptLoss:
-		return nil
-	case ConfirmNames:
-		if installation {
-			return nil
-		}
-		return refuse(Invalid, "names.misplaced", "the names of workflows are the installation's, not those of workflow %s",
-			w).
-			hint(hint.NamesKnown)
-	case CreateToken, RevokeToken:
-		if installation {
-			return nil
-		}
-		return refuse(Invalid, "token.misplaced", "tokens belong to the installation, not to workflow %s", w).
-			hint(hint.TokenForWorkflow, w)
-	}
-	if installation {
-		return unknownWorkflow(w)
-	}
-	return nil
-}
-
-func unknownWorkflow(w eventlog.WorkflowName) *Refusal {
-	return refuse(NotFound, "workflow.unknown", "there is no workflow %q", w).
-		hint(hint.Workflows)
-}
-
 func (c CreateToken) decide(d *decision) error {
 	if err := c.Name.Validate(); err != nil {
 		return refuse(Invalid, "token.invalid", "%v", err).hint(hint.TokenName)

@@ -1,0 +1,138 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// ReconcileMargin is how long after a call's deadline its outcome may first be asked for by any process
+// but the caller: clocks differ and a last write may still be on its way.
+const ReconcileMargin = time.Second
+
+// leaveUncertain ends the active run whose mutation may or may not have happened: events stay
+// reserved, the workflow is held, and finding out goes on in the background (R16a, F5).
+func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation, f eventlog.Failure,
+	overAt eventlog.Instant) {
+	d.kind = "run.failed"
+	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
+	if run.Event == nil {
+		d.endSession(eventlog.SessionFailed)
+	}
+	if d.asks(m) || m.Engine != d.env.Engine {
+		d.emit(d.firstReconcile(m, f, overAt))
+		d.holdFor(m, run.ID)
+	} else {
+		d.leaveIndeterminate(m, run.ID, f)
+	}
+	if run.Event != nil {
+		d.disposeOne(run, uncharged)
+		if m.Engine == d.env.Engine { // a crash says nothing of the target
+			d.countUncertain(run, m)
+		}
+		return
+	}
+	d.dispose(run, uncharged)
+}
+
+// firstReconcile lies past the call's own deadline by wall clock, and as long again after the record was
+// first read, whichever is later: the caller's clock may be behind. That another process's call was applied
+// is believed from then on. That it was not, and what a person says, counts once nothing of it can be under
+// way any more: from overAt on for an own call, 0 while that is not known.
+func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure,
+	overAt eventlog.Instant) *eventlog.MutationReconcileScheduled {
+	timeout := time.Duration(m.Call.TimeoutMS) * time.Millisecond
+	byClock := d.afterDeadline(m)
+	if m.Engine == d.env.Engine {
+		// Our own call has ended: its deadline alone counts, plus the usual wait.
+		at := max(byClock, d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
+		return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: overAt}
+	}
+	at := max(byClock, d.env.Now.Add(timeout+ReconcileMargin))
+	overAt = at.Add(d.env.Unseen)
+	if !d.asks(m) {
+		at = overAt // nothing can come of it before
+	}
+	return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: overAt}
+}
+
+// afterDeadline is when the mutation's deadline has passed by every clock. Of a call whose writer's clock
+// was ahead of this one the deadline says nothing: waiting for it could take years.
+func (d *decision) afterDeadline(m *projections.Mutation) eventlog.Instant {
+	if m.StartedAt > d.env.Now.Add(ReconcileMargin) {
+		return 0
+	}
+	return m.Deadline.Add(ReconcileMargin)
+}
+
+// counted is how many attempts have been made to find out, after the call was over. Attempts without
+// that time are an older version's, which counted while the call was open: they prove nothing (F5).
+func counted(m *projections.Mutation) int {
+	if m.OverAt == 0 {
+		return 0
+	}
+	return m.ReconcileAttempts
+}
+
+func (d *decision) leaveIndeterminate(m *projections.Mutation, run eventlog.RunID, f eventlog.Failure) {
+	d.emit(&eventlog.MutationLeftIndeterminate{Mutation: m.ID, Failure: f})
+	d.holdFor(m, run)
+}
+
+// holdFor blocks the workflow for a mutation that is not settled, by its status now; for one of a concurrent consumer
+// it holds the event (C5).
+func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
+	if d.err != nil {
+		return
+	}
+	m = d.state().Mutation(m.ID)
+	if r := d.state().Run(run); r != nil && r.Event != nil {
+		reason := eventlog.HeldReconcile
+		switch m.Status {
+		case eventlog.MutationAwaitingApproval:
+			reason = eventlog.HeldApproval
+		case eventlog.MutationIndeterminate:
+			reason = eventlog.HeldIndeterminate
+		}
+		d.holdEvent(r, d.own(r), reason)
+		return
+	}
+	switch m.Status {
+	case eventlog.MutationAwaitingApproval:
+		d.block(eventlog.BlockApproval, run, "%s.%s awaits approval", m.Call.Connector, m.Call.Operation)
+	case eventlog.MutationIndeterminate:
+		d.block(eventlog.BlockIndeterminate, run,
+			"it is not known whether %s.%s was applied; a person must look and resolve mutation %s", m.Call.Connector,
+			m.Call.Operation, m.ID)
+	default:
+		then := "its connector is being asked"
+		if !d.asks(m) {
+			then = "a person decides once nothing of the call can be under way any more"
+		}
+		d.block(eventlog.BlockReconcile, run, "%s.%s may or may not have been applied; %s", m.Call.Connector,
+			m.Call.Operation, then)
+	}
+}
+
+// asks reports whether the mutation's connector will be asked what became of it (F5).
+func (d *decision) asks(m *projections.Mutation) bool {
+	return m.Call.Reconciles && d.env.Policies.Reconcile.Attempts > 0
+}
+
+func uncertainty(f *eventlog.Failure) eventlog.Failure {
+	if f != nil {
+		return *f
+	}
+	return *failure(eventlog.Transient, "mutation.uncertain", "the call's outcome is not known")
+}
+
+// unblockUncertain ends the hold of an uncertain mutation; no other hold, and no person's pause. The hold of one of a
+// concurrent consumer is its event's.
+func (d *decision) unblockUncertain(run *projections.Run) {
+	if run.Event != nil {
+		d.freeEvent(run)
+		return
+	}
+	d.unblock(eventlog.BlockReconcile, eventlog.BlockIndeterminate)
+}

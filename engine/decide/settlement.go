@@ -1,0 +1,278 @@
+package decide
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// SettleMutation reports what became of a mutation.
+type SettleMutation struct {
+	Mutation eventlog.MutationID
+	Outcome  Settlement
+	// By is empty for the call's own answer, else one of the eventlog.ResolvedBy values.
+	By string
+	// CallFailure is what the call itself came to when its caller has asked at once (F5).
+	CallFailure *eventlog.Failure
+	// UnderWay, of a reconcile's answer: when it was asked, something of the call could still have
+	// been under way. OverAt is when nothing of it can be any more, 0 while its exchange is open:
+	// then that is not known.
+	UnderWay bool
+	OverAt   eventlog.Instant
+}
+
+// SettlementStatus is what became of a call.
+type SettlementStatus int
+
+// The settlements. Uncertain is the zero value: what is forgotten is never sent again.
+const (
+	Uncertain SettlementStatus = iota
+	Applied
+	Failed
+)
+
+// Settlement is the outcome of a call or of a reconcile.
+type Settlement struct {
+	Status  SettlementStatus
+	Result  json.RawMessage
+	Failure *eventlog.Failure
+}
+
+func (c SettleMutation) names(s *projections.State, want func(projections.Key)) {
+	want(projections.MutationKey(c.Mutation))
+	if m := s.Mutation(c.Mutation); m != nil {
+		want(projections.RunKey(m.Run))
+		namesOfCommit(s, m.Run, want)
+	}
+}
+
+// decide of SettleMutation always records what became of a known mutation, whatever the status of
+// its run. A final outcome is never changed (F12).
+func (c SettleMutation) decide(d *decision) error {
+	s := d.state()
+	m := s.Mutation(c.Mutation)
+	if m == nil {
+		d.demand(projections.MutationKey(c.Mutation))
+		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name,
+			c.Mutation).hint(hint.Mutations)
+	}
+	c = c.believed()
+	if m.Status.Final() {
+		return d.contradict(m, c)
+	}
+	if m.Status == eventlog.MutationAwaitingApproval {
+		return ErrStale // nothing was ever sent
+	}
+	run := s.Run(m.Run)
+	if run == nil {
+		d.demand(projections.RunKey(m.Run))
+		return nil
+	}
+	active := (run.ID == s.Current || run.Event != nil) && run.Status == eventlog.RunActive
+	switch {
+	case c.Outcome.Status == Applied:
+		d.applied(run, m, c, active)
+	case c.Outcome.Status == Failed:
+		d.failed(run, m, c, active)
+	case active:
+		d.leaveUncertain(run, m, c.found(run, uncertainty(c.Outcome.Failure)), c.over(d.env.Now))
+	case m.Status == eventlog.MutationNeedsReconcile && c.By == eventlog.ResolvedByReconcile:
+		d.askAgain(run, m, c)
+	default:
+		// The call's own "not known" says nothing new, and the inline attempt does not count (F5).
+		return ErrStale
+	}
+	return nil
+}
+
+// believed is the report as far as it is taken for true: while something of the call may be under way,
+// it may still take effect after its connector has found no trace of it. Such a "failed" says no more
+// than "not known yet" (F5).
+func (c SettleMutation) believed() SettleMutation {
+	if c.By != eventlog.ResolvedByReconcile || c.Outcome.Status != Failed || !c.UnderWay {
+		return c
+	}
+	f := uncertainty(c.Outcome.Failure)
+	until := "its request is still open"
+	if c.OverAt != 0 {
+		until = "something of it may be under way until " + c.OverAt.String()
+	}
+	c.Outcome = Settlement{Failure: failure(eventlog.Transient, "mutation.underWay", "%s",
+		joined(strings.TrimSuffix(f.Message, "."), "; that does not count yet, ", until))}
+	return c
+}
+
+// over is when nothing of the call can be under way any more, as far as the report knows: 0 while its exchange
+// is open, and for a report that did not look.
+func (c SettleMutation) over(now eventlog.Instant) eventlog.Instant {
+	switch {
+	case c.UnderWay:
+		return c.OverAt
+	case c.By == eventlog.ResolvedByReconcile:
+		return now
+	}
+	return 0
+}
+
+// contradict notes a late answer that differs from a final outcome: nothing changes but that the
+// workflow stops for a person (F12).
+func (d *decision) contradict(m *projections.Mutation, c SettleMutation) error {
+	outcome := ""
+	switch {
+	case c.Outcome.Status == Applied && m.Status != eventlog.MutationStatusApplied:
+		outcome = "applied"
+	case c.Outcome.Status == Failed && m.Status != eventlog.MutationStatusFailed:
+		outcome = "failed"
+	default:
+		return ErrStale
+	}
+	if m.Contradiction == outcome {
+		return ErrStale
+	}
+	d.lead(&eventlog.MutationContradicted{Mutation: m.ID, Outcome: outcome, Result: c.Outcome.Result,
+		Failure: c.Outcome.Failure})
+	d.block(eventlog.BlockContradiction, m.Run, "mutation %s is recorded as %s, but a late answer says %s", m.ID, m.Status,
+		outcome)
+	return nil
+}
+
+func (d *decision) applied(run *projections.Run, m *projections.Mutation, c SettleMutation, active bool) {
+	result := c.Outcome.Result
+	if result == nil {
+		result = []byte("null")
+	}
+	d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result, ResolvedBy: c.By})
+	d.countCertain(run, m)
+	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
+	if active {
+		// An inline settlement goes on in the same run (R15).
+		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
+		if consumer := d.consumer(run); !consumer.HasNext && d.err == nil {
+			d.err = CommitRun{Run: run.ID}.decide(d)
+			d.kind = "mutation.applied"
+		}
+		return
+	}
+	d.unblockUncertain(run)
+}
+
+func (d *decision) failed(run *projections.Run, m *projections.Mutation, c SettleMutation, active bool) {
+	f := *failure(eventlog.Internal, "mutation.failed", "%s.%s was not applied", m.Call.Connector, m.Call.Operation)
+	if c.Outcome.Failure != nil {
+		f = *c.Outcome.Failure
+		f.Class = closed(f.Class)
+	}
+	f = c.found(run, f)
+	fact := &eventlog.MutationFailed{Mutation: m.ID, Run: run.ID, Failure: f, ResolvedBy: c.By}
+	d.emit(fact)
+	defer func() { d.kind = fact.FactType() }()
+	if d.neverSent = c.By == eventlog.ResolvedByNeverSent; !d.neverSent {
+		d.countCertain(run, m)
+	}
+	if active {
+		d.fail(d.state().Run(run.ID), f)
+		return
+	}
+	if d.undo(run, f) || run.Event != nil {
+		return
+	}
+	// Being settled unblocks by itself (O4), so its class makes no new hold; a fresh run meets the
+	// cause again if it lasts. Only not in a hurry.
+	if f.Class != eventlog.Transient {
+		f = *failure(eventlog.Transient, f.Code, "%s", f.Message)
+	}
+	d.affect(run.ID, f)
+}
+
+// undo gives back what an ended run held once its mutation is known not to have happened: its
+// events are free and a fresh run may take them (F5, O1).
+func (d *decision) undo(run *projections.Run, f eventlog.Failure) (jobsTookIt bool) {
+	if run.Event != nil {
+		d.undoOne(run, f)
+		return true
+	}
+	jobsTookIt = d.release(run, f)
+	if d.state().PendingRetry == run.ID {
+		d.emit(&eventlog.RetryCleared{Run: run.ID})
+	}
+	d.unblockUncertain(run)
+	return jobsTookIt
+}
+
+// askAgain counts a background attempt that found nothing out (F5). One that was made while something
+// of the call could be under way counts for nothing: the next comes when that is over, and before it
+// now and then, since the answer may be that it was applied.
+func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c SettleMutation) {
+	f := c.found(run, uncertainty(c.Outcome.Failure))
+	if !d.asks(m) && m.Failure != nil {
+		f = *m.Failure // no connector was asked
+	}
+	p := d.env.Policies.Reconcile
+	if c.UnderWay {
+		at := d.env.Now.Add(max(p.Delay(1, d.env.Jitter), min(d.env.Now.Sub(m.Deadline), p.Max)))
+		if c.OverAt != 0 && (c.OverAt < at || !d.asks(m)) {
+			at = max(c.OverAt, d.env.Now)
+		}
+		d.lead(&eventlog.MutationReconcileScheduled{
+			Mutation: m.ID, Attempt: counted(m), At: at, Failure: f, OverAt: c.OverAt,
+		})
+		return
+	}
+	attempt := counted(m) + 1
+	if !d.asks(m) || attempt >= p.Attempts {
+		d.leaveIndeterminate(m, m.Run, f)
+		d.kind = "mutation.left_indeterminate"
+		return
+	}
+	wait := p.Delay(attempt+1, d.env.Jitter)
+	d.lead(&eventlog.MutationReconcileScheduled{
+		Mutation: m.ID, Attempt: attempt, At: d.env.Now.Add(wait), Failure: f, OverAt: d.env.Now,
+	})
+}
+
+// found is what a reconcile found out, behind what the call itself came to: that is what a person
+// has to look at. What follows from the failure is up to the finding, so its class and code stay.
+func (c SettleMutation) found(run *projections.Run, f eventlog.Failure) eventlog.Failure {
+	if c.By != eventlog.ResolvedByReconcile {
+		return f
+	}
+	call := c.CallFailure
+	if call == nil && run.Status == eventlog.RunPausedReconcile {
+		call = run.Failure // the run has ended with it, and keeps it
+	}
+	if call == nil || call.Message == "" {
+		return f
+	}
+	f.Message = joined(strings.TrimSuffix(call.Message, "."), "; reconcile: ", f.Message)
+	return f
+}
+
+// joined bounds two messages in one: where both are long, each has half of the room.
+func joined(first, link, second string) string {
+	room := eventlog.MaxMessage - len(link)
+	second = eventlog.Clip(second, max(room/2, room-len(first)))
+	return eventlog.Clip(first, room-len(second)) + link + second
+}
+
+// countUncertain notes that the outcome of a call is not known. After three in a row no run begins (C3).
+func (d *decision) countUncertain(run *projections.Run, m *projections.Mutation) {
+	if h := d.state().Handler(run.Handler); d.err == nil && h != nil && len(h.Uncertain) < uncertainRow {
+		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler, Mutations: append(slices.Clip(h.Uncertain), m.ID)})
+	}
+}
+
+// countCertain notes that the outcome of a call is known. That ends a row that is not complete; a complete one ends
+// with the outcome of a call in it (C3).
+func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
+	h := d.state().Handler(run.Handler)
+	if d.err != nil || h == nil || len(h.Uncertain) == 0 {
+		return
+	}
+	if len(h.Uncertain) < uncertainRow || slices.Contains(h.Uncertain, m.ID) {
+		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler})
+	}
+}

@@ -1,0 +1,158 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// What a person can do to a workflow. Each is a transition with the actor's name (O10).
+type (
+	// Pause holds the workflow at the next run boundary (O6).
+	Pause struct{}
+	// Resume ends the pause and clears the system's hold, except an unresolved mutation (O6).
+	Resume struct{}
+	// Archive stops the workflow for good (O6).
+	Archive struct{}
+	// SetGrants replaces the workflow's grants.
+	SetGrants struct{ Grants map[string]eventlog.Grant }
+	// ChangeGrants changes the grants that it names and leaves the others as they are at that
+	// moment: two people who change different grants at the same time both get what they asked for.
+	// A nil grant takes one out.
+	ChangeGrants struct {
+		Changes map[string]*eventlog.Grant
+	}
+)
+
+func (Pause) names(*projections.State, func(projections.Key))        {}
+func (Resume) names(*projections.State, func(projections.Key))       {}
+func (Archive) names(*projections.State, func(projections.Key))      {}
+func (SetGrants) names(*projections.State, func(projections.Key))    {}
+func (ChangeGrants) names(*projections.State, func(projections.Key)) {}
+
+func (Pause) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return refuseArchived(s)
+	}
+	if s.Pause == nil {
+		d.lead(&eventlog.WorkflowPaused{})
+	}
+	return nil
+}
+
+func (Resume) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return refuseArchived(s)
+	}
+	if s.Pause != nil {
+		d.lead(&eventlog.WorkflowResumed{})
+	}
+	if b := s.Blocked; b != nil && b.Reason != eventlog.BlockReconcile && b.Reason != eventlog.BlockIndeterminate &&
+		b.Reason != eventlog.BlockApproval {
+		d.emit(&eventlog.WorkflowUnblocked{})
+		// What a contradiction stood in front of holds on.
+		if run := s.RetryRun(); run != nil {
+			if m := s.Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status.Unresolved() {
+				d.holdFor(m, run.ID)
+			}
+		}
+		if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunPausedApproval {
+			d.holdFor(s.Mutation(run.Mutation), run.ID)
+		}
+	}
+	if s.Backoff != nil {
+		d.emit(&eventlog.BackoffCleared{}) // resume restarts the budget (F8)
+	}
+	for _, c := range s.Definition().Consumers {
+		if h := s.Handler(c.Name); h != nil && h.Failures > 0 {
+			d.emit(&eventlog.HandlerFailuresCounted{Handler: h.Name})
+		}
+	}
+	if s.RepairFailures > 0 {
+		d.emit(&eventlog.RepairCounted{}) // and that of repairs (F9)
+	}
+	d.freeAtResume()
+	return nil
+}
+
+// decide of Archive lets nothing leave any more: a call that awaits approval is refused, a run
+// that has not come to its call is aborted. What may have left already is settled as ever, and a
+// run past its mutation completes (O6, O7).
+func (Archive) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return nil
+	}
+	d.lead(&eventlog.WorkflowArchived{})
+	runs := slices.Collect(s.OpenRuns())
+	if run := s.CurrentRun(); run != nil {
+		runs = append(runs, run)
+	}
+	for _, run := range runs {
+		d.stopRun(run)
+	}
+	return nil
+}
+
+// stopRun ends a run of a workflow that is archived, unless it has come too far.
+func (d *decision) stopRun(run *projections.Run) {
+	if d.err != nil || run.EndedAt != 0 || run.Phase.PastMutation() {
+		return
+	}
+	m := d.state().Mutation(run.Mutation)
+	switch {
+	case run.Mutation == "" || m == nil:
+		d.abort(run, "the workflow was archived")
+	case m.Status == eventlog.MutationAwaitingApproval:
+		d.withdraw(run, m, eventlog.ResolvedByUserReject, "the workflow was archived")
+	}
+}
+
+// withdraw ends a call that awaits approval, and its run: nothing has left (O7).
+func (d *decision) withdraw(run *projections.Run, m *projections.Mutation, by, why string) {
+	d.emit(&eventlog.MutationFailed{
+		Mutation: m.ID, Run: run.ID, ResolvedBy: by,
+		Failure: *failure(eventlog.Transient, Aborted, "%s.%s was never sent: %s", m.Call.Connector, m.Call.Operation, why),
+	})
+	d.abort(run, "%s", why)
+	d.unblock(eventlog.BlockApproval)
+}
+
+func (c SetGrants) decide(d *decision) error {
+	if s := d.state(); s.Archived {
+		return refuseArchived(s)
+	}
+	d.lead(&eventlog.WorkflowGranted{Grants: c.Grants})
+	return nil
+}
+
+func (c ChangeGrants) decide(d *decision) error {
+	s := d.state()
+	if s.Archived {
+		return refuseArchived(s)
+	}
+	grants := make(map[string]eventlog.Grant, len(s.Grants)+len(c.Changes))
+	maps.Copy(grants, s.Grants)
+	for capability, grant := range c.Changes {
+		if grant == nil {
+			delete(grants, capability)
+		} else {
+			grants[capability] = *grant
+		}
+	}
+	if maps.Equal(grants, s.Grants) {
+		return nil
+	}
+	d.lead(&eventlog.WorkflowGranted{Grants: grants})
+	return nil
+}
+
+func refuseArchived(s *projections.State) *Refusal {
+	return refuse(Conflict, "workflow.archived", "workflow %s is archived", s.Name).
+		hint(hint.Archived, s.Name)
+}
