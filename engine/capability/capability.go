@@ -54,8 +54,8 @@ func SecretGranted(grants map[string]eventlog.Grant, name string) bool {
 func DeniedSecret(w eventlog.WorkflowName, grants map[string]eventlog.Grant, names []string) *eventlog.Failure {
 	for _, name := range names {
 		if !SecretGranted(grants, name) {
-			return refused("workflow %s is not allowed to use the secret %s; an operator can allow %s", w, eventlog.ClipName(name),
-				eventlog.SecretCapability(eventlog.ClipName(name)))
+			return refused("workflow %s is not allowed to use the secret %s; an operator can allow %s", w,
+				eventlog.ClipName(name), eventlog.SecretCapability(eventlog.ClipName(name)))
 		}
 	}
 	return nil
@@ -67,7 +67,8 @@ func Denied(w eventlog.WorkflowName, connector, operation, host string) *eventlo
 	if host != "" {
 		at = " at " + host
 	}
-	return refused("workflow %s is not allowed to call %s.%s%s; an operator can change its grants", w, connector, operation, at)
+	return refused("workflow %s is not allowed to call %s.%s%s; an operator can change its grants", w, connector,
+		operation, at)
 }
 
 func refused(format string, args ...any) *eventlog.Failure {

@@ -81,7 +81,8 @@ func (h *host) Read(
 	}
 	// A host that redirects the read sends it to one that may be forbidden.
 	call.Reach = func(host string) *eventlog.Failure {
-		if capability.GrantedAt(h.caller.workflow.State().Grants, connectorName, operation, host, false) == eventlog.GrantDeny {
+		grants := h.caller.workflow.State().Grants
+		if capability.GrantedAt(grants, connectorName, operation, host, false) == eventlog.GrantDeny {
 			return capability.Denied(h.caller.name, connectorName, operation, host)
 		}
 		return nil
