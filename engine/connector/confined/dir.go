@@ -127,6 +127,26 @@ func (d *Dir) SyncDir(name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
+// RenameNew renames a file to a name that does not exist yet, in one step: where there is one by then, nothing changes
+// and the error is fs.ErrExist. errors.ErrUnsupported says that the system, or the folder's file system, has no such
+// step.
+func (d *Dir) RenameNew(from, to string) error {
+	fromDir, err := d.Root.Open(filepath.Dir(from))
+	if err != nil {
+		return err
+	}
+	defer fromDir.Close()
+	toDir, err := d.Root.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	defer toDir.Close()
+	if err := renameNew(fromDir, filepath.Base(from), toDir, filepath.Base(to)); err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
 // Failure gives a file system error its class, by type (F1). action is a verb phrase.
 func (d *Dir) Failure(action, name string, err error) *eventlog.Failure {
 	cause := err
@@ -146,6 +166,8 @@ func (d *Dir) Failure(action, name string, err error) *eventlog.Failure {
 		class, code = eventlog.Precondition, "missing"
 	case errors.Is(cause, fs.ErrPermission), errors.Is(cause, syscall.EROFS):
 		class, code = eventlog.Permission, "permission"
+	case errors.Is(cause, errors.ErrUnsupported):
+		class, code = eventlog.Precondition, "unsupported"
 	case errors.Is(cause, fs.ErrExist):
 		class, code = eventlog.Precondition, "exists"
 	case errors.Is(cause, syscall.ENAMETOOLONG), errors.Is(cause, syscall.EINVAL):

@@ -75,3 +75,44 @@ func TestClean(t *testing.T) {
 		}
 	}
 }
+
+// A file gets a new name only where there is none, and a system that cannot promise that says so.
+func TestRenameNew(t *testing.T) {
+	root := t.TempDir()
+	dir, err := Open("x", root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for _, name := range []string{"a", "b"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err = dir.RenameNew("a", "b")
+	if !errors.Is(err, fs.ErrExist) || dir.Failure("move", "b", err).Code != "x.exists" {
+		t.Errorf("over another: %v", err)
+	}
+	if err := dir.RenameNew("gone", "c"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of nothing: %v", err)
+	}
+	if err := dir.RenameNew("a", "../c"); err == nil {
+		t.Error("it left the folder")
+	}
+	if err := dir.RenameNew("a", filepath.Join("sub", "c")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"b": "b", filepath.Join("sub", "c"): "a"} {
+		if got, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(got) != want {
+			t.Errorf("%s is %q, %v", name, got, err)
+		}
+	}
+	refused := &os.LinkError{Op: "rename", Old: "a", New: "b", Err: errors.ErrUnsupported}
+	if failure := dir.Failure("move", "b", refused); failure.Class != eventlog.Precondition ||
+		failure.Code != "x.unsupported" {
+		t.Errorf("unsupported: %+v", failure)
+	}
+}

@@ -64,7 +64,7 @@ func openLocked(ctx context.Context, dir *confined.Dir, name string, exclusive b
 		if failure != nil {
 			return nil, failure
 		}
-		if err := lockFile(ctx, file, exclusive); err != nil {
+		if err := confined.Lock(ctx, file, exclusive); err != nil {
 			file.Close()
 			if ctx.Err() != nil {
 				return nil, dir.Fail(eventlog.Transient, "locked", "%s is in use by another process", name)

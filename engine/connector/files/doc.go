@@ -1,4 +1,4 @@
-// Package files is the `files` connector: list, read and write files in one folder.
+// Package files is the `files` connector: list, read, write and move files in one folder.
 //
 // What it guarantees: no path and no symbolic link reaches outside the folder. A write appears whole
 // or not at all, and is durable when it is answered. A file that is replaced keeps its mode; a new one can be
@@ -16,6 +16,13 @@
 // can never happen. If both are too late, the file has the call's content, or it was
 // written since and that cannot be known: then the answer stays open.
 //
-// What it does not guarantee: marks are kept for 30 days; a write older than that is only told by the
-// file's content. List and read take no lock: what another program is writing can be seen half done.
+// A move is one rename, and it replaces nothing: the system is asked to rename only where no file is. Before it, the
+// file gets a second name, `.pawl/<key>.moved`, and the mark is left. Reconcile knows by that name which of the two
+// paths the file has: the old one is `failed`, the new one `applied`, and neither is open. A lock, which the move holds
+// to its end, keeps reconcile from answering while a move stands still.
+//
+// What it does not guarantee: that a file can be moved which belongs to another user and which the engine may not write
+// (some systems allow no second name then), or on a file system without such a rename. Marks are kept for 30 days; a
+// write older than that is only told by the file's content, a move not at all. List and read take no lock: what another
+// program is writing can be seen half done.
 package files

@@ -72,7 +72,7 @@ func (c *Connector) Close() error { return c.dir.Close() }
 // CallEnding says that a call is over once it has returned or its process is gone.
 func (c *Connector) CallEnding(connector.Call) connector.Ending { return connector.Ending{} }
 
-// Operations lists list, read and write.
+// Operations lists list, read, write and move.
 func (c *Connector) Operations() []connector.Operation { return c.operations }
 
 var operations = []connector.Operation{
@@ -89,6 +89,10 @@ var operations = []connector.Operation{
 		Name: "write", Kind: connector.Mutate, Schema: json.RawMessage(writeSchema), Reconciles: true,
 		Summary: "create or replace a file {path, content, encoding?: utf8|base64} -> {path, size, sha256}",
 	},
+	{
+		Name: "move", Kind: connector.Mutate, Schema: json.RawMessage(moveSchema), Reconciles: true,
+		Summary: "give a file another path, where none is {from, to} -> {from, to}",
+	},
 }
 
 const (
@@ -98,6 +102,8 @@ const (
   "path": {"type": "string", "minLength": 1}, "encoding": {"enum": ["utf8", "base64"]}}}`
 	writeSchema = `{"type": "object", "additionalProperties": false, "required": ["path", "content"], "properties": {
   "path": {"type": "string", "minLength": 1}, "content": {"type": "string"}, "encoding": {"enum": ["utf8", "base64"]}}}`
+	moveSchema = `{"type": "object", "additionalProperties": false, "required": ["from", "to"], "properties": {
+  "from": {"type": "string", "minLength": 1}, "to": {"type": "string", "minLength": 1}}}`
 )
 
 // Read performs list and read.

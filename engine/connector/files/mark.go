@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/confined"
 )
 
@@ -48,6 +49,11 @@ const (
 	barred
 )
 
+// forgotten says of a call without a mark that its mark may have been removed: that proves nothing then.
+func (m *marks) forgotten(call connector.Call) bool {
+	return call.StartedAt.IsZero() || time.Since(call.StartedAt) > keepMarks-24*time.Hour
+}
+
 // names of a key's mark and of its content before the rename.
 func (m *marks) names(key string) (mark, content string) {
 	sum := sha256.Sum256([]byte(key))
@@ -80,9 +86,13 @@ func (m *marks) prepare(now time.Time) error {
 		return err
 	}
 	for _, f := range found {
+		name := filepath.Join(markFolder, f.Name())
+		if name == filepath.FromSlash(moveLock) || strings.HasSuffix(name, tokenSuffix) {
+			continue // a token is as old as the file that is moved, and goes with its mark
+		}
 		if info, err := f.Info(); err == nil && now.Sub(info.ModTime()) > keepMarks {
 			// One that stays is tried again next time.
-			_ = m.dir.Root.Remove(filepath.Join(markFolder, f.Name()))
+			_ = errors.Join(m.dir.Root.Remove(name+tokenSuffix), m.dir.Root.Remove(name))
 		}
 	}
 	return nil

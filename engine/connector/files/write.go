@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -67,12 +68,19 @@ func (c *Connector) parseWrite(call connector.Call) (writeCall, json.RawMessage,
 	return w, answer, nil
 }
 
-// Perform writes a file. Up to the rename everything is a definite failure.
+// Perform writes or moves a file.
 func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
-	if call.Operation != "write" {
-		return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "files.%s is not a mutation",
-			call.Operation))
+	switch call.Operation {
+	case "write":
+		return c.write(ctx, call)
+	case "move":
+		return c.move(ctx, call)
 	}
+	return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "files.%s is not a mutation", call.Operation))
+}
+
+// write writes a file. Up to the rename everything is a definite failure.
+func (c *Connector) write(ctx context.Context, call connector.Call) connector.Outcome {
 	w, answer, failure := c.parseWrite(call)
 	if failure != nil {
 		return connector.FailedWith(failure)
@@ -81,7 +89,7 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 	if err := c.marks.prepare(time.Now()); err != nil {
 		return connector.FailedWith(c.dir.Failure("prepare", markFolder, err))
 	}
-	if out, settled := c.repeated(mark, w); settled {
+	if out, settled := c.repeated(mark, w.path, "written"); settled {
 		return out
 	}
 	mode, failure := c.checkPlace(w.path)
@@ -116,18 +124,18 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 }
 
 // repeated answers a key that was there before: the first answer again, and no second effect.
-func (c *Connector) repeated(mark string, w writeCall) (connector.Outcome, bool) {
+func (c *Connector) repeated(mark, name, what string) (connector.Outcome, bool) {
 	known, first, err := c.marks.read(mark)
 	switch {
 	case err != nil:
-		return connector.FailedWith(c.dir.Failure("read the mark of", w.path, err)), true
+		return connector.FailedWith(c.dir.Failure("read the mark of", name, err)), true
 	case known == done:
 		return connector.Outcome{Status: connector.Applied, Result: first}, true
 	case known == barred:
-		return connector.FailedWith(c.notWritten(w, "its key was given up before")), true
+		return connector.FailedWith(c.not(what, name, "its key was given up before")), true
 	case known == begun:
 		return connector.UncertainWith(c.dir.Fail(eventlog.Transient, "begun",
-			"%s: a write with the same key was begun before", w.path)), true
+			"%s: a call with the same key was begun before", name)), true
 	}
 	return connector.Outcome{}, false
 }
@@ -141,22 +149,30 @@ func (c *Connector) giveUp(content string, failure *eventlog.Failure) connector.
 	return connector.FailedWith(failure)
 }
 
-// checkPlace makes the folders above a file, and refuses to replace what is no regular file. It returns the mode
-// that the file is to have: that of the one that is replaced.
-func (c *Connector) checkPlace(name string) (fs.FileMode, *eventlog.Failure) {
+// makeFolders makes the folders above a file.
+func (c *Connector) makeFolders(name string) *eventlog.Failure {
 	if folder := filepath.Dir(name); folder != "." {
 		if err := c.dir.Root.MkdirAll(folder, 0o755); err != nil {
-			return 0, c.dir.Failure("make the folder", folder, err)
+			return c.dir.Failure("make the folder", folder, err)
 		}
 		// Each new folder's name lives in the one above it.
 		for above := filepath.Dir(folder); ; above = filepath.Dir(above) {
 			if err := c.dir.SyncDir(above); err != nil {
-				return 0, c.dir.Failure("sync", above, err)
+				return c.dir.Failure("sync", above, err)
 			}
 			if above == "." {
 				break
 			}
 		}
+	}
+	return nil
+}
+
+// checkPlace makes the folders above a file, and refuses to replace what is no regular file. It returns the mode
+// that the file is to have: that of the one that is replaced.
+func (c *Connector) checkPlace(name string) (fs.FileMode, *eventlog.Failure) {
+	if failure := c.makeFolders(name); failure != nil {
+		return 0, failure
 	}
 	info, err := c.dir.Root.Lstat(name)
 	switch {
@@ -179,8 +195,15 @@ func (c *Connector) writeContent(name string, data []byte, mode fs.FileMode) err
 	return errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
 }
 
-// Reconcile says whether the file was written. See the package comment for why its `failed` holds.
-func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.Reconciliation {
+// Reconcile says whether the file was written or moved. See the package comment for why its `failed` holds.
+func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	if call.Operation == "move" {
+		return c.reconcileMove(ctx, call)
+	}
+	return c.reconcileWrite(call)
+}
+
+func (c *Connector) reconcileWrite(call connector.Call) connector.Reconciliation {
 	w, answer, failure := c.parseWrite(call)
 	if failure != nil {
 		return connector.RetryWith(failure)
@@ -193,8 +216,7 @@ func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.
 	if err != nil {
 		return connector.RetryWith(c.dir.Failure("read the mark of", w.path, err))
 	}
-	// A mark is missing for a call so old that it may have been removed: that proves nothing.
-	forgotten := known == absent && (call.StartedAt.IsZero() || time.Since(call.StartedAt) > keepMarks-24*time.Hour)
+	forgotten := known == absent && c.marks.forgotten(call)
 	switch {
 	case known == done:
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: first}
@@ -249,5 +271,10 @@ func (c *Connector) compare(mark string, w writeCall, answer json.RawMessage) co
 }
 
 func (c *Connector) notWritten(w writeCall, why string) *eventlog.Failure {
-	return c.dir.Fail(eventlog.Transient, "notWritten", "%s was not written: %s", w.path, why)
+	return c.not("written", w.path, why)
+}
+
+// not says that a file was not written, or not moved.
+func (c *Connector) not(what, name, why string) *eventlog.Failure {
+	return c.dir.Fail(eventlog.Transient, "not"+strings.ToUpper(what[:1])+what[1:], "%s was not %s: %s", name, what, why)
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package csv
+package confined
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 // lockPoll is how often a lock held by another process is tried again.
 const lockPoll = 5 * time.Millisecond
 
-// lockFile locks an open file against other processes and other opens of it, until it is closed.
+// Lock locks an open file against other processes and other opens of it, until it is closed.
 // The lock is on the file itself and not on a name beside it, so that two names of one file share it.
-func lockFile(ctx context.Context, file *os.File, exclusive bool) error {
+func Lock(ctx context.Context, file *os.File, exclusive bool) error {
 	how := unix.LOCK_SH
 	if exclusive {
 		how = unix.LOCK_EX

@@ -1,0 +1,226 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/confined"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// moveLock is the file whose lock a move holds until it is settled, and reconcile while it looks. So a process that
+// stands still within a move never goes on after reconcile has said that nothing was moved.
+const moveLock = markFolder + "/moves.lock"
+
+// tokenSuffix ends the name of a move's token, which begins with that of its mark.
+const tokenSuffix = ".moved"
+
+// moveCall is a checked move.
+type moveCall struct {
+	from, to string
+	// mark is the one of the call's key; token is a second name of the file that is moved, which says later which of
+	// two names it has.
+	mark, token string
+	answer      json.RawMessage
+}
+
+func (c *Connector) parseMove(call connector.Call) (moveCall, *eventlog.Failure) {
+	var p struct {
+		From string `json:"from"`
+		To   string `json:"to"`
+	}
+	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
+		return moveCall{}, failure
+	}
+	m := moveCall{}
+	m.mark, _ = c.marks.names(call.Key)
+	m.token = m.mark + tokenSuffix
+	for _, name := range []struct {
+		given string
+		clean *string
+	}{{p.From, &m.from}, {p.To, &m.to}} {
+		clean, failure := c.dir.Clean(name.given)
+		if failure != nil {
+			return moveCall{}, failure
+		}
+		if clean == "." {
+			return moveCall{}, c.dir.Fail(eventlog.Logic, "path", "the path names the folder itself, not a file in it")
+		}
+		*name.clean = clean
+	}
+	if m.from == m.to {
+		return moveCall{}, c.dir.Fail(eventlog.Logic, "path", "%s cannot be moved to where it is", m.from)
+	}
+	answer, err := json.Marshal(map[string]string{"from": filepath.ToSlash(m.from), "to": filepath.ToSlash(m.to)})
+	if err != nil {
+		return moveCall{}, c.dir.Fail(eventlog.Internal, "io", "cannot describe the move of %s: %v", m.from, err)
+	}
+	m.answer = answer
+	return m, nil
+}
+
+// move renames a file to a name that does not exist yet. Up to the rename everything is a definite failure.
+func (c *Connector) move(ctx context.Context, call connector.Call) connector.Outcome {
+	m, failure := c.parseMove(call)
+	if failure != nil {
+		return connector.FailedWith(failure)
+	}
+	lock, failure := c.lockMoves(ctx, call, m)
+	if failure != nil {
+		return connector.FailedWith(failure)
+	}
+	defer lock.Close()
+	if out, settled := c.repeated(m.mark, m.from, "moved"); settled {
+		return out
+	}
+	if failure := c.checkMove(m); failure != nil {
+		return connector.FailedWith(failure)
+	}
+	if err := c.link(m); err != nil {
+		return connector.FailedWith(c.dir.Failure("move", m.from, err))
+	}
+	if failure := connector.MayLeave(ctx, call); failure != nil {
+		return c.notMoved(m, failure)
+	}
+	if err := c.marks.begin(m.mark); err != nil {
+		return c.notMoved(m, c.dir.Failure("mark the move of", m.from, err))
+	}
+	if err := c.dir.RenameNew(m.from, m.to); err != nil {
+		// The file is where it was, and the lock is held: no one says otherwise.
+		return c.notMoved(m, c.dir.Failure("move "+m.from+" to", m.to, errors.Join(err, c.marks.rebar(m.mark))))
+	}
+	if err := c.settleMove(m); err != nil {
+		return connector.UncertainWith(c.dir.Failure("sync", m.to, err))
+	}
+	return connector.Outcome{Status: connector.Applied, Result: m.answer}
+}
+
+// lockMoves waits for the lock of all moves, within the time of the call.
+func (c *Connector) lockMoves(ctx context.Context, call connector.Call, m moveCall) (*os.File, *eventlog.Failure) {
+	if err := c.marks.prepare(time.Now()); err != nil {
+		return nil, c.dir.Failure("prepare", markFolder, err)
+	}
+	file, err := c.dir.Root.OpenFile(moveLock, os.O_RDWR|os.O_CREATE, ownersAlone)
+	if err != nil {
+		return nil, c.dir.Failure("open", moveLock, err)
+	}
+	if err := confined.Lock(ctx, file, true); err != nil {
+		file.Close()
+		if failure := connector.ContextFailure(ctx, call); failure != nil {
+			failure.Message += ": another move is under way, and " + m.from + " was not moved"
+			return nil, failure
+		}
+		return nil, c.dir.Failure("lock", moveLock, err)
+	}
+	return file, nil
+}
+
+// checkMove makes the folders above the new name, and refuses what cannot be moved.
+func (c *Connector) checkMove(m moveCall) *eventlog.Failure {
+	info, err := c.dir.Root.Lstat(m.from)
+	switch {
+	case err != nil:
+		return c.dir.Failure("look at", m.from, err)
+	case !info.Mode().IsRegular():
+		return c.dir.Fail(eventlog.Precondition, "notRegular", "%s is not a regular file and is not moved", m.from)
+	}
+	if _, err := c.dir.Root.Lstat(m.to); err == nil {
+		return c.dir.Fail(eventlog.Precondition, "exists", "%s is there already and is not replaced", m.to)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return c.dir.Failure("look at", m.to, err)
+	}
+	return c.makeFolders(m.to)
+}
+
+// link gives the file the token as a second name. A token that is there already was left by a call with the same key
+// that did not come as far as its mark.
+func (c *Connector) link(m moveCall) error {
+	if err := c.dir.Root.Remove(m.token); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return c.dir.Root.Link(m.from, m.token)
+}
+
+// notMoved forgets a move that has not happened. The token is of no use any more, and harmless should it stay.
+func (c *Connector) notMoved(m moveCall, failure *eventlog.Failure) connector.Outcome {
+	_ = c.dir.Root.Remove(m.token)
+	return connector.FailedWith(failure)
+}
+
+// settleMove makes a move durable, and writes its answer down.
+func (c *Connector) settleMove(m moveCall) error {
+	err := errors.Join(c.dir.SyncDir(filepath.Dir(m.to)), c.dir.SyncDir(filepath.Dir(m.from)), c.dir.SyncDir(markFolder))
+	if err != nil {
+		return err
+	}
+	if c.marks.finish(m.mark, m.answer) == nil {
+		_ = c.dir.Root.Remove(m.token) // the mark says it now
+	}
+	return nil
+}
+
+// reconcileMove says whether the file was moved. It holds the lock of all moves, so none is under way.
+func (c *Connector) reconcileMove(ctx context.Context, call connector.Call) connector.Reconciliation {
+	m, failure := c.parseMove(call)
+	if failure != nil {
+		return connector.RetryWith(failure)
+	}
+	lock, failure := c.lockMoves(ctx, call, m)
+	if failure != nil {
+		return connector.RetryWith(failure)
+	}
+	defer lock.Close()
+	known, first, err := c.marks.read(m.mark)
+	if err != nil {
+		return connector.RetryWith(c.dir.Failure("read the mark of", m.from, err))
+	}
+	switch {
+	case known == done:
+		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: first}
+	case known == barred:
+		return c.barMove(m, "its key was given up")
+	case known == absent && c.marks.forgotten(call):
+		return connector.RetryWith(c.dir.Fail(eventlog.Precondition, "forgotten",
+			"the call is so old that its mark may have been removed: it cannot be told whether %s was moved", m.from))
+	case known == absent:
+		return c.barMove(m, "the move had not begun")
+	}
+	moved, err := c.dir.Root.Lstat(m.token)
+	if err != nil {
+		return connector.RetryWith(c.dir.Failure("look at the token of", m.from, err))
+	}
+	if c.is(m.from, moved) {
+		return c.barMove(m, "the move had not come to its end")
+	}
+	if !c.is(m.to, moved) {
+		return connector.RetryWith(c.dir.Fail(eventlog.Precondition, "changed",
+			"the file is neither at %s nor at %s: it cannot be told whether it was moved there and then taken away", m.from,
+			m.to))
+	}
+	if err := c.settleMove(m); err != nil {
+		return connector.RetryWith(c.dir.Failure("sync", m.to, err))
+	}
+	return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: m.answer}
+}
+
+// is says whether the name is one of the file's.
+func (c *Connector) is(name string, file fs.FileInfo) bool {
+	info, err := c.dir.Root.Lstat(name)
+	return err == nil && os.SameFile(info, file)
+}
+
+// barMove forbids a move for good and says that it has failed.
+func (c *Connector) barMove(m moveCall, why string) connector.Reconciliation {
+	if err := c.marks.rebar(m.mark); err != nil {
+		return connector.RetryWith(c.dir.Failure("give up the move of", m.from, err))
+	}
+	_ = c.dir.Root.Remove(m.token) // the mark says it now
+	return connector.Reconciliation{Verdict: connector.VerdictFailed,
+		Failure: c.not("moved", m.from, why)}
+}
