@@ -1,4 +1,4 @@
-// Package files is the `files` connector: list, read, write and move files in one folder.
+// Package files is the `files` connector: list, watch, read, write and move files in one folder.
 //
 // What it guarantees: no path and no symbolic link reaches outside the folder. A write appears whole
 // or not at all, and is durable when it is answered. A file that is replaced keeps its mode; a new one can be

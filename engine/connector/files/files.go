@@ -6,10 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"path"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -72,7 +69,7 @@ func (c *Connector) Close() error { return c.dir.Close() }
 // CallEnding says that a call is over once it has returned or its process is gone.
 func (c *Connector) CallEnding(connector.Call) connector.Ending { return connector.Ending{} }
 
-// Operations lists list, read, write and move.
+// Operations lists list, watch, read, write and move.
 func (c *Connector) Operations() []connector.Operation { return c.operations }
 
 var operations = []connector.Operation{
@@ -80,6 +77,11 @@ var operations = []connector.Operation{
 		Name: "list", Kind: connector.List, Schema: json.RawMessage(listSchema),
 		Summary: "files of a folder {path?, pattern?} -> {entries: [{name, path, type, size, modified}], unnamed?: " +
 			"{count, names}}; unnamed are those whose name is not UTF-8: no path leads to them",
+	},
+	{
+		Name: "watch", Kind: connector.List, Schema: json.RawMessage(watchSchema),
+		Summary: "files of a folder that have come to rest, by time {path?, pattern?, settled?: seconds, after?: id, " +
+			"limit?} -> {files: [{id, name, path, size, modified}], next}",
 	},
 	{
 		Name: "read", Kind: connector.Get, Schema: json.RawMessage(readSchema),
@@ -98,6 +100,10 @@ var operations = []connector.Operation{
 const (
 	listSchema = `{"type": "object", "additionalProperties": false, "properties": {
   "path": {"type": "string", "minLength": 1}, "pattern": {"type": "string", "minLength": 1}}}`
+	watchSchema = `{"type": "object", "additionalProperties": false, "properties": {
+  "path": {"type": "string", "minLength": 1}, "pattern": {"type": "string", "minLength": 1},
+  "settled": {"type": "integer", "minimum": 0, "maximum": 86400},
+  "after": {"type": ["string", "null"]}, "limit": {"type": "integer", "minimum": 1, "maximum": 1000}}}`
 	readSchema = `{"type": "object", "additionalProperties": false, "required": ["path"], "properties": {
   "path": {"type": "string", "minLength": 1}, "encoding": {"enum": ["utf8", "base64"]}}}`
 	writeSchema = `{"type": "object", "additionalProperties": false, "required": ["path", "content"], "properties": {
@@ -106,13 +112,15 @@ const (
   "from": {"type": "string", "minLength": 1}, "to": {"type": "string", "minLength": 1}}}`
 )
 
-// Read performs list and read.
+// Read performs list, watch and read.
 func (c *Connector) Read(_ context.Context, call connector.Call) (json.RawMessage, error) {
 	var result any
 	var failure *eventlog.Failure
 	switch call.Operation {
 	case "list":
 		result, failure = c.list(call.Params)
+	case "watch":
+		result, failure = c.watch(call.Params, time.Now())
 	case "read":
 		result, failure = c.read(call.Params)
 	default:
@@ -126,121 +134,6 @@ func (c *Connector) Read(_ context.Context, call connector.Call) (json.RawMessag
 		return nil, fmt.Errorf("write the result of files.%s: %w", call.Operation, err)
 	}
 	return out, nil
-}
-
-// entry is one file or folder of a list.
-type entry struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
-	// Type is "file", "folder" or "other" (links, pipes, devices).
-	Type     string `json:"type"`
-	Size     int64  `json:"size"`
-	Modified string `json:"modified"`
-}
-
-// unnamed are entries whose names are not UTF-8. A path is JSON text, so there is none that leads to
-// them, and one that only looks like theirs would name nothing or another file.
-type unnamed struct {
-	Count int `json:"count"`
-	// Names are the first of them, each byte that is no text written as \xE9.
-	Names []string `json:"names"`
-}
-
-type listResult struct {
-	Entries []entry  `json:"entries"`
-	Unnamed *unnamed `json:"unnamed,omitempty"`
-}
-
-func (c *Connector) list(params json.RawMessage) (any, *eventlog.Failure) {
-	p := struct {
-		Path    string `json:"path"`
-		Pattern string `json:"pattern"`
-	}{Path: "."}
-	if failure := connector.DecodeParams(params, &p); failure != nil {
-		return nil, failure
-	}
-	name, failure := c.dir.Clean(p.Path)
-	if failure != nil {
-		return nil, failure
-	}
-	if _, err := path.Match(p.Pattern, ""); err != nil {
-		return nil, c.dir.Fail(eventlog.Logic, "pattern", "%q is not a pattern; use *, ? and [a-z], e.g. *.txt",
-			p.Pattern)
-	}
-	folder, err := c.dir.Root.Open(name)
-	if err != nil {
-		return nil, c.dir.Failure("open", name, err)
-	}
-	defer folder.Close()
-	found, err := folder.ReadDir(-1)
-	if err != nil {
-		return nil, c.dir.Failure("list", name, err)
-	}
-	entries := []entry{}
-	var nameless []string
-	for _, f := range found {
-		matches, _ := path.Match(p.Pattern, f.Name()) // the pattern was checked
-		if strings.HasPrefix(f.Name(), ".pawl") || (p.Pattern != "" && !matches) {
-			continue
-		}
-		if !utf8.ValidString(f.Name()) {
-			nameless = append(nameless, f.Name())
-			continue
-		}
-		info, err := f.Info()
-		if err != nil {
-			continue // removed since
-		}
-		entries = append(entries, entry{
-			Name: f.Name(), Path: path.Join(name, f.Name()), Type: typeOf(info.Mode()),
-			Size: info.Size(), Modified: timestamp(info.ModTime()),
-		})
-	}
-	if len(entries) > maxEntries {
-		return nil, c.dir.Fail(eventlog.Precondition, "tooMany",
-			"%s has %d matching entries, the limit is %d: use a pattern or sub-folders", name, len(entries), maxEntries)
-	}
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.Name, b.Name) })
-	return listResult{entries, newUnnamed(nameless)}, nil
-}
-
-// newUnnamed describes entries without a usable name, or is nil if there are none.
-func newUnnamed(names []string) *unnamed {
-	if len(names) == 0 {
-		return nil
-	}
-	slices.Sort(names)
-	u := &unnamed{Count: len(names)}
-	for _, name := range names[:min(len(names), maxUnnamed)] {
-		u.Names = append(u.Names, escaped(name))
-	}
-	return u
-}
-
-// escaped writes every byte of a name that is no text as \xE9.
-func escaped(name string) string {
-	var out strings.Builder
-	for i := 0; i < len(name); {
-		r, size := utf8.DecodeRuneInString(name[i:])
-		if r == utf8.RuneError && size == 1 {
-			fmt.Fprintf(&out, `\x%02X`, name[i])
-		} else {
-			out.WriteString(name[i : i+size])
-		}
-		i += size
-	}
-	return out.String()
-}
-
-func typeOf(mode fs.FileMode) string {
-	switch {
-	case mode.IsRegular():
-		return "file"
-	case mode.IsDir():
-		return "folder"
-	default:
-		return "other"
-	}
 }
 
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
