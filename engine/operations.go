@@ -41,6 +41,8 @@ type DeployResult struct {
 	Version  eventlog.Version
 	// Created is true for a new workflow, Changed for any new version.
 	Created, Changed bool
+	// Freed is true where the workflow was in maintenance, and the deploy has ended that.
+	Freed bool
 	// Problems are warnings, or the reasons why the deploy was refused.
 	Problems []deploy.Problem
 	// Refused is true when nothing was deployed because of the problems.
@@ -80,6 +82,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	now := a.state()
 	result.Version, result.Changed = now.Version, now.Version != state.Version
 	result.Created = result.Changed && !state.Exists()
+	result.Freed = state.Maintenance != nil && now.Maintenance == nil
 	for _, op := range now.Definition().Operations {
 		mutates := op.Kind == string(sandbox.KindMutate)
 		switch capability.Granted(now.Grants, op.Connector, op.Operation, mutates) {

@@ -29,6 +29,9 @@ type (
 	deployAnswer struct {
 		readmodel.Workflow
 		Warnings []sandbox.Problem `json:"warnings"`
+		// Changed is false where the script runs already, Freed true where the workflow is in maintenance no more.
+		Changed bool `json:"changed" jsonschema:"false where this version ran already"`
+		Freed   bool `json:"freed" jsonschema:"true where the deploy has ended the workflow's maintenance"`
 		// Asks are the operations whose every call waits for an approval.
 		Asks []string `json:"asks" jsonschema:"operations of this version that wait for an approval at each call"`
 	}
@@ -152,7 +155,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 		status = http.StatusCreated
 	}
 	return status, deployAnswer{Workflow: readmodel.WorkflowOf(&s), Warnings: some(problems),
-		Asks: some(result.Asks)}, nil
+		Asks: some(result.Asks), Changed: result.Changed, Freed: result.Freed}, nil
 }
 
 // mayDeploy refuses grants to a caller that may not give them, and a script of another workflow than

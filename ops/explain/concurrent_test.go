@@ -21,12 +21,14 @@ type life struct {
 	runs  int
 	seq   uint64
 	most  int
+	// engine is the name of the process that decides.
+	engine string
 }
 
 // begin deploys the consumer and publishes events, each with its id as key unless it is written as id:key.
 func begin(t *testing.T, c eventlog.Consumer, ids ...string) *life {
 	t.Helper()
-	l := &life{T: t, now: 1_700_000_000_000_000, most: 1000}
+	l := &life{T: t, now: 1_700_000_000_000_000, most: 1000, engine: "E"}
 	c.Name, c.Subscribe, c.HasMutate, c.HasNext = "send", []eventlog.Topic{"in"}, true, true
 	l.do(decide.Deploy{Filename: "w.ts", Source: "…", SourceHash: "1", Grants: map[string]eventlog.Grant{"m.*": "allow"},
 		Definition: eventlog.Definition{Topics: []eventlog.Topic{"in"}, Consumers: []eventlog.Consumer{c}}})
@@ -49,7 +51,7 @@ func (l *life) push(ids ...string) {
 }
 
 func (l *life) present() decide.Present {
-	return decide.Present{Now: l.now, Engine: "E", MaxHeld: l.most}
+	return decide.Present{Now: l.now, Engine: l.engine, MaxHeld: l.most}
 }
 
 func (l *life) do(cmd decide.Command) {
@@ -64,7 +66,7 @@ func (l *life) do(cmd decide.Command) {
 			known[k] = true
 		}
 	}
-	env := decide.Env{Now: l.now, Engine: "E", Policies: schedule.Default(), MaxHeld: l.most,
+	env := decide.Env{Now: l.now, Engine: l.engine, Policies: schedule.Default(), MaxHeld: l.most,
 		Run: l.run(1), Session: "S", Actor: eventlog.Actor{Kind: "user", Name: "ann"}}
 	for n := range 8 {
 		env.Runs = append(env.Runs, l.run(n+2))
@@ -181,6 +183,18 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 	if a := l.why().Attention; a == nil || a.Reason != projections.AttentionHeld || a.Failures != 5 {
 		t.Errorf("attention %+v", a)
 	}
+}
+
+// What cannot be asked for is not said to be asked for: a person decides, and from when on is told (F5).
+func TestF5_WhatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 8}, "a")
+	l.call("a", false)
+	l.engine = "F"
+	l.do(decide.Recover{})
+	l.check(decide.ReasonReconcile, false, []string{
+		"for a person to decide at 2023-11-14T22:13:51Z, when nothing of its call can be under way (transient mutation.uncertain: "},
+		[]string{"pawl mutations show R1"})
 }
 
 // Every reason has its own commands, and those of an archived or a paused workflow are accepted there.

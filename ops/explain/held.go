@@ -156,6 +156,15 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		why = fmt.Sprintf(" (%s %s: %s)", f.Class, f.Code, strings.TrimSuffix(eventlog.Clip(f.Message, maxCause), "."))
 	}
 	text := fmt.Sprintf("%s%s", reasonWords[g.reason], why)
+	switch _, m := heldBy(s, first); {
+	case g.reason == eventlog.HeldReconcile && m != nil && !m.Call.Reconciles:
+		text = "a person to decide once nothing of its call can be under way" + why
+		if m.OverAt != 0 {
+			text = fmt.Sprintf("a person to decide at %s, when nothing of its call can be under way%s", m.OverAt, why)
+		}
+	case first.Status == eventlog.EventStatusReserved && (g.reason == eventlog.HeldRepair || g.reason == eventlog.HeldPerson):
+		text += "; what it had to change outside is settled, and only next is owed"
+	}
 	if g.reason == eventlog.HeldPerson {
 		if remedy := remedies[eventlog.BlockReason(classOf(f))]; remedy != "" && classOf(f) != eventlog.Logic {
 			text += "; " + strings.ToLower(remedy[:1]) + strings.TrimSuffix(remedy[1:], ".")

@@ -128,7 +128,7 @@ func pausedBy(s *projections.State) string {
 }
 
 func (w *Why) explainIdle(s *projections.State) {
-	pending := pendingEvents(s)
+	pending := pendingEvents(s) - unreadEvents(s)
 	goesOn := "It goes on by itself when an event arrives"
 	if len(s.Definition().Producers) > 0 {
 		goesOn += " or its producers are asked to run"
@@ -138,10 +138,8 @@ func (w *Why) explainIdle(s *projections.State) {
 		w.say("Workflow %s is idle: nothing is due and no event waits. %s.", s.Name, goesOn)
 		return
 	}
-	w.say("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked, "+
-		"or none subscribes to %s topic. %s.",
-		s.Name, ofItsEvents(pending, "still waits", "still wait"), number(pending, "it", "them"),
-		number(pending, "its", "their"), goesOn)
+	w.say("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked. %s.",
+		s.Name, ofItsEvents(pending, "still waits", "still wait"), number(pending, "it", "them"), goesOn)
 	w.can("pawl events list --workflow %s --status pending", s.Name)
 }
 
@@ -161,6 +159,30 @@ func (w *Why) explainArchived(s *projections.State) {
 			w.can("pawl skip %s --where status=reserved", s.Name)
 		}
 	}
+}
+
+// explainUnread names the topics with events that no consumer of the present script takes.
+func (w *Why) explainUnread(s *projections.State) {
+	if s.Archived {
+		return // explainArchived counts what is pending
+	}
+	for _, waiting := range s.Waiting {
+		if _, read := s.Definition().Subscriber(waiting.Topic); !read && waiting.Events > 0 {
+			w.add("%s in topic %s, to which no consumer subscribes.",
+				eventlog.Count(waiting.Events, "event")+number(waiting.Events, " waits", " wait"), waiting.Topic)
+			w.once("pawl events list --workflow %s --topic %s", s.Name, waiting.Topic)
+		}
+	}
+}
+
+func unreadEvents(s *projections.State) int {
+	unread := 0
+	for _, waiting := range s.Waiting {
+		if _, read := s.Definition().Subscriber(waiting.Topic); !read {
+			unread += waiting.Events
+		}
+	}
+	return unread
 }
 
 func pendingEvents(s *projections.State) int {
@@ -220,7 +242,7 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 		w.can("pawl runs show %s %s", name, run.ID)
 	}
 	if s.PendingRetry != "" {
-		w.add("What it had to change outside is settled; only next is run again.")
+		w.add("%s; only next is run again.", settled(s.RetryRun()))
 	}
 	w.can("pawl resume %s", name)
 	w.explainHeldEvents(s, run, "resume")
@@ -312,15 +334,29 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 		w.add("It was %s %s of version %s%s: %s", run.Type, run.Handler, run.Version, line, sentence(run.Failure.Message))
 	}
 	if s.PendingRetry != "" {
-		w.add("What it had to change outside is settled; the repaired script goes on with next.")
+		w.add("%s; the repaired script goes on with next.", settled(s.RetryRun()))
 	}
 	w.add("Nothing runs until a repaired or a new script is there; events still arrive and wait.")
 	w.can("pawl runs show %s %s --evidence", name, wait.Subject)
 	w.can("pawl repair %s FILE", name)
 	w.can("pawl deploy FILE")
-	if s.PendingRetry == "" { // else the change is made, and only next is owed
-		w.explainHeldEvents(s, run, "deploy the script again, also unchanged")
+	if s.PendingRetry != "" {
+		return // the change is made, and only next is owed
 	}
+	const goOn = "deploy the script again, also unchanged"
+	w.explainHeldEvents(s, run, goOn)
+	if run != nil && run.Type == eventlog.ConsumerHandler && len(run.Reserved) == 0 && pendingEvents(s) > 0 {
+		w.add("It had chosen no event yet, so no event was counted as failed; if one is at fault, skip it and %s.", goOn)
+		w.can("pawl events list --workflow %s --status pending", name)
+	}
+}
+
+// settled says what a run whose next is owed has changed outside.
+func settled(run *projections.Run) string {
+	if run != nil && run.Mutation == "" {
+		return "It had nothing to change outside"
+	}
+	return "What it had to change outside is settled"
 }
 
 // remedies say what to do about a system hold before resuming.
@@ -372,7 +408,7 @@ func (w *Why) explainBlocked(s *projections.State) {
 		w.add("%s", remedy)
 	}
 	if s.PendingRetry != "" && b.Reason != eventlog.BlockContradiction {
-		w.add("What it had to change outside is settled; only next is run again.")
+		w.add("%s; only next is run again.", settled(s.RetryRun()))
 	}
 	if b.Run != "" {
 		show := "pawl runs show %s %s"

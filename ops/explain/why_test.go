@@ -147,6 +147,19 @@ func TestWorkflow(t *testing.T) {
 					`skip it and deploy the script again, also unchanged`,
 			},
 			[]string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE", "pawl skip shop in a"}},
+		"maintenance, nothing chosen": {base(func(s *projections.State) {
+			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
+			s.Waiting = []projections.Waiting{{Topic: "in", Events: 2}}
+		}), decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
+			[]string{"It had chosen no event yet, so no event was counted as failed; if one is at fault, skip it and deploy"},
+			[]string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE",
+				"pawl events list --workflow shop --status pending", "pawl events list --workflow shop --topic in"}},
+		"maintenance, next is owed": {base(func(s *projections.State) {
+			s.Maintenance, s.PendingRetry = &projections.Maintenance{Run: "R1", Since: at}, "R1"
+			s.Run("R1").Mutation = ""
+		}), decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
+			[]string{"It had nothing to change outside; the repaired script goes on with next."},
+			[]string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE"}},
 		"maintenance, resumed": {base(func(s *projections.State) {
 			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
 		}),
@@ -173,8 +186,8 @@ func TestWorkflow(t *testing.T) {
 		"idle, an event": {base(func(s *projections.State) {
 			s.Waiting = []projections.Waiting{{Topic: "in", Events: 1}}
 		}), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",
-			[]string{"1 of its events still waits: no consumer took it when it last looked, or none subscribes to its topic."},
-			[]string{"pawl events list --workflow shop --status pending"}},
+			[]string{"nothing is due and no event waits.", "1 event waits in topic in, to which no consumer subscribes."},
+			[]string{"pawl events list --workflow shop --topic in"}},
 		"archived, an event": {base(func(s *projections.State) {
 			s.Archived, s.Waiting = true, []projections.Waiting{{Topic: "in", Events: 1}}
 		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "",

@@ -27,6 +27,7 @@ func WithCause(s *projections.State, todo decide.Todo, at decide.Present, cause 
 		w.Reason, w.Until = &wait.Reason, wait.Until
 		w.about(wait.Subject)
 		w.explainWait(s, wait)
+		w.explainUnread(s)
 		w.explainConcurrent(s, standings)
 		w.attend(s)
 		// A resume ends the system's hold behind a pause as well: a person must know of it before.

@@ -51,6 +51,8 @@ type running struct {
 	run     eventlog.RunID
 	handler eventlog.Handler
 	title   string
+	// event is what a run of a concurrent consumer is about; empty for other runs.
+	event   eventlog.MessageID
 	call    eventlog.MutationCall
 	mutated bool
 }
@@ -95,6 +97,9 @@ func (p *Progress) remember(run *running, w eventlog.WorkflowName, id eventlog.R
 		return
 	}
 	*run = running{run: id, handler: known.Handler, title: known.UITitle}
+	if known.Event != nil {
+		run.event = known.Event.MessageID
+	}
 	if m := state.Mutation(known.Mutation); m != nil {
 		run.call, run.mutated = m.Call, true
 	}
@@ -133,6 +138,9 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		switch f := fact.(type) {
 		case *eventlog.RunStarted:
 			*run = running{run: f.Run, handler: f.Handler}
+			if f.Event != nil {
+				run.event = f.Event.MessageID
+			}
 		case *eventlog.RunPrepared:
 			run.title = f.UITitle
 		case *eventlog.RunCommitted:
@@ -143,7 +151,8 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		case *eventlog.RunFailed:
 			p.remember(run, r.Workflow, f.Run)
 			p.counts.failed++
-			say("%s %s failed: %s%s", p.Style.Red("✗"), run.handler, OneLine(f.Failure.Message, 300), atLine(f.Failure.Line))
+			say("%s %s failed%s: %s%s", p.Style.Red("✗"), run.handler, run.about(), OneLine(f.Failure.Message, 300),
+				atLine(f.Failure.Line))
 		case *eventlog.RunCrashed:
 			say("%s a run was interrupted by the end of the process that ran it; going on", p.Style.Yellow("!"))
 		case *eventlog.MutationStarted:
@@ -192,6 +201,19 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		case *eventlog.EventDiscarded:
 			say("%s event %s of %s is put aside: its attempts are used up", p.Style.Red("✗"),
 				OneLine(string(f.MessageID), maxTitle), f.Topic)
+		case *eventlog.EventHeld:
+			switch f.Reason {
+			case eventlog.HeldRepair, eventlog.HeldPerson: // for the others the mutation's own line says it
+				say("%s event %s of %s is held for a %s: pawl why %s", p.Style.Red("■"),
+					OneLine(string(f.MessageID), maxTitle), f.Topic, f.Reason, r.Workflow)
+			}
+		case *eventlog.HandlerProbeScheduled:
+			if f.Attempt == 1 {
+				say("%s %s is tried one run at a time, since several events failed alike; the next %s", p.Style.Yellow("↻"),
+					f.Handler, in(f.At, r.At))
+			}
+		case *eventlog.HandlerProbingEnded:
+			say("%s %s works on many events again", p.Style.Green("▶"), f.Handler)
 		case *eventlog.WorkflowBlocked:
 			switch f.Reason {
 			case eventlog.BlockApproval, eventlog.BlockReconcile, eventlog.BlockIndeterminate: // the mutation's own line says it
@@ -217,6 +239,17 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		say("%s %s %s tried again %s", p.Style.Yellow("↻"), which, are, in(retry.At, r.At))
 	}
 	return out
+}
+
+// about names in brackets what the run is for, by the script's title or by its event; empty where neither is known.
+func (r *running) about() string {
+	switch {
+	case r.title != "":
+		return " (" + OneLine(r.title, maxTitle) + ")"
+	case r.event != "":
+		return " (event " + OneLine(string(r.event), maxTitle) + ")"
+	}
+	return ""
 }
 
 // failedIn reports whether a run failed in the transition: a mutation that is left to a person there

@@ -50,6 +50,24 @@ func TestProgress(t *testing.T) {
 		transitions []transition
 		want        []string
 	}{
+		{"of many events at once, the one that failed is named, what is held, and that the target is to blame",
+			[]transition{
+				{&eventlog.RunStarted{Run: "R1", Handler: "tell", Event: &eventlog.EventRef{Topic: "due", MessageID: "o-1"}}},
+				{&eventlog.RunFailed{Run: "R1", Failure: eventlog.Failure{Message: "boom"}},
+					&eventlog.EventHeld{Topic: "due", MessageID: "o-1", Run: "R1", Reason: eventlog.HeldRepair}},
+				{&eventlog.RunPrepared{Run: "R1", UITitle: "Tell Ann"}},
+				{&eventlog.RunFailed{Run: "R1", Failure: eventlog.Failure{Message: "boom"}},
+					&eventlog.EventHeld{Topic: "due", MessageID: "o-1", Run: "R1", Reason: eventlog.HeldIndeterminate},
+					&eventlog.HandlerProbeScheduled{Handler: "tell", Attempt: 1, At: began.Add(time.Second)}},
+				{&eventlog.HandlerProbeScheduled{Handler: "tell", Attempt: 2, At: began.Add(time.Second)}},
+				{&eventlog.HandlerProbingEnded{Handler: "tell"}},
+			},
+			[]string{
+				"✗ tell failed (event o-1): boom", "■ event o-1 of due is held for a repair: pawl why orders",
+				"✗ tell failed (Tell Ann): boom",
+				"↻ tell is tried one run at a time, since several events failed alike; the next in 1s",
+				"▶ tell works on many events again",
+			}},
 		{"a row, named by the script and by its place",
 			[]transition{
 				{started("record")},

@@ -31,7 +31,7 @@ func (s Screen) Sentences(of string) []string {
 	return lines
 }
 
-// sentences splits a text behind each full stop that a capital letter follows.
+// sentences splits a text behind each full stop that a capital letter or a number follows.
 func sentences(text string) []string {
 	var all []string
 	for from := 0; ; {
@@ -40,7 +40,7 @@ func sentences(text string) []string {
 			return append(all, text)
 		}
 		from += stop + len(". ")
-		if next, _ := utf8.DecodeRuneInString(text[from:]); unicode.IsUpper(next) {
+		if next, _ := utf8.DecodeRuneInString(text[from:]); unicode.IsUpper(next) || unicode.IsDigit(next) {
 			all, text, from = append(all, text[:from-1]), text[from:], 0
 		}
 	}

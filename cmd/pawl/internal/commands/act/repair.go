@@ -60,6 +60,6 @@ func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	source.Print(screen, script, done.Warnings)
 	fmt.Fprintf(screen.Out, "%s %s is repaired and goes on\n", done.Workflow, done.Version)
 	fmt.Fprintf(screen.Err, "  a file that pawl up follows still holds the earlier script: "+
-		"its next save replaces this one, unless it has the repair too: pawl workflows source %s > FILE\n", done.Workflow)
+		"its next save replaces this one, unless it has the repair too: pawl workflows source %s --out FILE\n", done.Workflow)
 	return nil
 }

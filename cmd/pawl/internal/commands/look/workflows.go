@@ -3,9 +3,12 @@ package look
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // Workflows is `pawl workflows`.
@@ -29,6 +32,7 @@ type showSource struct {
 	client.Flags
 	Name    string `arg:"" help:"The workflow."`
 	Version string `placeholder:"MAJOR.MINOR" help:"A former version; else the current one."`
+	Out     string `type:"path" placeholder:"FILE" help:"Write it to this file, which is replaced as a whole; else to standard output."`
 }
 
 func (c *workflowsList) Run(engine *client.Finder, screen term.Screen) error {
@@ -71,7 +75,26 @@ func (c *showSource) Run(engine *client.Finder, screen term.Screen) error {
 		params["version"] = c.Version
 	}
 	return client.Answer(connected, "getSource", params, func(script struct{ Source string }) error {
+		if c.Out != "" {
+			return writeSource(c.Out, script.Source)
+		}
 		_, err := io.WriteString(screen.Out, script.Source)
 		return err
 	})
+}
+
+// writeSource replaces the file as a whole: a running `pawl up` that follows it never finds half of it. A new file can
+// be read by all, as an editor would make it; one that is there keeps its mode.
+func writeSource(path, text string) error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := durable.WriteFile(path, []byte(text)); err != nil {
+		return exit.Failed("", fmt.Errorf("write %s: %w", term.Path(path), err))
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return exit.Failed("", fmt.Errorf("set the mode of %s: %w", term.Path(path), err))
+	}
+	return nil
 }

@@ -84,7 +84,7 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 	if known && before.SHA256 == hash {
 		if state, exists := d.in.Engine.State(before.Workflow); exists && !forgotten {
 			if script := state.Script(state.Version); script != nil && script.SourceHash != hash {
-				fmt.Fprintf(d.screen.Out, "pawl: %s %s is newer than %s and stays; to fetch it: pawl workflows source %s > %s\n",
+				fmt.Fprintf(d.screen.Out, "pawl: %s %s is newer than %s and stays; to fetch it: pawl workflows source %s --out %s\n",
 					before.Workflow, state.Version, term.Path(s.Path), before.Workflow, term.Path(s.Path))
 			} else {
 				fmt.Fprintf(d.screen.Out, "pawl: %s %s is up to date with %s\n", before.Workflow, state.Version, term.Path(s.Path))
@@ -185,7 +185,10 @@ func (d deployer) deployed(s source.Script, result engine.DeployResult) {
 	case result.Changed:
 		fmt.Fprintf(d.screen.Out, "pawl: %s is now %s, from %s\n", result.Workflow, result.Version, term.Path(s.Path))
 	default:
-		fmt.Fprintf(d.screen.Out, "pawl: %s %s runs these bytes already\n", result.Workflow, result.Version)
+		fmt.Fprintf(d.screen.Out, "pawl: %s %s is up to date with %s\n", result.Workflow, result.Version, term.Path(s.Path))
+	}
+	if result.Freed {
+		fmt.Fprintf(d.screen.Out, "pawl: %s is in maintenance no more and goes on\n", result.Workflow)
 	}
 	for _, capability := range result.Allows {
 		fmt.Fprintf(d.screen.Out, "pawl: %s may do %s without asking; to be asked before each: pawl grants %s %s=ask\n",

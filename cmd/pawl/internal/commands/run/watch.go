@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -120,11 +121,14 @@ func (w *watcher) look(ctx context.Context) {
 		if errors.Is(err, fs.ErrNotExist) && w.refused.remove(f.path) {
 			f.hash = "" // nothing is left that is refused, until a file of any bytes is there again
 		}
-		switch f.find(text, err) {
-		case foundChanged:
+		switch found := f.find(text, err); {
+		case found == foundChanged && len(bytes.TrimSpace(text)) == 0: // as a shell leaves it until a command has written it
+			f.abandon()
+			w.goesOn(f.path, "is empty")
+		case found == foundChanged:
 			f.abandon()
 			w.try(ctx, f, source.Script{Path: f.path, Text: text})
-		case foundLost:
+		case found == foundLost:
 			what := "is gone"
 			if !errors.Is(err, fs.ErrNotExist) {
 				what = "cannot be read: " + term.OneLine(err.Error(), 400)

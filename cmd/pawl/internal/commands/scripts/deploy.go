@@ -51,12 +51,21 @@ func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		Version  eventlog.Version
 		Warnings []sandbox.Problem
 		Asks     []string
+		Changed  bool
+		Freed    bool
 	}
 	if err := json.Unmarshal(raw, &done); err != nil {
 		return fmt.Errorf("read the engine's answer: %w", err)
 	}
 	source.Print(screen, script, done.Warnings)
 	fmt.Fprintf(screen.Out, "%s %s\n", done.Name, done.Version)
+	switch {
+	case done.Freed:
+		fmt.Fprintf(screen.Err, "%s is in maintenance no more and goes on\n", done.Name)
+	case !done.Changed:
+		fmt.Fprintf(screen.Err, "%s runs this script already, and nothing was changed; what it waits for: pawl why %s\n",
+			done.Name, done.Name)
+	}
 	for _, capability := range done.Asks {
 		fmt.Fprintf(screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability,
 			done.Name, capability)
