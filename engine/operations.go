@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -317,6 +318,16 @@ func (e *Engine) Stopped() map[eventlog.WorkflowName]error {
 		}
 	}
 	return stopped
+}
+
+// States returns the newest state of each workflow, by name.
+func (e *Engine) States() []projections.State {
+	var all []projections.State
+	for a := range e.workflows() {
+		all = append(all, *a.state())
+	}
+	slices.SortFunc(all, func(a, b projections.State) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
 // Policies returns the numbers that the engine's rules go by.

@@ -53,6 +53,7 @@ type Registry struct {
 	mu         sync.RWMutex
 	connectors map[string]Connector
 	late       func(Call, Outcome)
+	advice     map[string]string
 
 	// schemas holds *compiled by "connector.operation".
 	schemas sync.Map
@@ -129,6 +130,10 @@ func (r *Registry) Remove(name string) {
 	defer r.mu.Unlock()
 	delete(r.connectors, name)
 }
+
+// Advise gives the registry what to tell of connectors that only lack their configuration, by name: how each is
+// configured. It is called before the first call.
+func (r *Registry) Advise(advice map[string]string) { r.advice = advice }
 
 // OnLate sets the function that gets the outcome of a mutation call which the registry had to
 // answer as Uncertain and Open because it did not return in time (F12). It is called once for each,

@@ -49,6 +49,10 @@ func nearest(name string, candidates []string) []string {
 func (r *Registry) unknown(call Call) *eventlog.Failure {
 	full := call.Connector + "." + call.Operation
 	hint := "start its connector, or see `pawl connectors`"
+	if advice, ok := r.advice[call.Connector]; ok {
+		return Failf(eventlog.Transient, CodeUnknown, "connector %s is not configured (%s); %s, and start the engine again",
+			call.Connector, full, advice)
+	}
 	if similar := r.Similar(full); len(similar) > 0 {
 		hint = "did you mean " + strings.Join(similar, " or ") + "?"
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint"
 )
@@ -17,6 +18,28 @@ var Advice = map[string]string{
 	"csv":     "give it a folder: --csv DIR, or connectors.csv.root in pawl.yaml",
 	"http":    "name the hosts it may call: connectors.http.hosts in pawl.yaml",
 	"smtp":    "name the mail server and the senders: connectors.smtp.server and from in pawl.yaml",
+}
+
+// Missing says of each workflow which compiled-in connectors its script calls although they are not configured. A
+// workflow was deployed where they were.
+func Missing(configured *connector.Registry, workflows []projections.State) []string {
+	var all []string
+	for _, s := range workflows {
+		if s.Archived {
+			continue
+		}
+		said := map[string]bool{}
+		for _, op := range s.Definition().Operations {
+			advice, ours := Advice[op.Connector]
+			if _, there := configured.Connector(op.Connector); !ours || there || said[op.Connector] {
+				continue
+			}
+			said[op.Connector] = true
+			all = append(all, fmt.Sprintf("%s calls %s, and %s is not configured: its calls fail until the engine is started "+
+				"again with it; %s", s.Name, op.Capability(), op.Connector, advice))
+		}
+	}
+	return all
 }
 
 // AdviseConfigured gives problems with connectors that this binary has, and that are only not

@@ -3,6 +3,7 @@ package builtin
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -67,7 +68,16 @@ func Open(
 			return nil, err
 		}
 	}
-	return connector.NewRegistry(list...)
+	registry, err := connector.NewRegistry(list...)
+	if err != nil {
+		return nil, err
+	}
+	advice := maps.Clone(Advice)
+	for _, made := range list {
+		delete(advice, made.Name())
+	}
+	registry.Advise(advice)
+	return registry, nil
 }
 
 // Unconfigured makes all compiled-in connectors, only to be asked what they offer: a check without

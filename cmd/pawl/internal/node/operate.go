@@ -11,6 +11,7 @@ import (
 
 	sdaemon "github.com/coreos/go-systemd/v22/daemon"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
@@ -83,6 +84,9 @@ func Operate(
 		meanwhile, err := begin(working, n)
 		if err != nil {
 			return err
+		}
+		for _, missing := range builtin.Missing(n.registry, n.Engine.States()) {
+			fmt.Fprintf(screen.Err, "pawl: warning: %s\n", missing)
 		}
 		n.Announce()
 		return meanwhile.runWith(working, out, func() error {

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
@@ -49,6 +50,23 @@ func (d deployer) deployAll(ctx context.Context, sources []source.Script) error 
 		}
 	}
 	return nil
+}
+
+// sayOthers names the workflows that run although none of the files is theirs.
+func (d deployer) sayOthers(sources []source.Script) {
+	given := map[eventlog.WorkflowName]bool{}
+	for _, s := range sources {
+		given[d.known.Files[s.Path].Workflow] = true
+	}
+	var others []string
+	for _, s := range d.in.Engine.States() {
+		if !given[s.Name] && !s.Archived && s.Version != "" {
+			others = append(others, fmt.Sprintf("%s %s", s.Name, s.Version))
+		}
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(d.screen.Out, "pawl: also running, deployed earlier: %s\n", strings.Join(others, ", "))
+	}
 }
 
 // checkNames refuses two files with one workflow: each would replace the other at every start.

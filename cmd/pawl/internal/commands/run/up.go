@@ -67,6 +67,7 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 		if err := d.deployAll(ctx, sources); err != nil {
 			return nil, err
 		}
+		d.sayOthers(sources)
 		in.Refused = refused.count
 		d.grants = nil // what a person grants from now on outlives a changed file
 		return d.watching(sources), nil
