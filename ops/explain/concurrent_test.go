@@ -193,7 +193,7 @@ func TestF5_WhatCannotBeAsked(t *testing.T) {
 	l.engine = "F"
 	l.do(decide.Recover{})
 	l.check(decide.ReasonReconcile, false, []string{
-		"for a person to decide at 2023-11-14T22:13:51Z, when nothing of its call can be under way (transient mutation.uncertain: "},
+		"for a person to decide at 2023-11-14T22:13:51Z, when nothing of its call can be under way (transient "},
 		[]string{"pawl mutations show R1"})
 }
 

@@ -162,7 +162,8 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		if m.OverAt != 0 {
 			text = fmt.Sprintf("a person to decide at %s, when nothing of its call can be under way%s", m.OverAt, why)
 		}
-	case first.Status == eventlog.EventStatusReserved && (g.reason == eventlog.HeldRepair || g.reason == eventlog.HeldPerson):
+	case first.Status == eventlog.EventStatusReserved &&
+		(g.reason == eventlog.HeldRepair || g.reason == eventlog.HeldPerson):
 		text += "; what it had to change outside is settled, and only next is owed"
 	}
 	if g.reason == eventlog.HeldPerson {

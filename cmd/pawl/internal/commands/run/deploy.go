@@ -84,7 +84,8 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 	if known && before.SHA256 == hash {
 		if state, exists := d.in.Engine.State(before.Workflow); exists && !forgotten {
 			if script := state.Script(state.Version); script != nil && script.SourceHash != hash {
-				fmt.Fprintf(d.screen.Out, "pawl: %s %s is newer than %s and stays; to fetch it: pawl workflows source %s --out %s\n",
+				fmt.Fprintf(d.screen.Out, "pawl: %s %s is newer than %s and stays; to fetch it: "+
+					"pawl workflows source %s --out %s\n",
 					before.Workflow, state.Version, term.Path(s.Path), before.Workflow, term.Path(s.Path))
 			} else {
 				fmt.Fprintf(d.screen.Out, "pawl: %s %s is up to date with %s\n", before.Workflow, state.Version, term.Path(s.Path))
