@@ -22,6 +22,8 @@ type Column struct {
 	// Spare says how well it can be spared on a terminal that is too narrow: the columns with the highest are cut
 	// first, and left out first. 0 is never cut.
 	Spare int
+	// Entire is never cut either, as a time of which half says nothing: it is left out where it has too little room.
+	Entire bool
 	// Whole is never cut: where the line has too little room for it, it stands on lines of its own below.
 	Whole bool
 	// Show renders the value; nil shows it as it is.
@@ -106,7 +108,7 @@ func fit(out io.Writer, style Style, width int, columns []Column, rows [][]strin
 			widths[i] = min(widths[i], c.Width)
 		}
 	}
-	shown, below := choose(columns, widths, width)
+	shown, below := choose(columns, widths, empty(rows), width)
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
@@ -146,9 +148,18 @@ func fit(out io.Writer, style Style, width int, columns []Column, rows [][]strin
 // cut is the text in at most so many characters, with a sign that something is missing.
 func cut(value string, most int) string { return text.Snip(value, most, "…") }
 
-// choose decides which columns a line has, and cuts widths to what they get. What is whole stands below where not
-// everything fits beside it. Then what can best be spared is cut, and then left out.
-func choose(columns []Column, widths []int, width int) (shown, below []int) {
+// empty says which columns have a value in no row.
+func empty(rows [][]string) map[int]bool {
+	all := map[int]bool{}
+	for i := range rows[0] {
+		all[i] = !slices.ContainsFunc(rows, func(cells []string) bool { return cells[i] != None })
+	}
+	return all
+}
+
+// choose decides which columns a line has, and cuts widths to what they get. Where not everything fits, what is empty
+// is left out and what is whole stands below. Then what can best be spared is cut, and then left out.
+func choose(columns []Column, widths []int, empty map[int]bool, width int) (shown, below []int) {
 	for i := range columns {
 		shown = append(shown, i)
 	}
@@ -159,6 +170,7 @@ func choose(columns []Column, widths []int, width int) (shown, below []int) {
 		return n
 	}
 	if wide() > width {
+		shown = slices.DeleteFunc(shown, func(i int) bool { return empty[i] })
 		shown = slices.DeleteFunc(shown, func(i int) bool {
 			if columns[i].Whole {
 				below = append(below, i)
@@ -172,7 +184,9 @@ func choose(columns []Column, widths []int, width int) (shown, below []int) {
 	natural := slices.Clone(widths)
 	for {
 		for _, i := range bySpare {
-			widths[i] = max(min(natural[i], least), natural[i]-max(wide()-width, 0))
+			if !columns[i].Entire {
+				widths[i] = max(min(natural[i], least), natural[i]-max(wide()-width, 0))
+			}
 		}
 		if wide() <= width || len(bySpare) == 0 {
 			return shown, below

@@ -74,6 +74,24 @@ func TestTableFitsTheTerminal(t *testing.T) {
 }
 
 // Without a terminal a list is fields with tabs between them, whole, and one without items is nothing at all.
+// Where a table does not fit, a column that says nothing goes first, and a time is shown as a whole or not at all.
+func TestTableLeavesOutWhatSaysNothing(t *testing.T) {
+	columns := []Column{{Title: "id", Field: "id"}, {Title: "held", Field: "held"},
+		{Title: "title", Field: "title", Spare: 1}, {Title: "at", Field: "at", Entire: true, Spare: 2}}
+	rows := rowsOf([]string{"m-1", None, "Order of Ann", "2026-10-26 08:00:00"})
+	for width, want := range map[int]string{
+		60: " id   held  title         at\n m-1  -     Order of Ann  2026-10-26 08:00:00\n",
+		41: " id   title         at\n m-1  Order of Ann  2026-10-26 08:00:00\n",
+		37: " id   title      at\n m-1  Order of…  2026-10-26 08:00:00\n",
+		30: " id   title\n m-1  Order of Ann\n",
+	} {
+		var out bytes.Buffer
+		if fit(&out, false, width, columns, rows); out.String() != want {
+			t.Errorf("at %d: got\n%s\nwant\n%s", width, out.String(), want)
+		}
+	}
+}
+
 func TestTableForPrograms(t *testing.T) {
 	var out, err bytes.Buffer
 	s := Screen{Out: &out, Err: &err}

@@ -30,9 +30,10 @@ type showEvent struct {
 func (c *eventsList) Run(engine *client.Finder, screen term.Screen) error {
 	filters := map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State, "held": c.Held}
 	return list(engine, screen, c.listFlags, "Events", c.ofWorkflow, filters, []term.Column{
-		{Title: "topic", Field: "topic", Spare: 2}, {Title: "status", Field: "status"},
-		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70, Spare: 3},
-		{Title: "published", Field: "publishedAt", Show: term.Moment}, {Title: "held", Field: "held.reason", Spare: 1},
+		{Title: "topic", Field: "topic", Spare: 3}, {Title: "status", Field: "status"},
+		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70, Spare: 2},
+		{Title: "published", Field: "publishedAt", Show: term.Moment, Entire: true, Spare: 4},
+		{Title: "held", Field: "held.reason", Spare: 1},
 	})
 }
 

@@ -56,7 +56,7 @@ func (c *hooksList) Run(engine *client.Finder, screen term.Screen) error {
 		}
 		screen.Table(page, []term.Column{
 			{Title: "hook", Field: "hook"}, {Title: "topic", Field: "topic"}, {Title: "verified by", Field: "verify"},
-			{Title: "url", Field: "url", Width: 200, Spare: 1},
+			{Title: "url", Field: "url", Whole: true},
 		}, "no workflow has a hook: a script declares one with hooks: { name: Pawl.hook({ … }) }")
 		for _, h := range list.Items {
 			sayUnready(screen, h)

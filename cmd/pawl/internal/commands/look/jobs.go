@@ -27,10 +27,11 @@ func (c *jobsList) Run(engine *client.Finder, screen term.Screen) error {
 	filters := map[string]string{"topic": c.Topic, "state": c.State, "held": c.Held}
 	return listWith(engine, screen, c.listFlags, "Jobs", c.ofWorkflow, filters, []term.Column{
 		{Title: "topic", Field: "topic", Spare: 2}, {Title: "state", Field: "state"},
-		{Title: "attempt", Field: "attemptOf", Spare: 4}, {Title: "due", Field: "scheduledAt", Show: term.Moment, Spare: 6},
+		{Title: "attempt", Field: "attemptOf", Spare: 4},
+		{Title: "due", Field: "scheduledAt", Show: term.Moment, Entire: true, Spare: 6},
 		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70, Spare: 3},
-		{Title: "published", Field: "publishedAt", Show: term.Moment, Spare: 5},
-		{Title: "ended", Field: "finalizedAt", Show: term.Moment, Spare: 1},
+		{Title: "published", Field: "publishedAt", Show: term.Moment, Entire: true, Spare: 5},
+		{Title: "ended", Field: "finalizedAt", Show: term.Moment, Entire: true, Spare: 1},
 		{Title: "error", Field: "error.message", Whole: true}, {Title: "held", Field: "held.reason", Spare: 2},
 	}, addAttempts)
 }

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -29,7 +30,8 @@ func (c *runsList) Run(engine *client.Finder, screen term.Screen) error {
 	return listWith(engine, screen, c.listFlags, "Runs", c.ofWorkflow, filters, []term.Column{
 		{Title: "run", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 2},
 		{Title: "handler", Field: "handler", Spare: 3}, {Title: "status", Field: "status"},
-		{Title: "phase", Field: "phase", Spare: 5}, {Title: "started", Field: "startedAt", Show: term.Moment, Spare: 4},
+		{Title: "phase", Field: "phase", Spare: 5},
+		{Title: "started", Field: "startedAt", Show: term.Moment, Entire: true, Spare: 4},
 		{Title: "error", Field: "error.message", Whole: true}, {Title: "about", Field: "about", Width: 50, Spare: 1},
 	}, func(c *client.Connection, p term.Page) {
 		addAbout(c, p)
@@ -41,11 +43,24 @@ func (c *runsList) Run(engine *client.Finder, screen term.Screen) error {
 // run is over, and what a person can do is in the error.
 func nameFailures(p term.Page) {
 	for _, run := range p.Items {
-		if class := term.Plain(term.At(run, "error.class")); term.Plain(run["status"]) == "paused:approval" &&
+		if class := term.Plain(term.At(run, "error.class")); term.Plain(run["status"]) == awaitsPerson &&
 			run["endedAt"] != nil && class != term.None {
 			run["status"] = "failed:" + class
 		}
 	}
+}
+
+// awaitsPerson is the status of a run that awaits an approval, and of one that has failed for a person (F2).
+const awaitsPerson = "paused:approval"
+
+// failureNamed is nameFailures for one run as it was answered: its fields keep their order.
+func failureNamed(run json.RawMessage) json.RawMessage {
+	var item map[string]any
+	if json.Unmarshal(run, &item) != nil {
+		return run // Fields says what is wrong with it
+	}
+	nameFailures(term.Page{Items: []map[string]any{item}})
+	return bytes.Replace(run, []byte(`"`+awaitsPerson+`"`), []byte(`"`+term.Plain(item["status"])+`"`), 1)
 }
 
 // addAbout names the events of each run or mutation: the first with its title, and how many more there are.
@@ -82,7 +97,13 @@ func (c *showRun) Run(engine *client.Finder, screen term.Screen) error {
 		return exit.Misconfigured("pawl runs show WORKFLOW RUN --logs --all", "--all belongs to --logs")
 	}
 	if !c.Logs && !c.Evidence {
-		return show(engine, screen, c.Flags, "getRun", params)
+		connected, err := engine.Connect(c.Flags)
+		if err != nil {
+			return err
+		}
+		return client.Answer(connected, "getRun", params, func(run json.RawMessage) error {
+			return screen.Fields(failureNamed(run))
+		})
 	}
 	connected, err := engine.Connect(c.Flags)
 	if err != nil {
