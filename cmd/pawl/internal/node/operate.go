@@ -165,7 +165,7 @@ func sayCaughtUp(progress *term.Progress, out *term.Printer, waiting, paused []e
 	for _, why := range slices.Concat(waiting, paused) {
 		line := progress.Style.Yellow("?") + " " + term.OneLine(why.Message, 2000)
 		if len(why.Commands) > 0 {
-			line += " Try: " + why.Commands[0]
+			line += " Try: " + why.Commands[0] + "; more: pawl why " + string(why.Workflow)
 		}
 		out.Print(line)
 	}
