@@ -31,8 +31,9 @@ func TestConfigurationOfTheManual(t *testing.T) {
 	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x", "GITHUB_WEBHOOK_SECRET": "g",
-		"SHOP_KEY": "s", "STRIPE_NEW": "n", "STRIPE_OLD": "o", "SMTP_PASSWORD": "p"})}
+	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x", "CRM_SECRET": "y",
+		"GITHUB_WEBHOOK_SECRET": "g",
+		"SHOP_KEY":              "s", "STRIPE_NEW": "n", "STRIPE_OLD": "o", "SMTP_PASSWORD": "p"})}
 	c, err := config.LoadFile(path, true, "")
 	if err != nil {
 		t.Fatal(err)

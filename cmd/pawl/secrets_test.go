@@ -46,25 +46,41 @@ const carrying = `export default Keep.workflow({
 // log, the store, the run logs, evidence, what commands print, or metrics, although the host repeats it in each answer.
 func TestSecretsAreFoundNowhere(t *testing.T) {
 	t.Parallel()
-	const shop, key = "shop planted/1", `Bearer planted+2"k`
+	const shop, key, token = "shop planted/1", `Bearer planted+2"k`, "planted.3/t"
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != url.QueryEscape("client planted/4") ||
+			r.FormValue("refresh_token") != "planted 5" {
+			t.Errorf("tokens are asked for with %q and %v", password, r.Form)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": token, "token_type": "bearer",
+			"refresh_token": "planted six"})
+	}))
+	t.Cleanup(tokens.Close)
 	var mu sync.Mutex
 	var sent []string
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
 		sent = append(sent, r.URL.Path+" "+r.Header.Get("X-Key")+" "+r.URL.Query().Get("key")+" "+string(body))
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			t.Errorf("it came with %q", r.Header.Get("Authorization"))
+		}
 		mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Location", r.RequestURI)
 		_ = json.NewEncoder(w).Encode(map[string]string{"uri": r.RequestURI, "path": r.URL.Path, "body": string(body),
-			"key": r.Header.Get("X-Key"), "basic": base64.StdEncoding.EncodeToString([]byte("u:" + r.Header.Get("X-Key")))})
+			"key": r.Header.Get("X-Key"), "token": r.Header.Get("Authorization") + " planted six",
+			"basic": base64.StdEncoding.EncodeToString([]byte("u:" + r.Header.Get("X-Key")))})
 	}))
 	t.Cleanup(host.Close)
 	address := strings.TrimPrefix(host.URL, "http://")
 	dir := place(t, map[string]string{
 		"orders.ts": strings.ReplaceAll(carrying, "HOST", address), "keys/shop": shop + "\n", "keys/key": "planted+2\"k\n",
+		"keys/client": "client planted/4\n", "keys/refresh": "planted 5",
 		"pawl.yaml": `data: data
-connectors: {http: {hosts: {"` + address + `": {private: true}}}}
+connectors: {http: {hosts: {"` + address + `": {private: true, oauth: {tokenUrl: "` + tokens.URL + `/token", clientId: pawl,
+  clientSecret: "${file:keys/client}", refreshToken: "${file:keys/refresh}"}}}}}
 secrets:
   SHOP: {value: "${file:keys/shop}", hosts: ["` + address + `"]}
   KEY: {value: ["Bearer ${file:keys/key}", "${file:keys/shop}"], hosts: ["` + address + `"]}

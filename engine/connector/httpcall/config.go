@@ -57,6 +57,8 @@ type HostConfig struct {
 	Rate string `yaml:"rate"`
 	// Private allows private, loopback and link-local addresses, and plain http with Headers.
 	Private bool `yaml:"private"`
+	// OAuth says where the header Authorization of requests to this host comes from; nil for nowhere.
+	OAuth *OAuthConfig `yaml:"oauth"`
 	// Reads are requests that change nothing although their method is not GET: "POST /v1/search", method and decoded path.
 	// They may be sent by http.read, as often as a script runs.
 	Reads []string `yaml:"reads"`
@@ -91,8 +93,14 @@ type host struct {
 	quiet     *time.Duration // nil unless the operator has said it
 	private   bool
 	turns     *turns // nil for no bounds
+	oauth     *oauth // nil for none
 	reads     listedReads
 	reconcile *ReconcileConfig
+}
+
+// sets says whether the configuration decides the header.
+func (h *host) sets(canonical string) bool {
+	return h.headers[canonical] != nil || h.oauth != nil && canonical == "Authorization"
 }
 
 // hosts finds a host by "name:port".
@@ -175,6 +183,19 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 		}
 		h.headers.Set(header, value)
 		h.secrets = append(h.secrets, secretsIn(header, value)...)
+	}
+	if config.OAuth != nil {
+		if h.headers["Authorization"] != nil {
+			return nil, nil, wrong("oauth", "oauth: headers.Authorization is set too; keep one of them")
+		}
+		if h.oauth, err = newOAuth(name, *config.OAuth, config.Private); err != nil {
+			return nil, nil, err
+		}
+		for _, value := range []string{config.OAuth.ClientSecret, config.OAuth.RefreshToken} {
+			if value != "" {
+				h.secrets = append(h.secrets, value)
+			}
+		}
 	}
 	if h.reads, err = newListedReads(config.Reads); err != nil {
 		return nil, nil, err

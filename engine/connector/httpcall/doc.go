@@ -20,7 +20,8 @@
 // redirects nor DNS get round it; no proxy from the environment. A host's configured headers go to it
 // only, and only when the workflow calls it: a hop of a redirect to another host has none, since the host
 // that sends on chooses what is asked for. Each value that ${env:} or ${file:} filled into the
-// configuration is blanked out of results, headers and errors, in the forms in which answers repeat it.
+// configuration, and each access token that was given for a host, is blanked out of results, headers and errors, in
+// the forms in which answers repeat it.
 //
 // After a timeout the host may still be at work. The engine believes no "failed" of a reconcile while the
 // connection is open, nor for the host's quiet time after it was closed without an answer of its own. Nor, after

@@ -30,7 +30,7 @@ type Connector struct {
 	named      named
 	unknown    bool     // Config.HostsUnknown
 	turns      []*turns // those of the hosts with bounds
-	redact     *redact.Redactor
+	blanks     *blanks
 	listen     time.Duration
 	operations []connector.Operation
 
@@ -40,6 +40,9 @@ type Connector struct {
 	mutations *http.Transport
 	// alone uses every connection once: for requests that net/http could replay otherwise.
 	alone *http.Transport
+
+	// tokens are where access tokens come from.
+	tokens []*http.Transport
 
 	// closed ends the calls that listen on for a late answer.
 	closed context.Context
@@ -66,7 +69,7 @@ func New(config Config) (*Connector, error) {
 			secrets = append(secrets, redact.Parts(value)...)
 		}
 	}
-	c := &Connector{hosts: byAddress, named: bound, unknown: config.HostsUnknown, redact: redact.New(secrets),
+	c := &Connector{hosts: byAddress, named: bound, unknown: config.HostsUnknown, blanks: newBlanks(secrets),
 		listen: config.Listen}
 	if c.listen == 0 {
 		c.listen = connector.DefaultListen
@@ -84,6 +87,9 @@ func New(config Config) (*Connector, error) {
 	for _, h := range byAddress {
 		if h.turns != nil && !slices.Contains(c.turns, h.turns) {
 			c.turns = append(c.turns, h.turns)
+		}
+		if h.oauth != nil && h.oauth.client == nil {
+			c.openOAuth(h, d.tls)
 		}
 		timeout = max(timeout, h.timeout)
 		reconciles = reconciles || h.reconcile != nil
@@ -105,6 +111,16 @@ func New(config Config) (*Connector, error) {
 		})
 	}
 	return c, nil
+}
+
+// openOAuth makes the client that asks for the tokens of the host. Addresses are checked as those of the host are.
+func (c *Connector) openOAuth(h *host, config *tls.Config) {
+	at := hosts{addressOf(h.oauth.at): {name: h.oauth.at.Host, private: h.private}}
+	transport := newTransport(&dialer{hosts: at, tls: config})
+	c.tokens = append(c.tokens, transport)
+	h.oauth.client = &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	h.oauth.learned = c.blanks.learn
 }
 
 func newTransport(d *dialer) *http.Transport {
@@ -131,7 +147,7 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 // Close ends the calls that listen on after their deadline and drops idle connections.
 func (c *Connector) Close() error {
 	c.close()
-	for _, transport := range []*http.Transport{c.reads, c.mutations, c.alone} {
+	for _, transport := range append([]*http.Transport{c.reads, c.mutations, c.alone}, c.tokens...) {
 		transport.CloseIdleConnections()
 	}
 	return nil

@@ -193,7 +193,7 @@ func carryInHeaders(p *params, t *target, values map[string]string) *eventlog.Fa
 				"secret.header: %q or its secret has characters that no HTTP header may have", name)
 		case forbiddenHeader(name):
 			return connector.Failf(eventlog.Logic, "http.header", "secret.header: %s cannot be set by a script", canonical)
-		case t.host.headers[canonical] != nil:
+		case t.host.sets(canonical):
 			return connector.Failf(eventlog.Logic, "http.header", "secret.header: %s is set by the configuration of %s",
 				canonical, t.host.name)
 		case t.secret[canonical] != nil || hasHeader(p.Headers, canonical) ||

@@ -15,7 +15,8 @@ import (
 
 // Perform sends a mutation once.
 func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
-	return c.redact.Outcome(c.perform(ctx, call))
+	out := c.perform(ctx, call)
+	return c.blanks.now.Load().Outcome(out)
 }
 
 func (c *Connector) perform(ctx context.Context, call connector.Call) connector.Outcome {
@@ -43,6 +44,10 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 		return connector.FailedWith(failure)
 	}
 	defer release()
+	authorized, failure := t.host.oauth.authorize(ctx, call, request)
+	if failure != nil {
+		return connector.FailedWith(failure)
+	}
 	// The request's own context outlives the deadline when the request has left by then: all
 	// that happens afterwards is reading.
 	f := flight{gate: func() *eventlog.Failure { return connector.MayLeave(ctx, call) }}
@@ -74,7 +79,7 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 		}
 		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))
 	}
-	return outcomeOf(ctx, call, place(method, t), c.readAnswer(response), p)
+	return outcomeOf(ctx, call, place(method, t), authorized.judge(c.readAnswer(response)), p)
 }
 
 // outcomeOf reads the answer to a mutation (F4).

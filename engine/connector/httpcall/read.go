@@ -21,7 +21,7 @@ const maxRedirects = 5
 func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
 	result, failure := c.read(ctx, call)
 	if failure != nil {
-		return nil, c.redact.Failure(failure)
+		return nil, c.blanks.now.Load().Failure(failure)
 	}
 	return result, nil
 }
@@ -67,7 +67,7 @@ func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t
 		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		request.Body, _ = request.GetBody()
 	}
-	a, failure := c.exchange(ctx, call, request, t, false)
+	a, failure := c.exchange(ctx, call, request, t, t.host.oauth, false)
 	if failure != nil {
 		return nil, failure
 	}
@@ -87,7 +87,7 @@ func (c *Connector) readFollowing(ctx context.Context, call connector.Call, p pa
 		// Kept for the next hop before the host's own headers are added.
 		script := headers.Clone()
 		addHostHeaders(headers, first)
-		a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), t, false)
+		a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), t, first.host.oauth, false)
 		if failure != nil {
 			return nil, failure
 		}
@@ -144,16 +144,20 @@ func (c *Connector) redirect(from target, location string) (target, *eventlog.Fa
 	return c.parseTarget(next.String())
 }
 
-// exchange sends a request that changes nothing to the target, in its turn, and reads the answer. question says that it
-// asks what became of an earlier call.
-func (c *Connector) exchange(ctx context.Context, call connector.Call, request *http.Request, t target, question bool) (
-	answer, *eventlog.Failure) {
+// exchange sends a request that changes nothing to the target, in its turn and with the access token of by, and reads
+// the answer. question says that it asks what became of an earlier call.
+func (c *Connector) exchange(ctx context.Context, call connector.Call, request *http.Request, t target, by *oauth,
+	question bool) (answer, *eventlog.Failure) {
 	where := place(request.Method, t)
 	release, failure := t.host.turns.take(ctx, call, question)
 	if failure != nil {
 		return answer{}, failure
 	}
 	defer release()
+	authorized, failure := by.authorize(ctx, call, request)
+	if failure != nil {
+		return answer{}, failure
+	}
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 	response, err := c.reads.RoundTrip(request.WithContext(httptrace.WithClientTrace(ctx, trace)))
@@ -163,7 +167,7 @@ func (c *Connector) exchange(ctx context.Context, call connector.Call, request *
 	if err != nil {
 		return answer{}, noAnswer(ctx, call, where, err)
 	}
-	return c.readAnswer(response), nil
+	return authorized.judge(c.readAnswer(response)), nil
 }
 
 func readResult(ctx context.Context, call connector.Call, a answer, p params, where string) (json.RawMessage,

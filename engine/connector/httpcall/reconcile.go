@@ -14,7 +14,7 @@ import (
 // Reconcile asks the host what became of a mutation, with the one GET its configuration names.
 func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
 	answer := c.reconcile(ctx, call)
-	answer.Failure = c.redact.Failure(answer.Failure)
+	answer.Failure = c.blanks.now.Load().Failure(answer.Failure)
 	return answer
 }
 
@@ -38,7 +38,7 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	defer cancel()
 	headers := make(http.Header)
 	addHostHeaders(headers, t)
-	a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), t, true)
+	a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), t, t.host.oauth, true)
 	if failure != nil {
 		return connector.RetryWith(failure)
 	}

@@ -97,7 +97,7 @@ func (c *Connector) resolveHost(u *url.URL) (target, *eventlog.Failure) {
 			"the host %s is not allowed: if it should be, add it under connectors.http.hosts in the engine's "+
 				"configuration and start the engine again", u.Host)
 	}
-	if u.Scheme == "http" && !h.private && len(h.headers) > 0 {
+	if u.Scheme == "http" && !h.private && (len(h.headers) > 0 || h.oauth != nil) {
 		return target{}, connector.Failf(eventlog.Permission, connector.CodeHostInsecure,
 			"%s is configured with headers, which must not travel unencrypted: use https, or set private: true", u.Host)
 	}
@@ -158,7 +158,7 @@ func scriptHeaders(p params, h *host, reads bool) (http.Header, *eventlog.Failur
 		case reads && overridesMethod(name):
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s cannot be set in a read: it asks for "+
 				"another method", canonical)
-		case h.headers[canonical] != nil:
+		case h.sets(canonical):
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is set by the configuration of %s",
 				canonical, h.name)
 		case headers[canonical] != nil:

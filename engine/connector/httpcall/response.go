@@ -55,12 +55,14 @@ type answer struct {
 	// wasJSON: the body was valid JSON before secrets were blanked out of it.
 	wasJSON bool
 	redact  *redact.Redactor
+	// stale: it was asked for with an access token that an earlier call has used.
+	stale bool
 }
 
 // readAnswer reads and closes a response. It blanks out secrets.
 func (c *Connector) readAnswer(response *http.Response) answer {
 	defer response.Body.Close()
-	a := answer{status: response.StatusCode, header: response.Header, redact: c.redact}
+	a := answer{status: response.StatusCode, header: response.Header, redact: c.blanks.now.Load()}
 	if a.status == http.StatusSwitchingProtocols {
 		a.err = errSwitched // the body is the bare connection, which no deadline ends
 		return a
@@ -74,7 +76,7 @@ func (c *Connector) readAnswer(response *http.Response) answer {
 		a.size = max(int64(len(a.body))+more, response.ContentLength)
 		a.body, a.err = nil, errTooBig
 	}
-	if blanked, changed := c.redact.Bytes(a.body); changed {
+	if blanked, changed := a.redact.Bytes(a.body); changed {
 		a.body, a.wasJSON = blanked, json.Valid(bytes.TrimSpace(a.body))
 	}
 	return a
@@ -208,6 +210,10 @@ func statusClass(status int) (class eventlog.Class, definite bool) {
 // asked again where it names one (F13).
 func (a answer) refusal(where string) (failure *eventlog.Failure, definite bool) {
 	class, definite := statusClass(a.status)
+	if a.status == http.StatusUnauthorized && a.stale {
+		return connector.Failf(eventlog.Transient, codeToken, "%s answered 401 to an access token that was taken before; "+
+			"the next call gets a new one%s", where, a.excerpt()), true
+	}
 	failure = connector.Failf(class, "http.status", "%s answered %d%s", where, a.status, a.excerpt())
 	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
 		failure.RetryAfter = a.retryAfter(time.Now())

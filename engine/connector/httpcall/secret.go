@@ -1,7 +1,10 @@
 package httpcall
 
 import (
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/pawl-run/pawl/engine/connector/redact"
 )
@@ -17,4 +20,32 @@ func secretsIn(header, value string) []string {
 		return redact.Parts(value)
 	}
 	return nil
+}
+
+// blanks is what blanks secrets out of what comes back: those of the configuration, and the tokens that were given for
+// hosts since.
+type blanks struct {
+	configured []string
+	now        atomic.Pointer[redact.Redactor]
+
+	mu    sync.Mutex
+	given map[*oauth][]string
+}
+
+func newBlanks(configured []string) *blanks {
+	b := &blanks{configured: configured, given: make(map[*oauth][]string)}
+	b.now.Store(redact.New(configured))
+	return b
+}
+
+// learn takes the tokens in place of those that it was told by the same caller before.
+func (b *blanks) learn(by *oauth, tokens []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.given[by] = slices.Clone(tokens)
+	all := slices.Clone(b.configured)
+	for _, tokens := range b.given {
+		all = append(all, tokens...)
+	}
+	b.now.Store(redact.New(all))
 }

@@ -107,7 +107,7 @@ func TestAnOpenCallKeepsItsPlace(t *testing.T) {
 	over := make(chan connector.Outcome, 1)
 	r.OnLate(func(_ connector.Call, out connector.Outcome) { over <- out })
 	open := mutation("post", object{"url": "http://" + address + "/"})
-	open.Deadline = time.Now().Add(time.Second)
+	open.Deadline = time.Now().Add(2 * time.Second)
 	if out := r.Perform(t.Context(), open); out.Status != connector.Uncertain || !out.Open {
 		t.Fatalf("%+v", out)
 	}
