@@ -91,7 +91,7 @@ func TestALateAnswerSettles(t *testing.T) {
 	d := newDesk(t, nil)
 	d.wait = func(command string) {
 		if command == "." {
-			<-answer
+			d.hold(answer)
 		}
 	}
 	r := d.registry(nil)
@@ -158,7 +158,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		case "DATA":
 			seen.Store(max(seen.Load(), open.Add(1)))
 			arrived <- struct{}{}
-			<-held
+			d.hold(held)
 		case ".":
 			open.Add(-1)
 		}

@@ -196,6 +196,14 @@ func (d *desk) take(in *bufio.Reader, say func(string) bool) bool {
 	}
 }
 
+// hold waits until it is told to go on, or until the test is over.
+func (d *desk) hold(until chan struct{}) {
+	select {
+	case <-until:
+	case <-d.released:
+	}
+}
+
 // counts are how many connections and how many whole mails there were.
 func (d *desk) counts() (dials, mails int) {
 	d.mu.Lock()
