@@ -117,14 +117,3 @@ func (c *committer) batchWritten(group []*request, last uint64) {
 	}
 	c.barrier.pass(barriers...)
 }
-
-// sizeOf is how many bytes the requests take, with their followers.
-func sizeOf(requests ...*request) (size int) {
-	for _, r := range requests {
-		size += len(r.entry.Stored) + headerRoom
-		for _, f := range r.followers {
-			size += len(f.entry.Stored) + headerRoom
-		}
-	}
-	return size
-}

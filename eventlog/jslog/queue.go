@@ -11,7 +11,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -247,4 +246,15 @@ func (c *committer) unstaged(reason error) {
 	if err := c.log.cfg.Stage(c.log.names.stream(c.partition)); err != nil {
 		c.log.cfg.Logger.Debug("the memory for batches of writes was not made again", stream, slog.Any("reason", err))
 	}
+}
+
+// sizeOf is how many bytes the requests take, with their followers.
+func sizeOf(requests ...*request) (size int) {
+	for _, r := range requests {
+		size += len(r.entry.Stored) + headerRoom
+		for _, f := range r.followers {
+			size += len(f.entry.Stored) + headerRoom
+		}
+	}
+	return size
 }

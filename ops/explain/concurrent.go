@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -143,20 +142,4 @@ func (w *Why) explainProbing(s *projections.State, c eventlog.Consumer, p *proje
 		w.add("%s", remedy)
 	}
 	w.can("pawl resume %s", s.Name)
-}
-
-// keyOf names the key behind whose event others wait, with how many there are; empty for none.
-func keyOf(s *projections.State, e *projections.TopicEvent) string {
-	const most = 10_000
-	n := s.Behind(e, most)
-	if n == 0 {
-		return ""
-	}
-	many := fmt.Sprint(n)
-	if n >= most {
-		many += " or more"
-	}
-	c, _ := s.Definition().Subscriber(e.Topic)
-	key := projections.EventKeyAt(c.Key, e.Payload)
-	return fmt.Sprintf("; behind it %s %s for key %s", number(n, "waits", "wait"), many, eventlog.ClipName(key))
 }

@@ -11,52 +11,6 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// Ends names the commands that end what holds the event, the most likely one first, each accepted in this very state
-// (C5). There are none for a call whose outcome is being asked for: that ends by itself.
-func Ends(w *projections.Workflow, e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) []string {
-	var commands []string
-	can := func(format string, args ...any) { commands = append(commands, fmt.Sprintf(format, args...)) }
-	event := fmt.Sprintf("%s %s %s", w.Name, e.Topic, shellWord(e.MessageID))
-	switch {
-	case e.Held == nil || e.Held.Reason == eventlog.HeldReconcile:
-		return nil
-	case e.Held.Reason == eventlog.HeldIndeterminate:
-		if m != nil {
-			if m.Call.Reconciles {
-				can("pawl resolve %s --try-again", m.ID)
-			}
-			can("pawl resolve %s --happened", m.ID)
-			can("pawl resolve %s --did-not-happen", m.ID)
-			can("pawl resolve %s --skip", m.ID)
-		}
-		return commands
-	case w.Archived:
-		return append(commands, "pawl skip "+event)
-	case e.Held.Reason == eventlog.HeldApproval:
-		if m != nil {
-			if w.Pause != nil {
-				can("pawl resume %s", w.Name)
-			} else {
-				can("pawl approve %s", m.ID)
-			}
-			can("pawl reject %s", m.ID)
-		}
-		return append(commands, "pawl skip "+event)
-	case e.Held.Reason == eventlog.HeldRepair:
-		can("pawl deploy FILE")
-	default:
-		can("pawl resume %s", w.Name)
-		if f := readmodel.HeldFailure(e, run, m); f != nil && f.Class == eventlog.Logic {
-			can("pawl deploy FILE")
-		}
-	}
-	can("pawl redrive %s", event)
-	if e.Status == eventlog.EventPending { // else its change is made, and only next is owed
-		can("pawl skip %s", event)
-	}
-	return commands
-}
-
 // heldGroup are the events that are held for the same reason after the same kind of failure.
 type heldGroup struct {
 	reason eventlog.HeldReason
@@ -123,21 +77,6 @@ func heldGroups(s *projections.State) (groups []heldGroup) {
 	return groups
 }
 
-// failureOf is why the event is held, as far as memory knows.
-func failureOf(s *projections.State, e *projections.TopicEvent) *eventlog.Failure {
-	run, m := heldBy(s, e)
-	return readmodel.HeldFailure(e, run, m)
-}
-
-// heldBy returns the run after which the event is held, and that run's mutation, as far as they are in memory.
-func heldBy(s *projections.State, e *projections.TopicEvent) (*projections.Run, *projections.Mutation) {
-	run := s.Run(e.Held.Run)
-	if run == nil || run.Mutation == "" {
-		return run, nil
-	}
-	return run, s.Mutation(run.Mutation)
-}
-
 // reasonWords say what an event is held for.
 var reasonWords = map[eventlog.HeldReason]string{
 	eventlog.HeldApproval:      "an approval of its call; nothing has left",
@@ -178,6 +117,12 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 	}
 	w.add("%s held, the oldest since %s, for %s: %s and %d more.", eventlog.Count(len(g.events), "event")+" are",
 		first.Held.Since, text, name, len(g.events)-1)
+}
+
+// failureOf is why the event is held, as far as memory knows.
+func failureOf(s *projections.State, e *projections.TopicEvent) *eventlog.Failure {
+	run, m := heldBy(s, e)
+	return readmodel.HeldFailure(e, run, m)
 }
 
 // maxCause bounds what is told of a failure in a list of several.
@@ -235,4 +180,59 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 		w.once("pawl redrive %s", events)
 		w.once("pawl skip %s", events)
 	}
+}
+
+// Ends names the commands that end what holds the event, the most likely one first, each accepted in this very state
+// (C5). There are none for a call whose outcome is being asked for: that ends by itself.
+func Ends(w *projections.Workflow, e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) []string {
+	var commands []string
+	can := func(format string, args ...any) { commands = append(commands, fmt.Sprintf(format, args...)) }
+	event := fmt.Sprintf("%s %s %s", w.Name, e.Topic, shellWord(e.MessageID))
+	switch {
+	case e.Held == nil || e.Held.Reason == eventlog.HeldReconcile:
+		return nil
+	case e.Held.Reason == eventlog.HeldIndeterminate:
+		if m != nil {
+			if m.Call.Reconciles {
+				can("pawl resolve %s --try-again", m.ID)
+			}
+			can("pawl resolve %s --happened", m.ID)
+			can("pawl resolve %s --did-not-happen", m.ID)
+			can("pawl resolve %s --skip", m.ID)
+		}
+		return commands
+	case w.Archived:
+		return append(commands, "pawl skip "+event)
+	case e.Held.Reason == eventlog.HeldApproval:
+		if m != nil {
+			if w.Pause != nil {
+				can("pawl resume %s", w.Name)
+			} else {
+				can("pawl approve %s", m.ID)
+			}
+			can("pawl reject %s", m.ID)
+		}
+		return append(commands, "pawl skip "+event)
+	case e.Held.Reason == eventlog.HeldRepair:
+		can("pawl deploy FILE")
+	default:
+		can("pawl resume %s", w.Name)
+		if f := readmodel.HeldFailure(e, run, m); f != nil && f.Class == eventlog.Logic {
+			can("pawl deploy FILE")
+		}
+	}
+	can("pawl redrive %s", event)
+	if e.Status == eventlog.EventPending { // else its change is made, and only next is owed
+		can("pawl skip %s", event)
+	}
+	return commands
+}
+
+// heldBy returns the run after which the event is held, and that run's mutation, as far as they are in memory.
+func heldBy(s *projections.State, e *projections.TopicEvent) (*projections.Run, *projections.Mutation) {
+	run := s.Run(e.Held.Run)
+	if run == nil || run.Mutation == "" {
+		return run, nil
+	}
+	return run, s.Mutation(run.Mutation)
 }

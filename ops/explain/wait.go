@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pawl-run/pawl/engine/capability"
-	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -315,121 +312,10 @@ func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *pr
 	w.can("pawl resolve %s --skip", wait.Subject)
 }
 
-func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
-	name := s.Name
-	w.say("The script of workflow %s failed in run %s and needs a repair.", name, wait.Subject)
-	if s.Maintenance != nil {
-		w.Since = s.Maintenance.Since
-		if s.RepairFailures > 0 { // none after a resume, which starts the count again (F9)
-			w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject,
-				eventlog.Count(s.RepairFailures, "failure"))
-		}
-	}
-	run := w.run(s, eventlog.RunID(wait.Subject))
-	if run != nil && run.Failure != nil {
-		line := ""
-		if run.Failure.Line > 0 {
-			line = fmt.Sprintf(", line %d", run.Failure.Line)
-		}
-		w.add("It was %s %s of version %s%s: %s", run.Type, run.Handler, run.Version, line, sentence(run.Failure.Message))
-	}
-	if s.PendingRetry != "" {
-		w.add("%s; the repaired script goes on with next.", settled(s.RetryRun()))
-	}
-	w.add("Nothing runs until a repaired or a new script is there; events still arrive and wait.")
-	w.can("pawl runs show %s %s --evidence", name, wait.Subject)
-	w.can("pawl repair %s FILE", name)
-	w.can("pawl deploy FILE")
-	if s.PendingRetry != "" {
-		return // the change is made, and only next is owed
-	}
-	const goOn = "deploy the script again, also unchanged"
-	w.explainHeldEvents(s, run, goOn)
-	if run != nil && run.Type == eventlog.ConsumerHandler && len(run.Reserved) == 0 && pendingEvents(s) > 0 {
-		w.add("It had chosen no event yet, so no event was counted as failed; if one is at fault, skip it and %s.", goOn)
-		w.can("pawl events list --workflow %s --status pending", name)
-	}
-}
-
 // settled says what a run whose next is owed has changed outside.
 func settled(run *projections.Run) string {
 	if run != nil && run.Mutation == "" {
 		return "It had nothing to change outside"
 	}
 	return "What it had to change outside is settled"
-}
-
-// remedies say what to do about a system hold before resuming.
-var remedies = map[eventlog.BlockReason]string{
-	eventlog.BlockTransient: "Its transient retries are exhausted; resuming starts them again.",
-	eventlog.BlockLogic: "It is not repaired automatically any more; deploy a corrected script, " +
-		"or resume to try the same one again.",
-	eventlog.BlockPermission: "Grant what it needs, or let the connector's configuration allow it and start the " +
-		"engine again; then resume.",
-	eventlog.BlockAuth:         "Correct the connector's credentials, then resume.",
-	eventlog.BlockPrecondition: "Bring the other side into the state that the call needs, then resume.",
-	eventlog.BlockInternal: "This is a fault of Pawl or of a connector; the run's error says more. " +
-		"Resuming tries again.",
-	eventlog.BlockContradiction: "A late answer differs from the recorded outcome, which stands. " +
-		"Look at the other side, then resume.",
-	eventlog.BlockLoss: "A part of the log was lost and accepted as lost. " +
-		"Check what the other side holds before resuming.",
-}
-
-func (w *Why) explainBlocked(s *projections.State) {
-	b := s.Blocked
-	if b == nil {
-		w.say("The system holds workflow %s.", s.Name)
-		w.can("pawl resume %s", s.Name)
-		return
-	}
-	w.Since = b.Since
-	w.say("The system holds workflow %s (%s): %s", s.Name, b.Reason, sentence(b.Message))
-	run := w.run(s, b.Run)
-	if run != nil {
-		w.add("It comes from run %s of %s %s.", run.ID, run.Type, run.Handler)
-	}
-	code := ""
-	if run != nil && run.Failure != nil {
-		code = run.Failure.Code
-	}
-	changed := b.Reason == eventlog.BlockPrecondition && code == deploy.CodeChanged
-	denied := b.Reason == eventlog.BlockPermission && code == capability.CodeDenied
-	unconfigured := b.Reason == eventlog.BlockPermission && connector.Configured(code)
-	switch remedy := remedies[b.Reason]; {
-	case changed:
-		w.add("Deploy the script again to accept the tool as it is now, then resume.")
-	case denied:
-		w.add("Grant what it needs, then resume.")
-	case unconfigured:
-		w.add("No grant changes that: correct connectors.http.hosts in the engine's configuration, " +
-			"start the engine again, then resume.")
-	case remedy != "":
-		w.add("%s", remedy)
-	}
-	if s.PendingRetry != "" && b.Reason != eventlog.BlockContradiction {
-		w.add("%s; only next is run again.", settled(s.RetryRun()))
-	}
-	if b.Run != "" {
-		show := "pawl runs show %s %s"
-		if b.Reason == eventlog.BlockLogic {
-			show += " --evidence"
-		}
-		w.can(show, s.Name, b.Run)
-	}
-	switch {
-	case unconfigured:
-	case b.Reason == eventlog.BlockPermission:
-		w.can("pawl grants %s", s.Name)
-	case b.Reason == eventlog.BlockLogic, changed:
-		w.can("pawl deploy FILE")
-	case b.Reason == eventlog.BlockContradiction && run != nil && run.Mutation != "":
-		w.can("pawl mutations show %s", run.Mutation)
-	}
-	w.can("pawl resume %s", s.Name)
-	switch b.Reason {
-	case eventlog.BlockPrecondition, eventlog.BlockInternal, eventlog.BlockLogic, eventlog.BlockTransient,
-		eventlog.BlockAuth, eventlog.BlockPermission:
-		w.explainHeldEvents(s, run, "resume") // the others are not about what the run was for
-	}
 }

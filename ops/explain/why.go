@@ -57,13 +57,13 @@ func (w *Why) say(format string, args ...any) {
 // add appends a sentence.
 func (w *Why) add(format string, args ...any) { w.Message += " " + fmt.Sprintf(format, args...) }
 
-func (w *Why) can(format string, args ...any) {
-	w.Commands = append(w.Commands, fmt.Sprintf(format, args...))
-}
-
 // once is can for a command that may be named already.
 func (w *Why) once(format string, args ...any) {
 	if command := fmt.Sprintf(format, args...); !slices.Contains(w.Commands, command) {
 		w.can("%s", command)
 	}
+}
+
+func (w *Why) can(format string, args ...any) {
+	w.Commands = append(w.Commands, fmt.Sprintf(format, args...))
 }

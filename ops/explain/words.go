@@ -8,13 +8,20 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// eventName names an event with its title, where that is in memory.
-func eventName(s *projections.State, ref eventlog.EventRef) string {
-	title := ""
-	if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Title != "" && e.Title != string(ref.MessageID) {
-		title = " (" + e.Title + ")"
+// keyOf names the key behind whose event others wait, with how many there are; empty for none.
+func keyOf(s *projections.State, e *projections.TopicEvent) string {
+	const most = 10_000
+	n := s.Behind(e, most)
+	if n == 0 {
+		return ""
 	}
-	return fmt.Sprintf("event %q%s of topic %s", ref.MessageID, title, ref.Topic)
+	many := fmt.Sprint(n)
+	if n >= most {
+		many += " or more"
+	}
+	c, _ := s.Definition().Subscriber(e.Topic)
+	key := projections.EventKeyAt(c.Key, e.Payload)
+	return fmt.Sprintf("; behind it %s %s for key %s", number(n, "waits", "wait"), many, eventlog.ClipName(key))
 }
 
 // callName names a mutation's call for a person, and the events that it was made for.
@@ -32,6 +39,15 @@ func callName(s *projections.State, m *projections.Mutation) string {
 		return name + " for " + eventName(s, run.Reserved[0])
 	}
 	return fmt.Sprintf("%s for %s", name, eventlog.Count(len(run.Reserved), "event"))
+}
+
+// eventName names an event with its title, where that is in memory.
+func eventName(s *projections.State, ref eventlog.EventRef) string {
+	title := ""
+	if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Title != "" && e.Title != string(ref.MessageID) {
+		title = " (" + e.Title + ")"
+	}
+	return fmt.Sprintf("event %q%s of topic %s", ref.MessageID, title, ref.Topic)
 }
 
 // shellWord quotes what a shell would not take for one word.
@@ -72,4 +88,21 @@ func number(n int, one, more string) string {
 		return one
 	}
 	return more
+}
+
+// remedies say what to do about a system hold before resuming.
+var remedies = map[eventlog.BlockReason]string{
+	eventlog.BlockTransient: "Its transient retries are exhausted; resuming starts them again.",
+	eventlog.BlockLogic: "It is not repaired automatically any more; deploy a corrected script, " +
+		"or resume to try the same one again.",
+	eventlog.BlockPermission: "Grant what it needs, or let the connector's configuration allow it and start the " +
+		"engine again; then resume.",
+	eventlog.BlockAuth:         "Correct the connector's credentials, then resume.",
+	eventlog.BlockPrecondition: "Bring the other side into the state that the call needs, then resume.",
+	eventlog.BlockInternal: "This is a fault of Pawl or of a connector; the run's error says more. " +
+		"Resuming tries again.",
+	eventlog.BlockContradiction: "A late answer differs from the recorded outcome, which stands. " +
+		"Look at the other side, then resume.",
+	eventlog.BlockLoss: "A part of the log was lost and accepted as lost. " +
+		"Check what the other side holds before resuming.",
 }

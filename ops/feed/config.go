@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
-
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -93,4 +94,16 @@ func (c Config) withDefaults() (Config, error) {
 // StreamName is the name of the feed's stream under a prefix; empty is the default one.
 func StreamName(prefix string) string {
 	return strings.ToUpper(cmp.Or(prefix, DefaultPrefix)) + "_FEED"
+}
+
+// Feeder publishes a log's facts. Observe and the figures are safe for concurrent use; Run is called once at a time.
+type Feeder struct {
+	cfg     Config
+	js      jetstream.JetStream
+	writer  writer
+	backlog *backlog
+	figures *figures
+	existed bool // the stream was there before
+	// published counts messages.
+	published atomic.Uint64
 }

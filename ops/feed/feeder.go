@@ -4,25 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/prometheus/client_golang/prometheus"
 )
-
-// Feeder publishes a log's facts. Observe and the figures are safe for concurrent use; Run is called once at a time.
-type Feeder struct {
-	cfg     Config
-	js      jetstream.JetStream
-	writer  writer
-	backlog *backlog
-	figures *figures
-	existed bool // the stream was there before
-	// published counts messages.
-	published atomic.Uint64
-}
 
 // New checks the configuration and prepares a feeder; Run starts it.
 func New(cfg Config) (*Feeder, error) {
@@ -114,3 +101,6 @@ func (f *Feeder) Await(ctx context.Context) error {
 		}
 	}
 }
+
+// Figures are the feed's figures, to be registered.
+func (f *Feeder) Figures() prometheus.Collector { return f.figures }

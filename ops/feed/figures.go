@@ -62,6 +62,3 @@ func (f *figures) Collect(to chan<- prometheus.Metric) {
 		c.Collect(to)
 	}
 }
-
-// Figures are the feed's figures, to be registered.
-func (f *Feeder) Figures() prometheus.Collector { return f.figures }

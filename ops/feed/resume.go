@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -124,4 +123,10 @@ func (p past) held(ctx context.Context, sequence uint64) (entry, bool, error) {
 		return e, r.Position != e.position || r.ID == e.transition, nil
 	}
 	return e, true, nil // nothing is read from here to the end: all of it is set aside
+}
+
+// makeAgain is what an operator does about a stream that is not this log's feed. No NATS user may delete it.
+func (f *Feeder) makeAgain() string {
+	return "stop pawl and delete the folder jetstream/$G/streams/" + StreamName(f.cfg.Prefix) +
+		" of its data directory; the feed is then made again from the log"
 }

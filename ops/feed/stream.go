@@ -41,12 +41,6 @@ func (f *Feeder) openStream(ctx context.Context) (jetstream.Stream, error) {
 	return f.updateStream(ctx, config)
 }
 
-// makeAgain is what an operator does about a stream that is not this log's feed. No NATS user may delete it.
-func (f *Feeder) makeAgain() string {
-	return "stop pawl and delete the folder jetstream/$G/streams/" + StreamName(f.cfg.Prefix) +
-		" of its data directory; the feed is then made again from the log"
-}
-
 // newStream describes the stream. Where the order of facts follows from the log alone, what a process loses when it is
 // killed comes again with the same sequences, so writes need not be synced.
 func (f *Feeder) newStream() jetstream.StreamConfig {

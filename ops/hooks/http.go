@@ -18,16 +18,6 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-const (
-	// MaxBody bounds the body of a request in bytes.
-	MaxBody = hook.MaxSample
-	// bodyTimeout is how long a sender may take for a body.
-	bodyTimeout = 15 * time.Second
-	// firstRoom is what a body is given at first, in bytes. It is given as much again whenever that is full: a sender
-	// takes room by what it sends, not by what it announces.
-	firstRoom = 16 << 10
-)
-
 // methods are those that a request may have.
 var methods = []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
 

@@ -27,6 +27,16 @@ type Engine interface {
 		[]decide.PushItem) ([]decide.PushResult, error)
 }
 
+const (
+	// MaxBody bounds the body of a request in bytes.
+	MaxBody = hook.MaxSample
+	// bodyTimeout is how long a sender may take for a body.
+	bodyTimeout = 15 * time.Second
+	// firstRoom is what a body is given at first, in bytes. It is given as much again whenever that is full: a sender
+	// takes room by what it sends, not by what it announces.
+	firstRoom = 16 << 10
+)
+
 // Config of a Receiver; all of it is required but PublicURL.
 type Config struct {
 	Engine  Engine

@@ -46,22 +46,6 @@ func NewHistory(log *Log, name eventlog.WorkflowName) *History {
 	return &History{log: log, name: name}
 }
 
-// Step appends one random transition that may follow.
-func (h *History) Step() (eventlog.Record, error) {
-	return h.Append(func() {
-		switch exists := h.State.Exists(); {
-		case h.concurrent && !exists:
-			h.deployConcurrent()
-		case h.concurrent:
-			h.moveConcurrent()
-		case !exists:
-			h.deploy()
-		default:
-			h.move()
-		}
-	})
-}
-
 // Append appends one transition with the facts that add adds, and returns it as read back from
 // its stored bytes.
 func (h *History) Append(add func()) (eventlog.Record, error) {
@@ -110,7 +94,6 @@ func (h *History) Add(f eventlog.Fact) {
 }
 
 func (h *History) now() *projections.State { return h.draft.State() }
-
 func (h *History) chance(percent int) bool { return h.log.rand.IntN(100) < percent }
 
 func (h *History) id(prefix string) string {

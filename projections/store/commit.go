@@ -5,20 +5,9 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
-
-// Checkpoint says how far a partition's log is in the store: everything up to Seq is.
-type Checkpoint struct {
-	// Seq, Transition and Hash name the last message that is covered.
-	Seq        uint64                `msgpack:"seq"`
-	Transition eventlog.TransitionID `msgpack:"transition"`
-	Hash       eventlog.Hash         `msgpack:"hash"`
-	// Identity is that of the log's partition; on another log the checkpoint is worthless.
-	Identity string `msgpack:"identity"`
-}
 
 // Batch is what becomes visible together.
 type Batch struct {
@@ -29,15 +18,6 @@ type Batch struct {
 	// again.
 	Stops   []Stop
 	Resumed []eventlog.WorkflowName
-}
-
-// Stop says that a workflow's rows end before a record that could not be read or folded: the partition's
-// checkpoint does not cover the workflow from there on.
-type Stop struct {
-	Workflow eventlog.WorkflowName `msgpack:"workflow"`
-	// Seq is where that record stands, Reason what was wrong with it.
-	Seq    uint64 `msgpack:"seq"`
-	Reason string `msgpack:"reason"`
 }
 
 // Change brings one workflow's rows to a state.

@@ -8,12 +8,30 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/vmihailenco/msgpack/v5"
-
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/pack"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/vmihailenco/msgpack/v5"
 )
+
+// Checkpoint says how far a partition's log is in the store: everything up to Seq is.
+type Checkpoint struct {
+	// Seq, Transition and Hash name the last message that is covered.
+	Seq        uint64                `msgpack:"seq"`
+	Transition eventlog.TransitionID `msgpack:"transition"`
+	Hash       eventlog.Hash         `msgpack:"hash"`
+	// Identity is that of the log's partition; on another log the checkpoint is worthless.
+	Identity string `msgpack:"identity"`
+}
+
+// Stop says that a workflow's rows end before a record that could not be read or folded: the partition's
+// checkpoint does not cover the workflow from there on.
+type Stop struct {
+	Workflow eventlog.WorkflowName `msgpack:"workflow"`
+	// Seq is where that record stands, Reason what was wrong with it.
+	Seq    uint64 `msgpack:"seq"`
+	Reason string `msgpack:"reason"`
+}
 
 // layout is raised when keys or the meaning of rows change. The shapes of the rows need no
 // number: see format.

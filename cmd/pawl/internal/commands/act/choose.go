@@ -12,6 +12,25 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
+// jobsAction changes what becomes of events: those named, or those that a filter chooses.
+type jobsAction struct {
+	client.Flags
+	Name      string   `arg:"" name:"workflow" help:"The workflow."`
+	Topic     string   `arg:"" optional:"" help:"The topic; left out with --where."`
+	MessageID []string `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
+	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, q=, since=, until= (when they were published), limit=."`
+	Reason    string   `placeholder:"TEXT" help:"Why, for the record."`
+	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
+	DryRun    bool     `help:"Only say how many would be changed."`
+	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
+
+	unknown bool // redrive what may repeat an effect too (O11)
+	period  period
+}
+
+// maxAtOnce bounds the events of one request.
+const maxAtOnce = 1000
+
 // choose lists the events that the filter fits now, the oldest first.
 func (c *jobsAction) choose(connected *client.Connection, action decide.EventAction, params map[string]any) ([]jobRef,
 	error) {

@@ -12,22 +12,6 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 )
 
-// jobsAction changes what becomes of events: those named, or those that a filter chooses.
-type jobsAction struct {
-	client.Flags
-	Name      string   `arg:"" name:"workflow" help:"The workflow."`
-	Topic     string   `arg:"" optional:"" help:"The topic; left out with --where."`
-	MessageID []string `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
-	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, q=, since=, until= (when they were published), limit=."`
-	Reason    string   `placeholder:"TEXT" help:"Why, for the record."`
-	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
-	DryRun    bool     `help:"Only say how many would be changed."`
-	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
-
-	unknown bool // redrive what may repeat an effect too (O11)
-	period  period
-}
-
 // changedJobs is the answer of a bulk operation.
 type changedJobs struct {
 	Matched int       `json:"matched"`
@@ -139,9 +123,6 @@ func inPace(events []jobRef, at int, pause func() error, send func([]jobRef) err
 	}
 	return nil
 }
-
-// maxAtOnce bounds the events of one request.
-const maxAtOnce = 1000
 
 // told prints what was changed and what was not; partial success is no error (J4).
 func printChanged(screen term.Screen, c *client.Connection, sum changedJobs, done string) error {

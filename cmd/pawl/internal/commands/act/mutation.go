@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -53,6 +54,52 @@ func (c consequence) of(mutation string, w workflowStatus) string {
 		text += ", and " + c.work
 	}
 	return text
+}
+
+// many is an action on many mutations, and its form for one.
+type many struct {
+	operation, one, verb, done string
+	params                     map[string]any
+	then                       consequence
+}
+
+// act carries the action out on the mutations that are named, or that the filter chooses.
+func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []string, on many) error {
+	usage := fmt.Sprintf("pawl %s MUTATION, or pawl %s --where held=REASON,q=TEXT", on.verb, on.verb)
+	switch {
+	case f.Where != "" && len(named) > 0:
+		return exit.Misconfigured(usage, "name the mutations or say --where, not both")
+	case f.Where == "" && len(named) == 0:
+		return exit.Misconfigured(usage, "nothing says which mutations are meant")
+	case f.Where == "" && f.DryRun:
+		return exit.Misconfigured(usage, "--dry-run belongs to --where")
+	}
+	if f.Comment != "" {
+		on.params["comment"] = f.Comment
+	}
+	filter := map[string]any{"dryRun": true}
+	if f.Where != "" {
+		if _, err := where(f.Where, "listMutations", mutationFilters, filter, usage); err != nil {
+			return err
+		}
+	}
+	connected, err := engine.Connect(f.Flags)
+	if err != nil {
+		return err
+	}
+	if len(named) == 1 {
+		return actOnOne(connected, named[0], on)
+	}
+	chosen, err := f.count(connected, named, filter, on)
+	if err != nil || f.DryRun || chosen.Matched == 0 {
+		return err
+	}
+	if f.Where != "" && !f.Yes {
+		if err := confirm(screen, fmt.Sprintf("%s %s?", on.verb, chosen)); err != nil {
+			return err
+		}
+	}
+	return actOnMany(connected, chosen.Items, on)
 }
 
 // actOnOne carries the action out on one mutation.
