@@ -12,9 +12,10 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
-// withProfile is the text of a configuration file with what the profile says put over it: keys with keys below them
-// are merged, every other value takes the place of the file's own. The places in written become those of the values
-// that count. It refuses a profile that the file does not have, and one that holds profiles.
+// withProfile is the text of a configuration file with what the profile says put over it: keys with keys below them are
+// merged, every other value takes the place of the file's own, and a key without a value takes it away. The places in
+// written become those of the values that count. It refuses a profile that the file does not have, and one that holds
+// profiles.
 func withProfile(text []byte, name string, written *configText) ([]byte, error) {
 	var file map[string]any
 	if err := yaml.Unmarshal(text, &file); err != nil {
@@ -44,7 +45,8 @@ func withProfile(text []byte, name string, written *configText) ([]byte, error) 
 	return merged, nil
 }
 
-// over puts the values of a profile over those of the file. A key without a value counts as not set.
+// over puts the values of a profile over those of the file. A key without a value takes the file's away: a profile for
+// tests can leave out a mail server.
 func over(file, profile map[string]any) map[string]any {
 	merged := maps.Clone(file)
 	if merged == nil {
@@ -55,6 +57,7 @@ func over(file, profile map[string]any) map[string]any {
 		own, same := merged[key].(map[string]any)
 		switch {
 		case value == nil:
+			delete(merged, key)
 		case nested && same:
 			merged[key] = over(own, below)
 		default:

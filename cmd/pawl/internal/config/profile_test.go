@@ -36,18 +36,19 @@ policies:
 profiles:
   staging:
     data: ./staging
-    http:
+    public-url:
     connectors:
       http:
         hosts:
+          other.example.com:
           api.example.com: {timeout: 7s, headers: {X-B: "1.10 \u2028 <\U0001F600>"}, reads: [POST /c]}
           new.example.com: {private: true}
     policies: {transient: {retries: 3}}
   empty:
 `
 
-// A profile holds over the rest of the file: keys with keys below them are merged, all else is replaced, and what it
-// does not name stays, whatever it looks like.
+// A profile holds over the rest of the file: keys with keys below them are merged, all else is replaced, a key without
+// a value takes away, and what it does not name stays, whatever it looks like.
 func TestAProfileHoldsOverTheFile(t *testing.T) {
 	t.Parallel()
 	c, path, err := inProfile(t, profiled, "staging")
@@ -55,17 +56,16 @@ func TestAProfileHoldsOverTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosts := c.Connectors.HTTP.Hosts
-	api, other := hosts["api.example.com"], hosts["other.example.com"]
+	api := hosts["api.example.com"]
 	if api.Timeout != 7*time.Second || api.Headers["X-A"] != "1" || api.Headers["X-B"] != "1.10 \u2028 <\U0001F600>" ||
 		strings.Join(api.Reads, ",") != "POST /c" {
 		t.Errorf("api %+v", api)
 	}
-	if other.Timeout != 4*time.Second || other.Headers["X-B"] != "0123" || len(other.Reads) != 2 ||
-		!hosts["new.example.com"].Private {
+	if _, stays := hosts["other.example.com"]; stays || !hosts["new.example.com"].Private || c.PublicURL != "" {
 		t.Errorf("hosts %+v", hosts)
 	}
 	dir := filepath.Dir(path)
-	if c.HTTP != "127.0.0.1:1" || c.As != "true" || c.PublicURL != "https://a.example/x?y={z}#no" ||
+	if c.HTTP != "127.0.0.1:1" || c.As != "true" ||
 		c.Data != filepath.Join(dir, "staging") || c.Maildir != filepath.Join(dir, "mail") {
 		t.Errorf("%+v", c)
 	}
@@ -79,7 +79,9 @@ func TestAProfileHoldsOverTheFile(t *testing.T) {
 		plain.Policies.Transient.Retries != 9 {
 		t.Errorf("without a profile: %v %+v", err, plain)
 	}
-	if c, _, err = inProfile(t, profiled, "empty"); err != nil || c.HTTP != plain.HTTP || c.Policies != plain.Policies {
+	if c, _, err = inProfile(t, profiled, "empty"); err != nil || c.HTTP != plain.HTTP || c.Policies != plain.Policies ||
+		c.PublicURL != "https://a.example/x?y={z}#no" ||
+		c.Connectors.HTTP.Hosts["other.example.com"].Headers["X-B"] != "0123" {
 		t.Errorf("a profile without keys: %v %+v", err, c)
 	}
 }

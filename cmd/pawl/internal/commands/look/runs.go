@@ -60,7 +60,8 @@ func failureNamed(run json.RawMessage) json.RawMessage {
 		return run // Fields says what is wrong with it
 	}
 	nameFailures(term.Page{Items: []map[string]any{item}})
-	return bytes.Replace(run, []byte(`"`+awaitsPerson+`"`), []byte(`"`+term.Plain(item["status"])+`"`), 1)
+	shown := []byte(`"status":"` + term.Plain(item["status"]) + `"`)
+	return bytes.Replace(run, []byte(`"status":"`+awaitsPerson+`"`), shown, 1)
 }
 
 // addAbout names the events of each run or mutation: the first with its title, and how many more there are.

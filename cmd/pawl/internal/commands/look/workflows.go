@@ -1,9 +1,12 @@
 package look
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
@@ -83,17 +86,27 @@ func (c *showSource) Run(engine *client.Finder, screen term.Screen) error {
 	})
 }
 
-// writeSource replaces the file as a whole: a running `pawl up` that follows it never finds half of it. A new file can
-// be read by all, as an editor would make it; one that is there keeps its mode.
+// writeSource replaces the file as a whole: a running `pawl up` that follows it never finds half of it. A link is
+// followed. A new file can be read by its owner alone; one that is there keeps its mode.
 func writeSource(path, text string) error {
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
+	at := path
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		at = target
 	}
-	if err := durable.WriteFile(path, []byte(text)); err != nil {
+	info, err := os.Stat(at)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return exit.Misconfigured("name a file, or leave out --out", "%s is no regular file", term.Path(path))
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return exit.Failed("", fmt.Errorf("look at %s: %w", term.Path(path), err))
+	}
+	if err := durable.WriteFile(at, []byte(text)); err != nil {
 		return exit.Failed("", fmt.Errorf("write %s: %w", term.Path(path), err))
 	}
-	if err := os.Chmod(path, mode); err != nil {
+	if info == nil {
+		return nil
+	}
+	if err := os.Chmod(at, info.Mode().Perm()); err != nil {
 		return exit.Failed("", fmt.Errorf("set the mode of %s: %w", term.Path(path), err))
 	}
 	return nil
