@@ -38,6 +38,8 @@ type Config struct {
 type Connector struct {
 	dir   *confined.Dir
 	marks *marks
+	// rename is dir.RenameNew. A seam for tests: file servers may fail after they have renamed.
+	rename func(from, to string) error
 
 	operations []connector.Operation
 }
@@ -51,7 +53,8 @@ func New(config Config) (*Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connector{dir: dir, marks: &marks{dir: dir}, operations: slices.Clone(operations)}
+	c := &Connector{dir: dir, marks: &marks{dir: dir}, rename: dir.RenameNew,
+		operations: slices.Clone(operations)}
 	for i := range c.operations {
 		if c.operations[i].Kind == connector.Mutate {
 			c.operations[i].Timeout = cmp.Or(config.Timeout, 10*time.Second)

@@ -91,14 +91,57 @@ func (c *Connector) move(ctx context.Context, call connector.Call) connector.Out
 	if err := c.marks.begin(m.mark); err != nil {
 		return c.notMoved(m, c.dir.Failure("mark the move of", m.from, err))
 	}
-	if err := c.dir.RenameNew(m.from, m.to); err != nil {
-		// The file is where it was, and the lock is held: no one says otherwise.
-		return c.notMoved(m, c.dir.Failure("move "+m.from+" to", m.to, errors.Join(err, c.marks.rebar(m.mark))))
+	if err := c.rename(m.from, m.to); err != nil {
+		if out, moved := c.notRenamed(m, c.dir.Failure("move "+m.from+" to", m.to, err)); !moved {
+			return out
+		}
 	}
 	if err := c.settleMove(m); err != nil {
 		return connector.UncertainWith(c.dir.Failure("sync", m.to, err))
 	}
 	return connector.Outcome{Status: connector.Applied, Result: m.answer}
+}
+
+// notRenamed looks where the file is after a rename that answered an error: a file server may have renamed it all the
+// same. The lock is held, so nothing else moves it for Pawl. Only a file that is where it was is a definite failure.
+func (c *Connector) notRenamed(m moveCall, failure *eventlog.Failure) (out connector.Outcome, moved bool) {
+	switch place, err := c.placeOfMoved(m); {
+	case err != nil, place == elsewhere:
+		failure.Message += "; it cannot be told whether it was moved"
+		return connector.UncertainWith(failure), false
+	case place == atNew:
+		return connector.Outcome{}, true
+	}
+	if err := c.marks.rebar(m.mark); err != nil {
+		failure.Message += "; and its key could not be given up: " + err.Error()
+		return connector.UncertainWith(failure), false
+	}
+	return c.notMoved(m, failure), false
+}
+
+// place is where the file of a move that was begun is now.
+type place int
+
+const (
+	// elsewhere: at neither of the two paths, or at both, which no single rename leaves behind.
+	elsewhere place = iota
+	atOld
+	atNew
+)
+
+// placeOfMoved finds the file by its token.
+func (c *Connector) placeOfMoved(m moveCall) (place, error) {
+	token, err := c.dir.Root.Lstat(m.token)
+	if err != nil {
+		return elsewhere, err
+	}
+	switch atFrom, atTo := c.is(m.from, token), c.is(m.to, token); {
+	case atFrom && !atTo:
+		return atOld, nil
+	case atTo && !atFrom:
+		return atNew, nil
+	}
+	return elsewhere, nil
 }
 
 // lockMoves waits for the lock of all moves, within the time of the call.
@@ -191,17 +234,15 @@ func (c *Connector) reconcileMove(ctx context.Context, call connector.Call) conn
 	case known == absent:
 		return c.barMove(m, "the move had not begun")
 	}
-	moved, err := c.dir.Root.Lstat(m.token)
-	if err != nil {
+	switch place, err := c.placeOfMoved(m); {
+	case err != nil:
 		return connector.RetryWith(c.dir.Failure("look at the token of", m.from, err))
-	}
-	if c.is(m.from, moved) {
+	case place == atOld:
 		return c.barMove(m, "the move had not come to its end")
-	}
-	if !c.is(m.to, moved) {
+	case place == elsewhere:
 		return connector.RetryWith(c.dir.Fail(eventlog.Precondition, "changed",
-			"the file is neither at %s nor at %s: it cannot be told whether it was moved there and then taken away", m.from,
-			m.to))
+			"the file is at neither or at both of %s and %s: it cannot be told whether it was moved there and changed since",
+			m.from, m.to))
 	}
 	if err := c.settleMove(m); err != nil {
 		return connector.RetryWith(c.dir.Failure("sync", m.to, err))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,6 +120,59 @@ func TestMoveReplacesNothingThatAppears(t *testing.T) {
 	f.want("b", "another's")
 	f.wantNoTokens()
 	f.reconcile(call, connector.VerdictFailed)
+}
+
+// A rename that answers an error may have happened all the same: what is said of it follows from where the file is.
+func TestARenameThatFails(t *testing.T) {
+	type does = func(f *folder, from, to string) error
+	real := func(f *folder, from, to string) error { return f.c.dir.RenameNew(from, to) }
+	for name, c := range map[string]struct {
+		rename   does
+		status   connector.Status
+		verdict  connector.Verdict // of a reconcile afterwards
+		at, none string
+		token    bool // it is left
+	}{
+		"nothing is renamed": {func(*folder, string, string) error { return nil }, connector.Failed,
+			connector.VerdictFailed, "a", "b", false},
+		"it is renamed": {real, connector.Applied, connector.VerdictApplied, "b", "a", false},
+		"it is renamed and taken away": {func(f *folder, from, to string) error {
+			return errors.Join(real(f, from, to), f.c.dir.Root.Rename(to, "c"))
+		}, connector.Uncertain, connector.VerdictRetry, "c", "b", true},
+		"it is at both": {func(f *folder, from, to string) error {
+			return f.c.dir.Root.Link(from, to)
+		}, connector.Uncertain, connector.VerdictRetry, "b", "c", true},
+		"nothing is renamed, and its key cannot be given up": {func(f *folder, _, _ string) error {
+			m, failure := f.c.parseMove(moving("k1", "a", "b"))
+			if failure != nil {
+				return failure
+			}
+			return f.c.dir.Root.Mkdir(m.mark+".bar", 0o700) // a folder where rebar has to write
+		}, connector.Uncertain, connector.VerdictRetry, "a", "b", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			f.put("a", "one")
+			f.c.rename = func(from, to string) error {
+				if err := c.rename(f, from, to); err != nil {
+					t.Error(err)
+				}
+				return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EIO}
+			}
+			call := moving("k1", "a", "b")
+			out := f.perform(call, c.status)
+			if c.status != connector.Applied && out.Failure.Code != "files.io" {
+				t.Errorf("the failure is %+v", out.Failure)
+			}
+			f.want(c.at, "one")
+			f.wantNone(c.none)
+			if tokens, err := filepath.Glob(filepath.Join(f.dir, markFolder, "*"+tokenSuffix)); err != nil ||
+				(len(tokens) == 1) != c.token {
+				t.Errorf("tokens: %v, %v", tokens, err)
+			}
+			f.reconcile(call, c.verdict)
+		})
+	}
 }
 
 func TestNothingIsMovedWithoutTheRight(t *testing.T) {
