@@ -69,6 +69,19 @@ func ContextFailure(ctx context.Context, call Call) *eventlog.Failure {
 	}
 }
 
+// HeldBack is the failure of a call that was not sent because ctx ended while the call waited for a bound in this
+// engine's own configuration or code; why says for which, and again is when to try once more. The target has no part
+// in it (F13). A call that its caller gave up is cancelled instead.
+func HeldBack(ctx context.Context, call Call, again time.Duration, why string) *eventlog.Failure {
+	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ContextFailure(ctx, call)
+	}
+	failure := Failf(eventlog.Transient, eventlog.CodeHeldBack, "%s.%s was not sent: %s", call.Connector, call.Operation,
+		why)
+	failure.RetryAfter = again
+	return failure
+}
+
 // wellFormed repairs what a connector says about a failure, so that the log never holds an unknown
 // class or an unbounded message. A missing failure or class counts as internal (F3).
 func wellFormed(f *eventlog.Failure, call Call) *eventlog.Failure {

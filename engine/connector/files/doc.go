@@ -19,10 +19,14 @@
 // A move is one rename, and it replaces nothing: the system is asked to rename only where no file is. Before it, the
 // file gets a second name, `.pawl/<key>.moved`, and the mark is left. Reconcile knows by that name which of the two
 // paths the file has: the old one is `failed`, the new one `applied`, and neither is open. A lock, which the move holds
-// to its end, keeps reconcile from answering while a move stands still.
+// to its end, keeps reconcile from answering while a move stands still. A rename that answers an error is looked at in
+// the same way, since a file server may have renamed all the same.
+//
+// Watch compares the times of files with that of the folder's own file system, which it learns from a file that it
+// writes, `.pawl/clock`: the clock of a file server need not agree with this machine's.
 //
 // What it does not guarantee: that a file can be moved which belongs to another user and which the engine may not write
-// (some systems allow no second name then), or on a file system without such a rename. Marks are kept for 30 days; a
-// write older than that is only told by the file's content, a move not at all. List and read take no lock: what another
-// program is writing can be seen half done.
+// (some systems allow no second name then), or on a file system without such a rename; that a file server does not
+// rename after it has been looked at. Marks are kept for 30 days; a write older than that is only told by the file's
+// content, a move not at all. List and read take no lock: what another program is writing can be seen half done.
 package files

@@ -40,6 +40,8 @@ type Connector struct {
 	marks *marks
 	// rename is dir.RenameNew. A seam for tests: file servers may fail after they have renamed.
 	rename func(from, to string) error
+	// now is the time of this machine. A seam for tests.
+	now func() time.Time
 
 	operations []connector.Operation
 }
@@ -53,7 +55,7 @@ func New(config Config) (*Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connector{dir: dir, marks: &marks{dir: dir}, rename: dir.RenameNew,
+	c := &Connector{dir: dir, marks: &marks{dir: dir}, rename: dir.RenameNew, now: time.Now,
 		operations: slices.Clone(operations)}
 	for i := range c.operations {
 		if c.operations[i].Kind == connector.Mutate {
@@ -116,14 +118,14 @@ const (
 )
 
 // Read performs list, watch and read.
-func (c *Connector) Read(_ context.Context, call connector.Call) (json.RawMessage, error) {
+func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
 	var result any
 	var failure *eventlog.Failure
 	switch call.Operation {
 	case "list":
-		result, failure = c.list(call.Params)
+		result, failure = c.list(ctx, call)
 	case "watch":
-		result, failure = c.watch(call.Params, time.Now())
+		result, failure = c.watch(ctx, call)
 	case "read":
 		result, failure = c.read(call.Params)
 	default:

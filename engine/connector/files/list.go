@@ -2,8 +2,10 @@ package files
 
 import (
 	"cmp"
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -31,6 +33,8 @@ type unnamed struct {
 	Count int `json:"count"`
 	// Names are the first of them, each byte that is no text written as \xE9.
 	Names []string `json:"names"`
+
+	raw []string
 }
 
 type listResult struct {
@@ -38,82 +42,93 @@ type listResult struct {
 	Unnamed *unnamed `json:"unnamed,omitempty"`
 }
 
-func (c *Connector) list(params json.RawMessage) (any, *eventlog.Failure) {
+func (c *Connector) list(ctx context.Context, call connector.Call) (any, *eventlog.Failure) {
 	p := struct {
 		Path    string `json:"path"`
 		Pattern string `json:"pattern"`
 	}{Path: "."}
-	if failure := connector.DecodeParams(params, &p); failure != nil {
+	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
 		return nil, failure
 	}
-	found, nameless, failure := c.scan(p.Path, p.Pattern)
+	entries := []entry{}
+	nameless, failure := c.scan(ctx, call, p.Path, p.Pattern, func(path string, info fs.FileInfo) *eventlog.Failure {
+		if len(entries) == maxEntries {
+			return c.dir.Fail(eventlog.Precondition, "tooMany",
+				"%s has more than %d matching entries, the limit: use a pattern or sub-folders", p.Path, maxEntries)
+		}
+		entries = append(entries, entry{Name: info.Name(), Path: path, Type: typeOf(info.Mode()), Size: info.Size(),
+			Modified: timestamp(info.ModTime())})
+		return nil
+	})
 	if failure != nil {
 		return nil, failure
-	}
-	if len(found) > maxEntries {
-		return nil, c.dir.Fail(eventlog.Precondition, "tooMany",
-			"%s has %d matching entries, the limit is %d: use a pattern or sub-folders", p.Path, len(found), maxEntries)
-	}
-	entries := make([]entry, 0, len(found))
-	for _, f := range found {
-		entries = append(entries, entry{
-			Name: f.info.Name(), Path: f.path, Type: typeOf(f.info.Mode()),
-			Size: f.info.Size(), Modified: timestamp(f.info.ModTime()),
-		})
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.Name, b.Name) })
-	return listResult{entries, newUnnamed(nameless)}, nil
+	return listResult{entries, nameless}, nil
 }
 
-// found is what lies at a path.
-type found struct {
-	path string
-	info fs.FileInfo
-}
+// batch is how many names of a folder are read at once.
+const batch = 256
 
-// scan looks into a folder for what matches the pattern, in no order. It gives the names apart that are not UTF-8.
-func (c *Connector) scan(folder, pattern string) (all []found, nameless []string, failure *eventlog.Failure) {
+// scan shows what matches the pattern in a folder, in no order, until show fails or the call's time is over. However
+// many entries the folder has, a batch of them is in memory. It gives the names apart that are not UTF-8.
+func (c *Connector) scan(ctx context.Context, call connector.Call, folder, pattern string,
+	show func(path string, info fs.FileInfo) *eventlog.Failure) (*unnamed, *eventlog.Failure) {
 	name, failure := c.dir.Clean(folder)
 	if failure != nil {
-		return nil, nil, failure
+		return nil, failure
 	}
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, nil, c.dir.Fail(eventlog.Logic, "pattern", "%q is not a pattern; use *, ? and [a-z], e.g. *.txt",
-			pattern)
+		return nil, c.dir.Fail(eventlog.Logic, "pattern", "%q is not a pattern; use *, ? and [a-z], e.g. *.txt", pattern)
 	}
 	opened, err := c.dir.Root.Open(name)
 	if err != nil {
-		return nil, nil, c.dir.Failure("open", name, err)
+		return nil, c.dir.Failure("open", name, err)
 	}
 	defer opened.Close()
-	entries, err := opened.ReadDir(-1)
-	if err != nil {
-		return nil, nil, c.dir.Failure("list", name, err)
+	var nameless *unnamed
+	for {
+		entries, err := opened.ReadDir(batch)
+		for _, f := range entries {
+			if failure := connector.ContextFailure(ctx, call); failure != nil {
+				return nil, failure
+			}
+			matches, _ := path.Match(pattern, f.Name()) // the pattern was checked
+			if strings.HasPrefix(f.Name(), ".pawl") || (pattern != "" && !matches) {
+				continue
+			}
+			if !utf8.ValidString(f.Name()) {
+				nameless = nameless.with(f.Name())
+				continue
+			}
+			info, err := f.Info()
+			if err != nil {
+				continue // it was removed since
+			}
+			if failure := show(path.Join(filepath.ToSlash(name), f.Name()), info); failure != nil {
+				return nil, failure
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nameless, nil
+		}
+		if err != nil {
+			return nil, c.dir.Failure("list", name, err)
+		}
 	}
-	for _, f := range entries {
-		matches, _ := path.Match(pattern, f.Name()) // the pattern was checked
-		if strings.HasPrefix(f.Name(), ".pawl") || (pattern != "" && !matches) {
-			continue
-		}
-		if !utf8.ValidString(f.Name()) {
-			nameless = append(nameless, f.Name())
-			continue
-		}
-		if info, err := f.Info(); err == nil { // else it was removed since
-			all = append(all, found{path.Join(filepath.ToSlash(name), f.Name()), info})
-		}
-	}
-	return all, nameless, nil
 }
 
-// newUnnamed describes entries without a usable name, or is nil if there are none.
-func newUnnamed(names []string) *unnamed {
-	if len(names) == 0 {
-		return nil
+// with is u and one more name; no names at all are nil. The first are kept, by their bytes.
+func (u *unnamed) with(name string) *unnamed {
+	if u == nil {
+		u = &unnamed{}
 	}
-	slices.Sort(names)
-	u := &unnamed{Count: len(names)}
-	for _, name := range names[:min(len(names), maxUnnamed)] {
+	u.Count++
+	at, _ := slices.BinarySearch(u.raw, name)
+	u.raw = slices.Insert(u.raw, at, name)
+	u.raw = u.raw[:min(len(u.raw), maxUnnamed)]
+	u.Names = u.Names[:0]
+	for _, name := range u.raw {
 		u.Names = append(u.Names, escaped(name))
 	}
 	return u

@@ -18,6 +18,9 @@ import (
 // stands still within a move never goes on after reconcile has said that nothing was moved.
 const moveLock = markFolder + "/moves.lock"
 
+// lockAgain is how long after a move that did not get the lock it is tried again.
+const lockAgain = time.Second
+
 // tokenSuffix ends the name of a move's token, which begins with that of its mark.
 const tokenSuffix = ".moved"
 
@@ -155,9 +158,8 @@ func (c *Connector) lockMoves(ctx context.Context, call connector.Call, m moveCa
 	}
 	if err := confined.Lock(ctx, file, true); err != nil {
 		file.Close()
-		if failure := connector.ContextFailure(ctx, call); failure != nil {
-			failure.Message += ": another move is under way, and " + m.from + " was not moved"
-			return nil, failure
+		if ctx.Err() != nil {
+			return nil, connector.HeldBack(ctx, call, lockAgain, "another move is under way, and "+m.from+" was not moved")
 		}
 		return nil, c.dir.Failure("lock", moveLock, err)
 	}

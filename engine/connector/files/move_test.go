@@ -281,8 +281,18 @@ func TestReconcileBesideAMove(t *testing.T) {
 	if failure != nil {
 		t.Fatal(failure)
 	}
+	// A move that does not get the lock is held back by this engine alone.
+	over, stop := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer stop()
+	if out := f.c.Perform(over, call); out.Status != connector.Failed || out.Failure.Code != eventlog.CodeHeldBack ||
+		out.Failure.Class != eventlog.Transient || out.Failure.RetryAfter < time.Second {
+		t.Errorf("a move without the lock: %v %+v", out.Status, out.Failure)
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
+	if out := f.c.Perform(ended, call); out.Status != connector.Failed || out.Failure.Code != connector.CodeCancelled {
+		t.Errorf("a move that was given up: %v %+v", out.Status, out.Failure)
+	}
 	if got := f.c.Reconcile(ended, call); got.Verdict != connector.VerdictRetry {
 		t.Errorf("reconcile = %v %v, want retry", got.Verdict, got.Failure)
 	}

@@ -2,10 +2,12 @@ package files
 
 import (
 	"cmp"
+	"container/heap"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +46,7 @@ type watchResult struct {
 const pageBytes = connector.MaxResult * 3 / 4
 
 // watch lists the regular files of a folder that have not changed for a while, the longest unchanged first.
-func (c *Connector) watch(params json.RawMessage, now time.Time) (any, *eventlog.Failure) {
+func (c *Connector) watch(ctx context.Context, call connector.Call) (any, *eventlog.Failure) {
 	p := struct {
 		Path    string `json:"path"`
 		Pattern string `json:"pattern"`
@@ -52,42 +54,74 @@ func (c *Connector) watch(params json.RawMessage, now time.Time) (any, *eventlog
 		After   string `json:"after"`
 		Limit   int    `json:"limit"`
 	}{Path: ".", Settled: defaultSettled, Limit: 100}
-	if failure := connector.DecodeParams(params, &p); failure != nil {
+	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
 		return nil, failure
 	}
 	after, failure := c.placeOf(p.After)
 	if failure != nil {
 		return nil, failure
 	}
-	all, _, failure := c.scan(p.Path, p.Pattern)
+	// Asked before the folder is looked at: what changes while it is looked at has not come to rest.
+	var rested time.Time
+	if p.Settled > 0 {
+		rested = c.clock().Add(-time.Duration(p.Settled) * time.Second)
+	}
+	first := earliest{}
+	_, failure = c.scan(ctx, call, p.Path, p.Pattern, func(path string, info fs.FileInfo) *eventlog.Failure {
+		modified := info.ModTime()
+		if !info.Mode().IsRegular() || p.Settled > 0 && modified.After(rested) {
+			return nil
+		}
+		at := modified.UnixNano()
+		w := watched{ID: watchID(at, info.Size(), path), Name: info.Name(), Path: path, Size: info.Size(),
+			Modified: timestamp(modified), at: at}
+		if p.After == "" || w.compare(after) > 0 {
+			first.keep(w, p.Limit+1) // one more says that there is a next page
+		}
+		return nil
+	})
 	if failure != nil {
 		return nil, failure
 	}
-	files := []watched{}
-	settled := time.Duration(p.Settled) * time.Second
-	for _, f := range all {
-		// A clock that is ahead, as that of a file server may be, makes a file no older than it is.
-		if !f.info.Mode().IsRegular() || now.Sub(f.info.ModTime()).Abs() < settled {
-			continue
-		}
-		at := f.info.ModTime().UnixNano()
-		w := watched{ID: watchID(at, f.info.Size(), f.path), Name: f.info.Name(), Path: f.path, Size: f.info.Size(),
-			Modified: timestamp(f.info.ModTime()), at: at}
-		if p.After == "" || w.compare(after) > 0 {
-			files = append(files, w)
-		}
-	}
-	slices.SortFunc(files, watched.compare)
-	result := watchResult{Files: files}
+	slices.SortFunc(first, watched.compare)
+	result := watchResult{Files: first}
 	size := 0
-	for i, f := range files {
+	for i, f := range first {
 		size += len(f.ID) + len(f.Name) + len(f.Path) + 200
 		if i > 0 && (i == p.Limit || size > pageBytes) {
-			result.Files, result.Next = files[:i], &files[i-1].ID
+			result.Files, result.Next = first[:i], &first[i-1].ID
 			break
 		}
 	}
 	return result, nil
+}
+
+// earliest is a heap of the first files of a page, with the last of them on top. However many files a folder has, no
+// more than a page of them is in memory.
+type earliest []watched
+
+func (e earliest) Len() int           { return len(e) }
+func (e earliest) Less(i, j int) bool { return e[i].compare(e[j]) > 0 }
+func (e earliest) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+
+// Push is for container/heap: use keep.
+func (e *earliest) Push(w any) { *e = append(*e, w.(watched)) }
+
+// Pop is for container/heap: use keep.
+func (e *earliest) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// keep adds a file if it is one of the first so many.
+func (e *earliest) keep(w watched, most int) {
+	if len(*e) < most {
+		heap.Push(e, w)
+	} else if w.compare((*e)[0]) < 0 {
+		(*e)[0] = w
+		heap.Fix(e, 0)
+	}
 }
 
 // compare orders files by their time, then by their id: the place of one depends on nothing but its id.

@@ -1,14 +1,19 @@
 package files
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -48,19 +53,20 @@ func TestWatchShowsWhatHasComeToRest(t *testing.T) {
 		f.age(name, now.Add(-age))
 	}
 	f.put(".pawl-x", "")
+	f.put(".pawl", "no folder: the time is that of this machine")
+	f.c.now = func() time.Time { return now } // the test itself may take longer than a file to rest
 	f.age("in/sub", now.Add(-time.Hour))
 	if err := os.Symlink("old.csv", filepath.Join(f.dir, "in/link.csv")); err != nil {
 		t.Fatal(err)
 	}
 	for params, want := range map[string]string{
-		`{"path": "in", "pattern": "*.csv"}`:                  "[in/older.csv in/old.csv in/ten.csv in/ahead.csv]",
-		`{"path": "in", "pattern": "*.csv", "settled": 60}`:   "[in/older.csv in/old.csv in/ahead.csv]",
+		`{"path": "in", "pattern": "*.csv"}`:                  "[in/older.csv in/old.csv in/ten.csv]",
+		`{"path": "in", "pattern": "*.csv", "settled": 60}`:   "[in/older.csv in/old.csv]",
 		`{"path": "in", "pattern": "*.csv", "settled": 5400}`: "[in/older.csv]",
 		`{"path": "in", "pattern": "n*", "settled": 0}`:       "[in/new.csv]",
 		`{}`: "[]",
 	} {
-		answer, failure := f.c.watch(json.RawMessage(params), now) // the test itself may take longer than a file to rest
-		page, _ := answer.(watchResult)
+		page, failure := f.watch(params)
 		if failure != nil || fmt.Sprint(paths(page.Files)) != want || page.Next != nil {
 			t.Errorf("watch %s = %v, %v, %v, want %s", params, paths(page.Files), page.Next, failure, want)
 		}
@@ -69,6 +75,84 @@ func TestWatchShowsWhatHasComeToRest(t *testing.T) {
 		`{"pattern": "["}`: "files.pattern", `{"after": "x"}`: "files.after", `{"after": "5"}`: "files.after"} {
 		if _, failure := f.watch(params); failure == nil || failure.Code != code {
 			t.Errorf("watch %s: %+v, want %s", params, failure, code)
+		}
+	}
+}
+
+// What has come to rest is seen by the file system's own clock, however far that of this machine is from it.
+func TestWatchAsksTheFileSystemForTheTime(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"one time": 0, "this machine is behind": -24 * time.Hour,
+		"this machine is ahead": 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			f.c.now = func() time.Time { return time.Now().Add(skew) }
+			f.put("a", "written hours ago")
+			f.age("a", time.Now().Add(-2*time.Hour))
+			f.put("b", "half writ")
+			page, failure := f.watch(`{"settled": 3600}`)
+			if failure != nil || fmt.Sprint(paths(page.Files)) != "[a]" {
+				t.Errorf("watch = %v, %v, want a alone", paths(page.Files), failure)
+			}
+		})
+	}
+}
+
+// A folder is looked at for as long as the call may take, in batches, and a page of it is kept.
+func TestAnEndedCallLooksNoFurther(t *testing.T) {
+	f := open(t)
+	for i := range 2*batch + 1 {
+		f.put(fmt.Sprint(i), "")
+	}
+	for _, operation := range []string{"list", "watch"} {
+		t.Run(operation, func(t *testing.T) {
+			call := connector.Call{Connector: "files", Operation: operation, Params: json.RawMessage(`{"settled": 0}`)}
+			if operation == "list" {
+				call.Params = json.RawMessage(`{}`)
+			}
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			var failure *eventlog.Failure
+			if _, err := f.c.Read(ended, call); !errors.As(err, &failure) || failure.Code != connector.CodeCancelled {
+				t.Errorf("with an ended context: %v, want %s", err, connector.CodeCancelled)
+			}
+			if _, err := f.c.Read(t.Context(), call); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	seen := 0
+	_, failure := f.c.scan(ctx, connector.Call{}, ".", "", func(string, fs.FileInfo) *eventlog.Failure {
+		seen++
+		cancel()
+		return nil
+	})
+	if failure == nil || failure.Code != connector.CodeCancelled || seen != 1 {
+		t.Errorf("%d entries were seen after the call was given up, %v", seen-1, failure)
+	}
+}
+
+// The first files of a page are kept, and no more of them than the page has.
+func TestEarliest(t *testing.T) {
+	for _, all := range []int{0, 3, 4, 5, 100} {
+		first := earliest{}
+		for i := range all {
+			first.keep(watched{at: int64(i * 37 % 101)}, 4)
+			if len(first) > 4 {
+				t.Fatalf("%d files are kept", len(first))
+			}
+		}
+		var want, got []int64
+		for i := range all {
+			want = append(want, int64(i*37%101))
+		}
+		for _, w := range first {
+			got = append(got, w.at)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want[:min(4, all)]) {
+			t.Errorf("of %d: %v are kept, want %v", all, got, want[:min(4, all)])
 		}
 	}
 }
