@@ -326,7 +326,7 @@ func TestATimeoutIsUncertainAndALateAnswerSettles(t *testing.T) {
 	})
 	r := client(t, w.address, func(c *httpcall.Config, h *httpcall.HostConfig) {
 		// Another host's longer timeout does not hold for this one.
-		c.Listen, h.Timeout = time.Minute, 50*time.Millisecond
+		c.Listen, h.Timeout = time.Minute, 2*time.Second
 		c.Hosts = map[string]httpcall.HostConfig{w.address: *h, "slow.example": {Timeout: time.Hour}}
 	})
 	late := make(chan connector.Outcome, 1)
@@ -351,7 +351,7 @@ func TestATimeoutWhileConnectingIsDefinite(t *testing.T) {
 	}
 	defer listener.Close()
 	address := listener.Addr().String()
-	r := client(t, address, func(_ *httpcall.Config, h *httpcall.HostConfig) { h.Timeout = 30 * time.Millisecond })
+	r := client(t, address, func(_ *httpcall.Config, h *httpcall.HostConfig) { h.Timeout = time.Second })
 	out := r.Perform(t.Context(), mutation("post", map[string]any{"url": "https://" + address + "/", "body": 1}))
 	wantOutcome(t, out, connector.Failed, eventlog.Transient, "call.timeout")
 }

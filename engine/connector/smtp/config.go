@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/redact"
 )
 
 // Config of the smtp connector. Secrets in it have been expanded already.
@@ -32,6 +33,12 @@ type Config struct {
 	// Listen is how long to listen on for the answer to a mail after its deadline;
 	// 0 means connector.DefaultListen, negative not at all.
 	Listen time.Duration `yaml:"-"`
+	// Farewell is how long the server may take to say goodbye when the mail is settled; 0 means 1 second. A seam for
+	// tests.
+	Farewell time.Duration `yaml:"-"`
+	// Secrets are the values that were filled in from outside the configuration, wherever they stand in it. They are
+	// blanked out of all that comes back, as the password is.
+	Secrets []string `yaml:"-"`
 	// RootCAs verify the server; nil means the system's. A seam for tests.
 	RootCAs *x509.CertPool `yaml:"-"`
 }
@@ -89,6 +96,9 @@ func newServer(config Config) (*server, error) {
 		return nil, wrong("username", "it is missing, and there is a password")
 	case s.username != "" && s.password == "":
 		return nil, wrong("password", "it is missing, and there is a username")
+	case s.password != "" && len(s.password) < redact.Shortest:
+		return nil, wrong("password", "it has fewer than %d bytes; so short a value cannot be told from other text in "+
+			"answers, so it must not be sent", redact.Shortest)
 	case s.username != "" && s.mode == tlsNone && !loopback:
 		return nil, wrong("tls", "a password is not sent unencrypted to %s: use %s or %s", host, tlsImplicit, tlsSTARTTLS)
 	case strings.ContainsFunc(s.hello, func(r rune) bool { return r <= ' ' || r > '~' }):

@@ -173,7 +173,11 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	late := plain()
 	late.Deadline = time.Now().Add(shortly)
-	wantFailed(t, r.Perform(t.Context(), late), eventlog.Transient, connector.CodeTimeout)
+	out := r.Perform(t.Context(), late)
+	wantFailed(t, out, eventlog.Transient, eventlog.CodeHeldBack)
+	if out.Failure.RetryAfter < time.Second || !strings.Contains(out.Failure.Message, "all 10 connections") {
+		t.Errorf("the failure is %+v", out.Failure)
+	}
 	close(held)
 	for range all {
 		if out := <-outcomes; out.Status != connector.Applied {
@@ -186,4 +190,56 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if dials, mails := d.counts(); dials != all || mails != all {
 		t.Errorf("%d connections and %d mails, want %d", dials, mails, all)
 	}
+}
+
+// The mails that are only listened to, after their deadline, keep no other from its connection.
+func TestListeningHoldsNoConnection(t *testing.T) {
+	t.Parallel()
+	const most = 10
+	d := newDesk(t, nil)
+	var held atomic.Bool
+	held.Store(true)
+	d.wait = func(command string) {
+		if command == "." && held.Load() {
+			<-d.released
+		}
+	}
+	r := d.registry(nil)
+	outcomes := make(chan connector.Outcome)
+	for range most {
+		go func() {
+			call := plain()
+			call.Deadline = time.Now().Add(2 * shortly)
+			outcomes <- r.Perform(t.Context(), call)
+		}()
+	}
+	for range most {
+		if out := <-outcomes; out.Status != connector.Uncertain || !out.Open {
+			t.Fatalf("the outcome is %d %+v, want uncertain and open", out.Status, out.Failure)
+		}
+	}
+	held.Store(false)
+	if out := r.Perform(t.Context(), plain()); out.Status != connector.Applied {
+		t.Errorf("the outcome is %d %+v, want applied", out.Status, out.Failure)
+	}
+}
+
+// A mail that the server has taken is reported at once, however long the server takes to say goodbye.
+func TestNoGoodbyeIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	d := newDesk(t, nil)
+	d.wait = func(command string) {
+		if command == "QUIT" {
+			close(asked)
+			<-d.released
+		}
+	}
+	r := d.registry(func(c *smtp.Config) { c.Farewell = time.Hour })
+	call := plain()
+	call.Deadline = time.Now().Add(5 * shortly)
+	if out := r.Perform(t.Context(), call); out.Status != connector.Applied {
+		t.Errorf("the outcome is %d %+v, want applied", out.Status, out.Failure)
+	}
+	<-asked
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/emersion/go-smtp"
@@ -29,10 +31,12 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	}
 	select {
 	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		return connector.FailedWith(c.server.notHanded(ctx, call, ctx.Err()))
+		return connector.FailedWith(connector.HeldBack(ctx, call, slotAgain, fmt.Sprintf(
+			"all %d connections to the mail server %s were in use", maxConnections, c.server.address)))
 	}
+	release := sync.OnceFunc(func() { <-c.slots })
+	defer release()
 	until, bounded := ctx.Deadline()
 	if !bounded {
 		until = time.Now().Add(defaultTimeout)
@@ -41,13 +45,15 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
-	defer s.line.seal()
+	defer s.end()
 	defer context.AfterFunc(c.closed, s.line.seal)()
 	defer context.AfterFunc(ctx, func() {
 		// A mail that is handed over is listened to for longer; its line has a deadline of its own.
 		if c.listen < 0 || !s.ending.Load() || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			s.line.seal()
+			return
 		}
+		release()
 	})()
 
 	if err := s.greet(ctx); err != nil {
@@ -68,7 +74,7 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	s.ending.Store(true)
 	answer, err := data.CloseWithResponse()
 	if err == nil {
-		s.quit()
+		s.quit(c.closed, c.farewell)
 		return c.applied(m, answer.StatusText)
 	}
 	return c.answered(ctx, call, s, m, err)
@@ -80,10 +86,10 @@ func (c *Connector) refused(ctx context.Context, call connector.Call, s *session
 	var noLogin *noLogin
 	switch {
 	case errors.As(err, &reply):
-		s.quit()
+		s.quit(c.closed, c.farewell)
 		return c.no(err, reply)
 	case errors.As(err, &noLogin):
-		s.quit()
+		s.quit(c.closed, c.farewell)
 		return connector.Failf(eventlog.Auth, "smtp.auth", "the mail server %s: %v", c.server.address, noLogin)
 	}
 	return c.server.notHanded(ctx, call, err)
@@ -115,10 +121,10 @@ func (c *Connector) answered(ctx context.Context, call connector.Call, s *sessio
 	}
 	switch {
 	case reply.Code >= 200 && reply.Code <= 299:
-		s.quit()
+		s.quit(c.closed, c.farewell)
 		return c.applied(m, reply.Message)
 	case reply.Code >= 400 && reply.Code <= 599 && reply.Code != closing:
-		s.quit()
+		s.quit(c.closed, c.farewell)
 		return connector.FailedWith(c.no(err, reply))
 	}
 	return connector.UncertainWith(connector.Failf(eventlog.Transient, "smtp.answer", "the mail server %s answered %s; "+

@@ -25,6 +25,8 @@ type session struct {
 	client *smtp.Client
 	// ending is set immediately before the line that ends the mail is written.
 	ending atomic.Bool
+	// leaving: quit was called, and closes the connection itself.
+	leaving bool
 }
 
 // dial connects, and says nothing yet. A failure is definite.
@@ -111,14 +113,30 @@ func (s *session) begin(m finished) (*smtp.DataCommand, error) {
 	return data, nil
 }
 
-// farewell is how long the server may take to say goodbye: the mail is settled by then.
-const farewell = time.Second
+// defaultFarewell is how long the server may take to say goodbye: the mail is settled by then.
+const defaultFarewell = time.Second
 
-// quit takes leave of the server, between mails only.
-func (s *session) quit() {
-	until := time.Now().Add(farewell)
-	if s.client != nil && s.line.keep(until, until) == nil {
-		_ = s.client.Quit() // nothing depends on it
+// quit takes leave of the server, between mails only, and closes the connection. It waits for nothing: the caller
+// leaves the session alone from now on.
+func (s *session) quit(closed context.Context, farewell time.Duration) {
+	if s.client == nil {
+		return
+	}
+	s.leaving = true
+	go func() {
+		defer s.line.seal()
+		defer context.AfterFunc(closed, s.line.seal)()
+		until := time.Now().Add(farewell)
+		if s.line.keep(until, until) == nil {
+			_ = s.client.Quit() // nothing depends on it
+		}
+	}()
+}
+
+// end closes the connection, unless quit does.
+func (s *session) end() {
+	if !s.leaving {
+		s.line.seal()
 	}
 }
 

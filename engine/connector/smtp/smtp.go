@@ -14,15 +14,20 @@ import (
 // defaultTimeout bounds one mail; servers take their time to greet and to look at a mail.
 const defaultTimeout = time.Minute
 
-// maxConnections is how many connections to the server there are at most, one for each call at once, also while it
-// is listened to after its deadline. A call that gets none within its time was not sent.
+// maxConnections is how many calls at once have a connection to the server, each one of its own. A call that gets none
+// within its time was not sent. A connection that is only listened to after the call's deadline is not counted, nor
+// one that waits for the server's goodbye.
 const maxConnections = 10
+
+// slotAgain is how long after a call that got no connection it is tried again.
+const slotAgain = time.Second
 
 // Connector is the smtp connector.
 type Connector struct {
 	server     *server
 	redact     *redact.Redactor
 	listen     time.Duration
+	farewell   time.Duration
 	slots      chan struct{}
 	operations []connector.Operation
 
@@ -37,13 +42,10 @@ func New(config Config) (*Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	var secrets []string
-	if config.Password != "" {
-		secrets = []string{config.Password}
-	}
+	secrets := append([]string{config.Password}, config.Secrets...)
 	c := &Connector{
 		server: s, redact: redact.New(secrets), listen: cmp.Or(config.Listen, connector.DefaultListen),
-		slots: make(chan struct{}, maxConnections),
+		farewell: cmp.Or(config.Farewell, defaultFarewell), slots: make(chan struct{}, maxConnections),
 		operations: []connector.Operation{{
 			Name: "send", Kind: connector.Mutate, Schema: json.RawMessage(sendSchema),
 			Timeout: cmp.Or(config.Timeout, defaultTimeout),

@@ -130,6 +130,23 @@ func TestLogins(t *testing.T) {
 	}
 }
 
+// Whatever was filled in from outside the configuration is blanked out, not the password alone.
+func TestExpandedValuesAreBlankedOut(t *testing.T) {
+	t.Parallel()
+	const account = "apikey-7d1f"
+	d := newDesk(t, func(d *desk) {
+		d.extra, d.answers["AUTH"] = []string{"AUTH PLAIN"}, "535 5.7.8 no "+account+" here"
+	})
+	r := d.registry(func(c *smtp.Config) {
+		c.Username, c.Password, c.Secrets = account, password, []string{account, password}
+	})
+	out := r.Perform(t.Context(), plain())
+	wantFailed(t, out, eventlog.Auth, "smtp.refused")
+	if strings.Contains(out.Failure.Message, account) || !strings.Contains(out.Failure.Message, "no *** here") {
+		t.Errorf("the message is %s", out.Failure.Message)
+	}
+}
+
 // A server that never stops talking is not listened to for ever.
 func TestAnEndlessAnswer(t *testing.T) {
 	t.Parallel()

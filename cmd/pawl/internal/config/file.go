@@ -153,6 +153,9 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 	if http := c.Connectors.HTTP; http != nil {
 		http.Named, http.Secrets = c.Values, found
 	}
+	if smtp := c.Connectors.SMTP; smtp != nil {
+		smtp.Secrets = found
+	}
 	for _, root := range []*Root{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
 		if root != nil {
 			resolve(&root.Root, c.dir)

@@ -27,6 +27,7 @@ connectors:
         headers: {Authorization: "Bearer ${env:TOKEN}"}
         reconcile: {get: "/orders?key={idempotencyKey}", applied: {status: 200}, failed: {status: 404}}
   csv: {root: sheets}
+  smtp: {server: "smtp.example.com:465", from: [a@example.com], username: "${env:TOKEN}", password: "${env:TOKEN}"}
 `
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -46,8 +47,11 @@ connectors:
 		host.Reconcile.Failed.Status != 404 {
 		t.Errorf("host %+v", host)
 	}
-	if host.Quiet == nil || *host.Quiet != 0 || !slices.Equal(s.Connectors.HTTP.Secrets, []string{"s3cret"}) {
+	if host.Quiet == nil || *host.Quiet != 0 || !slices.Contains(s.Connectors.HTTP.Secrets, "s3cret") {
 		t.Errorf("quiet %v, secrets %q", host.Quiet, s.Connectors.HTTP.Secrets)
+	}
+	if !slices.Contains(s.Connectors.SMTP.Secrets, "s3cret") {
+		t.Errorf("smtp blanks out %q", s.Connectors.SMTP.Secrets)
 	}
 	if got, want := s.Connectors.CSV.Root, filepath.Join(filepath.Dir(path), "sheets"); got != want {
 		t.Errorf("csv root %s, want %s", got, want)
