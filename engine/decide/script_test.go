@@ -338,6 +338,10 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 			}
 		default:
 			c.Outcome.Failure = w.told("says")
+			if w.has("held-back") {
+				c.Outcome.Failure = &eventlog.Failure{Class: eventlog.Transient, Code: eventlog.CodeHeldBack,
+					Message: "it was not sent", RetryAfter: w.retryAfter()}
+			}
 		}
 		c.CallFailure = w.told("call")
 		if over, ok := w.named["over"]; ok {

@@ -205,7 +205,8 @@ func (d *decision) undo(run *projections.Run, f eventlog.Failure) (jobsTookIt bo
 
 // askAgain counts a background attempt that found nothing out (F5). One that was made while something
 // of the call could be under way counts for nothing: the next comes when that is over, and before it
-// now and then, since the answer may be that it was applied.
+// now and then, since the answer may be that it was applied. A question that a bound of this engine held back counts
+// for nothing either: it comes again when its turn does, and no later than the policy's longest pause.
 func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c SettleMutation) {
 	f := c.found(run, uncertainty(c.Outcome.Failure))
 	if !d.asks(m) && m.Failure != nil {
@@ -219,6 +220,14 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 		}
 		d.lead(&eventlog.MutationReconcileScheduled{
 			Mutation: m.ID, Attempt: counted(m), At: at, Failure: f, OverAt: c.OverAt,
+		})
+		return
+	}
+	if d.asks(m) && f.Code == eventlog.CodeHeldBack {
+		// The question was not sent because of a bound of this engine, so nobody was asked (F13).
+		at := d.env.Now.Add(min(max(asked(f), p.Delay(1, d.env.Jitter)), p.Max))
+		d.lead(&eventlog.MutationReconcileScheduled{
+			Mutation: m.ID, Attempt: counted(m), At: at, Failure: f, OverAt: d.env.Now,
 		})
 		return
 	}
