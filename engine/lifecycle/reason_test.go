@@ -98,7 +98,7 @@ var waits = []waiting{
 	{"a repair", decide.ReasonMaintenance, func(l *life) {
 		l.deploy(shop{prepare: broken("read")})
 		l.push("a")
-	}, "It was consumer send of version 1.0, line", 3},
+	}, "It was consumer send of version 1.0, line", 4},
 	{"a repair after a mutation", decide.ReasonMaintenance, func(l *life) {
 		l.deploy(shop{next: broken("publish")})
 		l.push("a")
@@ -137,7 +137,7 @@ var waits = []waiting{
 		reply <- connector.Outcome{Status: connector.Applied}
 		changed()
 		l.rest()
-	}, "A late answer differs", 3},
+	}, "A late answer differs", 4},
 	{"an accepted loss", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.close()
@@ -261,7 +261,8 @@ func (l *life) command(line string) {
 		switch name, ok := strings.CutPrefix(words[i], "--"); {
 		case !ok:
 			args = append(args, words[i])
-		case i+1 < len(words) && (name == "workflow" || name == "status" || name == "state" || name == "where"):
+		case i+1 < len(words) && (name == "workflow" || name == "status" || name == "state" || name == "where" ||
+			name == "topic"):
 			i++
 			flags[name] = words[i]
 		default:
