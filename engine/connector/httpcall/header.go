@@ -14,10 +14,10 @@ func forbiddenHeader(name string) bool {
 	}
 }
 
-// overridesMethod says whether servers read another method out of the header than the request has.
+// overridesMethod says whether servers read another method or another address out of the header than the request has.
 func overridesMethod(name string) bool {
 	switch strings.ToLower(name) {
-	case "x-http-method-override", "x-http-method", "x-method-override":
+	case "x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url":
 		return true
 	}
 	return false

@@ -100,6 +100,47 @@ func TestReadsThatAreNotListedAreNotSent(t *testing.T) {
 	}
 }
 
+// What asks a server for another method or address than the listed one is not sent, wherever it stands.
+func TestReadsThatAskForAnotherMethodAreNotSent(t *testing.T) {
+	t.Parallel()
+	_, address := server(t, func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s was sent", r.Method, r.RequestURI)
+	})
+	r := client(t, address, func(c *httpcall.Config, h *httpcall.HostConfig) {
+		reading(c, h)
+		withSecret(t, address)(c, h)
+	})
+	formType := object{"content-type": "Application/X-WWW-Form-Urlencoded; charset=utf-8"}
+	for what, c := range map[string]struct {
+		params object
+		code   string
+	}{
+		"query":            {object{"query": object{"_METHOD": "DELETE"}}, connector.CodeParams},
+		"url":              {object{"url": "http://" + address + "/v1/search?a=1;%5fmethod=PUT"}, connector.CodeParams},
+		"form":             {object{"form": object{"_method": "DELETE"}}, connector.CodeParams},
+		"text as a form":   {object{"text": "a=1&_method=DELETE", "headers": formType}, connector.CodeParams},
+		"base64 as a form": {object{"base64": "X21ldGhvZD1QVVQ=", "headers": formType}, connector.CodeParams},
+		"multipart":        {object{"multipart": []object{{"name": "_method", "content": "PUT"}}}, connector.CodeParams},
+		"text as multipart": {object{"text": "--a", "headers": object{"Content-Type": "multipart/form-data; boundary=a"}},
+			connector.CodeParams},
+		"original url":  {object{"headers": object{"X-Original-URL": "/v1/orders"}}, "http.header"},
+		"rewritten url": {object{"headers": object{"x-rewrite-url": "/v1/orders"}}, "http.header"},
+		"secret header": {object{"secret": object{"header": object{"x-http-method": "KEY"}}}, "http.header"},
+		"secret query":  {object{"secret": object{"query": object{"_method": "KEY"}}}, connector.CodeParams},
+		"secret field": {object{"form": object{"a": "1"}, "secret": object{"body": object{"_method": "KEY"}}},
+			connector.CodeParams},
+	} {
+		c.params["method"] = "POST"
+		if c.params["url"] == nil {
+			c.params["url"] = "http://" + address + "/v1/search"
+		}
+		_, err := r.Read(t.Context(), mutation("read", c.params))
+		if f := failureOf(t, err); f.Code != c.code {
+			t.Errorf("%s: %+v", what, f)
+		}
+	}
+}
+
 // A line that could mean more than one place, or none, is refused at the start.
 func TestReadsThatCannotBeListed(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,9 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 		return nil, failure
 	}
 	headers, failure := scriptHeaders(p, t.host, true)
+	if failure == nil {
+		failure = secretOverrides(t)
+	}
 	if failure != nil {
 		return nil, failure
 	}
@@ -57,6 +60,9 @@ func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t
 	}
 	body, failure := bodyWithType(p, headers)
 	if failure != nil {
+		return nil, failure
+	}
+	if failure := overrides(p, t, headers, body); failure != nil {
 		return nil, failure
 	}
 	addHostHeaders(headers, t)

@@ -157,7 +157,7 @@ func scriptHeaders(p params, h *host, reads bool) (http.Header, *eventlog.Failur
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s cannot be set by a script", canonical)
 		case reads && overridesMethod(name):
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s cannot be set in a read: it asks for "+
-				"another method", canonical)
+				"another method or address", canonical)
 		case h.sets(canonical):
 			return nil, connector.Failf(eventlog.Logic, "http.header", "header %s is set by the configuration of %s",
 				canonical, h.name)
