@@ -46,7 +46,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the NATS URL: %w", err)
 	}
-	nc, err := nats.Connect(strings.TrimSpace(string(address)), nats.MaxReconnects(-1), nats.ReconnectWait(pause))
+	nc, err := nats.Connect(strings.TrimSpace(string(address)), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+		nats.ReconnectWait(pause))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
