@@ -49,8 +49,8 @@ func SecretGranted(grants map[string]eventlog.Grant, name string) bool {
 	return grants[eventlog.SecretCapability(name)] == eventlog.GrantAllow
 }
 
-// DeniedSecret is the failure of a call that carries the named secrets, the first of which that is not granted it
-// names; nil if all are.
+// DeniedSecret returns the failure of a call that uses a secret which the workflow is not granted. It names the first
+// such secret. It returns nil if all are granted.
 func DeniedSecret(w eventlog.WorkflowName, grants map[string]eventlog.Grant, names []string) *eventlog.Failure {
 	for _, name := range names {
 		if !SecretGranted(grants, name) {

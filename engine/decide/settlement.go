@@ -224,7 +224,7 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 		return
 	}
 	if d.asks(m) && f.Code == eventlog.CodeHeldBack {
-		// The question was not sent because of a bound of this engine, so nobody was asked (F13).
+		// The question was not sent because of a bound of this engine, so the connector's target was not asked (F13).
 		at := d.env.Now.Add(min(max(asked(f), p.Delay(1, d.env.Jitter)), p.Max))
 		d.lead(&eventlog.MutationReconcileScheduled{
 			Mutation: m.ID, Attempt: counted(m), At: at, Failure: f, OverAt: d.env.Now,

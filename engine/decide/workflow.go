@@ -20,7 +20,7 @@ type (
 	// SetGrants replaces the workflow's grants.
 	SetGrants struct{ Grants map[string]eventlog.Grant }
 	// ChangeGrants changes the grants that it names and leaves the others as they are at that
-	// moment: two people who change different grants at the same time both get what they asked for.
+	// moment: two people can change different grants at the same time, and both changes hold.
 	// A nil grant takes one out.
 	ChangeGrants struct {
 		Changes map[string]*eventlog.Grant

@@ -1,7 +1,7 @@
 package hint
 
-// The codes, by what a hint is about. Behind each stand the values that it takes, in their order; none where nothing is
-// said.
+// The codes, grouped by what the hint is about. The comment after a code lists the values that its text takes, in their
+// order. A code without a comment takes none.
 const (
 	// Workflows.
 	Workflows     Code = "workflow.list"

@@ -9,5 +9,5 @@ type Hint struct {
 	Values []any
 }
 
-// Of is a hint with its values, as many and in the order as they stand behind the code.
+// Of returns a hint. The values are those listed after the code in code.go, in the same order.
 func Of(code Code, values ...any) Hint { return Hint{Code: code, Values: values} }

@@ -28,9 +28,9 @@ func (w *Why) Turns(s *projections.State, calls []connector.Waiting) {
 		}
 		switch {
 		case n == 1 && m != nil && m.Key == first.Key:
-			// What was said of it, that it has left, is not so yet.
-			w.say("%s has not left: it waits for its turn at %s%s. If that does not come until %s, it is not sent, and tried "+
-				"again later.", callName(s, m), turn, next, m.Deadline)
+			// The explanation has said that this call was sent. It was not, so that sentence is replaced.
+			w.say("%s has not been sent: it waits for its turn at %s%s. If its turn does not come by %s, the call is not sent "+
+				"and is tried again later.", callName(s, m), turn, next, m.Deadline)
 		default:
 			w.add("%s of it %s for %s turn at %s%s.", eventlog.Count(n, "call"), number(n, "waits", "wait"),
 				number(n, "its", "their"), turn, next)

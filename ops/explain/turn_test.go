@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// TestTurns: a call that waits for its turn at its target has not left, and the bound that makes it wait is named.
+// TestTurns: a call that waits for its turn at its target has not been sent, and the bound that makes it wait is named.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	const later = eventlog.Instant(1_700_000_060_000_000)
@@ -28,8 +28,8 @@ func TestTurns(t *testing.T) {
 	}{
 		"none": {nil, []string{"has left and its answer is awaited"}, []string{"turn"}},
 		"its own": {[]connector.Waiting{wait("K1", "api.example.com", "at most 10/s", until)},
-			[]string{"Mutation M1 (http.post) has not left", "api.example.com (at most 10/s, connectors.http.hosts)",
-				"the next turn is at 2023-11-14T22:14:00Z", "does not come until 2023-11-14T22:14:20Z"},
+			[]string{"Mutation M1 (http.post) has not been sent", "api.example.com (at most 10/s, connectors.http.hosts)",
+				"the next turn is at 2023-11-14T22:14:00Z", "does not come by 2023-11-14T22:14:20Z"},
 			[]string{"has left and"}},
 		"others": {[]connector.Waiting{
 			wait("", "a.example", "at most 10/s", until.Add(time.Second)), wait("K2", "a.example", "at most 10/s", until),

@@ -29,7 +29,7 @@ const maxUnnamed = 20
 type Config struct {
 	// Root is the folder scripts may use; it must exist.
 	Root string `yaml:"root"`
-	// Timeout bounds one write, and so how soon after a crash its outcome may be asked for; 0
+	// Timeout bounds one write or move, and so how soon after a crash its outcome may be asked for; 0
 	// means 10 s. A local write takes milliseconds.
 	Timeout time.Duration `yaml:"timeout"`
 }

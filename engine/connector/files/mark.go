@@ -27,7 +27,7 @@ const (
 	refused = "refused"
 )
 
-// marks are the traces that writes leave by their key.
+// marks are the traces that writes and moves leave, one for each idempotency key.
 type marks struct {
 	dir *confined.Dir
 
@@ -39,7 +39,7 @@ type marks struct {
 type state int
 
 const (
-	// absent: no write with this key has come as far as its rename.
+	// absent: no call with this key has come as far as its rename.
 	absent state = iota
 	// begun: the rename may have happened.
 	begun
@@ -98,7 +98,7 @@ func (m *marks) prepare(now time.Time) error {
 	return nil
 }
 
-// read says what is known about a key; answer is the first answer of a write that is done.
+// read says what is known about a key. answer is the first answer of a call that is done.
 func (m *marks) read(mark string) (s state, answer json.RawMessage, err error) {
 	text, err := m.dir.Root.ReadFile(mark)
 	switch {
@@ -140,7 +140,7 @@ func (m *marks) bar(mark string) error {
 	return errors.Join(err, m.dir.Root.Remove(temporary), m.dir.SyncDir(markFolder))
 }
 
-// rebar turns a mark of a write that can no longer happen into one that forbids it.
+// rebar replaces the mark of a call that can no longer happen by one that forbids the key.
 func (m *marks) rebar(mark string) error {
 	temporary := mark + ".bar"
 	if err := m.write(temporary); err != nil {

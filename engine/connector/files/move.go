@@ -79,7 +79,7 @@ func (c *Connector) move(ctx context.Context, call connector.Call) connector.Out
 		return connector.FailedWith(failure)
 	}
 	defer lock.Close()
-	if out, settled := c.repeated(m.mark, m.from, "moved"); settled {
+	if out, settled := c.repeated(m.mark, m.from, codeNotMoved); settled {
 		return out
 	}
 	if failure := c.checkMove(m); failure != nil {
@@ -110,13 +110,13 @@ func (c *Connector) move(ctx context.Context, call connector.Call) connector.Out
 func (c *Connector) notRenamed(m moveCall, failure *eventlog.Failure) (out connector.Outcome, moved bool) {
 	switch place, err := c.placeOfMoved(m); {
 	case err != nil, place == elsewhere:
-		failure.Message += "; it cannot be told whether it was moved"
+		failure.Message += "; it is unknown whether the file was moved: look at both paths"
 		return connector.UncertainWith(failure), false
 	case place == atNew:
 		return connector.Outcome{}, true
 	}
 	if err := c.marks.rebar(m.mark); err != nil {
-		failure.Message += "; and its key could not be given up: " + err.Error()
+		failure.Message += "; the file is still there, but this could not be recorded: " + err.Error()
 		return connector.UncertainWith(failure), false
 	}
 	return c.notMoved(m, failure), false
@@ -229,7 +229,7 @@ func (c *Connector) reconcileMove(ctx context.Context, call connector.Call) conn
 	case known == done:
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: first}
 	case known == barred:
-		return c.barMove(m, "its key was given up")
+		return c.barMove(m, "an earlier check settled this call as failed")
 	case known == absent && c.marks.forgotten(call):
 		return connector.RetryWith(c.dir.Fail(eventlog.Precondition, "forgotten",
 			"the call is so old that its mark may have been removed: it cannot be told whether %s was moved", m.from))
@@ -240,11 +240,11 @@ func (c *Connector) reconcileMove(ctx context.Context, call connector.Call) conn
 	case err != nil:
 		return connector.RetryWith(c.dir.Failure("look at the token of", m.from, err))
 	case place == atOld:
-		return c.barMove(m, "the move had not come to its end")
+		return c.barMove(m, "the file still has its old name")
 	case place == elsewhere:
 		return connector.RetryWith(c.dir.Fail(eventlog.Precondition, "changed",
-			"the file is at neither or at both of %s and %s: it cannot be told whether it was moved there and changed since",
-			m.from, m.to))
+			"it cannot be told whether %s was moved to %s: the file is at both paths or at neither; look at both, then "+
+				"resolve the mutation", m.from, m.to))
 	}
 	if err := c.settleMove(m); err != nil {
 		return connector.RetryWith(c.dir.Failure("sync", m.to, err))
@@ -265,5 +265,5 @@ func (c *Connector) barMove(m moveCall, why string) connector.Reconciliation {
 	}
 	_ = c.dir.Root.Remove(m.token) // the mark says it now
 	return connector.Reconciliation{Verdict: connector.VerdictFailed,
-		Failure: c.not("moved", m.from, why)}
+		Failure: c.notDone(codeNotMoved, m.from, why)}
 }

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -89,7 +88,7 @@ func (c *Connector) write(ctx context.Context, call connector.Call) connector.Ou
 	if err := c.marks.prepare(time.Now()); err != nil {
 		return connector.FailedWith(c.dir.Failure("prepare", markFolder, err))
 	}
-	if out, settled := c.repeated(mark, w.path, "written"); settled {
+	if out, settled := c.repeated(mark, w.path, codeNotWritten); settled {
 		return out
 	}
 	mode, failure := c.checkPlace(w.path)
@@ -124,7 +123,7 @@ func (c *Connector) write(ctx context.Context, call connector.Call) connector.Ou
 }
 
 // repeated answers a key that was there before: the first answer again, and no second effect.
-func (c *Connector) repeated(mark, name, what string) (connector.Outcome, bool) {
+func (c *Connector) repeated(mark, name, code string) (connector.Outcome, bool) {
 	known, first, err := c.marks.read(mark)
 	switch {
 	case err != nil:
@@ -132,7 +131,8 @@ func (c *Connector) repeated(mark, name, what string) (connector.Outcome, bool) 
 	case known == done:
 		return connector.Outcome{Status: connector.Applied, Result: first}, true
 	case known == barred:
-		return connector.FailedWith(c.not(what, name, "its key was given up before")), true
+		return connector.FailedWith(c.notDone(code, name, "an earlier check settled this call as failed, so it is not "+
+			"carried out")), true
 	case known == begun:
 		return connector.UncertainWith(c.dir.Fail(eventlog.Transient, "begun",
 			"%s: a call with the same key was begun before", name)), true
@@ -222,7 +222,7 @@ func (c *Connector) reconcileWrite(call connector.Call) connector.Reconciliation
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: first}
 	case known == barred:
 		return connector.Reconciliation{Verdict: connector.VerdictFailed,
-			Failure: c.notWritten(w, "its key was given up")}
+			Failure: c.notDone(codeNotWritten, w.path, "an earlier check settled this call as failed")}
 	case known == absent && !forgotten:
 		if err := c.marks.bar(mark); err != nil {
 			if errors.Is(err, fs.ErrExist) {
@@ -233,7 +233,8 @@ func (c *Connector) reconcileWrite(call connector.Call) connector.Reconciliation
 		if err := c.dir.Root.Remove(content); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return connector.RetryWith(c.dir.Failure("give up the write of", w.path, err))
 		}
-		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: c.notWritten(w, "it had not begun")}
+		return connector.Reconciliation{Verdict: connector.VerdictFailed,
+			Failure: c.notDone(codeNotWritten, w.path, "it had not begun")}
 	case known == begun:
 		// The one that removes the content wins: the writer by its rename, or this reconcile.
 		if err := c.dir.Root.Remove(content); err == nil {
@@ -241,7 +242,7 @@ func (c *Connector) reconcileWrite(call connector.Call) connector.Reconciliation
 				return connector.RetryWith(c.dir.Failure("give up the write of", w.path, err))
 			}
 			return connector.Reconciliation{Verdict: connector.VerdictFailed,
-				Failure: c.notWritten(w, "it had not come to its end")}
+				Failure: c.notDone(codeNotWritten, w.path, "it had not come to its end")}
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return connector.RetryWith(c.dir.Failure("give up the write of", w.path, err))
 		}
@@ -270,11 +271,14 @@ func (c *Connector) compare(mark string, w writeCall, answer json.RawMessage) co
 	return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: answer}
 }
 
-func (c *Connector) notWritten(w writeCall, why string) *eventlog.Failure {
-	return c.not("written", w.path, why)
-}
+// The codes of calls that were not carried out, behind "files.".
+const (
+	codeNotWritten = "notWritten"
+	codeNotMoved   = "notMoved"
+)
 
-// not says that a file was not written, or not moved.
-func (c *Connector) not(what, name, why string) *eventlog.Failure {
-	return c.dir.Fail(eventlog.Transient, "not"+strings.ToUpper(what[:1])+what[1:], "%s was not %s: %s", name, what, why)
+// notDone is the failure of a write or move, by its code, that was not carried out.
+func (c *Connector) notDone(code, name, why string) *eventlog.Failure {
+	what := map[string]string{codeNotWritten: "written", codeNotMoved: "moved"}[code]
+	return c.dir.Fail(eventlog.Transient, code, "%s was not %s: %s", name, what, why)
 }

@@ -84,15 +84,11 @@ func overrides(p params, t target, headers http.Header, body []byte) *eventlog.F
 	switch kind, _, _ := mime.ParseMediaType(headers.Get("Content-Type")); {
 	case p.Form != nil, kind == "application/x-www-form-urlencoded":
 		form = string(body)
-	case strings.HasPrefix(kind, "multipart/") && p.Multipart == nil:
-		return connector.Failf(eventlog.Logic, connector.CodeParams, "a read gives a %s body as multipart, whose parts "+
-			"can be looked at", kind)
+	case strings.HasPrefix(kind, "multipart/"):
+		return connector.Failf(eventlog.Logic, connector.CodeParams, "the Content-Type of a read cannot be %s: its parts "+
+			"cannot be checked; use form or body", kind)
 	}
-	found := hasMethodField(t.sent().RawQuery) || hasMethodField(form)
-	for _, part := range p.Multipart {
-		found = found || strings.EqualFold(part.Name, methodField)
-	}
-	if found {
+	if hasMethodField(t.sent().RawQuery) || hasMethodField(form) {
 		return connector.Failf(eventlog.Logic, connector.CodeParams, "a read cannot have a field %s: it asks for another "+
 			"method", methodField)
 	}

@@ -154,7 +154,7 @@ func (c *Connector) carry(p *params, t *target) *eventlog.Failure {
 	}
 	if len(p.Secret.Body) > 0 && (p.Text != nil || p.Base64 != nil || p.Multipart != nil) {
 		return connector.Failf(eventlog.Logic, connector.CodeParams,
-			"secret.body needs a body or a form: text, base64 and multipart are none")
+			"secret.body goes with body or form only, not with text, base64 or multipart")
 	}
 	if p.Form != nil {
 		return carryInForm(p, values)

@@ -43,7 +43,7 @@ const tokenMargin = 30 * time.Second
 // late may repeat one that was replaced.
 const keptSecrets = 16
 
-// oauth gets the access tokens for one host, one at a time, and keeps the one that holds.
+// oauth gets the access tokens for one host, one at a time, and keeps the valid one.
 type oauth struct {
 	host   string // the configured key of the host
 	at     *url.URL
@@ -57,7 +57,7 @@ type oauth struct {
 	turn chan struct{} // has a value while a token is asked for
 
 	mu      sync.Mutex
-	held    *oauth2.Token // the one that holds, nil for none
+	valid   *oauth2.Token // nil for none
 	refresh string        // the newest refresh token
 	given   []string      // the secrets of the newest answers
 }
@@ -107,7 +107,7 @@ func (o *oauth) token(ctx context.Context, call connector.Call) (header string, 
 	case <-ctx.Done():
 		return "", false, o.noToken(ctx, call, ctx.Err())
 	}
-	if t := o.holding(); t != nil {
+	if t := o.current(); t != nil {
 		return t.Type() + " " + t.AccessToken, true, nil
 	}
 	t, err := o.fetch(ctx)
@@ -123,21 +123,21 @@ func (o *oauth) token(ctx context.Context, call connector.Call) (header string, 
 	return header, false, nil
 }
 
-// holding is the token that holds, nil for none.
-func (o *oauth) holding() *oauth2.Token {
+// current is the token that is still valid, nil for none.
+func (o *oauth) current() *oauth2.Token {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.held != nil && !o.held.Expiry.IsZero() && time.Until(o.held.Expiry) <= tokenMargin {
-		o.held = nil
+	if o.valid != nil && !o.valid.Expiry.IsZero() && time.Until(o.valid.Expiry) <= tokenMargin {
+		o.valid = nil
 	}
-	return o.held
+	return o.valid
 }
 
 // take keeps a token, and returns the secrets of the newest answers.
 func (o *oauth) take(t *oauth2.Token) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.held = t
+	o.valid = t
 	o.given = append(o.given, t.AccessToken)
 	if t.RefreshToken != "" && t.RefreshToken != o.refresh {
 		o.refresh, o.given = t.RefreshToken, append(o.given, t.RefreshToken)
@@ -162,8 +162,8 @@ func (o *oauth) fetch(ctx context.Context) (*oauth2.Token, error) {
 func (o *oauth) refused(header string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.held != nil && o.held.Type()+" "+o.held.AccessToken == header {
-		o.held = nil
+	if o.valid != nil && o.valid.Type()+" "+o.valid.AccessToken == header {
+		o.valid = nil
 	}
 }
 
@@ -190,8 +190,8 @@ func (o *oauth) noToken(ctx context.Context, call connector.Call, err error) *ev
 			return connector.Failf(eventlog.Transient, codeToken, "no access token for %s: %s did not answer: %v", o.host,
 				o.where(), cause(unreachable.Err))
 		}
-		return connector.Failf(eventlog.Transient, codeToken, "no access token for %s: the answer of %s is none", o.host,
-			o.where())
+		return connector.Failf(eventlog.Transient, codeToken, "no access token for %s: %s answered, but the answer has no "+
+			"access token", o.host, o.where())
 	}
 	status, said := refusal.Response.StatusCode, ""
 	if standardCodes[refusal.ErrorCode] {
@@ -231,7 +231,7 @@ func (o *oauth) authorize(ctx context.Context, call connector.Call, request *htt
 	return authorized{o, header, stale}, nil
 }
 
-// judge takes an answer of 401 to say that the token does not hold any more.
+// judge forgets the token if the host answered 401 to it.
 func (a authorized) judge(answer answer) answer {
 	if a.by != nil && answer.status == http.StatusUnauthorized {
 		a.by.refused(a.header)

@@ -172,8 +172,8 @@ func TestATokenThatIsNotGiven(t *testing.T) {
 		"busy":    {func(w http.ResponseWriter, _ int) { w.WriteHeader(503) }, eventlog.Transient, "answered 503"},
 		"limited": {func(w http.ResponseWriter, _ int) { w.WriteHeader(429) }, eventlog.Transient, "answered 429"},
 		"nonsense": {func(w http.ResponseWriter, _ int) { fmt.Fprint(w, `{"s3cret one"`) }, eventlog.Transient,
-			"is none"},
-		"no token": {func(w http.ResponseWriter, _ int) { fmt.Fprint(w, `{}`) }, eventlog.Transient, "is none"},
+			"has no access token"},
+		"no token": {func(w http.ResponseWriter, _ int) { fmt.Fprint(w, `{}`) }, eventlog.Transient, "has no access token"},
 		"cut off":  {func(http.ResponseWriter, int) { panic(http.ErrAbortHandler) }, eventlog.Transient, "did not answer"},
 		"no header": {func(w http.ResponseWriter, _ int) {
 			fmt.Fprint(w, `{"access_token": "acc\ness", "token_type": "bearer"}`)

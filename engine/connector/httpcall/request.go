@@ -143,8 +143,8 @@ func addQuery(u *url.URL, query map[string]any) *eventlog.Failure {
 	return nil
 }
 
-// scriptHeaders checks the headers a script gives for a host and writes them into a new set. Those that turn a method
-// into another one, reads says, are refused: what is called a read must not change anything.
+// scriptHeaders checks the headers that a script gives for a host and copies them into a new set. Where reads is true,
+// it refuses headers that ask for another method or address: a read must not change anything.
 func scriptHeaders(p params, h *host, reads bool) (http.Header, *eventlog.Failure) {
 	headers := make(http.Header, len(p.Headers)+len(h.headers)+6)
 	for name, value := range p.Headers {

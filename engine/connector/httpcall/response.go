@@ -211,8 +211,8 @@ func statusClass(status int) (class eventlog.Class, definite bool) {
 func (a answer) refusal(where string) (failure *eventlog.Failure, definite bool) {
 	class, definite := statusClass(a.status)
 	if a.status == http.StatusUnauthorized && a.stale {
-		return connector.Failf(eventlog.Transient, codeToken, "%s answered 401 to an access token that was taken before; "+
-			"the next call gets a new one%s", where, a.excerpt()), true
+		return connector.Failf(eventlog.Transient, codeToken, "%s answered 401 to an access token that an earlier "+
+			"call had used; the next call gets a new one%s", where, a.excerpt()), true
 	}
 	failure = connector.Failf(class, "http.status", "%s answered %d%s", where, a.status, a.excerpt())
 	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {

@@ -12,7 +12,8 @@ const (
 	// A status of 2xx needs no mention.
 	readExpect = `
     "expect": {"type": "array", "maxItems": 20, "items": {"type": "integer", "minimum": 300, "maximum": 599}}`
-	// After 408, 425, 429 and 5xx nobody knows, or all is to be tried again: no script may call that applied.
+	// After 408, 425, 429 and 5xx the outcome is unknown, or the call is to be tried again: no script may call that
+	// applied.
 	mutateExpect = `
     "expect": {"type": "array", "maxItems": 20, "items": {"type": "integer", "minimum": 300, "maximum": 499,
       "not": {"enum": [408, 425, 429]}}}`

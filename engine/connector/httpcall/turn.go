@@ -20,16 +20,23 @@ const maxConcurrency = maxConnections
 // turnAgain is how long after a call that found no place at its host another one is tried.
 const turnAgain = time.Second
 
+// maxPromise is how long after the next turn a call that found none is told to come again at most.
+const maxPromise = 5 * time.Minute
+
 // turns hands out the right to call one host: so many calls at once, and so many in a time. The first that asks is the
-// first that gets one. Nil has no bounds.
+// first that gets one. A nil *turns sets no bounds.
 type turns struct {
 	host  string        // the configured key
 	slots chan struct{} // a value for each call under way; nil for no bound
 	pace  *rate.Limiter // nil for no bound
 	rate  string        // as configured
+	// spacing is the time between two turns.
+	spacing time.Duration
 
 	mu      sync.Mutex
 	waiting map[*connector.Waiting]struct{}
+	// promised is the latest time at which a call that found no turn was told to come again.
+	promised time.Time
 }
 
 // newTurns checks the bounds of a host; nil for none.
@@ -49,14 +56,15 @@ func newTurns(name string, config HostConfig) (*turns, error) {
 		t.slots = make(chan struct{}, config.Concurrency)
 	}
 	if bound.Runs > 0 {
-		t.pace = rate.NewLimiter(rate.Every(bound.Spacing()), 1)
+		t.spacing = bound.Spacing()
+		t.pace = rate.NewLimiter(rate.Every(t.spacing), 1)
 	}
 	return t, nil
 }
 
-// take waits for the right to send one request of the call. It returns what gives the place back once the exchange is
-// over. A failure says that ctx ends before the turn comes: nothing was sent. A question about an earlier call takes
-// no place, since that call may have it; it keeps the rate.
+// take waits until one request of the call may be sent. The caller calls release when the exchange is over. A failure
+// means that ctx ends before the turn comes, and that nothing was sent. A question about an earlier call waits for the
+// rate only, since that earlier call may still hold a place.
 func (t *turns) take(ctx context.Context, call connector.Call, question bool) (release func(),
 	failure *eventlog.Failure) {
 	release = func() {}
@@ -90,46 +98,57 @@ func (t *turns) place(ctx context.Context, call connector.Call) *eventlog.Failur
 	case t.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return t.heldBack(ctx, call, turnAgain, "it found no place at %s within its time: %s "+
-			"(connectors.http.hosts.%s.concurrency)", t.host, bound, t.host)
+		return connector.HeldBack(ctx, call, turnAgain, fmt.Sprintf("too many calls to %s were under way for all of "+
+			"its time: %s (connectors.http.hosts.%s.concurrency)", t.host, bound, t.host))
 	}
 }
 
 func (t *turns) await(ctx context.Context, call connector.Call) *eventlog.Failure {
-	now := time.Now()
-	reserved := t.pace.ReserveN(now, 1)
-	delay := reserved.DelayFrom(now)
+	reserved, delay, again := t.reserve(ctx)
+	if reserved == nil {
+		return connector.HeldBack(ctx, call, again, fmt.Sprintf("its turn at %s comes in %s, after its deadline: "+
+			"at most %s (connectors.http.hosts.%s.rate)", t.host, delay.Round(time.Millisecond), t.rate, t.host))
+	}
 	if delay == 0 {
 		return nil
 	}
-	if end, bounded := ctx.Deadline(); bounded && now.Add(delay).After(end) {
-		reserved.CancelAt(now)
-		return t.heldBack(ctx, call, delay, "its turn at %s comes in %s, after its deadline: at most %s "+
-			"(connectors.http.hosts.%s.rate)", t.host, delay.Round(time.Millisecond), t.rate, t.host)
-	}
-	defer t.wait(call, "at most "+t.rate, now.Add(delay))()
+	defer t.wait(call, "at most "+t.rate, time.Now().Add(delay))()
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
+		t.mu.Lock()
 		reserved.Cancel()
-		return t.heldBack(ctx, call, delay, "its turn at %s had not come within its time: at most %s "+
-			"(connectors.http.hosts.%s.rate)", t.host, t.rate, t.host)
+		t.mu.Unlock()
+		return connector.HeldBack(ctx, call, max(delay, turnAgain), fmt.Sprintf("its turn at %s had not come "+
+			"within its time: at most %s (connectors.http.hosts.%s.rate)", t.host, t.rate, t.host))
 	}
 }
 
-// heldBack is the failure of a call that was not sent because of the bounds (F13: the host is at work).
-func (t *turns) heldBack(ctx context.Context, call connector.Call, again time.Duration, format string, args ...any) (
-	failure *eventlog.Failure) {
-	if ctx.Err() == context.Canceled {
-		return connector.ContextFailure(ctx, call)
+// reserve takes the next turn if it comes before ctx ends, and says how far away it is. Where it comes later, no turn
+// is taken, and again is when to ask once more: later for each call that is refused, so that they do not all come back
+// at the same time.
+func (t *turns) reserve(ctx context.Context) (reserved *rate.Reservation, delay, again time.Duration) {
+	t.mu.Lock() // a reservation is given back whole only while there is none behind it
+	defer t.mu.Unlock()
+	now := time.Now()
+	reserved = t.pace.ReserveN(now, 1)
+	delay = reserved.DelayFrom(now)
+	turn := now.Add(delay)
+	if end, bounded := ctx.Deadline(); !bounded || !turn.After(end) {
+		return reserved, delay, 0
 	}
-	failure = connector.Failf(eventlog.Transient, eventlog.CodeHeldBack, "%s.%s was not sent: "+format,
-		append([]any{call.Connector, call.Operation}, args...)...)
-	failure.RetryAfter = max(again, turnAgain)
-	return failure
+	reserved.CancelAt(now)
+	t.promised = t.promised.Add(t.spacing)
+	if t.promised.Before(turn) {
+		t.promised = turn
+	}
+	if last := turn.Add(maxPromise); t.promised.After(last) {
+		t.promised = last
+	}
+	return nil, delay, max(t.promised.Sub(now), turnAgain)
 }
 
 // wait notes that the call waits, until the returned function is called.

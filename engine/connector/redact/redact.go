@@ -29,7 +29,7 @@ type Redactor struct {
 	replacer *strings.Replacer
 }
 
-// New makes what blanks out these secrets; one that is shorter than Shortest is left as it is.
+// New returns a Redactor of these secrets. A secret shorter than Shortest is not blanked.
 func New(secrets []string) *Redactor {
 	r := &Redactor{}
 	for _, secret := range secrets {
@@ -132,7 +132,8 @@ func (r *Redactor) Outcome(out connector.Outcome) connector.Outcome {
 	return out
 }
 
-// Parts are a secret and, of one that begins with the name of a scheme, as in "Bearer X", what stands behind it.
+// Parts returns the value and, if it begins with a scheme as in "Bearer X", the part after the scheme, so that both
+// are blanked.
 func Parts(value string) []string {
 	if _, token, found := strings.Cut(value, " "); found {
 		return []string{value, token}

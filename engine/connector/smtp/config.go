@@ -55,7 +55,8 @@ type server struct {
 	address string // host:port
 	mode    string
 	tls     *tls.Config
-	// loopbackOnly: nobody has said that the connection may go unencrypted beyond this machine.
+	// loopbackOnly is true where the connection is not encrypted because the host is loopback. The address that is
+	// really dialled must be loopback too.
 	loopbackOnly       bool
 	username, password string
 	from               []mail.Address
@@ -93,9 +94,9 @@ func newServer(config Config) (*server, error) {
 	s.tls = &tls.Config{ServerName: host, RootCAs: config.RootCAs, MinVersion: tls.VersionTLS12}
 	switch {
 	case s.username == "" && s.password != "":
-		return nil, wrong("username", "it is missing, and there is a password")
+		return nil, wrong("username", "it is missing, but connectors.smtp.password is set: set both or neither")
 	case s.username != "" && s.password == "":
-		return nil, wrong("password", "it is missing, and there is a username")
+		return nil, wrong("password", "it is missing, but connectors.smtp.username is set: set both or neither")
 	case s.password != "" && len(s.password) < redact.Shortest:
 		return nil, wrong("password", "it has fewer than %d bytes; so short a value cannot be told from other text in "+
 			"answers, so it must not be sent", redact.Shortest)

@@ -112,7 +112,7 @@ func TestALateAnswerSettles(t *testing.T) {
 	}
 }
 
-// A mail that nobody waits for any more is not listened to: the engine ends.
+// When the engine ends, the answer to a mail is not listened for any more.
 func TestTheEndOfTheEngineEndsListening(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -3,8 +3,8 @@
 // What it guarantees:
 //
 //   - One call hands over at most one mail, on a connection of its own. The mail is handed over with the line that ends
-//     it; a server delivers nothing before that line. So everything up to it is a definite failure, and
-//     everything behind it that is no answer is uncertain.
+//     it; a server delivers nothing before that line. So a failure before that line is definite. After it, the
+//     outcome is uncertain unless the server answers.
 //   - Nothing is handed over after the deadline of the call, or after the engine has lost the right to send: both are
 //     looked at immediately before that line, and a write that hangs is ended at the deadline.
 //   - A mail that has been handed over is listened to for longer (5 minutes after its deadline), so that a late
@@ -24,6 +24,6 @@
 // a server that shuts down says it whatever it was asked. A mail goes to all of its recipients or to none: one that
 // is refused fails the call.
 //
-// Not guaranteed: that a mail which the server has taken is delivered. Nobody can be asked what became of a mail,
+// Not guaranteed: that a mail which the server has taken is delivered. A server cannot be asked what became of a mail,
 // so there is no reconcile: where the outcome is uncertain a person decides.
 package smtp

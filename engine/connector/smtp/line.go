@@ -11,10 +11,8 @@ import (
 const maxAnswers = 1 << 20
 
 var (
-	errSealed   = errors.New("the call on this connection is over")
-	errTooLong  = errors.New("the server sends without end")
-	errNotLocal = errors.New("the address is not of this machine, and connectors.smtp.tls does not say that the " +
-		"connection may go unencrypted beyond it")
+	errSealed  = errors.New("the call on this connection is over")
+	errTooLong = errors.New("the server sent more than 1 MiB on one connection")
 )
 
 // line is the connection below the protocol and its encryption. It keeps the deadlines of the call, whatever the
@@ -30,7 +28,7 @@ func (l *line) keep(read, write time.Time) error {
 	return errors.Join(l.Conn.SetReadDeadline(read), l.Conn.SetWriteDeadline(write))
 }
 
-// seal lets no further byte out: neither what a layer above has kept back, nor a farewell of its own.
+// seal closes the connection. Nothing is sent after it, neither buffered bytes nor a closing message of TLS.
 func (l *line) seal() {
 	l.sealed.Store(true)
 	_ = l.Conn.Close() // the other side sees an end without the mail's

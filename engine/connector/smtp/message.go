@@ -61,7 +61,7 @@ func idOf(key, from string) string {
 	return "pawl-" + hex.EncodeToString(sum[:16]) + from[strings.LastIndexByte(from, '@'):]
 }
 
-// write writes the mail. Who is in bcc stands in no header.
+// write writes the mail. Recipients in bcc appear in no header.
 func (l letter) write(out io.Writer, id string, date time.Time) error {
 	var h message.Header
 	for i := len(l.headers) - 1; i >= 0; i-- { // they come out in the opposite order
@@ -145,7 +145,7 @@ func (l letter) writeParts(w *message.Writer) error {
 	return nil
 }
 
-// writeBoth writes the same text twice: programs show the last that they know.
+// writeBoth writes the text as plain text and as HTML. Mail programs show the last form that they support.
 func (l letter) writeBoth(w *message.InlineWriter) error {
 	for _, part := range []struct{ kind, text string }{{"text/plain", *l.text}, {"text/html", *l.html}} {
 		var h message.InlineHeader

@@ -198,8 +198,8 @@ var (
 	asciiHeader = regexp.MustCompile(`^[ -~]*$`)
 )
 
-// otherHeaders are those that a script may set beside X-…: none of them says who sends a mail, to whom, or what it is
-// made of.
+// otherHeaders are those that a script may set beside X-…: none of them names the sender or the recipients of a mail,
+// or says what it is made of.
 var otherHeaders = []string{"Auto-Submitted", "Importance", "List-Id", "List-Unsubscribe", "List-Unsubscribe-Post",
 	"Organization", "Precedence"}
 

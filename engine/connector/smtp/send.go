@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Perform sends a mail once. Up to the line that ends it every failure is definite; behind it, only the server's word
-// is.
+// Perform sends a mail once. A failure before the line that ends the mail is definite. After that line, only an
+// answer of the server is.
 func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
 	return c.redact.Outcome(c.perform(ctx, call))
 }

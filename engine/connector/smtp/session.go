@@ -38,7 +38,9 @@ func (s *server) dial(ctx context.Context, call connector.Call, until time.Time)
 	}
 	if address, ok := raw.RemoteAddr().(*net.TCPAddr); s.loopbackOnly && (!ok || !address.IP.IsLoopback()) {
 		raw.Close()
-		return nil, connector.Failf(eventlog.Permission, "smtp.tls", "%s was not spoken to: %v", s.address, errNotLocal)
+		return nil, connector.Failf(eventlog.Permission, "smtp.tls", "no connection to the mail server %s: the name leads "+
+			"to %s, which is not this machine, and the connection would not be encrypted: set connectors.smtp.tls to "+
+			"starttls or implicit", s.address, address)
 	}
 	session := &session{server: s, line: &line{Conn: raw}}
 	if err := session.line.keep(until, until); err != nil {
@@ -92,7 +94,7 @@ func (e *noLogin) Error() string {
 	return fmt.Sprintf("it offers no login by PLAIN or LOGIN (it offers %q)", e.offered)
 }
 
-// begin names who the mail is from and to, and writes it without the line that ends it.
+// begin names the sender and the recipients, and writes the mail without the line that ends it.
 func (s *session) begin(m finished) (*smtp.DataCommand, error) {
 	if err := s.client.Mail(m.from, &smtp.MailOptions{Size: int64(len(m.body))}); err != nil {
 		return nil, &asked{"the sender " + m.from, err}

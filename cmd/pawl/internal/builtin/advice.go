@@ -20,8 +20,8 @@ var Advice = map[string]string{
 	"smtp":    "name the mail server and the senders: connectors.smtp.server and from in pawl.yaml",
 }
 
-// Missing says of each workflow which compiled-in connectors its script calls although they are not configured. A
-// workflow was deployed where they were.
+// Missing returns one warning for each built-in connector that a workflow's script calls and that is not configured. It
+// happens when a workflow was deployed to an engine with another configuration.
 func Missing(configured *connector.Registry, workflows []projections.State) []string {
 	var all []string
 	for _, s := range workflows {
@@ -35,8 +35,8 @@ func Missing(configured *connector.Registry, workflows []projections.State) []st
 				continue
 			}
 			said[op.Connector] = true
-			all = append(all, fmt.Sprintf("%s calls %s, and %s is not configured: its calls fail until the engine is started "+
-				"again with it; %s", s.Name, op.Capability(), op.Connector, advice))
+			all = append(all, fmt.Sprintf("workflow %s calls %s, but connector %s is not configured, so these calls fail: %s, "+
+				"and start the engine again", s.Name, op.Capability(), op.Connector, advice))
 		}
 	}
 	return all

@@ -88,7 +88,7 @@ func Unconfigured() (*connector.Registry, func() error, error) {
 	registry, err := Open(config.Connectors{
 		Maildir: nowhere, Files: nowhere, CSV: nowhere,
 		HTTP: &httpcall.Config{Hosts: map[string]httpcall.HostConfig{"localhost": {}}, HostsUnknown: true},
-		SMTP: &smtp.Config{Server: "localhost:25", From: []string{"nobody@localhost"}},
+		SMTP: &smtp.Config{Server: "localhost:25", From: []string{"pawl@localhost"}},
 	}, nil, nil, func(end func() error) { closers = append(closers, end) })
 	return registry, func() error {
 		var errs []error

@@ -54,7 +54,7 @@ type File struct {
 	Connectors Connectors        `yaml:"connectors"`
 	Policies   schedule.Policies `yaml:"policies"`
 	Secrets    secrets           `yaml:"secrets"`
-	// Profiles are by name what holds over the rest of the file where the profile is chosen.
+	// Profiles are named groups of settings. Those of the chosen profile replace those of the rest of the file.
 	Profiles map[string]File `yaml:"profiles"`
 
 	// Values are the secrets with what Expand has put in.

@@ -5,7 +5,7 @@ import "github.com/pawl-run/pawl/engine/schedule"
 // Common are the flags of every command.
 type Common struct {
 	Config  string `placeholder:"FILE" type:"path" setting:"" help:"Configuration file; else pawl.yaml here or in the data directory."`
-	Profile string `placeholder:"NAME" setting:"" help:"Profile of the configuration file that holds over the rest of it."`
+	Profile string `placeholder:"NAME" setting:"" help:"Profile of the configuration file: its settings replace those of the rest of the file."`
 	Data    string `placeholder:"DIR" type:"path" setting:"" help:"Data directory (.pawl)."`
 }
 

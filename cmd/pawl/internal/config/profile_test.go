@@ -47,8 +47,8 @@ profiles:
   empty:
 `
 
-// A profile holds over the rest of the file: keys with keys below them are merged, all else is replaced, a key without
-// a value takes away, and what it does not name stays, whatever it looks like.
+// The settings of a profile replace those of the rest of the file: keys with keys below them are merged, all else is
+// replaced, a key without a value takes away, and what it does not name stays, whatever it looks like.
 func TestAProfileHoldsOverTheFile(t *testing.T) {
 	t.Parallel()
 	c, path, err := inProfile(t, profiled, "staging")

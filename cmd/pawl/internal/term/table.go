@@ -22,7 +22,8 @@ type Column struct {
 	// Spare says how well it can be spared on a terminal that is too narrow: the columns with the highest are cut
 	// first, and left out first. 0 is never cut.
 	Spare int
-	// Entire is never cut either, as a time of which half says nothing: it is left out where it has too little room.
+	// Entire columns are never shortened, since half of a time means nothing. They are left out where there is too
+	// little room.
 	Entire bool
 	// Whole is never cut: where the line has too little room for it, it stands on lines of its own below.
 	Whole bool

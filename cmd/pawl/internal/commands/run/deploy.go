@@ -189,7 +189,7 @@ func (d deployer) deployed(s source.Script, result engine.DeployResult) {
 		fmt.Fprintf(d.screen.Out, "pawl: %s %s is up to date with %s\n", result.Workflow, result.Version, term.Path(s.Path))
 	}
 	if result.Freed {
-		fmt.Fprintf(d.screen.Out, "pawl: %s is in maintenance no more and goes on\n", result.Workflow)
+		fmt.Fprintf(d.screen.Out, "pawl: %s is no longer in maintenance and runs again\n", result.Workflow)
 	}
 	for _, capability := range result.Allows {
 		fmt.Fprintf(d.screen.Out, "pawl: %s may do %s without asking; to be asked before each: pawl grants %s %s=ask\n",

@@ -61,9 +61,9 @@ func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	fmt.Fprintf(screen.Out, "%s %s\n", done.Name, done.Version)
 	switch {
 	case done.Freed:
-		fmt.Fprintf(screen.Err, "%s is in maintenance no more and goes on\n", done.Name)
+		fmt.Fprintf(screen.Err, "%s is no longer in maintenance and runs again\n", done.Name)
 	case !done.Changed:
-		fmt.Fprintf(screen.Err, "%s runs this script already, and nothing was changed; what it waits for: pawl why %s\n",
+		fmt.Fprintf(screen.Err, "%s already runs this script; nothing was changed. To see what it waits for: pawl why %s\n",
 			done.Name, done.Name)
 	}
 	for _, capability := range done.Asks {
