@@ -17,6 +17,7 @@ import (
 )
 
 func TestServices(t *testing.T) {
+	long(t)
 	t.Parallel()
 	w := newToolWorld(t, impatient)
 	w.await(w.engine, `example\.js waits for gmail\.search, sheets\.appendRow: start the tools`)
@@ -237,6 +238,7 @@ func TestServicesLineCut(t *testing.T) {
 
 // The tool that the README shows keeps what a connector must keep.
 func TestExampleTool(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := place(t, map[string]string{"counting.ts": read(t, "example/tool/counting.ts")})
 	w := &toolWorld{t: t, dir: dir}

@@ -14,6 +14,7 @@ import (
 // A tool with a user of its own is the only one that is believed about its name, and that gets its calls;
 // the user stays over a restart and goes when it is taken away.
 func TestToolUsers(t *testing.T) {
+	long(t)
 	t.Parallel()
 	w := newToolWorld(t, impatient)
 	w.await(w.engine, `example\.js waits for gmail\.search, sheets\.appendRow`)

@@ -180,6 +180,7 @@ var requests = []string{
 // No outside user makes the engine, a tool or the broker write where only the engine may: not by
 // publishing, and not by a request that names the subject as the place for its answer.
 func TestNoAnswerReachesTheLog(t *testing.T) {
+	long(t)
 	w := newTrustWorld(t)
 	for _, tool := range []string{"counter", "mail"} {
 		b := w.in.Data.Broker

@@ -48,7 +48,7 @@ const (
 )
 
 // quickScripts are those of what people do most: a quick look runs them alone.
-var quickScripts = []string{"client", "example", "found", "jobs", "nats", "push", "refused", "workflow"}
+var quickScripts = []string{"client", "example", "jobs", "push", "workflow"}
 
 // TestScripts runs the manual: each script uses the real program on a real data directory.
 func TestScripts(t *testing.T) {
@@ -89,6 +89,7 @@ func hearHangups(t *testing.T) {
 
 // TestScriptsUnderNohup: the script with a hangup in it passes where hangups are ignored.
 func TestScriptsUnderNohup(t *testing.T) {
+	long(t)
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0" "$@"`, os.Args[0],
 		"-test.run=^TestScripts$/^hangup$", "-test.v")

@@ -140,6 +140,7 @@ func (d *daemon) kill() {
 // A mail that waits for a person's word outlives the engine, and is sent once when it is given. One whose answer is
 // lost is sent again by no engine: a person finds it by its Message-ID.
 func TestMailsOutliveTheEngine(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const password = "planted-s3cret"
 	box, address := newMailbox(t, password)

@@ -97,6 +97,9 @@ func TestConformanceOneServer(t *testing.T) {
 		{"partitions and mark", jslog.Config{Partitions: 3}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.name != "staged in memory" {
+				t.Skip("left out by -short, which looks only at how an engine of its own server writes")
+			}
 			logtest.Run(t, func(t *testing.T) logtest.Harness {
 				s := natstest.NewServer(t, natstest.Fast, smallPayload)
 				cfg := c.cfg
@@ -160,6 +163,9 @@ func TestStagingRefused(t *testing.T) {
 
 func TestConformanceCluster(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts three servers, whose leader steps down again and again: left out by -short")
+	}
 	c := natstest.NewCluster(t, 3, natstest.Fast, smallPayload)
 	var n atomic.Int32
 	logtest.Run(t, func(t *testing.T) logtest.Harness {
