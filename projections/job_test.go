@@ -75,11 +75,11 @@ func TestRetryMovesReservationsWithoutAnAttempt(t *testing.T) {
 	if run.Mutation != "R" || run.Outcome != projections.OutcomeSuccess || string(run.PrepareResult) != `{}` {
 		t.Errorf("the retry does not see what its chain did: %+v", run)
 	}
-	if held := p.State.Held(run); len(held) != 1 || ref(held[0].MessageID) != ref("a") {
-		t.Errorf("the retry holds %v", held)
+	if reserved := p.State.ReservedBy(run); len(reserved) != 1 || ref(reserved[0].MessageID) != ref("a") {
+		t.Errorf("the retry holds %v", reserved)
 	}
-	if held := p.State.Held(p.State.Run("R")); len(held) != 0 {
-		t.Errorf("the first run still holds %v", held)
+	if reserved := p.State.ReservedBy(p.State.Run("R")); len(reserved) != 0 {
+		t.Errorf("the first run still holds %v", reserved)
 	}
 }
 

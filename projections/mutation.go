@@ -45,7 +45,7 @@ func (f *folding) mutationStarted(e *eventlog.MutationStarted) error {
 	if err := f.changeRun(e.Run, func(r *Run) { r.Mutation = e.Mutation }); err != nil {
 		return err
 	}
-	for _, event := range f.Held(f.Run(e.Run)) {
+	for _, event := range f.ReservedBy(f.Run(e.Run)) {
 		for _, id := range event.CausedBy {
 			in := f.Input(id)
 			if in == nil {

@@ -153,7 +153,7 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 				opened[f.Mutation] = true
 			}
 			run(f.Run)
-			for _, e := range s.Held(s.Run(f.Run)) {
+			for _, e := range s.ReservedBy(s.Run(f.Run)) {
 				inputs(e.CausedBy)
 			}
 		case *eventlog.MutationApproved:

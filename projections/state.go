@@ -108,20 +108,19 @@ func (e *TopicEvent) Visible(now eventlog.Instant) bool {
 	return e.Status == eventlog.EventPending && e.ScheduledAt <= now
 }
 
-// Held lists the events that the run still has reserved, in the order it reserved them. It has nothing to do with
-// events that are held back (C5).
-func (s *State) Held(run *Run) []*TopicEvent {
+// ReservedBy lists the events that the run still has reserved, in the order it reserved them.
+func (s *State) ReservedBy(run *Run) []*TopicEvent {
 	if run == nil {
 		return nil
 	}
-	var held []*TopicEvent
+	var reserved []*TopicEvent
 	for _, ref := range run.Reserved {
 		if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Status == eventlog.EventStatusReserved &&
 			e.ReservedBy == run.ID {
-			held = append(held, e)
+			reserved = append(reserved, e)
 		}
 	}
-	return held
+	return reserved
 }
 
 // fork makes the copy safe to write to without touching the origin.

@@ -210,7 +210,7 @@ func (d *decision) finishEvents(run *projections.Run) (taken int) {
 	for _, x := range slices.Backward(run.Cancel) { // of two the first counts
 		cancelled[eventlog.EventRef{Topic: x.Topic, MessageID: x.MessageID}] = x.Reason
 	}
-	for _, e := range d.state().Held(run) {
+	for _, e := range d.state().ReservedBy(run) {
 		reason, cancel := cancelled[eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}]
 		if cancel || e.SkipRequested {
 			d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason})

@@ -31,7 +31,7 @@ func (b *bench) checkConcurrent() {
 		active, keys := 0, map[string]eventlog.RunID{}
 		for run := range s.Active(c.Name) {
 			active++
-			if len(s.Held(run)) == 0 {
+			if len(s.ReservedBy(run)) == 0 {
 				continue // its event has ended, and next alone is left
 			}
 			if other, busy := keys[run.Key]; busy && run.Key != "" && c.Key != "" && run.Version == s.Version &&

@@ -80,7 +80,7 @@ func Names(s *projections.State, known Known, cmd Command) []projections.Key {
 	cmd.names(s, want)
 	// Whatever becomes of a run that holds events also counts for the inputs they came from.
 	for _, run := range []*projections.Run{s.CurrentRun(), s.RetryRun()} {
-		for _, e := range s.Held(run) {
+		for _, e := range s.ReservedBy(run) {
 			want(projections.EventKey(e.Topic, e.MessageID))
 		}
 	}

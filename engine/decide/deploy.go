@@ -194,18 +194,18 @@ func RefuseHeld(s *projections.State, def *eventlog.Definition) *Refusal {
 		if run == nil || run.Type != eventlog.ConsumerHandler {
 			continue
 		}
-		held := s.Held(run)
-		if len(held) == 0 && run.Phase == eventlog.PhasePreparing {
+		reserved := s.ReservedBy(run)
+		if len(reserved) == 0 && run.Phase == eventlog.PhasePreparing {
 			continue // its prepare is dropped if it chooses what is gone
 		}
 		c, ok := def.Consumer(run.Handler)
 		if !ok {
 			return refuse(Conflict, CodeHolds,
 				"run %s of consumer %s is not over and holds %s, so this version may not drop the consumer",
-				run.ID, run.Handler, eventlog.Count(len(held), "reserved event")).
+				run.ID, run.Handler, eventlog.Count(len(reserved), "reserved event")).
 				hint(hint.KeepConsumer, run.Handler, s.Name)
 		}
-		for _, e := range held {
+		for _, e := range reserved {
 			if !subscribed(c, e.Topic) {
 				return refuse(Conflict, CodeHolds,
 					"run %s of consumer %s holds events of topic %s, so this version may not drop the subscription", run.ID,

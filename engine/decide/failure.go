@@ -196,20 +196,20 @@ func (d *decision) release(run *projections.Run, f eventlog.Failure) (jobsTookIt
 		d.emit(&eventlog.HandlerScheduled{Handler: run.Handler, NextRunAt: d.env.Now})
 		return false
 	}
-	held := s.Held(run)
+	reserved := s.ReservedBy(run)
 	limit := d.consumer(run).MaxAttempts
-	if limit != nil && len(held) > 0 && (f.Class == eventlog.Transient || f.Class == eventlog.Logic) {
-		d.charge(run, held, *limit, f)
+	if limit != nil && len(reserved) > 0 && (f.Class == eventlog.Transient || f.Class == eventlog.Logic) {
+		d.charge(run, reserved, *limit, f)
 		return true
 	}
-	for _, e := range held {
+	for _, e := range reserved {
 		if e.SkipRequested {
 			d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		} else {
 			d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		}
 	}
-	if h := d.state().Handler(run.Handler); h != nil && h.DirtyAt == 0 && len(held) > 0 {
+	if h := d.state().Handler(run.Handler); h != nil && h.DirtyAt == 0 && len(reserved) > 0 {
 		d.emit(&eventlog.HandlerDirtied{Handler: run.Handler})
 	}
 	return false

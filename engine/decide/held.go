@@ -192,7 +192,7 @@ func (d *decision) freeEvent(run *projections.Run) {
 
 // own is the event that the run of one event still has, nil once that has ended.
 func (d *decision) own(run *projections.Run) *projections.TopicEvent {
-	for _, e := range d.state().Held(run) {
+	for _, e := range d.state().ReservedBy(run) {
 		return e
 	}
 	return nil

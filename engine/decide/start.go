@@ -127,10 +127,10 @@ func (d *decision) start(start StartRun) {
 	case start.RetryOf != "":
 		// The mutation is behind this chain: only next is left (R15).
 		first := s.Run(start.RetryOf)
-		held := s.Held(first)
+		reserved := s.ReservedBy(first)
 		began.Phase = eventlog.PhaseEmitting
 		d.emit(began)
-		for _, e := range held {
+		for _, e := range reserved {
 			d.emit(&eventlog.EventTransferred{Topic: e.Topic, MessageID: e.MessageID, Run: began.Run})
 		}
 		d.emit(&eventlog.RetryCleared{Run: start.RetryOf})
@@ -202,9 +202,9 @@ func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id even
 		Run: id, Handler: c.Name, HandlerType: eventlog.ConsumerHandler, Version: s.Version, Engine: d.env.Engine,
 		Phase: eventlog.PhaseEmitting, RetryOf: owing.ID, Event: owing.Event, Key: owing.Key,
 	}
-	held := s.Held(owing)
+	reserved := s.ReservedBy(owing)
 	d.led(began)
-	for _, e := range held {
+	for _, e := range reserved {
 		d.emit(&eventlog.EventTransferred{Topic: e.Topic, MessageID: e.MessageID, Run: id})
 	}
 	d.emit(&eventlog.RunRetryCleared{Run: owing.ID})

@@ -98,7 +98,7 @@ func (c *Caller) lookAtOne(
 	for _, topic := range consumer.Subscribe {
 		call.Pending[string(topic)] = []sandbox.Event{}
 	}
-	for _, e := range s.Held(run) {
+	for _, e := range s.ReservedBy(run) {
 		call.Pending[string(e.Topic)] = []sandbox.Event{{
 			MessageID: string(e.MessageID), Topic: string(e.Topic), Title: e.Title, Payload: e.Payload,
 		}}

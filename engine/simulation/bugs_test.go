@@ -199,7 +199,7 @@ func phaseFirst(s *projections.State, facts []eventlog.Fact) []eventlog.Fact {
 			out = append(out, f)
 			continue
 		}
-		for _, e := range s.Held(run) {
+		for _, e := range s.ReservedBy(run) {
 			out = append(out, &eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		}
 	}

@@ -98,9 +98,9 @@ func (j *judge) reserved(b *book, s *projections.State) {
 			j.sim.violate("mutation %s of %s is not settled and nothing holds the workflow (F7, O6)", j.sim.alias(string(m)),
 				b.name)
 		}
-		if held := s.Held(run); len(held) != len(run.Reserved) {
+		if reserved := s.ReservedBy(run); len(reserved) != len(run.Reserved) {
 			j.sim.violate("mutation %s of %s is not settled and only %d of its %d events are reserved (R16)",
-				j.sim.alias(string(m)), b.name, len(held), len(run.Reserved))
+				j.sim.alias(string(m)), b.name, len(reserved), len(run.Reserved))
 		}
 	}
 }

@@ -149,9 +149,9 @@ func (w *Why) explainArchived(s *projections.State) {
 		w.can("pawl cancel %s --where status=pending", s.Name)
 	}
 	if run := s.RetryRun(); run != nil {
-		if held := len(s.Held(run)); held > 0 {
+		if reserved := len(s.ReservedBy(run)); reserved > 0 {
 			w.add("%s by run %s, whose next will not be run again: %s can stay so, or be skipped.",
-				ofItsEvents(held, "is held", "are held"), run.ID, number(held, "it", "they"))
+				ofItsEvents(reserved, "is held", "are held"), run.ID, number(reserved, "it", "they"))
 			w.can("pawl runs show %s %s", s.Name, run.ID)
 			w.can("pawl skip %s --where status=reserved", s.Name)
 		}

@@ -123,9 +123,9 @@ func (h *History) start(retry *projections.Run) {
 	switch {
 	case retry != nil:
 		r.Handler, r.HandlerType, r.Phase, r.RetryOf = retry.Handler, retry.Type, eventlog.PhaseEmitting, retry.ID
-		held := s.Held(retry)
+		reserved := s.ReservedBy(retry)
 		h.Add(r)
-		for _, e := range held {
+		for _, e := range reserved {
 			h.Add(&eventlog.EventTransferred{Topic: e.Topic, MessageID: e.MessageID, Run: r.Run})
 		}
 		h.Add(&eventlog.RetryCleared{Run: retry.ID})

@@ -73,7 +73,7 @@ func (h *History) approve(run *projections.Run, m *projections.Mutation) {
 		h.Add(&eventlog.RunReactivated{Run: run.ID, Engine: "e2"})
 	} else {
 		h.Add(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserReject})
-		h.skipHeld(run)
+		h.skipReserved(run)
 		h.Add(&eventlog.RunReactivated{Run: run.ID, Engine: "e2"})
 		h.Add(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 		h.Add(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
@@ -81,8 +81,8 @@ func (h *History) approve(run *projections.Run, m *projections.Mutation) {
 	h.Add(&eventlog.WorkflowUnblocked{})
 }
 
-func (h *History) skipHeld(run *projections.Run) {
-	for _, e := range h.now().Held(h.now().Run(run.ID)) {
+func (h *History) skipReserved(run *projections.Run) {
+	for _, e := range h.now().ReservedBy(h.now().Run(run.ID)) {
 		h.Add(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID,
 			Reason: "skipped with its mutation"})
 	}
@@ -118,7 +118,7 @@ func (h *History) settle(run *projections.Run, m *projections.Mutation) {
 		h.Add(&eventlog.MutationLeftIndeterminate{Mutation: m.ID, Failure: fault})
 	case m.Status == eventlog.MutationIndeterminate:
 		h.Add(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
-		h.skipHeld(run)
+		h.skipReserved(run)
 		h.Add(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 	default:
 		h.Add(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: m.ReconcileAttempts + 1,
@@ -127,7 +127,7 @@ func (h *History) settle(run *projections.Run, m *projections.Mutation) {
 }
 
 func (h *History) release(run *projections.Run) {
-	for _, e := range h.now().Held(h.now().Run(run.ID)) {
+	for _, e := range h.now().ReservedBy(h.now().Run(run.ID)) {
 		switch h.log.rand.IntN(4) {
 		case 0:
 			h.Add(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
@@ -179,7 +179,7 @@ func (h *History) finish(run *projections.Run) {
 	if len(causes) > 0 && h.chance(60) {
 		h.publish(Out, run.ID, causes)
 	}
-	for _, e := range h.State.Held(run) {
+	for _, e := range h.State.ReservedBy(run) {
 		if e.SkipRequested {
 			h.Add(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 			continue
