@@ -156,13 +156,13 @@ func (c Reject) decide(d *decision) error {
 	d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserReject})
 	d.comment(m.ID, c.Comment)
 	if run.Event != nil {
-		d.skipReserved(run, "rejected")
+		d.skipEventsOf(run, "rejected")
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated}) // next comes with its place (C3)
 		return nil
 	}
 	d.emit(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
 	d.unblock(eventlog.BlockApproval)
-	d.skipReserved(run, "rejected")
+	d.skipEventsOf(run, "rejected")
 	d.passMutation(run.ID)
 	err = d.emitNext(run.ID, d.consumer(run), nil)
 	d.kind = "mutation.skipped"
@@ -215,9 +215,9 @@ func commentable(text string) *Refusal {
 	return nil
 }
 
-// skipReserved ends the run's events as skipped in this transition; they stay skipped even if next
+// skipEventsOf ends the run's events as skipped in this transition; they stay skipped even if next
 // fails (O2).
-func (d *decision) skipReserved(run *projections.Run, reason string) {
+func (d *decision) skipEventsOf(run *projections.Run, reason string) {
 	for _, e := range d.state().ReservedBy(run) {
 		d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason})
 	}

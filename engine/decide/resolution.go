@@ -88,7 +88,7 @@ func (c Resolve) decide(d *decision) error {
 		d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
 		d.comment(m.ID, c.Comment)
 		d.countCertain(run, m)
-		d.skipReserved(run, "mutation skipped")
+		d.skipEventsOf(run, "mutation skipped")
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 		d.unblockUncertain(run)
 	case TryAgain:
