@@ -207,3 +207,73 @@ func (s *sim) owes(n *node, w eventlog.WorkflowName, todos []decide.Todo) decide
 	}
 	return nil
 }
+
+// nothingLeft: at rest no run is open, nothing is held, and no visible event waits.
+func (s *sim) nothingLeft(w *workflow) {
+	state := s.judge.book(w.name).state()
+	if !state.Exists() || state.Archived {
+		return
+	}
+	if state.Current != "" || state.PendingRetry != "" || state.Blocked != nil || state.Maintenance != nil ||
+		state.Session != "" {
+		s.violate("%s rests and is not done: %+v", w.name, state.Workflow)
+	}
+	now := eventlog.At(s.clock.Now())
+	for run := range state.OpenRuns() {
+		s.violate("%s rests and run %s is not over", w.name, s.alias(string(run.ID)))
+	}
+	for _, e := range state.Events() {
+		c, subscribed := state.Definition().Subscriber(e.Topic)
+		if c.Concurrent() && (e.Status == eventlog.EventPending || e.Held != nil) {
+			s.violate("%s rests while event %s of topic %s is %s", w.name, e.MessageID, e.Topic, e.Status)
+		}
+		ref, wakes := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}, s.judge.book(w.name).wakes
+		if s.survived && e.Status == eventlog.EventPending && wakes.left[ref] == wakes.became[ref] {
+			continue // a run has looked at it and left it; only a new engine looks again (S3, S6)
+		}
+		if e.Status == eventlog.EventStatusReserved || subscribed && e.Visible(now) {
+			s.violate("%s rests while event %s of topic %s is %s", w.name, e.MessageID, e.Topic, e.Status)
+		}
+	}
+}
+
+// stored: what the stopped engine left in its store is the fold of the whole log.
+func (s *sim) stored(n *node, w *workflow) {
+	b := s.judge.book(w.name)
+	if len(b.past) == 0 {
+		return
+	}
+	state := b.state()
+	for _, k := range state.Keys() {
+		rows, err := n.store.Get(w.name, []projections.Key{k})
+		if err != nil || len(rows) != 1 {
+			s.violate("the store has %d rows for %c %q of %s (%v)", len(rows), k.Kind, k.ID, w.name, err)
+			return
+		}
+		if want := state.Entity(k); !reflect.DeepEqual(rows[0], want) {
+			s.violate("the store has %c %q of %s as\n%+v\nthe log says\n%+v", k.Kind, k.ID, w.name, rows[0], want)
+			return
+		}
+	}
+}
+
+// awake: at rest, every visible event of a subscribed topic was seen by a run that left it.
+func (j *judge) awake(n *node, s *projections.State, why decide.Reason) {
+	if why.Meaning() != decide.Rests {
+		return
+	}
+	b := j.book(s.Name)
+	if s.Head.Revision != uint64(len(b.past)) {
+		return // it does not know the present
+	}
+	now := eventlog.At(j.sim.clock.Now())
+	full := b.state() // the engine itself may have paged some out
+	for _, e := range full.Events() {
+		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
+		if c, ok := s.Definition().Subscriber(e.Topic); ok && !c.Concurrent() && e.Visible(now) &&
+			b.wakes.left[ref] != b.wakes.became[ref] {
+			j.sim.violate("engine %d rests (%s) while event %s of topic %s in %s is pending and no run has looked at it (S3)",
+				n.number, why, e.MessageID, e.Topic, s.Name)
+		}
+	}
+}

@@ -8,24 +8,8 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/eventlog/memlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
-
-// appendAnswer draws what happens to an append.
-func (s *sim) appendAnswer() appendAnswer {
-	switch x := s.rng.Float64(); {
-	case s.full:
-		return appendAnswer{fault: memlog.Full}
-	case x < s.profile.die:
-		return appendAnswer{die: true, written: s.chance(0.5)}
-	case s.chance(s.profile.lostAck):
-		return appendAnswer{fault: memlog.LostAck, insist: s.chance(0.5)}
-	case s.chance(s.profile.refused):
-		return appendAnswer{fault: memlog.Refuse, insist: s.chance(0.5)}
-	}
-	return appendAnswer{slow: s.chance(s.profile.slow)}
-}
 
 // performAnswer lets the request leave and draws what comes of it. The receiver keeps what the
 // design asks of a connector: it refuses what comes after the deadline and what it has already

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // judge reads the log as it grows and holds every record against the rules, by its own books and
@@ -26,31 +26,6 @@ type judge struct {
 	seen map[int]string
 	// reported are the calls that a person was told of before they were given up.
 	reported map[eventlog.MutationID]bool
-}
-
-// book is the judge's own account of a workflow.
-type book struct {
-	name eventlog.WorkflowName
-	// past[n] is the fold after revision n+1, seqs[n] where that stands.
-	past     []projections.State
-	seqs     []uint64
-	phases   map[eventlog.RunID]eventlog.Phase
-	ended    map[eventlog.RunID]bool
-	awaiting map[eventlog.RunID]bool
-	consumed map[eventlog.EventRef]bool
-	// again are the consumed events that a person let happen again: their consumption was lost.
-	again map[eventlog.EventRef]bool
-	// calls, publications and consumptions are the starts and so on that the log cannot tell of any more.
-	calls        unreadable[eventlog.MutationID]
-	publications unreadable[eventlog.EventRef]
-	consumptions unreadable[eventlog.EventRef]
-	open         map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
-	keys         map[eventlog.MutationID]string
-	written      map[*node]uint64 // the last revision of each engine's own
-	lost         int              // the place of the first record that is lost and not cut off yet; 0 for none
-	writer       *node            // of the record that is looked at; nil for one of the dead
-	wakes        wakes
-	abreast      abreast
 }
 
 func newJudge(s *sim) *judge {
@@ -79,19 +54,6 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 	return b
 }
 
-// state is the fold of the workflow's log; the zero state before its first record.
-func (b *book) state() projections.State {
-	if len(b.past) == 0 {
-		return projections.State{}
-	}
-	return b.past[len(b.past)-1]
-}
-
-func (b *book) run(id eventlog.RunID) *projections.Run {
-	s := b.state()
-	return s.Run(id)
-}
-
 // sent holds a request that leaves against its record: its start is durable, with these bytes.
 func (j *judge) sent(r *request) {
 	started, ok := j.started[r.key]
@@ -112,48 +74,43 @@ func (j *judge) applied(r *request) {
 	}
 }
 
-// wakes records which run has looked at which event: an event may stay pending only if an empty run
-// has seen it and left it (S3).
-type wakes struct {
-	// became counts how often an event became pending.
-	became map[eventlog.EventRef]int
-	// peeked is what each prepare could see, by its chain's tag; left is what empty runs left.
-	peeked map[int]map[eventlog.EventRef]int
-	left   map[eventlog.EventRef]int
-}
-
-func newWakes() wakes {
-	return wakes{became: map[eventlog.EventRef]int{}, peeked: map[int]map[eventlog.EventRef]int{},
-		left: map[eventlog.EventRef]int{}}
-}
-
-// barrier is the record that allows a request to leave.
-type barrier struct {
-	key      string
-	revision uint64
-}
-
-// unreadable are the facts whose own record cannot be read any more, by what they are about. An acceptance cannot
-// know them, unless a later record or a store tells of them; those that one has learned of, later ones know too.
-type unreadable[K comparable] struct{ record, learned map[K]bool }
-
-func newUnreadable[K comparable]() unreadable[K] {
-	return unreadable[K]{record: map[K]bool{}, learned: map[K]bool{}}
-}
-
-// spoilt notes that the fact's own record cannot be read any more.
-func (u unreadable[K]) spoilt(k K) {
-	u.record[k] = true
-	u.forgotten(k)
-}
-
-// forgotten notes that the record by which an acceptance kept the fact cannot be read any more.
-func (u unreadable[K]) forgotten(k K) { delete(u.learned, k) }
-
-// unknown reports whether an acceptance need not know the fact; one that does know it is bound to keep it.
-func (u unreadable[K]) unknown(k K, known bool) bool {
-	if known {
-		u.learned[k] = true
+// arrivals looks at what has come up to the gate since the last move.
+func (j *judge) arrivals() {
+	for _, o := range j.sim.gate.waiting(func(*node) bool { return true }) {
+		if o.looked {
+			continue
+		}
+		o.looked = true
+		switch {
+		case o.kind == opScript && o.script.Phase == sandbox.Prepare:
+			o.seen = map[eventlog.EventRef]int{}
+			became := j.book(o.workflow).wakes.became
+			for topic, events := range o.script.Pending {
+				for _, e := range events {
+					ref := eventlog.EventRef{Topic: eventlog.Topic(topic), MessageID: eventlog.MessageID(e.MessageID)}
+					o.seen[ref] = became[ref]
+				}
+			}
+		case o.kind == opPerform:
+			if started := j.started[o.call.Key]; started != nil && !j.sim.clock.Now().Before(started.Deadline.Time()) {
+				j.sim.violate("mutation %s is about to leave after its deadline", j.sim.alias(o.call.Key))
+			}
+			j.pinned(o)
+		}
 	}
-	return u.record[k] && !u.learned[k]
+}
+
+// pinned: what leaves is a call of the tool that its run's version was deployed with.
+func (j *judge) pinned(o *op) {
+	b := j.book(o.workflow)
+	s := b.state()
+	run := s.Run(o.call.Run)
+	if run == nil {
+		return // it has left before its record; sent says so
+	}
+	if pin, ok := s.Script(run.Version).Definition.Operation(connectorName, o.call.Operation); ok &&
+		o.call.Operation == opSend && pin.Reconciles == j.sim.mute.Load() {
+		j.sim.violate("mutation %s is about to leave for a tool that is not what version %s was deployed with",
+			j.sim.alias(o.call.Key), run.Version)
+	}
 }

@@ -110,40 +110,6 @@ func (s *sim) operate() {
 	}
 }
 
-// assist does what the engine says that the workflow waits for, and reports whether there is such
-// a thing.
-func (s *sim) assist(n *node, w *workflow) bool {
-	state, ok := n.engine.State(w.name)
-	wait, _ := n.engine.Why(w.name)
-	if !ok || wait == nil {
-		return false
-	}
-	m := eventlog.MutationID(wait.Subject)
-	switch wait.Reason {
-	case decide.ReasonUserPause:
-		s.command(n, w, "resume", decide.Resume{})
-	case decide.ReasonBlocked, decide.ReasonMaintenance:
-		if s.chance(0.5) {
-			s.redeploy(n, w, &state)
-		} else {
-			s.command(n, w, "resume", decide.Resume{})
-		}
-	case decide.ReasonApproval:
-		if s.chance(0.2) {
-			s.command(n, w, "reject", decide.Reject{Mutation: m, Comment: "not this one"})
-		} else {
-			s.command(n, w, "approve", decide.Approve{Mutation: m})
-		}
-	case decide.ReasonIndeterminate:
-		s.command(n, w, "resolve",
-			decide.Resolve{Mutation: m, Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip,
-				decide.TryAgain)})
-	default:
-		return false
-	}
-	return true
-}
-
 func (s *sim) push(n *node, w *workflow) {
 	topic := s.topic()
 	var items []decide.PushItem
@@ -166,24 +132,6 @@ func (s *sim) push(n *node, w *workflow) {
 		}
 		return err
 	})
-}
-
-func (s *sim) program(w *workflow) program {
-	w.versions++
-	p := program{Name: string(w.name), Version: w.versions, Shape: s.rng.IntN(shapes), Broken: !s.calm && s.chance(0.05)}
-	if s.chance(s.profile.limited) {
-		limit := s.rng.IntN(3)
-		p.MaxAttempts = &limit
-	}
-	s.lay(&p)
-	return p
-}
-
-// lay lets the consumers of a seed with concurrency work on their events side by side, mostly.
-func (s *sim) lay(p *program) {
-	if s.concurrent {
-		p.X, p.Y = s.drawBeside(0.8), s.drawBeside(0.3)
-	}
 }
 
 // resubscribe takes topic b its consumer, or gives it back.

@@ -214,3 +214,21 @@ func (s *sim) payload() json.RawMessage {
 	}
 	return fmt.Appendf(nil, `{"k":%d,"v":%d}`, s.rng.IntN(3), s.rng.IntN(9))
 }
+
+func (s *sim) program(w *workflow) program {
+	w.versions++
+	p := program{Name: string(w.name), Version: w.versions, Shape: s.rng.IntN(shapes), Broken: !s.calm && s.chance(0.05)}
+	if s.chance(s.profile.limited) {
+		limit := s.rng.IntN(3)
+		p.MaxAttempts = &limit
+	}
+	s.lay(&p)
+	return p
+}
+
+// lay lets the consumers of a seed with concurrency work on their events side by side, mostly.
+func (s *sim) lay(p *program) {
+	if s.concurrent {
+		p.X, p.Y = s.drawBeside(0.8), s.drawBeside(0.3)
+	}
+}

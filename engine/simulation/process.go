@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
@@ -14,6 +15,31 @@ import (
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
 )
+
+// noEngine reports whether no engine is alive to do anything.
+func (s *sim) noEngine() bool {
+	for _, n := range s.nodes {
+		if !n.dead && !n.over() {
+			return false
+		}
+	}
+	return true
+}
+
+// restart runs an engine again, on the store of the last one or on an empty one.
+func (s *sim) restart() {
+	st := s.heir()
+	if s.chance(0.3) {
+		st = nil
+	}
+	n, err := s.start(st)
+	if err != nil {
+		s.violate("the engine does not start: %v", err)
+		return
+	}
+	s.say("engine %d starts (store of another: %v)", n.number, st != nil)
+	s.did("restart")
+}
 
 // start runs one more engine on the log. Without a store it starts with an empty one.
 func (s *sim) start(st *store.Store) (*node, error) {
@@ -98,3 +124,83 @@ func (s *sim) start(st *store.Store) (*node, error) {
 
 // errTight is a disk with too little room for new work, and enough to settle what is under way.
 var errTight = errors.New("too little space is free")
+
+func (s *sim) crash() {
+	if live := s.live(); len(live) > 0 {
+		n := pick(s, live...)
+		s.kill(n)
+		s.say("engine %d dies", n.number)
+		s.did("crash")
+	}
+}
+
+// crashBusy ends a process whose call a receiver is still busy with, and reports whether there is one.
+func (s *sim) crashBusy() bool {
+	for _, r := range s.world.order {
+		if r.busy(s.clock.Now()) && r.node.running() {
+			s.kill(r.node)
+			s.say("engine %d dies while %s is under way", r.node.number, s.alias(r.key))
+			s.did("crash while busy")
+			return true
+		}
+	}
+	return false
+}
+
+// freeze stops a process for a while, or lets a frozen one go on: it knows nothing of what
+// happened meanwhile.
+func (s *sim) freeze() {
+	for _, n := range s.nodes {
+		if n.frozen && s.chance(0.7) {
+			n.frozen = false
+			s.say("engine %d goes on", n.number)
+			return
+		}
+	}
+	if live := s.live(); len(live) > 0 {
+		n := pick(s, live...)
+		n.frozen = true
+		s.say("engine %d freezes", n.number)
+		s.did("freeze")
+	}
+}
+
+// second runs one more engine on the log while another one lives.
+func (s *sim) second() {
+	if len(s.live()) > 2 || len(s.nodes) > 8 {
+		return
+	}
+	n, err := s.start(nil)
+	if err != nil {
+		s.violate("the engine does not start: %v", err)
+		return
+	}
+	s.say("engine %d starts beside the others", n.number)
+	s.did("second engine")
+}
+
+// stopOne asks an engine to stop. Which of an engine's own goroutines comes first then, the one that ends it or
+// one that waits for its turn to record, the seed does not fix: so no goroutine waits for a turn.
+func (s *sim) stopOne() {
+	live := slices.DeleteFunc(s.live(), func(n *node) bool { return n.asks.Load() > s.parkedAsks(n) })
+	if len(live) > 0 {
+		n := pick(s, live...)
+		n.stopping = true
+		n.stop()
+		s.say("engine %d is asked to stop", n.number)
+		s.did("stop")
+	}
+}
+
+// parkedAsks counts the transitions of operators that the node is about to write.
+func (s *sim) parkedAsks(n *node) (count int64) {
+	for _, o := range s.gate.waiting(func(other *node) bool { return other == n }) {
+		if o.kind != opAppend && o.kind != opAck {
+			continue
+		}
+		if t, err := eventlog.Decode(o.entry.Stored); err == nil && t.Actor == operator {
+			count++
+		}
+	}
+	return count
+}

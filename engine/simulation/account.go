@@ -1,0 +1,171 @@
+package simulation
+
+import (
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// abreast is the judge's own account of a workflow's concurrent consumers.
+type abreast struct {
+	runs map[eventlog.RunID]*abreastRun
+	// of has the one run of each event that is not over.
+	of       map[eventlog.EventRef]*abreastRun
+	held     map[eventlog.EventRef]*eventlog.EventHeld
+	hidden   map[eventlog.EventRef]hiding
+	attempts map[eventlog.EventRef]*attempts
+	handlers map[eventlog.Handler]*abreastHandler
+	// began are the runs that the record begins which is looked at; deployed is the revision of the current version.
+	began    []*abreastRun
+	deployed uint64
+}
+
+// abreastRun is a run of one event.
+type abreastRun struct {
+	id      eventlog.RunID
+	handler eventlog.Handler
+	event   eventlog.EventRef
+	version eventlog.Version
+	key     string
+	// start is the revision at which it began.
+	start uint64
+	// waiting for a person or for a place; failed: it has ended otherwise than with its process.
+	retry, ended, waiting, failed bool
+}
+
+// hiding is until when an event is not offered, and why.
+type hiding struct {
+	until               eventlog.Instant
+	deferred, transient bool
+}
+
+// attempts are those of an event since it was published or redriven.
+type attempts struct {
+	counted int
+	// last says whether the last failure counted, failed the revision of the last failure, 0 for none.
+	last   bool
+	failed uint64
+}
+
+// abreastHandler is a concurrent consumer.
+type abreastHandler struct {
+	row       *row
+	probing   *probing
+	proven    uint64 // the latest start of a run that has committed its event
+	uncertain []eventlog.MutationID
+	startedAt eventlog.Instant
+}
+
+// row are the first failures of events, one after the other with the same class; probing is a wait for the target
+// (C7).
+type (
+	row struct {
+		class  eventlog.Class
+		events []eventlog.EventRef
+		began  uint64 // at which the run of the first of them began
+	}
+	probing struct {
+		began   uint64
+		attempt int
+	}
+)
+
+func newAbreast() abreast {
+	return abreast{
+		runs: map[eventlog.RunID]*abreastRun{}, of: map[eventlog.EventRef]*abreastRun{},
+		held: map[eventlog.EventRef]*eventlog.EventHeld{}, hidden: map[eventlog.EventRef]hiding{},
+		attempts: map[eventlog.EventRef]*attempts{}, handlers: map[eventlog.Handler]*abreastHandler{},
+	}
+}
+
+// abreastOf is the account that a state gives, of a workflow a part of whose past is lost.
+func abreastOf(s projections.State) abreast {
+	a := newAbreast()
+	for run := range s.OpenRuns() {
+		x := &abreastRun{id: run.ID, handler: run.Handler, event: *run.Event, version: run.Version, key: run.Key,
+			start: run.StartRevision, retry: run.RetryOf != "", ended: run.EndedAt != 0,
+			waiting: run.Status == eventlog.RunPausedApproval && run.EndedAt == 0}
+		a.runs[run.ID], a.of[x.event] = x, x
+	}
+	for _, e := range s.Events() {
+		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
+		if e.Held != nil {
+			a.held[ref] = &eventlog.EventHeld{Topic: e.Topic, MessageID: e.MessageID, Run: e.Held.Run, Reason: e.Held.Reason}
+		}
+		if e.Status == eventlog.EventPending && e.ScheduledAt != 0 {
+			a.hidden[ref] = hiding{e.ScheduledAt, e.Deferred, e.BacksOff()}
+		}
+		a.attempts[ref] = &attempts{e.Failures, e.Counted, e.FailedAt}
+	}
+	for name, h := range s.Handlers() {
+		x := a.handler(name)
+		x.proven, x.uncertain, x.startedAt = h.ProvenStart, h.Uncertain, h.StartedAt
+		if h.Row != nil {
+			x.row = &row{h.Row.Class, h.Row.Events, h.Row.Began}
+		}
+		if h.Probing != nil {
+			x.probing = &probing{h.Probing.Began, h.Probing.Attempt}
+		}
+	}
+	if script := s.Script(s.Version); script != nil {
+		a.deployed = script.Revision
+	}
+	return a
+}
+
+func (a *abreast) handler(name eventlog.Handler) *abreastHandler {
+	return entry(a.handlers, name)
+}
+
+func (a *abreast) attemptsOf(ref eventlog.EventRef) *attempts {
+	return entry(a.attempts, ref)
+}
+
+// entry is what the map has for the key, made where there is none.
+func entry[K comparable, V any](m map[K]*V, key K) *V {
+	if m[key] == nil {
+		m[key] = new(V)
+	}
+	return m[key]
+}
+
+// active counts the handler's runs that have a place.
+func (a *abreast) active(handler eventlog.Handler) (n int) {
+	for _, run := range a.of {
+		if run.handler == handler && !run.ended && !run.waiting {
+			n++
+		}
+	}
+	return n
+}
+
+// givenBack notes that the run has given the event back: after a failure, unless its process died or it was aborted.
+func (a *abreast) givenBack(r eventlog.Record, run eventlog.RunID, ref eventlog.EventRef) {
+	delete(a.held, ref)
+	if x := a.runs[run]; x != nil && x.failed {
+		a.attemptsOf(ref).failed = r.Revision
+	}
+}
+
+// end notes that the run is over, unless it owes a retry, which the same record says.
+func (a *abreast) end(id eventlog.RunID) {
+	if run := a.runs[id]; run != nil {
+		run.ended, run.waiting = true, false
+		if a.of[run.event] == run {
+			delete(a.of, run.event)
+		}
+	}
+}
+
+// endEvent forgets what kept the event from being offered.
+func (a *abreast) endEvent(ref eventlog.EventRef) {
+	delete(a.held, ref)
+	delete(a.hidden, ref)
+}
+
+// forgive takes back what the first failure of the event has counted, while it waits (C7).
+func (a *abreast) forgive(ref eventlog.EventRef) {
+	x := a.attemptsOf(ref)
+	if _, hidden := a.hidden[ref]; hidden && x.last {
+		x.counted, x.last = x.counted-1, false
+	}
+}

@@ -1,0 +1,186 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// failedAbreast holds the failure of a concurrent consumer's run against C7, by an own account of the rows.
+func (j *judge) failedAbreast(b *book, r eventlog.Record, f *eventlog.RunFailed, run *abreastRun,
+	after *projections.State) {
+	a := &b.abreast
+	h := a.handler(run.handler)
+	if f.Status == eventlog.RunPausedReconcile && r.Cause.Kind != "restart" && len(h.uncertain) < 3 {
+		m := after.Run(f.Run).Mutation
+		h.uncertain = append(slices.Clip(h.uncertain), m)
+	}
+	if f.Status == eventlog.RunStatusCrashed || f.Status == eventlog.RunPausedReconcile ||
+		b.phases[f.Run].PastMutation() || f.Failure.Code == "storage.slow" {
+		return // nothing of it says anything of the target
+	}
+	about := func(why string) {
+		j.sim.violate("event %s of topic %s in %s failed as %s and %s (C5, C7)", run.event.MessageID, run.event.Topic, b.name,
+			f.Failure.Class, why)
+	}
+	end, held := fate(r, run.event)
+	probes := slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
+		probe, ok := f.(*eventlog.HandlerProbeScheduled)
+		return ok && probe.Handler == run.handler
+	})
+	ofTarget := slices.Contains([]eventlog.Class{eventlog.Transient, eventlog.Auth, eventlog.Permission,
+		eventlog.Internal}, f.Failure.Class) && !neverSent(r, f.Run)
+	if h.probing != nil && ofTarget {
+		if end != "event.released" || held {
+			about("its consumer probes: it is " + string(end))
+		}
+		if !probes && run.start > h.probing.began {
+			about("no further probe is to come")
+		}
+		return
+	}
+	trips := false
+	var others []eventlog.EventRef
+	if first := a.attemptsOf(run.event).failed <= a.deployed; h.probing == nil && first && !neverSent(r, f.Run) {
+		others, trips = h.fails(run, f.Failure.Class, ofTarget)
+	}
+	switch {
+	case trips && !probes:
+		about("is the third in a row, and its consumer does not probe")
+	case trips && (end != "event.released" || held):
+		about("is the third in a row: it is " + string(end))
+	case !trips && probes:
+		about("is not the third in a row, and its consumer probes")
+	case !trips && end == "event.released" && !held && run.version == after.Version:
+		about("nothing holds it")
+	}
+	for _, ref := range others {
+		a.forgive(ref)
+		if e := after.Event(ref.Topic, ref.MessageID); e.Status == eventlog.EventPending && (e.Held != nil ||
+			e.ScheduledAt != 0 || e.Failures != a.attemptsOf(ref).counted) {
+			about("with it event " + string(ref.MessageID) + ", which still waits or counts it")
+		}
+	}
+}
+
+// fails counts the first failure of an event. It reports whether that is the third in a row, and the other two.
+func (h *abreastHandler) fails(run *abreastRun, class eventlog.Class, ofTarget bool) (others []eventlog.EventRef,
+	trips bool) {
+	switch {
+	case !ofTarget:
+		h.row = nil
+		return nil, false
+	case h.row == nil || h.row.class != class || h.proven > h.row.began || slices.Contains(h.row.events, run.event):
+		h.row = &row{class, nil, run.start}
+	}
+	if h.row.events = append(h.row.events, run.event); len(h.row.events) < 3 {
+		return nil, false
+	}
+	others = h.row.events[:2]
+	h.row = nil
+	return others, true
+}
+
+// fate is how the record gives the event back, and whether it is held then.
+func fate(r eventlog.Record, ref eventlog.EventRef) (end eventlog.FactType, held bool) {
+	is := func(topic eventlog.Topic, id eventlog.MessageID) bool {
+		return ref == eventlog.EventRef{Topic: topic, MessageID: id}
+	}
+	for _, f := range r.Facts {
+		switch x := f.(type) {
+		case *eventlog.EventReleased:
+			if is(x.Topic, x.MessageID) && end == "" {
+				end = f.FactType()
+			}
+		case *eventlog.EventRetryScheduled:
+			if is(x.Topic, x.MessageID) {
+				end = f.FactType()
+			}
+		case *eventlog.EventDiscarded:
+			if is(x.Topic, x.MessageID) {
+				end = f.FactType()
+			}
+		case *eventlog.EventHeld:
+			held = held || is(x.Topic, x.MessageID)
+		}
+	}
+	return end, held
+}
+
+// neverSent reports whether the record says that the request of the run's call never left.
+func neverSent(r eventlog.Record, run eventlog.RunID) bool {
+	return slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
+		m, ok := f.(*eventlog.MutationFailed)
+		return ok && m.Run == run && m.ResolvedBy == eventlog.ResolvedByNeverSent
+	})
+}
+
+// probes: the next probe comes within 15 s, or when the target asks for it (F13), and a target that asks counts none.
+func (j *judge) probes(b *book, r eventlog.Record, f *eventlog.HandlerProbeScheduled) {
+	h := b.abreast.handler(f.Handler)
+	var asked time.Duration
+	for _, other := range r.Facts {
+		if failed, ok := other.(*eventlog.RunFailed); ok && failed.Failure.Code == codeBusy {
+			run := b.run(failed.Run)
+			asked = min(j.sim.world.requests[b.keys[run.Mutation]].retryAfter, eventlog.MaxRetryAfter)
+		}
+	}
+	wait, attempt := max(asked, 15*time.Second), 0
+	if h.probing != nil {
+		attempt = h.probing.attempt
+	}
+	switch {
+	case f.At > r.At.Add(wait) || f.At < r.At.Add(asked):
+		j.sim.violate("%s of %s is tried again at %s, and its target asks for %s (C7, F13)", f.Handler, b.name, f.At, asked)
+	case asked > 0 && h.probing != nil && f.Attempt > attempt:
+		j.sim.violate("%s of %s counts a probe whose target asked for time (C7, F13)", f.Handler, b.name)
+	}
+	if h.probing == nil {
+		h.probing = &probing{began: r.Revision}
+	}
+	h.probing.attempt = f.Attempt
+}
+
+// proves: the commit of a run that began after the trip ends the probing (C7).
+func (j *judge) proves(b *book, r eventlog.Record, run *abreastRun) {
+	h := b.abreast.handler(run.handler)
+	h.proven = max(h.proven, run.start)
+	ended := slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
+		end, ok := f.(*eventlog.HandlerProbingEnded)
+		return ok && end.Handler == run.handler
+	})
+	if h.probing != nil && run.start > h.probing.began && !ended {
+		j.sim.violate("run %s of %s in %s has committed, and its consumer still probes (C7)", j.sim.alias(string(run.id)),
+			run.handler, b.name)
+	}
+}
+
+// probesNoMore: only such a commit or a resume ends the probing, and then all transient back-offs are due (C7).
+func (j *judge) probesNoMore(b *book, r eventlog.Record, f *eventlog.HandlerProbingEnded, after *projections.State) {
+	a := &b.abreast
+	h := a.handler(f.Handler)
+	proven := h.probing != nil && slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
+		consumed, ok := f.(*eventlog.EventConsumed)
+		run := (*abreastRun)(nil)
+		if ok {
+			run = a.runs[consumed.Run]
+		}
+		return run != nil && !run.retry && run.start > h.probing.began
+	})
+	if !proven && r.Cause.ID != "resume" {
+		j.sim.violate("%s of %s probes no more, and nothing has shown that its target works (C7)", f.Handler, b.name)
+	}
+	h.probing, h.row = nil, nil
+	c, _ := after.Definition().Consumer(f.Handler)
+	for ref, hidden := range a.hidden {
+		if hidden.transient && slices.Contains(c.Subscribe, ref.Topic) {
+			delete(a.hidden, ref)
+			if e := after.Event(ref.Topic, ref.MessageID); e.BacksOff() {
+				j.sim.violate("event %s of topic %s in %s still backs off, and its target works (C7)", ref.MessageID, ref.Topic,
+					b.name)
+			}
+		}
+	}
+}
