@@ -3,151 +3,18 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
-	"github.com/pawl-run/pawl/sandbox"
 )
-
-// DeployRequest is a script to deploy.
-type DeployRequest struct {
-	Source   string
-	Filename string
-	// Grants replace the workflow's grants; nil keeps them (a new workflow then may read and
-	// must ask for mutations).
-	Grants map[string]eventlog.Grant
-	// GrantUsed allows all that a new workflow uses; what a later version adds asks if it mutates.
-	GrantUsed bool
-	// Expected refuses the deploy if another version runs.
-	Expected *eventlog.Version
-	// DryRun only checks.
-	DryRun bool
-}
-
-// DeployResult is what a deploy came to.
-type DeployResult struct {
-	Workflow eventlog.WorkflowName
-	Version  eventlog.Version
-	// Created is true for a new workflow, Changed for any new version.
-	Created, Changed bool
-	// Freed is true where the workflow was in maintenance, and the deploy has ended that.
-	Freed bool
-	// Problems are warnings, or the reasons why the deploy was refused.
-	Problems []deploy.Problem
-	// Refused is true when nothing was deployed because of the problems.
-	Refused bool
-	// Asks lists operations of this version that need an approval for each call.
-	Asks []string
-	// Allows lists operations of a new workflow that change something outside and need no approval.
-	Allows []string
-}
-
-// Deploy checks a script and makes it the workflow's current version. Problems of the script are
-// in the result; errors are refusals (*decide.Refusal) or ErrUnavailable.
-func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployRequest) (DeployResult, error) {
-	if err := e.available(ctx); err != nil {
-		return DeployResult{}, err
-	}
-	checked, state, err := e.check(ctx, req.Source, req.Filename, req.Grants, nil)
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w: %w", ErrNothingRecorded, err)
-	}
-	if err != nil || checked.Refused || req.DryRun {
-		return checked.DeployResult, err
-	}
-	if err := deploy.ValidateGrants(req.Grants, &checked.definition); err != nil {
-		return checked.DeployResult, &decide.Refusal{Kind: decide.Invalid, Code: "grants.invalid", Message: err.Error(),
-			Hint: hint.Of(hint.Grants)}
-	}
-	cmd := decide.Deploy{
-		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
-		Grants: req.Grants, GrantUsed: req.GrantUsed, Expected: req.Expected,
-	}
-	result := checked.DeployResult
-	if _, err := e.decideOn(ctx, result.Workflow, cmd, actor, "deploy"); err != nil {
-		return result, err
-	}
-	a, _ := e.workflow(result.Workflow)
-	now := a.state()
-	result.Version, result.Changed = now.Version, now.Version != state.Version
-	result.Created = result.Changed && !state.Exists()
-	result.Freed = state.Maintenance != nil && now.Maintenance == nil
-	for _, op := range now.Definition().Operations {
-		mutates := op.Kind == string(sandbox.KindMutate)
-		switch capability.Granted(now.Grants, op.Connector, op.Operation, mutates) {
-		case eventlog.GrantAsk:
-			result.Asks = append(result.Asks, op.Capability())
-		case eventlog.GrantAllow:
-			if mutates && result.Created {
-				result.Allows = append(result.Allows, op.Capability())
-			}
-		}
-	}
-	return result, nil
-}
-
-func sourceHash(source string) string {
-	hash := sha256.Sum256([]byte(source))
-	return hex.EncodeToString(hash[:])
-}
-
-type checkedScript struct {
-	DeployResult
-	definition eventlog.Definition
-}
-
-// check reads the script's definition and holds it against the catalog and what the workflow has.
-// Grants are those that come with it, nil for those that the workflow has. For a repair, repairs is the workflow's
-// state.
-func (e *Engine) check(ctx context.Context, source, filename string, grants map[string]eventlog.Grant,
-	repairs *projections.State,
-) (checkedScript, *projections.State, error) {
-	none := &projections.State{}
-	if limit := int(e.cfg.Policies.Script.Source); len(source) > limit {
-		return checkedScript{DeployResult: DeployResult{Refused: true, Problems: []deploy.Problem{{Problem: sandbox.Problem{
-			Severity: "error", Code: "limit.source", Message: fmt.Sprintf("the script has %d bytes, at most %d are allowed",
-				len(source), limit),
-			Fix: "move data out of the script",
-		}}}}}, none, nil
-	}
-	def, problems, err := e.cfg.Scripts.Describe(ctx, sandbox.Source{Filename: filename, Code: source})
-	if err != nil {
-		return checkedScript{}, none, fmt.Errorf("read the script's definition: %w", err)
-	}
-	out := checkedScript{DeployResult: DeployResult{Workflow: eventlog.WorkflowName(def.Name)}}
-	state := none
-	if repairs != nil {
-		state = repairs
-	} else if out.Workflow.Validate() == nil {
-		if a, ok := e.workflow(out.Workflow); ok {
-			state = a.state()
-		}
-	}
-	if grants == nil {
-		grants = state.Grants
-	}
-	accepted, found := deploy.Check(deploy.Input{
-		Definition: def, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state),
-		Secrets: e.cfg.Secrets, Grants: grants,
-		Repair: repairs != nil, Handlers: e.cfg.Policies.Script.Handlers, Topics: e.cfg.Policies.Script.Topics,
-	})
-	out.Problems = found
-	out.definition = accepted.Definition
-	out.Refused = deploy.Refused(found)
-	return out, state, nil
-}
 
 // Push brings events in from outside; it answers once they are durable. Known message ids are folded (R11).
 // Errors: *decide.Refusal, ErrNoDiskSpace, ErrUnavailable.

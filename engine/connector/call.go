@@ -4,21 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"sync/atomic"
-	"time"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// MaxResult is the most bytes one call's result may have.
-const MaxResult = 1 << 20
-
-// grace is how long a call that has run out of time may take to say so itself; its own words
-// tell an operator more than the registry's.
-const grace = 100 * time.Millisecond
 
 // Read performs a list or get operation within its timeout and call.Deadline. The error is always a
 // *eventlog.Failure. A result is valid JSON of at most MaxResult bytes.
@@ -72,19 +61,6 @@ func (r *Registry) Read(ctx context.Context, call Call) (json.RawMessage, error)
 			call.Connector, call.Operation, len(result), MaxResult)
 	}
 	return result, nil
-}
-
-// readFailure gives a read's error its class: what the connector said, transient when time was
-// over, else internal (F3).
-func readFailure(ctx context.Context, call Call, err error) *eventlog.Failure {
-	var failure *eventlog.Failure
-	if errors.As(err, &failure) && failure != nil {
-		return wellFormed(failure, call)
-	}
-	if ended := ContextFailure(ctx, call); ended != nil {
-		return ended
-	}
-	return Failf(eventlog.Internal, CodeAnswer, "%s.%s failed: %v", call.Connector, call.Operation, err)
 }
 
 // Perform sends a mutation once. A fault before the connector is asked is a definite failure;
@@ -244,165 +220,10 @@ func (r *Registry) Reconcile(ctx context.Context, call Call) Reconciliation {
 	return answer
 }
 
-// checkedOutcome makes an outcome storable without ever making it more certain than it was.
-func checkedOutcome(out Outcome, call Call) Outcome {
-	switch out.Status {
-	case Applied:
-		result, err := boundedResult(out.Result)
-		if err != nil {
-			return UncertainWith(Failf(eventlog.Internal, CodeAnswer,
-				"connector %s said that %s was applied, with a result that is not JSON: %v", call.Connector,
-				call.Operation, err))
-		}
-		return Outcome{Status: Applied, Result: result}
-	case Failed:
-		return FailedWith(wellFormed(out.Failure, call))
-	default:
-		failure := wellFormed(out.Failure, call)
-		failure.RetryAfter = 0 // it is not tried again: what became of it has to be found out first
-		return Outcome{Status: Uncertain, Failure: failure, Answered: out.Answered, Relayed: out.Relayed}
-	}
-}
-
-func checkedReconciliation(answer Reconciliation, call Call) Reconciliation {
-	switch answer.Verdict {
-	case VerdictApplied:
-		result, err := boundedResult(answer.Result)
-		if err != nil {
-			return RetryWith(Failf(eventlog.Internal, CodeAnswer,
-				"connector %s said that %s had been applied, with a result that is not JSON: %v", call.Connector,
-				call.Operation, err))
-		}
-		return Reconciliation{Verdict: VerdictApplied, Result: result}
-	case VerdictFailed:
-		if answer.Failure == nil {
-			answer.Failure = Failf(eventlog.Transient, CodeNotApplied, "%s.%s did not take effect", call.Connector,
-				call.Operation)
-		}
-		return Reconciliation{Verdict: VerdictFailed, Failure: wellFormed(answer.Failure, call)}
-	default:
-		if answer.Failure != nil {
-			answer.Failure = wellFormed(answer.Failure, call)
-		}
-		return Reconciliation{Verdict: VerdictRetry, Failure: answer.Failure}
-	}
-}
-
-// boundedResult is cleanResult for an applied mutation: what is too big becomes a marker.
-func boundedResult(raw json.RawMessage) (json.RawMessage, error) {
-	result, err := cleanResult(raw)
-	if err == nil && len(result) > MaxResult {
-		return TruncatedResult(int64(len(result))), nil
-	}
-	return result, err
-}
-
-// TruncatedResult is the marker that stands for a result or parameters too big to keep: {"truncated":true,"bytes":N}.
-func TruncatedResult(bytes int64) json.RawMessage {
-	return fmt.Appendf(nil, `{"truncated":true,"bytes":%d}`, bytes)
-}
-
-var jsonNull = json.RawMessage("null")
-
-// cleanResult returns the result as valid JSON and UTF-8; no result at all is null.
-func cleanResult(raw json.RawMessage) (json.RawMessage, error) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
-		return jsonNull, nil
-	}
-	if !json.Valid(raw) {
-		var ignored any
-		return nil, json.Unmarshal(raw, &ignored) // says where
-	}
-	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	}
-	return raw, nil
-}
-
-func panicked(p any, call Call) *eventlog.Failure {
-	return Failf(eventlog.Internal, CodePanic, "connector %s panicked in %s: %v; please report this", call.Connector,
-		call.Operation, p)
-}
-
 // normal gives absent parameters their meaning: an empty object.
 func normal(call Call) Call {
 	if len(bytes.TrimSpace(call.Params)) == 0 {
 		call.Params = json.RawMessage("{}")
 	}
 	return call
-}
-
-// Timeout is how long a call may take at most: its deadline is its start plus this. False means
-// that there is no such operation now.
-func (r *Registry) Timeout(call Call) (time.Duration, bool) {
-	call = normal(call)
-	c, op, ok := r.lookup(call.Connector, call.Operation)
-	if !ok {
-		return 0, false
-	}
-	return timeoutOf(c, op, call), true
-}
-
-func timeoutOf(c Connector, op Operation, call Call) time.Duration {
-	timeout := op.Timeout
-	if timeout <= 0 {
-		timeout = DefaultTimeout
-	}
-	if timer, depends := c.(CallTimer); depends {
-		if own := timer.CallTimeout(call); own > 0 {
-			timeout = min(timeout, own)
-		}
-	}
-	return timeout
-}
-
-// callContext ends with the timeout or the call's deadline, whichever comes first.
-func callContext(ctx context.Context, timeout time.Duration, call Call) (context.Context, context.CancelFunc) {
-	end := time.Now().Add(timeout)
-	if !call.Deadline.IsZero() && call.Deadline.Before(end) {
-		end = call.Deadline
-	}
-	return context.WithDeadline(ctx, end)
-}
-
-// MayLeave says why a mutation must not be sent (any more), or nil. A connector asks it immediately
-// before the first byte: to connect may take its time. The wall clock is asked beside the context, whose
-// timer stands still while the machine is suspended.
-func MayLeave(ctx context.Context, call Call) *eventlog.Failure {
-	if DeadlinePassed(call) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return Failf(eventlog.Transient, CodeDeadline, "%s.%s was not sent: its deadline had passed", call.Connector,
-			call.Operation)
-	}
-	if ctx.Err() != nil {
-		return Failf(eventlog.Transient, CodeCancelled, "%s.%s was not sent: the call was given up before",
-			call.Connector, call.Operation)
-	}
-	if call.Gate != nil {
-		return call.Gate()
-	}
-	return nil
-}
-
-// DeadlinePassed says whether the call's deadline is over by the wall clock. Nothing may be sent then.
-func DeadlinePassed(call Call) bool {
-	return !call.Deadline.IsZero() && !time.Now().Round(0).Before(call.Deadline.Round(0))
-}
-
-// await waits for an answer until ctx has ended, and the grace time longer.
-func await[T any](ctx context.Context, done <-chan T) (T, bool) {
-	select {
-	case answer := <-done:
-		return answer, true
-	case <-ctx.Done():
-	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case answer := <-done:
-		return answer, true
-	case <-timer.C:
-		var none T
-		return none, false
-	}
 }

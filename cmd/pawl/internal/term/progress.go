@@ -46,17 +46,6 @@ func (c Counts) String() string {
 	}
 }
 
-// running is what is known of a workflow's present run.
-type running struct {
-	run     eventlog.RunID
-	handler eventlog.Handler
-	title   string
-	// event is what a run of a concurrent consumer is about; empty for other runs.
-	event   eventlog.MessageID
-	call    eventlog.MutationCall
-	mutated bool
-}
-
 // NewProgress tells what happens through print, which must not block.
 func NewProgress(print func(...string), s Style) *Progress {
 	return &Progress{print: print, Style: s, active: map[eventlog.WorkflowName]*running{}}
@@ -84,36 +73,6 @@ func (p *Progress) Observe(r eventlog.Record) {
 // past says that a position was in the log already when this process opened it.
 func (p *Progress) past(at eventlog.Position) bool {
 	return at.Partition < len(p.Before) && at.Seq <= p.Before[at.Partition]
-}
-
-// remember completes what is known of a run by what the state says of it.
-func (p *Progress) remember(run *running, w eventlog.WorkflowName, id eventlog.RunID) {
-	if run.run == id && run.handler != "" || p.State == nil {
-		return
-	}
-	state, _ := p.State(w)
-	known := state.Run(id)
-	if known == nil {
-		return
-	}
-	*run = running{run: id, handler: known.Handler, title: known.UITitle}
-	if known.Event != nil {
-		run.event = known.Event.MessageID
-	}
-	if m := state.Mutation(known.Mutation); m != nil {
-		run.call, run.mutated = m.Call, true
-	}
-}
-
-// rememberCall completes what is known of the run that has made a call.
-func (p *Progress) rememberCall(run *running, w eventlog.WorkflowName, id eventlog.MutationID) {
-	if p.State == nil {
-		return
-	}
-	state, _ := p.State(w)
-	if m := state.Mutation(id); m != nil {
-		p.remember(run, w, m.Run)
-	}
 }
 
 // Count is what has happened so far.
@@ -239,17 +198,6 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		say("%s %s %s tried again %s", p.Style.Yellow("↻"), which, are, in(retry.At, r.At))
 	}
 	return out
-}
-
-// about names in brackets what the run is for, by the script's title or by its event; empty where neither is known.
-func (r *running) about() string {
-	switch {
-	case r.title != "":
-		return " (" + OneLine(r.title, maxTitle) + ")"
-	case r.event != "":
-		return " (event " + OneLine(string(r.event), maxTitle) + ")"
-	}
-	return ""
 }
 
 // failedIn reports whether a run failed in the transition: a mutation that is left to a person there

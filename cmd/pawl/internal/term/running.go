@@ -1,0 +1,55 @@
+package term
+
+import "github.com/pawl-run/pawl/eventlog"
+
+// running is what is known of a workflow's present run.
+type running struct {
+	run     eventlog.RunID
+	handler eventlog.Handler
+	title   string
+	// event is what a run of a concurrent consumer is about; empty for other runs.
+	event   eventlog.MessageID
+	call    eventlog.MutationCall
+	mutated bool
+}
+
+// about names in brackets what the run is for, by the script's title or by its event; empty where neither is known.
+func (r *running) about() string {
+	switch {
+	case r.title != "":
+		return " (" + OneLine(r.title, maxTitle) + ")"
+	case r.event != "":
+		return " (event " + OneLine(string(r.event), maxTitle) + ")"
+	}
+	return ""
+}
+
+// remember completes what is known of a run by what the state says of it.
+func (p *Progress) remember(run *running, w eventlog.WorkflowName, id eventlog.RunID) {
+	if run.run == id && run.handler != "" || p.State == nil {
+		return
+	}
+	state, _ := p.State(w)
+	known := state.Run(id)
+	if known == nil {
+		return
+	}
+	*run = running{run: id, handler: known.Handler, title: known.UITitle}
+	if known.Event != nil {
+		run.event = known.Event.MessageID
+	}
+	if m := state.Mutation(known.Mutation); m != nil {
+		run.call, run.mutated = m.Call, true
+	}
+}
+
+// rememberCall completes what is known of the run that has made a call.
+func (p *Progress) rememberCall(run *running, w eventlog.WorkflowName, id eventlog.MutationID) {
+	if p.State == nil {
+		return
+	}
+	state, _ := p.State(w)
+	if m := state.Mutation(id); m != nil {
+		p.remember(run, w, m.Run)
+	}
+}
